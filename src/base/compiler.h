@@ -20,6 +20,10 @@ namespace snug {
 // Fetches the line at `address` for writing. A hint: never faults.
 SNUG_ALWAYS_INLINE void prefetch_for_write(const void* address) { __builtin_prefetch(address, 1, 3); }
 
+SNUG_ALWAYS_INLINE bool multiply_overflows(unsigned long a, unsigned long b, unsigned long* product) {
+  return __builtin_mul_overflow(a, b, product);
+}
+
 SNUG_ALWAYS_INLINE void cpu_relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();

@@ -84,4 +84,14 @@ SNUG_ALWAYS_INLINE void add_relative(T* word) {
   __atomic_store_n(number, sum, __ATOMIC_RELAXED);
 }
 
+// The same words by address, from slow paths and from other threads; neither sees half of one.
+template <class T>
+T load_shared(const T& word) {
+  return __atomic_load_n(&word, __ATOMIC_RELAXED);
+}
+template <class T>
+void store_shared(T& word, T value) {
+  __atomic_store_n(&word, value, __ATOMIC_RELAXED);
+}
+
 }  // namespace snug

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
+#include <sys/sysinfo.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,6 +16,11 @@ size_t address_space_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
   return static_cast<size_t>(limit.rlim_cur);
+}
+
+size_t total_memory() {
+  struct sysinfo info {};
+  return ::sysinfo(&info) == 0 ? size_t{info.totalram} * info.mem_unit : 0;
 }
 
 bool is_privileged() { return ::getauxval(AT_SECURE) != 0; }

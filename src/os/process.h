@@ -9,6 +9,9 @@ namespace snug::os {
 // The limit on address space in bytes (ulimit -v), or SIZE_MAX if there is none.
 size_t address_space_limit();
 
+// The machine's memory in bytes.
+size_t total_memory();
+
 // True if the process runs with more rights than its caller (setuid): its environment is then not to be trusted.
 bool is_privileged();
 

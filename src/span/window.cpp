@@ -1,7 +1,5 @@
 #include "span/window.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <bit>
 
@@ -23,8 +21,7 @@ constexpr size_t kPlaces = 16384;  // a GiB apart
 
 size_t window_size(size_t limit) {
   if (limit != SIZE_MAX) return std::clamp(std::bit_ceil(std::min(limit, kUsualWindow)) * 4, kLeastWindow, kUsualWindow);
-  const size_t memory = static_cast<size_t>(::sysconf(_SC_PHYS_PAGES)) * os::page_size();
-  return std::max(kUsualWindow, std::bit_ceil(memory) * 4);
+  return std::max(kUsualWindow, std::bit_ceil(os::total_memory()) * 4);
 }
 
 size_t reservation_size(size_t limit) {

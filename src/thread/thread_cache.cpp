@@ -32,7 +32,7 @@ class ThreadCache::Busy {
 };
 
 ThreadCache::ThreadCache(SlabHeap& heap, HeapRegistry& registry, ArrayStore& arrays, ThreadState& state, size_t budget)
-    : heap_(heap), registry_(registry), arrays_store_(arrays), state_(state), budget_(budget) {
+    : heap_(heap), registry_(registry), arrays_store_(arrays), state_(&state), budget_(budget) {
   std::memcpy(state.small, registry.table().small, sizeof state.small);
 }
 
@@ -48,7 +48,7 @@ void* ThreadCache::refill(size_t size_class) {
   // The first is handed out at once, the others lie so that they come out in address order.
   void** place = array.base.load(std::memory_order_relaxed);
   for (size_t i = got; --i != 0;) *++place = batch[i];
-  if (got > 1) store_head(state_.heads[size_class].top, place);
+  if (got > 1) store_shared(state_->heads[size_class].top, place);
   if (array.batch < kMostBatch) array.batch = static_cast<uint16_t>(array.batch * 2);
   return batch[0];
 }
@@ -63,9 +63,9 @@ void ThreadCache::overflow(size_t size_class, void* block) {
     }
     flush_older(size_class, std::max<size_t>(1, array.room / 2));
   }
-  CacheHead& head = state_.heads[size_class];
+  CacheHead& head = state_->heads[size_class];
   head.top[1] = block;
-  store_head(head.top, head.top + 1);
+  store_shared(head.top, head.top + 1);
 }
 
 bool ThreadCache::open(size_t size_class) { return use_array(size_class, first_room(sizes(size_class))); }
@@ -99,18 +99,18 @@ bool ThreadCache::use_array(size_t size_class, size_t room) {
   }
   room_bytes_ += (room - array.room) * sizes(size_class).block_size;
   array.room = static_cast<uint16_t>(room);
-  store_head(state_.heads[size_class].top, base + held);
-  store_head(state_.heads[size_class].limit, base + room);
+  store_shared(state_->heads[size_class].top, base + held);
+  store_shared(state_->heads[size_class].limit, base + room);
   return true;
 }
 
 void ThreadCache::flush_older(size_t size_class, size_t number) {
-  CacheHead& head = state_.heads[size_class];
+  CacheHead& head = state_->heads[size_class];
   void** base = arrays_[size_class].base.load(std::memory_order_relaxed);
   heap_.flush(base + 1, number);
   flushes_.add(1);
   std::memmove(base + 1, base + 1 + number, (count(size_class) - number) * sizeof(void*));
-  store_head(head.top, head.top - number);
+  store_shared(head.top, head.top - number);
 }
 
 void ThreadCache::flush_all() {
@@ -122,7 +122,7 @@ void ThreadCache::flush_all() {
 
 void ThreadCache::retire() {
   flush_all();
-  reset_heads(state_);
+  reset_heads(*state_);
   for (Array& array : arrays_) {
     if (array.places != 0) arrays_store_.give(array.base.load(std::memory_order_relaxed), array.places);
     array.base.store(nullptr, std::memory_order_relaxed);
@@ -134,25 +134,25 @@ size_t ThreadCache::count(size_t size_class) const {
   const Array& array = arrays_[size_class];
   return array.places == 0
              ? 0
-             : static_cast<size_t>(state_.heads[size_class].top - array.base.load(std::memory_order_relaxed));
+             : static_cast<size_t>(state_->heads[size_class].top - array.base.load(std::memory_order_relaxed));
 }
 
 size_t ThreadCache::cached(size_t size_class) const {
   void** base = arrays_[size_class].base.load(std::memory_order_relaxed);
   if (base == nullptr) return 0;
   // Read while the thread may be changing arrays: an impossible difference counts as nothing.
-  const ptrdiff_t held = load_head(state_.heads[size_class].top) - base;
+  const ptrdiff_t held = load_shared(state_->heads[size_class].top) - base;
   return held < 0 || held >= static_cast<ptrdiff_t>(ArrayStore::kMostPlaces) ? 0 : static_cast<size_t>(held);
 }
 
-uint64_t ThreadCache::allocations() const { return load_head(state_.allocations); }
+uint64_t ThreadCache::allocations() const { return load_shared(state_->allocations); }
 
 const char* ThreadCache::check() const {
   size_t room_bytes = 0;
   for (size_t c = 0; c < kMaxClasses; ++c) {
     const Array& array = arrays_[c];
     if (array.places == 0) continue;
-    const CacheHead& head = state_.heads[c];
+    const CacheHead& head = state_->heads[c];
     void** base = array.base.load(std::memory_order_relaxed);
     if (base[0] != nullptr) return "thread cache: the sentinel of an array was overwritten";
     if (head.limit != base + array.room) return "thread cache: a limit is not at the end of its array's room";

@@ -40,7 +40,11 @@ class alignas(64) ThreadCache {
   // flush_all, and gives the arrays and what slabs are empty away: the thread ends.
   void retire();
 
+  // The thread is gone with its TLS (in the child of a fork): go on with a copy of its state.
+  void continue_with(ThreadState* copy) { state_ = copy; }
+
   SlabHeap& heap() { return heap_; }
+  const ThreadState& state() const { return *state_; }
 
   // Any thread, racy: free blocks of the class in this cache.
   size_t cached(size_t size_class) const;
@@ -75,7 +79,7 @@ class alignas(64) ThreadCache {
   SlabHeap& heap_;
   HeapRegistry& registry_;
   ArrayStore& arrays_store_;
-  ThreadState& state_;
+  ThreadState* state_;
   const size_t budget_;
   size_t room_bytes_ = 0;
   OwnerCounter refills_;

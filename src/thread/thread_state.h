@@ -30,7 +30,8 @@ static_assert(sizeof(CacheHead) == 16, "a scaled class times 8 is the offset of 
 struct ThreadState {
   CacheHead heads[kMaxClasses];
   ScaledClass small[kSmallSteps];  // ClassTable::small, in reach of one load
-  bool ended;                      // the thread's last destructors run: it gets no cache any more
+  bool ending;                     // the thread's destructors have begun
+  bool ended;                      // the last of them run: it gets no cache any more
   uint64_t allocations;            // blocks that malloc handed out, refused requests included
   ThreadCache* cache;              // null until the first allocation
 };
@@ -70,16 +71,6 @@ SNUG_ALWAYS_INLINE bool push(ThreadState* relative, size_t scaled_class, void* b
   top[1] = block;
   add_relative<int{sizeof(void*)}>(&head->top);
   return true;
-}
-
-// Access by address, from slow paths and from other threads; single words, so that neither sees half of one.
-template <class T>
-T load_head(const T& word) {
-  return __atomic_load_n(&word, __ATOMIC_RELAXED);
-}
-template <class T>
-void store_head(T& word, T value) {
-  __atomic_store_n(&word, value, __ATOMIC_RELAXED);
 }
 
 // Sets the state back to that of a thread without a cache.

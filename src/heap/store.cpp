@@ -1,0 +1,58 @@
+#include "heap/store.h"
+
+namespace snug {
+namespace {
+
+void thread_ends(void* cache) { store.roster.end(static_cast<ThreadCache*>(cache)); }
+
+}  // namespace
+
+constinit Store store;
+// Zero until the store is open: then no size is medium, and every first request takes the slow path.
+constinit MediumClasses medium_classes{0, 0};
+
+bool Store::open() {
+  LockGuard guard(opening_);
+  if (is_open()) return true;
+  config = read_config(&config_set);
+  table = config.classes == ClassMap::kDense ? &kDenseTable : &kRoomyTable;
+  if (window.page_limit() == 0 && !window.open()) return false;
+  if (!registry.open(*table) || !roster.open(thread_ends, config.cache)) return false;
+  spans.set_retention({config.retain, config.purge_after});
+  large.set_retention({config.retain_large, config.purge_after});
+  medium_classes = {table->max_size, table->medium_offset};
+  open_.store(true, std::memory_order_release);
+  return true;
+}
+
+void Store::before_fork() {
+  opening_.lock();
+  if (!is_open()) return;
+  roster.lock_for_fork().lock();
+  registry.lock_all();
+  large.lock_for_fork().lock();
+  spans.lock_for_fork().lock();
+  arrays.lock_for_fork().lock();
+  arena.lock_for_fork().lock();
+}
+
+void Store::unlock_all() {
+  if (is_open()) {
+    arena.lock_for_fork().unlock();
+    arrays.lock_for_fork().unlock();
+    spans.lock_for_fork().unlock();
+    large.lock_for_fork().unlock();
+    registry.unlock_all();
+    roster.lock_for_fork().unlock();
+  }
+  opening_.unlock();
+}
+
+void Store::after_fork_in_parent() { unlock_all(); }
+
+void Store::after_fork_in_child() {
+  unlock_all();
+  if (is_open()) roster.orphan_others();
+}
+
+}  // namespace snug
