@@ -11,6 +11,7 @@
 #include "base/bits.h"
 #include "base/compiler.h"
 #include "heap/allocator.h"
+#include "os/memory.h"
 
 namespace snug {
 
