@@ -9,11 +9,11 @@
 #define SNUG_USED __attribute__((used))
 // Gives a variable or function the assembler name `name`.
 #define SNUG_ASM_NAME(name) __asm__(name)
+// Makes this file's references to the symbol weak, the compiler's own ones included.
+#define SNUG_WEAK_REFERENCE(symbol) __asm__(".weak " symbol)
 // Runs before main, ahead of the constructors of programs that link us; and after the program's own destructors.
 #define SNUG_AT_LOAD __attribute__((constructor(101)))
 #define SNUG_AT_EXIT __attribute__((destructor(101)))
-// Makes `name` another exported name of `target`, which is defined in the same file.
-#define SNUG_ALIAS(target) __attribute__((alias(target), visibility("default")))
 
 namespace snug {
 

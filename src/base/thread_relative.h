@@ -23,21 +23,27 @@ inline constexpr bool kThreadRelative = false;
 
 template <class T>
 SNUG_ALWAYS_INLINE T load_relative(T* word) {
+  static_assert(sizeof(T) == 8);
 #if defined(__x86_64__)
   if constexpr (kThreadRelative) {
     T value;
-    if constexpr (sizeof(T) == 1) {
-      uint64_t wide;
-      __asm__ volatile("movzbl %%fs:%1, %k0" : "=r"(wide) : "m"(*word));
-      value = static_cast<T>(wide);
-    } else {
-      static_assert(sizeof(T) == 8);
-      __asm__ volatile("movq %%fs:%1, %0" : "=r"(value) : "m"(*word));
-    }
+    __asm__ volatile("movq %%fs:%1, %0" : "=r"(value) : "m"(*word));
     return value;
   }
 #endif
   return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+// A byte, widened on the way: the result is an index.
+SNUG_ALWAYS_INLINE size_t load_relative_byte(uint8_t* byte) {
+#if defined(__x86_64__)
+  if constexpr (kThreadRelative) {
+    uint64_t wide;
+    __asm__ volatile("movzbl %%fs:%1, %k0" : "=r"(wide) : "m"(*byte));
+    return wide;
+  }
+#endif
+  return __atomic_load_n(byte, __ATOMIC_RELAXED);
 }
 
 template <class T>

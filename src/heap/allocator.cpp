@@ -20,33 +20,30 @@ ThreadCache* thread_cache() {
   return store.roster.start();
 }
 
+// A block of the class, not counted.
 void* refill_class(size_t size_class) {
   ThreadCache* cache = thread_cache();
   if (store.roster.has_orphans()) [[unlikely]]
     store.roster.reap_orphans();
-  if (cache != nullptr) {
-    // The array may hold blocks after all: the first call of a thread comes here whatever it holds.
-    void* block = pop(relative_thread_state(), scaled(size_class));
-    if (block == nullptr) block = cache->refill(size_class);
-    if (block != nullptr) add_relative<1>(&relative_thread_state()->allocations);
-    return block;
-  }
-  if (!store.is_open()) return nullptr;
-  void* block = store.registry.allocate_shared(size_class);
-  if (block != nullptr) store.shared_allocations.fetch_add(1, std::memory_order_relaxed);
-  return block;
+  if (cache == nullptr) return store.is_open() ? store.registry.allocate_shared(size_class) : nullptr;
+  // The array may hold blocks after all: another map's class may have been looked at, before the cache began.
+  void* block = pop(relative_thread_state(), scaled(size_class));
+  return block != nullptr ? block : cache->refill(size_class);
 }
 
-void* allocate_large(const LargeRequest& request) {
-  if (!store.is_open() && !store.open()) return nullptr;
-  void* block = store.large.allocate(request);
-  if (block != nullptr) store.shared_allocations.fetch_add(1, std::memory_order_relaxed);
-  return block;
+void* map_large(const LargeRequest& request) {
+  return store.is_open() || store.open() ? store.large.allocate(request) : nullptr;
 }
 
 void* out_of_memory() {
   errno = ENOMEM;
   return nullptr;
+}
+
+// What a thread without a cache has counted is not seen by the roster: it moves to the common count.
+void count_without_cache() {
+  store.shared_allocations.fetch_add(thread_state.allocations, std::memory_order_relaxed);
+  thread_state.allocations = 0;
 }
 
 // Runs `attempt` and, if the OS has refused, once more after giving back everything that is only kept.
@@ -58,6 +55,12 @@ void* insist(Attempt attempt) {
   if (!store.is_open() || !trim(0)) return out_of_memory();
   block = attempt();
   return block != nullptr ? block : out_of_memory();
+}
+
+void* counted(void* block) {
+  if (block != nullptr) add_relative<1>(&relative_thread_state()->allocations);
+  if (thread_state.cache == nullptr) count_without_cache();
+  return block;
 }
 
 // The slab that covers the page, or null.
@@ -78,11 +81,19 @@ void release_without_cache(void* block, size_t page) {
 }  // namespace
 
 void* allocate_slow(size_t size) {
-  return insist([size] {
-    if (!store.is_open()) store.open();
-    if (size <= store.table->max_size) return refill_class(store.table->class_of(size));
-    return allocate_large({.size = size});
+  void* block = insist([size]() -> void* {
+    if (!store.is_open() && !store.open()) return nullptr;
+    return refill_class(store.table->class_of(size));
   });
+  if (block == nullptr) add_relative<-1>(&relative_thread_state()->allocations);
+  if (thread_state.cache == nullptr) count_without_cache();
+  return block;
+}
+
+void* allocate_large(size_t size) {
+  // The first request of the process comes here whatever its size: no class is known yet.
+  if (!store.is_open() && store.open()) return allocate(size);
+  return counted(insist([size] { return map_large({.size = size}); }));
 }
 
 void release_slow(void* block) {
@@ -110,14 +121,8 @@ void release_slow(void* block) {
 void* allocate_zeroed(size_t count, size_t size) {
   size_t bytes = 0;
   if (multiply_overflows(count, size, &bytes)) return out_of_memory();
-  if (bytes > kSmallSizeMax && (!store.is_open() || bytes > store.table->max_size))
-    return insist([bytes] {
-      if (!store.is_open() && !store.open()) return static_cast<void*>(nullptr);
-      if (bytes > store.table->max_size) return allocate_large({.size = bytes, .zeroed = true});
-      void* block = refill_class(store.table->class_of(bytes));
-      if (block != nullptr) std::memset(block, 0, bytes);
-      return block;
-    });
+  if (bytes > kSmallSizeMax && (store.is_open() || store.open()) && bytes > store.table->max_size)
+    return counted(insist([bytes] { return map_large({.size = bytes, .zeroed = true}); }));
   void* block = allocate(bytes);
   if (block != nullptr) std::memset(block, 0, bytes);
   return block;
@@ -134,7 +139,7 @@ void* allocate_aligned(size_t alignment, size_t size) {
     for (size_t c = padded <= table.max_size ? table.class_of(padded) : table.count; c < table.count; ++c)
       if (is_aligned(table.classes[c].block_size, alignment)) return allocate(table.classes[c].block_size);
   }
-  return insist([=] { return allocate_large({.size = size == 0 ? 1 : size, .alignment = alignment}); });
+  return counted(insist([=] { return map_large({.size = size == 0 ? 1 : size, .alignment = alignment}); }));
 }
 
 size_t usable_size(const void* block, const char* call) {
@@ -158,7 +163,7 @@ void* resize(void* block, size_t size, const char* call) {
   if (was_large && will_be_large)
     if (void* resized = store.large.resize(block, size); resized != nullptr) return resized;
   void* fresh = will_be_large && size > usable
-                    ? insist([size] { return allocate_large({.size = size, .will_grow = true}); })
+                    ? counted(insist([size] { return map_large({.size = size, .will_grow = true}); }))
                     : allocate(size);
   if (fresh == nullptr) return nullptr;
   std::memcpy(fresh, block, size < usable ? size : usable);

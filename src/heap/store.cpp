@@ -8,8 +8,12 @@ void thread_ends(void* cache) { store.roster.end(static_cast<ThreadCache*>(cache
 }  // namespace
 
 constinit Store store;
-// Zero until the store is open: then no size is medium, and every first request takes the slow path.
-constinit MediumClasses medium_classes{0, 0};
+// Until the store is open no pointer lies in the window and no size is medium: the first calls take the slow paths.
+constinit uintptr_t window_base = 0;
+constinit size_t window_pages = 0;
+constinit const std::atomic<ScaledClass>* window_classes = nullptr;
+constinit size_t medium_max_size = 0;
+constinit ptrdiff_t medium_offset = 0;
 
 bool Store::open() {
   LockGuard guard(opening_);
@@ -20,7 +24,11 @@ bool Store::open() {
   if (!registry.open(*table) || !roster.open(thread_ends, config.cache)) return false;
   spans.set_retention({config.retain, config.purge_after});
   large.set_retention({config.retain_large, config.purge_after});
-  medium_classes = {table->max_size, table->medium_offset};
+  window_base = window.base();
+  window_pages = window.page_limit();
+  window_classes = window.classes();
+  medium_max_size = table->max_size;
+  medium_offset = table->medium_offset;
   open_.store(true, std::memory_order_release);
   return true;
 }

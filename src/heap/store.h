@@ -49,11 +49,12 @@ struct Store {
 
 extern constinit Store store;
 
-// What the inline path of medium sizes needs of the class table in use, reached without a pointer.
-struct MediumClasses {
-  size_t max_size;
-  ptrdiff_t offset;
-};
-extern constinit MediumClasses medium_classes;
+// What the inline paths need of the parts above, copied when the store opens. Variables of their own, because a member
+// of a larger object costs a pointer to it: one instruction on each free.
+extern constinit uintptr_t window_base;
+extern constinit size_t window_pages;
+extern constinit const std::atomic<ScaledClass>* window_classes;
+extern constinit size_t medium_max_size;
+extern constinit ptrdiff_t medium_offset;
 
 }  // namespace snug

@@ -1,5 +1,6 @@
-// All replaceable forms of operator new and delete. `new` must call the program's new handler and throw, yet the library
-// may need no C++ runtime: both are weak references, there if the program has a C++ runtime at all.
+// All replaceable forms of operator new and delete. `new` must call the program's new handler, throw, and in its nothrow
+// forms catch; yet the library may need no C++ runtime. So everything of the runtime is a weak reference, there if the
+// program has one at all: without it nothing can throw. The one file that is compiled with exceptions.
 #include <cstdlib>
 #include <new>
 
@@ -13,6 +14,13 @@ namespace std {
 
 // The same function as std::get_new_handler, as a weak reference.
 SNUG_WEAK std::new_handler snug_weak_get_new_handler() SNUG_ASM_NAME("_ZSt15get_new_handlerv");
+
+SNUG_WEAK_REFERENCE("__gxx_personality_v0");
+SNUG_WEAK_REFERENCE("__cxa_begin_catch");
+SNUG_WEAK_REFERENCE("__cxa_end_catch");
+SNUG_WEAK_REFERENCE("_Unwind_Resume");
+SNUG_WEAK_REFERENCE("__cxa_call_unexpected");
+SNUG_WEAK_REFERENCE("_ZSt9terminatev");
 
 namespace {
 
@@ -42,11 +50,27 @@ SNUG_COLD void* retry_new_of(size_t size, std::align_val_t alignment) {
   return retry_new([=] { return snug::allocate_aligned(static_cast<size_t>(alignment), size); });
 }
 
-// The nothrow forms call the handler too, and give null where the others throw: a handler that throws is caught by the
-// standard's wording. Without exceptions in this library they do without the handler.
-SNUG_ALWAYS_INLINE void* new_or_null(size_t size) { return snug::allocate(size); }
+// What the nothrow forms do: the same, but null where the others throw, and null too if the handler throws.
+template <class Attempt>
+SNUG_COLD void* retry_nothrow(Attempt attempt) noexcept {
+  try {
+    while (const std::new_handler handler = current_handler()) {
+      handler();
+      if (void* block = attempt(); block != nullptr) return block;
+    }
+  } catch (...) {
+  }
+  return nullptr;
+}
+
+SNUG_ALWAYS_INLINE void* new_or_null(size_t size) {
+  void* block = snug::allocate(size);
+  return block != nullptr ? block : retry_nothrow([size] { return snug::allocate(size); });
+}
 SNUG_ALWAYS_INLINE void* new_or_null(size_t size, std::align_val_t alignment) {
-  return snug::allocate_aligned(static_cast<size_t>(alignment), size);
+  const size_t bytes = static_cast<size_t>(alignment);
+  void* block = snug::allocate_aligned(bytes, size);
+  return block != nullptr ? block : retry_nothrow([=] { return snug::allocate_aligned(bytes, size); });
 }
 SNUG_ALWAYS_INLINE void* new_or_throw(size_t size) {
   void* block = snug::allocate(size);

@@ -74,6 +74,9 @@ class Window {
   SNUG_ALWAYS_INLINE size_t page_limit() const { return pages_; }
   SNUG_ALWAYS_INLINE ScaledClass class_at(size_t index) const { return classes_[index].load(std::memory_order_relaxed); }
 
+  uintptr_t base() const { return base_; }
+  const std::atomic<ScaledClass>* classes() const { return classes_; }
+
   PageId page_of(const void* address) const { return {static_cast<uint32_t>(index_of(address))}; }
   char* start_of(PageId page) const { return at<char>(base_ + (uint64_t{page.value} << kPageShift)); }
 
