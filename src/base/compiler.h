@@ -6,6 +6,8 @@
 #define SNUG_COLD __attribute__((cold, noinline))
 #define SNUG_EXPORT __attribute__((visibility("default")))
 #define SNUG_WEAK __attribute__((weak))
+// For declarations of variables: without it the compiler reaches them through the global offset table.
+#define SNUG_HIDDEN __attribute__((visibility("hidden")))
 #define SNUG_USED __attribute__((used))
 // Gives a variable or function the assembler name `name`.
 #define SNUG_ASM_NAME(name) __asm__(name)

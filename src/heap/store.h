@@ -47,14 +47,14 @@ struct Store {
   Lock opening_;
 };
 
-extern constinit Store store;
+SNUG_HIDDEN extern constinit Store store;
 
 // What the inline paths need of the parts above, copied when the store opens. Variables of their own, because a member
 // of a larger object costs a pointer to it: one instruction on each free.
-extern constinit uintptr_t window_base;
-extern constinit size_t window_pages;
-extern constinit const std::atomic<ScaledClass>* window_classes;
-extern constinit size_t medium_max_size;
-extern constinit ptrdiff_t medium_offset;
+SNUG_HIDDEN extern constinit uintptr_t window_base;
+SNUG_HIDDEN extern constinit size_t window_pages;
+SNUG_HIDDEN extern constinit const std::atomic<ScaledClass>* window_classes;
+SNUG_HIDDEN extern constinit size_t medium_max_size;
+SNUG_HIDDEN extern constinit ptrdiff_t medium_offset;
 
 }  // namespace snug
