@@ -75,8 +75,9 @@ std::string library_of(const std::string& name, const std::string& snug_library)
     if (name == entry.name) return find_library(entry);
   }
   if (name.find('/') == std::string::npos) {
-    throw UserError(fmt::format("no allocator '{}': known are snug, {} (each also with -nothp), or give the path of a library, as ./lib{}.so",
-                                name, fmt::join(known_allocators(), ", "), name));
+    throw UserError(fmt::format(
+        "no allocator '{}': known are snug, {} (each also with -nothp), or give the path of a library, as ./lib{}.so",
+        name, fmt::join(known_allocators(), ", "), name));
   }
   std::error_code error;
   const fs::path path = fs::canonical(name, error);
@@ -99,7 +100,8 @@ std::string version_of(const std::string& path) {
   if (auto* mallctl = find_function<int(const char*, void*, size_t*, void*, size_t)>(library, "mallctl")) {
     const char* version = "";
     size_t size = sizeof version;
-    if (mallctl("version", &version, &size, nullptr, 0) == 0) return std::string(version).substr(0, std::string(version).find('-'));
+    if (mallctl("version", &version, &size, nullptr, 0) == 0)
+      return std::string(version).substr(0, std::string(version).find('-'));
   }
   if (auto* mi_version = find_function<int()>(library, "mi_version")) {
     const int version = mi_version();
@@ -147,8 +149,8 @@ Identity identify(const Allocator& allocator, const HeldSignals& signals) {
   command.environment.preload(allocator.library);
   const Measurement run = measure(command, signals, kIdentifyTimeLimit, nullptr);
   if (!run.succeeded()) {
-    throw UserError(fmt::format("{} ({}) cannot serve even this tool: {}", allocator.name, allocator.library,
-                                run.ending_text()));
+    throw UserError(
+        fmt::format("{} ({}) cannot serve even this tool: {}", allocator.name, allocator.library, run.ending_text()));
   }
   std::ifstream file(command.output);
   const auto printed = nlohmann::json::parse(file);

@@ -20,7 +20,7 @@ enum class HugePages { kAllowed, kRefused };
 struct Command {
   std::vector<std::string> arguments;  // the program first, looked up in PATH
   Environment environment;
-  std::string input;   // file for standard input; empty: ours. The same for the next two.
+  std::string input;  // file for standard input; empty: ours. The same for the next two.
   std::string output;
   std::string errors;
   ProcessGroup group = ProcessGroup::kShared;

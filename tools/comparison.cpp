@@ -160,8 +160,8 @@ std::vector<Contender> prepare(const ComparisonPlan& plan, const HeldSignals& si
     const Identity identity = identify(allocator, signals);
     contender.allocator.version = identity.version;
     if (identity.malloc_library != allocator.library) {
-      contender.refusal = fmt::format("not run on {}: preloaded, it leaves malloc to {}", allocator.name,
-                                      identity.malloc_library);
+      contender.refusal =
+          fmt::format("not run on {}: preloaded, it leaves malloc to {}", allocator.name, identity.malloc_library);
     }
     contenders.push_back(std::move(contender));
   }
@@ -178,10 +178,11 @@ std::string find_output_difference(const std::vector<Contender>& contenders) {
         standard = run;
         standard_name = contender.allocator.name;
       } else if (run->output_hash != standard->output_hash || run->output_bytes != standard->output_bytes) {
-        return fmt::format("output differs: {} wrote {} bytes (hash {:016x}) in round {}, {} {} bytes (hash {:016x}) "
-                           "in round {}",
-                           standard_name, standard->output_bytes, standard->output_hash, standard->round,
-                           contender.allocator.name, run->output_bytes, run->output_hash, run->round);
+        return fmt::format(
+            "output differs: {} wrote {} bytes (hash {:016x}) in round {}, {} {} bytes (hash {:016x}) "
+            "in round {}",
+            standard_name, standard->output_bytes, standard->output_hash, standard->round, contender.allocator.name,
+            run->output_bytes, run->output_hash, run->round);
       }
     }
   }
@@ -211,7 +212,8 @@ bool Comparison::clean() const {
 
 Comparison compare(const ComparisonPlan& plan) {
   const HeldSignals signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT});
-  Comparison comparison{.plan = plan, .contenders = prepare(plan, signals), .interrupted_by = 0, .output_difference = {}};
+  Comparison comparison{
+      .plan = plan, .contenders = prepare(plan, signals), .interrupted_by = 0, .output_difference = {}};
   std::vector<std::string> names;
   std::vector<Contender*> admitted;
   for (Contender& contender : comparison.contenders) {

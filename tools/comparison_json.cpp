@@ -37,12 +37,8 @@ const char* ending_name(Ending ending) {
 
 Json run_json(const Run& run, const Contender& contender, const ComparisonPlan& plan) {
   const Measurement& cost = run.measurement;
-  Json json = {{"round", run.round},
-               {"position", run.position},
-               {"counts", run.counts()},
-               {"objection", run.objection},
-               {"ending", ending_name(cost.ending)},
-               {"code", cost.code}};
+  Json json = {{"round", run.round},         {"position", run.position},           {"counts", run.counts()},
+               {"objection", run.objection}, {"ending", ending_name(cost.ending)}, {"code", cost.code}};
   for (const Metric& metric : measured_metrics()) json[metric.key] = metric.read(cost);
   if (contender.reports_itself()) json["served"] = {{"allocations", run.allocations}, {"processes", run.processes}};
   if (plan.check_output) {

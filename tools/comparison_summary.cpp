@@ -97,8 +97,8 @@ std::string proof_text(const Contender& contender) {
     return "preloads well; not proven in the program itself, for lack of a warm-up round";
   }
   if (runs.empty()) return "served no run that counts";
-  const Run& least = **std::min_element(
-      runs.begin(), runs.end(), [](const Run* a, const Run* b) { return a->allocations < b->allocations; });
+  const Run& least = **std::min_element(runs.begin(), runs.end(),
+                                        [](const Run* a, const Run* b) { return a->allocations < b->allocations; });
   return fmt::format("served {} allocations in {} {}", rounded_count(least.allocations), least.processes,
                      least.processes == 1 ? "process" : "processes");
 }

@@ -29,9 +29,9 @@ std::vector<Metric> figure_metrics(const Comparison& comparison);
 
 struct Standing {
   Spread spread;
-  double ratio = 0;       // this median / snug's; 0 if there is none
-  bool tied = false;      // with snug, within noise
-  bool best = false;      // of all, or within noise of the best
+  double ratio = 0;   // this median / snug's; 0 if there is none
+  bool tied = false;  // with snug, within noise
+  bool best = false;  // of all, or within noise of the best
 };
 
 // One per contender; empty for those without a counted run (of a figure: without that figure).

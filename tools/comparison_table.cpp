@@ -12,8 +12,9 @@ namespace {
 
 constexpr const char* kNothing = "-";
 
-std::string ratio_text(const std::optional<Standing>& standing) {
+std::string ratio_text(const std::optional<Standing>& standing, const Contender& contender) {
   if (!standing || standing->ratio == 0) return kNothing;
+  if (contender.allocator.name == "snug") return "1";
   return fmt::format("{}{:.2f}×", standing->tied ? "≈ " : "", standing->ratio);
 }
 
@@ -41,8 +42,8 @@ std::string measured_table(const Comparison& comparison) {
       medians.push_back(median_text(all[m][i], metrics[m]));
       ranges.push_back(all[m][i] ? range_text(all[m][i]->spread, metrics[m].unit) + " " : "");
     }
-    medians.push_back(i == 0 ? "1" : ratio_text(all[kWallMetric][i]));
-    medians.push_back(i == 0 ? "1" : ratio_text(all[kPeakMetric][i]));
+    medians.push_back(ratio_text(all[kWallMetric][i], contender));
+    medians.push_back(ratio_text(all[kPeakMetric][i], contender));
     table.add_row(medians);
     if (!contender.counted().empty()) table.add_row(ranges);
     table.add_note(proof_text(contender));
@@ -61,11 +62,11 @@ std::string figure_table(const Comparison& comparison) {
   for (const Metric& metric : metrics) {
     std::vector<std::string> medians = {metric.title};
     std::vector<std::string> ratios = {metric.higher_is_better ? "  (more is better)" : ""};
-    for (const auto& standing : standings(comparison, metric)) {
-      medians.push_back(median_text(standing, metric));
-      ratios.push_back(ratio_text(standing) + " ");
+    const auto all = standings(comparison, metric);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      medians.push_back(median_text(all[i], metric));
+      ratios.push_back(ratio_text(all[i], comparison.contenders[i]) + " ");
     }
-    ratios[1] = "1 ";
     table.add_row(medians);
     table.add_row(ratios);
   }

@@ -10,7 +10,7 @@ namespace snug::tool {
 namespace {
 
 struct Scale {
-  double from;     // the smallest value to write in it
+  double from;  // the smallest value to write in it
   double divisor;
   const char* unit;
   int decimals;

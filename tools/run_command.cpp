@@ -40,13 +40,15 @@ served by its allocator, or if output differs; 128 + the signal that stopped it.
 }  // namespace
 
 RunCommand::RunCommand(CLI::App& app, std::vector<std::string> program) : program_(std::move(program)) {
-  command_ = app.add_subcommand("run", "snug run [options] -- program [arguments...]\n"
-                                       "Run a program on snug, or compare it on several allocators");
+  command_ = app.add_subcommand("run",
+                                "snug run [options] -- program [arguments...]\n"
+                                "Run a program on snug, or compare it on several allocators");
   command_->footer(kExamples);
   command_->add_option("--library", library_, "The libsnug.so to use, instead of the one beside this tool")
       ->type_name("PATH");
   command_->add_option("--conf", configuration_, "Settings of snug, added to SNUG_CONF")->type_name("KEY:VALUE,...");
-  auto* report = command_->add_flag("--report", report_, "At the end, print snug's statistics of each process on stderr");
+  auto* report =
+      command_->add_flag("--report", report_, "At the end, print snug's statistics of each process on stderr");
   command_->add_option("--compare", compare_, "Run on snug and on each of these allocators")
       ->delimiter(',')
       ->type_name("NAME|PATH,...")
@@ -79,9 +81,10 @@ RunCommand::RunCommand(CLI::App& app, std::vector<std::string> program) : progra
       ->check(CLI::ExistingFile | CLI::IsMember({"/dev/null"}))
       ->capture_default_str()
       ->type_name("FILE");
-  auto* show = only_compared(command_->add_flag("--show-output", show_output_, "Do not discard what the program writes"));
-  only_compared(command_->add_flag("--check-output", check_output_,
-                                   "Fail if standard output is not the same in every run"))
+  auto* show =
+      only_compared(command_->add_flag("--show-output", show_output_, "Do not discard what the program writes"));
+  only_compared(
+      command_->add_flag("--check-output", check_output_, "Fail if standard output is not the same in every run"))
       ->excludes(show);
   json_option_ = only_compared(command_->add_option("--json", json_file_,
                                                     "Write the comparison as JSON to FILE; without FILE, to stdout "
@@ -102,7 +105,8 @@ int RunCommand::execute() const {
   const std::string library = find_snug_library(library_);
   if (!compare_.empty()) return execute_comparison(library);
   refuse_options_without_comparison();
-  Command command{.arguments = program_, .environment = Environment::current(), .input = {}, .output = {}, .errors = {}};
+  Command command{
+      .arguments = program_, .environment = Environment::current(), .input = {}, .output = {}, .errors = {}};
   command.environment.preload(library);
   if (!configuration_.empty()) command.environment.configure_snug(configuration_);
   if (report_) return run_with_report(std::move(command));

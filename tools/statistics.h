@@ -14,7 +14,7 @@ struct Spread {
   double median = 0;
   double min = 0;
   double max = 0;
-  double low = 0;   // low ≤ median ≤ high
+  double low = 0;  // low ≤ median ≤ high
   double high = 0;
   Range range = Range::kMinToMax;
 };
