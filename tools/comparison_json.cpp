@@ -85,7 +85,7 @@ Json contender_json(const Comparison& comparison, std::size_t index) {
                {"failure", failure_text(contender)},
                {"counted_runs", contender.counted().size()}};
   if (contender.bindings) {
-    json["malloc_bindings"] = {{"processes", contender.bindings->processes},
+    json["malloc_bindings"] = {{"programs", contender.bindings->programs},
                                {"bound", contender.bindings->bound},
                                {"other", contender.bindings->other}};
   }

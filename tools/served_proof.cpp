@@ -31,16 +31,62 @@ std::optional<std::string> between(const std::string& line, std::string_view bef
   return line.substr(from, end - from);
 }
 
-// From a line "1234: binding file USER [0] to PROVIDER [0]: normal symbol `malloc' [GLIBC_2.2.5]", the provider;
-// nothing if the line is another one or the allocator itself asks for the malloc below it.
-std::optional<std::string> malloc_provider(const std::string& line, const std::string& library) {
+// One line "1234: binding file USER [0] to PROVIDER [0]: normal symbol `malloc' [GLIBC_2.2.5]".
+struct MallocBinding {
+  std::string user;
+  std::string provider;
+};
+
+std::optional<MallocBinding> malloc_binding(const std::string& line) {
   if (line.find("symbol `malloc'") == std::string::npos) return std::nullopt;
   std::size_t position = 0;
   const auto user = between(line, "binding file ", " [", &position);
   const auto provider = between(line, "] to ", " [", &position);
-  if (!user || !provider || canonical_or_same(*user) == library) return std::nullopt;
-  return canonical_or_same(*provider);
+  if (!user || !provider) return std::nullopt;
+  return MallocBinding{canonical_or_same(*user), canonical_or_same(*provider)};
 }
+
+// libc binds its own use of malloc once, before main: the first that is heard of malloc in each program.
+bool begins_program(const MallocBinding& binding) { return fs::path(binding.user).filename() == "libc.so.6"; }
+
+// Reads what one process wrote, program after program.
+class ProcessReading {
+ public:
+  ProcessReading(const std::string& library, Bindings& bindings) : library_(library), bindings_(bindings) {}
+  ~ProcessReading() { end_program(); }
+
+  void read(const MallocBinding& binding) {
+    if (begins_program(binding)) {
+      end_program();
+    } else if (binding.user == library_) {
+      return;  // it wraps the malloc below it
+    }
+    if (binding.provider == library_) {
+      bound_ = true;
+    } else {
+      other_ = binding.provider;
+    }
+  }
+
+ private:
+  // One binding to the allocator tells enough: in a program linked to a fixed address that takes malloc's address
+  // (python3), libraries bind to its linkage table, and only that to the allocator.
+  void end_program() {
+    if (bound_ || !other_.empty()) bindings_.programs += 1;
+    if (bound_) {
+      bindings_.bound += 1;
+    } else if (!other_.empty()) {
+      bindings_.other = other_;
+    }
+    bound_ = false;
+    other_.clear();
+  }
+
+  const std::string& library_;
+  Bindings& bindings_;
+  bool bound_ = false;
+  std::string other_;
+};
 
 }  // namespace
 
@@ -55,8 +101,8 @@ std::vector<nlohmann::json> read_reports(const fs::path& file) {
 }
 
 std::string Bindings::text() const {
-  if (processes == 0) return "no dynamically linked process asked for malloc";
-  std::string result = fmt::format("malloc bound to it in {} of {} processes", bound, processes);
+  if (programs == 0) return "no dynamically linked program was started";
+  std::string result = fmt::format("malloc bound to it in {} of {} programs", bound, programs);
   if (!other.empty()) result += fmt::format(", in others to {}", other);
   return result;
 }
@@ -70,24 +116,11 @@ Bindings read_bindings(const fs::path& folder, const std::string& library) {
   Bindings bindings;
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (!entry.path().filename().string().starts_with(kBindingsFile)) continue;
-    bool bound = false;
-    std::string other;
+    ProcessReading reading(library, bindings);
     std::ifstream stream(entry.path());
     for (std::string line; std::getline(stream, line);) {
-      const auto provider = malloc_provider(line, library);
-      if (!provider) continue;
-      if (*provider == library) {
-        bound = true;
-      } else {
-        other = *provider;
-      }
+      if (const auto binding = malloc_binding(line)) reading.read(*binding);
     }
-    // One binding to the allocator tells enough: in a program linked to a fixed address that takes malloc's address
-    // (python3), libraries bind to its linkage table, and only that to the allocator.
-    if (!bound && other.empty()) continue;
-    bindings.processes += 1;
-    bindings.bound += bound;
-    if (!bound) bindings.other = other;
   }
   return bindings;
 }
