@@ -24,7 +24,7 @@ constexpr const char* kExamples = R"(Examples:
       Runs redis-server on snug, as if started without the tool: its exit status and signals are the tool's.
   snug run --report -- python3 job.py
       The same, then prints what snug did in each process.
-  snug run --conf purge_delay:0 -- ./server
+  snug run --conf purge_after:0 -- ./server
       With a setting of SNUG_CONF; `snug config` lists them.
   snug run --compare glibc,jemalloc,mimalloc -n 7 -- sort -o /dev/null words.txt
       Seven runs on each allocator, interleaved, and one table of medians with their spread.
