@@ -64,7 +64,7 @@ struct snug_stats {
   uint64_t allocations;     /* blocks handed out since the process (or its fork) began */
   uint64_t bytes_in_use;    /* usable bytes of live blocks */
   uint64_t blocks_in_use;   /* live blocks */
-  uint64_t bytes_cached;    /* free blocks in thread caches */
+  uint64_t bytes_cached;    /* free blocks in thread caches, or on their way home */
   uint64_t bytes_in_slabs;  /* spans held as slabs, free slots and caches included */
   uint64_t bytes_large;     /* usable bytes of live large blocks */
   uint64_t blocks_large;    /* live large blocks */

@@ -75,7 +75,8 @@ void release_without_cache(void* block, size_t page) {
   const size_t offset = static_cast<size_t>(static_cast<char*>(block) - slab->start);
   if (offset % slab->block_size != 0 || slab->slot_of(offset) >= slab->capacity)
     die_of_misuse("free", block, "points inside a block");
-  store.registry.send_lone(block, store.window.tag({static_cast<uint32_t>(page)}).owner());
+  store.registry.send_lone(block, store.window.tag({static_cast<uint32_t>(page)}).owner(),
+                           slab->block_size);
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ constexpr Figure kFigures[] = {
     {"allocations", &snug_stats::allocations, "blocks handed out"},
     {"bytes_in_use", &snug_stats::bytes_in_use, "bytes in live blocks"},
     {"blocks_in_use", &snug_stats::blocks_in_use, "live blocks"},
-    {"bytes_cached", &snug_stats::bytes_cached, "bytes free in thread caches"},
+    {"bytes_cached", &snug_stats::bytes_cached, "bytes free in thread caches or on their way to them"},
     {"bytes_in_slabs", &snug_stats::bytes_in_slabs, "bytes held as slabs"},
     {"bytes_large", &snug_stats::bytes_large, "bytes in live large blocks"},
     {"blocks_large", &snug_stats::blocks_large, "live large blocks"},
@@ -50,8 +50,17 @@ void add_slabs(snug_stats& stats) {
   }
 }
 
-// What is out of slabs but free: in thread caches.
-void subtract_cached(snug_stats& stats) {
+// What is out of slabs but free: on its way home, or in thread caches.
+void subtract_free(snug_stats& stats) {
+  int64_t blocks_mailed = store.registry.blocks_mailed();
+  int64_t bytes_mailed = store.registry.bytes_mailed();
+  for (size_t id = 0; id < store.registry.heap_count(); ++id) {
+    blocks_mailed += store.registry.heap(static_cast<uint16_t>(id))->blocks_mailed();
+    bytes_mailed += store.registry.heap(static_cast<uint16_t>(id))->bytes_mailed();
+  }
+  stats.blocks_in_use -= static_cast<uint64_t>(blocks_mailed);
+  stats.bytes_in_use -= static_cast<uint64_t>(bytes_mailed);
+  stats.bytes_cached += static_cast<uint64_t>(bytes_mailed);
   store.roster.for_each([&](const ThreadCache& cache) {
     for (size_t c = 1; c < store.table->count; ++c) {
       const uint64_t blocks = cache.cached(c);
@@ -69,7 +78,7 @@ snug_stats gather_statistics() {
   snug_stats stats{};
   if (!store.is_open()) return stats;
   add_slabs(stats);
-  subtract_cached(stats);
+  subtract_free(stats);
   const LargeStatistics large = store.large.statistics();
   stats.bytes_large = large.bytes_usable;
   stats.blocks_large = large.blocks;

@@ -84,7 +84,9 @@ void HeapRegistry::send(Parcel* parcel, uint16_t owner) {
   if (target->abandoned_.load(std::memory_order_seq_cst)) collect(*target);
 }
 
-void HeapRegistry::send_lone(void* block, uint16_t owner) {
+void HeapRegistry::send_lone(void* block, uint16_t owner, uint32_t bytes) {
+  lone_blocks_.fetch_add(1, std::memory_order_relaxed);
+  lone_bytes_.fetch_add(bytes, std::memory_order_relaxed);
   SlabHeap* target = heap(owner);
   target->receive_lone(block);
   if (target->abandoned_.load(std::memory_order_seq_cst)) collect(*target);

@@ -34,7 +34,10 @@ class HeapRegistry {
 
   // Sends blocks to the heap with this id. Any thread.
   void send(Parcel* parcel, uint16_t owner);
-  void send_lone(void* block, uint16_t owner);
+  void send_lone(void* block, uint16_t owner, uint32_t bytes);
+  // Blocks and bytes sent alone; received ones are counted by the heaps (SlabHeap::blocks_mailed).
+  int64_t blocks_mailed() const { return lone_blocks_.load(std::memory_order_relaxed); }
+  int64_t bytes_mailed() const { return lone_bytes_.load(std::memory_order_relaxed); }
 
   // Empty parcels, shared by all heaps beyond the few that each keeps. take_parcel is null if the OS refuses memory.
   Parcel* take_parcel();
@@ -72,6 +75,8 @@ class HeapRegistry {
   std::atomic<size_t> heap_count_{0};  // ids 0 … heap_count - 1 exist
   std::atomic<SlabHeap*>* heaps_ = nullptr;
   SlabHeap* shared_ = nullptr;
+  std::atomic<int64_t> lone_blocks_{0};
+  std::atomic<int64_t> lone_bytes_{0};
   Lock parcel_lock_;
   Parcel* parcels_ = nullptr;
 };

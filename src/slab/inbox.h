@@ -18,7 +18,8 @@ namespace snug {
 struct alignas(64) Parcel {
   static constexpr size_t kCapacity = 62;
   uintptr_t next = 0;
-  size_t count = 0;
+  uint32_t count = 0;
+  uint32_t bytes = 0;  // of the blocks it carries
   void* blocks[kCapacity];
 
   bool full() const { return count == kCapacity; }

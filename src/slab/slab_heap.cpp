@@ -27,17 +27,18 @@ class SlabHeap::Outbox {
       if (entry.parcel != nullptr) send(entry);
   }
 
-  void add(void* block, uint16_t owner) {
+  void add(void* block, uint16_t owner, uint32_t bytes) {
     Entry& entry = entry_for(owner);
     if (entry.parcel == nullptr) {
       entry.parcel = heap_.new_parcel();
       entry.owner = owner;
       if (entry.parcel == nullptr) {
-        heap_.registry_.send_lone(block, owner);
+        heap_.registry_.send_lone(block, owner, bytes);
         return;
       }
     }
     entry.parcel->blocks[entry.parcel->count++] = block;
+    entry.parcel->bytes += bytes;
     if (entry.parcel->full()) send(entry);
   }
 
@@ -61,6 +62,8 @@ class SlabHeap::Outbox {
     Parcel* parcel = entry.parcel;
     entry.parcel = nullptr;
     heap_.parcels_sent_.add(1);
+    heap_.blocks_mailed_.add(parcel->count);
+    heap_.bytes_mailed_.add(parcel->bytes);
     heap_.registry_.send(parcel, entry.owner);
   }
 
@@ -183,9 +186,11 @@ void SlabHeap::flush(void* const* blocks, size_t count) {
   Run run(*this);
   for (size_t i = 0; i < count; ++i) {
     void* block = blocks[i];
-    const PageTag tag = window.tag(window.page_of(block));
+    const PageId page = window.page_of(block);
+    const PageTag tag = window.tag(page);
     if (tag.owner() != id_) {
-      outbox.add(block, tag.owner());
+      const size_t size_class = window.class_at(page.value) / 2;
+      outbox.add(block, tag.owner(), registry_.table().classes[size_class].block_size);
       continue;
     }
     auto* slab = tag.record<Slab>();
@@ -252,9 +257,14 @@ void SlabHeap::drain_inbox() {
     const uintptr_t next = Inbox::next_of(item);
     if (Inbox::is_lone(item)) {
       void* block = Inbox::lone_block(item);
+      const size_t size_class = registry_.window().class_at(registry_.window().index_of(block)) / 2;
+      blocks_mailed_.subtract(1);
+      bytes_mailed_.subtract(registry_.table().classes[size_class].block_size);
       flush(&block, 1);
     } else {
       Parcel* parcel = Inbox::parcel(item);
+      blocks_mailed_.subtract(parcel->count);
+      bytes_mailed_.subtract(parcel->bytes);
       flush(parcel->blocks, parcel->count);
       recycle(parcel);
     }
@@ -273,6 +283,7 @@ Parcel* SlabHeap::new_parcel() {
   }
   parcel->next = 0;
   parcel->count = 0;
+  parcel->bytes = 0;
   return parcel;
 }
 

@@ -60,6 +60,10 @@ class alignas(64) SlabHeap {
   uint64_t blocks_out(size_t size_class) const { return bins_[size_class].out.get(); }
   uint64_t slab_count(size_t size_class) const { return bins_[size_class].slabs.get(); }
   uint64_t parcels_sent() const { return parcels_sent_.get(); }
+  // Any thread, racy: blocks and bytes that this heap has sent, less those it has received. Summed over all heaps, with
+  // the registry's, what is on its way: free already, but still out of its slab.
+  int64_t blocks_mailed() const { return static_cast<int64_t>(blocks_mailed_.get()); }
+  int64_t bytes_mailed() const { return static_cast<int64_t>(bytes_mailed_.get()); }
 
   const char* check() const;
 
@@ -96,6 +100,8 @@ class alignas(64) SlabHeap {
   Parcel* parcels_ = nullptr;  // empty ones, kept for sending
   uint32_t parcel_count_ = 0;
   OwnerCounter parcels_sent_;
+  OwnerCounter blocks_mailed_;  // modulo 2^64
+  OwnerCounter bytes_mailed_;
   Bin bins_[kMaxClasses];
   alignas(64) Inbox inbox_;
 };
