@@ -30,14 +30,38 @@ SlabHeap* HeapRegistry::make_heap() {
 
 SlabHeap* HeapRegistry::acquire() {
   LockGuard guard(lock_);
-  SlabHeap* heap = abandoned_;
+  SlabHeap*& list = abandoned_ != nullptr ? abandoned_ : spare_;
+  SlabHeap* heap = list;
   if (heap == nullptr) return make_heap();
-  abandoned_ = heap->next_abandoned_;
+  if (&list == &abandoned_) abandoned_count_.fetch_sub(1, std::memory_order_relaxed);
+  list = heap->next_abandoned_;
   heap->next_abandoned_ = nullptr;
-  abandoned_count_.fetch_sub(1, std::memory_order_relaxed);
   LockGuard owner(heap->lock_);
   heap->abandoned_.store(false, std::memory_order_seq_cst);
   return heap;
+}
+
+// Moves the abandoned heaps that own nothing any more to the spare ones. Mail that reaches a spare heap yet was addressed
+// before another heap adopted the slab: its sender sees to it. The lock is held.
+void HeapRegistry::retire_bare() {
+  for (SlabHeap** link = &abandoned_; *link != nullptr;) {
+    SlabHeap* heap = *link;
+    if (heap->slab_count() != 0 || heap->has_mail()) {
+      link = &heap->next_abandoned_;
+      continue;
+    }
+    *link = heap->next_abandoned_;
+    heap->next_abandoned_ = spare_;
+    spare_ = heap;
+    abandoned_count_.fetch_sub(1, std::memory_order_relaxed);
+  }
+}
+
+// The lock is held.
+template <class Visit>
+void HeapRegistry::for_each_without_thread(Visit visit) {
+  for (SlabHeap* list : {abandoned_, spare_})
+    for (SlabHeap* heap = list; heap != nullptr; heap = heap->next_abandoned_) visit(*heap);
 }
 
 void HeapRegistry::abandon(SlabHeap& heap) {
@@ -60,11 +84,11 @@ void HeapRegistry::abandon(SlabHeap& heap) {
 bool HeapRegistry::adopt_slab(size_t size_class, SlabHeap& heir) {
   LockGuard guard(lock_);
   for (SlabHeap* heap = abandoned_; heap != nullptr; heap = heap->next_abandoned_) {
-    // A heap with neither mail nor a slab to give is passed over without taking its lock.
-    if (heap->slab_count(size_class) == 0 && !heap->has_mail()) continue;
+    if (heap->slab_count(size_class) == 0) continue;
     LockGuard owner(heap->lock_);
     if (heap->give_slab(size_class, heir)) return true;
   }
+  retire_bare();
   return false;
 }
 
@@ -131,20 +155,21 @@ size_t HeapRegistry::trim_abandoned() {
   };
   trim(*shared_);
   LockGuard guard(lock_);
-  for (SlabHeap* heap = abandoned_; heap != nullptr; heap = heap->next_abandoned_) trim(*heap);
+  for_each_without_thread(trim);
+  retire_bare();
   return purged;
 }
 
 void HeapRegistry::lock_all() {
   shared_->lock_.lock();
   lock_.lock();
-  for (SlabHeap* heap = abandoned_; heap != nullptr; heap = heap->next_abandoned_) heap->lock_.lock();
+  for_each_without_thread([](SlabHeap& heap) { heap.lock_.lock(); });
   parcel_lock_.lock();
 }
 
 void HeapRegistry::unlock_all() {
   parcel_lock_.unlock();
-  for (SlabHeap* heap = abandoned_; heap != nullptr; heap = heap->next_abandoned_) heap->lock_.unlock();
+  for_each_without_thread([](SlabHeap& heap) { heap.lock_.unlock(); });
   lock_.unlock();
   shared_->lock_.unlock();
 }
@@ -155,13 +180,15 @@ const char* HeapRegistry::check_abandoned() {
     if (const char* broken = shared_->check(); broken != nullptr) return broken;
   }
   LockGuard guard(lock_);
+  const char* broken = nullptr;
   size_t count = 0;
-  for (SlabHeap* heap = abandoned_; heap != nullptr; heap = heap->next_abandoned_) {
-    LockGuard owner(heap->lock_);
-    if (!heap->abandoned_.load(std::memory_order_relaxed)) return "heap registry: a heap with a thread is listed as abandoned";
-    if (const char* broken = heap->check(); broken != nullptr) return broken;
-    ++count;
-  }
+  for_each_without_thread([&](SlabHeap& heap) {
+    LockGuard owner(heap.lock_);
+    if (!heap.abandoned_.load(std::memory_order_relaxed)) broken = "heap registry: a heap with a thread is in a list";
+    if (broken == nullptr) broken = heap.check();
+  });
+  if (broken != nullptr) return broken;
+  for (SlabHeap* heap = abandoned_; heap != nullptr; heap = heap->next_abandoned_) ++count;
   if (count != abandoned_count()) return "heap registry: the count of abandoned heaps is wrong";
   return nullptr;
 }

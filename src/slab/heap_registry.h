@@ -64,13 +64,17 @@ class HeapRegistry {
   static constexpr size_t kMaxHeaps = size_t{1} << 16;
 
   SlabHeap* make_heap();
+  void retire_bare();
+  template <class Visit>
+  void for_each_without_thread(Visit visit);
   void collect(SlabHeap& heap);
 
   MetaArena& arena_;
   SpanStore& spans_;
   const ClassTable* table_ = nullptr;
   Lock lock_;
-  SlabHeap* abandoned_ = nullptr;
+  SlabHeap* abandoned_ = nullptr;  // without a thread, but with slabs when last looked at
+  SlabHeap* spare_ = nullptr;      // without either
   std::atomic<size_t> abandoned_count_{0};
   std::atomic<size_t> heap_count_{0};  // ids 0 … heap_count - 1 exist
   std::atomic<SlabHeap*>* heaps_ = nullptr;

@@ -165,6 +165,7 @@ void SlabHeap::insert(Slab* slab) {
   slab->owner = id_;
   tag_pages(*slab);
   bin.slabs.add(1);
+  slab_count_.add(1);
   bin.out.add(slab->used());
   if (slab->used() == 0) ++bin.empty;
   bin.partial.push_front(slab);
@@ -232,6 +233,7 @@ void SlabHeap::release(Slab* slab) {
   Window& window = registry_.window();
   bin.partial.remove(slab);
   bin.slabs.subtract(1);
+  slab_count_.subtract(1);
   --bin.empty;
   for (uint32_t i = 0; i < slab->span->pages.value; ++i) {
     const PageId page = slab->span->first + PageCount{i};
@@ -303,6 +305,7 @@ bool SlabHeap::give_slab(size_t size_class, SlabHeap& heir) {
   if (slab == nullptr) return false;
   bin.partial.remove(slab);
   bin.slabs.subtract(1);
+  slab_count_.subtract(1);
   bin.out.subtract(slab->used());
   if (slab->used() == 0) --bin.empty;
   heir.insert(slab);
@@ -336,6 +339,7 @@ size_t SlabHeap::purge_holes() {
 }
 
 const char* SlabHeap::check() const {
+  size_t all_slabs = 0;
   for (size_t c = 0; c < kMaxClasses; ++c) {
     const Bin& bin = bins_[c];
     size_t slabs = 0;
@@ -360,7 +364,9 @@ const char* SlabHeap::check() const {
     }
     if (slabs != bin.slabs.get() || out != bin.out.get() || empty != bin.empty)
       return "slab heap: the counts of a class are wrong";
+    all_slabs += slabs;
   }
+  if (all_slabs != slab_count_.get()) return "slab heap: the count of slabs is wrong";
   return nullptr;
 }
 

@@ -59,6 +59,7 @@ class alignas(64) SlabHeap {
   // Any thread, racy: blocks of the class outside of slabs (live or cached), and the slabs of the class.
   uint64_t blocks_out(size_t size_class) const { return bins_[size_class].out.get(); }
   uint64_t slab_count(size_t size_class) const { return bins_[size_class].slabs.get(); }
+  uint64_t slab_count() const { return slab_count_.get(); }
   uint64_t parcels_sent() const { return parcels_sent_.get(); }
   // Any thread, racy: blocks and bytes that this heap has sent, less those it has received. Summed over all heaps, with
   // the registry's, what is on its way: free already, but still out of its slab.
@@ -97,6 +98,7 @@ class alignas(64) SlabHeap {
   Lock lock_;  // guards the heap while it is abandoned
   SlabHeap* next_abandoned_ = nullptr;
   RecordPool<Slab> slabs_;
+  OwnerCounter slab_count_;
   Parcel* parcels_ = nullptr;  // empty ones, kept for sending
   uint32_t parcel_count_ = 0;
   OwnerCounter parcels_sent_;
