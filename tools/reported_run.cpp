@@ -43,13 +43,13 @@ std::string report_text(const std::vector<nlohmann::json>& processes) {
   if (processes.empty()) {
     return "snug: no process reported (a static program, or one that ended by _exit or a signal, does not)\n";
   }
-  Table table({"snug served", "pid", "allocations", "in use at exit", "retained", "peak reserved", "purged"});
+  Table table({"snug served", "pid", "allocations", "in use at exit", "cached", "retained", "metadata", "purged"});
   for (const auto& process : processes) {
     const auto pid = process.find("pid");
     table.add_row({process.value("program", "?"), pid != process.end() ? pid->dump() : "-",
                    field_text(process, "allocations", kCount), field_text(process, "bytes_in_use", kBytes),
-                   field_text(process, "bytes_retained", kBytes), field_text(process, "peak_bytes_reserved", kBytes),
-                   field_text(process, "bytes_purged", kBytes)});
+                   field_text(process, "bytes_cached", kBytes), field_text(process, "bytes_retained", kBytes),
+                   field_text(process, "bytes_metadata", kBytes), field_text(process, "bytes_purged", kBytes)});
   }
   return table.text();
 }

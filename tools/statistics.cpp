@@ -47,6 +47,9 @@ Spread summarize(std::vector<double> values) {
   return spread;
 }
 
-bool within_noise(const Spread& a, const Spread& b) { return a.low <= b.high && b.low <= a.high; }
+bool within_noise(const Spread& a, const Spread& b) {
+  if (a.count < 2 || b.count < 2) return true;
+  return a.low <= b.high && b.low <= a.high;
+}
 
 }  // namespace snug::tool

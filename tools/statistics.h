@@ -23,7 +23,8 @@ struct Spread {
 // k-th smallest to the k-th largest, for the largest k that still covers 95% (below 6 not even min to max does).
 Spread summarize(std::vector<double> values);
 
-// The two ranges overlap: the difference of the medians is within noise.
+// The two ranges overlap: the difference of the medians is within noise. So is any difference to a single value, which
+// tells nothing of its noise.
 bool within_noise(const Spread& a, const Spread& b);
 
 }  // namespace snug::tool

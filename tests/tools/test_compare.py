@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -47,6 +48,10 @@ class FiguresTest(unittest.TestCase):
             self.assertEqual(summary["range"], name)
             self.assertEqual((summary["low"], summary["high"]), (walls[outside], walls[-1 - outside]))
             self.assertAlmostEqual(summary["median"], (walls[rounds // 2] + walls[(rounds - 1) // 2]) / 2)
+
+    def test_one_round_proves_no_difference(self):
+        _, result = compare(PLANTED_SLOW, "-n", "1", "--", ALLOCATING, "40000")
+        self.assertTrue(contender(result, PLANTED_SLOW)["summary"]["wall_seconds"]["tied_with_snug"])
 
     def test_figures_of_the_program_become_rows(self):
         program = '''echo '{"load": {"value": 1234.5, "unit": "op/s", "better": "higher"}}' > $SNUG_FIGURES; ls >/dev/null'''
@@ -145,7 +150,7 @@ class FailureTest(unittest.TestCase):
         self.assertLess(time.monotonic() - start, 20)
         self.assertEqual(process.returncode, 1)
         self.assertIn("stopped at the time limit", contender(result, "glibc")["failure"])
-        self.assertFalse(processes_running("sleep\x0061.75"))
+        self.assertTrue(all_end("sleep\x0061.75"))
 
     def test_different_output_is_a_failure(self):
         process, result = compare("glibc", "-n", "1", "--check-output", "--", SHELL, "-c", f"echo $LD_PRELOAD; {ALLOCATING} 9")
@@ -160,18 +165,21 @@ class FailureTest(unittest.TestCase):
         self.assertEqual(process.returncode, 127)
 
     def test_ctrl_c_ends_the_program_and_shows_what_there_is(self):
+        # Three runs are over at once, the fourth would last.
+        program = f'{ALLOCATING} 10; for i in 1 2 3; do mkdir "$FOLDER/$i" 2>/dev/null && exit; done; sleep 31.73'
         command = [TOOL, "run", "--library", LIBRARY, "--compare", "glibc", "--warmup", "0", "-n", "50", "--",
-                   SHELL, "-c", f"{ALLOCATING} 10; sleep 0.3173"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              env=clean_environment()) as process:
-            for _ in range(4):
-                process.stderr.readline()
+                   SHELL, "-c", program]
+        with tempfile.TemporaryDirectory() as folder, \
+                subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                 env=clean_environment(FOLDER=folder)) as process:
+            self.assertTrue(wait_for(lambda: processes_running("sleep\x0031.73")))
             process.send_signal(signal.SIGINT)
-            output, _ = process.communicate(timeout=30)
+            output, errors = process.communicate(timeout=30)
         self.assertEqual(process.returncode, 130)
         self.assertIn("INTERRUPTED", output)
-        self.assertIn("served", output)
-        self.assertFalse(processes_running("sleep\x000.3173"))
+        self.assertRegex(output, r"served \d+ allocations in \d processes")
+        self.assertIn("interrupted", errors)
+        self.assertTrue(all_end("sleep\x0031.73"))
 
 
 class NamesTest(unittest.TestCase):
@@ -219,6 +227,20 @@ class JsonTest(unittest.TestCase):
         process = snug("run", "--library", LIBRARY, "--compare", "glibc", "-n", "1", "--json", "--", ALLOCATING, "10")
         self.assertEqual(json.loads(process.stdout)["schema"], "snug.comparison/1")
         self.assertIn("allocator", process.stderr)
+
+
+def wait_for(condition, seconds=10):
+    """Whether the condition came true in time. A killed process is there for a moment longer."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def all_end(command_line):
+    return wait_for(lambda: not processes_running(command_line))
 
 
 def processes_running(command_line):
