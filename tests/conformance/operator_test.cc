@@ -120,6 +120,8 @@ TEST(OperatorNew, throws_bad_alloc_or_returns_null)
 {
 	for (const NewForm& form : kNewForms)
 		for (const std::size_t size : kImpossible) {
+			// GCC 12's own aligned forms round SIZE_MAX up to 0 and serve it.
+			if (form.is_aligned && size > PTRDIFF_MAX && subject::kind() != subject::Kind::kSnug) continue;
 			if (form.throws)
 				EXPECT_THROW(form.allocate(size, 64), std::bad_alloc) << form.name << ' ' << size;
 			else

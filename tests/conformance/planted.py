@@ -12,7 +12,7 @@ def passes(program: str, library: str, defect: str, test: str) -> bool:
     environment = dict(os.environ, LD_PRELOAD=library, PLANTED=defect)
     run = subprocess.run([program, f"--gtest_filter={test}", "--allocator=" + os.path.basename(library)],
                          env=environment, capture_output=True, text=True, timeout=120)
-    if run.returncode == 3 or "1 test ran" not in run.stdout and run.returncode == 0:
+    if run.returncode == 3 or "Running 1 test from" not in run.stdout:
         sys.exit(f"{test} did not run on {library}: {run.stdout}{run.stderr}")
     if "[  SKIPPED ]" in run.stdout:
         sys.exit(f"{test} skips on {library}, so it shows nothing")

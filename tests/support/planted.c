@@ -25,11 +25,11 @@ static int planted(const char *defect)
 size_t malloc_usable_size(void *block)
 {
 	static size_t (*real)(void *);
-	static int trimmed_calls;
+	static int calls;
 	if (!real) *(void **)&real = dlsym(RTLD_NEXT, "malloc_usable_size");
 	const size_t size = real(block);
 	/* Constant at first, then not. */
-	if (planted("usable_size_drifts") && size && ++trimmed_calls > 1000) return size + 8;
+	if (planted("usable_size_drifts") && size && ++calls > 1000) return size + 8;
 	if (planted("usable_size_short") && size > 4000) return size - 4000;
 	return size;
 }
@@ -47,8 +47,21 @@ void *malloc(size_t size)
 	if (size == 0 && planted("null_for_zero")) return NULL;
 	if (size > PTRDIFF_MAX && planted("wraps_around")) return __libc_malloc(16);
 	if (planted("hands_out_twice") && last && size == last_size) return last;
+	if (planted("overlaps") && size >= 1500) {
+		/* Every second block begins in the last 16 bytes of the one before. */
+		static char *previous;
+		static size_t previous_size;
+		if (previous && size <= 2 * previous_size) {
+			void *overlapping = previous + ((previous_size - 16) & ~(size_t)15);
+			previous = NULL;
+			return overlapping;
+		}
+		previous = __libc_malloc(4 * size);
+		previous_size = size;
+		return previous;
+	}
 	void *block = __libc_malloc(size);
-	if (size >= 16 && size % 7 == 0) {
+	if (size >= 16 && size % 8 == 0) {
 		last = block;
 		last_size = size;
 	}
@@ -57,7 +70,7 @@ void *malloc(size_t size)
 
 void free(void *block)
 {
-	if (planted("hands_out_twice") || planted("forgets_to_free")) return;
+	if (planted("hands_out_twice") || planted("overlaps")) return;
 	__libc_free(block);
 	if (planted("free_sets_errno")) errno = 0;
 }
