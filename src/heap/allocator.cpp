@@ -11,6 +11,8 @@ namespace snug {
 namespace {
 
 constexpr const char* kForeign = "not a block of this heap";
+constexpr const char* kInside = "points inside a block";
+constexpr const char* kAlreadyFree = "block is already free";
 
 // The calling thread's cache, begun if it is its first use; null if it can have none.
 ThreadCache* thread_cache() {
@@ -52,7 +54,9 @@ void* insist(Attempt attempt) {
   void* block = attempt();
   if (block != nullptr) [[likely]]
     return block;
-  if (!store.is_open() || !trim(0)) return out_of_memory();
+  if (!store.is_open()) return out_of_memory();
+  trim(0);
+  store.spans.release_addresses();
   block = attempt();
   return block != nullptr ? block : out_of_memory();
 }
@@ -63,20 +67,29 @@ void* counted(void* block) {
   return block;
 }
 
-// The slab that covers the page, or null.
-Slab* slab_at(size_t page) {
-  const PageTag tag = store.window.tag({static_cast<uint32_t>(page)});
-  return store.window.class_at(page) != 0 ? tag.record<Slab>() : nullptr;
+// The scaled class of the slab that covers the address, or 0: a large block, or foreign. Large blocks may lie in the
+// window too, where the kernel chose its place among other mappings.
+size_t class_at(const void* block) {
+  return store.window.contains(block) ? store.window.class_at(store.window.index_of(block)) : 0;
 }
 
 // A free by a thread that has no cache: the block goes home alone. It is written to, so it is looked at first.
-void release_without_cache(void* block, size_t page) {
-  const Slab* slab = slab_at(page);
+void release_without_cache(void* block) {
+  const PageTag tag = store.window.tag(store.window.page_of(block));
+  const Slab* slab = tag.record<Slab>();
   const size_t offset = static_cast<size_t>(static_cast<char*>(block) - slab->start);
   if (offset % slab->block_size != 0 || slab->slot_of(offset) >= slab->capacity)
-    die_of_misuse("free", block, "points inside a block");
-  store.registry.send_lone(block, store.window.tag({static_cast<uint32_t>(page)}).owner(),
-                           slab->block_size);
+    die_of_misuse("free", block, kInside);
+  store.registry.send_lone(block, tag.owner(), slab->block_size);
+}
+
+void release_large(void* block) {
+  switch (store.is_open() ? store.large.free(block) : LargeFree::kUnknown) {
+    case LargeFree::kFreed: return store.large.purge_as_due();
+    case LargeFree::kAlreadyFree: die_of_misuse("free", block, kAlreadyFree);
+    case LargeFree::kInside: die_of_misuse("free", block, kInside);
+    case LargeFree::kUnknown: die_of_misuse("free", block, kForeign);
+  }
 }
 
 }  // namespace
@@ -100,21 +113,13 @@ void* allocate_large(size_t size) {
 void release_slow(void* block) {
   if (block == nullptr) return;
   const int saved_errno = errno;
-  const size_t page = store.window.index_of(block);
-  if (store.window.contains(block)) {
-    const ScaledClass scaled_class = store.window.class_at(page);
-    if (scaled_class == 0) die_of_misuse("free", block, kForeign);
-    ThreadCache* cache = thread_cache();
-    if (cache == nullptr)
-      release_without_cache(block, page);
-    else if (!push(relative_thread_state(), scaled_class, block))
-      cache->overflow(scaled_class / 2, block);
-  } else {
-    switch (store.is_open() ? store.large.free(block) : LargeFree::kUnknown) {
-      case LargeFree::kFreed: store.large.purge_as_due(); break;
-      case LargeFree::kAlreadyFree: die_of_misuse("free", block, "block is already free");
-      case LargeFree::kUnknown: die_of_misuse("free", block, kForeign);
-    }
+  const size_t scaled_class = class_at(block);
+  if (scaled_class == 0) {
+    release_large(block);
+  } else if (ThreadCache* cache = thread_cache(); cache == nullptr) {
+    release_without_cache(block);
+  } else if (!push(relative_thread_state(), scaled_class, block)) {
+    cache->overflow(scaled_class / 2, block);
   }
   errno = saved_errno;
 }
@@ -145,13 +150,11 @@ void* allocate_aligned(size_t alignment, size_t size) {
 
 size_t usable_size(const void* block, const char* call) {
   if (block == nullptr) return 0;
-  if (store.window.contains(block)) {
-    const ScaledClass scaled_class = store.window.class_at(store.window.index_of(block));
-    if (scaled_class != 0) return store.table->classes[scaled_class / 2].block_size;
-  } else if (store.is_open()) {
-    if (const size_t bytes = store.large.usable_size(block); bytes != 0) return bytes;
-  }
-  die_of_misuse(call, block, kForeign);
+  if (const size_t scaled_class = class_at(block); scaled_class != 0)
+    return store.table->classes[scaled_class / 2].block_size;
+  const size_t bytes = store.is_open() ? store.large.usable_size(block) : 0;
+  if (bytes == 0) die_of_misuse(call, block, kForeign);
+  return bytes;
 }
 
 void* resize(void* block, size_t size, const char* call) {
@@ -159,7 +162,7 @@ void* resize(void* block, size_t size, const char* call) {
   if (size > PTRDIFF_MAX) return out_of_memory();
   // A block that is at least half used stays where it is.
   if (size <= usable && size >= usable / 2) return block;
-  const bool was_large = !store.window.contains(block);
+  const bool was_large = class_at(block) == 0;
   const bool will_be_large = size > store.table->max_size;
   if (was_large && will_be_large)
     if (void* resized = store.large.resize(block, size); resized != nullptr) return resized;

@@ -36,9 +36,9 @@ bool Store::open() {
 void Store::before_fork() {
   opening_.lock();
   if (!is_open()) return;
-  roster.lock_for_fork().lock();
+  roster.lock_at_rest();
   registry.lock_all();
-  large.lock_for_fork().lock();
+  large.lock_at_rest();
   spans.lock_for_fork().lock();
   arrays.lock_for_fork().lock();
   arena.lock_for_fork().lock();
@@ -49,9 +49,9 @@ void Store::unlock_all() {
     arena.lock_for_fork().unlock();
     arrays.lock_for_fork().unlock();
     spans.lock_for_fork().unlock();
-    large.lock_for_fork().unlock();
+    large.unlock();
     registry.unlock_all();
-    roster.lock_for_fork().unlock();
+    roster.unlock();
   }
   opening_.unlock();
 }

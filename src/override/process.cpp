@@ -1,4 +1,5 @@
-// What the library does when it is loaded, when the process forks and when it exits.
+#include "override/process.h"
+
 #include <pthread.h>
 
 #include "base/compiler.h"
@@ -17,4 +18,7 @@ SNUG_AT_LOAD SNUG_USED void prepare() {
 SNUG_AT_EXIT SNUG_USED void report() { report_statistics(); }
 
 }  // namespace
+
+extern const char kProcessHooks = 0;
+
 }  // namespace snug

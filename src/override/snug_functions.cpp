@@ -6,8 +6,13 @@
 #include "heap/statistics.h"
 #include "override/c_functions.h"
 #include "override/malloc_info.h"
+#include "override/process.h"
 
 using namespace snug;
+
+namespace {
+SNUG_USED const char* const process_hooks = &kProcessHooks;
+}  // namespace
 
 extern "C" {
 

@@ -25,44 +25,36 @@ void* LargeStore::allocate(const LargeRequest& request) {
   {
     LockGuard guard(lock_);
     if (!index_.prepare()) return nullptr;
-    block = take_kept(usable, request);
-    if (block == nullptr) {
-      block = records_.make();
-      if (block == nullptr) return nullptr;
-    }
+    // Only zeros are taken for requests that want them, so that nothing has to be cleared.
+    if (LargeBlock* kept = take_kept(usable, request); kept != nullptr) return hand_out(kept, usable);
+    block = records_.make();
+    if (block == nullptr) return nullptr;
+    passage_.enter();
   }
-  if (block->mapped == 0) {
-    void* start = nullptr;
-    if (request.will_grow) {
-      block->mapped = with_room(usable);
-      start = os::map(block->mapped, request.alignment);
-    }
-    if (start == nullptr) {
-      block->mapped = usable;
-      start = os::map(usable, request.alignment);
-    }
-    if (start == nullptr && trim(0)) start = os::map(usable, request.alignment);
-    LockGuard guard(lock_);
-    // Another thread may have used the place that was prepared.
-    if (start == nullptr || !index_.prepare()) {
-      if (start != nullptr) os::release(start, block->mapped);
-      records_.recycle(block);
-      return nullptr;
-    }
-    block->start = address_of(start);
-    bytes_mapped_ += block->mapped;
-    block->usable = usable;
-    block->written = usable;
-    bytes_usable_ += usable;
-    index_.insert(block);
-    return start;
+  void* start = nullptr;
+  if (request.will_grow) {
+    block->mapped = with_room(usable);
+    start = os::map(block->mapped, request.alignment);
   }
-  // A kept mapping: only zeros are taken for requests that want them, so that nothing has to be cleared.
+  if (start == nullptr) {
+    block->mapped = usable;
+    start = os::map(usable, request.alignment);
+  }
   LockGuard guard(lock_);
-  if (!index_.prepare()) {
-    keep(block);
+  passage_.leave();
+  // Another thread may have used the place that was prepared.
+  if (start == nullptr || !index_.prepare()) {
+    if (start != nullptr) os::release(start, block->mapped);
+    records_.recycle(block);
     return nullptr;
   }
+  block->start = address_of(start);
+  bytes_mapped_ += block->mapped;
+  return hand_out(block, usable);
+}
+
+// Makes the block live. The lock is held, the index prepared.
+void* LargeStore::hand_out(LargeBlock* block, size_t usable) {
   block->usable = usable;
   block->written = std::max(block->written, usable);
   bytes_usable_ += usable;
@@ -91,22 +83,28 @@ LargeFree LargeStore::free(void* start) {
   {
     LockGuard guard(lock_);
     LargeBlock* block = index_.find(address_of(start));
-    if (block == nullptr) {
-      for (LargeBlock* kept = cache_.front(); kept != nullptr; kept = CacheList::next(kept))
-        if (kept->start == address_of(start)) return LargeFree::kAlreadyFree;
-      return LargeFree::kUnknown;
-    }
+    if (block == nullptr) return reason_unknown(address_of(start));
     index_.erase(block);
     bytes_usable_ -= block->usable;
     keep(block);
-    if (bytes_kept_ > retention_.bytes) surplus = take_oldest();
+    surplus = bytes_kept_ > retention_.bytes ? take_oldest() : nullptr;
   }
-  while (surplus != nullptr) {
-    if (!discard(surplus)) break;
+  while (surplus != nullptr && discard(surplus)) {
     LockGuard guard(lock_);
     surplus = bytes_kept_ > retention_.bytes ? take_oldest() : nullptr;
   }
   return LargeFree::kFreed;
+}
+
+// What is wrong with an address that is not the start of a live block. Slow: only said once.
+LargeFree LargeStore::reason_unknown(uintptr_t start) {
+  LargeFree reason = LargeFree::kUnknown;
+  for (LargeBlock* kept = cache_.front(); kept != nullptr; kept = CacheList::next(kept))
+    if (kept->start == start) reason = LargeFree::kAlreadyFree;
+  index_.for_each([&](const LargeBlock& block) {
+    if (start - block.start < block.usable) reason = LargeFree::kInside;
+  });
+  return reason;
 }
 
 void LargeStore::keep(LargeBlock* block) {
@@ -116,9 +114,12 @@ void LargeStore::keep(LargeBlock* block) {
   bytes_kept_ += block->written;
 }
 
+// For discard(): the lock is held, the passage entered.
 LargeBlock* LargeStore::take_oldest() {
   LargeBlock* block = cache_.pop_front();
-  if (block != nullptr) bytes_kept_ -= block->written;
+  if (block == nullptr) return nullptr;
+  bytes_kept_ -= block->written;
+  passage_.enter();
   return block;
 }
 
@@ -128,6 +129,7 @@ bool LargeStore::discard(LargeBlock* block) {
   const bool released = os::release(at<void>(block->start), block->mapped);
   if (!released && os::purge(at<void>(block->start), block->written)) block->written = 0;
   LockGuard guard(lock_);
+  passage_.leave();
   if (released)
     forget(block);
   else
@@ -163,10 +165,9 @@ void* LargeStore::resize(void* start, size_t size) {
       return start;
     }
   }
-  // From here on no lock is needed for the block itself: its owner is in this call.
   if (usable > block->mapped) return move_with_room(block, usable);
-  if (!os::release(at<void>(block->start + usable), block->mapped - usable)) return start;
   LockGuard guard(lock_);
+  if (!os::release(at<void>(block->start + usable), block->mapped - usable)) return start;
   bytes_usable_ -= block->usable - usable;
   bytes_mapped_ -= block->mapped - usable;
   block->usable = block->mapped = block->written = usable;

@@ -14,6 +14,7 @@
 
 #include "base/list.h"
 #include "base/lock.h"
+#include "base/passage.h"
 #include "span/large_block.h"
 #include "span/large_index.h"
 #include "span/meta_arena.h"
@@ -29,7 +30,7 @@ struct LargeRequest {
   bool will_grow = false;
 };
 
-enum class LargeFree { kFreed, kAlreadyFree, kUnknown };
+enum class LargeFree { kFreed, kAlreadyFree, kInside, kUnknown };
 
 struct LargeStatistics {
   size_t blocks = 0;
@@ -61,19 +62,25 @@ class LargeStore {
 
   LargeStatistics statistics();
   const char* check();
-  Lock& lock_for_fork() { return lock_; }
+
+  // Fork: held while no block is on its way between the cache, the index and the OS.
+  void lock_at_rest() { passage_.lock_at_rest(lock_); }
+  void unlock() { lock_.unlock(); }
 
  private:
   using CacheList = List<LargeBlock, &LargeBlock::in_cache>;
 
   LargeBlock* take_kept(size_t bytes, const LargeRequest& request);
+  void* hand_out(LargeBlock* block, size_t usable);
   LargeBlock* take_oldest();
   void* move_with_room(LargeBlock* block, size_t usable);
+  LargeFree reason_unknown(uintptr_t start);
   bool discard(LargeBlock* block);
   void keep(LargeBlock* block);
   void forget(LargeBlock* block);
 
   Lock lock_;
+  Passage passage_;
   RecordPool<LargeBlock> records_;
   LargeIndex index_;
   CacheList cache_;

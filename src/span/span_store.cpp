@@ -48,6 +48,7 @@ Span* SpanStore::locate_free(PageCount pages) {
 
 // The new chunk as one span, in no bin.
 Span* SpanStore::add_chunk() {
+  if (Span* retaken = retake_chunk(); retaken != nullptr) return retaken;
   Span* span = records_.make();
   if (span == nullptr) return nullptr;
   void* start = window_.take_chunk();
@@ -57,9 +58,36 @@ Span* SpanStore::add_chunk() {
   }
   span->first = window_.page_of(start);
   span->pages = {kPagesPerChunk};
-  window_.chunk(span->first).committed = true;
   ++chunks_;
   return span;
+}
+
+// A chunk that was released, if the OS gives the same place again.
+Span* SpanStore::retake_chunk() {
+  Span* span = released_.front();
+  if (span == nullptr || !window_.retake_chunk(span->first)) return nullptr;
+  released_.remove(span);
+  ++chunks_;
+  return span;
+}
+
+bool SpanStore::release_addresses() {
+  LockGuard guard(lock_);
+  bool any = window_.release_unused();
+  for (Bins* bins : {&clean_, &dirty_}) {
+    while (Span* span = bins->by_length[kPagesPerChunk - 1].front()) {
+      remove(span);
+      if (!os::release(window_.start_of(span->first), kChunkSize)) {
+        insert(span);
+        return any;
+      }
+      for (uint64_t& word : window_.chunk(span->first).dirty) word = 0;
+      released_.push_front(span);
+      --chunks_;
+      any = true;
+    }
+  }
+  return any;
 }
 
 // Shortens `span` to its first `pages` and returns the rest as a span of its own, in no bin; null if there is no record.

@@ -52,6 +52,9 @@ class SpanStore {
   // Takes back a span of which the first `touched` pages may have been written; tags and classes of its pages are 0.
   void free(Span* span, PageCount touched);
 
+  // Gives the addresses of wholly free chunks back to an OS that has refused some. True if anything was given back.
+  bool release_addresses();
+
   // Purges everything but about `pad` bytes. True if anything was given back.
   bool trim(size_t pad);
 
@@ -73,6 +76,7 @@ class SpanStore {
 
   Span* locate_free(PageCount pages);
   Span* add_chunk();
+  Span* retake_chunk();
   Span* cut(Span* span, PageCount pages);
   Span* merge_neighbours(Span* span);
   Span* absorb(Span* left, Span* right);
@@ -88,7 +92,8 @@ class SpanStore {
   RecordPool<Span> records_;
   Bins clean_;
   Bins dirty_;
-  AgeList ages_;  // oldest first
+  AgeList ages_;      // oldest first
+  BinList released_;  // whole chunks whose addresses are not ours at present
   Retention retention_;
   size_t dirty_pages_ = 0;
   size_t free_pages_ = 0;

@@ -98,6 +98,22 @@ bool Window::adopt(uintptr_t start, uintptr_t end) {
   return true;
 }
 
+bool Window::retake_chunk(PageId first) {
+  void* wanted = start_of(first);
+  void* start = os::reserve(wanted, kChunkSize);
+  if (start == wanted && os::commit(start, kChunkSize)) return true;
+  if (start != nullptr) os::release(start, kChunkSize);
+  return false;
+}
+
+bool Window::release_unused() {
+  const size_t unused = end_ - next_;
+  if (unused == 0 || !os::release(at<void>(next_), unused)) return false;
+  end_ = next_;
+  reserved_ -= unused;
+  return true;
+}
+
 void* Window::take_chunk() {
   if (next_ == end_ && !reserve_more()) return nullptr;
   void* chunk = at<void>(next_);

@@ -53,8 +53,6 @@ class PageTag {
 // One chunk. Guarded by the span store's lock.
 struct Chunk {
   uint64_t dirty[kPagesPerChunk / 64] = {};  // pages that may be backed; the others read as zero and cost nothing
-  bool committed = false;
-  bool huge = false;  // asked for huge pages
 };
 
 class Window {
@@ -68,6 +66,11 @@ class Window {
   // One more chunk, committed and zero; null if the OS refuses or the window is full. The caller holds
   // the span store's lock.
   void* take_chunk();
+
+  // Commits a chunk again whose addresses were released; false if they are taken or the OS refuses.
+  bool retake_chunk(PageId first);
+  // Releases what is reserved and not yet taken. True if there was anything.
+  bool release_unused();
 
   SNUG_ALWAYS_INLINE bool contains(const void* block) const { return index_of(block) < pages_; }
   SNUG_ALWAYS_INLINE size_t index_of(const void* block) const { return (address_of(block) - base_) >> kPageShift; }

@@ -10,27 +10,48 @@ bool CacheRoster::open(void (*thread_ends)(void*), size_t budget) {
   return ::pthread_key_create(&key_, thread_ends) == 0;
 }
 
+// The stretch in which a heap has left one hand and not reached the next.
+class CacheRoster::Passing {
+ public:
+  explicit Passing(CacheRoster& roster) : roster_(roster) {
+    LockGuard guard(roster_.lock_);
+    roster_.passage_.enter();
+  }
+  ~Passing() {
+    LockGuard guard(roster_.lock_);
+    roster_.passage_.leave();
+  }
+  Passing(const Passing&) = delete;
+  Passing& operator=(const Passing&) = delete;
+
+ private:
+  CacheRoster& roster_;
+};
+
 ThreadCache* CacheRoster::start() {
   ThreadState& state = thread_state;
   if (state.cache != nullptr || state.ended) return state.cache;
-  SlabHeap* heap = registry_.acquire();
-  if (heap == nullptr) return nullptr;
-  ThreadCache* cache = nullptr;
   {
-    LockGuard guard(lock_);
-    Unmade<ThreadCache>* place = records_.make();
-    if (place != nullptr) {
-      cache = ::new (place->bytes) ThreadCache(*heap, registry_, arrays_, state, budget_);
-      caches_.push_front(cache);
+    Passing passing(*this);
+    SlabHeap* heap = registry_.acquire();
+    if (heap == nullptr) return nullptr;
+    state.cache = make_cache(*heap);
+    if (state.cache == nullptr) {
+      registry_.abandon(*heap);
+      return nullptr;
     }
   }
-  if (cache == nullptr) {
-    registry_.abandon(*heap);
-    return nullptr;
-  }
-  state.cache = cache;
   // Last, because it may allocate.
-  ::pthread_setspecific(key_, cache);
+  ::pthread_setspecific(key_, state.cache);
+  return state.cache;
+}
+
+ThreadCache* CacheRoster::make_cache(SlabHeap& heap) {
+  LockGuard guard(lock_);
+  Unmade<ThreadCache>* place = records_.make();
+  if (place == nullptr) return nullptr;
+  auto* cache = ::new (place->bytes) ThreadCache(heap, registry_, arrays_, thread_state, budget_);
+  caches_.push_front(cache);
   return cache;
 }
 
@@ -42,6 +63,7 @@ void CacheRoster::end(ThreadCache* cache) {
     ::pthread_setspecific(key_, cache);
     return;
   }
+  Passing passing(*this);
   state.ended = true;
   state.cache = nullptr;
   cache->retire();

@@ -15,6 +15,7 @@
 
 #include "base/list.h"
 #include "base/lock.h"
+#include "base/passage.h"
 #include "slab/heap_registry.h"
 #include "thread/array_store.h"
 #include "thread/thread_cache.h"
@@ -61,11 +62,17 @@ class CacheRoster {
     for (ThreadCache* cache = caches_.front(); cache != nullptr; cache = CacheList::next(cache)) visit(*cache);
   }
   CacheStatistics statistics();
-  Lock& lock_for_fork() { return lock_; }
+
+  // Fork: held while no thread's cache is beginning or ending.
+  void lock_at_rest() { passage_.lock_at_rest(lock_); }
+  void unlock() { lock_.unlock(); }
 
  private:
   using CacheList = List<ThreadCache, &ThreadCache::in_roster>;
 
+  class Passing;
+
+  ThreadCache* make_cache(SlabHeap& heap);
   void strike_off(CacheList& list, ThreadCache* cache);
 
   MetaArena& arena_;
@@ -73,6 +80,7 @@ class CacheRoster {
   ArrayStore& arrays_;
   RecordPool<Unmade<ThreadCache>> records_;
   Lock lock_;
+  Passage passage_;
   CacheList caches_;
   CacheList orphans_;
   std::atomic<bool> has_orphans_{false};
