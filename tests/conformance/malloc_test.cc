@@ -26,8 +26,11 @@ void expect_disjoint_and_intact(const std::vector<std::size_t>& all_sizes)
 	for (const std::size_t size : all_sizes) {
 		auto* address = static_cast<char*>(subject::malloc(size));
 		ASSERT_NE(address, nullptr) << size;
-		// Only blocks of at least an alignment's size can hold an object of that alignment.
-		ASSERT_TRUE(pattern::aligned(address, kNaturalAlignment)) << size;
+		// C23 lets a block too small for an object of the largest alignment be less aligned; jemalloc and mimalloc
+		// take the offer, snug.h promises more.
+		if (size >= kNaturalAlignment || subject::kind() != subject::Kind::kOther) {
+			ASSERT_TRUE(pattern::aligned(address, kNaturalAlignment)) << size;
+		}
 		pattern::fill(address, size, blocks.size());
 		blocks.push_back({address, size});
 	}

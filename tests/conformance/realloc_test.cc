@@ -33,7 +33,9 @@ TEST(Realloc, keeps_contents_between_any_two_sizes)
 			void* after = subject::realloc(before, to);
 			ASSERT_NE(after, nullptr) << from << " to " << to;
 			ASSERT_TRUE(pattern::intact(after, std::min(from, to), kSeed)) << from << " to " << to;
-			ASSERT_TRUE(pattern::aligned(after, alignof(std::max_align_t)));
+			if (to >= alignof(std::max_align_t)) {
+				ASSERT_TRUE(pattern::aligned(after, alignof(std::max_align_t)));
+			}
 			ASSERT_GE(subject::malloc_usable_size(after), to);
 			pattern::fill(after, to, kSeed + 1);
 			subject::free(after);

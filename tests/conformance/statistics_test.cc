@@ -112,7 +112,9 @@ std::string printed_info(int options, int& result)
 	char text[64 * 1024] = "";
 	std::FILE* stream = fmemopen(text, sizeof text, "w");
 	result = subject::malloc_info(options, stream);
+	const int kept = errno;
 	std::fclose(stream);
+	errno = kept;
 	return text;
 }
 

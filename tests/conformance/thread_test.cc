@@ -179,7 +179,8 @@ struct ThreadLocal {
 TEST(Thread, allocates_and_frees_in_destructors_at_its_end)
 {
 	constexpr int kThreads = 50;
-	constexpr int kRounds = 3;  // PTHREAD_DESTRUCTOR_ITERATIONS is 4
+	// PTHREAD_DESTRUCTOR_ITERATIONS is 4; in the last round ThreadSanitizer has put its own state of the thread away.
+	constexpr int kRounds = subject::kSanitized ? 1 : 3;
 	destructor_runs = 0;
 	destructor_damage = 0;
 	ASSERT_EQ(pthread_key_create(&key, destroy_legacy), 0);

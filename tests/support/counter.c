@@ -6,6 +6,7 @@
  * same work lies between N and N + R. Like snug's, the count begins anew in a forked child.
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -64,6 +65,18 @@ int posix_memalign(void **block, size_t alignment, size_t size)
 	if (!served) return ENOMEM;
 	*block = served;
 	return 0;
+}
+
+/* Of libc's blocks only libc knows the size; the next library in order may be the jemalloc that Redis links. */
+size_t malloc_usable_size(void *block)
+{
+	static size_t (*_Atomic of_libc)(void *);
+	size_t (*usable)(void *) = atomic_load(&of_libc);
+	if (!usable) {
+		*(void **)&usable = dlsym(dlopen("libc.so.6", RTLD_NOW | RTLD_NOLOAD), "malloc_usable_size");
+		atomic_store(&of_libc, usable);
+	}
+	return usable(block);
 }
 
 static void begin_anew(void)
