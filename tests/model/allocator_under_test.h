@@ -1,0 +1,31 @@
+// The heap a program runs on, as a table of functions: snug itself, or one with a planted fault that proves that the
+// runner would notice.
+#pragma once
+
+#include <cstddef>
+
+#include <snug/snug.h>
+
+namespace snug::model {
+
+struct AllocatorUnderTest {
+  void* (*malloc)(size_t size);
+  void* (*calloc)(size_t count, size_t size);
+  void* (*realloc)(void* block, size_t size);
+  void* (*aligned_alloc)(size_t alignment, size_t size);
+  void (*free)(void* block);
+  void (*free_sized)(void* block, size_t size);
+  void (*free_aligned_sized)(void* block, size_t alignment, size_t size);
+  size_t (*usable_size)(void* block);
+  int (*trim)(size_t pad);
+  int (*get_stats)(snug_stats* stats);
+  const char* (*check)(int all_heaps);
+};
+
+inline AllocatorUnderTest snug_under_test() {
+  return {snug_malloc,     snug_calloc,           snug_realloc,           snug_aligned_alloc,
+          snug_free,       snug_free_sized,       snug_free_aligned_sized, snug_malloc_usable_size,
+          snug_malloc_trim, snug_get_stats,       snug_check};
+}
+
+}  // namespace snug::model
