@@ -30,7 +30,7 @@ def fixed_script() -> str:
             lines += [f"APPEND string:{n} {'a' * (n % 800 + 1)}", f"DEL string:{n // 2}", f"LPOP list:{n % 200}"]
         if n % 250 == 0:
             lines.append(f"SET big:{n} {'b' * 300_000}")
-    lines += ["SORT set:7 ALPHA LIMIT 0 20", "ZRANGE zset:3 0 30 WITHSCORES", "LRANGE list:5 0 -1", "HGETALL hash:9", "DBSIZE", "DEBUG DIGEST"]
+    lines += ["SORT set:7 ALPHA LIMIT 0 20", "ZRANGE zset:3 0 30 WITHSCORES", "LRANGE list:5 0 -1", "HMGET hash:9 field9 field309 field3309 field5709", "DBSIZE", "DEBUG DIGEST"]
     return "\n".join(lines) + "\n"
 
 
