@@ -4,9 +4,8 @@
 
 static char variable[64];
 
-int main()
-{
-	announce(variable);
-	delete static_cast<char*>(hidden(variable));
-	return 0;
+int main() {
+  announce(variable);
+  delete static_cast<char*>(hidden(variable));
+  return 0;
 }

@@ -2,11 +2,10 @@
  * free_odd_address.c: a pointer that is not even aligned is freed. */
 #include "misuse.h"
 
-int main(void)
-{
-	char *block = malloc(100);
-	announce(block + 3);
-	free(hidden(block + 3));
-	work_through(100);
-	return 0;
+int main(void) {
+  char* block = malloc(100);
+  announce(block + 3);
+  free(hidden(block + 3));
+  work_through(100);
+  return 0;
 }

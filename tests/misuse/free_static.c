@@ -4,9 +4,8 @@
 
 static char variable[64];
 
-int main(void)
-{
-	announce(variable);
-	free(hidden(variable));
-	return 0;
+int main(void) {
+  announce(variable);
+  free(hidden(variable));
+  return 0;
 }

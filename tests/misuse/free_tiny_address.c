@@ -2,11 +2,10 @@
  * free_tiny_address.c: an integer taken for a pointer is freed. */
 #include "misuse.h"
 
-int main(void)
-{
-	free(malloc(10));
-	void *tiny = (void *)(uintptr_t)0x10;
-	announce(tiny);
-	free(hidden(tiny));
-	return 0;
+int main(void) {
+  free(malloc(10));
+  void* tiny = (void*)(uintptr_t)0x10;
+  announce(tiny);
+  free(hidden(tiny));
+  return 0;
 }

@@ -4,22 +4,20 @@
 
 #include <pthread.h>
 
-static void *release(void *block)
-{
-	free(hidden(block));
-	return NULL;
+static void* release(void* block) {
+  free(hidden(block));
+  return NULL;
 }
 
-int main(void)
-{
-	void *block = malloc(200);
-	announce(block);
-	for (int i = 0; i < 2; ++i) {
-		pthread_t thread;
-		if (pthread_create(&thread, NULL, release, block) != 0) return 1;
-		pthread_join(thread, NULL);
-	}
-	/* The parcels must reach the owner. */
-	work_through(200);
-	return 0;
+int main(void) {
+  void* block = malloc(200);
+  announce(block);
+  for (int i = 0; i < 2; ++i) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, release, block) != 0) return 1;
+    pthread_join(thread, NULL);
+  }
+  /* The parcels must reach the owner. */
+  work_through(200);
+  return 0;
 }

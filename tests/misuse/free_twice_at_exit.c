@@ -4,19 +4,17 @@
 
 #include <pthread.h>
 
-static void *release_twice(void *unused)
-{
-	void *block = malloc(48);
-	announce(block);
-	free(block);
-	free(hidden(block));
-	return unused;
+static void* release_twice(void* unused) {
+  void* block = malloc(48);
+  announce(block);
+  free(block);
+  free(hidden(block));
+  return unused;
 }
 
-int main(void)
-{
-	pthread_t thread;
-	if (pthread_create(&thread, NULL, release_twice, NULL) != 0) return 1;
-	pthread_join(thread, NULL);
-	return 0;
+int main(void) {
+  pthread_t thread;
+  if (pthread_create(&thread, NULL, release_twice, NULL) != 0) return 1;
+  pthread_join(thread, NULL);
+  return 0;
 }

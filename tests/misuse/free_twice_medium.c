@@ -2,12 +2,11 @@
  * free_twice_medium.c: a block of 20 KB is freed twice. */
 #include "misuse.h"
 
-int main(void)
-{
-	void *block = malloc(20000);
-	announce(block);
-	free(block);
-	free(hidden(block));
-	work_through(20000);
-	return 0;
+int main(void) {
+  void* block = malloc(20000);
+  announce(block);
+  free(block);
+  free(hidden(block));
+  work_through(20000);
+  return 0;
 }

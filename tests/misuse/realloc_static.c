@@ -4,8 +4,7 @@
 
 static char variable[64];
 
-int main(void)
-{
-	announce(variable);
-	return hidden(realloc(hidden(variable), 100)) == NULL;
+int main(void) {
+  announce(variable);
+  return hidden(realloc(hidden(variable), 100)) == NULL;
 }

@@ -2,9 +2,8 @@
  * realloc_wild.c: a non-canonical address is given to realloc. */
 #include "misuse.h"
 
-int main(void)
-{
-	void *wild = (void *)(uintptr_t)0xdeadbeefdeadbeefu;
-	announce(wild);
-	return hidden(realloc(hidden(wild), 100)) == NULL;
+int main(void) {
+  void* wild = (void*)(uintptr_t)0xdeadbeefdeadbeefu;
+  announce(wild);
+  return hidden(realloc(hidden(wild), 100)) == NULL;
 }

@@ -24,13 +24,13 @@ def fixed_script() -> str:
     """Every kind of value, grown, shrunk and deleted, in one order."""
     lines = []
     for n in range(6000):
-        lines += [f"SET string:{n} {'v' * (n * 37 % 2500)}", f"HSET hash:{n % 300} field{n} {'h' * (n % 90)}",
+        lines += [f"SET string:{n} {'v' * (n * 37 % 2500 + 1)}", f"HSET hash:{n % 300} field{n} {'h' * (n % 90 + 1)}",
                   f"RPUSH list:{n % 200} item{n}", f"SADD set:{n % 100} member{n * 7 % 5000}", f"ZADD zset:{n % 50} {n * 13 % 997} m{n}"]
         if n % 3 == 0:
-            lines += [f"APPEND string:{n} {'a' * (n % 800)}", f"DEL string:{n // 2}", f"LPOP list:{n % 200}"]
+            lines += [f"APPEND string:{n} {'a' * (n % 800 + 1)}", f"DEL string:{n // 2}", f"LPOP list:{n % 200}"]
         if n % 250 == 0:
             lines.append(f"SET big:{n} {'b' * 300_000}")
-    lines += ["SORT set:7 ALPHA LIMIT 0 20", "ZRANGE zset:3 0 30 WITHSCORES", "LRANGE list:5 0 -1", "HGETALL hash:9", "DBSIZE", "DEBUG DIGEST"]
+    lines += ["SORT set:7 ALPHA LIMIT 0 20", "ZRANGE zset:3 0 30 WITHSCORES", "LRANGE list:5 0 -1", "HMGET hash:9 field9 field309 field3309 field5709", "DBSIZE", "DEBUG DIGEST"]
     return "\n".join(lines) + "\n"
 
 

@@ -66,16 +66,16 @@ inline constexpr bool kSanitized = false;
 }  // namespace subject
 
 // A promise that only snug makes.
-#define SUBJECT_MUST_BE_SNUG()                                                            \
-	do {                                                                                  \
-		if (subject::kind() != subject::Kind::kSnug) GTEST_SKIP() << "a promise of snug"; \
-	} while (false)
+#define SUBJECT_MUST_BE_SNUG()                                                        \
+  do {                                                                                \
+    if (subject::kind() != subject::Kind::kSnug) GTEST_SKIP() << "a promise of snug"; \
+  } while (false)
 
 // A function that other mallocs may lack; snug may not.
-#define SUBJECT_MUST_OWN(function)                                                                      \
-	do {                                                                                                \
-		if (!subject::owns(function)) {                                                                 \
-			if (subject::kind() == subject::Kind::kSnug) FAIL() << "snug must serve " << (function);    \
-			GTEST_SKIP() << subject::name() << " does not serve " << (function);                        \
-		}                                                                                               \
-	} while (false)
+#define SUBJECT_MUST_OWN(function)                                                             \
+  do {                                                                                         \
+    if (!subject::owns(function)) {                                                            \
+      if (subject::kind() == subject::Kind::kSnug) FAIL() << "snug must serve " << (function); \
+      GTEST_SKIP() << subject::name() << " does not serve " << (function);                     \
+    }                                                                                          \
+  } while (false)

@@ -17,14 +17,12 @@ void* realloc(void* block, std::size_t size) { return snug_realloc(block, size);
 void* reallocarray(void* block, std::size_t count, std::size_t size) { return snug_reallocarray(block, count, size); }
 void free(void* block) { snug_free(block); }
 void free_sized(void* block, std::size_t size) { snug_free_sized(block, size); }
-void free_aligned_sized(void* block, std::size_t alignment, std::size_t size)
-{
-	snug_free_aligned_sized(block, alignment, size);
+void free_aligned_sized(void* block, std::size_t alignment, std::size_t size) {
+  snug_free_aligned_sized(block, alignment, size);
 }
 void* aligned_alloc(std::size_t alignment, std::size_t size) { return snug_aligned_alloc(alignment, size); }
-int posix_memalign(void** block, std::size_t alignment, std::size_t size)
-{
-	return snug_posix_memalign(block, alignment, size);
+int posix_memalign(void** block, std::size_t alignment, std::size_t size) {
+  return snug_posix_memalign(block, alignment, size);
 }
 void* memalign(std::size_t alignment, std::size_t size) { return snug_memalign(alignment, size); }
 void* valloc(std::size_t size) { return snug_valloc(size); }
