@@ -7,10 +7,8 @@
 #include "base/compiler.h"
 #include "heap/allocator.h"
 
-namespace std {
-// libstdc++ exports it, declares it only inside itself; throws std::bad_alloc.
-[[noreturn]] SNUG_WEAK void __throw_bad_alloc();
-}  // namespace std
+// libstdc++ exports it, and declares it only to itself; throws std::bad_alloc.
+[[noreturn]] SNUG_WEAK void snug_weak_throw_bad_alloc() SNUG_ASM_NAME("_ZSt17__throw_bad_allocv");
 
 // The same function as std::get_new_handler, as a weak reference.
 SNUG_WEAK std::new_handler snug_weak_get_new_handler() SNUG_ASM_NAME("_ZSt15get_new_handlerv");
@@ -34,7 +32,7 @@ SNUG_COLD void* retry_new(Attempt attempt) {
   for (;;) {
     const std::new_handler handler = current_handler();
     if (handler == nullptr) {
-      if (&std::__throw_bad_alloc != nullptr) std::__throw_bad_alloc();
+      if (&snug_weak_throw_bad_alloc != nullptr) snug_weak_throw_bad_alloc();
       std::abort();  // a program without a C++ runtime cannot catch anything
     }
     handler();

@@ -3,8 +3,7 @@
  * announce() tells the driver the address that the message must name; it allocates nothing. work_through() makes the
  * thread's cache of one size class overflow, so that a misuse which snug may notice late is noticed now.
  */
-#ifndef SNUG_TESTS_MISUSE_H
-#define SNUG_TESTS_MISUSE_H
+#pragma once
 
 #include <malloc.h>
 #include <stddef.h>
