@@ -36,4 +36,3 @@ static inline void work_through(size_t size) {
   malloc_trim(0);
 }
 
-#endif
