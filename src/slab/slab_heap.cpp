@@ -10,7 +10,7 @@ namespace snug {
 namespace {
 
 // Empty slabs kept of a class: this much, and a quarter of what the class holds.
-constexpr size_t kEmptyKept = size_t{256} << 10;
+constexpr size_t kEmptyKept = size_t{64} << 10;
 constexpr uint32_t kParcelsKept = 16;
 
 }  // namespace
@@ -225,7 +225,7 @@ void SlabHeap::return_blocks(Slab* slab, size_t word, uint64_t mask) {
 bool SlabHeap::keeps_too_many_empty(const Bin& bin, const Slab& slab) const {
   if (abandoned_.load(std::memory_order_relaxed)) return true;
   const size_t slab_bytes = slab.span->pages.bytes();
-  return bin.empty * slab_bytes > kEmptyKept + bin.slabs.get() * slab_bytes / 4;
+  return bin.empty * slab_bytes > kEmptyKept + bin.slabs.get() * slab_bytes / 32;
 }
 
 void SlabHeap::release(Slab* slab) {

@@ -236,9 +236,8 @@ bool SpanStore::purge_run(Span* span) {
 void SpanStore::purge_as_due() {
   Span* oldest = ages_.front();
   if (oldest == nullptr) return;
-  const bool too_much = dirty_pages_ * kPageSize > retention_.bytes;
-  const bool too_old = os::milliseconds() - oldest->freed_at > retention_.milliseconds;
-  if (too_much || too_old) purge_run(oldest);
+  if (dirty_pages_ * kPageSize <= retention_.bytes) return;
+  if (os::milliseconds() - oldest->freed_at > retention_.milliseconds) purge_run(oldest);
 }
 
 bool SpanStore::trim(size_t pad) {

@@ -5,12 +5,21 @@
 #include <cstring>
 
 #include "base/fatal.h"
+#include "os/process.h"
 
 namespace snug {
 namespace {
 
 // What a class's array may hold at first, in bytes: a page a class would be too much for a thread that does little.
 constexpr size_t kFirstBytes = size_t{64} << 10;
+
+// A refill takes no more than this many bytes at once, unless that is less than a few blocks.
+constexpr size_t kBatchBytes = size_t{64} << 10;
+constexpr size_t kLeastBatch = 4;
+
+// How often stale arrays are looked for: the clock is read once in so many slow operations.
+constexpr uint32_t kScavengeOperations = 16;
+constexpr uint32_t kScavengeMilliseconds = 100;
 
 size_t first_room(const SizeClass& sizes) {
   return std::clamp<size_t>(kFirstBytes / sizes.block_size, 1,
@@ -40,17 +49,28 @@ void* ThreadCache::refill(size_t size_class) {
   Busy busy(*this);
   Array& array = arrays_[size_class];
   void* batch[kMostBatch];
-  size_t want = 1;
-  if (array.places != 0 || open(size_class)) want = std::min<size_t>(array.batch, array.room);
-  const size_t got = heap_.refill(size_class, batch, want);
+  const size_t got = heap_.refill(size_class, batch, prepare_batch(size_class));
   if (got == 0) return nullptr;
   refills_.add(1);
+  array.seen = kMoved;
+  array.ran_empty = true;
   // The first is handed out at once, the others lie so that they come out in address order.
   void** place = array.base.load(std::memory_order_relaxed);
   for (size_t i = got; --i != 0;) *++place = batch[i];
   if (got > 1) store_shared(state_->heads[size_class].top, place);
-  if (array.batch < kMostBatch) array.batch = static_cast<uint16_t>(array.batch * 2);
+  scavenge_as_due();
   return batch[0];
+}
+
+// How many blocks the next refill of the class takes. The array has room for all of them but the one handed out.
+size_t ThreadCache::prepare_batch(size_t size_class) {
+  Array& array = arrays_[size_class];
+  if (array.places == 0 && !open(size_class)) return 1;
+  const size_t batch = array.batch;
+  if (batch > array.room) use_array(size_class, std::min<size_t>(sizes(size_class).cached_max, batch));
+  const size_t most = std::clamp(kBatchBytes / sizes(size_class).block_size, kLeastBatch, kMostBatch);
+  array.batch = static_cast<uint16_t>(std::min(batch * 2, most));
+  return std::min<size_t>(batch, array.room + 1u);
 }
 
 void ThreadCache::overflow(size_t size_class, void* block) {
@@ -63,17 +83,20 @@ void ThreadCache::overflow(size_t size_class, void* block) {
     }
     flush_older(size_class, std::max<size_t>(1, array.room / 2));
   }
+  array.seen = kMoved;
   CacheHead& head = state_->heads[size_class];
   head.top[1] = block;
   store_shared(head.top, head.top + 1);
+  scavenge_as_due();
 }
 
 bool ThreadCache::open(size_t size_class) { return use_array(size_class, first_room(sizes(size_class))); }
 
 bool ThreadCache::grow(size_t size_class) {
-  const Array& array = arrays_[size_class];
+  Array& array = arrays_[size_class];
   const size_t most = sizes(size_class).cached_max;
-  if (array.room >= most) return false;
+  if (!array.ran_empty || array.room >= most) return false;
+  array.ran_empty = false;
   const size_t room = std::min<size_t>(most, array.room * 2u + 1);
   const size_t more = (room - array.room) * sizes(size_class).block_size;
   if (room_bytes_ + more > budget_) return false;
@@ -111,6 +134,28 @@ void ThreadCache::flush_older(size_t size_class, size_t number) {
   flushes_.add(1);
   std::memmove(base + 1, base + 1 + number, (count(size_class) - number) * sizeof(void*));
   store_shared(head.top, head.top - number);
+}
+
+void ThreadCache::scavenge_as_due() {
+  if (++slow_operations_ % kScavengeOperations != 0) return;
+  const uint32_t now = os::milliseconds();
+  if (now - scavenged_at_ < kScavengeMilliseconds) return;
+  scavenged_at_ = now;
+  scavenge();
+}
+
+// Sends home what has lain still since the last time, and lets those arrays start small again.
+void ThreadCache::scavenge() {
+  for (size_t c = 1; c < kMaxClasses; ++c) {
+    Array& array = arrays_[c];
+    const size_t held = count(c);
+    if (held != 0 && held == array.seen) {
+      flush_older(c, held);
+      use_array(c, std::min<size_t>(array.room, first_room(sizes(c))));
+      array.batch = 1;
+    }
+    array.seen = static_cast<uint16_t>(count(c));
+  }
 }
 
 void ThreadCache::flush_all() {

@@ -1,8 +1,10 @@
 // ThreadCache: a thread's arrays of free blocks, one a class, between its fast paths and its slab heap.
 //
-// An array starts small and doubles each time it overflows, up to the class's limit and within the thread's budget of
-// bytes; after that an overflow sends the older half back to the slabs. An empty array is refilled with a batch that
-// doubles from refill to refill.
+// An array starts small. An empty one is refilled with a batch that doubles from refill to refill, and grows to hold it.
+// A full one doubles, up to the class's limit and within the thread's budget of bytes, if it has run empty since it last
+// did so, which shows that blocks come and go; else its older half goes home. A thread that only frees thus keeps few
+// blocks: what a long row of frees leaves in an array is scattered over many slabs, and would keep them all. Blocks in an array keep their slabs from becoming empty, so that an array which has
+// not moved for a while is sent home whole (scavenge).
 //
 //   for each class:   array <= top <= limit,   array[0] == null,   limit - array == room
 //   blocks cached ==  sum of top - array
@@ -60,6 +62,7 @@ class alignas(64) ThreadCache {
 
  private:
   static constexpr size_t kMostBatch = 64;
+  static constexpr uint16_t kMoved = 0xffff;
   class Busy;
 
   struct Array {
@@ -67,13 +70,18 @@ class alignas(64) ThreadCache {
     uint16_t places = 0;  // 0: none yet
     uint16_t room = 0;    // blocks it may hold: limit - base
     uint16_t batch = 1;   // blocks of the next refill
+    bool ran_empty = false;  // since the array last grew
+    uint16_t seen = 0;    // blocks held at the last scavenge; kMoved if it has been refilled or has overflowed since
   };
 
   const SizeClass& sizes(size_t size_class) const { return registry_.table().classes[size_class]; }
   bool open(size_t size_class);
   bool grow(size_t size_class);
+  size_t prepare_batch(size_t size_class);
   bool use_array(size_t size_class, size_t room);
   void flush_older(size_t size_class, size_t count);
+  void scavenge_as_due();
+  void scavenge();
   size_t count(size_t size_class) const;
 
   SlabHeap& heap_;
@@ -82,6 +90,8 @@ class alignas(64) ThreadCache {
   ThreadState* state_;
   const size_t budget_;
   size_t room_bytes_ = 0;
+  uint32_t slow_operations_ = 0;
+  uint32_t scavenged_at_ = 0;  // milliseconds
   OwnerCounter refills_;
   OwnerCounter flushes_;
   std::atomic<bool> busy_{false};
