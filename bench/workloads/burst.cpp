@@ -3,7 +3,6 @@
 // a burst. Resembles a batch job's requests on a server that is otherwise idle.
 #include "workload.h"
 
-#include <dlfcn.h>
 #include <unistd.h>
 
 namespace workload {
@@ -65,7 +64,7 @@ void run(const Options& options, Report& report) {
   sleep(kIdleSeconds);
   std::free(std::malloc(64));  // an idle program does not stop altogether
   report.add("idle/of_peak", percent(rss_kib()), "%");
-  if (const auto trim = reinterpret_cast<int (*)(size_t)>(dlsym(RTLD_DEFAULT, "malloc_trim"))) {
+  if (const Trim trim = find_trim()) {
     trim(0);
     report.add("trimmed/of_peak", percent(rss_kib()), "%");
   }

@@ -3,8 +3,6 @@
 // stage is the figure. Resembles Redis after a mass deletion, and Mesh's motivating example.
 #include "workload.h"
 
-#include <dlfcn.h>
-
 namespace workload {
 namespace {
 
@@ -55,8 +53,7 @@ void run(const Options& options, Report& report) {
   report.add("freed/rss", mb(rss_kib(), base), "MB");
   report.add("freed/live", static_cast<double>(live) / 1e6, "MB");
 
-  // By name: not every allocator has one, and glibc's would serve in its stead if this were linked.
-  if (const auto trim = reinterpret_cast<int (*)(size_t)>(dlsym(RTLD_DEFAULT, "malloc_trim"))) {
+  if (const Trim trim = find_trim()) {
     const double trim_start = now_ns();
     trim(0);
     report.add("trim", (now_ns() - trim_start) / 1e6, "ms");

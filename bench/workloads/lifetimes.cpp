@@ -1,30 +1,34 @@
-// lifetimes: a fixed population of equal blocks; each step frees one at random and allocates another in its place.
-// Stresses cache misses in free and refill order once the population leaves the caches. Resembles larson in one thread, and
-// the "random" mode of many allocator tests.
+// lifetimes: random lifetimes around a steady population of equal blocks. Each step picks a slot at random: a block there is
+// freed, an empty slot is filled. (Freeing one and allocating another in its place at once would hand the same block out
+// again and again.) Stresses cache misses in free and refill order once the population leaves the caches. Resembles the
+// "random" mode of many allocator tests.
 #include "workload.h"
 
 namespace workload {
 namespace {
 
-// ns per free + malloc.
+// ns per malloc + free, which are two steps.
 double run(size_t population, size_t size, const Options& options, uint64_t seed) {
   Random random(seed);
-  Array<void*> blocks(population);
-  for (void*& block : blocks) block = take(size);
+  Array<void*> slots(2 * population);
   Sampler sampler(options.verify);
-  const auto replace = [&](size_t steps) {
+  const auto live_on = [&](size_t steps) {
     for (size_t i = 0; i < steps; ++i) {
-      void*& block = blocks[random.below(population)];
-      sampler.give(block, size);
-      block = take(size);
+      void*& slot = slots[random.below(slots.size())];
+      if (slot != nullptr) {
+        sampler.give(slot, size);
+        slot = nullptr;
+      } else {
+        slot = take(size);
+      }
     }
   };
-  replace(population);  // until age and address have nothing to do with each other
-  const size_t steps = scaled(options, 2'000'000);
+  live_on(8 * population);  // half of the slots are full, and age and address have nothing to do with each other
+  const size_t pairs = scaled(options, 1'500'000);
   const double start = now_ns();
-  replace(steps);
-  const double ns = (now_ns() - start) / static_cast<double>(steps);
-  for (void* block : blocks) sampler.give(block, size);
+  live_on(2 * pairs);
+  const double ns = (now_ns() - start) / static_cast<double>(pairs);
+  for (void* block : slots) std::free(block);
   return ns;
 }
 

@@ -1,9 +1,19 @@
 #include "workload.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 namespace workload {
+
+Trim find_trim() {
+  void* const trim = dlsym(RTLD_DEFAULT, "malloc_trim");
+  void* const serving = dlsym(RTLD_DEFAULT, "malloc");
+  Dl_info of_trim{};
+  Dl_info of_malloc{};
+  if (trim == nullptr || dladdr(trim, &of_trim) == 0 || dladdr(serving, &of_malloc) == 0) return nullptr;
+  return of_trim.dli_fbase == of_malloc.dli_fbase ? reinterpret_cast<Trim>(trim) : nullptr;
+}
 
 size_t rollup_kib(const char* field) {
   char text[4096];

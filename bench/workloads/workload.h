@@ -154,6 +154,11 @@ class Sampler {
   unsigned left_;
 };
 
+// malloc_trim of the allocator that serves malloc. Null if it has none: glibc's is found in every process, but it would trim
+// a heap that is not in use.
+using Trim = int (*)(size_t pad);
+Trim find_trim();
+
 // kB of a field of /proc/self/smaps_rollup. Reads with plain system calls: fopen would allocate.
 size_t rollup_kib(const char* field);
 inline size_t rss_kib() { return rollup_kib("Rss:"); }
