@@ -32,23 +32,23 @@ extern "C" {
 
 /* ---- allocation ------------------------------------------------------------------------------------------- */
 
-SNUG_API void *snug_malloc(size_t size);
-SNUG_API void *snug_calloc(size_t count, size_t size);
-SNUG_API void *snug_realloc(void *block, size_t size);
-SNUG_API void *snug_reallocarray(void *block, size_t count, size_t size);
+SNUG_API void* snug_malloc(size_t size);
+SNUG_API void* snug_calloc(size_t count, size_t size);
+SNUG_API void* snug_realloc(void* block, size_t size);
+SNUG_API void* snug_reallocarray(void* block, size_t count, size_t size);
 /* Preserves errno. NULL is ignored; a pointer that snug did not hand out ends the process with one line. */
-SNUG_API void snug_free(void *block);
+SNUG_API void snug_free(void* block);
 /* C23: `size` is what was asked of malloc, calloc or realloc. */
-SNUG_API void snug_free_sized(void *block, size_t size);
+SNUG_API void snug_free_sized(void* block, size_t size);
 /* C23: `alignment` and `size` are what was asked of aligned_alloc. */
-SNUG_API void snug_free_aligned_sized(void *block, size_t alignment, size_t size);
-SNUG_API void *snug_aligned_alloc(size_t alignment, size_t size);
-SNUG_API int snug_posix_memalign(void **block, size_t alignment, size_t size);
-SNUG_API void *snug_memalign(size_t alignment, size_t size);
-SNUG_API void *snug_valloc(size_t size);
-SNUG_API void *snug_pvalloc(size_t size);
+SNUG_API void snug_free_aligned_sized(void* block, size_t alignment, size_t size);
+SNUG_API void* snug_aligned_alloc(size_t alignment, size_t size);
+SNUG_API int snug_posix_memalign(void** block, size_t alignment, size_t size);
+SNUG_API void* snug_memalign(size_t alignment, size_t size);
+SNUG_API void* snug_valloc(size_t size);
+SNUG_API void* snug_pvalloc(size_t size);
 /* Constant during the life of the block; all of it may be written. 0 for NULL. */
-SNUG_API size_t snug_malloc_usable_size(void *block);
+SNUG_API size_t snug_malloc_usable_size(void* block);
 
 /* ---- memory given back ------------------------------------------------------------------------------------ */
 
@@ -61,36 +61,36 @@ SNUG_API int snug_malloc_trim(size_t pad);
 /* A value, taken at one moment. Counts of other running threads are read without stopping them, so they may be a
  * few operations old; with no other thread running every field is exact. */
 struct snug_stats {
-	uint64_t allocations;      /* blocks handed out since the process (or its fork) began */
-	uint64_t bytes_in_use;     /* usable bytes of live blocks */
-	uint64_t blocks_in_use;    /* live blocks */
-	uint64_t bytes_cached;     /* free blocks in thread caches */
-	uint64_t bytes_in_slabs;   /* spans held as slabs, free slots and caches included */
-	uint64_t bytes_large;      /* usable bytes of live large blocks */
-	uint64_t blocks_large;     /* live large blocks */
-	uint64_t bytes_retained;   /* empty pages and mappings kept that may be backed by memory */
-	uint64_t bytes_reserved;   /* address space held, metadata included */
-	uint64_t bytes_metadata;   /* snug's own records that have been touched */
-	uint64_t bytes_purged;     /* total given back to the OS so far */
-	uint64_t refills;          /* batches from slabs to thread caches */
-	uint64_t flushes;          /* batches from thread caches to slabs */
-	uint64_t parcels;          /* batches of remote frees sent to other threads' heaps */
-	uint64_t threads;          /* threads that hold a heap now */
-	uint64_t heaps_abandoned;  /* heaps left by dead threads, waiting for adoption */
+  uint64_t allocations;     /* blocks handed out since the process (or its fork) began */
+  uint64_t bytes_in_use;    /* usable bytes of live blocks */
+  uint64_t blocks_in_use;   /* live blocks */
+  uint64_t bytes_cached;    /* free blocks in thread caches, or on their way home */
+  uint64_t bytes_in_slabs;  /* spans held as slabs, free slots and caches included */
+  uint64_t bytes_large;     /* usable bytes of live large blocks */
+  uint64_t blocks_large;    /* live large blocks */
+  uint64_t bytes_retained;  /* empty pages and mappings kept that may be backed by memory */
+  uint64_t bytes_reserved;  /* address space held, metadata included */
+  uint64_t bytes_metadata;  /* snug's own records that have been touched */
+  uint64_t bytes_purged;    /* total given back to the OS so far */
+  uint64_t refills;         /* batches from slabs to thread caches */
+  uint64_t flushes;         /* batches from thread caches to slabs */
+  uint64_t parcels;         /* batches of remote frees sent to other threads' heaps */
+  uint64_t threads;         /* threads that hold a heap now */
+  uint64_t heaps_abandoned; /* heaps left by dead threads, waiting for adoption */
 };
 
 /* Fills `*stats`. Returns 0. */
-SNUG_API int snug_get_stats(struct snug_stats *stats);
+SNUG_API int snug_get_stats(struct snug_stats* stats);
 
 /* Same meaning as glibc's struct mallinfo2, of this heap. */
 struct snug_mallinfo2 {
-	size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost;
+  size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost;
 };
 SNUG_API struct snug_mallinfo2 snug_mallinfo2(void);
 /* Readable summary on standard error. */
 SNUG_API void snug_malloc_stats(void);
 /* XML on `stream`; `options` must be 0. Returns 0, or -1 with errno EINVAL. */
-SNUG_API int snug_malloc_info(int options, FILE *stream);
+SNUG_API int snug_malloc_info(int options, FILE* stream);
 /* M_TRIM_THRESHOLD (-1) and M_MMAP_THRESHOLD (-3) have no counterpart: accepted. Returns 1, or 0 if unknown. */
 SNUG_API int snug_mallopt(int parameter, int value);
 
@@ -99,21 +99,21 @@ SNUG_API int snug_mallopt(int parameter, int value);
 /* Verifies the invariants of the shared structures and of the calling thread's heap (of every heap, if no other
  * thread runs: pass `all_heaps` != 0 only then). Returns NULL if they hold, else a static sentence that names the
  * broken one. O(heap). */
-SNUG_API const char *snug_check(int all_heaps);
+SNUG_API const char* snug_check(int all_heaps);
 
 /* ---- configuration ---------------------------------------------------------------------------------------- */
 
 /* One key of SNUG_CONF, as in force in this process. Strings live as long as the process. */
 struct snug_config_entry {
-	const char *key;
-	const char *unit;
-	const char *default_value;
-	const char *value;
-	const char *origin; /* "default" or "SNUG_CONF" */
-	const char *help;   /* one sentence */
+  const char* key;
+  const char* unit;
+  const char* default_value;
+  const char* value;
+  const char* origin; /* "default" or "SNUG_CONF" */
+  const char* help;   /* one sentence */
 };
 /* Fills `*entry` with the `index`-th key, from 0. Returns 0, or -1 when there are no more. Not thread-safe. */
-SNUG_API int snug_config_get(size_t index, struct snug_config_entry *entry);
+SNUG_API int snug_config_get(size_t index, struct snug_config_entry* entry);
 
 #ifdef __cplusplus
 }

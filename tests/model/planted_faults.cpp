@@ -101,7 +101,7 @@ int rounding_stats(snug_stats* stats) {
 
 int overcounting_stats(snug_stats* stats) {
   const int result = snug_get_stats(stats);
-  stats->allocations += stats->allocations / 500;
+  stats->allocations *= 2;
   return result;
 }
 

@@ -1,0 +1,47 @@
+# A thin front door: each target is one or two commands, which can be run by themselves as well.
+
+PREFIX ?= /usr/local
+BUILD := build/release
+
+.DEFAULT_GOAL := help
+.PHONY: help build demo test check rules claims format tidy install clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+build: ## build the library and the snug command into build/release
+	@cmake --preset release
+	@cmake --build --preset release
+
+demo: ## install what is missing, build, and compare snug with other allocators on real programs
+	@scripts/setup build demo
+	@$(MAKE) --no-print-directory build
+	@scripts/demo
+
+test: ## install what is missing, build, run every test and check
+	@scripts/setup build test
+	@scripts/run_tests release
+	@$(MAKE) --no-print-directory rules
+	@echo "make test: ok: tests $$(cat $(BUILD)/summary.txt); layers, headers and symbols hold"
+
+check: build rules ## prove the rules of the house: layers, headers alone, symbols
+
+rules:
+	@scripts/check_layers
+	@scripts/check_headers
+	@scripts/check_symbols $(BUILD)
+
+claims: build ## show that every figure of the documentation still holds
+	@scripts/claims
+
+format: ## lay out every C and C++ file by .clang-format
+	@scripts/format
+
+tidy: build ## run clang-tidy over src/ and tools/
+	@scripts/tidy $(BUILD)
+
+install: build ## install under PREFIX (/usr/local); DESTDIR is kept
+	@cmake --install $(BUILD) --prefix "$(PREFIX)"
+
+clean: ## remove build/
+	@rm -rf build

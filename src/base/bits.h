@@ -1,0 +1,30 @@
+// Arithmetic on bits and alignments. Alignments are powers of two throughout.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace snug {
+
+constexpr size_t round_up(size_t value, size_t alignment) { return (value + alignment - 1) & ~(alignment - 1); }
+constexpr size_t round_down(size_t value, size_t alignment) { return value & ~(alignment - 1); }
+constexpr bool is_aligned(size_t value, size_t alignment) { return (value & (alignment - 1)) == 0; }
+
+// Index of the highest set bit; `value` is not 0.
+// 63 ^ n rather than 63 - n: the same for n < 64, and one instruction where the CPU counts from the other end.
+constexpr unsigned log2_floor(size_t value) { return 63u ^ static_cast<unsigned>(std::countl_zero(uint64_t{value})); }
+
+// `count` (0…64) ones from bit `first` up.
+constexpr uint64_t bit_run(unsigned first, unsigned count) {
+  return (count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1) << first;
+}
+
+inline uintptr_t address_of(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
+
+template <class T>
+inline T* at(uintptr_t address) {
+  return reinterpret_cast<T*>(address);
+}
+
+}  // namespace snug

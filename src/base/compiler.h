@@ -1,0 +1,48 @@
+// The compiler's dialect, gathered in one place: what GCC 12 and Clang 19 offer beyond the language.
+#pragma once
+
+#define SNUG_ALWAYS_INLINE inline __attribute__((always_inline))
+#define SNUG_NEVER_INLINE __attribute__((noinline))
+#define SNUG_COLD __attribute__((cold, noinline))
+#define SNUG_EXPORT __attribute__((visibility("default")))
+#define SNUG_WEAK __attribute__((weak))
+// For declarations of variables: without it the compiler reaches them through the global offset table.
+#define SNUG_HIDDEN __attribute__((visibility("hidden")))
+#define SNUG_USED __attribute__((used))
+// Gives a variable or function the assembler name `name`.
+#define SNUG_ASM_NAME(name) __asm__(name)
+// Makes this file's references to the symbol weak, the compiler's own ones included.
+#define SNUG_WEAK_REFERENCE(symbol) __asm__(".weak " symbol)
+// Runs before main, ahead of the constructors of programs that link us; and after the program's own destructors.
+#define SNUG_AT_LOAD __attribute__((constructor(101)))
+#define SNUG_AT_EXIT __attribute__((destructor(101)))
+
+namespace snug {
+
+// Fetches the line at `address` for writing. A hint: never faults.
+SNUG_ALWAYS_INLINE void prefetch_for_write(const void* address) { __builtin_prefetch(address, 1, 3); }
+
+SNUG_ALWAYS_INLINE bool multiply_overflows(unsigned long a, unsigned long b, unsigned long* product) {
+  return __builtin_mul_overflow(a, b, product);
+}
+
+SNUG_ALWAYS_INLINE void cpu_relax() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+// True where a sanitizer watches memory accesses: then racy-by-design reads must be visibly atomic.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+inline constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
+}  // namespace snug

@@ -1,0 +1,35 @@
+#include "base/fatal.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "base/bits.h"
+#include "base/text.h"
+
+namespace snug {
+
+void write_line(const char* bytes, size_t count) {
+  while (count != 0) {
+    const ssize_t written = ::write(STDERR_FILENO, bytes, count);
+    if (written <= 0) return;  // nobody listens: there is nothing better to do
+    bytes += written;
+    count -= static_cast<size_t>(written);
+  }
+}
+
+void die_of_misuse(const char* call, const void* block, const char* reason) {
+  Text<256> line;
+  line.add("snug: ").add(call).add("(").add_hex(address_of(block)).add("): ").add(reason).add("\n");
+  write_line(line.data(), line.size());
+  std::abort();
+}
+
+void die_of_bug(const char* reason, const char* file, int line_number) {
+  Text<512> line;
+  line.add("snug: bug: ").add(reason).add(" (").add(file).add(":").add(static_cast<uint64_t>(line_number)).add(")\n");
+  write_line(line.data(), line.size());
+  std::abort();
+}
+
+}  // namespace snug

@@ -1,0 +1,27 @@
+// The end of a process that misused the heap, or whose heap is broken: one line on standard error, then abort().
+#pragma once
+
+#include <cstddef>
+
+#include "base/compiler.h"
+
+namespace snug {
+
+// "snug: CALL(0xBLOCK): REASON". Never returns, allocates nothing.
+[[noreturn]] SNUG_COLD void die_of_misuse(const char* call, const void* block, const char* reason);
+
+// "snug: bug: REASON (FILE:LINE)".
+[[noreturn]] SNUG_COLD void die_of_bug(const char* reason, const char* file, int line);
+
+// One line on standard error, whole.
+void write_line(const char* bytes, size_t count);
+
+}  // namespace snug
+
+// What must hold if snug is right; costs nothing in release builds. `reason` says why it holds.
+#ifdef NDEBUG
+#define SNUG_ASSERT(condition, reason) static_cast<void>(0)
+#else
+#define SNUG_ASSERT(condition, reason) \
+  static_cast<void>((condition) ? 0 : (::snug::die_of_bug(reason, __FILE__, __LINE__), 0))
+#endif

@@ -1,0 +1,38 @@
+// The units in which snug counts memory: bytes are size_t, pages have types of their own so that the two never mix.
+//
+//   OS page (4 KiB on x86-64)  <  page (16 KiB)  <  chunk (2 MiB, the size of a huge page)
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+
+namespace snug {
+
+inline constexpr unsigned kPageShift = 14;
+inline constexpr size_t kPageSize = size_t{1} << kPageShift;
+inline constexpr unsigned kChunkShift = 21;
+inline constexpr size_t kChunkSize = size_t{1} << kChunkShift;
+inline constexpr uint32_t kPagesPerChunk = uint32_t{1} << (kChunkShift - kPageShift);
+
+// A number of pages.
+struct PageCount {
+  uint32_t value = 0;
+  constexpr size_t bytes() const { return size_t{value} << kPageShift; }
+  friend constexpr auto operator<=>(PageCount, PageCount) = default;
+  friend constexpr PageCount operator+(PageCount a, PageCount b) { return {a.value + b.value}; }
+  friend constexpr PageCount operator-(PageCount a, PageCount b) { return {a.value - b.value}; }
+};
+
+// A page's index in the window (span/window.h).
+struct PageId {
+  uint32_t value = 0;
+  constexpr uint32_t chunk() const { return value / kPagesPerChunk; }
+  constexpr uint32_t in_chunk() const { return value % kPagesPerChunk; }
+  friend constexpr auto operator<=>(PageId, PageId) = default;
+  friend constexpr PageId operator+(PageId a, PageCount b) { return {a.value + b.value}; }
+  friend constexpr PageId operator-(PageId a, PageCount b) { return {a.value - b.value}; }
+  friend constexpr PageCount operator-(PageId a, PageId b) { return {a.value - b.value}; }
+};
+
+}  // namespace snug

@@ -1,0 +1,206 @@
+#include "heap/allocator.h"
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+
+#include "base/fatal.h"
+#include "slab/slab.h"
+
+namespace snug {
+namespace {
+
+constexpr const char* kForeign = "not a block of this heap";
+constexpr const char* kInside = "points inside a block";
+constexpr const char* kAlreadyFree = "block is already free";
+
+// The calling thread's cache, begun if it is its first use; null if it can have none.
+ThreadCache* thread_cache() {
+  ThreadCache* cache = thread_state.cache;
+  if (cache != nullptr) return cache;
+  if (!store.is_open() && !store.open()) return nullptr;
+  return store.roster.start();
+}
+
+// A block of the class, not counted.
+void* refill_class(size_t size_class) {
+  ThreadCache* cache = thread_cache();
+  if (store.roster.has_orphans()) [[unlikely]]
+    store.roster.reap_orphans();
+  if (cache == nullptr) return store.is_open() ? store.registry.allocate_shared(size_class) : nullptr;
+  // The array may hold blocks after all: another map's class may have been looked at, before the cache began.
+  void* block = pop(relative_thread_state(), scaled(size_class));
+  return block != nullptr ? block : cache->refill(size_class);
+}
+
+void* map_large(const LargeRequest& request) {
+  return store.is_open() || store.open() ? store.large.allocate(request) : nullptr;
+}
+
+void* out_of_memory() {
+  errno = ENOMEM;
+  return nullptr;
+}
+
+// What a thread without a cache has counted is not seen by the roster: it moves to the common count.
+void count_without_cache() {
+  store.shared_allocations.fetch_add(thread_state.allocations, std::memory_order_relaxed);
+  thread_state.allocations = 0;
+}
+
+// Runs `attempt` and, if the OS has refused, once more after giving back everything that is only kept.
+template <class Attempt>
+void* insist(Attempt attempt) {
+  void* block = attempt();
+  if (block != nullptr) [[likely]]
+    return block;
+  if (!store.is_open()) return out_of_memory();
+  trim(0);
+  store.spans.release_addresses();
+  block = attempt();
+  return block != nullptr ? block : out_of_memory();
+}
+
+void* counted(void* block) {
+  if (block != nullptr) add_relative<1>(&relative_thread_state()->allocations);
+  if (thread_state.cache == nullptr) count_without_cache();
+  return block;
+}
+
+// The scaled class of the slab that covers the address, or 0: a large block, or foreign. Large blocks may lie in the
+// window too, where the kernel chose its place among other mappings.
+size_t class_at(const void* block) {
+  return store.window.contains(block) ? store.window.class_at(store.window.index_of(block)) : 0;
+}
+
+// A free by a thread that has no cache: the block goes home alone. It is written to, so it is looked at first.
+void release_without_cache(void* block) {
+  const PageTag tag = store.window.tag(store.window.page_of(block));
+  const Slab* slab = tag.record<Slab>();
+  const size_t offset = static_cast<size_t>(static_cast<char*>(block) - slab->start);
+  if (offset % slab->block_size != 0 || slab->slot_of(offset) >= slab->capacity)
+    die_of_misuse("free", block, kInside);
+  store.registry.send_lone(block, tag.owner(), slab->block_size);
+}
+
+void release_large(void* block) {
+  switch (store.is_open() ? store.large.free(block) : LargeFree::kUnknown) {
+    case LargeFree::kFreed: return store.large.purge_as_due();
+    case LargeFree::kAlreadyFree: die_of_misuse("free", block, kAlreadyFree);
+    case LargeFree::kInside: die_of_misuse("free", block, kInside);
+    case LargeFree::kUnknown: die_of_misuse("free", block, kForeign);
+  }
+}
+
+}  // namespace
+
+void* allocate_slow(size_t size) {
+  void* block = insist([size]() -> void* {
+    if (!store.is_open() && !store.open()) return nullptr;
+    return refill_class(store.table->class_of(size));
+  });
+  if (block == nullptr) add_relative<-1>(&relative_thread_state()->allocations);
+  if (thread_state.cache == nullptr) count_without_cache();
+  return block;
+}
+
+void* allocate_large(size_t size) {
+  // The first request of the process comes here whatever its size: no class is known yet.
+  if (!store.is_open() && store.open()) return allocate(size);
+  return counted(insist([size] { return map_large({.size = size}); }));
+}
+
+void release_slow(void* block) {
+  if (block == nullptr) return;
+  const int saved_errno = errno;
+  const size_t scaled_class = class_at(block);
+  if (scaled_class == 0) {
+    release_large(block);
+  } else if (ThreadCache* cache = thread_cache(); cache == nullptr) {
+    release_without_cache(block);
+  } else if (!push(relative_thread_state(), scaled_class, block)) {
+    cache->overflow(scaled_class / 2, block);
+  }
+  errno = saved_errno;
+}
+
+void* allocate_zeroed(size_t count, size_t size) {
+  size_t bytes = 0;
+  if (multiply_overflows(count, size, &bytes)) return out_of_memory();
+  if (bytes > kSmallSizeMax && (store.is_open() || store.open()) && bytes > store.table->max_size)
+    return counted(insist([bytes] { return map_large({.size = bytes, .zeroed = true}); }));
+  void* block = allocate(bytes);
+  if (block != nullptr) std::memset(block, 0, bytes);
+  return block;
+}
+
+void* allocate_aligned(size_t alignment, size_t size) {
+  if (alignment <= kSmallStep) return allocate(size);
+  if (size > PTRDIFF_MAX) return out_of_memory();
+  if (!store.is_open() && !store.open()) return out_of_memory();
+  const ClassTable& table = *store.table;
+  if (alignment <= kPageSize && size <= table.max_size) {
+    // Slabs begin at a page's edge, so a class whose size is a multiple of the alignment has only aligned blocks.
+    const size_t padded = round_up(size == 0 ? 1 : size, alignment);
+    for (size_t c = padded <= table.max_size ? table.class_of(padded) : table.count; c < table.count; ++c)
+      if (is_aligned(table.classes[c].block_size, alignment)) return allocate(table.classes[c].block_size);
+  }
+  return counted(insist([=] { return map_large({.size = size == 0 ? 1 : size, .alignment = alignment}); }));
+}
+
+size_t usable_size(const void* block, const char* call) {
+  if (block == nullptr) return 0;
+  if (const size_t scaled_class = class_at(block); scaled_class != 0)
+    return store.table->classes[scaled_class / 2].block_size;
+  const size_t bytes = store.is_open() ? store.large.usable_size(block) : 0;
+  if (bytes == 0) die_of_misuse(call, block, kForeign);
+  return bytes;
+}
+
+void* resize(void* block, size_t size, const char* call) {
+  const size_t usable = usable_size(block, call);
+  if (size > PTRDIFF_MAX) return out_of_memory();
+  // A block that is at least half used stays where it is.
+  if (size <= usable && size >= usable / 2) return block;
+  const bool was_large = class_at(block) == 0;
+  const bool will_be_large = size > store.table->max_size;
+  if (was_large && will_be_large)
+    if (void* resized = store.large.resize(block, size); resized != nullptr) return resized;
+  void* fresh = will_be_large && size > usable
+                    ? counted(insist([size] { return map_large({.size = size, .will_grow = true}); }))
+                    : allocate(size);
+  if (fresh == nullptr) return nullptr;
+  std::memcpy(fresh, block, size < usable ? size : usable);
+  release(block);
+  return fresh;
+}
+
+bool trim(size_t pad) {
+  if (!store.is_open()) return false;
+  bool any = false;
+  if (ThreadCache* cache = thread_state.cache; cache != nullptr) {
+    cache->flush_all();
+    cache->heap().release_empty();
+    any = cache->heap().purge_holes() != 0;
+  }
+  any = store.registry.trim_abandoned() != 0 || any;
+  any = store.large.trim(pad) || any;
+  any = store.spans.trim(pad) || any;
+  return any;
+}
+
+const char* check(bool all_heaps) {
+  if (!store.is_open()) return nullptr;
+  if (const char* broken = store.spans.check(); broken != nullptr) return broken;
+  if (const char* broken = store.large.check(); broken != nullptr) return broken;
+  if (const char* broken = store.registry.check_abandoned(); broken != nullptr) return broken;
+  const char* broken = nullptr;
+  store.roster.for_each([&](ThreadCache& cache) {
+    if (broken != nullptr || (!all_heaps && &cache != thread_state.cache)) return;
+    broken = cache.heap().check();
+    if (broken == nullptr) broken = cache.check();
+  });
+  return broken;
+}
+
+}  // namespace snug

@@ -1,0 +1,64 @@
+// The allocator: what malloc and its family do, under names of our own. The paths taken most are inline here; they touch
+// the thread's state and, for a free, one byte of the window's class array. Everything else is in allocator.cpp.
+//
+// All functions are thread-safe. Failure is null with errno ENOMEM. O(1) except where batches pass to and from slabs.
+#pragma once
+
+#include <cstddef>
+
+#include "base/bits.h"
+#include "base/compiler.h"
+#include "heap/store.h"
+#include "thread/thread_state.h"
+
+namespace snug {
+
+// For a size without a class.
+SNUG_COLD void* allocate_large(size_t size);
+// For a class whose array is empty. The allocation has been counted.
+SNUG_COLD void* allocate_slow(size_t size);
+SNUG_COLD void release_slow(void* block);
+
+SNUG_ALWAYS_INLINE void* allocate(size_t size) {
+  ThreadState* state = relative_thread_state();
+  size_t scaled_class;
+  if (size <= kSmallSizeMax) [[likely]] {
+    scaled_class = load_relative_byte(&state->small[(size + kSmallStep - 1) / kSmallStep]);
+  } else {
+    // As ClassTable::class_of_medium.
+    if (size > medium_max_size) [[unlikely]]
+      return allocate_large(size);
+    const size_t last = size - 1;
+    const unsigned log = log2_floor(last);
+    scaled_class = ((size_t{log} << 2) + (last >> (log - 2)) + static_cast<size_t>(medium_offset)) * 2;
+  }
+  // Counted before it is known to succeed: one register less is alive behind the test, which saves an instruction.
+  add_relative<1>(&state->allocations);
+  void* block = pop(state, scaled_class);
+  return block != nullptr ? block : allocate_slow(size);
+}
+
+SNUG_ALWAYS_INLINE void release(void* block) {
+  const size_t page = (address_of(block) - window_base) >> kPageShift;
+  if (page >= window_pages) [[unlikely]]
+    return release_slow(block);  // null, a large block, or foreign
+  // Class 0, where there is no slab, never has room either.
+  const size_t scaled_class = window_classes[page].load(std::memory_order_relaxed);
+  if (!push(relative_thread_state(), scaled_class, block)) [[unlikely]]
+    release_slow(block);
+}
+
+// `zeroed` bytes: `count * size`, overflow checked.
+void* allocate_zeroed(size_t count, size_t size);
+// `alignment` is a power of two.
+void* allocate_aligned(size_t alignment, size_t size);
+// `size` is not 0. Null leaves the block as it was. `call` names the caller in a report of misuse.
+void* resize(void* block, size_t size, const char* call);
+// 0 for null. `call` names the caller in a report of misuse.
+size_t usable_size(const void* block, const char* call);
+// True if anything was given back.
+bool trim(size_t pad);
+// Null, or the broken invariant. With `all_heaps` no other thread may be running.
+const char* check(bool all_heaps);
+
+}  // namespace snug

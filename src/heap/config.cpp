@@ -1,0 +1,145 @@
+#include "heap/config.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "base/fatal.h"
+#include "base/text.h"
+#include "os/process.h"
+
+namespace snug {
+
+const ConfigKey kConfigTable[kConfigKeys] = {
+    {"classes", "default|dense", "size-class map: dense caches at most 8 blocks or 1 KiB of a class in each thread"},
+    {"cache", "bytes", "the most that one thread's cache has room for"},
+    {"retain", "bytes", "empty pages kept before any go back to the OS"},
+    {"retain_large", "bytes", "memory of freed large blocks kept before any goes back to the OS"},
+    {"purge_after", "milliseconds", "how long empty memory may lie unused before it goes back to the OS"},
+    {"report", "path", "file to which one line of JSON with the statistics is appended when the process exits"},
+};
+
+namespace {
+
+enum Key : size_t { kClasses, kCache, kRetain, kRetainLarge, kPurgeAfter, kReport };
+
+struct Word {
+  const char* bytes;
+  size_t length;
+  bool is(const char* other) const {
+    return std::strlen(other) == length && std::memcmp(bytes, other, length) == 0;
+  }
+};
+
+// Digits with an optional suffix K, M or G, no more than `most`.
+bool parse_size(Word word, uint64_t most, uint64_t* result) {
+  uint64_t value = 0;
+  size_t i = 0;
+  for (; i < word.length && word.bytes[i] >= '0' && word.bytes[i] <= '9'; ++i) {
+    if (value > (most - static_cast<uint64_t>(word.bytes[i] - '0')) / 10) return false;
+    value = value * 10 + static_cast<uint64_t>(word.bytes[i] - '0');
+  }
+  if (i == 0) return false;
+  unsigned shift = 0;
+  if (i < word.length) {
+    const char suffix = word.bytes[i++];
+    shift = suffix == 'K' || suffix == 'k' ? 10 : suffix == 'M' || suffix == 'm' ? 20 : suffix == 'G' || suffix == 'g' ? 30 : 0;
+    if (shift == 0) return false;
+  }
+  if (i != word.length || value > most >> shift) return false;
+  *result = value << shift;
+  return true;
+}
+
+void complain_of_key(Word key) {
+  Text<256> line;
+  line.add("snug: SNUG_CONF: unknown key '").add(key.bytes, key.length).add("'\n");
+  write_line(line.data(), line.size());
+}
+
+void complain_of_value(Word key, Word value, const char* expected) {
+  Text<512> line;
+  line.add("snug: SNUG_CONF: bad value '").add(value.bytes, value.length).add("' for '").add(key.bytes, key.length);
+  line.add("': expected ").add(expected).add("\n");
+  write_line(line.data(), line.size());
+}
+
+// Sets one key. Null, or what was expected instead of the value.
+const char* set(Config& config, size_t key, Word value) {
+  uint64_t number = 0;
+  switch (key) {
+    case kClasses:
+      if (value.is("default"))
+        config.classes = ClassMap::kDefault;
+      else if (value.is("dense"))
+        config.classes = ClassMap::kDense;
+      else
+        return "default or dense";
+      return nullptr;
+    case kCache:
+      if (!parse_size(value, size_t{1} << 40, &number)) return "a size in bytes up to 1024G, as in 64K, 4M, 1G";
+      config.cache = number;
+      return nullptr;
+    case kRetain:
+    case kRetainLarge:
+      if (!parse_size(value, size_t{1} << 50, &number)) return "a size in bytes, as in 64K, 4M, 1G";
+      (key == kRetain ? config.retain : config.retain_large) = number;
+      return nullptr;
+    case kPurgeAfter:
+      if (!parse_size(value, 86400000, &number)) return "milliseconds from 0 to 86400000";
+      config.purge_after = static_cast<uint32_t>(number);
+      return nullptr;
+    default:
+      if (value.length == 0 || value.length >= sizeof config.report) return "a path of 1 to 1023 bytes";
+      std::memcpy(config.report, value.bytes, value.length);
+      config.report[value.length] = 0;
+      return nullptr;
+  }
+}
+
+void read_pair(Config& config, Word pair, uint32_t* set_keys) {
+  const auto* colon = static_cast<const char*>(std::memchr(pair.bytes, ':', pair.length));
+  const Word key{pair.bytes, colon == nullptr ? pair.length : static_cast<size_t>(colon - pair.bytes)};
+  const Word value = colon == nullptr ? Word{"", 0} : Word{colon + 1, pair.length - key.length - 1};
+  for (size_t i = 0; i < kConfigKeys; ++i) {
+    if (!key.is(kConfigTable[i].key)) continue;
+    if (const char* expected = set(config, i, value); expected != nullptr)
+      complain_of_value(key, value, expected);
+    else
+      *set_keys |= uint32_t{1} << i;
+    return;
+  }
+  complain_of_key(key);
+}
+
+}  // namespace
+
+Config read_config(uint32_t* set_keys) {
+  Config config;
+  *set_keys = 0;
+  const char* text = os::is_privileged() ? nullptr : std::getenv("SNUG_CONF");
+  while (text != nullptr && *text != 0) {
+    const char* end = std::strchr(text, ',');
+    const size_t length = end == nullptr ? std::strlen(text) : static_cast<size_t>(end - text);
+    if (length != 0) read_pair(config, {text, length}, set_keys);
+    text += length + (end == nullptr ? 0 : 1);
+  }
+  return config;
+}
+
+void print_config_value(const Config& config, size_t index, char* text, size_t capacity) {
+  Text<sizeof config.report> value;
+  switch (index) {
+    case kClasses: value.add(config.classes == ClassMap::kDense ? "dense" : "default"); break;
+    case kCache: value.add(uint64_t{config.cache}); break;
+    case kRetain: value.add(uint64_t{config.retain}); break;
+    case kRetainLarge: value.add(uint64_t{config.retain_large}); break;
+    case kPurgeAfter: value.add(uint64_t{config.purge_after}); break;
+    default: value.add(config.report); break;
+  }
+  if (capacity == 0) return;
+  const size_t length = value.size() < capacity ? value.size() : capacity - 1;
+  std::memcpy(text, value.data(), length);
+  text[length] = 0;
+}
+
+}  // namespace snug

@@ -1,0 +1,45 @@
+// Configuration: SNUG_CONF=key:value,key:value in the environment, read once, before the first allocation; ignored in
+// programs that run with more rights than their caller. Sizes take a suffix K, M or G (powers of 1024). What is wrong is
+// named once on standard error, and the default stays in force.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace snug {
+
+enum class ClassMap { kDefault, kDense };
+
+struct Config {
+  // classes: default | dense. The size-class map: default has roomy caches and classes up to 256 KiB; dense caches at
+  // most 8 blocks or 1 KiB of a class.
+  ClassMap classes = ClassMap::kDefault;
+  // cache: bytes, default 4M. The most that one thread's cache has room for.
+  size_t cache = size_t{4} << 20;
+  // retain: bytes, default 8M. Empty pages kept before any go back to the OS.
+  size_t retain = size_t{8} << 20;
+  // retain_large: bytes, default 64M. Memory of freed large blocks kept before any goes back to the OS.
+  size_t retain_large = size_t{64} << 20;
+  // purge_after: milliseconds, default 1000. How long empty memory may lie unused before it goes back.
+  uint32_t purge_after = 1000;
+  // report: a file's path, default none. When the process exits, one line of JSON with its statistics is appended.
+  char report[1024] = "";
+};
+
+// One key, for people and tools.
+struct ConfigKey {
+  const char* key;
+  const char* unit;
+  const char* help;
+};
+
+inline constexpr size_t kConfigKeys = 6;
+extern const ConfigKey kConfigTable[kConfigKeys];
+
+// Writes the value of the index-th key into `text` (at most `capacity` bytes with the final 0).
+void print_config_value(const Config& config, size_t index, char* text, size_t capacity);
+
+// What the environment asks for. `set_keys` gets a bit for each key that it sets.
+Config read_config(uint32_t* set_keys);
+
+}  // namespace snug

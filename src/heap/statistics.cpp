@@ -1,0 +1,144 @@
+#include "heap/statistics.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/fatal.h"
+#include "base/text.h"
+#include "heap/store.h"
+#include "os/process.h"
+
+namespace snug {
+namespace {
+
+struct Figure {
+  const char* name;
+  uint64_t snug_stats::*value;
+  const char* unit;
+};
+
+constexpr Figure kFigures[] = {
+    {"allocations", &snug_stats::allocations, "blocks handed out"},
+    {"bytes_in_use", &snug_stats::bytes_in_use, "bytes in live blocks"},
+    {"blocks_in_use", &snug_stats::blocks_in_use, "live blocks"},
+    {"bytes_cached", &snug_stats::bytes_cached, "bytes free in thread caches or on their way to them"},
+    {"bytes_in_slabs", &snug_stats::bytes_in_slabs, "bytes held as slabs"},
+    {"bytes_large", &snug_stats::bytes_large, "bytes in live large blocks"},
+    {"blocks_large", &snug_stats::blocks_large, "live large blocks"},
+    {"bytes_retained", &snug_stats::bytes_retained, "bytes empty and kept"},
+    {"bytes_reserved", &snug_stats::bytes_reserved, "bytes of address space"},
+    {"bytes_metadata", &snug_stats::bytes_metadata, "bytes of records"},
+    {"bytes_purged", &snug_stats::bytes_purged, "bytes given back so far"},
+    {"refills", &snug_stats::refills, "batches to thread caches"},
+    {"flushes", &snug_stats::flushes, "batches from thread caches"},
+    {"parcels", &snug_stats::parcels, "batches to other threads' heaps"},
+    {"threads", &snug_stats::threads, "threads with a cache"},
+    {"heaps_abandoned", &snug_stats::heaps_abandoned, "heaps without a thread"},
+};
+
+// Blocks outside of slabs and bytes in slabs, over all heaps.
+void add_slabs(snug_stats& stats) {
+  for (size_t id = 0; id < store.registry.heap_count(); ++id) {
+    const SlabHeap& heap = *store.registry.heap(static_cast<uint16_t>(id));
+    stats.parcels += heap.parcels_sent();
+    for (size_t c = 1; c < store.table->count; ++c) {
+      const SizeClass& sizes = store.table->classes[c];
+      stats.blocks_in_use += heap.blocks_out(c);
+      stats.bytes_in_use += heap.blocks_out(c) * sizes.block_size;
+      stats.bytes_in_slabs += heap.slab_count(c) * sizes.pages_per_slab * kPageSize;
+    }
+  }
+}
+
+// What is out of slabs but free: on its way home, or in thread caches.
+void subtract_free(snug_stats& stats) {
+  int64_t blocks_mailed = store.registry.blocks_mailed();
+  int64_t bytes_mailed = store.registry.bytes_mailed();
+  for (size_t id = 0; id < store.registry.heap_count(); ++id) {
+    blocks_mailed += store.registry.heap(static_cast<uint16_t>(id))->blocks_mailed();
+    bytes_mailed += store.registry.heap(static_cast<uint16_t>(id))->bytes_mailed();
+  }
+  stats.blocks_in_use -= static_cast<uint64_t>(blocks_mailed);
+  stats.bytes_in_use -= static_cast<uint64_t>(bytes_mailed);
+  stats.bytes_cached += static_cast<uint64_t>(bytes_mailed);
+  store.roster.for_each([&](const ThreadCache& cache) {
+    for (size_t c = 1; c < store.table->count; ++c) {
+      const uint64_t blocks = cache.cached(c);
+      const uint64_t bytes = blocks * store.table->classes[c].block_size;
+      stats.bytes_cached += bytes;
+      stats.blocks_in_use -= blocks;
+      stats.bytes_in_use -= bytes;
+    }
+  });
+}
+
+}  // namespace
+
+snug_stats gather_statistics() {
+  snug_stats stats{};
+  if (!store.is_open()) return stats;
+  add_slabs(stats);
+  subtract_free(stats);
+  const LargeStatistics large = store.large.statistics();
+  stats.bytes_large = large.bytes_usable;
+  stats.blocks_large = large.blocks;
+  stats.bytes_in_use += large.bytes_usable;
+  stats.blocks_in_use += large.blocks;
+  const SpanStatistics spans = store.spans.statistics();
+  stats.bytes_retained = spans.bytes_dirty + large.bytes_kept;
+  stats.bytes_reserved = store.window.bytes_reserved() + store.window.bytes_of_arrays() + store.arena.bytes_mapped() +
+                         large.bytes_mapped + large.bytes_index;
+  stats.bytes_metadata = store.arena.bytes_used() + large.bytes_index;
+  stats.bytes_purged = spans.bytes_purged;
+  const CacheStatistics caches = store.roster.statistics();
+  stats.allocations = caches.allocations + store.shared_allocations.load(std::memory_order_relaxed);
+  stats.refills = caches.refills;
+  stats.flushes = caches.flushes;
+  stats.threads = caches.threads;
+  stats.heaps_abandoned = store.registry.abandoned_count();
+  return stats;
+}
+
+struct snug_mallinfo2 gather_mallinfo() {
+  const snug_stats stats = gather_statistics();
+  const SpanStatistics spans = store.is_open() ? store.spans.statistics() : SpanStatistics{};
+  struct snug_mallinfo2 info {};
+  info.arena = spans.chunks * kChunkSize;            // bytes obtained for blocks that have no mapping of their own
+  info.ordblks = 1;
+  info.hblks = stats.blocks_large;
+  info.hblkhd = stats.bytes_large;
+  info.fsmblks = stats.bytes_cached;
+  info.uordblks = stats.bytes_in_use - stats.bytes_large;
+  info.fordblks = info.arena - info.uordblks;
+  info.keepcost = stats.bytes_retained;
+  return info;
+}
+
+void print_statistics() {
+  const snug_stats stats = gather_statistics();
+  Text<2048> text;
+  text.add("snug: statistics of process ").add(static_cast<uint64_t>(::getpid())).put('\n');
+  for (const Figure& figure : kFigures) {
+    Text<32> number;
+    number.add(stats.*figure.value);
+    text.add("  ");
+    for (size_t pad = number.size(); pad < 16; ++pad) text.put(' ');
+    text.add(number.data()).add("  ").add(figure.unit).put('\n');
+  }
+  write_line(text.data(), text.size());
+}
+
+void report_statistics() {
+  if (store.config.report[0] == 0) return;
+  const snug_stats stats = gather_statistics();
+  Text<2048> line;
+  line.add("{\"pid\":").add(static_cast<uint64_t>(::getpid())).add(",\"program\":\"");
+  for (const char* c = program_invocation_short_name; *c != 0; ++c)
+    if (*c >= ' ' && *c != '"' && *c != '\\') line.put(*c);
+  line.put('"');
+  for (const Figure& figure : kFigures) line.add(",\"").add(figure.name).add("\":").add(stats.*figure.value);
+  line.add("}\n");
+  os::append_to_file(store.config.report, line.data(), line.size());
+}
+
+}  // namespace snug

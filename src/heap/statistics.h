@@ -1,0 +1,18 @@
+// What the heap says of itself. Every figure is a value taken when it is asked for; nothing is counted for its sake on
+// the fast paths but the number of allocations.
+#pragma once
+
+#include "snug/snug.h"
+
+namespace snug {
+
+snug_stats gather_statistics();
+struct snug_mallinfo2 gather_mallinfo();
+
+// A summary for people, on standard error.
+void print_statistics();
+
+// One line of JSON with this process's statistics, appended to the file that the configuration names, if it names one.
+void report_statistics();
+
+}  // namespace snug

@@ -1,0 +1,60 @@
+// The composition root: every part of the allocator, each built on the ones above it. One object of static storage,
+// ready before any constructor has run; open() starts it with the first allocation.
+#pragma once
+
+#include <atomic>
+
+#include "base/lock.h"
+#include "heap/config.h"
+#include "size/class_table.h"
+#include "slab/heap_registry.h"
+#include "span/large_store.h"
+#include "span/meta_arena.h"
+#include "span/span_store.h"
+#include "span/window.h"
+#include "thread/array_store.h"
+#include "thread/cache_roster.h"
+
+namespace snug {
+
+struct Store {
+  MetaArena arena;
+  Window window;
+  SpanStore spans{arena, window};
+  LargeStore large{arena};
+  HeapRegistry registry{arena, spans};
+  ArrayStore arrays{arena};
+  CacheRoster roster{arena, registry, arrays};
+
+  Config config;
+  uint32_t config_set = 0;  // bits of the keys that the environment set
+  const ClassTable* table = &kRoomyTable;
+  std::atomic<uint64_t> shared_allocations{0};  // by threads without a cache
+
+  // Reads the configuration and opens every part. False if the OS refuses; asked again by the next allocation.
+  bool open();
+  bool is_open() const { return open_.load(std::memory_order_acquire); }
+
+  // Fork: every lock, in order, is taken before and dropped after, so that the child finds all parts at rest.
+  void before_fork();
+  void after_fork_in_parent();
+  void after_fork_in_child();
+
+ private:
+  void unlock_all();
+
+  std::atomic<bool> open_{false};
+  Lock opening_;
+};
+
+SNUG_HIDDEN extern constinit Store store;
+
+// What the inline paths need of the parts above, copied when the store opens. Variables of their own, because a member
+// of a larger object costs a pointer to it: one instruction on each free.
+SNUG_HIDDEN extern constinit uintptr_t window_base;
+SNUG_HIDDEN extern constinit size_t window_pages;
+SNUG_HIDDEN extern constinit const std::atomic<ScaledClass>* window_classes;
+SNUG_HIDDEN extern constinit size_t medium_max_size;
+SNUG_HIDDEN extern constinit ptrdiff_t medium_offset;
+
+}  // namespace snug

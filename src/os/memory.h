@@ -1,0 +1,39 @@
+// What snug asks of the OS about memory. Every address and size is a multiple of the OS page; every function is
+// thread-safe, allocates nothing and leaves errno as it was, so that free() may call any of them.
+//
+//   reserve   address range only, no access          commit   make it readable and writable, backed on touch
+//   map       reserve and commit in one step         purge    give the memory back, keep the addresses (reads as zero)
+//   release   give memory and addresses back         move     carry mapped pages to another address, contents kept
+#pragma once
+
+#include <cstddef>
+
+namespace snug::os {
+
+// The hardware's page in bytes (4096 on x86-64).
+size_t page_size();
+
+// `hint` is where we would like it (null: anywhere); the result may lie elsewhere. Null when refused.
+void* reserve(void* hint, size_t bytes);
+bool commit(void* start, size_t bytes);
+
+// Zeroed memory aligned to `alignment` (a power of two). Null when refused.
+void* map(size_t bytes, size_t alignment);
+
+// Zeros that cost nothing until commit() makes a part of them writable. Null when refused.
+void* map_read_only(size_t bytes);
+
+// False if nothing was given back (locked memory, say); the contents are then unchanged.
+bool purge(void* start, size_t bytes);
+
+// False if the kernel could not split the mapping; the range is then still mapped.
+bool release(void* start, size_t bytes);
+
+// Moves `bytes` at `from` over the mapping at `to`, which is replaced; `from` is unmapped. False if nothing changed.
+bool move(void* from, void* to, size_t bytes);
+
+// Asks for huge pages, or for none, whatever the system's default. Advice: nothing depends on it.
+void prefer_huge_pages(void* start, size_t bytes);
+void prefer_small_pages(void* start, size_t bytes);
+
+}  // namespace snug::os

@@ -1,0 +1,53 @@
+#include "os/process.h"
+
+#include <fcntl.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <sys/sysinfo.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace snug::os {
+
+size_t address_space_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
+  return static_cast<size_t>(limit.rlim_cur);
+}
+
+size_t total_memory() {
+  struct sysinfo info {};
+  return ::sysinfo(&info) == 0 ? size_t{info.totalram} * info.mem_unit : 0;
+}
+
+bool is_privileged() { return ::getauxval(AT_SECURE) != 0; }
+
+uint32_t milliseconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+  return static_cast<uint32_t>(now.tv_sec) * 1000u + static_cast<uint32_t>(now.tv_nsec / 1000000);
+}
+
+uint64_t random_seed() {
+  uint64_t seed = 0;
+  const auto* bytes = reinterpret_cast<const void*>(::getauxval(AT_RANDOM));
+  if (bytes != nullptr) std::memcpy(&seed, bytes, sizeof seed);
+  return seed;
+}
+
+bool append_to_file(const char* path, const char* bytes, size_t count) {
+  const int saved_errno = errno;
+  const int file = ::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  bool done = false;
+  if (file >= 0) {
+    done = ::write(file, bytes, count) == static_cast<ssize_t>(count);
+    ::close(file);
+  }
+  errno = saved_errno;
+  return done;
+}
+
+}  // namespace snug::os

@@ -1,0 +1,27 @@
+// What snug asks of the OS about the process and the clock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace snug::os {
+
+// The limit on address space in bytes (ulimit -v), or SIZE_MAX if there is none.
+size_t address_space_limit();
+
+// The machine's memory in bytes.
+size_t total_memory();
+
+// True if the process runs with more rights than its caller (setuid): its environment is then not to be trusted.
+bool is_privileged();
+
+// A coarse clock in milliseconds that never goes back; wraps after 49 days. About 5 ns: no system call.
+uint32_t milliseconds();
+
+// 64 bits that an attacker cannot guess, made by the kernel when the program started.
+uint64_t random_seed();
+
+// Appends `count` bytes to the file `path` in one write, creating it. Leaves errno alone. False if it cannot.
+bool append_to_file(const char* path, const char* bytes, size_t count);
+
+}  // namespace snug::os

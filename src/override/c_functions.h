@@ -1,0 +1,72 @@
+// The bodies of the C functions, shared by their global and their snug_ names: argument checks and errno are here, the
+// work is in heap/.
+#pragma once
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bits.h"
+#include "base/compiler.h"
+#include "heap/allocator.h"
+#include "os/memory.h"
+
+namespace snug {
+
+SNUG_ALWAYS_INLINE bool is_power_of_two(size_t value) { return value != 0 && (value & (value - 1)) == 0; }
+
+inline void* reallocate(void* block, size_t size) {
+  if (block == nullptr) return allocate(size);
+  if (size == 0) {
+    // As glibc does it: the block is freed.
+    release(block);
+    return nullptr;
+  }
+  return resize(block, size, "realloc");
+}
+
+inline void* reallocate_array(void* block, size_t count, size_t size) {
+  size_t bytes = 0;
+  if (multiply_overflows(count, size, &bytes)) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  return reallocate(block, bytes);
+}
+
+// aligned_alloc and memalign: an alignment that is no power of two is EINVAL.
+inline void* align(size_t alignment, size_t size) {
+  if (!is_power_of_two(alignment)) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  return allocate_aligned(alignment, size);
+}
+
+inline int align_posix(void** block, size_t alignment, size_t size) {
+  if (!is_power_of_two(alignment) || alignment % sizeof(void*) != 0) return EINVAL;
+  const int saved_errno = errno;
+  void* aligned = allocate_aligned(alignment, size);
+  errno = saved_errno;
+  if (aligned == nullptr) return ENOMEM;
+  *block = aligned;
+  return 0;
+}
+
+inline void* align_to_page(size_t size) { return allocate_aligned(os::page_size(), size); }
+
+inline void* align_to_whole_pages(size_t size) {
+  const size_t page = os::page_size();
+  if (size > SIZE_MAX - page) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  return allocate_aligned(page, round_up(size == 0 ? 1 : size, page));
+}
+
+// Nothing of glibc's parameters has a counterpart here; known ones are accepted, as programs expect.
+inline int set_option(int parameter, int) { return parameter >= -8 && parameter <= 1 ? 1 : 0; }
+
+}  // namespace snug

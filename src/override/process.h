@@ -1,0 +1,9 @@
+// What the library does when it is loaded, when the process forks and when it exits.
+#pragma once
+
+namespace snug {
+
+// Refers to the file that holds these hooks, which no call does: without it a linker would leave them in the archive.
+extern const char kProcessHooks;
+
+}  // namespace snug

@@ -1,0 +1,61 @@
+// The C interface under its own names (include/snug/snug.h).
+#include "snug/snug.h"
+
+#include "heap/allocator.h"
+#include "heap/config.h"
+#include "heap/statistics.h"
+#include "override/c_functions.h"
+#include "override/malloc_info.h"
+#include "override/process.h"
+
+using namespace snug;
+
+namespace {
+SNUG_USED const char* const process_hooks = &kProcessHooks;
+}  // namespace
+
+extern "C" {
+
+SNUG_EXPORT void* snug_malloc(size_t size) { return allocate(size); }
+SNUG_EXPORT void* snug_calloc(size_t count, size_t size) { return allocate_zeroed(count, size); }
+SNUG_EXPORT void* snug_realloc(void* block, size_t size) { return reallocate(block, size); }
+SNUG_EXPORT void* snug_reallocarray(void* block, size_t count, size_t size) {
+  return reallocate_array(block, count, size);
+}
+SNUG_EXPORT void snug_free(void* block) { release(block); }
+SNUG_EXPORT void snug_free_sized(void* block, size_t) { release(block); }
+SNUG_EXPORT void snug_free_aligned_sized(void* block, size_t, size_t) { release(block); }
+SNUG_EXPORT void* snug_aligned_alloc(size_t alignment, size_t size) { return align(alignment, size); }
+SNUG_EXPORT int snug_posix_memalign(void** block, size_t alignment, size_t size) {
+  return align_posix(block, alignment, size);
+}
+SNUG_EXPORT void* snug_memalign(size_t alignment, size_t size) { return align(alignment, size); }
+SNUG_EXPORT void* snug_valloc(size_t size) { return align_to_page(size); }
+SNUG_EXPORT void* snug_pvalloc(size_t size) { return align_to_whole_pages(size); }
+SNUG_EXPORT size_t snug_malloc_usable_size(void* block) { return usable_size(block, "malloc_usable_size"); }
+
+SNUG_EXPORT int snug_malloc_trim(size_t pad) { return trim(pad) ? 1 : 0; }
+SNUG_EXPORT int snug_get_stats(snug_stats* stats) {
+  *stats = gather_statistics();
+  return 0;
+}
+SNUG_EXPORT struct snug_mallinfo2 snug_mallinfo2(void) { return gather_mallinfo(); }
+SNUG_EXPORT void snug_malloc_stats(void) { print_statistics(); }
+SNUG_EXPORT int snug_malloc_info(int options, FILE* stream) { return write_malloc_info(options, stream); }
+SNUG_EXPORT int snug_mallopt(int parameter, int value) { return set_option(parameter, value); }
+SNUG_EXPORT const char* snug_check(int all_heaps) { return check(all_heaps != 0); }
+
+SNUG_EXPORT int snug_config_get(size_t index, snug_config_entry* entry) {
+  static char values[kConfigKeys][sizeof(Config::report)];
+  static char defaults[kConfigKeys][32];
+  if (index >= kConfigKeys) return -1;
+  store.open();
+  print_config_value(store.config, index, values[index], sizeof values[index]);
+  print_config_value(Config(), index, defaults[index], sizeof defaults[index]);
+  const ConfigKey& key = kConfigTable[index];
+  *entry = {key.key, key.unit, defaults[index], values[index],
+            (store.config_set >> index & 1) != 0 ? "SNUG_CONF" : "default", key.help};
+  return 0;
+}
+
+}  // extern "C"

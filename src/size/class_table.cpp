@@ -1,0 +1,51 @@
+// Proofs over whole domains, kept out of the header because they cost the compiler seconds.
+#include "size/class_table.h"
+
+namespace snug {
+namespace {
+
+// Every request finds the smallest class that holds it, through the table as through the map.
+template <class Map>
+constexpr bool table_agrees(const ClassTable& table, size_t first, size_t last) {
+  for (size_t size = first; size <= last; ++size)
+    if (table.class_of(size) != Map::class_of(size)) return false;
+  return true;
+}
+
+// Multiplication by the reciprocal finds the slot of every block of every class.
+constexpr bool slots_are_exact(const ClassTable& table) {
+  for (size_t c = 1; c < table.count; ++c) {
+    const SizeClass& one = table.classes[c];
+    if (one.blocks_per_slab == 0 || one.blocks_per_slab > kMaxBlocksPerSlab || one.pages_per_slab > kPagesPerChunk)
+      return false;
+    for (size_t slot = 0; slot < one.blocks_per_slab; ++slot)
+      if (one.slot_of(slot * one.block_size) != slot) return false;
+  }
+  return true;
+}
+
+template <class Map, size_t First, size_t Last>
+constexpr bool proved() {
+  constexpr size_t kPart = 16384;
+  if constexpr (First > Last) {
+    return true;
+  } else {
+    constexpr size_t kEnd = First + kPart - 1 < Last ? First + kPart - 1 : Last;
+    static_assert(is_tight_between<Map>(First, kEnd));
+    return proved<Map, kEnd + 1, Last>();
+  }
+}
+
+static_assert(proved<RoomySizeClassMap, 1, RoomySizeClassMap::kMaxSize>());
+static_assert(proved<DenseSizeClassMap, 1, DenseSizeClassMap::kMaxSize>());
+static_assert(table_agrees<RoomySizeClassMap>(kRoomyTable, 1, 16384));
+static_assert(table_agrees<DenseSizeClassMap>(kDenseTable, 1, 16384));
+static_assert(table_agrees<RoomySizeClassMap>(kRoomyTable, RoomySizeClassMap::kMaxSize - 16383,
+                                              RoomySizeClassMap::kMaxSize));
+static_assert(table_agrees<DenseSizeClassMap>(kDenseTable, DenseSizeClassMap::kMaxSize - 16383,
+                                              DenseSizeClassMap::kMaxSize));
+static_assert(slots_are_exact(kRoomyTable));
+static_assert(slots_are_exact(kDenseTable));
+
+}  // namespace
+}  // namespace snug

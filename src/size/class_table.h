@@ -1,0 +1,113 @@
+// ClassTable: a size-class map laid out for running: what the paths of malloc and free need of each class, chosen when
+// the process starts. The table of small sizes is copied into each thread's state, where one fs-relative load reaches
+// it (thread/thread_state.h).
+//
+//   slab       pages_per_slab pages, cut into blocks_per_slab blocks from its start; what is left over is not used
+//   slot       (address - start of slab) / block_size, by multiplication with `reciprocal`
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bits.h"
+#include "base/units.h"
+#include "size/size_class_map.h"
+
+namespace snug {
+
+inline constexpr size_t kMaxClasses = 56;         // class 0 is "no class"
+inline constexpr size_t kMaxBlocksPerSlab = 1024;  // so that a slab's bitmap is two lines
+inline constexpr size_t kSmallSizeMax = 1024;      // sizes served through the table of small sizes
+inline constexpr size_t kSmallStep = 16;
+inline constexpr size_t kSmallSteps = kSmallSizeMax / kSmallStep + 1;
+
+// A class's index times two: scaled so, the fast paths reach a 16-byte cache head with the CPU's index scale of 8.
+using ScaledClass = uint8_t;
+constexpr ScaledClass scaled(size_t size_class) { return static_cast<ScaledClass>(size_class * 2); }
+
+struct SizeClass {
+  uint32_t block_size = 0;  // bytes
+  uint32_t reciprocal = 0;  // ceil(2^32 / block_size)
+  uint16_t blocks_per_slab = 0;
+  uint16_t pages_per_slab = 0;
+  uint16_t cached_max = 0;  // most blocks in a thread's array
+  uint16_t carve_max = 0;   // most never-used blocks taken at once
+
+  constexpr size_t slot_of(size_t offset) const { return (offset * uint64_t{reciprocal}) >> 32; }
+};
+
+struct ClassTable {
+  SizeClass classes[kMaxClasses] = {};
+  ScaledClass small[kSmallSteps] = {};  // by (size + 15) / 16
+  uint32_t count = 0;                   // classes 1 … count - 1 are in use
+  size_t max_size = 0;                  // bytes; larger requests are large blocks
+  int32_t medium_offset = 0;            // see class_of_medium
+
+  // `size` is in (kSmallSizeMax, max_size]. Both maps have four classes a doubling there, so that the class follows from
+  // the position of the top bit and the two bits below it of size - 1.
+  constexpr size_t class_of_medium(size_t size) const {
+    const size_t last = size - 1;
+    const unsigned log = log2_floor(last);
+    return (size_t{log} << 2) + (last >> (log - 2)) + static_cast<size_t>(ptrdiff_t{medium_offset});
+  }
+  // Any `size` from 0 to max_size.
+  constexpr size_t class_of(size_t size) const {
+    return size <= kSmallSizeMax ? small[(size + kSmallStep - 1) / kSmallStep] / 2 : class_of_medium(size);
+  }
+};
+
+// The smallest number of pages that wastes least at its end, for slabs of 64 KiB or a few blocks, whichever is more.
+constexpr uint32_t pages_for_slab(size_t block_size) {
+  const size_t most = kMaxBlocksPerSlab * block_size;
+  if (most <= 4 * kPageSize) return static_cast<uint32_t>(most / kPageSize);
+  const size_t fewest_blocks = block_size <= 16 * 1024 ? 8 : 4;
+  size_t least = round_up(fewest_blocks * block_size, kPageSize) / kPageSize;
+  if (least < 4) least = 4;
+  size_t best = least;
+  for (size_t pages = least; pages <= least + least / 2 && pages <= kPagesPerChunk; ++pages) {
+    const size_t waste = pages * kPageSize % block_size;
+    if (waste * best < best * kPageSize % block_size * pages) best = pages;
+  }
+  return static_cast<uint32_t>(best);
+}
+
+template <class Map>
+constexpr ClassTable make_class_table() {
+  static_assert(Map::kLargestClass < kMaxClasses, "cache heads are kept for kMaxClasses classes");
+  static_assert(Map::kStepBits == 2 && Map::kMidSize <= kSmallSizeMax, "class_of_medium counts four classes a doubling");
+  static_assert(Map::kMinSize % kSmallStep == 0, "the table of small sizes has steps of 16 bytes");
+  ClassTable table;
+  table.count = static_cast<uint32_t>(Map::kLargestClass + 1);
+  table.max_size = Map::kMaxSize;
+  for (size_t c = 1; c <= Map::kLargestClass; ++c) {
+    SizeClass& one = table.classes[c];
+    const size_t size = Map::size(c);
+    one.block_size = static_cast<uint32_t>(size);
+    one.reciprocal = static_cast<uint32_t>(((uint64_t{1} << 32) + size - 1) / size);
+    one.pages_per_slab = static_cast<uint16_t>(pages_for_slab(size));
+    const size_t blocks = one.pages_per_slab * kPageSize / size;
+    one.blocks_per_slab = static_cast<uint16_t>(blocks < kMaxBlocksPerSlab ? blocks : kMaxBlocksPerSlab);
+    one.cached_max = static_cast<uint16_t>(Map::cached(size));
+    one.carve_max = static_cast<uint16_t>(size < 4096 ? 4096 / size : 1);
+  }
+  table.small[0] = scaled(1);  // malloc(0) yields a block of its own
+  for (size_t step = 1; step < kSmallSteps; ++step) table.small[step] = scaled(Map::class_of(step * kSmallStep));
+  const size_t probe = 2 * kSmallSizeMax;
+  table.medium_offset = static_cast<int32_t>(Map::class_of(probe)) - static_cast<int32_t>(table.class_of_medium(probe));
+  return table;
+}
+
+// Large classes keep at least this many blocks cached, whatever the map's hint in bytes.
+inline constexpr uint16_t kLeastCached = 4;
+
+constexpr ClassTable make_roomy_table() {
+  ClassTable table = make_class_table<RoomySizeClassMap>();
+  for (size_t c = 1; c < table.count; ++c)
+    if (table.classes[c].cached_max < kLeastCached) table.classes[c].cached_max = kLeastCached;
+  return table;
+}
+
+inline constexpr ClassTable kRoomyTable = make_roomy_table();
+inline constexpr ClassTable kDenseTable = make_class_table<DenseSizeClassMap>();
+
+}  // namespace snug

@@ -1,0 +1,196 @@
+#include "slab/heap_registry.h"
+
+#include <new>
+
+#include "os/memory.h"
+
+namespace snug {
+
+bool HeapRegistry::open(const ClassTable& table) {
+  table_ = &table;
+  heaps_ = static_cast<std::atomic<SlabHeap*>*>(os::map(kMaxHeaps * sizeof *heaps_, 1));
+  if (heaps_ == nullptr) return false;
+  LockGuard guard(lock_);
+  shared_ = make_heap();
+  if (shared_ == nullptr) return false;
+  shared_->abandoned_.store(true, std::memory_order_seq_cst);
+  return true;
+}
+
+SlabHeap* HeapRegistry::make_heap() {
+  const size_t id = heap_count_.load(std::memory_order_relaxed);
+  if (id == kMaxHeaps) return nullptr;
+  void* memory = arena_.allocate(sizeof(SlabHeap));
+  if (memory == nullptr) return nullptr;
+  auto* heap = ::new (memory) SlabHeap(*this, static_cast<uint16_t>(id));
+  heaps_[id].store(heap, std::memory_order_release);
+  heap_count_.store(id + 1, std::memory_order_release);
+  return heap;
+}
+
+SlabHeap* HeapRegistry::acquire() {
+  LockGuard guard(lock_);
+  SlabHeap*& list = abandoned_ != nullptr ? abandoned_ : spare_;
+  SlabHeap* heap = list;
+  if (heap == nullptr) return make_heap();
+  if (&list == &abandoned_) abandoned_count_.fetch_sub(1, std::memory_order_relaxed);
+  list = heap->next_abandoned_;
+  heap->next_abandoned_ = nullptr;
+  LockGuard owner(heap->lock_);
+  heap->abandoned_.store(false, std::memory_order_seq_cst);
+  return heap;
+}
+
+// Moves the abandoned heaps that own nothing any more to the spare ones. Mail that reaches a spare heap yet was addressed
+// before another heap adopted the slab: its sender sees to it. The lock is held.
+void HeapRegistry::retire_bare() {
+  for (SlabHeap** link = &abandoned_; *link != nullptr;) {
+    SlabHeap* heap = *link;
+    if (heap->slab_count() != 0 || heap->has_mail()) {
+      link = &heap->next_abandoned_;
+      continue;
+    }
+    *link = heap->next_abandoned_;
+    heap->next_abandoned_ = spare_;
+    spare_ = heap;
+    abandoned_count_.fetch_sub(1, std::memory_order_relaxed);
+  }
+}
+
+// The lock is held.
+template <class Visit>
+void HeapRegistry::for_each_without_thread(Visit visit) {
+  for (SlabHeap* list : {abandoned_, spare_})
+    for (SlabHeap* heap = list; heap != nullptr; heap = heap->next_abandoned_) visit(*heap);
+}
+
+void HeapRegistry::abandon(SlabHeap& heap) {
+  heap.drain_inbox();
+  heap.release_empty();
+  {
+    LockGuard guard(lock_);
+    {
+      // From here on whoever holds the heap's lock owns it.
+      LockGuard owner(heap.lock_);
+      heap.abandoned_.store(true, std::memory_order_seq_cst);
+    }
+    heap.next_abandoned_ = abandoned_;
+    abandoned_ = &heap;
+    abandoned_count_.fetch_add(1, std::memory_order_relaxed);
+  }
+  collect(heap);
+}
+
+bool HeapRegistry::adopt_slab(size_t size_class, SlabHeap& heir) {
+  LockGuard guard(lock_);
+  for (SlabHeap* heap = abandoned_; heap != nullptr; heap = heap->next_abandoned_) {
+    if (heap->slab_count(size_class) == 0) continue;
+    LockGuard owner(heap->lock_);
+    if (heap->give_slab(size_class, heir)) return true;
+  }
+  retire_bare();
+  return false;
+}
+
+void* HeapRegistry::allocate_shared(size_t size_class) {
+  void* block = nullptr;
+  {
+    LockGuard owner(shared_->lock_);
+    shared_->refill(size_class, &block, 1);
+  }
+  collect(*shared_);
+  return block;
+}
+
+void HeapRegistry::send(Parcel* parcel, uint16_t owner) {
+  SlabHeap* target = heap(owner);
+  target->receive(parcel);
+  if (target->abandoned_.load(std::memory_order_seq_cst)) collect(*target);
+}
+
+void HeapRegistry::send_lone(void* block, uint16_t owner, uint32_t bytes) {
+  lone_blocks_.fetch_add(1, std::memory_order_relaxed);
+  lone_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  SlabHeap* target = heap(owner);
+  target->receive_lone(block);
+  if (target->abandoned_.load(std::memory_order_seq_cst)) collect(*target);
+}
+
+// Empties the inbox of a heap that no thread owns. Whoever finds the lock taken may leave: its holder looks at the inbox
+// again after unlocking, and a heap that has found a thread is emptied by that one.
+void HeapRegistry::collect(SlabHeap& heap) {
+  while (heap.has_mail() && heap.abandoned_.load(std::memory_order_seq_cst)) {
+    if (!heap.lock_.try_lock()) return;
+    if (heap.abandoned_.load(std::memory_order_relaxed)) heap.drain_inbox();
+    heap.lock_.unlock();
+  }
+}
+
+Parcel* HeapRegistry::take_parcel() {
+  {
+    LockGuard guard(parcel_lock_);
+    if (parcels_ != nullptr) {
+      Parcel* parcel = parcels_;
+      parcels_ = at<Parcel>(parcel->next);
+      return parcel;
+    }
+  }
+  void* memory = arena_.allocate(sizeof(Parcel));
+  return memory == nullptr ? nullptr : ::new (memory) Parcel;
+}
+
+void HeapRegistry::give_parcel(Parcel* parcel) {
+  LockGuard guard(parcel_lock_);
+  parcel->next = address_of(parcels_);
+  parcels_ = parcel;
+}
+
+size_t HeapRegistry::trim_abandoned() {
+  size_t purged = 0;
+  auto trim = [&](SlabHeap& heap) {
+    LockGuard owner(heap.lock_);
+    heap.drain_inbox();
+    heap.release_empty();
+    purged += heap.purge_holes();
+  };
+  trim(*shared_);
+  LockGuard guard(lock_);
+  for_each_without_thread(trim);
+  retire_bare();
+  return purged;
+}
+
+void HeapRegistry::lock_all() {
+  shared_->lock_.lock();
+  lock_.lock();
+  for_each_without_thread([](SlabHeap& heap) { heap.lock_.lock(); });
+  parcel_lock_.lock();
+}
+
+void HeapRegistry::unlock_all() {
+  parcel_lock_.unlock();
+  for_each_without_thread([](SlabHeap& heap) { heap.lock_.unlock(); });
+  lock_.unlock();
+  shared_->lock_.unlock();
+}
+
+const char* HeapRegistry::check_abandoned() {
+  {
+    LockGuard owner(shared_->lock_);
+    if (const char* broken = shared_->check(); broken != nullptr) return broken;
+  }
+  LockGuard guard(lock_);
+  const char* broken = nullptr;
+  size_t count = 0;
+  for_each_without_thread([&](SlabHeap& heap) {
+    LockGuard owner(heap.lock_);
+    if (!heap.abandoned_.load(std::memory_order_relaxed)) broken = "heap registry: a heap with a thread is in a list";
+    if (broken == nullptr) broken = heap.check();
+  });
+  if (broken != nullptr) return broken;
+  for (SlabHeap* heap = abandoned_; heap != nullptr; heap = heap->next_abandoned_) ++count;
+  if (count != abandoned_count()) return "heap registry: the count of abandoned heaps is wrong";
+  return nullptr;
+}
+
+}  // namespace snug

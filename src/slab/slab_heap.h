@@ -1,0 +1,111 @@
+// SlabHeap: the slabs that one thread owns, and the two ways batches of blocks pass between them and its cache.
+//
+//   refill   blocks out of the slabs, in address order, recycled ones before never-used ones
+//   flush    blocks back: into their slabs if this heap owns them, else in a parcel to the inbox of the owner
+//
+// At any time one thread owns a heap: the live thread it was given to, or, once abandoned, whoever holds its lock. Only
+// the owner calls the functions below, except where they say otherwise. A dead thread's heap is given whole to the next
+// new thread; until then living ones adopt its slabs as they need them, and whoever frees one of its blocks empties its
+// inbox. So nothing is lost, and nothing waits for a thread that will not come.
+//
+//   per class:   slabs == partial + full,   out == sum of used over its slabs
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/list.h"
+#include "base/lock.h"
+#include "base/owner_counter.h"
+#include "size/class_table.h"
+#include "slab/inbox.h"
+#include "slab/slab.h"
+#include "span/meta_arena.h"
+#include "span/span_store.h"
+
+namespace snug {
+
+class HeapRegistry;
+
+class alignas(64) SlabHeap {
+ public:
+  SlabHeap(HeapRegistry& registry, uint16_t id);
+
+  // Up to `want` blocks of `size_class` into `out`, ascending within a slab; at least one, or 0 if the OS refuses.
+  size_t refill(size_t size_class, void** out, size_t want);
+
+  // Takes `count` blocks of any classes and owners. Ends the process if one of them is not a block, or is free.
+  void flush(void* const* blocks, size_t count);
+
+  void drain_inbox();
+
+  // Any thread: sends blocks home that belong to this heap.
+  void receive(Parcel* parcel) { inbox_.push(parcel); }
+  void receive_lone(void* block) { inbox_.push_lone(block); }
+  bool has_mail() const { return !inbox_.empty(); }
+
+  // Gives every empty slab to the span store.
+  void release_empty();
+  // Gives the OS the OS pages inside partial slabs that hold no live block. Returns the bytes given back.
+  size_t purge_holes();
+
+  // Moves one partial slab of the class to `heir`; false if there is none. The caller owns both heaps.
+  bool give_slab(size_t size_class, SlabHeap& heir);
+
+  uint16_t id() const { return id_; }
+  Lock& lock() { return lock_; }
+
+  // Any thread, racy: blocks of the class outside of slabs (live or cached), and the slabs of the class.
+  uint64_t blocks_out(size_t size_class) const { return bins_[size_class].out.get(); }
+  uint64_t slab_count(size_t size_class) const { return bins_[size_class].slabs.get(); }
+  uint64_t slab_count() const { return slab_count_.get(); }
+  uint64_t parcels_sent() const { return parcels_sent_.get(); }
+  // Any thread, racy: blocks and bytes that this heap has sent, less those it has received. Summed over all heaps, with
+  // the registry's, what is on its way: free already, but still out of its slab.
+  int64_t blocks_mailed() const { return static_cast<int64_t>(blocks_mailed_.get()); }
+  int64_t bytes_mailed() const { return static_cast<int64_t>(bytes_mailed_.get()); }
+
+  const char* check() const;
+
+ private:
+  friend class HeapRegistry;
+  using SlabList = List<Slab, &Slab::in_bin>;
+
+  struct Bin {
+    SlabList partial;
+    SlabList full;
+    OwnerCounter slabs;
+    OwnerCounter out;
+    uint32_t empty = 0;
+  };
+  class Outbox;
+  class Run;
+
+  Slab* slab_to_draw_from(size_t size_class);
+  Slab* new_slab(size_t size_class);
+  void insert(Slab* slab);
+  void tag_pages(const Slab& slab);
+  void return_blocks(Slab* slab, size_t word, uint64_t mask);
+  void release(Slab* slab);
+  bool keeps_too_many_empty(const Bin& bin, const Slab& slab) const;
+  Parcel* new_parcel();
+  void recycle(Parcel* parcel);
+
+  HeapRegistry& registry_;
+  const uint16_t id_;
+  std::atomic<bool> abandoned_{false};
+  Lock lock_;  // guards the heap while it is abandoned
+  SlabHeap* next_abandoned_ = nullptr;
+  RecordPool<Slab> slabs_;
+  OwnerCounter slab_count_;
+  Parcel* parcels_ = nullptr;  // empty ones, kept for sending
+  uint32_t parcel_count_ = 0;
+  OwnerCounter parcels_sent_;
+  OwnerCounter blocks_mailed_;  // modulo 2^64
+  OwnerCounter bytes_mailed_;
+  Bin bins_[kMaxClasses];
+  alignas(64) Inbox inbox_;
+};
+
+}  // namespace snug

@@ -1,0 +1,23 @@
+// LargeBlock: a block too large for any size class, in a mapping of its own.
+//
+//   start                    usable            written            mapped
+//     |======= block ==========|~~ was written ~~|___ zero ________|
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/list.h"
+
+namespace snug {
+
+struct alignas(64) LargeBlock {
+  ListLink<LargeBlock> in_cache;  // free and kept: oldest first
+  uintptr_t start = 0;
+  size_t usable = 0;   // bytes the caller may use
+  size_t written = 0;  // nothing at or beyond this offset has been handed out since it was mapped
+  size_t mapped = 0;   // bytes of address space, a multiple of the OS page
+  uint32_t freed_at = 0;
+};
+
+}  // namespace snug

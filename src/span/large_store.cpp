@@ -1,0 +1,253 @@
+#include "span/large_store.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/bits.h"
+#include "base/fatal.h"
+#include "os/memory.h"
+#include "os/process.h"
+
+namespace snug {
+namespace {
+
+constexpr size_t kMostRoom = size_t{1} << 30;
+
+// `bytes` with room to double, in address space only.
+size_t with_room(size_t bytes) { return bytes + std::min(bytes, kMostRoom); }
+
+}  // namespace
+
+void* LargeStore::allocate(const LargeRequest& request) {
+  const size_t usable = round_up(request.size, os::page_size());
+  if (usable < request.size || usable > PTRDIFF_MAX) return nullptr;
+  LargeBlock* block = nullptr;
+  {
+    LockGuard guard(lock_);
+    if (!index_.prepare()) return nullptr;
+    // Only zeros are taken for requests that want them, so that nothing has to be cleared.
+    if (LargeBlock* kept = take_kept(usable, request); kept != nullptr) return hand_out(kept, usable);
+    block = records_.make();
+    if (block == nullptr) return nullptr;
+    passage_.enter();
+  }
+  void* start = nullptr;
+  if (request.will_grow) {
+    block->mapped = with_room(usable);
+    start = os::map(block->mapped, request.alignment);
+  }
+  if (start == nullptr) {
+    block->mapped = usable;
+    start = os::map(usable, request.alignment);
+  }
+  LockGuard guard(lock_);
+  passage_.leave();
+  // Another thread may have used the place that was prepared.
+  if (start == nullptr || !index_.prepare()) {
+    if (start != nullptr) os::release(start, block->mapped);
+    records_.recycle(block);
+    return nullptr;
+  }
+  block->start = address_of(start);
+  bytes_mapped_ += block->mapped;
+  return hand_out(block, usable);
+}
+
+// Makes the block live. The lock is held, the index prepared.
+void* LargeStore::hand_out(LargeBlock* block, size_t usable) {
+  block->usable = usable;
+  block->written = std::max(block->written, usable);
+  bytes_usable_ += usable;
+  index_.insert(block);
+  return at<void>(block->start);
+}
+
+// The kept mapping that fits best, without wasting more than a quarter; out of the cache, in nothing.
+LargeBlock* LargeStore::take_kept(size_t bytes, const LargeRequest& request) {
+  LargeBlock* best = nullptr;
+  for (LargeBlock* block = cache_.front(); block != nullptr; block = CacheList::next(block)) {
+    if (block->mapped < bytes || block->written > bytes + bytes / 4) continue;
+    if (request.zeroed && block->written != 0) continue;
+    if (!is_aligned(block->start, request.alignment)) continue;
+    if (best == nullptr || block->mapped <= best->mapped) best = block;
+  }
+  if (best != nullptr) {
+    cache_.remove(best);
+    bytes_kept_ -= best->written;
+  }
+  return best;
+}
+
+LargeFree LargeStore::free(void* start) {
+  LargeBlock* surplus = nullptr;
+  {
+    LockGuard guard(lock_);
+    LargeBlock* block = index_.find(address_of(start));
+    if (block == nullptr) return reason_unknown(address_of(start));
+    index_.erase(block);
+    bytes_usable_ -= block->usable;
+    keep(block);
+    surplus = bytes_kept_ > retention_.bytes ? take_oldest() : nullptr;
+  }
+  while (surplus != nullptr && discard(surplus)) {
+    LockGuard guard(lock_);
+    surplus = bytes_kept_ > retention_.bytes ? take_oldest() : nullptr;
+  }
+  return LargeFree::kFreed;
+}
+
+// What is wrong with an address that is not the start of a live block. Slow: only said once.
+LargeFree LargeStore::reason_unknown(uintptr_t start) {
+  LargeFree reason = LargeFree::kUnknown;
+  for (LargeBlock* kept = cache_.front(); kept != nullptr; kept = CacheList::next(kept))
+    if (kept->start == start) reason = LargeFree::kAlreadyFree;
+  index_.for_each([&](const LargeBlock& block) {
+    if (start - block.start < block.usable) reason = LargeFree::kInside;
+  });
+  return reason;
+}
+
+void LargeStore::keep(LargeBlock* block) {
+  block->usable = 0;
+  block->freed_at = os::milliseconds();
+  cache_.push_back(block);
+  bytes_kept_ += block->written;
+}
+
+// For discard(): the lock is held, the passage entered.
+LargeBlock* LargeStore::take_oldest() {
+  LargeBlock* block = cache_.pop_front();
+  if (block == nullptr) return nullptr;
+  bytes_kept_ -= block->written;
+  passage_.enter();
+  return block;
+}
+
+// Gives a mapping that is in neither cache nor index back to the OS, without the lock. False if the OS would not take
+// the addresses: then its memory is purged and the mapping kept, so that it is not lost.
+bool LargeStore::discard(LargeBlock* block) {
+  const bool released = os::release(at<void>(block->start), block->mapped);
+  if (!released && os::purge(at<void>(block->start), block->written)) block->written = 0;
+  LockGuard guard(lock_);
+  passage_.leave();
+  if (released)
+    forget(block);
+  else
+    keep(block);
+  return released;
+}
+
+void LargeStore::forget(LargeBlock* block) {
+  bytes_mapped_ -= block->mapped;
+  records_.recycle(block);
+}
+
+size_t LargeStore::usable_size(const void* start) {
+  LockGuard guard(lock_);
+  const LargeBlock* block = index_.find(address_of(start));
+  return block == nullptr ? 0 : block->usable;
+}
+
+void* LargeStore::resize(void* start, size_t size) {
+  const size_t usable = round_up(size, os::page_size());
+  if (usable < size || usable > PTRDIFF_MAX) return nullptr;
+  LargeBlock* block = nullptr;
+  {
+    LockGuard guard(lock_);
+    block = index_.find(address_of(start));
+    if (block == nullptr) return nullptr;
+    const size_t was = block->usable;
+    if (usable <= was && usable > was / 2) return start;
+    if (usable > was && usable <= block->mapped) {
+      block->usable = usable;
+      block->written = std::max(block->written, usable);
+      bytes_usable_ += usable - was;
+      return start;
+    }
+  }
+  if (usable > block->mapped) return move_with_room(block, usable);
+  LockGuard guard(lock_);
+  if (!os::release(at<void>(block->start + usable), block->mapped - usable)) return start;
+  bytes_usable_ -= block->usable - usable;
+  bytes_mapped_ -= block->mapped - usable;
+  block->usable = block->mapped = block->written = usable;
+  return start;
+}
+
+void* LargeStore::move_with_room(LargeBlock* block, size_t usable) {
+  size_t mapped = with_room(usable);
+  void* target = os::map(mapped, 1);
+  if (target == nullptr) {
+    mapped = usable;
+    target = os::map(mapped, 1);
+  }
+  if (target == nullptr) return nullptr;
+  // Under the lock, since another thread may map the old address, and index it, as soon as the block has moved.
+  LockGuard guard(lock_);
+  if (!os::move(at<void>(block->start), target, block->mapped)) {
+    os::release(target, mapped);
+    return nullptr;
+  }
+  index_.erase(block);
+  bytes_mapped_ += mapped - block->mapped;
+  bytes_usable_ += usable - block->usable;
+  block->start = address_of(target);
+  block->mapped = mapped;
+  block->usable = usable;
+  block->written = std::max(block->written, usable);
+  index_.insert(block);
+  return target;
+}
+
+bool LargeStore::trim(size_t pad) {
+  for (bool any = false;; any = true) {
+    LargeBlock* oldest = nullptr;
+    {
+      LockGuard guard(lock_);
+      if (bytes_kept_ <= pad) return any;
+      oldest = take_oldest();
+    }
+    if (oldest == nullptr || !discard(oldest)) return any;
+  }
+}
+
+void LargeStore::purge_as_due() {
+  LargeBlock* oldest = nullptr;
+  {
+    LockGuard guard(lock_);
+    oldest = cache_.front();
+    if (oldest == nullptr || os::milliseconds() - oldest->freed_at <= retention_.milliseconds) return;
+    take_oldest();
+  }
+  discard(oldest);
+}
+
+LargeStatistics LargeStore::statistics() {
+  LockGuard guard(lock_);
+  return {index_.size(), bytes_usable_, bytes_mapped_, bytes_kept_, index_.bytes()};
+}
+
+const char* LargeStore::check() {
+  LockGuard guard(lock_);
+  size_t usable = 0;
+  size_t mapped = 0;
+  size_t kept = 0;
+  bool sound = true;
+  index_.for_each([&](const LargeBlock& block) {
+    usable += block.usable;
+    mapped += block.mapped;
+    sound = sound && block.usable <= block.written && block.written <= block.mapped &&
+            index_.find(block.start) == &block;
+  });
+  if (!sound) return "large store: a live block's lengths are out of order, or the index does not find it";
+  for (LargeBlock* block = cache_.front(); block != nullptr; block = CacheList::next(block)) {
+    if (index_.find(block->start) != nullptr) return "large store: a kept mapping is in the index";
+    kept += block->written;
+    mapped += block->mapped;
+  }
+  if (usable != bytes_usable_ || mapped != bytes_mapped_ || kept != bytes_kept_)
+    return "large store: the byte counts are wrong";
+  return nullptr;
+}
+
+}  // namespace snug

@@ -1,0 +1,93 @@
+// LargeStore: the large blocks, live ones and those kept for the next request of about their length.
+//
+// A freed mapping stays in the cache, memory and all, until the retention threshold or its age says that it goes back to
+// the OS. A block that grows by realloc moves once into a mapping with room to grow (address space, not memory) and then
+// grows in place; moving carries the pages over (mremap), never their contents.
+//
+//   bytes_kept_ == sum of `written` over the cache;   every live block is in the index, no kept one is
+//
+// Thread-safe. System calls that may take long run outside the lock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/list.h"
+#include "base/lock.h"
+#include "base/passage.h"
+#include "span/large_block.h"
+#include "span/large_index.h"
+#include "span/meta_arena.h"
+#include "span/span_store.h"
+
+namespace snug {
+
+// What a large request wants besides its size.
+struct LargeRequest {
+  size_t size = 0;
+  size_t alignment = 1;  // bytes; a power of two
+  bool zeroed = false;
+  bool will_grow = false;
+};
+
+enum class LargeFree { kFreed, kAlreadyFree, kInside, kUnknown };
+
+struct LargeStatistics {
+  size_t blocks = 0;
+  size_t bytes_usable = 0;  // of live blocks
+  size_t bytes_mapped = 0;  // live and kept, room to grow included
+  size_t bytes_kept = 0;    // possibly backed memory of freed blocks
+  size_t bytes_index = 0;
+};
+
+class LargeStore {
+ public:
+  explicit constexpr LargeStore(MetaArena& arena) : records_(arena) {}
+
+  void set_retention(Retention retention) { retention_ = retention; }
+
+  // Null if the OS refuses.
+  void* allocate(const LargeRequest& request);
+  LargeFree free(void* start);
+  // 0 if no live large block starts there.
+  size_t usable_size(const void* start);
+  // The block at its new size, moved or not, contents kept up to the smaller size. Null if it has to be done by copying
+  // or cannot be done; the block is then as before.
+  void* resize(void* start, size_t size);
+
+  // Gives back what is kept until about `pad` bytes remain. True if anything was given back.
+  bool trim(size_t pad);
+  // Gives back one kept mapping if it has lain unused too long.
+  void purge_as_due();
+
+  LargeStatistics statistics();
+  const char* check();
+
+  // Fork: held while no block is on its way between the cache, the index and the OS.
+  void lock_at_rest() { passage_.lock_at_rest(lock_); }
+  void unlock() { lock_.unlock(); }
+
+ private:
+  using CacheList = List<LargeBlock, &LargeBlock::in_cache>;
+
+  LargeBlock* take_kept(size_t bytes, const LargeRequest& request);
+  void* hand_out(LargeBlock* block, size_t usable);
+  LargeBlock* take_oldest();
+  void* move_with_room(LargeBlock* block, size_t usable);
+  LargeFree reason_unknown(uintptr_t start);
+  bool discard(LargeBlock* block);
+  void keep(LargeBlock* block);
+  void forget(LargeBlock* block);
+
+  Lock lock_;
+  Passage passage_;
+  RecordPool<LargeBlock> records_;
+  LargeIndex index_;
+  CacheList cache_;
+  Retention retention_{size_t{64} << 20, 1000};
+  size_t bytes_kept_ = 0;
+  size_t bytes_usable_ = 0;
+  size_t bytes_mapped_ = 0;
+};
+
+}  // namespace snug

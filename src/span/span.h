@@ -1,0 +1,22 @@
+// Span: a run of pages with one owner, inside one chunk. Its record lies out of band; a free span is known by the tags
+// of its first and last page (a boundary tag at each end), so that neighbours coalesce in O(1).
+#pragma once
+
+#include <cstdint>
+
+#include "base/list.h"
+#include "base/units.h"
+
+namespace snug {
+
+struct alignas(64) Span {
+  ListLink<Span> in_bin;  // free: with the free spans of its length
+  ListLink<Span> in_age;  // free and dirty: in the order of purging
+  PageId first;
+  PageCount pages;
+  uint32_t freed_at = 0;  // milliseconds; free and dirty
+  bool free = false;
+  bool dirty = false;  // free: some page may be backed by memory
+};
+
+}  // namespace snug

@@ -1,0 +1,289 @@
+#include "span/span_store.h"
+
+#include <bit>
+
+#include "base/bits.h"
+#include "base/fatal.h"
+#include "os/memory.h"
+#include "os/process.h"
+
+namespace snug {
+namespace {
+
+constexpr size_t kWords = kPagesPerChunk / 64;
+
+// Calls visit(word index, mask) for each 64-page word that [first, first + pages) of a chunk touches.
+template <class Visit>
+void for_each_word(uint32_t first, uint32_t pages, Visit visit) {
+  while (pages != 0) {
+    const uint32_t bit = first % 64;
+    const uint32_t count = pages < 64 - bit ? pages : 64 - bit;
+    visit(first / 64, bit_run(bit, count));
+    first += count;
+    pages -= count;
+  }
+}
+
+bool tests(const uint64_t* bits, uint32_t index) { return (bits[index / 64] >> (index % 64) & 1) != 0; }
+
+}  // namespace
+
+Span* SpanStore::Bins::shortest(PageCount at_least) const {
+  const uint32_t first = at_least.value - 1;
+  for (size_t word = first / 64; word < kWords; ++word) {
+    uint64_t candidates = occupied[word];
+    if (word == first / 64) candidates &= ~uint64_t{0} << (first % 64);
+    if (candidates != 0) return by_length[word * 64 + static_cast<size_t>(std::countr_zero(candidates))].front();
+  }
+  return nullptr;
+}
+
+Span* SpanStore::locate_free(PageCount pages) {
+  Span* span = dirty_.shortest(pages);
+  if (span == nullptr) span = clean_.shortest(pages);
+  if (span == nullptr) return add_chunk();
+  remove(span);
+  return span;
+}
+
+// The new chunk as one span, in no bin.
+Span* SpanStore::add_chunk() {
+  if (Span* retaken = retake_chunk(); retaken != nullptr) return retaken;
+  Span* span = records_.make();
+  if (span == nullptr) return nullptr;
+  void* start = window_.take_chunk();
+  if (start == nullptr) {
+    records_.recycle(span);
+    return nullptr;
+  }
+  span->first = window_.page_of(start);
+  span->pages = {kPagesPerChunk};
+  ++chunks_;
+  return span;
+}
+
+// A chunk that was released, if the OS gives the same place again.
+Span* SpanStore::retake_chunk() {
+  Span* span = released_.front();
+  if (span == nullptr || !window_.retake_chunk(span->first)) return nullptr;
+  released_.remove(span);
+  ++chunks_;
+  return span;
+}
+
+bool SpanStore::release_addresses() {
+  LockGuard guard(lock_);
+  bool any = window_.release_unused();
+  for (Bins* bins : {&clean_, &dirty_}) {
+    while (Span* span = bins->by_length[kPagesPerChunk - 1].front()) {
+      remove(span);
+      if (!os::release(window_.start_of(span->first), kChunkSize)) {
+        insert(span);
+        return any;
+      }
+      for (uint64_t& word : window_.chunk(span->first).dirty) word = 0;
+      released_.push_front(span);
+      --chunks_;
+      any = true;
+    }
+  }
+  return any;
+}
+
+// Shortens `span` to its first `pages` and returns the rest as a span of its own, in no bin; null if there is no record.
+Span* SpanStore::cut(Span* span, PageCount pages) {
+  Span* rest = records_.make();
+  if (rest == nullptr) return nullptr;
+  rest->first = span->first + pages;
+  rest->pages = span->pages - pages;
+  span->pages = pages;
+  return rest;
+}
+
+Span* SpanStore::allocate(PageCount pages, PageCount alignment) {
+  SNUG_ASSERT(pages.value != 0 && pages.value <= kPagesPerChunk, "callers ask for parts of one chunk");
+  LockGuard guard(lock_);
+  // Any run of this length holds an aligned start. A chunk is aligned to its own length, so that a whole one always does.
+  uint32_t search = pages.value + alignment.value - 1;
+  if (search > kPagesPerChunk) search = kPagesPerChunk;
+  Span* span = locate_free({search});
+  if (span == nullptr) return nullptr;
+  const uint32_t skip = (0u - span->first.value) & (alignment.value - 1);
+  if (skip != 0) {
+    Span* aligned = cut(span, {skip});
+    insert(span);
+    if (aligned == nullptr) return nullptr;
+    span = aligned;
+  }
+  if (span->pages > pages) {
+    // Without a record for the rest the span is simply longer than asked; it stays whole until it is freed.
+    Span* rest = cut(span, pages);
+    if (rest != nullptr) insert(rest);
+  }
+  span->free = false;
+  return span;
+}
+
+bool SpanStore::is_zero(const Span& span) {
+  LockGuard guard(lock_);
+  return count_dirty(span) == 0;
+}
+
+void SpanStore::free(Span* span, PageCount touched) {
+  LockGuard guard(lock_);
+  mark_dirty(span->first, touched);
+  insert(merge_neighbours(span));
+  purge_as_due();
+}
+
+Span* SpanStore::merge_neighbours(Span* span) {
+  if (span->first.in_chunk() != 0) {
+    const PageTag before = window_.tag(span->first - PageCount{1});
+    if (before.is_free_span()) {
+      Span* left = before.record<Span>();
+      remove(left);
+      span = absorb(left, span);
+    }
+  }
+  const PageId next = span->first + span->pages;
+  if (next.in_chunk() != 0) {
+    const PageTag after = window_.tag(next);
+    if (after.is_free_span()) {
+      Span* right = after.record<Span>();
+      remove(right);
+      span = absorb(span, right);
+    }
+  }
+  return span;
+}
+
+Span* SpanStore::absorb(Span* left, Span* right) {
+  left->pages = left->pages + right->pages;
+  records_.recycle(right);
+  return left;
+}
+
+void SpanStore::insert(Span* span) {
+  const uint32_t dirty = count_dirty(*span);
+  const PageTag tag = PageTag::free_span(span);
+  window_.set_tag(span->first, tag);
+  window_.set_tag(span->first + (span->pages - PageCount{1}), tag);
+  span->free = true;
+  span->dirty = dirty != 0;
+  Bins& bins = span->dirty ? dirty_ : clean_;
+  const uint32_t bin = span->pages.value - 1;
+  bins.by_length[bin].push_front(span);
+  bins.occupied[bin / 64] |= uint64_t{1} << (bin % 64);
+  if (span->dirty) {
+    span->freed_at = os::milliseconds();
+    ages_.push_back(span);
+  }
+  dirty_pages_ += dirty;
+  free_pages_ += span->pages.value;
+}
+
+void SpanStore::remove(Span* span) {
+  Bins& bins = span->dirty ? dirty_ : clean_;
+  const uint32_t bin = span->pages.value - 1;
+  bins.by_length[bin].remove(span);
+  if (bins.by_length[bin].empty()) bins.occupied[bin / 64] &= ~(uint64_t{1} << (bin % 64));
+  if (span->dirty) {
+    ages_.remove(span);
+    dirty_pages_ -= count_dirty(*span);
+  }
+  free_pages_ -= span->pages.value;
+  window_.set_tag(span->first, PageTag());
+  window_.set_tag(span->first + (span->pages - PageCount{1}), PageTag());
+  span->free = false;
+}
+
+uint32_t SpanStore::count_dirty(const Span& span) {
+  const Chunk& chunk = window_.chunk(span.first);
+  uint32_t count = 0;
+  for_each_word(span.first.in_chunk(), span.pages.value, [&](uint32_t word, uint64_t mask) {
+    count += static_cast<uint32_t>(std::popcount(chunk.dirty[word] & mask));
+  });
+  return count;
+}
+
+void SpanStore::mark_dirty(PageId first, PageCount pages) {
+  Chunk& chunk = window_.chunk(first);
+  for_each_word(first.in_chunk(), pages.value, [&](uint32_t word, uint64_t mask) { chunk.dirty[word] |= mask; });
+}
+
+// Gives back the first run of dirty pages of a free, dirty span. False if the OS would not.
+bool SpanStore::purge_run(Span* span) {
+  Chunk& chunk = window_.chunk(span->first);
+  uint32_t first = span->first.in_chunk();
+  const uint32_t end = first + span->pages.value;
+  while (!tests(chunk.dirty, first)) ++first;
+  uint32_t last = first;
+  while (last < end && tests(chunk.dirty, last)) ++last;
+  const PageCount pages{last - first};
+  const PageId page{span->first.value - span->first.in_chunk() + first};
+  remove(span);
+  const bool purged = os::purge(window_.start_of(page), pages.bytes());
+  if (purged) {
+    for_each_word(first, pages.value, [&](uint32_t word, uint64_t mask) { chunk.dirty[word] &= ~mask; });
+    bytes_purged_ += pages.bytes();
+  }
+  const uint32_t freed_at = span->freed_at;
+  insert(span);  // among the clean ones, or at the young end if memory is left: its turn comes again
+  if (purged) span->freed_at = freed_at;
+  return purged;
+}
+
+void SpanStore::purge_as_due() {
+  Span* oldest = ages_.front();
+  if (oldest == nullptr) return;
+  const bool too_much = dirty_pages_ * kPageSize > retention_.bytes;
+  const bool too_old = os::milliseconds() - oldest->freed_at > retention_.milliseconds;
+  if (too_much || too_old) purge_run(oldest);
+}
+
+bool SpanStore::trim(size_t pad) {
+  LockGuard guard(lock_);
+  bool any = false;
+  // Bounded: memory that cannot be purged (locked, say) stays in the list and must not be tried for ever.
+  for (size_t left = dirty_pages_; left != 0 && dirty_pages_ * kPageSize > pad; --left) {
+    if (!purge_run(ages_.front())) break;
+    any = true;
+  }
+  return any;
+}
+
+SpanStatistics SpanStore::statistics() {
+  LockGuard guard(lock_);
+  return {chunks_, dirty_pages_ * kPageSize, free_pages_ * kPageSize, bytes_purged_};
+}
+
+const char* SpanStore::check() {
+  LockGuard guard(lock_);
+  size_t dirty_pages = 0;
+  size_t free_pages = 0;
+  for (Bins* bins : {&clean_, &dirty_}) {
+    for (uint32_t bin = 0; bin < kPagesPerChunk; ++bin) {
+      const BinList& list = bins->by_length[bin];
+      if (tests(bins->occupied, bin) == list.empty()) return "span store: a bin's bit contradicts its list";
+      for (const Span* span = list.front(); span != nullptr; span = BinList::next(const_cast<Span*>(span))) {
+        const PageId last = span->first + (span->pages - PageCount{1});
+        if (!span->free || span->pages.value != bin + 1) return "span store: a span lies in a bin of another length";
+        if (span->first.chunk() != last.chunk()) return "span store: a free span crosses chunks";
+        if (window_.tag(span->first).record<Span>() != span || window_.tag(last).record<Span>() != span ||
+            !window_.tag(span->first).is_free_span() || !window_.tag(last).is_free_span())
+          return "span store: the boundary tags of a free span do not name it";
+        const PageId next = last + PageCount{1};
+        if (next.in_chunk() != 0 && window_.tag(next).is_free_span()) return "span store: two free spans are neighbours";
+        const uint32_t dirty = count_dirty(*span);
+        if (span->dirty != (dirty != 0) || span->dirty != (bins == &dirty_))
+          return "span store: a free span is binned as clean and is dirty, or the reverse";
+        dirty_pages += dirty;
+        free_pages += span->pages.value;
+      }
+    }
+  }
+  if (dirty_pages != dirty_pages_ || free_pages != free_pages_) return "span store: the page counts are wrong";
+  return nullptr;
+}
+
+}  // namespace snug

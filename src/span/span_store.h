@@ -1,0 +1,104 @@
+// SpanStore: all chunks, and every span that nobody uses.
+//
+// Free spans lie in bins, one a length, those with memory behind them (dirty) apart from the clean ones: a request is
+// served by the shortest dirty span that fits, then by the shortest clean one, then from a new chunk. What is freed
+// coalesces with its neighbours and stays dirty until it is purged: when more than the retention threshold is kept, or
+// when it has lain unused for the retention time. A slow operation purges at most one run of pages, with one madvise.
+//
+//   for every chunk:   allocated pages + pages of free spans == kPagesPerChunk
+//   dirty_pages_       == number of dirty pages in free spans
+//   no two free spans of one chunk are neighbours
+//
+// Thread-safe; every operation takes the one lock. O(1), except for the purging system call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/list.h"
+#include "base/lock.h"
+#include "span/meta_arena.h"
+#include "span/span.h"
+#include "span/window.h"
+
+namespace snug {
+
+// How much empty memory is kept, and how long.
+struct Retention {
+  size_t bytes = size_t{8} << 20;
+  uint32_t milliseconds = 1000;
+};
+
+struct SpanStatistics {
+  size_t chunks = 0;
+  size_t bytes_dirty = 0;   // in free spans
+  size_t bytes_free = 0;    // in free spans, dirty or clean
+  size_t bytes_purged = 0;  // so far
+};
+
+class SpanStore {
+ public:
+  constexpr SpanStore(MetaArena& arena, Window& window) : window_(window), records_(arena) {}
+
+  void set_retention(Retention retention) { retention_ = retention; }
+
+  // A span of `pages` (1 … kPagesPerChunk) whose first page's address is a multiple of `alignment` pages (a power of
+  // two up to kPagesPerChunk); null if the OS refuses. The caller owns the tags and classes of its pages from now on.
+  Span* allocate(PageCount pages, PageCount alignment = {1});
+
+  // True if every page of the allocated span is known to read as zero.
+  bool is_zero(const Span& span);
+
+  // Takes back a span of which the first `touched` pages may have been written; tags and classes of its pages are 0.
+  void free(Span* span, PageCount touched);
+
+  // Gives the addresses of wholly free chunks back to an OS that has refused some. True if anything was given back.
+  bool release_addresses();
+
+  // Purges everything but about `pad` bytes. True if anything was given back.
+  bool trim(size_t pad);
+
+  Window& window() { return window_; }
+  SpanStatistics statistics();
+  const char* check();
+  Lock& lock_for_fork() { return lock_; }
+
+ private:
+  using BinList = List<Span, &Span::in_bin>;
+  using AgeList = List<Span, &Span::in_age>;
+
+  // Free spans by length; `occupied` has a bit for each bin that is not empty.
+  struct Bins {
+    BinList by_length[kPagesPerChunk];
+    uint64_t occupied[kPagesPerChunk / 64] = {};
+    Span* shortest(PageCount at_least) const;
+  };
+
+  Span* locate_free(PageCount pages);
+  Span* add_chunk();
+  Span* retake_chunk();
+  Span* cut(Span* span, PageCount pages);
+  Span* merge_neighbours(Span* span);
+  Span* absorb(Span* left, Span* right);
+  void insert(Span* span);
+  void remove(Span* span);
+  uint32_t count_dirty(const Span& span);
+  void mark_dirty(PageId first, PageCount pages);
+  bool purge_run(Span* span);
+  void purge_as_due();
+
+  Lock lock_;
+  Window& window_;
+  RecordPool<Span> records_;
+  Bins clean_;
+  Bins dirty_;
+  AgeList ages_;      // oldest first
+  BinList released_;  // whole chunks whose addresses are not ours at present
+  Retention retention_;
+  size_t dirty_pages_ = 0;
+  size_t free_pages_ = 0;
+  size_t chunks_ = 0;
+  size_t bytes_purged_ = 0;
+};
+
+}  // namespace snug

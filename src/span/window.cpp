@@ -1,0 +1,125 @@
+#include "span/window.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "os/memory.h"
+#include "os/process.h"
+
+namespace snug {
+namespace {
+
+constexpr size_t kGiB = size_t{1} << 30;
+constexpr size_t kLeastWindow = kGiB;
+constexpr size_t kUsualWindow = 256 * kGiB;
+constexpr size_t kUsualReservation = kGiB;
+
+// Where windows are put if the kernel agrees: far from everything that it places itself and from the shadow memory of
+// sanitizers, at a place that differs from run to run.
+constexpr uintptr_t kFirstPlace = uintptr_t{32} << 40;
+constexpr size_t kPlaces = 16384;  // a GiB apart
+
+size_t window_size(size_t limit) {
+  if (limit != SIZE_MAX) return std::clamp(std::bit_ceil(std::min(limit, kUsualWindow)) * 4, kLeastWindow, kUsualWindow);
+  return std::max(kUsualWindow, std::bit_ceil(os::total_memory()) * 4);
+}
+
+size_t reservation_size(size_t limit) {
+  if (limit == SIZE_MAX) return kUsualReservation;
+  return std::clamp(round_down(limit / 16, kChunkSize), kChunkSize, kUsualReservation);
+}
+
+// Makes the part [first, last) of an array writable, rounded outwards to OS pages.
+bool make_writable(const void* first, const void* last) {
+  const uintptr_t start = round_down(address_of(first), os::page_size());
+  return os::commit(at<void>(start), round_up(address_of(last), os::page_size()) - start);
+}
+
+}  // namespace
+
+bool Window::open() {
+  const size_t limit = os::address_space_limit();
+  unit_ = reservation_size(limit);
+  pages_ = 0;
+  const size_t size = window_size(limit);
+  const size_t pages = size >> kPageShift;
+  const size_t chunks = size >> kChunkShift;
+  array_bytes_ = round_up(pages * (sizeof *classes_ + sizeof *tags_) + chunks * sizeof(Chunk), os::page_size());
+  void* arrays = os::map_read_only(array_bytes_);
+  if (arrays == nullptr) return false;
+  tags_ = static_cast<std::atomic<uint64_t>*>(arrays);
+  chunks_ = reinterpret_cast<Chunk*>(tags_ + pages);
+  classes_ = reinterpret_cast<std::atomic<ScaledClass>*>(chunks_ + chunks);
+
+  if constexpr (!kSanitized) next_ = kFirstPlace + os::random_seed() % kPlaces * kGiB;
+  end_ = next_;
+  base_ = next_;
+  pages_ = pages;
+  if (reserve_more()) return true;
+  pages_ = 0;
+  return false;
+}
+
+bool Window::reserve_more() {
+  for (size_t unit = unit_; unit >= kChunkSize; unit /= 2) {
+    for (const uintptr_t hint : {end_, uintptr_t{0}}) {
+      // One chunk more than needed where the kernel may choose: its choice is not aligned to chunks.
+      const size_t bytes = hint != 0 ? unit : unit + kChunkSize;
+      void* start = os::reserve(at<void>(hint), bytes);
+      if (start == nullptr) continue;
+      if (reserved_ == 0 && address_of(start) != hint) {
+        // The kernel chose the place of the first reservation: the window spreads around it.
+        const size_t half = (pages_ << kPageShift) / 2;
+        const uintptr_t middle = round_down(address_of(start), kChunkSize);
+        base_ = middle > half ? middle - half : kChunkSize;
+      }
+      const uintptr_t first = round_up(address_of(start), kChunkSize);
+      const uintptr_t last = round_down(address_of(start) + bytes, kChunkSize);
+      if (first < last && adopt(first, last)) {
+        os::prefer_small_pages(at<void>(first), last - first);
+        reserved_ += bytes;
+        return true;
+      }
+      os::release(start, bytes);
+    }
+  }
+  return false;
+}
+
+bool Window::adopt(uintptr_t start, uintptr_t end) {
+  if (start < base_ || !contains(at<void>(end - 1))) return false;
+  const size_t first = index_of(at<void>(start));
+  const size_t last = index_of(at<void>(end - 1)) + 1;
+  if (!make_writable(classes_ + first, classes_ + last) || !make_writable(tags_ + first, tags_ + last) ||
+      !make_writable(chunks_ + first / kPagesPerChunk, chunks_ + (last - 1) / kPagesPerChunk + 1))
+    return false;
+  next_ = start;
+  end_ = end;
+  return true;
+}
+
+bool Window::retake_chunk(PageId first) {
+  void* wanted = start_of(first);
+  void* start = os::reserve(wanted, kChunkSize);
+  if (start == wanted && os::commit(start, kChunkSize)) return true;
+  if (start != nullptr) os::release(start, kChunkSize);
+  return false;
+}
+
+bool Window::release_unused() {
+  const size_t unused = end_ - next_;
+  if (unused == 0 || !os::release(at<void>(next_), unused)) return false;
+  end_ = next_;
+  reserved_ -= unused;
+  return true;
+}
+
+void* Window::take_chunk() {
+  if (next_ == end_ && !reserve_more()) return nullptr;
+  void* chunk = at<void>(next_);
+  if (!os::commit(chunk, kChunkSize)) return nullptr;
+  next_ += kChunkSize;
+  return chunk;
+}
+
+}  // namespace snug

@@ -1,0 +1,113 @@
+// The window: one stretch of the address space in which all chunks lie, so that what snug knows of a page is found by
+// subtracting the window's base and indexing flat arrays. Of the window only the parts in use are reserved; elsewhere
+// in it the program may map what it likes.
+//
+//   base                                                        base + pages * kPageSize
+//    |‥‥‥‥‥‥|====== reservation ======|‥‥‥‥‥‥|= reservation =|‥‥‥‥‥|
+//           | chunk | chunk | … |
+//
+//   classes[page]   scaled size class of the slab that covers the page; 0 = no slab
+//   tags[page]      what owns the page (PageTag); 0 = nobody
+//   chunks[chunk]   which of its pages may be backed by memory (Chunk)
+//
+// The arrays (about 9 bytes a page) are mapped whole and read-only, so that any index in the window may be read and
+// the OS accounts for nothing; the parts that describe a reservation become writable with it. Entries are written by
+// whoever owns the page, and read without a lock by any thread.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bits.h"
+#include "base/compiler.h"
+#include "base/units.h"
+#include "size/class_table.h"
+
+namespace snug {
+
+// Which record describes a page, and which heap owns it, in one word, so that a thread that frees another's block
+// learns the owner without touching the slab.
+//   slab page          address of its Slab | owner's heap id << 48
+//   end of a free span address of its Span | kFreeSpan
+class PageTag {
+ public:
+  constexpr PageTag() = default;
+  static PageTag slab(const void* slab, uint16_t owner) { return PageTag(address_of(slab) | uint64_t{owner} << 48); }
+  static PageTag free_span(const void* span) { return PageTag(address_of(span) | kFreeSpan); }
+
+  bool is_free_span() const { return (word_ & kFreeSpan) != 0; }
+  uint16_t owner() const { return static_cast<uint16_t>(word_ >> 48); }
+  template <class T>
+  T* record() const {
+    return at<T>(word_ & ((uint64_t{1} << 48) - 64));
+  }
+
+ private:
+  friend class Window;
+  static constexpr uint64_t kFreeSpan = 1;
+  explicit constexpr PageTag(uint64_t word) : word_(word) {}
+  uint64_t word_ = 0;
+};
+
+// One chunk. Guarded by the span store's lock.
+struct Chunk {
+  uint64_t dirty[kPagesPerChunk / 64] = {};  // pages that may be backed; the others read as zero and cost nothing
+};
+
+class Window {
+ public:
+  constexpr Window() = default;
+
+  // Chooses the base by the first reservation and sets the arrays up. Called once, before any other use; false if the
+  // OS refuses even the smallest one.
+  bool open();
+
+  // One more chunk, committed and zero; null if the OS refuses or the window is full. The caller holds
+  // the span store's lock.
+  void* take_chunk();
+
+  // Commits a chunk again whose addresses were released; false if they are taken or the OS refuses.
+  bool retake_chunk(PageId first);
+  // Releases what is reserved and not yet taken. True if there was anything.
+  bool release_unused();
+
+  SNUG_ALWAYS_INLINE bool contains(const void* block) const { return index_of(block) < pages_; }
+  SNUG_ALWAYS_INLINE size_t index_of(const void* block) const { return (address_of(block) - base_) >> kPageShift; }
+  SNUG_ALWAYS_INLINE size_t page_limit() const { return pages_; }
+  SNUG_ALWAYS_INLINE ScaledClass class_at(size_t index) const { return classes_[index].load(std::memory_order_relaxed); }
+
+  uintptr_t base() const { return base_; }
+  const std::atomic<ScaledClass>* classes() const { return classes_; }
+
+  PageId page_of(const void* address) const { return {static_cast<uint32_t>(index_of(address))}; }
+  char* start_of(PageId page) const { return at<char>(base_ + (uint64_t{page.value} << kPageShift)); }
+
+  PageTag tag(PageId page) const { return PageTag(tags_[page.value].load(std::memory_order_relaxed)); }
+  void set_tag(PageId page, PageTag tag) { tags_[page.value].store(tag.word_, std::memory_order_relaxed); }
+  void set_class(PageId page, ScaledClass scaled_class) {
+    classes_[page.value].store(scaled_class, std::memory_order_relaxed);
+  }
+  Chunk& chunk(PageId page) { return chunks_[page.chunk()]; }
+
+  size_t bytes_reserved() const { return reserved_; }
+  size_t bytes_of_arrays() const { return array_bytes_; }
+
+ private:
+  bool reserve_more();
+  bool adopt(uintptr_t start, uintptr_t end);
+
+  uintptr_t base_ = 0;
+  size_t pages_ = 0;
+  std::atomic<ScaledClass>* classes_ = nullptr;
+  std::atomic<uint64_t>* tags_ = nullptr;
+  Chunk* chunks_ = nullptr;
+
+  uintptr_t next_ = 0;  // the next chunk of the newest reservation
+  uintptr_t end_ = 0;   // its end
+  size_t unit_ = 0;     // how much to reserve at once
+  size_t reserved_ = 0;
+  size_t array_bytes_ = 0;
+};
+
+}  // namespace snug

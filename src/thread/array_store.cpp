@@ -1,0 +1,32 @@
+#include "thread/array_store.h"
+
+#include "base/bits.h"
+
+namespace snug {
+namespace {
+size_t size_index(size_t places) { return log2_floor(places) - log2_floor(ArrayStore::kLeastPlaces); }
+}  // namespace
+
+void** ArrayStore::take(size_t places) {
+  {
+    LockGuard guard(lock_);
+    void**& first = free_[size_index(places)];
+    if (first != nullptr) {
+      void** array = first;
+      first = static_cast<void**>(array[1]);
+      return array;
+    }
+  }
+  auto** array = static_cast<void**>(arena_.allocate(places * sizeof(void*)));
+  if (array != nullptr) array[0] = nullptr;
+  return array;
+}
+
+void ArrayStore::give(void** array, size_t places) {
+  LockGuard guard(lock_);
+  void**& first = free_[size_index(places)];
+  array[1] = first;
+  first = array;
+}
+
+}  // namespace snug

@@ -1,0 +1,33 @@
+// ArrayStore: memory for the arrays of the thread caches, in powers of two from 16 to 1024 places, the first of which is
+// the sentinel. An array that has been outgrown serves another class or thread.
+#pragma once
+
+#include <cstddef>
+
+#include "base/lock.h"
+#include "span/meta_arena.h"
+
+namespace snug {
+
+class ArrayStore {
+ public:
+  static constexpr size_t kLeastPlaces = 16;
+  static constexpr size_t kMostPlaces = 1024;
+
+  explicit constexpr ArrayStore(MetaArena& arena) : arena_(arena) {}
+
+  // An array of `places` (a power of two in range), its sentinel in place; null if the OS refuses memory. Thread-safe.
+  void** take(size_t places);
+  void give(void** array, size_t places);
+
+  Lock& lock_for_fork() { return lock_; }
+
+ private:
+  static constexpr size_t kSizes = 7;  // 16, 32 … 1024
+
+  MetaArena& arena_;
+  Lock lock_;
+  void** free_[kSizes] = {};  // linked through their second place
+};
+
+}  // namespace snug

@@ -1,0 +1,142 @@
+#include "thread/cache_roster.h"
+
+#include <cstring>
+#include <new>
+
+namespace snug {
+
+bool CacheRoster::open(void (*thread_ends)(void*), size_t budget) {
+  budget_ = budget;
+  return ::pthread_key_create(&key_, thread_ends) == 0;
+}
+
+// The stretch in which a heap has left one hand and not reached the next.
+class CacheRoster::Passing {
+ public:
+  explicit Passing(CacheRoster& roster) : roster_(roster) {
+    LockGuard guard(roster_.lock_);
+    roster_.passage_.enter();
+  }
+  ~Passing() {
+    LockGuard guard(roster_.lock_);
+    roster_.passage_.leave();
+  }
+  Passing(const Passing&) = delete;
+  Passing& operator=(const Passing&) = delete;
+
+ private:
+  CacheRoster& roster_;
+};
+
+ThreadCache* CacheRoster::start() {
+  ThreadState& state = thread_state;
+  if (state.cache != nullptr || state.ended) return state.cache;
+  {
+    Passing passing(*this);
+    SlabHeap* heap = registry_.acquire();
+    if (heap == nullptr) return nullptr;
+    state.cache = make_cache(*heap);
+    if (state.cache == nullptr) {
+      registry_.abandon(*heap);
+      return nullptr;
+    }
+  }
+  // Last, because it may allocate.
+  ::pthread_setspecific(key_, state.cache);
+  return state.cache;
+}
+
+ThreadCache* CacheRoster::make_cache(SlabHeap& heap) {
+  LockGuard guard(lock_);
+  Unmade<ThreadCache>* place = records_.make();
+  if (place == nullptr) return nullptr;
+  auto* cache = ::new (place->bytes) ThreadCache(heap, registry_, arrays_, thread_state, budget_);
+  caches_.push_front(cache);
+  return cache;
+}
+
+void CacheRoster::end(ThreadCache* cache) {
+  ThreadState& state = thread_state;
+  if (!state.ending) {
+    // The first round of destructors: come again in the next one, after the program's own.
+    state.ending = true;
+    ::pthread_setspecific(key_, cache);
+    return;
+  }
+  Passing passing(*this);
+  state.ended = true;
+  state.cache = nullptr;
+  cache->retire();
+  SlabHeap& heap = cache->heap();
+  {
+    LockGuard guard(lock_);
+    strike_off(caches_, cache);
+    store_shared(state.allocations, uint64_t{0});
+  }
+  registry_.abandon(heap);
+}
+
+// Takes the cache off its list, keeping its counts. The lock is held.
+void CacheRoster::strike_off(CacheList& list, ThreadCache* cache) {
+  ended_.allocations += cache->allocations();
+  ended_.refills += cache->refills();
+  ended_.flushes += cache->flushes();
+  list.remove(cache);
+  cache->~ThreadCache();
+  records_.recycle(::new (static_cast<void*>(cache)) Unmade<ThreadCache>);
+}
+
+void CacheRoster::orphan_others() {
+  LockGuard guard(lock_);
+  ended_ = {};  // the child counts its own
+  store_shared(thread_state.allocations, uint64_t{0});
+  for (ThreadCache* cache = caches_.front(); cache != nullptr;) {
+    ThreadCache* next = CacheList::next(cache);
+    if (cache != thread_state.cache) {
+      // The thread's stack, which holds its TLS, will be given to the next thread of this process.
+      void* copy = cache->is_busy() ? nullptr : arena_.allocate(sizeof(ThreadState));
+      caches_.remove(cache);
+      if (copy != nullptr) {
+        std::memcpy(copy, &cache->state(), sizeof(ThreadState));
+        cache->continue_with(static_cast<ThreadState*>(copy));
+        store_shared(static_cast<ThreadState*>(copy)->allocations, uint64_t{0});
+        orphans_.push_front(cache);
+        has_orphans_.store(true, std::memory_order_relaxed);
+      }
+    }
+    cache = next;
+  }
+}
+
+void CacheRoster::reap_orphans() {
+  for (;;) {
+    ThreadCache* cache = nullptr;
+    {
+      LockGuard guard(lock_);
+      cache = orphans_.pop_front();
+      if (cache == nullptr) {
+        has_orphans_.store(false, std::memory_order_relaxed);
+        return;
+      }
+    }
+    cache->retire();
+    registry_.abandon(cache->heap());
+    LockGuard guard(lock_);
+    orphans_.push_front(cache);
+    strike_off(orphans_, cache);
+  }
+}
+
+CacheStatistics CacheRoster::statistics() {
+  LockGuard guard(lock_);
+  CacheStatistics sum = ended_;
+  for (ThreadCache* cache = caches_.front(); cache != nullptr; cache = CacheList::next(cache)) {
+    sum.allocations += cache->allocations();
+    sum.refills += cache->refills();
+    sum.flushes += cache->flushes();
+    ++sum.threads;
+  }
+  return sum;
+}
+
+}  // namespace snug

@@ -1,0 +1,92 @@
+// CacheRoster: the caches of all running threads, how they begin and how they end.
+//
+// A thread's cache begins with its first allocation and ends with a destructor of thread-specific data. That destructor
+// lets one round of the program's own destructors pass first, since those free what the thread built up; whatever is
+// freed or allocated after the cache has ended goes through the shared heap, a block at a time.
+//
+// Lock order: roster -> registry.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/list.h"
+#include "base/lock.h"
+#include "base/passage.h"
+#include "slab/heap_registry.h"
+#include "thread/array_store.h"
+#include "thread/thread_cache.h"
+
+namespace snug {
+
+// Counts of caches, those that have ended included.
+struct CacheStatistics {
+  uint64_t allocations = 0;
+  uint64_t refills = 0;
+  uint64_t flushes = 0;
+  uint64_t threads = 0;
+};
+
+// Room for a T that is made in place later, with arguments.
+template <class T>
+struct Unmade {
+  alignas(T) unsigned char bytes[sizeof(T)];
+};
+
+class CacheRoster {
+ public:
+  constexpr CacheRoster(MetaArena& arena, HeapRegistry& registry, ArrayStore& arrays)
+      : arena_(arena), registry_(registry), arrays_(arrays), records_(arena) {}
+
+  // `thread_ends` is called with the cache of an ending thread, and calls end(). False if the OS refuses.
+  bool open(void (*thread_ends)(void*), size_t budget);
+
+  // The calling thread's cache, made if there is none; null if it can have none.
+  ThreadCache* start();
+  void end(ThreadCache* cache);
+
+  // In the child of a fork: the caches of all threads but the calling one are orphans.
+  void orphan_others();
+  // Takes over what orphans left: their cached blocks go home, their heaps are abandoned. A heap that was in the middle
+  // of an operation stays as it is, and what it owns is lost to this process.
+  void reap_orphans();
+  bool has_orphans() const { return has_orphans_.load(std::memory_order_relaxed); }
+
+  // Calls visit(const ThreadCache&) for the cache of every running thread, while none can end.
+  template <class Visit>
+  void for_each(Visit visit) {
+    LockGuard guard(lock_);
+    for (ThreadCache* cache = caches_.front(); cache != nullptr; cache = CacheList::next(cache)) visit(*cache);
+  }
+  CacheStatistics statistics();
+
+  // Fork: held while no thread's cache is beginning or ending.
+  void lock_at_rest() { passage_.lock_at_rest(lock_); }
+  void unlock() { lock_.unlock(); }
+
+ private:
+  using CacheList = List<ThreadCache, &ThreadCache::in_roster>;
+
+  class Passing;
+
+  ThreadCache* make_cache(SlabHeap& heap);
+  void strike_off(CacheList& list, ThreadCache* cache);
+
+  MetaArena& arena_;
+  HeapRegistry& registry_;
+  ArrayStore& arrays_;
+  RecordPool<Unmade<ThreadCache>> records_;
+  Lock lock_;
+  Passage passage_;
+  CacheList caches_;
+  CacheList orphans_;
+  std::atomic<bool> has_orphans_{false};
+  CacheStatistics ended_;
+  pthread_key_t key_ = 0;
+  size_t budget_ = kUsualCacheBudget;
+};
+
+}  // namespace snug

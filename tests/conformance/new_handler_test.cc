@@ -1,0 +1,137 @@
+// new_handler_test.cc: operator new calls the new handler again and again until memory comes, the handler throws, or
+// there is none (global subject only).
+#include "pattern.h"
+#include "sizes.h"
+#include "subject.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <new>
+
+namespace {
+
+volatile std::size_t impossible_size = PTRDIFF_MAX;
+int calls = 0;
+
+struct HandlerGaveUp {};
+
+class NewHandler : public testing::Test {
+ protected:
+  void SetUp() override { calls = 0; }
+  void TearDown() override { std::set_new_handler(nullptr); }
+};
+
+void give_up_after_three() {
+  if (++calls == 3) std::set_new_handler(nullptr);
+}
+
+void throw_own_exception() {
+  ++calls;
+  throw HandlerGaveUp{};
+}
+
+void throw_bad_alloc_at_the_second() {
+  if (++calls == 2) throw std::bad_alloc{};
+}
+
+TEST_F(NewHandler, is_retried_until_there_is_none) {
+  std::set_new_handler(give_up_after_three);
+  EXPECT_THROW((void)::operator new(impossible_size), std::bad_alloc);
+  EXPECT_EQ(calls, 3);
+  calls = 0;
+  std::set_new_handler(give_up_after_three);
+  EXPECT_THROW((void)::operator new[](impossible_size), std::bad_alloc);
+  EXPECT_EQ(calls, 3);
+  calls = 0;
+  std::set_new_handler(give_up_after_three);
+  EXPECT_THROW((void)::operator new(impossible_size, std::align_val_t{64}), std::bad_alloc);
+  EXPECT_EQ(calls, 3);
+}
+
+TEST_F(NewHandler, is_called_by_the_nothrow_forms) {
+  std::set_new_handler(give_up_after_three);
+  EXPECT_EQ(::operator new(impossible_size, std::nothrow), nullptr);
+  EXPECT_EQ(calls, 3);
+  calls = 0;
+  std::set_new_handler(give_up_after_three);
+  EXPECT_EQ(::operator new[](impossible_size, std::align_val_t{64}, std::nothrow), nullptr);
+  EXPECT_EQ(calls, 3);
+}
+
+TEST_F(NewHandler, may_throw_through_new) {
+  std::set_new_handler(throw_own_exception);
+  EXPECT_THROW((void)::operator new(impossible_size), HandlerGaveUp);
+  EXPECT_THROW((void)::operator new[](impossible_size), HandlerGaveUp);
+  EXPECT_THROW((void)::operator new(impossible_size, std::align_val_t{64}), HandlerGaveUp);
+  EXPECT_EQ(calls, 3);
+}
+
+TEST_F(NewHandler, that_throws_makes_nothrow_new_return_null) {
+  for (int form = 0; form < 4; ++form) {
+    calls = 0;
+    std::set_new_handler(throw_bad_alloc_at_the_second);
+    void* block = &calls;
+    switch (form) {
+      case 0:
+        block = ::operator new(impossible_size, std::nothrow);
+        break;
+      case 1:
+        block = ::operator new[](impossible_size, std::nothrow);
+        break;
+      case 2:
+        block = ::operator new(impossible_size, std::align_val_t{64}, std::nothrow);
+        break;
+      default:
+        block = ::operator new[](impossible_size, std::align_val_t{64}, std::nothrow);
+        break;
+    }
+    EXPECT_EQ(block, nullptr) << form;
+    EXPECT_EQ(calls, 2) << form;
+  }
+}
+
+TEST_F(NewHandler, is_not_called_by_malloc) {
+  std::set_new_handler(throw_own_exception);
+  EXPECT_EQ(subject::malloc(impossible_size), nullptr);
+  EXPECT_EQ(calls, 0);
+}
+
+// A handler that frees memory: here, by lifting the limit that made the allocation fail.
+rlimit lifted;
+
+void lift_the_limit() {
+  if (++calls == 2) setrlimit(RLIMIT_AS, &lifted);
+}
+
+std::size_t address_space_in_use() {
+  std::size_t os_pages = 0;
+  std::FILE* file = std::fopen("/proc/self/statm", "r");
+  if (file == nullptr || std::fscanf(file, "%zu", &os_pages) != 1) os_pages = 0;
+  if (file != nullptr) std::fclose(file);
+  return os_pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+TEST_F(NewHandler, that_makes_room_is_rewarded) {
+  constexpr std::size_t kSize = 2048 * sizes::kMiB;
+  ASSERT_EQ(getrlimit(RLIMIT_AS, &lifted), 0);
+  rlimit tight = lifted;
+  tight.rlim_cur = address_space_in_use() + 256 * sizes::kMiB;
+  std::set_new_handler(lift_the_limit);
+  ASSERT_EQ(setrlimit(RLIMIT_AS, &tight), 0);
+  void* block = nullptr;
+  try {
+    block = ::operator new(kSize);
+  } catch (const std::bad_alloc&) {
+  }
+  setrlimit(RLIMIT_AS, &lifted);
+  EXPECT_EQ(calls, 2);
+  ASSERT_NE(block, nullptr) << "the handler made room, but operator new did not try again";
+  pattern::fill(block, 1000, 1);
+  ::operator delete(block);
+}
+
+}  // namespace

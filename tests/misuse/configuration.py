@@ -1,0 +1,70 @@
+"""configuration.py: a mistake in SNUG_CONF is named once on stderr, and the program goes on.
+
+Usage: configuration.py LIBRARY PROGRAM CASE     (CASE: a name in CASES, or every_key)
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+UNKNOWN = "snug: SNUG_CONF: unknown key '{}'"
+BAD = "snug: SNUG_CONF: bad value '{}' for '{}': expected .+"
+
+# SNUG_CONF, and the pattern of each line it must cause, in order.
+CASES: dict[str, tuple[str, list[str]]] = {
+    "absent": ("", []),
+    "unknown_key": ("frobnicate:1", [UNKNOWN.format("frobnicate")]),
+    "unknown_keys": ("frobnicate:1,twiddle:2", [UNKNOWN.format("frobnicate"), UNKNOWN.format("twiddle")]),
+    "unknown_key_without_value": ("frobnicate", [UNKNOWN.format("frobnicate")]),
+    "bad_value": ("classes:purple", [BAD.format("purple", "classes")]),
+    "bad_value_empty": ("classes:", [BAD.format("", "classes")]),
+    "good_value": ("classes:dense", []),
+    "mixed": ("frobnicate:1,classes:purple", [UNKNOWN.format("frobnicate"), BAD.format("purple", "classes")]),
+    "mistake_does_not_hide_the_rest": ("classes:dense,frobnicate:1", [UNKNOWN.format("frobnicate")]),
+    "long": ("x" * 3000 + ":1", ["snug: SNUG_CONF: unknown key .x+.*"]),
+}
+
+
+def run(library: str, program: str, configuration: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = dict(os.environ, LD_PRELOAD=library, SNUG_CONF=configuration)
+    return subprocess.run([program, *arguments], env=environment, capture_output=True, text=True, timeout=60)
+
+
+def complaint(library: str, program: str, configuration: str, patterns: list[str]) -> str | None:
+    done = run(library, program, configuration)
+    lines = done.stderr.splitlines()
+    if done.returncode != 0:
+        return f"SNUG_CONF={configuration[:80]}: the program did not go on, it ended with {done.returncode}: {done.stderr}"
+    if len(lines) != len(patterns) or not all(map(re.fullmatch, patterns, lines)):
+        return f"SNUG_CONF={configuration[:80]}: stderr is {lines}, wanted {patterns}"
+    return None
+
+
+def every_key(library: str, program: str) -> str | None:
+    """Each key that is no path refuses nonsense, and accepts its own default."""
+    listed = run(library, program, "", "keys")
+    keys = [line.split("\t") for line in listed.stdout.splitlines()]
+    if listed.returncode != 0 or not keys:
+        return f"no keys: {listed}"
+    refused = 0
+    for key, unit, default, value, origin in keys:
+        if origin != "default" or value != default:
+            return f"{key}: value '{value}' of origin '{origin}' without SNUG_CONF"
+        if key == "report" or "path" in unit:
+            continue
+        refused += 1
+        if found := complaint(library, program, f"{key}:!nonsense!", [BAD.format("!nonsense!", key)]):
+            return found
+        if default and (found := complaint(library, program, f"{key}:{default}", [])):
+            return found
+    return None if refused else "every key is a path: nothing was tested"
+
+
+def main() -> None:
+    library, program, case = sys.argv[1:]
+    if found := every_key(library, program) if case == "every_key" else complaint(library, program, *CASES[case]):
+        sys.exit(found)
+
+
+main()

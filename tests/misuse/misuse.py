@@ -1,0 +1,41 @@
+"""misuse.py: one misuse, one tiny program, one exact message.
+
+The program's first comment says what must come of it: `EXPECT abort: REGEX` or `EXPECT exit:`. {address} in the
+pattern stands for the address that the program itself announced on its standard output.
+
+Usage: misuse.py LIBRARY PROGRAM SOURCE
+"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+
+
+def main() -> None:
+    library, program, source = sys.argv[1:]
+    with open(source, encoding="utf-8") as text:
+        expected = re.match(r"/\* EXPECT (abort|exit): ?(.*)\n", text.read())
+    if not expected:
+        sys.exit(f"{source} does not say what to expect")
+    ending, pattern = expected.groups()
+    environment = {key: value for key, value in os.environ.items() if key != "SNUG_CONF"}
+    run = subprocess.run([program], env=dict(environment, LD_PRELOAD=library), capture_output=True, text=True, timeout=60)
+    wanted = -signal.SIGABRT if ending == "abort" else 0
+    lines = run.stderr.splitlines()
+    if ending == "abort":
+        pattern = pattern.replace("{address}", re.escape(run.stdout.strip() or "no address"))
+    complaints = []
+    if run.returncode != wanted:
+        complaints.append(f"ended with {run.returncode}, not {wanted}")
+    if len(lines) != (ending == "abort"):
+        complaints.append(f"{len(lines)} lines on stderr")
+    if ending == "abort" and not any(re.fullmatch(pattern, line) for line in lines):
+        complaints.append(f"no line matches {pattern}")
+    print(f"stdout: {run.stdout!r}\nstderr: {run.stderr!r}")
+    if complaints:
+        sys.exit("; ".join(complaints))
+
+
+main()

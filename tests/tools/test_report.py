@@ -1,0 +1,63 @@
+"""snug run --report: the program's end, its signals, and snug's statistics behind it."""
+
+import signal
+import subprocess
+import sys
+import unittest
+
+from tool_under_test import ALLOCATING, LIBRARY, SHELL, TOOL, clean_environment, run_on_snug
+
+# Says when it is ready, ends with status 5 on SIGTERM, and counts SIGUSR1.
+LISTENER = """
+import signal, sys
+def hear(number, frame):
+    if number == signal.SIGTERM: sys.exit(5)
+    print('heard', number, flush=True)
+signal.signal(signal.SIGTERM, hear); signal.signal(signal.SIGUSR1, hear)
+print('ready', flush=True)
+while True: signal.pause()
+"""
+
+
+class ReportTest(unittest.TestCase):
+    def listener(self, code):
+        command = [TOOL, "run", "--library", LIBRARY, "--report", "--", sys.executable, "-c", code]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                env=clean_environment())
+
+    def test_prints_the_statistics_of_each_process(self):
+        process = run_on_snug("--report", "--", SHELL, "-c", f"{ALLOCATING} 1000; {ALLOCATING} 2000; exit 3")
+        self.assertEqual((process.returncode, process.stdout), (3, "1000\n2000\n"))
+        lines = [line for line in process.stderr.splitlines() if "allocating" in line]
+        self.assertEqual(len(lines), 2, process.stderr)
+        served = [int(line.split()[2].replace(",", "")) for line in lines]
+        self.assertTrue(1000 < served[0] < 2000 < served[1], served)
+
+    def test_says_if_no_process_reported(self):
+        process = run_on_snug("--report", "--", SHELL, "-c", "kill -9 $$")
+        self.assertEqual(process.returncode, -signal.SIGKILL)
+        self.assertIn("no process reported", process.stderr)
+
+    def test_passes_signals_on_and_ends_with_the_programs_status(self):
+        with self.listener(LISTENER) as process:
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            process.send_signal(signal.SIGUSR1)
+            self.assertEqual(process.stdout.readline(), f"heard {int(signal.SIGUSR1)}\n")
+            process.send_signal(signal.SIGTERM)
+            _, errors = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 5)
+        self.assertIn("snug served", errors)
+
+    def test_ends_by_the_signal_that_ended_the_program(self):
+        with self.listener("import time; print('ready', flush=True); time.sleep(60)") as process:
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            process.send_signal(signal.SIGHUP)
+            process.communicate(timeout=30)
+        self.assertEqual(process.returncode, -signal.SIGHUP)
+
+    def test_says_127_for_no_program(self):
+        self.assertEqual(run_on_snug("--report", "--", "no-such-program-of-snug").returncode, 127)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,76 @@
+"""snug run: a program on snug, with the tool out of its way."""
+
+import os
+import signal
+import subprocess
+import unittest
+
+from tool_under_test import ALLOCATING, LIBRARY, SHELL, TOOL, clean_environment, run_on_snug, snug
+
+
+class RunTest(unittest.TestCase):
+    def test_passes_the_exit_status_through(self):
+        for status in (0, 1, 7, 255):
+            self.assertEqual(run_on_snug("--", SHELL, "-c", f"exit {status}").returncode, status)
+
+    def test_passes_a_signal_through(self):
+        for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGSEGV):
+            self.assertEqual(run_on_snug("--", SHELL, "-c", f"kill -{int(number)} $$").returncode, -number)
+
+    def test_is_the_program_itself(self):
+        command = [TOOL, "run", "--library", LIBRARY, "--", SHELL, "-c", "echo $$"]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=clean_environment()) as process:
+            self.assertEqual(int(process.stdout.read()), process.pid)
+
+    def test_says_127_and_126_as_shells_do(self):
+        missing = run_on_snug("--", "no-such-program-of-snug")
+        self.assertEqual((missing.returncode, missing.stderr.count("\n")), (127, 1))
+        self.assertIn("cannot run 'no-such-program-of-snug'", missing.stderr)
+        self.assertEqual(run_on_snug("--", "/etc/passwd").returncode, 126)
+        self.assertEqual(run_on_snug("--", "/").returncode, 126)
+
+    def test_preloads_snug_in_front_of_other_libraries(self):
+        other = "/no/such/other.so"
+        process = run_on_snug("--", SHELL, "-c", "echo $LD_PRELOAD", LD_PRELOAD=other)
+        self.assertEqual(process.stdout.strip(), f"{os.path.realpath(LIBRARY)}:{other}")
+
+    def test_finds_the_library_beside_the_tool(self):
+        process = snug("run", "--", SHELL, "-c", "echo $LD_PRELOAD")
+        self.assertEqual(process.stdout.strip(), os.path.realpath(LIBRARY))
+
+    def test_adds_settings_behind_those_there_are(self):
+        show = ("--", SHELL, "-c", "echo $SNUG_CONF")
+        self.assertEqual(run_on_snug("--conf", "a:1,b:2", *show).stdout.strip(), "a:1,b:2")
+        self.assertEqual(run_on_snug("--conf", "a:1", *show, SNUG_CONF="b:2").stdout.strip(), "b:2,a:1")
+        self.assertEqual(run_on_snug(*show, SNUG_CONF="b:2").stdout.strip(), "b:2")
+
+    def test_leaves_the_program_its_own_options(self):
+        process = run_on_snug("--", SHELL, "-c", 'echo "$@"', "sh", "--", "--help", "-n")
+        self.assertEqual(process.stdout.strip(), "-- --help -n")
+
+    def test_leaves_output_alone(self):
+        process = run_on_snug("--", ALLOCATING, "500")
+        self.assertEqual((process.stdout, process.stderr, process.returncode), ("500\n", "", 0))
+
+    def test_teaches_what_is_wrong_in_one_line(self):
+        for arguments, words in [
+            (("run",), "name the program behind --"),
+            (("run", "ls"), "stands behind --"),
+            (("run", "--library", "/no/such.so", "--", "ls"), "no library '/no/such.so'"),
+            (("run", "-n", "3", "--", "ls"), "--rounds needs --compare"),
+        ]:
+            process = snug(*arguments)
+            self.assertEqual(process.returncode, 2, arguments)
+            self.assertIn(words, process.stderr)
+            self.assertEqual(process.stderr.count("\n"), 1, process.stderr)
+
+    def test_help_has_examples_and_version_a_number(self):
+        for arguments in (("--help",), ("run", "--help"), ("config", "--help")):
+            process = snug(*arguments)
+            self.assertEqual(process.returncode, 0)
+            self.assertIn("Examples:", process.stdout)
+        self.assertRegex(snug("--version").stdout, r"^snug \d+\.\d+\.\d+\n$")
+
+
+if __name__ == "__main__":
+    unittest.main()

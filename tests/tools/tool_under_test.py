@@ -1,0 +1,49 @@
+"""The snug command as the tests call it: paths from the environment that ctest sets, and one way to run it."""
+
+import json
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+TOOL = os.environ["SNUG_TOOL"]
+LIBRARY = os.environ["SNUG_LIBRARY"]
+ALLOCATING = os.environ["ALLOCATING"]
+PLANTED_SLOW = os.environ["PLANTED_SLOW"]
+PLANTED_HOG = os.environ["PLANTED_HOG"]
+PLANTED_NONE = os.environ["PLANTED_NONE"]
+BYSTANDER = os.environ["BYSTANDER"]
+
+# The name of a shell, so that tests can say what a program does in one line.
+SHELL = "/bin/sh"
+
+
+def clean_environment(**changes):
+    """Ours, without what would steer the tool or the programs it runs."""
+    environment = {name: value for name, value in os.environ.items()
+                   if name not in ("LD_PRELOAD", "SNUG_CONF", "COLUMNS")}
+    environment.update(changes)
+    return environment
+
+
+def snug(*arguments, **changes):
+    """Runs the tool to its end; returns the completed process with its output as text."""
+    return subprocess.run([TOOL, *arguments], env=clean_environment(**changes), stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=100, check=False)
+
+
+def run_on_snug(*arguments, **changes):
+    return snug("run", "--library", LIBRARY, *arguments, **changes)
+
+
+def compare(allocators, *arguments, library=LIBRARY, **changes):
+    """Runs a comparison; returns the process and the JSON it wrote (None if none)."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "comparison.json"
+        process = snug("run", "--library", library, "--compare", allocators, f"--json={file}", *arguments, **changes)
+        text = file.read_text() if file.exists() else ""
+    return process, json.loads(text) if text else None
+
+
+def contender(comparison, name):
+    return next(allocator for allocator in comparison["allocators"] if allocator["name"] == name)

@@ -1,0 +1,166 @@
+#include "allocator_catalogue.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <gnu/libc-version.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "measured_process.h"
+#include "snug/snug.h"
+#include "temporary_folder.h"
+#include "user_error.h"
+
+namespace snug::tool {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct CatalogueEntry {
+  const char* name;
+  std::array<const char*, 2> files;  // in order of preference
+  const char* debian_package;
+};
+
+constexpr std::array kCatalogue = {
+    CatalogueEntry{"glibc", {"libc.so.6", nullptr}, "libc6"},
+    CatalogueEntry{"jemalloc", {"libjemalloc.so.2", nullptr}, "libjemalloc2"},
+    CatalogueEntry{"mimalloc", {"libmimalloc.so.2", "libmimalloc.so.3"}, "libmimalloc2.0"},
+    CatalogueEntry{"tcmalloc", {"libtcmalloc_minimal.so.4", "libtcmalloc.so.4"}, "libtcmalloc-minimal4"},
+    // The proxy is what replaces malloc; libtbbmalloc.so.2 alone does not.
+    CatalogueEntry{"tbbmalloc", {"libtbbmalloc_proxy.so.2", nullptr}, "libtbbmalloc2"},
+};
+
+constexpr std::string_view kWithoutHugePages = "-nothp";
+constexpr double kIdentifyTimeLimit = 20;
+
+// The file that holds the code at `address`; empty if unknown.
+std::string file_of(const void* address) {
+  Dl_info info;
+  if (dladdr(address, &info) == 0) return {};
+  std::error_code error;
+  const fs::path path = fs::canonical(info.dli_fname, error);
+  return error ? std::string() : path.string();
+}
+
+// libc's own folder is the distribution's folder of libraries, multiarch or not.
+std::vector<fs::path> library_folders() {
+  const fs::path libc_folder = fs::path(file_of(reinterpret_cast<void*>(&gnu_get_libc_version))).parent_path();
+  return {libc_folder, "/usr/local/lib", "/usr/lib64", "/usr/lib"};
+}
+
+std::string find_library(const CatalogueEntry& entry) {
+  for (const char* file : entry.files) {
+    if (file == nullptr) continue;
+    for (const fs::path& folder : library_folders()) {
+      std::error_code error;
+      const fs::path path = fs::canonical(folder / file, error);
+      if (!error) return path;
+    }
+  }
+  throw UserError(fmt::format("{} is not installed ({} not found): apt-get install {}", entry.name, entry.files[0],
+                              entry.debian_package));
+}
+
+std::string library_of(const std::string& name, const std::string& snug_library) {
+  if (name == "snug") return snug_library;
+  for (const CatalogueEntry& entry : kCatalogue) {
+    if (name == entry.name) return find_library(entry);
+  }
+  if (name.find('/') == std::string::npos) {
+    throw UserError(fmt::format(
+        "no allocator '{}': known are snug, {} (each also with -nothp), or give the path of a library, as ./lib{}.so",
+        name, fmt::join(known_allocators(), ", "), name));
+  }
+  std::error_code error;
+  const fs::path path = fs::canonical(name, error);
+  if (error) throw UserError(fmt::format("no library '{}': {}", name, error.message()));
+  return path;
+}
+
+template <typename Function>
+Function* find_function(void* library, const char* name) {
+  return reinterpret_cast<Function*>(dlsym(library, name));
+}
+
+// Each allocator has its own way to tell its version; none of them, and the file's name has to do.
+std::string version_of(const std::string& path) {
+  void* library = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) return {};
+  if (find_function<void>(library, "snug_malloc") != nullptr) {
+    return fmt::format("{}.{}.{}", SNUG_VERSION_MAJOR, SNUG_VERSION_MINOR, SNUG_VERSION_PATCH);
+  }
+  if (auto* mallctl = find_function<int(const char*, void*, size_t*, void*, size_t)>(library, "mallctl")) {
+    const char* version = "";
+    size_t size = sizeof version;
+    if (mallctl("version", &version, &size, nullptr, 0) == 0)
+      return std::string(version).substr(0, std::string(version).find('-'));
+  }
+  if (auto* mi_version = find_function<int()>(library, "mi_version")) {
+    const int version = mi_version();
+    return fmt::format("{}.{}.{}", version / 100, version / 10 % 10, version % 10);
+  }
+  if (auto* tc_version = find_function<const char*(int*, int*, const char**)>(library, "tc_version")) {
+    int major = 0, minor = 0;
+    const char* patch = "";
+    return tc_version(&major, &minor, &patch);
+  }
+  if (find_function<void>(library, "gnu_get_libc_version") == reinterpret_cast<void*>(&gnu_get_libc_version)) {
+    return gnu_get_libc_version();
+  }
+  return fs::path(path).filename();
+}
+
+}  // namespace
+
+std::vector<std::string> known_allocators() {
+  std::vector<std::string> names;
+  for (const CatalogueEntry& entry : kCatalogue) names.emplace_back(entry.name);
+  return names;
+}
+
+Allocator find_allocator(const std::string& name, const std::string& snug_library) {
+  Allocator allocator{.name = name, .library = {}, .version = {}};
+  std::string base = name;
+  if (base.ends_with(kWithoutHugePages)) {
+    base.resize(base.size() - kWithoutHugePages.size());
+    allocator.huge_pages = HugePages::kRefused;
+  }
+  allocator.library = library_of(base, snug_library);
+  return allocator;
+}
+
+Identity identify(const Allocator& allocator, const HeldSignals& signals) {
+  const TemporaryFolder folder;
+  Command command{.arguments = {"/proc/self/exe", kPrintIdentityArgument},
+                  .environment = Environment::current(),
+                  .input = "/dev/null",
+                  .output = folder.path() / "identity",
+                  .errors = folder.path() / "errors",
+                  .group = ProcessGroup::kOwn,
+                  .huge_pages = allocator.huge_pages};
+  command.environment.preload(allocator.library);
+  const Measurement run = measure(command, signals, kIdentifyTimeLimit, nullptr);
+  if (!run.succeeded()) {
+    throw UserError(
+        fmt::format("{} ({}) cannot serve even this tool: {}", allocator.name, allocator.library, run.ending_text()));
+  }
+  std::ifstream file(command.output);
+  const auto printed = nlohmann::json::parse(file);
+  return {printed.at("malloc_library"), printed.at("version")};
+}
+
+int print_identity() {
+  const std::string library = file_of(dlsym(RTLD_DEFAULT, "malloc"));
+  std::cout << nlohmann::json{{"malloc_library", library}, {"version", version_of(library)}} << '\n';
+  return std::cout.flush() ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+}  // namespace snug::tool

@@ -1,0 +1,19 @@
+// Numbers for people: a value with the unit that keeps it short, and a range in the unit of its value.
+#pragma once
+
+#include <string>
+
+#include "statistics.h"
+
+namespace snug::tool {
+
+// A unit's name, or one of these three, whose multiples are chosen by size ("ms", "MiB", "12,345").
+inline constexpr const char* kSeconds = "s";
+inline constexpr const char* kBytes = "B";
+inline constexpr const char* kCount = "";
+
+std::string value_text(double value, const std::string& unit);
+// "3.18–3.30", in the unit that value_text chooses for the median.
+std::string range_text(const Spread& spread, const std::string& unit);
+
+}  // namespace snug::tool

@@ -1,0 +1,33 @@
+#include "snug_library.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <vector>
+
+#include "user_error.h"
+
+namespace snug::tool {
+
+namespace fs = std::filesystem;
+
+std::string find_snug_library(const std::string& chosen) {
+  std::error_code error;
+  if (!chosen.empty()) {
+    const fs::path path = fs::canonical(chosen, error);
+    if (error) throw UserError(fmt::format("no library '{}': {}", chosen, error.message()));
+    return path;
+  }
+  const fs::path folder = fs::canonical("/proc/self/exe", error).parent_path();
+  const std::vector<fs::path> candidates = {folder / "../lib/libsnug.so",
+                                            folder / ".." / SNUG_INSTALL_LIBDIR / "libsnug.so"};
+  for (const fs::path& candidate : candidates) {
+    const fs::path path = fs::canonical(candidate, error);
+    if (!error) return path;
+  }
+  throw UserError(fmt::format("libsnug.so not found in {} or {}: build it, or name it with --library PATH",
+                              candidates[0].parent_path().lexically_normal().string(),
+                              candidates[1].parent_path().lexically_normal().string()));
+}
+
+}  // namespace snug::tool
