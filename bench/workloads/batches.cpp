@@ -1,5 +1,6 @@
-// batches: allocate N blocks, free them newest first, oldest first, or in a fixed random order. Stresses the thread cache's
-// refill and flush, and locality after random frees. Resembles the inner loops of bulk_alloc and mimalloc-bench's alloc-test.
+// batches: allocate N blocks, free them newest first, oldest first, or in a fixed random order. Stresses the thread
+// cache's refill and flush, and locality after random frees. Resembles the inner loops of bulk_alloc and
+// mimalloc-bench's alloc-test.
 #include "workload.h"
 
 #include <thread>

@@ -1,6 +1,6 @@
-// burst: 1 GiB in blocks of 16–4096 B, all freed, again and again. Stresses giving memory back without paying for it each
-// time. Resident memory at the peak, after the frees, after two idle seconds and after malloc_trim, as % of the peak; and ms
-// a burst. Resembles a batch job's requests on a server that is otherwise idle.
+// burst: 1 GiB in blocks of 16–4096 B, all freed, again and again. Stresses giving memory back without paying for it
+// each time. Resident memory at the peak, after the frees, after two idle seconds and after malloc_trim, as % of the
+// peak; and ms a burst. Resembles a batch job's requests on a server that is otherwise idle.
 #include "workload.h"
 
 #include <unistd.h>

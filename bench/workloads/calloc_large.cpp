@@ -1,5 +1,5 @@
-// calloc_large: calloc of 8 MiB that is not touched, then freed; and with one OS page in 64 touched. Stresses the knowledge
-// that memory is zero already: clearing 8 MiB costs a millisecond. Resembles sparse tables and hash maps.
+// calloc_large: calloc of 8 MiB that is not touched, then freed; and with one OS page in 64 touched. Stresses the
+// knowledge that memory is zero already: clearing 8 MiB costs a millisecond. Resembles sparse tables and hash maps.
 #include "workload.h"
 
 namespace workload {

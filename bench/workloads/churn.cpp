@@ -1,5 +1,6 @@
-// churn: blocks of mixed sizes, 16 B–16 KiB log-uniform, replaced at random. Stresses the whole class map at once, slabs
-// that change hands between classes, and memory under mixed sizes. Resembles mimalloc-bench's sh6bench/glibc-simple mix.
+// churn: blocks of mixed sizes, 16 B–16 KiB log-uniform, replaced at random. Stresses the whole class map at once,
+// slabs that change hands between classes, and memory under mixed sizes. Resembles mimalloc-bench's
+// sh6bench/glibc-simple mix.
 #include "workload.h"
 
 #include <thread>

@@ -1,5 +1,6 @@
-// cold_start: what the first blocks cost in resident memory: one block in each of 64 sizes up to 1 KiB in the main thread, then
-// the same in each further thread. Stresses per-class and per-thread set-up. Most processes of a system are small.
+// cold_start: what the first blocks cost in resident memory: one block in each of 64 sizes up to 1 KiB in the main
+// thread, then the same in each further thread. Stresses per-class and per-thread set-up. Most processes of a system
+// are small.
 #include "workload.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
-// fragmentation: 2 million blocks of 16–512 B, 90% freed at random, malloc_trim if the allocator has one, then as many bytes
-// again in 600 B blocks. Stresses what sparse slabs hold back and whether other sizes can use it. The resident memory at each
-// stage is the figure. Resembles Redis after a mass deletion, and Mesh's motivating example.
+// fragmentation: 2 million blocks of 16–512 B, 90% freed at random, malloc_trim if the allocator has one, then as many
+// bytes again in 600 B blocks. Stresses what sparse slabs hold back and whether other sizes can use it. The resident
+// memory at each stage is the figure. Resembles Redis after a mass deletion, and Mesh's motivating example.
 #include "workload.h"
 
 namespace workload {
@@ -21,9 +21,7 @@ void* fill_block(size_t size) {
   return block;
 }
 
-double mb(size_t kib, size_t base_kib) {
-  return kib > base_kib ? static_cast<double>(kib - base_kib) * 1024 / 1e6 : 0;
-}
+double mb(size_t kib, size_t base_kib) { return kib > base_kib ? static_cast<double>(kib - base_kib) * 1024 / 1e6 : 0; }
 
 void run(const Options& options, Report& report) {
   const size_t count = scaled(options, 2e6);

@@ -52,7 +52,8 @@ int main(int argc, char** argv) {
   using namespace workload;
   const Options options = parse_options(argc, argv);
   Report report("fresh_fill", options);
-  const std::vector<size_t> sizes = options.size != 0 ? std::vector<size_t>{options.size} : std::vector<size_t>{100, 1000};
+  const std::vector<size_t> sizes =
+      options.size != 0 ? std::vector<size_t>{options.size} : std::vector<size_t>{100, 1000};
   for (const size_t size : sizes) {
     std::vector<double> rounds;
     std::vector<double> memory;

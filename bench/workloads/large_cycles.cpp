@@ -1,5 +1,5 @@
-// large_cycles: allocate a large block, touch every OS page of it, free it; 64 KiB to 64 MiB, and a few in flight at once.
-// Stresses the large-block cache, purging and refaulting. Resembles image and numeric programs with temporaries.
+// large_cycles: allocate a large block, touch every OS page of it, free it; 64 KiB to 64 MiB, and a few in flight at
+// once. Stresses the large-block cache, purging and refaulting. Resembles image and numeric programs with temporaries.
 #include "workload.h"
 
 namespace workload {
@@ -47,9 +47,9 @@ int main(int argc, char** argv) {
   using namespace workload;
   const Options options = parse_options(argc, argv);
   Report report("large_cycles", options);
-  const std::vector<size_t> sizes =
-      options.size != 0 ? std::vector<size_t>{options.size}
-                        : std::vector<size_t>{64 << 10, 256 << 10, 1 << 20, 8 << 20, 64 << 20};
+  const std::vector<size_t> sizes = options.size != 0
+                                        ? std::vector<size_t>{options.size}
+                                        : std::vector<size_t>{64 << 10, 256 << 10, 1 << 20, 8 << 20, 64 << 20};
   for (const size_t size : sizes) {
     for (const size_t in_flight : {1, 3}) {
       std::vector<double> rounds;

@@ -27,7 +27,8 @@ void add_distribution(Report& report, const char* what, Array<uint32_t>& samples
   double sum = 0;
   for (const uint32_t t : samples) sum += t;
   const auto quantile = [&](double q) {
-    return static_cast<double>(samples[std::min(samples.size() - 1, static_cast<size_t>(q * static_cast<double>(samples.size())))]);
+    return static_cast<double>(
+        samples[std::min(samples.size() - 1, static_cast<size_t>(q * static_cast<double>(samples.size())))]);
   };
   const std::string prefix = std::string(what) + "/";
   report.add(prefix + "average", sum / static_cast<double>(samples.size()), "ticks");

@@ -1,7 +1,7 @@
-// lifetimes: random lifetimes around a steady population of equal blocks. Each step picks a slot at random: a block there is
-// freed, an empty slot is filled. (Freeing one and allocating another in its place at once would hand the same block out
-// again and again.) Stresses cache misses in free and refill order once the population leaves the caches. Resembles the
-// "random" mode of many allocator tests.
+// lifetimes: random lifetimes around a steady population of equal blocks. Each step picks a slot at random: a block
+// there is freed, an empty slot is filled. (Freeing one and allocating another in its place at once would hand the same
+// block out again and again.) Stresses cache misses in free and refill order once the population leaves the caches.
+// Resembles the "random" mode of many allocator tests.
 #include "workload.h"
 
 namespace workload {
@@ -39,7 +39,8 @@ int main(int argc, char** argv) {
   using namespace workload;
   const Options options = parse_options(argc, argv);
   Report report("lifetimes", options);
-  const std::vector<size_t> sizes = options.size != 0 ? std::vector<size_t>{options.size} : std::vector<size_t>{64, 256};
+  const std::vector<size_t> sizes =
+      options.size != 0 ? std::vector<size_t>{options.size} : std::vector<size_t>{64, 256};
   for (const size_t population : {10'000, 200'000}) {
     for (const size_t size : sizes) {
       std::vector<double> rounds;

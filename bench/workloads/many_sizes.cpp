@@ -1,6 +1,6 @@
-// many_sizes: a population of every size from 8 B to 32 KiB, each thread with its own; after each phase the range of sizes
-// moves on and most blocks of the old phase die. Threads hand a part of their blocks to the next one. Stresses reuse of memory
-// between classes. Resembles rpmalloc's rptest.
+// many_sizes: a population of every size from 8 B to 32 KiB, each thread with its own; after each phase the range of
+// sizes moves on and most blocks of the old phase die. Threads hand a part of their blocks to the next one. Stresses
+// reuse of memory between classes. Resembles rpmalloc's rptest.
 #include "workload.h"
 
 #include <barrier>
@@ -38,7 +38,8 @@ double run(const Options& options, uint64_t seed) {
         // Each phase works on the next thread's blocks: the first free of each is remote.
         Held* const mine = &all[kPopulation * ((t + phase) % options.threads)];
         for (size_t i = 0; i < steps; ++i) {
-          const size_t size = options.size != 0 ? options.size : random.log_between(kRanges[phase][0], kRanges[phase][1]);
+          const size_t size =
+              options.size != 0 ? options.size : random.log_between(kRanges[phase][0], kRanges[phase][1]);
           replace(mine[random.below(kPopulation)], size, sampler);
         }
         for (size_t i = 0; i < kPopulation; ++i) {

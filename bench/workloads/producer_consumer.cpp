@@ -1,5 +1,5 @@
-// producer_consumer: half of the threads allocate batches of 120 blocks, the other half free them. Every free is remote.
-// Stresses the way of blocks back to their owner. Resembles xmalloc-test.
+// producer_consumer: half of the threads allocate batches of 120 blocks, the other half free them. Every free is
+// remote. Stresses the way of blocks back to their owner. Resembles xmalloc-test.
 #include "workload.h"
 
 #include <condition_variable>
@@ -82,7 +82,8 @@ int main(int argc, char** argv) {
       options.size != 0 ? std::vector<size_t>{options.size} : std::vector<size_t>{64, 512, 0};
   for (const size_t size : sizes) {
     std::vector<double> rounds;
-    for (unsigned r = 0; r < options.rounds; ++r) rounds.push_back(run(std::max(1u, options.threads / 2), size, options));
+    for (unsigned r = 0; r < options.rounds; ++r)
+      rounds.push_back(run(std::max(1u, options.threads / 2), size, options));
     report.add_median(size == 0 ? "mixed" : std::to_string(size), rounds, "ns");
   }
   report.print();

@@ -1,6 +1,7 @@
-// seed_s0: the load of the first source document. 402 groups of 1 large and 19 small cells; all large ones and 10 of each 19
-// small ones are freed, so that the holes are isolated; then N times the 402 large are allocated and freed. Stresses finding a
-// fit among many free cells. One row per N, mean ms and standard deviation; and ns a pair, by least squares.
+// seed_s0: the load of the first source document. 402 groups of 1 large and 19 small cells; all large ones and 10 of
+// each 19 small ones are freed, so that the holes are isolated; then N times the 402 large are allocated and freed.
+// Stresses finding a fit among many free cells. One row per N, mean ms and standard deviation; and ns a pair, by least
+// squares.
 #include "workload.h"
 
 #include <cmath>
@@ -12,8 +13,8 @@ constexpr size_t kGroups = 402;
 constexpr size_t kSmallPerGroup = 19;
 // Every other small cell is freed, which is 10 of 19 and leaves no two free ones side by side.
 static_assert((kSmallPerGroup + 1) / 2 == 10);
-// The document says only "cells of various sizes, including large ones". With these glibc, jemalloc and mimalloc stand to each
-// other about as in the project's reconstruction; --size sets the large one.
+// The document says only "cells of various sizes, including large ones". With these glibc, jemalloc and mimalloc stand
+// to each other about as in the project's reconstruction; --size sets the large one.
 constexpr size_t kSmallSize = 32;
 constexpr size_t kDefaultLargeSize = 1024;
 

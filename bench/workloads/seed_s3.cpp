@@ -1,6 +1,6 @@
-// seed_s3: the load of the Pool(3C++) document: build a linked list of N nodes with new and delete it again, N = 1 … 1 000 000.
-// Stresses the plain path of operator new and delete, and cache locality at large N. The pools themselves are measured
-// elsewhere: this is the column "without pools".
+// seed_s3: the load of the Pool(3C++) document: build a linked list of N nodes with new and delete it again, N = 1 … 1
+// 000 000. Stresses the plain path of operator new and delete, and cache locality at large N. The pools themselves are
+// measured elsewhere: this is the column "without pools".
 #include "workload.h"
 
 namespace workload {

@@ -1,9 +1,9 @@
 // seed_s4: the five loads of the bulk_alloc document: one thread, 1000 outer × 1000 inner allocations. FIX_S = 64 B,
-// RAN_S = 1–1024 B, FIX_M = 1700 B; FULL frees all in allocation order; RAN draws 1000 random indices and frees what is not yet
-// freed, and the next round overwrites the rest: that is a leak, as in the original, and measures fresh memory.
+// RAN_S = 1–1024 B, FIX_M = 1700 B; FULL frees all in allocation order; RAN draws 1000 random indices and frees what is
+// not yet freed, and the next round overwrites the rest: that is a leak, as in the original, and measures fresh memory.
 //
-// The original's memset wrote the blocks in its first round only; both rules are run, "first" and "every". Each run is a
-// child process with one std::thread, as each of the original's was, so that no run inherits another's leaks.
+// The original's memset wrote the blocks in its first round only; both rules are run, "first" and "every". Each run is
+// a child process with one std::thread, as each of the original's was, so that no run inherits another's leaks.
 #include "workload.h"
 
 #include <thread>
@@ -35,16 +35,17 @@ constexpr Row kRows[] = {{"FIX_S+FULL", Sizes::kFixedSmall, Release::kFull},
 
 size_t size_of(Sizes sizes, Random& random) {
   switch (sizes) {
-    case Sizes::kFixedSmall: return 64;
-    case Sizes::kRandomSmall: return random.between(1, 1024);
-    case Sizes::kFixedMedium: return 1700;
+    case Sizes::kFixedSmall:
+      return 64;
+    case Sizes::kRandomSmall:
+      return random.between(1, 1024);
+    case Sizes::kFixedMedium:
+      return 1700;
   }
   return 0;
 }
 
-void write_all(void* block, size_t size) {
-  std::memset(block, 1, size);
-}
+void write_all(void* block, size_t size) { std::memset(block, 1, size); }
 
 void run(const Row& row, Written written, const Options& options, uint64_t seed) {
   // The random numbers are drawn before, or drawing them would be a third of the time.

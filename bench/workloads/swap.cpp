@@ -1,6 +1,6 @@
-// swap: every thread allocates a block, swaps it into a random shared slot and frees what it got out, which with n threads
-// another made (n-1)/n of the time. Stresses remote frees one at a time, unbatched by the program. Resembles mimalloc-bench's
-// mstress and cache-thrash.
+// swap: every thread allocates a block, swaps it into a random shared slot and frees what it got out, which with n
+// threads another made (n-1)/n of the time. Stresses remote frees one at a time, unbatched by the program. Resembles
+// mimalloc-bench's mstress and cache-thrash.
 #include "workload.h"
 
 #include <atomic>
@@ -41,7 +41,8 @@ int main(int argc, char** argv) {
   defaults.threads = 2;
   const Options options = parse_options(argc, argv, defaults);
   Report report("swap", options);
-  const std::vector<size_t> sizes = options.size != 0 ? std::vector<size_t>{options.size} : std::vector<size_t>{64, 512};
+  const std::vector<size_t> sizes =
+      options.size != 0 ? std::vector<size_t>{options.size} : std::vector<size_t>{64, 512};
   for (const size_t size : sizes) {
     std::vector<double> rounds;
     for (unsigned r = 0; r < options.rounds; ++r) rounds.push_back(run(size, options, options.seed + r));

@@ -33,8 +33,8 @@ size_t rollup_kib(const char* field) {
 
 void Report::print() const {
   for (const Row& row : rows_) std::printf("%-18s %-34s %12.2f %s\n", workload_, row.name.c_str(), row.value, row.unit);
-  std::printf("{\"workload\":\"%s\",\"threads\":%u,\"size\":%zu,\"seed\":%" PRIu64 ",\"rounds\":%u,\"results\":[", workload_,
-              options_.threads, options_.size, options_.seed, options_.rounds);
+  std::printf("{\"workload\":\"%s\",\"threads\":%u,\"size\":%zu,\"seed\":%" PRIu64 ",\"rounds\":%u,\"results\":[",
+              workload_, options_.threads, options_.size, options_.seed, options_.rounds);
   const char* separator = "";
   for (const Row& row : rows_) {
     std::printf("%s{\"name\":\"%s\",\"value\":%.4f,\"unit\":\"%s\"}", separator, row.name.c_str(), row.value, row.unit);

@@ -24,11 +24,11 @@ namespace workload {
 
 struct Options {
   unsigned threads = 1;
-  size_t size = 0;      // bytes; 0 = the workload's own set
+  size_t size = 0;  // bytes; 0 = the workload's own set
   uint64_t seed = 1;
   unsigned rounds = 5;
-  double scale = 1;     // of the number of operations
-  unsigned verify = 64; // one block in so many is read back when freed; all are written. 1 = every one
+  double scale = 1;      // of the number of operations
+  unsigned verify = 64;  // one block in so many is read back when freed; all are written. 1 = every one
 };
 
 [[noreturn]] inline void fail(const char* why) {
@@ -41,13 +41,20 @@ inline Options parse_options(int argc, char** argv, Options options = {}) {
     const std::string word = argv[i];
     if (i + 1 == argc) fail("usage: [--threads N] [--size BYTES] [--seed N] [--rounds N] [--scale X] [--verify N]");
     const char* const value = argv[++i];
-    if (word == "--threads") options.threads = static_cast<unsigned>(std::strtoul(value, nullptr, 0));
-    else if (word == "--size") options.size = std::strtoull(value, nullptr, 0);
-    else if (word == "--seed") options.seed = std::strtoull(value, nullptr, 0);
-    else if (word == "--rounds") options.rounds = static_cast<unsigned>(std::strtoul(value, nullptr, 0));
-    else if (word == "--scale") options.scale = std::strtod(value, nullptr);
-    else if (word == "--verify") options.verify = static_cast<unsigned>(std::strtoul(value, nullptr, 0));
-    else fail("an unknown option");
+    if (word == "--threads")
+      options.threads = static_cast<unsigned>(std::strtoul(value, nullptr, 0));
+    else if (word == "--size")
+      options.size = std::strtoull(value, nullptr, 0);
+    else if (word == "--seed")
+      options.seed = std::strtoull(value, nullptr, 0);
+    else if (word == "--rounds")
+      options.rounds = static_cast<unsigned>(std::strtoul(value, nullptr, 0));
+    else if (word == "--scale")
+      options.scale = std::strtod(value, nullptr);
+    else if (word == "--verify")
+      options.verify = static_cast<unsigned>(std::strtoul(value, nullptr, 0));
+    else
+      fail("an unknown option");
   }
   if (options.threads == 0 || options.rounds == 0 || options.verify == 0 || options.scale <= 0) fail("an option of 0");
   return options;
@@ -154,8 +161,8 @@ class Sampler {
   unsigned left_;
 };
 
-// malloc_trim of the allocator that serves malloc. Null if it has none: glibc's is found in every process, but it would trim
-// a heap that is not in use.
+// malloc_trim of the allocator that serves malloc. Null if it has none: glibc's is found in every process, but it would
+// trim a heap that is not in use.
 using Trim = int (*)(size_t pad);
 Trim find_trim();
 

@@ -78,9 +78,15 @@ void step(greg_t* registers) {
 void on_trap(int, siginfo_t*, void* context) {
   greg_t* const registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   switch (progress.phase) {
-    case Phase::kIdle: begin(registers); break;
-    case Phase::kApproaching: approach(registers); break;
-    case Phase::kInside: step(registers); break;
+    case Phase::kIdle:
+      begin(registers);
+      break;
+    case Phase::kApproaching:
+      approach(registers);
+      break;
+    case Phase::kInside:
+      step(registers);
+      break;
   }
 }
 

@@ -48,12 +48,18 @@ std::optional<Options> parse(int argc, char** argv) {
     }
     if (i + 1 == argc) return std::nullopt;
     const char* const value = argv[++i];
-    if (word == "--subject") options.subject = value;
-    else if (word == "--allocator") options.allocator = value;
-    else if (word == "--kind") options.kind = value;
-    else if (word == "--max") options.bounds = value;
-    else if (word == "--cliff") options.cliff = std::strtod(value, nullptr);
-    else return std::nullopt;
+    if (word == "--subject")
+      options.subject = value;
+    else if (word == "--allocator")
+      options.allocator = value;
+    else if (word == "--kind")
+      options.kind = value;
+    else if (word == "--max")
+      options.bounds = value;
+    else if (word == "--cliff")
+      options.cliff = std::strtod(value, nullptr);
+    else
+      return std::nullopt;
   }
   if (options.subject.empty()) return std::nullopt;
   return options;
@@ -129,7 +135,8 @@ std::vector<std::string> in_reading_order(const Figures& figures) {
 }
 
 void print_table(const Figures& figures) {
-  for (const std::string& name : in_reading_order(figures)) std::printf("%-32s %8.1f\n", name.c_str(), figures.at(name));
+  for (const std::string& name : in_reading_order(figures))
+    std::printf("%-32s %8.1f\n", name.c_str(), figures.at(name));
 }
 
 void print_json(const Figures& figures, const char* allocator) {
@@ -193,8 +200,8 @@ int find_cliffs(const Figures& figures, double factor) {
       const double low = std::min(previous->second, entry.second);
       const double high = std::max(previous->second, entry.second);
       if (high > low * factor) {
-        std::printf("a cliff: malloc + free of %llu bytes cost %.0f instructions, of %llu bytes %.0f\n", previous->first,
-                    previous->second, entry.first, entry.second);
+        std::printf("a cliff: malloc + free of %llu bytes cost %.0f instructions, of %llu bytes %.0f\n",
+                    previous->first, previous->second, entry.first, entry.second);
         status = kExceeded;
       }
     }
@@ -245,9 +252,10 @@ int run(const Options& options) {
 int main(int argc, char** argv) {
   const auto options = snug::golden::parse(argc, argv);
   if (!options) {
-    std::fprintf(stderr,
-                 "usage: step_count --subject PATH [--allocator LIB] [--kind single|batch] [--json] [--max BOUNDS.json | "
-                 "--cliff FACTOR]\n");
+    std::fprintf(
+        stderr,
+        "usage: step_count --subject PATH [--allocator LIB] [--kind single|batch] [--json] [--max BOUNDS.json | "
+        "--cliff FACTOR]\n");
     return snug::golden::kBroken;
   }
   return snug::golden::run(*options);
