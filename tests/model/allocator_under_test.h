@@ -23,9 +23,17 @@ struct AllocatorUnderTest {
 };
 
 inline AllocatorUnderTest snug_under_test() {
-  return {snug_malloc,     snug_calloc,           snug_realloc,           snug_aligned_alloc,
-          snug_free,       snug_free_sized,       snug_free_aligned_sized, snug_malloc_usable_size,
-          snug_malloc_trim, snug_get_stats,       snug_check};
+  return {snug_malloc,
+          snug_calloc,
+          snug_realloc,
+          snug_aligned_alloc,
+          snug_free,
+          snug_free_sized,
+          snug_free_aligned_sized,
+          snug_malloc_usable_size,
+          snug_malloc_trim,
+          snug_get_stats,
+          snug_check};
 }
 
 }  // namespace snug::model

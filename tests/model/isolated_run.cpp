@@ -65,8 +65,8 @@ Complaint run_isolated(const AllocatorUnderTest& allocator, const Program& progr
   Complaint complaint = run_with_testament(*testament, body, kSecondsPerProgram);
   if (complaint) {
     const uint64_t step = testament->step.load(std::memory_order_relaxed);
-    *complaint = (step < program.size() ? "at step " + std::to_string(step) : std::string("at the end")) + ": " +
-                 *complaint;
+    *complaint =
+        (step < program.size() ? "at step " + std::to_string(step) : std::string("at the end")) + ": " + *complaint;
   }
   munmap(testament, sizeof(Testament));
   return complaint;

@@ -13,9 +13,15 @@ namespace {
 
 void write_choice(std::ostream& out, const Operation& operation) {
   switch (operation.choice) {
-    case Choice::kNewest: out << "newest"; return;
-    case Choice::kOldest: out << "oldest"; return;
-    case Choice::kPick: out << "#" << operation.pick; return;
+    case Choice::kNewest:
+      out << "newest";
+      return;
+    case Choice::kOldest:
+      out << "oldest";
+      return;
+    case Choice::kPick:
+      out << "#" << operation.pick;
+      return;
   }
 }
 
@@ -23,16 +29,28 @@ void write_choice(std::ostream& out, const Operation& operation) {
 
 std::ostream& operator<<(std::ostream& out, const Operation& operation) {
   switch (operation.kind) {
-    case OperationKind::kMalloc: return out << "malloc(" << operation.size << ")";
-    case OperationKind::kCalloc: return out << "calloc(1, " << operation.size << ")";
+    case OperationKind::kMalloc:
+      return out << "malloc(" << operation.size << ")";
+    case OperationKind::kCalloc:
+      return out << "calloc(1, " << operation.size << ")";
     case OperationKind::kAlignedAlloc:
       return out << "aligned_alloc(" << operation.alignment << ", " << operation.size << ")";
-    case OperationKind::kTrim: return out << "malloc_trim(0)";
-    case OperationKind::kVerifyAll: return out << "verify all";
-    case OperationKind::kRealloc: out << "realloc("; break;
-    case OperationKind::kFree: out << "free("; break;
-    case OperationKind::kFreeSized: out << "free_sized("; break;
-    case OperationKind::kUsableSize: out << "usable_size("; break;
+    case OperationKind::kTrim:
+      return out << "malloc_trim(0)";
+    case OperationKind::kVerifyAll:
+      return out << "verify all";
+    case OperationKind::kRealloc:
+      out << "realloc(";
+      break;
+    case OperationKind::kFree:
+      out << "free(";
+      break;
+    case OperationKind::kFreeSized:
+      out << "free_sized(";
+      break;
+    case OperationKind::kUsableSize:
+      out << "usable_size(";
+      break;
   }
   write_choice(out, operation);
   if (operation.kind == OperationKind::kRealloc) out << ", " << operation.size;

@@ -30,9 +30,9 @@ enum class Choice : uint8_t { kNewest, kOldest, kPick };
 struct Operation {
   OperationKind kind = OperationKind::kMalloc;
   Choice choice = Choice::kPick;
-  uint32_t pick = 0;       // which live block, modulo their number, for Choice::kPick
-  size_t size = 0;         // bytes asked for
-  size_t alignment = 16;   // of kAlignedAlloc
+  uint32_t pick = 0;      // which live block, modulo their number, for Choice::kPick
+  size_t size = 0;        // bytes asked for
+  size_t alignment = 16;  // of kAlignedAlloc
 };
 
 using Program = std::vector<Operation>;

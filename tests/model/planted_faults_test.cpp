@@ -57,7 +57,9 @@ TEST(ProgramShrinker, FindsTheShortProgramInsideALongOne) {
 TEST(ProgramShrinker, ShrinksARealFault) {
   for (const PlantedFault& fault : planted_faults()) {
     if (std::string(fault.name) != "NullMalloc") continue;
-    const Fails fails = [&](const Program& program) { return run_isolated(fault.heap, program, kEveryStep).has_value(); };
+    const Fails fails = [&](const Program& program) {
+      return run_isolated(fault.heap, program, kEveryStep).has_value();
+    };
     const Program program = generate({SizeMix::kTiny, Rhythm::kSteady}, 3, 2000);
     ASSERT_TRUE(fails(program));
     const Program small = shrink(program, fails, 1500);

@@ -86,10 +86,14 @@ class Writer {
 
 size_t comfortable_population(SizeMix mix) {
   switch (mix) {
-    case SizeMix::kTiny: return 4000;
-    case SizeMix::kLogUniform: return 400;
-    case SizeMix::kEdges: return 800;
-    case SizeMix::kLarge: return 24;
+    case SizeMix::kTiny:
+      return 4000;
+    case SizeMix::kLogUniform:
+      return 400;
+    case SizeMix::kEdges:
+      return 800;
+    case SizeMix::kLarge:
+      return 24;
   }
   return 0;
 }
@@ -137,10 +141,14 @@ void write_phase(Writer& writer, SizeMix mix, size_t operations) {
 
 size_t size_from(SizeMix mix, uint64_t random) {
   switch (mix) {
-    case SizeMix::kTiny: return random % 129;
-    case SizeMix::kLogUniform: return log_uniform(random, 0, 22);
-    case SizeMix::kEdges: return edge(random);
-    case SizeMix::kLarge: return log_uniform(random, 16, 26);
+    case SizeMix::kTiny:
+      return random % 129;
+    case SizeMix::kLogUniform:
+      return log_uniform(random, 0, 22);
+    case SizeMix::kEdges:
+      return edge(random);
+    case SizeMix::kLarge:
+      return log_uniform(random, 16, 26);
   }
   return 0;
 }
@@ -151,9 +159,15 @@ Program generate(Shape shape, uint64_t seed, size_t length) {
   size_t phase = static_cast<size_t>(shape.sizes);
   while (!writer.full()) {
     switch (shape.rhythm) {
-      case Rhythm::kSteady: write_steady(writer, shape.sizes, length); break;
-      case Rhythm::kBursts: write_burst(writer, shape.sizes); break;
-      case Rhythm::kPhases: write_phase(writer, kMixes[phase++ % std::size(kMixes)], length / 8 + 1); break;
+      case Rhythm::kSteady:
+        write_steady(writer, shape.sizes, length);
+        break;
+      case Rhythm::kBursts:
+        write_burst(writer, shape.sizes);
+        break;
+      case Rhythm::kPhases:
+        write_phase(writer, kMixes[phase++ % std::size(kMixes)], length / 8 + 1);
+        break;
     }
   }
   return writer.take();
@@ -161,19 +175,26 @@ Program generate(Shape shape, uint64_t seed, size_t length) {
 
 const char* name_of(SizeMix mix) {
   switch (mix) {
-    case SizeMix::kTiny: return "Tiny";
-    case SizeMix::kLogUniform: return "LogUniform";
-    case SizeMix::kEdges: return "Edges";
-    case SizeMix::kLarge: return "Large";
+    case SizeMix::kTiny:
+      return "Tiny";
+    case SizeMix::kLogUniform:
+      return "LogUniform";
+    case SizeMix::kEdges:
+      return "Edges";
+    case SizeMix::kLarge:
+      return "Large";
   }
   return "";
 }
 
 const char* name_of(Rhythm rhythm) {
   switch (rhythm) {
-    case Rhythm::kSteady: return "Steady";
-    case Rhythm::kBursts: return "Bursts";
-    case Rhythm::kPhases: return "Phases";
+    case Rhythm::kSteady:
+      return "Steady";
+    case Rhythm::kBursts:
+      return "Bursts";
+    case Rhythm::kPhases:
+      return "Phases";
   }
   return "";
 }

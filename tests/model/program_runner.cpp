@@ -36,10 +36,18 @@ Complaint ProgramRunner::step(const Operation& operation) {
     complaint = verify_all();
   } else if (const LiveBlock* chosen = reference_.choose(operation.choice, operation.pick)) {
     switch (operation.kind) {
-      case OperationKind::kRealloc: complaint = reallocate(operation); break;
-      case OperationKind::kFree: complaint = free_block(LiveBlock(*chosen), false); break;
-      case OperationKind::kFreeSized: complaint = free_block(LiveBlock(*chosen), true); break;
-      default: complaint = verify(*chosen, chosen->usable); break;
+      case OperationKind::kRealloc:
+        complaint = reallocate(operation);
+        break;
+      case OperationKind::kFree:
+        complaint = free_block(LiveBlock(*chosen), false);
+        break;
+      case OperationKind::kFreeSized:
+        complaint = free_block(LiveBlock(*chosen), true);
+        break;
+      default:
+        complaint = verify(*chosen, chosen->usable);
+        break;
     }
   } else if (operation.kind == OperationKind::kRealloc) {
     complaint = allocate(operation);  // realloc(NULL, n) is malloc(n)
@@ -75,8 +83,8 @@ Complaint ProgramRunner::check_structures() const {
   }
   if (Complaint c = disagree("bytes_in_use", stats.bytes_in_use - baseline_.bytes_in_use, reference_.bytes())) return c;
   const uint64_t allocations = stats.allocations - baseline_.allocations;
-  if (Complaint c = disagree("allocations", allocations,
-                             std::clamp(allocations, least_allocations(), most_allocations()))) {
+  if (Complaint c =
+          disagree("allocations", allocations, std::clamp(allocations, least_allocations(), most_allocations()))) {
     return c;
   }
   if (stats.blocks_large > stats.blocks_in_use) return "blocks_large exceeds blocks_in_use";
@@ -101,13 +109,19 @@ Complaint ProgramRunner::allocate(const Operation& operation) {
   void* address = nullptr;
   size_t alignment = 16;
   switch (operation.kind) {
-    case OperationKind::kCalloc: address = allocator_.calloc(1, operation.size); break;
+    case OperationKind::kCalloc:
+      address = allocator_.calloc(1, operation.size);
+      break;
     case OperationKind::kAlignedAlloc:
       alignment = operation.alignment;
       address = allocator_.aligned_alloc(alignment, operation.size);
       break;
-    case OperationKind::kRealloc: address = allocator_.realloc(nullptr, operation.size); break;
-    default: address = allocator_.malloc(operation.size); break;
+    case OperationKind::kRealloc:
+      address = allocator_.realloc(nullptr, operation.size);
+      break;
+    default:
+      address = allocator_.malloc(operation.size);
+      break;
   }
   ++allocations_;
   if (address != nullptr && operation.kind == OperationKind::kCalloc) {

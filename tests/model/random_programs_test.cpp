@@ -32,15 +32,14 @@ struct Arbitrary<snug::model::Operation> {
         {1, gen::inRange<size_t>(0, size_t{64} << 20)},
     });
     return gen::build<Operation>(
-        gen::set(&Operation::kind,
-                 gen::weightedElement<OperationKind>({{8, OperationKind::kMalloc},
-                                                      {3, OperationKind::kCalloc},
-                                                      {3, OperationKind::kAlignedAlloc},
-                                                      {5, OperationKind::kRealloc},
-                                                      {6, OperationKind::kFree},
-                                                      {3, OperationKind::kFreeSized},
-                                                      {1, OperationKind::kUsableSize},
-                                                      {1, OperationKind::kTrim}})),
+        gen::set(&Operation::kind, gen::weightedElement<OperationKind>({{8, OperationKind::kMalloc},
+                                                                        {3, OperationKind::kCalloc},
+                                                                        {3, OperationKind::kAlignedAlloc},
+                                                                        {5, OperationKind::kRealloc},
+                                                                        {6, OperationKind::kFree},
+                                                                        {3, OperationKind::kFreeSized},
+                                                                        {1, OperationKind::kUsableSize},
+                                                                        {1, OperationKind::kTrim}})),
         gen::set(&Operation::choice, gen::element(Choice::kPick, Choice::kNewest, Choice::kOldest)),
         gen::set(&Operation::pick, gen::inRange<uint32_t>(0, 1000)), gen::set(&Operation::size, size),
         gen::set(&Operation::alignment,
@@ -65,10 +64,10 @@ RC_GTEST_PROP(RandomPrograms, ShortOnesAgreeAfterEveryStep, ()) {
 
 // Without realloc the number of allocations is exact, not an interval.
 RC_GTEST_PROP(RandomPrograms, AllocationsAreCountedExactly, ()) {
-  const auto program = *rc::gen::scale(
-      3.0, rc::gen::container<Program>(rc::gen::suchThat(rc::gen::arbitrary<Operation>(), [](const Operation& operation) {
-        return operation.kind != OperationKind::kRealloc;
-      })));
+  const auto program = *rc::gen::scale(3.0, rc::gen::container<Program>(rc::gen::suchThat(
+                                                rc::gen::arbitrary<Operation>(), [](const Operation& operation) {
+                                                  return operation.kind != OperationKind::kRealloc;
+                                                })));
   expect_agreement(program, RunOptions{1, 16});
 }
 
@@ -104,20 +103,19 @@ TEST_P(LongPrograms, Agree) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Shapes, LongPrograms,
-    testing::Values(LongRun{{SizeMix::kTiny, Rhythm::kSteady}, 100000, 500},
-                    LongRun{{SizeMix::kLogUniform, Rhythm::kSteady}, 30000, 200},
-                    LongRun{{SizeMix::kEdges, Rhythm::kSteady}, 60000, 200},
-                    LongRun{{SizeMix::kLarge, Rhythm::kSteady}, 4000, 20},
-                    LongRun{{SizeMix::kTiny, Rhythm::kBursts}, 100000, 500},
-                    LongRun{{SizeMix::kLogUniform, Rhythm::kBursts}, 20000, 200},
-                    LongRun{{SizeMix::kEdges, Rhythm::kBursts}, 60000, 200},
-                    LongRun{{SizeMix::kTiny, Rhythm::kPhases}, 60000, 500},
-                    LongRun{{SizeMix::kLarge, Rhythm::kPhases}, 20000, 200}),
-    [](const auto& info) {
-      return std::string(name_of(info.param.shape.sizes)) + name_of(info.param.shape.rhythm);
-    });
+INSTANTIATE_TEST_SUITE_P(Shapes, LongPrograms,
+                         testing::Values(LongRun{{SizeMix::kTiny, Rhythm::kSteady}, 100000, 500},
+                                         LongRun{{SizeMix::kLogUniform, Rhythm::kSteady}, 30000, 200},
+                                         LongRun{{SizeMix::kEdges, Rhythm::kSteady}, 60000, 200},
+                                         LongRun{{SizeMix::kLarge, Rhythm::kSteady}, 4000, 20},
+                                         LongRun{{SizeMix::kTiny, Rhythm::kBursts}, 100000, 500},
+                                         LongRun{{SizeMix::kLogUniform, Rhythm::kBursts}, 20000, 200},
+                                         LongRun{{SizeMix::kEdges, Rhythm::kBursts}, 60000, 200},
+                                         LongRun{{SizeMix::kTiny, Rhythm::kPhases}, 60000, 500},
+                                         LongRun{{SizeMix::kLarge, Rhythm::kPhases}, 20000, 200}),
+                         [](const auto& info) {
+                           return std::string(name_of(info.param.shape.sizes)) + name_of(info.param.shape.rhythm);
+                         });
 
 }  // namespace
 }  // namespace snug::model

@@ -59,9 +59,15 @@ const LiveBlock* ReferenceHeap::choose(Choice choice, uint32_t pick) const {
   if (picks_.empty()) return nullptr;
   uintptr_t address = 0;
   switch (choice) {
-    case Choice::kNewest: address = by_birth_.rbegin()->second; break;
-    case Choice::kOldest: address = by_birth_.begin()->second; break;
-    case Choice::kPick: address = picks_[pick % picks_.size()]; break;
+    case Choice::kNewest:
+      address = by_birth_.rbegin()->second;
+      break;
+    case Choice::kOldest:
+      address = by_birth_.begin()->second;
+      break;
+    case Choice::kPick:
+      address = picks_[pick % picks_.size()];
+      break;
   }
   return &by_address_.at(address).block;
 }

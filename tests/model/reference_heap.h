@@ -23,8 +23,8 @@ struct LiveBlock {
   size_t requested = 0;
   size_t usable = 0;
   size_t alignment = 16;
-  uint64_t seed = 0;            // of the pattern written into it
-  bool from_aligned = false;    // decides which sized free is legal
+  uint64_t seed = 0;          // of the pattern written into it
+  bool from_aligned = false;  // decides which sized free is legal
 };
 
 // Why the heap under test is wrong; nothing if it is right.

@@ -1,7 +1,7 @@
 // Several threads, each with a model of its own, that also hand blocks over to be freed elsewhere.
 //
-// Between barriers every thread runs its random program; at a barrier all are still, and one checks that no two blocks of
-// any two threads overlap, that check(1) holds and that the statistics are the sum of the models.
+// Between barriers every thread runs its random program; at a barrier all are still, and one checks that no two blocks
+// of any two threads overlap, that check(1) holds and that the statistics are the sum of the models.
 #include <barrier>
 #include <memory>
 #include <mutex>
@@ -144,7 +144,8 @@ class Crew {
     const uint64_t allocations = stats.allocations - baseline_.allocations;
     std::ostringstream out;
     if (stats.blocks_in_use - baseline_.blocks_in_use != all.blocks()) {
-      out << "blocks_in_use is " << stats.blocks_in_use - baseline_.blocks_in_use << ", the models hold " << all.blocks();
+      out << "blocks_in_use is " << stats.blocks_in_use - baseline_.blocks_in_use << ", the models hold "
+          << all.blocks();
     } else if (stats.bytes_in_use - baseline_.bytes_in_use != all.bytes()) {
       out << "bytes_in_use is " << stats.bytes_in_use - baseline_.bytes_in_use << ", the models hold " << all.bytes();
     } else if (allocations < least || allocations > most) {

@@ -1,4 +1,5 @@
-// Eight threads exchange blocks through shared slots: each puts one in and takes out, verifies and frees whatever was there.
+// Eight threads exchange blocks through shared slots: each puts one in and takes out, verifies and frees whatever was
+// there.
 //
 // The only synchronisation is the slot's own exchange: release publishes the block's contents, acquire receives them.
 #include <atomic>

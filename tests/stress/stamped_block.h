@@ -2,8 +2,9 @@
 //
 //   struct Stamp { magic, owner, sequence, length, seal }   then bytes of pattern(owner, sequence) up to length
 //
-// seal = mix(owner, sequence, length), so that a block that has been torn, mixed up with another, or freed and handed out
-// again while still in flight is seen by whoever receives it. Any thread may verify; nothing is shared but the block.
+// seal = mix(owner, sequence, length), so that a block that has been torn, mixed up with another, or freed and handed
+// out again while still in flight is seen by whoever receives it. Any thread may verify; nothing is shared but the
+// block.
 #pragma once
 
 #include <cstddef>

@@ -1,0 +1,89 @@
+// cold_start: what the first blocks cost in resident memory: one block in each of 64 sizes up to 1 KiB in the main
+// thread, then the same in each further thread. Stresses per-class and per-thread set-up. Most processes of a system
+// are small.
+#include "workload.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+
+namespace workload {
+namespace {
+
+constexpr size_t kSizes = 64;
+
+// The program's own share is touched before: stack, and the array of blocks.
+void allocate_one_of_each(void** blocks) {
+  for (size_t i = 0; i < kSizes; ++i) {
+    const size_t size = 16 * (i + 1);
+    blocks[i] = std::malloc(size);
+    if (blocks[i] == nullptr) fail("out of memory");
+    stamp(blocks[i], size);
+  }
+}
+
+struct Thread {
+  pthread_t id;
+  void** blocks;
+  sem_t go;
+  sem_t started;
+  sem_t done;
+  sem_t leave;
+};
+
+void* live(void* argument) {
+  auto* const self = static_cast<Thread*>(argument);
+  // Touches the stack that the allocator will use, so that it is not counted as the allocator's.
+  volatile char stack[16384];
+  for (size_t i = 0; i < sizeof stack; i += 512) stack[i] = 1;
+  sem_post(&self->started);
+  sem_wait(&self->go);
+  allocate_one_of_each(self->blocks);
+  sem_post(&self->done);
+  sem_wait(&self->leave);
+  for (size_t i = 0; i < kSizes; ++i) {
+    check_stamp(self->blocks[i], 16 * (i + 1));
+    std::free(self->blocks[i]);
+  }
+  return nullptr;
+}
+
+void run(const Options& options, Report& report) {
+  Array<void*> blocks(kSizes * (options.threads + 1));
+  Array<Thread> threads(options.threads);
+  // smaps_rollup itself and the C library's start-up are paid before the first figure.
+  rss_kib();
+  size_t before = rss_kib();
+  allocate_one_of_each(&blocks[0]);
+  report.add("first_thread", static_cast<double>(rss_kib() - before), "KiB");
+
+  for (unsigned t = 0; t < options.threads; ++t) {
+    Thread& thread = threads[t];
+    thread.blocks = &blocks[kSizes * (t + 1)];
+    for (sem_t* semaphore : {&thread.go, &thread.started, &thread.done, &thread.leave}) sem_init(semaphore, 0, 0);
+    if (pthread_create(&thread.id, nullptr, live, &thread) != 0) fail("pthread_create");
+    sem_wait(&thread.started);
+  }
+  before = rss_kib();
+  for (Thread& thread : threads) {
+    sem_post(&thread.go);
+    sem_wait(&thread.done);
+  }
+  report.add("further_thread", static_cast<double>(rss_kib() - before) / options.threads, "KiB");
+  for (Thread& thread : threads) {
+    sem_post(&thread.leave);
+    pthread_join(thread.id, nullptr);
+  }
+}
+
+}  // namespace
+}  // namespace workload
+
+int main(int argc, char** argv) {
+  using namespace workload;
+  Options defaults;
+  defaults.threads = 8;
+  const Options options = parse_options(argc, argv, defaults);
+  Report report("cold_start", options);
+  run(options, report);
+  report.print();
+}

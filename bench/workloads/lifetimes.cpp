@@ -1,0 +1,52 @@
+// lifetimes: random lifetimes around a steady population of equal blocks. Each step picks a slot at random: a block
+// there is freed, an empty slot is filled. (Freeing one and allocating another in its place at once would hand the same
+// block out again and again.) Stresses cache misses in free and refill order once the population leaves the caches.
+// Resembles the "random" mode of many allocator tests.
+#include "workload.h"
+
+namespace workload {
+namespace {
+
+// ns per malloc + free, which are two steps.
+double run(size_t population, size_t size, const Options& options, uint64_t seed) {
+  Random random(seed);
+  Array<void*> slots(2 * population);
+  Sampler sampler(options.verify);
+  const auto live_on = [&](size_t steps) {
+    for (size_t i = 0; i < steps; ++i) {
+      void*& slot = slots[random.below(slots.size())];
+      if (slot != nullptr) {
+        sampler.give(slot, size);
+        slot = nullptr;
+      } else {
+        slot = take(size);
+      }
+    }
+  };
+  live_on(8 * population);  // half of the slots are full, and age and address have nothing to do with each other
+  const size_t pairs = scaled(options, 1'500'000);
+  const double start = now_ns();
+  live_on(2 * pairs);
+  const double ns = (now_ns() - start) / static_cast<double>(pairs);
+  for (void* block : slots) std::free(block);
+  return ns;
+}
+
+}  // namespace
+}  // namespace workload
+
+int main(int argc, char** argv) {
+  using namespace workload;
+  const Options options = parse_options(argc, argv);
+  Report report("lifetimes", options);
+  const std::vector<size_t> sizes =
+      options.size != 0 ? std::vector<size_t>{options.size} : std::vector<size_t>{64, 256};
+  for (const size_t population : {10'000, 200'000}) {
+    for (const size_t size : sizes) {
+      std::vector<double> rounds;
+      for (unsigned r = 0; r < options.rounds; ++r) rounds.push_back(run(population, size, options, options.seed + r));
+      report.add_median(std::to_string(population / 1000) + "k/" + std::to_string(size), rounds, "ns");
+    }
+  }
+  report.print();
+}

@@ -1,0 +1,201 @@
+// The program that is stepped: calls malloc, free and operator delete(void*, size_t) of whatever is preloaded, warm,
+// and counts each call's instructions. step_count runs it and reads what it prints: "name instructions operations".
+//
+//   step_subject single    single calls of ten sizes
+//   step_subject batch     batches of 512, local and remote
+//   step_subject sweep     single calls of eight sizes per doubling up to 256 KiB, to find cliffs
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <string_view>
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <semaphore.h>
+
+#include "instruction_stepper.h"
+
+namespace snug::golden {
+namespace {
+
+using Malloc = void* (*)(size_t);
+using Free = void (*)(void*);
+using SizedDelete = void (*)(void*, size_t) noexcept;
+
+constexpr size_t kSizes[] = {16, 64, 256, 1024, 1040, 4096, 20480, 65536, 131072, 262144};
+constexpr size_t kBatchSizes[] = {64, 4000};
+constexpr int kSamples = 5;
+constexpr int kWarmPairs = 64;
+constexpr int kWarmBlocks = 12;
+// Blocks that stay live meanwhile, or freeing the last one of its size would be what is measured.
+constexpr int kHeldBlocks = 4;
+
+template <typename Function>
+Function find(const char* symbol) {
+  void* const address = dlsym(RTLD_DEFAULT, symbol);
+  if (address == nullptr) std::abort();
+  return reinterpret_cast<Function>(address);
+}
+
+const void* address_of(auto function) { return reinterpret_cast<const void*>(function); }
+
+// Must live until the call that it names has returned.
+struct Name {
+  char text[48];
+  Name(const char* what, size_t size) { std::snprintf(text, sizeof text, "%s/%zu", what, size); }
+};
+
+// Runs `sample` several times on a warm path: caches filled, some blocks of the size alive.
+template <typename Allocate, typename Release, typename Sample>
+void while_warm(size_t size, Allocate allocate, Release release, Sample sample) {
+  for (int i = 0; i < kWarmPairs; ++i) release(allocate(size), size);
+  void* blocks[kWarmBlocks];
+  for (void*& block : blocks) block = allocate(size);
+  for (int i = kHeldBlocks; i < kWarmBlocks; ++i) release(blocks[i], size);
+  for (int i = 0; i < kSamples; ++i) sample();
+  for (int i = 0; i < kHeldBlocks; ++i) release(blocks[i], size);
+}
+
+void count_malloc_free(Malloc allocate, Free release, size_t size) {
+  const Name malloc_name("malloc", size);
+  const Name free_name("free", size);
+  const auto release_unsized = [release](void* block, size_t) { release(block); };
+  while_warm(size, allocate, release_unsized, [&] {
+    arm(address_of(allocate), malloc_name.text, 1);
+    void* const block = allocate(size);
+    arm(address_of(release), free_name.text, 1);
+    release(block);
+  });
+}
+
+void count_sized_delete(Malloc allocate, SizedDelete release, size_t size) {
+  const Name name("delete_sized", size);
+  while_warm(size, allocate, release, [&] {
+    void* const block = allocate(size);
+    arm(address_of(release), name.text, 1);
+    release(block, size);
+  });
+}
+
+// ---- batches: the whole body of a tight loop, the call through the PLT included --------------------------------
+
+constexpr int kBatch = 512;
+constexpr int kWarmRounds = 16;
+constexpr int kCountedRounds = 2;
+
+void* blocks[kBatch];
+
+[[gnu::noinline]] void allocate_batch(size_t size) {
+  for (void*& block : blocks) block = std::malloc(size);
+}
+
+[[gnu::noinline]] void free_batch(size_t) {
+  for (void* block : blocks) std::free(block);
+}
+
+using Loop = void (*)(size_t);
+
+void run_loop(Loop loop, size_t size, const char* name, bool counted) {
+  if (counted) arm(address_of(loop), name, kBatch);
+  // Called through a volatile pointer, or the compiler may clone the loop for a constant size.
+  Loop volatile callee = loop;
+  callee(size);
+}
+
+void count_local_batches(size_t size) {
+  const Name allocation("batch_malloc", size);
+  const Name release("batch_free", size);
+  for (int round = 0; round < kWarmRounds + kCountedRounds; ++round) {
+    run_loop(allocate_batch, size, allocation.text, round >= kWarmRounds);
+    run_loop(free_batch, size, release.text, round >= kWarmRounds);
+  }
+}
+
+struct Remote {
+  size_t size;
+  sem_t full;
+  sem_t empty;
+};
+
+void* free_remotely(void* argument) {
+  auto* const remote = static_cast<Remote*>(argument);
+  const Name release("batch_remote_free", remote->size);
+  for (int round = 0; round < kWarmRounds + kCountedRounds; ++round) {
+    sem_wait(&remote->full);
+    run_loop(free_batch, remote->size, release.text, round >= kWarmRounds);
+    sem_post(&remote->empty);
+  }
+  return nullptr;
+}
+
+void count_remote_batches(size_t size) {
+  Remote remote{size, {}, {}};
+  sem_init(&remote.full, 0, 0);
+  sem_init(&remote.empty, 0, 0);
+  pthread_t thread;
+  if (pthread_create(&thread, nullptr, free_remotely, &remote) != 0) std::abort();
+  // What the owner pays to take them back is booked too: a cheap remote free must not hide there.
+  const Name allocation("batch_malloc_after_remote", size);
+  for (int round = 0; round < kWarmRounds + kCountedRounds; ++round) {
+    run_loop(allocate_batch, size, allocation.text, round >= kWarmRounds);
+    sem_post(&remote.full);
+    sem_wait(&remote.empty);
+  }
+  pthread_join(thread, nullptr);
+}
+
+// ---- calibration ------------------------------------------------------------------------------------------------
+
+[[gnu::naked, gnu::noinline]] void five_instructions() { asm("nop\nxor %eax, %eax\njmp 1f\n1: nop\nret"); }
+
+void calibrate() {
+  arm(address_of(&five_instructions), "calibration", 1);
+  five_instructions();
+}
+
+void sweep(Malloc allocate, Free release) {
+  for (size_t doubling = 16; doubling < 262144; doubling *= 2) {
+    for (size_t eighth = 0; eighth < 8; ++eighth) {
+      if (doubling < 128 && doubling * eighth % 128 != 0) continue;  // finer than any class
+      count_malloc_free(allocate, release, doubling + doubling / 8 * eighth);
+    }
+  }
+}
+
+void print_samples() {
+  for (size_t i = 0; i < sample_count(); ++i) {
+    const Sample& sample = sample_at(i);
+    std::printf("%s %llu %llu\n", sample.name, static_cast<unsigned long long>(sample.instructions),
+                static_cast<unsigned long long>(sample.operations));
+  }
+}
+
+}  // namespace
+}  // namespace snug::golden
+
+int main(int argc, char** argv) {
+  using namespace snug::golden;
+  install_stepper();
+  const auto allocate = find<Malloc>("malloc");
+  const auto release = find<Free>("free");
+  // By name in the code as well: the linker drops a C++ runtime that nothing refers to.
+  const Malloc operator_new = static_cast<Malloc>(::operator new);
+  const SizedDelete operator_delete = static_cast<SizedDelete>(::operator delete);
+  calibrate();
+  const std::string_view kind = argc > 1 ? argv[1] : "";
+  if (kind == "single") {
+    for (const size_t size : kSizes) count_malloc_free(allocate, release, size);
+    for (const size_t size : kSizes) count_sized_delete(operator_new, operator_delete, size);
+  } else if (kind == "batch") {
+    for (const size_t size : kBatchSizes) {
+      count_local_batches(size);
+      count_remote_batches(size);
+    }
+  } else if (kind == "sweep") {
+    sweep(allocate, release);
+  } else {
+    return 2;
+  }
+  print_samples();
+}
