@@ -9,8 +9,9 @@
 namespace snug {
 namespace {
 
-// Empty slabs kept of a class: this much, and a quarter of what the class holds.
-constexpr size_t kEmptyKept = size_t{64} << 10;
+// Empty slabs kept: this much, and a sixteenth of what the heap holds. Beyond that the span store has them, for any class.
+constexpr size_t kEmptyKept = size_t{512} << 10;
+constexpr size_t kEmptyShare = 16;
 constexpr uint32_t kParcelsKept = 16;
 
 }  // namespace
@@ -28,18 +29,13 @@ class SlabHeap::Outbox {
   }
 
   void add(void* block, uint16_t owner, uint32_t bytes) {
-    Entry& entry = entry_for(owner);
-    if (entry.parcel == nullptr) {
-      entry.parcel = heap_.new_parcel();
-      entry.owner = owner;
-      if (entry.parcel == nullptr) {
-        heap_.registry_.send_lone(block, owner, bytes);
-        return;
-      }
-    }
-    entry.parcel->blocks[entry.parcel->count++] = block;
-    entry.parcel->bytes += bytes;
-    if (entry.parcel->full()) send(entry);
+    // Most often the owner is that of the block before.
+    if (last_ == nullptr || last_->owner != owner || last_->parcel == nullptr) last_ = &entry_for(owner);
+    Parcel* parcel = last_->parcel;
+    if (parcel == nullptr) return heap_.registry_.send_lone(block, owner, bytes);
+    parcel->blocks[parcel->count++] = block;
+    parcel->bytes += bytes;
+    if (parcel->full()) send(*last_);
   }
 
  private:
@@ -49,14 +45,22 @@ class SlabHeap::Outbox {
     uint16_t owner = 0;
   };
 
+  // The entry of this owner, with a parcel unless no memory can be had.
   Entry& entry_for(uint16_t owner) {
-    for (Entry& entry : entries_)
-      if (entry.parcel != nullptr && entry.owner == owner) return entry;
-    for (Entry& entry : entries_)
-      if (entry.parcel == nullptr) return entry;
-    Entry& victim = entries_[victim_++ % kOwners];
-    send(victim);
-    return victim;
+    Entry* chosen = nullptr;
+    for (Entry& entry : entries_) {
+      if (entry.parcel == nullptr)
+        chosen = &entry;
+      else if (entry.owner == owner)
+        return entry;
+    }
+    if (chosen == nullptr) {
+      chosen = &entries_[victim_++ % kOwners];
+      send(*chosen);
+    }
+    chosen->owner = owner;
+    chosen->parcel = heap_.new_parcel();
+    return *chosen;
   }
   void send(Entry& entry) {
     Parcel* parcel = entry.parcel;
@@ -69,6 +73,7 @@ class SlabHeap::Outbox {
 
   SlabHeap& heap_;
   Entry entries_[kOwners];
+  Entry* last_ = nullptr;
   size_t victim_ = 0;
 };
 
@@ -117,14 +122,14 @@ size_t SlabHeap::refill(size_t size_class, void** out, size_t want) {
       slab = slab_to_draw_from(size_class);
       if (slab == nullptr) return 0;
     }
-    if (slab->used() == 0) --bin.empty;
+    if (slab->used() == 0) empty_bytes_ -= slab->span->pages.bytes();
     const size_t recycled = slab->take_recycled(out + got, want - got);
     got += recycled;
     if (recycled == 0) {
       // Fresh memory costs a fault an OS page: no more of it at once than the caller is likely to use.
-      const size_t most = registry_.table().classes[size_class].carve_max;
+      const size_t most = slab->span->backed ? want : registry_.table().classes[size_class].carve_max;
       got += slab->carve(out + got, want - got < most ? want - got : most);
-      carved = true;
+      carved = !slab->span->backed;
     }
     if (!slab->has_blocks()) {
       bin.partial.remove(slab);
@@ -166,8 +171,9 @@ void SlabHeap::insert(Slab* slab) {
   tag_pages(*slab);
   bin.slabs.add(1);
   slab_count_.add(1);
+  slab_bytes_ += slab->span->pages.bytes();
   bin.out.add(slab->used());
-  if (slab->used() == 0) ++bin.empty;
+  if (slab->used() == 0) empty_bytes_ += slab->span->pages.bytes();
   bin.partial.push_front(slab);
 }
 
@@ -181,26 +187,27 @@ void SlabHeap::tag_pages(const Slab& slab) {
   }
 }
 
-void SlabHeap::flush(void* const* blocks, size_t count) {
-  Window& window = registry_.window();
+void SlabHeap::flush(size_t size_class, void* const* blocks, size_t count) {
+  const Window& window = registry_.window();
+  const uint32_t bytes = registry_.table().classes[size_class].block_size;
   Outbox outbox(*this);
   Run run(*this);
   for (size_t i = 0; i < count; ++i) {
     void* block = blocks[i];
-    const PageId page = window.page_of(block);
-    const PageTag tag = window.tag(page);
-    if (tag.owner() != id_) {
-      const size_t size_class = window.class_at(page.value) / 2;
-      outbox.add(block, tag.owner(), registry_.table().classes[size_class].block_size);
-      continue;
-    }
-    auto* slab = tag.record<Slab>();
-    const size_t offset = static_cast<size_t>(static_cast<char*>(block) - slab->start);
-    const size_t slot = slab->slot_of(offset);
-    if (slot * slab->block_size != offset || slot >= slab->capacity)
-      die_of_misuse("free", block, "points inside a block");
-    run.add(slab, slot);
+    const PageTag tag = window.tag(window.page_of(block));
+    if (tag.owner() == id_)
+      put_home(run, tag, block);
+    else
+      outbox.add(block, tag.owner(), bytes);
   }
+}
+
+void SlabHeap::put_home(Run& run, PageTag tag, void* block) {
+  auto* slab = tag.record<Slab>();
+  const size_t offset = static_cast<size_t>(static_cast<char*>(block) - slab->start);
+  const size_t slot = slab->slot_of(offset);
+  if (slot * slab->block_size != offset || slot >= slab->capacity) die_of_misuse("free", block, "points inside a block");
+  run.add(slab, slot);
 }
 
 void SlabHeap::return_blocks(Slab* slab, size_t word, uint64_t mask) {
@@ -217,15 +224,13 @@ void SlabHeap::return_blocks(Slab* slab, size_t word, uint64_t mask) {
     slab->full = false;
   }
   if (slab->used() == 0) {
-    ++bin.empty;
-    if (keeps_too_many_empty(bin, *slab)) release(slab);
+    empty_bytes_ += slab->span->pages.bytes();
+    if (keeps_too_many_empty()) release(slab);
   }
 }
 
-bool SlabHeap::keeps_too_many_empty(const Bin& bin, const Slab& slab) const {
-  if (abandoned_.load(std::memory_order_relaxed)) return true;
-  const size_t slab_bytes = slab.span->pages.bytes();
-  return bin.empty * slab_bytes > kEmptyKept + bin.slabs.get() * slab_bytes / 32;
+bool SlabHeap::keeps_too_many_empty() const {
+  return abandoned_.load(std::memory_order_relaxed) || empty_bytes_ > kEmptyKept + slab_bytes_ / kEmptyShare;
 }
 
 void SlabHeap::release(Slab* slab) {
@@ -234,7 +239,8 @@ void SlabHeap::release(Slab* slab) {
   bin.partial.remove(slab);
   bin.slabs.subtract(1);
   slab_count_.subtract(1);
-  --bin.empty;
+  slab_bytes_ -= slab->span->pages.bytes();
+  empty_bytes_ -= slab->span->pages.bytes();
   for (uint32_t i = 0; i < slab->span->pages.value; ++i) {
     const PageId page = slab->span->first + PageCount{i};
     window.set_class(page, 0);
@@ -246,7 +252,7 @@ void SlabHeap::release(Slab* slab) {
 
 void SlabHeap::release_empty() {
   for (Bin& bin : bins_) {
-    for (Slab* slab = bin.partial.front(); slab != nullptr && bin.empty != 0;) {
+    for (Slab* slab = bin.partial.front(); slab != nullptr && empty_bytes_ != 0;) {
       Slab* next = SlabList::next(slab);
       if (slab->used() == 0) release(slab);
       slab = next;
@@ -259,19 +265,35 @@ void SlabHeap::drain_inbox() {
     const uintptr_t next = Inbox::next_of(item);
     if (Inbox::is_lone(item)) {
       void* block = Inbox::lone_block(item);
-      const size_t size_class = registry_.window().class_at(registry_.window().index_of(block)) / 2;
-      blocks_mailed_.subtract(1);
-      bytes_mailed_.subtract(registry_.table().classes[size_class].block_size);
-      flush(&block, 1);
+      open_parcel(&block, 1, class_of(block).block_size);
     } else {
       Parcel* parcel = Inbox::parcel(item);
-      blocks_mailed_.subtract(parcel->count);
-      bytes_mailed_.subtract(parcel->bytes);
-      flush(parcel->blocks, parcel->count);
+      open_parcel(parcel->blocks, parcel->count, parcel->bytes);
       recycle(parcel);
     }
     item = next;
   }
+}
+
+// Takes blocks out of the mail. Those whose slab another heap has adopted meanwhile are sent on.
+void SlabHeap::open_parcel(void* const* blocks, size_t count, uint32_t bytes) {
+  const Window& window = registry_.window();
+  blocks_mailed_.subtract(count);
+  bytes_mailed_.subtract(bytes);
+  Outbox outbox(*this);
+  Run run(*this);
+  for (size_t i = 0; i < count; ++i) {
+    const PageTag tag = window.tag(window.page_of(blocks[i]));
+    if (tag.owner() == id_)
+      put_home(run, tag, blocks[i]);
+    else
+      outbox.add(blocks[i], tag.owner(), class_of(blocks[i]).block_size);
+  }
+}
+
+const SizeClass& SlabHeap::class_of(const void* block) const {
+  const Window& window = registry_.window();
+  return registry_.table().classes[window.class_at(window.index_of(block)) / 2];
 }
 
 Parcel* SlabHeap::new_parcel() {
@@ -306,8 +328,9 @@ bool SlabHeap::give_slab(size_t size_class, SlabHeap& heir) {
   bin.partial.remove(slab);
   bin.slabs.subtract(1);
   slab_count_.subtract(1);
+  slab_bytes_ -= slab->span->pages.bytes();
   bin.out.subtract(slab->used());
-  if (slab->used() == 0) --bin.empty;
+  if (slab->used() == 0) empty_bytes_ -= slab->span->pages.bytes();
   heir.insert(slab);
   return true;
 }
@@ -340,11 +363,12 @@ size_t SlabHeap::purge_holes() {
 
 const char* SlabHeap::check() const {
   size_t all_slabs = 0;
+  size_t bytes = 0;
+  size_t empty = 0;
   for (size_t c = 0; c < kMaxClasses; ++c) {
     const Bin& bin = bins_[c];
     size_t slabs = 0;
     size_t out = 0;
-    size_t empty = 0;
     for (const SlabList* list : {&bin.partial, &bin.full}) {
       for (Slab* slab = list->front(); slab != nullptr; slab = SlabList::next(slab)) {
         if (const char* broken = slab->check(); broken != nullptr) return broken;
@@ -359,14 +383,16 @@ const char* SlabHeap::check() const {
         }
         ++slabs;
         out += slab->used();
-        if (slab->used() == 0) ++empty;
+        bytes += slab->span->pages.bytes();
+        if (slab->used() == 0) empty += slab->span->pages.bytes();
       }
     }
-    if (slabs != bin.slabs.get() || out != bin.out.get() || empty != bin.empty)
+    if (slabs != bin.slabs.get() || out != bin.out.get())
       return "slab heap: the counts of a class are wrong";
     all_slabs += slabs;
   }
-  if (all_slabs != slab_count_.get()) return "slab heap: the count of slabs is wrong";
+  if (all_slabs != slab_count_.get() || bytes != slab_bytes_ || empty != empty_bytes_)
+    return "slab heap: the counts of slabs are wrong";
   return nullptr;
 }
 

@@ -9,6 +9,7 @@
 // inbox. So nothing is lost, and nothing waits for a thread that will not come.
 //
 //   per class:   slabs == partial + full,   out == sum of used over its slabs
+//   all slabs:   empty_bytes_ == bytes of slabs of which nothing is used <= slab_bytes_
 #pragma once
 
 #include <atomic>
@@ -35,8 +36,8 @@ class alignas(64) SlabHeap {
   // Up to `want` blocks of `size_class` into `out`, ascending within a slab; at least one, or 0 if the OS refuses.
   size_t refill(size_t size_class, void** out, size_t want);
 
-  // Takes `count` blocks of any classes and owners. Ends the process if one of them is not a block, or is free.
-  void flush(void* const* blocks, size_t count);
+  // Takes `count` blocks of one class and any owners. Ends the process if one of them is not a block, or is free.
+  void flush(size_t size_class, void* const* blocks, size_t count);
 
   void drain_inbox();
 
@@ -77,7 +78,6 @@ class alignas(64) SlabHeap {
     SlabList full;
     OwnerCounter slabs;
     OwnerCounter out;
-    uint32_t empty = 0;
   };
   class Outbox;
   class Run;
@@ -88,7 +88,10 @@ class alignas(64) SlabHeap {
   void tag_pages(const Slab& slab);
   void return_blocks(Slab* slab, size_t word, uint64_t mask);
   void release(Slab* slab);
-  bool keeps_too_many_empty(const Bin& bin, const Slab& slab) const;
+  bool keeps_too_many_empty() const;
+  void open_parcel(void* const* blocks, size_t count, uint32_t bytes);
+  const SizeClass& class_of(const void* block) const;
+  void put_home(Run& run, PageTag tag, void* block);
   Parcel* new_parcel();
   void recycle(Parcel* parcel);
 
@@ -99,6 +102,8 @@ class alignas(64) SlabHeap {
   SlabHeap* next_abandoned_ = nullptr;
   RecordPool<Slab> slabs_;
   OwnerCounter slab_count_;
+  size_t slab_bytes_ = 0;
+  size_t empty_bytes_ = 0;
   Parcel* parcels_ = nullptr;  // empty ones, kept for sending
   uint32_t parcel_count_ = 0;
   OwnerCounter parcels_sent_;

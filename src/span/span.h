@@ -16,7 +16,8 @@ struct alignas(64) Span {
   PageCount pages;
   uint32_t freed_at = 0;  // milliseconds; free and dirty
   bool free = false;
-  bool dirty = false;  // free: some page may be backed by memory
+  bool dirty = false;   // free: some page may be backed by memory
+  bool backed = false;  // allocated: every page was dirty, so that touching it costs no fault
 };
 
 }  // namespace snug

@@ -121,12 +121,8 @@ Span* SpanStore::allocate(PageCount pages, PageCount alignment) {
     if (rest != nullptr) insert(rest);
   }
   span->free = false;
+  span->backed = count_dirty(*span) == span->pages.value;
   return span;
-}
-
-bool SpanStore::is_zero(const Span& span) {
-  LockGuard guard(lock_);
-  return count_dirty(span) == 0;
 }
 
 void SpanStore::free(Span* span, PageCount touched) {

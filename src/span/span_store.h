@@ -46,9 +46,6 @@ class SpanStore {
   // two up to kPagesPerChunk); null if the OS refuses. The caller owns the tags and classes of its pages from now on.
   Span* allocate(PageCount pages, PageCount alignment = {1});
 
-  // True if every page of the allocated span is known to read as zero.
-  bool is_zero(const Span& span);
-
   // Takes back a span of which the first `touched` pages may have been written; tags and classes of its pages are 0.
   void free(Span* span, PageCount touched);
 

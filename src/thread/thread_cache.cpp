@@ -78,7 +78,7 @@ void ThreadCache::overflow(size_t size_class, void* block) {
   Array& array = arrays_[size_class];
   if (array.places == 0 ? !open(size_class) : !grow(size_class)) {
     if (array.places == 0) {  // no memory for an array
-      heap_.flush(&block, 1);
+      heap_.flush(size_class, &block, 1);
       return;
     }
     flush_older(size_class, std::max<size_t>(1, array.room / 2));
@@ -95,7 +95,8 @@ bool ThreadCache::open(size_t size_class) { return use_array(size_class, first_r
 bool ThreadCache::grow(size_t size_class) {
   Array& array = arrays_[size_class];
   const size_t most = sizes(size_class).cached_max;
-  if (!array.ran_empty || array.room >= most) return false;
+  const bool still_small = array.room < kMostBatch - 1;
+  if ((!array.ran_empty && !still_small) || array.room >= most) return false;
   array.ran_empty = false;
   const size_t room = std::min<size_t>(most, array.room * 2u + 1);
   const size_t more = (room - array.room) * sizes(size_class).block_size;
@@ -130,7 +131,7 @@ bool ThreadCache::use_array(size_t size_class, size_t room) {
 void ThreadCache::flush_older(size_t size_class, size_t number) {
   CacheHead& head = state_->heads[size_class];
   void** base = arrays_[size_class].base.load(std::memory_order_relaxed);
-  heap_.flush(base + 1, number);
+  heap_.flush(size_class, base + 1, number);
   flushes_.add(1);
   std::memmove(base + 1, base + 1 + number, (count(size_class) - number) * sizeof(void*));
   store_shared(head.top, head.top - number);
