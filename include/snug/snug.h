@@ -52,8 +52,10 @@ SNUG_API size_t snug_malloc_usable_size(void* block);
 
 /* ---- memory given back ------------------------------------------------------------------------------------ */
 
-/* Empties the calling thread's cache, then gives the OS every OS page that holds no live block, keeping at most
- * `pad` bytes of empty memory. Returns 1 if anything was given back, else 0. Slow: walks the heap. */
+/* Empties the calling thread's cache, then gives the OS every OS page without a live block in that thread's slabs, in
+ * slabs that no thread owns and among empty pages and mappings, keeping about `pad` bytes of each of the last two. What
+ * other running threads hold in caches and slabs of their own stays. Returns 1 if anything was given back, else 0.
+ * Slow: walks the heap. */
 SNUG_API int snug_malloc_trim(size_t pad);
 
 /* ---- statistics ------------------------------------------------------------------------------------------- */

@@ -177,13 +177,15 @@ void* resize(void* block, size_t size, const char* call) {
 
 bool trim(size_t pad) {
   if (!store.is_open()) return false;
-  bool any = false;
+  size_t in_holes = 0;
   if (ThreadCache* cache = thread_state.cache; cache != nullptr) {
     cache->flush_all();
     cache->heap().release_empty();
-    any = cache->heap().purge_holes() != 0;
+    in_holes = cache->heap().purge_holes();
   }
-  any = store.registry.trim_abandoned() != 0 || any;
+  in_holes += store.registry.trim_abandoned();
+  store.bytes_in_holes.fetch_add(in_holes, std::memory_order_relaxed);
+  bool any = in_holes != 0;
   any = store.large.trim(pad) || any;
   any = store.spans.trim(pad) || any;
   return any;

@@ -21,7 +21,7 @@ constexpr Figure kFigures[] = {
     {"allocations", &snug_stats::allocations, "blocks handed out"},
     {"bytes_in_use", &snug_stats::bytes_in_use, "bytes in live blocks"},
     {"blocks_in_use", &snug_stats::blocks_in_use, "live blocks"},
-    {"bytes_cached", &snug_stats::bytes_cached, "bytes free in thread caches or on their way to them"},
+    {"bytes_cached", &snug_stats::bytes_cached, "bytes free in thread caches or on their way home"},
     {"bytes_in_slabs", &snug_stats::bytes_in_slabs, "bytes held as slabs"},
     {"bytes_large", &snug_stats::bytes_large, "bytes in live large blocks"},
     {"blocks_large", &snug_stats::blocks_large, "live large blocks"},
@@ -50,6 +50,8 @@ void add_slabs(snug_stats& stats) {
   }
 }
 
+void subtract(uint64_t& from, uint64_t amount) { from -= amount < from ? amount : from; }
+
 // What is out of slabs but free: on its way home, or in thread caches.
 void subtract_free(snug_stats& stats) {
   int64_t blocks_mailed = store.registry.blocks_mailed();
@@ -58,16 +60,18 @@ void subtract_free(snug_stats& stats) {
     blocks_mailed += store.registry.heap(static_cast<uint16_t>(id))->blocks_mailed();
     bytes_mailed += store.registry.heap(static_cast<uint16_t>(id))->bytes_mailed();
   }
-  stats.blocks_in_use -= static_cast<uint64_t>(blocks_mailed);
-  stats.bytes_in_use -= static_cast<uint64_t>(bytes_mailed);
-  stats.bytes_cached += static_cast<uint64_t>(bytes_mailed);
+  // Read while other threads run, a sum may for a moment be below nothing.
+  const uint64_t mailed = bytes_mailed > 0 ? static_cast<uint64_t>(bytes_mailed) : 0;
+  subtract(stats.blocks_in_use, blocks_mailed > 0 ? static_cast<uint64_t>(blocks_mailed) : 0);
+  subtract(stats.bytes_in_use, mailed);
+  stats.bytes_cached += mailed;
   store.roster.for_each([&](const ThreadCache& cache) {
     for (size_t c = 1; c < store.table->count; ++c) {
       const uint64_t blocks = cache.cached(c);
       const uint64_t bytes = blocks * store.table->classes[c].block_size;
       stats.bytes_cached += bytes;
-      stats.blocks_in_use -= blocks;
-      stats.bytes_in_use -= bytes;
+      subtract(stats.blocks_in_use, blocks);
+      subtract(stats.bytes_in_use, bytes);
     }
   });
 }
@@ -89,7 +93,7 @@ snug_stats gather_statistics() {
   stats.bytes_reserved = store.window.bytes_reserved() + store.window.bytes_of_arrays() + store.arena.bytes_mapped() +
                          large.bytes_mapped + large.bytes_index;
   stats.bytes_metadata = store.arena.bytes_used() + large.bytes_index;
-  stats.bytes_purged = spans.bytes_purged;
+  stats.bytes_purged = spans.bytes_purged + large.bytes_released + store.bytes_in_holes.load(std::memory_order_relaxed);
   const CacheStatistics caches = store.roster.statistics();
   stats.allocations = caches.allocations + store.shared_allocations.load(std::memory_order_relaxed);
   stats.refills = caches.refills;

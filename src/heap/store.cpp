@@ -60,6 +60,7 @@ void Store::after_fork_in_parent() { unlock_all(); }
 
 void Store::after_fork_in_child() {
   unlock_all();
+  shared_allocations.store(0, std::memory_order_relaxed);  // the child counts its own
   if (is_open()) roster.orphan_others();
 }
 

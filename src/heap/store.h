@@ -30,6 +30,7 @@ struct Store {
   uint32_t config_set = 0;  // bits of the keys that the environment set
   const ClassTable* table = &kRoomyTable;
   std::atomic<uint64_t> shared_allocations{0};  // by threads without a cache
+  std::atomic<uint64_t> bytes_in_holes{0};      // purged inside slabs
 
   // Reads the configuration and opens every part. False if the OS refuses; asked again by the next allocation.
   bool open();

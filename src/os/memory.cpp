@@ -82,11 +82,6 @@ bool move(void* from, void* to, size_t bytes) {
   return ::mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED;
 }
 
-void prefer_huge_pages(void* start, size_t bytes) {
-  ErrnoKeeper keeper;
-  ::madvise(start, bytes, MADV_HUGEPAGE);
-}
-
 void prefer_small_pages(void* start, size_t bytes) {
   ErrnoKeeper keeper;
   ::madvise(start, bytes, MADV_NOHUGEPAGE);

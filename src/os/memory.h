@@ -32,8 +32,7 @@ bool release(void* start, size_t bytes);
 // Moves `bytes` at `from` over the mapping at `to`, which is replaced; `from` is unmapped. False if nothing changed.
 bool move(void* from, void* to, size_t bytes);
 
-// Asks for huge pages, or for none, whatever the system's default. Advice: nothing depends on it.
-void prefer_huge_pages(void* start, size_t bytes);
+// Asks for no huge pages, whatever the system's default. Advice: nothing depends on it.
 void prefer_small_pages(void* start, size_t bytes);
 
 }  // namespace snug::os

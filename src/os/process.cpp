@@ -2,13 +2,13 @@
 
 #include <fcntl.h>
 #include <sys/auxv.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/sysinfo.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 
 namespace snug::os {
 
@@ -32,9 +32,10 @@ uint32_t milliseconds() {
 }
 
 uint64_t random_seed() {
+  const int saved_errno = errno;
   uint64_t seed = 0;
-  const auto* bytes = reinterpret_cast<const void*>(::getauxval(AT_RANDOM));
-  if (bytes != nullptr) std::memcpy(&seed, bytes, sizeof seed);
+  if (::getrandom(&seed, sizeof seed, GRND_NONBLOCK) != sizeof seed) seed = milliseconds();
+  errno = saved_errno;
   return seed;
 }
 

@@ -18,7 +18,7 @@ bool is_privileged();
 // A coarse clock in milliseconds that never goes back; wraps after 49 days. About 5 ns: no system call.
 uint32_t milliseconds();
 
-// 64 bits that an attacker cannot guess, made by the kernel when the program started.
+// 64 bits from the kernel that nothing else is made of; the time if it has none yet.
 uint64_t random_seed();
 
 // Appends `count` bytes to the file `path` in one write, creating it. Leaves errno alone. False if it cannot.

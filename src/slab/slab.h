@@ -7,7 +7,8 @@
 //   used + free_count + (capacity - carved) == capacity      used = live blocks and those in thread caches
 //   bits of `free` at or above `carved` are 0
 //
-// Blocks hold no links and no marks: a free block's memory is never read or written. All functions are for the owning
+// Blocks hold no links and no marks: a free block's memory is neither read nor written (but for a lone block in the
+// mail, slab/inbox.h). All functions are for the owning
 // thread (or whoever holds the lock of an abandoned heap).
 #pragma once
 
@@ -35,6 +36,7 @@ struct alignas(64) Slab {
   uint8_t size_class = 0;
   uint8_t first_word = 0;  // no word of `free` below this one has a bit
   bool full = false;       // in the heap's list of full slabs
+  bool purged = false;     // no block has come back since its holes were purged
   uint64_t free[kMaxBlocksPerSlab / 64] = {};
 
   size_t used() const { return carved - free_count; }
@@ -86,6 +88,7 @@ struct alignas(64) Slab {
     const size_t highest = word * 64 + 63 - static_cast<size_t>(std::countl_zero(mask));
     if (highest >= carved) return false;
     free[word] |= mask;
+    purged = false;
     free_count = static_cast<uint16_t>(free_count + std::popcount(mask));
     if (word < first_word) first_word = static_cast<uint8_t>(word);
     return true;

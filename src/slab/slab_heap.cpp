@@ -16,7 +16,7 @@ constexpr uint32_t kParcelsKept = 16;
 
 }  // namespace
 
-// Parcels being filled in one flush, by owner. A flush meets few owners: with more than there is room for, the oldest
+// Parcels being filled in one flush, by owner. A flush meets few owners: with more than there is room for, one
 // goes out half full.
 class SlabHeap::Outbox {
  public:
@@ -340,7 +340,8 @@ size_t SlabHeap::purge_holes() {
   const size_t os_page = os::page_size();
   for (Bin& bin : bins_) {
     for (Slab* slab = bin.partial.front(); slab != nullptr; slab = SlabList::next(slab)) {
-      if (slab->free_count == 0) continue;
+      if (slab->free_count == 0 || slab->purged) continue;
+      slab->purged = true;
       // Runs of neighbouring free blocks; an OS page that a run covers wholly holds nothing alive.
       size_t slot = 0;
       while (slot < slab->carved) {

@@ -139,6 +139,7 @@ bool LargeStore::discard(LargeBlock* block) {
 
 void LargeStore::forget(LargeBlock* block) {
   bytes_mapped_ -= block->mapped;
+  bytes_released_ += block->written;
   records_.recycle(block);
 }
 
@@ -224,7 +225,7 @@ void LargeStore::purge_as_due() {
 
 LargeStatistics LargeStore::statistics() {
   LockGuard guard(lock_);
-  return {index_.size(), bytes_usable_, bytes_mapped_, bytes_kept_, index_.bytes()};
+  return {index_.size(), bytes_usable_, bytes_mapped_, bytes_kept_, index_.bytes(), bytes_released_};
 }
 
 const char* LargeStore::check() {

@@ -6,7 +6,7 @@
 //
 //   bytes_kept_ == sum of `written` over the cache;   every live block is in the index, no kept one is
 //
-// Thread-safe. System calls that may take long run outside the lock.
+// Thread-safe. Mapping a block and giving one back, which may take long, happen outside the lock.
 #pragma once
 
 #include <cstddef>
@@ -38,6 +38,7 @@ struct LargeStatistics {
   size_t bytes_mapped = 0;  // live and kept, room to grow included
   size_t bytes_kept = 0;    // possibly backed memory of freed blocks
   size_t bytes_index = 0;
+  size_t bytes_released = 0;  // so far
 };
 
 class LargeStore {
@@ -88,6 +89,7 @@ class LargeStore {
   size_t bytes_kept_ = 0;
   size_t bytes_usable_ = 0;
   size_t bytes_mapped_ = 0;
+  size_t bytes_released_ = 0;
 };
 
 }  // namespace snug

@@ -90,7 +90,11 @@ void ThreadCache::overflow(size_t size_class, void* block) {
   scavenge_as_due();
 }
 
-bool ThreadCache::open(size_t size_class) { return use_array(size_class, first_room(sizes(size_class))); }
+bool ThreadCache::open(size_t size_class) {
+  const size_t room = first_room(sizes(size_class));
+  const bool affordable = room_bytes_ + room * sizes(size_class).block_size <= budget_;
+  return use_array(size_class, affordable ? room : 1);
+}
 
 bool ThreadCache::grow(size_t size_class) {
   Array& array = arrays_[size_class];

@@ -40,7 +40,7 @@ class alignas(64) ThreadCache {
   void overflow(size_t size_class, void* block);
   // Sends every cached block home.
   void flush_all();
-  // flush_all, and gives the arrays and what slabs are empty away: the thread ends.
+  // flush_all, and gives the arrays away: the thread ends.
   void retire();
 
   // The thread is gone with its TLS (in the child of a fork): go on with a copy of its state.

@@ -32,7 +32,7 @@ struct ThreadState {
   ScaledClass small[kSmallSteps];  // ClassTable::small, in reach of one load
   bool ending;                     // the thread's destructors have begun
   bool ended;                      // the last of them run: it gets no cache any more
-  uint64_t allocations;            // blocks that malloc handed out, refused requests included
+  uint64_t allocations;            // blocks handed out
   ThreadCache* cache;              // null until the first allocation
 };
 
