@@ -10,6 +10,10 @@
 namespace snug {
 namespace {
 
+// Frees that a thread makes without a cache before it gets one: more than glibc makes at the very end of a thread, fewer
+// than a thread makes that does nothing but free.
+constexpr uint16_t kFreesWithoutCache = 256;
+
 constexpr const char* kForeign = "not a block of this heap";
 constexpr const char* kInside = "points inside a block";
 constexpr const char* kAlreadyFree = "block is already free";
@@ -20,6 +24,12 @@ ThreadCache* thread_cache() {
   if (cache != nullptr) return cache;
   if (!store.is_open() && !store.open()) return nullptr;
   return store.roster.start();
+}
+
+ThreadCache* cache_for_free() {
+  ThreadState& state = thread_state;
+  if (state.cache != nullptr || state.ended) return state.cache;
+  return ++state.frees < kFreesWithoutCache ? nullptr : thread_cache();
 }
 
 // A block of the class, not counted.
@@ -47,6 +57,9 @@ void count_without_cache() {
   store.shared_allocations.fetch_add(thread_state.allocations, std::memory_order_relaxed);
   thread_state.allocations = 0;
 }
+
+// No machine serves this: not worth giving back what is kept for a second try.
+bool is_hopeless(size_t size) { return size > PTRDIFF_MAX || size > store.most_memory; }
 
 // Runs `attempt` and, if the OS has refused, once more after giving back everything that is only kept.
 template <class Attempt>
@@ -107,6 +120,7 @@ void* allocate_slow(size_t size) {
 void* allocate_large(size_t size) {
   // The first request of the process comes here whatever its size: no class is known yet.
   if (!store.is_open() && store.open()) return allocate(size);
+  if (is_hopeless(size)) return out_of_memory();
   return counted(insist([size] { return map_large({.size = size}); }));
 }
 
@@ -116,7 +130,7 @@ void release_slow(void* block) {
   const size_t scaled_class = class_at(block);
   if (scaled_class == 0) {
     release_large(block);
-  } else if (ThreadCache* cache = thread_cache(); cache == nullptr) {
+  } else if (ThreadCache* cache = cache_for_free(); cache == nullptr) {
     release_without_cache(block);
   } else if (!push(relative_thread_state(), scaled_class, block)) {
     cache->overflow(scaled_class / 2, block);
@@ -127,6 +141,7 @@ void release_slow(void* block) {
 void* allocate_zeroed(size_t count, size_t size) {
   size_t bytes = 0;
   if (multiply_overflows(count, size, &bytes)) return out_of_memory();
+  if (bytes > PTRDIFF_MAX) return out_of_memory();
   if (bytes > kSmallSizeMax && (store.is_open() || store.open()) && bytes > store.table->max_size)
     return counted(insist([bytes] { return map_large({.size = bytes, .zeroed = true}); }));
   void* block = allocate(bytes);
@@ -139,8 +154,8 @@ void* allocate_aligned(size_t alignment, size_t size) {
   if (size > PTRDIFF_MAX) return out_of_memory();
   if (!store.is_open() && !store.open()) return out_of_memory();
   const ClassTable& table = *store.table;
-  if (alignment <= kPageSize && size <= table.max_size) {
-    // Slabs begin at a page's edge, so a class whose size is a multiple of the alignment has only aligned blocks.
+  if (alignment <= table.max_size && size <= table.max_size) {
+    // Slabs are placed so that a class whose size is a multiple of the alignment has only aligned blocks.
     const size_t padded = round_up(size == 0 ? 1 : size, alignment);
     for (size_t c = padded <= table.max_size ? table.class_of(padded) : table.count; c < table.count; ++c)
       if (is_aligned(table.classes[c].block_size, alignment)) return allocate(table.classes[c].block_size);
@@ -159,17 +174,17 @@ size_t usable_size(const void* block, const char* call) {
 
 void* resize(void* block, size_t size, const char* call) {
   const size_t usable = usable_size(block, call);
-  if (size > PTRDIFF_MAX) return out_of_memory();
-  // A block that is at least half used stays where it is.
-  if (size <= usable && size >= usable / 2) return block;
+  if (is_hopeless(size) && size > usable) return out_of_memory();
   const bool was_large = class_at(block) == 0;
   const bool will_be_large = size > store.table->max_size;
+  // A small block that is at least half used stays where it is.
+  if (!was_large && size <= usable && size >= usable / 2) return block;
   if (was_large && will_be_large)
     if (void* resized = store.large.resize(block, size); resized != nullptr) return resized;
   void* fresh = will_be_large && size > usable
                     ? counted(insist([size] { return map_large({.size = size, .will_grow = true}); }))
                     : allocate(size);
-  if (fresh == nullptr) return nullptr;
+  if (fresh == nullptr) return size <= usable ? block : nullptr;
   std::memcpy(fresh, block, size < usable ? size : usable);
   release(block);
   return fresh;
@@ -178,11 +193,7 @@ void* resize(void* block, size_t size, const char* call) {
 bool trim(size_t pad) {
   if (!store.is_open()) return false;
   size_t in_holes = 0;
-  if (ThreadCache* cache = thread_state.cache; cache != nullptr) {
-    cache->flush_all();
-    cache->heap().release_empty();
-    in_holes = cache->heap().purge_holes();
-  }
+  if (ThreadCache* cache = thread_state.cache; cache != nullptr) in_holes = cache->trim();
   in_holes += store.registry.trim_abandoned();
   store.bytes_in_holes.fetch_add(in_holes, std::memory_order_relaxed);
   bool any = in_holes != 0;

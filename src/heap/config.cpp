@@ -11,9 +11,9 @@ namespace snug {
 
 const ConfigKey kConfigTable[kConfigKeys] = {
     {"classes", "default|dense", "size-class map: dense caches at most 8 blocks or 1 KiB of a class in each thread"},
-    {"cache", "bytes", "the most that one thread's cache has room for"},
-    {"retain", "bytes", "empty pages kept before any go back to the OS"},
-    {"retain_large", "bytes", "memory of freed large blocks kept before any goes back to the OS"},
+    {"cache", "bytes", "the most that one thread's cache has room for, but for one block of each class"},
+    {"retain", "bytes", "empty pages kept before any go back to the OS at once"},
+    {"retain_large", "bytes", "memory of freed large blocks kept before any goes back to the OS at once"},
     {"purge_after", "milliseconds", "how long empty memory may lie unused before it goes back to the OS"},
     {"report", "path", "file to which one line of JSON with the statistics is appended when the process exits"},
 };

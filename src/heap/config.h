@@ -14,11 +14,11 @@ struct Config {
   // classes: default | dense. The size-class map: default has roomy caches and classes up to 256 KiB; dense caches at
   // most 8 blocks or 1 KiB of a class.
   ClassMap classes = ClassMap::kDefault;
-  // cache: bytes, default 4M. The most that one thread's cache has room for.
+  // cache: bytes, default 4M. The most that one thread's cache has room for, but for one block of each class.
   size_t cache = size_t{4} << 20;
-  // retain: bytes, default 8M. Empty pages kept before any go back to the OS.
-  size_t retain = size_t{8} << 20;
-  // retain_large: bytes, default 64M. Memory of freed large blocks kept before any goes back to the OS.
+  // retain: bytes, default 64M. Empty pages kept before any go back to the OS at once.
+  size_t retain = size_t{64} << 20;
+  // retain_large: bytes, default 64M. Memory of freed large blocks kept before any goes back to the OS at once.
   size_t retain_large = size_t{64} << 20;
   // purge_after: milliseconds, default 1000. How long empty memory may lie unused before it goes back.
   uint32_t purge_after = 1000;

@@ -38,7 +38,7 @@ constexpr Figure kFigures[] = {
 
 // Blocks outside of slabs and bytes in slabs, over all heaps.
 void add_slabs(snug_stats& stats) {
-  for (size_t id = 0; id < store.registry.heap_count(); ++id) {
+  for (size_t id = 1; id <= store.registry.heap_count(); ++id) {
     const SlabHeap& heap = *store.registry.heap(static_cast<uint16_t>(id));
     stats.parcels += heap.parcels_sent();
     for (size_t c = 1; c < store.table->count; ++c) {
@@ -56,7 +56,7 @@ void subtract(uint64_t& from, uint64_t amount) { from -= amount < from ? amount 
 void subtract_free(snug_stats& stats) {
   int64_t blocks_mailed = store.registry.blocks_mailed();
   int64_t bytes_mailed = store.registry.bytes_mailed();
-  for (size_t id = 0; id < store.registry.heap_count(); ++id) {
+  for (size_t id = 1; id <= store.registry.heap_count(); ++id) {
     blocks_mailed += store.registry.heap(static_cast<uint16_t>(id))->blocks_mailed();
     bytes_mailed += store.registry.heap(static_cast<uint16_t>(id))->bytes_mailed();
   }

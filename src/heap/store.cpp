@@ -1,5 +1,11 @@
 #include "heap/store.h"
 
+#include <pthread.h>
+
+#include <algorithm>
+
+#include "os/process.h"
+
 namespace snug {
 namespace {
 
@@ -16,19 +22,34 @@ constinit size_t medium_max_size = 0;
 constinit ptrdiff_t medium_offset = 0;
 
 bool Store::open() {
-  LockGuard guard(opening_);
-  if (is_open()) return true;
-  config = read_config(&config_set);
+  {
+    LockGuard guard(opening_);
+    if (!is_open() && !open_parts()) return false;
+  }
+  // With the first allocation, and not in a constructor: handlers that a library registers later run their part before
+  // ours takes the locks, and after ours has dropped them, so that they may allocate. Registering may allocate itself.
+  if (!watches_forks_.exchange(true))
+    ::pthread_atfork([] { store.before_fork(); }, [] { store.after_fork_in_parent(); },
+                     [] { store.after_fork_in_child(); });
+  return true;
+}
+
+// Each step may be refused and is then tried again by the next allocation.
+bool Store::open_parts() {
+  if (!configured_) config = read_config(&config_set);
+  configured_ = true;
   table = config.classes == ClassMap::kDense ? &kDenseTable : &kRoomyTable;
   if (window.page_limit() == 0 && !window.open()) return false;
   if (!registry.open(*table) || !roster.open(thread_ends, config.cache)) return false;
+  most_memory = std::min(os::total_memory_and_swap(), os::address_space_limit());
   spans.set_retention({config.retain, config.purge_after});
   large.set_retention({config.retain_large, config.purge_after});
+  // The limits last: until they are set no other variable is looked at.
   window_base = window.base();
-  window_pages = window.page_limit();
   window_classes = window.classes();
-  medium_max_size = table->max_size;
   medium_offset = table->medium_offset;
+  window_pages = window.page_limit();
+  medium_max_size = table->max_size;
   open_.store(true, std::memory_order_release);
   return true;
 }

@@ -77,9 +77,10 @@ bool release(void* start, size_t bytes) {
   return ::munmap(start, bytes) == 0;
 }
 
-bool move(void* from, void* to, size_t bytes) {
+void* grow(void* start, size_t bytes, size_t more_bytes) {
   ErrnoKeeper keeper;
-  return ::mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, to) != MAP_FAILED;
+  void* grown = ::mremap(start, bytes, more_bytes, MREMAP_MAYMOVE);
+  return grown == MAP_FAILED ? nullptr : grown;
 }
 
 void prefer_small_pages(void* start, size_t bytes) {

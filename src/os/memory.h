@@ -3,7 +3,7 @@
 //
 //   reserve   address range only, no access          commit   make it readable and writable, backed on touch
 //   map       reserve and commit in one step         purge    give the memory back, keep the addresses (reads as zero)
-//   release   give memory and addresses back         move     carry mapped pages to another address, contents kept
+//   release   give memory and addresses back         grow     lengthen a mapping, moving its pages if need be
 #pragma once
 
 #include <cstddef>
@@ -29,8 +29,8 @@ bool purge(void* start, size_t bytes);
 // False if the kernel could not split the mapping; the range is then still mapped.
 bool release(void* start, size_t bytes);
 
-// Moves `bytes` at `from` over the mapping at `to`, which is replaced; `from` is unmapped. False if nothing changed.
-bool move(void* from, void* to, size_t bytes);
+// Makes a mapping longer, at the same place or another, contents kept. Null if it stays as it was.
+void* grow(void* start, size_t bytes, size_t more_bytes);
 
 // Asks for no huge pages, whatever the system's default. Advice: nothing depends on it.
 void prefer_small_pages(void* start, size_t bytes);

@@ -23,6 +23,11 @@ size_t total_memory() {
   return ::sysinfo(&info) == 0 ? size_t{info.totalram} * info.mem_unit : 0;
 }
 
+size_t total_memory_and_swap() {
+  struct sysinfo info {};
+  return ::sysinfo(&info) == 0 ? (size_t{info.totalram} + info.totalswap) * info.mem_unit : SIZE_MAX;
+}
+
 bool is_privileged() { return ::getauxval(AT_SECURE) != 0; }
 
 uint32_t milliseconds() {

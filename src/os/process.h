@@ -9,8 +9,9 @@ namespace snug::os {
 // The limit on address space in bytes (ulimit -v), or SIZE_MAX if there is none.
 size_t address_space_limit();
 
-// The machine's memory in bytes.
+// The machine's memory in bytes, without and with swap.
 size_t total_memory();
+size_t total_memory_and_swap();
 
 // True if the process runs with more rights than its caller (setuid): its environment is then not to be trusted.
 bool is_privileged();

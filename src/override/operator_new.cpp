@@ -1,6 +1,8 @@
 // All replaceable forms of operator new and delete. `new` must call the program's new handler, throw, and in its nothrow
 // forms catch; yet the library may need no C++ runtime. So everything of the runtime is a weak reference, there if the
 // program has one at all: without it nothing can throw. The one file that is compiled with exceptions.
+#include <dlfcn.h>
+
 #include <cstdlib>
 #include <new>
 
@@ -22,8 +24,29 @@ SNUG_WEAK_REFERENCE("_ZSt9terminatev");
 
 namespace {
 
+// A function of a C++ runtime that came with a plugin after this library was loaded: null if there is none.
+void* find_in_late_runtime(const char* symbol) {
+  for (const char* library : {"libstdc++.so.6", "libc++.so.1"})
+    if (void* runtime = ::dlopen(library, RTLD_LAZY | RTLD_NOLOAD); runtime != nullptr)
+      if (void* function = ::dlsym(runtime, symbol); function != nullptr) return function;
+  return nullptr;
+}
+
 std::new_handler current_handler() {
-  return &snug_weak_get_new_handler == nullptr ? nullptr : snug_weak_get_new_handler();
+  using GetHandler = std::new_handler (*)();
+  auto get = &snug_weak_get_new_handler != nullptr
+                 ? &snug_weak_get_new_handler
+                 : reinterpret_cast<GetHandler>(find_in_late_runtime("_ZSt15get_new_handlerv"));
+  return get == nullptr ? nullptr : get();
+}
+
+[[noreturn]] void throw_bad_alloc() {
+  using Throw = void (*)();
+  auto thrower = &snug_weak_throw_bad_alloc != nullptr
+                     ? &snug_weak_throw_bad_alloc
+                     : reinterpret_cast<Throw>(find_in_late_runtime("_ZSt17__throw_bad_allocv"));
+  if (thrower != nullptr) thrower();
+  std::abort();  // a program without a C++ runtime cannot catch anything
 }
 
 // What `new` does after a refusal: calls the handler and tries again until memory is there or no handler is set.
@@ -31,10 +54,7 @@ template <class Attempt>
 SNUG_COLD void* retry_new(Attempt attempt) {
   for (;;) {
     const std::new_handler handler = current_handler();
-    if (handler == nullptr) {
-      if (&snug_weak_throw_bad_alloc != nullptr) snug_weak_throw_bad_alloc();
-      std::abort();  // a program without a C++ runtime cannot catch anything
-    }
+    if (handler == nullptr) throw_bad_alloc();
     handler();
     if (void* block = attempt(); block != nullptr) return block;
   }

@@ -1,7 +1,5 @@
 #include "override/process.h"
 
-#include <pthread.h>
-
 #include "base/compiler.h"
 #include "heap/statistics.h"
 #include "heap/store.h"
@@ -9,11 +7,7 @@
 namespace snug {
 namespace {
 
-SNUG_AT_LOAD SNUG_USED void prepare() {
-  store.open();
-  ::pthread_atfork([] { store.before_fork(); }, [] { store.after_fork_in_parent(); },
-                   [] { store.after_fork_in_child(); });
-}
+SNUG_AT_LOAD SNUG_USED void prepare() { store.open(); }
 
 SNUG_AT_EXIT SNUG_USED void report() { report_statistics(); }
 

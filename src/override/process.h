@@ -1,4 +1,4 @@
-// What the library does when it is loaded, when the process forks and when it exits.
+// What the library does when it is loaded and when the process exits.
 #pragma once
 
 namespace snug {

@@ -33,6 +33,11 @@ struct SizeClass {
   uint16_t cached_max = 0;  // most blocks in a thread's array
   uint16_t carve_max = 0;   // most never-used blocks taken at once
 
+  // The largest power of two that divides the size: every block is aligned to it, if the slab is (in pages, at least 1).
+  constexpr uint32_t slab_alignment() const {
+    const uint32_t pages = (block_size & (0u - block_size)) >> kPageShift;
+    return pages == 0 ? 1 : pages;
+  }
   constexpr size_t slot_of(size_t offset) const { return (offset * uint64_t{reciprocal}) >> 32; }
 };
 

@@ -8,23 +8,24 @@ namespace snug {
 
 bool HeapRegistry::open(const ClassTable& table) {
   table_ = &table;
-  heaps_ = static_cast<std::atomic<SlabHeap*>*>(os::map(kMaxHeaps * sizeof *heaps_, 1));
+  if (heaps_ == nullptr) heaps_ = static_cast<std::atomic<SlabHeap*>*>(os::map(kMaxHeaps * sizeof *heaps_, 1));
   if (heaps_ == nullptr) return false;
   LockGuard guard(lock_);
-  shared_ = make_heap();
+  if (shared_ == nullptr) shared_ = make_heap();
   if (shared_ == nullptr) return false;
   shared_->abandoned_.store(true, std::memory_order_seq_cst);
   return true;
 }
 
 SlabHeap* HeapRegistry::make_heap() {
-  const size_t id = heap_count_.load(std::memory_order_relaxed);
+  // Ids begin at 1: a page tag that names no slab has owner 0.
+  const size_t id = heap_count_.load(std::memory_order_relaxed) + 1;
   if (id == kMaxHeaps) return nullptr;
   void* memory = arena_.allocate(sizeof(SlabHeap));
   if (memory == nullptr) return nullptr;
   auto* heap = ::new (memory) SlabHeap(*this, static_cast<uint16_t>(id));
   heaps_[id].store(heap, std::memory_order_release);
-  heap_count_.store(id + 1, std::memory_order_release);
+  heap_count_.store(id, std::memory_order_release);
   return heap;
 }
 
@@ -85,8 +86,11 @@ bool HeapRegistry::adopt_slab(size_t size_class, SlabHeap& heir) {
   LockGuard guard(lock_);
   for (SlabHeap* heap = abandoned_; heap != nullptr; heap = heap->next_abandoned_) {
     if (heap->slab_count(size_class) == 0) continue;
-    LockGuard owner(heap->lock_);
-    if (heap->give_slab(size_class, heir)) return true;
+    heap->lock_.lock();
+    const bool given = heap->give_slab(size_class, heir);
+    heap->lock_.unlock();
+    collect(*heap);
+    if (given) return true;
   }
   retire_bare();
   return false;
@@ -116,10 +120,10 @@ void HeapRegistry::send_lone(void* block, uint16_t owner, uint32_t bytes) {
   if (target->abandoned_.load(std::memory_order_seq_cst)) collect(*target);
 }
 
-// Empties the inbox of a heap that no thread owns. Whoever finds the lock taken may leave: its holder looks at the inbox
-// again after unlocking, and a heap that has found a thread is emptied by that one.
+// Empties the inbox of a heap that no thread owns. Whoever finds the lock taken may leave: its holder calls this after
+// unlocking, and a heap that has found a thread is emptied by that one.
 void HeapRegistry::collect(SlabHeap& heap) {
-  while (heap.has_mail() && heap.abandoned_.load(std::memory_order_seq_cst)) {
+  while (heap.has_mail_now() && heap.abandoned_.load(std::memory_order_seq_cst)) {
     if (!heap.lock_.try_lock()) return;
     if (heap.abandoned_.load(std::memory_order_relaxed)) heap.drain_inbox();
     heap.lock_.unlock();
@@ -148,10 +152,13 @@ void HeapRegistry::give_parcel(Parcel* parcel) {
 size_t HeapRegistry::trim_abandoned() {
   size_t purged = 0;
   auto trim = [&](SlabHeap& heap) {
-    LockGuard owner(heap.lock_);
-    heap.drain_inbox();
-    heap.release_empty();
-    purged += heap.purge_holes();
+    {
+      LockGuard owner(heap.lock_);
+      heap.drain_inbox();
+      heap.release_empty();
+      purged += heap.purge_holes();
+    }
+    collect(heap);
   };
   trim(*shared_);
   LockGuard guard(lock_);
@@ -170,8 +177,10 @@ void HeapRegistry::lock_all() {
 void HeapRegistry::unlock_all() {
   parcel_lock_.unlock();
   for_each_without_thread([](SlabHeap& heap) { heap.lock_.unlock(); });
+  for_each_without_thread([&](SlabHeap& heap) { collect(heap); });
   lock_.unlock();
   shared_->lock_.unlock();
+  collect(*shared_);
 }
 
 const char* HeapRegistry::check_abandoned() {

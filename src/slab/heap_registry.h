@@ -76,7 +76,7 @@ class HeapRegistry {
   SlabHeap* abandoned_ = nullptr;  // without a thread, but with slabs when last looked at
   SlabHeap* spare_ = nullptr;      // without either
   std::atomic<size_t> abandoned_count_{0};
-  std::atomic<size_t> heap_count_{0};  // ids 0 … heap_count - 1 exist
+  std::atomic<size_t> heap_count_{0};  // ids 1 … heap_count exist
   std::atomic<SlabHeap*>* heaps_ = nullptr;
   SlabHeap* shared_ = nullptr;
   std::atomic<int64_t> lone_blocks_{0};

@@ -32,6 +32,8 @@ class Inbox {
   void push(Parcel* parcel) { push_link(&parcel->next, address_of(parcel)); }
   void push_lone(void* block) { push_link(static_cast<uintptr_t*>(block), address_of(block) | kLone); }
   bool empty() const { return head_.load(std::memory_order_relaxed) == 0; }
+  // For whoever has just made others see that this inbox is theirs to empty: not before that.
+  bool empty_now() const { return head_.load(std::memory_order_seq_cst) == 0; }
 
   // The owner: takes everything. Walk it with next_of(), which must be called before the item is reused.
   uintptr_t take_all() { return head_.exchange(0, std::memory_order_acquire); }

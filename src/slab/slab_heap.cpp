@@ -12,6 +12,7 @@ namespace {
 // Empty slabs kept: this much, and a sixteenth of what the heap holds. Beyond that the span store has them, for any class.
 constexpr size_t kEmptyKept = size_t{512} << 10;
 constexpr size_t kEmptyShare = 16;
+constexpr const char* kAlreadyFree = "block is already free";
 constexpr uint32_t kParcelsKept = 16;
 
 }  // namespace
@@ -92,7 +93,7 @@ class SlabHeap::Run {
       slab_ = slab;
       word_ = slot / 64;
     } else if ((mask_ & bit) != 0) {
-      die_of_misuse("free", slab->block(slot), "block is already free");
+      die_of_misuse("free", slab->block(slot), kAlreadyFree);
     }
     mask_ |= bit;
   }
@@ -151,7 +152,7 @@ Slab* SlabHeap::new_slab(size_t size_class) {
   const SizeClass& sizes = registry_.table().classes[size_class];
   Slab* slab = slabs_.make();
   if (slab == nullptr) return nullptr;
-  slab->span = registry_.spans().allocate({sizes.pages_per_slab});
+  slab->span = registry_.spans().allocate({sizes.pages_per_slab}, {sizes.slab_alignment()});
   if (slab->span == nullptr) {
     slabs_.recycle(slab);
     return nullptr;
@@ -197,8 +198,10 @@ void SlabHeap::flush(size_t size_class, void* const* blocks, size_t count) {
     const PageTag tag = window.tag(window.page_of(block));
     if (tag.owner() == id_)
       put_home(run, tag, block);
-    else
+    else if (tag.owner() != 0)
       outbox.add(block, tag.owner(), bytes);
+    else
+      die_of_misuse("free", block, kAlreadyFree);  // its slab is gone, so it was free before
   }
 }
 
@@ -214,7 +217,7 @@ void SlabHeap::return_blocks(Slab* slab, size_t word, uint64_t mask) {
   if (!slab->put_back(word, mask)) {
     const uint64_t wrong = (slab->free[word] & mask) != 0 ? slab->free[word] & mask : mask;
     die_of_misuse("free", slab->block(word * 64 + static_cast<size_t>(std::countr_zero(wrong))),
-                  (slab->free[word] & mask) != 0 ? "block is already free" : "block was never handed out");
+                  (slab->free[word] & mask) != 0 ? kAlreadyFree : "block was never handed out");
   }
   Bin& bin = bins_[slab->size_class];
   bin.out.subtract(static_cast<uint64_t>(std::popcount(mask)));
@@ -286,6 +289,8 @@ void SlabHeap::open_parcel(void* const* blocks, size_t count, uint32_t bytes) {
     const PageTag tag = window.tag(window.page_of(blocks[i]));
     if (tag.owner() == id_)
       put_home(run, tag, blocks[i]);
+    else if (tag.owner() == 0)
+      die_of_misuse("free", blocks[i], kAlreadyFree);
     else
       outbox.add(blocks[i], tag.owner(), class_of(blocks[i]).block_size);
   }

@@ -45,6 +45,7 @@ class alignas(64) SlabHeap {
   void receive(Parcel* parcel) { inbox_.push(parcel); }
   void receive_lone(void* block) { inbox_.push_lone(block); }
   bool has_mail() const { return !inbox_.empty(); }
+  bool has_mail_now() const { return !inbox_.empty_now(); }
 
   // Gives every empty slab to the span store.
   void release_empty();

@@ -11,6 +11,10 @@
 namespace snug {
 namespace {
 
+// A shrinking block keeps a tail of less than an eighth of it, and less than this.
+constexpr size_t kTailKept = size_t{1} << 20;
+// A kept mapping that must read as zeros is cleared up to this size, and purged beyond.
+constexpr size_t kClearedByHand = size_t{1} << 20;
 constexpr size_t kMostRoom = size_t{1} << 30;
 
 // `bytes` with room to double, in address space only.
@@ -22,14 +26,25 @@ void* LargeStore::allocate(const LargeRequest& request) {
   const size_t usable = round_up(request.size, os::page_size());
   if (usable < request.size || usable > PTRDIFF_MAX) return nullptr;
   LargeBlock* block = nullptr;
+  size_t to_clear = 0;
   {
     LockGuard guard(lock_);
     if (!index_.prepare()) return nullptr;
-    // Only zeros are taken for requests that want them, so that nothing has to be cleared.
-    if (LargeBlock* kept = take_kept(usable, request); kept != nullptr) return hand_out(kept, usable);
-    block = records_.make();
-    if (block == nullptr) return nullptr;
-    passage_.enter();
+    block = take_kept(usable, request);
+    if (block != nullptr) {
+      to_clear = request.zeroed ? std::min(block->written, usable) : 0;
+      hand_out(block, usable);
+    } else {
+      block = records_.make();
+      if (block == nullptr) return nullptr;
+      passage_.enter();
+    }
+  }
+  if (block->mapped != 0) {
+    void* start = at<void>(block->start);
+    if (to_clear > kClearedByHand && os::purge(start, to_clear)) to_clear = 0;
+    std::memset(start, 0, to_clear);
+    return start;
   }
   void* start = nullptr;
   if (request.will_grow) {
@@ -67,7 +82,6 @@ LargeBlock* LargeStore::take_kept(size_t bytes, const LargeRequest& request) {
   LargeBlock* best = nullptr;
   for (LargeBlock* block = cache_.front(); block != nullptr; block = CacheList::next(block)) {
     if (block->mapped < bytes || block->written > bytes + bytes / 4) continue;
-    if (request.zeroed && block->written != 0) continue;
     if (!is_aligned(block->start, request.alignment)) continue;
     if (best == nullptr || block->mapped <= best->mapped) best = block;
   }
@@ -158,7 +172,7 @@ void* LargeStore::resize(void* start, size_t size) {
     block = index_.find(address_of(start));
     if (block == nullptr) return nullptr;
     const size_t was = block->usable;
-    if (usable <= was && usable > was / 2) return start;
+    if (usable <= was && was - usable < std::min(was / 8, kTailKept)) return start;
     if (usable > was && usable <= block->mapped) {
       block->usable = usable;
       block->written = std::max(block->written, usable);
@@ -176,28 +190,24 @@ void* LargeStore::resize(void* start, size_t size) {
 }
 
 void* LargeStore::move_with_room(LargeBlock* block, size_t usable) {
-  size_t mapped = with_room(usable);
-  void* target = os::map(mapped, 1);
-  if (target == nullptr) {
-    mapped = usable;
-    target = os::map(mapped, 1);
-  }
-  if (target == nullptr) return nullptr;
   // Under the lock, since another thread may map the old address, and index it, as soon as the block has moved.
   LockGuard guard(lock_);
-  if (!os::move(at<void>(block->start), target, block->mapped)) {
-    os::release(target, mapped);
-    return nullptr;
+  size_t mapped = with_room(usable);
+  void* start = os::grow(at<void>(block->start), block->mapped, mapped);
+  if (start == nullptr) {
+    mapped = usable;
+    start = os::grow(at<void>(block->start), block->mapped, mapped);
   }
+  if (start == nullptr) return nullptr;
   index_.erase(block);
   bytes_mapped_ += mapped - block->mapped;
   bytes_usable_ += usable - block->usable;
-  block->start = address_of(target);
+  block->start = address_of(start);
   block->mapped = mapped;
   block->usable = usable;
   block->written = std::max(block->written, usable);
   index_.insert(block);
-  return target;
+  return start;
 }
 
 bool LargeStore::trim(size_t pad) {

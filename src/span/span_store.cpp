@@ -64,9 +64,12 @@ Span* SpanStore::add_chunk() {
 
 // A chunk that was released, if the OS gives the same place again.
 Span* SpanStore::retake_chunk() {
-  Span* span = released_.front();
-  if (span == nullptr || !window_.retake_chunk(span->first)) return nullptr;
-  released_.remove(span);
+  Span* span = released_.pop_front();
+  if (span == nullptr) return nullptr;
+  if (!window_.retake_chunk(span->first)) {
+    released_.push_back(span);  // its place is taken: another one's turn next time
+    return nullptr;
+  }
   ++chunks_;
   return span;
 }
@@ -224,16 +227,22 @@ bool SpanStore::purge_run(Span* span) {
     bytes_purged_ += pages.bytes();
   }
   const uint32_t freed_at = span->freed_at;
-  insert(span);  // among the clean ones, or at the young end if memory is left: its turn comes again
-  if (purged) span->freed_at = freed_at;
+  insert(span);
+  if (purged && span->dirty) {
+    // It has more runs: still the oldest. What cannot be purged (locked, say) stays at the young end instead.
+    span->freed_at = freed_at;
+    ages_.remove(span);
+    ages_.push_front(span);
+  }
   return purged;
 }
 
 void SpanStore::purge_as_due() {
   Span* oldest = ages_.front();
   if (oldest == nullptr) return;
-  if (dirty_pages_ * kPageSize <= retention_.bytes) return;
-  if (os::milliseconds() - oldest->freed_at > retention_.milliseconds) purge_run(oldest);
+  const bool too_much = dirty_pages_ * kPageSize > retention_.bytes;
+  const bool too_old = os::milliseconds() - oldest->freed_at > retention_.milliseconds;
+  if (too_much || too_old) purge_run(oldest);
 }
 
 bool SpanStore::trim(size_t pad) {

@@ -57,6 +57,7 @@ bool Window::open() {
   pages_ = pages;
   if (reserve_more()) return true;
   pages_ = 0;
+  os::release(arrays, array_bytes_);
   return false;
 }
 
@@ -67,7 +68,7 @@ bool Window::reserve_more() {
       const size_t bytes = hint != 0 ? unit : unit + kChunkSize;
       void* start = os::reserve(at<void>(hint), bytes);
       if (start == nullptr) continue;
-      if (reserved_ == 0 && address_of(start) != hint) {
+      if (!placed_ && address_of(start) != hint) {
         // The kernel chose the place of the first reservation: the window spreads around it.
         const size_t half = (pages_ << kPageShift) / 2;
         const uintptr_t middle = round_down(address_of(start), kChunkSize);
@@ -78,6 +79,7 @@ bool Window::reserve_more() {
       if (first < last && adopt(first, last)) {
         os::prefer_small_pages(at<void>(first), last - first);
         reserved_ += bytes;
+        placed_ = true;
         return true;
       }
       os::release(start, bytes);
@@ -101,7 +103,10 @@ bool Window::adopt(uintptr_t start, uintptr_t end) {
 bool Window::retake_chunk(PageId first) {
   void* wanted = start_of(first);
   void* start = os::reserve(wanted, kChunkSize);
-  if (start == wanted && os::commit(start, kChunkSize)) return true;
+  if (start == wanted && os::commit(start, kChunkSize)) {
+    os::prefer_small_pages(start, kChunkSize);
+    return true;
+  }
   if (start != nullptr) os::release(start, kChunkSize);
   return false;
 }

@@ -103,6 +103,7 @@ class Window {
   std::atomic<uint64_t>* tags_ = nullptr;
   Chunk* chunks_ = nullptr;
 
+  bool placed_ = false;  // the base is final
   uintptr_t next_ = 0;  // the next chunk of the newest reservation
   uintptr_t end_ = 0;   // its end
   size_t unit_ = 0;     // how much to reserve at once

@@ -42,7 +42,7 @@ ThreadCache* CacheRoster::start() {
     }
   }
   // Last, because it may allocate.
-  ::pthread_setspecific(key_, state.cache);
+  if (::pthread_setspecific(key_, state.cache) != 0) end(state.cache);  // a cache that nothing will end must not be
   return state.cache;
 }
 
@@ -57,12 +57,6 @@ ThreadCache* CacheRoster::make_cache(SlabHeap& heap) {
 
 void CacheRoster::end(ThreadCache* cache) {
   ThreadState& state = thread_state;
-  if (!state.ending) {
-    // The first round of destructors: come again in the next one, after the program's own.
-    state.ending = true;
-    ::pthread_setspecific(key_, cache);
-    return;
-  }
   Passing passing(*this);
   state.ended = true;
   state.cache = nullptr;

@@ -31,7 +31,11 @@ size_t first_room(const SizeClass& sizes) {
 // Marks the stretch in which slabs and arrays are in flux.
 class ThreadCache::Busy {
  public:
-  explicit Busy(ThreadCache& cache) : cache_(cache) { cache_.busy_.store(true, std::memory_order_release); }
+  explicit Busy(ThreadCache& cache) : cache_(cache) {
+    cache_.busy_.store(true, std::memory_order_relaxed);
+    // The child of a fork sees what this thread stored up to some moment: never what follows without the flag.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
   ~Busy() { cache_.busy_.store(false, std::memory_order_release); }
   Busy(const Busy&) = delete;
   Busy& operator=(const Busy&) = delete;
@@ -67,7 +71,10 @@ size_t ThreadCache::prepare_batch(size_t size_class) {
   Array& array = arrays_[size_class];
   if (array.places == 0 && !open(size_class)) return 1;
   const size_t batch = array.batch;
-  if (batch > array.room) use_array(size_class, std::min<size_t>(sizes(size_class).cached_max, batch));
+  if (batch > array.room + 1u) {
+    const size_t room = std::min<size_t>(sizes(size_class).cached_max, batch - 1);
+    if (affords(size_class, room)) use_array(size_class, room);
+  }
   const size_t most = std::clamp(kBatchBytes / sizes(size_class).block_size, kLeastBatch, kMostBatch);
   array.batch = static_cast<uint16_t>(std::min(batch * 2, most));
   return std::min<size_t>(batch, array.room + 1u);
@@ -92,8 +99,13 @@ void ThreadCache::overflow(size_t size_class, void* block) {
 
 bool ThreadCache::open(size_t size_class) {
   const size_t room = first_room(sizes(size_class));
-  const bool affordable = room_bytes_ + room * sizes(size_class).block_size <= budget_;
-  return use_array(size_class, affordable ? room : 1);
+  return use_array(size_class, affords(size_class, room) ? room : 1);
+}
+
+// True if the budget allows the class's array that much room.
+bool ThreadCache::affords(size_t size_class, size_t room) const {
+  const size_t had = arrays_[size_class].room;
+  return room <= had || room_bytes_ + (room - had) * sizes(size_class).block_size <= budget_;
 }
 
 bool ThreadCache::grow(size_t size_class) {
@@ -103,9 +115,7 @@ bool ThreadCache::grow(size_t size_class) {
   if ((!array.ran_empty && !still_small) || array.room >= most) return false;
   array.ran_empty = false;
   const size_t room = std::min<size_t>(most, array.room * 2u + 1);
-  const size_t more = (room - array.room) * sizes(size_class).block_size;
-  if (room_bytes_ + more > budget_) return false;
-  return use_array(size_class, room);
+  return affords(size_class, room) && use_array(size_class, room);
 }
 
 // Gives the class an array with room for `room` blocks, its contents carried over.
@@ -168,6 +178,13 @@ void ThreadCache::flush_all() {
   for (size_t c = 1; c < kMaxClasses; ++c)
     if (const size_t held = count(c); held != 0) flush_older(c, held);
   heap_.drain_inbox();
+}
+
+size_t ThreadCache::trim() {
+  flush_all();
+  Busy busy(*this);
+  heap_.release_empty();
+  return heap_.purge_holes();
 }
 
 void ThreadCache::retire() {

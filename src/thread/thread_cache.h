@@ -42,6 +42,8 @@ class alignas(64) ThreadCache {
   void flush_all();
   // flush_all, and gives the arrays away: the thread ends.
   void retire();
+  // flush_all, then gives back empty slabs and the holes in others. Returns the bytes of the holes.
+  size_t trim();
 
   // The thread is gone with its TLS (in the child of a fork): go on with a copy of its state.
   void continue_with(ThreadState* copy) { state_ = copy; }
@@ -79,6 +81,7 @@ class alignas(64) ThreadCache {
   bool open(size_t size_class);
   bool grow(size_t size_class);
   size_t prepare_batch(size_t size_class);
+  bool affords(size_t size_class, size_t room) const;
   bool use_array(size_t size_class, size_t room);
   void flush_older(size_t size_class, size_t count);
   void scavenge_as_due();

@@ -30,8 +30,8 @@ static_assert(sizeof(CacheHead) == 16, "a scaled class times 8 is the offset of 
 struct ThreadState {
   CacheHead heads[kMaxClasses];
   ScaledClass small[kSmallSteps];  // ClassTable::small, in reach of one load
-  bool ending;                     // the thread's destructors have begun
-  bool ended;                      // the last of them run: it gets no cache any more
+  bool ended;                      // its cache has ended: it gets no other
+  uint16_t frees;                  // made without a cache
   uint64_t allocations;            // blocks handed out
   ThreadCache* cache;              // null until the first allocation
 };
