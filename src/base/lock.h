@@ -4,11 +4,13 @@
 #pragma once
 
 #include <linux/futex.h>
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstdint>
 
 #include "base/compiler.h"
@@ -28,16 +30,38 @@ class Lock {
   }
   bool try_lock() {
     uint32_t expected = kOpen;
-    return word_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire);
+    return word_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire) ||
+           (expected == kHeldByFork && this_thread_forks());
   }
   void unlock() {
+    if (word_.load(std::memory_order_relaxed) == kHeldByFork) [[unlikely]]
+      return;  // by the forking thread, inside its own hold
     if (word_.exchange(kOpen, std::memory_order_release) == kWaited) [[unlikely]]
-      ::syscall(SYS_futex, &word_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+      wake(1);
   }
-  bool is_held() const { return word_.load(std::memory_order_relaxed) != kOpen; }
+
+  // Around a fork one thread holds every lock, while handlers of others run in it that may allocate: it alone passes
+  // through the locks that it holds. All structures are at rest then, and again when the handler returns.
+  void lock_for_fork() {
+    lock();
+    hold_for_fork();
+  }
+  // For a lock already held.
+  void hold_for_fork() { word_.store(kHeldByFork, std::memory_order_relaxed); }
+  void unlock_after_fork() {
+    word_.store(kOpen, std::memory_order_release);
+    wake(INT_MAX);
+  }
+  // Names the calling thread as the one that forks, or nobody.
+  static void begin_fork() { forking_thread_.store(this_thread(), std::memory_order_relaxed); }
+  static void end_fork() { forking_thread_.store(0, std::memory_order_relaxed); }
 
  private:
-  static constexpr uint32_t kOpen = 0, kHeld = 1, kWaited = 2;
+  static constexpr uint32_t kOpen = 0, kHeld = 1, kWaited = 2, kHeldByFork = 3;
+
+  static uintptr_t this_thread() { return static_cast<uintptr_t>(::pthread_self()); }
+  static bool this_thread_forks() { return forking_thread_.load(std::memory_order_relaxed) == this_thread(); }
+  void wake(int count) { ::syscall(SYS_futex, &word_, FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0); }
 
   SNUG_COLD void lock_contended() {
     for (int spin = 0; spin < 64; ++spin) {
@@ -45,12 +69,27 @@ class Lock {
       cpu_relax();
     }
     const int saved_errno = errno;  // a wait that need not wait says EAGAIN, and free() must keep errno
-    while (word_.exchange(kWaited, std::memory_order_acquire) != kOpen)
-      ::syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, kWaited, nullptr, nullptr, 0);
+    while (!try_lock_with_waiters()) {
+    }
     errno = saved_errno;
   }
 
+  // One step: takes the lock, or sleeps until it has changed.
+  bool try_lock_with_waiters() {
+    uint32_t seen = word_.load(std::memory_order_relaxed);
+    if (seen == kHeldByFork) {
+      if (this_thread_forks()) return true;
+    } else {
+      if (seen != kWaited && !word_.compare_exchange_strong(seen, kWaited, std::memory_order_acquire)) return false;
+      if (seen == kOpen) return true;
+      seen = kWaited;
+    }
+    ::syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
+    return false;
+  }
+
   std::atomic<uint32_t> word_{kOpen};
+  static inline constinit std::atomic<uintptr_t> forking_thread_{0};
 };
 
 class LockGuard {

@@ -1,7 +1,7 @@
 // Passage: how many threads are in the middle of something that spans more than one hold of a lock, so that whoever must
 // find the guarded structure at rest (fork) can wait for them.
 //
-//   enter() and leave() are called with the lock held;   lock_at_rest() returns holding it, with nobody inside
+//   enter() and leave() are called with the lock held;   lock_at_rest() holds it for a fork, with nobody inside
 #pragma once
 
 #include <sched.h>
@@ -25,6 +25,7 @@ class Passage {
       ::sched_yield();
       lock.lock();
     }
+    lock.hold_for_fork();
   }
 
  private:

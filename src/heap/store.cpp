@@ -55,26 +55,28 @@ bool Store::open_parts() {
 }
 
 void Store::before_fork() {
-  opening_.lock();
+  Lock::begin_fork();
+  opening_.lock_for_fork();
   if (!is_open()) return;
   roster.lock_at_rest();
   registry.lock_all();
   large.lock_at_rest();
-  spans.lock_for_fork().lock();
-  arrays.lock_for_fork().lock();
-  arena.lock_for_fork().lock();
+  spans.lock().lock_for_fork();
+  arrays.lock().lock_for_fork();
+  arena.lock().lock_for_fork();
 }
 
 void Store::unlock_all() {
   if (is_open()) {
-    arena.lock_for_fork().unlock();
-    arrays.lock_for_fork().unlock();
-    spans.lock_for_fork().unlock();
-    large.unlock();
+    arena.lock().unlock_after_fork();
+    arrays.lock().unlock_after_fork();
+    spans.lock().unlock_after_fork();
+    large.unlock_after_fork();
     registry.unlock_all();
-    roster.unlock();
+    roster.unlock_after_fork();
   }
-  opening_.unlock();
+  opening_.unlock_after_fork();
+  Lock::end_fork();
 }
 
 void Store::after_fork_in_parent() { unlock_all(); }

@@ -168,18 +168,18 @@ size_t HeapRegistry::trim_abandoned() {
 }
 
 void HeapRegistry::lock_all() {
-  shared_->lock_.lock();
-  lock_.lock();
-  for_each_without_thread([](SlabHeap& heap) { heap.lock_.lock(); });
-  parcel_lock_.lock();
+  shared_->lock_.lock_for_fork();
+  lock_.lock_for_fork();
+  for_each_without_thread([](SlabHeap& heap) { heap.lock_.lock_for_fork(); });
+  parcel_lock_.lock_for_fork();
 }
 
 void HeapRegistry::unlock_all() {
-  parcel_lock_.unlock();
-  for_each_without_thread([](SlabHeap& heap) { heap.lock_.unlock(); });
+  parcel_lock_.unlock_after_fork();
+  // By id and not by list, which may have changed: a handler may have made the forking thread take one of them.
+  for (size_t id = 1; id <= heap_count(); ++id) heap(static_cast<uint16_t>(id))->lock_.unlock_after_fork();
   for_each_without_thread([&](SlabHeap& heap) { collect(heap); });
-  lock_.unlock();
-  shared_->lock_.unlock();
+  lock_.unlock_after_fork();
   collect(*shared_);
 }
 

@@ -66,7 +66,7 @@ class LargeStore {
 
   // Fork: held while no block is on its way between the cache, the index and the OS.
   void lock_at_rest() { passage_.lock_at_rest(lock_); }
-  void unlock() { lock_.unlock(); }
+  void unlock_after_fork() { lock_.unlock_after_fork(); }
 
  private:
   using CacheList = List<LargeBlock, &LargeBlock::in_cache>;

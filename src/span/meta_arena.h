@@ -22,7 +22,7 @@ class MetaArena {
   size_t bytes_used() const { return used_.load(std::memory_order_relaxed); }
   size_t bytes_mapped() const { return mapped_.load(std::memory_order_relaxed); }
 
-  Lock& lock_for_fork() { return lock_; }
+  Lock& lock() { return lock_; }  // for a fork
 
  private:
   Lock lock_;

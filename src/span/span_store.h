@@ -58,7 +58,7 @@ class SpanStore {
   Window& window() { return window_; }
   SpanStatistics statistics();
   const char* check();
-  Lock& lock_for_fork() { return lock_; }
+  Lock& lock() { return lock_; }  // for a fork
 
  private:
   using BinList = List<Span, &Span::in_bin>;

@@ -20,7 +20,7 @@ class ArrayStore {
   void** take(size_t places);
   void give(void** array, size_t places);
 
-  Lock& lock_for_fork() { return lock_; }
+  Lock& lock() { return lock_; }  // for a fork
 
  private:
   static constexpr size_t kSizes = 7;  // 16, 32 … 1024

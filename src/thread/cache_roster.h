@@ -65,7 +65,7 @@ class CacheRoster {
 
   // Fork: held while no thread's cache is beginning or ending.
   void lock_at_rest() { passage_.lock_at_rest(lock_); }
-  void unlock() { lock_.unlock(); }
+  void unlock_after_fork() { lock_.unlock_after_fork(); }
 
  private:
   using CacheList = List<ThreadCache, &ThreadCache::in_roster>;
