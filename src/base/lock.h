@@ -48,7 +48,9 @@ class Lock {
   }
   // For a lock already held.
   void hold_for_fork() { word_.store(kHeldByFork, std::memory_order_relaxed); }
+  // Does nothing to a lock that is not held for a fork.
   void unlock_after_fork() {
+    if (word_.load(std::memory_order_relaxed) != kHeldByFork) return;
     word_.store(kOpen, std::memory_order_release);
     wake(INT_MAX);
   }

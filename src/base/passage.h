@@ -1,5 +1,5 @@
-// Passage: how many threads are in the middle of something that spans more than one hold of a lock, so that whoever must
-// find the guarded structure at rest (fork) can wait for them.
+// Passage: how many threads are in the middle of something that spans more than one hold of a lock, so that whoever
+// must find the guarded structure at rest (fork) can wait for them.
 //
 //   enter() and leave() are called with the lock held;   lock_at_rest() holds it for a fork, with nobody inside
 #pragma once

@@ -10,8 +10,8 @@
 namespace snug {
 namespace {
 
-// Frees that a thread makes without a cache before it gets one: more than glibc makes at the very end of a thread, fewer
-// than a thread makes that does nothing but free.
+// Frees that a thread makes without a cache before it gets one: more than glibc makes at the very end of a thread,
+// fewer than a thread makes that does nothing but free.
 constexpr uint16_t kFreesWithoutCache = 256;
 
 constexpr const char* kForeign = "not a block of this heap";
@@ -39,8 +39,8 @@ void* refill_class(size_t size_class) {
     store.roster.reap_orphans();
   if (cache == nullptr) return store.is_open() ? store.registry.allocate_shared(size_class) : nullptr;
   // The array may hold blocks after all: another map's class may have been looked at, before the cache began.
-  void* block = pop(relative_thread_state(), scaled(size_class));
-  return block != nullptr ? block : cache->refill(size_class);
+  void* block;
+  return pop(relative_thread_state(), scaled(size_class), &block) ? block : cache->refill(size_class);
 }
 
 void* map_large(const LargeRequest& request) {
@@ -91,17 +91,20 @@ void release_without_cache(void* block) {
   const PageTag tag = store.window.tag(store.window.page_of(block));
   const Slab* slab = tag.record<Slab>();
   const size_t offset = static_cast<size_t>(static_cast<char*>(block) - slab->start);
-  if (offset % slab->block_size != 0 || slab->slot_of(offset) >= slab->capacity)
-    die_of_misuse("free", block, kInside);
+  if (offset % slab->block_size != 0 || slab->slot_of(offset) >= slab->capacity) die_of_misuse("free", block, kInside);
   store.registry.send_lone(block, tag.owner(), slab->block_size);
 }
 
 void release_large(void* block) {
   switch (store.is_open() ? store.large.free(block) : LargeFree::kUnknown) {
-    case LargeFree::kFreed: return store.large.purge_as_due();
-    case LargeFree::kAlreadyFree: die_of_misuse("free", block, kAlreadyFree);
-    case LargeFree::kInside: die_of_misuse("free", block, kInside);
-    case LargeFree::kUnknown: die_of_misuse("free", block, kForeign);
+    case LargeFree::kFreed:
+      return store.large.purge_as_due();
+    case LargeFree::kAlreadyFree:
+      die_of_misuse("free", block, kAlreadyFree);
+    case LargeFree::kInside:
+      die_of_misuse("free", block, kInside);
+    case LargeFree::kUnknown:
+      die_of_misuse("free", block, kForeign);
   }
 }
 
@@ -133,7 +136,7 @@ void release_slow(void* block) {
   } else if (ThreadCache* cache = cache_for_free(); cache == nullptr) {
     release_without_cache(block);
   } else if (!push(relative_thread_state(), scaled_class, block)) {
-    cache->overflow(scaled_class / 2, block);
+    cache->overflow(scaled_class / kClassScale, block);
   }
   errno = saved_errno;
 }
@@ -166,7 +169,7 @@ void* allocate_aligned(size_t alignment, size_t size) {
 size_t usable_size(const void* block, const char* call) {
   if (block == nullptr) return 0;
   if (const size_t scaled_class = class_at(block); scaled_class != 0)
-    return store.table->classes[scaled_class / 2].block_size;
+    return store.table->classes[scaled_class / kClassScale].block_size;
   const size_t bytes = store.is_open() ? store.large.usable_size(block) : 0;
   if (bytes == 0) die_of_misuse(call, block, kForeign);
   return bytes;

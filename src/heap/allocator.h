@@ -1,5 +1,5 @@
-// The allocator: what malloc and its family do, under names of our own. The paths taken most are inline here; they touch
-// the thread's state and, for a free, one byte of the window's class array. Everything else is in allocator.cpp.
+// The allocator: what malloc and its family do, under names of our own. The paths taken most are inline here; they
+// touch the thread's state and, for a free, one byte of the window's class array. Everything else is in allocator.cpp.
 //
 // All functions are thread-safe. Failure is null with errno ENOMEM. O(1) except where batches pass to and from slabs.
 #pragma once
@@ -30,12 +30,12 @@ SNUG_ALWAYS_INLINE void* allocate(size_t size) {
       return allocate_large(size);
     const size_t last = size - 1;
     const unsigned log = log2_floor(last);
-    scaled_class = ((size_t{log} << 2) + (last >> (log - 2)) + static_cast<size_t>(medium_offset)) * 2;
+    scaled_class = ((size_t{log} << 2) + (last >> (log - 2)) + static_cast<size_t>(medium_offset)) * kClassScale;
   }
   // Counted before it is known to succeed: one register less is alive behind the test, which saves an instruction.
   add_relative<1>(&state->allocations);
-  void* block = pop(state, scaled_class);
-  return block != nullptr ? block : allocate_slow(size);
+  void* block;
+  return pop(state, scaled_class, &block) ? block : allocate_slow(size);
 }
 
 SNUG_ALWAYS_INLINE void release(void* block) {

@@ -25,9 +25,7 @@ enum Key : size_t { kClasses, kCache, kRetain, kRetainLarge, kPurgeAfter, kRepor
 struct Word {
   const char* bytes;
   size_t length;
-  bool is(const char* other) const {
-    return std::strlen(other) == length && std::memcmp(bytes, other, length) == 0;
-  }
+  bool is(const char* other) const { return std::strlen(other) == length && std::memcmp(bytes, other, length) == 0; }
 };
 
 // Digits with an optional suffix K, M or G, no more than `most`.
@@ -42,7 +40,10 @@ bool parse_size(Word word, uint64_t most, uint64_t* result) {
   unsigned shift = 0;
   if (i < word.length) {
     const char suffix = word.bytes[i++];
-    shift = suffix == 'K' || suffix == 'k' ? 10 : suffix == 'M' || suffix == 'm' ? 20 : suffix == 'G' || suffix == 'g' ? 30 : 0;
+    shift = suffix == 'K' || suffix == 'k'   ? 10
+            : suffix == 'M' || suffix == 'm' ? 20
+            : suffix == 'G' || suffix == 'g' ? 30
+                                             : 0;
     if (shift == 0) return false;
   }
   if (i != word.length || value > most >> shift) return false;
@@ -129,12 +130,24 @@ Config read_config(uint32_t* set_keys) {
 void print_config_value(const Config& config, size_t index, char* text, size_t capacity) {
   Text<sizeof config.report> value;
   switch (index) {
-    case kClasses: value.add(config.classes == ClassMap::kDense ? "dense" : "default"); break;
-    case kCache: value.add(uint64_t{config.cache}); break;
-    case kRetain: value.add(uint64_t{config.retain}); break;
-    case kRetainLarge: value.add(uint64_t{config.retain_large}); break;
-    case kPurgeAfter: value.add(uint64_t{config.purge_after}); break;
-    default: value.add(config.report); break;
+    case kClasses:
+      value.add(config.classes == ClassMap::kDense ? "dense" : "default");
+      break;
+    case kCache:
+      value.add(uint64_t{config.cache});
+      break;
+    case kRetain:
+      value.add(uint64_t{config.retain});
+      break;
+    case kRetainLarge:
+      value.add(uint64_t{config.retain_large});
+      break;
+    case kPurgeAfter:
+      value.add(uint64_t{config.purge_after});
+      break;
+    default:
+      value.add(config.report);
+      break;
   }
   if (capacity == 0) return;
   const size_t length = value.size() < capacity ? value.size() : capacity - 1;

@@ -1,6 +1,6 @@
 // Configuration: SNUG_CONF=key:value,key:value in the environment, read once, before the first allocation; ignored in
-// programs that run with more rights than their caller. Sizes take a suffix K, M or G (powers of 1024). What is wrong is
-// named once on standard error, and the default stays in force.
+// programs that run with more rights than their caller. Sizes take a suffix K, M or G (powers of 1024). What is wrong
+// is named once on standard error, and the default stays in force.
 #pragma once
 
 #include <cstddef>

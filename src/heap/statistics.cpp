@@ -13,7 +13,7 @@ namespace {
 
 struct Figure {
   const char* name;
-  uint64_t snug_stats::*value;
+  uint64_t snug_stats::* value;
   const char* unit;
 };
 
@@ -106,8 +106,8 @@ snug_stats gather_statistics() {
 struct snug_mallinfo2 gather_mallinfo() {
   const snug_stats stats = gather_statistics();
   const SpanStatistics spans = store.is_open() ? store.spans.statistics() : SpanStatistics{};
-  struct snug_mallinfo2 info {};
-  info.arena = spans.chunks * kChunkSize;            // bytes obtained for blocks that have no mapping of their own
+  struct snug_mallinfo2 info{};
+  info.arena = spans.chunks * kChunkSize;  // bytes obtained for blocks that have no mapping of their own
   info.ordblks = 1;
   info.hblks = stats.blocks_large;
   info.hblkhd = stats.bytes_large;

@@ -29,7 +29,7 @@ struct Store {
   Config config;
   uint32_t config_set = 0;  // bits of the keys that the environment set
   const ClassTable* table = &kRoomyTable;
-  size_t most_memory = SIZE_MAX;  // bytes: a request beyond this cannot be served
+  size_t most_memory = SIZE_MAX;                // bytes: a request beyond this cannot be served
   std::atomic<uint64_t> shared_allocations{0};  // by threads without a cache
   std::atomic<uint64_t> bytes_in_holes{0};      // purged inside slabs
 

@@ -19,12 +19,12 @@ size_t address_space_limit() {
 }
 
 size_t total_memory() {
-  struct sysinfo info {};
+  struct sysinfo info{};
   return ::sysinfo(&info) == 0 ? size_t{info.totalram} * info.mem_unit : 0;
 }
 
 size_t total_memory_and_swap() {
-  struct sysinfo info {};
+  struct sysinfo info{};
   return ::sysinfo(&info) == 0 ? (size_t{info.totalram} + info.totalswap) * info.mem_unit : SIZE_MAX;
 }
 

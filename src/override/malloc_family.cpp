@@ -15,7 +15,7 @@ namespace {
 
 struct mallinfo2 glibc_mallinfo() {
   const struct snug_mallinfo2 ours = gather_mallinfo();
-  struct mallinfo2 info {};
+  struct mallinfo2 info{};
   info.arena = ours.arena;
   info.ordblks = ours.ordblks;
   info.smblks = ours.smblks;
@@ -59,7 +59,7 @@ SNUG_EXPORT int malloc_trim(size_t pad) noexcept { return trim(pad) ? 1 : 0; }
 SNUG_EXPORT struct mallinfo2 mallinfo2() noexcept { return glibc_mallinfo(); }
 SNUG_EXPORT struct mallinfo mallinfo() noexcept {
   const struct mallinfo2 wide = glibc_mallinfo();
-  struct mallinfo info {};
+  struct mallinfo info{};
   info.arena = clip(wide.arena);
   info.ordblks = clip(wide.ordblks);
   info.smblks = clip(wide.smblks);

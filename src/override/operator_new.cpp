@@ -1,6 +1,6 @@
-// All replaceable forms of operator new and delete. `new` must call the program's new handler, throw, and in its nothrow
-// forms catch; yet the library may need no C++ runtime. So everything of the runtime is a weak reference, there if the
-// program has one at all: without it nothing can throw. The one file that is compiled with exceptions.
+// All replaceable forms of operator new and delete. `new` must call the program's new handler, throw, and in its
+// nothrow forms catch; yet the library may need no C++ runtime. So everything of the runtime is a weak reference, there
+// if the program has one at all: without it nothing can throw. The one file that is compiled with exceptions.
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -124,7 +124,9 @@ SNUG_EXPORT void operator delete(void* block, size_t, std::align_val_t) noexcept
 SNUG_EXPORT void operator delete[](void* block, size_t, std::align_val_t) noexcept { snug::release(block); }
 SNUG_EXPORT void operator delete(void* block, const std::nothrow_t&) noexcept { snug::release(block); }
 SNUG_EXPORT void operator delete[](void* block, const std::nothrow_t&) noexcept { snug::release(block); }
-SNUG_EXPORT void operator delete(void* block, std::align_val_t, const std::nothrow_t&) noexcept { snug::release(block); }
+SNUG_EXPORT void operator delete(void* block, std::align_val_t, const std::nothrow_t&) noexcept {
+  snug::release(block);
+}
 SNUG_EXPORT void operator delete[](void* block, std::align_val_t, const std::nothrow_t&) noexcept {
   snug::release(block);
 }

@@ -53,8 +53,9 @@ SNUG_EXPORT int snug_config_get(size_t index, snug_config_entry* entry) {
   print_config_value(store.config, index, values[index], sizeof values[index]);
   print_config_value(Config(), index, defaults[index], sizeof defaults[index]);
   const ConfigKey& key = kConfigTable[index];
-  *entry = {key.key, key.unit, defaults[index], values[index],
-            (store.config_set >> index & 1) != 0 ? "SNUG_CONF" : "default", key.help};
+  *entry = {
+      key.key, key.unit, defaults[index], values[index], (store.config_set >> index & 1) != 0 ? "SNUG_CONF" : "default",
+      key.help};
   return 0;
 }
 

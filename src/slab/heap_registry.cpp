@@ -42,8 +42,8 @@ SlabHeap* HeapRegistry::acquire() {
   return heap;
 }
 
-// Moves the abandoned heaps that own nothing any more to the spare ones. Mail that reaches a spare heap yet was addressed
-// before another heap adopted the slab: its sender sees to it. The lock is held.
+// Moves the abandoned heaps that own nothing any more to the spare ones. Mail that reaches a spare heap yet was
+// addressed before another heap adopted the slab: its sender sees to it. The lock is held.
 void HeapRegistry::retire_bare() {
   for (SlabHeap** link = &abandoned_; *link != nullptr;) {
     SlabHeap* heap = *link;

@@ -48,8 +48,8 @@ struct alignas(64) Slab {
     return {static_cast<uint32_t>((size_t{carved} * block_size + kPageSize - 1) / kPageSize)};
   }
 
-  // Up to `want` recycled blocks in address order into `out`; returns how many. The blocks were used before and are cold
-  // by now: they are fetched for writing on the way, since their user is about to write them.
+  // Up to `want` recycled blocks in address order into `out`; returns how many. The blocks were used before and are
+  // cold by now: they are fetched for writing on the way, since their user is about to write them.
   size_t take_recycled(void** out, size_t want) {
     size_t taken = 0;
     while (taken < want && taken < free_count) {

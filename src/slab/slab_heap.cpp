@@ -9,7 +9,8 @@
 namespace snug {
 namespace {
 
-// Empty slabs kept: this much, and a sixteenth of what the heap holds. Beyond that the span store has them, for any class.
+// Empty slabs kept: this much, and a sixteenth of what the heap holds. Beyond that the span store has them, for any
+// class.
 constexpr size_t kEmptyKept = size_t{512} << 10;
 constexpr size_t kEmptyShare = 16;
 constexpr const char* kAlreadyFree = "block is already free";
@@ -209,7 +210,8 @@ void SlabHeap::put_home(Run& run, PageTag tag, void* block) {
   auto* slab = tag.record<Slab>();
   const size_t offset = static_cast<size_t>(static_cast<char*>(block) - slab->start);
   const size_t slot = slab->slot_of(offset);
-  if (slot * slab->block_size != offset || slot >= slab->capacity) die_of_misuse("free", block, "points inside a block");
+  if (slot * slab->block_size != offset || slot >= slab->capacity)
+    die_of_misuse("free", block, "points inside a block");
   run.add(slab, slot);
 }
 
@@ -298,7 +300,7 @@ void SlabHeap::open_parcel(void* const* blocks, size_t count, uint32_t bytes) {
 
 const SizeClass& SlabHeap::class_of(const void* block) const {
   const Window& window = registry_.window();
-  return registry_.table().classes[window.class_at(window.index_of(block)) / 2];
+  return registry_.table().classes[window.class_at(window.index_of(block)) / kClassScale];
 }
 
 Parcel* SlabHeap::new_parcel() {
@@ -393,8 +395,7 @@ const char* SlabHeap::check() const {
         if (slab->used() == 0) empty += slab->span->pages.bytes();
       }
     }
-    if (slabs != bin.slabs.get() || out != bin.out.get())
-      return "slab heap: the counts of a class are wrong";
+    if (slabs != bin.slabs.get() || out != bin.out.get()) return "slab heap: the counts of a class are wrong";
     all_slabs += slabs;
   }
   if (all_slabs != slab_count_.get() || bytes != slab_bytes_ || empty != empty_bytes_)

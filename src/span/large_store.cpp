@@ -247,8 +247,8 @@ const char* LargeStore::check() {
   index_.for_each([&](const LargeBlock& block) {
     usable += block.usable;
     mapped += block.mapped;
-    sound = sound && block.usable <= block.written && block.written <= block.mapped &&
-            index_.find(block.start) == &block;
+    sound =
+        sound && block.usable <= block.written && block.written <= block.mapped && index_.find(block.start) == &block;
   });
   if (!sound) return "large store: a live block's lengths are out of order, or the index does not find it";
   for (LargeBlock* block = cache_.front(); block != nullptr; block = CacheList::next(block)) {

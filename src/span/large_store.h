@@ -1,8 +1,8 @@
 // LargeStore: the large blocks, live ones and those kept for the next request of about their length.
 //
-// A freed mapping stays in the cache, memory and all, until the retention threshold or its age says that it goes back to
-// the OS. A block that grows by realloc moves once into a mapping with room to grow (address space, not memory) and then
-// grows in place; moving carries the pages over (mremap), never copies them.
+// A freed mapping stays in the cache, memory and all, until the retention threshold or its age says that it goes back
+// to the OS. A block that grows by realloc moves once into a mapping with room to grow (address space, not memory) and
+// then grows in place; moving carries the pages over (mremap), never copies them.
 //
 //   bytes_kept_ == sum of `written` over the cache;   every live block is in the index, no kept one is
 //

@@ -93,7 +93,8 @@ bool SpanStore::release_addresses() {
   return any;
 }
 
-// Shortens `span` to its first `pages` and returns the rest as a span of its own, in no bin; null if there is no record.
+// Shortens `span` to its first `pages` and returns the rest as a span of its own, in no bin; null if there is no
+// record.
 Span* SpanStore::cut(Span* span, PageCount pages) {
   Span* rest = records_.make();
   if (rest == nullptr) return nullptr;
@@ -106,7 +107,8 @@ Span* SpanStore::cut(Span* span, PageCount pages) {
 Span* SpanStore::allocate(PageCount pages, PageCount alignment) {
   SNUG_ASSERT(pages.value != 0 && pages.value <= kPagesPerChunk, "callers ask for parts of one chunk");
   LockGuard guard(lock_);
-  // Any run of this length holds an aligned start. A chunk is aligned to its own length, so that a whole one always does.
+  // Any run of this length holds an aligned start. A chunk is aligned to its own length, so that a whole one always
+  // does.
   uint32_t search = pages.value + alignment.value - 1;
   if (search > kPagesPerChunk) search = kPagesPerChunk;
   Span* span = locate_free({search});
@@ -277,7 +279,8 @@ const char* SpanStore::check() {
             !window_.tag(span->first).is_free_span() || !window_.tag(last).is_free_span())
           return "span store: the boundary tags of a free span do not name it";
         const PageId next = last + PageCount{1};
-        if (next.in_chunk() != 0 && window_.tag(next).is_free_span()) return "span store: two free spans are neighbours";
+        if (next.in_chunk() != 0 && window_.tag(next).is_free_span())
+          return "span store: two free spans are neighbours";
         const uint32_t dirty = count_dirty(*span);
         if (span->dirty != (dirty != 0) || span->dirty != (bins == &dirty_))
           return "span store: a free span is binned as clean and is dirty, or the reverse";

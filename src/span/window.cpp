@@ -20,7 +20,8 @@ constexpr uintptr_t kFirstPlace = uintptr_t{32} << 40;
 constexpr size_t kPlaces = 16384;  // a GiB apart
 
 size_t window_size(size_t limit) {
-  if (limit != SIZE_MAX) return std::clamp(std::bit_ceil(std::min(limit, kUsualWindow)) * 4, kLeastWindow, kUsualWindow);
+  if (limit != SIZE_MAX)
+    return std::clamp(std::bit_ceil(std::min(limit, kUsualWindow)) * 4, kLeastWindow, kUsualWindow);
   return std::max(kUsualWindow, std::bit_ceil(os::total_memory()) * 4);
 }
 

@@ -75,7 +75,9 @@ class Window {
   SNUG_ALWAYS_INLINE bool contains(const void* block) const { return index_of(block) < pages_; }
   SNUG_ALWAYS_INLINE size_t index_of(const void* block) const { return (address_of(block) - base_) >> kPageShift; }
   SNUG_ALWAYS_INLINE size_t page_limit() const { return pages_; }
-  SNUG_ALWAYS_INLINE ScaledClass class_at(size_t index) const { return classes_[index].load(std::memory_order_relaxed); }
+  SNUG_ALWAYS_INLINE ScaledClass class_at(size_t index) const {
+    return classes_[index].load(std::memory_order_relaxed);
+  }
 
   uintptr_t base() const { return base_; }
   const std::atomic<ScaledClass>* classes() const { return classes_; }
@@ -104,9 +106,9 @@ class Window {
   Chunk* chunks_ = nullptr;
 
   bool placed_ = false;  // the base is final
-  uintptr_t next_ = 0;  // the next chunk of the newest reservation
-  uintptr_t end_ = 0;   // its end
-  size_t unit_ = 0;     // how much to reserve at once
+  uintptr_t next_ = 0;   // the next chunk of the newest reservation
+  uintptr_t end_ = 0;    // its end
+  size_t unit_ = 0;      // how much to reserve at once
   size_t reserved_ = 0;
   size_t array_bytes_ = 0;
 };

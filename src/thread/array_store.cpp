@@ -13,19 +13,17 @@ void** ArrayStore::take(size_t places) {
     void**& first = free_[size_index(places)];
     if (first != nullptr) {
       void** array = first;
-      first = static_cast<void**>(array[1]);
+      first = static_cast<void**>(array[0]);
       return array;
     }
   }
-  auto** array = static_cast<void**>(arena_.allocate(places * sizeof(void*)));
-  if (array != nullptr) array[0] = nullptr;
-  return array;
+  return static_cast<void**>(arena_.allocate(places * sizeof(void*)));
 }
 
 void ArrayStore::give(void** array, size_t places) {
   LockGuard guard(lock_);
   void**& first = free_[size_index(places)];
-  array[1] = first;
+  array[0] = first;
   first = array;
 }
 

@@ -1,5 +1,5 @@
-// ArrayStore: memory for the arrays of the thread caches, in powers of two from 16 to 1024 places, the first of which is
-// the sentinel. An array that has been outgrown serves another class or thread.
+// ArrayStore: memory for the arrays of the thread caches, in powers of two from 16 to 1024 places. An array that has
+// been outgrown serves another class or thread.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ class ArrayStore {
 
   explicit constexpr ArrayStore(MetaArena& arena) : arena_(arena) {}
 
-  // An array of `places` (a power of two in range), its sentinel in place; null if the OS refuses memory. Thread-safe.
+  // An array of `places` (a power of two in range); null if the OS refuses memory. Thread-safe.
   void** take(size_t places);
   void give(void** array, size_t places);
 
@@ -27,7 +27,7 @@ class ArrayStore {
 
   MetaArena& arena_;
   Lock lock_;
-  void** free_[kSizes] = {};  // linked through their second place
+  void** free_[kSizes] = {};  // linked through their first place
 };
 
 }  // namespace snug

@@ -23,7 +23,7 @@ constexpr uint32_t kScavengeMilliseconds = 100;
 
 size_t first_room(const SizeClass& sizes) {
   return std::clamp<size_t>(kFirstBytes / sizes.block_size, 1,
-                            std::min<size_t>(sizes.cached_max, ArrayStore::kLeastPlaces - 1));
+                            std::min<size_t>(sizes.cached_max, ArrayStore::kLeastPlaces));
 }
 
 }  // namespace
@@ -59,9 +59,10 @@ void* ThreadCache::refill(size_t size_class) {
   array.seen = kMoved;
   array.ran_empty = true;
   // The first is handed out at once, the others lie so that they come out in address order.
-  void** place = array.base.load(std::memory_order_relaxed);
-  for (size_t i = got; --i != 0;) *++place = batch[i];
-  if (got > 1) store_shared(state_->heads[size_class].top, place);
+  CacheHead& head = state_->heads[size_class];
+  void** place = head.base;
+  for (size_t i = got; --i != 0;) *place++ = batch[i];
+  store_shared(head.top, place);
   scavenge_as_due();
   return batch[0];
 }
@@ -92,7 +93,7 @@ void ThreadCache::overflow(size_t size_class, void* block) {
   }
   array.seen = kMoved;
   CacheHead& head = state_->heads[size_class];
-  head.top[1] = block;
+  *head.top = block;
   store_shared(head.top, head.top + 1);
   scavenge_as_due();
 }
@@ -111,43 +112,43 @@ bool ThreadCache::affords(size_t size_class, size_t room) const {
 bool ThreadCache::grow(size_t size_class) {
   Array& array = arrays_[size_class];
   const size_t most = sizes(size_class).cached_max;
-  const bool still_small = array.room < kMostBatch - 1;
+  const bool still_small = array.room < kMostBatch;
   if ((!array.ran_empty && !still_small) || array.room >= most) return false;
   array.ran_empty = false;
-  const size_t room = std::min<size_t>(most, array.room * 2u + 1);
+  const size_t room = std::min<size_t>(most, array.room * 2u);
   return affords(size_class, room) && use_array(size_class, room);
 }
 
 // Gives the class an array with room for `room` blocks, its contents carried over.
 bool ThreadCache::use_array(size_t size_class, size_t room) {
   Array& array = arrays_[size_class];
-  const size_t places = std::max(std::bit_ceil(room + 1), ArrayStore::kLeastPlaces);
+  CacheHead& head = state_->heads[size_class];
+  const size_t places = std::max(std::bit_ceil(room), ArrayStore::kLeastPlaces);
   const size_t held = count(size_class);
-  void** base = array.base.load(std::memory_order_relaxed);
+  void** base = head.base;
   if (places != array.places) {
     void** larger = arrays_store_.take(places);
     if (larger == nullptr) return false;
     if (array.places != 0) {
-      std::memcpy(larger + 1, base + 1, held * sizeof(void*));
+      std::memcpy(larger, base, held * sizeof(void*));
       arrays_store_.give(base, array.places);
     }
     base = larger;
     array.places = static_cast<uint16_t>(places);
-    array.base.store(base, std::memory_order_relaxed);
   }
   room_bytes_ += (room - array.room) * sizes(size_class).block_size;
   array.room = static_cast<uint16_t>(room);
-  store_shared(state_->heads[size_class].top, base + held);
-  store_shared(state_->heads[size_class].limit, base + room);
+  store_shared(head.base, base);
+  store_shared(head.top, base + held);
+  store_shared(head.limit, base + room);
   return true;
 }
 
 void ThreadCache::flush_older(size_t size_class, size_t number) {
   CacheHead& head = state_->heads[size_class];
-  void** base = arrays_[size_class].base.load(std::memory_order_relaxed);
-  heap_.flush(size_class, base + 1, number);
+  heap_.flush(size_class, head.base, number);
   flushes_.add(1);
-  std::memmove(base + 1, base + 1 + number, (count(size_class) - number) * sizeof(void*));
+  std::memmove(head.base, head.base + number, (count(size_class) - number) * sizeof(void*));
   store_shared(head.top, head.top - number);
 }
 
@@ -189,27 +190,28 @@ size_t ThreadCache::trim() {
 
 void ThreadCache::retire() {
   flush_all();
-  reset_heads(*state_);
-  for (Array& array : arrays_) {
-    if (array.places != 0) arrays_store_.give(array.base.load(std::memory_order_relaxed), array.places);
-    array.base.store(nullptr, std::memory_order_relaxed);
-    array.places = 0;
+  for (size_t c = 1; c < kMaxClasses; ++c) {
+    if (arrays_[c].places == 0) continue;
+    CacheHead& head = state_->heads[c];
+    void** base = head.base;
+    store_shared(head.top, static_cast<void**>(nullptr));
+    store_shared(head.limit, static_cast<void**>(nullptr));
+    store_shared(head.base, static_cast<void**>(nullptr));
+    arrays_store_.give(base, arrays_[c].places);
+    arrays_[c] = {};
   }
+  room_bytes_ = 0;
 }
 
 size_t ThreadCache::count(size_t size_class) const {
-  const Array& array = arrays_[size_class];
-  return array.places == 0
-             ? 0
-             : static_cast<size_t>(state_->heads[size_class].top - array.base.load(std::memory_order_relaxed));
+  const CacheHead& head = state_->heads[size_class];
+  return static_cast<size_t>(head.top - head.base);
 }
 
 size_t ThreadCache::cached(size_t size_class) const {
-  void** base = arrays_[size_class].base.load(std::memory_order_relaxed);
-  if (base == nullptr) return 0;
   // Read while the thread may be changing arrays: an impossible difference counts as nothing.
-  const ptrdiff_t held = load_shared(state_->heads[size_class].top) - base;
-  return held < 0 || held >= static_cast<ptrdiff_t>(ArrayStore::kMostPlaces) ? 0 : static_cast<size_t>(held);
+  const ptrdiff_t held = load_shared(state_->heads[size_class].top) - load_shared(state_->heads[size_class].base);
+  return held < 0 || held > static_cast<ptrdiff_t>(ArrayStore::kMostPlaces) ? 0 : static_cast<size_t>(held);
 }
 
 uint64_t ThreadCache::allocations() const { return load_shared(state_->allocations); }
@@ -220,11 +222,10 @@ const char* ThreadCache::check() const {
     const Array& array = arrays_[c];
     if (array.places == 0) continue;
     const CacheHead& head = state_->heads[c];
-    void** base = array.base.load(std::memory_order_relaxed);
-    if (base[0] != nullptr) return "thread cache: the sentinel of an array was overwritten";
-    if (head.limit != base + array.room) return "thread cache: a limit is not at the end of its array's room";
-    if (head.top < base || head.top > head.limit) return "thread cache: a top lies outside its array";
-    for (void** place = base + 1; place <= head.top; ++place) {
+    if (head.limit != head.base + array.room || array.room > array.places)
+      return "thread cache: a limit is not at the end of its array's room";
+    if (head.top < head.base || head.top > head.limit) return "thread cache: a top lies outside its array";
+    for (void** place = head.base; place != head.top; ++place) {
       const Window& window = registry_.window();
       if (!window.contains(*place) || window.class_at(window.index_of(*place)) != scaled(c))
         return "thread cache: an array holds what is not a block of its class";

@@ -1,14 +1,14 @@
 // ThreadCache: a thread's arrays of free blocks, one a class, between its fast paths and its slab heap.
 //
-// An array starts small. An empty one is refilled with a batch that doubles from refill to refill, and grows to hold it.
-// A full one doubles, up to the class's limit and within the thread's budget of bytes, while it is shorter than a batch or
-// if it has run empty since it last did so, which shows that blocks come and go; else its older half goes home. A thread
-// that only frees thus keeps few blocks: what a long row of frees leaves in an array is scattered over many slabs, and
-// would keep them all. Blocks in an array keep their slabs from becoming empty, so that an array which has
-// not moved for a while is sent home whole (scavenge).
+// An array starts small. An empty one is refilled with a batch that doubles from refill to refill, and grows to hold
+// it. A full one doubles, up to the class's limit and within the thread's budget of bytes, while it is shorter than a
+// batch or if it has run empty since it last did so, which shows that blocks come and go; else its older half goes
+// home. A thread that only frees thus keeps few blocks: what a long row of frees leaves in an array is scattered over
+// many slabs, and would keep them all. Blocks in an array keep their slabs from becoming empty, so that an array which
+// has not moved for a while is sent home whole (scavenge).
 //
-//   for each class:   array <= top <= limit,   array[0] == null,   limit - array == room
-//   blocks cached ==  sum of top - array
+//   for each class:   base <= top <= limit,   limit - base == room <= places
+//   blocks cached ==  sum of top - base
 //
 // Only the owning thread calls the functions below, unless they say otherwise.
 #pragma once
@@ -69,12 +69,11 @@ class alignas(64) ThreadCache {
   class Busy;
 
   struct Array {
-    std::atomic<void**> base{nullptr};
-    uint16_t places = 0;  // 0: none yet
-    uint16_t room = 0;    // blocks it may hold: limit - base
-    uint16_t batch = 1;   // blocks of the next refill
+    uint16_t places = 0;     // 0: none yet
+    uint16_t room = 0;       // blocks it may hold
+    uint16_t batch = 1;      // blocks of the next refill
     bool ran_empty = false;  // since the array last grew
-    uint16_t seen = 0;    // blocks held at the last scavenge; kMoved if it has been refilled or has overflowed since
+    uint16_t seen = 0;       // blocks held at the last scavenge; kMoved if it has been refilled or has overflowed since
   };
 
   const SizeClass& sizes(size_t size_class) const { return registry_.table().classes[size_class]; }

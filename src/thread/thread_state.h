@@ -1,13 +1,12 @@
 // ThreadState: what the fast paths of malloc and free touch of a thread, and nothing else; one object of initial-exec
-// TLS, below a kilobyte, so that libsnug.so can still be loaded with dlopen.
+// TLS, small enough that libsnug.so can still be loaded with dlopen.
 //
-//   heads[c].top ──► the newest entry of class c's array     heads[c].limit ──► its last place
+//   array of class c:   [ block ][ block ] … [ block ][       ] … [       ]
+//                       base                          top                  limit
 //
-//   array:   [ null ][ block ][ block ] … [ block ][       ]
-//            sentinel                       top        limit
-//
-// malloc takes *top unless it is the sentinel, free puts behind top unless that is the limit. In a thread that has no
-// cache, and for class 0 (no class), top and limit both point to one constant sentinel: every call takes the slow path.
+// malloc takes the entry below top unless top is the base, free puts one at top unless that is the limit. All three are
+// zero in a thread that has no cache, for class 0 (no class), and before ld.so has set the thread-local storage of the
+// process up (a resolver of indirect functions may call malloc that early): every call takes the slow path then.
 #pragma once
 
 #include <cstddef>
@@ -24,12 +23,13 @@ class ThreadCache;
 struct CacheHead {
   void** top;
   void** limit;
+  void** base;
 };
-static_assert(sizeof(CacheHead) == 16, "a scaled class times 8 is the offset of its head");
+static_assert(sizeof(CacheHead) == kClassScale * 8, "a scaled class times 8 is the offset of its head");
 
 struct ThreadState {
   CacheHead heads[kMaxClasses];
-  ScaledClass small[kSmallSteps];  // ClassTable::small, in reach of one load
+  ScaledClass small[kSmallSteps];  // ClassTable::small, in reach of one load; zero until the cache begins
   bool ended;                      // its cache has ended: it gets no other
   uint16_t frees;                  // made without a cache
   uint64_t allocations;            // blocks handed out
@@ -53,13 +53,15 @@ SNUG_ALWAYS_INLINE CacheHead* head_of(ThreadState* state, size_t scaled_class) {
   return reinterpret_cast<CacheHead*>(reinterpret_cast<char*>(state->heads) + scaled_class * 8);
 }
 
-// Takes a cached block of the class, or null.
-SNUG_ALWAYS_INLINE void* pop(ThreadState* relative, size_t scaled_class) {
+// Takes a cached block of the class; false if there is none.
+SNUG_ALWAYS_INLINE bool pop(ThreadState* relative, size_t scaled_class, void** block) {
   CacheHead* head = head_of(relative, scaled_class);
-  void* block = *load_relative(&head->top);
-  if (block != nullptr) [[likely]]
-    add_relative<-int{sizeof(void*)}>(&head->top);
-  return block;
+  void** top = load_relative(&head->top);
+  if (equals_relative(&head->base, top)) [[unlikely]]
+    return false;
+  add_relative<-int{sizeof(void*)}>(&head->top);
+  *block = top[-1];
+  return true;
 }
 
 // Caches a block of the class; false if there is no room.
@@ -68,12 +70,9 @@ SNUG_ALWAYS_INLINE bool push(ThreadState* relative, size_t scaled_class, void* b
   void** top = load_relative(&head->top);
   if (equals_relative(&head->limit, top)) [[unlikely]]
     return false;
-  top[1] = block;
+  *top = block;
   add_relative<int{sizeof(void*)}>(&head->top);
   return true;
 }
-
-// Sets the state back to that of a thread without a cache.
-void reset_heads(ThreadState& state);
 
 }  // namespace snug

@@ -35,4 +35,3 @@ static inline void work_through(size_t size) {
   for (size_t i = 0; i < count; ++i) free(blocks[i]);
   malloc_trim(0);
 }
-

@@ -5,36 +5,36 @@
 #include <string.h>
 #include <time.h>
 
-extern void *__libc_malloc(size_t size);
-extern void __libc_free(void *block);
-extern void *__libc_calloc(size_t count, size_t size);
-extern void *__libc_realloc(void *block, size_t size);
+extern void* __libc_malloc(size_t size);
+extern void __libc_free(void* block);
+extern void* __libc_calloc(size_t count, size_t size);
+extern void* __libc_realloc(void* block, size_t size);
 
-void *malloc(size_t size);
-void free(void *block);
-void *calloc(size_t count, size_t size);
-void *realloc(void *block, size_t size);
+void* malloc(size_t size);
+void free(void* block);
+void* calloc(size_t count, size_t size);
+void* realloc(void* block, size_t size);
 
 #if defined(PLANTED_SLOW)
-static void *planted(size_t size) {
-	struct timespec start, now;
-	clock_gettime(CLOCK_MONOTONIC, &start);
-	do {
-		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while ((now.tv_sec - start.tv_sec) * 1000000000L + now.tv_nsec - start.tv_nsec < 5000);
-	return __libc_malloc(size);
+static void* planted(size_t size) {
+  struct timespec start, now;
+  clock_gettime(CLOCK_MONOTONIC, &start);
+  do {
+    clock_gettime(CLOCK_MONOTONIC, &now);
+  } while ((now.tv_sec - start.tv_sec) * 1000000000L + now.tv_nsec - start.tv_nsec < 5000);
+  return __libc_malloc(size);
 }
 #elif defined(PLANTED_HOG)
-static void *planted(size_t size) {
-	char *block = __libc_malloc(size + 4096);
-	if (block != NULL) memset(block + size, 1, 4096);
-	return block;
+static void* planted(size_t size) {
+  char* block = __libc_malloc(size + 4096);
+  if (block != NULL) memset(block + size, 1, 4096);
+  return block;
 }
 #elif defined(PLANTED_NONE)
-static void *planted(size_t size) { return __libc_malloc(size); }
+static void* planted(size_t size) { return __libc_malloc(size); }
 #endif
 
-void *malloc(size_t size) { return planted(size); }
-void free(void *block) { __libc_free(block); }
-void *calloc(size_t count, size_t size) { return __libc_calloc(count, size); }
-void *realloc(void *block, size_t size) { return __libc_realloc(block, size); }
+void* malloc(size_t size) { return planted(size); }
+void free(void* block) { __libc_free(block); }
+void* calloc(size_t count, size_t size) { return __libc_calloc(count, size); }
+void* realloc(void* block, size_t size) { return __libc_realloc(block, size); }
