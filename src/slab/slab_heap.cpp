@@ -5,6 +5,7 @@
 #include "base/fatal.h"
 #include "os/memory.h"
 #include "slab/heap_registry.h"
+#include "slab/outbox.h"
 
 namespace snug {
 namespace {
@@ -17,67 +18,6 @@ constexpr const char* kAlreadyFree = "block is already free";
 constexpr uint32_t kParcelsKept = 16;
 
 }  // namespace
-
-// Parcels being filled in one flush, by owner. A flush meets few owners: with more than there is room for, one
-// goes out half full.
-class SlabHeap::Outbox {
- public:
-  explicit Outbox(SlabHeap& heap) : heap_(heap) {}
-  Outbox(const Outbox&) = delete;
-  Outbox& operator=(const Outbox&) = delete;
-  ~Outbox() {
-    for (Entry& entry : entries_)
-      if (entry.parcel != nullptr) send(entry);
-  }
-
-  void add(void* block, uint16_t owner, uint32_t bytes) {
-    // Most often the owner is that of the block before.
-    if (last_ == nullptr || last_->owner != owner || last_->parcel == nullptr) last_ = &entry_for(owner);
-    Parcel* parcel = last_->parcel;
-    if (parcel == nullptr) return heap_.registry_.send_lone(block, owner, bytes);
-    parcel->blocks[parcel->count++] = block;
-    parcel->bytes += bytes;
-    if (parcel->full()) send(*last_);
-  }
-
- private:
-  static constexpr size_t kOwners = 8;
-  struct Entry {
-    Parcel* parcel = nullptr;
-    uint16_t owner = 0;
-  };
-
-  // The entry of this owner, with a parcel unless no memory can be had.
-  Entry& entry_for(uint16_t owner) {
-    Entry* chosen = nullptr;
-    for (Entry& entry : entries_) {
-      if (entry.parcel == nullptr)
-        chosen = &entry;
-      else if (entry.owner == owner)
-        return entry;
-    }
-    if (chosen == nullptr) {
-      chosen = &entries_[victim_++ % kOwners];
-      send(*chosen);
-    }
-    chosen->owner = owner;
-    chosen->parcel = heap_.new_parcel();
-    return *chosen;
-  }
-  void send(Entry& entry) {
-    Parcel* parcel = entry.parcel;
-    entry.parcel = nullptr;
-    heap_.parcels_sent_.add(1);
-    heap_.blocks_mailed_.add(parcel->count);
-    heap_.bytes_mailed_.add(parcel->bytes);
-    heap_.registry_.send(parcel, entry.owner);
-  }
-
-  SlabHeap& heap_;
-  Entry entries_[kOwners];
-  Entry* last_ = nullptr;
-  size_t victim_ = 0;
-};
 
 // Blocks on their way back that fall into one word of one slab's bitmap travel as one mask.
 class SlabHeap::Run {
@@ -302,6 +242,15 @@ const SizeClass& SlabHeap::class_of(const void* block) const {
   const Window& window = registry_.window();
   return registry_.table().classes[window.class_at(window.index_of(block)) / kClassScale];
 }
+
+void SlabHeap::post(Parcel* parcel, uint16_t owner) {
+  parcels_sent_.add(1);
+  blocks_mailed_.add(parcel->count);
+  bytes_mailed_.add(parcel->bytes);
+  registry_.send(parcel, owner);
+}
+
+void SlabHeap::post_lone(void* block, uint16_t owner, uint32_t bytes) { registry_.send_lone(block, owner, bytes); }
 
 Parcel* SlabHeap::new_parcel() {
   Parcel* parcel = parcels_;

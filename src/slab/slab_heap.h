@@ -47,6 +47,11 @@ class alignas(64) SlabHeap {
   bool has_mail() const { return !inbox_.empty(); }
   bool has_mail_now() const { return !inbox_.empty_now(); }
 
+  // Sending, for the outbox. new_parcel() is null if no memory can be had; a block then travels alone.
+  Parcel* new_parcel();
+  void post(Parcel* parcel, uint16_t owner);
+  void post_lone(void* block, uint16_t owner, uint32_t bytes);
+
   // Gives every empty slab to the span store.
   void release_empty();
   // Gives the OS the OS pages inside partial slabs that hold no live block. Returns the bytes given back.
@@ -80,7 +85,6 @@ class alignas(64) SlabHeap {
     OwnerCounter slabs;
     OwnerCounter out;
   };
-  class Outbox;
   class Run;
 
   Slab* slab_to_draw_from(size_t size_class);
@@ -93,7 +97,6 @@ class alignas(64) SlabHeap {
   void open_parcel(void* const* blocks, size_t count, uint32_t bytes);
   const SizeClass& class_of(const void* block) const;
   void put_home(Run& run, PageTag tag, void* block);
-  Parcel* new_parcel();
   void recycle(Parcel* parcel);
 
   HeapRegistry& registry_;
