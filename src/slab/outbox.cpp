@@ -9,16 +9,6 @@ Outbox::~Outbox() {
     if (entry.parcel != nullptr) send(entry);
 }
 
-void Outbox::add(void* block, uint16_t owner, uint32_t bytes) {
-  // Most often the owner is that of the block before.
-  if (last_ == nullptr || last_->owner != owner || last_->parcel == nullptr) last_ = &entry_for(owner);
-  Parcel* parcel = last_->parcel;
-  if (parcel == nullptr) return heap_.post_lone(block, owner, bytes);
-  parcel->blocks[parcel->count++] = block;
-  parcel->bytes += bytes;
-  if (parcel->full()) send(*last_);
-}
-
 // The entry of this owner, with a parcel unless no memory can be had.
 Outbox::Entry& Outbox::entry_for(uint16_t owner) {
   Entry* chosen = nullptr;
@@ -36,6 +26,8 @@ Outbox::Entry& Outbox::entry_for(uint16_t owner) {
   chosen->parcel = heap_.new_parcel();
   return *chosen;
 }
+
+void Outbox::send_lone(void* block, uint16_t owner, uint32_t bytes) { heap_.post_lone(block, owner, bytes); }
 
 void Outbox::send(Entry& entry) {
   Parcel* parcel = entry.parcel;

@@ -19,7 +19,15 @@ class Outbox {
   Outbox& operator=(const Outbox&) = delete;
 
   // Takes a free block of `bytes` that belongs to the heap with the id `owner`.
-  void add(void* block, uint16_t owner, uint32_t bytes);
+  void add(void* block, uint16_t owner, uint32_t bytes) {
+    // Most often the owner is that of the block before.
+    if (last_ == nullptr || last_->owner != owner || last_->parcel == nullptr) last_ = &entry_for(owner);
+    Parcel* parcel = last_->parcel;
+    if (parcel == nullptr) return send_lone(block, owner, bytes);
+    parcel->blocks[parcel->count++] = block;
+    parcel->bytes += bytes;
+    if (parcel->full()) send(*last_);
+  }
 
  private:
   static constexpr size_t kOwners = 8;
@@ -30,6 +38,7 @@ class Outbox {
 
   Entry& entry_for(uint16_t owner);
   void send(Entry& entry);
+  void send_lone(void* block, uint16_t owner, uint32_t bytes);
 
   SlabHeap& heap_;
   Entry entries_[kOwners];
