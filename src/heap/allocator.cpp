@@ -38,7 +38,7 @@ void* refill_class(size_t size_class) {
   if (store.roster.has_orphans()) [[unlikely]]
     store.roster.reap_orphans();
   if (cache == nullptr) return store.is_open() ? store.registry.allocate_shared(size_class) : nullptr;
-  // The array may hold blocks after all: another map's class may have been looked at, before the cache began.
+  // The array may hold blocks after all: beginning the cache may have allocated.
   void* block;
   return pop(relative_thread_state(), scaled(size_class), &block) ? block : cache->refill(size_class);
 }
@@ -58,16 +58,16 @@ void count_without_cache() {
   thread_state.allocations = 0;
 }
 
-// No machine serves this: not worth giving back what is kept for a second try.
+// More than the machine has, and refused: not worth giving back what is kept for a second try.
 bool is_hopeless(size_t size) { return size > PTRDIFF_MAX || size > store.most_memory; }
 
 // Runs `attempt` and, if the OS has refused, once more after giving back everything that is only kept.
 template <class Attempt>
-void* insist(Attempt attempt) {
+void* insist(size_t size, Attempt attempt) {
   void* block = attempt();
   if (block != nullptr) [[likely]]
     return block;
-  if (!store.is_open()) return out_of_memory();
+  if (!store.is_open() || is_hopeless(size)) return out_of_memory();
   trim(0);
   store.spans.release_addresses();
   block = attempt();
@@ -78,6 +78,11 @@ void* counted(void* block) {
   if (block != nullptr) add_relative<1>(&relative_thread_state()->allocations);
   if (thread_state.cache == nullptr) count_without_cache();
   return block;
+}
+
+void* large_block(const LargeRequest& request) {
+  if (request.size > PTRDIFF_MAX) return out_of_memory();
+  return counted(insist(request.size, [&request] { return map_large(request); }));
 }
 
 // The scaled class of the slab that covers the address, or 0: a large block, or foreign. Large blocks may lie in the
@@ -111,7 +116,7 @@ void release_large(void* block) {
 }  // namespace
 
 void* allocate_slow(size_t size) {
-  void* block = insist([size]() -> void* {
+  void* block = insist(size, [size]() -> void* {
     if (!store.is_open() && !store.open()) return nullptr;
     return refill_class(store.table->class_of(size));
   });
@@ -123,8 +128,7 @@ void* allocate_slow(size_t size) {
 void* allocate_large(size_t size) {
   // The first request of the process comes here whatever its size: no class is known yet.
   if (!store.is_open() && store.open()) return allocate(size);
-  if (is_hopeless(size)) return out_of_memory();
-  return counted(insist([size] { return map_large({.size = size}); }));
+  return large_block({.size = size});
 }
 
 void release_slow(void* block) {
@@ -146,7 +150,7 @@ void* allocate_zeroed(size_t count, size_t size) {
   if (multiply_overflows(count, size, &bytes)) return out_of_memory();
   if (bytes > PTRDIFF_MAX) return out_of_memory();
   if (bytes > kSmallSizeMax && (store.is_open() || store.open()) && bytes > store.table->max_size)
-    return counted(insist([bytes] { return map_large({.size = bytes, .zeroed = true}); }));
+    return large_block({.size = bytes, .zeroed = true});
   void* block = allocate(bytes);
   if (block != nullptr) std::memset(block, 0, bytes);
   return block;
@@ -163,7 +167,7 @@ void* allocate_aligned(size_t alignment, size_t size) {
     for (size_t c = padded <= table.max_size ? table.class_of(padded) : table.count; c < table.count; ++c)
       if (is_aligned(table.classes[c].block_size, alignment)) return allocate(table.classes[c].block_size);
   }
-  return counted(insist([=] { return map_large({.size = size == 0 ? 1 : size, .alignment = alignment}); }));
+  return large_block({.size = size == 0 ? 1 : size, .alignment = alignment});
 }
 
 size_t usable_size(const void* block, const char* call) {
@@ -177,16 +181,14 @@ size_t usable_size(const void* block, const char* call) {
 
 void* resize(void* block, size_t size, const char* call) {
   const size_t usable = usable_size(block, call);
-  if (is_hopeless(size) && size > usable) return out_of_memory();
+  if (size > PTRDIFF_MAX) return out_of_memory();
   const bool was_large = class_at(block) == 0;
   const bool will_be_large = size > store.table->max_size;
   // A small block that is at least half used stays where it is.
   if (!was_large && size <= usable && size >= usable / 2) return block;
   if (was_large && will_be_large)
     if (void* resized = store.large.resize(block, size); resized != nullptr) return resized;
-  void* fresh = will_be_large && size > usable
-                    ? counted(insist([size] { return map_large({.size = size, .will_grow = true}); }))
-                    : allocate(size);
+  void* fresh = will_be_large && size > usable ? large_block({.size = size, .will_grow = true}) : allocate(size);
   if (fresh == nullptr) return size <= usable ? block : nullptr;
   std::memcpy(fresh, block, size < usable ? size : usable);
   release(block);

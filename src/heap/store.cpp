@@ -26,8 +26,9 @@ bool Store::open() {
     LockGuard guard(opening_);
     if (!is_open() && !open_parts()) return false;
   }
-  // With the first allocation, and not in a constructor: handlers that a library registers later run their part before
-  // ours takes the locks, and after ours has dropped them, so that they may allocate. Registering may allocate itself.
+  // As early as the first allocation, if that comes before our constructor: handlers that a library registers later run
+  // their part before ours takes the locks, and after ours has dropped them, so that they may allocate. Registering may
+  // allocate itself.
   if (!watches_forks_.exchange(true))
     ::pthread_atfork([] { store.before_fork(); }, [] { store.after_fork_in_parent(); },
                      [] { store.after_fork_in_child(); });
@@ -48,6 +49,7 @@ bool Store::open_parts() {
   window_base = window.base();
   window_classes = window.classes();
   medium_offset = table->medium_offset;
+  std::atomic_signal_fence(std::memory_order_release);
   window_pages = window.page_limit();
   medium_max_size = table->max_size;
   open_.store(true, std::memory_order_release);
@@ -55,8 +57,10 @@ bool Store::open_parts() {
 }
 
 void Store::before_fork() {
+  // The first lock makes forks of several threads take turns; only its holder is the one that forks.
+  opening_.lock();
   Lock::begin_fork();
-  opening_.lock_for_fork();
+  opening_.hold_for_fork();
   if (!is_open()) return;
   roster.lock_at_rest();
   registry.lock_all();
@@ -75,8 +79,8 @@ void Store::unlock_all() {
     registry.unlock_all();
     roster.unlock_after_fork();
   }
-  opening_.unlock_after_fork();
   Lock::end_fork();
+  opening_.unlock_after_fork();
 }
 
 void Store::after_fork_in_parent() { unlock_all(); }

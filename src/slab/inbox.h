@@ -2,8 +2,8 @@
 //
 // A parcel carries the addresses of up to 62 blocks of any classes; the sender writes neither to the blocks nor to
 // their slabs, and pays one atomic operation a parcel. The inbox is a stack that many push and one empties whole, so
-// that there is no ABA problem. Where no memory can be had for a parcel, a block travels alone: its first word is the
-// link.
+// that there is no ABA problem. Where no memory can be had for a parcel, or the sender has
+// no cache, a block travels alone: its first word is the link.
 //
 //   head_ ──► [parcel | next]──►[block | next]──► … ──► 0      a link to a lone block has bit 0 set
 #pragma once

@@ -80,7 +80,7 @@ bool SpanStore::release_addresses() {
   for (Bins* bins : {&clean_, &dirty_}) {
     while (Span* span = bins->by_length[kPagesPerChunk - 1].front()) {
       remove(span);
-      if (!os::release(window_.start_of(span->first), kChunkSize)) {
+      if (!window_.release_chunk(span->first)) {
         insert(span);
         return any;
       }

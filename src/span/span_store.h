@@ -3,7 +3,8 @@
 // Free spans lie in bins, one a length, those with memory behind them (dirty) apart from the clean ones: a request is
 // served by the shortest dirty span that fits, then by the shortest clean one, then from a new chunk. What is freed
 // coalesces with its neighbours and stays dirty until it is purged: when it has lain unused for the retention time, or
-// when more than the retention threshold is kept. A slow operation purges at most one run of pages, with one madvise.
+// when more than the retention threshold is kept. Each span that is freed purges at most one run of pages, with one
+// madvise.
 //
 //   for every chunk:   allocated pages + pages of free spans == kPagesPerChunk
 //   dirty_pages_       == number of dirty pages in free spans

@@ -101,11 +101,18 @@ bool Window::adopt(uintptr_t start, uintptr_t end) {
   return true;
 }
 
+bool Window::release_chunk(PageId first) {
+  if (!os::release(start_of(first), kChunkSize)) return false;
+  reserved_ -= kChunkSize;
+  return true;
+}
+
 bool Window::retake_chunk(PageId first) {
   void* wanted = start_of(first);
   void* start = os::reserve(wanted, kChunkSize);
   if (start == wanted && os::commit(start, kChunkSize)) {
     os::prefer_small_pages(start, kChunkSize);
+    reserved_ += kChunkSize;
     return true;
   }
   if (start != nullptr) os::release(start, kChunkSize);

@@ -67,6 +67,8 @@ class Window {
   // the span store's lock.
   void* take_chunk();
 
+  // Gives a chunk's addresses back; false if the OS does not take them.
+  bool release_chunk(PageId first);
   // Commits a chunk again whose addresses were released; false if they are taken or the OS refuses.
   bool retake_chunk(PageId first);
   // Releases what is reserved and not yet taken. True if there was anything.

@@ -1,9 +1,9 @@
 // CacheRoster: the caches of all running threads, how they begin and how they end.
 //
-// A thread's cache begins with its first allocation and ends with a destructor of thread-specific data, after those of
-// C++ thread_local objects. What is freed or allocated later goes home, or comes from the shared heap, a block at a
-// time. A free alone does not begin a cache: the last frees of a thread, by glibc itself, come when nothing would end
-// it.
+// A thread's cache begins with its first allocation of a block that has a class, and ends with a destructor of
+// thread-specific data, after those of C++ thread_local objects. What is freed or allocated later goes home, or comes
+// from the shared heap, a block at a time. A few frees alone do not begin a cache: the last frees of a thread, by glibc
+// itself, come when nothing would end it.
 //
 // Lock order: roster -> registry.
 #pragma once

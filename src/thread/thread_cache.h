@@ -72,7 +72,7 @@ class alignas(64) ThreadCache {
     uint16_t places = 0;     // 0: none yet
     uint16_t room = 0;       // blocks it may hold
     uint16_t batch = 1;      // blocks of the next refill
-    bool ran_empty = false;  // since the array last grew
+    bool ran_empty = false;  // since the array last grew or could not
     uint16_t seen = 0;       // blocks held at the last scavenge; kMoved if it has been refilled or has overflowed since
   };
 

@@ -33,7 +33,7 @@ struct ThreadState {
   bool ended;                      // its cache has ended: it gets no other
   uint16_t frees;                  // made without a cache
   uint64_t allocations;            // blocks handed out
-  ThreadCache* cache;              // null until the first allocation
+  ThreadCache* cache;              // null until it begins
 };
 
 // The calling thread's state by address, and by offset from the thread pointer (base/thread_relative.h).
