@@ -115,7 +115,7 @@ void release_large(void* block) {
 
 }  // namespace
 
-void* allocate_slow(size_t size) {
+void* allocate_slow(size_t size) noexcept {
   void* block = insist(size, [size]() -> void* {
     if (!store.is_open() && !store.open()) return nullptr;
     return refill_class(store.table->class_of(size));
@@ -125,13 +125,13 @@ void* allocate_slow(size_t size) {
   return block;
 }
 
-void* allocate_large(size_t size) {
+void* allocate_large(size_t size) noexcept {
   // The first request of the process comes here whatever its size: no class is known yet.
   if (!store.is_open() && store.open()) return allocate(size);
   return large_block({.size = size});
 }
 
-void release_slow(void* block) {
+void release_slow(void* block) noexcept {
   if (block == nullptr) return;
   const int saved_errno = errno;
   const size_t scaled_class = class_at(block);
@@ -156,7 +156,7 @@ void* allocate_zeroed(size_t count, size_t size) {
   return block;
 }
 
-void* allocate_aligned(size_t alignment, size_t size) {
+void* allocate_aligned(size_t alignment, size_t size) noexcept {
   if (alignment <= kSmallStep) return allocate(size);
   if (size > PTRDIFF_MAX) return out_of_memory();
   if (!store.is_open() && !store.open()) return out_of_memory();

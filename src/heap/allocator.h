@@ -14,10 +14,10 @@
 namespace snug {
 
 // For a size without a class.
-SNUG_COLD void* allocate_large(size_t size);
+SNUG_COLD void* allocate_large(size_t size) noexcept;
 // For a class whose array is empty. The allocation has been counted.
-SNUG_COLD void* allocate_slow(size_t size);
-SNUG_COLD void release_slow(void* block);
+SNUG_COLD void* allocate_slow(size_t size) noexcept;
+SNUG_COLD void release_slow(void* block) noexcept;
 
 SNUG_ALWAYS_INLINE void* allocate(size_t size) {
   ThreadState* state = relative_thread_state();
@@ -51,7 +51,7 @@ SNUG_ALWAYS_INLINE void release(void* block) {
 // `zeroed` bytes: `count * size`, overflow checked.
 void* allocate_zeroed(size_t count, size_t size);
 // `alignment` is a power of two.
-void* allocate_aligned(size_t alignment, size_t size);
+void* allocate_aligned(size_t alignment, size_t size) noexcept;
 // `size` is not 0. Null leaves the block as it was. `call` names the caller in a report of misuse.
 void* resize(void* block, size_t size, const char* call);
 // 0 for null. `call` names the caller in a report of misuse.
