@@ -12,8 +12,9 @@ constexpr size_t round_down(size_t value, size_t alignment) { return value & ~(a
 constexpr bool is_aligned(size_t value, size_t alignment) { return (value & (alignment - 1)) == 0; }
 
 // Index of the highest set bit; `value` is not 0.
-// 63 ^ n rather than 63 - n: the same for n < 64, and one instruction where the CPU counts from the other end.
-constexpr unsigned log2_floor(size_t value) { return 63u ^ static_cast<unsigned>(std::countl_zero(uint64_t{value})); }
+// Not std::countl_zero, which has to care for 0; and 63 ^ n rather than 63 - n, which is the same for n < 64 and one
+// instruction where the CPU counts from the other end.
+constexpr unsigned log2_floor(size_t value) { return 63u ^ static_cast<unsigned>(__builtin_clzll(value)); }
 
 // `count` (0…64) ones from bit `first` up.
 constexpr uint64_t bit_run(unsigned first, unsigned count) {
