@@ -166,7 +166,7 @@ TEST_F(ThreadCacheTest, FlushAllSendsEverythingHome) {
 }
 
 TEST_F(ThreadCacheTest, RetiringGivesTheArraysAway) {
-  for (size_t c = 1; c < kRoomyTable.count; ++c) put_many(c, take_many(c, 40));
+  for (size_t c = 1; c < kRoomyTable.count; ++c) put_many(c, own.take(heap, c, 40));
   cache.retire();
   for (size_t c = 1; c < kRoomyTable.count; ++c) {
     EXPECT_EQ(heap.blocks_out(c), 0u);
@@ -176,7 +176,7 @@ TEST_F(ThreadCacheTest, RetiringGivesTheArraysAway) {
   }
   expect_sound();
   const size_t used = array_arena.bytes_used();
-  for (size_t c = 1; c < kRoomyTable.count; ++c) put_many(c, take_many(c, 40));
+  for (size_t c = 1; c < kRoomyTable.count; ++c) put_many(c, own.take(heap, c, 40));
   EXPECT_EQ(array_arena.bytes_used(), used);
 }
 
