@@ -1,0 +1,128 @@
+// The lock: mutual exclusion, and who passes while it is held for a fork.
+#include "base/lock.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+#include <vector>
+
+namespace snug {
+namespace {
+
+void wait_a_little() { std::this_thread::sleep_for(std::chrono::milliseconds(30)); }
+
+TEST(Lock, IsFourBytesAndOpenWhenZero) {
+  EXPECT_EQ(sizeof(Lock), 4u);
+  alignas(Lock) unsigned char zeros[sizeof(Lock)] = {};
+  auto* lock = reinterpret_cast<Lock*>(zeros);
+  EXPECT_TRUE(lock->try_lock());
+  EXPECT_FALSE(lock->try_lock());
+  lock->unlock();
+  EXPECT_TRUE(lock->try_lock());
+}
+
+TEST(Lock, ExcludesOthers) {
+  constexpr int kThreads = 4, kRounds = 20000;
+  Lock lock;
+  long count = 0;  // neither atomic nor volatile: the lock alone protects it
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i)
+    threads.emplace_back([&] {
+      for (int round = 0; round < kRounds; ++round) {
+        LockGuard guard(lock);
+        count += 1;
+        if (round % 1000 == 0) std::this_thread::yield();
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(count, long{kThreads} * kRounds);
+  EXPECT_TRUE(lock.try_lock());
+}
+
+TEST(Lock, SleepersWakeAndKeepErrno) {
+  Lock lock;
+  lock.lock();
+  std::atomic<int> inside{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i)
+    threads.emplace_back([&] {
+      errno = 12345;
+      lock.lock();
+      EXPECT_EQ(errno, 12345);
+      ++inside;
+      lock.unlock();
+    });
+  wait_a_little();
+  EXPECT_EQ(inside.load(), 0);
+  lock.unlock();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(inside.load(), 3);
+}
+
+TEST(Lock, LetsTheForkingThreadPassAndNobodyElse) {
+  Lock lock;
+  Lock::begin_fork();
+  lock.lock_for_fork();
+  // Handlers of others allocate: lock and unlock are nested in the hold and do not end it.
+  for (int i = 0; i < 3; ++i) {
+    lock.lock();
+    lock.unlock();
+    EXPECT_TRUE(lock.try_lock());
+    lock.unlock();
+  }
+  std::atomic<int> tried{0};
+  std::atomic<int> passed{0};
+  std::vector<std::thread> others;
+  for (int i = 0; i < 3; ++i)
+    others.emplace_back([&] {
+      EXPECT_FALSE(lock.try_lock());
+      ++tried;
+      lock.lock();
+      ++passed;
+      lock.unlock();
+    });
+  while (tried.load() != 3) std::this_thread::yield();
+  wait_a_little();
+  EXPECT_EQ(passed.load(), 0);
+  lock.unlock_after_fork();
+  Lock::end_fork();
+  for (std::thread& other : others) other.join();
+  EXPECT_EQ(passed.load(), 3);
+}
+
+TEST(Lock, ThreadsThatSleptBeforeTheForkWakeAfterIt) {
+  Lock lock;
+  lock.lock();
+  std::thread sleeper([&] { LockGuard guard(lock); });
+  wait_a_little();
+  Lock::begin_fork();
+  lock.hold_for_fork();
+  lock.unlock_after_fork();
+  Lock::end_fork();
+  sleeper.join();
+  EXPECT_TRUE(lock.try_lock());
+}
+
+TEST(Lock, AForkEndedLeavesOrdinaryHoldsAlone) {
+  Lock lock;
+  lock.unlock_after_fork();
+  EXPECT_TRUE(lock.try_lock());
+  lock.unlock_after_fork();
+  EXPECT_FALSE(lock.try_lock());
+  lock.unlock();
+  EXPECT_TRUE(lock.try_lock());
+}
+
+TEST(Lock, AForkHoldIsBarredToTheThreadOnceItsForkHasEnded) {
+  Lock lock;
+  Lock::begin_fork();
+  lock.lock_for_fork();
+  Lock::end_fork();
+  EXPECT_FALSE(lock.try_lock());
+  lock.unlock_after_fork();
+  EXPECT_TRUE(lock.try_lock());
+}
+
+}  // namespace
+}  // namespace snug

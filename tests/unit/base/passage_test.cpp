@@ -1,0 +1,41 @@
+// Whoever holds the lock at rest has nobody inside.
+#include "base/passage.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+namespace snug {
+namespace {
+
+TEST(Passage, AtRestMeansNobodyInside) {
+  Lock lock;
+  Passage passage;
+  std::atomic<bool> at_rest{false};
+  for (int i = 0; i < 2; ++i) {
+    LockGuard guard(lock);
+    passage.enter();
+  }
+  std::thread forking([&] {
+    Lock::begin_fork();
+    passage.lock_at_rest(lock);
+    at_rest = true;
+    EXPECT_TRUE(lock.try_lock());  // held for a fork: its own thread passes
+    lock.unlock_after_fork();
+    Lock::end_fork();
+  });
+  for (int inside = 2; inside != 0; --inside) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    EXPECT_FALSE(at_rest.load()) << inside << " inside";
+    LockGuard guard(lock);
+    passage.leave();
+  }
+  forking.join();
+  EXPECT_TRUE(at_rest.load());
+  EXPECT_TRUE(lock.try_lock());
+}
+
+}  // namespace
+}  // namespace snug

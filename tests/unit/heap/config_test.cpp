@@ -1,0 +1,170 @@
+// SNUG_CONF: every key, every suffix, and what is said of what is wrong.
+#include "heap/config.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+namespace snug {
+namespace {
+
+class ConfigTest : public testing::Test {
+ protected:
+  void TearDown() override { ::unsetenv("SNUG_CONF"); }
+
+  // Reads the text as the environment's and keeps what was complained of.
+  Config read(const std::string& text) {
+    ::setenv("SNUG_CONF", text.c_str(), 1);
+    testing::internal::CaptureStderr();
+    const Config config = read_config(&keys);
+    complaints = testing::internal::GetCapturedStderr();
+    return config;
+  }
+  static uint32_t bit(const std::string& key) {
+    for (uint32_t i = 0; i < kConfigKeys; ++i)
+      if (key == kConfigTable[i].key) return 1u << i;
+    ADD_FAILURE() << "no key " << key;
+    return 0;
+  }
+  static std::string value(const Config& config, size_t index, size_t capacity = 1024) {
+    std::string text(capacity + 1, '#');
+    print_config_value(config, index, text.data(), capacity);
+    EXPECT_EQ(text[capacity], '#') << "written beyond the capacity";
+    return capacity == 0 ? std::string() : std::string(text.c_str());
+  }
+
+  uint32_t keys = ~0u;
+  std::string complaints;
+};
+
+constexpr size_t kMiB = size_t{1} << 20;
+
+TEST_F(ConfigTest, WithoutItTheDefaults) {
+  ::unsetenv("SNUG_CONF");
+  const Config config = read_config(&keys);
+  EXPECT_EQ(keys, 0u);
+  EXPECT_EQ(config.classes, ClassMap::kDefault);
+  EXPECT_EQ(config.cache, 4 * kMiB);
+  EXPECT_EQ(config.retain, 64 * kMiB);
+  EXPECT_EQ(config.retain_large, 64 * kMiB);
+  EXPECT_EQ(config.purge_after, 1000u);
+  EXPECT_STREQ(config.report, "");
+}
+
+TEST_F(ConfigTest, EveryKey) {
+  const Config config = read("classes:dense,cache:1M,retain:2M,retain_large:3M,purge_after:5,report:/tmp/a file:b");
+  EXPECT_EQ(complaints, "");
+  EXPECT_EQ(keys, (1u << kConfigKeys) - 1);
+  EXPECT_EQ(config.classes, ClassMap::kDense);
+  EXPECT_EQ(config.cache, kMiB);
+  EXPECT_EQ(config.retain, 2 * kMiB);
+  EXPECT_EQ(config.retain_large, 3 * kMiB);
+  EXPECT_EQ(config.purge_after, 5u);
+  EXPECT_STREQ(config.report, "/tmp/a file:b");
+  EXPECT_EQ(read("classes:default").classes, ClassMap::kDefault);
+}
+
+TEST_F(ConfigTest, OneKeySetsOneBit) {
+  for (const char* pair : {"classes:dense", "cache:1", "retain:1", "retain_large:1", "purge_after:1", "report:a"}) {
+    read(pair);
+    EXPECT_EQ(keys, bit(std::string(pair).substr(0, std::string(pair).find(':')))) << pair;
+  }
+}
+
+TEST_F(ConfigTest, SuffixesArePowersOf1024) {
+  EXPECT_EQ(read("retain:0").retain, 0u);
+  EXPECT_EQ(read("retain:123").retain, 123u);
+  for (const char* k : {"retain:7K", "retain:7k"}) EXPECT_EQ(read(k).retain, size_t{7} << 10);
+  for (const char* m : {"retain:7M", "retain:7m"}) EXPECT_EQ(read(m).retain, size_t{7} << 20);
+  for (const char* g : {"retain:7G", "retain:7g"}) EXPECT_EQ(read(g).retain, size_t{7} << 30);
+  EXPECT_EQ(read("retain:1048576G").retain, size_t{1} << 50);
+  EXPECT_EQ(complaints, "");
+}
+
+TEST_F(ConfigTest, EmptyPairsAreNothingAndTheLastWins) {
+  EXPECT_EQ(read("").cache, 4 * kMiB);
+  EXPECT_EQ(complaints, "");
+  EXPECT_EQ(read(",,cache:1M,,cache:2M,").cache, 2 * kMiB);
+  EXPECT_EQ(complaints, "");
+}
+
+TEST_F(ConfigTest, BadSizesAreNamedAndIgnored) {
+  for (const std::string bad : {"", "x", "-1", "1T", "1MB", "1 M", "M", "0x10", "1.5M", "1048577G", "1125899906842625",
+                                "18446744073709551616", "99999999999999999999999"}) {
+    const Config config = read("retain:" + bad + ",cache:8M");
+    EXPECT_EQ(config.retain, 64 * kMiB) << bad;
+    EXPECT_EQ(config.cache, 8 * kMiB) << "the rest is read on";
+    EXPECT_EQ(keys, bit("cache"));
+    EXPECT_EQ(complaints,
+              "snug: SNUG_CONF: bad value '" + bad + "' for 'retain': expected a size in bytes, as in 64K, 4M, 1G\n");
+  }
+}
+
+TEST_F(ConfigTest, LimitsOfEachKey) {
+  EXPECT_EQ(read("cache:1024G").cache, size_t{1} << 40);
+  EXPECT_EQ(read("cache:1025G").cache, 4 * kMiB);
+  EXPECT_EQ(complaints,
+            "snug: SNUG_CONF: bad value '1025G' for 'cache': expected a size in bytes up to 1024G, as in 64K, 4M, "
+            "1G\n");
+  EXPECT_EQ(read("purge_after:0").purge_after, 0u);
+  EXPECT_EQ(read("purge_after:86400000").purge_after, 86400000u);
+  EXPECT_EQ(read("purge_after:86400001").purge_after, 1000u);
+  EXPECT_EQ(complaints,
+            "snug: SNUG_CONF: bad value '86400001' for 'purge_after': expected milliseconds from 0 to 86400000\n");
+  EXPECT_EQ(read("classes:Dense").classes, ClassMap::kDefault);
+  EXPECT_EQ(complaints, "snug: SNUG_CONF: bad value 'Dense' for 'classes': expected default or dense\n");
+  EXPECT_EQ(keys, 0u);
+}
+
+TEST_F(ConfigTest, ReportsArePathsThatFit) {
+  const std::string longest(1023, 'p');
+  EXPECT_EQ(read("report:" + longest).report, longest);
+  EXPECT_STREQ(read("report:" + longest + "p").report, "");
+  EXPECT_EQ(complaints.rfind("snug: SNUG_CONF: bad value 'ppp", 0), 0u) << complaints;
+  EXPECT_LT(complaints.size(), 512u) << "cut, not overrun";
+  EXPECT_STREQ(read("report:").report, "");
+  EXPECT_EQ(complaints, "snug: SNUG_CONF: bad value '' for 'report': expected a path of 1 to 1023 bytes\n");
+}
+
+TEST_F(ConfigTest, UnknownKeysAreNamed) {
+  for (const std::string key : {"retan", "", "Cache", "cach", "caches"}) {
+    read(key + ":1");
+    EXPECT_EQ(complaints, "snug: SNUG_CONF: unknown key '" + key + "'\n");
+    EXPECT_EQ(keys, 0u);
+  }
+  read("nonsense,retain");
+  EXPECT_EQ(complaints,
+            "snug: SNUG_CONF: unknown key 'nonsense'\n"
+            "snug: SNUG_CONF: bad value '' for 'retain': expected a size in bytes, as in 64K, 4M, 1G\n");
+}
+
+TEST_F(ConfigTest, PrintsEachValue) {
+  const Config usual;
+  const char* const defaults[] = {"default", "4194304", "67108864", "67108864", "1000", ""};
+  for (size_t i = 0; i < kConfigKeys; ++i) EXPECT_EQ(value(usual, i), defaults[i]);
+  const Config set = read("classes:dense,cache:1,retain:2,retain_large:3K,purge_after:4,report:/a");
+  const char* const values[] = {"dense", "1", "2", "3072", "4", "/a"};
+  for (size_t i = 0; i < kConfigKeys; ++i) EXPECT_EQ(value(set, i), values[i]);
+}
+
+TEST_F(ConfigTest, PrintedValuesAreCut) {
+  const Config usual;
+  EXPECT_EQ(value(usual, 0, 8), "default");
+  EXPECT_EQ(value(usual, 0, 7), "defaul");
+  EXPECT_EQ(value(usual, 0, 1), "");
+  EXPECT_EQ(value(usual, 0, 0), "");
+  const Config longest = read("report:" + std::string(1023, 'p'));
+  EXPECT_EQ(value(longest, 5).size(), 1023u);
+}
+
+TEST_F(ConfigTest, EveryKeyIsExplained) {
+  for (const ConfigKey& key : kConfigTable) {
+    EXPECT_NE(std::string(key.key), "");
+    EXPECT_NE(std::string(key.unit), "");
+    EXPECT_NE(std::string(key.help), "");
+  }
+}
+
+}  // namespace
+}  // namespace snug

@@ -1,0 +1,208 @@
+// Heaps whose threads are gone: given whole to new threads, their slabs to living ones, their mail to whoever sends it.
+#include "slab/heap_registry.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <vector>
+
+#include "slab/own_heaps.h"
+
+namespace snug {
+namespace {
+
+class HeapRegistryTest : public testing::Test {
+ protected:
+  void TearDown() override {
+    EXPECT_STREQ(own.registry.check_abandoned(), nullptr);
+    EXPECT_STREQ(own.spans.check(), nullptr);
+  }
+  unit::OwnHeaps own;
+  HeapRegistry& registry = own.registry;
+  const size_t c = kRoomyTable.class_of(64);
+};
+
+TEST_F(HeapRegistryTest, HeapsHaveIdsOfTheirOwn) {
+  std::set<uint16_t> ids;
+  for (int i = 0; i < 10; ++i) {
+    SlabHeap* heap = registry.acquire();
+    ASSERT_NE(heap, nullptr);
+    EXPECT_NE(heap->id(), 0) << "a page tag that names no slab has owner 0";
+    EXPECT_TRUE(ids.insert(heap->id()).second);
+    EXPECT_EQ(registry.heap(heap->id()), heap);
+  }
+  EXPECT_EQ(registry.heap_count(), 11u) << "the shared heap is one";
+}
+
+TEST_F(HeapRegistryTest, AnAbandonedHeapServesTheNextThread) {
+  SlabHeap* heap = registry.acquire();
+  const std::vector<void*> live = own.take(*heap, c, 10);
+  registry.abandon(*heap);
+  EXPECT_EQ(registry.abandoned_count(), 1u);
+  EXPECT_EQ(registry.acquire(), heap);
+  EXPECT_EQ(registry.abandoned_count(), 0u);
+  own.give(*heap, c, live);
+  EXPECT_EQ(heap->blocks_out(c), 0u);
+  EXPECT_STREQ(heap->check(), nullptr);
+}
+
+TEST_F(HeapRegistryTest, AbandoningGivesEmptySlabsBack) {
+  SlabHeap* heap = registry.acquire();
+  own.give(*heap, c, own.take(*heap, c, 10));
+  EXPECT_EQ(heap->slab_count(), 1u);
+  registry.abandon(*heap);
+  EXPECT_EQ(heap->slab_count(), 0u);
+  EXPECT_EQ(own.free_bytes(), own.chunk_bytes());
+}
+
+TEST_F(HeapRegistryTest, WhoeverFreesTheLastBlockEmptiesTheInbox) {
+  SlabHeap* dead = registry.acquire();
+  SlabHeap* living = registry.acquire();
+  const std::vector<void*> blocks = own.take(*dead, c, 200);
+  registry.abandon(*dead);
+  own.give(*living, c, blocks);
+  EXPECT_FALSE(dead->has_mail());
+  EXPECT_EQ(dead->blocks_out(c), 0u);
+  EXPECT_EQ(dead->slab_count(), 0u) << "a heap without a thread keeps no empty slab";
+}
+
+TEST_F(HeapRegistryTest, MailBeforeTheEndIsReadAtTheEnd) {
+  SlabHeap* dead = registry.acquire();
+  SlabHeap* living = registry.acquire();
+  own.give(*living, c, own.take(*dead, c, 100));
+  EXPECT_TRUE(dead->has_mail());
+  registry.abandon(*dead);
+  EXPECT_FALSE(dead->has_mail());
+  EXPECT_EQ(dead->slab_count(), 0u);
+}
+
+TEST_F(HeapRegistryTest, LivingHeapsAdoptSlabs) {
+  SlabHeap* dead = registry.acquire();
+  SlabHeap* heir = registry.acquire();
+  const std::vector<void*> live = own.take(*dead, c, 10);
+  registry.abandon(*dead);
+  const std::vector<void*> more = own.take(*heir, c, 5);
+  EXPECT_EQ(heir->slab_count(c), 1u);
+  EXPECT_EQ(dead->slab_count(c), 0u);
+  EXPECT_EQ(heir->blocks_out(c), 15u);
+  EXPECT_EQ(dead->blocks_out(c), 0u);
+  EXPECT_EQ(own.window.tag(own.window.page_of(live[0])).owner(), heir->id());
+  EXPECT_STREQ(heir->check(), nullptr);
+  own.give(*heir, c, live);
+  own.give(*heir, c, more);
+  EXPECT_EQ(heir->blocks_out(c), 0u);
+  EXPECT_FALSE(registry.adopt_slab(c, *heir)) << "there is no other";
+  EXPECT_EQ(registry.abandoned_count(), 0u) << "a heap that owns nothing is spare";
+  EXPECT_EQ(registry.acquire(), dead);
+}
+
+TEST_F(HeapRegistryTest, AdoptionIsByClass) {
+  SlabHeap* dead = registry.acquire();
+  SlabHeap* heir = registry.acquire();
+  own.take(*dead, c, 10);
+  registry.abandon(*dead);
+  EXPECT_FALSE(registry.adopt_slab(c + 1, *heir));
+  EXPECT_EQ(registry.abandoned_count(), 1u);
+  EXPECT_TRUE(registry.adopt_slab(c, *heir));
+}
+
+TEST_F(HeapRegistryTest, FullSlabsAreNotAdopted) {
+  SlabHeap* dead = registry.acquire();
+  SlabHeap* heir = registry.acquire();
+  const std::vector<void*> all = own.take(*dead, c, own.sizes(c).blocks_per_slab);
+  registry.abandon(*dead);
+  EXPECT_FALSE(registry.adopt_slab(c, *heir));
+  own.give(*heir, c, {all[7]});  // now it has one to give
+  EXPECT_TRUE(registry.adopt_slab(c, *heir));
+  void* block = nullptr;
+  EXPECT_EQ(heir->refill(c, &block, 1), 1u);
+  EXPECT_EQ(block, all[7]);
+}
+
+// Mail addressed to the old owner of a slab that was adopted meanwhile is sent on.
+TEST_F(HeapRegistryTest, MailFollowsTheSlab) {
+  SlabHeap* first = registry.acquire();
+  SlabHeap* heir = registry.acquire();
+  SlabHeap* sender = registry.acquire();
+  const std::vector<void*> blocks = own.take(*first, c, 30);
+  registry.abandon(*first);
+  ASSERT_EQ(registry.acquire(), first);  // it has a thread again, so that nobody reads its mail
+  own.give(*sender, c, blocks);
+  ASSERT_TRUE(first->has_mail());
+  ASSERT_TRUE(first->give_slab(c, *heir));
+  first->drain_inbox();
+  EXPECT_TRUE(heir->has_mail());
+  heir->drain_inbox();
+  EXPECT_EQ(heir->blocks_out(c), 0u);
+  EXPECT_EQ(first->blocks_mailed() + heir->blocks_mailed() + sender->blocks_mailed(), 0);
+  EXPECT_EQ(first->bytes_mailed() + heir->bytes_mailed() + sender->bytes_mailed(), 0);
+}
+
+TEST_F(HeapRegistryTest, LoneBlocksArriveAndAreCounted) {
+  SlabHeap* owner = registry.acquire();
+  const std::vector<void*> blocks = own.take(*owner, c, 3);
+  for (void* block : blocks) registry.send_lone(block, owner->id(), 64);
+  EXPECT_EQ(registry.blocks_mailed(), 3);
+  EXPECT_EQ(registry.bytes_mailed(), 3 * 64);
+  owner->drain_inbox();
+  EXPECT_EQ(owner->blocks_out(c), 0u);
+  EXPECT_EQ(registry.blocks_mailed() + owner->blocks_mailed(), 0);
+  EXPECT_EQ(registry.bytes_mailed() + owner->bytes_mailed(), 0);
+}
+
+TEST_F(HeapRegistryTest, TheSharedHeapServesThoseWithout) {
+  SlabHeap* living = registry.acquire();
+  std::vector<void*> blocks;
+  for (int i = 0; i < 100; ++i) blocks.push_back(registry.allocate_shared(c));
+  EXPECT_EQ(std::set<void*>(blocks.begin(), blocks.end()).size(), 100u);
+  SlabHeap* shared = registry.heap(own.window.tag(own.window.page_of(blocks[0])).owner());
+  ASSERT_NE(shared, nullptr);
+  EXPECT_NE(shared, living);
+  EXPECT_EQ(shared->blocks_out(c), 100u);
+  own.give(*living, c, blocks);
+  EXPECT_EQ(shared->blocks_out(c), 0u) << "who sends empties its inbox";
+  EXPECT_NE(registry.acquire(), shared) << "no thread ever owns it";
+}
+
+TEST_F(HeapRegistryTest, ParcelsAreReused) {
+  Parcel* parcel = registry.take_parcel();
+  ASSERT_NE(parcel, nullptr);
+  registry.give_parcel(parcel);
+  EXPECT_EQ(registry.take_parcel(), parcel);
+  EXPECT_NE(registry.take_parcel(), parcel);
+}
+
+TEST_F(HeapRegistryTest, TrimPurgesHolesOfTheDead) {
+  SlabHeap* dead = registry.acquire();
+  SlabHeap* living = registry.acquire();
+  std::vector<void*> blocks = own.take(*dead, c, own.sizes(c).blocks_per_slab);
+  for (void* block : blocks) *static_cast<char*>(block) = 1;
+  void* live = blocks.back();
+  blocks.pop_back();
+  registry.abandon(*dead);
+  own.give(*living, c, blocks);
+  EXPECT_GE(registry.trim_abandoned(), blocks.size() * 64 - 4096);
+  EXPECT_EQ(*static_cast<char*>(live), 1);
+  EXPECT_EQ(registry.trim_abandoned(), 0u);
+  own.give(*living, c, {live});
+  registry.trim_abandoned();
+  EXPECT_EQ(registry.abandoned_count(), 0u);
+}
+
+TEST_F(HeapRegistryTest, ALockedRegistryServesTheForkingThread) {
+  SlabHeap* dead = registry.acquire();
+  own.take(*dead, c, 10);
+  registry.abandon(*dead);
+  Lock::begin_fork();
+  registry.lock_all();
+  EXPECT_NE(registry.allocate_shared(c), nullptr);
+  EXPECT_EQ(registry.acquire(), dead);
+  registry.unlock_all();
+  Lock::end_fork();
+  EXPECT_TRUE(dead->lock().try_lock());
+  dead->lock().unlock();
+  registry.abandon(*dead);
+}
+
+}  // namespace
+}  // namespace snug

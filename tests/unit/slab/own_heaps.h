@@ -1,0 +1,42 @@
+// OwnHeaps: a heap registry of a test's own, over spans of its own.
+#pragma once
+
+#include <vector>
+
+#include "size/class_table.h"
+#include "slab/heap_registry.h"
+#include "slab/slab_heap.h"
+#include "span/own_spans.h"
+
+namespace snug::unit {
+
+struct OwnHeaps : OwnSpans {
+  HeapRegistry registry{arena, spans};
+
+  explicit OwnHeaps(const ClassTable& table = kRoomyTable) {
+    if (!registry.open(table)) ADD_FAILURE() << "the OS refuses a registry";
+  }
+
+  const SizeClass& sizes(size_t size_class) const { return registry.table().classes[size_class]; }
+  size_t free_bytes() { return spans.statistics().bytes_free; }
+  size_t chunk_bytes() { return spans.statistics().chunks * kChunkSize; }
+
+  // `count` blocks of the class, however many refills that takes.
+  static std::vector<void*> take(SlabHeap& heap, size_t size_class, size_t count) {
+    std::vector<void*> blocks(count);
+    for (size_t got = 0; got < count;) {
+      const size_t more = heap.refill(size_class, blocks.data() + got, count - got);
+      if (more == 0) {
+        ADD_FAILURE() << "the OS refuses memory";
+        break;
+      }
+      got += more;
+    }
+    return blocks;
+  }
+  static void give(SlabHeap& heap, size_t size_class, const std::vector<void*>& blocks) {
+    heap.flush(size_class, blocks.data(), blocks.size());
+  }
+};
+
+}  // namespace snug::unit

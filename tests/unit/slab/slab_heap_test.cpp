@@ -1,0 +1,207 @@
+// One slab heap, or two: batches out, batches back, mail, holes and empty slabs.
+#include "slab/slab_heap.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "base/bits.h"
+#include "slab/own_heaps.h"
+
+namespace snug {
+namespace {
+
+class SlabHeapTest : public testing::Test {
+ protected:
+  SlabHeapTest() : heap(*own.registry.acquire()) {}
+  void TearDown() override {
+    EXPECT_STREQ(heap.check(), nullptr);
+    EXPECT_STREQ(own.spans.check(), nullptr);
+  }
+  // The default table's class of blocks of this size.
+  static size_t class_of(size_t size) { return kRoomyTable.class_of(size); }
+
+  unit::OwnHeaps own;
+  SlabHeap& heap;
+};
+
+TEST_F(SlabHeapTest, RefillAndFlushEveryClass) {
+  for (size_t c = 1; c < kRoomyTable.count; ++c) {
+    SCOPED_TRACE("class " + std::to_string(c));
+    const SizeClass& sizes = own.sizes(c);
+    const size_t count = sizes.blocks_per_slab + size_t{3};  // into a second slab
+    const std::vector<void*> blocks = own.take(heap, c, count);
+    std::set<void*> ordered(blocks.begin(), blocks.end());
+    ASSERT_EQ(ordered.size(), count) << "each block once";
+    char* end = nullptr;
+    for (void* block : ordered) {
+      EXPECT_GE(static_cast<char*>(block), end) << "blocks overlap";
+      end = static_cast<char*>(block) + sizes.block_size;
+      ASSERT_TRUE(own.window.contains(block));
+      EXPECT_EQ(own.window.class_at(own.window.index_of(block)), scaled(c));
+      EXPECT_EQ(own.window.tag(own.window.page_of(block)).owner(), heap.id());
+      EXPECT_TRUE(is_aligned(address_of(block), sizes.block_size & (0u - sizes.block_size))) << sizes.block_size;
+      std::memset(block, 0xcd, 16);
+      std::memset(end - 16, 0xcd, 16);
+    }
+    EXPECT_EQ(heap.blocks_out(c), count);
+    EXPECT_EQ(heap.slab_count(c), 2u);
+    EXPECT_STREQ(heap.check(), nullptr);
+    own.give(heap, c, blocks);
+    EXPECT_EQ(heap.blocks_out(c), 0u);
+    EXPECT_STREQ(heap.check(), nullptr);
+  }
+  heap.release_empty();
+  EXPECT_EQ(heap.slab_count(), 0u);
+  EXPECT_EQ(own.free_bytes(), own.chunk_bytes());
+}
+
+TEST_F(SlabHeapTest, FreshBlocksComeInAddressOrderAndNotTooMany) {
+  const size_t c = class_of(64);
+  void* out[200];
+  const size_t got = heap.refill(c, out, 200);
+  EXPECT_EQ(got, own.sizes(c).carve_max);
+  EXPECT_TRUE(std::is_sorted(out, out + got));
+  EXPECT_EQ(heap.refill(c, out, 1), 1u);
+  EXPECT_EQ(out[0], static_cast<char*>(out[1]) + (got - 1) * 64);
+}
+
+TEST_F(SlabHeapTest, RecycledBlocksComeBeforeFreshOnes) {
+  const size_t c = class_of(64);
+  std::vector<void*> blocks = own.take(heap, c, 100);
+  const std::vector<void*> back = {blocks[70], blocks[3], blocks[5]};
+  own.give(heap, c, back);
+  void* out[10];
+  ASSERT_GE(heap.refill(c, out, 10), 3u);
+  EXPECT_EQ(out[0], blocks[3]);
+  EXPECT_EQ(out[1], blocks[5]);
+  EXPECT_EQ(out[2], blocks[70]);
+}
+
+TEST_F(SlabHeapTest, BackedSpansAreCarvedWhole) {
+  const size_t c = class_of(64);
+  const size_t all = own.sizes(c).blocks_per_slab;
+  own.give(heap, c, own.take(heap, c, all));
+  heap.release_empty();
+  void* out[kMaxBlocksPerSlab];
+  EXPECT_EQ(heap.refill(c, out, all), all) << "its memory is there: no fault to save";
+}
+
+TEST_F(SlabHeapTest, RemoteBlocksTravelInParcels) {
+  SlabHeap& other = *own.registry.acquire();
+  const size_t c = class_of(64);
+  const std::vector<void*> blocks = own.take(heap, c, 150);
+  own.give(other, c, blocks);
+  EXPECT_TRUE(heap.has_mail());
+  EXPECT_FALSE(other.has_mail());
+  EXPECT_EQ(other.parcels_sent(), 3u);
+  EXPECT_EQ(other.blocks_mailed(), 150);
+  EXPECT_EQ(other.bytes_mailed(), 150 * 64);
+  EXPECT_EQ(heap.blocks_out(c), 150u) << "on their way they are out";
+  heap.drain_inbox();
+  EXPECT_FALSE(heap.has_mail());
+  EXPECT_EQ(heap.blocks_out(c), 0u);
+  EXPECT_EQ(heap.blocks_mailed() + other.blocks_mailed(), 0);
+  EXPECT_EQ(heap.bytes_mailed() + other.bytes_mailed(), 0);
+  EXPECT_EQ(other.slab_count(), 0u);
+}
+
+TEST_F(SlabHeapTest, ARefillReadsTheMailFirst) {
+  SlabHeap& other = *own.registry.acquire();
+  const size_t c = class_of(64);
+  std::vector<void*> blocks = own.take(heap, c, 10);
+  own.give(other, c, {blocks[4]});
+  void* block = nullptr;
+  ASSERT_EQ(heap.refill(c, &block, 1), 1u);
+  EXPECT_EQ(block, blocks[4]);
+}
+
+TEST_F(SlabHeapTest, AFlushMeetsMoreOwnersThanItHasParcels) {
+  constexpr size_t kOwners = 20;
+  const size_t c = class_of(128);
+  std::vector<SlabHeap*> owners;
+  std::vector<void*> mixed;
+  for (size_t i = 0; i < kOwners; ++i) owners.push_back(own.registry.acquire());
+  for (int round = 0; round < 5; ++round)
+    for (SlabHeap* owner : owners) mixed.push_back(own.take(*owner, c, 1)[0]);
+  own.give(heap, c, mixed);
+  for (SlabHeap* owner : owners) {
+    owner->drain_inbox();
+    EXPECT_EQ(owner->blocks_out(c), 0u);
+    EXPECT_STREQ(owner->check(), nullptr);
+  }
+}
+
+TEST_F(SlabHeapTest, ThreadsSendAtOnce) {
+  constexpr size_t kThreads = 4, kRounds = 300, kBatch = 20;
+  const size_t c = class_of(256);
+  std::vector<std::vector<void*>> shares;
+  std::vector<SlabHeap*> senders;
+  for (size_t i = 0; i < kThreads; ++i) {
+    shares.push_back(own.take(heap, c, kRounds * kBatch));
+    senders.push_back(own.registry.acquire());
+  }
+  std::atomic<size_t> running{kThreads};
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < kThreads; ++i)
+    threads.emplace_back([&, i] {
+      for (size_t round = 0; round < kRounds; ++round) senders[i]->flush(c, shares[i].data() + round * kBatch, kBatch);
+      --running;
+    });
+  while (running.load() != 0) heap.drain_inbox();
+  for (std::thread& thread : threads) thread.join();
+  heap.drain_inbox();
+  EXPECT_EQ(heap.blocks_out(c), 0u);
+}
+
+TEST_F(SlabHeapTest, HolesGoBackAndLiveBlocksStay) {
+  const size_t c = class_of(512);
+  const size_t count = own.sizes(c).blocks_per_slab;
+  std::vector<void*> blocks = own.take(heap, c, count);
+  std::vector<void*> gone, live;
+  for (size_t i = 0; i < count; ++i) {
+    std::memset(blocks[i], static_cast<int>(i % 251 + 1), 512);
+    (i % 40 == 0 ? live : gone).push_back(blocks[i]);
+  }
+  EXPECT_EQ(heap.purge_holes(), 0u) << "nothing is free";
+  own.give(heap, c, gone);
+  const size_t purged = heap.purge_holes();
+  // Of each 40 blocks or 5 OS pages one block is alive: 3 or 4 OS pages hold nothing.
+  EXPECT_GE(purged, count / 40 * 3 * 4096);
+  EXPECT_LE(purged, count * 512);
+  size_t zero_bytes = 0;
+  for (void* block : gone) {
+    if (*static_cast<char*>(block) == 0) zero_bytes += 512;
+  }
+  EXPECT_EQ(zero_bytes, purged) << "what was purged reads as zero, and nothing else was lost";
+  for (size_t i = 0; i < count; i += 40)
+    for (size_t byte = 0; byte < 512; ++byte)
+      ASSERT_EQ(static_cast<unsigned char*>(blocks[i])[byte], i % 251 + 1) << "block " << i;
+  EXPECT_EQ(heap.purge_holes(), 0u) << "nothing has come back since";
+  own.give(heap, c, {live[0]});
+  EXPECT_GT(heap.purge_holes(), 0u);
+  EXPECT_STREQ(heap.check(), nullptr);
+}
+
+TEST_F(SlabHeapTest, KeepsFewEmptySlabs) {
+  const size_t c = class_of(16);
+  const size_t slab_bytes = own.sizes(c).pages_per_slab * kPageSize;
+  const size_t slabs = (size_t{4} << 20) / slab_bytes;
+  const std::vector<void*> blocks = own.take(heap, c, slabs * own.sizes(c).blocks_per_slab);
+  ASSERT_EQ(heap.slab_count(c), slabs);
+  own.give(heap, c, blocks);
+  // A sixteenth of the most it held, not of what it holds now: an emptied slab goes back alone, older ones stay.
+  EXPECT_LE(heap.slab_count(c) * slab_bytes, (size_t{512} << 10) + slabs * slab_bytes / 16);
+  EXPECT_GE(heap.slab_count(c) * slab_bytes, size_t{448} << 10) << "some stay, or each refill would make one";
+  EXPECT_STREQ(heap.check(), nullptr);
+  heap.release_empty();
+  EXPECT_EQ(heap.slab_count(c), 0u);
+  EXPECT_EQ(own.free_bytes(), own.chunk_bytes());
+}
+
+}  // namespace
+}  // namespace snug

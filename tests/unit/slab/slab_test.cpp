@@ -1,0 +1,119 @@
+// One slab over memory of the test's own.
+#include "slab/slab.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace snug {
+namespace {
+
+constexpr uint32_t kBlock = 48;
+constexpr uint16_t kCapacity = 150;  // more than two words of the bitmap
+
+class SlabTest : public testing::Test {
+ protected:
+  SlabTest() : memory(kCapacity * kBlock) {
+    slab.start = memory.data();
+    slab.block_size = kBlock;
+    slab.reciprocal = static_cast<uint32_t>(((uint64_t{1} << 32) + kBlock - 1) / kBlock);
+    slab.capacity = kCapacity;
+  }
+  size_t slot(void* block) const { return slab.slot_of(static_cast<size_t>(static_cast<char*>(block) - slab.start)); }
+  bool put_back(size_t slot) { return slab.put_back(slot / 64, uint64_t{1} << (slot % 64)); }
+  void expect_sound() {
+    slab.full = !slab.has_blocks();  // the heap's business
+    EXPECT_STREQ(slab.check(), nullptr);
+  }
+
+  std::vector<char> memory;
+  Slab slab;
+  void* out[kCapacity] = {};
+};
+
+TEST_F(SlabTest, BeginsEmptyAndUncarved) {
+  expect_sound();
+  EXPECT_EQ(slab.used(), 0u);
+  EXPECT_TRUE(slab.has_blocks());
+  EXPECT_EQ(slab.touched_pages(), PageCount{0});
+  EXPECT_EQ(slab.take_recycled(out, 10), 0u);
+}
+
+TEST_F(SlabTest, CarvesInOrderUntilNoneIsLeft) {
+  EXPECT_EQ(slab.carve(out, 100), 100u);
+  expect_sound();
+  EXPECT_EQ(slab.carve(out + 100, 100), 50u);
+  expect_sound();
+  EXPECT_EQ(slab.carve(out, 1), 0u);
+  for (size_t i = 0; i < kCapacity; ++i) {
+    EXPECT_EQ(out[i], slab.start + i * kBlock);
+    EXPECT_EQ(slot(out[i]), i);
+  }
+  EXPECT_EQ(slab.used(), kCapacity);
+  EXPECT_FALSE(slab.has_blocks());
+  EXPECT_EQ(slab.touched_pages(), PageCount{1});
+}
+
+TEST_F(SlabTest, RecyclesInAddressOrder) {
+  slab.carve(out, kCapacity);
+  for (size_t s : {149, 3, 64, 63, 128}) {
+    EXPECT_TRUE(put_back(s));
+    expect_sound();
+  }
+  EXPECT_EQ(slab.free_count, 5u);
+  EXPECT_EQ(slab.take_recycled(out, 3), 3u);
+  expect_sound();
+  EXPECT_EQ(slab.take_recycled(out + 3, 10), 2u);
+  expect_sound();
+  const size_t expected[] = {3, 63, 64, 128, 149};
+  for (size_t i = 0; i < 5; ++i) EXPECT_EQ(slot(out[i]), expected[i]);
+  EXPECT_TRUE(put_back(0)) << "below the word that was reached";
+  expect_sound();
+  EXPECT_EQ(slab.take_recycled(out, 1), 1u);
+  EXPECT_EQ(slot(out[0]), 0u);
+}
+
+TEST_F(SlabTest, RefusesWhatIsFreeOrWasNeverOut) {
+  slab.carve(out, 70);
+  EXPECT_TRUE(put_back(5));
+  EXPECT_FALSE(put_back(5)) << "free already";
+  EXPECT_FALSE(slab.put_back(0, 0b110000)) << "one of them is free already";
+  EXPECT_FALSE(put_back(70)) << "never handed out";
+  EXPECT_FALSE(slab.put_back(1, 0b1100001));
+  EXPECT_EQ(slab.free_count, 1u);
+  EXPECT_TRUE(slab.put_back(1, 0b111111)) << "64 to 69, all of them out";
+  EXPECT_EQ(slab.used(), 63u);
+  expect_sound();
+}
+
+TEST_F(SlabTest, AReturnedBlockEndsThePurge) {
+  slab.carve(out, 10);
+  slab.purged = true;
+  put_back(2);
+  EXPECT_FALSE(slab.purged);
+}
+
+TEST_F(SlabTest, CheckSeesEachBrokenPart) {
+  slab.carve(out, 100);
+  put_back(1);
+  expect_sound();
+  const Slab sound = slab;
+  slab.free_count = 2;
+  EXPECT_STREQ(slab.check(), "slab: the count of free blocks is wrong");
+  slab = sound;
+  slab.first_word = 1;
+  EXPECT_STREQ(slab.check(), "slab: a free block lies below the first word");
+  slab = sound;
+  slab.free[1] = uint64_t{1} << 36;
+  slab.free_count = 2;
+  EXPECT_STREQ(slab.check(), "slab: a block that was never used is marked free");
+  slab = sound;
+  slab.carved = kCapacity + 1;
+  EXPECT_STREQ(slab.check(), "slab: more blocks used than there are");
+  slab = sound;
+  slab.full = true;
+  EXPECT_STREQ(slab.check(), "slab: in the wrong list");
+}
+
+}  // namespace
+}  // namespace snug

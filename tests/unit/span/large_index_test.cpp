@@ -1,0 +1,100 @@
+// The index of large blocks against std::map: with half its slots in use, probes collide and run around the end.
+#include "span/large_index.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <random>
+#include <vector>
+
+namespace snug {
+namespace {
+
+constexpr uintptr_t kOsPage = 4096;
+
+void expect_same(const LargeIndex& index, const std::map<uintptr_t, LargeBlock*>& model) {
+  EXPECT_EQ(index.size(), model.size());
+  for (const auto& [start, block] : model) ASSERT_EQ(index.find(start), block);
+  size_t visited = 0;
+  index.for_each([&](const LargeBlock& block) {
+    ++visited;
+    EXPECT_EQ(model.count(block.start), 1u);
+  });
+  EXPECT_EQ(visited, model.size());
+}
+
+TEST(LargeIndex, EmptyFindsNothing) {
+  LargeIndex index;
+  EXPECT_EQ(index.find(kOsPage), nullptr);
+  EXPECT_EQ(index.size(), 0u);
+  EXPECT_EQ(index.bytes(), 0u);
+  ASSERT_TRUE(index.prepare());
+  EXPECT_GT(index.bytes(), 0u);
+  EXPECT_EQ(index.find(kOsPage), nullptr);
+}
+
+TEST(LargeIndex, FindsByTheStartOnly) {
+  LargeIndex index;
+  LargeBlock block;
+  block.start = 1000 * kOsPage;
+  block.usable = 10 * kOsPage;
+  ASSERT_TRUE(index.prepare());
+  index.insert(&block);
+  EXPECT_EQ(index.find(block.start), &block);
+  for (uintptr_t wrong : {block.start + 16, block.start - kOsPage, block.start + kOsPage})
+    EXPECT_EQ(index.find(wrong), nullptr);
+  index.erase(&block);
+  EXPECT_EQ(index.find(block.start), nullptr);
+}
+
+TEST(LargeIndex, DeletionLeavesNoGap) {
+  std::mt19937_64 random(3);
+  LargeIndex index;
+  ASSERT_TRUE(index.prepare());
+  const size_t bytes = index.bytes();
+  const size_t most = bytes / sizeof(void*) / 2;
+  std::vector<LargeBlock> blocks(most);
+  std::map<uintptr_t, LargeBlock*> model;
+  for (LargeBlock& block : blocks) block.start = (random() % (uint64_t{1} << 35)) * kOsPage;
+  for (int step = 0; step < 20000; ++step) {
+    LargeBlock& block = blocks[random() % blocks.size()];
+    const auto known = model.find(block.start);
+    if (known == model.end()) {
+      ASSERT_TRUE(index.prepare());
+      index.insert(&block);
+      model[block.start] = &block;
+    } else if (random() % 4 == 0 && known->second == &block) {  // mostly full
+      index.erase(&block);
+      model.erase(known);
+      ASSERT_EQ(index.find(block.start), nullptr);
+    }
+    if (step % 50 == 0) expect_same(index, model);
+  }
+  expect_same(index, model);
+  EXPECT_LE(index.bytes(), 2 * bytes);
+  while (!model.empty()) {
+    index.erase(model.begin()->second);
+    model.erase(model.begin());
+    for (const auto& [start, block] : model) ASSERT_EQ(index.find(start), block);
+  }
+  expect_same(index, model);
+}
+
+TEST(LargeIndex, GrowsAndKeepsItsLoadBelowHalf) {
+  LargeIndex index;
+  std::map<uintptr_t, LargeBlock*> model;
+  std::vector<std::unique_ptr<LargeBlock>> blocks;
+  for (uintptr_t i = 1; i <= 5000; ++i) {  // neighbours, as mappings are
+    blocks.push_back(std::make_unique<LargeBlock>());
+    blocks.back()->start = (uintptr_t{7} << 40) + i * 64 * kOsPage;
+    ASSERT_TRUE(index.prepare());
+    index.insert(blocks.back().get());
+    model[blocks.back()->start] = blocks.back().get();
+    ASSERT_LE(index.size() * 2, index.bytes() / sizeof(void*));
+  }
+  expect_same(index, model);
+}
+
+}  // namespace
+}  // namespace snug

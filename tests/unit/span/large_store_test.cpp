@@ -1,0 +1,261 @@
+// Large blocks, one behaviour at a time, on a store of the test's own.
+#include "span/large_store.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "base/bits.h"
+#include "span/own_spans.h"
+
+namespace snug {
+namespace {
+
+constexpr size_t kKiB = 1024;
+constexpr size_t kMiB = size_t{1} << 20;
+
+class LargeStoreTest : public testing::Test {
+ protected:
+  LargeStoreTest() { large.set_retention(unit::kForever); }
+  void TearDown() override { expect_sound(); }
+  void expect_sound() { EXPECT_STREQ(large.check(), nullptr); }
+
+  char* allocate(size_t size) { return static_cast<char*>(large.allocate({.size = size})); }
+  char* allocate_dirty(size_t size) {
+    char* block = allocate(size);
+    std::memset(block, 0xab, size);
+    return block;
+  }
+  void free(void* block) {
+    EXPECT_EQ(large.free(block), LargeFree::kFreed);
+    expect_sound();
+  }
+  size_t kept() { return large.statistics().bytes_kept; }
+
+  MetaArena arena;
+  LargeStore large{arena};
+};
+
+// A word in each OS page that tells its place.
+void stamp(char* block, size_t bytes) {
+  for (size_t at = 0; at < bytes; at += 4096) std::memcpy(block + at, &at, sizeof at);
+}
+bool is_stamped(const char* block, size_t bytes) {
+  for (size_t at = 0; at < bytes; at += 4096)
+    if (std::memcmp(block + at, &at, sizeof at) != 0) return false;
+  return true;
+}
+bool is_zero(const char* block, size_t bytes) {
+  for (size_t at = 0; at < bytes; ++at)
+    if (block[at] != 0) return false;
+  return true;
+}
+
+TEST_F(LargeStoreTest, LengthsAreWholeOsPages) {
+  char* block = allocate(300 * kKiB + 1);
+  ASSERT_NE(block, nullptr);
+  EXPECT_TRUE(is_zero(block, 300 * kKiB + 1));
+  EXPECT_EQ(large.usable_size(block), 304 * kKiB);
+  const LargeStatistics now = large.statistics();
+  EXPECT_EQ(now.blocks, 1u);
+  EXPECT_EQ(now.bytes_usable, 304 * kKiB);
+  EXPECT_EQ(now.bytes_mapped, 304 * kKiB);
+  std::memset(block, 1, 304 * kKiB);
+  free(block);
+}
+
+TEST_F(LargeStoreTest, ReusesWhatItKept) {
+  char* block = allocate(kMiB);
+  stamp(block, kMiB);
+  free(block);
+  EXPECT_EQ(kept(), kMiB);
+  EXPECT_EQ(allocate(kMiB), block);
+  EXPECT_EQ(kept(), 0u);
+  EXPECT_TRUE(is_stamped(block, kMiB)) << "memory and all";
+  free(block);
+  EXPECT_EQ(allocate(900 * kKiB), block) << "a quarter more is near enough";
+  EXPECT_EQ(large.usable_size(block), 900 * kKiB);
+  free(block);
+  EXPECT_NE(allocate(700 * kKiB), block) << "that would waste more than a quarter";
+  EXPECT_NE(allocate(kMiB + 1), block) << "too short";
+}
+
+TEST_F(LargeStoreTest, ReusesTheBestFit) {
+  char* longer = allocate(1200 * kKiB);
+  char* best = allocate(1100 * kKiB);
+  free(best);
+  free(longer);
+  EXPECT_EQ(allocate(1050 * kKiB), best);
+  EXPECT_EQ(allocate(1050 * kKiB), longer);
+}
+
+TEST_F(LargeStoreTest, ZeroedBlocksAreZeroOnReuse) {
+  for (size_t size : {512 * kKiB, 8 * kMiB}) {  // cleared by hand, and purged
+    char* block = allocate_dirty(size);
+    free(block);
+    ASSERT_EQ(large.allocate({.size = size, .zeroed = true}), block);
+    EXPECT_TRUE(is_zero(block, size));
+    std::memset(block, 0xab, size);
+    free(block);
+    const size_t less = size - size / 8 + 1;
+    ASSERT_EQ(large.allocate({.size = less, .zeroed = true}), block);
+    EXPECT_TRUE(is_zero(block, less));
+    free(block);
+    large.trim(0);
+  }
+}
+
+TEST_F(LargeStoreTest, GrowthKeepsContentsAndGainsRoom) {
+  char* block = allocate(kMiB);
+  stamp(block, kMiB);
+  char* grown = static_cast<char*>(large.resize(block, 3 * kMiB));
+  ASSERT_NE(grown, nullptr);
+  expect_sound();
+  EXPECT_TRUE(is_stamped(grown, kMiB));
+  EXPECT_TRUE(is_zero(grown + kMiB, 2 * kMiB));
+  EXPECT_EQ(large.usable_size(grown), 3 * kMiB);
+  EXPECT_EQ(large.statistics().bytes_mapped, 6 * kMiB);
+  if (grown != block) {
+    EXPECT_EQ(large.usable_size(block), 0u);
+  }
+  stamp(grown, 3 * kMiB);
+  EXPECT_EQ(large.resize(grown, 6 * kMiB), grown) << "the room is for growing in place";
+  stamp(grown, 6 * kMiB);
+  auto* again = static_cast<char*>(large.resize(grown, 6 * kMiB + 1));
+  EXPECT_TRUE(is_stamped(again, 6 * kMiB));
+  free(again);
+}
+
+TEST_F(LargeStoreTest, WhatWillGrowGetsRoomAtOnce) {
+  auto* block = static_cast<char*>(large.allocate({.size = kMiB, .will_grow = true}));
+  EXPECT_EQ(large.usable_size(block), kMiB);
+  EXPECT_EQ(large.statistics().bytes_mapped, 2 * kMiB);
+  EXPECT_EQ(large.resize(block, 2 * kMiB), block);
+  EXPECT_EQ(large.usable_size(block), 2 * kMiB);
+  stamp(block, 2 * kMiB);
+  free(block);
+  EXPECT_EQ(kept(), 2 * kMiB);
+}
+
+TEST_F(LargeStoreTest, KeptIsOnlyWhatWasWritten) {
+  void* block = large.allocate({.size = kMiB, .will_grow = true});
+  free(block);
+  EXPECT_EQ(kept(), kMiB);
+  EXPECT_EQ(large.statistics().bytes_mapped, 2 * kMiB);
+}
+
+TEST_F(LargeStoreTest, ShrinkingCutsTheTail) {
+  char* block = allocate(8 * kMiB);
+  stamp(block, 8 * kMiB);
+  EXPECT_EQ(large.resize(block, 4 * kMiB), block);
+  EXPECT_TRUE(is_stamped(block, 4 * kMiB));
+  EXPECT_EQ(large.usable_size(block), 4 * kMiB);
+  EXPECT_EQ(large.statistics().bytes_mapped, 4 * kMiB);
+  EXPECT_EQ(large.resize(block, 4 * kMiB - 4096), block);
+  EXPECT_EQ(large.usable_size(block), 4 * kMiB) << "a little less changes nothing";
+  free(block);
+  EXPECT_EQ(kept(), 4 * kMiB);
+}
+
+TEST_F(LargeStoreTest, AlignsUpTo64MiB) {
+  for (size_t alignment = 4096; alignment <= 64 * kMiB; alignment *= 2) {
+    auto* block = static_cast<char*>(large.allocate({.size = 300 * kKiB, .alignment = alignment}));
+    ASSERT_NE(block, nullptr);
+    EXPECT_TRUE(is_aligned(address_of(block), alignment));
+    EXPECT_EQ(large.statistics().bytes_mapped, 300 * kKiB) << "what is around it goes back";
+    block[0] = block[300 * kKiB - 1] = 1;
+    free(block);
+    EXPECT_TRUE(large.trim(0));
+  }
+}
+
+TEST_F(LargeStoreTest, KeptMappingsServeOnlyTheirAlignment) {
+  auto* odd = static_cast<char*>(large.allocate({.size = kMiB, .alignment = kMiB}));
+  free(odd);
+  EXPECT_EQ(large.allocate({.size = kMiB, .alignment = kMiB}), odd);
+  free(odd);
+  for (size_t alignment = 2 * kMiB; alignment <= 64 * kMiB; alignment *= 2) {
+    void* block = large.allocate({.size = kMiB, .alignment = alignment});
+    EXPECT_TRUE(is_aligned(address_of(block), alignment));
+  }
+}
+
+TEST_F(LargeStoreTest, BeyondTheThresholdTheOldestGoes) {
+  large.set_retention({2 * kMiB, UINT32_MAX});
+  char* blocks[4];
+  for (char*& block : blocks) block = allocate(kMiB);
+  for (char* block : blocks) free(block);
+  EXPECT_EQ(kept(), 2 * kMiB);
+  EXPECT_EQ(large.statistics().bytes_released, 2 * kMiB);
+  EXPECT_EQ(large.statistics().bytes_mapped, 2 * kMiB);
+  EXPECT_EQ(large.free(blocks[0]), LargeFree::kUnknown);
+  EXPECT_EQ(large.free(blocks[3]), LargeFree::kAlreadyFree);
+}
+
+TEST_F(LargeStoreTest, WithoutRetentionKeepsNothing) {
+  large.set_retention({0, UINT32_MAX});
+  free(allocate(kMiB));
+  EXPECT_EQ(kept(), 0u);
+  EXPECT_EQ(large.statistics().bytes_mapped, 0u);
+}
+
+TEST_F(LargeStoreTest, TrimKeepsThePad) {
+  void* blocks[3];
+  for (void*& block : blocks) block = allocate(kMiB);
+  EXPECT_FALSE(large.trim(0));
+  for (void* block : blocks) free(block);
+  EXPECT_FALSE(large.trim(3 * kMiB));
+  EXPECT_TRUE(large.trim(kMiB));
+  EXPECT_EQ(kept(), kMiB);
+  EXPECT_TRUE(large.trim(0));
+  EXPECT_EQ(kept(), 0u);
+  EXPECT_EQ(large.statistics().bytes_mapped, 0u);
+}
+
+TEST_F(LargeStoreTest, AgeSendsOneMappingBackAtATime) {
+  free(allocate(kMiB));
+  large.purge_as_due();
+  EXPECT_EQ(kept(), kMiB);
+  char* other = allocate(3 * kMiB);
+  free(other);
+  large.set_retention({SIZE_MAX, 1});
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  large.purge_as_due();
+  expect_sound();
+  EXPECT_EQ(kept(), 3 * kMiB);
+  large.purge_as_due();
+  EXPECT_EQ(kept(), 0u);
+  large.purge_as_due();
+}
+
+TEST_F(LargeStoreTest, SaysWhatIsWrongWithAnAddress) {
+  char* block = allocate(kMiB);
+  int local = 0;
+  for (size_t inside : {size_t{1}, size_t{16}, size_t{4096}, kMiB - 1})
+    EXPECT_EQ(large.free(block + inside), LargeFree::kInside);
+  EXPECT_EQ(large.free(block + kMiB), LargeFree::kUnknown);
+  EXPECT_EQ(large.free(&local), LargeFree::kUnknown);
+  EXPECT_EQ(large.usable_size(block + 4096), 0u);
+  EXPECT_EQ(large.resize(block + 4096, kMiB), nullptr);
+  free(block);
+  EXPECT_EQ(large.free(block), LargeFree::kAlreadyFree);
+  EXPECT_EQ(large.free(block + 4096), LargeFree::kUnknown);
+  EXPECT_EQ(large.usable_size(block), 0u);
+}
+
+TEST_F(LargeStoreTest, RefusesTheAbsurd) {
+  for (size_t size : {SIZE_MAX, SIZE_MAX - 4096, size_t{PTRDIFF_MAX} + 1, size_t{1} << 62})
+    EXPECT_EQ(allocate(size), nullptr);
+  EXPECT_EQ(large.allocate({.size = kMiB, .alignment = size_t{1} << 63}), nullptr);
+  char* block = allocate(kMiB);
+  stamp(block, kMiB);
+  for (size_t size : {SIZE_MAX, size_t{PTRDIFF_MAX} + 1, size_t{1} << 62})
+    EXPECT_EQ(large.resize(block, size), nullptr);
+  EXPECT_TRUE(is_stamped(block, kMiB)) << "the block is as before";
+  EXPECT_EQ(large.usable_size(block), kMiB);
+}
+
+}  // namespace
+}  // namespace snug

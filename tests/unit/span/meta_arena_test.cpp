@@ -1,0 +1,103 @@
+// Memory for records, and free lists over it.
+#include "span/meta_arena.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "base/bits.h"
+
+namespace snug {
+namespace {
+
+TEST(MetaArena, RecordsAreZeroedAlignedAndApart) {
+  MetaArena arena;
+  uintptr_t end = 0;
+  size_t used = 0;
+  for (size_t bytes : {1, 63, 64, 65, 1000, 4096}) {
+    auto* record = static_cast<unsigned char*>(arena.allocate(bytes));
+    ASSERT_NE(record, nullptr);
+    EXPECT_TRUE(is_aligned(address_of(record), 64));
+    EXPECT_GE(address_of(record), end);
+    for (size_t i = 0; i < bytes; ++i) ASSERT_EQ(record[i], 0);
+    std::memset(record, 0xff, bytes);
+    end = address_of(record) + bytes;
+    used += round_up(bytes, 64);
+    EXPECT_EQ(arena.bytes_used(), used);
+  }
+  EXPECT_GE(arena.bytes_mapped(), used);
+}
+
+TEST(MetaArena, GoesOnInAnotherMapping) {
+  MetaArena arena;
+  std::set<void*> seen;
+  for (int i = 0; i < 5000; ++i) {
+    void* record = arena.allocate(512);
+    ASSERT_NE(record, nullptr);
+    std::memset(record, 0xff, 512);
+    EXPECT_TRUE(seen.insert(record).second);
+  }
+  EXPECT_GE(arena.bytes_mapped(), size_t{5000} * 512);
+}
+
+TEST(MetaArena, RecordsLargerThanAMapping) {
+  MetaArena arena;
+  constexpr size_t kBytes = (size_t{5} << 20) + 1;
+  auto* record = static_cast<char*>(arena.allocate(kBytes));
+  ASSERT_NE(record, nullptr);
+  record[0] = record[kBytes - 1] = 1;
+  EXPECT_GE(arena.bytes_mapped(), kBytes);
+}
+
+TEST(MetaArena, ServesThreadsAtOnce) {
+  MetaArena arena;
+  std::vector<std::vector<int*>> taken(4);
+  std::vector<std::thread> threads;
+  for (int self = 0; self < 4; ++self)
+    threads.emplace_back([&, self] {
+      for (int i = 0; i < 2000; ++i) {
+        int* record = static_cast<int*>(arena.allocate(sizeof(int)));
+        *record = self;
+        taken[static_cast<size_t>(self)].push_back(record);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (int self = 0; self < 4; ++self)
+    for (int* record : taken[static_cast<size_t>(self)]) ASSERT_EQ(*record, self);
+  EXPECT_EQ(arena.bytes_used(), size_t{4} * 2000 * 64);
+}
+
+struct Record {
+  inline static int alive = 0;
+  Record() { ++alive; }
+  ~Record() { --alive; }
+  uint64_t value = 7;
+  uint64_t other = 0;
+};
+
+TEST(RecordPool, ReusesTheLastRecordFirst) {
+  MetaArena arena;
+  RecordPool<Record> pool(arena);
+  Record* a = pool.make();
+  Record* b = pool.make();
+  EXPECT_NE(a, b);
+  EXPECT_EQ(Record::alive, 2);
+  a->value = b->value = a->other = 99;
+  const size_t used = arena.bytes_used();
+  pool.recycle(b);
+  pool.recycle(a);
+  EXPECT_EQ(Record::alive, 0);
+  EXPECT_EQ(pool.make(), a);
+  EXPECT_EQ(a->value, 7u) << "a record begins anew";
+  EXPECT_EQ(a->other, 0u);
+  EXPECT_EQ(pool.make(), b);
+  EXPECT_EQ(arena.bytes_used(), used);
+  pool.make();
+  EXPECT_GT(arena.bytes_used(), used);
+}
+
+}  // namespace
+}  // namespace snug

@@ -1,0 +1,246 @@
+// The span store, one behaviour at a time. check() proves the boundary tags, the bins and the counts after each.
+#include "span/span_store.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "span/own_spans.h"
+
+namespace snug {
+namespace {
+
+constexpr PageCount kWhole{kPagesPerChunk};
+
+class SpanStoreTest : public testing::Test {
+ protected:
+  void TearDown() override { expect_sound(); }
+  void expect_sound() { EXPECT_STREQ(own.spans.check(), nullptr); }
+  size_t free_pages() { return own.spans.statistics().bytes_free / kPageSize; }
+  size_t dirty_pages() { return own.spans.statistics().bytes_dirty / kPageSize; }
+  size_t chunks() { return own.spans.statistics().chunks; }
+
+  // Consecutive spans of these lengths from the start of a new chunk, none left over.
+  std::vector<Span*> fill_chunk(const std::vector<uint32_t>& lengths) {
+    std::vector<Span*> spans;
+    for (uint32_t length : lengths) spans.push_back(own.spans.allocate({length}));
+    for (size_t i = 1; i < spans.size(); ++i) EXPECT_EQ(spans[i]->first, spans[i - 1]->first + spans[i - 1]->pages);
+    EXPECT_EQ(free_pages(), 0u);
+    return spans;
+  }
+
+  unit::OwnSpans own;
+};
+
+TEST_F(SpanStoreTest, SplitsAChunk) {
+  Span* span = own.spans.allocate({3});
+  ASSERT_NE(span, nullptr);
+  EXPECT_EQ(span->pages, PageCount{3});
+  EXPECT_EQ(span->first.in_chunk(), 0u);
+  EXPECT_FALSE(span->free);
+  EXPECT_FALSE(span->backed);
+  EXPECT_EQ(chunks(), 1u);
+  EXPECT_EQ(free_pages(), kPagesPerChunk - 3u);
+  Span* rest = own.spans.allocate({kPagesPerChunk - 3});
+  EXPECT_EQ(rest->first, span->first + PageCount{3});
+  EXPECT_EQ(chunks(), 1u);
+}
+
+TEST_F(SpanStoreTest, ServesWholeChunks) {
+  Span* a = own.spans.allocate(kWhole);
+  Span* b = own.spans.allocate(kWhole, kWhole);
+  EXPECT_EQ(chunks(), 2u);
+  EXPECT_TRUE(is_aligned(address_of(own.start_of(a)), kChunkSize));
+  std::memset(own.start_of(b), 1, kChunkSize);
+  own.spans.free(a, {0});
+  own.spans.free(b, kWhole);
+  EXPECT_EQ(free_pages(), 2 * kPagesPerChunk);
+  EXPECT_EQ(dirty_pages(), kPagesPerChunk);
+}
+
+// The middle one of three is freed, with each neighbour free or not, dirty or clean.
+TEST_F(SpanStoreTest, CoalescesWithEitherNeighbour) {
+  enum State { kLive, kClean, kDirty };
+  for (State left : {kLive, kClean, kDirty}) {
+    for (State right : {kLive, kClean, kDirty}) {
+      for (State middle : {kClean, kDirty}) {
+        SCOPED_TRACE(testing::Message() << left << middle << right);
+        const std::vector<Span*> s = fill_chunk({30, 10, 20, 40, 28});
+        const PageId first = s[1]->first;
+        const auto put = [&](Span* span, State state) {
+          if (state != kLive) own.spans.free(span, state == kDirty ? span->pages : PageCount{0});
+          expect_sound();
+        };
+        put(s[1], left);
+        put(s[3], right);
+        put(s[2], middle);
+        const PageId start = left == kLive ? first + PageCount{10} : first;
+        const uint32_t length = 20 + (left == kLive ? 0u : 10u) + (right == kLive ? 0u : 40u);
+        EXPECT_EQ(free_pages(), length);
+        EXPECT_EQ(dirty_pages(),
+                  (left == kDirty ? 10u : 0u) + (middle == kDirty ? 20u : 0u) + (right == kDirty ? 40u : 0u));
+        Span* merged = own.spans.allocate({length});
+        EXPECT_EQ(merged->first, start);
+        EXPECT_EQ(free_pages(), 0u);
+        own.spans.free(merged, {0});
+        own.spans.free(s[0], {0});
+        own.spans.free(s[4], {0});
+        if (left == kLive) own.spans.free(s[1], {0});
+        if (right == kLive) own.spans.free(s[3], {0});
+        own.spans.trim(0);  // clean again for the next round
+        EXPECT_EQ(free_pages(), kPagesPerChunk);
+        EXPECT_EQ(chunks(), 1u);
+      }
+    }
+  }
+}
+
+TEST_F(SpanStoreTest, NeverMergesAcrossChunks) {
+  std::vector<Span*> spans;
+  for (int i = 0; i < 4; ++i) spans.push_back(own.spans.allocate(kWhole));
+  for (Span* span : spans) {
+    own.spans.free(span, {1});
+    expect_sound();  // no free span crosses chunks
+  }
+  EXPECT_EQ(free_pages(), 4 * kPagesPerChunk);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(own.spans.allocate(kWhole)->first.in_chunk(), 0u);
+  EXPECT_EQ(chunks(), 4u);
+}
+
+TEST_F(SpanStoreTest, AlignsEveryLengthToEveryPower) {
+  std::vector<Span*> spans;
+  own.spans.allocate({1});  // so that no chunk's start is the answer by chance
+  for (uint32_t alignment = 1; alignment <= kPagesPerChunk; alignment *= 2) {
+    for (uint32_t pages : {1u, 2u, 5u, 64u, 127u, 128u}) {
+      Span* span = own.spans.allocate({pages}, {alignment});
+      ASSERT_NE(span, nullptr);
+      EXPECT_EQ(span->pages, PageCount{pages});
+      EXPECT_TRUE(is_aligned(address_of(own.start_of(span)), alignment * kPageSize));
+      EXPECT_LE(span->first.in_chunk() + pages, kPagesPerChunk);
+      expect_sound();
+      spans.push_back(span);
+    }
+  }
+  for (Span* span : spans) own.spans.free(span, {0});
+  EXPECT_EQ(free_pages(), chunks() * kPagesPerChunk - 1);
+}
+
+TEST_F(SpanStoreTest, PrefersTheShortestAndTheDirty) {
+  const std::vector<Span*> s = fill_chunk({20, 1, 10, 1, 15, 1, 80});
+  const PageId longest = s[0]->first, clean = s[2]->first, dirty = s[4]->first;
+  own.free_touched(s[0]);
+  own.spans.free(s[2], {0});
+  own.free_touched(s[4]);
+  EXPECT_EQ(own.spans.allocate({10})->first, dirty) << "memory that is there goes first";
+  EXPECT_EQ(own.spans.allocate({16})->first, longest);
+  EXPECT_EQ(own.spans.allocate({10})->first, clean);
+}
+
+TEST_F(SpanStoreTest, BackedMeansThatEveryPageIsDirty) {
+  Span* span = own.spans.allocate({10});
+  own.touch(span, {6});
+  own.spans.free(span, {6});
+  EXPECT_EQ(dirty_pages(), 6u);
+  Span* first = own.spans.allocate({6});
+  EXPECT_TRUE(first->backed);
+  EXPECT_EQ(dirty_pages(), 0u);
+  own.spans.free(first, {0});  // untouched this time, but dirty from before
+  EXPECT_EQ(dirty_pages(), 6u);
+  Span* more = own.spans.allocate({7});
+  EXPECT_FALSE(more->backed) << "one of its pages is clean";
+  own.spans.free(more, {0});
+  EXPECT_EQ(dirty_pages(), 6u);
+}
+
+TEST_F(SpanStoreTest, WithoutRetentionPurgesAtOnce) {
+  own.spans.set_retention({0, UINT32_MAX});
+  Span* span = own.spans.allocate({9});
+  std::memset(own.start_of(span), 0xaa, PageCount{9}.bytes());
+  own.spans.free(span, {9});
+  EXPECT_EQ(dirty_pages(), 0u);
+  EXPECT_EQ(own.spans.statistics().bytes_purged, PageCount{9}.bytes());
+  span = own.spans.allocate({9});
+  EXPECT_FALSE(span->backed);
+  for (size_t i = 0; i < PageCount{9}.bytes(); ++i) ASSERT_EQ(own.start_of(span)[i], 0);
+}
+
+TEST_F(SpanStoreTest, BeyondTheThresholdTheOldestGoesFirst) {
+  own.spans.set_retention({PageCount{25}.bytes(), UINT32_MAX});
+  const std::vector<Span*> s = fill_chunk({10, 1, 10, 1, 10, 1, 95});
+  char* oldest = own.start_of(s[0]);
+  char* next = own.start_of(s[2]);
+  for (size_t i : {0, 2, 4}) own.free_touched(s[i]);
+  EXPECT_EQ(dirty_pages(), 20u);
+  EXPECT_EQ(*oldest, 0);
+  EXPECT_EQ(*next, 1);
+}
+
+TEST_F(SpanStoreTest, PurgesWhatHasLainLongEnough) {
+  own.spans.set_retention({SIZE_MAX, 1});
+  const std::vector<Span*> s = fill_chunk({10, 1, 10, 107});
+  own.free_touched(s[0]);
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  own.spans.free(s[2], {0});
+  EXPECT_EQ(dirty_pages(), 0u);
+}
+
+TEST_F(SpanStoreTest, TrimKeepsAboutThePad) {
+  const std::vector<Span*> s = fill_chunk({10, 1, 10, 1, 10, 1, 95});
+  EXPECT_FALSE(own.spans.trim(0));
+  for (size_t i : {0, 2, 4}) own.free_touched(s[i]);
+  EXPECT_FALSE(own.spans.trim(PageCount{30}.bytes()));
+  EXPECT_EQ(dirty_pages(), 30u);
+  EXPECT_TRUE(own.spans.trim(PageCount{15}.bytes()));
+  EXPECT_EQ(dirty_pages(), 10u);
+  EXPECT_TRUE(own.spans.trim(0));
+  EXPECT_EQ(dirty_pages(), 0u);
+  EXPECT_EQ(free_pages(), 30u) << "the addresses stay";
+}
+
+TEST_F(SpanStoreTest, PurgesEveryRunOfASpan) {
+  const std::vector<Span*> s = fill_chunk({10, 10, 10, 10, 10, 78});
+  for (size_t i = 0; i < 5; ++i) {
+    if (i % 2 == 0) own.touch(s[i], s[i]->pages);
+    own.spans.free(s[i], i % 2 == 0 ? s[i]->pages : PageCount{0});
+  }
+  EXPECT_EQ(dirty_pages(), 30u);
+  EXPECT_TRUE(own.spans.trim(0));
+  EXPECT_EQ(dirty_pages(), 0u);
+  Span* all = own.spans.allocate({50});
+  for (size_t i = 0; i < PageCount{50}.bytes(); i += 512) ASSERT_EQ(own.start_of(all)[i], 0);
+}
+
+TEST_F(SpanStoreTest, ReleasesWholeChunksAndRetakesThem) {
+  Span* kept = own.spans.allocate({1});
+  const std::vector<Span*> gone = {own.spans.allocate(kWhole), own.spans.allocate(kWhole)};
+  char* place = own.start_of(gone[1]);
+  for (Span* span : gone) own.free_touched(span);
+  EXPECT_EQ(chunks(), 3u);
+  EXPECT_TRUE(own.spans.release_addresses());
+  expect_sound();
+  EXPECT_EQ(chunks(), 1u);
+  EXPECT_EQ(dirty_pages(), 0u);
+  EXPECT_EQ(free_pages(), kPagesPerChunk - 1u);
+  EXPECT_FALSE(own.spans.release_addresses()) << "nothing is left to release";
+  std::vector<char*> places;
+  for (int i = 0; i < 2; ++i) {
+    Span* again = own.spans.allocate(kWhole);
+    ASSERT_NE(again, nullptr);
+    EXPECT_FALSE(again->backed);
+    EXPECT_EQ(*own.start_of(again), 0);
+    places.push_back(own.start_of(again));
+    own.touch(again, again->pages);
+  }
+  EXPECT_TRUE(places[0] == place || places[1] == place) << "the same place is used again";
+  EXPECT_EQ(chunks(), 3u);
+  Span* fresh = own.spans.allocate(kWhole);  // a reservation is opened anew
+  ASSERT_NE(fresh, nullptr);
+  own.touch(fresh, fresh->pages);
+  own.spans.free(kept, {0});
+}
+
+}  // namespace
+}  // namespace snug

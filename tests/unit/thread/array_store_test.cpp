@@ -1,0 +1,62 @@
+// Arrays by size, and their reuse.
+#include "thread/array_store.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+namespace snug {
+namespace {
+
+TEST(ArrayStore, ReusesEachSizeApart) {
+  MetaArena arena;
+  ArrayStore store(arena);
+  std::vector<void**> taken;
+  for (size_t places = ArrayStore::kLeastPlaces; places <= ArrayStore::kMostPlaces; places *= 2) {
+    const size_t used = arena.bytes_used();
+    void** array = store.take(places);
+    ASSERT_NE(array, nullptr);
+    EXPECT_EQ(arena.bytes_used() - used, places * sizeof(void*));
+    for (size_t i = 0; i < places; ++i) array[i] = array;
+    taken.push_back(array);
+  }
+  EXPECT_EQ(taken.size(), 7u);
+  const size_t used = arena.bytes_used();
+  for (size_t i = 0; i < taken.size(); ++i) store.give(taken[i], ArrayStore::kLeastPlaces << i);
+  for (size_t i = taken.size(); i-- != 0;) EXPECT_EQ(store.take(ArrayStore::kLeastPlaces << i), taken[i]);
+  EXPECT_EQ(arena.bytes_used(), used);
+  EXPECT_NE(store.take(16), taken[0]);
+}
+
+TEST(ArrayStore, TheLastGivenIsTheFirstTaken) {
+  MetaArena arena;
+  ArrayStore store(arena);
+  void** a = store.take(64);
+  void** b = store.take(64);
+  store.give(a, 64);
+  store.give(b, 64);
+  EXPECT_EQ(store.take(64), b);
+  EXPECT_EQ(store.take(64), a);
+}
+
+TEST(ArrayStore, ServesThreadsAtOnce) {
+  MetaArena arena;
+  ArrayStore store(arena);
+  std::vector<std::thread> threads;
+  for (int self = 0; self < 4; ++self)
+    threads.emplace_back([&store] {
+      for (int i = 0; i < 5000; ++i) {
+        const size_t places = size_t{16} << i % 7;
+        void** array = store.take(places);
+        array[0] = array[places - 1] = &array;
+        if (array[0] != &array || array[places - 1] != &array) ADD_FAILURE() << "two owners";
+        store.give(array, places);
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LE(arena.bytes_used(), size_t{4} * 2 * 1024 * sizeof(void*)) << "arrays are reused";
+}
+
+}  // namespace
+}  // namespace snug

@@ -1,0 +1,266 @@
+// A thread cache over a heap and a thread state of the test's own: take() and put() are the fast paths in plain words.
+#include "thread/thread_cache.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "slab/own_heaps.h"
+
+namespace snug {
+namespace {
+
+class ThreadCacheTest : public testing::Test {
+ protected:
+  explicit ThreadCacheTest(const ClassTable& table = kRoomyTable, size_t budget = kUsualCacheBudget)
+      : own(table), heap(*own.registry.acquire()), cache(heap, own.registry, arrays, state, budget), budget(budget) {}
+  void TearDown() override {
+    expect_sound();
+    cache.retire();
+    EXPECT_STREQ(heap.check(), nullptr);
+  }
+  void expect_sound() { EXPECT_STREQ(cache.check(), nullptr); }
+
+  void* take(size_t c) {
+    CacheHead& head = state.heads[c];
+    return head.top == head.base ? cache.refill(c) : *--head.top;
+  }
+  void put(size_t c, void* block) {
+    CacheHead& head = state.heads[c];
+    if (head.top == head.limit)
+      cache.overflow(c, block);
+    else
+      *head.top++ = block;
+  }
+  std::vector<void*> take_many(size_t c, size_t count) {
+    std::vector<void*> blocks;
+    for (size_t i = 0; i < count; ++i) blocks.push_back(take(c));
+    return blocks;
+  }
+  void put_many(size_t c, const std::vector<void*>& blocks) {
+    for (void* block : blocks) put(c, block);
+  }
+  size_t room(size_t c) const { return static_cast<size_t>(state.heads[c].limit - state.heads[c].base); }
+  size_t room_bytes() const {
+    size_t bytes = 0;
+    for (size_t c = 1; c < kMaxClasses; ++c) bytes += room(c) * own.sizes(c).block_size;
+    return bytes;
+  }
+  // Sends the cache through ups and downs in every class.
+  void exercise(uint32_t seed);
+
+  unit::OwnHeaps own;
+  MetaArena array_arena;  // apart, so that its bytes are those of arrays
+  ArrayStore arrays{array_arena};
+  ThreadState state{};
+  SlabHeap& heap;
+  ThreadCache cache;
+  const size_t budget;
+  const size_t small = 1;  // the class of the smallest blocks
+};
+
+void ThreadCacheTest::exercise(uint32_t seed) {
+  std::mt19937 random(seed);
+  const size_t classes = own.registry.table().count;
+  for (int round = 0; round < 300; ++round) {
+    const size_t c = 1 + random() % (classes - 1);
+    const size_t most = std::max<size_t>(2, std::min<size_t>(1500, (size_t{2} << 20) / own.sizes(c).block_size));
+    std::vector<void*> blocks = take_many(c, 1 + random() % most);
+    ASSERT_EQ(std::set<void*>(blocks.begin(), blocks.end()).size(), blocks.size()) << "a block was handed out twice";
+    std::shuffle(blocks.begin(), blocks.end(), random);
+    put_many(c, blocks);
+    ASSERT_STREQ(cache.check(), nullptr);
+    for (size_t k = 1; k < classes; ++k) ASSERT_LE(room(k), own.sizes(k).cached_max) << "class " << k;
+    size_t single = 0;
+    for (size_t k = 1; k < classes; ++k) single += own.sizes(k).block_size;
+    ASSERT_LE(room_bytes(), budget + single);
+  }
+}
+
+TEST_F(ThreadCacheTest, BeginsWithTheTableAndWithoutArrays) {
+  EXPECT_EQ(std::memcmp(state.small, kRoomyTable.small, sizeof state.small), 0);
+  for (const CacheHead& head : state.heads) EXPECT_EQ(head.base, nullptr);
+  EXPECT_FALSE(cache.is_busy());
+  EXPECT_EQ(&cache.heap(), &heap);
+  EXPECT_EQ(&cache.state(), &state);
+}
+
+TEST_F(ThreadCacheTest, RefillsDoubleUpToABatch) {
+  size_t refills = 0;
+  for (size_t batch : {1, 2, 4, 8, 16, 32, 64, 64}) {
+    ASSERT_EQ(state.heads[small].top, state.heads[small].base);
+    ASSERT_NE(cache.refill(small), nullptr);
+    EXPECT_EQ(cache.cached(small), batch - 1) << "one is handed out";
+    EXPECT_EQ(cache.refills(), ++refills);
+    EXPECT_GE(room(small), batch - 1);
+    expect_sound();
+    take_many(small, batch - 1);
+  }
+  EXPECT_EQ(heap.blocks_out(small), 191u);
+}
+
+TEST_F(ThreadCacheTest, BlocksComeOutInAddressOrder) {
+  std::vector<void*> blocks = take_many(small, 191);
+  EXPECT_TRUE(std::is_sorted(blocks.begin(), blocks.end()));
+}
+
+TEST_F(ThreadCacheTest, LargeBlocksComeInSmallBatches) {
+  const size_t c = kRoomyTable.count - 1;  // 256 KiB
+  for (int i = 0; i < 12; ++i) {
+    cache.refill(c);
+    EXPECT_LE(cache.cached(c), 3u);
+    take_many(c, cache.cached(c));
+  }
+}
+
+TEST_F(ThreadCacheTest, RoomGrowsFreelyUpToABatchWhenOnlyFreed) {
+  const std::vector<void*> blocks = own.take(heap, small, 1000);
+  std::set<size_t> rooms;
+  for (void* block : blocks) {
+    put(small, block);
+    rooms.insert(room(small));
+    ASSERT_LE(cache.cached(small), room(small));
+  }
+  EXPECT_EQ(rooms, (std::set<size_t>{16, 32, 64}));
+  EXPECT_GT(cache.flushes(), 0u);
+  EXPECT_EQ(heap.blocks_out(small), cache.cached(small));
+}
+
+TEST_F(ThreadCacheTest, AFullArraySendsItsOlderHalfHome) {
+  const std::vector<void*> blocks = own.take(heap, small, 65);
+  for (size_t i = 0; i < 64; ++i) put(small, blocks[i]);
+  ASSERT_EQ(cache.cached(small), 64u);
+  put(small, blocks[64]);
+  EXPECT_EQ(cache.cached(small), 33u);
+  EXPECT_EQ(cache.flushes(), 1u);
+  EXPECT_EQ(heap.blocks_out(small), 33u);
+  for (size_t i = 65; i-- != 32;) EXPECT_EQ(take(small), blocks[i]) << "the younger ones stay, the last on top";
+}
+
+TEST_F(ThreadCacheTest, BeyondABatchRoomDoublesOnceForEachTimeItRanEmpty) {
+  put_many(small, own.take(heap, small, 300));
+  ASSERT_EQ(room(small), 64u);
+  for (size_t expected : {128, 256, 512, 1023, 1023}) {
+    while (cache.cached(small) != 0) take(small);
+    take(small);  // it has run empty
+    put_many(small, own.take(heap, small, 3000));
+    EXPECT_EQ(room(small), expected) << "never twice for one time, never beyond the class's limit";
+    expect_sound();
+  }
+}
+
+TEST_F(ThreadCacheTest, KeepsWithinLimitAndBudget) { exercise(1); }
+
+TEST_F(ThreadCacheTest, FlushAllSendsEverythingHome) {
+  for (size_t c = 1; c < kRoomyTable.count; ++c) put_many(c, take_many(c, 40));
+  cache.flush_all();
+  for (size_t c = 1; c < kRoomyTable.count; ++c) {
+    EXPECT_EQ(cache.cached(c), 0u);
+    EXPECT_EQ(heap.blocks_out(c), 0u);
+  }
+  EXPECT_FALSE(cache.is_busy());
+}
+
+TEST_F(ThreadCacheTest, RetiringGivesTheArraysAway) {
+  for (size_t c = 1; c < kRoomyTable.count; ++c) put_many(c, own.take(heap, c, 40));
+  cache.retire();
+  for (size_t c = 1; c < kRoomyTable.count; ++c) {
+    EXPECT_EQ(heap.blocks_out(c), 0u);
+    EXPECT_EQ(state.heads[c].top, nullptr);
+    EXPECT_EQ(state.heads[c].limit, nullptr);
+    EXPECT_EQ(state.heads[c].base, nullptr);
+  }
+  expect_sound();
+  const size_t used = array_arena.bytes_used();
+  for (size_t c = 1; c < kRoomyTable.count; ++c) put_many(c, own.take(heap, c, 40));
+  EXPECT_EQ(array_arena.bytes_used(), used);
+}
+
+TEST_F(ThreadCacheTest, TrimGivesBackEmptySlabsAndHoles) {
+  const size_t c = kRoomyTable.class_of(64);
+  std::vector<void*> blocks = take_many(c, 5000);
+  for (void* block : blocks) *static_cast<char*>(block) = 1;
+  void* live = blocks[2500];
+  blocks.erase(blocks.begin() + 2500);
+  put_many(c, blocks);
+  const size_t purged = cache.trim();
+  EXPECT_EQ(cache.cached(c), 0u);
+  EXPECT_EQ(heap.blocks_out(c), 1u);
+  EXPECT_EQ(heap.slab_count(), 1u);
+  EXPECT_GT(purged, 0u);
+  EXPECT_EQ(*static_cast<char*>(live), 1);
+  put(c, live);
+  EXPECT_EQ(cache.trim(), 0u);
+  EXPECT_EQ(heap.slab_count(), 0u);
+  EXPECT_EQ(own.free_bytes(), own.chunk_bytes());
+}
+
+TEST_F(ThreadCacheTest, BlocksOfOthersGoHome) {
+  SlabHeap& other = *own.registry.acquire();
+  put_many(small, own.take(other, small, 100));
+  cache.flush_all();
+  EXPECT_TRUE(other.has_mail());
+  other.drain_inbox();
+  EXPECT_EQ(other.blocks_out(small), 0u);
+}
+
+TEST_F(ThreadCacheTest, CheckSeesEachBrokenPart) {
+  put_many(small, take_many(small, 20));
+  CacheHead& head = state.heads[small];
+  const CacheHead sound = head;
+  head.top = head.limit + 1;
+  EXPECT_STREQ(cache.check(), "thread cache: a top lies outside its array");
+  head = sound;
+  head.limit -= 1;
+  EXPECT_STREQ(cache.check(), "thread cache: a limit is not at the end of its array's room");
+  head = sound;
+  void* block = head.base[0];
+  head.base[0] = &head;
+  EXPECT_STREQ(cache.check(), "thread cache: an array holds what is not a block of its class");
+  void* wrong = take(small + 1);
+  head.base[0] = wrong;
+  EXPECT_STREQ(cache.check(), "thread cache: an array holds what is not a block of its class");
+  head.base[0] = block;
+  put(small + 1, wrong);
+}
+
+class DenseThreadCacheTest : public ThreadCacheTest {
+ protected:
+  DenseThreadCacheTest() : ThreadCacheTest(kDenseTable) {}
+};
+
+TEST_F(DenseThreadCacheTest, KeepsWithinLimitAndBudget) {
+  exercise(2);
+  for (size_t c = 1; c < kDenseTable.count; ++c) EXPECT_LE(room(c), std::max<size_t>(1, 8));
+}
+
+TEST_F(DenseThreadCacheTest, ReachesEveryLimit) {
+  for (size_t c = 1; c < kDenseTable.count; ++c) {
+    for (int i = 0; i < 5; ++i) put_many(c, take_many(c, 20));
+    EXPECT_EQ(room(c), kDenseTable.classes[c].cached_max) << "class " << c;
+  }
+}
+
+class PoorThreadCacheTest : public ThreadCacheTest {
+ protected:
+  PoorThreadCacheTest() : ThreadCacheTest(kRoomyTable, size_t{64} << 10) {}
+};
+
+TEST_F(PoorThreadCacheTest, KeepsWithinLimitAndBudget) { exercise(3); }
+
+class PennilessThreadCacheTest : public ThreadCacheTest {
+ protected:
+  PennilessThreadCacheTest() : ThreadCacheTest(kRoomyTable, 0) {}
+};
+
+TEST_F(PennilessThreadCacheTest, HasOneBlockOfEachClass) {
+  exercise(4);
+  for (size_t c = 1; c < kRoomyTable.count; ++c) EXPECT_LE(room(c), 1u) << "class " << c;
+}
+
+}  // namespace
+}  // namespace snug
