@@ -10,10 +10,8 @@
 namespace snug {
 namespace {
 
-// Empty slabs kept: this much, and a sixteenth of what the heap holds. Beyond that the span store has them, for any
-// class.
+// Bytes of empty slabs kept. Beyond that the span store has them, for any class.
 constexpr size_t kEmptyKept = size_t{512} << 10;
-constexpr size_t kEmptyShare = 16;
 constexpr const char* kAlreadyFree = "block is already free";
 constexpr uint32_t kParcelsKept = 16;
 
@@ -113,7 +111,6 @@ void SlabHeap::insert(Slab* slab) {
   tag_pages(*slab);
   bin.slabs.add(1);
   slab_count_.add(1);
-  slab_bytes_ += slab->span->pages.bytes();
   bin.out.add(slab->used());
   if (slab->used() == 0) empty_bytes_ += slab->span->pages.bytes();
   bin.partial.push_front(slab);
@@ -175,7 +172,7 @@ void SlabHeap::return_blocks(Slab* slab, size_t word, uint64_t mask) {
 }
 
 bool SlabHeap::keeps_too_many_empty() const {
-  return abandoned_.load(std::memory_order_relaxed) || empty_bytes_ > kEmptyKept + slab_bytes_ / kEmptyShare;
+  return abandoned_.load(std::memory_order_relaxed) || empty_bytes_ > kEmptyKept;
 }
 
 void SlabHeap::release(Slab* slab) {
@@ -184,7 +181,6 @@ void SlabHeap::release(Slab* slab) {
   bin.partial.remove(slab);
   bin.slabs.subtract(1);
   slab_count_.subtract(1);
-  slab_bytes_ -= slab->span->pages.bytes();
   empty_bytes_ -= slab->span->pages.bytes();
   for (uint32_t i = 0; i < slab->span->pages.value; ++i) {
     const PageId page = slab->span->first + PageCount{i};
@@ -284,7 +280,6 @@ bool SlabHeap::give_slab(size_t size_class, SlabHeap& heir) {
   bin.partial.remove(slab);
   bin.slabs.subtract(1);
   slab_count_.subtract(1);
-  slab_bytes_ -= slab->span->pages.bytes();
   bin.out.subtract(slab->used());
   if (slab->used() == 0) empty_bytes_ -= slab->span->pages.bytes();
   heir.insert(slab);
@@ -320,7 +315,6 @@ size_t SlabHeap::purge_holes() {
 
 const char* SlabHeap::check() const {
   size_t all_slabs = 0;
-  size_t bytes = 0;
   size_t empty = 0;
   for (size_t c = 0; c < kMaxClasses; ++c) {
     const Bin& bin = bins_[c];
@@ -340,15 +334,13 @@ const char* SlabHeap::check() const {
         }
         ++slabs;
         out += slab->used();
-        bytes += slab->span->pages.bytes();
         if (slab->used() == 0) empty += slab->span->pages.bytes();
       }
     }
     if (slabs != bin.slabs.get() || out != bin.out.get()) return "slab heap: the counts of a class are wrong";
     all_slabs += slabs;
   }
-  if (all_slabs != slab_count_.get() || bytes != slab_bytes_ || empty != empty_bytes_)
-    return "slab heap: the counts of slabs are wrong";
+  if (all_slabs != slab_count_.get() || empty != empty_bytes_) return "slab heap: the counts of slabs are wrong";
   return nullptr;
 }
 

@@ -9,7 +9,7 @@
 // inbox. So nothing is lost, and nothing waits for a thread that will not come.
 //
 //   per class:   slabs == partial + full,   out == sum of used over its slabs
-//   all slabs:   empty_bytes_ == bytes of slabs of which nothing is used <= slab_bytes_
+//   all slabs:   empty_bytes_ == bytes of slabs of which nothing is used
 #pragma once
 
 #include <atomic>
@@ -106,7 +106,6 @@ class alignas(64) SlabHeap {
   SlabHeap* next_abandoned_ = nullptr;
   RecordPool<Slab> slabs_;
   OwnerCounter slab_count_;
-  size_t slab_bytes_ = 0;
   size_t empty_bytes_ = 0;
   Parcel* parcels_ = nullptr;  // empty ones, kept for sending
   uint32_t parcel_count_ = 0;

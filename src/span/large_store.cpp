@@ -164,6 +164,7 @@ size_t LargeStore::usable_size(const void* start) {
 }
 
 void* LargeStore::resize(void* start, size_t size) {
+  SNUG_ASSERT(size != 0, "a block of no bytes has no mapping");
   const size_t usable = round_up(size, os::page_size());
   if (usable < size || usable > PTRDIFF_MAX) return nullptr;
   LargeBlock* block = nullptr;
