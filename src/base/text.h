@@ -9,6 +9,8 @@ namespace snug {
 
 template <size_t Capacity>
 class Text {
+  static_assert(Capacity >= 2, "room for the final 0 and something before it");
+
  public:
   Text& add(const char* words) {
     while (*words != 0) put(*words++);

@@ -41,11 +41,5 @@ TEST(Text, IsCutAtItsCapacity) {
   EXPECT_STREQ(here.after, "safe");
 }
 
-TEST(Text, OfOnePlaceHoldsOnlyTheEnd) {
-  Text<1> text;
-  text.add("a");
-  EXPECT_STREQ(text.data(), "");
-}
-
 }  // namespace
 }  // namespace snug
