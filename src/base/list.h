@@ -15,6 +15,8 @@ class List {
  public:
   T* front() const { return front_; }
   bool empty() const { return front_ == nullptr; }
+  T* back() const { return back_; }
+  static T* prev(const T* element) { return (element->*Link).prev; }
   static T* next(const T* element) { return (element->*Link).next; }
 
   void push_front(T* element) {

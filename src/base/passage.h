@@ -4,7 +4,7 @@
 //   enter() and leave() are called with the lock held;   lock_at_rest() holds it for a fork, with nobody inside
 #pragma once
 
-#include <sched.h>
+#include <time.h>
 
 #include <cstdint>
 
@@ -22,13 +22,19 @@ class Passage {
     lock.lock();
     while (inside_ != 0) {
       lock.unlock();
-      ::sched_yield();
+      pause();
       lock.lock();
     }
     lock.hold_for_fork();
   }
 
  private:
+  // A sleep and not a yield, which a real-time thread would not leave to an ordinary one that is inside.
+  static void pause() {
+    const timespec moment{0, 50000};
+    ::nanosleep(&moment, nullptr);
+  }
+
   uint32_t inside_ = 0;
 };
 

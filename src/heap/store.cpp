@@ -57,6 +57,9 @@ bool Store::open_parts() {
 }
 
 void Store::before_fork() {
+  // One thread alone disturbs nobody, and may be forking in a signal handler that has interrupted it inside a lock.
+  forks_alone_ = os::is_single_threaded();
+  if (forks_alone_) return;
   // The first lock makes forks of several threads take turns; only its holder is the one that forks.
   opening_.lock();
   Lock::begin_fork();
@@ -83,12 +86,16 @@ void Store::unlock_all() {
   opening_.unlock_after_fork();
 }
 
-void Store::after_fork_in_parent() { unlock_all(); }
+void Store::after_fork_in_parent() {
+  if (!forks_alone_) unlock_all();
+}
 
 void Store::after_fork_in_child() {
-  unlock_all();
+  if (!forks_alone_) unlock_all();
   shared_allocations.store(0, std::memory_order_relaxed);  // the child counts its own
-  if (is_open()) roster.orphan_others();
+  if (!is_open()) return;
+  roster.count_anew();
+  if (!forks_alone_) roster.orphan_others();
 }
 
 }  // namespace snug

@@ -49,6 +49,7 @@ struct Store {
   std::atomic<bool> open_{false};
   std::atomic<bool> watches_forks_{false};
   bool configured_ = false;
+  bool forks_alone_ = false;  // between the handlers of one fork
   Lock opening_;
 };
 

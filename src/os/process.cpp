@@ -4,6 +4,7 @@
 #include <sys/auxv.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/single_threaded.h>
 #include <sys/sysinfo.h>
 #include <time.h>
 #include <unistd.h>
@@ -29,6 +30,8 @@ size_t total_memory_and_swap() {
 }
 
 bool is_privileged() { return ::getauxval(AT_SECURE) != 0; }
+
+bool is_single_threaded() { return __libc_single_threaded != 0; }
 
 uint32_t milliseconds() {
   timespec now{};

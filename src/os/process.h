@@ -16,6 +16,9 @@ size_t total_memory_and_swap();
 // True if the process runs with more rights than its caller (setuid): its environment is then not to be trusted.
 bool is_privileged();
 
+// True if no other thread can be running. May say false of a process whose other threads have ended.
+bool is_single_threaded();
+
 // A coarse clock in milliseconds that never goes back; wraps after 49 days. About 5 ns: no system call.
 uint32_t milliseconds();
 

@@ -15,6 +15,8 @@ namespace {
 constexpr size_t kTailKept = size_t{1} << 20;
 // A kept mapping that must read as zeros is cleared up to this size, and purged beyond.
 constexpr size_t kClearedByHand = size_t{1} << 20;
+// How many kept mappings are looked at for one that fits, newest first.
+constexpr size_t kMostLooks = 64;
 constexpr size_t kMostRoom = size_t{1} << 30;
 
 // `bytes` with room to double, in address space only.
@@ -80,7 +82,8 @@ void* LargeStore::hand_out(LargeBlock* block, size_t usable) {
 // The kept mapping that fits best, without wasting more than a quarter; out of the cache, in nothing.
 LargeBlock* LargeStore::take_kept(size_t bytes, const LargeRequest& request) {
   LargeBlock* best = nullptr;
-  for (LargeBlock* block = cache_.front(); block != nullptr; block = CacheList::next(block)) {
+  size_t looks = kMostLooks;
+  for (LargeBlock* block = cache_.back(); block != nullptr && looks != 0; block = CacheList::prev(block), --looks) {
     if (block->mapped < bytes || block->written > bytes + bytes / 4) continue;
     if (!is_aligned(block->start, request.alignment)) continue;
     if (best == nullptr || block->mapped <= best->mapped) best = block;
@@ -216,7 +219,8 @@ bool LargeStore::trim(size_t pad) {
     LargeBlock* oldest = nullptr;
     {
       LockGuard guard(lock_);
-      if (bytes_kept_ <= pad) return any;
+      // Mappings that could not be given back are purged and count for nothing, but may go now.
+      if (pad == 0 ? cache_.empty() : bytes_kept_ <= pad) return any;
       oldest = take_oldest();
     }
     if (oldest == nullptr || !discard(oldest)) return any;

@@ -11,8 +11,10 @@ namespace {
 
 constexpr size_t kGiB = size_t{1} << 30;
 constexpr size_t kLeastWindow = kGiB;
-constexpr size_t kUsualWindow = 256 * kGiB;
-constexpr size_t kUsualReservation = kGiB;
+constexpr size_t kUsualWindow = 64 * kGiB;
+// Reservations begin small, since they count against a limit on addresses that is set later, and double.
+constexpr size_t kFirstReservation = size_t{64} << 20;
+constexpr size_t kLargestReservation = kGiB;
 
 // Where windows are put if the kernel agrees: far from everything that it places itself and from the shadow memory of
 // sanitizers, at a place that differs from run to run.
@@ -26,8 +28,8 @@ size_t window_size(size_t limit) {
 }
 
 size_t reservation_size(size_t limit) {
-  if (limit == SIZE_MAX) return kUsualReservation;
-  return std::clamp(round_down(limit / 16, kChunkSize), kChunkSize, kUsualReservation);
+  if (limit == SIZE_MAX) return kFirstReservation;
+  return std::clamp(round_down(limit / 16, kChunkSize), kChunkSize, kFirstReservation);
 }
 
 // Makes the part [first, last) of an array writable, rounded outwards to OS pages.
@@ -41,6 +43,7 @@ bool make_writable(const void* first, const void* last) {
 bool Window::open() {
   const size_t limit = os::address_space_limit();
   unit_ = reservation_size(limit);
+  may_double_ = limit == SIZE_MAX;
   pages_ = 0;
   const size_t size = window_size(limit);
   const size_t pages = size >> kPageShift;
@@ -81,6 +84,7 @@ bool Window::reserve_more() {
         os::prefer_small_pages(at<void>(first), last - first);
         reserved_ += bytes;
         placed_ = true;
+        if (may_double_ && unit == unit_ && unit_ < kLargestReservation) unit_ *= 2;
         return true;
       }
       os::release(start, bytes);

@@ -111,6 +111,7 @@ class Window {
   uintptr_t next_ = 0;   // the next chunk of the newest reservation
   uintptr_t end_ = 0;    // its end
   size_t unit_ = 0;      // how much to reserve at once
+  bool may_double_ = false;
   size_t reserved_ = 0;
   size_t array_bytes_ = 0;
 };

@@ -80,10 +80,13 @@ void CacheRoster::strike_off(CacheList& list, ThreadCache* cache) {
   records_.recycle(::new (static_cast<void*>(cache)) Unmade<ThreadCache>);
 }
 
+void CacheRoster::count_anew() {
+  ended_ = {};
+  store_shared(thread_state.allocations, uint64_t{0});
+}
+
 void CacheRoster::orphan_others() {
   LockGuard guard(lock_);
-  ended_ = {};  // the child counts its own
-  store_shared(thread_state.allocations, uint64_t{0});
   for (ThreadCache* cache = caches_.front(); cache != nullptr;) {
     ThreadCache* next = CacheList::next(cache);
     if (cache != thread_state.cache) {

@@ -49,6 +49,8 @@ class CacheRoster {
   ThreadCache* start();
   void end(ThreadCache* cache);
 
+  // In the child of a fork: forgets what the parent counted. Takes no lock: no other thread runs.
+  void count_anew();
   // In the child of a fork: the caches of all threads but the calling one are orphans.
   void orphan_others();
   // Takes over what orphans left: their cached blocks go home, their heaps are abandoned. A heap that was in the middle

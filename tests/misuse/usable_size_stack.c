@@ -3,7 +3,7 @@
 #include "misuse.h"
 
 int main(void) {
-  char variable[64];
+  char variable[64] = "";
   announce(variable);
   return malloc_usable_size(hidden(variable)) != 0;
 }
