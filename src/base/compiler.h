@@ -2,7 +2,6 @@
 #pragma once
 
 #define SNUG_ALWAYS_INLINE inline __attribute__((always_inline))
-#define SNUG_NEVER_INLINE __attribute__((noinline))
 #define SNUG_COLD __attribute__((cold, noinline))
 #define SNUG_EXPORT __attribute__((visibility("default")))
 #define SNUG_WEAK __attribute__((weak))
