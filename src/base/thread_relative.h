@@ -34,18 +34,6 @@ SNUG_ALWAYS_INLINE T load_relative(T* word) {
   return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
 
-// A byte, widened on the way: the result is an index.
-SNUG_ALWAYS_INLINE size_t load_relative_byte(uint8_t* byte) {
-#if defined(__x86_64__)
-  if constexpr (kThreadRelative) {
-    uint64_t wide;
-    __asm__ volatile("movzbl %%fs:%1, %k0" : "=r"(wide) : "m"(*byte));
-    return wide;
-  }
-#endif
-  return __atomic_load_n(byte, __ATOMIC_RELAXED);
-}
-
 template <class T>
 SNUG_ALWAYS_INLINE void store_relative(T* word, T value) {
   static_assert(sizeof(T) == 8);

@@ -40,7 +40,7 @@ void* refill_class(size_t size_class) {
   if (cache == nullptr) return store.is_open() ? store.registry.allocate_shared(size_class) : nullptr;
   // The array may hold blocks after all: beginning the cache may have allocated.
   void* block;
-  return pop(relative_thread_state(), scaled(size_class), &block) ? block : cache->refill(size_class);
+  return pop(head_of(relative_thread_state(), scaled(size_class)), &block) ? block : cache->refill(size_class);
 }
 
 void* map_large(const LargeRequest& request) {
@@ -127,8 +127,9 @@ void* allocate_slow(size_t size) noexcept {
 
 void* allocate_large(size_t size) noexcept {
   // The first request of the process comes here whatever its size: no class is known yet.
-  if (!store.is_open() && store.open()) return allocate(size);
-  return large_block({.size = size});
+  if (!store.is_open()) return store.open() ? allocate(size) : large_block({.size = size});
+  if (size > store.table->max_size) return large_block({.size = size});
+  return allocate_from(head_of(relative_thread_state(), scaled(store.table->class_of(size))), size);
 }
 
 void release_slow(void* block) noexcept {
@@ -139,7 +140,7 @@ void release_slow(void* block) noexcept {
     release_large(block);
   } else if (ThreadCache* cache = cache_for_free(); cache == nullptr) {
     release_without_cache(block);
-  } else if (!push(relative_thread_state(), scaled_class, block)) {
+  } else if (!push(head_of(relative_thread_state(), scaled_class), block)) {
     cache->overflow(scaled_class / kClassScale, block);
   }
   errno = saved_errno;

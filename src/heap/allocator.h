@@ -9,33 +9,30 @@
 #include "base/bits.h"
 #include "base/compiler.h"
 #include "heap/store.h"
+#include "thread/head_table.h"
 #include "thread/thread_state.h"
 
 namespace snug {
 
-// For a size without a class.
+// For a size beyond the head table.
 SNUG_COLD void* allocate_large(size_t size) noexcept;
 // For a class whose array is empty. The allocation has been counted.
 SNUG_COLD void* allocate_slow(size_t size) noexcept;
 SNUG_COLD void release_slow(void* block) noexcept;
 
-SNUG_ALWAYS_INLINE void* allocate(size_t size) {
-  ThreadState* state = relative_thread_state();
-  size_t scaled_class;
-  if (size <= kSmallSizeMax) [[likely]] {
-    scaled_class = load_relative_byte(&state->small[(size + kSmallStep - 1) / kSmallStep]);
-  } else {
-    // As ClassTable::class_of_medium.
-    if (size > medium_max_size) [[unlikely]]
-      return allocate_large(size);
-    const size_t last = size - 1;
-    const unsigned log = log2_floor(last);
-    scaled_class = ((size_t{log} << 2) + (last >> (log - 2)) + static_cast<size_t>(medium_offset)) * kClassScale;
-  }
+SNUG_ALWAYS_INLINE void* allocate_from(CacheHead* head, size_t size) {
   // Counted before it is known to succeed: one register less is alive behind the test, which saves an instruction.
-  add_relative<1>(&state->allocations);
+  add_relative<1>(&relative_thread_state()->allocations);
   void* block;
-  return pop(state, scaled_class, &block) ? block : allocate_slow(size);
+  return pop(head, &block) ? block : allocate_slow(size);
+}
+
+SNUG_ALWAYS_INLINE void* allocate(size_t size) {
+  if (size < small_limit) [[likely]]
+    return allocate_from(small_head(size), size);
+  if (size < medium_limit) [[likely]]
+    return allocate_from(medium_head(size), size);
+  return allocate_large(size);
 }
 
 SNUG_ALWAYS_INLINE void release(void* block) {
@@ -44,7 +41,16 @@ SNUG_ALWAYS_INLINE void release(void* block) {
     return release_slow(block);  // null, a large block, or foreign
   // Class 0, where there is no slab, never has room either.
   const size_t scaled_class = window_classes[page].load(std::memory_order_relaxed);
-  if (!push(relative_thread_state(), scaled_class, block)) [[unlikely]]
+  if (!push(head_of(relative_thread_state(), scaled_class), block)) [[unlikely]]
+    release_slow(block);
+}
+
+// `size` is what the block was asked for with, and the block was never resized. A small block is cached by its size
+// alone: the wrong size is found when the block leaves the cache.
+SNUG_ALWAYS_INLINE void release_sized(void* block, size_t size) {
+  if (size >= small_limit || block == nullptr) [[unlikely]]
+    return release(block);
+  if (!push(small_head(size), block)) [[unlikely]]
     release_slow(block);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "os/process.h"
+#include "thread/head_table.h"
 
 namespace snug {
 namespace {
@@ -14,12 +15,10 @@ void thread_ends(void* cache) { store.roster.end(static_cast<ThreadCache*>(cache
 }  // namespace
 
 constinit Store store;
-// Until the store is open no pointer lies in the window and no size is medium: the first calls take the slow paths.
+// Until the store is open no pointer lies in the window: the first calls take the slow path.
 constinit uintptr_t window_base = 0;
 constinit size_t window_pages = 0;
 constinit const std::atomic<ScaledClass>* window_classes = nullptr;
-constinit size_t medium_max_size = 0;
-constinit ptrdiff_t medium_offset = 0;
 
 bool Store::open() {
   {
@@ -45,13 +44,12 @@ bool Store::open_parts() {
   most_memory = std::min(os::total_memory_and_swap(), os::address_space_limit());
   spans.set_retention({config.retain, config.purge_after});
   large.set_retention({config.retain_large, config.purge_after});
-  // The limits last: until they are set no other variable is looked at.
+  // The limit last: until it is set no other variable is looked at.
+  open_head_table(*table);
   window_base = window.base();
   window_classes = window.classes();
-  medium_offset = table->medium_offset;
   std::atomic_signal_fence(std::memory_order_release);
   window_pages = window.page_limit();
-  medium_max_size = table->max_size;
   open_.store(true, std::memory_order_release);
   return true;
 }

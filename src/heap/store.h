@@ -60,7 +60,5 @@ SNUG_HIDDEN extern constinit Store store;
 SNUG_HIDDEN extern constinit uintptr_t window_base;
 SNUG_HIDDEN extern constinit size_t window_pages;
 SNUG_HIDDEN extern constinit const std::atomic<ScaledClass>* window_classes;
-SNUG_HIDDEN extern constinit size_t medium_max_size;
-SNUG_HIDDEN extern constinit ptrdiff_t medium_offset;
 
 }  // namespace snug

@@ -116,8 +116,8 @@ SNUG_EXPORT void* operator new[](size_t size, std::align_val_t alignment, const 
 
 SNUG_EXPORT void operator delete(void* block) noexcept { snug::release(block); }
 SNUG_EXPORT void operator delete[](void* block) noexcept { snug::release(block); }
-SNUG_EXPORT void operator delete(void* block, size_t) noexcept { snug::release(block); }
-SNUG_EXPORT void operator delete[](void* block, size_t) noexcept { snug::release(block); }
+SNUG_EXPORT void operator delete(void* block, size_t size) noexcept { snug::release_sized(block, size); }
+SNUG_EXPORT void operator delete[](void* block, size_t size) noexcept { snug::release_sized(block, size); }
 SNUG_EXPORT void operator delete(void* block, std::align_val_t) noexcept { snug::release(block); }
 SNUG_EXPORT void operator delete[](void* block, std::align_val_t) noexcept { snug::release(block); }
 SNUG_EXPORT void operator delete(void* block, size_t, std::align_val_t) noexcept { snug::release(block); }

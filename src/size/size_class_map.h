@@ -61,7 +61,7 @@ struct SizeClassMap {
 // Scudo's DenseSizeClassMap (document S1): little is cached, and a thread's cache fits one OS page.
 using DenseSizeClassMap = SizeClassMap<3, 4, 8, 17, 8, 10>;
 // The default: roomier caches, and classes up to 256 KiB, so that no size below that meets a cliff.
-using RoomySizeClassMap = SizeClassMap<3, 4, 7, 18, 1023, 19>;
+using RoomySizeClassMap = SizeClassMap<3, 4, 7, 18, 1023, 20>;
 
 // True if class_of is tight and monotonic for every size from 1 to kMaxSize: the work is bounded for the compiler by
 // looking at both sides of each class's edges, between which class_of is constant or it would jump at an edge.

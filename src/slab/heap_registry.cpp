@@ -67,7 +67,7 @@ void HeapRegistry::for_each_without_thread(Visit visit) {
 
 void HeapRegistry::abandon(SlabHeap& heap) {
   heap.drain_inbox();
-  heap.release_empty();
+  heap.release_empty(0);
   {
     LockGuard guard(lock_);
     {
@@ -100,7 +100,7 @@ void* HeapRegistry::allocate_shared(size_t size_class) {
   void* block = nullptr;
   {
     LockGuard owner(shared_->lock_);
-    shared_->refill(size_class, &block, 1);
+    shared_->refill(size_class, &block + 1, 1);
   }
   collect(*shared_);
   return block;
@@ -155,7 +155,7 @@ size_t HeapRegistry::trim_abandoned() {
     {
       LockGuard owner(heap.lock_);
       heap.drain_inbox();
-      heap.release_empty();
+      heap.release_empty(0);
       purged += heap.purge_holes();
     }
     collect(heap);

@@ -1,6 +1,6 @@
 // Parcel and Inbox: how blocks travel home from a thread that freed them but does not own their slab.
 //
-// A parcel carries the addresses of up to 62 blocks of any classes; the sender writes neither to the blocks nor to
+// A parcel carries the addresses of up to 62 blocks of one class; the sender writes neither to the blocks nor to
 // their slabs, and pays one atomic operation a parcel. The inbox is a stack that many push and one empties whole, so
 // that there is no ABA problem. Where no memory can be had for a parcel, or the sender has
 // no cache, a block travels alone: its first word is the link.
@@ -20,7 +20,7 @@ struct alignas(64) Parcel {
   static constexpr size_t kCapacity = 62;
   uintptr_t next = 0;
   uint32_t count = 0;
-  uint32_t bytes = 0;  // of the blocks it carries
+  uint32_t size_class = 0;
   void* blocks[kCapacity];
 
   bool full() const { return count == kCapacity; }

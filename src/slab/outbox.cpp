@@ -1,38 +1,49 @@
 #include "slab/outbox.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "slab/slab_heap.h"
 
 namespace snug {
 
 Outbox::~Outbox() {
-  for (Entry& entry : entries_)
-    if (entry.parcel != nullptr) send(entry);
+  while (count_ != 0) send(&entries_[count_ - 1]);
 }
 
-// The entry of this owner, with a parcel unless no memory can be had.
-Outbox::Entry& Outbox::entry_for(uint16_t owner) {
-  Entry* chosen = nullptr;
-  for (Entry& entry : entries_) {
-    if (entry.parcel == nullptr)
-      chosen = &entry;
-    else if (entry.owner == owner)
-      return entry;
+void Outbox::add(void* const* blocks, size_t count, uint16_t owner) {
+  while (count != 0) {
+    Entry* entry = entry_for(owner);
+    if (entry == nullptr) {
+      heap_.post_lone(*blocks++, owner, size_class_);
+      --count;
+      continue;
+    }
+    Parcel* parcel = entry->parcel;
+    const size_t number = std::min(count, Parcel::kCapacity - parcel->count);
+    std::memcpy(parcel->blocks + parcel->count, blocks, number * sizeof(void*));
+    parcel->count += static_cast<uint32_t>(number);
+    blocks += number;
+    count -= number;
+    if (parcel->full()) send(entry);
   }
-  if (chosen == nullptr) {
-    chosen = &entries_[victim_++ % kOwners];
-    send(*chosen);
-  }
-  chosen->owner = owner;
-  chosen->parcel = heap_.new_parcel();
-  return *chosen;
 }
 
-void Outbox::send_lone(void* block, uint16_t owner, uint32_t bytes) { heap_.post_lone(block, owner, bytes); }
+// The entry of this owner; null if no memory can be had for a parcel.
+Outbox::Entry* Outbox::entry_for(uint16_t owner) {
+  for (size_t i = 0; i < count_; ++i)
+    if (entries_[i].owner == owner) return &entries_[i];
+  if (count_ == kOwners) send(&entries_[victim_++ % kOwners]);
+  Parcel* parcel = heap_.new_parcel();
+  if (parcel == nullptr) return nullptr;
+  parcel->size_class = size_class_;
+  entries_[count_] = {parcel, owner};
+  return &entries_[count_++];
+}
 
-void Outbox::send(Entry& entry) {
-  Parcel* parcel = entry.parcel;
-  entry.parcel = nullptr;
-  heap_.post(parcel, entry.owner);
+void Outbox::send(Entry* entry) {
+  heap_.post(entry->parcel, entry->owner);
+  *entry = entries_[--count_];
 }
 
 }  // namespace snug

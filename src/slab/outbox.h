@@ -1,5 +1,5 @@
-// Outbox: the parcels being filled in one flush, by owner. A flush meets few owners: with more than there is room for,
-// one goes out half full; the others go when the outbox ends. Used by the thread that owns the heap.
+// Outbox: the parcels being filled in one flush of one class, by owner. A flush meets few owners: with more than there
+// is room for, one goes out half full; the others go when the outbox ends. Used by the thread that owns the heap.
 #pragma once
 
 #include <cstddef>
@@ -13,37 +13,29 @@ class SlabHeap;
 
 class Outbox {
  public:
-  explicit Outbox(SlabHeap& heap) : heap_(heap) {}
+  Outbox(SlabHeap& heap, size_t size_class) : heap_(heap), size_class_(static_cast<uint32_t>(size_class)) {}
   ~Outbox();
   Outbox(const Outbox&) = delete;
   Outbox& operator=(const Outbox&) = delete;
 
-  // Takes a free block of `bytes` that belongs to the heap with the id `owner`.
-  void add(void* block, uint16_t owner, uint32_t bytes) {
-    // Most often the owner is that of the block before.
-    if (last_ == nullptr || last_->owner != owner || last_->parcel == nullptr) last_ = &entry_for(owner);
-    Parcel* parcel = last_->parcel;
-    if (parcel == nullptr) return send_lone(block, owner, bytes);
-    parcel->blocks[parcel->count++] = block;
-    parcel->bytes += bytes;
-    if (parcel->full()) send(*last_);
-  }
+  // Takes free blocks of the class that belong to the heap with the id `owner`.
+  void add(void* const* blocks, size_t count, uint16_t owner);
 
  private:
   static constexpr size_t kOwners = 8;
   struct Entry {
-    Parcel* parcel = nullptr;
-    uint16_t owner = 0;
+    Parcel* parcel;
+    uint16_t owner;
   };
 
-  Entry& entry_for(uint16_t owner);
-  void send(Entry& entry);
-  void send_lone(void* block, uint16_t owner, uint32_t bytes);
+  Entry* entry_for(uint16_t owner);
+  void send(Entry* entry);
 
   SlabHeap& heap_;
-  Entry entries_[kOwners];
-  Entry* last_ = nullptr;
+  const uint32_t size_class_;
+  size_t count_ = 0;
   size_t victim_ = 0;
+  Entry entries_[kOwners];  // the first `count_`, each with a parcel that is neither empty nor full between calls
 };
 
 }  // namespace snug

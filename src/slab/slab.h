@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/bits.h"
 #include "base/compiler.h"
 #include "base/list.h"
 #include "size/class_table.h"
@@ -48,11 +49,12 @@ struct alignas(64) Slab {
     return {static_cast<uint32_t>((size_t{carved} * block_size + kPageSize - 1) / kPageSize)};
   }
 
-  // Up to `want` recycled blocks in address order into `out`; returns how many. The blocks were used before and are
-  // cold by now: they are fetched for writing on the way, since their user is about to write them.
-  size_t take_recycled(void** out, size_t want) {
-    size_t taken = 0;
-    while (taken < want && taken < free_count) {
+  // Writes up to `want` recycled blocks in address order to end[-1], end[-2] …; returns how many. The blocks were used
+  // before and are cold by now: they are fetched for writing on the way, since their user is about to write them.
+  size_t take_recycled(void** end, size_t want) {
+    void** next = end;
+    void** const last = end - (want < free_count ? want : free_count);
+    while (next != last) {
       uint64_t word = free[first_word];
       if (word == 0) {
         ++first_word;
@@ -60,39 +62,54 @@ struct alignas(64) Slab {
       }
       char* base = block(size_t{first_word} * 64);
       do {
-        char* address = base + static_cast<size_t>(std::countr_zero(word)) * block_size;
-        prefetch_for_write(address);
-        out[taken++] = address;
-        word &= word - 1;
-      } while (word != 0 && taken < want);
+        // Neighbours are taken together: most slabs come back in rows.
+        const auto bit = static_cast<unsigned>(std::countr_zero(word));
+        auto run = static_cast<unsigned>(std::countr_one(word >> bit));
+        if (run > next - last) run = static_cast<unsigned>(next - last);
+        word &= ~bit_run(bit, run);
+        char* address = base + bit * block_size;
+        for (void** const stop = next - run; next != stop; address += block_size) {
+          prefetch_for_write(address);
+          *--next = address;
+        }
+      } while (word != 0 && next != last);
       free[first_word] = word;
     }
-    free_count = static_cast<uint16_t>(free_count - taken);
-    return taken;
+    free_count = static_cast<uint16_t>(free_count - (end - last));
+    return static_cast<size_t>(end - last);
   }
 
-  // Up to `want` blocks that were never used.
-  size_t carve(void** out, size_t want) {
+  // The same of blocks that were never used.
+  size_t carve(void** end, size_t want) {
     const size_t left = capacity - carved;
     const size_t count = want < left ? want : left;
     char* address = block(carved);
-    for (size_t i = 0; i < count; ++i, address += block_size) out[i] = address;
+    for (size_t i = 0; i < count; ++i, address += block_size) *--end = address;
     carved = static_cast<uint16_t>(carved + count);
     return count;
   }
 
-  // Takes back the blocks of `mask` in one word of the bitmap; false, and nothing done, if one of them is free already
-  // or was never handed out.
-  bool put_back(size_t word, uint64_t mask) {
-    if ((free[word] & mask) != 0) return false;
-    const size_t highest = word * 64 + 63 - static_cast<size_t>(std::countl_zero(mask));
-    if (highest >= carved) return false;
-    free[word] |= mask;
-    purged = false;
-    free_count = static_cast<uint16_t>(free_count + std::popcount(mask));
-    if (word < first_word) first_word = static_cast<uint8_t>(word);
-    return true;
+  // Takes back the `count` blocks from `slot` on, all of them carved. Returns how many; fewer if one behind those, in
+  // the same word, is free already.
+  size_t put_back(size_t slot, size_t count) {
+    if (slot / 64 < first_word) first_word = static_cast<uint8_t>(slot / 64);
+    size_t done = 0;
+    while (done != count) {
+      const size_t bit = slot % 64;
+      const size_t run = count - done < 64 - bit ? count - done : 64 - bit;
+      const uint64_t mask = bit_run(static_cast<unsigned>(bit), static_cast<unsigned>(run));
+      if ((free[slot / 64] & mask) != 0) break;
+      free[slot / 64] |= mask;
+      slot += run;
+      done += run;
+    }
+    free_count = static_cast<uint16_t>(free_count + done);
+    return done;
   }
+
+  // Gives the OS the OS pages that hold no live block, if blocks have come back since the last time. Returns the bytes
+  // given back.
+  size_t purge_holes();
 
   // Null, or the broken part of the invariant.
   const char* check() const;

@@ -1,57 +1,66 @@
 #include "slab/slab_heap.h"
 
-#include <new>
+#include <algorithm>
+#include <cstring>
 
 #include "base/fatal.h"
-#include "os/memory.h"
 #include "slab/heap_registry.h"
 #include "slab/outbox.h"
 
 namespace snug {
 namespace {
 
-// Bytes of empty slabs kept. Beyond that the span store has them, for any class.
+// Bytes of empty slabs kept at least, and at most. Beyond that the span store has them, for any class.
 constexpr size_t kEmptyKept = size_t{512} << 10;
+constexpr size_t kEmptyMost = size_t{4} << 20;
+// Bytes of blocks in parcels that may wait for a refill.
+constexpr size_t kWaitingMost = size_t{512} << 10;
 constexpr const char* kAlreadyFree = "block is already free";
 constexpr uint32_t kParcelsKept = 16;
 
+// True if the second block lies `stride` behind the first.
+bool is_behind(void* const* blocks, size_t count, size_t stride) {
+  return count > 1 && address_of(blocks[1]) - address_of(blocks[0]) == stride;
+}
+
+// How many blocks from the first on, up to `most`, lie `stride` apart.
+size_t row_of_neighbours(void* const* blocks, size_t most, size_t stride) {
+  uintptr_t expected = address_of(blocks[0]) + stride;
+  size_t run = 1;
+  for (; run != most && address_of(blocks[run]) == expected; ++run) expected += stride;
+  return run;
+}
+
+// What lies in the caches has been looked at when it came, but for small blocks that were deleted with a size.
+[[noreturn]] SNUG_COLD void die_of_stranger(const Window& window, const void* block) {
+  if (!window.contains(block)) die_of_misuse("delete", block, "not a block of this heap");
+  // A slab that has gone had all its blocks free.
+  if (window.class_at(window.index_of(block)) == 0) die_of_misuse("free", block, kAlreadyFree);
+  die_of_misuse("delete", block, "size differs from that of the allocation, or block is already free");
+}
+
+// One of the blocks from `slot` on is free already.
+[[noreturn]] SNUG_COLD void die_of_double_free(const Slab& slab, size_t slot) {
+  while (slot + 1 < slab.carved && (slab.free[slot / 64] >> (slot % 64) & 1) == 0) ++slot;
+  die_of_misuse("free", slab.block(slot), kAlreadyFree);
+}
+
+// For an address behind the last block that was handed out.
+[[noreturn]] SNUG_COLD void die_of_stray(const Slab& slab, const void* block) {
+  const size_t offset = static_cast<size_t>(static_cast<const char*>(block) - slab.start);
+  const bool is_block = offset % slab.block_size == 0 && slab.slot_of(offset) < slab.capacity;
+  die_of_misuse("free", block, is_block ? "block was never handed out" : "points inside a block");
+}
+
 }  // namespace
 
-// Blocks on their way back that fall into one word of one slab's bitmap travel as one mask.
-class SlabHeap::Run {
- public:
-  explicit Run(SlabHeap& heap) : heap_(heap) {}
-  Run(const Run&) = delete;
-  Run& operator=(const Run&) = delete;
-  ~Run() { end(); }
+SlabHeap::SlabHeap(HeapRegistry& registry, uint16_t id)
+    : registry_(registry), id_(id), slabs_(registry.arena()), empty_budget_(kEmptyKept) {}
 
-  void add(Slab* slab, size_t slot) {
-    const uint64_t bit = uint64_t{1} << (slot % 64);
-    if (slab != slab_ || slot / 64 != word_) {
-      end();
-      slab_ = slab;
-      word_ = slot / 64;
-    } else if ((mask_ & bit) != 0) {
-      die_of_misuse("free", slab->block(slot), kAlreadyFree);
-    }
-    mask_ |= bit;
-  }
-  void end() {
-    if (mask_ != 0) heap_.return_blocks(slab_, word_, mask_);
-    mask_ = 0;
-  }
-
- private:
-  SlabHeap& heap_;
-  Slab* slab_ = nullptr;
-  size_t word_ = 0;
-  uint64_t mask_ = 0;
-};
-
-SlabHeap::SlabHeap(HeapRegistry& registry, uint16_t id) : registry_(registry), id_(id), slabs_(registry.arena()) {}
-
-size_t SlabHeap::refill(size_t size_class, void** out, size_t want) {
-  if (has_mail()) drain_inbox();
+size_t SlabHeap::refill(size_t size_class, void** end, size_t want) {
+  if (has_mail()) sort_mail(kWaitingMost);
+  if (waiting_ != nullptr)
+    if (const size_t waiting = take_waiting(size_class, end, want); waiting != 0) return waiting;
   Bin& bin = bins_[size_class];
   size_t got = 0;
   bool carved = false;
@@ -63,12 +72,12 @@ size_t SlabHeap::refill(size_t size_class, void** out, size_t want) {
       if (slab == nullptr) return 0;
     }
     if (slab->used() == 0) empty_bytes_ -= slab->span->pages.bytes();
-    const size_t recycled = slab->take_recycled(out + got, want - got);
+    const size_t recycled = slab->take_recycled(end - got, want - got);
     got += recycled;
     if (recycled == 0) {
       // Fresh memory costs a fault an OS page: no more of it at once than the caller is likely to use.
       const size_t most = slab->span->backed ? want : registry_.table().classes[size_class].carve_max;
-      got += slab->carve(out + got, want - got < most ? want - got : most);
+      got += slab->carve(end - got, want - got < most ? want - got : most);
       carved = !slab->span->backed;
     }
     if (!slab->has_blocks()) {
@@ -101,6 +110,7 @@ Slab* SlabHeap::new_slab(size_t size_class) {
   slab->reciprocal = sizes.reciprocal;
   slab->capacity = sizes.blocks_per_slab;
   slab->size_class = static_cast<uint8_t>(size_class);
+  regret(slab->span->pages.bytes());
   insert(slab);
   return slab;
 }
@@ -127,39 +137,68 @@ void SlabHeap::tag_pages(const Slab& slab) {
 }
 
 void SlabHeap::flush(size_t size_class, void* const* blocks, size_t count) {
+  Outbox outbox(*this, size_class);
+  while (count != 0) {
+    const size_t done = send_home(blocks, count, size_class, outbox);
+    blocks += done;
+    count -= done;
+  }
+}
+
+// Takes back the first of the blocks, and those behind it that lie in the same slab or, if it is another heap's, have
+// the same owner. Returns how many.
+size_t SlabHeap::send_home(void* const* blocks, size_t count, size_t size_class, Outbox& outbox) {
   const Window& window = registry_.window();
-  const uint32_t bytes = registry_.table().classes[size_class].block_size;
-  Outbox outbox(*this);
-  Run run(*this);
-  for (size_t i = 0; i < count; ++i) {
-    void* block = blocks[i];
-    const PageTag tag = window.tag(window.page_of(block));
-    if (tag.owner() == id_)
-      put_home(run, tag, block);
-    else if (tag.owner() != 0)
-      outbox.add(block, tag.owner(), bytes);
-    else
-      die_of_misuse("free", block, kAlreadyFree);  // its slab is gone, so it was free before
+  const auto owner_of = [&](size_t page) { return window.tag({static_cast<uint32_t>(page)}).owner(); };
+  const auto has_class = [&](size_t page) {
+    return page < window.page_limit() && window.class_at(page) == scaled(size_class);
+  };
+  size_t page = window.index_of(*blocks);
+  if (!has_class(page)) die_of_stranger(window, *blocks);
+  const PageTag tag = window.tag({static_cast<uint32_t>(page)});
+  if (tag.owner() == id_) return put_home(tag.record<Slab>(), blocks, count);
+  size_t run = 1;
+  for (; run != count; ++run) {
+    const size_t next = window.index_of(blocks[run]);
+    if (next == page) continue;
+    if (!has_class(next) || owner_of(next) != tag.owner()) break;
+    page = next;
   }
+  outbox.add(blocks, run, tag.owner());
+  return run;
 }
 
-void SlabHeap::put_home(Run& run, PageTag tag, void* block) {
-  auto* slab = tag.record<Slab>();
-  const size_t offset = static_cast<size_t>(static_cast<char*>(block) - slab->start);
-  const size_t slot = slab->slot_of(offset);
-  if (slot * slab->block_size != offset || slot >= slab->capacity)
-    die_of_misuse("free", block, "points inside a block");
-  run.add(slab, slot);
+// Neighbours, in ascending or descending order, go back together. Returns how many of the blocks lie in the slab.
+size_t SlabHeap::put_home(Slab* slab, void* const* blocks, size_t count) {
+  const size_t block_size = slab->block_size;
+  const size_t carved = slab->carved * block_size;
+  size_t done = 0;
+  do {
+    const size_t offset = static_cast<size_t>(static_cast<char*>(blocks[done]) - slab->start);
+    if (offset >= carved) break;
+    const size_t slot = slab->slot_of(offset);
+    if (slot * block_size != offset) die_of_misuse("free", blocks[done], "points inside a block");
+    size_t run = 1;
+    size_t first = slot;
+    if (is_behind(blocks + done, count - done, block_size)) {
+      run = row_of_neighbours(blocks + done, std::min(count - done, slab->carved - slot), block_size);
+    } else if (is_behind(blocks + done, count - done, size_t{0} - block_size)) {
+      run = row_of_neighbours(blocks + done, std::min(count - done, slot + 1), size_t{0} - block_size);
+      first = slot + 1 - run;
+    }
+    if (const size_t back = slab->put_back(first, run); back != run) die_of_double_free(*slab, first + back);
+    done += run;
+  } while (done != count);
+  if (done == 0) die_of_stray(*slab, *blocks);
+  account_for(slab, done);
+  return done;
 }
 
-void SlabHeap::return_blocks(Slab* slab, size_t word, uint64_t mask) {
-  if (!slab->put_back(word, mask)) {
-    const uint64_t wrong = (slab->free[word] & mask) != 0 ? slab->free[word] & mask : mask;
-    die_of_misuse("free", slab->block(word * 64 + static_cast<size_t>(std::countr_zero(wrong))),
-                  (slab->free[word] & mask) != 0 ? kAlreadyFree : "block was never handed out");
-  }
+// Blocks have come back to the slab.
+void SlabHeap::account_for(Slab* slab, size_t blocks) {
   Bin& bin = bins_[slab->size_class];
-  bin.out.subtract(static_cast<uint64_t>(std::popcount(mask)));
+  bin.out.subtract(blocks);
+  slab->purged = false;
   if (slab->full) {
     bin.full.remove(slab);
     bin.partial.push_back(slab);  // behind the others, so that more of its blocks gather before it is drawn from
@@ -167,12 +206,29 @@ void SlabHeap::return_blocks(Slab* slab, size_t word, uint64_t mask) {
   }
   if (slab->used() == 0) {
     empty_bytes_ += slab->span->pages.bytes();
-    if (keeps_too_many_empty()) release(slab);
+    if (keeps_too_many_empty()) {
+      given_away_ += slab->span->pages.bytes();
+      release(slab);
+    }
   }
 }
 
 bool SlabHeap::keeps_too_many_empty() const {
-  return abandoned_.load(std::memory_order_relaxed) || empty_bytes_ > kEmptyKept;
+  return abandoned_.load(std::memory_order_relaxed) || empty_bytes_ > empty_budget_;
+}
+
+// An empty slab that was given away is missed: so much more is kept from now on.
+void SlabHeap::regret(size_t bytes) {
+  if (given_away_ < bytes) return;
+  given_away_ -= bytes;
+  empty_budget_ = std::min(empty_budget_ + bytes, kEmptyMost);
+}
+
+void SlabHeap::age() {
+  open_waiting();
+  given_away_ = 0;
+  empty_budget_ = std::max(empty_budget_ - empty_budget_ / 8, kEmptyKept);
+  if (keeps_too_many_empty()) release_empty(empty_budget_);
 }
 
 void SlabHeap::release(Slab* slab) {
@@ -191,9 +247,9 @@ void SlabHeap::release(Slab* slab) {
   slabs_.recycle(slab);
 }
 
-void SlabHeap::release_empty() {
+void SlabHeap::release_empty(size_t keep) {
   for (Bin& bin : bins_) {
-    for (Slab* slab = bin.partial.front(); slab != nullptr && empty_bytes_ != 0;) {
+    for (Slab* slab = bin.partial.front(); slab != nullptr && empty_bytes_ > keep;) {
       Slab* next = SlabList::next(slab);
       if (slab->used() == 0) release(slab);
       slab = next;
@@ -202,51 +258,103 @@ void SlabHeap::release_empty() {
 }
 
 void SlabHeap::drain_inbox() {
+  sort_mail(0);
+  open_waiting();
+}
+
+// Takes the mail in. Parcels wait unopened for a refill of their class, up to `most_waiting` bytes.
+void SlabHeap::sort_mail(size_t most_waiting) {
   for (uintptr_t item = inbox_.take_all(); item != 0;) {
     const uintptr_t next = Inbox::next_of(item);
     if (Inbox::is_lone(item)) {
       void* block = Inbox::lone_block(item);
-      open_parcel(&block, 1, class_of(block).block_size);
+      put_mail_home(&block, 1, class_of(block));
     } else {
       Parcel* parcel = Inbox::parcel(item);
-      open_parcel(parcel->blocks, parcel->count, parcel->bytes);
-      recycle(parcel);
+      if (waiting_bytes_ + bytes_in(*parcel) <= most_waiting)
+        let_wait(parcel);
+      else
+        open_parcel(parcel);
     }
     item = next;
   }
 }
 
-// Takes blocks out of the mail. Those whose slab another heap has adopted meanwhile are sent on.
-void SlabHeap::open_parcel(void* const* blocks, size_t count, uint32_t bytes) {
-  const Window& window = registry_.window();
-  blocks_mailed_.subtract(count);
-  bytes_mailed_.subtract(bytes);
-  Outbox outbox(*this);
-  Run run(*this);
-  for (size_t i = 0; i < count; ++i) {
-    const PageTag tag = window.tag(window.page_of(blocks[i]));
-    if (tag.owner() == id_)
-      put_home(run, tag, blocks[i]);
-    else if (tag.owner() == 0)
-      die_of_misuse("free", blocks[i], kAlreadyFree);
-    else
-      outbox.add(blocks[i], tag.owner(), class_of(blocks[i]).block_size);
-  }
+size_t SlabHeap::bytes_in(const Parcel& parcel) const {
+  return parcel.count * size_t{registry_.table().classes[parcel.size_class].block_size};
 }
 
-const SizeClass& SlabHeap::class_of(const void* block) const {
+void SlabHeap::let_wait(Parcel* parcel) {
+  waiting_bytes_ += bytes_in(*parcel);
+  parcel->next = address_of(waiting_);
+  waiting_ = parcel;
+}
+
+void SlabHeap::open_waiting() {
+  while (Parcel* parcel = waiting_) {
+    waiting_ = at<Parcel>(parcel->next);
+    open_parcel(parcel);
+  }
+  waiting_bytes_ = 0;
+}
+
+// Blocks of a parcel that waits go straight into the cache: for their slabs they have never come back.
+size_t SlabHeap::take_waiting(size_t size_class, void** end, size_t want) {
+  Parcel* before = nullptr;
+  Parcel* parcel = waiting_;
+  while (parcel != nullptr && parcel->size_class != size_class) {
+    before = parcel;
+    parcel = at<Parcel>(parcel->next);
+  }
+  if (parcel == nullptr) return 0;
+  const size_t count = want < parcel->count ? want : parcel->count;
+  parcel->count -= static_cast<uint32_t>(count);
+  const size_t bytes = count * registry_.table().classes[size_class].block_size;
+  waiting_bytes_ -= bytes;
+  count_as_received(count, bytes);
+  std::memcpy(end - count, parcel->blocks + parcel->count, count * sizeof(void*));
+  for (size_t i = 0; i < count; ++i) prefetch_for_write(parcel->blocks[parcel->count + i]);
+  if (parcel->count == 0) {
+    if (before == nullptr)
+      waiting_ = at<Parcel>(parcel->next);
+    else
+      before->next = parcel->next;
+    recycle(parcel);
+  }
+  return count;
+}
+
+void SlabHeap::open_parcel(Parcel* parcel) {
+  put_mail_home(parcel->blocks, parcel->count, parcel->size_class);
+  recycle(parcel);
+}
+
+// Those whose slab another heap has adopted meanwhile are sent on.
+void SlabHeap::put_mail_home(void* const* blocks, size_t count, size_t size_class) {
+  count_as_received(count, count * registry_.table().classes[size_class].block_size);
+  flush(size_class, blocks, count);
+}
+
+void SlabHeap::count_as_received(size_t blocks, size_t bytes) {
+  blocks_mailed_.subtract(blocks);
+  bytes_mailed_.subtract(bytes);
+}
+
+size_t SlabHeap::class_of(const void* block) const {
   const Window& window = registry_.window();
-  return registry_.table().classes[window.class_at(window.index_of(block)) / kClassScale];
+  return window.class_at(window.index_of(block)) / kClassScale;
 }
 
 void SlabHeap::post(Parcel* parcel, uint16_t owner) {
   parcels_sent_.add(1);
   blocks_mailed_.add(parcel->count);
-  bytes_mailed_.add(parcel->bytes);
+  bytes_mailed_.add(bytes_in(*parcel));
   registry_.send(parcel, owner);
 }
 
-void SlabHeap::post_lone(void* block, uint16_t owner, uint32_t bytes) { registry_.send_lone(block, owner, bytes); }
+void SlabHeap::post_lone(void* block, uint16_t owner, size_t size_class) {
+  registry_.send_lone(block, owner, registry_.table().classes[size_class].block_size);
+}
 
 Parcel* SlabHeap::new_parcel() {
   Parcel* parcel = parcels_;
@@ -259,7 +367,6 @@ Parcel* SlabHeap::new_parcel() {
   }
   parcel->next = 0;
   parcel->count = 0;
-  parcel->bytes = 0;
   return parcel;
 }
 
@@ -288,28 +395,8 @@ bool SlabHeap::give_slab(size_t size_class, SlabHeap& heir) {
 
 size_t SlabHeap::purge_holes() {
   size_t purged = 0;
-  const size_t os_page = os::page_size();
-  for (Bin& bin : bins_) {
-    for (Slab* slab = bin.partial.front(); slab != nullptr; slab = SlabList::next(slab)) {
-      if (slab->free_count == 0 || slab->purged) continue;
-      slab->purged = true;
-      // Runs of neighbouring free blocks; an OS page that a run covers wholly holds nothing alive.
-      size_t slot = 0;
-      while (slot < slab->carved) {
-        if ((slab->free[slot / 64] >> (slot % 64) & 1) == 0) {
-          ++slot;
-          continue;
-        }
-        const size_t first = slot;
-        while (slot < slab->carved && (slab->free[slot / 64] >> (slot % 64) & 1) != 0) ++slot;
-        const uintptr_t start = round_up(address_of(slab->block(first)), os_page);
-        // Behind the last used block nothing was ever written: the page that the edge falls in may go as well.
-        const uintptr_t edge = address_of(slab->block(slot));
-        const uintptr_t end = slot == slab->carved ? round_up(edge, os_page) : round_down(edge, os_page);
-        if (start < end && os::purge(at<void>(start), end - start)) purged += end - start;
-      }
-    }
-  }
+  for (Bin& bin : bins_)
+    for (Slab* slab = bin.partial.front(); slab != nullptr; slab = SlabList::next(slab)) purged += slab->purge_holes();
   return purged;
 }
 

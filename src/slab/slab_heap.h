@@ -1,7 +1,11 @@
 // SlabHeap: the slabs that one thread owns, and the two ways batches of blocks pass between them and its cache.
 //
-//   refill   blocks out of the slabs, in address order, recycled ones before never-used ones
+//   refill   blocks out of a parcel of their class that has come, else out of the slabs, in address order, recycled
+//            ones before never-used ones
 //   flush    blocks back: into their slabs if this heap owns them, else in a parcel to the inbox of the owner
+//
+// Empty slabs are kept up to a budget. It grows while slabs that were given away are missed, and
+// shrinks with age.
 //
 // At any time one thread owns a heap: the live thread it was given to, or, once abandoned, whoever holds its lock. Only
 // the owner calls the functions below, except where they say otherwise. A dead thread's heap is given whole to the next
@@ -28,13 +32,15 @@
 namespace snug {
 
 class HeapRegistry;
+class Outbox;
 
 class alignas(64) SlabHeap {
  public:
   SlabHeap(HeapRegistry& registry, uint16_t id);
 
-  // Up to `want` blocks of `size_class` into `out`, ascending within a slab; at least one, or 0 if the OS refuses.
-  size_t refill(size_t size_class, void** out, size_t want);
+  // Writes up to `want` blocks of `size_class` to end[-1], end[-2] …, ascending within a slab, so that an array which
+  // ends there hands them out in address order. Returns how many: at least one, or 0 if the OS refuses.
+  size_t refill(size_t size_class, void** end, size_t want);
 
   // Takes `count` blocks of one class and any owners. Ends the process if one of them is not a block, or is free.
   void flush(size_t size_class, void* const* blocks, size_t count);
@@ -50,10 +56,12 @@ class alignas(64) SlabHeap {
   // Sending, for the outbox. new_parcel() is null if no memory can be had; a block then travels alone.
   Parcel* new_parcel();
   void post(Parcel* parcel, uint16_t owner);
-  void post_lone(void* block, uint16_t owner, uint32_t bytes);
+  void post_lone(void* block, uint16_t owner, size_t size_class);
 
-  // Gives every empty slab to the span store.
-  void release_empty();
+  // Gives empty slabs to the span store until no more than `keep` bytes of them are left.
+  void release_empty(size_t keep);
+  // Called now and then: gives up what was kept for a use that has not come.
+  void age();
   // Gives the OS the OS pages inside partial slabs that hold no live block. Returns the bytes given back.
   size_t purge_holes();
 
@@ -85,18 +93,26 @@ class alignas(64) SlabHeap {
     OwnerCounter slabs;
     OwnerCounter out;
   };
-  class Run;
 
   Slab* slab_to_draw_from(size_t size_class);
   Slab* new_slab(size_t size_class);
   void insert(Slab* slab);
   void tag_pages(const Slab& slab);
-  void return_blocks(Slab* slab, size_t word, uint64_t mask);
+  void account_for(Slab* slab, size_t blocks);
   void release(Slab* slab);
   bool keeps_too_many_empty() const;
-  void open_parcel(void* const* blocks, size_t count, uint32_t bytes);
-  const SizeClass& class_of(const void* block) const;
-  void put_home(Run& run, PageTag tag, void* block);
+  void regret(size_t bytes);
+  size_t send_home(void* const* blocks, size_t count, size_t size_class, Outbox& outbox);
+  size_t put_home(Slab* slab, void* const* blocks, size_t count);
+  void sort_mail(size_t most_waiting);
+  void let_wait(Parcel* parcel);
+  void open_waiting();
+  size_t take_waiting(size_t size_class, void** end, size_t want);
+  void open_parcel(Parcel* parcel);
+  void put_mail_home(void* const* blocks, size_t count, size_t size_class);
+  void count_as_received(size_t blocks, size_t bytes);
+  size_t bytes_in(const Parcel& parcel) const;
+  size_t class_of(const void* block) const;
   void recycle(Parcel* parcel);
 
   HeapRegistry& registry_;
@@ -107,6 +123,10 @@ class alignas(64) SlabHeap {
   RecordPool<Slab> slabs_;
   OwnerCounter slab_count_;
   size_t empty_bytes_ = 0;
+  size_t empty_budget_;
+  size_t given_away_ = 0;      // bytes of empty slabs released for want of budget, and not missed since
+  Parcel* waiting_ = nullptr;  // parcels received and not opened
+  size_t waiting_bytes_ = 0;   // of the blocks in them
   Parcel* parcels_ = nullptr;  // empty ones, kept for sending
   uint32_t parcel_count_ = 0;
   OwnerCounter parcels_sent_;

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kFirstBytes = size_t{64} << 10;
 
 // A refill takes no more than this many bytes at once, unless that is less than a few blocks.
-constexpr size_t kBatchBytes = size_t{64} << 10;
+constexpr size_t kBatchBytes = size_t{128} << 10;
 constexpr size_t kLeastBatch = 4;
 
 // How often stale arrays are looked for: the clock is read once in so many slow operations.
@@ -45,29 +45,30 @@ class ThreadCache::Busy {
 };
 
 ThreadCache::ThreadCache(SlabHeap& heap, HeapRegistry& registry, ArrayStore& arrays, ThreadState& state, size_t budget)
-    : heap_(heap), registry_(registry), arrays_store_(arrays), state_(&state), budget_(budget) {
-  std::memcpy(state.small, registry.table().small, sizeof state.small);
-}
+    : heap_(heap), registry_(registry), arrays_store_(arrays), state_(&state), budget_(budget) {}
 
 void* ThreadCache::refill(size_t size_class) {
   Busy busy(*this);
   Array& array = arrays_[size_class];
-  void* batch[kMostBatch];
-  const size_t got = heap_.refill(size_class, batch, prepare_batch(size_class));
+  CacheHead& head = state_->heads[size_class];
+  const size_t want = prepare_batch(size_class);
+  void* lone = nullptr;
+  void** end = array.places == 0 ? &lone + 1 : head.base + want;
+  const size_t got = heap_.refill(size_class, end, want);
   if (got == 0) return nullptr;
   refills_.add(1);
   array.seen = kMoved;
   array.ran_empty = true;
-  // The first is handed out at once, the others lie so that they come out in address order.
-  CacheHead& head = state_->heads[size_class];
-  void** place = head.base;
-  for (size_t i = got; --i != 0;) *place++ = batch[i];
-  store_shared(head.top, place);
+  array.flushed = false;
+  void* const first = end[-1];
+  if (got < want) std::memmove(head.base, end - got, (got - 1) * sizeof(void*));
+  store_shared(head.top, head.base + got - 1);
   scavenge_as_due();
-  return batch[0];
+  return first;
 }
 
-// How many blocks the next refill of the class takes. The array has room for all of them but the one handed out.
+// How many blocks the next refill of the class takes. The array has places for all of them, and room for all but the
+// one that is handed out.
 size_t ThreadCache::prepare_batch(size_t size_class) {
   Array& array = arrays_[size_class];
   if (array.places == 0 && !open(size_class)) return 1;
@@ -78,7 +79,7 @@ size_t ThreadCache::prepare_batch(size_t size_class) {
   }
   const size_t most = std::clamp(kBatchBytes / sizes(size_class).block_size, kLeastBatch, kMostBatch);
   array.batch = static_cast<uint16_t>(std::min(batch * 2, most));
-  return std::min<size_t>(batch, array.room + 1u);
+  return std::min<size_t>({batch, array.room + 1u, array.places});
 }
 
 void ThreadCache::overflow(size_t size_class, void* block) {
@@ -89,7 +90,11 @@ void ThreadCache::overflow(size_t size_class, void* block) {
       heap_.flush(size_class, &block, 1);
       return;
     }
-    flush_older(size_class, std::max<size_t>(1, array.room / 2));
+    // Half, since frees and mallocs take turns; nearly all if only frees have come since the last time.
+    const bool only_frees = array.flushed && array.room <= kMostBatch;
+    const size_t kept = only_frees ? array.room / 16 : array.room / 2;
+    flush_older(size_class, std::max<size_t>(1, array.room - kept));
+    array.flushed = true;
   }
   array.seen = kMoved;
   CacheHead& head = state_->heads[size_class];
@@ -172,6 +177,7 @@ void ThreadCache::scavenge() {
     }
     array.seen = static_cast<uint16_t>(count(c));
   }
+  heap_.age();
 }
 
 void ThreadCache::flush_all() {
@@ -184,7 +190,7 @@ void ThreadCache::flush_all() {
 size_t ThreadCache::trim() {
   flush_all();
   Busy busy(*this);
-  heap_.release_empty();
+  heap_.release_empty(0);
   return heap_.purge_holes();
 }
 

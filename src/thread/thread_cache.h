@@ -73,6 +73,7 @@ class alignas(64) ThreadCache {
     uint16_t room = 0;       // blocks it may hold
     uint16_t batch = 1;      // blocks of the next refill
     bool ran_empty = false;  // since the array last grew or could not
+    bool flushed = false;    // and has not run empty since
     uint16_t seen = 0;       // blocks held at the last scavenge; kMoved if it has been refilled or has overflowed since
   };
 

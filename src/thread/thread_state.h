@@ -29,11 +29,10 @@ static_assert(sizeof(CacheHead) == kClassScale * 8, "a scaled class times 8 is t
 
 struct ThreadState {
   CacheHead heads[kMaxClasses];
-  ScaledClass small[kSmallSteps];  // ClassTable::small, in reach of one load; zero until the cache begins
-  bool ended;                      // its cache has ended: it gets no other
-  uint16_t frees;                  // made without a cache
-  uint64_t allocations;            // blocks handed out
-  ThreadCache* cache;              // null until it begins
+  uint64_t allocations;  // blocks handed out
+  ThreadCache* cache;    // null until it begins
+  uint16_t frees;        // made without a cache
+  bool ended;            // its cache has ended: it gets no other
 };
 
 // The calling thread's state by address, and by offset from the thread pointer (base/thread_relative.h).
@@ -53,9 +52,8 @@ SNUG_ALWAYS_INLINE CacheHead* head_of(ThreadState* state, size_t scaled_class) {
   return reinterpret_cast<CacheHead*>(reinterpret_cast<char*>(state->heads) + scaled_class * 8);
 }
 
-// Takes a cached block of the class; false if there is none.
-SNUG_ALWAYS_INLINE bool pop(ThreadState* relative, size_t scaled_class, void** block) {
-  CacheHead* head = head_of(relative, scaled_class);
+// Takes a cached block of the head's class; false if there is none.
+SNUG_ALWAYS_INLINE bool pop(CacheHead* head, void** block) {
   void** top = load_relative(&head->top);
   if (equals_relative(&head->base, top)) [[unlikely]]
     return false;
@@ -64,9 +62,8 @@ SNUG_ALWAYS_INLINE bool pop(ThreadState* relative, size_t scaled_class, void** b
   return true;
 }
 
-// Caches a block of the class; false if there is no room.
-SNUG_ALWAYS_INLINE bool push(ThreadState* relative, size_t scaled_class, void* block) {
-  CacheHead* head = head_of(relative, scaled_class);
+// Caches a block of the head's class; false if there is no room.
+SNUG_ALWAYS_INLINE bool push(CacheHead* head, void* block) {
   void** top = load_relative(&head->top);
   if (equals_relative(&head->limit, top)) [[unlikely]]
     return false;

@@ -115,7 +115,7 @@ TEST_F(HeapRegistryTest, FullSlabsAreNotAdopted) {
   own.give(*heir, c, {all[7]});  // now it has one to give
   EXPECT_TRUE(registry.adopt_slab(c, *heir));
   void* block = nullptr;
-  EXPECT_EQ(heir->refill(c, &block, 1), 1u);
+  EXPECT_EQ(heir->refill(c, &block + 1, 1), 1u);
   EXPECT_EQ(block, all[7]);
 }
 

@@ -55,7 +55,7 @@ TEST_F(SlabHeapTest, RefillAndFlushEveryClass) {
     EXPECT_EQ(heap.blocks_out(c), 0u);
     EXPECT_STREQ(heap.check(), nullptr);
   }
-  heap.release_empty();
+  heap.release_empty(0);
   EXPECT_EQ(heap.slab_count(), 0u);
   EXPECT_EQ(own.free_bytes(), own.chunk_bytes());
 }
@@ -63,10 +63,10 @@ TEST_F(SlabHeapTest, RefillAndFlushEveryClass) {
 TEST_F(SlabHeapTest, FreshBlocksComeInAddressOrderAndNotTooMany) {
   const size_t c = class_of(64);
   void* out[200];
-  const size_t got = heap.refill(c, out, 200);
+  const size_t got = own.refill(heap, c, out, 200);
   EXPECT_EQ(got, own.sizes(c).carve_max);
   EXPECT_TRUE(std::is_sorted(out, out + got));
-  EXPECT_EQ(heap.refill(c, out, 1), 1u);
+  EXPECT_EQ(own.refill(heap, c, out, 1), 1u);
   EXPECT_EQ(out[0], static_cast<char*>(out[1]) + (got - 1) * 64);
 }
 
@@ -76,7 +76,7 @@ TEST_F(SlabHeapTest, RecycledBlocksComeBeforeFreshOnes) {
   const std::vector<void*> back = {blocks[70], blocks[3], blocks[5]};
   own.give(heap, c, back);
   void* out[10];
-  ASSERT_GE(heap.refill(c, out, 10), 3u);
+  ASSERT_GE(own.refill(heap, c, out, 10), 3u);
   EXPECT_EQ(out[0], blocks[3]);
   EXPECT_EQ(out[1], blocks[5]);
   EXPECT_EQ(out[2], blocks[70]);
@@ -86,9 +86,9 @@ TEST_F(SlabHeapTest, BackedSpansAreCarvedWhole) {
   const size_t c = class_of(64);
   const size_t all = own.sizes(c).blocks_per_slab;
   own.give(heap, c, own.take(heap, c, all));
-  heap.release_empty();
+  heap.release_empty(0);
   void* out[kMaxBlocksPerSlab];
-  EXPECT_EQ(heap.refill(c, out, all), all) << "its memory is there: no fault to save";
+  EXPECT_EQ(own.refill(heap, c, out, all), all) << "its memory is there: no fault to save";
 }
 
 TEST_F(SlabHeapTest, RemoteBlocksTravelInParcels) {
@@ -116,7 +116,7 @@ TEST_F(SlabHeapTest, ARefillReadsTheMailFirst) {
   std::vector<void*> blocks = own.take(heap, c, 10);
   own.give(other, c, {blocks[4]});
   void* block = nullptr;
-  ASSERT_EQ(heap.refill(c, &block, 1), 1u);
+  ASSERT_EQ(own.refill(heap, c, &block, 1), 1u);
   EXPECT_EQ(block, blocks[4]);
 }
 
@@ -197,7 +197,7 @@ TEST_F(SlabHeapTest, KeepsFewEmptySlabs) {
   EXPECT_LE(heap.slab_count(c) * slab_bytes, size_t{512} << 10);
   EXPECT_GE(heap.slab_count(c) * slab_bytes, size_t{448} << 10) << "some stay, or each refill would make one";
   EXPECT_STREQ(heap.check(), nullptr);
-  heap.release_empty();
+  heap.release_empty(0);
   EXPECT_EQ(heap.slab_count(c), 0u);
   EXPECT_EQ(own.free_bytes(), own.chunk_bytes());
 }
