@@ -1,7 +1,6 @@
 #include "slab/slab_heap.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/fatal.h"
 #include "slab/heap_registry.h"
@@ -13,10 +12,7 @@ namespace {
 // Bytes of empty slabs kept at least, and at most. Beyond that the span store has them, for any class.
 constexpr size_t kEmptyKept = size_t{512} << 10;
 constexpr size_t kEmptyMost = size_t{4} << 20;
-// Bytes of blocks in parcels that may wait for a refill.
-constexpr size_t kWaitingMost = size_t{512} << 10;
 constexpr const char* kAlreadyFree = "block is already free";
-constexpr uint32_t kParcelsKept = 16;
 
 // True if the second block lies `stride` behind the first.
 bool is_behind(void* const* blocks, size_t count, size_t stride) {
@@ -58,7 +54,7 @@ SlabHeap::SlabHeap(HeapRegistry& registry, uint16_t id)
     : registry_(registry), id_(id), slabs_(registry.arena()), empty_budget_(kEmptyKept) {}
 
 size_t SlabHeap::refill(size_t size_class, void** end, size_t want) {
-  if (has_mail()) sort_mail(kWaitingMost);
+  if (has_mail()) take_mail();
   if (waiting_ != nullptr)
     if (const size_t waiting = take_waiting(size_class, end, want); waiting != 0) return waiting;
   Bin& bin = bins_[size_class];
@@ -255,129 +251,6 @@ void SlabHeap::release_empty(size_t keep) {
       slab = next;
     }
   }
-}
-
-void SlabHeap::drain_inbox() {
-  sort_mail(0);
-  open_waiting();
-}
-
-// Takes the mail in. Parcels wait unopened for a refill of their class, up to `most_waiting` bytes.
-void SlabHeap::sort_mail(size_t most_waiting) {
-  for (uintptr_t item = inbox_.take_all(); item != 0;) {
-    const uintptr_t next = Inbox::next_of(item);
-    if (Inbox::is_lone(item)) {
-      void* block = Inbox::lone_block(item);
-      put_mail_home(&block, 1, class_of(block));
-    } else {
-      Parcel* parcel = Inbox::parcel(item);
-      if (waiting_bytes_ + bytes_in(*parcel) <= most_waiting)
-        let_wait(parcel);
-      else
-        open_parcel(parcel);
-    }
-    item = next;
-  }
-}
-
-size_t SlabHeap::bytes_in(const Parcel& parcel) const {
-  return parcel.count * size_t{registry_.table().classes[parcel.size_class].block_size};
-}
-
-void SlabHeap::let_wait(Parcel* parcel) {
-  waiting_bytes_ += bytes_in(*parcel);
-  parcel->next = address_of(waiting_);
-  waiting_ = parcel;
-}
-
-void SlabHeap::open_waiting() {
-  while (Parcel* parcel = waiting_) {
-    waiting_ = at<Parcel>(parcel->next);
-    open_parcel(parcel);
-  }
-  waiting_bytes_ = 0;
-}
-
-// Blocks of a parcel that waits go straight into the cache: for their slabs they have never come back.
-size_t SlabHeap::take_waiting(size_t size_class, void** end, size_t want) {
-  Parcel* before = nullptr;
-  Parcel* parcel = waiting_;
-  while (parcel != nullptr && parcel->size_class != size_class) {
-    before = parcel;
-    parcel = at<Parcel>(parcel->next);
-  }
-  if (parcel == nullptr) return 0;
-  const size_t count = want < parcel->count ? want : parcel->count;
-  parcel->count -= static_cast<uint32_t>(count);
-  const size_t bytes = count * registry_.table().classes[size_class].block_size;
-  waiting_bytes_ -= bytes;
-  count_as_received(count, bytes);
-  std::memcpy(end - count, parcel->blocks + parcel->count, count * sizeof(void*));
-  for (size_t i = 0; i < count; ++i) prefetch_for_write(parcel->blocks[parcel->count + i]);
-  if (parcel->count == 0) {
-    if (before == nullptr)
-      waiting_ = at<Parcel>(parcel->next);
-    else
-      before->next = parcel->next;
-    recycle(parcel);
-  }
-  return count;
-}
-
-void SlabHeap::open_parcel(Parcel* parcel) {
-  put_mail_home(parcel->blocks, parcel->count, parcel->size_class);
-  recycle(parcel);
-}
-
-// Those whose slab another heap has adopted meanwhile are sent on.
-void SlabHeap::put_mail_home(void* const* blocks, size_t count, size_t size_class) {
-  count_as_received(count, count * registry_.table().classes[size_class].block_size);
-  flush(size_class, blocks, count);
-}
-
-void SlabHeap::count_as_received(size_t blocks, size_t bytes) {
-  blocks_mailed_.subtract(blocks);
-  bytes_mailed_.subtract(bytes);
-}
-
-size_t SlabHeap::class_of(const void* block) const {
-  const Window& window = registry_.window();
-  return window.class_at(window.index_of(block)) / kClassScale;
-}
-
-void SlabHeap::post(Parcel* parcel, uint16_t owner) {
-  parcels_sent_.add(1);
-  blocks_mailed_.add(parcel->count);
-  bytes_mailed_.add(bytes_in(*parcel));
-  registry_.send(parcel, owner);
-}
-
-void SlabHeap::post_lone(void* block, uint16_t owner, size_t size_class) {
-  registry_.send_lone(block, owner, registry_.table().classes[size_class].block_size);
-}
-
-Parcel* SlabHeap::new_parcel() {
-  Parcel* parcel = parcels_;
-  if (parcel != nullptr) {
-    parcels_ = at<Parcel>(parcel->next);
-    --parcel_count_;
-  } else {
-    parcel = registry_.take_parcel();
-    if (parcel == nullptr) return nullptr;
-  }
-  parcel->next = 0;
-  parcel->count = 0;
-  return parcel;
-}
-
-void SlabHeap::recycle(Parcel* parcel) {
-  if (parcel_count_ >= kParcelsKept) {
-    registry_.give_parcel(parcel);
-    return;
-  }
-  parcel->next = address_of(parcels_);
-  parcels_ = parcel;
-  ++parcel_count_;
 }
 
 bool SlabHeap::give_slab(size_t size_class, SlabHeap& heir) {

@@ -104,6 +104,7 @@ class alignas(64) SlabHeap {
   void regret(size_t bytes);
   size_t send_home(void* const* blocks, size_t count, size_t size_class, Outbox& outbox);
   size_t put_home(Slab* slab, void* const* blocks, size_t count);
+  void take_mail();
   void sort_mail(size_t most_waiting);
   void let_wait(Parcel* parcel);
   void open_waiting();
