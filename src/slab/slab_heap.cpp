@@ -9,6 +9,9 @@
 namespace snug {
 namespace {
 
+// Bytes of slabs from which on a heap, and a class in it, have proved to grow.
+constexpr size_t kGrownHeap = size_t{4} << 20;
+constexpr size_t kGrownClass = size_t{512} << 10;
 // Bytes of empty slabs kept at least, and at most. Beyond that the span store has them, for any class.
 constexpr size_t kEmptyKept = size_t{512} << 10;
 constexpr size_t kEmptyMost = size_t{4} << 20;
@@ -96,7 +99,7 @@ Slab* SlabHeap::new_slab(size_t size_class) {
   const SizeClass& sizes = registry_.table().classes[size_class];
   Slab* slab = slabs_.make();
   if (slab == nullptr) return nullptr;
-  slab->span = registry_.spans().allocate({sizes.pages_per_slab}, {sizes.slab_alignment()});
+  slab->span = registry_.spans().allocate({sizes.pages_per_slab}, {sizes.slab_alignment()}, paging_for(size_class));
   if (slab->span == nullptr) {
     slabs_.recycle(slab);
     return nullptr;
@@ -111,12 +114,20 @@ Slab* SlabHeap::new_slab(size_t size_class) {
   return slab;
 }
 
+// Small pages until growth is proven: a huge one is backed whole, whatever becomes of it.
+Paging SlabHeap::paging_for(size_t size_class) const {
+  const size_t slab_pages = registry_.table().classes[size_class].pages_per_slab;
+  const bool grows = slab_bytes_ >= kGrownHeap && bins_[size_class].slabs.get() * slab_pages * kPageSize >= kGrownClass;
+  return grows ? Paging::kHuge : Paging::kSmall;
+}
+
 void SlabHeap::insert(Slab* slab) {
   Bin& bin = bins_[slab->size_class];
   slab->owner = id_;
   tag_pages(*slab);
   bin.slabs.add(1);
   slab_count_.add(1);
+  slab_bytes_ += slab->span->pages.bytes();
   bin.out.add(slab->used());
   if (slab->used() == 0) empty_bytes_ += slab->span->pages.bytes();
   bin.partial.push_front(slab);
@@ -233,6 +244,7 @@ void SlabHeap::release(Slab* slab) {
   bin.partial.remove(slab);
   bin.slabs.subtract(1);
   slab_count_.subtract(1);
+  slab_bytes_ -= slab->span->pages.bytes();
   empty_bytes_ -= slab->span->pages.bytes();
   for (uint32_t i = 0; i < slab->span->pages.value; ++i) {
     const PageId page = slab->span->first + PageCount{i};
@@ -260,6 +272,7 @@ bool SlabHeap::give_slab(size_t size_class, SlabHeap& heir) {
   bin.partial.remove(slab);
   bin.slabs.subtract(1);
   slab_count_.subtract(1);
+  slab_bytes_ -= slab->span->pages.bytes();
   bin.out.subtract(slab->used());
   if (slab->used() == 0) empty_bytes_ -= slab->span->pages.bytes();
   heir.insert(slab);
@@ -269,7 +282,11 @@ bool SlabHeap::give_slab(size_t size_class, SlabHeap& heir) {
 size_t SlabHeap::purge_holes() {
   size_t purged = 0;
   for (Bin& bin : bins_)
-    for (Slab* slab = bin.partial.front(); slab != nullptr; slab = SlabList::next(slab)) purged += slab->purge_holes();
+    for (Slab* slab = bin.partial.front(); slab != nullptr; slab = SlabList::next(slab)) {
+      const size_t given_back = slab->purge_holes();
+      if (given_back != 0) registry_.spans().break_huge_page(*slab->span);
+      purged += given_back;
+    }
   return purged;
 }
 

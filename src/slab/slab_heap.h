@@ -96,6 +96,7 @@ class alignas(64) SlabHeap {
 
   Slab* slab_to_draw_from(size_t size_class);
   Slab* new_slab(size_t size_class);
+  Paging paging_for(size_t size_class) const;
   void insert(Slab* slab);
   void tag_pages(const Slab& slab);
   void account_for(Slab* slab, size_t blocks);
@@ -123,6 +124,7 @@ class alignas(64) SlabHeap {
   SlabHeap* next_abandoned_ = nullptr;
   RecordPool<Slab> slabs_;
   OwnerCounter slab_count_;
+  size_t slab_bytes_ = 0;
   size_t empty_bytes_ = 0;
   size_t empty_budget_;
   size_t given_away_ = 0;      // bytes of empty slabs released for want of budget, and not missed since

@@ -9,6 +9,9 @@
 
 namespace snug {
 
+// Whether the OS backs a chunk by one huge page, or by small pages as they are touched.
+enum class Paging : uint8_t { kSmall, kHuge };
+
 struct alignas(64) Span {
   ListLink<Span> in_bin;  // free: with the free spans of its length
   ListLink<Span> in_age;  // free and dirty: in the order of purging
@@ -16,8 +19,10 @@ struct alignas(64) Span {
   PageCount pages;
   uint32_t freed_at = 0;  // milliseconds; free and dirty
   bool free = false;
-  bool dirty = false;   // free: some page may be backed by memory
-  bool backed = false;  // allocated: every page was dirty, so that touching it costs no fault
+  bool dirty = false;              // free: some page may be backed by memory
+  bool aging = false;              // free: in the list of ages
+  Paging paging = Paging::kSmall;  // free: in which bins
+  bool backed = false;             // allocated: every page was dirty, so that touching it costs no fault
 };
 
 }  // namespace snug

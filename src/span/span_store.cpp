@@ -11,6 +11,10 @@ namespace snug {
 namespace {
 
 constexpr size_t kWords = kPagesPerChunk / 64;
+// Runs of a huge page that are worth breaking it for, once they have lain unused.
+constexpr uint32_t kLongRun = kPagesPerChunk / 4;
+// A chunk whose advice differs from its neighbours' is a mapping of its own, and the OS grants 65530.
+constexpr uint32_t kMostConversions = 16384;
 
 // Calls visit(word index, mask) for each 64-page word that [first, first + pages) of a chunk touches.
 template <class Visit>
@@ -38,12 +42,56 @@ Span* SpanStore::Bins::shortest(PageCount at_least) const {
   return nullptr;
 }
 
-Span* SpanStore::locate_free(PageCount pages) {
-  Span* span = dirty_.shortest(pages);
-  if (span == nullptr) span = clean_.shortest(pages);
-  if (span == nullptr) return add_chunk();
-  remove(span);
+// What costs no fault first, then what the OS must still back.
+Span* SpanStore::locate_free(PageCount pages, Paging paging) {
+  const Paging other = paging == Paging::kSmall ? Paging::kHuge : Paging::kSmall;
+  Span* span = bins(paging, true).shortest(pages);
+  if (span == nullptr) span = bins(other, true).shortest(pages);
+  if (span == nullptr && paging == Paging::kSmall) span = bins(paging, false).shortest(pages);
+  if (span != nullptr) {
+    remove(span);
+    return span;
+  }
+  span = locate_chunk(paging);
+  if (span == nullptr && paging == Paging::kHuge) {
+    span = bins(Paging::kSmall, false).shortest(pages);
+    if (span != nullptr) remove(span);
+  }
   return span;
+}
+
+// A whole chunk, clean and advised, in no bin.
+Span* SpanStore::locate_chunk(Paging paging) {
+  Span* span = bins(paging, false).shortest({kPagesPerChunk});
+  if (span == nullptr)
+    span = bins(paging == Paging::kSmall ? Paging::kHuge : Paging::kSmall, false).shortest({kPagesPerChunk});
+  if (span != nullptr)
+    remove(span);
+  else
+    span = add_chunk();
+  if (span != nullptr) set_paging(*span, paging);
+  return span;
+}
+
+void SpanStore::set_paging(const Span& span, Paging paging) {
+  Chunk& chunk = window_.chunk(span.first);
+  const PageId first{span.first.value - span.first.in_chunk()};
+  if (paging != chunk.paging) {
+    if (paging == Paging::kSmall) {
+      os::prefer_small_pages(window_.start_of(first), kChunkSize);
+    } else {
+      if (conversions_ == kMostConversions) return;
+      ++conversions_;
+      os::prefer_huge_pages(window_.start_of(first), kChunkSize);
+    }
+    chunk.paging = paging;
+  }
+  if (paging == Paging::kHuge) mark_dirty(first, {kPagesPerChunk});
+}
+
+void SpanStore::break_huge_page(const Span& span) {
+  LockGuard guard(lock_);
+  set_paging(span, Paging::kSmall);
 }
 
 // The new chunk as one span, in no bin.
@@ -77,14 +125,14 @@ Span* SpanStore::retake_chunk() {
 bool SpanStore::release_addresses() {
   LockGuard guard(lock_);
   bool any = window_.release_unused();
-  for (Bins* bins : {&clean_, &dirty_}) {
+  for (Bins* bins : {&bins_[0][0], &bins_[1][0], &bins_[0][1], &bins_[1][1]}) {
     while (Span* span = bins->by_length[kPagesPerChunk - 1].front()) {
       remove(span);
       if (!window_.release_chunk(span->first)) {
         insert(span);
         return any;
       }
-      for (uint64_t& word : window_.chunk(span->first).dirty) word = 0;
+      window_.chunk(span->first) = {};
       released_.push_front(span);
       --chunks_;
       any = true;
@@ -104,14 +152,14 @@ Span* SpanStore::cut(Span* span, PageCount pages) {
   return rest;
 }
 
-Span* SpanStore::allocate(PageCount pages, PageCount alignment) {
+Span* SpanStore::allocate(PageCount pages, PageCount alignment, Paging paging) {
   SNUG_ASSERT(pages.value != 0 && pages.value <= kPagesPerChunk, "callers ask for parts of one chunk");
   LockGuard guard(lock_);
   // Any run of this length holds an aligned start. A chunk is aligned to its own length, so that a whole one always
   // does.
   uint32_t search = pages.value + alignment.value - 1;
   if (search > kPagesPerChunk) search = kPagesPerChunk;
-  Span* span = locate_free({search});
+  Span* span = locate_free({search}, paging);
   if (span == nullptr) return nullptr;
   const uint32_t skip = (0u - span->first.value) & (alignment.value - 1);
   if (skip != 0) {
@@ -171,11 +219,13 @@ void SpanStore::insert(Span* span) {
   window_.set_tag(span->first + (span->pages - PageCount{1}), tag);
   span->free = true;
   span->dirty = dirty != 0;
-  Bins& bins = span->dirty ? dirty_ : clean_;
+  span->paging = window_.chunk(span->first).paging;
+  span->aging = span->dirty && (span->paging == Paging::kSmall || span->pages.value >= kLongRun);
+  Bins& home = bins(span->paging, span->dirty);
   const uint32_t bin = span->pages.value - 1;
-  bins.by_length[bin].push_front(span);
-  bins.occupied[bin / 64] |= uint64_t{1} << (bin % 64);
-  if (span->dirty) {
+  home.by_length[bin].push_front(span);
+  home.occupied[bin / 64] |= uint64_t{1} << (bin % 64);
+  if (span->aging) {
     span->freed_at = os::milliseconds();
     ages_.push_back(span);
   }
@@ -184,14 +234,12 @@ void SpanStore::insert(Span* span) {
 }
 
 void SpanStore::remove(Span* span) {
-  Bins& bins = span->dirty ? dirty_ : clean_;
+  Bins& home = bins(span->paging, span->dirty);
   const uint32_t bin = span->pages.value - 1;
-  bins.by_length[bin].remove(span);
-  if (bins.by_length[bin].empty()) bins.occupied[bin / 64] &= ~(uint64_t{1} << (bin % 64));
-  if (span->dirty) {
-    ages_.remove(span);
-    dirty_pages_ -= count_dirty(*span);
-  }
+  home.by_length[bin].remove(span);
+  if (home.by_length[bin].empty()) home.occupied[bin / 64] &= ~(uint64_t{1} << (bin % 64));
+  if (span->aging) ages_.remove(span);
+  if (span->dirty) dirty_pages_ -= count_dirty(*span);
   free_pages_ -= span->pages.value;
   window_.set_tag(span->first, PageTag());
   window_.set_tag(span->first + (span->pages - PageCount{1}), PageTag());
@@ -223,6 +271,7 @@ bool SpanStore::purge_run(Span* span) {
   const PageCount pages{last - first};
   const PageId page{span->first.value - span->first.in_chunk() + first};
   remove(span);
+  if (span->pages.value != kPagesPerChunk) set_paging(*span, Paging::kSmall);
   const bool purged = os::purge(window_.start_of(page), pages.bytes());
   if (purged) {
     for_each_word(first, pages.value, [&](uint32_t word, uint64_t mask) { chunk.dirty[word] &= ~mask; });
@@ -230,7 +279,7 @@ bool SpanStore::purge_run(Span* span) {
   }
   const uint32_t freed_at = span->freed_at;
   insert(span);
-  if (purged && span->dirty) {
+  if (purged && span->aging) {
     // It has more runs: still the oldest. What cannot be purged (locked, say) stays at the young end instead.
     span->freed_at = freed_at;
     ages_.remove(span);
@@ -242,9 +291,16 @@ bool SpanStore::purge_run(Span* span) {
 void SpanStore::purge_as_due() {
   Span* oldest = ages_.front();
   if (oldest == nullptr) return;
-  const bool too_much = dirty_pages_ * kPageSize > retention_.bytes;
-  const bool too_old = os::milliseconds() - oldest->freed_at > retention_.milliseconds;
-  if (too_much || too_old) purge_run(oldest);
+  if (os::milliseconds() - oldest->freed_at > retention_.milliseconds) {
+    purge_run(oldest);
+  } else if (dirty_pages_ * kPageSize > retention_.bytes) {
+    // Whole chunks first: among frees in a row, what is free around a run now may be a whole huge page in a moment.
+    Span* whole = bins(Paging::kHuge, true).by_length[kPagesPerChunk - 1].front();
+    if (whole != nullptr)
+      purge_run(whole);
+    else if (oldest->paging == Paging::kSmall)
+      purge_run(oldest);
+  }
 }
 
 bool SpanStore::trim(size_t pad) {
@@ -252,10 +308,17 @@ bool SpanStore::trim(size_t pad) {
   bool any = false;
   // Bounded: memory that cannot be purged (locked, say) stays in the list and must not be tried for ever.
   for (size_t left = dirty_pages_; left != 0 && dirty_pages_ * kPageSize > pad; --left) {
-    if (!purge_run(ages_.front())) break;
+    Span* span = any_dirty();
+    if (span == nullptr || !purge_run(span)) break;
     any = true;
   }
   return any;
+}
+
+// The oldest that ages, else one of a huge page.
+Span* SpanStore::any_dirty() const {
+  Span* oldest = ages_.front();
+  return oldest != nullptr ? oldest : bins_[static_cast<size_t>(Paging::kHuge)][1].shortest({1});
 }
 
 SpanStatistics SpanStore::statistics() {
@@ -267,7 +330,7 @@ const char* SpanStore::check() {
   LockGuard guard(lock_);
   size_t dirty_pages = 0;
   size_t free_pages = 0;
-  for (Bins* bins : {&clean_, &dirty_}) {
+  for (Bins* bins : {&bins_[0][0], &bins_[1][0], &bins_[0][1], &bins_[1][1]}) {
     for (uint32_t bin = 0; bin < kPagesPerChunk; ++bin) {
       const BinList& list = bins->by_length[bin];
       if (tests(bins->occupied, bin) == list.empty()) return "span store: a bin's bit contradicts its list";
@@ -282,7 +345,7 @@ const char* SpanStore::check() {
         if (next.in_chunk() != 0 && window_.tag(next).is_free_span())
           return "span store: two free spans are neighbours";
         const uint32_t dirty = count_dirty(*span);
-        if (span->dirty != (dirty != 0) || span->dirty != (bins == &dirty_))
+        if (span->dirty != (dirty != 0) || (bins != &bins_[0][span->dirty] && bins != &bins_[1][span->dirty]))
           return "span store: a free span is binned as clean and is dirty, or the reverse";
         dirty_pages += dirty;
         free_pages += span->pages.value;

@@ -6,6 +6,10 @@
 // when more than the retention threshold is kept. Each span that is freed purges at most one run of pages, with one
 // madvise.
 //
+// A heap that has proved to grow asks for chunks that the OS backs by a huge page: a fault for 2 MiB instead of 512.
+// Such a chunk is dirty as a whole from the start, and only long runs of it go back by age: purging a short one would
+// break the huge page for little.
+//
 //   for every chunk:   allocated pages + pages of free spans == kPagesPerChunk
 //   dirty_pages_       == number of dirty pages in free spans
 //   no two free spans of one chunk are neighbours
@@ -45,10 +49,14 @@ class SpanStore {
 
   // A span of `pages` (1 … kPagesPerChunk) whose first page's address is a multiple of `alignment` pages (a power of
   // two up to kPagesPerChunk); null if the OS refuses. The caller owns the tags and classes of its pages from now on.
-  Span* allocate(PageCount pages, PageCount alignment = {1});
+  // `paging` is a wish about memory that is not there yet.
+  Span* allocate(PageCount pages, PageCount alignment = {1}, Paging paging = Paging::kSmall);
 
   // Takes back a span of which the first `touched` pages may have been written; tags and classes of its pages are 0.
   void free(Span* span, PageCount touched);
+
+  // From now on the OS backs the span's chunk by small pages, so that a part that the owner purges stays purged.
+  void break_huge_page(const Span& span);
 
   // Gives the addresses of wholly free chunks back to an OS that has refused some. True if anything was given back.
   bool release_addresses();
@@ -72,8 +80,10 @@ class SpanStore {
     Span* shortest(PageCount at_least) const;
   };
 
-  Span* locate_free(PageCount pages);
+  Span* locate_free(PageCount pages, Paging paging);
+  Span* locate_chunk(Paging paging);
   Span* add_chunk();
+  void set_paging(const Span& span, Paging paging);
   Span* retake_chunk();
   Span* cut(Span* span, PageCount pages);
   Span* merge_neighbours(Span* span);
@@ -84,19 +94,21 @@ class SpanStore {
   void mark_dirty(PageId first, PageCount pages);
   bool purge_run(Span* span);
   void purge_as_due();
+  Span* any_dirty() const;
+  Bins& bins(Paging paging, bool dirty) { return bins_[static_cast<size_t>(paging)][dirty ? 1 : 0]; }
 
   Lock lock_;
   Window& window_;
   RecordPool<Span> records_;
-  Bins clean_;
-  Bins dirty_;
-  AgeList ages_;      // oldest first
+  Bins bins_[2][2];   // by paging; clean, dirty
+  AgeList ages_;      // what purging looks at, oldest first
   BinList released_;  // whole chunks whose addresses are not ours at present
   Retention retention_;
   size_t dirty_pages_ = 0;
   size_t free_pages_ = 0;
   size_t chunks_ = 0;
   size_t bytes_purged_ = 0;
+  uint32_t conversions_ = 0;  // of chunks to huge pages
 };
 
 }  // namespace snug

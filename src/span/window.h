@@ -23,6 +23,7 @@
 #include "base/compiler.h"
 #include "base/units.h"
 #include "size/class_table.h"
+#include "span/span.h"
 
 namespace snug {
 
@@ -53,6 +54,7 @@ class PageTag {
 // One chunk. Guarded by the span store's lock.
 struct Chunk {
   uint64_t dirty[kPagesPerChunk / 64] = {};  // pages that may be backed; the others read as zero and cost nothing
+  Paging paging = Paging::kSmall;            // as the OS was last advised
 };
 
 class Window {
