@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/fatal.h"
+#include "os/memory.h"
 #include "slab/heap_registry.h"
 #include "slab/outbox.h"
 
@@ -15,6 +16,8 @@ constexpr size_t kGrownClass = size_t{512} << 10;
 // Bytes of empty slabs kept at least, and at most. Beyond that the span store has them, for any class.
 constexpr size_t kEmptyKept = size_t{512} << 10;
 constexpr size_t kEmptyMost = size_t{4} << 20;
+// How many records a flush fetches at once.
+constexpr size_t kFetchedAhead = 16;
 constexpr const char* kAlreadyFree = "block is already free";
 
 // True if the second block lies `stride` behind the first.
@@ -114,10 +117,12 @@ Slab* SlabHeap::new_slab(size_t size_class) {
   return slab;
 }
 
-// Small pages until growth is proven: a huge one is backed whole, whatever becomes of it.
+// Small pages until growth is proven: a huge one is backed whole, whatever becomes of it. Of blocks that are larger
+// than an OS page some pages may never be touched.
 Paging SlabHeap::paging_for(size_t size_class) const {
-  const size_t slab_pages = registry_.table().classes[size_class].pages_per_slab;
-  const bool grows = slab_bytes_ >= kGrownHeap && bins_[size_class].slabs.get() * slab_pages * kPageSize >= kGrownClass;
+  const SizeClass& sizes = registry_.table().classes[size_class];
+  const size_t class_bytes = bins_[size_class].slabs.get() * sizes.pages_per_slab * kPageSize;
+  const bool grows = slab_bytes_ >= kGrownHeap && class_bytes >= kGrownClass && sizes.block_size <= os::page_size();
   return grows ? Paging::kHuge : Paging::kSmall;
 }
 
@@ -145,10 +150,29 @@ void SlabHeap::tag_pages(const Slab& slab) {
 
 void SlabHeap::flush(size_t size_class, void* const* blocks, size_t count) {
   Outbox outbox(*this, size_class);
+  const size_t size = registry_.table().classes[size_class].block_size;
+  size_t fetched = 0;
   while (count != 0) {
+    if (fetched == 0) {
+      fetched = std::min(count, kFetchedAhead);
+      if (!is_behind(blocks, count, size) && !is_behind(blocks, count, size_t{0} - size))
+        fetch_records(blocks, fetched);
+    }
     const size_t done = send_home(blocks, count, size_class, outbox);
     blocks += done;
     count -= done;
+    fetched -= std::min(fetched, done);
+  }
+}
+
+// Scattered blocks lie in as many slabs: their records are fetched together, not one behind the other.
+void SlabHeap::fetch_records(void* const* blocks, size_t count) const {
+  const Window& window = registry_.window();
+  for (size_t i = 0; i < count; ++i) {
+    const size_t page = window.index_of(blocks[i]);
+    if (page >= window.page_limit()) continue;
+    const PageTag tag = window.tag({static_cast<uint32_t>(page)});
+    if (tag.owner() == id_) prefetch_for_write(tag.record<Slab>());
   }
 }
 

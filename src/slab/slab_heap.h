@@ -103,6 +103,7 @@ class alignas(64) SlabHeap {
   void release(Slab* slab);
   bool keeps_too_many_empty() const;
   void regret(size_t bytes);
+  void fetch_records(void* const* blocks, size_t count) const;
   size_t send_home(void* const* blocks, size_t count, size_t size_class, Outbox& outbox);
   size_t put_home(Slab* slab, void* const* blocks, size_t count);
   void take_mail();

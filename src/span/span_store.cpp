@@ -42,22 +42,29 @@ Span* SpanStore::Bins::shortest(PageCount at_least) const {
   return nullptr;
 }
 
-// What costs no fault first, then what the OS must still back.
+// What costs no fault first, then what the OS must still back. The span is in no bin.
 Span* SpanStore::locate_free(PageCount pages, Paging paging) {
   const Paging other = paging == Paging::kSmall ? Paging::kHuge : Paging::kSmall;
   Span* span = bins(paging, true).shortest(pages);
   if (span == nullptr) span = bins(other, true).shortest(pages);
-  if (span == nullptr && paging == Paging::kSmall) span = bins(paging, false).shortest(pages);
-  if (span != nullptr) {
-    remove(span);
-    return span;
-  }
-  span = locate_chunk(paging);
-  if (span == nullptr && paging == Paging::kHuge) {
-    span = bins(Paging::kSmall, false).shortest(pages);
-    if (span != nullptr) remove(span);
-  }
+  if (span == nullptr && paging == Paging::kHuge && advance_frontier(pages)) return frontier_;
+  if (span == nullptr) span = bins(Paging::kSmall, false).shortest(pages);
+  if (span == nullptr) return locate_chunk(Paging::kSmall);
+  remove(span);
   return span;
+}
+
+// Makes the frontier long enough; false if there is no chunk for it.
+bool SpanStore::advance_frontier(PageCount pages) {
+  if (frontier_ != nullptr && frontier_->pages >= pages) return true;
+  retire_frontier();
+  frontier_ = locate_chunk(Paging::kHuge);
+  return frontier_ != nullptr;
+}
+
+void SpanStore::retire_frontier() {
+  if (frontier_ != nullptr) insert(frontier_);
+  frontier_ = nullptr;
 }
 
 // A whole chunk, clean and advised, in no bin.
@@ -124,6 +131,7 @@ Span* SpanStore::retake_chunk() {
 
 bool SpanStore::release_addresses() {
   LockGuard guard(lock_);
+  retire_frontier();
   bool any = window_.release_unused();
   for (Bins* bins : {&bins_[0][0], &bins_[1][0], &bins_[0][1], &bins_[1][1]}) {
     while (Span* span = bins->by_length[kPagesPerChunk - 1].front()) {
@@ -161,6 +169,8 @@ Span* SpanStore::allocate(PageCount pages, PageCount alignment, Paging paging) {
   if (search > kPagesPerChunk) search = kPagesPerChunk;
   Span* span = locate_free({search}, paging);
   if (span == nullptr) return nullptr;
+  const bool at_frontier = span == frontier_;
+  if (at_frontier) frontier_ = nullptr;
   const uint32_t skip = (0u - span->first.value) & (alignment.value - 1);
   if (skip != 0) {
     Span* aligned = cut(span, {skip});
@@ -171,7 +181,10 @@ Span* SpanStore::allocate(PageCount pages, PageCount alignment, Paging paging) {
   if (span->pages > pages) {
     // Without a record for the rest the span is simply longer than asked; it stays whole until it is freed.
     Span* rest = cut(span, pages);
-    if (rest != nullptr) insert(rest);
+    if (at_frontier)
+      frontier_ = rest;
+    else if (rest != nullptr)
+      insert(rest);
   }
   span->free = false;
   span->backed = count_dirty(*span) == span->pages.value;
@@ -306,6 +319,7 @@ void SpanStore::purge_as_due() {
 bool SpanStore::trim(size_t pad) {
   LockGuard guard(lock_);
   bool any = false;
+  if (dirty_pages_ * kPageSize > pad || pad == 0) retire_frontier();
   // Bounded: memory that cannot be purged (locked, say) stays in the list and must not be tried for ever.
   for (size_t left = dirty_pages_; left != 0 && dirty_pages_ * kPageSize > pad; --left) {
     Span* span = any_dirty();
@@ -323,7 +337,8 @@ Span* SpanStore::any_dirty() const {
 
 SpanStatistics SpanStore::statistics() {
   LockGuard guard(lock_);
-  return {chunks_, dirty_pages_ * kPageSize, free_pages_ * kPageSize, bytes_purged_};
+  const size_t ahead = frontier_ == nullptr ? 0 : frontier_->pages.bytes();
+  return {chunks_, dirty_pages_ * kPageSize + ahead, free_pages_ * kPageSize + ahead, bytes_purged_};
 }
 
 const char* SpanStore::check() {

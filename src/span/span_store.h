@@ -8,9 +8,10 @@
 //
 // A heap that has proved to grow asks for chunks that the OS backs by a huge page: a fault for 2 MiB instead of 512.
 // Such a chunk is dirty as a whole from the start, and only long runs of it go back by age: purging a short one would
-// break the huge page for little.
+// break the huge page for little. What was never used of the newest such chunk, the frontier, lies in no bin: those who
+// do not ask for huge pages would take it, and cause the next one.
 //
-//   for every chunk:   allocated pages + pages of free spans == kPagesPerChunk
+//   for every chunk:   allocated pages + pages of free spans + frontier == kPagesPerChunk
 //   dirty_pages_       == number of dirty pages in free spans
 //   no two free spans of one chunk are neighbours
 //
@@ -81,6 +82,8 @@ class SpanStore {
   };
 
   Span* locate_free(PageCount pages, Paging paging);
+  bool advance_frontier(PageCount pages);
+  void retire_frontier();
   Span* locate_chunk(Paging paging);
   Span* add_chunk();
   void set_paging(const Span& span, Paging paging);
@@ -100,7 +103,8 @@ class SpanStore {
   Lock lock_;
   Window& window_;
   RecordPool<Span> records_;
-  Bins bins_[2][2];   // by paging; clean, dirty
+  Bins bins_[2][2];  // by paging; clean, dirty
+  Span* frontier_ = nullptr;
   AgeList ages_;      // what purging looks at, oldest first
   BinList released_;  // whole chunks whose addresses are not ours at present
   Retention retention_;
