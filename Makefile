@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 BUILD := build/release
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo test check rules claims format tidy install clean
+.PHONY: help build demo bench test check rules claims format tidy install clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -17,6 +17,12 @@ demo: ## install what is missing, build, and compare snug with other allocators 
 	@scripts/setup build demo
 	@$(MAKE) --no-print-directory build
 	@scripts/demo
+
+bench: ## install what is missing, build, get the peers, and run every workload on snug and on them
+	@scripts/setup build bench
+	@$(MAKE) --no-print-directory build
+	@bench/allocators/fetch
+	@bench/matrix --json build/matrix.json
 
 test: ## install what is missing, build, run every test and check
 	@scripts/setup build test

@@ -11,6 +11,8 @@
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
 
 #include "measured_process.h"
 #include "snug/snug.h"
@@ -23,21 +25,32 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Who has made the library, and so where it lies and how it is got.
+enum class Source {
+  kDebian,  // a package; the library is where the distribution has its libraries
+  kCrate,   // bench/allocators/fetch, into the peers' folder
+};
+
 struct CatalogueEntry {
   const char* name;
   std::array<const char*, 2> files;  // in order of preference
-  const char* debian_package;
+  Source source;
+  const char* package = nullptr;  // Debian's name of it
 };
 
 constexpr std::array kCatalogue = {
-    CatalogueEntry{"glibc", {"libc.so.6", nullptr}, "libc6"},
-    CatalogueEntry{"jemalloc", {"libjemalloc.so.2", nullptr}, "libjemalloc2"},
-    CatalogueEntry{"mimalloc", {"libmimalloc.so.2", "libmimalloc.so.3"}, "libmimalloc2.0"},
-    CatalogueEntry{"tcmalloc", {"libtcmalloc_minimal.so.4", "libtcmalloc.so.4"}, "libtcmalloc-minimal4"},
+    CatalogueEntry{"glibc", {"libc.so.6", nullptr}, Source::kDebian, "libc6"},
+    CatalogueEntry{"jemalloc", {"libjemalloc.so.2", nullptr}, Source::kDebian, "libjemalloc2"},
+    CatalogueEntry{"mimalloc", {"libmimalloc.so.2", "libmimalloc.so.3"}, Source::kDebian, "libmimalloc2.0"},
+    CatalogueEntry{"mimalloc3", {"libmimalloc3.so", nullptr}, Source::kCrate},
+    CatalogueEntry{"snmalloc", {"libsnmalloc.so", nullptr}, Source::kCrate},
+    CatalogueEntry{
+        "tcmalloc", {"libtcmalloc_minimal.so.4", "libtcmalloc.so.4"}, Source::kDebian, "libtcmalloc-minimal4"},
     // The proxy is what replaces malloc; libtbbmalloc.so.2 alone does not.
-    CatalogueEntry{"tbbmalloc", {"libtbbmalloc_proxy.so.2", nullptr}, "libtbbmalloc2"},
+    CatalogueEntry{"tbbmalloc", {"libtbbmalloc_proxy.so.2", nullptr}, Source::kDebian, "libtbbmalloc2"},
 };
 
+constexpr const char* kPeersVariable = "SNUG_PEERS";
 constexpr std::string_view kWithoutHugePages = "-nothp";
 constexpr double kIdentifyTimeLimit = 20;
 
@@ -56,17 +69,30 @@ std::vector<fs::path> library_folders() {
   return {libc_folder, "/usr/local/lib", "/usr/lib64", "/usr/lib"};
 }
 
+// $SNUG_PEERS, or build/peers/lib of the tree that this tool was built in.
+fs::path peers_folder() {
+  if (const auto chosen = Environment::current().get(kPeersVariable)) return *chosen;
+  std::error_code error;
+  const fs::path build = fs::canonical("/proc/self/exe", error).parent_path().parent_path();  // of bin/
+  return build.parent_path() / "peers" / "lib";
+}
+
 std::string find_library(const CatalogueEntry& entry) {
+  const bool is_debians = entry.source == Source::kDebian;
   for (const char* file : entry.files) {
     if (file == nullptr) continue;
-    for (const fs::path& folder : library_folders()) {
+    for (const fs::path& folder : is_debians ? library_folders() : std::vector{peers_folder()}) {
       std::error_code error;
       const fs::path path = fs::canonical(folder / file, error);
       if (!error) return path;
     }
   }
-  throw UserError(fmt::format("{} is not installed ({} not found): apt-get install {}", entry.name, entry.files[0],
-                              entry.debian_package));
+  if (is_debians) {
+    throw UserError(fmt::format("{} is not installed ({} not found): apt-get install {}", entry.name, entry.files[0],
+                                entry.package));
+  }
+  throw UserError(fmt::format("{} is not built (no {} in {}): run bench/allocators/fetch {}, or set {} to its folder",
+                              entry.name, entry.files[0], peers_folder().string(), entry.name, kPeersVariable));
 }
 
 std::string library_of(const std::string& name, const std::string& snug_library) {
@@ -85,37 +111,51 @@ std::string library_of(const std::string& name, const std::string& snug_library)
   return path;
 }
 
+// A function that the library itself defines: dlsym would go on to what it depends on, and any of them depends on libc.
 template <typename Function>
-Function* find_function(void* library, const char* name) {
-  return reinterpret_cast<Function*>(dlsym(library, name));
+Function* find_function(const std::string& path, const char* name) {
+  void* library = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+  void* function = library == nullptr ? nullptr : dlsym(library, name);
+  return file_of(function) == path ? reinterpret_cast<Function*>(function) : nullptr;
 }
 
-// Each allocator has its own way to tell its version; none of them, and the file's name has to do.
+// mimalloc's number for its version had one digit each for minor and patch at first, then two.
+std::string mimalloc_version(int number) {
+  const int base = number < 10000 ? 10 : 100;
+  return fmt::format("{}.{}.{}", number / base / base, number / base % base, number % base);
+}
+
+// What stands in the text beside a library of the peers' folder; else the file's name has to do.
+std::string written_version(const fs::path& library) {
+  constexpr std::string_view kKey = "version: ";
+  std::ifstream text(fs::path(library).replace_extension(".txt"));
+  for (std::string line; std::getline(text, line);) {
+    if (line.starts_with(kKey)) return line.substr(kKey.size());
+  }
+  return library.filename();
+}
+
+// Each allocator has its own way to tell its version, or none.
 std::string version_of(const std::string& path) {
-  void* library = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
-  if (library == nullptr) return {};
-  if (find_function<void>(library, "snug_malloc") != nullptr) {
+  if (find_function<void>(path, "snug_malloc") != nullptr) {
     return fmt::format("{}.{}.{}", SNUG_VERSION_MAJOR, SNUG_VERSION_MINOR, SNUG_VERSION_PATCH);
   }
-  if (auto* mallctl = find_function<int(const char*, void*, size_t*, void*, size_t)>(library, "mallctl")) {
+  if (auto* mallctl = find_function<int(const char*, void*, size_t*, void*, size_t)>(path, "mallctl")) {
     const char* version = "";
     size_t size = sizeof version;
     if (mallctl("version", &version, &size, nullptr, 0) == 0)
       return std::string(version).substr(0, std::string(version).find('-'));
   }
-  if (auto* mi_version = find_function<int()>(library, "mi_version")) {
-    const int version = mi_version();
-    return fmt::format("{}.{}.{}", version / 100, version / 10 % 10, version % 10);
+  if (auto* mi_version = find_function<int()>(path, "mi_version")) {
+    return mimalloc_version(mi_version());
   }
-  if (auto* tc_version = find_function<const char*(int*, int*, const char**)>(library, "tc_version")) {
+  if (auto* tc_version = find_function<const char*(int*, int*, const char**)>(path, "tc_version")) {
     int major = 0, minor = 0;
     const char* patch = "";
     return tc_version(&major, &minor, &patch);
   }
-  if (find_function<void>(library, "gnu_get_libc_version") == reinterpret_cast<void*>(&gnu_get_libc_version)) {
-    return gnu_get_libc_version();
-  }
-  return fs::path(path).filename();
+  if (find_function<void>(path, "gnu_get_libc_version") != nullptr) return gnu_get_libc_version();
+  return written_version(path);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ struct Identity {
 };
 
 // `name` is one of known_allocators(), "snug" (served by `snug_library`) or the path of a library, each of them
-// followed by "-nothp" if wanted: without transparent huge pages. Throws UserError that says what to install.
+// followed by "-nothp" if wanted: without transparent huge pages. Throws UserError that names the command to get it.
 // glibc is preloaded like the others: it changes nothing for most programs, and puts glibc's malloc first in those
 // that link another one, as Debian's redis-server does.
 Allocator find_allocator(const std::string& name, const std::string& snug_library);

@@ -3,8 +3,6 @@
 // mimalloc-bench's alloc-test.
 #include "workload.h"
 
-#include <thread>
-
 namespace workload {
 namespace {
 
@@ -19,7 +17,7 @@ struct Case {
 size_t size_of(size_t size, Random& random) { return size == kMixed ? random.log_between(16, 4096) : size; }
 
 // ns per malloc + free.
-double run_case(const Case& c, const Options& options, uint64_t seed) {
+double run(const Case& c, const Options& options, uint64_t seed) {
   Random random(seed);
   Array<void*> blocks(c.batch);
   Array<size_t> sizes(c.batch);
@@ -40,39 +38,29 @@ double run_case(const Case& c, const Options& options, uint64_t seed) {
   return (now_ns() - start) / static_cast<double>(repeats * c.batch);
 }
 
-double run_threads(const Case& c, const Options& options, uint64_t seed) {
-  if (options.threads == 1) return run_case(c, options, seed);
-  std::vector<double> each(options.threads);
-  std::vector<std::thread> threads;
-  for (unsigned t = 0; t < options.threads; ++t) {
-    threads.emplace_back([&, t] { each[t] = run_case(c, options, seed + t); });
-  }
-  for (std::thread& thread : threads) thread.join();
-  double sum = 0;
-  for (const double ns : each) sum += ns;
-  return sum / options.threads;
-}
-
 }  // namespace
-}  // namespace workload
 
-int main(int argc, char** argv) {
-  using namespace workload;
-  const Options options = parse_options(argc, argv);
-  Report report("batches", options);
-  const std::vector<size_t> sizes =
-      options.size != 0 ? std::vector<size_t>{options.size} : std::vector<size_t>{16, 64, 256, 1024, 4096, kMixed};
+const Program kProgram = {
+    .name = "batches",
+    .what =
+        R"(Allocates N blocks, then frees them newest first (lifo), oldest first (fifo) or in a fixed random order, over
+and over. Shows what a thread cache's refill and flush cost, and locality after random frees.)",
+    .figures = R"(lifo/SIZE/N, fifo/SIZE/N, random/SIZE/N for N of 100, 1000, 10000: ns for a malloc and its free.)",
+    .sizes = "16, 64, 256, 1024, 4096, and mixed: 16 to 4096, log-uniform",
+    .threads = "threads that do the same, each with blocks of its own"};
+
+void measure_all(const Options& options, Report& report) {
   for (const char* order : {"lifo", "fifo", "random"}) {
-    for (const size_t size : sizes) {
-      for (const size_t batch : {100, 1000, 10000}) {
-        std::vector<double> rounds;
-        for (unsigned r = 0; r < options.rounds; ++r) {
-          rounds.push_back(run_threads({order, size, static_cast<size_t>(batch)}, options, options.seed + r));
-        }
+    for (const size_t size : options.sizes_or({16, 64, 256, 1024, 4096, kMixed})) {
+      for (const size_t batch : {size_t{100}, size_t{1000}, size_t{10000}}) {
         const std::string name = size == kMixed ? "mixed" : std::to_string(size);
-        report.add_median(std::string(order) + "/" + name + "/" + std::to_string(batch), rounds, "ns");
+        report.measure(std::string(order) + "/" + name + "/" + std::to_string(batch), "ns", [&](uint64_t seed) {
+          return average_of_threads(options.threads,
+                                    [&](unsigned t) { return run({order, size, batch}, options, seed + t); });
+        });
       }
     }
   }
-  report.print();
 }
+
+}  // namespace workload

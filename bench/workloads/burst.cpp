@@ -1,9 +1,7 @@
 // burst: 1 GiB in blocks of 16–4096 B, all freed, again and again. Stresses giving memory back without paying for it
-// each time. Resident memory at the peak, after the frees, after two idle seconds and after malloc_trim, as % of the
-// peak; and ms a burst. Resembles a batch job's requests on a server that is otherwise idle.
+// each time. Resident memory at the peak, after the frees, after two idle seconds and after malloc_trim; and ms a
+// burst. Resembles a batch job's requests on a server that is otherwise idle.
 #include "workload.h"
-
-#include <unistd.h>
 
 namespace workload {
 namespace {
@@ -43,40 +41,46 @@ Burst one_burst(Array<void*>& blocks, size_t bytes, const Options& options, uint
   return {(filled - start + end - free_start) / 1e6, peak, rss_kib()};
 }
 
-void run(const Options& options, Report& report) {
+}  // namespace
+
+const Program kProgram = {
+    .name = "burst",
+    .what =
+        R"(Fills 1 GiB in blocks of 16 to 4096 B and frees them all, --rounds times; then idles for two seconds; then calls
+malloc_trim, if the allocator has one. Shows whether memory is given back, and what that costs next time.)",
+    .figures = R"(first: ms of the first burst; repeat: median of the later ones; peak: MiB of resident memory; freed,
+idle, trimmed: MiB left after the last burst, the idle seconds (not waited for unless wanted) and malloc_trim;
+the same three with /of_peak: %.)",
+    .sizes = "16 to 4096, uniform"};
+
+void measure_all(const Options& options, Report& report) {
   const size_t bytes = scaled(options, double{1u << 30});
   Array<void*> blocks(bytes / (options.size != 0 ? options.size : 1500) + 100'000);
   const size_t base = rss_kib();
-  std::vector<double> ms;
-  ms.reserve(options.rounds);
-  Burst burst{};
-  for (unsigned r = 0; r < options.rounds; ++r) {
+  Burst burst = one_burst(blocks, bytes, options, options.seed);
+  report.add("first", burst.ms, "ms");
+  std::vector<double> repeats;
+  repeats.reserve(options.rounds);
+  for (unsigned r = 1; r < options.rounds; ++r) {
     burst = one_burst(blocks, bytes, options, options.seed + r);
-    ms.push_back(burst.ms);
+    repeats.push_back(burst.ms);
   }
-  const auto percent = [&](size_t kib) {
-    return kib > base ? 100.0 * static_cast<double>(kib - base) / static_cast<double>(burst.peak_kib - base) : 0;
+  if (!repeats.empty()) report.add_median("repeat", repeats, "ms");
+  const double peak = static_cast<double>(burst.peak_kib - base);
+  const auto add_left = [&](const std::string& stage, size_t kib) {
+    const double left = kib > base ? static_cast<double>(kib - base) : 0;
+    report.add(stage, left / 1024, "MiB");
+    report.add(stage + "/of_peak", 100 * left / peak, "%");
   };
-  report.add("first", ms.front(), "ms");
-  report.add_median("each", ms, "ms");
-  report.add("peak", static_cast<double>(burst.peak_kib - base) / 1024, "MiB");
-  report.add("freed/of_peak", percent(burst.after_kib), "%");
-  sleep(kIdleSeconds);
-  std::free(std::malloc(64));  // an idle program does not stop altogether
-  report.add("idle/of_peak", percent(rss_kib()), "%");
-  if (const Trim trim = find_trim()) {
-    trim(0);
-    report.add("trimmed/of_peak", percent(rss_kib()), "%");
+  report.add("peak", peak / 1024, "MiB");
+  add_left("freed", burst.after_kib);
+  if (report.wants("idle") || report.wants("idle/of_peak")) {
+    sleep(kIdleSeconds);
+    std::free(std::malloc(64));  // an idle program does not stop altogether
+    add_left("idle", rss_kib());
   }
+  if (const Trim trim = find_trim()) trim(0);
+  add_left("trimmed", rss_kib());
 }
 
-}  // namespace
 }  // namespace workload
-
-int main(int argc, char** argv) {
-  using namespace workload;
-  const Options options = parse_options(argc, argv);
-  Report report("burst", options);
-  run(options, report);
-  report.print();
-}

@@ -5,17 +5,18 @@
 namespace workload {
 namespace {
 
-constexpr size_t kDefaultSize = 8u << 20;
 constexpr size_t kTouchedStride = 64 * 4096;
 
+enum class Touched { kNothing, kSparsely };
+
 // us per calloc + free.
-double run(size_t size, bool touched, const Options& options) {
+double run(size_t size, Touched touched, const Options& options) {
   const size_t cycles = scaled(options, 200);
   const double start = now_ns();
   for (size_t i = 0; i < cycles; ++i) {
     auto* const block = static_cast<volatile char*>(std::calloc(1, size));
     if (block == nullptr) fail("out of memory");
-    if (touched) {
+    if (touched == Touched::kSparsely) {
       for (size_t at = 0; at < size; at += kTouchedStride) {
         if (block[at] != 0) fail("calloc gave memory that is not zero");
         block[at] = 1;
@@ -27,17 +28,20 @@ double run(size_t size, bool touched, const Options& options) {
 }
 
 }  // namespace
-}  // namespace workload
 
-int main(int argc, char** argv) {
-  using namespace workload;
-  const Options options = parse_options(argc, argv);
-  const size_t size = options.size != 0 ? options.size : kDefaultSize;
-  Report report("calloc_large", options);
-  for (const bool touched : {false, true}) {
-    std::vector<double> rounds;
-    for (unsigned r = 0; r < options.rounds; ++r) rounds.push_back(run(size, touched, options));
-    report.add_median(touched ? "touched_sparsely" : "untouched", rounds, "us");
+const Program kProgram = {
+    .name = "calloc_large",
+    .what =
+        R"(Asks calloc for a large block and frees it: untouched, and with one OS page in 64 touched. Shows whether the
+allocator knows that memory is zero already, and does not clear it.)",
+    .figures = "untouched, touched_sparsely: us for a calloc and its free.",
+    .sizes = "8 MiB"};
+
+void measure_all(const Options& options, Report& report) {
+  for (const size_t size : options.sizes_or({8u << 20})) {
+    report.measure("untouched", "us", [&](uint64_t) { return run(size, Touched::kNothing, options); });
+    report.measure("touched_sparsely", "us", [&](uint64_t) { return run(size, Touched::kSparsely, options); });
   }
-  report.print();
 }
+
+}  // namespace workload

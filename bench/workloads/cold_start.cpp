@@ -47,7 +47,18 @@ void* live(void* argument) {
   return nullptr;
 }
 
-void run(const Options& options, Report& report) {
+}  // namespace
+
+const Program kProgram = {
+    .name = "cold_start",
+    .what =
+        R"(Allocates one block in each of 64 sizes up to 1 KiB in the main thread, then the same in each further thread,
+and tells how much resident memory came with them. Most processes of a system are small.)",
+    .figures = "first_thread, further_thread (the mean of them): KiB.",
+    .threads = "further threads",
+    .defaults = {.threads = 8}};
+
+void measure_all(const Options& options, Report& report) {
   Array<void*> blocks(kSizes * (options.threads + 1));
   Array<Thread> threads(options.threads);
   // smaps_rollup itself and the C library's start-up are paid before the first figure.
@@ -75,15 +86,4 @@ void run(const Options& options, Report& report) {
   }
 }
 
-}  // namespace
 }  // namespace workload
-
-int main(int argc, char** argv) {
-  using namespace workload;
-  Options defaults;
-  defaults.threads = 8;
-  const Options options = parse_options(argc, argv, defaults);
-  Report report("cold_start", options);
-  run(options, report);
-  report.print();
-}

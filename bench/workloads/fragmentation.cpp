@@ -23,7 +23,20 @@ void* fill_block(size_t size) {
 
 double mb(size_t kib, size_t base_kib) { return kib > base_kib ? static_cast<double>(kib - base_kib) * 1024 / 1e6 : 0; }
 
-void run(const Options& options, Report& report) {
+}  // namespace
+
+const Program kProgram = {
+    .name = "fragmentation",
+    .what =
+        R"(Fills 2 million blocks of 16 to 512 B, frees 90% of them at random, calls malloc_trim if the allocator has one,
+then fills as many bytes again in blocks of 600 B. Shows what sparse slabs hold back, and whether other sizes
+can use it.)",
+    .figures =
+        R"(STAGE/rss for full, freed, trimmed, refilled: MB of resident memory over that at the start; STAGE/live:
+MB in live blocks; fill: ms; free, refill: ns a block; trim: ms.)",
+    .sizes = "16 to 512, uniform"};
+
+void measure_all(const Options& options, Report& report) {
   const size_t count = scaled(options, 2e6);
   Array<Held> held(count);
   Random random(options.seed);
@@ -73,13 +86,4 @@ void run(const Options& options, Report& report) {
   for (void* block : refilled) std::free(block);
 }
 
-}  // namespace
 }  // namespace workload
-
-int main(int argc, char** argv) {
-  using namespace workload;
-  const Options options = parse_options(argc, argv);
-  Report report("fragmentation", options);
-  run(options, report);
-  report.print();
-}

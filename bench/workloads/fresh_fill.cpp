@@ -2,9 +2,6 @@
 // out-of-band metadata: most short programs are like this. Each round is a child process of its own.
 #include "workload.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 namespace workload {
 namespace {
 
@@ -13,57 +10,44 @@ struct Filled {
   size_t rss_kib;
 };
 
-// In a child, so that each round starts from an untouched heap.
-Filled fill_in_child(size_t size, size_t bytes) {
-  void* const shared = mmap(nullptr, sizeof(Filled), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  auto* const filled = static_cast<Filled*>(shared);
-  const pid_t child = fork();
-  if (child == 0) {
-    const size_t before = rss_kib();
-    const size_t count = bytes / size;
-    void* previous = nullptr;
-    const double start = now_ns();
-    for (size_t i = 0; i < count; ++i) {
-      void** const block = static_cast<void**>(std::malloc(size));
-      if (block == nullptr) fail("out of memory");
-      // All of the block is used, as a program would: filled, with a link to its predecessor at the front.
-      std::memset(block, static_cast<int>(i), size);
-      *block = previous;
-      previous = block;
-    }
-    filled->ns = (now_ns() - start) / static_cast<double>(count);
-    filled->rss_kib = rss_kib() - before;
-    size_t seen = 0;
-    for (void* block = previous; block != nullptr; block = *static_cast<void**>(block)) ++seen;
-    _exit(seen == count ? 0 : 1);
+Filled fill(size_t size, size_t bytes) {
+  const size_t before = rss_kib();
+  const size_t count = bytes / size;
+  void* previous = nullptr;
+  const double start = now_ns();
+  for (size_t i = 0; i < count; ++i) {
+    void** const block = static_cast<void**>(std::malloc(size));
+    if (block == nullptr) fail("out of memory");
+    // All of the block is used, as a program would: filled, with a link to its predecessor at the front.
+    std::memset(block, static_cast<int>(i), size);
+    *block = previous;
+    previous = block;
   }
-  int status = 1;
-  waitpid(child, &status, 0);
-  if (status != 0) fail("the filling child");
-  const Filled copy = *filled;
-  munmap(shared, sizeof(Filled));
-  return copy;
+  const Filled filled{(now_ns() - start) / static_cast<double>(count), rss_kib() - before};
+  size_t seen = 0;
+  for (void* block = previous; block != nullptr; block = *static_cast<void**>(block)) ++seen;
+  if (seen != count) fail("a block was damaged");
+  return filled;
 }
 
 }  // namespace
-}  // namespace workload
 
-int main(int argc, char** argv) {
-  using namespace workload;
-  const Options options = parse_options(argc, argv);
-  Report report("fresh_fill", options);
-  const std::vector<size_t> sizes =
-      options.size != 0 ? std::vector<size_t>{options.size} : std::vector<size_t>{100, 1000};
-  for (const size_t size : sizes) {
-    std::vector<double> rounds;
-    std::vector<double> memory;
-    for (unsigned r = 0; r < options.rounds; ++r) {
-      const Filled filled = fill_in_child(size, scaled(options, 200e6));
-      rounds.push_back(filled.ns);
-      memory.push_back(static_cast<double>(filled.rss_kib));
-    }
-    report.add_median("ns/" + std::to_string(size), rounds, "ns");
-    report.add_median("rss/" + std::to_string(size), memory, "KiB");
+const Program kProgram = {
+    .name = "fresh_fill",
+    .what =
+        R"(Fills 200 MB of fresh memory with blocks of one size, never frees and exits, each round in a child process of
+its own. Shows page faults, carving and metadata: most short programs are like this.)",
+    .figures = R"(ns/SIZE: ns a block, its bytes written; rss/SIZE: KiB of resident memory that came with them.)",
+    .sizes = "24, 100, 1000, 10000"};
+
+void measure_all(const Options& options, Report& report) {
+  for (const size_t size : options.sizes_or({24, 100, 1000, 10000})) {
+    const Report::Figure figures[] = {{"ns/" + std::to_string(size), "ns"}, {"rss/" + std::to_string(size), "KiB"}};
+    report.measure(figures, [&](uint64_t) {
+      const Filled filled = in_child([&] { return fill(size, scaled(options, 200e6)); });
+      return std::array{filled.ns, static_cast<double>(filled.rss_kib)};
+    });
   }
-  report.print();
 }
+
+}  // namespace workload

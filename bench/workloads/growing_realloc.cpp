@@ -54,27 +54,27 @@ Growth grow_with_neighbours(size_t step) {
 }
 
 }  // namespace
-}  // namespace workload
 
-int main(int argc, char** argv) {
-  using namespace workload;
-  const Options options = parse_options(argc, argv);
-  Report report("growing_realloc", options);
-  const std::vector<size_t> steps =
-      options.size != 0 ? std::vector<size_t>{options.size} : std::vector<size_t>{4096, 65536};
-  for (const size_t step : steps) {
-    for (const bool neighbours : {false, true}) {
-      std::vector<double> per_step;
-      std::vector<double> total;
-      for (unsigned r = 0; r < options.rounds; ++r) {
-        const Growth growth = neighbours ? grow_with_neighbours(step) : grow(step);
-        per_step.push_back(growth.ns_per_step);
-        total.push_back(growth.ms);
-      }
-      const std::string name = std::to_string(step) + (neighbours ? "/neighbours" : "/alone");
-      report.add_median(name, per_step, "ns");
-      report.add_median(name + "/total", total, "ms");
-    }
+const Program kProgram = {
+    .name = "growing_realloc",
+    .what =
+        R"(Grows a buffer to 48 MiB by realloc in steps of one size, each new piece written: alone, and with a neighbour
+allocated at each step, so that growth in place cannot be had for nothing.)",
+    .figures = "STEP/alone, STEP/neighbours: ns a step; the same with /total: ms to the end.",
+    .sizes = "steps of 4096, 65536"};
+
+void measure_all(const Options& options, Report& report) {
+  for (const size_t step : options.sizes_or({4096, 65536})) {
+    const auto measure = [&](const std::string& name, auto grow) {
+      const Report::Figure figures[] = {{name, "ns"}, {name + "/total", "ms"}};
+      report.measure(figures, [&](uint64_t) {
+        const Growth growth = grow(step);
+        return std::array{growth.ns_per_step, growth.ms};
+      });
+    };
+    measure(std::to_string(step) + "/alone", grow);
+    measure(std::to_string(step) + "/neighbours", grow_with_neighbours);
   }
-  report.print();
 }
+
+}  // namespace workload

@@ -41,21 +41,22 @@ double run(size_t size, size_t in_flight, const Options& options) {
 }
 
 }  // namespace
-}  // namespace workload
 
-int main(int argc, char** argv) {
-  using namespace workload;
-  const Options options = parse_options(argc, argv);
-  Report report("large_cycles", options);
-  const std::vector<size_t> sizes = options.size != 0
-                                        ? std::vector<size_t>{options.size}
-                                        : std::vector<size_t>{64 << 10, 256 << 10, 1 << 20, 8 << 20, 64 << 20};
-  for (const size_t size : sizes) {
-    for (const size_t in_flight : {1, 3}) {
-      std::vector<double> rounds;
-      for (unsigned r = 0; r < options.rounds; ++r) rounds.push_back(run(size, in_flight, options));
-      report.add_median(std::to_string(size >> 10) + "K/" + std::to_string(in_flight), rounds, "us");
+const Program kProgram = {
+    .name = "large_cycles",
+    .what =
+        R"(Allocates a large block, touches every OS page of it and frees it, with 1 or 3 such blocks alive at a time.
+Shows the cache of large blocks, purging and refaulting.)",
+    .figures = "KiBK/ALIVE, as 1024K/3: us a cycle.",
+    .sizes = "64 KiB, 256 KiB, 1 MiB, 8 MiB, 64 MiB"};
+
+void measure_all(const Options& options, Report& report) {
+  for (const size_t size : options.sizes_or({64 << 10, 256 << 10, 1 << 20, 8 << 20, 64 << 20})) {
+    for (const size_t in_flight : {size_t{1}, size_t{3}}) {
+      report.measure(std::to_string(size >> 10) + "K/" + std::to_string(in_flight), "us",
+                     [&](uint64_t) { return run(size, in_flight, options); });
     }
   }
-  report.print();
 }
+
+}  // namespace workload

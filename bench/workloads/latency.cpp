@@ -39,7 +39,18 @@ void add_distribution(Report& report, const char* what, Array<uint32_t>& samples
   report.add(prefix + "max", quantile(1), "ticks");
 }
 
-void run(const Options& options, Report& report) {
+}  // namespace
+
+const Program kProgram = {
+    .name = "latency",
+    .what =
+        R"(Reads the time stamp counter around each malloc and each free while 100,000 blocks of mixed sizes are replaced
+at random. One distribution over all rounds, the clock's own cost taken off.)",
+    .figures = R"(malloc/WHAT, free/WHAT for average, p50, p99, p99.9, p99.99, max: ticks; clock: ticks taken off.)",
+    .sizes = "mixed: 16 to 16384, log-uniform",
+    .defaults = {.rounds = 2}};
+
+void measure_all(const Options& options, Report& report) {
   Array<Held> held(kPopulation);
   const size_t steps = scaled(options, 1e6) * options.rounds;
   Array<uint32_t> mallocs(steps);
@@ -78,15 +89,4 @@ void run(const Options& options, Report& report) {
   add_distribution(report, "free", frees);
 }
 
-}  // namespace
 }  // namespace workload
-
-int main(int argc, char** argv) {
-  using namespace workload;
-  Options defaults;
-  defaults.rounds = 2;
-  const Options options = parse_options(argc, argv, defaults);
-  Report report("latency", options);
-  run(options, report);
-  report.print();
-}

@@ -33,20 +33,22 @@ double run(size_t population, size_t size, const Options& options, uint64_t seed
 }
 
 }  // namespace
-}  // namespace workload
 
-int main(int argc, char** argv) {
-  using namespace workload;
-  const Options options = parse_options(argc, argv);
-  Report report("lifetimes", options);
-  const std::vector<size_t> sizes =
-      options.size != 0 ? std::vector<size_t>{options.size} : std::vector<size_t>{64, 256};
-  for (const size_t population : {10'000, 200'000}) {
-    for (const size_t size : sizes) {
-      std::vector<double> rounds;
-      for (unsigned r = 0; r < options.rounds; ++r) rounds.push_back(run(population, size, options, options.seed + r));
-      report.add_median(std::to_string(population / 1000) + "k/" + std::to_string(size), rounds, "ns");
+const Program kProgram = {
+    .name = "lifetimes",
+    .what =
+        R"(Picks a slot at random, over and over: frees the block there, or fills the empty slot, so that about N blocks of
+one size live and age has nothing to do with address. Shows cache misses in free and refill order.)",
+    .figures = "10k/SIZE, 200k/SIZE: ns for a malloc and a free.",
+    .sizes = "64, 256"};
+
+void measure_all(const Options& options, Report& report) {
+  for (const size_t population : {size_t{10'000}, size_t{200'000}}) {
+    for (const size_t size : options.sizes_or({64, 256})) {
+      report.measure(std::to_string(population / 1000) + "k/" + std::to_string(size), "ns",
+                     [&](uint64_t seed) { return run(population, size, options, seed); });
     }
   }
-  report.print();
 }
+
+}  // namespace workload

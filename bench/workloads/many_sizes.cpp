@@ -4,7 +4,6 @@
 #include "workload.h"
 
 #include <barrier>
-#include <thread>
 
 namespace workload {
 namespace {
@@ -28,47 +27,44 @@ double run(const Options& options, uint64_t seed) {
   Array<Held> all(kPopulation * options.threads);
   std::barrier phase_end(static_cast<std::ptrdiff_t>(options.threads));
   const size_t steps = scaled(options, 150'000);
-  std::vector<std::thread> threads;
-  const double start = now_ns();
-  for (unsigned t = 0; t < options.threads; ++t) {
-    threads.emplace_back([&, t] {
-      Random random(seed + t);
-      Sampler sampler(options.verify);
-      for (unsigned phase = 0; phase < kPhases; ++phase) {
-        // Each phase works on the next thread's blocks: the first free of each is remote.
-        Held* const mine = &all[kPopulation * ((t + phase) % options.threads)];
-        for (size_t i = 0; i < steps; ++i) {
-          const size_t size =
-              options.size != 0 ? options.size : random.log_between(kRanges[phase][0], kRanges[phase][1]);
-          replace(mine[random.below(kPopulation)], size, sampler);
-        }
-        for (size_t i = 0; i < kPopulation; ++i) {
-          if (i % 8 == 0 || mine[i].block == nullptr) continue;
-          sampler.give(mine[i].block, mine[i].size);
-          mine[i].block = nullptr;
-        }
-        phase_end.arrive_and_wait();
+  const double ns = run_threads(options.threads, [&](unsigned t) {
+    Random random(seed + t);
+    Sampler sampler(options.verify);
+    for (unsigned phase = 0; phase < kPhases; ++phase) {
+      // Each phase works on the next thread's blocks: the first free of each is remote.
+      Held* const mine = &all[kPopulation * ((t + phase) % options.threads)];
+      for (size_t i = 0; i < steps; ++i) {
+        const size_t size = options.size != 0 ? options.size : random.log_between(kRanges[phase][0], kRanges[phase][1]);
+        replace(mine[random.below(kPopulation)], size, sampler);
       }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  const double seconds = (now_ns() - start) / 1e9;
+      for (size_t i = 0; i < kPopulation; ++i) {
+        if (i % 8 == 0 || mine[i].block == nullptr) continue;
+        sampler.give(mine[i].block, mine[i].size);
+        mine[i].block = nullptr;
+      }
+      phase_end.arrive_and_wait();
+    }
+  });
   for (const Held& held : all) std::free(held.block);
-  return static_cast<double>(steps * kPhases * options.threads) / seconds / 1e6;
+  return static_cast<double>(steps * kPhases * options.threads) / ns * 1e3;
 }
 
 }  // namespace
-}  // namespace workload
 
-int main(int argc, char** argv) {
-  using namespace workload;
-  Options defaults;
-  defaults.threads = 2;
-  const Options options = parse_options(argc, argv, defaults);
-  Report report("many_sizes", options);
-  std::vector<double> rounds;
-  for (unsigned r = 0; r < options.rounds; ++r) rounds.push_back(run(options, options.seed + r));
-  report.add_median("replacements", rounds, "M/s");
+const Program kProgram = {
+    .name = "many_sizes",
+    .what =
+        R"(Replaces random blocks among 8192 a thread, in six phases that each draw from another range of sizes between 8 B
+and 32 KiB; after a phase most of its blocks die and the rest goes on to the next thread. Shows reuse of memory
+between classes.)",
+    .figures = "replacements: millions a second over all threads; rss: KiB at the end.",
+    .sizes = "the six ranges, log-uniform",
+    .threads = "threads",
+    .defaults = {.threads = 2}};
+
+void measure_all(const Options& options, Report& report) {
+  report.measure("replacements", "M/s", [&](uint64_t seed) { return run(options, seed); });
   report.add("rss", static_cast<double>(rss_kib()), "KiB");
-  report.print();
 }
+
+}  // namespace workload

@@ -4,13 +4,13 @@
 
 #include <condition_variable>
 #include <mutex>
-#include <thread>
 
 namespace workload {
 namespace {
 
 constexpr size_t kBatch = 120;
 constexpr size_t kDepth = 64;
+constexpr size_t kMixed = 0;
 
 struct Parcel {
   void* blocks[kBatch];
@@ -38,53 +38,51 @@ class Exchange {
   size_t count_ = 0;
 };
 
-double run(unsigned pairs, size_t size, const Options& options) {
+double run(unsigned pairs, size_t size, const Options& options, uint64_t seed) {
   Array<Parcel> parcels(kDepth);
   Exchange full;
   Exchange empty;
   for (Parcel& parcel : parcels) empty.put(&parcel);
   const size_t batches = scaled(options, 40'000);  // of each producer
-  std::vector<std::thread> threads;
-  const double start = now_ns();
-  for (unsigned p = 0; p < pairs; ++p) {
-    threads.emplace_back([&, p] {
-      Random random(options.seed + p);
-      for (size_t i = 0; i < batches; ++i) {
-        Parcel* const parcel = empty.take();
-        parcel->size = size != 0 ? size : random.log_between(16, 1024);
-        for (void*& block : parcel->blocks) block = ::workload::take(parcel->size);
-        full.put(parcel);
-      }
-    });
-    threads.emplace_back([&] {
-      Sampler sampler(options.verify);
-      for (size_t i = 0; i < batches; ++i) {
-        Parcel* const parcel = full.take();
-        for (void* block : parcel->blocks) sampler.give(block, parcel->size);
-        empty.put(parcel);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  return (now_ns() - start) / static_cast<double>(batches * kBatch * pairs);
+  const auto produce = [&](unsigned p) {
+    Random random(seed + p);
+    for (size_t i = 0; i < batches; ++i) {
+      Parcel* const parcel = empty.take();
+      parcel->size = size != kMixed ? size : random.log_between(16, 1024);
+      for (void*& block : parcel->blocks) block = ::workload::take(parcel->size);
+      full.put(parcel);
+    }
+  };
+  const auto consume = [&] {
+    Sampler sampler(options.verify);
+    for (size_t i = 0; i < batches; ++i) {
+      Parcel* const parcel = full.take();
+      for (void* block : parcel->blocks) sampler.give(block, parcel->size);
+      empty.put(parcel);
+    }
+  };
+  const double ns = run_threads(2 * pairs, [&](unsigned t) { t % 2 == 0 ? produce(t / 2) : consume(); });
+  return ns / static_cast<double>(batches * kBatch * pairs);
 }
 
 }  // namespace
-}  // namespace workload
 
-int main(int argc, char** argv) {
-  using namespace workload;
-  Options defaults;
-  defaults.threads = 2;
-  const Options options = parse_options(argc, argv, defaults);
-  Report report("producer_consumer", options);
-  const std::vector<size_t> sizes =
-      options.size != 0 ? std::vector<size_t>{options.size} : std::vector<size_t>{64, 512, 0};
-  for (const size_t size : sizes) {
-    std::vector<double> rounds;
-    for (unsigned r = 0; r < options.rounds; ++r)
-      rounds.push_back(run(std::max(1u, options.threads / 2), size, options));
-    report.add_median(size == 0 ? "mixed" : std::to_string(size), rounds, "ns");
+const Program kProgram = {
+    .name = "producer_consumer",
+    .what =
+        R"(Half of the threads allocate batches of 120 blocks, the other half free them: every free is of another thread's
+block. Shows the way of blocks back to their owner.)",
+    .figures = "SIZE: ns a block over all threads, from the first start to the last end.",
+    .sizes = "64, 512, and mixed: 16 to 1024, log-uniform, one size a batch",
+    .threads = "threads, in pairs",
+    .defaults = {.threads = 2}};
+
+void measure_all(const Options& options, Report& report) {
+  const unsigned pairs = std::max(1u, options.threads / 2);
+  for (const size_t size : options.sizes_or({64, 512, kMixed})) {
+    report.measure(size == kMixed ? "mixed" : std::to_string(size), "ns",
+                   [&](uint64_t seed) { return run(pairs, size, options, seed); });
   }
-  report.print();
 }
+
+}  // namespace workload

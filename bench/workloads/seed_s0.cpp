@@ -49,15 +49,20 @@ double run(Cells& cells, size_t large_size, size_t rounds) {
 }
 
 }  // namespace
-}  // namespace workload
 
-int main(int argc, char** argv) {
-  using namespace workload;
-  Options defaults;
-  defaults.rounds = 20;
-  const Options options = parse_options(argc, argv, defaults);
+const Program kProgram = {
+    .name = "seed_s0",
+    .what =
+        R"(The load of the first source document: 402 groups of 1 large and 19 small cells; the large ones and every other
+small one are freed; then N times the 402 large are allocated and freed, for N of 10, 15 … 300. Shows finding a
+fit among many free cells.)",
+    .figures = R"(mean/N, deviation/N: ms of a run, set-up included; pair: ns for an allocation and its free, the slope
+of mean/N by least squares.)",
+    .sizes = "large cells of 1024",
+    .defaults = {.rounds = 20}};
+
+void measure_all(const Options& options, Report& report) {
   const size_t large_size = options.size != 0 ? options.size : kDefaultLargeSize;
-  Report report("seed_s0", options);
   Array<Cells> cells(1);
   run(cells[0], large_size, 10);
   // Least squares of mean time over N: the slope is 402 pairs.
@@ -81,5 +86,6 @@ int main(int argc, char** argv) {
   }
   const double slope = (points * nt_sum - n_sum * t_sum) / (points * nn_sum - n_sum * n_sum);
   report.add("pair", slope * 1e6 / kGroups, "ns");
-  report.print();
 }
+
+}  // namespace workload

@@ -35,16 +35,17 @@ double run(size_t nodes, const Options& options) {
 }
 
 }  // namespace
-}  // namespace workload
 
-int main(int argc, char** argv) {
-  using namespace workload;
-  const Options options = parse_options(argc, argv);
-  Report report("seed_s3", options);
-  for (const size_t nodes : {1, 10, 100, 1000, 10'000, 100'000, 1'000'000}) {
-    std::vector<double> rounds;
-    for (unsigned r = 0; r < options.rounds; ++r) rounds.push_back(run(nodes, options));
-    report.add_median("N=" + std::to_string(nodes), rounds, "ns");
+const Program kProgram = {
+    .name = "seed_s3",
+    .what = R"(Builds a linked list of N nodes of 16 B with new and deletes it again: the column without pools of the
+Pool(3C++) document. Shows the plain path of operator new and delete, and locality at large N.)",
+    .figures = "N=1 to N=1000000 in powers of 10: ns a node, new and delete together."};
+
+void measure_all(const Options& options, Report& report) {
+  for (size_t nodes = 1; nodes <= 1'000'000; nodes *= 10) {
+    report.measure("N=" + std::to_string(nodes), "ns", [&](uint64_t) { return run(nodes, options); });
   }
-  report.print();
 }
+
+}  // namespace workload

@@ -6,11 +6,6 @@
 // a child process with one std::thread, as each of the original's was, so that no run inherits another's leaks.
 #include "workload.h"
 
-#include <thread>
-
-#include <sys/wait.h>
-#include <unistd.h>
-
 namespace workload {
 namespace {
 
@@ -79,53 +74,45 @@ void run(const Row& row, Written written, const Options& options, uint64_t seed)
   }
 }
 
-struct Measured {
-  double ms;
-  double rss_mb;
-};
-
-Measured run_in_child(const Row& row, Written written, const Options& options, uint64_t seed) {
-  void* const shared = mmap(nullptr, sizeof(Measured), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  auto* const measured = static_cast<Measured*>(shared);
-  const pid_t child = fork();
-  if (child == 0) {
-    const size_t before = rss_kib();
-    std::thread([&] {
-      const double start = now_ns();
-      run(row, written, options, seed);
-      measured->ms = (now_ns() - start) / 1e6;
-    }).join();
-    measured->rss_mb = static_cast<double>(rss_kib() - std::min(before, rss_kib())) * 1024 / 1e6;
-    _exit(0);
-  }
-  int status = 1;
-  waitpid(child, &status, 0);
-  if (status != 0) fail("the measured child");
-  const Measured copy = *measured;
-  munmap(shared, sizeof(Measured));
-  return copy;
+// ms, and MB of resident memory at the end.
+std::array<double, 2> run_measured(const Row& row, Written written, const Options& options, uint64_t seed) {
+  const size_t before = rss_kib();
+  double ms = 0;
+  std::thread([&] {
+    const double start = now_ns();
+    run(row, written, options, seed);
+    ms = (now_ns() - start) / 1e6;
+  }).join();
+  const size_t after = rss_kib();
+  return {ms, static_cast<double>(after - std::min(before, after)) * 1024 / 1e6};
 }
 
 }  // namespace
-}  // namespace workload
 
-int main(int argc, char** argv) {
-  using namespace workload;
-  const Options options = parse_options(argc, argv);
-  Report report("seed_s4", options);
+const Program kProgram = {
+    .name = "seed_s4",
+    .what =
+        R"(The five loads of the bulk_alloc document: one thread allocates 1000 blocks a thousand times, of 64 B (FIX_S), 1
+to 1024 B (RAN_S) or 1700 B (FIX_M), and frees all in order (FULL) or 1000 random draws (RAN), where the rest
+leaks. The blocks are written in the first round only, as in the original, or in every round. Each run is a
+child process of its own.)",
+    .figures = "first/LOAD, every/LOAD: ms; of the RAN loads /rss too: MB of resident memory at the end."};
+
+void measure_all(const Options& options, Report& report) {
   for (const Written written : {Written::kFirstRound, Written::kEveryRound}) {
-    const std::string rule = written == Written::kFirstRound ? "first/" : "every/";
     for (const Row& row : kRows) {
-      std::vector<double> ms;
-      std::vector<double> rss;
-      for (unsigned r = 0; r < options.rounds; ++r) {
-        const Measured measured = run_in_child(row, written, options, options.seed + r);
-        ms.push_back(measured.ms);
-        rss.push_back(measured.rss_mb);
+      const std::string name = (written == Written::kFirstRound ? "first/" : "every/") + std::string(row.name);
+      const auto round = [&](uint64_t seed) {
+        return in_child([&] { return run_measured(row, written, options, seed); });
+      };
+      if (row.release == Release::kRandom) {
+        const Report::Figure figures[] = {{name, "ms"}, {name + "/rss", "MB"}};
+        report.measure(figures, round);
+      } else {
+        report.measure(name, "ms", [&](uint64_t seed) { return round(seed)[0]; });
       }
-      report.add_median(rule + row.name, ms, "ms");
-      if (row.release == Release::kRandom) report.add_median(rule + row.name + "/rss", rss, "MB");
     }
   }
-  report.print();
 }
+
+}  // namespace workload

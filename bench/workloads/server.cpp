@@ -3,8 +3,6 @@
 // Krishnan, "Memory Allocation for Long-Running Server Applications").
 #include "workload.h"
 
-#include <thread>
-
 namespace workload {
 namespace {
 
@@ -42,34 +40,31 @@ double run(const Options& options, uint64_t seed) {
   }
   const size_t generations = 20;
   const size_t steps = scaled(options, 200'000);
-  std::vector<std::thread> chains;
-  const double start = now_ns();
-  for (unsigned t = 0; t < options.threads; ++t) {
-    chains.emplace_back([&, t] {
-      for (size_t g = 0; g < generations; ++g) {
-        // A generation's first frees are of a dead thread's blocks.
-        std::thread(serve, &sets[kBlocks * t], steps, seed * 1000 + g * options.threads + t, options).join();
-      }
-    });
-  }
-  for (std::thread& chain : chains) chain.join();
-  const double seconds = (now_ns() - start) / 1e9;
+  const double ns = run_threads(options.threads, [&](unsigned t) {
+    for (size_t g = 0; g < generations; ++g) {
+      // A generation's first frees are of a dead thread's blocks.
+      std::thread([&] { serve(&sets[kBlocks * t], steps, seed * 1000 + g * options.threads + t, options); }).join();
+    }
+  });
   for (const Held& held : sets) std::free(held.block);
-  return static_cast<double>(generations * steps * options.threads) / seconds / 1e6;
+  return static_cast<double>(generations * steps * options.threads) / ns * 1e3;
 }
 
 }  // namespace
-}  // namespace workload
 
-int main(int argc, char** argv) {
-  using namespace workload;
-  Options defaults;
-  defaults.threads = 2;
-  const Options options = parse_options(argc, argv, defaults);
-  Report report("server", options);
-  std::vector<double> rounds;
-  for (unsigned r = 0; r < options.rounds; ++r) rounds.push_back(run(options, options.seed + r));
-  report.add_median("replacements", rounds, "M/s");
+const Program kProgram = {
+    .name = "server",
+    .what =
+        R"(Each thread replaces random blocks of its set of 1000, then hands the set on to a new thread and dies, twenty
+times over. Shows remote frees, thread birth and death, and adoption of what dead threads leave.)",
+    .figures = "replacements: millions a second over all threads; rss: KiB at the end.",
+    .sizes = "8 to 1000, uniform",
+    .threads = "threads at a time",
+    .defaults = {.threads = 2}};
+
+void measure_all(const Options& options, Report& report) {
+  report.measure("replacements", "M/s", [&](uint64_t seed) { return run(options, seed); });
   report.add("rss", static_cast<double>(rss_kib()), "KiB");
-  report.print();
 }
+
+}  // namespace workload

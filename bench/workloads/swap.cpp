@@ -4,7 +4,6 @@
 #include "workload.h"
 
 #include <atomic>
-#include <thread>
 
 namespace workload {
 namespace {
@@ -14,39 +13,34 @@ constexpr size_t kSlots = 1024;
 double run(size_t size, const Options& options, uint64_t seed) {
   Array<std::atomic<void*>> slots(kSlots);
   const size_t steps = scaled(options, 1'500'000);
-  std::vector<std::thread> threads;
-  const double start = now_ns();
-  for (unsigned t = 0; t < options.threads; ++t) {
-    threads.emplace_back([&, t] {
-      Random random(seed + t);
-      Sampler sampler(options.verify);
-      for (size_t i = 0; i < steps; ++i) {
-        void* const block = slots[random.below(kSlots)].exchange(take(size), std::memory_order_acq_rel);
-        if (block != nullptr) sampler.give(block, size);
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  const double ns = (now_ns() - start) / static_cast<double>(steps * options.threads);
+  const double ns = run_threads(options.threads, [&](unsigned t) {
+    Random random(seed + t);
+    Sampler sampler(options.verify);
+    for (size_t i = 0; i < steps; ++i) {
+      void* const block = slots[random.below(kSlots)].exchange(take(size), std::memory_order_acq_rel);
+      if (block != nullptr) sampler.give(block, size);
+    }
+  });
   for (std::atomic<void*>& slot : slots) std::free(slot.load());
-  return ns;
+  return ns / static_cast<double>(steps * options.threads);
 }
 
 }  // namespace
-}  // namespace workload
 
-int main(int argc, char** argv) {
-  using namespace workload;
-  Options defaults;
-  defaults.threads = 2;
-  const Options options = parse_options(argc, argv, defaults);
-  Report report("swap", options);
-  const std::vector<size_t> sizes =
-      options.size != 0 ? std::vector<size_t>{options.size} : std::vector<size_t>{64, 512};
-  for (const size_t size : sizes) {
-    std::vector<double> rounds;
-    for (unsigned r = 0; r < options.rounds; ++r) rounds.push_back(run(size, options, options.seed + r));
-    report.add_median(std::to_string(size), rounds, "ns");
+const Program kProgram = {
+    .name = "swap",
+    .what =
+        R"(Each thread allocates a block, swaps it into a random one of 1024 shared slots and frees what it got out, which
+with n threads another made (n-1)/n of the time. Shows remote frees one at a time.)",
+    .figures = "SIZE: ns for a malloc, the swap and a free, over all threads.",
+    .sizes = "64, 512",
+    .threads = "threads",
+    .defaults = {.threads = 2}};
+
+void measure_all(const Options& options, Report& report) {
+  for (const size_t size : options.sizes_or({64, 512})) {
+    report.measure(std::to_string(size), "ns", [&](uint64_t seed) { return run(size, options, seed); });
   }
-  report.print();
 }
+
+}  // namespace workload

@@ -1,24 +1,33 @@
-// What every workload shares: its options, a clock, a random source, the stamp that verifies contents, and the report.
+// What every workload shares: what it says of itself, its options, a clock, a random source, the stamp that verifies
+// contents, threads and child processes, and the report.
 //
 // A workload is one program that calls the plain malloc family, so that any allocator can be preloaded. It prints
 // readable rows, then one line of JSON:
 //   {"workload":"batches","threads":1,"size":0,"seed":1,"rounds":5,"results":[{"name":"lifo/64","value":9.1,"unit":"ns"}]}
+// and writes the same figures to the file $SNUG_FIGURES, for `snug run --compare`.
 // Of timed rows the value is the median over --rounds. `size` 0 means the workload's own set of sizes.
+//
+// A workload defines kProgram and measure_all(); main() is here.
 //
 // Nothing here allocates during a timed section, and blocks are kept in memory of mmap, not of the allocator.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cinttypes>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <initializer_list>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace workload {
 
@@ -29,36 +38,27 @@ struct Options {
   unsigned rounds = 5;
   double scale = 1;      // of the number of operations
   unsigned verify = 64;  // one block in so many is read back when freed; all are written. 1 = every one
+  const char* only =
+      "*";  // patterns of the figures that are wanted; not a string, which would allocate before the start
+
+  // The one size asked for, or else the workload's own.
+  std::vector<size_t> sizes_or(std::initializer_list<size_t> own) const {
+    return size != 0 ? std::vector<size_t>{size} : std::vector<size_t>(own);
+  }
 };
 
-[[noreturn]] inline void fail(const char* why) {
-  std::fprintf(stderr, "workload failed: %s\n", why);
-  std::exit(1);
-}
+// What a workload is, for --help.
+struct Program {
+  const char* name;
+  const char* what;               // some sentences
+  const char* figures;            // their names and units
+  const char* sizes = nullptr;    // what --size is by default; null: it has no effect
+  const char* threads = nullptr;  // what --threads counts; null: it has no effect
+  Options defaults = {};
+};
 
-inline Options parse_options(int argc, char** argv, Options options = {}) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    if (i + 1 == argc) fail("usage: [--threads N] [--size BYTES] [--seed N] [--rounds N] [--scale X] [--verify N]");
-    const char* const value = argv[++i];
-    if (word == "--threads")
-      options.threads = static_cast<unsigned>(std::strtoul(value, nullptr, 0));
-    else if (word == "--size")
-      options.size = std::strtoull(value, nullptr, 0);
-    else if (word == "--seed")
-      options.seed = std::strtoull(value, nullptr, 0);
-    else if (word == "--rounds")
-      options.rounds = static_cast<unsigned>(std::strtoul(value, nullptr, 0));
-    else if (word == "--scale")
-      options.scale = std::strtod(value, nullptr);
-    else if (word == "--verify")
-      options.verify = static_cast<unsigned>(std::strtoul(value, nullptr, 0));
-    else
-      fail("an unknown option");
-  }
-  if (options.threads == 0 || options.rounds == 0 || options.verify == 0 || options.scale <= 0) fail("an option of 0");
-  return options;
-}
+// Ends the program with one line.
+[[noreturn]] void fail(const char* why);
 
 // At least one.
 inline size_t scaled(const Options& options, double count) {
@@ -161,6 +161,52 @@ class Sampler {
   unsigned left_;
 };
 
+// Runs work(0) … work(count - 1), each in a thread of its own. ns from the first one's start to the last one's end.
+template <typename Work>
+double run_threads(unsigned count, Work&& work) {
+  std::vector<std::thread> threads;
+  threads.reserve(count);
+  const double start = now_ns();
+  for (unsigned t = 0; t < count; ++t) threads.emplace_back([&work, t] { work(t); });
+  for (std::thread& thread : threads) thread.join();
+  return now_ns() - start;
+}
+
+// The average of what work(0) … work(count - 1) return at the same time. The caller is the first of the threads: its
+// heap is not always like those of others.
+template <typename Work>
+double average_of_threads(unsigned count, Work&& work) {
+  std::vector<double> each(count);
+  std::vector<std::thread> threads;
+  threads.reserve(count);
+  for (unsigned t = 1; t < count; ++t) threads.emplace_back([&, t] { each[t] = work(t); });
+  each[0] = work(0);
+  for (std::thread& thread : threads) thread.join();
+  double sum = 0;
+  for (const double value : each) sum += value;
+  return sum / count;
+}
+
+// What work() returns (no pointers in it), run in a child process: so each round starts from the same heap, and what it
+// leaves behind is gone.
+template <typename Work>
+auto in_child(Work&& work) {
+  using Result = decltype(work());
+  void* const shared = mmap(nullptr, sizeof(Result), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED) fail("mmap");
+  auto* const result = static_cast<Result*>(shared);
+  const pid_t child = fork();
+  if (child == 0) {
+    *result = work();
+    _exit(0);
+  }
+  int status = 1;
+  if (child < 0 || waitpid(child, &status, 0) < 0 || status != 0) fail("the measured child failed");
+  const Result copy = *result;
+  munmap(shared, sizeof(Result));
+  return copy;
+}
+
 // malloc_trim of the allocator that serves malloc. Null if it has none: glibc's is found in every process, but it would
 // trim a heap that is not in use.
 using Trim = int (*)(size_t pad);
@@ -170,27 +216,65 @@ Trim find_trim();
 size_t rollup_kib(const char* field);
 inline size_t rss_kib() { return rollup_kib("Rss:"); }
 
+// The figures, each with a unit: less is better, but of those a second ("M/s").
 class Report {
  public:
-  Report(const char* workload, const Options& options) : workload_(workload), options_(options) {}
+  struct Figure {
+    std::string name;
+    const char* unit;
+  };
 
-  void add(const std::string& name, double value, const char* unit) { rows_.push_back({name, value, unit}); }
+  explicit Report(const Options& options) : options_(options) {}
+
+  // Whether --only lets the figure through. What nobody wants need not be measured.
+  bool wants(const std::string& name) const;
+
+  // The figures that are not wanted are left out.
+  void add(const std::string& name, double value, const char* unit) {
+    if (wants(name)) rows_.push_back({{name, unit}, value});
+  }
+
+  // Runs round(seed) --rounds times, each with a seed of its own, and adds the median of what it returns.
+  template <typename Round>
+  void measure(const std::string& name, const char* unit, Round&& round) {
+    const Figure figures[] = {{name, unit}};
+    measure(figures, [&](uint64_t seed) { return std::array<double, 1>{round(seed)}; });
+  }
+
+  // The same for rounds that tell several figures, as a std::array.
+  template <size_t N, typename Round>
+  void measure(const Figure (&figures)[N], Round&& round) {
+    if (std::none_of(figures, figures + N, [this](const Figure& figure) { return wants(figure.name); })) return;
+    std::array<std::vector<double>, N> values;
+    for (std::vector<double>& each : values) each.reserve(options_.rounds);
+    for (unsigned r = 0; r < options_.rounds; ++r) {
+      const std::array<double, N> result = round(options_.seed + r);
+      for (size_t i = 0; i < N; ++i) values[i].push_back(result[i]);
+    }
+    for (size_t i = 0; i < N; ++i) add_median(figures[i].name, values[i], figures[i].unit);
+  }
+
   void add_median(const std::string& name, std::vector<double> values, const char* unit) {
     std::sort(values.begin(), values.end());
     add(name, values[values.size() / 2], unit);
   }
-  // The rows and the JSON line.
+
+  // The rows, the JSON line and $SNUG_FIGURES.
   void print() const;
 
  private:
   struct Row {
-    std::string name;
+    Figure figure;
     double value;
-    const char* unit;
   };
-  const char* workload_;
-  Options options_;
+  void write_figures(const char* path) const;
+
+  const Options& options_;
   std::vector<Row> rows_;
 };
+
+// What every workload defines.
+extern const Program kProgram;
+void measure_all(const Options& options, Report& report);
 
 }  // namespace workload

@@ -2,12 +2,14 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
+from pathlib import Path
 
 from tool_under_test import (ALLOCATING, BYSTANDER, LIBRARY, PLANTED_HOG, PLANTED_NONE, PLANTED_SLOW, SHELL, TOOL,
                              clean_environment, compare, contender, snug)
@@ -186,7 +188,7 @@ class NamesTest(unittest.TestCase):
     def test_an_unknown_allocator_is_one_line_with_the_known_ones(self):
         process = snug("run", "--library", LIBRARY, "--compare", "nosuchmalloc", "--", "ls")
         self.assertEqual((process.returncode, process.stderr.count("\n")), (2, 1))
-        for name in ("nosuchmalloc", "glibc", "jemalloc", "mimalloc", "tcmalloc", "tbbmalloc"):
+        for name in ("nosuchmalloc", "glibc", "jemalloc", "mimalloc", "mimalloc3", "snmalloc", "tcmalloc", "tbbmalloc"):
             self.assertIn(name, process.stderr)
 
     def test_a_known_one_that_is_not_installed_names_its_package(self):
@@ -196,6 +198,31 @@ class NamesTest(unittest.TestCase):
             process = snug("run", "--library", LIBRARY, "--compare", name, "-n", "1", "--warmup", "0", "--", ALLOCATING)
             if process.returncode != 0:
                 self.assertIn(f"apt-get install {package}", process.stderr)
+
+    def test_one_that_is_not_built_names_the_command_that_builds_it(self):
+        for name, file in (("mimalloc3", "libmimalloc3.so"), ("snmalloc", "libsnmalloc.so")):
+            with tempfile.TemporaryDirectory() as folder:
+                process = snug("run", "--library", LIBRARY, "--compare", name, "--", ALLOCATING, SNUG_PEERS=folder)
+            self.assertEqual((process.returncode, process.stderr.count("\n")), (2, 1))
+            self.assertIn(f"no {file} in {folder}", process.stderr)
+            self.assertIn(f"bench/allocators/fetch {name}", process.stderr)
+
+    def test_a_built_one_is_found_in_the_peers_folder_with_the_version_written_beside_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            library = Path(folder).resolve() / "libsnmalloc.so"
+            shutil.copy(PLANTED_NONE, library)
+            library.with_suffix(".txt").write_text("version: 9.8.7\nsource: a test\n")
+            process, result = compare("snmalloc", "-n", "1", "--", ALLOCATING, "100", SNUG_PEERS=folder)
+        self.assertEqual(process.returncode, 0, process.stderr + process.stdout)
+        peer = contender(result, "snmalloc")
+        self.assertEqual((peer["version"], peer["library"]), ("9.8.7", str(library)))
+
+    def test_mimallocs_version_is_read_in_both_its_notations(self):
+        for name, major in (("mimalloc", "2"), ("mimalloc3", "3")):
+            process, result = compare(name, "-n", "1", "--", ALLOCATING, "100")
+            if result is None and "bench/allocators/fetch" in process.stderr:
+                continue  # of a crate, and not built here
+            self.assertRegex(contender(result, name)["version"], rf"^{major}\.\d+\.\d+$")
 
     def test_nothp_runs_without_huge_pages(self):
         process, result = compare("mimalloc-nothp", "-n", "1", "--show-output", "--", "grep", "THP_enabled",

@@ -21,7 +21,7 @@ SHELL = "/bin/sh"
 def clean_environment(**changes):
     """Ours, without what would steer the tool or the programs it runs."""
     environment = {name: value for name, value in os.environ.items()
-                   if name not in ("LD_PRELOAD", "SNUG_CONF", "COLUMNS")}
+                   if name not in ("LD_PRELOAD", "SNUG_CONF", "SNUG_PEERS", "COLUMNS")}
     environment.update(changes)
     return environment
 

@@ -1,0 +1,88 @@
+"""The workloads as programs: each explains itself, refuses nonsense in one line, and tells the same figures everywhere."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+sys.path.insert(0, str(Path(os.environ["SNUG_SOURCE"]) / "bench"))
+
+from judge.load import LOADS  # noqa: E402
+
+WORKLOADS = Path(os.environ["SNUG_BUILD"]) / "bin" / "workloads"
+PROGRAMS = sorted(WORKLOADS.iterdir())
+SMALL = ["--rounds", "1", "--scale", "0.002", "--verify", "1"]
+
+
+def run(program, *arguments, **environment):
+    return subprocess.run([program, *arguments], env={**os.environ, "LD_PRELOAD": os.environ["SNUG_LIBRARY"], **environment},
+                          capture_output=True, text=True, timeout=60, check=False)
+
+
+def results(process):
+    """The figures of the JSON line, by name."""
+    return {row["name"]: row for row in json.loads(process.stdout.splitlines()[-1])["results"]}
+
+
+class HelpTest(unittest.TestCase):
+    def test_every_workload_explains_itself(self):
+        self.assertGreater(len(PROGRAMS), 15)
+        for program in PROGRAMS:
+            with self.subTest(program.name):
+                process = run(program, "--help")
+                self.assertEqual((process.returncode, process.stderr), (0, ""))
+                self.assertTrue(process.stdout.startswith(f"usage: {program.name} "))
+                for word in ("Figures: ", "--threads", "--size", "--rounds", "--seed", "--scale", "--verify", "--only"):
+                    self.assertIn(word, process.stdout)
+                self.assertLessEqual(max(len(line) for line in process.stdout.splitlines()), 120)
+
+    def test_nonsense_is_refused_in_one_line(self):
+        for arguments in (["--nosuch", "1"], ["--rounds"], ["--rounds", "0"], ["--rounds", "1.5"], ["--scale", "x"],
+                          ["--scale", "0"], [*SMALL, "--only", "nosuch"]):
+            process = run(WORKLOADS / "calloc_large", *arguments)
+            self.assertEqual((process.returncode, process.stderr.count("\n")), (2, 1), arguments)
+            self.assertTrue(process.stderr.startswith("calloc_large: "), process.stderr)
+
+
+class FiguresTest(unittest.TestCase):
+    def test_what_is_printed_is_what_is_written(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "figures"
+            process = run(WORKLOADS / "swap", *SMALL, SNUG_FIGURES=str(file))
+            written = json.loads(file.read_text())
+        printed = results(process)
+        self.assertEqual(set(printed), {"64", "512"})
+        self.assertEqual({name: figure["value"] for name, figure in written.items()},
+                         {name: row["value"] for name, row in printed.items()})
+        self.assertEqual(written["64"]["unit"], "ns")
+
+    def test_more_a_second_is_better(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "figures"
+            run(WORKLOADS / "server", *SMALL, SNUG_FIGURES=str(file))
+            written = json.loads(file.read_text())
+        self.assertEqual({name: figure["better"] for name, figure in written.items()},
+                         {"replacements": "higher", "rss": "lower"})
+
+    def test_only_what_is_wanted_is_measured(self):
+        process = run(WORKLOADS / "batches", *SMALL, "--size", "4000", "--only", "lifo/*/1000,random/*/100")
+        self.assertEqual(set(results(process)), {"lifo/4000/1000", "random/4000/100"})
+
+    def test_every_pattern_of_the_matrix_meets_a_figure(self):
+        for load in LOADS:
+            with self.subTest(load.name):
+                program, *arguments = load.command(WORKLOADS, shrink=0.002)
+                process = run(program, *arguments)
+                self.assertEqual((process.returncode, process.stderr), (0, ""))
+                found = results(process)
+                self.assertTrue(all(row["value"] >= 0 for row in found.values()))
+                for pattern in load.figures:
+                    self.assertTrue(any(fnmatchcase(name, pattern) for name in found), pattern)
+
+
+if __name__ == "__main__":
+    unittest.main()
