@@ -25,7 +25,7 @@
 namespace snug {
 
 struct alignas(64) Slab {
-  ListLink<Slab> in_bin;  // its heap's partial or full slabs of the class
+  ListLink<Slab> in_bin;  // not full: its heap's slabs of the class that have blocks to give
   char* start = nullptr;
   Span* span = nullptr;
   uint32_t block_size = 0;
@@ -36,7 +36,7 @@ struct alignas(64) Slab {
   uint16_t owner = 0;  // heap id
   uint8_t size_class = 0;
   uint8_t first_word = 0;  // no word of `free` below this one has a bit
-  bool full = false;       // in the heap's list of full slabs
+  bool full = false;       // has no block to give, and is in no list
   bool purged = false;     // no block has come back since its holes were purged
   uint64_t free[kMaxBlocksPerSlab / 64] = {};
 
@@ -89,6 +89,18 @@ struct alignas(64) Slab {
     return count;
   }
 
+  // Takes back one carved block; false if it is free already.
+  bool put_back_one(size_t slot) {
+    const size_t word = slot / 64;
+    const uint64_t bit = uint64_t{1} << (slot % 64);
+    if ((free[word] & bit) != 0) return false;
+    free[word] |= bit;
+    free_count = static_cast<uint16_t>(free_count + 1);
+    if (word < first_word) first_word = static_cast<uint8_t>(word);
+    purged = false;
+    return true;
+  }
+
   // Takes back the `count` blocks from `slot` on, all of them carved. Returns how many; fewer if one behind those, in
   // the same word, is free already.
   size_t put_back(size_t slot, size_t count) {
@@ -104,6 +116,7 @@ struct alignas(64) Slab {
       done += run;
     }
     free_count = static_cast<uint16_t>(free_count + done);
+    purged = false;
     return done;
   }
 

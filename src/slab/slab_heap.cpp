@@ -20,9 +20,11 @@ constexpr size_t kEmptyMost = size_t{4} << 20;
 constexpr size_t kFetchedAhead = 16;
 constexpr const char* kAlreadyFree = "block is already free";
 
-// True if the second block lies `stride` behind the first.
-bool is_behind(void* const* blocks, size_t count, size_t stride) {
-  return count > 1 && address_of(blocks[1]) - address_of(blocks[0]) == stride;
+// The distance to the second block if that is a neighbour, in either direction; else 0.
+size_t row_at(void* const* blocks, size_t count, size_t block_size) {
+  if (count < 2) return 0;
+  const size_t stride = address_of(blocks[1]) - address_of(blocks[0]);
+  return stride == block_size || stride == size_t{0} - block_size ? stride : 0;
 }
 
 // How many blocks from the first on, up to `most`, lie `stride` apart.
@@ -31,6 +33,21 @@ size_t row_of_neighbours(void* const* blocks, size_t most, size_t stride) {
   size_t run = 1;
   for (; run != most && address_of(blocks[run]) == expected; ++run) expected += stride;
   return run;
+}
+
+// How many blocks from the first on, which lies on `page`, have the same class and owner.
+size_t row_of_owner(const Window& window, size_t page, void* const* blocks, size_t count) {
+  const auto owner_of = [&](size_t index) { return window.tag({static_cast<uint32_t>(index)}).owner(); };
+  const ScaledClass its_class = window.class_at(page);
+  const uint16_t owner = owner_of(page);
+  size_t row = 1;
+  for (; row != count; ++row) {
+    const size_t next = window.index_of(blocks[row]);
+    if (next == page) continue;
+    if (next >= window.page_limit() || window.class_at(next) != its_class || owner_of(next) != owner) break;
+    page = next;
+  }
+  return row;
 }
 
 // What lies in the caches has been looked at when it came, but for small blocks that were deleted with a size.
@@ -73,6 +90,7 @@ size_t SlabHeap::refill(size_t size_class, void** end, size_t want) {
       slab = slab_to_draw_from(size_class);
       if (slab == nullptr) return 0;
     }
+    if (const Slab* next = SlabList::next(slab); next != nullptr) prefetch_for_write(next);
     if (slab->used() == 0) empty_bytes_ -= slab->span->pages.bytes();
     const size_t recycled = slab->take_recycled(end - got, want - got);
     got += recycled;
@@ -84,7 +102,6 @@ size_t SlabHeap::refill(size_t size_class, void** end, size_t want) {
     }
     if (!slab->has_blocks()) {
       bin.partial.remove(slab);
-      bin.full.push_front(slab);
       slab->full = true;
     }
   }
@@ -149,20 +166,31 @@ void SlabHeap::tag_pages(const Slab& slab) {
 }
 
 void SlabHeap::flush(size_t size_class, void* const* blocks, size_t count) {
+  const SizeClass& sizes = registry_.table().classes[size_class];
+  const Window& window = registry_.window();
   Outbox outbox(*this, size_class);
-  const size_t size = registry_.table().classes[size_class].block_size;
+  size_t home = 0;
   size_t fetched = 0;
-  while (count != 0) {
-    if (fetched == 0) {
-      fetched = std::min(count, kFetchedAhead);
-      if (!is_behind(blocks, count, size) && !is_behind(blocks, count, size_t{0} - size))
-        fetch_records(blocks, fetched);
+  for (size_t done = 0; done != count;) {
+    if (done >= fetched) {
+      fetched = done + std::min(count - done, kFetchedAhead);
+      if (!row_at(blocks + done, count - done, sizes.block_size)) fetch_records(blocks + done, fetched - done);
     }
-    const size_t done = send_home(blocks, count, size_class, outbox);
-    blocks += done;
-    count -= done;
-    fetched -= std::min(fetched, done);
+    const size_t page = window.index_of(blocks[done]);
+    if (page >= window.page_limit() || window.class_at(page) != scaled(size_class)) [[unlikely]]
+      die_of_stranger(window, blocks[done]);
+    const PageTag tag = window.tag({static_cast<uint32_t>(page)});
+    size_t row;
+    if (tag.owner() == id_) {
+      row = put_home(*tag.record<Slab>(), sizes, blocks + done, count - done);
+      home += row;
+    } else {
+      row = row_of_owner(window, page, blocks + done, count - done);
+      outbox.add(blocks + done, row, tag.owner());
+    }
+    done += row;
   }
+  bins_[size_class].out.subtract(home);
 }
 
 // Scattered blocks lie in as many slabs: their records are fetched together, not one behind the other.
@@ -176,72 +204,37 @@ void SlabHeap::fetch_records(void* const* blocks, size_t count) const {
   }
 }
 
-// Takes back the first of the blocks, and those behind it that lie in the same slab or, if it is another heap's, have
-// the same owner. Returns how many.
-size_t SlabHeap::send_home(void* const* blocks, size_t count, size_t size_class, Outbox& outbox) {
-  const Window& window = registry_.window();
-  const auto owner_of = [&](size_t page) { return window.tag({static_cast<uint32_t>(page)}).owner(); };
-  const auto has_class = [&](size_t page) {
-    return page < window.page_limit() && window.class_at(page) == scaled(size_class);
-  };
-  size_t page = window.index_of(*blocks);
-  if (!has_class(page)) die_of_stranger(window, *blocks);
-  const PageTag tag = window.tag({static_cast<uint32_t>(page)});
-  if (tag.owner() == id_) return put_home(tag.record<Slab>(), blocks, count);
-  size_t run = 1;
-  for (; run != count; ++run) {
-    const size_t next = window.index_of(blocks[run]);
-    if (next == page) continue;
-    if (!has_class(next) || owner_of(next) != tag.owner()) break;
-    page = next;
+// Takes back the first of the blocks, and its neighbours if they follow in ascending or descending order. Returns how
+// many.
+SNUG_ALWAYS_INLINE size_t SlabHeap::put_home(Slab& slab, const SizeClass& sizes, void* const* blocks, size_t count) {
+  const size_t offset = static_cast<size_t>(static_cast<char*>(*blocks) - slab.start);
+  const size_t slot = sizes.slot_of(offset);
+  if (slot * sizes.block_size != offset || slot >= slab.carved) [[unlikely]]
+    die_of_stray(slab, *blocks);
+  size_t row = 1;
+  if (const size_t stride = row_at(blocks, count, sizes.block_size); stride != 0) {
+    const bool up = stride == sizes.block_size;
+    row = row_of_neighbours(blocks, std::min(count, up ? slab.carved - slot : slot + 1), stride);
+    const size_t first = up ? slot : slot + 1 - row;
+    if (const size_t back = slab.put_back(first, row); back != row) die_of_double_free(slab, first + back);
+  } else if (!slab.put_back_one(slot)) {
+    die_of_double_free(slab, slot);
   }
-  outbox.add(blocks, run, tag.owner());
-  return run;
+  if (slab.full || slab.used() == 0) settle(slab);
+  return row;
 }
 
-// Neighbours, in ascending or descending order, go back together. Returns how many of the blocks lie in the slab.
-size_t SlabHeap::put_home(Slab* slab, void* const* blocks, size_t count) {
-  const size_t block_size = slab->block_size;
-  const size_t carved = slab->carved * block_size;
-  size_t done = 0;
-  do {
-    const size_t offset = static_cast<size_t>(static_cast<char*>(blocks[done]) - slab->start);
-    if (offset >= carved) break;
-    const size_t slot = slab->slot_of(offset);
-    if (slot * block_size != offset) die_of_misuse("free", blocks[done], "points inside a block");
-    size_t run = 1;
-    size_t first = slot;
-    if (is_behind(blocks + done, count - done, block_size)) {
-      run = row_of_neighbours(blocks + done, std::min(count - done, slab->carved - slot), block_size);
-    } else if (is_behind(blocks + done, count - done, size_t{0} - block_size)) {
-      run = row_of_neighbours(blocks + done, std::min(count - done, slot + 1), size_t{0} - block_size);
-      first = slot + 1 - run;
-    }
-    if (const size_t back = slab->put_back(first, run); back != run) die_of_double_free(*slab, first + back);
-    done += run;
-  } while (done != count);
-  if (done == 0) die_of_stray(*slab, *blocks);
-  account_for(slab, done);
-  return done;
-}
-
-// Blocks have come back to the slab.
-void SlabHeap::account_for(Slab* slab, size_t blocks) {
-  Bin& bin = bins_[slab->size_class];
-  bin.out.subtract(blocks);
-  slab->purged = false;
-  if (slab->full) {
-    bin.full.remove(slab);
-    bin.partial.push_back(slab);  // behind the others, so that more of its blocks gather before it is drawn from
-    slab->full = false;
+// A slab that was full has a block again, or one has become empty.
+void SlabHeap::settle(Slab& slab) {
+  if (slab.full) {
+    slab.full = false;
+    bins_[slab.size_class].partial.push_back(&slab);  // behind the others, so that more of its blocks gather
   }
-  if (slab->used() == 0) {
-    empty_bytes_ += slab->span->pages.bytes();
-    if (keeps_too_many_empty()) {
-      given_away_ += slab->span->pages.bytes();
-      release(slab);
-    }
-  }
+  if (slab.used() != 0) return;
+  empty_bytes_ += slab.span->pages.bytes();
+  if (!keeps_too_many_empty()) return;
+  given_away_ += slab.span->pages.bytes();
+  release(&slab);
 }
 
 bool SlabHeap::keeps_too_many_empty() const {
@@ -319,26 +312,27 @@ const char* SlabHeap::check() const {
   size_t empty = 0;
   for (size_t c = 0; c < kMaxClasses; ++c) {
     const Bin& bin = bins_[c];
-    size_t slabs = 0;
+    size_t partial = 0;
     size_t out = 0;
-    for (const SlabList* list : {&bin.partial, &bin.full}) {
-      for (Slab* slab = list->front(); slab != nullptr; slab = SlabList::next(slab)) {
-        if (const char* broken = slab->check(); broken != nullptr) return broken;
-        if (slab->full != (list == &bin.full)) return "slab heap: a slab is in the wrong list";
-        if (slab->owner != id_ || slab->size_class != c) return "slab heap: a slab belongs elsewhere";
-        const Window& window = registry_.window();
-        for (uint32_t i = 0; i < slab->span->pages.value; ++i) {
-          const PageId page = slab->span->first + PageCount{i};
-          if (window.tag(page).record<Slab>() != slab || window.tag(page).owner() != id_ ||
-              window.class_at(page.value) != scaled(c))
-            return "slab heap: a page's tag or class does not name its slab";
-        }
-        ++slabs;
-        out += slab->used();
-        if (slab->used() == 0) empty += slab->span->pages.bytes();
+    for (Slab* slab = bin.partial.front(); slab != nullptr; slab = SlabList::next(slab)) {
+      if (const char* broken = slab->check(); broken != nullptr) return broken;
+      if (slab->full) return "slab heap: a full slab is in a list";
+      if (slab->owner != id_ || slab->size_class != c) return "slab heap: a slab belongs elsewhere";
+      const Window& window = registry_.window();
+      for (uint32_t i = 0; i < slab->span->pages.value; ++i) {
+        const PageId page = slab->span->first + PageCount{i};
+        if (window.tag(page).record<Slab>() != slab || window.tag(page).owner() != id_ ||
+            window.class_at(page.value) != scaled(c))
+          return "slab heap: a page's tag or class does not name its slab";
       }
+      ++partial;
+      out += slab->used();
+      if (slab->used() == 0) empty += slab->span->pages.bytes();
     }
-    if (slabs != bin.slabs.get() || out != bin.out.get()) return "slab heap: the counts of a class are wrong";
+    const size_t slabs = bin.slabs.get();
+    if (slabs < partial) return "slab heap: the count of a class's slabs is wrong";
+    out += (slabs - partial) * registry_.table().classes[c].blocks_per_slab;
+    if (out != bin.out.get()) return "slab heap: the count of a class's blocks is wrong";
     all_slabs += slabs;
   }
   if (all_slabs != slab_count_.get() || empty != empty_bytes_) return "slab heap: the counts of slabs are wrong";

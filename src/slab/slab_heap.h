@@ -12,7 +12,7 @@
 // new thread; until then living ones adopt its slabs as they need them, and whoever frees one of its blocks empties its
 // inbox. So nothing is lost, and nothing waits for a thread that will not come.
 //
-//   per class:   slabs == partial + full,   out == sum of used over its slabs
+//   per class:   out == sum of used over its slabs; those that have a block to give are in its list, in any order
 //   all slabs:   empty_bytes_ == bytes of slabs of which nothing is used
 #pragma once
 
@@ -89,7 +89,6 @@ class alignas(64) SlabHeap {
 
   struct Bin {
     SlabList partial;
-    SlabList full;
     OwnerCounter slabs;
     OwnerCounter out;
   };
@@ -99,13 +98,12 @@ class alignas(64) SlabHeap {
   Paging paging_for(size_t size_class) const;
   void insert(Slab* slab);
   void tag_pages(const Slab& slab);
-  void account_for(Slab* slab, size_t blocks);
   void release(Slab* slab);
   bool keeps_too_many_empty() const;
   void regret(size_t bytes);
   void fetch_records(void* const* blocks, size_t count) const;
-  size_t send_home(void* const* blocks, size_t count, size_t size_class, Outbox& outbox);
-  size_t put_home(Slab* slab, void* const* blocks, size_t count);
+  size_t put_home(Slab& slab, const SizeClass& sizes, void* const* blocks, size_t count);
+  void settle(Slab& slab);
   void take_mail();
   void sort_mail(size_t most_waiting);
   void let_wait(Parcel* parcel);
