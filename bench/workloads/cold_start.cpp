@@ -62,10 +62,10 @@ void measure_all(const Options& options, Report& report) {
   Array<void*> blocks(kSizes * (options.threads + 1));
   Array<Thread> threads(options.threads);
   // smaps_rollup itself and the C library's start-up are paid before the first figure.
-  rss_kib();
-  size_t before = rss_kib();
+  anonymous_kib();
+  size_t before = anonymous_kib();
   allocate_one_of_each(&blocks[0]);
-  report.add("first_thread", static_cast<double>(rss_kib() - before), "KiB");
+  report.add("first_thread", static_cast<double>(anonymous_kib() - before), "KiB");
 
   for (unsigned t = 0; t < options.threads; ++t) {
     Thread& thread = threads[t];
@@ -74,12 +74,12 @@ void measure_all(const Options& options, Report& report) {
     if (pthread_create(&thread.id, nullptr, live, &thread) != 0) fail("pthread_create");
     sem_wait(&thread.started);
   }
-  before = rss_kib();
+  before = anonymous_kib();
   for (Thread& thread : threads) {
     sem_post(&thread.go);
     sem_wait(&thread.done);
   }
-  report.add("further_thread", static_cast<double>(rss_kib() - before) / options.threads, "KiB");
+  report.add("further_thread", static_cast<double>(anonymous_kib() - before) / options.threads, "KiB");
   for (Thread& thread : threads) {
     sem_post(&thread.leave);
     pthread_join(thread.id, nullptr);

@@ -215,6 +215,8 @@ Trim find_trim();
 // kB of a field of /proc/self/smaps_rollup. Reads with plain system calls: fopen would allocate.
 size_t rollup_kib(const char* field);
 inline size_t rss_kib() { return rollup_kib("Rss:"); }
+// Of that what is the process's own, files apart: the kernel maps code of libraries by 64 KiB as it is first run.
+inline size_t anonymous_kib() { return rollup_kib("Anonymous:"); }
 
 // The figures, each with a unit: less is better, but of those a second ("M/s").
 class Report {

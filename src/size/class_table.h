@@ -19,6 +19,11 @@ inline constexpr size_t kMaxClasses = 56;          // class 0 is "no class"
 inline constexpr size_t kMaxBlocksPerSlab = 1024;  // so that a slab's bitmap is two lines
 inline constexpr size_t kSmallSizeMax = 1024;      // sizes served through the table of small sizes
 inline constexpr size_t kSmallStep = 16;
+inline constexpr size_t kCacheLine = 64;
+// What a thread takes of a small class from shared slabs before it gets slabs of its own: at most so many bytes, and
+// blocks. An OS page for each class of each thread would be most of what a thread costs that does little.
+inline constexpr size_t kSharedBytes = 8192;
+inline constexpr size_t kSharedBlocks = 64;
 inline constexpr size_t kSmallSteps = kSmallSizeMax / kSmallStep + 1;
 
 // A class's index times three: scaled so, the fast paths reach a 24-byte cache head with the CPU's index scale of 8.
@@ -34,6 +39,8 @@ struct SizeClass {
   uint16_t pages_per_slab = 0;
   uint16_t cached_max = 0;  // most blocks in a thread's array
   uint16_t carve_max = 0;   // most never-used blocks taken at once
+  uint16_t line_group = 0;  // fewest blocks that fill whole cache lines: 1, 2 or 4
+  uint16_t shared_max = 0;  // how many of its first blocks a thread takes from slabs that all threads share
 
   // The largest power of two that divides the size: every block is aligned to it, if the slab is (in pages, at least
   // 1).
@@ -98,6 +105,10 @@ constexpr ClassTable make_class_table() {
     one.blocks_per_slab = static_cast<uint16_t>(blocks < kMaxBlocksPerSlab ? blocks : kMaxBlocksPerSlab);
     one.cached_max = static_cast<uint16_t>(Map::cached(size));
     one.carve_max = static_cast<uint16_t>(size < 4096 ? 4096 / size : 1);
+    const size_t part_of_line = size % kCacheLine & (0 - size % kCacheLine);
+    one.line_group = static_cast<uint16_t>(part_of_line == 0 ? 1 : kCacheLine / part_of_line);
+    const size_t shared = kSharedBytes / size < kSharedBlocks ? kSharedBytes / size : kSharedBlocks;
+    one.shared_max = static_cast<uint16_t>(size <= kSmallSizeMax ? shared : 0);
   }
   table.small[0] = scaled(1);  // malloc(0) yields a block of its own
   for (size_t step = 1; step < kSmallSteps; ++step) table.small[step] = scaled(Map::class_of(step * kSmallStep));

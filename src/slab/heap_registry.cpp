@@ -1,5 +1,6 @@
 #include "slab/heap_registry.h"
 
+#include <iterator>
 #include <new>
 
 #include "os/memory.h"
@@ -13,6 +14,7 @@ bool HeapRegistry::open(const ClassTable& table) {
   LockGuard guard(lock_);
   if (shared_ == nullptr) shared_ = make_heap();
   if (shared_ == nullptr) return false;
+  shared_->is_shared_ = true;
   shared_->abandoned_.store(true, std::memory_order_seq_cst);
   return true;
 }
@@ -97,13 +99,28 @@ bool HeapRegistry::adopt_slab(size_t size_class, SlabHeap& heir) {
 }
 
 void* HeapRegistry::allocate_shared(size_t size_class) {
-  void* block = nullptr;
+  void* blocks[4];
+  const size_t got = take_shared(size_class, std::end(blocks), 1);
+  if (got == 0) return nullptr;
+  if (got > 1) {
+    LockGuard owner(shared_->lock_);
+    shared_->flush(size_class, std::end(blocks) - got, got - 1);
+  }
+  return *(std::end(blocks) - 1);
+}
+
+size_t HeapRegistry::take_shared(size_t size_class, void** end, size_t groups) {
+  size_t got = 0;
   {
     LockGuard owner(shared_->lock_);
-    shared_->refill(size_class, &block + 1, 1);
+    for (; groups != 0; --groups) {
+      const size_t more = shared_->take_group(size_class, end - got);
+      if (more == 0) break;
+      got += more;
+    }
   }
   collect(*shared_);
-  return block;
+  return got;
 }
 
 void HeapRegistry::send(Parcel* parcel, uint16_t owner) {

@@ -31,6 +31,8 @@ class HeapRegistry {
 
   // Serves threads that have no heap of their own: at their very end, or when ids run out. Slow, one block at a time.
   void* allocate_shared(size_t size_class);
+  // Serves the first needs of threads that have one: up to `groups` times whole cache lines, as SlabHeap::take_group.
+  size_t take_shared(size_t size_class, void** end, size_t groups);
 
   // Sends blocks to the heap with this id. Any thread.
   void send(Parcel* parcel, uint16_t owner);

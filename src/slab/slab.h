@@ -89,6 +89,29 @@ struct alignas(64) Slab {
     return count;
   }
 
+  // Writes `group` neighbours (1, 2 or 4, from a slot that is a multiple of it) to end[-1], end[-2] …: a thread that
+  // gets whole cache lines shares none with another. False if there are none.
+  bool take_group(void** end, size_t group) {
+    size_t slot = carved;
+    for (size_t word = first_word; free_count >= group && word * 64 < carved; ++word) {
+      uint64_t first = free[word];
+      if (group > 1) first &= first >> 1 & 0x5555'5555'5555'5555;
+      if (group > 2) first &= first >> 2 & 0x1111'1111'1111'1111;
+      if (first == 0) continue;
+      const auto bit = static_cast<unsigned>(std::countr_zero(first));
+      free[word] &= ~bit_run(bit, static_cast<unsigned>(group));
+      free_count = static_cast<uint16_t>(free_count - group);
+      slot = word * 64 + bit;
+      break;
+    }
+    if (slot == carved) {
+      if (capacity - carved < static_cast<int>(group)) return false;
+      carved = static_cast<uint16_t>(carved + group);
+    }
+    for (size_t i = 0; i < group; ++i) *--end = block(slot + i);
+    return true;
+  }
+
   // Takes back one carved block; false if it is free already.
   bool put_back_one(size_t slot) {
     const size_t word = slot / 64;

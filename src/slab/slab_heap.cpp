@@ -18,6 +18,8 @@ constexpr size_t kEmptyKept = size_t{512} << 10;
 constexpr size_t kEmptyMost = size_t{4} << 20;
 // How many records a flush fetches at once.
 constexpr size_t kFetchedAhead = 16;
+// How many slabs are looked at for whole cache lines before there is a new one.
+constexpr size_t kGroupTries = 4;
 constexpr const char* kAlreadyFree = "block is already free";
 
 // The distance to the second block if that is a neighbour, in either direction; else 0.
@@ -107,6 +109,34 @@ size_t SlabHeap::refill(size_t size_class, void** end, size_t want) {
   }
   bin.out.add(got);
   return got;
+}
+
+size_t SlabHeap::take_group(size_t size_class, void** end) {
+  const size_t group = registry_.table().classes[size_class].line_group;
+  Bin& bin = bins_[size_class];
+  Slab* slab = bin.partial.front();
+  // What lone blocks are left over in a slab is found when their neighbours come back.
+  for (size_t tries = 0; slab != nullptr; slab = SlabList::next(slab)) {
+    const bool was_empty = slab->used() == 0;
+    if (slab->take_group(end, group)) {
+      if (was_empty) empty_bytes_ -= slab->span->pages.bytes();
+      break;
+    }
+    if (++tries == kGroupTries) slab = nullptr;
+    if (slab == nullptr) break;
+  }
+  if (slab == nullptr) {
+    slab = new_slab(size_class);
+    if (slab == nullptr) return 0;
+    empty_bytes_ -= slab->span->pages.bytes();
+    slab->take_group(end, group);
+  }
+  if (!slab->has_blocks()) {
+    bin.partial.remove(slab);
+    slab->full = true;
+  }
+  bin.out.add(group);
+  return group;
 }
 
 Slab* SlabHeap::slab_to_draw_from(size_t size_class) {
@@ -238,7 +268,7 @@ void SlabHeap::settle(Slab& slab) {
 }
 
 bool SlabHeap::keeps_too_many_empty() const {
-  return abandoned_.load(std::memory_order_relaxed) || empty_bytes_ > empty_budget_;
+  return empty_bytes_ > (abandoned_.load(std::memory_order_relaxed) && !is_shared_ ? 0 : empty_budget_);
 }
 
 // An empty slab that was given away is missed: so much more is kept from now on.

@@ -42,6 +42,10 @@ class alignas(64) SlabHeap {
   // ends there hands them out in address order. Returns how many: at least one, or 0 if the OS refuses.
   size_t refill(size_t size_class, void** end, size_t want);
 
+  // Writes the blocks of whole cache lines (SizeClass::line_group) to end[-1], end[-2] …; returns how many, or 0 if the
+  // OS refuses. For a heap that gives only so.
+  size_t take_group(size_t size_class, void** end);
+
   // Takes `count` blocks of one class and any owners. Ends the process if one of them is not a block, or is free.
   void flush(size_t size_class, void* const* blocks, size_t count);
 
@@ -119,7 +123,8 @@ class alignas(64) SlabHeap {
   HeapRegistry& registry_;
   const uint16_t id_;
   std::atomic<bool> abandoned_{false};
-  Lock lock_;  // guards the heap while it is abandoned
+  bool is_shared_ = false;  // nobody's for ever, yet in use
+  Lock lock_;               // guards the heap while it is abandoned
   SlabHeap* next_abandoned_ = nullptr;
   RecordPool<Slab> slabs_;
   OwnerCounter slab_count_;

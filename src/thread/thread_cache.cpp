@@ -17,6 +17,9 @@ constexpr size_t kFirstBytes = size_t{64} << 10;
 constexpr size_t kBatchBytes = size_t{128} << 10;
 constexpr size_t kLeastBatch = 4;
 
+// Groups of shared blocks taken at once: a thread that does little should not hold what others could use.
+constexpr size_t kSharedGroups = 4;
+
 // How often stale arrays are looked for: the clock is read once in so many slow operations.
 constexpr uint32_t kScavengeOperations = 16;
 constexpr uint32_t kScavengeMilliseconds = 100;
@@ -54,17 +57,33 @@ void* ThreadCache::refill(size_t size_class) {
   const size_t want = prepare_batch(size_class);
   void* lone = nullptr;
   void** end = array.places == 0 ? &lone + 1 : head.base + want;
-  const size_t got = heap_.refill(size_class, end, want);
+  size_t got = take_shared(size_class, want, &end);
+  if (got == 0) got = heap_.refill(size_class, end, want);
   if (got == 0) return nullptr;
   refills_.add(1);
   array.seen = kMoved;
   array.ran_empty = true;
   array.flushed = false;
   void* const first = end[-1];
-  if (got < want) std::memmove(head.base, end - got, (got - 1) * sizeof(void*));
+  if (got != static_cast<size_t>(end - head.base)) std::memmove(head.base, end - got, (got - 1) * sizeof(void*));
   store_shared(head.top, head.base + got - 1);
   scavenge_as_due();
   return first;
+}
+
+// The first blocks of the class, if the thread has not had its share yet; else 0. `end` is where they end: whole cache
+// lines may be more than `want`.
+size_t ThreadCache::take_shared(size_t size_class, size_t want, void*** end) {
+  Array& array = arrays_[size_class];
+  const SizeClass& one = sizes(size_class);
+  if (array.shared >= one.shared_max || array.places == 0 || one.line_group > array.room + 1u) return 0;
+  const size_t groups = std::clamp<size_t>(want / one.line_group, 1, kSharedGroups);
+  void** lines_end = state_->heads[size_class].base + groups * one.line_group;
+  const size_t got = registry_.take_shared(size_class, lines_end, groups);
+  if (got == 0) return 0;
+  *end = lines_end;
+  array.shared = static_cast<uint16_t>(array.shared + got);
+  return got;
 }
 
 // How many blocks the next refill of the class takes. The array has places for all of them, and room for all but the

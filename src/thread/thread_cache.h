@@ -72,6 +72,7 @@ class alignas(64) ThreadCache {
     uint16_t places = 0;     // 0: none yet
     uint16_t room = 0;       // blocks it may hold
     uint16_t batch = 1;      // blocks of the next refill
+    uint16_t shared = 0;     // blocks taken from the slabs that all threads share
     bool ran_empty = false;  // since the array last grew or could not
     bool flushed = false;    // and has not run empty since
     uint16_t seen = 0;       // blocks held at the last scavenge; kMoved if it has been refilled or has overflowed since
@@ -81,6 +82,7 @@ class alignas(64) ThreadCache {
   bool open(size_t size_class);
   bool grow(size_t size_class);
   size_t prepare_batch(size_t size_class);
+  size_t take_shared(size_t size_class, size_t want, void*** end);
   bool affords(size_t size_class, size_t room) const;
   bool use_array(size_t size_class, size_t room);
   void flush_older(size_t size_class, size_t count);

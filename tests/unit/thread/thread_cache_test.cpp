@@ -88,18 +88,40 @@ TEST_F(ThreadCacheTest, BeginsWithTheTableAndWithoutArrays) {
   EXPECT_EQ(&cache.state(), &state);
 }
 
-TEST_F(ThreadCacheTest, RefillsDoubleUpToABatch) {
-  size_t refills = 0;
-  for (size_t batch : {1, 2, 4, 8, 16, 32, 64, 64}) {
-    ASSERT_EQ(state.heads[small].top, state.heads[small].base);
-    ASSERT_NE(cache.refill(small), nullptr);
-    EXPECT_EQ(cache.cached(small), batch - 1) << "one is handed out";
-    EXPECT_EQ(cache.refills(), ++refills);
-    EXPECT_GE(room(small), batch - 1);
-    expect_sound();
-    take_many(small, batch - 1);
+TEST_F(ThreadCacheTest, TheFirstBlocksAreSharedInWholeLines) {
+  for (size_t c = 1; c < own.registry.table().count; ++c) {
+    const SizeClass& sizes = own.sizes(c);
+    const std::vector<void*> blocks = take_many(c, sizes.shared_max);
+    EXPECT_EQ(heap.blocks_out(c), 0u) << "class " << c;
+    if (blocks.empty()) continue;
+    const auto line_of = [](const void* block, size_t offset) { return (address_of(block) + offset) / kCacheLine; };
+    SlabHeap& other_heap = *own.registry.acquire();
+    ThreadState other_state{};
+    ThreadCache other(other_heap, own.registry, arrays, other_state, budget);
+    void* theirs = other.refill(c);
+    for (void* block : blocks)
+      EXPECT_TRUE(line_of(block, sizes.block_size - 1) < line_of(theirs, 0) ||
+                  line_of(theirs, sizes.block_size - 1) < line_of(block, 0));
+    take_many(c, 8);
+    EXPECT_NE(heap.blocks_out(c), 0u) << "class " << c;
+    other.retire();
+    own.registry.abandon(other_heap);
   }
-  EXPECT_EQ(heap.blocks_out(small), 191u);
+}
+
+TEST_F(ThreadCacheTest, RefillsGrowToABatch) {
+  size_t last = 0;
+  for (size_t refills = 1; last < 63; ++refills) {
+    ASSERT_LT(refills, 40u);
+    ASSERT_NE(cache.refill(small), nullptr);
+    EXPECT_EQ(cache.refills(), refills);
+    last = cache.cached(small);
+    EXPECT_GE(room(small), last);
+    expect_sound();
+    take_many(small, last);
+  }
+  EXPECT_NE(cache.refill(small), nullptr);
+  EXPECT_EQ(cache.cached(small), 63u) << "one is handed out";
 }
 
 TEST_F(ThreadCacheTest, BlocksComeOutInAddressOrder) {
@@ -195,6 +217,7 @@ TEST_F(ThreadCacheTest, TrimGivesBackEmptySlabsAndHoles) {
   put(c, live);
   EXPECT_EQ(cache.trim(), 0u);
   EXPECT_EQ(heap.slab_count(), 0u);
+  own.registry.trim_abandoned();
   EXPECT_EQ(own.free_bytes(), own.chunk_bytes());
 }
 
