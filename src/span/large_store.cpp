@@ -19,6 +19,10 @@ constexpr size_t kClearedByHand = size_t{1} << 20;
 constexpr size_t kMostLooks = 64;
 constexpr size_t kMostRoom = size_t{1} << 30;
 
+// Bytes from which on a block that is made longer gets huge pages: whoever resizes a block fills it. At most one of
+// them is backed ahead of its use.
+constexpr size_t kGrownBlock = size_t{4} << 20;
+
 // `bytes` with room to double, in address space only.
 size_t with_room(size_t bytes) { return bytes + std::min(bytes, kMostRoom); }
 
@@ -44,6 +48,10 @@ void* LargeStore::allocate(const LargeRequest& request) {
   }
   if (block->mapped != 0) {
     void* start = at<void>(block->start);
+    if (block->paging == Paging::kHuge) {
+      block->paging = Paging::kSmall;
+      os::prefer_small_pages(start, block->mapped);
+    }
     if (to_clear > kClearedByHand && os::purge(start, to_clear)) to_clear = 0;
     std::memset(start, 0, to_clear);
     return start;
@@ -181,6 +189,7 @@ void* LargeStore::resize(void* start, size_t size) {
       block->usable = usable;
       block->written = std::max(block->written, usable);
       bytes_usable_ += usable - was;
+      advise_huge_pages(*block);
       return start;
     }
   }
@@ -211,7 +220,14 @@ void* LargeStore::move_with_room(LargeBlock* block, size_t usable) {
   block->usable = usable;
   block->written = std::max(block->written, usable);
   index_.insert(block);
+  advise_huge_pages(*block);
   return start;
+}
+
+void LargeStore::advise_huge_pages(LargeBlock& block) {
+  if (block.usable < kGrownBlock || block.paging == Paging::kHuge) return;
+  block.paging = Paging::kHuge;
+  os::prefer_huge_pages(at<void>(block.start), block.mapped);
 }
 
 bool LargeStore::trim(size_t pad) {

@@ -75,6 +75,7 @@ class LargeStore {
   void* hand_out(LargeBlock* block, size_t usable);
   LargeBlock* take_oldest();
   void* move_with_room(LargeBlock* block, size_t usable);
+  void advise_huge_pages(LargeBlock& block);
   LargeFree reason_unknown(uintptr_t start);
   bool discard(LargeBlock* block);
   void keep(LargeBlock* block);

@@ -63,7 +63,7 @@ bool SpanStore::advance_frontier(PageCount pages) {
 }
 
 void SpanStore::retire_frontier() {
-  if (frontier_ != nullptr) insert(frontier_);
+  if (frontier_ != nullptr) insert(merge_neighbours(frontier_));
   frontier_ = nullptr;
 }
 
@@ -174,7 +174,7 @@ Span* SpanStore::allocate(PageCount pages, PageCount alignment, Paging paging) {
   const uint32_t skip = (0u - span->first.value) & (alignment.value - 1);
   if (skip != 0) {
     Span* aligned = cut(span, {skip});
-    insert(span);
+    insert(merge_neighbours(span));  // what lies before the frontier may be free
     if (aligned == nullptr) return nullptr;
     span = aligned;
   }

@@ -51,11 +51,13 @@ class SpanProgram {
   void allocate() {
     const uint32_t pages = random_length();
     const uint32_t alignment = random_() % 4 == 0 ? 1u << random_() % 8 : 1;
-    Span* span = own_.spans.allocate({pages}, {alignment});
+    const Paging paging = random_() % 4 == 0 ? Paging::kHuge : Paging::kSmall;
+    Span* span = own_.spans.allocate({pages}, {alignment}, paging);
     ASSERT_NE(span, nullptr);
     ASSERT_EQ(span->pages.value, pages);
     ASSERT_EQ(span->first.value % alignment, 0u);
     ASSERT_LE(span->first.in_chunk() + pages, kPagesPerChunk);
+    if (paging == Paging::kHuge) learn_of_huge_page(*span);
     bool all_dirty = true;
     for (uint32_t i = 0; i < pages; ++i) {
       ModelPage& page = pages_[span->first.value + i];
@@ -69,6 +71,18 @@ class SpanProgram {
     ASSERT_EQ(span->backed, all_dirty);
     live_.push_back(span);
     live_pages_ += pages;
+  }
+
+  // Whoever asks for a huge page gets a span that is dirty in part, or a chunk that counts as dirty from now on.
+  void learn_of_huge_page(const Span& span) {
+    bool any_clean = false;
+    for (uint32_t i = 0; i < span.pages.value; ++i) any_clean = any_clean || !pages_[span.first.value + i].dirty;
+    if (!any_clean || !span.backed) return;
+    const uint32_t chunk = span.first.value - span.first.in_chunk();
+    for (uint32_t i = 0; i < kPagesPerChunk; ++i) {
+      ASSERT_FALSE(pages_[chunk + i].used) << "a chunk in use has been converted";
+      pages_[chunk + i].dirty = true;
+    }
   }
 
   void free() {
