@@ -199,9 +199,9 @@ void* resize(void* block, size_t size, const char* call) {
 bool trim(size_t pad) {
   if (!store.is_open()) return false;
   size_t in_holes = 0;
+  store.registry.request_trim();
   if (ThreadCache* cache = thread_state.cache; cache != nullptr) in_holes = cache->trim();
   in_holes += store.registry.trim_abandoned();
-  store.bytes_in_holes.fetch_add(in_holes, std::memory_order_relaxed);
   bool any = in_holes != 0;
   any = store.large.trim(pad) || any;
   any = store.spans.trim(pad) || any;

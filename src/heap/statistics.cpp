@@ -93,7 +93,7 @@ snug_stats gather_statistics() {
   stats.bytes_reserved = store.window.bytes_reserved() + store.window.bytes_of_arrays() + store.arena.bytes_mapped() +
                          large.bytes_mapped + large.bytes_index;
   stats.bytes_metadata = store.arena.bytes_used() + large.bytes_index;
-  stats.bytes_purged = spans.bytes_purged + large.bytes_released + store.bytes_in_holes.load(std::memory_order_relaxed);
+  stats.bytes_purged = spans.bytes_purged + large.bytes_released + store.registry.bytes_in_holes();
   const CacheStatistics caches = store.roster.statistics();
   stats.allocations = caches.allocations + store.shared_allocations.load(std::memory_order_relaxed);
   stats.refills = caches.refills;

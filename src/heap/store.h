@@ -31,7 +31,6 @@ struct Store {
   const ClassTable* table = &kRoomyTable;
   size_t most_memory = SIZE_MAX;                // bytes: a request beyond this cannot be served
   std::atomic<uint64_t> shared_allocations{0};  // by threads without a cache
-  std::atomic<uint64_t> bytes_in_holes{0};      // purged inside slabs
 
   // Reads the configuration and opens every part. False if the OS refuses; asked again by the next allocation.
   bool open();

@@ -48,6 +48,13 @@ class HeapRegistry {
   // Drains all abandoned heaps, gives their empty slabs back and purges holes. Returns the bytes purged in holes.
   size_t trim_abandoned();
 
+  // Asks every running thread to give back what it can when it next looks, in one of its slow operations.
+  void request_trim() { trim_requests_.fetch_add(1, std::memory_order_relaxed); }
+  uint32_t trim_requests() const { return trim_requests_.load(std::memory_order_relaxed); }
+  // Bytes that heaps have purged inside slabs so far.
+  void count_holes(size_t bytes) { bytes_in_holes_.fetch_add(bytes, std::memory_order_relaxed); }
+  uint64_t bytes_in_holes() const { return bytes_in_holes_.load(std::memory_order_relaxed); }
+
   SlabHeap* heap(uint16_t id) const { return heaps_[id].load(std::memory_order_acquire); }
   size_t heap_count() const { return heap_count_.load(std::memory_order_acquire); }
   size_t abandoned_count() const { return abandoned_count_.load(std::memory_order_relaxed); }
@@ -81,6 +88,8 @@ class HeapRegistry {
   std::atomic<size_t> heap_count_{0};  // ids 1 … heap_count exist
   std::atomic<SlabHeap*>* heaps_ = nullptr;
   SlabHeap* shared_ = nullptr;
+  std::atomic<uint32_t> trim_requests_{0};
+  std::atomic<uint64_t> bytes_in_holes_{0};
   std::atomic<int64_t> lone_blocks_{0};
   std::atomic<int64_t> lone_bytes_{0};
   Lock parcel_lock_;

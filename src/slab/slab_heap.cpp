@@ -334,6 +334,7 @@ size_t SlabHeap::purge_holes() {
       if (given_back != 0) registry_.spans().break_huge_page(*slab->span);
       purged += given_back;
     }
+  registry_.count_holes(purged);
   return purged;
 }
 

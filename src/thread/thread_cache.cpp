@@ -48,7 +48,12 @@ class ThreadCache::Busy {
 };
 
 ThreadCache::ThreadCache(SlabHeap& heap, HeapRegistry& registry, ArrayStore& arrays, ThreadState& state, size_t budget)
-    : heap_(heap), registry_(registry), arrays_store_(arrays), state_(&state), budget_(budget) {}
+    : heap_(heap),
+      registry_(registry),
+      arrays_store_(arrays),
+      state_(&state),
+      budget_(budget),
+      trims_seen_(registry.trim_requests()) {}
 
 void* ThreadCache::refill(size_t size_class) {
   Busy busy(*this);
@@ -178,6 +183,11 @@ void ThreadCache::flush_older(size_t size_class, size_t number) {
 
 void ThreadCache::scavenge_as_due() {
   if (++slow_operations_ % kScavengeOperations != 0) return;
+  if (const uint32_t requests = registry_.trim_requests(); requests != trims_seen_) {
+    trims_seen_ = requests;
+    give_back_all();
+    return;
+  }
   const uint32_t now = os::milliseconds();
   if (now - scavenged_at_ < kScavengeMilliseconds) return;
   scavenged_at_ = now;
@@ -201,14 +211,23 @@ void ThreadCache::scavenge() {
 
 void ThreadCache::flush_all() {
   Busy busy(*this);
+  send_all_home();
+}
+
+void ThreadCache::send_all_home() {
   for (size_t c = 1; c < kMaxClasses; ++c)
     if (const size_t held = count(c); held != 0) flush_older(c, held);
   heap_.drain_inbox();
 }
 
 size_t ThreadCache::trim() {
-  flush_all();
   Busy busy(*this);
+  trims_seen_ = registry_.trim_requests();
+  return give_back_all();
+}
+
+size_t ThreadCache::give_back_all() {
+  send_all_home();
   heap_.release_empty(0);
   return heap_.purge_holes();
 }

@@ -88,6 +88,8 @@ class alignas(64) ThreadCache {
   void flush_older(size_t size_class, size_t count);
   void scavenge_as_due();
   void scavenge();
+  void send_all_home();
+  size_t give_back_all();
   size_t count(size_t size_class) const;
 
   SlabHeap& heap_;
@@ -96,6 +98,7 @@ class alignas(64) ThreadCache {
   ThreadState* state_;
   const size_t budget_;
   size_t room_bytes_ = 0;
+  uint32_t trims_seen_;
   uint32_t slow_operations_ = 0;
   uint32_t scavenged_at_ = 0;  // milliseconds
   OwnerCounter refills_;
