@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kWords = kPagesPerChunk / 64;
 // Runs of a huge page that are worth breaking it for, once they have lain unused.
-constexpr uint32_t kLongRun = kPagesPerChunk / 4;
+constexpr uint32_t kLongRun = kPagesPerChunk / 16;
 // A chunk whose advice differs from its neighbours' is a mapping of its own, and the OS grants 65530.
 constexpr uint32_t kMostConversions = 16384;
 
