@@ -38,9 +38,9 @@ SNUG_API void* snug_realloc(void* block, size_t size);
 SNUG_API void* snug_reallocarray(void* block, size_t count, size_t size);
 /* Preserves errno. NULL is ignored; a pointer that snug did not hand out ends the process with one line. */
 SNUG_API void snug_free(void* block);
-/* C23: `size` is what was asked of malloc, calloc or realloc. */
+/* C23: `size` is what was asked of malloc, calloc or realloc. It is not looked at. */
 SNUG_API void snug_free_sized(void* block, size_t size);
-/* C23: `alignment` and `size` are what was asked of aligned_alloc. */
+/* C23: `alignment` and `size` are what was asked of aligned_alloc. They are not looked at. */
 SNUG_API void snug_free_aligned_sized(void* block, size_t alignment, size_t size);
 SNUG_API void* snug_aligned_alloc(size_t alignment, size_t size);
 SNUG_API int snug_posix_memalign(void** block, size_t alignment, size_t size);
@@ -53,9 +53,11 @@ SNUG_API size_t snug_malloc_usable_size(void* block);
 /* ---- memory given back ------------------------------------------------------------------------------------ */
 
 /* Empties the calling thread's cache, then gives the OS every OS page without a live block in that thread's slabs, in
- * slabs that no thread owns and among empty pages and mappings, keeping about `pad` bytes of each of the last two. What
- * other running threads hold in caches and slabs of their own stays. Returns 1 if anything was given back, else 0.
- * Slow: walks the heap. */
+ * slabs that no thread owns and among empty pages and mappings, keeping about `pad` bytes of each of the last two.
+ * Other running threads are asked, and not waited for: each empties its cache and gives back empty slabs and OS pages
+ * inside others in one of its next slow operations. The pages of those empty slabs go to the OS with time, or with the
+ * next call. A thread that makes no slow operations keeps what it has. Returns 1 if anything was given back by the
+ * call itself, else 0. Slow: walks the heap. */
 SNUG_API int snug_malloc_trim(size_t pad);
 
 /* ---- statistics ------------------------------------------------------------------------------------------- */
@@ -76,7 +78,7 @@ struct snug_stats {
   uint64_t bytes_purged;    /* total given back to the OS so far */
   uint64_t refills;         /* batches from slabs to thread caches */
   uint64_t flushes;         /* batches from thread caches to slabs */
-  uint64_t parcels;         /* batches of remote frees sent to other threads' heaps */
+  uint64_t parcels;         /* batches of blocks sent home to heaps of others, the shared one included */
   uint64_t threads;         /* threads that hold a heap now */
   uint64_t heaps_abandoned; /* heaps left by dead threads, waiting for adoption */
 };
