@@ -34,18 +34,6 @@ SNUG_ALWAYS_INLINE T load_relative(T* word) {
   return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
 
-template <class T>
-SNUG_ALWAYS_INLINE void store_relative(T* word, T value) {
-  static_assert(sizeof(T) == 8);
-#if defined(__x86_64__)
-  if constexpr (kThreadRelative) {
-    __asm__ volatile("movq %1, %%fs:%0" : "=m"(*word) : "r"(value));
-    return;
-  }
-#endif
-  __atomic_store_n(word, value, __ATOMIC_RELAXED);
-}
-
 // True if the word holds `value`.
 template <class T>
 SNUG_ALWAYS_INLINE bool equals_relative(T* word, T value) {

@@ -61,6 +61,17 @@ void count_without_cache() {
 // More than the machine has, and refused: not worth giving back what is kept for a second try.
 bool is_hopeless(size_t size) { return size > PTRDIFF_MAX || size > store.most_memory; }
 
+// What the calling thread keeps, and what no thread owns. True if anything was given back.
+bool give_back(size_t pad) {
+  size_t in_holes = 0;
+  if (ThreadCache* cache = thread_state.cache; cache != nullptr) in_holes = cache->trim();
+  in_holes += store.registry.trim_abandoned();
+  bool any = in_holes != 0;
+  any = store.large.trim(pad) || any;
+  any = store.spans.trim(pad) || any;
+  return any;
+}
+
 // Runs `attempt` and, if the OS has refused, once more after giving back everything that is only kept.
 template <class Attempt>
 void* insist(size_t size, Attempt attempt) {
@@ -68,7 +79,7 @@ void* insist(size_t size, Attempt attempt) {
   if (block != nullptr) [[likely]]
     return block;
   if (!store.is_open() || is_hopeless(size)) return out_of_memory();
-  trim(0);
+  give_back(0);
   store.spans.release_addresses();
   block = attempt();
   return block != nullptr ? block : out_of_memory();
@@ -198,14 +209,8 @@ void* resize(void* block, size_t size, const char* call) {
 
 bool trim(size_t pad) {
   if (!store.is_open()) return false;
-  size_t in_holes = 0;
   store.registry.request_trim();
-  if (ThreadCache* cache = thread_state.cache; cache != nullptr) in_holes = cache->trim();
-  in_holes += store.registry.trim_abandoned();
-  bool any = in_holes != 0;
-  any = store.large.trim(pad) || any;
-  any = store.spans.trim(pad) || any;
-  return any;
+  return give_back(pad);
 }
 
 const char* check(bool all_heaps) {

@@ -46,9 +46,10 @@ SNUG_ALWAYS_INLINE void release(void* block) {
 }
 
 // `size` is what the block was asked for with, and the block was never resized. A small block is cached by its size
-// alone: the wrong size is found when the block leaves the cache.
+// alone, which is trusted (docs/decisions/0007): a wrong one is found if the block goes home, not if it is handed out
+// again. `sized_limit` is 0 where sizes are to be checked.
 SNUG_ALWAYS_INLINE void release_sized(void* block, size_t size) {
-  if (size >= small_limit || block == nullptr) [[unlikely]]
+  if (size >= sized_limit || block == nullptr) [[unlikely]]
     return release(block);
   if (!push(small_head(size), block)) [[unlikely]]
     release_slow(block);

@@ -11,6 +11,7 @@ namespace snug {
 
 const ConfigKey kConfigTable[kConfigKeys] = {
     {"classes", "default|dense", "size-class map: dense caches at most 8 blocks or 1 KiB of a class in each thread"},
+    {"sized_delete", "trust|check", "whether a sized delete of a small block believes its size or looks the block up"},
     {"cache", "bytes", "the most that one thread's cache has room for, but for one block of each class"},
     {"retain", "bytes", "empty pages kept before any go back to the OS at once"},
     {"retain_large", "bytes", "memory of freed large blocks kept before any goes back to the OS at once"},
@@ -20,7 +21,7 @@ const ConfigKey kConfigTable[kConfigKeys] = {
 
 namespace {
 
-enum Key : size_t { kClasses, kCache, kRetain, kRetainLarge, kPurgeAfter, kReport };
+enum Key : size_t { kClasses, kSizedDelete, kCache, kRetain, kRetainLarge, kPurgeAfter, kReport };
 
 struct Word {
   const char* bytes;
@@ -75,6 +76,14 @@ const char* set(Config& config, size_t key, Word value) {
         config.classes = ClassMap::kDense;
       else
         return "default or dense";
+      return nullptr;
+    case kSizedDelete:
+      if (value.is("trust"))
+        config.sized_delete = SizedDelete::kTrust;
+      else if (value.is("check"))
+        config.sized_delete = SizedDelete::kCheck;
+      else
+        return "trust or check";
       return nullptr;
     case kCache:
       if (!parse_size(value, size_t{1} << 40, &number)) return "a size in bytes up to 1024G, as in 64K, 4M, 1G";
@@ -132,6 +141,9 @@ void print_config_value(const Config& config, size_t index, char* text, size_t c
   switch (index) {
     case kClasses:
       value.add(config.classes == ClassMap::kDense ? "dense" : "default");
+      break;
+    case kSizedDelete:
+      value.add(config.sized_delete == SizedDelete::kCheck ? "check" : "trust");
       break;
     case kCache:
       value.add(uint64_t{config.cache});

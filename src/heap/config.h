@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "thread/head_table.h"
+
 namespace snug {
 
 enum class ClassMap { kDefault, kDense };
@@ -14,6 +16,9 @@ struct Config {
   // classes: default | dense. The size-class map: default has roomy caches and classes up to 256 KiB; dense caches at
   // most 8 blocks or 1 KiB of a class.
   ClassMap classes = ClassMap::kDefault;
+  // sized_delete: trust | check, default trust. Whether a sized delete of a small block believes the size it is told,
+  // or looks the block up as free does.
+  SizedDelete sized_delete = SizedDelete::kTrust;
   // cache: bytes, default 4M. The most that one thread's cache has room for, but for one block of each class.
   size_t cache = size_t{4} << 20;
   // retain: bytes, default 64M. Empty pages kept before any go back to the OS at once.
@@ -33,7 +38,7 @@ struct ConfigKey {
   const char* help;
 };
 
-inline constexpr size_t kConfigKeys = 6;
+inline constexpr size_t kConfigKeys = 7;
 extern const ConfigKey kConfigTable[kConfigKeys];
 
 // Writes the value of the index-th key into `text` (at most `capacity` bytes with the final 0).

@@ -44,8 +44,8 @@ bool Store::open_parts() {
   most_memory = std::min(os::total_memory_and_swap(), os::address_space_limit());
   spans.set_retention({config.retain, config.purge_after});
   large.set_retention({config.retain_large, config.purge_after});
-  // The limit last: until it is set no other variable is looked at.
-  open_head_table(*table);
+  // The limit last: until it is set none of these is looked at.
+  open_head_table(*table, config.sized_delete);
   window_base = window.base();
   window_classes = window.classes();
   std::atomic_signal_fence(std::memory_order_release);

@@ -83,9 +83,9 @@ void* grow(void* start, size_t bytes, size_t more_bytes) {
   return grown == MAP_FAILED ? nullptr : grown;
 }
 
-void prefer_huge_pages(void* start, size_t bytes) {
+bool prefer_huge_pages(void* start, size_t bytes) {
   ErrnoKeeper keeper;
-  ::madvise(start, bytes, MADV_HUGEPAGE);
+  return ::madvise(start, bytes, MADV_HUGEPAGE) == 0;
 }
 
 void prefer_small_pages(void* start, size_t bytes) {

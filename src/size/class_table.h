@@ -1,6 +1,5 @@
 // ClassTable: a size-class map laid out for running: what the paths of malloc and free need of each class, chosen when
-// the process starts. The table of small sizes is copied into each thread's state, where one fs-relative load reaches
-// it (thread/thread_state.h).
+// the process starts. From it follows the table that the fast paths look sizes up in (thread/head_table.h).
 //
 //   slab       pages_per_slab pages, cut into blocks_per_slab blocks from its start; what is left over is not used
 //   slot       (address - start of slab) / block_size, by multiplication with `reciprocal`
@@ -20,8 +19,9 @@ inline constexpr size_t kMaxBlocksPerSlab = 1024;  // so that a slab's bitmap is
 inline constexpr size_t kSmallSizeMax = 1024;      // sizes served through the table of small sizes
 inline constexpr size_t kSmallStep = 16;
 inline constexpr size_t kCacheLine = 64;
-// What a thread takes of a small class from shared slabs before it gets slabs of its own: at most so many bytes, and
-// blocks. An OS page for each class of each thread would be most of what a thread costs that does little.
+// What a thread takes of a small class from shared slabs before it gets slabs of its own: about so many bytes, or
+// blocks if that is less. An OS page for each class of each thread would be most of what a thread costs that does
+// little.
 inline constexpr size_t kSharedBytes = 8192;
 inline constexpr size_t kSharedBlocks = 64;
 inline constexpr size_t kSmallSteps = kSmallSizeMax / kSmallStep + 1;

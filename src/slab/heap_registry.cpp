@@ -7,6 +7,13 @@
 
 namespace snug {
 
+namespace {
+
+// Bytes of empty slabs that all heaps together keep beyond the usual.
+constexpr size_t kMostExtra = size_t{32} << 20;
+
+}  // namespace
+
 bool HeapRegistry::open(const ClassTable& table) {
   table_ = &table;
   if (heaps_ == nullptr) heaps_ = static_cast<std::atomic<SlabHeap*>*>(os::map(kMaxHeaps * sizeof *heaps_, 1));
@@ -67,9 +74,16 @@ void HeapRegistry::for_each_without_thread(Visit visit) {
     for (SlabHeap* heap = list; heap != nullptr; heap = heap->next_abandoned_) visit(*heap);
 }
 
+bool HeapRegistry::grant_extra(size_t bytes) {
+  if (extra_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= kMostExtra) return true;
+  return_extra(bytes);
+  return false;
+}
+
 void HeapRegistry::abandon(SlabHeap& heap) {
   heap.drain_inbox();
   heap.release_empty(0);
+  heap.give_up_extra(heap.empty_extra_);
   {
     LockGuard guard(lock_);
     {
@@ -106,6 +120,7 @@ void* HeapRegistry::allocate_shared(size_t size_class) {
     LockGuard owner(shared_->lock_);
     shared_->flush(size_class, std::end(blocks) - got, got - 1);
   }
+  collect(*shared_);
   return *(std::end(blocks) - 1);
 }
 

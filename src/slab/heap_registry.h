@@ -48,6 +48,11 @@ class HeapRegistry {
   // Drains all abandoned heaps, gives their empty slabs back and purges holes. Returns the bytes purged in holes.
   size_t trim_abandoned();
 
+  // Empty slabs that heaps keep beyond the usual, `bytes` more or less: a bound for the whole process, since a heap
+  // whose thread sleeps keeps what it has. False if there is no more to grant.
+  bool grant_extra(size_t bytes);
+  void return_extra(size_t bytes) { extra_.fetch_sub(bytes, std::memory_order_relaxed); }
+
   // Asks every running thread to give back what it can when it next looks, in one of its slow operations.
   void request_trim() { trim_requests_.fetch_add(1, std::memory_order_relaxed); }
   uint32_t trim_requests() const { return trim_requests_.load(std::memory_order_relaxed); }
@@ -88,6 +93,7 @@ class HeapRegistry {
   std::atomic<size_t> heap_count_{0};  // ids 1 … heap_count exist
   std::atomic<SlabHeap*>* heaps_ = nullptr;
   SlabHeap* shared_ = nullptr;
+  std::atomic<size_t> extra_{0};
   std::atomic<uint32_t> trim_requests_{0};
   std::atomic<uint64_t> bytes_in_holes_{0};
   std::atomic<int64_t> lone_blocks_{0};

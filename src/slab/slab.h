@@ -92,24 +92,21 @@ struct alignas(64) Slab {
   // Writes `group` neighbours (1, 2 or 4, from a slot that is a multiple of it) to end[-1], end[-2] …: a thread that
   // gets whole cache lines shares none with another. False if there are none.
   bool take_group(void** end, size_t group) {
-    size_t slot = carved;
-    for (size_t word = first_word; free_count >= group && word * 64 < carved; ++word) {
-      uint64_t first = free[word];
-      if (group > 1) first &= first >> 1 & 0x5555'5555'5555'5555;
-      if (group > 2) first &= first >> 2 & 0x1111'1111'1111'1111;
-      if (first == 0) continue;
-      const auto bit = static_cast<unsigned>(std::countr_zero(first));
-      free[word] &= ~bit_run(bit, static_cast<unsigned>(group));
-      free_count = static_cast<uint16_t>(free_count - group);
-      slot = word * 64 + bit;
-      break;
-    }
-    if (slot == carved) {
+    size_t slot = find_group(group);
+    if (slot == kNoSlot) {
       if (capacity - carved < static_cast<int>(group)) return false;
+      slot = carved;
       carved = static_cast<uint16_t>(carved + group);
+    } else {
+      free[slot / 64] &= ~bit_run(static_cast<unsigned>(slot % 64), static_cast<unsigned>(group));
+      free_count = static_cast<uint16_t>(free_count - group);
     }
     for (size_t i = 0; i < group; ++i) *--end = block(slot + i);
     return true;
+  }
+
+  bool has_group(size_t group) const {
+    return capacity - carved >= static_cast<int>(group) || find_group(group) != kNoSlot;
   }
 
   // Takes back one carved block; false if it is free already.
@@ -149,6 +146,20 @@ struct alignas(64) Slab {
 
   // Null, or the broken part of the invariant.
   const char* check() const;
+
+ private:
+  static constexpr size_t kNoSlot = ~size_t{0};
+
+  // The first of `group` free neighbours that take_group could take.
+  size_t find_group(size_t group) const {
+    for (size_t word = first_word; free_count >= group && word * 64 < carved; ++word) {
+      uint64_t first = free[word];
+      if (group > 1) first &= first >> 1 & 0x5555'5555'5555'5555;
+      if (group > 2) first &= first >> 2 & 0x1111'1111'1111'1111;
+      if (first != 0) return word * 64 + static_cast<size_t>(std::countr_zero(first));
+    }
+    return kNoSlot;
+  }
 };
 
 }  // namespace snug

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/fatal.h"
 #include "os/memory.h"
+#include "slab/block_check.h"
 #include "slab/heap_registry.h"
 #include "slab/outbox.h"
 
@@ -13,14 +13,12 @@ namespace {
 // Bytes of slabs from which on a heap, and a class in it, have proved to grow.
 constexpr size_t kGrownHeap = size_t{4} << 20;
 constexpr size_t kGrownClass = size_t{512} << 10;
-// Bytes of empty slabs kept at least, and at most. Beyond that the span store has them, for any class.
+// Bytes of empty slabs kept, and the most beside them while they are missed. The others the span store has, for any
+// class.
 constexpr size_t kEmptyKept = size_t{512} << 10;
-constexpr size_t kEmptyMost = size_t{4} << 20;
+constexpr size_t kEmptyExtra = size_t{4} << 20;
 // How many records a flush fetches at once.
 constexpr size_t kFetchedAhead = 16;
-// How many slabs are looked at for whole cache lines before there is a new one.
-constexpr size_t kGroupTries = 4;
-constexpr const char* kAlreadyFree = "block is already free";
 
 // The distance to the second block if that is a neighbour, in either direction; else 0.
 size_t row_at(void* const* blocks, size_t count, size_t block_size) {
@@ -52,31 +50,9 @@ size_t row_of_owner(const Window& window, size_t page, void* const* blocks, size
   return row;
 }
 
-// What lies in the caches has been looked at when it came, but for small blocks that were deleted with a size.
-[[noreturn]] SNUG_COLD void die_of_stranger(const Window& window, const void* block) {
-  if (!window.contains(block)) die_of_misuse("delete", block, "not a block of this heap");
-  // A slab that has gone had all its blocks free.
-  if (window.class_at(window.index_of(block)) == 0) die_of_misuse("free", block, kAlreadyFree);
-  die_of_misuse("delete", block, "size differs from that of the allocation, or block is already free");
-}
-
-// One of the blocks from `slot` on is free already.
-[[noreturn]] SNUG_COLD void die_of_double_free(const Slab& slab, size_t slot) {
-  while (slot + 1 < slab.carved && (slab.free[slot / 64] >> (slot % 64) & 1) == 0) ++slot;
-  die_of_misuse("free", slab.block(slot), kAlreadyFree);
-}
-
-// For an address behind the last block that was handed out.
-[[noreturn]] SNUG_COLD void die_of_stray(const Slab& slab, const void* block) {
-  const size_t offset = static_cast<size_t>(static_cast<const char*>(block) - slab.start);
-  const bool is_block = offset % slab.block_size == 0 && slab.slot_of(offset) < slab.capacity;
-  die_of_misuse("free", block, is_block ? "block was never handed out" : "points inside a block");
-}
-
 }  // namespace
 
-SlabHeap::SlabHeap(HeapRegistry& registry, uint16_t id)
-    : registry_(registry), id_(id), slabs_(registry.arena()), empty_budget_(kEmptyKept) {}
+SlabHeap::SlabHeap(HeapRegistry& registry, uint16_t id) : registry_(registry), id_(id), slabs_(registry.arena()) {}
 
 size_t SlabHeap::refill(size_t size_class, void** end, size_t want) {
   if (has_mail()) take_mail();
@@ -114,29 +90,22 @@ size_t SlabHeap::refill(size_t size_class, void** end, size_t want) {
 size_t SlabHeap::take_group(size_t size_class, void** end) {
   const size_t group = registry_.table().classes[size_class].line_group;
   Bin& bin = bins_[size_class];
-  Slab* slab = bin.partial.front();
-  // What lone blocks are left over in a slab is found when their neighbours come back.
-  for (size_t tries = 0; slab != nullptr; slab = SlabList::next(slab)) {
-    const bool was_empty = slab->used() == 0;
-    if (slab->take_group(end, group)) {
-      if (was_empty) empty_bytes_ -= slab->span->pages.bytes();
-      break;
-    }
-    if (++tries == kGroupTries) slab = nullptr;
-    if (slab == nullptr) break;
-  }
-  if (slab == nullptr) {
-    slab = new_slab(size_class);
+  for (;;) {
+    Slab* slab = bin.partial.front();
+    if (slab == nullptr) slab = new_slab(size_class);
     if (slab == nullptr) return 0;
-    empty_bytes_ -= slab->span->pages.bytes();
-    slab->take_group(end, group);
+    const bool was_empty = slab->used() == 0;
+    const bool taken = slab->take_group(end, group);
+    if (taken && was_empty) empty_bytes_ -= slab->span->pages.bytes();
+    if (!taken || !slab->has_blocks()) {
+      // Lone blocks that are left over wait for their neighbours.
+      bin.partial.remove(slab);
+      slab->full = true;
+    }
+    if (!taken) continue;
+    bin.out.add(group);
+    return group;
   }
-  if (!slab->has_blocks()) {
-    bin.partial.remove(slab);
-    slab->full = true;
-  }
-  bin.out.add(group);
-  return group;
 }
 
 Slab* SlabHeap::slab_to_draw_from(size_t size_class) {
@@ -158,6 +127,7 @@ Slab* SlabHeap::new_slab(size_t size_class) {
   slab->block_size = sizes.block_size;
   slab->reciprocal = sizes.reciprocal;
   slab->capacity = sizes.blocks_per_slab;
+  if (is_shared_) slab->capacity -= slab->capacity % sizes.line_group;
   slab->size_class = static_cast<uint8_t>(size_class);
   regret(slab->span->pages.bytes());
   insert(slab);
@@ -206,16 +176,13 @@ void SlabHeap::flush(size_t size_class, void* const* blocks, size_t count) {
       fetched = done + std::min(count - done, kFetchedAhead);
       if (!row_at(blocks + done, count - done, sizes.block_size)) fetch_records(blocks + done, fetched - done);
     }
-    const size_t page = window.index_of(blocks[done]);
-    if (page >= window.page_limit() || window.class_at(page) != scaled(size_class)) [[unlikely]]
-      die_of_stranger(window, blocks[done]);
-    const PageTag tag = window.tag({static_cast<uint32_t>(page)});
     size_t row;
+    const PageTag tag = tag_of_block(window, size_class, blocks[done]);
     if (tag.owner() == id_) {
       row = put_home(*tag.record<Slab>(), sizes, blocks + done, count - done);
       home += row;
     } else {
-      row = row_of_owner(window, page, blocks + done, count - done);
+      row = row_of_owner(window, window.index_of(blocks[done]), blocks + done, count - done);
       outbox.add(blocks + done, row, tag.owner());
     }
     done += row;
@@ -237,10 +204,7 @@ void SlabHeap::fetch_records(void* const* blocks, size_t count) const {
 // Takes back the first of the blocks, and its neighbours if they follow in ascending or descending order. Returns how
 // many.
 SNUG_ALWAYS_INLINE size_t SlabHeap::put_home(Slab& slab, const SizeClass& sizes, void* const* blocks, size_t count) {
-  const size_t offset = static_cast<size_t>(static_cast<char*>(*blocks) - slab.start);
-  const size_t slot = sizes.slot_of(offset);
-  if (slot * sizes.block_size != offset || slot >= slab.carved) [[unlikely]]
-    die_of_stray(slab, *blocks);
+  const size_t slot = slot_of_block(slab, sizes, *blocks);
   size_t row = 1;
   if (const size_t stride = row_at(blocks, count, sizes.block_size); stride != 0) {
     const bool up = stride == sizes.block_size;
@@ -256,33 +220,39 @@ SNUG_ALWAYS_INLINE size_t SlabHeap::put_home(Slab& slab, const SizeClass& sizes,
 
 // A slab that was full has a block again, or one has become empty.
 void SlabHeap::settle(Slab& slab) {
-  if (slab.full) {
+  if (slab.full && (!is_shared_ || slab.has_group(registry_.table().classes[slab.size_class].line_group))) {
     slab.full = false;
     bins_[slab.size_class].partial.push_back(&slab);  // behind the others, so that more of its blocks gather
   }
   if (slab.used() != 0) return;
   empty_bytes_ += slab.span->pages.bytes();
   if (!keeps_too_many_empty()) return;
-  given_away_ += slab.span->pages.bytes();
+  if (!is_abandoned()) given_away_ += slab.span->pages.bytes();
   release(&slab);
 }
 
 bool SlabHeap::keeps_too_many_empty() const {
-  return empty_bytes_ > (abandoned_.load(std::memory_order_relaxed) && !is_shared_ ? 0 : empty_budget_);
+  return empty_bytes_ > (is_abandoned() && !is_shared_ ? 0 : kEmptyKept + empty_extra_);
 }
 
 // An empty slab that was given away is missed: so much more is kept from now on.
 void SlabHeap::regret(size_t bytes) {
   if (given_away_ < bytes) return;
   given_away_ -= bytes;
-  empty_budget_ = std::min(empty_budget_ + bytes, kEmptyMost);
+  if (empty_extra_ + bytes <= kEmptyExtra && registry_.grant_extra(bytes)) empty_extra_ += bytes;
 }
 
 void SlabHeap::age() {
   open_waiting();
+  give_up_extra(empty_extra_ / 8);
+  if (keeps_too_many_empty()) release_empty(kEmptyKept + empty_extra_);
+}
+
+void SlabHeap::give_up_extra(size_t bytes) {
   given_away_ = 0;
-  empty_budget_ = std::max(empty_budget_ - empty_budget_ / 8, kEmptyKept);
-  if (keeps_too_many_empty()) release_empty(empty_budget_);
+  bytes = round_up(bytes, kPageSize);
+  registry_.return_extra(bytes);
+  empty_extra_ -= bytes;
 }
 
 void SlabHeap::release(Slab* slab) {
@@ -362,8 +332,10 @@ const char* SlabHeap::check() const {
     }
     const size_t slabs = bin.slabs.get();
     if (slabs < partial) return "slab heap: the count of a class's slabs is wrong";
-    out += (slabs - partial) * registry_.table().classes[c].blocks_per_slab;
-    if (out != bin.out.get()) return "slab heap: the count of a class's blocks is wrong";
+    // Those in no list are full, but for lone blocks in shared ones.
+    const size_t most = out + (slabs - partial) * registry_.table().classes[c].blocks_per_slab;
+    if (is_shared_ ? bin.out.get() > most : bin.out.get() != most)
+      return "slab heap: the count of a class's blocks is wrong";
     all_slabs += slabs;
   }
   if (all_slabs != slab_count_.get() || empty != empty_bytes_) return "slab heap: the counts of slabs are wrong";

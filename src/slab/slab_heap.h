@@ -72,6 +72,9 @@ class alignas(64) SlabHeap {
   // Moves one partial slab of the class to `heir`; false if there is none. The caller owns both heaps.
   bool give_slab(size_t size_class, SlabHeap& heir);
 
+  // True if a refill of the class needs no new slab.
+  bool has_blocks(size_t size_class) const { return !bins_[size_class].partial.empty(); }
+
   uint16_t id() const { return id_; }
   Lock& lock() { return lock_; }
 
@@ -104,12 +107,15 @@ class alignas(64) SlabHeap {
   void tag_pages(const Slab& slab);
   void release(Slab* slab);
   bool keeps_too_many_empty() const;
+  bool is_abandoned() const { return abandoned_.load(std::memory_order_relaxed); }
   void regret(size_t bytes);
+  void give_up_extra(size_t bytes);
   void fetch_records(void* const* blocks, size_t count) const;
   size_t put_home(Slab& slab, const SizeClass& sizes, void* const* blocks, size_t count);
   void settle(Slab& slab);
   void take_mail();
-  void sort_mail(size_t most_waiting);
+  void sort_mail(uint32_t most_waiting);
+  bool are_live_and_ours(size_t size_class, void* const* blocks, size_t count);
   void let_wait(Parcel* parcel);
   void open_waiting();
   size_t take_waiting(size_t size_class, void** end, size_t want);
@@ -130,10 +136,11 @@ class alignas(64) SlabHeap {
   OwnerCounter slab_count_;
   size_t slab_bytes_ = 0;
   size_t empty_bytes_ = 0;
-  size_t empty_budget_;
+  size_t empty_extra_ = 0;     // bytes of empty slabs kept beyond the usual
   size_t given_away_ = 0;      // bytes of empty slabs released for want of budget, and not missed since
   Parcel* waiting_ = nullptr;  // parcels received and not opened
   size_t waiting_bytes_ = 0;   // of the blocks in them
+  uint32_t waiting_count_ = 0;
   Parcel* parcels_ = nullptr;  // empty ones, kept for sending
   uint32_t parcel_count_ = 0;
   OwnerCounter parcels_sent_;

@@ -1,14 +1,17 @@
 // SlabHeap's mail: parcels that come, that wait for a refill of their class, and that go.
 #include <cstring>
 
+#include "slab/block_check.h"
 #include "slab/heap_registry.h"
 #include "slab/slab_heap.h"
 
 namespace snug {
 namespace {
 
-// Bytes of blocks in parcels that may wait for a refill.
-constexpr size_t kWaitingMost = size_t{512} << 10;
+// Parcels that may wait for a refill, and the bytes of the blocks in them. One with few blocks is opened at once.
+constexpr uint32_t kWaitingParcels = 32;
+constexpr size_t kWaitingBytes = size_t{512} << 10;
+constexpr uint32_t kWorthWaiting = 16;
 // Empty parcels that a heap keeps for sending.
 constexpr uint32_t kParcelsKept = 16;
 
@@ -19,18 +22,21 @@ void SlabHeap::drain_inbox() {
   open_waiting();
 }
 
-void SlabHeap::take_mail() { sort_mail(kWaitingMost); }
+void SlabHeap::take_mail() { sort_mail(kWaitingParcels); }
 
-// Takes the mail in. Parcels wait unopened for a refill of their class, up to `most_waiting` bytes.
-void SlabHeap::sort_mail(size_t most_waiting) {
+// Takes the mail in. Up to `most_waiting` parcels wait unopened for a refill of their class.
+void SlabHeap::sort_mail(uint32_t most_waiting) {
   for (uintptr_t item = inbox_.take_all(); item != 0;) {
     const uintptr_t next = Inbox::next_of(item);
     if (Inbox::is_lone(item)) {
       void* block = Inbox::lone_block(item);
-      put_mail_home(&block, 1, class_of(block));
+      const size_t size_class = class_of(block);
+      if (size_class == 0) die_of_stranger(registry_.window(), block);
+      put_mail_home(&block, 1, size_class);
     } else {
       Parcel* parcel = Inbox::parcel(item);
-      if (waiting_bytes_ + bytes_in(*parcel) <= most_waiting)
+      if (waiting_count_ < most_waiting && parcel->count >= kWorthWaiting &&
+          waiting_bytes_ + bytes_in(*parcel) <= kWaitingBytes)
         let_wait(parcel);
       else
         open_parcel(parcel);
@@ -45,6 +51,7 @@ size_t SlabHeap::bytes_in(const Parcel& parcel) const {
 
 void SlabHeap::let_wait(Parcel* parcel) {
   waiting_bytes_ += bytes_in(*parcel);
+  ++waiting_count_;
   parcel->next = address_of(waiting_);
   waiting_ = parcel;
 }
@@ -55,9 +62,11 @@ void SlabHeap::open_waiting() {
     open_parcel(parcel);
   }
   waiting_bytes_ = 0;
+  waiting_count_ = 0;
 }
 
-// Blocks of a parcel that waits go straight into the cache: for their slabs they have never come back.
+// Blocks of a parcel that waits go straight into the cache: for their slabs they have never come back. They are looked
+// at all the same. 0 if none waits, or if a slab has gone to another heap meanwhile.
 size_t SlabHeap::take_waiting(size_t size_class, void** end, size_t want) {
   Parcel* before = nullptr;
   Parcel* parcel = waiting_;
@@ -67,20 +76,51 @@ size_t SlabHeap::take_waiting(size_t size_class, void** end, size_t want) {
   }
   if (parcel == nullptr) return 0;
   const size_t count = want < parcel->count ? want : parcel->count;
-  parcel->count -= static_cast<uint32_t>(count);
+  const size_t left = parcel->count - count;
   const size_t bytes = count * registry_.table().classes[size_class].block_size;
-  waiting_bytes_ -= bytes;
-  count_as_received(count, bytes);
-  std::memcpy(end - count, parcel->blocks + parcel->count, count * sizeof(void*));
-  for (size_t i = 0; i < count; ++i) prefetch_for_write(parcel->blocks[parcel->count + i]);
-  if (parcel->count == 0) {
-    if (before == nullptr)
-      waiting_ = at<Parcel>(parcel->next);
-    else
-      before->next = parcel->next;
-    recycle(parcel);
+  const bool ours = are_live_and_ours(size_class, parcel->blocks + left, count);
+  if (ours) {
+    std::memcpy(end - count, parcel->blocks + left, count * sizeof(void*));
+    parcel->count = static_cast<uint32_t>(left);
+    waiting_bytes_ -= bytes;
+    count_as_received(count, bytes);
   }
-  return count;
+  if (ours && left != 0) return count;
+  if (before == nullptr)
+    waiting_ = at<Parcel>(parcel->next);
+  else
+    before->next = parcel->next;
+  --waiting_count_;
+  if (ours) {
+    recycle(parcel);
+    return count;
+  }
+  waiting_bytes_ -= bytes_in(*parcel);
+  open_parcel(parcel);
+  return 0;
+}
+
+// Ends the process if one of the blocks is none of the class, is free, or comes twice: as if all went into their slabs
+// and out again. False if one of them belongs to another heap.
+bool SlabHeap::are_live_and_ours(size_t size_class, void* const* blocks, size_t count) {
+  const SizeClass& sizes = registry_.table().classes[size_class];
+  Slab* slabs[Parcel::kCapacity];
+  uint16_t slots[Parcel::kCapacity];
+  size_t seen = 0;
+  for (; seen != count; ++seen) {
+    const PageTag tag = tag_of_block(registry_.window(), size_class, blocks[seen]);
+    if (tag.owner() != id_) break;
+    Slab& slab = *tag.record<Slab>();
+    const size_t slot = slot_of_block(slab, sizes, blocks[seen]);
+    const uint64_t bit = uint64_t{1} << (slot % 64);
+    if ((slab.free[slot / 64] & bit) != 0) die_of_double_free(slab, slot);
+    slab.free[slot / 64] |= bit;  // until the others have been looked at
+    slabs[seen] = &slab;
+    slots[seen] = static_cast<uint16_t>(slot);
+    prefetch_for_write(blocks[seen]);
+  }
+  for (size_t i = 0; i != seen; ++i) slabs[i]->free[slots[i] / 64] &= ~(uint64_t{1} << (slots[i] % 64));
+  return seen == count;
 }
 
 void SlabHeap::open_parcel(Parcel* parcel) {

@@ -19,7 +19,7 @@ struct alignas(64) LargeBlock {
   size_t written = 0;  // nothing at or beyond this offset has been handed out since it was mapped
   size_t mapped = 0;   // bytes of address space, a multiple of the OS page
   uint32_t freed_at = 0;
-  Paging paging = Paging::kSmall;  // as the OS was last advised
+  Paging paging = Paging::kSmall;  // kHuge: the OS has been advised of it
 };
 
 }  // namespace snug

@@ -48,7 +48,7 @@ void* LargeStore::allocate(const LargeRequest& request) {
   }
   if (block->mapped != 0) {
     void* start = at<void>(block->start);
-    if (block->paging == Paging::kHuge) {
+    if (block->paging == Paging::kHuge && usable < kGrownBlock) {
       block->paging = Paging::kSmall;
       os::prefer_small_pages(start, block->mapped);
     }
@@ -144,6 +144,7 @@ LargeBlock* LargeStore::take_oldest() {
   LargeBlock* block = cache_.pop_front();
   if (block == nullptr) return nullptr;
   bytes_kept_ -= block->written;
+  bytes_in_transit_ += block->mapped;
   passage_.enter();
   return block;
 }
@@ -155,6 +156,7 @@ bool LargeStore::discard(LargeBlock* block) {
   if (!released && os::purge(at<void>(block->start), block->written)) block->written = 0;
   LockGuard guard(lock_);
   passage_.leave();
+  bytes_in_transit_ -= block->mapped;
   if (released)
     forget(block);
   else
@@ -277,7 +279,7 @@ const char* LargeStore::check() {
     kept += block->written;
     mapped += block->mapped;
   }
-  if (usable != bytes_usable_ || mapped != bytes_mapped_ || kept != bytes_kept_)
+  if (usable != bytes_usable_ || mapped + bytes_in_transit_ != bytes_mapped_ || kept != bytes_kept_)
     return "large store: the byte counts are wrong";
   return nullptr;
 }

@@ -90,6 +90,7 @@ class LargeStore {
   size_t bytes_kept_ = 0;
   size_t bytes_usable_ = 0;
   size_t bytes_mapped_ = 0;
+  size_t bytes_in_transit_ = 0;  // of mappings that are being given back, without the lock
   size_t bytes_released_ = 0;
 };
 

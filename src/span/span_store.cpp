@@ -12,9 +12,9 @@ namespace {
 
 constexpr size_t kWords = kPagesPerChunk / 64;
 // Runs of a huge page that are worth breaking it for, once they have lain unused.
-constexpr uint32_t kLongRun = kPagesPerChunk / 16;
+constexpr uint32_t kLongRun = 4;
 // A chunk whose advice differs from its neighbours' is a mapping of its own, and the OS grants 65530.
-constexpr uint32_t kMostConversions = 16384;
+constexpr uint32_t kMostHugeChunks = 16384;
 
 // Calls visit(word index, mask) for each 64-page word that [first, first + pages) of a chunk touches.
 template <class Visit>
@@ -80,20 +80,31 @@ Span* SpanStore::locate_chunk(Paging paging) {
   return span;
 }
 
+// Free spans of the chunk that lie in bins move to those of its new paging.
 void SpanStore::set_paging(const Span& span, Paging paging) {
   Chunk& chunk = window_.chunk(span.first);
   const PageId first{span.first.value - span.first.in_chunk()};
-  if (paging != chunk.paging) {
-    if (paging == Paging::kSmall) {
-      os::prefer_small_pages(window_.start_of(first), kChunkSize);
-    } else {
-      if (conversions_ == kMostConversions) return;
-      ++conversions_;
-      os::prefer_huge_pages(window_.start_of(first), kChunkSize);
-    }
+  char* start = window_.start_of(first);
+  if (paging == Paging::kHuge) {
+    if (chunk.paging == Paging::kSmall &&
+        (huge_chunks_ == kMostHugeChunks || !os::prefer_huge_pages(start, kChunkSize)))
+      return;
+    huge_chunks_ += chunk.paging == Paging::kSmall ? 1 : 0;
     chunk.paging = paging;
+    mark_dirty(first, {kPagesPerChunk});
+  } else if (chunk.paging == Paging::kHuge) {
+    os::prefer_small_pages(start, kChunkSize);
+    --huge_chunks_;
+    chunk.paging = paging;
+    for (uint32_t i = 0; i < kPagesPerChunk; ++i) {
+      const PageTag tag = window_.tag(first + PageCount{i});
+      if (!tag.is_free_span()) continue;
+      Span* free = tag.record<Span>();
+      remove(free);
+      insert(free);
+      i += free->pages.value - 1;
+    }
   }
-  if (paging == Paging::kHuge) mark_dirty(first, {kPagesPerChunk});
 }
 
 void SpanStore::break_huge_page(const Span& span) {
@@ -140,6 +151,7 @@ bool SpanStore::release_addresses() {
         insert(span);
         return any;
       }
+      if (window_.chunk(span->first).paging == Paging::kHuge) --huge_chunks_;
       window_.chunk(span->first) = {};
       released_.push_front(span);
       --chunks_;
@@ -240,7 +252,7 @@ void SpanStore::insert(Span* span) {
   home.occupied[bin / 64] |= uint64_t{1} << (bin % 64);
   if (span->aging) {
     span->freed_at = os::milliseconds();
-    ages_.push_back(span);
+    ages(span->paging).push_back(span);
   }
   dirty_pages_ += dirty;
   free_pages_ += span->pages.value;
@@ -251,7 +263,7 @@ void SpanStore::remove(Span* span) {
   const uint32_t bin = span->pages.value - 1;
   home.by_length[bin].remove(span);
   if (home.by_length[bin].empty()) home.occupied[bin / 64] &= ~(uint64_t{1} << (bin % 64));
-  if (span->aging) ages_.remove(span);
+  if (span->aging) ages(span->paging).remove(span);
   if (span->dirty) dirty_pages_ -= count_dirty(*span);
   free_pages_ -= span->pages.value;
   window_.set_tag(span->first, PageTag());
@@ -283,8 +295,8 @@ bool SpanStore::purge_run(Span* span) {
   while (last < end && tests(chunk.dirty, last)) ++last;
   const PageCount pages{last - first};
   const PageId page{span->first.value - span->first.in_chunk() + first};
-  remove(span);
   if (span->pages.value != kPagesPerChunk) set_paging(*span, Paging::kSmall);
+  remove(span);
   const bool purged = os::purge(window_.start_of(page), pages.bytes());
   if (purged) {
     for_each_word(first, pages.value, [&](uint32_t word, uint64_t mask) { chunk.dirty[word] &= ~mask; });
@@ -295,25 +307,26 @@ bool SpanStore::purge_run(Span* span) {
   if (purged && span->aging) {
     // It has more runs: still the oldest. What cannot be purged (locked, say) stays at the young end instead.
     span->freed_at = freed_at;
-    ages_.remove(span);
-    ages_.push_front(span);
+    ages(span->paging).remove(span);
+    ages(span->paging).push_front(span);
   }
   return purged;
 }
 
 void SpanStore::purge_as_due() {
-  Span* oldest = ages_.front();
-  if (oldest == nullptr) return;
-  if (os::milliseconds() - oldest->freed_at > retention_.milliseconds) {
+  const uint32_t now = os::milliseconds();
+  for (Paging paging : {Paging::kSmall, Paging::kHuge}) {
+    Span* oldest = ages(paging).front();
+    if (oldest == nullptr || now - oldest->freed_at <= retention_.milliseconds) continue;
     purge_run(oldest);
-  } else if (dirty_pages_ * kPageSize > retention_.bytes) {
-    // Whole chunks first: among frees in a row, what is free around a run now may be a whole huge page in a moment.
-    Span* whole = bins(Paging::kHuge, true).by_length[kPagesPerChunk - 1].front();
-    if (whole != nullptr)
-      purge_run(whole);
-    else if (oldest->paging == Paging::kSmall)
-      purge_run(oldest);
+    return;
   }
+  if (dirty_pages_ * kPageSize <= retention_.bytes) return;
+  // Whole chunks first: among frees in a row, what is free around a run now may be a whole huge page in a moment. Parts
+  // of huge pages wait for their age.
+  Span* span = bins(Paging::kHuge, true).by_length[kPagesPerChunk - 1].front();
+  if (span == nullptr) span = ages(Paging::kSmall).front();
+  if (span != nullptr) purge_run(span);
 }
 
 bool SpanStore::trim(size_t pad) {
@@ -329,10 +342,10 @@ bool SpanStore::trim(size_t pad) {
   return any;
 }
 
-// The oldest that ages, else one of a huge page.
-Span* SpanStore::any_dirty() const {
-  Span* oldest = ages_.front();
-  return oldest != nullptr ? oldest : bins_[static_cast<size_t>(Paging::kHuge)][1].shortest({1});
+Span* SpanStore::any_dirty() {
+  Span* span = ages(Paging::kSmall).front();
+  if (span == nullptr) span = bins(Paging::kHuge, true).shortest({1});
+  return span;
 }
 
 SpanStatistics SpanStore::statistics() {
@@ -367,6 +380,8 @@ const char* SpanStore::check() {
       }
     }
   }
+  if (frontier_ != nullptr && window_.tag(frontier_->first).is_free_span())
+    return "span store: the frontier lies in a bin";
   if (dirty_pages != dirty_pages_ || free_pages != free_pages_) return "span store: the page counts are wrong";
   return nullptr;
 }

@@ -4,7 +4,7 @@
 // served by the shortest dirty span that fits, then by the shortest clean one, then from a new chunk. What is freed
 // coalesces with its neighbours and stays dirty until it is purged: when it has lain unused for the retention time, or
 // when more than the retention threshold is kept. Each span that is freed purges at most one run of pages, with one
-// madvise.
+// madvise, and a second where that breaks a huge page.
 //
 // A heap that has proved to grow asks for chunks that the OS backs by a huge page: a fault for 2 MiB instead of 512.
 // Such a chunk is dirty as a whole from the start, and only long runs of it go back by age: purging a short one would
@@ -97,7 +97,8 @@ class SpanStore {
   void mark_dirty(PageId first, PageCount pages);
   bool purge_run(Span* span);
   void purge_as_due();
-  Span* any_dirty() const;
+  Span* any_dirty();
+  AgeList& ages(Paging paging) { return ages_[static_cast<size_t>(paging)]; }
   Bins& bins(Paging paging, bool dirty) { return bins_[static_cast<size_t>(paging)][dirty ? 1 : 0]; }
 
   Lock lock_;
@@ -105,14 +106,14 @@ class SpanStore {
   RecordPool<Span> records_;
   Bins bins_[2][2];  // by paging; clean, dirty
   Span* frontier_ = nullptr;
-  AgeList ages_;      // what purging looks at, oldest first
+  AgeList ages_[2];   // by paging: what purging looks at, oldest first
   BinList released_;  // whole chunks whose addresses are not ours at present
   Retention retention_;
   size_t dirty_pages_ = 0;
   size_t free_pages_ = 0;
   size_t chunks_ = 0;
   size_t bytes_purged_ = 0;
-  uint32_t conversions_ = 0;  // of chunks to huge pages
+  uint32_t huge_chunks_ = 0;
 };
 
 }  // namespace snug

@@ -5,6 +5,7 @@
 namespace snug {
 
 constinit size_t small_limit = 0;
+constinit size_t sized_limit = 0;
 constinit size_t medium_limit = 0;
 constinit int32_t small_heads[kSmallSizeMax + 1] = {};
 constinit int32_t medium_heads[kMediumSizeMax / kMediumStep + 1] = {};
@@ -28,13 +29,14 @@ int32_t offset_of_head(size_t size_class) {
 
 }  // namespace
 
-void open_head_table(const ClassTable& table) {
+void open_head_table(const ClassTable& table, SizedDelete sized_delete) {
   for (size_t size = 0; size <= kSmallSizeMax; ++size) small_heads[size] = offset_of_head(table.class_of(size));
   for (size_t size = kSmallSizeMax; size <= kMediumSizeMax; size += kMediumStep)
     medium_heads[size / kMediumStep] = offset_of_head(table.class_of(size));
   // The limits last: until they are set no entry is looked at.
   std::atomic_signal_fence(std::memory_order_release);
   small_limit = kSmallSizeMax + 1;
+  sized_limit = sized_delete == SizedDelete::kTrust ? small_limit : 0;
   medium_limit = kMediumSizeMax + 1;
 }
 

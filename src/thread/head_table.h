@@ -24,12 +24,16 @@ inline constexpr size_t kMediumStep = 256;
 
 // Variables of their own, because a member of a larger object costs a pointer to it: one instruction on each call.
 SNUG_HIDDEN extern constinit size_t small_limit;   // sizes below are in small_heads
+SNUG_HIDDEN extern constinit size_t sized_limit;   // sizes below are trusted by a sized delete
 SNUG_HIDDEN extern constinit size_t medium_limit;  // others below are in medium_heads
 SNUG_HIDDEN extern constinit int32_t small_heads[kSmallSizeMax + 1];
 SNUG_HIDDEN extern constinit int32_t medium_heads[kMediumSizeMax / kMediumStep + 1];
 
+// What a sized delete does with the size that it is told.
+enum class SizedDelete { kTrust, kCheck };
+
 // Fills the tables. Called once, before any block is handed out.
-void open_head_table(const ClassTable& table);
+void open_head_table(const ClassTable& table, SizedDelete sized_delete);
 
 SNUG_ALWAYS_INLINE CacheHead* head_at(ptrdiff_t offset) {
   if constexpr (kThreadRelative)

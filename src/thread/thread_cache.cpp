@@ -70,7 +70,7 @@ void* ThreadCache::refill(size_t size_class) {
   array.ran_empty = true;
   array.flushed = false;
   void* const first = end[-1];
-  if (got != static_cast<size_t>(end - head.base)) std::memmove(head.base, end - got, (got - 1) * sizeof(void*));
+  if (got > 1 && end - got != head.base) std::memmove(head.base, end - got, (got - 1) * sizeof(void*));
   store_shared(head.top, head.base + got - 1);
   scavenge_as_due();
   return first;
@@ -82,6 +82,7 @@ size_t ThreadCache::take_shared(size_t size_class, size_t want, void*** end) {
   Array& array = arrays_[size_class];
   const SizeClass& one = sizes(size_class);
   if (array.shared >= one.shared_max || array.places == 0 || one.line_group > array.room + 1u) return 0;
+  if (heap_.has_blocks(size_class)) return 0;
   const size_t groups = std::clamp<size_t>(want / one.line_group, 1, kSharedGroups);
   void** lines_end = state_->heads[size_class].base + groups * one.line_group;
   const size_t got = registry_.take_shared(size_class, lines_end, groups);

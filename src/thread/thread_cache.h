@@ -3,9 +3,10 @@
 // An array starts small. An empty one is refilled with a batch that doubles from refill to refill, and grows to hold
 // it. A full one doubles, up to the class's limit and within the thread's budget of bytes, while it is shorter than a
 // batch or if it has run empty since it last did so, which shows that blocks come and go; else its older half goes
-// home. A thread that only frees thus keeps few blocks: what a long row of frees leaves in an array is scattered over
-// many slabs, and would keep them all. Blocks in an array keep their slabs from becoming empty, so that an array which
-// has not moved for a while is sent home whole (scavenge).
+// home, or nearly all of it if only frees have come since the last time. A thread that only frees thus keeps few
+// blocks: what a long row of frees leaves in an array is scattered over many slabs, and would keep them all. Blocks in
+// an array keep their slabs from becoming empty, so that an array which has not moved for a while is sent home whole
+// (scavenge).
 //
 //   for each class:   base <= top <= limit,   limit - base == room <= places
 //   blocks cached ==  sum of top - base
