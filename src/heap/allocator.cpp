@@ -103,7 +103,8 @@ void release_without_cache(void* block) {
 void release_large(void* block) {
   switch (store.is_open() ? store.large.free(block) : LargeFree::kUnknown) {
     case LargeFree::kFreed:
-      return store.large.purge_as_due();
+      store.large.purge_overdue();
+      return;
     case LargeFree::kAlreadyFree:
       die_of_misuse("free", block, kAlreadyFree);
     case LargeFree::kInside:

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/lock.h"
+#include "os/doorbell.h"
 #include "size/class_table.h"
 #include "slab/slab_heap.h"
 #include "span/meta_arena.h"
@@ -18,6 +19,9 @@ namespace snug {
 class HeapRegistry {
  public:
   constexpr HeapRegistry(MetaArena& arena, SpanStore& spans) : arena_(arena), spans_(spans) {}
+
+  // To be rung when blocks come home to a heap without a thread.
+  void set_bell(Doorbell& bell) { bell_ = &bell; }
 
   // Before any other use; false if the OS refuses memory.
   bool open(const ClassTable& table);
@@ -45,6 +49,11 @@ class HeapRegistry {
 
   // Drains all abandoned heaps, gives their empty slabs back and purges holes. Returns the bytes purged in holes.
   size_t trim_abandoned();
+  // Purges holes in a few slabs of one heap without a thread to which nothing has come home for that long. Adds what
+  // went to `*bytes`.
+  Purge purge_overdue(uint32_t milliseconds, size_t* bytes);
+  // True if such a heap will be overdue some day.
+  bool ages();
 
   SlabHeap* heap(uint16_t id) const { return heaps_[id].load(std::memory_order_acquire); }
   size_t heap_count() const { return heap_count_.load(std::memory_order_acquire); }
@@ -68,6 +77,7 @@ class HeapRegistry {
   template <class Visit>
   void for_each_without_thread(Visit visit);
   void collect(SlabHeap& heap);
+  void note_change(SlabHeap& heap);
 
   MetaArena& arena_;
   SpanStore& spans_;
@@ -81,6 +91,7 @@ class HeapRegistry {
   SlabHeap* shared_ = nullptr;
   std::atomic<int64_t> lone_blocks_{0};
   std::atomic<int64_t> lone_bytes_{0};
+  Doorbell* bell_ = nullptr;
   Lock parcel_lock_;
   Parcel* parcels_ = nullptr;
 };

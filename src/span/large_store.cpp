@@ -76,6 +76,7 @@ void* LargeStore::hand_out(LargeBlock* block, size_t usable) {
   block->written = std::max(block->written, usable);
   bytes_usable_ += usable;
   index_.insert(block);
+  if (bell_ != nullptr) bell_->summon();
   return at<void>(block->start);
 }
 
@@ -129,6 +130,7 @@ void LargeStore::keep(LargeBlock* block) {
   block->freed_at = os::milliseconds();
   cache_.push_back(block);
   bytes_kept_ += block->written;
+  if (bell_ != nullptr) bell_->ring();
 }
 
 // For discard(): the lock is held, the passage entered.
@@ -227,15 +229,20 @@ bool LargeStore::trim(size_t pad) {
   }
 }
 
-void LargeStore::purge_as_due() {
+Purge LargeStore::purge_overdue() {
   LargeBlock* oldest = nullptr;
   {
     LockGuard guard(lock_);
     oldest = cache_.front();
-    if (oldest == nullptr || os::milliseconds() - oldest->freed_at <= retention_.milliseconds) return;
+    if (oldest == nullptr || os::milliseconds() - oldest->freed_at <= retention_.milliseconds) return Purge::kNotDue;
     take_oldest();
   }
-  discard(oldest);
+  return discard(oldest) ? Purge::kDone : Purge::kRefused;
+}
+
+bool LargeStore::ages() {
+  LockGuard guard(lock_);
+  return !cache_.empty();
 }
 
 LargeStatistics LargeStore::statistics() {

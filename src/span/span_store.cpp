@@ -175,6 +175,7 @@ Span* SpanStore::allocate(PageCount pages, PageCount alignment, Paging paging) {
   }
   span->free = false;
   span->backed = count_dirty(*span) == span->pages.value;
+  if (bell_ != nullptr && chunks_ > 1) bell_->summon();
   return span;
 }
 
@@ -228,6 +229,7 @@ void SpanStore::insert(Span* span) {
   if (span->aging) {
     span->freed_at = os::milliseconds();
     ages_.push_back(span);
+    if (bell_ != nullptr) bell_->ring();
   }
   dirty_pages_ += dirty;
   free_pages_ += span->pages.value;
@@ -288,10 +290,26 @@ bool SpanStore::purge_run(Span* span) {
   return purged;
 }
 
+bool SpanStore::is_overdue(const Span& span) const {
+  return os::milliseconds() - span.freed_at > retention_.milliseconds;
+}
+
+Purge SpanStore::purge_overdue() {
+  LockGuard guard(lock_);
+  Span* oldest = ages_.front();
+  if (oldest == nullptr || !is_overdue(*oldest)) return Purge::kNotDue;
+  return purge_run(oldest) ? Purge::kDone : Purge::kRefused;
+}
+
+bool SpanStore::ages() {
+  LockGuard guard(lock_);
+  return !ages_.empty();
+}
+
 void SpanStore::purge_as_due() {
   Span* oldest = ages_.front();
   if (oldest == nullptr) return;
-  if (os::milliseconds() - oldest->freed_at > retention_.milliseconds) {
+  if (is_overdue(*oldest)) {
     purge_run(oldest);
   } else if (dirty_pages_ * kPageSize > retention_.bytes) {
     // Whole chunks first: among frees in a row, what is free around a run now may be a whole huge page in a moment.
