@@ -93,7 +93,9 @@ void* counted(void* block) {
 
 void* large_block(const LargeRequest& request) {
   if (request.size > PTRDIFF_MAX) return out_of_memory();
-  return counted(insist(request.size, [&request] { return map_large(request); }));
+  void* block = counted(insist(request.size, [&request] { return map_large(request); }));
+  store.idle.start_if_wanted();
+  return block;
 }
 
 // The scaled class of the slab that covers the address, or 0: a large block, or foreign. Large blocks may lie in the
@@ -114,7 +116,8 @@ void release_without_cache(void* block) {
 void release_large(void* block) {
   switch (store.is_open() ? store.large.free(block) : LargeFree::kUnknown) {
     case LargeFree::kFreed:
-      return store.large.purge_as_due();
+      store.large.purge_overdue();
+      return;
     case LargeFree::kAlreadyFree:
       die_of_misuse("free", block, kAlreadyFree);
     case LargeFree::kInside:
@@ -133,6 +136,7 @@ void* allocate_slow(size_t size) noexcept {
   });
   if (block == nullptr) add_relative<-1>(&relative_thread_state()->allocations);
   if (thread_state.cache == nullptr) count_without_cache();
+  store.idle.start_if_wanted();
   return block;
 }
 

@@ -16,12 +16,13 @@ const ConfigKey kConfigTable[kConfigKeys] = {
     {"retain", "bytes", "empty pages kept before any go back to the OS at once"},
     {"retain_large", "bytes", "memory of freed large blocks kept before any goes back to the OS at once"},
     {"purge_after", "milliseconds", "how long empty memory may lie unused before it goes back to the OS"},
+    {"idle_thread", "on|off", "whether a thread gives that memory back while the program makes no call that would"},
     {"report", "path", "file to which one line of JSON with the statistics is appended when the process exits"},
 };
 
 namespace {
 
-enum Key : size_t { kClasses, kSizedDelete, kCache, kRetain, kRetainLarge, kPurgeAfter, kReport };
+enum Key : size_t { kClasses, kSizedDelete, kCache, kRetain, kRetainLarge, kPurgeAfter, kIdleThread, kReport };
 
 struct Word {
   const char* bytes;
@@ -98,6 +99,10 @@ const char* set(Config& config, size_t key, Word value) {
       if (!parse_size(value, 86400000, &number)) return "milliseconds from 0 to 86400000";
       config.purge_after = static_cast<uint32_t>(number);
       return nullptr;
+    case kIdleThread:
+      if (!value.is("on") && !value.is("off")) return "on or off";
+      config.idle_thread = value.is("on");
+      return nullptr;
     default:
       if (value.length == 0 || value.length >= sizeof config.report) return "a path of 1 to 1023 bytes";
       std::memcpy(config.report, value.bytes, value.length);
@@ -156,6 +161,9 @@ void print_config_value(const Config& config, size_t index, char* text, size_t c
       break;
     case kPurgeAfter:
       value.add(uint64_t{config.purge_after});
+      break;
+    case kIdleThread:
+      value.add(config.idle_thread ? "on" : "off");
       break;
     default:
       value.add(config.report);

@@ -27,6 +27,9 @@ struct Config {
   size_t retain_large = size_t{64} << 20;
   // purge_after: milliseconds, default 1000. How long empty memory may lie unused before it goes back.
   uint32_t purge_after = 1000;
+  // idle_thread: on | off, default off. A thread of snug's own gives back what is older than purge_after while the
+  // program makes no call that would.
+  bool idle_thread = false;
   // report: a file's path, default none. When the process exits, one line of JSON with its statistics is appended.
   char report[1024] = "";
 };
@@ -38,7 +41,7 @@ struct ConfigKey {
   const char* help;
 };
 
-inline constexpr size_t kConfigKeys = 7;
+inline constexpr size_t kConfigKeys = 8;
 extern const ConfigKey kConfigTable[kConfigKeys];
 
 // Writes the value of the index-th key into `text` (at most `capacity` bytes with the final 0).

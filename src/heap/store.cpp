@@ -10,7 +10,10 @@
 namespace snug {
 namespace {
 
-void thread_ends(void* cache) { store.roster.end(static_cast<ThreadCache*>(cache)); }
+void thread_ends(void* cache) {
+  store.roster.end(static_cast<ThreadCache*>(cache));
+  if (store.config.idle_thread) store.idle.thread_ended();
+}
 
 }  // namespace
 
@@ -44,6 +47,11 @@ bool Store::open_parts() {
   most_memory = std::min(os::total_memory_and_swap(), os::address_space_limit());
   spans.set_retention({config.retain, config.purge_after});
   large.set_retention({config.retain_large, config.purge_after});
+  if (config.idle_thread) {
+    spans.set_bell(idle.bell());
+    large.set_bell(idle.bell());
+    registry.set_bell(idle.bell());
+  }
   // The limit last: until it is set none of these is looked at.
   open_head_table(*table, config.sized_delete);
   window_base = window.base();
@@ -56,12 +64,13 @@ bool Store::open_parts() {
 
 void Store::before_fork() {
   // One thread alone disturbs nobody, and may be forking in a signal handler that has interrupted it inside a lock.
-  forks_alone_ = os::is_single_threaded();
-  if (forks_alone_) return;
+  forks_alone_ = os::is_single_threaded() && !idle.may_exist();
+  if (forks_alone_) return idle.before_fork();
   // The first lock makes forks of several threads take turns; only its holder is the one that forks.
   opening_.lock();
   Lock::begin_fork();
   opening_.hold_for_fork();
+  idle.before_fork();
   if (!is_open()) return;
   roster.lock_at_rest();
   registry.lock_all();
@@ -85,10 +94,12 @@ void Store::unlock_all() {
 }
 
 void Store::after_fork_in_parent() {
+  idle.after_fork_in_parent();
   if (!forks_alone_) unlock_all();
 }
 
 void Store::after_fork_in_child() {
+  idle.after_fork_in_child();
   if (!forks_alone_) unlock_all();
   shared_allocations.store(0, std::memory_order_relaxed);  // the child counts its own
   if (!is_open()) return;

@@ -6,6 +6,7 @@
 
 #include "base/lock.h"
 #include "heap/config.h"
+#include "heap/idle_thread.h"
 #include "size/class_table.h"
 #include "slab/heap_registry.h"
 #include "span/large_store.h"
@@ -25,6 +26,7 @@ struct Store {
   HeapRegistry registry{arena, spans};
   ArrayStore arrays{arena};
   CacheRoster roster{arena, registry, arrays};
+  IdleThread idle;
 
   Config config;
   uint32_t config_set = 0;  // bits of the keys that the environment set

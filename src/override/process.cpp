@@ -7,7 +7,10 @@
 namespace snug {
 namespace {
 
-SNUG_AT_LOAD SNUG_USED void prepare() { store.open(); }
+SNUG_AT_LOAD SNUG_USED void prepare() {
+  store.open();
+  store.idle.permit();
+}
 
 SNUG_AT_EXIT SNUG_USED void report() { report_statistics(); }
 

@@ -4,8 +4,15 @@
 #include <new>
 
 #include "os/memory.h"
+#include "os/process.h"
 
 namespace snug {
+namespace {
+
+// Slabs whose holes are purged in one hold of their heap's lock, for which others may be waiting.
+constexpr size_t kSlabsAtOnce = 8;
+
+}  // namespace
 
 namespace {
 
@@ -90,6 +97,7 @@ void HeapRegistry::abandon(SlabHeap& heap) {
       // From here on whoever holds the heap's lock owns it.
       LockGuard owner(heap.lock_);
       heap.abandoned_.store(true, std::memory_order_seq_cst);
+      note_change(heap);
     }
     heap.next_abandoned_ = abandoned_;
     abandoned_ = &heap;
@@ -157,9 +165,20 @@ void HeapRegistry::send_lone(void* block, uint16_t owner, uint32_t bytes) {
 void HeapRegistry::collect(SlabHeap& heap) {
   while (heap.has_mail_now() && heap.abandoned_.load(std::memory_order_seq_cst)) {
     if (!heap.lock_.try_lock()) return;
-    if (heap.abandoned_.load(std::memory_order_relaxed)) heap.drain_inbox();
+    if (heap.abandoned_.load(std::memory_order_relaxed)) {
+      heap.drain_inbox();
+      note_change(heap);
+    }
     heap.lock_.unlock();
   }
+}
+
+// The heap has no thread, and its lock is held.
+void HeapRegistry::note_change(SlabHeap& heap) {
+  if (bell_ == nullptr) return;
+  heap.changed_at_ = os::milliseconds();
+  heap.ages_ = true;
+  bell_->ring();
 }
 
 Parcel* HeapRegistry::take_parcel() {
@@ -197,6 +216,41 @@ size_t HeapRegistry::trim_abandoned() {
   for_each_without_thread(trim);
   retire_bare();
   return purged;
+}
+
+Purge HeapRegistry::purge_overdue(uint32_t milliseconds, size_t* bytes) {
+  const auto purge = [&](SlabHeap& heap) {
+    size_t slabs = 0;
+    {
+      LockGuard owner(heap.lock_);
+      if (heap.ages_ && os::milliseconds() - heap.changed_at_ > milliseconds) {
+        slabs = heap.purge_some_holes(kSlabsAtOnce, bytes);
+        heap.ages_ = slabs == kSlabsAtOnce;
+      }
+    }
+    collect(heap);
+    return slabs != 0;
+  };
+  if (purge(*shared_)) return Purge::kDone;
+  LockGuard guard(lock_);
+  for (SlabHeap* heap = abandoned_; heap != nullptr; heap = heap->next_abandoned_)
+    if (purge(*heap)) return Purge::kDone;
+  return Purge::kNotDue;
+}
+
+bool HeapRegistry::ages() {
+  const auto ages = [&](SlabHeap& heap) {
+    heap.lock_.lock();
+    const bool ages = heap.ages_;
+    heap.lock_.unlock();
+    collect(heap);  // who found the lock taken has left it to us
+    return ages;
+  };
+  if (ages(*shared_)) return true;
+  LockGuard guard(lock_);
+  for (SlabHeap* heap = abandoned_; heap != nullptr; heap = heap->next_abandoned_)
+    if (ages(*heap)) return true;
+  return false;
 }
 
 void HeapRegistry::lock_all() {

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/lock.h"
+#include "os/doorbell.h"
 #include "size/class_table.h"
 #include "slab/slab_heap.h"
 #include "span/meta_arena.h"
@@ -18,6 +19,9 @@ namespace snug {
 class HeapRegistry {
  public:
   constexpr HeapRegistry(MetaArena& arena, SpanStore& spans) : arena_(arena), spans_(spans) {}
+
+  // To be rung when blocks come home to a heap without a thread.
+  void set_bell(Doorbell& bell) { bell_ = &bell; }
 
   // Before any other use; false if the OS refuses memory.
   bool open(const ClassTable& table);
@@ -47,6 +51,11 @@ class HeapRegistry {
 
   // Drains all abandoned heaps, gives their empty slabs back and purges holes. Returns the bytes purged in holes.
   size_t trim_abandoned();
+  // Purges holes in a few slabs of one heap without a thread to which nothing has come home for that long. Adds what
+  // went to `*bytes`.
+  Purge purge_overdue(uint32_t milliseconds, size_t* bytes);
+  // True if such a heap will be overdue some day.
+  bool ages();
 
   // Empty slabs that heaps keep beyond the usual, `bytes` more or less: a bound for the whole process, since a heap
   // whose thread sleeps keeps what it has. False if there is no more to grant.
@@ -82,6 +91,7 @@ class HeapRegistry {
   template <class Visit>
   void for_each_without_thread(Visit visit);
   void collect(SlabHeap& heap);
+  void note_change(SlabHeap& heap);
 
   MetaArena& arena_;
   SpanStore& spans_;
@@ -98,6 +108,7 @@ class HeapRegistry {
   std::atomic<uint64_t> bytes_in_holes_{0};
   std::atomic<int64_t> lone_blocks_{0};
   std::atomic<int64_t> lone_bytes_{0};
+  Doorbell* bell_ = nullptr;
   Lock parcel_lock_;
   Parcel* parcels_ = nullptr;
 };

@@ -297,15 +297,24 @@ bool SlabHeap::give_slab(size_t size_class, SlabHeap& heir) {
 }
 
 size_t SlabHeap::purge_holes() {
-  size_t purged = 0;
+  size_t bytes = 0;
+  purge_some_holes(SIZE_MAX, &bytes);
+  return bytes;
+}
+
+size_t SlabHeap::purge_some_holes(size_t most, size_t* bytes) {
+  const size_t before = *bytes;
+  size_t slabs = 0;
   for (Bin& bin : bins_)
-    for (Slab* slab = bin.partial.front(); slab != nullptr; slab = SlabList::next(slab)) {
+    for (Slab* slab = bin.partial.front(); slab != nullptr && slabs != most; slab = SlabList::next(slab)) {
       const size_t given_back = slab->purge_holes();
-      if (given_back != 0) registry_.spans().break_huge_page(*slab->span);
-      purged += given_back;
+      if (given_back == 0) continue;
+      registry_.spans().break_huge_page(*slab->span);
+      *bytes += given_back;
+      ++slabs;
     }
-  registry_.count_holes(purged);
-  return purged;
+  registry_.count_holes(*bytes - before);
+  return slabs;
 }
 
 const char* SlabHeap::check() const {

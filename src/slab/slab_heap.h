@@ -68,6 +68,8 @@ class alignas(64) SlabHeap {
   void age();
   // Gives the OS the OS pages inside partial slabs that hold no live block. Returns the bytes given back.
   size_t purge_holes();
+  // The same until `most` slabs have given something. Adds the bytes to `*bytes`; returns how many slabs it was.
+  size_t purge_some_holes(size_t most, size_t* bytes);
 
   // Moves one partial slab of the class to `heir`; false if there is none. The caller owns both heaps.
   bool give_slab(size_t size_class, SlabHeap& heir);
@@ -129,8 +131,10 @@ class alignas(64) SlabHeap {
   HeapRegistry& registry_;
   const uint16_t id_;
   std::atomic<bool> abandoned_{false};
-  bool is_shared_ = false;  // nobody's for ever, yet in use
-  Lock lock_;               // guards the heap while it is abandoned
+  bool is_shared_ = false;   // nobody's for ever, yet in use
+  Lock lock_;                // guards the heap while it is abandoned
+  uint32_t changed_at_ = 0;  // abandoned: when blocks last came home
+  bool ages_ = false;        // abandoned: no hole has been purged since
   SlabHeap* next_abandoned_ = nullptr;
   RecordPool<Slab> slabs_;
   OwnerCounter slab_count_;

@@ -84,6 +84,7 @@ void* LargeStore::hand_out(LargeBlock* block, size_t usable) {
   block->written = std::max(block->written, usable);
   bytes_usable_ += usable;
   index_.insert(block);
+  if (bell_ != nullptr) bell_->summon();
   return at<void>(block->start);
 }
 
@@ -137,6 +138,7 @@ void LargeStore::keep(LargeBlock* block) {
   block->freed_at = os::milliseconds();
   cache_.push_back(block);
   bytes_kept_ += block->written;
+  if (bell_ != nullptr) bell_->ring();
 }
 
 // For discard(): the lock is held, the passage entered.
@@ -245,15 +247,20 @@ bool LargeStore::trim(size_t pad) {
   }
 }
 
-void LargeStore::purge_as_due() {
+Purge LargeStore::purge_overdue() {
   LargeBlock* oldest = nullptr;
   {
     LockGuard guard(lock_);
     oldest = cache_.front();
-    if (oldest == nullptr || os::milliseconds() - oldest->freed_at <= retention_.milliseconds) return;
+    if (oldest == nullptr || os::milliseconds() - oldest->freed_at <= retention_.milliseconds) return Purge::kNotDue;
     take_oldest();
   }
-  discard(oldest);
+  return discard(oldest) ? Purge::kDone : Purge::kRefused;
+}
+
+bool LargeStore::ages() {
+  LockGuard guard(lock_);
+  return !cache_.empty();
 }
 
 LargeStatistics LargeStore::statistics() {

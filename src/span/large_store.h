@@ -46,6 +46,8 @@ class LargeStore {
   explicit constexpr LargeStore(MetaArena& arena) : records_(arena) {}
 
   void set_retention(Retention retention) { retention_ = retention; }
+  // To be rung when a block is kept, and to summon by when there is one.
+  void set_bell(Doorbell& bell) { bell_ = &bell; }
 
   // Null if the OS refuses.
   void* allocate(const LargeRequest& request);
@@ -59,7 +61,9 @@ class LargeStore {
   // Gives back what is kept until about `pad` bytes remain. True if anything was given back.
   bool trim(size_t pad);
   // Gives back one kept mapping if it has lain unused too long.
-  void purge_as_due();
+  Purge purge_overdue();
+  // True if anything is kept.
+  bool ages();
 
   LargeStatistics statistics();
   const char* check();
@@ -87,6 +91,7 @@ class LargeStore {
   LargeIndex index_;
   CacheList cache_;
   Retention retention_{size_t{64} << 20, 1000};
+  Doorbell* bell_ = nullptr;
   size_t bytes_kept_ = 0;
   size_t bytes_usable_ = 0;
   size_t bytes_mapped_ = 0;

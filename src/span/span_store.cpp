@@ -6,6 +6,7 @@
 #include "base/fatal.h"
 #include "os/memory.h"
 #include "os/process.h"
+#include "span/page_bits.h"
 
 namespace snug {
 namespace {
@@ -15,20 +16,6 @@ constexpr size_t kWords = kPagesPerChunk / 64;
 constexpr uint32_t kLongRun = 4;
 // A chunk whose advice differs from its neighbours' is a mapping of its own, and the OS grants 65530.
 constexpr uint32_t kMostHugeChunks = 16384;
-
-// Calls visit(word index, mask) for each 64-page word that [first, first + pages) of a chunk touches.
-template <class Visit>
-void for_each_word(uint32_t first, uint32_t pages, Visit visit) {
-  while (pages != 0) {
-    const uint32_t bit = first % 64;
-    const uint32_t count = pages < 64 - bit ? pages : 64 - bit;
-    visit(first / 64, bit_run(bit, count));
-    first += count;
-    pages -= count;
-  }
-}
-
-bool tests(const uint64_t* bits, uint32_t index) { return (bits[index / 64] >> (index % 64) & 1) != 0; }
 
 }  // namespace
 
@@ -200,6 +187,7 @@ Span* SpanStore::allocate(PageCount pages, PageCount alignment, Paging paging) {
   }
   span->free = false;
   span->backed = count_dirty(*span) == span->pages.value;
+  if (bell_ != nullptr && chunks_ > 1) bell_->summon();
   return span;
 }
 
@@ -252,7 +240,8 @@ void SpanStore::insert(Span* span) {
   home.occupied[bin / 64] |= uint64_t{1} << (bin % 64);
   if (span->aging) {
     span->freed_at = os::milliseconds();
-    ages(span->paging).push_back(span);
+    age_list(span->paging).push_back(span);
+    if (bell_ != nullptr) bell_->ring();
   }
   dirty_pages_ += dirty;
   free_pages_ += span->pages.value;
@@ -263,7 +252,7 @@ void SpanStore::remove(Span* span) {
   const uint32_t bin = span->pages.value - 1;
   home.by_length[bin].remove(span);
   if (home.by_length[bin].empty()) home.occupied[bin / 64] &= ~(uint64_t{1} << (bin % 64));
-  if (span->aging) ages(span->paging).remove(span);
+  if (span->aging) age_list(span->paging).remove(span);
   if (span->dirty) dirty_pages_ -= count_dirty(*span);
   free_pages_ -= span->pages.value;
   window_.set_tag(span->first, PageTag());
@@ -283,69 +272,6 @@ uint32_t SpanStore::count_dirty(const Span& span) {
 void SpanStore::mark_dirty(PageId first, PageCount pages) {
   Chunk& chunk = window_.chunk(first);
   for_each_word(first.in_chunk(), pages.value, [&](uint32_t word, uint64_t mask) { chunk.dirty[word] |= mask; });
-}
-
-// Gives back the first run of dirty pages of a free, dirty span. False if the OS would not.
-bool SpanStore::purge_run(Span* span) {
-  Chunk& chunk = window_.chunk(span->first);
-  uint32_t first = span->first.in_chunk();
-  const uint32_t end = first + span->pages.value;
-  while (!tests(chunk.dirty, first)) ++first;
-  uint32_t last = first;
-  while (last < end && tests(chunk.dirty, last)) ++last;
-  const PageCount pages{last - first};
-  const PageId page{span->first.value - span->first.in_chunk() + first};
-  if (span->pages.value != kPagesPerChunk) set_paging(*span, Paging::kSmall);
-  remove(span);
-  const bool purged = os::purge(window_.start_of(page), pages.bytes());
-  if (purged) {
-    for_each_word(first, pages.value, [&](uint32_t word, uint64_t mask) { chunk.dirty[word] &= ~mask; });
-    bytes_purged_ += pages.bytes();
-  }
-  const uint32_t freed_at = span->freed_at;
-  insert(span);
-  if (purged && span->aging) {
-    // It has more runs: still the oldest. What cannot be purged (locked, say) stays at the young end instead.
-    span->freed_at = freed_at;
-    ages(span->paging).remove(span);
-    ages(span->paging).push_front(span);
-  }
-  return purged;
-}
-
-void SpanStore::purge_as_due() {
-  const uint32_t now = os::milliseconds();
-  for (Paging paging : {Paging::kSmall, Paging::kHuge}) {
-    Span* oldest = ages(paging).front();
-    if (oldest == nullptr || now - oldest->freed_at <= retention_.milliseconds) continue;
-    purge_run(oldest);
-    return;
-  }
-  if (dirty_pages_ * kPageSize <= retention_.bytes) return;
-  // Whole chunks first: among frees in a row, what is free around a run now may be a whole huge page in a moment. Parts
-  // of huge pages wait for their age.
-  Span* span = bins(Paging::kHuge, true).by_length[kPagesPerChunk - 1].front();
-  if (span == nullptr) span = ages(Paging::kSmall).front();
-  if (span != nullptr) purge_run(span);
-}
-
-bool SpanStore::trim(size_t pad) {
-  LockGuard guard(lock_);
-  bool any = false;
-  if (dirty_pages_ * kPageSize > pad || pad == 0) retire_frontier();
-  // Bounded: memory that cannot be purged (locked, say) stays in the list and must not be tried for ever.
-  for (size_t left = dirty_pages_; left != 0 && dirty_pages_ * kPageSize > pad; --left) {
-    Span* span = any_dirty();
-    if (span == nullptr || !purge_run(span)) break;
-    any = true;
-  }
-  return any;
-}
-
-Span* SpanStore::any_dirty() {
-  Span* span = ages(Paging::kSmall).front();
-  if (span == nullptr) span = bins(Paging::kHuge, true).shortest({1});
-  return span;
 }
 
 SpanStatistics SpanStore::statistics() {

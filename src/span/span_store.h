@@ -23,6 +23,7 @@
 
 #include "base/list.h"
 #include "base/lock.h"
+#include "os/doorbell.h"
 #include "span/meta_arena.h"
 #include "span/span.h"
 #include "span/window.h"
@@ -34,6 +35,9 @@ struct Retention {
   size_t bytes = size_t{64} << 20;
   uint32_t milliseconds = 1000;
 };
+
+// What became of the oldest of what is empty: given back, refused by the OS, or not there or too young.
+enum class Purge { kDone, kRefused, kNotDue };
 
 struct SpanStatistics {
   size_t chunks = 0;
@@ -47,6 +51,8 @@ class SpanStore {
   constexpr SpanStore(MetaArena& arena, Window& window) : window_(window), records_(arena) {}
 
   void set_retention(Retention retention) { retention_ = retention; }
+  // To be rung when free memory begins to age, and to summon by when the heap outgrows its first chunk.
+  void set_bell(Doorbell& bell) { bell_ = &bell; }
 
   // A span of `pages` (1 … kPagesPerChunk) whose first page's address is a multiple of `alignment` pages (a power of
   // two up to kPagesPerChunk); null if the OS refuses. The caller owns the tags and classes of its pages from now on.
@@ -64,6 +70,11 @@ class SpanStore {
 
   // Purges everything but about `pad` bytes. True if anything was given back.
   bool trim(size_t pad);
+
+  // Purges one run of pages if it has lain unused too long.
+  Purge purge_overdue();
+  // True if something will be overdue some day.
+  bool ages();
 
   Window& window() { return window_; }
   SpanStatistics statistics();
@@ -96,9 +107,10 @@ class SpanStore {
   uint32_t count_dirty(const Span& span);
   void mark_dirty(PageId first, PageCount pages);
   bool purge_run(Span* span);
+  Span* overdue();
   void purge_as_due();
   Span* any_dirty();
-  AgeList& ages(Paging paging) { return ages_[static_cast<size_t>(paging)]; }
+  AgeList& age_list(Paging paging) { return ages_[static_cast<size_t>(paging)]; }
   Bins& bins(Paging paging, bool dirty) { return bins_[static_cast<size_t>(paging)][dirty ? 1 : 0]; }
 
   Lock lock_;
@@ -109,6 +121,7 @@ class SpanStore {
   AgeList ages_[2];   // by paging: what purging looks at, oldest first
   BinList released_;  // whole chunks whose addresses are not ours at present
   Retention retention_;
+  Doorbell* bell_ = nullptr;
   size_t dirty_pages_ = 0;
   size_t free_pages_ = 0;
   size_t chunks_ = 0;

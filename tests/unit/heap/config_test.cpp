@@ -49,24 +49,30 @@ TEST_F(ConfigTest, WithoutItTheDefaults) {
   EXPECT_EQ(config.retain, 64 * kMiB);
   EXPECT_EQ(config.retain_large, 64 * kMiB);
   EXPECT_EQ(config.purge_after, 1000u);
+  EXPECT_FALSE(config.idle_thread);
   EXPECT_STREQ(config.report, "");
 }
 
 TEST_F(ConfigTest, EveryKey) {
-  const Config config = read("classes:dense,cache:1M,retain:2M,retain_large:3M,purge_after:5,report:/tmp/a file:b");
+  const Config config = read(
+      "classes:dense,sized_delete:check,cache:1M,retain:2M,retain_large:3M,purge_after:5,idle_thread:on,report:/tmp/a "
+      "file:b");
   EXPECT_EQ(complaints, "");
   EXPECT_EQ(keys, (1u << kConfigKeys) - 1);
   EXPECT_EQ(config.classes, ClassMap::kDense);
+  EXPECT_EQ(config.sized_delete, SizedDelete::kCheck);
   EXPECT_EQ(config.cache, kMiB);
   EXPECT_EQ(config.retain, 2 * kMiB);
   EXPECT_EQ(config.retain_large, 3 * kMiB);
   EXPECT_EQ(config.purge_after, 5u);
+  EXPECT_TRUE(config.idle_thread);
   EXPECT_STREQ(config.report, "/tmp/a file:b");
   EXPECT_EQ(read("classes:default").classes, ClassMap::kDefault);
 }
 
 TEST_F(ConfigTest, OneKeySetsOneBit) {
-  for (const char* pair : {"classes:dense", "cache:1", "retain:1", "retain_large:1", "purge_after:1", "report:a"}) {
+  for (const char* pair : {"classes:dense", "sized_delete:trust", "cache:1", "retain:1", "retain_large:1",
+                           "purge_after:1", "idle_thread:off", "report:a"}) {
     read(pair);
     EXPECT_EQ(keys, bit(std::string(pair).substr(0, std::string(pair).find(':')))) << pair;
   }
@@ -114,6 +120,9 @@ TEST_F(ConfigTest, LimitsOfEachKey) {
             "snug: SNUG_CONF: bad value '86400001' for 'purge_after': expected milliseconds from 0 to 86400000\n");
   EXPECT_EQ(read("classes:Dense").classes, ClassMap::kDefault);
   EXPECT_EQ(complaints, "snug: SNUG_CONF: bad value 'Dense' for 'classes': expected default or dense\n");
+  EXPECT_FALSE(read("idle_thread:on,idle_thread:off").idle_thread);
+  EXPECT_FALSE(read("idle_thread:1").idle_thread);
+  EXPECT_EQ(complaints, "snug: SNUG_CONF: bad value '1' for 'idle_thread': expected on or off\n");
   EXPECT_EQ(keys, 0u);
 }
 
@@ -141,10 +150,11 @@ TEST_F(ConfigTest, UnknownKeysAreNamed) {
 
 TEST_F(ConfigTest, PrintsEachValue) {
   const Config usual;
-  const char* const defaults[] = {"default", "4194304", "67108864", "67108864", "1000", ""};
+  const char* const defaults[] = {"default", "trust", "4194304", "67108864", "67108864", "1000", "off", ""};
   for (size_t i = 0; i < kConfigKeys; ++i) EXPECT_EQ(value(usual, i), defaults[i]);
-  const Config set = read("classes:dense,cache:1,retain:2,retain_large:3K,purge_after:4,report:/a");
-  const char* const values[] = {"dense", "1", "2", "3072", "4", "/a"};
+  const Config set =
+      read("classes:dense,sized_delete:check,cache:1,retain:2,retain_large:3K,purge_after:4,idle_thread:on,report:/a");
+  const char* const values[] = {"dense", "check", "1", "2", "3072", "4", "on", "/a"};
   for (size_t i = 0; i < kConfigKeys; ++i) EXPECT_EQ(value(set, i), values[i]);
 }
 
@@ -155,7 +165,7 @@ TEST_F(ConfigTest, PrintedValuesAreCut) {
   EXPECT_EQ(value(usual, 0, 1), "");
   EXPECT_EQ(value(usual, 0, 0), "");
   const Config longest = read("report:" + std::string(1023, 'p'));
-  EXPECT_EQ(value(longest, 5).size(), 1023u);
+  EXPECT_EQ(value(longest, kConfigKeys - 1).size(), 1023u);
 }
 
 TEST_F(ConfigTest, EveryKeyIsExplained) {

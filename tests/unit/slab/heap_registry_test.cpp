@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include "slab/own_heaps.h"
@@ -187,6 +189,37 @@ TEST_F(HeapRegistryTest, TrimPurgesHolesOfTheDead) {
   own.give(*living, c, {live});
   registry.trim_abandoned();
   EXPECT_EQ(registry.abandoned_count(), 0u);
+}
+
+TEST_F(HeapRegistryTest, HolesOfTheDeadGoBackOnceTheyLieStill) {
+  Doorbell bell;
+  registry.set_bell(bell);
+  SlabHeap* dead = registry.acquire();
+  SlabHeap* living = registry.acquire();
+  constexpr size_t kSlabs = 20;  // more than one look sees to
+  std::vector<void*> all = own.take(*dead, c, kSlabs * own.sizes(c).blocks_per_slab);
+  std::vector<void*> freed;
+  for (size_t i = 0; i < all.size(); ++i) {
+    *static_cast<char*>(all[i]) = 1;
+    if (i % own.sizes(c).blocks_per_slab != 0) freed.push_back(all[i]);
+  }
+  EXPECT_FALSE(registry.ages());
+  registry.abandon(*dead);
+  bell.clear();
+  own.give(*living, c, freed);
+  EXPECT_TRUE(registry.ages());
+  EXPECT_TRUE(bell.is_wanted());
+  size_t bytes = 0;
+  EXPECT_EQ(registry.purge_overdue(60000, &bytes), Purge::kNotDue);
+  EXPECT_EQ(bytes, 0u);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(registry.purge_overdue(10, &bytes), Purge::kDone);
+  EXPECT_LT(bytes, freed.size() * 64 / 2) << "a few slabs at a time";
+  while (registry.purge_overdue(10, &bytes) == Purge::kDone) {
+  }
+  EXPECT_GE(bytes, freed.size() * 64 - kSlabs * 4096);
+  EXPECT_FALSE(registry.ages());
+  for (size_t i = 0; i < all.size(); i += own.sizes(c).blocks_per_slab) EXPECT_EQ(*static_cast<char*>(all[i]), 1);
 }
 
 TEST_F(HeapRegistryTest, ALockedRegistryServesTheForkingThread) {

@@ -215,19 +215,34 @@ TEST_F(LargeStoreTest, TrimKeepsThePad) {
 }
 
 TEST_F(LargeStoreTest, AgeSendsOneMappingBackAtATime) {
+  EXPECT_FALSE(large.ages());
   free(allocate(kMiB));
-  large.purge_as_due();
+  EXPECT_TRUE(large.ages());
+  EXPECT_EQ(large.purge_overdue(), Purge::kNotDue);
   EXPECT_EQ(kept(), kMiB);
   char* other = allocate(3 * kMiB);
   free(other);
   large.set_retention({SIZE_MAX, 1});
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
-  large.purge_as_due();
+  EXPECT_EQ(large.purge_overdue(), Purge::kDone);
   expect_sound();
   EXPECT_EQ(kept(), 3 * kMiB);
-  large.purge_as_due();
+  EXPECT_EQ(large.purge_overdue(), Purge::kDone);
   EXPECT_EQ(kept(), 0u);
-  large.purge_as_due();
+  EXPECT_EQ(large.purge_overdue(), Purge::kNotDue);
+  EXPECT_FALSE(large.ages());
+}
+
+TEST_F(LargeStoreTest, RingsWhenItKeeps) {
+  Doorbell bell;
+  large.set_bell(bell);
+  char* block = allocate(kMiB);
+  EXPECT_TRUE(bell.is_wanted()) << "there is something to give back some day";
+  ASSERT_TRUE(bell.claim() && bell.announce());
+  free(block);
+  EXPECT_TRUE(bell.announce()) << "rung: awake";
+  allocate(3 * kMiB);
+  EXPECT_FALSE(bell.announce()) << "still waiting";
 }
 
 TEST_F(LargeStoreTest, SaysWhatIsWrongWithAnAddress) {

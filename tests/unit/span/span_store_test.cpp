@@ -2,6 +2,7 @@
 #include "span/span_store.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <chrono>
 #include <cstring>
@@ -185,6 +186,54 @@ TEST_F(SpanStoreTest, PurgesWhatHasLainLongEnough) {
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
   own.spans.free(s[2], {0});
   EXPECT_EQ(dirty_pages(), 0u);
+}
+
+TEST_F(SpanStoreTest, GivesOverdueRunsBackOneByOne) {
+  own.spans.set_retention({SIZE_MAX, 20});
+  const std::vector<Span*> s = fill_chunk({10, 1, 10, 1, 10, 96});
+  EXPECT_FALSE(own.spans.ages());
+  own.free_touched(s[0]);
+  own.free_touched(s[2]);
+  EXPECT_TRUE(own.spans.ages());
+  EXPECT_EQ(own.spans.purge_overdue(), Purge::kNotDue);
+  EXPECT_EQ(dirty_pages(), 20u);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(own.spans.purge_overdue(), Purge::kDone);
+  EXPECT_EQ(dirty_pages(), 10u);
+  EXPECT_EQ(own.spans.purge_overdue(), Purge::kDone);
+  EXPECT_EQ(own.spans.purge_overdue(), Purge::kNotDue);
+  EXPECT_EQ(dirty_pages(), 0u);
+  EXPECT_FALSE(own.spans.ages());
+}
+
+TEST_F(SpanStoreTest, WhatTheOsRefusesIsYoungAgain) {
+  if (kSanitized) GTEST_SKIP() << "sanitizers make mlock do nothing";
+  own.spans.set_retention({SIZE_MAX, 20});
+  const std::vector<Span*> s = fill_chunk({1, 127});
+  char* page = own.start_of(s[0]);
+  if (::mlock(page, 4096) != 0) GTEST_SKIP() << "memory cannot be locked here";
+  own.free_touched(s[0]);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_EQ(own.spans.purge_overdue(), Purge::kRefused);
+  EXPECT_TRUE(own.spans.ages());
+  EXPECT_EQ(own.spans.purge_overdue(), Purge::kNotDue);
+  ::munlock(page, 4096);
+}
+
+TEST_F(SpanStoreTest, RingsForWhatAges) {
+  Doorbell bell;
+  own.spans.set_bell(bell);
+  const std::vector<Span*> s = fill_chunk({10, 118});
+  EXPECT_FALSE(bell.is_wanted()) << "one chunk is nothing";
+  own.spans.free(s[1], {0});
+  EXPECT_FALSE(bell.is_wanted()) << "nothing is dirty";
+  Span* more = own.spans.allocate({kPagesPerChunk});
+  EXPECT_TRUE(bell.is_wanted());
+  ASSERT_TRUE(bell.claim() && bell.announce());
+  own.spans.free(more, {0});
+  EXPECT_FALSE(bell.announce()) << "still waiting";
+  own.free_touched(s[0]);
+  EXPECT_TRUE(bell.announce()) << "rung: awake";
 }
 
 TEST_F(SpanStoreTest, TrimKeepsAboutThePad) {

@@ -1,0 +1,41 @@
+#include "os/doorbell.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+namespace snug {
+
+void Doorbell::answer(uint32_t seen) {
+  if (seen == kAbsent)
+    change(kAbsent, kWanted);
+  else if (change(kWaiting, kAwake))
+    wake();
+}
+
+void Doorbell::wait() {
+  while (state_.load(std::memory_order_acquire) == kWaiting)
+    ::syscall(SYS_futex, &state_, FUTEX_WAIT_PRIVATE, uint32_t{kWaiting}, nullptr, nullptr, 0);
+}
+
+void Doorbell::wait(uint32_t milliseconds) {
+  sleep_while(kWaiting, milliseconds);
+  withdraw();
+}
+
+void Doorbell::doze(uint32_t milliseconds) { sleep_while(kAwake, milliseconds); }
+
+void Doorbell::sleep_while(uint32_t state, uint32_t milliseconds) {
+  const timespec length{static_cast<time_t>(milliseconds / 1000), static_cast<long>(milliseconds % 1000) * 1000000};
+  ::syscall(SYS_futex, &state_, FUTEX_WAIT_PRIVATE, state, &length, nullptr, 0);
+}
+
+void Doorbell::dismiss() {
+  state_.store(kDismissed, std::memory_order_release);
+  wake();
+}
+
+void Doorbell::wake() { ::syscall(SYS_futex, &state_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0); }
+
+}  // namespace snug

@@ -1,0 +1,54 @@
+#include "os/thread.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+
+namespace snug::os {
+namespace {
+
+// In address space. Thread-local storage lies in it too, and the handlers of exit run on it where this thread is the
+// last of a process whose main thread has left.
+constexpr size_t kStackBytes = size_t{256} << 10;
+
+void* run(void* body) {
+  reinterpret_cast<void (*)()>(body)();
+  return nullptr;
+}
+
+}  // namespace
+
+bool start_thread(void (*body)()) {
+  const int saved_errno = errno;
+  pthread_attr_t attributes;
+  ::pthread_attr_init(&attributes);
+  ::pthread_attr_setstacksize(&attributes, kStackBytes);
+  ::pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  // The new thread inherits the mask. libc keeps its own signals out of it, by which setuid reaches every thread.
+  sigset_t every_signal;
+  sigset_t before;
+  ::sigfillset(&every_signal);
+  ::pthread_sigmask(SIG_SETMASK, &every_signal, &before);
+  pthread_t thread;
+  const bool started = ::pthread_create(&thread, &attributes, run, reinterpret_cast<void*>(body)) == 0;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  ::pthread_attr_destroy(&attributes);
+  errno = saved_errno;
+  return started;
+}
+
+void name_thread(const char* name) { ::prctl(PR_SET_NAME, name); }
+
+bool is_main_thread() { return ::gettid() == ::getpid(); }
+
+void pause() {
+  const timespec moment{0, 50000};
+  ::nanosleep(&moment, nullptr);
+}
+
+}  // namespace snug::os

@@ -1,0 +1,91 @@
+// SpanStore's way back to the OS: what goes, by age, by amount, and on request.
+#include "os/memory.h"
+#include "os/process.h"
+#include "span/page_bits.h"
+#include "span/span_store.h"
+
+namespace snug {
+
+// Gives back the first run of dirty pages of a free, dirty span. False if the OS would not.
+bool SpanStore::purge_run(Span* span) {
+  Chunk& chunk = window_.chunk(span->first);
+  uint32_t first = span->first.in_chunk();
+  const uint32_t end = first + span->pages.value;
+  while (!tests(chunk.dirty, first)) ++first;
+  uint32_t last = first;
+  while (last < end && tests(chunk.dirty, last)) ++last;
+  const PageCount pages{last - first};
+  const PageId page{span->first.value - span->first.in_chunk() + first};
+  if (span->pages.value != kPagesPerChunk) set_paging(*span, Paging::kSmall);
+  remove(span);
+  const bool purged = os::purge(window_.start_of(page), pages.bytes());
+  if (purged) {
+    for_each_word(first, pages.value, [&](uint32_t word, uint64_t mask) { chunk.dirty[word] &= ~mask; });
+    bytes_purged_ += pages.bytes();
+  }
+  const uint32_t freed_at = span->freed_at;
+  insert(span);
+  if (purged && span->aging) {
+    // It has more runs: still the oldest. What cannot be purged (locked, say) stays at the young end instead.
+    span->freed_at = freed_at;
+    age_list(span->paging).remove(span);
+    age_list(span->paging).push_front(span);
+  }
+  return purged;
+}
+
+// The oldest of what has lain unused too long, small pages first; null if there is none.
+Span* SpanStore::overdue() {
+  const uint32_t now = os::milliseconds();
+  for (Paging paging : {Paging::kSmall, Paging::kHuge}) {
+    Span* oldest = age_list(paging).front();
+    if (oldest != nullptr && now - oldest->freed_at > retention_.milliseconds) return oldest;
+  }
+  return nullptr;
+}
+
+Purge SpanStore::purge_overdue() {
+  LockGuard guard(lock_);
+  Span* span = overdue();
+  if (span == nullptr) return Purge::kNotDue;
+  return purge_run(span) ? Purge::kDone : Purge::kRefused;
+}
+
+bool SpanStore::ages() {
+  LockGuard guard(lock_);
+  return !age_list(Paging::kSmall).empty() || !age_list(Paging::kHuge).empty();
+}
+
+void SpanStore::purge_as_due() {
+  if (Span* span = overdue(); span != nullptr) {
+    purge_run(span);
+    return;
+  }
+  if (dirty_pages_ * kPageSize <= retention_.bytes) return;
+  // Whole chunks first: among frees in a row, what is free around a run now may be a whole huge page in a moment. Parts
+  // of huge pages wait for their age.
+  Span* span = bins(Paging::kHuge, true).by_length[kPagesPerChunk - 1].front();
+  if (span == nullptr) span = age_list(Paging::kSmall).front();
+  if (span != nullptr) purge_run(span);
+}
+
+bool SpanStore::trim(size_t pad) {
+  LockGuard guard(lock_);
+  bool any = false;
+  if (dirty_pages_ * kPageSize > pad || pad == 0) retire_frontier();
+  // Bounded: memory that cannot be purged (locked, say) stays in the list and must not be tried for ever.
+  for (size_t left = dirty_pages_; left != 0 && dirty_pages_ * kPageSize > pad; --left) {
+    Span* span = any_dirty();
+    if (span == nullptr || !purge_run(span)) break;
+    any = true;
+  }
+  return any;
+}
+
+Span* SpanStore::any_dirty() {
+  Span* span = age_list(Paging::kSmall).front();
+  if (span == nullptr) span = bins(Paging::kHuge, true).shortest({1});
+  return span;
+}
+
+}  // namespace snug

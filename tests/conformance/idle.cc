@@ -1,0 +1,299 @@
+// idle.cc: a program that frees all it has, then sleeps in one system call and calls no allocator. With
+// SNUG_CONF=idle_thread:on its memory must be back with the OS when it wakes up; without, it must not.
+//
+// Usage: idle ALLOCATOR MODE. Exit status 0 means that it went as the mode says; each figure is printed. Under a
+// sanitizer the resident memory is mostly the sanitizer's, so that snug's own account of it is asked instead.
+#include "subject.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+extern char** environ;
+
+namespace {
+
+// What the tests' SNUG_CONF says.
+constexpr long kPurgeAfter = 200;
+constexpr long kLongEnough = 3 * kPurgeAfter + 1000;  // milliseconds
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+constexpr std::size_t kSmallBytes = (subject::kSanitized ? 32 : 256) * kMiB;
+constexpr std::size_t kLargeBytes = (subject::kSanitized ? 16 : 128) * kMiB;
+constexpr std::size_t kLargeBlock = 4 * kMiB;
+constexpr std::size_t kSizes[] = {64, 100, 480, 2000, 9000};
+
+std::atomic<int> threads_refused;
+std::atomic<bool> refusing;
+
+struct Load {
+  void** small;
+  void* large[kLargeBytes / kLargeBlock];
+  std::size_t small_count;
+};
+// In memory of its own, which is there before and after.
+void* places[kSmallBytes / 1000];
+Load load{places, {}, 0};
+
+void sleep_for(long milliseconds) {
+  timespec left{milliseconds / 1000, milliseconds % 1000 * 1000000};
+  while (nanosleep(&left, &left) != 0) {
+  }
+}
+
+// The number behind `label` in a file of /proc; allocates nothing.
+long number_in(const char* path, const char* label, int base = 10) {
+  char text[8192];
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  const ssize_t length = file < 0 ? -1 : read(file, text, sizeof text - 1);
+  if (file >= 0) close(file);
+  if (length <= 0) return -1;
+  text[length] = 0;
+  const char* place = std::strstr(text, label);
+  return place == nullptr ? -1 : static_cast<long>(std::strtoul(place + std::strlen(label), nullptr, base));
+}
+
+std::size_t memory_held() {
+  if (!subject::kSanitized) return static_cast<std::size_t>(number_in("/proc/self/smaps_rollup", "Rss:")) * 1024;
+  snug_stats stats{};
+  subject::take_stats(stats);
+  return stats.bytes_in_use + stats.bytes_cached + stats.bytes_retained;
+}
+
+void* made(std::size_t size) {
+  void* block = subject::malloc(size);
+  if (block == nullptr) std::abort();
+  std::memset(block, 1, size);
+  return block;
+}
+
+std::size_t fill() {
+  std::size_t bytes = 0;
+  load.small_count = 0;
+  while (bytes < kSmallBytes && load.small_count < sizeof places / sizeof *places) {
+    const std::size_t size = kSizes[load.small_count % 5];
+    load.small[load.small_count++] = made(size);
+    bytes += size;
+  }
+  for (void*& block : load.large) block = made(kLargeBlock);
+  return memory_held();
+}
+
+void empty() {
+  for (std::size_t i = 0; i < load.small_count; ++i) subject::free(load.small[i]);
+  for (void* block : load.large) subject::free(block);
+}
+
+bool expect_below(std::size_t peak, std::size_t percent) {
+  const std::size_t held = memory_held();
+  std::printf("%d: %zu KiB of %zu KiB are left, %.1f%%\n", getpid(), held / 1024, peak / 1024,
+              100.0 * static_cast<double>(held) / static_cast<double>(peak));
+  return held * 100 < peak * percent;
+}
+
+bool comes_back() {
+  const std::size_t peak = fill();
+  empty();
+  sleep_for(kLongEnough);
+  return expect_below(peak, 5);
+}
+
+bool stays() {
+  const std::size_t peak = fill();
+  empty();
+  sleep_for(kLongEnough);
+  return !expect_below(peak, 10);
+}
+
+// The path of a file of the thread named snug-idle, or "" if there is none.
+const char* file_of_thread(const char* file) {
+  static char path[128];
+  DIR* tasks = opendir("/proc/self/task");
+  const char* found = "";
+  while (const dirent* task = readdir(tasks)) {
+    char name[32] = "";
+    std::snprintf(path, sizeof path, "/proc/self/task/%.16s/comm", task->d_name);
+    const int comm = open(path, O_RDONLY | O_CLOEXEC);
+    if (comm < 0) continue;
+    const ssize_t length = read(comm, name, sizeof name - 1);
+    close(comm);
+    if (length <= 0 || std::strcmp(name, "snug-idle\n") != 0) continue;
+    std::snprintf(path, sizeof path, "/proc/self/task/%.16s/%s", task->d_name, file);
+    found = path;
+    break;
+  }
+  closedir(tasks);
+  return found;
+}
+
+bool exists() { return *file_of_thread("status") != 0; }
+
+// With nothing left to give back it does not run at all, until there is something again.
+bool sleeps() {
+  if (!comes_back()) return false;
+  const char* status = file_of_thread("status");
+  const auto wakeups = [&] { return number_in(status, "\nvoluntary_ctxt_switches:"); };
+  sleep_for(kLongEnough);
+  const long before = wakeups();
+  sleep_for(2000);
+  std::printf("%ld wake-ups in 2 s\n", wakeups() - before);
+  if (before < 0 || wakeups() != before) return false;
+  // Every signal but SIGKILL, SIGSTOP and libc's own two.
+  const long blocked = number_in(status, "SigBlk:", 16);
+  if ((blocked | 0x40100 | 0x180000000) != -1) return std::printf("blocked: %lx\n", blocked), false;
+  return comes_back() && wakeups() != before;
+}
+
+int result_of(pid_t child) {
+  int status = -1;
+  if (child < 0 || waitpid(child, &status, 0) != child) return -1;
+  return status;
+}
+
+// A child that fills and empties its own heap; and one that empties what it inherited.
+bool in_child() {
+  subject::free(made(kLargeBlock));
+  sleep_for(50);
+  if (!exists()) return std::puts("no thread in the parent"), false;
+  pid_t child = fork();
+  if (child == 0) _exit(!exists() && comes_back() && exists() ? 0 : 1);
+  if (result_of(child) != 0) return false;
+  const std::size_t peak = fill();
+  child = fork();
+  if (child == 0) {
+    empty();
+    subject::free(made(kLargeBlock));
+    sleep_for(kLongEnough);
+    _exit(expect_below(peak, 5) ? 0 : 1);
+  }
+  const bool good = result_of(child) == 0;
+  empty();
+  return good;
+}
+
+// A thread ends and leaves one block in 16 KiB alive: its heap has no thread, and nothing is ever freed to it.
+bool abandoned() {
+  pthread_t thread;
+  constexpr std::size_t kSize = 256;
+  constexpr std::size_t kEvery = 64;
+  constexpr std::size_t kBlocks = sizeof places / sizeof *places;
+  const auto leave = [](void*) -> void* {
+    for (void*& block : places) block = made(kSize);
+    load.small_count = memory_held();
+    for (std::size_t i = 0; i < kBlocks; ++i)
+      if (i % kEvery != 0) subject::free(places[i]);
+    return nullptr;
+  };
+  if (pthread_create(&thread, nullptr, leave, nullptr) != 0 || pthread_join(thread, nullptr) != 0) return false;
+  sleep_for(kLongEnough);
+  if (!subject::kSanitized) return expect_below(load.small_count, 60);
+  snug_stats stats{};
+  subject::take_stats(stats);
+  return stats.bytes_purged > kBlocks * kSize / 2;
+}
+
+bool small_programs_have_none() {
+  for (std::size_t i = 0; i < 1000; ++i) subject::free(made(i + 1));
+  sleep_for(300);
+  return !exists();
+}
+
+// The OS refuses the thread for a while; the program does not notice.
+bool refused() {
+  refusing = true;
+  subject::free(made(kLargeBlock));
+  for (std::size_t i = 0; i < 1000; ++i) subject::free(subject::malloc(kLargeBlock + i * 4096));
+  std::printf("asked %d times\n", threads_refused.load());
+  if (threads_refused == 0 || threads_refused > 2 || exists()) return false;
+  refusing = false;
+  sleep_for(1100);
+  return comes_back() && exists();
+}
+
+// The process must end with the last thread of the program, though main's went first.
+[[noreturn]] void main_leaves() {
+  subject::free(made(kLargeBlock));
+  sleep_for(50);
+  if (!exists()) std::_Exit(1);
+  pthread_t thread;
+  const auto outlive = [](void*) -> void* {
+    sleep_for(300);
+    for (int i = 0; i < 100; ++i) subject::free(made(kLargeBlock));
+    return nullptr;
+  };
+  if (pthread_create(&thread, nullptr, outlive, nullptr) != 0) std::_Exit(2);
+  pthread_detach(thread);
+  pthread_exit(nullptr);
+}
+
+// Processes that end at once, in the middle of what the thread does.
+bool exits(char* program, char* allocator) {
+  char mode[] = "exit";
+  char* const arguments[] = {program, allocator, mode, nullptr};
+  for (int i = 0; i < 25; ++i) {
+    pid_t child = -1;
+    if (posix_spawn(&child, "/proc/self/exe", nullptr, nullptr, arguments, environ) != 0) return false;
+    if (const int result = result_of(child); result != 0) return std::printf("run %d: %d\n", i, result), false;
+  }
+  return true;
+}
+
+struct Static {
+  ~Static() {
+    for (std::size_t i = 0; i < 20; ++i) subject::free(made(kLargeBlock + i * 4096));
+  }
+};
+
+bool exit_soon() {
+  static Static last_to_go;
+  for (int i = 0; i < 20; ++i) places[i] = made(kLargeBlock);
+  for (int i = 0; i < 20; ++i) subject::free(places[i]);
+  sleep_for(number_in("/proc/self/stat", "") % 8 * 30);
+  return true;
+}
+
+}  // namespace
+
+// Stands before libc's, for snug too.
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*body)(void*),
+                              void* argument) noexcept {
+  if (refusing.load()) {
+    ++threads_refused;
+    return EAGAIN;
+  }
+  using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+  static const Create create = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
+  return create(thread, attributes, body, argument);
+}
+
+int main(int argc, char** argv) {
+  if (argc != 3 || std::strcmp(argv[1], subject::name()) != 0) {
+    std::fprintf(stderr, "idle: malloc is served by %s\n", subject::object());
+    return 3;
+  }
+  std::setvbuf(stdout, nullptr, _IONBF, 0);
+  const char* mode = argv[2];
+  const auto is = [mode](const char* name) { return std::strcmp(mode, name) == 0; };
+  if (is("main_leaves")) main_leaves();
+  const bool good = is("comes_back")  ? comes_back()
+                    : is("stays")     ? stays()
+                    : is("sleeps")    ? sleeps()
+                    : is("in_child")  ? in_child()
+                    : is("abandoned") ? abandoned()
+                    : is("small")     ? small_programs_have_none()
+                    : is("refused")   ? refused()
+                    : is("exits")     ? exits(argv[0], argv[1])
+                    : is("exit")      ? exit_soon()
+                                      : false;
+  return good ? 0 : 1;
+}

@@ -1,0 +1,97 @@
+// The states of a doorbell, and that no ring is missed.
+#include "os/doorbell.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "base/lock.h"
+
+namespace snug {
+namespace {
+
+TEST(Doorbell, IsClaimedOnce) {
+  Doorbell bell;
+  EXPECT_FALSE(bell.is_wanted() || bell.claim() || bell.is_attended());
+  bell.summon();
+  EXPECT_TRUE(bell.is_wanted());
+  EXPECT_FALSE(bell.is_attended());
+  EXPECT_TRUE(bell.claim());
+  EXPECT_TRUE(bell.is_attended());
+  EXPECT_FALSE(bell.is_wanted() || bell.claim());
+  bell.decline();
+  EXPECT_TRUE(bell.is_wanted());
+  bell.clear();
+  bell.ring();
+  EXPECT_TRUE(bell.claim()) << "a ring summons too";
+}
+
+TEST(Doorbell, TellsWhoWaitsOfRingsOnly) {
+  Doorbell bell;
+  bell.ring();
+  ASSERT_TRUE(bell.claim() && bell.announce());
+  EXPECT_FALSE(bell.announce()) << "waiting already";
+  bell.summon();
+  EXPECT_FALSE(bell.announce()) << "a summons wakes nobody";
+  bell.ring();
+  bell.wait();  // returns at once
+  EXPECT_TRUE(bell.announce());
+  bell.withdraw();
+  bell.doze(1);
+  ASSERT_TRUE(bell.announce());
+  bell.wait(1);
+  EXPECT_TRUE(bell.announce()) << "awake when the time is up";
+}
+
+TEST(Doorbell, DismissesForGood) {
+  Doorbell bell;
+  bell.ring();
+  ASSERT_TRUE(bell.claim() && bell.announce());
+  std::thread waiter([&] { bell.wait(); });
+  bell.dismiss();
+  waiter.join();
+  bell.ring();
+  bell.summon();
+  bell.decline();
+  EXPECT_FALSE(bell.announce() || bell.is_wanted() || bell.claim());
+}
+
+TEST(Doorbell, MissesNoRing) {
+  constexpr int kRings = 20000;
+  Doorbell bell;
+  Lock lock;
+  int work = 0;
+  int done = 0;
+  bell.ring();
+  ASSERT_TRUE(bell.claim());
+  std::thread waiter([&] {
+    const auto finished = [&] {
+      LockGuard guard(lock);
+      done += work;
+      work = 0;
+      return done == kRings;
+    };
+    const auto has_work = [&] {
+      LockGuard guard(lock);
+      return work != 0;
+    };
+    while (!finished()) {
+      bell.announce();
+      if (has_work())
+        bell.withdraw();
+      else
+        bell.wait();
+    }
+  });
+  for (int i = 0; i < kRings; ++i) {
+    LockGuard guard(lock);
+    ++work;
+    bell.ring();
+  }
+  waiter.join();
+  EXPECT_EQ(done, kRings);
+}
+
+}  // namespace
+}  // namespace snug
