@@ -1,4 +1,4 @@
-// What an address must be that comes back to its slab; what is none ends the process.
+// How blocks come back to their slabs: in rows of neighbours, each looked at; what is no block ends the process.
 //
 // Addresses in the caches have been looked at when they came, but for small blocks that were deleted with a size.
 #pragma once
@@ -32,6 +32,43 @@ SNUG_ALWAYS_INLINE size_t slot_of_block(const Slab& slab, const SizeClass& sizes
   if (slot * sizes.block_size != offset || slot >= slab.carved) [[unlikely]]
     die_of_stray(slab, block);
   return slot;
+}
+
+// The distance to the second block if that is a neighbour, in either direction; else 0.
+inline size_t row_at(void* const* blocks, size_t count, size_t block_size) {
+  if (count < 2) return 0;
+  const size_t stride = address_of(blocks[1]) - address_of(blocks[0]);
+  return stride == block_size || stride == size_t{0} - block_size ? stride : 0;
+}
+
+// How many blocks from the first on, up to `most`, lie `stride` apart.
+inline size_t row_of_neighbours(void* const* blocks, size_t most, size_t stride) {
+  uintptr_t expected = address_of(blocks[0]) + stride;
+  size_t run = 1;
+  for (; run != most && address_of(blocks[run]) == expected; ++run) expected += stride;
+  return run;
+}
+
+// Blocks of one slab that are neighbours.
+struct Row {
+  size_t slot;
+  size_t count;
+};
+
+// Marks the first of the blocks free, and its neighbours if they follow in ascending or descending order.
+SNUG_ALWAYS_INLINE Row put_back_row(Slab& slab, const SizeClass& sizes, void* const* blocks, size_t count) {
+  const size_t slot = slot_of_block(slab, sizes, *blocks);
+  const size_t stride = row_at(blocks, count, sizes.block_size);
+  if (stride == 0) {
+    if (!slab.put_back_one(slot)) die_of_double_free(slab, slot);
+    return {slot, 1};
+  }
+  const bool up = stride == sizes.block_size;
+  const size_t most = up ? slab.carved - slot : slot + 1;
+  const size_t length = row_of_neighbours(blocks, count < most ? count : most, stride);
+  const size_t first = up ? slot : slot + 1 - length;
+  if (const size_t back = slab.put_back(first, length); back != length) die_of_double_free(slab, first + back);
+  return {first, length};
 }
 
 }  // namespace snug

@@ -98,11 +98,22 @@ struct alignas(64) Slab {
       slot = carved;
       carved = static_cast<uint16_t>(carved + group);
     } else {
-      free[slot / 64] &= ~bit_run(static_cast<unsigned>(slot % 64), static_cast<unsigned>(group));
-      free_count = static_cast<uint16_t>(free_count - group);
+      take_row(slot, group);
     }
     for (size_t i = 0; i < group; ++i) *--end = block(slot + i);
     return true;
+  }
+
+  // Takes the `count` free blocks from `slot` on out again.
+  void take_row(size_t slot, size_t count) {
+    free_count = static_cast<uint16_t>(free_count - count);
+    while (count != 0) {
+      const size_t bit = slot % 64;
+      const size_t run = count < 64 - bit ? count : 64 - bit;
+      free[slot / 64] &= ~bit_run(static_cast<unsigned>(bit), static_cast<unsigned>(run));
+      slot += run;
+      count -= run;
+    }
   }
 
   bool has_group(size_t group) const {

@@ -20,21 +20,6 @@ constexpr size_t kEmptyExtra = size_t{4} << 20;
 // How many records a flush fetches at once.
 constexpr size_t kFetchedAhead = 16;
 
-// The distance to the second block if that is a neighbour, in either direction; else 0.
-size_t row_at(void* const* blocks, size_t count, size_t block_size) {
-  if (count < 2) return 0;
-  const size_t stride = address_of(blocks[1]) - address_of(blocks[0]);
-  return stride == block_size || stride == size_t{0} - block_size ? stride : 0;
-}
-
-// How many blocks from the first on, up to `most`, lie `stride` apart.
-size_t row_of_neighbours(void* const* blocks, size_t most, size_t stride) {
-  uintptr_t expected = address_of(blocks[0]) + stride;
-  size_t run = 1;
-  for (; run != most && address_of(blocks[run]) == expected; ++run) expected += stride;
-  return run;
-}
-
 // How many blocks from the first on, which lies on `page`, have the same class and owner.
 size_t row_of_owner(const Window& window, size_t page, void* const* blocks, size_t count) {
   const auto owner_of = [&](size_t index) { return window.tag({static_cast<uint32_t>(index)}).owner(); };
@@ -201,21 +186,11 @@ void SlabHeap::fetch_records(void* const* blocks, size_t count) const {
   }
 }
 
-// Takes back the first of the blocks, and its neighbours if they follow in ascending or descending order. Returns how
-// many.
+// Takes back the first of the blocks, and its neighbours if they follow. Returns how many.
 SNUG_ALWAYS_INLINE size_t SlabHeap::put_home(Slab& slab, const SizeClass& sizes, void* const* blocks, size_t count) {
-  const size_t slot = slot_of_block(slab, sizes, *blocks);
-  size_t row = 1;
-  if (const size_t stride = row_at(blocks, count, sizes.block_size); stride != 0) {
-    const bool up = stride == sizes.block_size;
-    row = row_of_neighbours(blocks, std::min(count, up ? slab.carved - slot : slot + 1), stride);
-    const size_t first = up ? slot : slot + 1 - row;
-    if (const size_t back = slab.put_back(first, row); back != row) die_of_double_free(slab, first + back);
-  } else if (!slab.put_back_one(slot)) {
-    die_of_double_free(slab, slot);
-  }
+  const Row row = put_back_row(slab, sizes, blocks, count);
   if (slab.full || slab.used() == 0) settle(slab);
-  return row;
+  return row.count;
 }
 
 // A slab that was full has a block again, or one has become empty.

@@ -84,6 +84,7 @@ size_t SlabHeap::take_waiting(size_t size_class, void** end, size_t want) {
     parcel->count = static_cast<uint32_t>(left);
     waiting_bytes_ -= bytes;
     count_as_received(count, bytes);
+    for (size_t i = 0; i != count; ++i) prefetch_for_write(parcel->blocks[left + i]);
   }
   if (ours && left != 0) return count;
   if (before == nullptr)
@@ -105,21 +106,17 @@ size_t SlabHeap::take_waiting(size_t size_class, void** end, size_t want) {
 bool SlabHeap::are_live_and_ours(size_t size_class, void* const* blocks, size_t count) {
   const SizeClass& sizes = registry_.table().classes[size_class];
   Slab* slabs[Parcel::kCapacity];
-  uint16_t slots[Parcel::kCapacity];
+  Row rows[Parcel::kCapacity];
+  size_t row = 0;
   size_t seen = 0;
-  for (; seen != count; ++seen) {
+  while (seen != count) {
     const PageTag tag = tag_of_block(registry_.window(), size_class, blocks[seen]);
     if (tag.owner() != id_) break;
-    Slab& slab = *tag.record<Slab>();
-    const size_t slot = slot_of_block(slab, sizes, blocks[seen]);
-    const uint64_t bit = uint64_t{1} << (slot % 64);
-    if ((slab.free[slot / 64] & bit) != 0) die_of_double_free(slab, slot);
-    slab.free[slot / 64] |= bit;  // until the others have been looked at
-    slabs[seen] = &slab;
-    slots[seen] = static_cast<uint16_t>(slot);
-    prefetch_for_write(blocks[seen]);
+    slabs[row] = tag.record<Slab>();
+    rows[row] = put_back_row(*slabs[row], sizes, blocks + seen, count - seen);
+    seen += rows[row++].count;
   }
-  for (size_t i = 0; i != seen; ++i) slabs[i]->free[slots[i] / 64] &= ~(uint64_t{1} << (slots[i] % 64));
+  while (row-- != 0) slabs[row]->take_row(rows[row].slot, rows[row].count);
   return seen == count;
 }
 
