@@ -17,6 +17,8 @@ constexpr size_t kGrownClass = size_t{512} << 10;
 // class.
 constexpr size_t kEmptyKept = size_t{512} << 10;
 constexpr size_t kEmptyExtra = size_t{4} << 20;
+// From how many slabs a refill draws at most: each is a miss or two, and one malloc waits for them all.
+constexpr size_t kSlabsARefill = 8;
 // How many records a flush fetches at once.
 constexpr size_t kFetchedAhead = 16;
 
@@ -46,7 +48,7 @@ size_t SlabHeap::refill(size_t size_class, void** end, size_t want) {
   Bin& bin = bins_[size_class];
   size_t got = 0;
   bool carved = false;
-  while (got < want && !carved) {
+  for (size_t slabs = 0; got < want && !carved && slabs != kSlabsARefill; ++slabs) {
     Slab* slab = bin.partial.front();
     if (slab == nullptr) {
       if (got != 0) break;

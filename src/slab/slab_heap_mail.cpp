@@ -9,7 +9,7 @@ namespace snug {
 namespace {
 
 // Parcels that may wait for a refill, and the bytes of the blocks in them. One with few blocks is opened at once.
-constexpr uint32_t kWaitingParcels = 32;
+constexpr uint32_t kWaitingParcels = 128;
 constexpr size_t kWaitingBytes = size_t{512} << 10;
 constexpr uint32_t kWorthWaiting = 16;
 // Empty parcels that a heap keeps for sending.
