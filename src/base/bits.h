@@ -21,6 +21,20 @@ constexpr uint64_t bit_run(unsigned first, unsigned count) {
   return (count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1) << first;
 }
 
+// Calls visit(word index, mask) for each 64-bit word that the bits [first, first + count) touch.
+template <class Visit>
+constexpr void for_each_word(size_t first, size_t count, Visit visit) {
+  while (count != 0) {
+    const size_t bit = first % 64;
+    const size_t run = count < 64 - bit ? count : 64 - bit;
+    visit(first / 64, bit_run(static_cast<unsigned>(bit), static_cast<unsigned>(run)));
+    first += run;
+    count -= run;
+  }
+}
+
+constexpr bool tests_bit(const uint64_t* words, size_t index) { return (words[index / 64] >> (index % 64) & 1) != 0; }
+
 inline uintptr_t address_of(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 
 template <class T>

@@ -71,20 +71,12 @@ const char* set(Config& config, size_t key, Word value) {
   uint64_t number = 0;
   switch (key) {
     case kClasses:
-      if (value.is("default"))
-        config.classes = ClassMap::kDefault;
-      else if (value.is("dense"))
-        config.classes = ClassMap::kDense;
-      else
-        return "default or dense";
+      if (!value.is("default") && !value.is("dense")) return "default or dense";
+      config.classes = value.is("dense") ? ClassMap::kDense : ClassMap::kDefault;
       return nullptr;
     case kSizedDelete:
-      if (value.is("trust"))
-        config.sized_delete = SizedDelete::kTrust;
-      else if (value.is("check"))
-        config.sized_delete = SizedDelete::kCheck;
-      else
-        return "trust or check";
+      if (!value.is("trust") && !value.is("check")) return "trust or check";
+      config.sized_delete = value.is("check") ? SizedDelete::kCheck : SizedDelete::kTrust;
       return nullptr;
     case kCache:
       if (!parse_size(value, size_t{1} << 40, &number)) return "a size in bytes up to 1024G, as in 64K, 4M, 1G";

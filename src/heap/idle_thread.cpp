@@ -31,10 +31,7 @@ bool exhaust(Step step) {
 
 // False if the OS has refused something.
 bool give_back_overdue() {
-  const bool heaps = exhaust([] {
-    size_t bytes = 0;
-    return store.registry.purge_overdue(store.config.purge_after, &bytes);
-  });
+  const bool heaps = exhaust([] { return store.registry.purge_overdue(store.config.purge_after); });
   const bool large = exhaust([] { return store.large.purge_overdue(); });
   const bool spans = exhaust([] { return store.spans.purge_overdue(); });
   return heaps && large && spans;

@@ -23,7 +23,7 @@ void die_of_stray(const Slab& slab, const void* block) {
 }
 
 void die_of_double_free(const Slab& slab, size_t slot) {
-  while (slot + 1 < slab.carved && (slab.free[slot / 64] >> (slot % 64) & 1) == 0) ++slot;
+  while (slot + 1 < slab.carved && !tests_bit(slab.free, slot)) ++slot;
   die_of_misuse("free", slab.block(slot), kAlreadyFree);
 }
 

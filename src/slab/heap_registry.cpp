@@ -12,10 +12,6 @@ namespace {
 // Slabs whose holes are purged in one hold of their heap's lock, for which others may be waiting.
 constexpr size_t kSlabsAtOnce = 8;
 
-}  // namespace
-
-namespace {
-
 // Bytes of empty slabs that all heaps together keep beyond the usual.
 constexpr size_t kMostExtra = size_t{32} << 20;
 
@@ -125,10 +121,12 @@ void* HeapRegistry::allocate_shared(size_t size_class) {
   const size_t got = take_shared(size_class, std::end(blocks), 1);
   if (got == 0) return nullptr;
   if (got > 1) {
-    LockGuard owner(shared_->lock_);
-    shared_->flush(size_class, std::end(blocks) - got, got - 1);
+    {
+      LockGuard owner(shared_->lock_);
+      shared_->flush(size_class, std::end(blocks) - got, got - 1);
+    }
+    collect(*shared_);
   }
-  collect(*shared_);
   return *(std::end(blocks) - 1);
 }
 
@@ -218,13 +216,14 @@ size_t HeapRegistry::trim_abandoned() {
   return purged;
 }
 
-Purge HeapRegistry::purge_overdue(uint32_t milliseconds, size_t* bytes) {
+Purge HeapRegistry::purge_overdue(uint32_t milliseconds) {
   const auto purge = [&](SlabHeap& heap) {
     size_t slabs = 0;
     {
       LockGuard owner(heap.lock_);
       if (heap.ages_ && os::milliseconds() - heap.changed_at_ > milliseconds) {
-        slabs = heap.purge_some_holes(kSlabsAtOnce, bytes);
+        size_t bytes = 0;
+        slabs = heap.purge_some_holes(kSlabsAtOnce, &bytes);
         heap.ages_ = slabs == kSlabsAtOnce;
       }
     }

@@ -51,9 +51,8 @@ class HeapRegistry {
 
   // Drains all abandoned heaps, gives their empty slabs back and purges holes. Returns the bytes purged in holes.
   size_t trim_abandoned();
-  // Purges holes in a few slabs of one heap without a thread to which nothing has come home for that long. Adds what
-  // went to `*bytes`.
-  Purge purge_overdue(uint32_t milliseconds, size_t* bytes);
+  // Purges holes in a few slabs of one heap without a thread to which nothing has come home for that long.
+  Purge purge_overdue(uint32_t milliseconds);
   // True if such a heap will be overdue some day.
   bool ages();
 

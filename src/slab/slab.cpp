@@ -7,7 +7,7 @@ namespace snug {
 size_t Slab::purge_holes() {
   if (free_count == 0 || purged) return 0;
   purged = true;
-  const auto is_free = [this](size_t slot) { return (free[slot / 64] >> (slot % 64) & 1) != 0; };
+  const auto is_free = [this](size_t slot) { return tests_bit(free, slot); };
   const size_t os_page = os::page_size();
   size_t given_back = 0;
   // Runs of neighbouring free blocks; an OS page that a run covers wholly holds nothing alive.

@@ -107,13 +107,7 @@ struct alignas(64) Slab {
   // Takes the `count` free blocks from `slot` on out again.
   void take_row(size_t slot, size_t count) {
     free_count = static_cast<uint16_t>(free_count - count);
-    while (count != 0) {
-      const size_t bit = slot % 64;
-      const size_t run = count < 64 - bit ? count : 64 - bit;
-      free[slot / 64] &= ~bit_run(static_cast<unsigned>(bit), static_cast<unsigned>(run));
-      slot += run;
-      count -= run;
-    }
+    for_each_word(slot, count, [this](size_t word, uint64_t mask) { free[word] &= ~mask; });
   }
 
   bool has_group(size_t group) const {

@@ -65,10 +65,7 @@ size_t SlabHeap::refill(size_t size_class, void** end, size_t want) {
       got += slab->carve(end - got, want - got < most ? want - got : most);
       carved = !slab->span->backed;
     }
-    if (!slab->has_blocks()) {
-      bin.partial.remove(slab);
-      slab->full = true;
-    }
+    if (!slab->has_blocks()) set_full(*slab);
   }
   bin.out.add(got);
   return got;
@@ -84,11 +81,7 @@ size_t SlabHeap::take_group(size_t size_class, void** end) {
     const bool was_empty = slab->used() == 0;
     const bool taken = slab->take_group(end, group);
     if (taken && was_empty) empty_bytes_ -= slab->span->pages.bytes();
-    if (!taken || !slab->has_blocks()) {
-      // Lone blocks that are left over wait for their neighbours.
-      bin.partial.remove(slab);
-      slab->full = true;
-    }
+    if (!taken || !slab->has_blocks()) set_full(*slab);  // lone blocks that are left over wait for their neighbours
     if (!taken) continue;
     bin.out.add(group);
     return group;
@@ -193,6 +186,11 @@ SNUG_ALWAYS_INLINE size_t SlabHeap::put_home(Slab& slab, const SizeClass& sizes,
   const Row row = put_back_row(slab, sizes, blocks, count);
   if (slab.full || slab.used() == 0) settle(slab);
   return row.count;
+}
+
+void SlabHeap::set_full(Slab& slab) {
+  bins_[slab.size_class].partial.remove(&slab);
+  slab.full = true;
 }
 
 // A slab that was full has a block again, or one has become empty.

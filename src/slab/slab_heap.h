@@ -4,8 +4,7 @@
 //            ones before never-used ones
 //   flush    blocks back: into their slabs if this heap owns them, else in a parcel to the inbox of the owner
 //
-// Empty slabs are kept up to a budget. It grows while slabs that were given away are missed, and
-// shrinks with age.
+// Empty slabs are kept up to a budget. It grows while slabs that were given away are missed, and shrinks with age.
 //
 // At any time one thread owns a heap: the live thread it was given to, or, once abandoned, whoever holds its lock. Only
 // the owner calls the functions below, except where they say otherwise. A dead thread's heap is given whole to the next
@@ -114,6 +113,7 @@ class alignas(64) SlabHeap {
   void give_up_extra(size_t bytes);
   void fetch_records(void* const* blocks, size_t count) const;
   size_t put_home(Slab& slab, const SizeClass& sizes, void* const* blocks, size_t count);
+  void set_full(Slab& slab);
   void settle(Slab& slab);
   void take_mail();
   void sort_mail(uint32_t most_waiting);

@@ -6,7 +6,6 @@
 #include "base/fatal.h"
 #include "os/memory.h"
 #include "os/process.h"
-#include "span/page_bits.h"
 
 namespace snug {
 namespace {
@@ -263,7 +262,7 @@ void SpanStore::remove(Span* span) {
 uint32_t SpanStore::count_dirty(const Span& span) {
   const Chunk& chunk = window_.chunk(span.first);
   uint32_t count = 0;
-  for_each_word(span.first.in_chunk(), span.pages.value, [&](uint32_t word, uint64_t mask) {
+  for_each_word(span.first.in_chunk(), span.pages.value, [&](size_t word, uint64_t mask) {
     count += static_cast<uint32_t>(std::popcount(chunk.dirty[word] & mask));
   });
   return count;
@@ -271,7 +270,7 @@ uint32_t SpanStore::count_dirty(const Span& span) {
 
 void SpanStore::mark_dirty(PageId first, PageCount pages) {
   Chunk& chunk = window_.chunk(first);
-  for_each_word(first.in_chunk(), pages.value, [&](uint32_t word, uint64_t mask) { chunk.dirty[word] |= mask; });
+  for_each_word(first.in_chunk(), pages.value, [&](size_t word, uint64_t mask) { chunk.dirty[word] |= mask; });
 }
 
 SpanStatistics SpanStore::statistics() {
@@ -287,7 +286,7 @@ const char* SpanStore::check() {
   for (Bins* bins : {&bins_[0][0], &bins_[1][0], &bins_[0][1], &bins_[1][1]}) {
     for (uint32_t bin = 0; bin < kPagesPerChunk; ++bin) {
       const BinList& list = bins->by_length[bin];
-      if (tests(bins->occupied, bin) == list.empty()) return "span store: a bin's bit contradicts its list";
+      if (tests_bit(bins->occupied, bin) == list.empty()) return "span store: a bin's bit contradicts its list";
       for (const Span* span = list.front(); span != nullptr; span = BinList::next(const_cast<Span*>(span))) {
         const PageId last = span->first + (span->pages - PageCount{1});
         if (!span->free || span->pages.value != bin + 1) return "span store: a span lies in a bin of another length";

@@ -1,7 +1,7 @@
 // SpanStore's way back to the OS: what goes, by age, by amount, and on request.
+#include "base/bits.h"
 #include "os/memory.h"
 #include "os/process.h"
-#include "span/page_bits.h"
 #include "span/span_store.h"
 
 namespace snug {
@@ -11,16 +11,16 @@ bool SpanStore::purge_run(Span* span) {
   Chunk& chunk = window_.chunk(span->first);
   uint32_t first = span->first.in_chunk();
   const uint32_t end = first + span->pages.value;
-  while (!tests(chunk.dirty, first)) ++first;
+  while (!tests_bit(chunk.dirty, first)) ++first;
   uint32_t last = first;
-  while (last < end && tests(chunk.dirty, last)) ++last;
+  while (last < end && tests_bit(chunk.dirty, last)) ++last;
   const PageCount pages{last - first};
   const PageId page{span->first.value - span->first.in_chunk() + first};
   if (span->pages.value != kPagesPerChunk) set_paging(*span, Paging::kSmall);
   remove(span);
   const bool purged = os::purge(window_.start_of(page), pages.bytes());
   if (purged) {
-    for_each_word(first, pages.value, [&](uint32_t word, uint64_t mask) { chunk.dirty[word] &= ~mask; });
+    for_each_word(first, pages.value, [&](size_t word, uint64_t mask) { chunk.dirty[word] &= ~mask; });
     bytes_purged_ += pages.bytes();
   }
   const uint32_t freed_at = span->freed_at;

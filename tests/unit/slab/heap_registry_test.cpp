@@ -209,15 +209,14 @@ TEST_F(HeapRegistryTest, HolesOfTheDeadGoBackOnceTheyLieStill) {
   own.give(*living, c, freed);
   EXPECT_TRUE(registry.ages());
   EXPECT_TRUE(bell.is_wanted());
-  size_t bytes = 0;
-  EXPECT_EQ(registry.purge_overdue(60000, &bytes), Purge::kNotDue);
-  EXPECT_EQ(bytes, 0u);
+  EXPECT_EQ(registry.purge_overdue(60000), Purge::kNotDue);
+  EXPECT_EQ(registry.bytes_in_holes(), 0u);
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  EXPECT_EQ(registry.purge_overdue(10, &bytes), Purge::kDone);
-  EXPECT_LT(bytes, freed.size() * 64 / 2) << "a few slabs at a time";
-  while (registry.purge_overdue(10, &bytes) == Purge::kDone) {
+  EXPECT_EQ(registry.purge_overdue(10), Purge::kDone);
+  EXPECT_LT(registry.bytes_in_holes(), freed.size() * 64 / 2) << "a few slabs at a time";
+  while (registry.purge_overdue(10) == Purge::kDone) {
   }
-  EXPECT_GE(bytes, freed.size() * 64 - kSlabs * 4096);
+  EXPECT_GE(registry.bytes_in_holes(), freed.size() * 64 - kSlabs * 4096);
   EXPECT_FALSE(registry.ages());
   for (size_t i = 0; i < all.size(); i += own.sizes(c).blocks_per_slab) EXPECT_EQ(*static_cast<char*>(all[i]), 1);
 }
