@@ -13,6 +13,8 @@ const ConfigKey kConfigTable[kConfigKeys] = {
     {"classes", "default|dense", "size-class map: dense caches at most 8 blocks or 1 KiB of a class in each thread"},
     {"sized_delete", "trust|check", "whether a sized delete of a small block believes its size or looks the block up"},
     {"cache", "bytes", "the most that one thread's cache has room for, but for one block of each class"},
+    {"batch", "adaptive|one",
+     "how many blocks pass between a thread's cache and the slabs at once; one is for measuring"},
     {"retain", "bytes", "empty pages kept before any go back to the OS at once"},
     {"retain_large", "bytes", "memory of freed large blocks kept before any goes back to the OS at once"},
     {"purge_after", "milliseconds", "how long empty memory may lie unused before it goes back to the OS"},
@@ -22,7 +24,7 @@ const ConfigKey kConfigTable[kConfigKeys] = {
 
 namespace {
 
-enum Key : size_t { kClasses, kSizedDelete, kCache, kRetain, kRetainLarge, kPurgeAfter, kIdleThread, kReport };
+enum Key : size_t { kClasses, kSizedDelete, kCache, kBatch, kRetain, kRetainLarge, kPurgeAfter, kIdleThread, kReport };
 
 struct Word {
   const char* bytes;
@@ -81,6 +83,10 @@ const char* set(Config& config, size_t key, Word value) {
     case kCache:
       if (!parse_size(value, size_t{1} << 40, &number)) return "a size in bytes up to 1024G, as in 64K, 4M, 1G";
       config.cache = number;
+      return nullptr;
+    case kBatch:
+      if (!value.is("adaptive") && !value.is("one")) return "adaptive or one";
+      config.batch = value.is("one") ? Batching::kOne : Batching::kAdaptive;
       return nullptr;
     case kRetain:
     case kRetainLarge:
@@ -144,6 +150,9 @@ void print_config_value(const Config& config, size_t index, char* text, size_t c
       break;
     case kCache:
       value.add(uint64_t{config.cache});
+      break;
+    case kBatch:
+      value.add(config.batch == Batching::kOne ? "one" : "adaptive");
       break;
     case kRetain:
       value.add(uint64_t{config.retain});
