@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 
@@ -91,6 +92,19 @@ bool prefer_huge_pages(void* start, size_t bytes) {
 void prefer_small_pages(void* start, size_t bytes) {
   ErrnoKeeper keeper;
   ::madvise(start, bytes, MADV_NOHUGEPAGE);
+}
+
+size_t resident_pages(void* start, size_t bytes) {
+  ErrnoKeeper keeper;
+  constexpr size_t kPagesAtOnce = 256;
+  unsigned char states[kPagesAtOnce];
+  size_t resident = 0;
+  for (size_t done = 0; done < bytes; done += kPagesAtOnce * page_size()) {
+    const size_t part = std::min(bytes - done, kPagesAtOnce * page_size());
+    if (::mincore(static_cast<char*>(start) + done, part, states) != 0) return 0;
+    for (size_t page = 0; page < part / page_size(); ++page) resident += states[page] & 1;
+  }
+  return resident;
 }
 
 }  // namespace snug::os

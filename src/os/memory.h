@@ -37,4 +37,7 @@ void* grow(void* start, size_t bytes, size_t more_bytes);
 bool prefer_huge_pages(void* start, size_t bytes);
 void prefer_small_pages(void* start, size_t bytes);
 
+// How many OS pages of the range are in memory; 0 if the OS does not say.
+size_t resident_pages(void* start, size_t bytes);
+
 }  // namespace snug::os

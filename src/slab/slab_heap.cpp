@@ -13,6 +13,8 @@ namespace {
 // Bytes of slabs from which on a heap, and a class in it, have proved to grow.
 constexpr size_t kGrownHeap = size_t{4} << 20;
 constexpr size_t kGrownClass = size_t{512} << 10;
+// The part of a slab, one in so many, that may be untouched where blocks count as used whole.
+constexpr size_t kPartUnused = 6;
 // Bytes of empty slabs kept, and the most beside them while they are missed. The others the span store has, for any
 // class.
 constexpr size_t kEmptyKept = size_t{512} << 10;
@@ -100,7 +102,8 @@ Slab* SlabHeap::new_slab(size_t size_class) {
   const SizeClass& sizes = registry_.table().classes[size_class];
   Slab* slab = slabs_.make();
   if (slab == nullptr) return nullptr;
-  slab->span = registry_.spans().allocate({sizes.pages_per_slab}, {sizes.slab_alignment()}, paging_for(size_class));
+  const Paging paging = paging_for(size_class);
+  slab->span = registry_.spans().allocate({sizes.pages_per_slab}, {sizes.slab_alignment()}, paging);
   if (slab->span == nullptr) {
     slabs_.recycle(slab);
     return nullptr;
@@ -112,17 +115,35 @@ Slab* SlabHeap::new_slab(size_t size_class) {
   if (is_shared_) slab->capacity -= slab->capacity % sizes.line_group;
   slab->size_class = static_cast<uint8_t>(size_class);
   regret(slab->span->pages.bytes());
+  if (paging == Paging::kSmall) bins_[size_class].newest = slab->span->first;
   insert(slab);
   return slab;
 }
 
 // Small pages until growth is proven: a huge one is backed whole, whatever becomes of it. Of blocks that are larger
-// than an OS page some pages may never be touched.
-Paging SlabHeap::paging_for(size_t size_class) const {
+// than an OS page some pages may never be touched, so that these need another proof.
+Paging SlabHeap::paging_for(size_t size_class) {
   const SizeClass& sizes = registry_.table().classes[size_class];
   const size_t class_bytes = bins_[size_class].slabs.get() * sizes.pages_per_slab * kPageSize;
-  const bool grows = slab_bytes_ >= kGrownHeap && class_bytes >= kGrownClass && sizes.block_size <= os::page_size();
-  return grows ? Paging::kHuge : Paging::kSmall;
+  const bool grows = slab_bytes_ >= kGrownHeap && class_bytes >= kGrownClass;
+  return grows && (sizes.block_size <= os::page_size() || uses_blocks_whole(size_class)) ? Paging::kHuge
+                                                                                         : Paging::kSmall;
+}
+
+// True once the newest slab of small pages, if all its blocks have been handed out, was found in memory but for a part:
+// the last block, perhaps, which has not been written to yet. A huge page then backs what would have been touched.
+bool SlabHeap::uses_blocks_whole(size_t size_class) {
+  Bin& bin = bins_[size_class];
+  if (bin.used_whole) return true;
+  const Window& window = registry_.window();
+  if (window.class_at(bin.newest.value) != scaled(size_class)) return false;
+  const PageTag tag = window.tag(bin.newest);
+  if (tag.owner() != id_) return false;
+  const Slab& slab = *tag.record<Slab>();
+  if (slab.span->backed || slab.carved != slab.capacity) return false;
+  const size_t pages = slab.span->pages.bytes() / os::page_size();
+  bin.used_whole = os::resident_pages(slab.start, slab.span->pages.bytes()) >= pages - pages / kPartUnused;
+  return bin.used_whole;
 }
 
 void SlabHeap::insert(Slab* slab) {

@@ -99,11 +99,14 @@ class alignas(64) SlabHeap {
     SlabList partial;
     OwnerCounter slabs;
     OwnerCounter out;
+    PageId newest;            // where its newest slab of small pages begins, or began
+    bool used_whole = false;  // the program has been seen to write to its blocks from end to end
   };
 
   Slab* slab_to_draw_from(size_t size_class);
   Slab* new_slab(size_t size_class);
-  Paging paging_for(size_t size_class) const;
+  Paging paging_for(size_t size_class);
+  bool uses_blocks_whole(size_t size_class);
   void insert(Slab* slab);
   void tag_pages(const Slab& slab);
   void release(Slab* slab);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/bits.h"
+#include "os/memory.h"
 #include "slab/own_heaps.h"
 
 namespace snug {
@@ -28,6 +29,42 @@ class SlabHeapTest : public testing::Test {
   unit::OwnHeaps own;
   SlabHeap& heap;
 };
+
+bool os_knows_huge_pages() {
+  void* probe = os::map(kChunkSize, kChunkSize);
+  const bool known = os::prefer_huge_pages(probe, kChunkSize);
+  os::release(probe, kChunkSize);
+  return known;
+}
+
+// What the OS was advised of for the memory of the last of `count` blocks, each written to up to `written` bytes.
+Paging paging_after(unit::OwnHeaps& own, SlabHeap& heap, size_t size_class, size_t count, size_t written) {
+  void* block = nullptr;
+  for (size_t i = 0; i < count; ++i) {
+    block = own.take(heap, size_class, 1)[0];
+    std::memset(block, 1, written);
+  }
+  return own.window.chunk(own.window.page_of(block)).paging;
+}
+
+TEST_F(SlabHeapTest, GrowthBringsHugePages) {
+  if (!os_knows_huge_pages()) GTEST_SKIP() << "the OS knows no huge pages";
+  const size_t blocks = (size_t{8} << 20) / 1024;
+  EXPECT_EQ(paging_after(own, heap, class_of(1024), blocks / 4, 1), Paging::kSmall);
+  EXPECT_EQ(paging_after(own, heap, class_of(1024), blocks, 1), Paging::kHuge);
+}
+
+TEST_F(SlabHeapTest, BlocksThatAreUsedWholeHaveHugePages) {
+  if (!os_knows_huge_pages()) GTEST_SKIP() << "the OS knows no huge pages";
+  const size_t blocks = (size_t{8} << 20) / 10240;
+  EXPECT_EQ(paging_after(own, heap, class_of(10240), blocks, 10240), Paging::kHuge);
+}
+
+TEST_F(SlabHeapTest, BlocksThatAreUsedInPartHaveSmallPages) {
+  const size_t blocks = (size_t{16} << 20) / 10240;
+  EXPECT_EQ(paging_after(own, heap, class_of(10240), blocks, 1), Paging::kSmall);
+  EXPECT_EQ(paging_after(own, heap, class_of(16384), blocks, 4096), Paging::kSmall);
+}
 
 TEST_F(SlabHeapTest, RefillAndFlushEveryClass) {
   for (size_t c = 1; c < kRoomyTable.count; ++c) {
