@@ -152,8 +152,7 @@ std::string classes_svg(const std::vector<ClassesMap>& maps, const SizeHistogram
   }
   panels += cached_panel(maps, {kLeft, top, kWidth - kLeft - kRight, kCachedHeight}, largest);
   const double height = top + kCachedHeight + kAxisHeight;
-  const std::string grey =
-      histogram.entries.empty() ? "" : " Grey: bytes that the histogram asks for, in proportion.";
+  const std::string grey = histogram.entries.empty() ? "" : " Grey: bytes that the histogram asks for, in proportion.";
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
       "font-family=\"sans-serif\" font-size=\"13\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
