@@ -36,9 +36,9 @@ std::string fit_table(const FitTask& task, const std::vector<PricedMap>& maps) {
   return fmt::format(
       "{} blocks of {} sizes, {} asked for\n\n{}\n"
       "Waste: bytes of these blocks beyond what was asked for. Cache: what {} full cache{} may hold of their classes. "
-      "Cost: the sum,\nof which no map of at most {} classes up to {} bytes, with steps of at most {:g}, has less by "
-      "its "
-      "cache hints.\n",
+      "Cost: the sum;\nno map of at most {} classes up to {} bytes, none more than {:g} times the one before, has less "
+      "by "
+      "the fit's cache hints.\n",
       value_text(static_cast<double>(task.histogram.blocks()), kCount), task.histogram.entries.size(),
       bytes_text(asked), table.text(), task.threads, task.threads == 1 ? "" : "s", task.max_classes,
       task.candidates.back(), task.max_gap);
