@@ -50,6 +50,18 @@ SNUG_API void* snug_pvalloc(size_t size);
 /* Constant during the life of the block; all of it may be written. 0 for NULL. */
 SNUG_API size_t snug_malloc_usable_size(void* block);
 
+/* ---- batches ---------------------------------------------------------------------------------------------- */
+
+/* Allocates `count` blocks of `size` bytes and writes their addresses to `blocks`, in no particular order. Returns how
+ * many there are: fewer than `count`, with errno ENOMEM, only if memory ran out. Each is a block as of malloc, and may
+ * be freed by itself. Up to the largest size class (256 KiB by default) they come from the thread's cache and from
+ * slabs many at a time, for a small part of what as many calls of malloc cost. O(count). */
+SNUG_API size_t snug_malloc_batch(size_t size, void** blocks, size_t count);
+/* Frees the `count` blocks whose addresses stand in `blocks`, which is not changed; NULLs are passed over. They may
+ * come from any function of the family and have any sizes: those of one size that stand together are fastest.
+ * Preserves errno. O(count). */
+SNUG_API void snug_free_batch(void* const* blocks, size_t count);
+
 /* ---- memory given back ------------------------------------------------------------------------------------ */
 
 /* Empties the calling thread's cache, then gives the OS every OS page without a live block in that thread's slabs, in

@@ -16,6 +16,8 @@ const ConfigKey kConfigTable[kConfigKeys] = {
      "that `snug classes` has written"},
     {"sized_delete", "trust|check", "whether a sized delete of a small block believes its size or looks the block up"},
     {"cache", "bytes", "the most that one thread's cache has room for, but for one block of each class"},
+    {"batch", "adaptive|one",
+     "how many blocks pass between a thread's cache and the slabs at once; one is for measuring"},
     {"retain", "bytes", "empty pages kept before any go back to the OS at once"},
     {"retain_large", "bytes", "memory of freed large blocks kept before any goes back to the OS at once"},
     {"purge_after", "milliseconds", "how long empty memory may lie unused before it goes back to the OS"},
@@ -25,7 +27,7 @@ const ConfigKey kConfigTable[kConfigKeys] = {
 
 namespace {
 
-enum Key : size_t { kClasses, kSizedDelete, kCache, kRetain, kRetainLarge, kPurgeAfter, kIdleThread, kReport };
+enum Key : size_t { kClasses, kSizedDelete, kCache, kBatch, kRetain, kRetainLarge, kPurgeAfter, kIdleThread, kReport };
 
 struct Word {
   const char* bytes;
@@ -111,6 +113,10 @@ const char* set_plain(Config& config, size_t key, Word value) {
       if (!parse_size(value, size_t{1} << 40, &number)) return "a size in bytes up to 1024G, as in 64K, 4M, 1G";
       config.cache = number;
       return nullptr;
+    case kBatch:
+      if (!value.is("adaptive") && !value.is("one")) return "adaptive or one";
+      config.batch = value.is("one") ? Batching::kOne : Batching::kAdaptive;
+      return nullptr;
     case kRetain:
     case kRetainLarge:
       if (!parse_size(value, size_t{1} << 50, &number)) return "a size in bytes, as in 64K, 4M, 1G";
@@ -181,6 +187,9 @@ void print_config_value(const Config& config, size_t index, char* text, size_t c
       break;
     case kCache:
       value.add(uint64_t{config.cache});
+      break;
+    case kBatch:
+      value.add(config.batch == Batching::kOne ? "one" : "adaptive");
       break;
     case kRetain:
       value.add(uint64_t{config.retain});

@@ -8,6 +8,7 @@
 
 #include "size/class_list.h"
 #include "thread/head_table.h"
+#include "thread/thread_cache.h"
 
 namespace snug {
 
@@ -23,7 +24,10 @@ struct Config {
   // or looks the block up as free does.
   SizedDelete sized_delete = SizedDelete::kTrust;
   // cache: bytes, default 4M. The most that one thread's cache has room for, but for one block of each class.
-  size_t cache = size_t{4} << 20;
+  size_t cache = CacheLimits().budget;
+  // batch: adaptive | one, default adaptive. How many blocks pass between a thread's cache and the slabs at once. `one`
+  // is for measuring what batches are worth.
+  Batching batch = Batching::kAdaptive;
   // retain: bytes, default 64M. Empty pages kept before any go back to the OS at once.
   size_t retain = size_t{64} << 20;
   // retain_large: bytes, default 64M. Memory of freed large blocks kept before any goes back to the OS at once.
@@ -44,7 +48,7 @@ struct ConfigKey {
   const char* help;
 };
 
-inline constexpr size_t kConfigKeys = 8;
+inline constexpr size_t kConfigKeys = 9;
 extern const ConfigKey kConfigTable[kConfigKeys];
 
 // Writes the value of the index-th key into `text` (at most `capacity` bytes with the final 0).

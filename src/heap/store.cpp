@@ -62,7 +62,7 @@ bool Store::open_parts() {
   configured_ = true;
   table = class_table(config);
   if (window.page_limit() == 0 && !window.open()) return false;
-  if (!registry.open(*table) || !roster.open(thread_ends, config.cache)) return false;
+  if (!registry.open(*table) || !roster.open(thread_ends, {config.cache, config.batch})) return false;
   most_memory = std::min(os::total_memory_and_swap(), os::address_space_limit());
   spans.set_retention({config.retain, config.purge_after});
   large.set_retention({config.retain_large, config.purge_after});

@@ -2,6 +2,7 @@
 #include "snug/snug.h"
 
 #include "heap/allocator.h"
+#include "heap/batch.h"
 #include "heap/config.h"
 #include "heap/statistics.h"
 #include "override/c_functions.h"
@@ -33,6 +34,11 @@ SNUG_EXPORT void* snug_memalign(size_t alignment, size_t size) { return align(al
 SNUG_EXPORT void* snug_valloc(size_t size) { return align_to_page(size); }
 SNUG_EXPORT void* snug_pvalloc(size_t size) { return align_to_whole_pages(size); }
 SNUG_EXPORT size_t snug_malloc_usable_size(void* block) { return usable_size(block, "malloc_usable_size"); }
+
+SNUG_EXPORT size_t snug_malloc_batch(size_t size, void** blocks, size_t count) {
+  return allocate_batch(size, blocks, count);
+}
+SNUG_EXPORT void snug_free_batch(void* const* blocks, size_t count) { release_batch(blocks, count); }
 
 SNUG_EXPORT int snug_malloc_trim(size_t pad) { return trim(pad) ? 1 : 0; }
 SNUG_EXPORT int snug_get_stats(snug_stats* stats) {

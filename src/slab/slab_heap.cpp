@@ -18,7 +18,7 @@ constexpr size_t kGrownClass = size_t{512} << 10;
 constexpr size_t kEmptyKept = size_t{512} << 10;
 constexpr size_t kEmptyExtra = size_t{4} << 20;
 // From how many slabs a refill draws at most: each is a miss or two, and one malloc waits for them all.
-constexpr size_t kSlabsARefill = 8;
+constexpr size_t kSlabsARefill = 2;
 // How many records a flush fetches at once.
 constexpr size_t kFetchedAhead = 16;
 
@@ -68,6 +68,8 @@ size_t SlabHeap::refill(size_t size_class, void** end, size_t want) {
     if (!slab->has_blocks()) set_full(*slab);
   }
   bin.out.add(got);
+  // The next refill begins with this one, which will have come by then.
+  if (const Slab* next = bin.partial.front(); next != nullptr) prefetch_for_write(next);
   return got;
 }
 

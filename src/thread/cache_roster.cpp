@@ -5,8 +5,8 @@
 
 namespace snug {
 
-bool CacheRoster::open(void (*thread_ends)(void*), size_t budget) {
-  budget_ = budget;
+bool CacheRoster::open(void (*thread_ends)(void*), const CacheLimits& limits) {
+  limits_ = limits;
   return ::pthread_key_create(&key_, thread_ends) == 0;
 }
 
@@ -50,7 +50,7 @@ ThreadCache* CacheRoster::make_cache(SlabHeap& heap) {
   LockGuard guard(lock_);
   Unmade<ThreadCache>* place = records_.make();
   if (place == nullptr) return nullptr;
-  auto* cache = ::new (place->bytes) ThreadCache(heap, registry_, arrays_, thread_state, budget_);
+  auto* cache = ::new (place->bytes) ThreadCache(heap, registry_, arrays_, thread_state, limits_);
   caches_.push_front(cache);
   return cache;
 }

@@ -43,7 +43,7 @@ class CacheRoster {
       : arena_(arena), registry_(registry), arrays_(arrays), records_(arena) {}
 
   // `thread_ends` is called with the cache of an ending thread, and calls end(). False if the OS refuses.
-  bool open(void (*thread_ends)(void*), size_t budget);
+  bool open(void (*thread_ends)(void*), const CacheLimits& limits);
 
   // The calling thread's cache, made if there is none; null if it can have none.
   ThreadCache* start();
@@ -89,7 +89,7 @@ class CacheRoster {
   std::atomic<bool> has_orphans_{false};
   CacheStatistics ended_;
   pthread_key_t key_ = 0;
-  size_t budget_ = kUsualCacheBudget;
+  CacheLimits limits_;
 };
 
 }  // namespace snug

@@ -29,6 +29,11 @@ size_t first_room(const SizeClass& sizes) {
                             std::min<size_t>(sizes.cached_max, ArrayStore::kLeastPlaces));
 }
 
+// Either may be null, as an array that is not there yet, if there is nothing to copy.
+void copy(void** to, void* const* from, size_t count) {
+  if (count != 0) std::memcpy(to, from, count * sizeof(void*));
+}
+
 }  // namespace
 
 // Marks the stretch in which slabs and arrays are in flux.
@@ -47,12 +52,13 @@ class ThreadCache::Busy {
   ThreadCache& cache_;
 };
 
-ThreadCache::ThreadCache(SlabHeap& heap, HeapRegistry& registry, ArrayStore& arrays, ThreadState& state, size_t budget)
+ThreadCache::ThreadCache(SlabHeap& heap, HeapRegistry& registry, ArrayStore& arrays, ThreadState& state,
+                         const CacheLimits& limits)
     : heap_(heap),
       registry_(registry),
       arrays_store_(arrays),
       state_(&state),
-      budget_(budget),
+      limits_(limits),
       trims_seen_(registry.trim_requests()) {}
 
 void* ThreadCache::refill(size_t size_class) {
@@ -62,7 +68,7 @@ void* ThreadCache::refill(size_t size_class) {
   const size_t want = prepare_batch(size_class);
   void* lone = nullptr;
   void** end = array.places == 0 ? &lone + 1 : head.base + want;
-  size_t got = take_shared(size_class, want, &end);
+  size_t got = limits_.batching == Batching::kOne ? 0 : take_shared(size_class, want, &end);
   if (got == 0) got = heap_.refill(size_class, end, want);
   if (got == 0) return nullptr;
   refills_.add(1);
@@ -102,6 +108,7 @@ size_t ThreadCache::prepare_batch(size_t size_class) {
     const size_t room = std::min<size_t>(sizes(size_class).cached_max, batch - 1);
     if (affords(size_class, room)) use_array(size_class, room);
   }
+  if (limits_.batching == Batching::kOne) return 1;
   const size_t most = std::clamp(kBatchBytes / sizes(size_class).block_size, kLeastBatch, kMostBatch);
   array.batch = static_cast<uint16_t>(std::min(batch * 2, most));
   return std::min<size_t>({batch, array.room + 1u, array.places});
@@ -110,9 +117,11 @@ size_t ThreadCache::prepare_batch(size_t size_class) {
 void ThreadCache::overflow(size_t size_class, void* block) {
   Busy busy(*this);
   Array& array = arrays_[size_class];
-  if (array.places == 0 ? !open(size_class) : !grow(size_class)) {
-    if (array.places == 0) {  // no memory for an array
+  if (!make_room(size_class)) {
+    if (array.places == 0 || limits_.batching == Batching::kOne) {  // no memory for an array; or a batch of one
       heap_.flush(size_class, &block, 1);
+      flushes_.add(1);
+      scavenge_as_due();
       return;
     }
     // Half, since frees and mallocs take turns; nearly all if only frees have come since the last time.
@@ -128,6 +137,48 @@ void ThreadCache::overflow(size_t size_class, void* block) {
   scavenge_as_due();
 }
 
+// True if the class's array, which was full or not there, has room now.
+bool ThreadCache::make_room(size_t size_class) {
+  return arrays_[size_class].places == 0 ? open(size_class) : grow(size_class);
+}
+
+size_t ThreadCache::take_batch(size_t size_class, void** blocks, size_t count) {
+  Busy busy(*this);
+  CacheHead& head = state_->heads[size_class];
+  const size_t cached = std::min(count, this->count(size_class));
+  store_shared(head.top, head.top - cached);
+  copy(blocks, head.top, cached);
+  // Slabs give their blocks downwards from an end.
+  void** const first = blocks + cached;
+  void** end = blocks + count;
+  while (end != first) {
+    const size_t got = heap_.refill(size_class, end, static_cast<size_t>(end - first));
+    if (got == 0) break;
+    refills_.add(1);
+    end -= got;
+  }
+  const auto missing = static_cast<size_t>(end - first);
+  if (missing != 0) std::memmove(first, end, (count - cached - missing) * sizeof(void*));
+  store_shared(state_->allocations, state_->allocations + (count - missing));
+  arrays_[size_class].seen = kMoved;
+  scavenge_as_due();
+  return count - missing;
+}
+
+void ThreadCache::give_batch(size_t size_class, void* const* blocks, size_t count) {
+  Busy busy(*this);
+  CacheHead& head = state_->heads[size_class];
+  const size_t fits = std::min(count, static_cast<size_t>(head.limit - head.top));
+  copy(head.top, blocks, fits);
+  store_shared(head.top, head.top + fits);
+  if (fits != count) {
+    heap_.flush(size_class, blocks + fits, count - fits);
+    flushes_.add(1);
+  }
+  arrays_[size_class].seen = kMoved;
+  scavenge_as_due();
+}
+
 bool ThreadCache::open(size_t size_class) {
   const size_t room = first_room(sizes(size_class));
   return use_array(size_class, affords(size_class, room) ? room : 1);
@@ -136,7 +187,7 @@ bool ThreadCache::open(size_t size_class) {
 // True if the budget allows the class's array that much room.
 bool ThreadCache::affords(size_t size_class, size_t room) const {
   const size_t had = arrays_[size_class].room;
-  return room <= had || room_bytes_ + (room - had) * sizes(size_class).block_size <= budget_;
+  return room <= had || room_bytes_ + (room - had) * sizes(size_class).block_size <= limits_.budget;
 }
 
 bool ThreadCache::grow(size_t size_class) {

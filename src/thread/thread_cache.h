@@ -27,18 +27,30 @@
 
 namespace snug {
 
-// A thread's bytes of room in its arrays.
-inline constexpr size_t kUsualCacheBudget = size_t{4} << 20;
+// How many blocks pass between an array and the slabs at once: as above, or one by one. That is only for measuring
+// what batches are worth (document S4): one configuration of the same library against the other.
+enum class Batching { kAdaptive, kOne };
+
+struct CacheLimits {
+  size_t budget = size_t{4} << 20;  // a thread's bytes of room in its arrays
+  Batching batching = Batching::kAdaptive;
+};
 
 class alignas(64) ThreadCache {
  public:
   // The roster (thread/cache_roster.h) makes and ends caches.
-  ThreadCache(SlabHeap& heap, HeapRegistry& registry, ArrayStore& arrays, ThreadState& state, size_t budget);
+  ThreadCache(SlabHeap& heap, HeapRegistry& registry, ArrayStore& arrays, ThreadState& state,
+              const CacheLimits& limits);
 
   // A block of the class for a thread whose array is empty; null if the OS refuses.
   void* refill(size_t size_class);
   // Takes a block for which the class's array has no room.
   void overflow(size_t size_class, void* block);
+  // Hands out up to `count` blocks of the class at once: those of the array first, the others straight from the slabs.
+  // Fewer only if the OS refuses.
+  size_t take_batch(size_t size_class, void** blocks, size_t count);
+  // Takes `count` blocks of the class at once: what the array has no room for goes straight home.
+  void give_batch(size_t size_class, void* const* blocks, size_t count);
   // Sends every cached block home.
   void flush_all();
   // flush_all, and gives the arrays away: the thread ends.
@@ -85,6 +97,7 @@ class alignas(64) ThreadCache {
   size_t prepare_batch(size_t size_class);
   size_t take_shared(size_t size_class, size_t want, void*** end);
   bool affords(size_t size_class, size_t room) const;
+  bool make_room(size_t size_class);
   bool use_array(size_t size_class, size_t room);
   void flush_older(size_t size_class, size_t count);
   void scavenge_as_due();
@@ -97,7 +110,7 @@ class alignas(64) ThreadCache {
   HeapRegistry& registry_;
   ArrayStore& arrays_store_;
   ThreadState* state_;
-  const size_t budget_;
+  const CacheLimits limits_;
   size_t room_bytes_ = 0;
   uint32_t trims_seen_;
   uint32_t slow_operations_ = 0;

@@ -13,9 +13,11 @@ struct AllocatorUnderTest {
   void* (*calloc)(size_t count, size_t size);
   void* (*realloc)(void* block, size_t size);
   void* (*aligned_alloc)(size_t alignment, size_t size);
+  size_t (*malloc_batch)(size_t size, void** blocks, size_t count);
   void (*free)(void* block);
   void (*free_sized)(void* block, size_t size);
   void (*free_aligned_sized)(void* block, size_t alignment, size_t size);
+  void (*free_batch)(void* const* blocks, size_t count);
   size_t (*usable_size)(void* block);
   int (*trim)(size_t pad);
   int (*get_stats)(snug_stats* stats);
@@ -23,16 +25,12 @@ struct AllocatorUnderTest {
 };
 
 inline AllocatorUnderTest snug_under_test() {
-  return {snug_malloc,
-          snug_calloc,
-          snug_realloc,
-          snug_aligned_alloc,
-          snug_free,
-          snug_free_sized,
-          snug_free_aligned_sized,
-          snug_malloc_usable_size,
-          snug_malloc_trim,
-          snug_get_stats,
+  return {snug_malloc,       snug_calloc,
+          snug_realloc,      snug_aligned_alloc,
+          snug_malloc_batch, snug_free,
+          snug_free_sized,   snug_free_aligned_sized,
+          snug_free_batch,   snug_malloc_usable_size,
+          snug_malloc_trim,  snug_get_stats,
           snug_check};
 }
 

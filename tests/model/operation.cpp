@@ -35,6 +35,8 @@ std::ostream& operator<<(std::ostream& out, const Operation& operation) {
       return out << "calloc(1, " << operation.size << ")";
     case OperationKind::kAlignedAlloc:
       return out << "aligned_alloc(" << operation.alignment << ", " << operation.size << ")";
+    case OperationKind::kMallocBatch:
+      return out << "malloc_batch(" << operation.size << ", " << operation.count << " blocks)";
     case OperationKind::kTrim:
       return out << "malloc_trim(0)";
     case OperationKind::kVerifyAll:
@@ -47,6 +49,9 @@ std::ostream& operator<<(std::ostream& out, const Operation& operation) {
       break;
     case OperationKind::kFreeSized:
       out << "free_sized(";
+      break;
+    case OperationKind::kFreeBatch:
+      out << "free_batch(" << operation.count << " blocks from ";
       break;
     case OperationKind::kUsableSize:
       out << "usable_size(";

@@ -17,9 +17,11 @@ enum class OperationKind : uint8_t {
   kMalloc,
   kCalloc,
   kAlignedAlloc,
+  kMallocBatch,
   kRealloc,
   kFree,
   kFreeSized,
+  kFreeBatch,
   kUsableSize,
   kTrim,
   kVerifyAll,
@@ -33,6 +35,7 @@ struct Operation {
   uint32_t pick = 0;      // which live block, modulo their number, for Choice::kPick
   size_t size = 0;        // bytes asked for
   size_t alignment = 16;  // of kAlignedAlloc
+  uint32_t count = 1;     // of kMallocBatch and kFreeBatch, fewer if fewer are alive
 };
 
 using Program = std::vector<Operation>;

@@ -85,6 +85,17 @@ void* failing_malloc(size_t size) {
   return due(&count) ? nullptr : snug_malloc(size);
 }
 
+size_t repeating_batch(size_t size, void** blocks, size_t count) {
+  const size_t got = snug_malloc_batch(size, blocks, count);
+  if (got > 2) {
+    snug_free(blocks[1]);
+    blocks[1] = blocks[got - 1];
+  }
+  return got;
+}
+
+void forgetful_batch(void* const* blocks, size_t count) { snug_free_batch(blocks, count < 2 ? count : count - 1); }
+
 int forgetful_stats(snug_stats* stats) {
   static unsigned count = 0;
   const int result = snug_get_stats(stats);
@@ -160,6 +171,8 @@ std::vector<PlantedFault> planted_faults() {
       {"ByteCount", "bytes_in_use is", altered([](Heap& h) { h.get_stats = rounding_stats; })},
       {"AllocationCount", "allocations is", altered([](Heap& h) { h.get_stats = overcounting_stats; })},
       {"Leak", "blocks_in_use is", altered([](Heap& h) { h.free = leaking_free; })},
+      {"BatchOverlap", "overlaps live", altered([](Heap& h) { h.malloc_batch = repeating_batch; })},
+      {"BatchLeak", "blocks_in_use is", altered([](Heap& h) { h.free_batch = forgetful_batch; })},
       {"BrokenInvariant", "a planted broken invariant", altered([](Heap& h) { h.check = complaining_check; })},
       {"Crash", "died of signal", altered([](Heap& h) { h.free = crashing_free; })},
   };

@@ -33,6 +33,20 @@ size_t alignment_from(uint64_t random) {
   return std::min(size_t{16} << ((random >> 3) % range), kLargestAlignment);
 }
 
+size_t comfortable_population(SizeMix mix) {
+  switch (mix) {
+    case SizeMix::kTiny:
+      return 4000;
+    case SizeMix::kLogUniform:
+      return 400;
+    case SizeMix::kEdges:
+      return 800;
+    case SizeMix::kLarge:
+      return 24;
+  }
+  return 0;
+}
+
 class Writer {
  public:
   Writer(uint64_t seed, size_t length) : random_(seed), length_(length) { program_.reserve(length); }
@@ -68,6 +82,18 @@ class Writer {
     put(operation);
   }
 
+  // Many of one size, or as many of those alive; returns how many.
+  uint64_t batch(OperationKind kind, SizeMix mix) {
+    Operation operation;
+    operation.kind = kind;
+    operation.choice = draw(2) == 0 ? Choice::kNewest : Choice::kPick;
+    operation.pick = static_cast<uint32_t>(random_());
+    operation.size = size_from(mix, random_());
+    operation.count = static_cast<uint32_t>(draw(comfortable_population(mix) / 4 + 2));
+    put(operation);
+    return operation.count;
+  }
+
   void put(Operation operation) {
     if (!full()) program_.push_back(operation);
   }
@@ -84,20 +110,6 @@ class Writer {
   Program program_;
 };
 
-size_t comfortable_population(SizeMix mix) {
-  switch (mix) {
-    case SizeMix::kTiny:
-      return 4000;
-    case SizeMix::kLogUniform:
-      return 400;
-    case SizeMix::kEdges:
-      return 800;
-    case SizeMix::kLarge:
-      return 24;
-  }
-  return 0;
-}
-
 // `operations` steps around a population that drifts between empty and comfortable.
 void write_steady(Writer& writer, SizeMix mix, size_t operations) {
   const uint64_t comfortable = comfortable_population(mix);
@@ -111,6 +123,10 @@ void write_steady(Writer& writer, SizeMix mix, size_t operations) {
     } else if (die < 150) {
       writer.resize(mix);
       live = std::max<uint64_t>(live, 1);
+    } else if (die < 160 && live < comfortable) {
+      live += writer.batch(OperationKind::kMallocBatch, mix);
+    } else if (die < 170) {
+      live -= std::min(live, writer.batch(OperationKind::kFreeBatch, mix));
     } else if (writer.draw(2 * comfortable) >= live) {
       writer.allocate(mix);
       ++live;

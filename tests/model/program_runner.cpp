@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <sstream>
+#include <vector>
 
 #include "block_pattern.h"
 
@@ -30,6 +31,8 @@ Complaint ProgramRunner::step(const Operation& operation) {
   Complaint complaint;
   if (is_allocation(operation.kind)) {
     complaint = allocate(operation);
+  } else if (operation.kind == OperationKind::kMallocBatch) {
+    complaint = allocate_batch(operation);
   } else if (operation.kind == OperationKind::kTrim) {
     allocator_.trim(0);
   } else if (operation.kind == OperationKind::kVerifyAll) {
@@ -41,6 +44,9 @@ Complaint ProgramRunner::step(const Operation& operation) {
         break;
       case OperationKind::kFree:
         complaint = free_block(LiveBlock(*chosen), false);
+        break;
+      case OperationKind::kFreeBatch:
+        complaint = free_batch(operation);
         break;
       case OperationKind::kFreeSized:
         complaint = free_block(LiveBlock(*chosen), true);
@@ -130,6 +136,32 @@ Complaint ProgramRunner::allocate(const Operation& operation) {
     }
   }
   return account_for(address, operation.size, alignment, operation.kind == OperationKind::kAlignedAlloc);
+}
+
+Complaint ProgramRunner::allocate_batch(const Operation& operation) {
+  std::vector<void*> blocks(operation.count);
+  const size_t got = allocator_.malloc_batch(operation.size, blocks.data(), blocks.size());
+  if (got != blocks.size()) return "malloc_batch gave " + std::to_string(got) + " of " + std::to_string(blocks.size());
+  allocations_ += got;
+  for (void* block : blocks) {
+    if (Complaint complaint = account_for(block, operation.size, 16, false)) return complaint;
+  }
+  return std::nullopt;
+}
+
+Complaint ProgramRunner::free_batch(const Operation& operation) {
+  std::vector<void*> blocks;
+  for (uint32_t i = 0; i < operation.count; ++i) {
+    const LiveBlock* chosen = reference_.choose(operation.choice, operation.pick + i);
+    if (chosen == nullptr) break;
+    const LiveBlock block = *chosen;
+    if (Complaint complaint = verify(block, block.usable)) return complaint;
+    if (Complaint complaint = reference_.remove(block.address)) return complaint;
+    if (i % 16 == 8) blocks.push_back(nullptr);
+    blocks.push_back(reinterpret_cast<void*>(block.address));
+  }
+  allocator_.free_batch(blocks.data(), blocks.size());
+  return std::nullopt;
 }
 
 Complaint ProgramRunner::reallocate(const Operation& operation) {

@@ -42,6 +42,8 @@ class ProgramRunner {
 
  private:
   Complaint allocate(const Operation& operation);
+  Complaint allocate_batch(const Operation& operation);
+  Complaint free_batch(const Operation& operation);
   Complaint reallocate(const Operation& operation);
   Complaint free_block(const LiveBlock& block, bool sized);
   Complaint verify(const LiveBlock& block, size_t prefix) const;

@@ -50,6 +50,7 @@ TEST_F(ConfigTest, WithoutItTheDefaults) {
   EXPECT_EQ(keys, 0u);
   EXPECT_EQ(config.classes, ClassMap::kDefault);
   EXPECT_EQ(config.cache, 4 * kMiB);
+  EXPECT_EQ(config.batch, Batching::kAdaptive);
   EXPECT_EQ(config.retain, 64 * kMiB);
   EXPECT_EQ(config.retain_large, 64 * kMiB);
   EXPECT_EQ(config.purge_after, 1000u);
@@ -59,13 +60,15 @@ TEST_F(ConfigTest, WithoutItTheDefaults) {
 
 TEST_F(ConfigTest, EveryKey) {
   const Config config = read(
-      "classes:dense,sized_delete:check,cache:1M,retain:2M,retain_large:3M,purge_after:5,idle_thread:on,report:/tmp/a "
+      "classes:dense,sized_delete:check,cache:1M,batch:one,retain:2M,retain_large:3M,purge_after:5,idle_thread:on,"
+      "report:/tmp/a "
       "file:b");
   EXPECT_EQ(complaints, "");
   EXPECT_EQ(keys, (1u << kConfigKeys) - 1);
   EXPECT_EQ(config.classes, ClassMap::kDense);
   EXPECT_EQ(config.sized_delete, SizedDelete::kCheck);
   EXPECT_EQ(config.cache, kMiB);
+  EXPECT_EQ(config.batch, Batching::kOne);
   EXPECT_EQ(config.retain, 2 * kMiB);
   EXPECT_EQ(config.retain_large, 3 * kMiB);
   EXPECT_EQ(config.purge_after, 5u);
@@ -75,8 +78,8 @@ TEST_F(ConfigTest, EveryKey) {
 }
 
 TEST_F(ConfigTest, OneKeySetsOneBit) {
-  for (const char* pair : {"classes:dense", "sized_delete:trust", "cache:1", "retain:1", "retain_large:1",
-                           "purge_after:1", "idle_thread:off", "report:a"}) {
+  for (const char* pair : {"classes:dense", "sized_delete:trust", "cache:1", "batch:adaptive", "retain:1",
+                           "retain_large:1", "purge_after:1", "idle_thread:off", "report:a"}) {
     read(pair);
     EXPECT_EQ(keys, bit(std::string(pair).substr(0, std::string(pair).find(':')))) << pair;
   }
@@ -220,11 +223,12 @@ TEST_F(ConfigTest, UnknownKeysAreNamed) {
 
 TEST_F(ConfigTest, PrintsEachValue) {
   const Config usual;
-  const char* const defaults[] = {"default", "trust", "4194304", "67108864", "67108864", "1000", "off", ""};
+  const char* const defaults[] = {"default", "trust", "4194304", "adaptive", "67108864", "67108864", "1000", "off", ""};
   for (size_t i = 0; i < kConfigKeys; ++i) EXPECT_EQ(value(usual, i), defaults[i]);
-  const Config set =
-      read("classes:dense,sized_delete:check,cache:1,retain:2,retain_large:3K,purge_after:4,idle_thread:on,report:/a");
-  const char* const values[] = {"dense", "check", "1", "2", "3072", "4", "on", "/a"};
+  const Config set = read(
+      "classes:dense,sized_delete:check,cache:1,batch:one,retain:2,retain_large:3K,purge_after:4,idle_thread:on,report:"
+      "/a");
+  const char* const values[] = {"dense", "check", "1", "one", "2", "3072", "4", "on", "/a"};
   for (size_t i = 0; i < kConfigKeys; ++i) EXPECT_EQ(value(set, i), values[i]);
 }
 

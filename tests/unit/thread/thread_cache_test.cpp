@@ -16,8 +16,8 @@ namespace {
 
 class ThreadCacheTest : public testing::Test {
  protected:
-  explicit ThreadCacheTest(const ClassTable& table = kRoomyTable, size_t budget = kUsualCacheBudget)
-      : own(table), heap(*own.registry.acquire()), cache(heap, own.registry, arrays, state, budget), budget(budget) {}
+  explicit ThreadCacheTest(const ClassTable& table = kRoomyTable, const CacheLimits& limits = {})
+      : own(table), heap(*own.registry.acquire()), cache(heap, own.registry, arrays, state, limits), limits(limits) {}
   void TearDown() override {
     expect_sound();
     cache.retire();
@@ -59,7 +59,7 @@ class ThreadCacheTest : public testing::Test {
   ThreadState state{};
   SlabHeap& heap;
   ThreadCache cache;
-  const size_t budget;
+  const CacheLimits limits;
   const size_t small = 1;  // the class of the smallest blocks
 };
 
@@ -77,7 +77,7 @@ void ThreadCacheTest::exercise(uint32_t seed) {
     for (size_t k = 1; k < classes; ++k) ASSERT_LE(room(k), own.sizes(k).cached_max) << "class " << k;
     size_t single = 0;
     for (size_t k = 1; k < classes; ++k) single += own.sizes(k).block_size;
-    ASSERT_LE(room_bytes(), budget + single);
+    ASSERT_LE(room_bytes(), limits.budget + single);
   }
 }
 
@@ -97,7 +97,7 @@ TEST_F(ThreadCacheTest, TheFirstBlocksAreSharedInWholeLines) {
     const auto line_of = [](const void* block, size_t offset) { return (address_of(block) + offset) / kCacheLine; };
     SlabHeap& other_heap = *own.registry.acquire();
     ThreadState other_state{};
-    ThreadCache other(other_heap, own.registry, arrays, other_state, budget);
+    ThreadCache other(other_heap, own.registry, arrays, other_state, limits);
     void* theirs = other.refill(c);
     for (void* block : blocks)
       EXPECT_TRUE(line_of(block, sizes.block_size - 1) < line_of(theirs, 0) ||
@@ -263,6 +263,68 @@ TEST_F(ThreadCacheTest, CheckSeesEachBrokenPart) {
   put(small + 1, wrong);
 }
 
+TEST_F(ThreadCacheTest, ABatchEmptiesTheArrayFirst) {
+  put_many(small, take_many(small, 60));
+  const size_t cached = cache.cached(small);
+  ASSERT_NE(cached, 0u);
+  const std::set<void*> held(state.heads[small].base, state.heads[small].top);
+  const uint64_t refills = cache.refills();
+  std::vector<void*> blocks(cached);
+  EXPECT_EQ(cache.take_batch(small, blocks.data(), cached), cached);
+  EXPECT_EQ(std::set<void*>(blocks.begin(), blocks.end()), held);
+  EXPECT_EQ(cache.cached(small), 0u);
+  EXPECT_EQ(cache.refills(), refills);
+  EXPECT_EQ(cache.allocations(), cached);
+  put_many(small, blocks);
+}
+
+TEST_F(ThreadCacheTest, BatchesPassTheArrayBy) {
+  for (const size_t count : {size_t{1}, size_t{1000}, size_t{5000}}) {
+    std::vector<void*> blocks(count);
+    ASSERT_EQ(cache.take_batch(small, blocks.data(), count), count);
+    ASSERT_EQ(std::set<void*>(blocks.begin(), blocks.end()).size(), count) << "a block was handed out twice";
+    EXPECT_EQ(heap.blocks_out(small), count + cache.cached(small));
+    cache.give_batch(small, blocks.data(), count);
+    EXPECT_LE(cache.cached(small), room(small));
+    EXPECT_EQ(heap.blocks_out(small), cache.cached(small)) << "what did not fit has gone home";
+    expect_sound();
+  }
+}
+
+TEST_F(ThreadCacheTest, ABatchFillsTheArray) {
+  put_many(small, take_many(small, 100));
+  const size_t size = room(small);
+  cache.flush_all();
+  std::vector<void*> blocks(size + 10);
+  ASSERT_EQ(cache.take_batch(small, blocks.data(), blocks.size()), blocks.size());
+  const uint64_t flushes = cache.flushes();
+  cache.give_batch(small, blocks.data(), size - 1);
+  EXPECT_EQ(cache.cached(small), size - 1);
+  EXPECT_EQ(cache.flushes(), flushes);
+  cache.give_batch(small, blocks.data() + size - 1, 11);
+  EXPECT_EQ(cache.cached(small), size);
+  EXPECT_EQ(cache.flushes(), flushes + 1);
+}
+
+class OneByOneThreadCacheTest : public ThreadCacheTest {
+ protected:
+  OneByOneThreadCacheTest() : ThreadCacheTest(kRoomyTable, {.batching = Batching::kOne}) {}
+};
+
+TEST_F(OneByOneThreadCacheTest, KeepsWithinLimitAndBudget) { exercise(5); }
+
+TEST_F(OneByOneThreadCacheTest, EachBlockIsATrip) {
+  const size_t count = 100;
+  const std::vector<void*> blocks = take_many(small, count);
+  EXPECT_EQ(cache.refills(), count);
+  EXPECT_EQ(cache.cached(small), 0u);
+  put_many(small, blocks);
+  const size_t held = cache.cached(small);
+  EXPECT_EQ(held, room(small)) << "the array keeps what it may";
+  EXPECT_EQ(cache.flushes(), count - held);
+  EXPECT_EQ(heap.blocks_out(small), held);
+}
+
 class DenseThreadCacheTest : public ThreadCacheTest {
  protected:
   DenseThreadCacheTest() : ThreadCacheTest(kDenseTable) {}
@@ -282,14 +344,14 @@ TEST_F(DenseThreadCacheTest, ReachesEveryLimit) {
 
 class PoorThreadCacheTest : public ThreadCacheTest {
  protected:
-  PoorThreadCacheTest() : ThreadCacheTest(kRoomyTable, size_t{64} << 10) {}
+  PoorThreadCacheTest() : ThreadCacheTest(kRoomyTable, {.budget = size_t{64} << 10}) {}
 };
 
 TEST_F(PoorThreadCacheTest, KeepsWithinLimitAndBudget) { exercise(3); }
 
 class PennilessThreadCacheTest : public ThreadCacheTest {
  protected:
-  PennilessThreadCacheTest() : ThreadCacheTest(kRoomyTable, 0) {}
+  PennilessThreadCacheTest() : ThreadCacheTest(kRoomyTable, {.budget = 0}) {}
 };
 
 TEST_F(PennilessThreadCacheTest, HasOneBlockOfEachClass) {

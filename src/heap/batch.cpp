@@ -1,0 +1,54 @@
+#include "heap/batch.h"
+
+#include <cerrno>
+
+#include "heap/allocator.h"
+
+namespace snug {
+namespace {
+
+// The scaled class of the block's slab; 0 for null, large and foreign ones, which a plain free tells apart.
+size_t slab_class(const void* block) {
+  const size_t page = (address_of(block) - window_base) >> kPageShift;
+  return page < window_pages ? window_classes[page].load(std::memory_order_relaxed) : 0;
+}
+
+// How many blocks from the first on have its class.
+size_t row_of_class(size_t scaled_class, void* const* blocks, size_t count) {
+  size_t row = 1;
+  while (row != count && slab_class(blocks[row]) == scaled_class) ++row;
+  return row;
+}
+
+}  // namespace
+
+size_t allocate_batch(size_t size, void** blocks, size_t count) noexcept {
+  for (size_t done = 0; done != count;) {
+    // The first comes the usual way, which starts whatever has to be started, and the heap's way out of a shortage.
+    void* block = allocate(size);
+    if (block == nullptr) return done;
+    blocks[done++] = block;
+    ThreadCache* cache = thread_state.cache;
+    if (cache == nullptr || size > store.table->max_size) continue;
+    done += cache->take_batch(store.table->class_of(size), blocks + done, count - done);
+  }
+  return count;
+}
+
+void release_batch(void* const* blocks, size_t count) noexcept {
+  const int saved_errno = errno;
+  for (size_t done = 0; done != count;) {
+    ThreadCache* cache = thread_state.cache;
+    const size_t scaled_class = slab_class(blocks[done]);
+    const size_t row =
+        scaled_class != 0 && cache != nullptr ? row_of_class(scaled_class, blocks + done, count - done) : 1;
+    if (row == 1)
+      release(blocks[done]);
+    else
+      cache->give_batch(scaled_class / kClassScale, blocks + done, row);
+    done += row;
+  }
+  errno = saved_errno;
+}
+
+}  // namespace snug

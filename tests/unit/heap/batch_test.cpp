@@ -1,0 +1,143 @@
+// snug_malloc_batch and snug_free_batch, on the process's own heap.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "snug/snug.h"
+
+namespace {
+
+snug_stats stats_now() {
+  snug_stats stats;
+  snug_get_stats(&stats);
+  return stats;
+}
+
+// Blocks that are filled with a byte of their own, and looked at again.
+class Batch {
+ public:
+  Batch(size_t size, size_t count) : size_(size), blocks_(count) {
+    got_ = snug_malloc_batch(size, blocks_.data(), count);
+    for (size_t i = 0; i < got_; ++i) std::memset(blocks_[i], byte(i), size_);
+  }
+  void expect_whole() const {
+    EXPECT_EQ(got_, blocks_.size());
+    EXPECT_EQ(std::set<void*>(blocks_.begin(), blocks_.end()).size(), blocks_.size());
+    for (size_t i = 0; i < got_; ++i) {
+      const auto* bytes = static_cast<const unsigned char*>(blocks_[i]);
+      EXPECT_TRUE(std::all_of(bytes, bytes + size_, [&](unsigned char b) { return b == byte(i); })) << "block " << i;
+      EXPECT_GE(snug_malloc_usable_size(blocks_[i]), size_);
+    }
+  }
+  void free() { snug_free_batch(blocks_.data(), got_); }
+  std::vector<void*>& blocks() { return blocks_; }
+
+ private:
+  static unsigned char byte(size_t i) { return static_cast<unsigned char>(i * 37 + 1); }
+
+  size_t size_;
+  size_t got_ = 0;
+  std::vector<void*> blocks_;
+};
+
+class BatchOfSize : public testing::TestWithParam<size_t> {};
+
+TEST_P(BatchOfSize, HoldsWhatWasAskedFor) {
+  const snug_stats before = stats_now();
+  const size_t count = GetParam() > 65536 ? 5 : 700;
+  Batch first(GetParam(), count);
+  Batch second(GetParam(), count);
+  first.expect_whole();
+  second.expect_whole();
+  EXPECT_EQ(stats_now().blocks_in_use, before.blocks_in_use + 2 * count);
+  EXPECT_EQ(stats_now().allocations, before.allocations + 2 * count);
+  first.free();
+  second.expect_whole();
+  second.free();
+  EXPECT_EQ(stats_now().blocks_in_use, before.blocks_in_use);
+  EXPECT_STREQ(snug_check(0), nullptr);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, BatchOfSize,
+                         testing::Values(0, 1, 64, 1024, 1025, 4000, 65536, 262144, 262145, 1 << 20));
+
+TEST(BatchTest, OfNothing) {
+  void* untouched = &untouched;
+  EXPECT_EQ(snug_malloc_batch(64, &untouched, 0), 0u);
+  EXPECT_EQ(untouched, &untouched);
+  snug_free_batch(&untouched, 0);
+  snug_free_batch(nullptr, 0);
+}
+
+TEST(BatchTest, FreesWhateverItIsGiven) {
+  const snug_stats before = stats_now();
+  std::vector<void*> blocks{nullptr,
+                            snug_malloc(10),
+                            snug_malloc(10),
+                            nullptr,
+                            snug_malloc(5000),
+                            snug_calloc(3, 100000),
+                            snug_aligned_alloc(4096, 100),
+                            nullptr};
+  errno = EDOM;
+  snug_free_batch(blocks.data(), blocks.size());
+  EXPECT_EQ(errno, EDOM);
+  EXPECT_EQ(stats_now().blocks_in_use, before.blocks_in_use);
+}
+
+TEST(BatchTest, BlocksMayBeFreedAloneAndAloneMadeInABatch) {
+  const snug_stats before = stats_now();
+  Batch batch(48, 100);
+  for (void* block : batch.blocks()) snug_free(block);
+  for (void*& block : batch.blocks()) block = snug_malloc(48);
+  batch.free();
+  EXPECT_EQ(stats_now().blocks_in_use, before.blocks_in_use);
+}
+
+TEST(BatchTest, OfAnotherThreadGoesHome) {
+  const snug_stats before = stats_now();
+  Batch* batch = nullptr;
+  std::thread([&] { batch = new Batch(96, 3000); }).join();
+  batch->expect_whole();
+  batch->free();
+  delete batch;
+  EXPECT_EQ(stats_now().blocks_in_use, before.blocks_in_use);
+  EXPECT_STREQ(snug_check(1), nullptr);
+}
+
+TEST(BatchTest, ThatCannotBeServedGivesNone) {
+  void* blocks[4];
+  errno = 0;
+  EXPECT_EQ(snug_malloc_batch(SIZE_MAX / 2 + 1, blocks, 4), 0u);
+  EXPECT_EQ(errno, ENOMEM);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+// In a process of its own: the limit stays.
+TEST(BatchDeathTest, ThatRunsOutOfMemoryGivesWhatThereIs) {
+  const auto run_out = [] {
+    constexpr size_t kCount = 1 << 20;
+    static void* blocks[kCount];
+    const rlimit limit{size_t{1} << 30, size_t{1} << 30};
+    setrlimit(RLIMIT_AS, &limit);
+    errno = 0;
+    const size_t got = snug_malloc_batch(4096, blocks, kCount);
+    if (got == 0 || got == kCount || errno != ENOMEM) std::_Exit(1);
+    for (size_t i = 0; i < got; ++i) *static_cast<size_t*>(blocks[i]) = i;
+    for (size_t i = 0; i < got; ++i)
+      if (*static_cast<size_t*>(blocks[i]) != i) std::_Exit(2);
+    snug_free_batch(blocks, got);
+    std::_Exit(snug_check(1) == nullptr && snug_malloc_batch(4096, blocks, 1000) == 1000 ? 0 : 3);
+  };
+  EXPECT_EXIT(run_out(), testing::ExitedWithCode(0), "");
+}
+#endif
+
+}  // namespace
