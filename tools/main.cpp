@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "allocator_catalogue.h"
+#include "classes_command.h"
 #include "config_command.h"
 #include "run_command.h"
 #include "snug/snug.h"
@@ -23,6 +24,7 @@ constexpr const char* kExamples = R"(Examples:
   snug run -- python3 job.py                               on snug instead of the system's malloc
   snug run --compare glibc,jemalloc -- python3 job.py      is it worth it?
   snug config                                              settings, and what is in force here
+  snug classes dense                                       a size-class map, or the best one for a program
 `snug run --help` tells more.)";
 
 // The first "--" ends the tool's options: what follows belongs to the program, whatever it looks like.
@@ -44,6 +46,7 @@ int run_tool(std::vector<std::string> arguments) {
   app.require_subcommand(1);
   const RunCommand run(app, std::move(program));
   const ConfigCommand config(app);
+  const ClassesCommand classes(app);
   try {
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
     app.parse(arguments);
@@ -52,6 +55,7 @@ int run_tool(std::vector<std::string> arguments) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? EXIT_SUCCESS : kExitUsage;
   }
+  if (classes.chosen()) return classes.execute();
   return run.chosen() ? run.execute() : config.execute();
 }
 

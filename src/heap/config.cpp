@@ -5,12 +5,15 @@
 
 #include "base/fatal.h"
 #include "base/text.h"
+#include "heap/class_file.h"
 #include "os/process.h"
 
 namespace snug {
 
 const ConfigKey kConfigTable[kConfigKeys] = {
-    {"classes", "default|dense", "size-class map: dense caches at most 8 blocks or 1 KiB of a class in each thread"},
+    {"classes", "default|dense|path",
+     "size-class map: dense caches at most 8 blocks or 1 KiB of a class in each thread; a file's path is that of a map "
+     "that `snug classes` has written"},
     {"sized_delete", "trust|check", "whether a sized delete of a small block believes its size or looks the block up"},
     {"cache", "bytes", "the most that one thread's cache has room for, but for one block of each class"},
     {"batch", "adaptive|one",
@@ -31,6 +34,9 @@ struct Word {
   size_t length;
   bool is(const char* other) const { return std::strlen(other) == length && std::memcmp(bytes, other, length) == 0; }
 };
+
+// What is said behind a bad value.
+using Reason = ClassFileFault;
 
 // Digits with an optional suffix K, M or G, no more than `most`.
 bool parse_size(Word word, uint64_t most, uint64_t* result) {
@@ -61,21 +67,44 @@ void complain_of_key(Word key) {
   write_line(line.data(), line.size());
 }
 
-void complain_of_value(Word key, Word value, const char* expected) {
+// A long value is cut, so that the reason behind it is not.
+void complain_of_value(Word key, Word value, const Reason& reason) {
+  constexpr size_t kShown = 256;
   Text<512> line;
-  line.add("snug: SNUG_CONF: bad value '").add(value.bytes, value.length).add("' for '").add(key.bytes, key.length);
-  line.add("': expected ").add(expected).add("\n");
+  line.add("snug: SNUG_CONF: bad value '").add(value.bytes, value.length < kShown ? value.length : kShown);
+  if (value.length > kShown) line.add("...");
+  line.add("' for '").add(key.bytes, key.length).add("': ").add(reason.data(), reason.size()).add("\n");
   write_line(line.data(), line.size());
 }
 
-// Sets one key. Null, or what was expected instead of the value.
-const char* set(Config& config, size_t key, Word value) {
+bool set_path(char (&path)[1024], Word value) {
+  if (value.length == 0 || value.length >= sizeof path) return false;
+  std::memcpy(path, value.bytes, value.length);
+  path[value.length] = 0;
+  return true;
+}
+
+// True, or `reason` says what is wrong with the file.
+bool set_classes(Config& config, Word value, Reason* reason) {
+  char path[sizeof config.class_file];
+  if (value.is("default") || value.is("dense")) {
+    config.classes = value.is("dense") ? ClassMap::kDense : ClassMap::kDefault;
+  } else if (!set_path(path, value)) {
+    reason->add("expected default, dense or a map file's path of 1 to 1023 bytes");
+    return false;
+  } else if (!read_class_file(path, &config.file_classes, reason)) {
+    return false;
+  } else {
+    std::memcpy(config.class_file, path, sizeof path);
+    config.classes = ClassMap::kFile;
+  }
+  return true;
+}
+
+// Sets one key other than `classes`. Null, or what was expected instead of the value.
+const char* set_plain(Config& config, size_t key, Word value) {
   uint64_t number = 0;
   switch (key) {
-    case kClasses:
-      if (!value.is("default") && !value.is("dense")) return "default or dense";
-      config.classes = value.is("dense") ? ClassMap::kDense : ClassMap::kDefault;
-      return nullptr;
     case kSizedDelete:
       if (!value.is("trust") && !value.is("check")) return "trust or check";
       config.sized_delete = value.is("check") ? SizedDelete::kCheck : SizedDelete::kTrust;
@@ -102,11 +131,16 @@ const char* set(Config& config, size_t key, Word value) {
       config.idle_thread = value.is("on");
       return nullptr;
     default:
-      if (value.length == 0 || value.length >= sizeof config.report) return "a path of 1 to 1023 bytes";
-      std::memcpy(config.report, value.bytes, value.length);
-      config.report[value.length] = 0;
-      return nullptr;
+      return set_path(config.report, value) ? nullptr : "a path of 1 to 1023 bytes";
   }
+}
+
+// True, or `reason` says what is wrong.
+bool set(Config& config, size_t key, Word value, Reason* reason) {
+  if (key == kClasses) return set_classes(config, value, reason);
+  const char* expected = set_plain(config, key, value);
+  if (expected != nullptr) reason->add("expected ").add(expected);
+  return expected == nullptr;
 }
 
 void read_pair(Config& config, Word pair, uint32_t* set_keys) {
@@ -115,10 +149,11 @@ void read_pair(Config& config, Word pair, uint32_t* set_keys) {
   const Word value = colon == nullptr ? Word{"", 0} : Word{colon + 1, pair.length - key.length - 1};
   for (size_t i = 0; i < kConfigKeys; ++i) {
     if (!key.is(kConfigTable[i].key)) continue;
-    if (const char* expected = set(config, i, value); expected != nullptr)
-      complain_of_value(key, value, expected);
-    else
+    Reason reason;
+    if (set(config, i, value, &reason))
       *set_keys |= uint32_t{1} << i;
+    else
+      complain_of_value(key, value, reason);
     return;
   }
   complain_of_key(key);
@@ -143,7 +178,9 @@ void print_config_value(const Config& config, size_t index, char* text, size_t c
   Text<sizeof config.report> value;
   switch (index) {
     case kClasses:
-      value.add(config.classes == ClassMap::kDense ? "dense" : "default");
+      value.add(config.classes == ClassMap::kDefault ? "default"
+                : config.classes == ClassMap::kDense ? "dense"
+                                                     : config.class_file);
       break;
     case kSizedDelete:
       value.add(config.sized_delete == SizedDelete::kCheck ? "check" : "trust");

@@ -6,17 +6,20 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "size/class_list.h"
 #include "thread/head_table.h"
 #include "thread/thread_cache.h"
 
 namespace snug {
 
-enum class ClassMap { kDefault, kDense };
+enum class ClassMap { kDefault, kDense, kFile };
 
 struct Config {
-  // classes: default | dense. The size-class map: default has roomy caches and classes up to 256 KiB; dense caches at
-  // most 8 blocks or 1 KiB of a class.
+  // classes: default | dense | a file's path, default default. The size-class map: default has roomy caches and classes
+  // up to 256 KiB; dense caches at most 8 blocks or 1 KiB of a class; a file says what it likes (size/map_reader.h).
   ClassMap classes = ClassMap::kDefault;
+  char class_file[1024] = "";
+  ClassList file_classes;  // what the file says
   // sized_delete: trust | check, default trust. Whether a sized delete of a small block believes the size it is told,
   // or looks the block up as free does.
   SizedDelete sized_delete = SizedDelete::kTrust;

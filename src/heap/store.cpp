@@ -5,10 +5,29 @@
 #include <algorithm>
 
 #include "os/process.h"
+#include "thread/array_store.h"
 #include "thread/head_table.h"
 
 namespace snug {
 namespace {
+
+static_assert(kMostCached < ArrayStore::kMostPlaces,
+              "an array has room for what a class may cache and the block in hand");
+
+// The map out of a file, laid out for running. Apart from the store, whose image in the library it would lengthen.
+constinit ClassTable file_table;
+
+const ClassTable* class_table(const Config& config) {
+  switch (config.classes) {
+    case ClassMap::kDense:
+      return &kDenseTable;
+    case ClassMap::kFile:
+      file_table = make_class_table(config.file_classes);
+      return &file_table;
+    default:
+      return &kRoomyTable;
+  }
+}
 
 void thread_ends(void* cache) {
   store.roster.end(static_cast<ThreadCache*>(cache));
@@ -41,7 +60,7 @@ bool Store::open() {
 bool Store::open_parts() {
   if (!configured_) config = read_config(&config_set);
   configured_ = true;
-  table = config.classes == ClassMap::kDense ? &kDenseTable : &kRoomyTable;
+  table = class_table(config);
   if (window.page_limit() == 0 && !window.open()) return false;
   if (!registry.open(*table) || !roster.open(thread_ends, {config.cache, config.batch})) return false;
   most_memory = std::min(os::total_memory_and_swap(), os::address_space_limit());

@@ -12,15 +12,18 @@ constexpr bool table_agrees(const ClassTable& table, size_t first, size_t last) 
   return true;
 }
 
-// Multiplication by the reciprocal finds the slot of every block of every class.
-constexpr bool slots_are_exact(const ClassTable& table) {
-  for (size_t c = 1; c < table.count; ++c) {
-    const SizeClass& one = table.classes[c];
-    if (one.blocks_per_slab == 0 || one.blocks_per_slab > kMaxBlocksPerSlab || one.pages_per_slab > kPagesPerChunk)
-      return false;
-    for (size_t slot = 0; slot < one.blocks_per_slab; ++slot)
-      if (one.slot_of(slot * one.block_size) != slot) return false;
-  }
+// Multiplication by the reciprocal finds the slot of every block of every class that any map may have.
+constexpr bool slots_are_exact(const SizeClass& one) {
+  if (one.blocks_per_slab == 0 || one.blocks_per_slab > kMaxBlocksPerSlab || one.pages_per_slab > kPagesPerChunk)
+    return false;
+  for (size_t slot = 0; slot < one.blocks_per_slab; ++slot)
+    if (one.slot_of(slot * one.block_size) != slot) return false;
+  return true;
+}
+
+constexpr bool slots_are_exact_between(size_t first, size_t last) {
+  for (size_t size = first; size <= last; size += step_at(size + 1))
+    if (!slots_are_exact(make_size_class(size, 1))) return false;
   return true;
 }
 
@@ -36,16 +39,15 @@ constexpr bool proved() {
   }
 }
 
-static_assert(proved<RoomySizeClassMap, 1, RoomySizeClassMap::kMaxSize>());
+static_assert(proved<DefaultSizeClassMap, 1, DefaultSizeClassMap::kMaxSize>());
 static_assert(proved<DenseSizeClassMap, 1, DenseSizeClassMap::kMaxSize>());
-static_assert(table_agrees<RoomySizeClassMap>(kRoomyTable, 1, 16384));
+static_assert(table_agrees<DefaultSizeClassMap>(kRoomyTable, 1, 16384));
 static_assert(table_agrees<DenseSizeClassMap>(kDenseTable, 1, 16384));
-static_assert(table_agrees<RoomySizeClassMap>(kRoomyTable, RoomySizeClassMap::kMaxSize - 16383,
-                                              RoomySizeClassMap::kMaxSize));
+static_assert(table_agrees<DefaultSizeClassMap>(kRoomyTable, DefaultSizeClassMap::kMaxSize - 16383,
+                                                DefaultSizeClassMap::kMaxSize));
 static_assert(table_agrees<DenseSizeClassMap>(kDenseTable, DenseSizeClassMap::kMaxSize - 16383,
                                               DenseSizeClassMap::kMaxSize));
-static_assert(slots_are_exact(kRoomyTable));
-static_assert(slots_are_exact(kDenseTable));
+static_assert(slots_are_exact_between(kSmallStep, kLargestSizeMax));
 
 }  // namespace
 }  // namespace snug

@@ -1,5 +1,6 @@
 // ClassTable: a size-class map laid out for running: what the paths of malloc and free need of each class, chosen when
-// the process starts. From it follows the table that the fast paths look sizes up in (thread/head_table.h).
+// the process starts. From it follows the table that the fast paths look sizes up in (thread/head_table.h), which is
+// why a map known at run time only costs them nothing.
 //
 //   slab       pages_per_slab pages, cut into blocks_per_slab blocks from its start; what is left over is not used
 //   slot       (address - start of slab) / block_size, by multiplication with `reciprocal`
@@ -10,21 +11,17 @@
 
 #include "base/bits.h"
 #include "base/units.h"
-#include "size/size_class_map.h"
+#include "size/class_list.h"
 
 namespace snug {
 
-inline constexpr size_t kMaxClasses = 56;          // class 0 is "no class"
 inline constexpr size_t kMaxBlocksPerSlab = 1024;  // so that a slab's bitmap is two lines
-inline constexpr size_t kSmallSizeMax = 1024;      // sizes served through the table of small sizes
-inline constexpr size_t kSmallStep = 16;
 inline constexpr size_t kCacheLine = 64;
 // What a thread takes of a small class from shared slabs before it gets slabs of its own: about so many bytes, or
 // blocks if that is less. An OS page for each class of each thread would be most of what a thread costs that does
 // little.
 inline constexpr size_t kSharedBytes = 8192;
 inline constexpr size_t kSharedBlocks = 64;
-inline constexpr size_t kSmallSteps = kSmallSizeMax / kSmallStep + 1;
 
 // A class's index times three: scaled so, the fast paths reach a 24-byte cache head with the CPU's index scale of 8.
 using ScaledClass = uint8_t;
@@ -53,21 +50,17 @@ struct SizeClass {
 
 struct ClassTable {
   SizeClass classes[kMaxClasses] = {};
-  ScaledClass small[kSmallSteps] = {};  // by (size + 15) / 16
-  uint32_t count = 0;                   // classes 1 … count - 1 are in use
-  size_t max_size = 0;                  // bytes; larger requests are large blocks
-  int32_t medium_offset = 0;            // see class_of_medium
+  uint8_t small[kSmallSizeMax / kSmallStep + 1] = {};  // classes by steps, rounded up
+  uint8_t medium[kMediumSizeMax / kMediumStep + 1] = {};
+  uint8_t largest[kLargestSizeMax / kLargestStep + 1] = {};
+  uint32_t count = 0;   // classes 1 … count - 1 are in use
+  size_t max_size = 0;  // bytes, at least kMediumSizeMax; larger requests are large blocks
 
-  // `size` is in (kSmallSizeMax, max_size]. Both maps have four classes a doubling there, so that the class follows
-  // from the position of the top bit and the two bits below it of size - 1.
-  constexpr size_t class_of_medium(size_t size) const {
-    const size_t last = size - 1;
-    const unsigned log = log2_floor(last);
-    return (size_t{log} << 2) + (last >> (log - 2)) + static_cast<size_t>(ptrdiff_t{medium_offset});
-  }
   // Any `size` from 0 to max_size.
   constexpr size_t class_of(size_t size) const {
-    return size <= kSmallSizeMax ? small[(size + kSmallStep - 1) / kSmallStep] / kClassScale : class_of_medium(size);
+    if (size <= kSmallSizeMax) return small[(size + kSmallStep - 1) / kSmallStep];
+    if (size <= kMediumSizeMax) return medium[(size + kMediumStep - 1) / kMediumStep];
+    return largest[(size + kLargestStep - 1) / kLargestStep];
   }
 };
 
@@ -86,48 +79,48 @@ constexpr uint32_t pages_for_slab(size_t block_size) {
   return static_cast<uint32_t>(best);
 }
 
+constexpr SizeClass make_size_class(size_t size, size_t cached) {
+  SizeClass one;
+  one.block_size = static_cast<uint32_t>(size);
+  one.reciprocal = static_cast<uint32_t>(((uint64_t{1} << 32) + size - 1) / size);
+  one.pages_per_slab = static_cast<uint16_t>(pages_for_slab(size));
+  const size_t blocks = one.pages_per_slab * kPageSize / size;
+  one.blocks_per_slab = static_cast<uint16_t>(blocks < kMaxBlocksPerSlab ? blocks : kMaxBlocksPerSlab);
+  one.cached_max = static_cast<uint16_t>(cached);
+  one.carve_max = static_cast<uint16_t>(size < 4096 ? 4096 / size : 1);
+  const size_t part_of_line = size % kCacheLine & (0 - size % kCacheLine);
+  one.line_group = static_cast<uint16_t>(part_of_line == 0 ? 1 : kCacheLine / part_of_line);
+  const size_t shared = kSharedBytes / size < kSharedBlocks ? kSharedBytes / size : kSharedBlocks;
+  one.shared_max = static_cast<uint16_t>(size <= kSmallSizeMax ? shared : 0);
+  return one;
+}
+
+// A list without a fault. Made at compile time for the maps that are built in, at start-up for one out of a file.
+constexpr ClassTable make_class_table(const ClassList& list) {
+  ClassTable table;
+  table.count = list.count;
+  table.max_size = list.largest();
+  for (size_t c = 1; c < list.count; ++c) table.classes[c] = make_size_class(list.rows[c].size, list.rows[c].cached);
+  const auto fill = [&table](uint8_t* steps, size_t step, size_t last) {
+    uint8_t c = 1;  // also for 0 bytes: malloc(0) yields a block of its own
+    for (size_t i = 0; i * step <= last; ++i) {
+      while (table.classes[c].block_size < i * step) ++c;
+      steps[i] = c;
+    }
+  };
+  fill(table.small, kSmallStep, kSmallSizeMax);
+  fill(table.medium, kMediumStep, kMediumSizeMax);
+  fill(table.largest, kLargestStep, table.max_size);
+  return table;
+}
+
 template <class Map>
 constexpr ClassTable make_class_table() {
-  static_assert(Map::kLargestClass < kMaxClasses, "cache heads are kept for kMaxClasses classes");
-  static_assert(Map::kStepBits == 2 && Map::kMidSize <= kSmallSizeMax,
-                "class_of_medium counts four classes a doubling");
-  static_assert(Map::kMinSize % kSmallStep == 0, "the table of small sizes has steps of 16 bytes");
-  ClassTable table;
-  table.count = static_cast<uint32_t>(Map::kLargestClass + 1);
-  table.max_size = Map::kMaxSize;
-  for (size_t c = 1; c <= Map::kLargestClass; ++c) {
-    SizeClass& one = table.classes[c];
-    const size_t size = Map::size(c);
-    one.block_size = static_cast<uint32_t>(size);
-    one.reciprocal = static_cast<uint32_t>(((uint64_t{1} << 32) + size - 1) / size);
-    one.pages_per_slab = static_cast<uint16_t>(pages_for_slab(size));
-    const size_t blocks = one.pages_per_slab * kPageSize / size;
-    one.blocks_per_slab = static_cast<uint16_t>(blocks < kMaxBlocksPerSlab ? blocks : kMaxBlocksPerSlab);
-    one.cached_max = static_cast<uint16_t>(Map::cached(size));
-    one.carve_max = static_cast<uint16_t>(size < 4096 ? 4096 / size : 1);
-    const size_t part_of_line = size % kCacheLine & (0 - size % kCacheLine);
-    one.line_group = static_cast<uint16_t>(part_of_line == 0 ? 1 : kCacheLine / part_of_line);
-    const size_t shared = kSharedBytes / size < kSharedBlocks ? kSharedBytes / size : kSharedBlocks;
-    one.shared_max = static_cast<uint16_t>(size <= kSmallSizeMax ? shared : 0);
-  }
-  table.small[0] = scaled(1);  // malloc(0) yields a block of its own
-  for (size_t step = 1; step < kSmallSteps; ++step) table.small[step] = scaled(Map::class_of(step * kSmallStep));
-  const size_t probe = 2 * kSmallSizeMax;
-  table.medium_offset = static_cast<int32_t>(Map::class_of(probe)) - static_cast<int32_t>(table.class_of_medium(probe));
-  return table;
+  static_assert(fault_of_map(Map::kParameters) == nullptr, "fault_of_map() says why the map cannot be run on");
+  return make_class_table(class_list_of(Map::kParameters));
 }
 
-// Large classes keep at least this many blocks cached, whatever the map's hint in bytes.
-inline constexpr uint16_t kLeastCached = 4;
-
-constexpr ClassTable make_roomy_table() {
-  ClassTable table = make_class_table<RoomySizeClassMap>();
-  for (size_t c = 1; c < table.count; ++c)
-    if (table.classes[c].cached_max < kLeastCached) table.classes[c].cached_max = kLeastCached;
-  return table;
-}
-
-inline constexpr ClassTable kRoomyTable = make_roomy_table();
+inline constexpr ClassTable kRoomyTable = make_class_table<DefaultSizeClassMap>();
 inline constexpr ClassTable kDenseTable = make_class_table<DenseSizeClassMap>();
 
 }  // namespace snug

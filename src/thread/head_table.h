@@ -19,9 +19,6 @@
 
 namespace snug {
 
-inline constexpr size_t kMediumSizeMax = size_t{64} << 10;
-inline constexpr size_t kMediumStep = 256;
-
 // Variables of their own, because a member of a larger object costs a pointer to it: one instruction on each call.
 SNUG_HIDDEN extern constinit size_t small_limit;   // sizes below are in small_heads
 SNUG_HIDDEN extern constinit size_t sized_limit;   // sizes below are trusted by a sized delete

@@ -1,12 +1,14 @@
 """configuration.py: a mistake in SNUG_CONF is named once on stderr, and the program goes on.
 
-Usage: configuration.py LIBRARY PROGRAM CASE     (CASE: a name in CASES, or every_key)
+Usage: configuration.py LIBRARY PROGRAM CASE     (CASE: a name in CASES, or every_key, or class_files)
 """
 
 import os
 import re
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 UNKNOWN = "snug: SNUG_CONF: unknown key '{}'"
 BAD = "snug: SNUG_CONF: bad value '{}' for '{}': expected .+"
@@ -51,7 +53,7 @@ def every_key(library: str, program: str) -> str | None:
     for key, unit, default, value, origin in keys:
         if origin != "default" or value != default:
             return f"{key}: value '{value}' of origin '{origin}' without SNUG_CONF"
-        if key == "report" or "path" in unit:
+        if key == "report":
             continue
         refused += 1
         if found := complaint(library, program, f"{key}:!nonsense!", [BAD.format("!nonsense!", key)]):
@@ -61,9 +63,37 @@ def every_key(library: str, program: str) -> str | None:
     return None if refused else "every key is a path: nothing was tested"
 
 
+# A map file's text, and what it must cause.
+CLASS_FILES: dict[str, list[str]] = {
+    "16 1\n65536 1\n": [],
+    "# one class only\n262144 1023": [],
+    "": ["line 1: no class at all"],
+    "16 1\n\n24 1\n": ["line 3: the size is no multiple of 16, or above 1024 of 256, or above 65536 of 4096"],
+    "16 1\n32\n": ["line 2: the blocks cached are missing behind the size"],
+    "\x7fELF\x02\x01": ["line 1: expected two numbers, .+"],
+    "16 1\n" * 100_000: ["line 2: the size is not above the one before"],
+    "\n" * 100_000: ["line 65537: the file is longer than 64 KiB"],
+}
+
+
+def class_files(library: str, program: str) -> str | None:
+    """The program runs on each good map, and on the default one after the reason why a file is none."""
+    with tempfile.TemporaryDirectory() as folder:
+        for number, (text, reasons) in enumerate(CLASS_FILES.items()):
+            file = Path(folder) / f"map{number}"
+            file.write_text(text)
+            patterns = [f"snug: SNUG_CONF: bad value '{file}' for 'classes': {reason}" for reason in reasons]
+            if found := complaint(library, program, f"classes:{file}", patterns):
+                return found
+        # A pipe that nobody writes to must not hold the program up.
+        os.mkfifo(Path(folder) / "pipe")
+        return complaint(library, program, f"classes:{folder}/pipe", [".*/pipe' for 'classes': line 1: no class at all"])
+
+
 def main() -> None:
     library, program, case = sys.argv[1:]
-    if found := every_key(library, program) if case == "every_key" else complaint(library, program, *CASES[case]):
+    special = {"every_key": every_key, "class_files": class_files}
+    if found := special[case](library, program) if case in special else complaint(library, program, *CASES[case]):
         sys.exit(found)
 
 

@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 
 namespace snug {
@@ -122,7 +126,10 @@ TEST_F(ConfigTest, LimitsOfEachKey) {
   EXPECT_EQ(complaints,
             "snug: SNUG_CONF: bad value '86400001' for 'purge_after': expected milliseconds from 0 to 86400000\n");
   EXPECT_EQ(read("classes:Dense").classes, ClassMap::kDefault);
-  EXPECT_EQ(complaints, "snug: SNUG_CONF: bad value 'Dense' for 'classes': expected default or dense\n");
+  EXPECT_EQ(
+      complaints,
+      "snug: SNUG_CONF: bad value 'Dense' for 'classes': expected default, dense or a map file's path: there is no "
+      "such file\n");
   EXPECT_FALSE(read("idle_thread:on,idle_thread:off").idle_thread);
   EXPECT_FALSE(read("idle_thread:1").idle_thread);
   EXPECT_EQ(complaints, "snug: SNUG_CONF: bad value '1' for 'idle_thread': expected on or off\n");
@@ -137,6 +144,69 @@ TEST_F(ConfigTest, ReportsArePathsThatFit) {
   EXPECT_LT(complaints.size(), 512u) << "cut, not overrun";
   EXPECT_STREQ(read("report:").report, "");
   EXPECT_EQ(complaints, "snug: SNUG_CONF: bad value '' for 'report': expected a path of 1 to 1023 bytes\n");
+}
+
+// A file with the text, gone at the end of the test.
+class MapFile {
+ public:
+  explicit MapFile(const std::string& text) {
+    const int file = ::mkstemp(path_.data());
+    ::close(file);
+    std::ofstream(path_) << text;
+  }
+  ~MapFile() { ::unlink(path_.c_str()); }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_ = testing::TempDir() + "snug_map_XXXXXX";
+};
+
+TEST_F(ConfigTest, ClassesOutOfAFile) {
+  // Longer than what is read at once.
+  const MapFile file("# " + std::string(1000, '-') + "\n16 8\n1024 4\n65536 1\n");
+  const Config config = read("classes:" + file.path() + ",cache:8M");
+  EXPECT_EQ(complaints, "");
+  EXPECT_EQ(keys, bit("classes") | bit("cache"));
+  EXPECT_EQ(config.classes, ClassMap::kFile);
+  EXPECT_EQ(config.class_file, file.path());
+  EXPECT_EQ(value(config, 0), file.path());
+  ASSERT_EQ(config.file_classes.count, 4u);
+  EXPECT_EQ(config.file_classes.rows[2].size, 1024u);
+  EXPECT_EQ(config.file_classes.rows[2].cached, 4u);
+  EXPECT_EQ(read("classes:" + file.path() + ",classes:dense").classes, ClassMap::kDense) << "the last wins";
+}
+
+TEST_F(ConfigTest, BadClassFilesAreNamedAndIgnored) {
+  const MapFile file("16 8\n8 8\n");
+  const Config config = read("classes:" + file.path() + ",cache:8M");
+  EXPECT_EQ(complaints, "snug: SNUG_CONF: bad value '" + file.path() +
+                            "' for 'classes': line 2: the size is no multiple of 16, or above 1024 of 256, or above "
+                            "65536 of 4096\n");
+  EXPECT_EQ(config.classes, ClassMap::kDefault);
+  EXPECT_STREQ(config.class_file, "");
+  EXPECT_EQ(config.cache, 8 * kMiB) << "the rest is read on";
+  EXPECT_EQ(keys, bit("cache"));
+  EXPECT_EQ(read("classes:dense,classes:" + file.path()).classes, ClassMap::kDense) << "what is in force stays";
+}
+
+TEST_F(ConfigTest, FilesThatCannotBeRead) {
+  const auto complaint = [this](const std::string& path) {
+    EXPECT_EQ(read("classes:" + path).classes, ClassMap::kDefault);
+    return complaints;
+  };
+  const auto expected = [](const std::string& path, const std::string& reason) {
+    return "snug: SNUG_CONF: bad value '" + path + "' for 'classes': expected default, dense or a map file's path" +
+           reason + "\n";
+  };
+  EXPECT_EQ(complaint("/nonexistent/map"), expected("/nonexistent/map", ": there is no such file"));
+  EXPECT_EQ(complaint("/"), expected("/", ": it is a folder"));
+  EXPECT_EQ(complaint(""), expected("", " of 1 to 1023 bytes"));
+  EXPECT_EQ(complaint(std::string(1024, 'p')), expected(std::string(256, 'p') + "...", " of 1 to 1023 bytes"));
+  EXPECT_EQ(complaint("/dev/null"), "snug: SNUG_CONF: bad value '/dev/null' for 'classes': line 1: no class at all\n");
+  EXPECT_NE(complaint("/dev/zero").find("line 1: expected two numbers"), std::string::npos) << complaints;
+  errno = 0;
+  complaint("/nonexistent");
+  EXPECT_EQ(errno, 0) << "malloc's caller sees no error";
 }
 
 TEST_F(ConfigTest, UnknownKeysAreNamed) {

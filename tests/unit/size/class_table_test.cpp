@@ -15,6 +15,21 @@ struct NamedTable {
   size_t (*cached)(size_t);
 };
 
+// What no map of the family is: uneven steps, classes next to each other at both ends of each step's range, huge gaps.
+constexpr ClassList uneven_list() {
+  ClassList list;
+  for (const size_t size : {16, 48, 1008, 1024, 1280, 1536, 65280, 65536, 69632, 258048, 262144}) list.add(size, 7);
+  return list;
+}
+constexpr ClassTable kUnevenTable = make_class_table(uneven_list());
+
+size_t uneven_class_of(size_t size) {
+  const ClassList list = uneven_list();
+  size_t c = 1;
+  while (list.rows[c].size < size) ++c;
+  return c;
+}
+
 class EveryClassTable : public testing::TestWithParam<NamedTable> {
  protected:
   const ClassTable& table = GetParam().table;
@@ -76,17 +91,63 @@ TEST_P(EveryClassTable, SlabAlignmentAlignsEveryBlock) {
 TEST_P(EveryClassTable, CachesWhatTheMapSays) {
   for (size_t c = 1; c < table.count; ++c) {
     const SizeClass& one = table.classes[c];
-    const size_t least = &table == &kRoomyTable ? kLeastCached : 1;
-    EXPECT_EQ(one.cached_max, std::max(GetParam().cached(one.block_size), least));
+    EXPECT_EQ(one.cached_max, GetParam().cached(one.block_size));
     EXPECT_GE(one.carve_max, 1u);
     EXPECT_LE(one.carve_max * size_t{one.block_size}, std::max<size_t>(one.block_size, 4096));
   }
 }
 
+// Every size that a class may have, in a map of any kind.
+TEST(SizeClass, SlabsOfEverySizeAreBounded) {
+  for (size_t size = kSmallStep; size <= kLargestSizeMax; size += step_at(size + 1)) {
+    SCOPED_TRACE("blocks of " + std::to_string(size));
+    const SizeClass one = make_size_class(size, 1);
+    const size_t bytes = one.pages_per_slab * kPageSize;
+    ASSERT_GE(one.blocks_per_slab, 4u);
+    ASSERT_LE(one.blocks_per_slab, kMaxBlocksPerSlab);
+    ASSERT_LE(one.pages_per_slab, kPagesPerChunk);
+    ASSERT_LE(one.slab_alignment(), kPagesPerChunk);
+    ASSERT_LE((bytes - one.blocks_per_slab * size) * 7, bytes) << "wastes more than a seventh";
+  }
+}
+
+TEST(ClassList, FaultsOfAClass) {
+  ClassList list;
+  EXPECT_STREQ(list.fault_of_end(), "no class at all");
+  EXPECT_EQ(list.fault_of(16, 1), nullptr);
+  for (const size_t size : {0, 8, 1032, 1040, 65792})
+    EXPECT_STREQ(list.fault_of(size, 1), "the size is no multiple of 16, or above 1024 of 256, or above 65536 of 4096")
+        << size;
+  for (const size_t size : {1024, 1280, 65536, 69632, 262144}) EXPECT_EQ(list.fault_of(size, 1023), nullptr) << size;
+  EXPECT_STREQ(list.fault_of(262160, 1), "the size is beyond 262144");
+  for (const size_t cached : {0, 1024})
+    EXPECT_STREQ(list.fault_of(16, cached), "the cached blocks are not from 1 to 1023");
+  list.add(64, 1);
+  for (const size_t size : {16, 64}) EXPECT_STREQ(list.fault_of(size, 1), "the size is not above the one before");
+  EXPECT_STREQ(list.fault_of_end(), "the largest class is below 65536, where every request needs a class");
+  for (size_t size = 80; list.count < kMaxClasses - 1; size += 16) list.add(size, 1);
+  EXPECT_EQ(list.fault_of(65536, 1), nullptr);
+  list.add(65536, 1);
+  EXPECT_EQ(list.fault_of_end(), nullptr);
+  EXPECT_STREQ(list.fault_of(69632, 1), "too many classes: at most 55");
+}
+
+TEST(ClassList, FaultsOfAMap) {
+  EXPECT_EQ(fault_of_map({3, 4, 8, 17, 128, 16}), nullptr);
+  EXPECT_STREQ(fault_of_map({3, 4, 10, 17, 128, 16}), "too many classes: at most 55");
+  EXPECT_STREQ(fault_of_map({3, 3, 8, 17, 128, 16}),
+               "the size is no multiple of 16, or above 1024 of 256, or above 65536 of 4096");
+  EXPECT_STREQ(fault_of_map({3, 4, 8, 15, 128, 16}),
+               "the largest class is below 65536, where every request needs a class");
+  EXPECT_STREQ(fault_of_map({2, 4, 8, 19, 128, 16}), "the size is beyond 262144");
+  EXPECT_STREQ(fault_of_map({3, 4, 8, 17, 1024, 17}), "the cached blocks are not from 1 to 1023");
+}
+
 INSTANTIATE_TEST_SUITE_P(
-    Both, EveryClassTable,
-    testing::Values(NamedTable{"Roomy", kRoomyTable, RoomySizeClassMap::class_of, RoomySizeClassMap::cached},
-                    NamedTable{"Dense", kDenseTable, DenseSizeClassMap::class_of, DenseSizeClassMap::cached}),
+    All, EveryClassTable,
+    testing::Values(NamedTable{"Roomy", kRoomyTable, DefaultSizeClassMap::class_of, DefaultSizeClassMap::cached},
+                    NamedTable{"Dense", kDenseTable, DenseSizeClassMap::class_of, DenseSizeClassMap::cached},
+                    NamedTable{"Uneven", kUnevenTable, uneven_class_of, [](size_t) -> size_t { return 7; }}),
     [](const testing::TestParamInfo<NamedTable>& named) { return std::string(named.param.name); });
 
 }  // namespace

@@ -1,0 +1,56 @@
+#include "os/input_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace snug::os {
+namespace {
+
+// strerror may allocate.
+const char* reason(int error) {
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return "there is no such file";
+    case EACCES:
+    case EPERM:
+      return "reading the file is not permitted";
+    case EISDIR:
+      return "it is a folder";
+    case EMFILE:
+    case ENFILE:
+      return "too many files are open";
+    default:
+      return "the file cannot be read";
+  }
+}
+
+}  // namespace
+
+InputFile::InputFile(const char* path) {
+  const int saved_errno = errno;
+  descriptor_ = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (descriptor_ < 0) fault_ = reason(errno);
+  errno = saved_errno;
+}
+
+InputFile::~InputFile() {
+  const int saved_errno = errno;
+  if (descriptor_ >= 0) ::close(descriptor_);
+  errno = saved_errno;
+}
+
+size_t InputFile::read(char* bytes, size_t capacity) {
+  if (fault_ != nullptr) return 0;
+  const int saved_errno = errno;
+  ssize_t count = -1;
+  do count = ::read(descriptor_, bytes, capacity);
+  while (count < 0 && errno == EINTR);
+  if (count < 0) fault_ = reason(errno);
+  errno = saved_errno;
+  return count < 0 ? 0 : static_cast<size_t>(count);
+}
+
+}  // namespace snug::os

@@ -1,0 +1,26 @@
+// A file that is read without stdio and without memory of its own. Leaves errno alone.
+#pragma once
+
+#include <cstddef>
+
+namespace snug::os {
+
+class InputFile {
+ public:
+  // Never waits: a pipe without a writer is empty.
+  explicit InputFile(const char* path);
+  ~InputFile();
+  InputFile(const InputFile&) = delete;
+  InputFile& operator=(const InputFile&) = delete;
+
+  // Fills a part of `bytes`. How many were read: 0 at the end, and where nothing can be read any more.
+  size_t read(char* bytes, size_t capacity);
+  // Null, or why the file could not be opened or read: a sentence without a full stop.
+  const char* fault() const { return fault_; }
+
+ private:
+  int descriptor_;
+  const char* fault_ = nullptr;
+};
+
+}  // namespace snug::os

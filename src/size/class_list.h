@@ -1,0 +1,84 @@
+// ClassList: a size-class map as data: of each class the size of its blocks and how many of them a thread may cache.
+// From it a ClassTable is made (size/class_table.h), of a map fixed when compiled as of one out of a file.
+//
+//   row      0 (no class)   1        2       …   count - 1
+//   size                    16 <=    rising, each a multiple of step_at(size)   <= 256 KiB
+//
+// What a list may say is decided here, in fault_of(): the limits follow from the tables that are looked up by size.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bits.h"
+#include "snug/size_class_map.h"
+
+namespace snug {
+
+inline constexpr size_t kMaxClasses = 56;  // class 0 is "no class"
+
+// Sizes are looked up in steps that grow with them; a class's size ends one.
+inline constexpr size_t kSmallSizeMax = 1024;
+inline constexpr size_t kSmallStep = 16;
+inline constexpr size_t kMediumSizeMax = size_t{64} << 10;
+inline constexpr size_t kMediumStep = 256;
+inline constexpr size_t kLargestSizeMax = size_t{256} << 10;
+inline constexpr size_t kLargestStep = 4096;
+
+constexpr size_t step_at(size_t size) {
+  return size <= kSmallSizeMax ? kSmallStep : size <= kMediumSizeMax ? kMediumStep : kLargestStep;
+}
+
+// The largest array of a thread's cache has a place for the block in hand as well.
+inline constexpr size_t kMostCached = 1023;
+
+struct ClassList {
+  struct Row {
+    uint32_t size = 0;  // bytes
+    uint16_t cached = 0;
+  };
+  Row rows[kMaxClasses] = {};
+  uint32_t count = 1;  // rows 1 … count - 1 are classes
+
+  constexpr size_t largest() const { return rows[count - 1].size; }
+
+  // Null, or why no class of that size may follow those there are: a sentence without a full stop.
+  constexpr const char* fault_of(uint64_t size, uint64_t cached) const {
+    if (count == kMaxClasses) return "too many classes: at most 55";
+    if (size > kLargestSizeMax) return "the size is beyond 262144";
+    if (size == 0 || size % step_at(size) != 0)
+      return "the size is no multiple of 16, or above 1024 of 256, or above 65536 of 4096";
+    if (size <= largest()) return "the size is not above the one before";
+    if (cached < 1 || cached > kMostCached) return "the cached blocks are not from 1 to 1023";
+    return nullptr;
+  }
+  // Null, or why no class may be missing behind the last.
+  constexpr const char* fault_of_end() const {
+    if (count == 1) return "no class at all";
+    if (largest() < kMediumSizeMax) return "the largest class is below 65536, where every request needs a class";
+    return nullptr;
+  }
+  // The class has no fault.
+  constexpr void add(size_t size, size_t cached) {
+    rows[count++] = {static_cast<uint32_t>(size), static_cast<uint16_t>(cached)};
+  }
+};
+
+// Null, or why the map's classes cannot be a list.
+constexpr const char* fault_of_map(const SizeClassParameters& map) {
+  ClassList list;
+  for (size_t c = 1; c <= map.largest_class(); ++c) {
+    if (const char* fault = list.fault_of(map.size(c), map.cached(map.size(c))); fault != nullptr) return fault;
+    list.add(map.size(c), map.cached(map.size(c)));
+  }
+  return list.fault_of_end();
+}
+
+// The map has no fault.
+constexpr ClassList class_list_of(const SizeClassParameters& map) {
+  ClassList list;
+  for (size_t c = 1; c <= map.largest_class(); ++c) list.add(map.size(c), map.cached(map.size(c)));
+  return list;
+}
+
+}  // namespace snug

@@ -1,0 +1,48 @@
+// MapReader: reads a size-class map's text, piece by piece, without memory of its own: malloc is not there yet when the
+// drop-in asks for it.
+//
+//   # a comment, to the end of its line
+//   16 1023          bytes of a block, blocks that a thread may cache: one class a line, sizes rising
+//   32 1023
+//
+// What a class may be is ClassList's to say. The first fault ends the reading; line() is then where it lies.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "size/class_list.h"
+
+namespace snug {
+
+class MapReader {
+ public:
+  static constexpr size_t kLongestFile = size_t{64} << 10;  // bytes: something else was named by mistake
+
+  // The next piece of the text. False if a fault is known: further pieces are not looked at.
+  bool read(const char* bytes, size_t count);
+  // The text has ended. False if it has a fault.
+  bool finish();
+
+  const char* fault() const { return fault_; }           // null, or a sentence without a full stop
+  uint32_t line() const { return line_; }                // from 1
+  const ClassList& classes() const { return classes_; }  // without a fault: complete after finish()
+
+ private:
+  enum class Place { kLineStart, kSize, kAfterSize, kCached, kAfterCached, kComment };
+
+  void take(char c);
+  void take_digit(char c);
+  void end_line();
+
+  ClassList classes_;
+  Place place_ = Place::kLineStart;
+  uint64_t size_ = 0;
+  uint64_t cached_ = 0;
+  bool has_class_ = false;  // on this line
+  size_t length_ = 0;
+  uint32_t line_ = 1;
+  const char* fault_ = nullptr;
+};
+
+}  // namespace snug

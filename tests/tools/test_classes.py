@@ -1,0 +1,227 @@
+"""snug classes: maps in words, as files that the drop-in loads, as pictures; and the fit."""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+from tool_under_test import ALLOCATING, LIBRARY, clean_environment, run_on_snug, snug
+
+GOLDEN = Path(os.environ["SNUG_GOLDEN"])
+MAPS = ["default", "dense", "3,4,8,17,128,16", "1,4,6,17,8,10,2"]
+
+
+def classes(*arguments, **changes):
+    """The output of a call that has to succeed."""
+    process = snug("classes", *arguments, **changes)
+    if (process.returncode, process.stderr) != (0, ""):
+        raise AssertionError(f"snug classes {arguments}: {process.returncode}, {process.stderr}")
+    return process.stdout
+
+
+def as_json(*arguments):
+    return json.loads(classes(*arguments, "--json"))
+
+
+class FolderTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def file(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return str(path)
+
+    def assert_refused(self, arguments, words, status=2):
+        process = snug("classes", *arguments)
+        self.assertEqual((process.returncode, process.stdout), (status, ""), arguments)
+        self.assertEqual(process.stderr.count("\n"), 1, process.stderr)
+        self.assertTrue(process.stderr.startswith("snug: "), process.stderr)
+        self.assertIn(words, process.stderr)
+
+
+class ShownTest(FolderTest):
+    def test_compatible_text_of_dense_is_the_documents(self):
+        self.assertEqual(classes("dense", "--compat"), (GOLDEN / "dense_size_classes.txt").read_text())
+        self.assertEqual(classes("3,4,8,17,8,10", "--compat"), classes("dense", "--compat"))
+
+    def test_the_ids_are_right_unless_compatibility_is_asked_for(self):
+        rows = as_json("dense")["classes"]
+        self.assertEqual([row["id"] for row in rows], list(range(53)))
+        table = [line.split() for line in classes("dense").splitlines()]
+        self.assertEqual([line[-1] for line in table[1:54]], [str(row) for row in range(53)])
+        compatible = classes("dense", "--compat").splitlines()
+        self.assertEqual([line.rsplit(" ", 1)[1] for line in compatible[17:21]], ["49", "50", "51", "48"])
+
+    def test_json_and_table_say_the_same(self):
+        for name in MAPS:
+            shown = as_json(name)
+            total = sum(row["bytes_cached"] for row in [*shown["classes"], shown["batch_class"]])
+            self.assertEqual(shown["total"]["bytes_cached"], total)
+            lines = [line.split() for line in classes(name).splitlines()]
+            self.assertEqual([line[1] for line in lines[2:len(shown["classes"]) + 1]],
+                             [str(row["size"]) for row in shown["classes"][1:]])
+            self.assertIn(str(total), classes(name))
+
+    def test_what_is_no_map_is_refused(self):
+        for name, words in (("3,4,8", "3 of 6 parameters"), ("3,4,8,17,8,10,1,1", "at most 7"),
+                            ("3,9,8,17,8,10", "MinSizeLog is at most MidSizeLog"), ("0,4,8,17,8,10", "NumBits"),
+                            ("3,4,8,99999999999999999999,8,10", "parameter 4"), ("3,,8,17,8,10", "parameter 2"),
+                            ("3,4,8,17,8,10,", "parameter 7"), ("nosuch", "neither default, dense"), ("/", "neither"),
+                            (self.file("bad", "16 1\n17 1\n"), "bad:2: the size is no multiple of 16")):
+            self.assert_refused([name], words)
+        self.assert_refused([], "name a map")
+
+
+class MapFileTest(FolderTest):
+    def test_a_written_map_is_the_same_map(self):
+        for name in MAPS[:3]:
+            path = self.folder / "map"
+            classes(name, "-o", str(path))
+            keys = ["size", "difference", "percent", "cached", "bytes_cached", "id", "worst_waste"]
+            written, meant = ([[row[key] for key in keys] for row in as_json(map_)["classes"]]
+                              for map_ in (str(path), name))
+            self.assertEqual(written, meant)
+
+    def test_the_drop_in_runs_on_a_written_map(self):
+        path = str(self.folder / "map")
+        for name in MAPS[:3]:
+            classes(name, "-o", path)
+            process = run_on_snug("--conf", f"classes:{path}", "--report", "--", ALLOCATING)
+            self.assertEqual(process.returncode, 0, process.stderr)
+            self.assertNotIn("bad value", process.stderr)
+            self.assertIn("allocations", process.stderr)
+        entries = json.loads(snug("config", "--json", SNUG_CONF=f"classes:{path}").stdout)
+        self.assertEqual(entries[0]["value"], path)
+
+    def test_blocks_are_as_large_as_the_map_says(self):
+        path = self.file("map", "32 8\n1008 3\n5120 2\n65536 1\n")
+        program = ("import ctypes; c = ctypes.CDLL(None); c.malloc.restype = ctypes.c_void_p; "
+                   "c.malloc_usable_size.argtypes = [ctypes.c_void_p]; "
+                   "print([c.malloc_usable_size(c.malloc(n)) for n in (1, 32, 33, 1009, 5120, 5121, 65536)])")
+        environment = clean_environment(LD_PRELOAD=LIBRARY, SNUG_CONF=f"classes:{path}")
+        process = subprocess.run(["python3", "-c", program], env=environment, capture_output=True, text=True, check=True)
+        self.assertEqual(json.loads(process.stdout), [32, 32, 1008, 5120, 5120, 65536, 65536])
+        self.assertEqual(process.stderr, "")
+
+    def test_what_the_drop_in_cannot_load_is_not_written(self):
+        path = self.folder / "map"
+        self.assert_refused(["4,4,8,17,8,10", "-o", str(path)], "class 33, of 1152 bytes, 1 cached: the size is no")
+        self.assertFalse(path.exists())
+        self.assert_refused(["dense", "-o", str(self.folder / "no" / "map")], "cannot write", status=1)
+        self.assert_refused([self.file("own", "16 1\n65536 1\n"), "--compat"], "--compat prints maps of the family")
+
+
+class PlotTest(FolderTest):
+    def test_the_picture_is_well_formed_and_names_the_map(self):
+        path = self.folder / "map.svg"
+        classes("dense", "--plot", str(path))
+        root = ElementTree.parse(path).getroot()
+        self.assertTrue(root.tag.endswith("svg"))
+        words = " ".join(root.itertext())
+        self.assertIn("dense: 52 classes up to 128K", words)
+        self.assertIn("Bytes of each class that a thread caches", words)
+
+    def test_names_are_escaped(self):
+        path = self.folder / "map.svg"
+        classes(self.file("<&\x01>", "16 1\n65536 1\n"), "--plot", str(path))
+        self.assertIn("<&?>", " ".join(ElementTree.parse(path).getroot().itertext()))
+
+    @unittest.skipUnless(shutil.which("rsvg-convert"), "no rsvg-convert")
+    def test_png(self):
+        path = self.folder / "map.png"
+        classes("dense", "--plot", str(path))
+        self.assertEqual(path.read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
+
+    def test_what_cannot_be_drawn_is_refused(self):
+        self.assert_refused(["dense", "--plot", "map.jpeg"], "ends in .svg or .png")
+        self.assert_refused(["dense", "--plot", str(self.folder / "no" / "map.svg")], "cannot write", status=1)
+        process = snug("classes", "dense", "--plot", str(self.folder / "map.png"), PATH="/nowhere")
+        self.assertEqual((process.returncode, process.stderr.count("\n")), (1, 1))
+        self.assertIn("rsvg-convert", process.stderr)
+
+
+class FitTest(FolderTest):
+    def histogram(self):
+        # Sizes that fall just behind classes of both built-in maps.
+        return self.file("sizes", "# bytes blocks\n130 50000\n\n136 1 # a few\n270 20000\n1300 9000\n5200 800\n300000 2\n")
+
+    def test_it_saves_what_it_says(self):
+        found = as_json("fit", self.histogram(), "--max-classes", "20")
+        fit, default, dense = found["maps"]
+        self.assertEqual([entry["map"] for entry in found["maps"]], ["fit", "default", "dense"])
+        self.assertLess(fit["cost"], default["cost"])
+        self.assertLess(fit["waste"], default["waste"])
+        self.assertLessEqual(fit["classes"], 20)
+        self.assertEqual(fit["large_blocks"], 2)
+        self.assertEqual(found["histogram"], {"blocks": 79803, "sizes": 6, "bytes": 28360136})
+        # Each map's waste, reckoned from its own classes.
+        for entry, rows in ((fit, found["fit"]["classes"]), (default, as_json("default")["classes"]),
+                            (dense, as_json("dense")["classes"])):
+            sizes = [row["size"] for row in rows]
+            waste = 2 * (303104 - 300000)
+            for size, count in ((130, 50000), (136, 1), (270, 20000), (1300, 9000), (5200, 800)):
+                waste += count * (min(block for block in sizes if block >= size) - size)
+            self.assertEqual(entry["waste"], waste, entry["map"])
+        table = classes("fit", self.histogram(), "--max-classes", "20")
+        self.assertIn("79,803 blocks of 6 sizes", table)
+
+    def test_its_map_is_loaded_and_serves_those_sizes(self):
+        path = str(self.folder / "map")
+        shown = as_json("fit", self.histogram(), "--max-classes", "20", "--threads", "0", "-o", path)
+        self.assertEqual([row["size"] for row in as_json(path)["classes"]],
+                         [row["size"] for row in shown["fit"]["classes"]])
+        self.assertLessEqual({144, 272, 1536, 5376}, {row["size"] for row in as_json(path)["classes"]})
+        process = run_on_snug("--conf", f"classes:{path}", "--", ALLOCATING)
+        self.assertEqual((process.returncode, process.stderr), (0, ""))
+
+    def test_no_class_is_far_above_the_one_before(self):
+        for gap in (1.5, 2, 3.5):
+            rows = as_json("fit", self.histogram(), "--max-gap", str(gap))["fit"]["classes"][1:]
+            for before, row in zip(rows, rows[1:]):
+                self.assertTrue(row["size"] <= gap * before["size"] or row["size"] == before["size"] + 16)
+
+    def test_more_classes_never_cost_more(self):
+        costs = [as_json("fit", self.histogram(), "--max-classes", str(n))["maps"][0]["cost"] for n in (15, 17, 20, 55)]
+        self.assertEqual(costs, sorted(costs, reverse=True))
+        self.assertLess(costs[-1], costs[0])
+
+    def test_the_plot_shows_all_three(self):
+        path = self.folder / "fit.svg"
+        classes("fit", self.histogram(), "--plot", str(path))
+        words = " ".join(ElementTree.parse(path).getroot().itertext())
+        for name in ("fit: ", "default: ", "dense: ", "Grey: "):
+            self.assertIn(name, words)
+
+    def test_standard_input(self):
+        with open(self.histogram(), encoding="ascii") as text:
+            process = subprocess.run([os.environ["SNUG_TOOL"], "classes", "fit", "-", "--json"], stdin=text,
+                                     capture_output=True, text=True, check=True)
+        self.assertEqual(json.loads(process.stdout), as_json("fit", self.histogram()))
+
+    def test_bad_histograms_are_refused_with_their_line(self):
+        for text, words in (("", "no block of any size"), ("16 0\n", "no block of any size"),
+                            ("16 1\n32\n", "sizes:2: the count is missing"), ("16 1 1\n", "sizes:1: '1' stands behind"),
+                            ("-1 1\n", "sizes:1: '-1' is no size"), ("16 1.5\n", "sizes:1: '1.5' is no count"),
+                            ("16 99999999999999\n", "beyond"), ("1099511627776 99999999\n", "more than 2^62"),
+                            ("9999999999999999999999 1\n", "is no size")):
+            self.assert_refused(["fit", self.file("sizes", text)], words)
+        self.assert_refused(["fit", str(self.folder / "nosuch")], "cannot be read")
+
+    def test_bad_options_are_refused(self):
+        self.assert_refused(["fit", self.histogram(), "--max-classes", "10"],
+                            "10 classes do not reach 262144 bytes with gaps of at most 2: 14 do")
+        self.assert_refused(["fit", self.histogram(), "--largest", "32K"], "--largest 32768: from 64K to 256K")
+        self.assert_refused(["fit", self.histogram(), "--cached-least", "9", "--cached-blocks", "8"], "is more than")
+        for arguments in (["--max-classes", "0"], ["--max-classes", "56"], ["--max-gap", "0.5"], ["--threads", "-1"]):
+            self.assertEqual(snug("classes", "fit", self.histogram(), *arguments).returncode, 2, arguments)
+
+
+if __name__ == "__main__":
+    unittest.main()
