@@ -27,22 +27,44 @@
 
 namespace snug {
 
-// Lists of free cells: linked both ways, null at both ends, the newest first.
-struct CellList {
-  static constexpr const char* kAstray = "a free cell's link leads out of the heap";
+// The free cells of an array of bins, each a list. The pointer to a list's first cell is treated as the `next` of a
+// cell that is not there, the anchor, so that every cell in a list has one before it and unlinking needs no case for
+// the first; the anchor's address tells the bin. Heads of empty bins are never read.
+template <class Layout, size_t kBins>
+class CellLists {
+ public:
+  Cell* first(size_t bin) const { return heads_[bin]; }
 
-  static void push(Cell*& head, Cell* old_head, Cell* cell) {
-    cell->next = old_head;
-    cell->prev = nullptr;
-    if (old_head != nullptr) old_head->prev = cell;
-    head = cell;
+  // Into an empty list.
+  void start(size_t bin, Cell* cell) {
+    cell->next = nullptr;
+    cell->prev = anchor(bin);
+    heads_[bin] = cell;
   }
-  // Null if the links of the list and the cells' sizes are right, which `fits(size)` judges. `knows(cell)` says whether
-  // a link leads among cells at all.
-  template <class Layout, class Knows, class Fits>
-  static const char* check(const Cell* head, Knows knows, Fits fits, size_t* count) {
-    const Cell* prev = nullptr;
-    for (const Cell* cell = head; cell != nullptr; prev = cell, cell = cell->next) {
+  // Into one that is not.
+  void push(size_t bin, Cell* cell) {
+    Cell* const next = heads_[bin];
+    cell->next = next;
+    cell->prev = anchor(bin);
+    next->prev = cell;
+    heads_[bin] = cell;
+  }
+  // The bin that is empty without it, or a number that is no bin.
+  size_t unlink(Cell* cell) {
+    Cell* const next = cell->next;
+    Cell* const prev = cell->prev;
+    prev->next = next;
+    if (next == nullptr) return bin_of(prev);
+    next->prev = prev;
+    return kBins;
+  }
+
+  // Null if the list's links and its cells' sizes are right, which `fits(size)` judges. `knows(cell)` says whether a
+  // link leads among cells at all.
+  template <class Knows, class Fits>
+  const char* check(size_t bin, Knows knows, Fits fits, size_t* count) const {
+    const Cell* prev = anchor(bin);
+    for (const Cell* cell = heads_[bin]; cell != nullptr; prev = cell, cell = cell->next) {
       if (!knows(cell)) return kAstray;
       if (Layout::is_used(cell)) return "a used cell is in the fit index";
       if (cell->prev != prev) return "a free cell's link back is wrong";
@@ -51,6 +73,20 @@ struct CellList {
     }
     return nullptr;
   }
+
+  static constexpr const char* kAstray = "a free cell's link leads out of the heap";
+
+  constexpr void clear() {
+    for (Cell*& head : heads_) head = nullptr;
+  }
+
+ private:
+  Cell* anchor(size_t bin) const { return Layout::before(reinterpret_cast<const Cell*>(&heads_[bin]), Layout::kWord); }
+  size_t bin_of(const Cell* prev) const {
+    return (Layout::address_of(prev) + Layout::kWord - Layout::address_of(heads_)) / sizeof(Cell*);
+  }
+
+  Cell* heads_[kBins];
 };
 
 // log2 of a number that is not 0.
@@ -68,7 +104,7 @@ inline unsigned cell_log2(size_t value) {
 //                                       levels 1, 2 …: units 2^(level + 4) … 2^(level + 5) - 1, in 32 bins each
 //
 // Bit b of `lines_[level]` is set iff bin 32 * level + b has a cell, bit `level` of `levels_` iff lines_[level] != 0.
-// The heads of empty bins are never read, so that making an index touches two cache lines and not 8 KiB.
+// Making an index touches these two, and not the 8 KiB of the lists.
 template <unsigned kLargestLog = sizeof(size_t) == 8 ? 40 : 31>
 struct TwoLevelBins {
   template <class Layout>
@@ -79,16 +115,16 @@ struct TwoLevelBins {
     static constexpr size_t kLargestTake = size_t{1} << (kLargestLog - 1);
 
     constexpr Index() {
-      if (std::is_constant_evaluated()) {
-        for (Cell*& head : heads_) head = nullptr;
-      }
+      if (std::is_constant_evaluated()) lists_.clear();
       for (uint32_t& line : lines_) line = 0;
     }
 
     Cell* take(size_t size) {
-      // Up to the next bin's beginning: any cell from there on fits, without a look at it.
-      const size_t units = size / Layout::kUnit;
-      const size_t from = bin_of_units(units + (size_t{1} << shift_of(units)) - 1);
+      // From the next bin's beginning on any cell fits, without a look at it. One past the last bin of a level is the
+      // first of the next one.
+      const size_t units = size / Layout::kUnit - 1;
+      const unsigned shift = shift_of(units + 1);
+      const size_t from = shift * kLine + (units >> shift) + 1;
       size_t level = from / kLine;
       uint32_t line = lines_[level] & (~uint32_t{0} << (from % kLine));
       if (line == 0) {
@@ -97,16 +133,8 @@ struct TwoLevelBins {
         level = static_cast<size_t>(std::countr_zero(above));
         line = lines_[level];
       }
-      const auto bit = static_cast<unsigned>(__builtin_ctz(line));
-      Cell*& head = heads_[level * kLine + bit];
-      Cell* const cell = head;
-      Cell* const next = cell->next;
-      if (next != nullptr) {
-        next->prev = nullptr;
-        head = next;
-      } else {
-        empty_bin(level, uint32_t{1} << bit);
-      }
+      Cell* const cell = lists_.first(level * kLine + static_cast<unsigned>(__builtin_ctz(line)));
+      remove(cell, 0);
       return cell;
     }
 
@@ -114,23 +142,20 @@ struct TwoLevelBins {
       const size_t bin = bin_of_units(size / Layout::kUnit);
       const size_t level = bin / kLine;
       const uint32_t bit = uint32_t{1} << (bin % kLine);
-      const uint32_t line = lines_[level];
-      lines_[level] = line | bit;
-      levels_ |= Levels{1} << level;
-      CellList::push(heads_[bin], (line & bit) != 0 ? heads_[bin] : nullptr, cell);
+      if ((lines_[level] & bit) != 0) {
+        lists_.push(bin, cell);
+      } else {
+        lines_[level] |= bit;
+        levels_ |= Levels{1} << level;
+        lists_.start(bin, cell);
+      }
     }
 
-    void remove(Cell* cell, size_t size) {
-      Cell* const next = cell->next;
-      Cell* const prev = cell->prev;
-      if (next != nullptr) next->prev = prev;
-      if (prev != nullptr) {
-        prev->next = next;
-        return;
-      }
-      const size_t bin = bin_of_units(size / Layout::kUnit);
-      heads_[bin] = next;
-      if (next == nullptr) empty_bin(bin / kLine, uint32_t{1} << (bin % kLine));
+    void remove(Cell* cell, size_t) {
+      const size_t bin = lists_.unlink(cell);
+      if (bin >= kBins) return;
+      const size_t level = bin / kLine;
+      if ((lines_[level] ^= uint32_t{1} << (bin % kLine)) == 0) levels_ ^= Levels{1} << level;
     }
 
     template <class Knows>
@@ -140,9 +165,9 @@ struct TwoLevelBins {
         for (size_t bit = 0; bit < kLine; ++bit) {
           if ((lines_[level] >> bit & 1) == 0) continue;
           const size_t bin = level * kLine + bit;
-          if (heads_[bin] == nullptr) return "a bin that has its bit is empty";
+          if (lists_.first(bin) == nullptr) return "a bin that has its bit is empty";
           const auto fits = [bin](size_t size) { return bin_of_units(size / Layout::kUnit) == bin; };
-          if (const char* const broken = CellList::check<Layout>(heads_[bin], knows, fits, count)) return broken;
+          if (const char* const broken = lists_.check(bin, knows, fits, count)) return broken;
         }
       }
       return nullptr;
@@ -152,6 +177,7 @@ struct TwoLevelBins {
     static constexpr size_t kLine = 32;
     static constexpr unsigned kUnitLog = Layout::kUnit == 16 ? 4 : 3;
     static constexpr size_t kLevels = kLargestLog - kUnitLog - 5 + 1;
+    static constexpr size_t kBins = kLevels * kLine;
     using Levels = std::conditional_t<(kLevels > 32), uint64_t, uint32_t>;
 
     static unsigned shift_of(size_t units) { return cell_log2(units | kLine) - 5; }
@@ -159,13 +185,9 @@ struct TwoLevelBins {
       const unsigned shift = shift_of(units);
       return shift * kLine + (units >> shift);
     }
-    void empty_bin(size_t level, uint32_t bit) {
-      if ((lines_[level] ^= bit) == 0) levels_ ^= Levels{1} << level;
-    }
-
     Levels levels_ = 0;
     uint32_t lines_[kLevels];
-    Cell* heads_[kLevels * kLine];
+    CellLists<Layout, kBins> lists_;
   };
 };
 
@@ -177,50 +199,44 @@ struct PowerOfTwoBins {
     static constexpr size_t kLargestCell = ~size_t{0} / 4 & ~(Layout::kUnit - 1);
     static constexpr size_t kLargestTake = kLargestCell;
 
+    constexpr Index() {
+      if (std::is_constant_evaluated()) lists_.clear();
+    }
+
     Cell* take(size_t size) {
       const unsigned own = bin_of(size);
-      unsigned bin = own;
-      Cell* cell = heads_[own];
+      Cell* cell = (bins_ >> own & 1) != 0 ? lists_.first(own) : nullptr;
       if (cell == nullptr || Layout::size_of(cell) < size) {
         const size_t above = bins_ & (~size_t{1} << own);
         if (above == 0) return nullptr;
-        bin = static_cast<unsigned>(std::countr_zero(above));
-        cell = heads_[bin];
+        cell = lists_.first(static_cast<size_t>(std::countr_zero(above)));
       }
-      Cell* const next = cell->next;
-      heads_[bin] = next;
-      if (next != nullptr)
-        next->prev = nullptr;
-      else
-        bins_ ^= size_t{1} << bin;
+      remove(cell, 0);
       return cell;
     }
 
     void insert(Cell* cell, size_t size) {
       const unsigned bin = bin_of(size);
-      bins_ |= size_t{1} << bin;
-      CellList::push(heads_[bin], heads_[bin], cell);
+      if ((bins_ >> bin & 1) != 0) {
+        lists_.push(bin, cell);
+      } else {
+        bins_ |= size_t{1} << bin;
+        lists_.start(bin, cell);
+      }
     }
 
-    void remove(Cell* cell, size_t size) {
-      Cell* const next = cell->next;
-      Cell* const prev = cell->prev;
-      if (next != nullptr) next->prev = prev;
-      if (prev != nullptr) {
-        prev->next = next;
-        return;
-      }
-      const unsigned bin = bin_of(size);
-      heads_[bin] = next;
-      if (next == nullptr) bins_ ^= size_t{1} << bin;
+    void remove(Cell* cell, size_t) {
+      const size_t bin = lists_.unlink(cell);
+      if (bin < kBins) bins_ ^= size_t{1} << bin;
     }
 
     template <class Knows>
     const char* check(Knows knows, size_t* count) const {
       for (unsigned bin = 0; bin < kBins; ++bin) {
-        if (((bins_ >> bin & 1) != 0) != (heads_[bin] != nullptr)) return "the bitmap of bins is wrong";
+        if ((bins_ >> bin & 1) == 0) continue;
+        if (lists_.first(bin) == nullptr) return "a bin that has its bit is empty";
         const auto fits = [bin](size_t size) { return bin_of(size) == bin; };
-        if (const char* const broken = CellList::check<Layout>(heads_[bin], knows, fits, count)) return broken;
+        if (const char* const broken = lists_.check(bin, knows, fits, count)) return broken;
       }
       return nullptr;
     }
@@ -230,7 +246,7 @@ struct PowerOfTwoBins {
     static unsigned bin_of(size_t size) { return cell_log2(size / Layout::kUnit); }
 
     size_t bins_ = 0;
-    Cell* heads_[kBins] = {};
+    CellLists<Layout, kBins> lists_;
   };
 };
 
@@ -286,7 +302,7 @@ struct RovingScan {
       const Cell* cell = rover_;
       if (cell == nullptr) return nullptr;
       do {
-        if (!knows(cell) || !knows(cell->next)) return CellList::kAstray;
+        if (!knows(cell) || !knows(cell->next)) return "a free cell's link leads out of the heap";
         if (Layout::is_used(cell)) return "a used cell is in the fit index";
         if (cell->next->prev != cell) return "a free cell's link back is wrong";
         ++*count;
