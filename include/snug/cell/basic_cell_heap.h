@@ -124,7 +124,7 @@ class BasicCellHeap {
     Cell* const aligned = Layout::behind(cell, gap);
     cell->head = gap | kCellPrevUsed;
     aligned->head = 0;
-    Trailer::template mark_free<Layout>(cell, gap, aligned);
+    Trailer::template mark_free<Layout>(gap, aligned);
     index_.insert(cell, gap);
     return occupy(aligned, whole - gap, size, 0);
   }
@@ -151,7 +151,7 @@ class BasicCellHeap {
       size += more;
     }
     cell->head = size | kCellPrevUsed;
-    Trailer::template mark_free<Layout>(cell, size, next);
+    Trailer::template mark_free<Layout>(size, next);
     if constexpr (Retention::kWatches) {
       if (next->head <= kCellFlags && settle_page(cell, size, reinterpret_cast<CellRegion*>(next))) return;
     }
@@ -172,6 +172,8 @@ class BasicCellHeap {
     if (next_is_free) index_.remove(next, whole - old_size);
     next = Layout::behind(cell, whole);
     bytes_free_ += old_size;
+    // settle() expects of `next` that it knows of a free cell before it.
+    if (!next_is_free && whole - size >= Layout::kSmallestCell) Trailer::template mark_free<Layout>(whole - size, next);
     settle(cell, whole, size, cell->head & kCellPrevUsed, next);
     note_least_free();
     trace_.resized(block, old_size, Layout::size_of(cell));
@@ -275,20 +277,21 @@ class BasicCellHeap {
     return block;
   }
 
-  // Of `whole` bytes the first `size` are the user's cell; the rest is a free cell, if it is long enough for one.
+  // Of `whole` bytes the first `size` are the user's cell; the rest is a free cell, if it is long enough for one. The
+  // end of the whole was that of a free cell.
   void settle(Cell* cell, size_t whole, size_t size, size_t prev_used, Cell* next) {
     const size_t rest = whole - size;
     if (rest >= Layout::kSmallestCell) {
       Cell* const remainder = Layout::behind(cell, size);
       remainder->head = rest | kCellPrevUsed;
-      Trailer::template mark_free<Layout>(remainder, rest, next);
+      Trailer::template keep_free<Layout>(rest, next);
       cell->head = size | kCellUsed | prev_used;
-      Trailer::template mark_used<Layout>(cell, size, remainder);
+      Trailer::template keep_used<Layout>(size, remainder);
       bytes_free_ -= size;
       index_.insert(remainder, rest);
     } else {
       cell->head = whole | kCellUsed | prev_used;
-      Trailer::template mark_used<Layout>(cell, whole, next);
+      Trailer::template mark_used<Layout>(whole, next);
       bytes_free_ -= whole;
     }
   }
@@ -304,7 +307,7 @@ class BasicCellHeap {
     if (!Layout::is_used(cell)) [[unlikely]]
       Policy::Misuse::misuse(call, block, "block is already free");
     const size_t size = Layout::size_of(cell);
-    if (!Trailer::template agrees<Layout>(cell, size, Layout::behind(cell, size))) [[unlikely]]
+    if (!Trailer::template agrees<Layout>(size, Layout::behind(cell, size))) [[unlikely]]
       Policy::Misuse::misuse(call, block, "block is already free, or was written past its end");
     return cell;
   }

@@ -74,7 +74,8 @@ struct CellLayout {
 
   // The word before a cell, which is the trailer of the cell before it, if that one has a trailer.
   static CellWord& word_before(const Cell* cell) { return *reinterpret_cast<CellWord*>(address_of(cell) - kWord); }
-  static size_t size_before(const Cell* cell) { return word_before(cell) & ~kCellFlags; }
+  // If the cell before is free: its trailer has no flags then.
+  static size_t size_before(const Cell* cell) { return word_before(cell); }
 };
 
 }  // namespace snug

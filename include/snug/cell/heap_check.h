@@ -22,7 +22,7 @@ struct CellHeapCheck {
       if (Trailer::template prev_is_free<Layout>(cell) != prev_free) return "a cell and its neighbour disagree";
       const Cell* const next = Layout::behind(cell, size);
       if (Layout::is_used(cell)) {
-        if (!Trailer::template agrees<Layout>(cell, size, next)) return "a used cell and its neighbour disagree";
+        if (!Trailer::template agrees<Layout>(size, next)) return "a used cell and its neighbour disagree";
       } else {
         if (prev_free) return "two free cells are neighbours";
         if (Layout::word_before(next) != size) return "a free cell's trailer is not its size";

@@ -18,17 +18,19 @@ struct TrailerOnFree {
   static constexpr size_t kBytesOfUsed = 0;
 
   template <class Layout>
-  static void mark_used(Cell*, size_t, Cell* next) {
+  static void mark_used(size_t, Cell* next) {
     next->head |= kCellPrevUsed;
   }
   template <class Layout>
-  static void mark_free(Cell*, size_t size, Cell* next) {
+  static void mark_free(size_t size, Cell* next) {
     Layout::word_before(next) = size;
     next->head &= ~kCellPrevUsed;
   }
-  // The same where the flag of `next` says so already.
+  // The same where the head of `next` says so already.
   template <class Layout>
-  static void keep_free(Cell*, size_t size, Cell* next) {
+  static void keep_used(size_t, Cell*) {}
+  template <class Layout>
+  static void keep_free(size_t size, Cell* next) {
     Layout::word_before(next) = size;
   }
   template <class Layout>
@@ -37,7 +39,7 @@ struct TrailerOnFree {
   }
   // Of a used cell: whether what stands behind it agrees.
   template <class Layout>
-  static bool agrees(const Cell*, size_t, const Cell* next) {
+  static bool agrees(size_t, const Cell* next) {
     return (next->head & kCellPrevUsed) != 0;
   }
 };
@@ -46,23 +48,27 @@ struct TrailerAlways {
   static constexpr size_t kBytesOfUsed = sizeof(size_t);
 
   template <class Layout>
-  static void mark_used(Cell*, size_t size, Cell* next) {
+  static void mark_used(size_t size, Cell* next) {
     Layout::word_before(next) = size | kCellUsed;
   }
   template <class Layout>
-  static void mark_free(Cell*, size_t size, Cell* next) {
+  static void mark_free(size_t size, Cell* next) {
     Layout::word_before(next) = size;
   }
   template <class Layout>
-  static void keep_free(Cell*, size_t size, Cell* next) {
-    Layout::word_before(next) = size;
+  static void keep_used(size_t size, Cell* next) {
+    mark_used<Layout>(size, next);
+  }
+  template <class Layout>
+  static void keep_free(size_t size, Cell* next) {
+    mark_free<Layout>(size, next);
   }
   template <class Layout>
   static bool prev_is_free(const Cell* cell) {
     return (Layout::word_before(cell) & kCellUsed) == 0;
   }
   template <class Layout>
-  static bool agrees(const Cell*, size_t size, const Cell* next) {
+  static bool agrees(size_t size, const Cell* next) {
     return Layout::word_before(next) == (size | kCellUsed);
   }
 };
