@@ -120,7 +120,6 @@ class BasicCellHeap {
     size_t gap = (alignment - block) & (alignment - 1);
     if (gap == 0) return occupy(cell, whole, size, kCellPrevUsed);
     if (gap < Layout::kSmallestCell) gap += (Layout::kSmallestCell - gap + alignment - 1) & ~(alignment - 1);
-    leave_page(cell);
     Cell* const aligned = Layout::behind(cell, gap);
     cell->head = gap | kCellPrevUsed;
     aligned->head = 0;
@@ -153,7 +152,8 @@ class BasicCellHeap {
     cell->head = size | kCellPrevUsed;
     Trailer::template mark_free<Layout>(size, next);
     if constexpr (Retention::kWatches) {
-      if (next->head <= kCellFlags && settle_page(cell, size, reinterpret_cast<CellRegion*>(next))) return;
+      if (next->head <= kCellFlags) [[unlikely]]
+        return settle_page(cell, size, reinterpret_cast<CellRegion*>(next));
     }
     index_.insert(cell, size);
   }
@@ -201,11 +201,11 @@ class BasicCellHeap {
   // Gives every empty page back to the page source. O(regions). Bytes given back.
   size_t release_unused() {
     size_t released = 0;
+    if constexpr (Retention::kWatches) retention_.forget();
     regions_.for_each([&](CellRegion* region) {
+      if (region->page_bytes == 0 || !Regions::is_empty(region)) return;
       const size_t length = Regions::length_of(region);
-      if (region->page_bytes == 0 || Layout::is_used(region->first) || Layout::size_of(region->first) != length) return;
       index_.remove(region->first, length);
-      leave_page(region->first);
       bytes_free_ -= length;
       released += region->page_bytes;
       give_page(region);
@@ -269,7 +269,6 @@ class BasicCellHeap {
 
   // A free cell that is in no index any more becomes a user's.
   void* occupy(Cell* cell, size_t whole, size_t size, size_t prev_used) {
-    leave_page(cell);
     settle(cell, whole, size, prev_used, Layout::behind(cell, whole));
     note_least_free();
     void* const block = Layout::block_of(cell);
@@ -355,21 +354,14 @@ class BasicCellHeap {
     pages_.give(start, bytes);
   }
 
-  // A free cell before `region` may have become its whole page: true if the page has gone back.
-  bool settle_page(Cell* cell, size_t size, CellRegion* region) {
-    if (region->first != cell || region->page_bytes == 0) return false;
-    if (retention_.keeps(size)) {
-      cell->head |= kCellWhole;
-      return false;
-    }
-    bytes_free_ -= size;
-    give_page(region);
-    return true;
-  }
-
-  void leave_page(const Cell* cell) {
-    if constexpr (Retention::kWatches) {
-      if ((cell->head & kCellWhole) != 0) retention_.take_up(Layout::size_of(cell));
+  // The last step of a free whose cell, in no index yet, ends at `region`: if it is all of its page, that may go back.
+  // Out of line: inlined, it would cost every free registers.
+  [[gnu::noinline]] void settle_page(Cell* cell, size_t size, CellRegion* region) {
+    if (region->first == cell && region->page_bytes != 0 && !retention_.template keeps<Regions>(region)) {
+      bytes_free_ -= size;
+      give_page(region);
+    } else {
+      index_.insert(cell, size);
     }
   }
 

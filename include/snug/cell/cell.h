@@ -33,7 +33,6 @@ using CellWord = size_t __attribute__((may_alias));
 
 inline constexpr size_t kCellUsed = 1;      // the cell is a user's
 inline constexpr size_t kCellPrevUsed = 2;  // the one before it too; kept by the trailer policy that needs it
-inline constexpr size_t kCellWhole = 4;     // a free cell that fills its page; only where retention is watched
 inline constexpr size_t kCellFlags = 7;
 
 // What stands behind the last cell of a region. A page is a region that came from the page source.
@@ -44,7 +43,9 @@ struct [[gnu::may_alias]] CellRegion {
   CellRegion* prev;
   void* start;
   size_t bytes;
-  size_t page_bytes;  // 0 if the region is the user's own
+  size_t page_bytes;      // 0 if the region is the user's own
+  CellRegion* kept_next;  // in the list of pages that were kept when they became empty
+  size_t is_kept;
 };
 
 // The arithmetic of cells for one alignment of blocks.

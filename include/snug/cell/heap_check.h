@@ -47,11 +47,7 @@ struct CellHeapCheck {
         if (Layout::is_used(cell)) return;
         ++cells_free;
         bytes_free += Layout::size_of(cell);
-        const bool fills_page = region->page_bytes != 0 && Layout::size_of(cell) == length;
-        if ((cell->head & kCellWhole) != 0) bytes_empty += length;
-        if (((cell->head & kCellWhole) != 0) != (Retention::kWatches && fills_page)) {
-          broken = "a cell is marked as a whole page, or is one and is not marked";
-        }
+        if (region->page_bytes != 0 && Heap::Regions::is_empty(region)) bytes_empty += length;
       });
       if (in_region != nullptr) broken = in_region;
     });
@@ -60,8 +56,8 @@ struct CellHeapCheck {
     if (bytes_total != heap.bytes_total_) return "the count of all bytes is wrong";
     if (heap.bytes_least_free_ > bytes_free && bytes_total != 0) return "less is free than ever was";
     if constexpr (Retention::kWatches) {
-      if (bytes_empty != heap.retention_.empty_bytes) return "the count of bytes in empty pages is wrong";
-      if (bytes_empty > heap.retention_.bytes) return "more empty pages are kept than the threshold";
+      if (bytes_empty > heap.retention_.listed_bytes()) return "an empty page is not in the list of those kept";
+      if (heap.retention_.listed_bytes() > heap.retention_.bytes()) return "more pages are kept than the threshold";
     }
     size_t indexed = 0;
     const auto knows = [&](const Cell* cell) {

@@ -32,6 +32,7 @@ class CellRegionList {
     region->start = start;
     region->bytes = bytes;
     region->page_bytes = page_bytes;
+    region->is_kept = 0;
     region->prev = nullptr;
     region->next = newest_;
     if (newest_ != nullptr) newest_->prev = region;
@@ -46,6 +47,11 @@ class CellRegionList {
 
   static size_t length_of(const CellRegion* region) {
     return Layout::address_of(region) - Layout::address_of(region->first);
+  }
+
+  // Whether it is one free cell.
+  static bool is_empty(const CellRegion* region) {
+    return !Layout::is_used(region->first) && Layout::size_of(region->first) == length_of(region);
   }
 
   // The region whose cells the address lies among. O(regions).
