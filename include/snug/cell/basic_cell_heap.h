@@ -359,6 +359,7 @@ class BasicCellHeap {
   [[gnu::noinline]] void settle_page(Cell* cell, size_t size, CellRegion* region) {
     if (region->first == cell && region->page_bytes != 0 && !retention_.template keeps<Regions>(region)) {
       bytes_free_ -= size;
+      note_least_free();
       give_page(region);
     } else {
       index_.insert(cell, size);

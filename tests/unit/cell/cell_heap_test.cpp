@@ -226,6 +226,18 @@ TEST(CellHeap, KeepsEmptyPagesUpToTheThreshold) {
   EXPECT_EQ(CountedPages::taken, 0u) << "which is longer than the threshold";
 }
 
+TEST(CellHeap, CountsTheLeastFreeWhenAPageGoes) {
+  CellHeap<ThresholdPages> heap(CountedPages{}, RetentionThreshold(0));
+  void* const kept = heap.allocate(16);
+  void* const leaving = heap.allocate(CountedPages::kPageBytes - 200);
+  heap.free(heap.allocate(16));
+  heap.free(leaving);
+  EXPECT_STREQ(heap.check(), nullptr);
+  heap.free(kept);
+  EXPECT_STREQ(heap.check(), nullptr);
+  EXPECT_EQ(heap.statistics().bytes_least_free, 0u);
+}
+
 TEST(CellHeap, TakesPagesFromSnug) {
   CellHeap<GrowingCellPolicy> heap;
   std::vector<void*> blocks(1000);
