@@ -23,7 +23,7 @@ struct OwnHeap {
 };
 
 // A cell is 8 bytes of head and the block, in steps of 16; with a trailer everywhere 8 more.
-static_assert(CellHeap<>::kSmallestRegion <= 160);
+static_assert(CellHeap<>::kSmallestRegion == 144);
 static_assert(sizeof(CellHeap<>) < 8500, "TLSF's bins take 8 KiB");
 static_assert(sizeof(CellHeap<DoublingCells>) < 640);
 static_assert(sizeof(CellHeap<ScanCells>) <= 64);
