@@ -23,6 +23,7 @@ struct Progress {
   const char* name = nullptr;
   uint64_t operations = 0;
   uint64_t steps = 0;
+  uint64_t system_calls = 0;
   greg_t previous_rip = 0;
   greg_t stack_after = 0;
 };
@@ -41,6 +42,13 @@ void book() {
   for (size_t i = 0; i + 1 < sizeof sample.name && progress.name[i] != '\0'; ++i) sample.name[i] = progress.name[i];
   sample.instructions = progress.steps;
   sample.operations = progress.operations;
+  sample.system_calls = progress.system_calls;
+}
+
+// Whether the processor stands at the instruction that enters the kernel.
+bool enters_kernel(const greg_t* registers) {
+  const auto* const code = reinterpret_cast<const unsigned char*>(registers[REG_RIP]);
+  return code[0] == 0x0f && code[1] == 0x05;
 }
 
 void begin(greg_t* registers) {
@@ -59,6 +67,7 @@ void approach(greg_t* registers) {
     progress.stack_after = registers[REG_RSP] + 8;
     progress.previous_rip = registers[REG_RIP];
     progress.steps = 0;
+    progress.system_calls = 0;
   } else if (++progress.steps > kMostStepsToCallee) {
     std::abort();  // the callee was not called after arm()
   }
@@ -68,6 +77,7 @@ void step(greg_t* registers) {
   // A rep-prefixed instruction traps after each repetition.
   if (registers[REG_RIP] != progress.previous_rip) ++progress.steps;
   progress.previous_rip = registers[REG_RIP];
+  if (enters_kernel(registers)) ++progress.system_calls;
   // A callee that calls itself has a deeper stack when it returns to itself; tail calls keep the depth.
   if (registers[REG_RSP] != progress.stack_after) return;
   book();

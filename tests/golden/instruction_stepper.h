@@ -20,6 +20,7 @@ struct Sample {
   char name[48];
   uint64_t instructions;
   uint64_t operations;  // that the call stands for
+  uint64_t system_calls;
 };
 
 // Once, before the first arm().

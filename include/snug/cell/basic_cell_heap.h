@@ -1,0 +1,379 @@
+// BasicCellHeap: a heap of boundary-tagged cells in regions of the caller's, or in pages of a page source. Needs no C++
+// runtime and of libc memcpy only. Programs on an OS include snug/cell_heap.h, which has the default policy.
+//
+//   Policy::Fit        where free cells lie and how one is found    snug/cell/fit_index.h
+//   Policy::Trailer    which cells have a tag at their end          snug/cell/trailer.h
+//   Policy::Retention  what becomes of empty pages                  snug/cell/retention.h
+//   Policy::Pages      where more memory comes from                 snug/cell/page_source.h
+//   Policy::Trace      who is told of each operation                snug/cell/trace.h
+//   Policy::Checks     how closely misuse is looked for             snug/cell/misuse.h
+//   Policy::Misuse     what happens then                            the same
+//   Policy::kAlignment of every block, 8 or 16
+//
+// What holds between operations, and what check() proves:
+//   no two free cells are neighbours; a cell is free iff it is in the fit index, once, in the bin of its size
+//   bytes_free == sum of the sizes of the free cells          bytes_least_free <= bytes_free <= bytes_total
+//
+// Not thread-safe; LockedCellHeap is. With TwoLevelBins or PowerOfTwoBins and FixedRegions every operation is O(1), has
+// no loop and asks nothing of the OS, but: add_region, walk, check and statistics, and resize(), which may copy.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "snug/cell/cell.h"
+#include "snug/cell/cell_statistics.h"
+#include "snug/cell/fit_index.h"
+#include "snug/cell/heap_check.h"
+#include "snug/cell/misuse.h"
+#include "snug/cell/page_source.h"
+#include "snug/cell/region_list.h"
+#include "snug/cell/retention.h"
+#include "snug/cell/trace.h"
+#include "snug/cell/trailer.h"
+
+namespace snug {
+
+// For hosts without an OS, and the base of every other policy: derive, and name what is to be different.
+struct EmbeddedCellPolicy {
+  using Fit = TwoLevelBins<>;
+  using Trailer = TrailerOnFree;
+  using Retention = KeepPages;
+  using Pages = FixedRegions;
+  using Trace = NoTrace;
+  using Checks = CheapChecks;
+  using Misuse = TrapOnMisuse;
+  static constexpr size_t kAlignment = 2 * sizeof(void*);
+};
+
+template <class Policy>
+class BasicCellHeap {
+  using Layout = CellLayout<Policy::kAlignment>;
+  using Trailer = typename Policy::Trailer;
+  using Pages = typename Policy::Pages;
+  using Retention = typename Policy::Retention;
+  using Trace = typename Policy::Trace;
+  using Index = typename Policy::Fit::template Index<Layout>;
+  using Regions = CellRegionList<Layout>;
+  using Check = CellHeapCheck<Layout, Trailer, Retention>;
+
+  static constexpr size_t kCellOverhead = Layout::kWord + Trailer::kBytesOfUsed;
+  static constexpr bool kGrows = Pages::kPageBytes != 0;
+  static_assert(kGrows || !Retention::kWatches, "only pages of a page source can go back");
+
+ public:
+  static constexpr size_t kAlignment = Policy::kAlignment;
+  // A larger request is refused.
+  static constexpr size_t kLargestRequest = Index::kLargestTake - 2 * Layout::kUnit - kCellOverhead;
+  // The shortest region that add_region() takes, wherever it begins.
+  static constexpr size_t kSmallestRegion = Regions::kOverhead + Layout::kSmallestCell;
+
+  constexpr BasicCellHeap() = default;
+  explicit constexpr BasicCellHeap(Pages pages, Retention retention = {}, Trace trace = {})
+      : pages_(pages), retention_(retention), trace_(trace) {}
+  // Pages go back, with whatever lives in them; regions are the caller's and are not touched.
+  ~BasicCellHeap() {
+    if constexpr (kGrows) {
+      regions_.for_each([this](CellRegion* region) {
+        if (region->page_bytes != 0) give_page(region);
+      });
+    }
+  }
+  BasicCellHeap(const BasicCellHeap&) = delete;
+  BasicCellHeap& operator=(const BasicCellHeap&) = delete;
+
+  // From now on cells lie in these bytes too, as long as the heap lives. Null, or a sentence that says why not.
+  const char* add_region(void* start, size_t bytes) {
+    if (start == nullptr) return "the region is null";
+    if (bytes < kSmallestRegion) return "the region is too small for a cell";
+    if (bytes > Index::kLargestCell) return "the region is longer than the longest cell";
+    if (Layout::address_of(start) + bytes < bytes) return "the region runs past the last address";
+    if (regions_.overlaps(start, bytes)) return "the region overlaps one that the heap has";
+    Cell* const cell = add_cells(start, bytes, 0);
+    index_.insert(cell, Layout::size_of(cell));
+    return nullptr;
+  }
+
+  // Null if there is no cell that is long enough, and the page source has no page.
+  void* allocate(size_t bytes) {
+    if (bytes > kLargestRequest) [[unlikely]]
+      return nullptr;
+    const size_t size = cell_size(bytes);
+    Cell* const cell = locate_fit(size);
+    if (cell == nullptr) [[unlikely]]
+      return nullptr;
+    return occupy(cell, Layout::size_of(cell), size, kCellPrevUsed);
+  }
+
+  // `alignment`: a power of two, or the answer is null. The gap before the block becomes a free cell.
+  void* allocate_aligned(size_t alignment, size_t bytes) {
+    if (alignment <= kAlignment && alignment != 0 && (alignment & (alignment - 1)) == 0) return allocate(bytes);
+    if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > kLargestRequest / 2 ||
+        bytes > kLargestRequest / 2 - Layout::kSmallestCell)
+      return nullptr;
+    const size_t size = cell_size(bytes);
+    Cell* const cell = locate_fit(size + alignment + Layout::kSmallestCell);
+    if (cell == nullptr) return nullptr;
+    const size_t whole = Layout::size_of(cell);
+    const uintptr_t block = Layout::address_of(Layout::block_of(cell));
+    size_t gap = (alignment - block) & (alignment - 1);
+    if (gap == 0) return occupy(cell, whole, size, kCellPrevUsed);
+    if (gap < Layout::kSmallestCell) gap += (Layout::kSmallestCell - gap + alignment - 1) & ~(alignment - 1);
+    Cell* const aligned = Layout::behind(cell, gap);
+    cell->head = gap | kCellPrevUsed;
+    aligned->head = 0;
+    Trailer::template mark_free<Layout>(gap, aligned);
+    index_.insert(cell, gap);
+    return occupy(aligned, whole - gap, size, 0);
+  }
+
+  // Null is ignored.
+  void free(void* block) {
+    if (block == nullptr) return;
+    Cell* cell = used_cell("CellHeap::free", block);
+    size_t size = Layout::size_of(cell);
+    trace_.freed(block, size);
+    bytes_free_ += size;
+    Cell* next = Layout::behind(cell, size);
+    if (!Layout::is_used(next)) {
+      const size_t more = Layout::size_of(next);
+      index_.remove(next, more);
+      size += more;
+      next = Layout::behind(next, more);
+    }
+    if (Trailer::template prev_is_free<Layout>(cell)) {
+      const size_t more = Layout::size_before(cell);
+      cell->head = 0;  // so that a second free of the block is seen
+      cell = Layout::before(cell, more);
+      index_.remove(cell, more);
+      size += more;
+    }
+    cell->head = size | kCellPrevUsed;
+    Trailer::template mark_free<Layout>(size, next);
+    if constexpr (Retention::kWatches) {
+      if (next->head <= kCellFlags) [[unlikely]]
+        return settle_page(cell, size, reinterpret_cast<CellRegion*>(next));
+    }
+    index_.insert(cell, size);
+  }
+
+  // Makes the block longer or shorter where it stands; false, and nothing is changed, if the cell behind it is not free
+  // or too short. What is cut off a shorter block is free from then on, unless it is too little for a cell.
+  bool resize_in_place(void* block, size_t bytes) {
+    if (bytes > kLargestRequest) return false;
+    Cell* const cell = used_cell("CellHeap::resize", block);
+    const size_t size = cell_size(bytes);
+    const size_t old_size = Layout::size_of(cell);
+    Cell* next = Layout::behind(cell, old_size);
+    const bool next_is_free = !Layout::is_used(next);
+    const size_t whole = old_size + (next_is_free ? Layout::size_of(next) : 0);
+    if (size > whole) return false;
+    if (next_is_free) index_.remove(next, whole - old_size);
+    next = Layout::behind(cell, whole);
+    bytes_free_ += old_size;
+    // settle() expects of `next` that it knows of a free cell before it.
+    if (!next_is_free && whole - size >= Layout::kSmallestCell) Trailer::template mark_free<Layout>(whole - size, next);
+    settle(cell, whole, size, cell->head & kCellPrevUsed, next);
+    note_least_free();
+    trace_.resized(block, old_size, Layout::size_of(cell));
+    return true;
+  }
+
+  // As realloc(): in place if that is possible, else a new block, a copy and a free. The old block is untouched if the
+  // answer is null. A null block is allocated; 0 bytes give a block of the smallest size.
+  void* resize(void* block, size_t bytes) {
+    if (block == nullptr) return allocate(bytes);
+    if (resize_in_place(block, bytes)) return block;
+    const size_t old_bytes = usable_size(block);
+    void* const moved = allocate(bytes);
+    if (moved == nullptr) return nullptr;
+    memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
+    free(block);
+    return moved;
+  }
+
+  // All of it may be written; constant until the block is resized or freed. 0 for null.
+  static size_t usable_size(const void* block) {
+    return block == nullptr ? 0 : Layout::size_of(Layout::cell_of(block)) - kCellOverhead;
+  }
+
+  // Gives every empty page back to the page source. O(regions). Bytes given back.
+  size_t release_unused() {
+    size_t released = 0;
+    if constexpr (Retention::kWatches) retention_.forget();
+    regions_.for_each([&](CellRegion* region) {
+      if (region->page_bytes == 0 || !Regions::is_empty(region)) return;
+      const size_t length = Regions::length_of(region);
+      index_.remove(region->first, length);
+      bytes_free_ -= length;
+      released += region->page_bytes;
+      give_page(region);
+    });
+    note_least_free();
+    return released;
+  }
+
+  // visit(CellView) for each cell, region by region, in the order of addresses. It must not use the heap.
+  template <class Visit>
+  void walk(Visit visit) const {
+    regions_.for_each([&](const CellRegion* region) {
+      for (const Cell* cell = region->first; cell != reinterpret_cast<const Cell*>(region);
+           cell = Layout::next_of(cell))
+        visit(CellView{Layout::block_of(cell), Layout::size_of(cell),
+                       Layout::is_used(cell) ? CellUse::kUsed : CellUse::kFree});
+    });
+  }
+
+  // Null if every invariant holds, else a sentence that names the broken one. O(cells).
+  const char* check() const { return Check::run(*this); }
+
+  // A value of now. O(cells).
+  CellStatistics statistics() const {
+    CellStatistics now;
+    now.bytes_free = bytes_free_;
+    now.bytes_least_free = bytes_least_free_;
+    now.bytes_total = bytes_total_;
+    regions_.for_each([&](const CellRegion* region) {
+      ++now.regions;
+      now.bytes_pages += region->page_bytes;
+    });
+    walk([&](const CellView& cell) { now.count(cell, kCellOverhead); });
+    return now;
+  }
+  // O(1).
+  size_t bytes_free() const { return bytes_free_; }
+
+  Index& index() { return index_; }
+  Trace& trace() { return trace_; }
+  Retention& retention() { return retention_; }
+  Pages& pages() { return pages_; }
+
+ private:
+  template <class, class, class>
+  friend struct CellHeapCheck;
+
+  static constexpr size_t cell_size(size_t bytes) {
+    const size_t size = Layout::round_up(bytes + kCellOverhead);
+    return size < Layout::kSmallestCell ? Layout::kSmallestCell : size;
+  }
+
+  Cell* locate_fit(size_t size) {
+    Cell* const cell = index_.take(size);
+    if constexpr (kGrows) {
+      if (cell == nullptr) [[unlikely]]
+        return add_page(size);
+    }
+    return cell;
+  }
+
+  // A free cell that is in no index any more becomes a user's.
+  void* occupy(Cell* cell, size_t whole, size_t size, size_t prev_used) {
+    settle(cell, whole, size, prev_used, Layout::behind(cell, whole));
+    note_least_free();
+    void* const block = Layout::block_of(cell);
+    trace_.allocated(block, Layout::size_of(cell));
+    return block;
+  }
+
+  // Of `whole` bytes the first `size` are the user's cell; the rest is a free cell, if it is long enough for one. The
+  // end of the whole was that of a free cell.
+  void settle(Cell* cell, size_t whole, size_t size, size_t prev_used, Cell* next) {
+    const size_t rest = whole - size;
+    if (rest >= Layout::kSmallestCell) {
+      Cell* const remainder = Layout::behind(cell, size);
+      remainder->head = rest | kCellPrevUsed;
+      Trailer::template keep_free<Layout>(rest, next);
+      cell->head = size | kCellUsed | prev_used;
+      Trailer::template keep_used<Layout>(size, remainder);
+      bytes_free_ -= size;
+      index_.insert(remainder, rest);
+    } else {
+      cell->head = whole | kCellUsed | prev_used;
+      Trailer::template mark_used<Layout>(whole, next);
+      bytes_free_ -= whole;
+    }
+  }
+
+  void note_least_free() {
+    if (bytes_free_ < bytes_least_free_) bytes_least_free_ = bytes_free_;
+  }
+
+  // The cell of a block that a caller says is its own.
+  Cell* used_cell(const char* call, void* block) {
+    if constexpr (Policy::Checks::kWalks) require_cell(call, block);
+    Cell* const cell = Layout::cell_of(block);
+    if (!Layout::is_used(cell)) [[unlikely]]
+      Policy::Misuse::misuse(call, block, "block is already free");
+    const size_t size = Layout::size_of(cell);
+    if (!Trailer::template agrees<Layout>(size, Layout::behind(cell, size))) [[unlikely]]
+      Policy::Misuse::misuse(call, block, "block is already free, or was written past its end");
+    return cell;
+  }
+
+  void require_cell(const char* call, const void* block) const {
+    const CellRegion* const region = regions_.locate(block);
+    if (region == nullptr) Policy::Misuse::misuse(call, block, "address is in no region of this heap");
+    const Cell* around = nullptr;  // the cell in which the address lies
+    const char* const broken = Check::walk_region(region, [&](const Cell* cell) {
+      if (static_cast<const void*>(cell) < block) around = cell;
+    });
+    if (broken != nullptr) Policy::Misuse::misuse(call, block, broken);
+    if (!Layout::is_used(around)) Policy::Misuse::misuse(call, block, "block is already free");
+    if (Layout::block_of(around) != block) Policy::Misuse::misuse(call, block, "address is inside a block");
+  }
+
+  // ---- pages ------------------------------------------------------------------------------------------------------
+
+  Cell* add_cells(void* start, size_t bytes, size_t page_bytes) {
+    CellRegion* const region = regions_.lay_out(start, bytes, page_bytes);
+    const size_t length = Regions::length_of(region);
+    bytes_total_ += length;
+    bytes_free_ += length;
+    note_least_free();
+    return region->first;
+  }
+
+  // A page that holds a cell of `size`, as one free cell in no index.
+  Cell* add_page(size_t size) {
+    const size_t need = size + Regions::kOverhead;
+    const size_t bytes = (need + Pages::kPageBytes - 1) / Pages::kPageBytes * Pages::kPageBytes;
+    if (bytes > Index::kLargestCell) return nullptr;
+    void* const page = pages_.take(bytes);
+    if (page == nullptr) return nullptr;
+    trace_.page_taken(page, bytes);
+    return add_cells(page, bytes, bytes);
+  }
+
+  void give_page(CellRegion* region) {
+    void* const start = region->start;
+    const size_t bytes = region->page_bytes;
+    bytes_total_ -= Regions::length_of(region);
+    regions_.unlink(region);
+    trace_.page_given(start, bytes);
+    pages_.give(start, bytes);
+  }
+
+  // The last step of a free whose cell, in no index yet, ends at `region`: if it is all of its page, that may go back.
+  // Out of line: inlined, it would cost every free registers.
+  [[gnu::noinline]] void settle_page(Cell* cell, size_t size, CellRegion* region) {
+    if (region->first == cell && region->page_bytes != 0 && !retention_.template keeps<Regions>(region)) {
+      bytes_free_ -= size;
+      note_least_free();
+      give_page(region);
+    } else {
+      index_.insert(cell, size);
+    }
+  }
+
+  Index index_;
+  Regions regions_;
+  size_t bytes_free_ = 0;
+  size_t bytes_least_free_ = ~size_t{0};
+  size_t bytes_total_ = 0;
+  [[no_unique_address]] Pages pages_;
+  [[no_unique_address]] Retention retention_;
+  [[no_unique_address]] Trace trace_;
+};
+
+}  // namespace snug

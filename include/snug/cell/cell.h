@@ -1,0 +1,82 @@
+// Cell: a piece of a cell heap's region, of any size, and how its words lie.
+//
+//   address of the cell   head: size | flags          one word; the size counts the whole cell, head included
+//   + 1 word              the block of the user        ── or, while the cell is free: next, prev of its list
+//   + size - 1 word       trailer: the size            on free cells, or on all, as the trailer policy says
+//   + size                the next cell's head
+//
+// The words of a region from its start to its end:
+//
+//   [unused][lead-in trailer: used][cell][cell] … [cell][Region: head of size 0, used; then the region's record]
+//
+// so that the first cell has a used neighbour before it and the last one behind it, and no end is a special case.
+//
+//   sum of the cells' sizes of a region == what lies between its first cell and its Region
+//
+// All addresses of blocks are multiples of the alignment, all sizes of cells too.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace snug {
+
+// Users keep objects of every type where these words lie: the compiler must not assume that they do not overlap, or it
+// could move a user's last store to a block behind ours to the same words.
+struct [[gnu::may_alias]] Cell {
+  size_t head;
+  Cell* next;  // of a free cell, in its list
+  Cell* prev;
+};
+
+using CellWord = size_t __attribute__((may_alias));
+
+inline constexpr size_t kCellUsed = 1;      // the cell is a user's
+inline constexpr size_t kCellPrevUsed = 2;  // the one before it too; kept by the trailer policy that needs it
+inline constexpr size_t kCellFlags = 7;
+
+// What stands behind the last cell of a region. A page is a region that came from the page source.
+struct [[gnu::may_alias]] CellRegion {
+  size_t head;  // 0 | kCellUsed | kCellPrevUsed or not
+  Cell* first;
+  CellRegion* next;
+  CellRegion* prev;
+  void* start;
+  size_t bytes;
+  size_t page_bytes;      // 0 if the region is the user's own
+  CellRegion* kept_next;  // in the list of pages that were kept when they became empty
+  size_t is_kept;
+};
+
+// The arithmetic of cells for one alignment of blocks.
+template <size_t kAlignment>
+struct CellLayout {
+  static_assert(kAlignment == 8 || kAlignment == 16, "blocks are aligned to 8 or to 16 bytes");
+  static_assert(kAlignment >= sizeof(void*), "a cell's words are aligned as pointers are");
+
+  static constexpr size_t kUnit = kAlignment;
+  static constexpr size_t kWord = sizeof(size_t);
+  static constexpr size_t round_up(size_t value) { return (value + kUnit - 1) & ~(kUnit - 1); }
+  static constexpr size_t round_down(size_t value) { return value & ~(kUnit - 1); }
+  // Head, two links and a trailer.
+  static constexpr size_t kSmallestCell = (4 * kWord + kUnit - 1) & ~(kUnit - 1);
+
+  static size_t size_of(const Cell* cell) { return cell->head & ~kCellFlags; }
+  static bool is_used(const Cell* cell) { return (cell->head & kCellUsed) != 0; }
+
+  static uintptr_t address_of(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
+  static Cell* at(uintptr_t address) { return reinterpret_cast<Cell*>(address); }
+  static Cell* behind(const Cell* cell, size_t bytes) { return at(address_of(cell) + bytes); }
+  static Cell* before(const Cell* cell, size_t bytes) { return at(address_of(cell) - bytes); }
+  static Cell* next_of(const Cell* cell) { return behind(cell, size_of(cell)); }
+
+  static void* block_of(const Cell* cell) { return reinterpret_cast<void*>(address_of(cell) + kWord); }
+  static Cell* cell_of(const void* block) { return at(address_of(block) - kWord); }
+
+  // The word before a cell, which is the trailer of the cell before it, if that one has a trailer.
+  static CellWord& word_before(const Cell* cell) { return *reinterpret_cast<CellWord*>(address_of(cell) - kWord); }
+  // If the cell before is free: its trailer has no flags then.
+  static size_t size_before(const Cell* cell) { return word_before(cell); }
+};
+
+}  // namespace snug

@@ -1,0 +1,40 @@
+// What a cell heap tells of itself: its cells one by one, and its figures at one moment, in bytes.
+#pragma once
+
+#include <stddef.h>
+
+namespace snug {
+
+enum class CellUse { kFree, kUsed };
+
+struct CellView {
+  const void* block;
+  size_t bytes;  // of the whole cell
+  CellUse use;
+};
+
+struct CellStatistics {
+  size_t bytes_total = 0;  // of all cells: bytes_free + bytes_used
+  size_t bytes_free = 0;
+  size_t bytes_used = 0;
+  size_t bytes_usable = 0;      // of used cells, what their users may write
+  size_t bytes_largest = 0;     // the longest free cell
+  size_t bytes_least_free = 0;  // how little was free at the worst moment, regions added later not counted before
+  size_t bytes_pages = 0;       // taken from the page source
+  size_t cells_used = 0;
+  size_t cells_free = 0;
+  size_t regions = 0;  // pages included
+
+  void count(const CellView& cell, size_t overhead) {
+    if (cell.use == CellUse::kUsed) {
+      ++cells_used;
+      bytes_used += cell.bytes;
+      bytes_usable += cell.bytes - overhead;
+    } else {
+      ++cells_free;
+      if (cell.bytes > bytes_largest) bytes_largest = cell.bytes;
+    }
+  }
+};
+
+}  // namespace snug

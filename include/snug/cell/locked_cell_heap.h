@@ -1,0 +1,114 @@
+// LockedCellHeap: a cell heap for several threads, behind one lock. By default a lock with priority inheritance: a
+// thread that holds it runs at the priority of the highest one that waits for it, so that a thread of middling priority
+// cannot keep a real-time thread waiting by keeping the holder from the CPU. With no contention neither side enters the
+// kernel.
+//
+// At most one thread is in the heap; a wait is at most the operations of those that hold or precede, each of bounded
+// length (resize() of a long block but for its copy, which is made outside of the lock).
+//
+// A lock is any type with lock() and unlock().
+#pragma once
+
+#include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "snug/cell_heap.h"
+
+namespace snug {
+
+// POSIX mutex with PTHREAD_PRIO_INHERIT, on Linux by FUTEX_LOCK_PI. Not recursive.
+class PriorityInheritanceLock {
+ public:
+  PriorityInheritanceLock() {
+    pthread_mutexattr_t attributes;
+    if (pthread_mutexattr_init(&attributes) != 0 ||
+        pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT) != 0 ||
+        pthread_mutex_init(&mutex_, &attributes) != 0)
+      AbortWithLine::misuse("PriorityInheritanceLock", this, "the system has no priority inheritance");
+    pthread_mutexattr_destroy(&attributes);
+  }
+  ~PriorityInheritanceLock() { pthread_mutex_destroy(&mutex_); }
+  PriorityInheritanceLock(const PriorityInheritanceLock&) = delete;
+  PriorityInheritanceLock& operator=(const PriorityInheritanceLock&) = delete;
+
+  void lock() { pthread_mutex_lock(&mutex_); }
+  void unlock() { pthread_mutex_unlock(&mutex_); }
+
+ private:
+  pthread_mutex_t mutex_;
+};
+
+template <class Heap = CellHeap<>, class Lock = PriorityInheritanceLock>
+class LockedCellHeap {
+ public:
+  const char* add_region(void* start, size_t bytes) {
+    const Guard guard(lock_);
+    return heap_.add_region(start, bytes);
+  }
+  void* allocate(size_t bytes) {
+    const Guard guard(lock_);
+    return heap_.allocate(bytes);
+  }
+  void* allocate_aligned(size_t alignment, size_t bytes) {
+    const Guard guard(lock_);
+    return heap_.allocate_aligned(alignment, bytes);
+  }
+  void free(void* block) {
+    const Guard guard(lock_);
+    heap_.free(block);
+  }
+  bool resize_in_place(void* block, size_t bytes) {
+    const Guard guard(lock_);
+    return heap_.resize_in_place(block, bytes);
+  }
+  void* resize(void* block, size_t bytes) {
+    if (block == nullptr) return allocate(bytes);
+    size_t old_bytes = 0;
+    void* moved = nullptr;
+    {
+      const Guard guard(lock_);
+      if (heap_.resize_in_place(block, bytes)) return block;
+      old_bytes = Heap::usable_size(block);
+      moved = heap_.allocate(bytes);
+    }
+    if (moved == nullptr) return nullptr;
+    memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
+    free(block);
+    return moved;
+  }
+  // Under the lock too: the head of a cell holds a flag of its neighbour.
+  size_t usable_size(const void* block) {
+    const Guard guard(lock_);
+    return Heap::usable_size(block);
+  }
+  size_t release_unused() {
+    const Guard guard(lock_);
+    return heap_.release_unused();
+  }
+  const char* check() {
+    const Guard guard(lock_);
+    return heap_.check();
+  }
+  CellStatistics statistics() {
+    const Guard guard(lock_);
+    return heap_.statistics();
+  }
+
+ private:
+  class Guard {
+   public:
+    explicit Guard(Lock& lock) : lock_(lock) { lock_.lock(); }
+    ~Guard() { lock_.unlock(); }
+    Guard(const Guard&) = delete;
+    Guard& operator=(const Guard&) = delete;
+
+   private:
+    Lock& lock_;
+  };
+
+  Lock lock_;
+  Heap heap_;
+};
+
+}  // namespace snug

@@ -1,0 +1,75 @@
+// Retention: what a growable cell heap does with pages that have become empty.
+//
+//   KeepPages            nothing: they wait to be used again, or for release_unused(). Not a single instruction.
+//   RetentionThreshold   keeps empty pages up to `bytes` together; a page that becomes empty above that goes back at
+//                        once. Costs one test in free, and a call if the freed cell ends its page.
+//
+// allocate() does not tell when it takes from an empty page: that would cost every call. So the pages that were kept
+// stand in a list, and those that are in use again are struck off it when a page more would exceed the threshold:
+// O(pages in the list), which the threshold bounds.
+//
+//   bytes in empty pages <= listed_bytes == bytes of the pages in the list <= bytes
+#pragma once
+
+#include <stddef.h>
+
+#include "snug/cell/cell.h"
+
+namespace snug {
+
+struct KeepPages {
+  static constexpr bool kWatches = false;
+};
+
+class RetentionThreshold {
+ public:
+  static constexpr bool kWatches = true;
+
+  constexpr RetentionThreshold() = default;
+  explicit constexpr RetentionThreshold(size_t bytes) : bytes_(bytes) {}
+
+  // Whether a page that has become empty stays; else it is the caller's to give back.
+  template <class Regions>
+  bool keeps(CellRegion* page) {
+    if (page->is_kept != 0) return true;
+    const size_t length = Regions::length_of(page);
+    if (length > bytes_) return false;
+    if (listed_bytes_ > bytes_ - length) strike_used<Regions>();
+    if (listed_bytes_ > bytes_ - length) return false;
+    page->is_kept = 1;
+    page->kept_next = listed_;
+    listed_ = page;
+    listed_bytes_ += length;
+    return true;
+  }
+
+  // No page is kept any more.
+  void forget() {
+    for (; listed_ != nullptr; listed_ = listed_->kept_next) listed_->is_kept = 0;
+    listed_bytes_ = 0;
+  }
+
+  size_t bytes() const { return bytes_; }
+  size_t listed_bytes() const { return listed_bytes_; }
+
+ private:
+  template <class Regions>
+  void strike_used() {
+    for (CellRegion** link = &listed_; *link != nullptr;) {
+      CellRegion* const page = *link;
+      if (Regions::is_empty(page)) {
+        link = &page->kept_next;
+      } else {
+        *link = page->kept_next;
+        page->is_kept = 0;
+        listed_bytes_ -= Regions::length_of(page);
+      }
+    }
+  }
+
+  size_t bytes_ = size_t{64} << 10;  // kept at most; default 64 KiB
+  size_t listed_bytes_ = 0;
+  CellRegion* listed_ = nullptr;
+};
+
+}  // namespace snug

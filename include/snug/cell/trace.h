@@ -1,0 +1,26 @@
+// Trace sink: what a cell heap tells of its work. NoTrace has no state and does nothing, so that it costs neither an
+// instruction nor a byte (tests/golden and tests/unit/cell show it). A sink of one's own derives from it and hides the
+// functions that it wants:
+//
+//   struct Counter : snug::NoTrace {
+//     size_t blocks = 0;
+//     void allocated(const void*, size_t) { ++blocks; }
+//   };
+//
+// They are called within the operation, under whatever lock it runs, and must not use the heap.
+#pragma once
+
+#include <stddef.h>
+
+namespace snug {
+
+struct NoTrace {
+  // `bytes` are those of the cell, its head included. A request that was refused is no event.
+  void allocated(const void* /*block*/, size_t /*bytes*/) {}
+  void freed(const void* /*block*/, size_t /*bytes*/) {}
+  void resized(const void* /*block*/, size_t /*old_bytes*/, size_t /*bytes*/) {}
+  void page_taken(const void* /*page*/, size_t /*bytes*/) {}
+  void page_given(const void* /*page*/, size_t /*bytes*/) {}
+};
+
+}  // namespace snug

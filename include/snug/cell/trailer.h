@@ -1,0 +1,76 @@
+// Trailer: the boundary tag at a cell's far edge, which lets the next cell find its beginning, so that a freed cell
+// merges with the one before it in O(1). Two policies:
+//
+//   TrailerOnFree   only free cells have one; a flag in the next cell's head says whether it is there. A used cell
+//   costs
+//                   one word, its head. The default.
+//   TrailerAlways   every cell has one, with the used flag in it: two words a used cell. The document's version. A used
+//                   block whose head and trailer differ has been written past its end, or before its start.
+//
+// Every cell passes through mark_used or mark_free each time that its size or its use changes.
+#pragma once
+
+#include "snug/cell/cell.h"
+
+namespace snug {
+
+struct TrailerOnFree {
+  static constexpr size_t kBytesOfUsed = 0;
+
+  template <class Layout>
+  static void mark_used(size_t, Cell* next) {
+    next->head |= kCellPrevUsed;
+  }
+  template <class Layout>
+  static void mark_free(size_t size, Cell* next) {
+    Layout::word_before(next) = size;
+    next->head &= ~kCellPrevUsed;
+  }
+  // The same where the head of `next` says so already.
+  template <class Layout>
+  static void keep_used(size_t, Cell*) {}
+  template <class Layout>
+  static void keep_free(size_t size, Cell* next) {
+    Layout::word_before(next) = size;
+  }
+  template <class Layout>
+  static bool prev_is_free(const Cell* cell) {
+    return (cell->head & kCellPrevUsed) == 0;
+  }
+  // Of a used cell: whether what stands behind it agrees.
+  template <class Layout>
+  static bool agrees(size_t, const Cell* next) {
+    return (next->head & kCellPrevUsed) != 0;
+  }
+};
+
+struct TrailerAlways {
+  static constexpr size_t kBytesOfUsed = sizeof(size_t);
+
+  template <class Layout>
+  static void mark_used(size_t size, Cell* next) {
+    Layout::word_before(next) = size | kCellUsed;
+  }
+  template <class Layout>
+  static void mark_free(size_t size, Cell* next) {
+    Layout::word_before(next) = size;
+  }
+  template <class Layout>
+  static void keep_used(size_t size, Cell* next) {
+    mark_used<Layout>(size, next);
+  }
+  template <class Layout>
+  static void keep_free(size_t size, Cell* next) {
+    mark_free<Layout>(size, next);
+  }
+  template <class Layout>
+  static bool prev_is_free(const Cell* cell) {
+    return (Layout::word_before(cell) & kCellUsed) == 0;
+  }
+  template <class Layout>
+  static bool agrees(size_t size, const Cell* next) {
+    return Layout::word_before(next) == (size | kCellUsed);
+  }
+};
+
+}  // namespace snug

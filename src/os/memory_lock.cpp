@@ -1,0 +1,23 @@
+#include "os/memory_lock.h"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+
+#include "os/memory.h"
+
+namespace snug::os {
+
+bool lock(void* start, size_t bytes) {
+  const int saved_errno = errno;
+  const bool locked = ::mlock(start, bytes) == 0;
+  errno = saved_errno;
+  return locked;
+}
+
+void touch(void* start, size_t bytes) {
+  auto* const memory = static_cast<volatile char*>(start);
+  for (size_t at = 0; at < bytes; at += page_size()) memory[at] = 0;
+}
+
+}  // namespace snug::os

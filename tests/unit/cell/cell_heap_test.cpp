@@ -1,0 +1,278 @@
+// The cell heap case by case: where blocks lie, what merges, what is refused, what pages do.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "cell/cell_program.h"
+#include "snug/cell/locked_cell_heap.h"
+#include "snug/cell_heap.h"
+
+namespace snug::unit {
+namespace {
+
+constexpr size_t kBytes = size_t{64} << 10;
+
+template <class Policy = CellPolicy>
+struct OwnHeap {
+  std::unique_ptr<char[]> memory = std::make_unique<char[]>(kBytes);
+  CellHeap<Policy> heap;
+  OwnHeap() { EXPECT_STREQ(heap.add_region(memory.get(), kBytes), nullptr); }
+};
+
+// A cell is 8 bytes of head and the block, in steps of 16; with a trailer everywhere 8 more.
+static_assert(CellHeap<>::kSmallestRegion == 144);
+static_assert(sizeof(CellHeap<>) < 8500, "TLSF's bins take 8 KiB");
+static_assert(sizeof(CellHeap<DoublingCells>) < 640);
+static_assert(sizeof(CellHeap<ScanCells>) <= 64);
+
+struct ForgetfulTrace : NoTrace {
+  void allocated(const void*, size_t) {}
+};
+struct ForgetfulPolicy : CellPolicy {
+  using Trace = ForgetfulTrace;
+};
+static_assert(sizeof(CellHeap<ForgetfulPolicy>) == sizeof(CellHeap<>), "a sink without state takes no room");
+static_assert(sizeof(CellHeap<ThresholdPages>) == sizeof(CellHeap<KeptPages>) + sizeof(RetentionThreshold));
+
+TEST(CellHeap, CostsOneWordABlock) {
+  OwnHeap<> own;
+  for (const auto& [asked, usable] : {std::pair<size_t, size_t>{0, 24}, {24, 24}, {25, 40}, {40, 40}, {1000, 1000}}) {
+    void* block = own.heap.allocate(asked);
+    EXPECT_EQ(own.heap.usable_size(block), usable) << asked;
+    own.heap.free(block);
+  }
+}
+
+TEST(CellHeap, CostsTwoWordsWithTrailersEverywhere) {
+  OwnHeap<TwoLevelEverywhere> own;
+  void* block = own.heap.allocate(32);
+  EXPECT_EQ(own.heap.usable_size(block), 32u);
+  own.heap.free(block);
+  block = own.heap.allocate(33);
+  EXPECT_EQ(own.heap.usable_size(block), 48u);
+  own.heap.free(block);
+}
+
+TEST(CellHeap, AlignsToEightOnRequest) {
+  OwnHeap<NarrowCells> own;
+  void* first = own.heap.allocate(32);
+  void* second = own.heap.allocate(32);
+  EXPECT_EQ(own.heap.usable_size(first), 32u);
+  EXPECT_EQ(static_cast<char*>(second) - static_cast<char*>(first), 40);
+}
+
+TEST(CellHeap, MergesOnBothSides) {
+  OwnHeap<> own;
+  const size_t whole = own.heap.statistics().bytes_largest;
+  std::vector<void*> blocks(5);
+  for (void*& block : blocks) block = own.heap.allocate(100);
+  for (const int i : {1, 3, 2, 0, 4}) {
+    own.heap.free(blocks[static_cast<size_t>(i)]);
+    ASSERT_STREQ(own.heap.check(), nullptr);
+  }
+  const CellStatistics now = own.heap.statistics();
+  EXPECT_EQ(now.bytes_largest, whole);
+  EXPECT_EQ(now.cells_free, 1u);
+  EXPECT_LT(now.bytes_least_free, whole - 500);
+}
+
+TEST(CellHeap, RefusesWhatDoesNotFitAndStaysWhole) {
+  OwnHeap<> own;
+  EXPECT_EQ(own.heap.allocate(kBytes), nullptr);
+  EXPECT_EQ(own.heap.allocate(~size_t{0}), nullptr);
+  EXPECT_EQ(own.heap.allocate(CellHeap<>::kLargestRequest), nullptr);
+  EXPECT_EQ(own.heap.allocate_aligned(~size_t{0} / 2 + 1, 1), nullptr);
+  EXPECT_EQ(own.heap.allocate_aligned(48, 1), nullptr);
+  EXPECT_EQ(own.heap.allocate_aligned(0, 1), nullptr);
+  EXPECT_EQ(own.heap.allocate_aligned(64, ~size_t{0}), nullptr);
+  EXPECT_STREQ(own.heap.check(), nullptr);
+  own.heap.free(nullptr);
+  EXPECT_EQ(own.heap.usable_size(nullptr), 0u);
+}
+
+TEST(CellHeap, RefusesRegionsWithAReason) {
+  CellHeap<> heap;
+  std::vector<char> memory(4096);
+  EXPECT_EQ(heap.allocate(1), nullptr) << "there is no region yet";
+  EXPECT_STREQ(heap.add_region(nullptr, 4096), "the region is null");
+  EXPECT_STREQ(heap.add_region(memory.data(), CellHeap<>::kSmallestRegion - 1), "the region is too small for a cell");
+  EXPECT_STREQ(heap.add_region(memory.data(), size_t{1} << 41), "the region is longer than the longest cell");
+  EXPECT_STREQ(heap.add_region(reinterpret_cast<void*>(~uintptr_t{0} - 100), 4096),
+               "the region runs past the last address");
+  EXPECT_STREQ(heap.add_region(memory.data(), 4000), nullptr);
+  EXPECT_STREQ(heap.add_region(memory.data() + 3900, 196), "the region overlaps one that the heap has");
+  EXPECT_STREQ(heap.check(), nullptr);
+}
+
+TEST(CellHeap, TakesTheSmallestRegionAtEveryOffset) {
+  for (size_t offset = 0; offset < 32; ++offset) {
+    alignas(32) char memory[CellHeap<>::kSmallestRegion + 32];
+    CellHeap<> heap;
+    ASSERT_STREQ(heap.add_region(memory + offset, CellHeap<>::kSmallestRegion), nullptr);
+    void* block = heap.allocate(1);
+    ASSERT_NE(block, nullptr) << offset;
+    EXPECT_GE(static_cast<char*>(block), memory + offset);
+    EXPECT_LE(static_cast<char*>(block) + heap.usable_size(block), memory + offset + CellHeap<>::kSmallestRegion);
+    EXPECT_STREQ(heap.check(), nullptr);
+  }
+}
+
+TEST(CellHeap, ServesARegionBeyondFourGibibytes) {
+  constexpr size_t kHuge = size_t{6} << 30;
+  const auto unmap = [](void* memory) { munmap(memory, kHuge); };
+  void* const memory = mmap(nullptr, kHuge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) GTEST_SKIP() << "no 6 GiB of addresses";
+  const std::unique_ptr<void, decltype(unmap)> keeper(memory, unmap);
+  CellHeap<> heap;
+  ASSERT_STREQ(heap.add_region(memory, kHuge), nullptr);
+  void* huge = heap.allocate(size_t{5} << 30);
+  ASSERT_NE(huge, nullptr);
+  void* large = heap.allocate(size_t{512} << 20);
+  ASSERT_NE(large, nullptr);
+  EXPECT_GE(static_cast<size_t>(static_cast<char*>(large) - static_cast<char*>(huge)), size_t{5} << 30);
+  EXPECT_STREQ(heap.check(), nullptr);
+  heap.free(huge);
+  heap.free(large);
+  EXPECT_EQ(heap.statistics().cells_free, 1u);
+}
+
+TEST(CellHeap, ResizesInPlace) {
+  OwnHeap<> own;
+  auto* const block = static_cast<char*>(own.heap.allocate(1000));
+  void* const behind = own.heap.allocate(1000);
+  void* const last = own.heap.allocate(16);
+  EXPECT_FALSE(own.heap.resize_in_place(block, 1500)) << "the next cell is used";
+  EXPECT_TRUE(own.heap.resize_in_place(block, 200));
+  EXPECT_EQ(own.heap.usable_size(block), 200u);
+  EXPECT_TRUE(own.heap.resize_in_place(block, 900));
+  own.heap.free(behind);
+  EXPECT_TRUE(own.heap.resize_in_place(block, 1990)) << "the next cell is free";
+  EXPECT_FALSE(own.heap.resize_in_place(block, 3000));
+  EXPECT_STREQ(own.heap.check(), nullptr);
+  std::fill(block, block + 1990, 'x');
+  auto* const moved = static_cast<char*>(own.heap.resize(block, 5000));
+  EXPECT_NE(moved, block);
+  EXPECT_EQ(std::count(moved, moved + 1990, 'x'), 1990);
+  EXPECT_EQ(own.heap.resize(moved, size_t{1} << 30), nullptr);
+  EXPECT_EQ(moved[1989], 'x');
+  own.heap.free(moved);
+  own.heap.free(last);
+  EXPECT_EQ(own.heap.statistics().cells_free, 1u);
+}
+
+TEST(CellHeap, FindsAnyCellOfALongerBin) {
+  OwnHeap<> own;
+  void* hole = own.heap.allocate(5000);
+  void* fence = own.heap.allocate(16);
+  while (own.heap.allocate(16) != nullptr) {
+  }
+  own.heap.free(hole);
+  void* again = own.heap.allocate(4800);  // more than a 32nd shorter: its bin lies lower
+  EXPECT_EQ(again, hole);
+  EXPECT_NE(fence, nullptr);
+}
+
+TEST(CellHeap, TellsTheTraceSink) {
+  struct Sink : NoTrace {
+    size_t blocks = 0, bytes = 0, resizes = 0;
+    void allocated(const void*, size_t size) { ++blocks, bytes += size; }
+    void freed(const void*, size_t size) { --blocks, bytes -= size; }
+    void resized(const void*, size_t old_size, size_t size) { ++resizes, bytes += size - old_size; }
+  };
+  struct Traced : CellPolicy {
+    using Trace = Sink;
+  };
+  OwnHeap<Traced> own;
+  void* first = own.heap.allocate(100);
+  void* second = own.heap.allocate(100);
+  EXPECT_EQ(own.heap.trace().blocks, 2u);
+  EXPECT_TRUE(own.heap.resize_in_place(second, 300));
+  EXPECT_EQ(own.heap.trace().bytes, own.heap.statistics().bytes_used);
+  own.heap.free(first);
+  own.heap.free(second);
+  EXPECT_EQ(own.heap.trace().bytes, 0u);
+  EXPECT_EQ(own.heap.trace().resizes, 1u);
+}
+
+TEST(CellHeap, KeepsEmptyPagesUpToTheThreshold) {
+  CountedPages::taken = 0;
+  CellHeap<ThresholdPages> heap(CountedPages{}, RetentionThreshold(2 * CountedPages::kPageBytes));
+  std::vector<void*> blocks(5);
+  for (void*& block : blocks) block = heap.allocate(CountedPages::kPageBytes - 200);
+  EXPECT_EQ(CountedPages::taken, 5u);
+  for (void* block : blocks) {
+    heap.free(block);
+    ASSERT_STREQ(heap.check(), nullptr);
+  }
+  EXPECT_EQ(CountedPages::taken, 2u);
+  void* block = heap.allocate(100);
+  EXPECT_EQ(CountedPages::taken, 2u);
+  void* other = heap.allocate(CountedPages::kPageBytes - 200);
+  void* third = heap.allocate(CountedPages::kPageBytes - 200);
+  EXPECT_EQ(CountedPages::taken, 3u);
+  heap.free(third);
+  EXPECT_EQ(CountedPages::taken, 3u) << "the kept pages are in use again, so that this one stays";
+  heap.free(other);
+  heap.free(block);
+  EXPECT_EQ(heap.release_unused(), 2 * CountedPages::kPageBytes);
+  EXPECT_EQ(CountedPages::taken, 0u);
+  EXPECT_STREQ(heap.check(), nullptr);
+  void* long_block = heap.allocate(3 * CountedPages::kPageBytes);
+  EXPECT_NE(long_block, nullptr) << "a cell longer than a page has one of its own";
+  heap.free(long_block);
+  EXPECT_EQ(CountedPages::taken, 0u) << "which is longer than the threshold";
+}
+
+TEST(CellHeap, CountsTheLeastFreeWhenAPageGoes) {
+  CellHeap<ThresholdPages> heap(CountedPages{}, RetentionThreshold(0));
+  void* const kept = heap.allocate(16);
+  void* const leaving = heap.allocate(CountedPages::kPageBytes - 200);
+  heap.free(heap.allocate(16));
+  heap.free(leaving);
+  EXPECT_STREQ(heap.check(), nullptr);
+  heap.free(kept);
+  EXPECT_STREQ(heap.check(), nullptr);
+  EXPECT_EQ(heap.statistics().bytes_least_free, 0u);
+}
+
+TEST(CellHeap, TakesPagesFromSnug) {
+  CellHeap<GrowingCellPolicy> heap;
+  std::vector<void*> blocks(1000);
+  for (void*& block : blocks) block = heap.allocate(500);
+  EXPECT_STREQ(heap.check(), nullptr);
+  EXPECT_GE(heap.statistics().bytes_pages, 500'000u);
+  for (void* block : blocks) heap.free(block);
+  EXPECT_LE(heap.statistics().bytes_pages, size_t{128} << 10);
+}
+
+TEST(CellHeap, ScanLooksAtEachFreeCellOnceAtMost) {
+  OwnHeap<ScanCells> own;
+  std::vector<void*> blocks(40);
+  for (void*& block : blocks) block = own.heap.allocate(24);
+  for (size_t i = 0; i < blocks.size(); i += 2) own.heap.free(blocks[i]);
+  const uint64_t before = own.heap.index().examined();
+  EXPECT_EQ(own.heap.allocate(kBytes), nullptr);
+  EXPECT_EQ(own.heap.index().examined() - before, 21u);
+}
+
+TEST(CellHeap, CheckSeesDamage) {
+  OwnHeap<> own;
+  auto* const block = static_cast<size_t*>(own.heap.allocate(24));
+  auto* const next = static_cast<size_t*>(own.heap.allocate(24));
+  ASSERT_NE(next, nullptr);
+  const size_t head = block[3];
+  block[3] = 1;  // one word too far
+  EXPECT_STREQ(own.heap.check(), "a used cell and its neighbour disagree");
+  block[3] = 3;
+  EXPECT_STREQ(own.heap.check(), "a cell's head is damaged");
+  block[3] = head;
+  own.heap.free(next);
+  block[4] = 8;  // the link of a free cell
+  EXPECT_NE(own.heap.check(), nullptr);
+}
+
+}  // namespace
+}  // namespace snug::unit
