@@ -2,8 +2,12 @@
 #include <snug/pool.h>
 #include <snug/pooled.h>
 
-struct Point { double x, y; };
-struct Node : snug::Pooled<Node> { Node* next; };
+struct Point {
+  double x, y;
+};
+struct Node : snug::Pooled<Node> {
+  Node* next;
+};
 
 int main() {
   snug::Pool<Point> points;

@@ -5,8 +5,8 @@
 //   std::list<Node, snug::PoolAllocator<Node>>    single elements from a pool, for containers of nodes: list, map, set
 //                                                 and the unordered ones. All types of one size and alignment share it
 //
-// PoolAllocator's pools are ThreadCached unless told otherwise, because nobody sees from a container's declaration which
-// threads use others of its kind. Nobody clears these pools: their memory stays until the process ends.
+// PoolAllocator's pools are ThreadCached unless told otherwise, because nobody sees from a container's declaration
+// which threads use others of its kind. Nobody clears these pools: their memory stays until the process ends.
 #pragma once
 
 #include <snug/pool.h>

@@ -9,9 +9,9 @@
 //   nodes.destroy(n);
 //   auto owned = nodes.make_unique(1, 2);
 //
-// An element costs its size, rounded up to its alignment and to a pointer, and nothing beside it. Memory comes in blocks
-// from the source, snug's heap by default, and stays in the pool until release_unused(), release() or the pool's end.
-// Every pool is usable from static initialisers of any file (declare it constinit to have that proved).
+// An element costs its size, rounded up to its alignment and to a pointer, and nothing beside it. Memory comes in
+// blocks from the source, snug's heap by default, and stays in the pool until release_unused(), release() or the pool's
+// end. Every pool is usable from static initialisers of any file (declare it constinit to have that proved).
 //
 // Template parameters:
 //   T         type of the elements; void: untyped

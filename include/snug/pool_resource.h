@@ -1,10 +1,12 @@
-// pool_resource.h: BasicPoolResource, a std::pmr::memory_resource with one pool for each class of sizes (resource.h says
-// which names to use).
+// pool_resource.h: BasicPoolResource, a std::pmr::memory_resource with one pool for each class of sizes (resource.h
+// says which names to use).
 //
-//   classes   8, 16, 32, 48 … 128 bytes, then four to each doubling up to the largest pooled size. The size of a request
+//   classes   8, 16, 32, 48 … 128 bytes, then four to each doubling up to the largest pooled size. The size of a
+//   request
 //             is first rounded up to its alignment; so the class fits it, which is proved below
 //   pools     made together at the first request, in one array from upstream; each grows by chunks of its own
-//   unpooled  what is larger, or aligned to more than 64: from upstream one by one, each with a record behind it, through
+//   unpooled  what is larger, or aligned to more than 64: from upstream one by one, each with a record behind it,
+//   through
 //             which release() finds it
 #pragma once
 
@@ -26,7 +28,7 @@ namespace snug {
 struct ResourceClasses {
   static constexpr std::size_t kSmallest = 8;
   static constexpr std::size_t kStep = 16;
-  static constexpr std::size_t kLinear = 128;      // the end of the linear classes, each a step long
+  static constexpr std::size_t kLinear = 128;  // the end of the linear classes, each a step long
   static constexpr std::size_t kLinearClasses = kLinear / kStep + 1;
   static constexpr std::size_t kMostAlignment = 64;
   static constexpr std::size_t kMostBytes = std::size_t{1} << 20;
@@ -76,8 +78,8 @@ struct NoLock {
   void unlock() noexcept {}
 };
 
-// What a resource does whose request no number can tell: it must not throw by itself, so it asks upstream for what nobody
-// has, and the failure is upstream's own.
+// What a resource does whose request no number can tell: it must not throw by itself, so it asks upstream for what
+// nobody has, and the failure is upstream's own.
 [[gnu::noinline, gnu::cold]] inline void* ask_for_everything(std::pmr::memory_resource& upstream) {
   std::size_t bytes = std::numeric_limits<std::size_t>::max();
   std::size_t alignment = bytes / 2 + 1;
@@ -165,9 +167,7 @@ class BasicPoolResource : public std::pmr::memory_resource {
     return options;
   }
 
-  std::size_t classes() const noexcept {
-    return ResourceClasses::class_of(options_.largest_required_pool_block) + 1;
-  }
+  std::size_t classes() const noexcept { return ResourceClasses::class_of(options_.largest_required_pool_block) + 1; }
   // A size that was rounded beyond all numbers is 0.
   bool is_pooled(std::size_t rounded, std::size_t alignment) const noexcept {
     return rounded - 1 < options_.largest_required_pool_block && alignment <= ResourceClasses::kMostAlignment;
@@ -193,8 +193,7 @@ class BasicPoolResource : public std::pmr::memory_resource {
     const std::size_t whole = ResourceClasses::rounded(bytes, alignof(Unpooled)) + sizeof(Unpooled);
     alignment = std::max(alignment, alignof(Unpooled));
     void* const memory = upstream_->allocate(whole, alignment);
-    auto* const record =
-        ::new (record_of(memory, bytes)) Unpooled{unpooled_, &unpooled_, memory, whole, alignment};
+    auto* const record = ::new (record_of(memory, bytes)) Unpooled{unpooled_, &unpooled_, memory, whole, alignment};
     if (unpooled_ != nullptr) unpooled_->link = &record->next;
     unpooled_ = record;
     return memory;

@@ -223,7 +223,8 @@ class PoolStore {
     std::size_t slot;
   };
 
-  // So many bytes of new slots are linked at a time: no more of a new block than an OS page is touched ahead of its use.
+  // So many bytes of new slots are linked at a time: no more of a new block than an OS page is touched ahead of its
+  // use.
   static constexpr std::size_t kCarveBytes = 4096;
   static constexpr std::size_t kFewestSlots = 4;
   static constexpr std::size_t kMostBytes = std::numeric_limits<std::size_t>::max() / 2;
@@ -249,7 +250,8 @@ class PoolStore {
     return refill(1) ? try_alloc() : nullptr;
   }
 
-  // After it the free list, which is empty, has a slot. Carves up to `want`, or what lies in an OS page if that is more.
+  // After it the free list, which is empty, has a slot. Carves up to `want`, or what lies in an OS page if that is
+  // more.
   bool refill(std::size_t want);
   void open_block(PoolBlock* block) noexcept;
   bool fetch_block(std::size_t bytes);

@@ -27,7 +27,7 @@ namespace snug {
 
 struct PoolCache {
   PoolSlot* current;
-  PoolSlot* spare;  // as many as a batch, or null
+  PoolSlot* spare;    // as many as a batch, or null
   std::size_t count;  // in current
   const void* owner;
   PoolCache* next;
