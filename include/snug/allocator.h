@@ -9,13 +9,13 @@
 // which threads use others of its kind. Nobody clears these pools: their memory stays until the process ends.
 #pragma once
 
-#include <snug/pool.h>
-#include <snug/pool_thread_cache.h>
-#include <snug/pooled.h>
-
 #include <cstddef>
 #include <limits>
 #include <type_traits>
+
+#include "snug/pool.h"
+#include "snug/pool_thread_cache.h"
+#include "snug/pooled.h"
 
 namespace snug {
 

@@ -6,9 +6,6 @@
 // A buffer that is used up is followed by one half again as long at least.
 #pragma once
 
-#include <snug/pool_lock.h>
-#include <snug/pool_resource.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +13,9 @@
 #include <memory_resource>
 #include <mutex>
 #include <new>
+
+#include "snug/pool_lock.h"
+#include "snug/pool_resource.h"
 
 namespace snug {
 

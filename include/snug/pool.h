@@ -23,16 +23,16 @@
 // live element of the same pool and not null: nothing but a checked pool looks.
 #pragma once
 
-#include <snug/pool_checks.h>
-#include <snug/pool_source.h>
-#include <snug/pool_store.h>
-#include <snug/pool_threads.h>
-
 #include <cstddef>
 #include <memory>
 #include <span>
 #include <type_traits>
 #include <utility>
+
+#include "snug/pool_blocks.h"
+#include "snug/pool_checks.h"
+#include "snug/pool_source.h"
+#include "snug/pool_threads.h"
 
 namespace snug {
 

@@ -1,9 +1,10 @@
-// pool_blocks.h: the slow half of PoolStore (pool_store.h, which includes it): growing, shrinking, walking, checking.
+// pool_blocks.h: the slow half of PoolStore, whose class is in pool_store.h: growing, shrinking, walking, checking. Who
+// uses a PoolStore includes this.
 #pragma once
 
-#include <snug/pool_store.h>
-
 #include <cstdio>
+
+#include "snug/pool_store.h"
 
 namespace snug {
 

@@ -10,9 +10,6 @@
 //             which release() finds it
 #pragma once
 
-#include <snug/pool_lock.h>
-#include <snug/pool_store.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstddef>
@@ -21,6 +18,9 @@
 #include <memory_resource>
 #include <mutex>
 #include <new>
+
+#include "snug/pool_blocks.h"
+#include "snug/pool_lock.h"
 
 namespace snug {
 
@@ -81,9 +81,10 @@ struct NoLock {
 // What a resource does whose request no number can tell: it must not throw by itself, so it asks upstream for what
 // nobody has, and the failure is upstream's own.
 [[gnu::noinline, gnu::cold]] inline void* ask_for_everything(std::pmr::memory_resource& upstream) {
-  std::size_t bytes = std::numeric_limits<std::size_t>::max();
-  std::size_t alignment = bytes / 2 + 1;
-  return upstream.allocate(bytes, alignment);
+  // Volatile: compilers that see the number warn of it.
+  const volatile std::size_t everything = std::numeric_limits<std::size_t>::max();
+  const std::size_t bytes = everything;
+  return upstream.allocate(bytes, bytes / 2 + 1);
 }
 
 // May throw what the upstream throws.

@@ -6,9 +6,9 @@
 // The default is snug's heap; the pools of a std::pmr resource draw from its upstream; a test may count or refuse.
 #pragma once
 
-#include <snug/snug.h>
-
 #include <cstddef>
+
+#include "snug/snug.h"
 
 namespace snug {
 

@@ -1,5 +1,5 @@
 // pool_store.h: what a pool is made of, for one thread at a time. Users write Pool (pool.h); the thread policies and
-// the std::pmr resources are built on this.
+// the std::pmr resources are built on this. The functions that are not inlined are in pool_blocks.h.
 //
 //   element   what the caller receives
 //   slot      the place of an element. A free one holds the link to the next free one, so that an element costs nothing
@@ -15,10 +15,6 @@
 // Invariant: live + free + uncarved == capacity.
 #pragma once
 
-#include <snug/address_order.h>
-#include <snug/pool_checks.h>
-#include <snug/pool_source.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstddef>
@@ -27,6 +23,11 @@
 #include <limits>
 #include <new>
 #include <string_view>
+#include <utility>
+
+#include "snug/address_order.h"
+#include "snug/pool_checks.h"
+#include "snug/pool_source.h"
 
 namespace snug {
 
@@ -310,5 +311,3 @@ class PoolStore {
 };
 
 }  // namespace snug
-
-#include <snug/pool_blocks.h>

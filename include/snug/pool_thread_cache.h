@@ -13,15 +13,15 @@
 // the child has the caches of the threads that it lacks: their slots are lost to it until the pool is cleared.
 #pragma once
 
-#include <snug/pool_lock.h>
-#include <snug/pool_store.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <new>
 #include <utility>
+
+#include "snug/pool_blocks.h"
+#include "snug/pool_lock.h"
 
 namespace snug {
 

@@ -8,10 +8,10 @@
 //   end()            the pool's life ends, with the store's
 #pragma once
 
-#include <snug/pool_lock.h>
-
 #include <cstddef>
 #include <utility>
+
+#include "snug/pool_lock.h"
 
 namespace snug {
 

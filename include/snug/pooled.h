@@ -13,10 +13,10 @@
 // and delete objects of the class: name Locked or ThreadCached if more do.
 #pragma once
 
-#include <snug/pool.h>
-
 #include <cstddef>
 #include <new>
+
+#include "snug/pool.h"
 
 namespace snug {
 
@@ -35,33 +35,39 @@ class Pooled {
   using ObjectPool = Pool<T, Threads, Checks, Source>;
   static ObjectPool& pool() noexcept { return everlasting_.pool; }
 
-  static void* operator new(std::size_t size) { return fits(size) ? pool().alloc() : ::operator new(size); }
-  static void* operator new(std::size_t size, std::align_val_t alignment) {
+  // All inlined or none: a compiler that sees the global operator on one side alone takes the two for a mismatch.
+  [[gnu::always_inline]] static void* operator new(std::size_t size) {
+    return fits(size) ? pool().alloc() : ::operator new(size);
+  }
+  [[gnu::always_inline]] static void* operator new(std::size_t size, std::align_val_t alignment) {
     return fits(size, alignment) ? pool().alloc() : ::operator new(size, alignment);
   }
-  static void* operator new(std::size_t size, const std::nothrow_t& nothrow) noexcept {
+  [[gnu::always_inline]] static void* operator new(std::size_t size, const std::nothrow_t& nothrow) noexcept {
     return fits(size) ? pool().try_alloc() : ::operator new(size, nothrow);
   }
-  static void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t& nothrow) noexcept {
+  [[gnu::always_inline]] static void* operator new(std::size_t size, std::align_val_t alignment,
+                                                   const std::nothrow_t& nothrow) noexcept {
     return fits(size, alignment) ? pool().try_alloc() : ::operator new(size, alignment, nothrow);
   }
-  static void* operator new(std::size_t, void* place) noexcept { return place; }
+  [[gnu::always_inline]] static void* operator new(std::size_t, void* place) noexcept { return place; }
 
   // An unsized form beside these would be preferred to them, and could not tell a derived object from a T.
-  static void operator delete(void* object, std::size_t size) noexcept {
+  [[gnu::always_inline]] static void operator delete(void* object, std::size_t size) noexcept {
     fits(size) ? pool().free(object) : ::operator delete(object, size);
   }
-  static void operator delete(void* object, std::size_t size, std::align_val_t alignment) noexcept {
+  [[gnu::always_inline]] static void operator delete(void* object, std::size_t size,
+                                                     std::align_val_t alignment) noexcept {
     fits(size, alignment) ? pool().free(object) : ::operator delete(object, size, alignment);
   }
   // For constructors that throw. They are not told the size; the pool knows its own.
-  static void operator delete(void* object, const std::nothrow_t&) noexcept {
+  [[gnu::always_inline]] static void operator delete(void* object, const std::nothrow_t&) noexcept {
     pool().owns(object) ? pool().free(object) : ::operator delete(object);
   }
-  static void operator delete(void* object, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  [[gnu::always_inline]] static void operator delete(void* object, std::align_val_t alignment,
+                                                     const std::nothrow_t&) noexcept {
     pool().owns(object) ? pool().free(object) : ::operator delete(object, alignment);
   }
-  static void operator delete(void*, void*) noexcept {}
+  [[gnu::always_inline]] static void operator delete(void*, void*) noexcept {}
 
  private:
   // Slots of a size that is a multiple of 16 are aligned to 16, so that the plain forms, which are chosen up to that

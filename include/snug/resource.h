@@ -10,13 +10,12 @@
 // std::pmr::get_default_resource() unless they are given an upstream: PoolResource pool(snug::heap_resource()).
 #pragma once
 
-#include <snug/monotonic_resource.h>
-#include <snug/pool_resource.h>
-#include <snug/pool_source.h>
-#include <snug/pool_store.h>
-
 #include <cstddef>
 #include <memory_resource>
+
+#include "snug/monotonic_resource.h"
+#include "snug/pool_resource.h"
+#include "snug/pool_source.h"
 
 namespace snug {
 

@@ -247,13 +247,15 @@ constinit Pool<long> early_longs;
 struct Early {
   void* element = early_pool.alloc();
   long* number = early_longs.construct(7);
+  ~Early() {
+    early_pool.free(element);
+    early_longs.destroy(number);
+  }
 } const early;
 
 TEST(Pool, ServesStaticInitialisers) {
   EXPECT_TRUE(early_pool.owns(early.element));
   EXPECT_EQ(*early.number, 7);
-  early_pool.free(early.element);
-  early_longs.destroy(early.number);
 }
 
 TEST(Pool, DrawsFromSnugsHeapByDefault) {
