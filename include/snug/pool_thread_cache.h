@@ -28,7 +28,7 @@ namespace snug {
 struct PoolCache {
   PoolSlot* current;
   PoolSlot* spare;    // as many as a batch, or null
-  std::size_t count;  // in current
+  std::size_t count;  // in current; 0 if that is null
   const void* owner;
   PoolCache* next;
 };
@@ -199,7 +199,6 @@ struct ThreadCached {
         return store_.try_alloc();
       }
       if (cache->current == nullptr) {
-        cache->count = 0;
         if (cache->spare != nullptr) {
           std::swap(cache->current, cache->spare);
           cache->count = batch_;

@@ -79,6 +79,21 @@ TEST(PoolAllocator, ServesContainersOfNodes) {
   exercise_nodes<ThreadCached>();
 }
 
+// Arrays of two of a kind must not meet single elements: a pool would hand one out as long enough for one.
+TEST(PoolAllocator, KeepsArraysOutOfThePool) {
+  PoolAllocator<uint64_t> allocator;
+  for (int i = 0; i < 1000; ++i) {
+    uint64_t* const pair = allocator.allocate(2);
+    allocator.deallocate(pair, 2);
+    uint64_t* const one = allocator.allocate(1);
+    ASSERT_NE(one, pair);
+    allocator.deallocate(one, 1);
+  }
+  std::vector<int, PoolAllocator<int>> numbers;
+  for (int i = 0; i < 1000; ++i) numbers.push_back(i);
+  EXPECT_EQ(numbers[999], 999);
+}
+
 TEST(PoolAllocator, ServesThreadsAndTakesNodesOfOthers) {
   using Numbers = std::list<int, PoolAllocator<int>>;
   Numbers all;

@@ -22,8 +22,8 @@ struct Model {
 
 template <class Threads>
 struct Tested {
-  explicit Tested(size_t size, size_t alignment)
-      : size(size), pool(size, alignment, PoolGrowth{256, 4096}, CountingSource{&ledger}) {}
+  Tested(size_t size, size_t alignment, PoolGrowth growth)
+      : size(size), pool(size, alignment, growth, CountingSource{&ledger}) {}
   ~Tested() { pool.clear(); }
 
   void fill(void* element) {
@@ -186,7 +186,9 @@ void run_programs() {
   const bool passed = rc::check([] {
     const size_t size = *rc::gen::element<size_t>(1, 8, 24, 48, 100, 700);
     const size_t alignment = *rc::gen::element<size_t>(1, 8, 16, 64);
-    Tested<Threads> tested(size, alignment);
+    // Many short blocks, or such as are carved piece by piece.
+    const bool many = *rc::gen::arbitrary<bool>();
+    Tested<Threads> tested(size, alignment, many ? PoolGrowth{256, 4096} : PoolGrowth{20000, 65536});
     using namespace rc::state;
     const auto steps =
         gen::execOneOfWithArgs<Alloc<Threads>, Alloc<Threads>, Alloc<Threads>, AllocBatch<Threads>, Free<Threads>,

@@ -180,6 +180,18 @@ TEST(Pooled, AlignsSlotsAsTheirSizeAllows) {
   }
 }
 
+// As long as its base, and more strictly aligned than the pool's elements.
+struct Line : Pooled<Line> {
+  char bytes[64] = {};
+};
+struct alignas(64) AlignedLine final : Line {};
+TEST(Pooled, SendsObjectsOfStricterAlignmentToTheGlobalOperators) {
+  static_assert(sizeof(AlignedLine) == sizeof(Line));
+  const auto line = std::make_unique<AlignedLine>();
+  EXPECT_FALSE(Line::pool().owns(line.get()));
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(line.get()) % 64, 0u);
+}
+
 // Deleted after every other static object of this file: the pool must still be there.
 struct Late : Pooled<Late> {
   int value = 1;
