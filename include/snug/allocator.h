@@ -1,0 +1,84 @@
+// allocator.h: allocators for the standard containers. Both are stateless: all of one kind are equal, containers may be
+// moved and swapped freely, and every memory may be given back by any of them in any thread.
+//
+//   std::vector<int, snug::Allocator<int>>        on snug's heap: for any container
+//   std::list<Node, snug::PoolAllocator<Node>>    single elements from a pool, for containers of nodes: list, map, set
+//                                                 and the unordered ones. All types of one size and alignment share it
+//
+// PoolAllocator's pools are ThreadCached unless told otherwise, because nobody sees from a container's declaration
+// which threads use others of its kind. Nobody clears these pools: their memory stays until the process ends.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <type_traits>
+
+#include "snug/pool.h"
+#include "snug/pool_thread_cache.h"
+#include "snug/pooled.h"
+
+namespace snug {
+
+// Throws std::bad_alloc if there is no memory for `count` elements of T, or no number for their bytes.
+template <class T>
+[[nodiscard]] T* allocate_on_heap(std::size_t count) {
+  void* const memory = count <= std::numeric_limits<std::size_t>::max() / sizeof(T)
+                           ? HeapSource::allocate(count * sizeof(T), alignof(T))
+                           : nullptr;
+  if (memory == nullptr) throw_out_of_memory();
+  return static_cast<T*>(memory);
+}
+
+template <class T>
+class Allocator {
+ public:
+  using value_type = T;
+  using is_always_equal = std::true_type;
+  using propagate_on_container_move_assignment = std::true_type;
+
+  constexpr Allocator() noexcept = default;
+  template <class U>
+  constexpr Allocator(const Allocator<U>&) noexcept {}  // NOLINT(google-explicit-constructor): containers convert
+
+  [[nodiscard]] T* allocate(std::size_t count) { return allocate_on_heap<T>(count); }
+  void deallocate(T* memory, std::size_t count) noexcept { HeapSource::free(memory, count * sizeof(T), alignof(T)); }
+
+  friend constexpr bool operator==(const Allocator&, const Allocator&) noexcept { return true; }
+};
+
+template <class T, class Threads = ThreadCached>
+class PoolAllocator {
+ public:
+  using value_type = T;
+  using is_always_equal = std::true_type;
+  using propagate_on_container_move_assignment = std::true_type;
+  template <class U>
+  struct rebind {
+    using other = PoolAllocator<U, Threads>;
+  };
+
+  constexpr PoolAllocator() noexcept = default;
+  template <class U>
+  constexpr PoolAllocator(const PoolAllocator<U, Threads>&) noexcept {}  // NOLINT(google-explicit-constructor)
+
+  [[nodiscard]] T* allocate(std::size_t count) {
+    return count == 1 ? static_cast<T*>(pool().alloc()) : allocate_on_heap<T>(count);
+  }
+  void deallocate(T* memory, std::size_t count) noexcept {
+    if (count == 1)
+      pool().free(memory);
+    else
+      HeapSource::free(memory, count * sizeof(T), alignof(T));
+  }
+
+  friend constexpr bool operator==(const PoolAllocator&, const PoolAllocator&) noexcept { return true; }
+
+ private:
+  template <std::size_t Size, std::size_t Alignment>
+  struct Shared {
+    static inline constinit EverlastingPool<Pool<void, Threads>> everlasting{Size, Alignment};
+  };
+  static Pool<void, Threads>& pool() noexcept { return Shared<sizeof(T), alignof(T)>::everlasting.pool; }
+};
+
+}  // namespace snug

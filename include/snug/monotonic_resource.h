@@ -1,0 +1,128 @@
+// monotonic_resource.h: BasicMonotonicResource, a std::pmr::memory_resource that hands out ever the next bytes of a
+// buffer and takes nothing back before release() (resource.h says which names to use).
+//
+//   buffer: used … | at_ … end_ | record      the caller's first one, if any, has no record
+//
+// A buffer that is used up is followed by one half again as long at least.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory_resource>
+#include <mutex>
+#include <new>
+
+#include "snug/pool_lock.h"
+#include "snug/pool_resource.h"
+
+namespace snug {
+
+template <class Lock>
+class BasicMonotonicResource : public std::pmr::memory_resource {
+ public:
+  BasicMonotonicResource() : BasicMonotonicResource(std::pmr::get_default_resource()) {}
+  explicit BasicMonotonicResource(std::pmr::memory_resource* upstream)
+      : BasicMonotonicResource(kDefaultBytes, upstream) {}
+  explicit BasicMonotonicResource(std::size_t first_bytes)
+      : BasicMonotonicResource(first_bytes, std::pmr::get_default_resource()) {}
+  BasicMonotonicResource(std::size_t first_bytes, std::pmr::memory_resource* upstream)
+      : upstream_(upstream), first_bytes_(std::max<std::size_t>(first_bytes, 1)), next_bytes_(first_bytes_) {}
+  BasicMonotonicResource(void* buffer, std::size_t bytes)
+      : BasicMonotonicResource(buffer, bytes, std::pmr::get_default_resource()) {}
+  // The buffer stays the caller's, and must live as long as the resource.
+  BasicMonotonicResource(void* buffer, std::size_t bytes, std::pmr::memory_resource* upstream)
+      : upstream_(upstream),
+        given_(static_cast<char*>(buffer)),
+        given_bytes_(bytes),
+        first_bytes_(bytes != 0 ? grown(bytes) : kDefaultBytes),
+        next_bytes_(first_bytes_) {
+    begin();
+  }
+  BasicMonotonicResource(const BasicMonotonicResource&) = delete;
+  BasicMonotonicResource& operator=(const BasicMonotonicResource&) = delete;
+  ~BasicMonotonicResource() override { release(); }
+
+  // All memory goes back to upstream; the caller's buffer is used anew. O(buffers).
+  void release() {
+    const std::lock_guard guard(lock_);
+    while (buffers_ != nullptr) {
+      const Buffer buffer = *buffers_;  // the record goes with its memory
+      buffers_ = buffer.next;
+      upstream_->deallocate(buffer.start, buffer.bytes, buffer.alignment);
+    }
+    next_bytes_ = first_bytes_;
+    begin();
+  }
+
+  std::pmr::memory_resource* upstream_resource() const { return upstream_; }
+
+ protected:
+  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
+    bytes = std::max<std::size_t>(bytes, 1);  // no two have one address
+    const std::lock_guard guard(lock_);
+    const std::uintptr_t at = ResourceClasses::rounded(at_, alignment);
+    // In this order nothing wraps around: `at` may lie behind the end, `bytes` may be anything.
+    if (at > end_ || end_ - at < bytes) [[unlikely]]
+      return allocate_in_next(bytes, alignment);
+    at_ = at + bytes;
+    return reinterpret_cast<void*>(at);
+  }
+  void do_deallocate(void*, std::size_t, std::size_t) override {}
+  bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
+
+ private:
+  static constexpr std::size_t kDefaultBytes = 1024;
+
+  struct Buffer {
+    Buffer* next;
+    void* start;
+    std::size_t bytes;
+    std::size_t alignment;
+  };
+
+  static std::size_t grown(std::size_t bytes) { return bytes + std::min(bytes / 2 + 1, kMostBytes - bytes); }
+  static constexpr std::size_t kMostBytes = std::numeric_limits<std::size_t>::max() / 2;
+
+  // Address 1 and not 0 where there is no buffer: 0 bytes behind it is no room for anything, however it is aligned.
+  void begin() noexcept {
+    at_ = given_ != nullptr ? reinterpret_cast<std::uintptr_t>(given_) : 1;
+    end_ = given_ != nullptr ? at_ + given_bytes_ : 1;
+  }
+
+  [[gnu::noinline]] void* allocate_in_next(std::size_t bytes, std::size_t alignment) {
+    if (bytes > kMostBytes - sizeof(Buffer) - alignof(Buffer)) return ask_for_everything(*upstream_);
+    const std::size_t room = ResourceClasses::rounded(std::max(bytes, next_bytes_), alignof(Buffer));
+    const std::size_t strict = std::max(alignment, alignof(std::max_align_t));
+    void* const start = upstream_->allocate(room + sizeof(Buffer), strict);
+    char* const end = static_cast<char*>(start) + room;
+    buffers_ = ::new (end) Buffer{buffers_, start, room + sizeof(Buffer), strict};
+    next_bytes_ = std::min(grown(room), kMostBytes / 2);
+    at_ = reinterpret_cast<std::uintptr_t>(start) + bytes;
+    end_ = reinterpret_cast<std::uintptr_t>(end);
+    return start;
+  }
+
+  std::pmr::memory_resource* upstream_;
+  char* given_ = nullptr;
+  std::size_t given_bytes_ = 0;
+  std::size_t first_bytes_;
+  std::size_t next_bytes_;
+  std::uintptr_t at_ = 1;
+  std::uintptr_t end_ = 1;
+  Buffer* buffers_ = nullptr;
+  [[no_unique_address]] Lock lock_;
+};
+
+// Classes and not aliases, so that a class that is derived from one may inherit its constructors by its name.
+class MonotonicResource : public BasicMonotonicResource<NoLock> {
+ public:
+  using BasicMonotonicResource::BasicMonotonicResource;
+};
+class SynchronizedMonotonicResource : public BasicMonotonicResource<PoolLock> {
+ public:
+  using BasicMonotonicResource::BasicMonotonicResource;
+};
+
+}  // namespace snug

@@ -1,0 +1,204 @@
+// pool.h: elements of one size, handed out and taken back in a few instructions.
+//
+//   snug::Pool pool{48, 16};      // untyped: size and alignment in bytes
+//   void* p = pool.alloc();
+//   pool.free(p);
+//
+//   snug::Pool<Node> nodes;       // typed
+//   Node* n = nodes.construct(1, 2);
+//   nodes.destroy(n);
+//   auto owned = nodes.make_unique(1, 2);
+//
+// An element costs its size, rounded up to its alignment and to a pointer, and nothing beside it. Memory comes in
+// blocks from the source, snug's heap by default, and stays in the pool until release_unused(), release() or the pool's
+// end. Every pool is usable from static initialisers of any file (declare it constinit to have that proved).
+//
+// Template parameters:
+//   T         type of the elements; void: untyped
+//   Threads   SingleThread (default), Locked, ThreadCached (include pool_thread_cache.h)
+//   Checks    Checked or Unchecked; DefaultChecks by NDEBUG (pool_checks.h)
+//   Source    where blocks come from (pool_source.h)
+//
+// Out of memory: alloc and construct throw std::bad_alloc, the functions with try_ return null. What is freed must be a
+// live element of the same pool and not null: nothing but a checked pool looks.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "snug/pool_blocks.h"
+#include "snug/pool_checks.h"
+#include "snug/pool_source.h"
+#include "snug/pool_threads.h"
+
+namespace snug {
+
+template <class T = void, class Threads = SingleThread, class Checks = DefaultChecks, class Source = HeapSource>
+class Pool;
+
+// What typed and untyped pools share. "Alone" in a comment: with ThreadCached, no other thread may use the pool
+// meanwhile.
+template <class Threads, class Checks, class Source>
+class BasicPool {
+ public:
+  BasicPool(const BasicPool&) = delete;
+  BasicPool& operator=(const BasicPool&) = delete;
+
+  // Makes sure that `count` more elements can be had without asking the source. False if there is no memory.
+  bool reserve(std::size_t count) {
+    return front_.together([count](auto& store) { return store.reserve(count); });
+  }
+
+  // Gives blocks without live elements back to the source; returns how many bytes. Elements cached by other threads
+  // count as live. O(free log free + blocks log blocks).
+  std::size_t release_unused() noexcept {
+    return front_.together([](auto& store) { return store.release_unused(); });
+  }
+
+  // Every element is gone at once, no destructor is run, the memory stays in the pool. O(blocks). Alone.
+  void clear() noexcept {
+    front_.alone([](auto& store) { store.clear(); });
+  }
+
+  // The same, and all memory goes back to the source. O(blocks). Alone.
+  void release() noexcept {
+    front_.alone([](auto& store) { store.release(); });
+  }
+
+  // A value. O(blocks + free). Alone.
+  PoolStats stats() noexcept {
+    return front_.alone([](auto& store) { return store.stats(); });
+  }
+
+  // Whether the address is that of an element, live or not. O(blocks). Alone.
+  bool owns(const void* address) noexcept {
+    return front_.alone([address](auto& store) { return store.owns(address); });
+  }
+
+  // Null if the pool is sound, else a sentence that names the broken invariant. O(blocks * free). Alone.
+  const char* check() noexcept {
+    return front_.alone([](auto& store) { return store.check(); });
+  }
+
+ protected:
+  constexpr BasicPool(std::size_t size, std::size_t alignment, PoolGrowth growth, std::string_view type, Source source)
+      : front_(size, alignment, growth, type, source) {}
+  ~BasicPool() { front_.end(); }
+
+  typename Threads::template Front<PoolStore<Checks, Source>> front_;
+};
+
+// Untyped. `size` is at least 1, `alignment` a power of two.
+template <class Threads, class Checks, class Source>
+class Pool<void, Threads, Checks, Source> : public BasicPool<Threads, Checks, Source> {
+ public:
+  constexpr explicit Pool(std::size_t size, std::size_t alignment = alignof(std::max_align_t), PoolGrowth growth = {},
+                          Source source = {})
+      : BasicPool<Threads, Checks, Source>(size, alignment, growth, {}, source) {}
+
+  [[nodiscard]] void* alloc() { return this->front_.alloc(); }
+  [[nodiscard]] void* try_alloc() noexcept { return this->front_.try_alloc(); }
+  void free(void* element) noexcept { this->front_.free(element); }
+
+  // Fills `out` from its front, and says how many it got: all, unless there is no memory.
+  [[nodiscard]] std::size_t alloc_batch(std::span<void*> out) {
+    return this->front_.alloc_batch(out.data(), out.size());
+  }
+  void free_batch(std::span<void* const> elements) noexcept {
+    this->front_.free_batch(elements.data(), elements.size());
+  }
+
+  // visit(void*) for each live element, in the order of addresses. With SingleThread and ThreadCached, visit may free
+  // the element that it is given; otherwise it must not use the pool. O(slots + free log free). Alone.
+  template <class Visit>
+  void for_each_live(Visit&& visit) {
+    this->front_.alone([&visit](auto& store) { store.for_each_live(visit); });
+  }
+};
+
+Pool(std::size_t) -> Pool<void>;
+Pool(std::size_t, std::size_t) -> Pool<void>;
+Pool(std::size_t, std::size_t, PoolGrowth) -> Pool<void>;
+
+// Typed. T may be incomplete where the pool's type is named, not where it is used.
+template <class T, class Threads, class Checks, class Source>
+class Pool : public BasicPool<Threads, Checks, Source> {
+ public:
+  constexpr explicit Pool(PoolGrowth growth = {}, Source source = {})
+      : BasicPool<Threads, Checks, Source>(sizeof(T), alignof(T), growth, TypeName<T>::text(), source) {}
+
+  // Raw storage for one T.
+  [[nodiscard]] void* alloc() { return this->front_.alloc(); }
+  [[nodiscard]] void* try_alloc() noexcept { return this->front_.try_alloc(); }
+  void free(void* element) noexcept { this->front_.free(element); }
+
+  // A T made of the arguments. What its constructor throws passes through, and the element is free again.
+  template <class... Arguments>
+  [[nodiscard]] T* construct(Arguments&&... arguments) {
+    return construct_in(this->front_.alloc(), std::forward<Arguments>(arguments)...);
+  }
+  // Null if there is no memory.
+  template <class... Arguments>
+  [[nodiscard]] T* try_construct(Arguments&&... arguments) {
+    void* const element = this->front_.try_alloc();
+    return element != nullptr ? construct_in(element, std::forward<Arguments>(arguments)...) : nullptr;
+  }
+  void destroy(T* element) noexcept {
+    element->~T();
+    this->front_.free(element);
+  }
+
+  struct Destroy {
+    Pool* pool;
+    void operator()(T* element) const noexcept { pool->destroy(element); }
+  };
+  // Owns one element. The pool must live longer.
+  using UniquePtr = std::unique_ptr<T, Destroy>;
+
+  template <class... Arguments>
+  [[nodiscard]] UniquePtr make_unique(Arguments&&... arguments) {
+    return UniquePtr(construct(std::forward<Arguments>(arguments)...), Destroy{this});
+  }
+
+  // visit(T&) for each live element, in the order of addresses; every element that was allocated must have been
+  // constructed. With SingleThread and ThreadCached, visit may destroy the element that it is given; otherwise it must
+  // not use the pool. O(slots + free log free). Alone.
+  template <class Visit>
+  void for_each_live(Visit&& visit) {
+    this->front_.alone([&visit](auto& store) {
+      store.for_each_live([&visit](void* element) { visit(*std::launder(static_cast<T*>(element))); });
+    });
+  }
+
+  // Runs the destructor of each live element, which must not use the pool; then clear(). O(slots + free log free), or
+  // O(blocks) if T needs no destructor. Alone.
+  void destroy_all() noexcept {
+    if constexpr (!std::is_trivially_destructible_v<T>) for_each_live([](T& element) { element.~T(); });
+    this->clear();
+  }
+
+ private:
+  // Gives the element back unless the constructor came to its end.
+  struct Claim {
+    Pool* pool;
+    void* element;
+    ~Claim() {
+      if (element != nullptr) pool->front_.free(element);
+    }
+  };
+
+  template <class... Arguments>
+  T* construct_in(void* element, Arguments&&... arguments) {
+    if constexpr (std::is_nothrow_constructible_v<T, Arguments...>)
+      return ::new (element) T(std::forward<Arguments>(arguments)...);
+    Claim claim{this, element};
+    T* const made = ::new (element) T(std::forward<Arguments>(arguments)...);
+    claim.element = nullptr;
+    return made;
+  }
+};
+
+}  // namespace snug

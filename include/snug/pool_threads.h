@@ -1,0 +1,95 @@
+// pool_threads.h: who may use a pool at the same time: the policies SingleThread and Locked (ThreadCached has a header
+// of its own). A policy puts a front before the pool's store:
+//
+//   alloc, try_alloc, free, alloc_batch, free_batch    what callers do
+//   together(work)   work(store) while other threads may use the pool
+//   alone(work)      work(store) with every free slot home in the store; the caller knows that no other thread uses the
+//                    pool meanwhile, if the policy says that this is needed
+//   end()            the pool's life ends, with the store's
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include "snug/pool_lock.h"
+
+namespace snug {
+
+// One thread at a time; handing the pool to another thread is the caller's business.
+struct SingleThread {
+  template <class Store>
+  class Front {
+   public:
+    template <class... Arguments>
+    constexpr explicit Front(Arguments&&... arguments) : store_(std::forward<Arguments>(arguments)...) {}
+
+    void* alloc() { return store_.alloc(); }
+    void* try_alloc() noexcept { return store_.try_alloc(); }
+    void free(void* element) noexcept { store_.free(element); }
+    std::size_t alloc_batch(void** out, std::size_t want) { return store_.alloc_batch(out, want); }
+    void free_batch(void* const* elements, std::size_t count) noexcept { store_.free_batch(elements, count); }
+
+    template <class Work>
+    decltype(auto) together(Work&& work) {
+      return work(store_);
+    }
+    template <class Work>
+    decltype(auto) alone(Work&& work) {
+      return work(store_);
+    }
+    void end() noexcept { store_.end(); }
+
+   private:
+    Store store_;
+  };
+};
+
+// Any thread at any time: each operation holds the pool's lock. Work inside together() and alone() must not use the
+// pool.
+struct Locked {
+  template <class Store>
+  class Front {
+   public:
+    template <class... Arguments>
+    constexpr explicit Front(Arguments&&... arguments) : store_(std::forward<Arguments>(arguments)...) {}
+
+    void* alloc() {
+      const PoolLockGuard guard(lock_);
+      return store_.alloc();
+    }
+    void* try_alloc() noexcept {
+      const PoolLockGuard guard(lock_);
+      return store_.try_alloc();
+    }
+    void free(void* element) noexcept {
+      const PoolLockGuard guard(lock_);
+      store_.free(element);
+    }
+    std::size_t alloc_batch(void** out, std::size_t want) {
+      const PoolLockGuard guard(lock_);
+      return store_.alloc_batch(out, want);
+    }
+    void free_batch(void* const* elements, std::size_t count) noexcept {
+      const PoolLockGuard guard(lock_);
+      store_.free_batch(elements, count);
+    }
+
+    template <class Work>
+    decltype(auto) together(Work&& work) {
+      const PoolLockGuard guard(lock_);
+      return work(store_);
+    }
+    template <class Work>
+    decltype(auto) alone(Work&& work) {
+      const PoolLockGuard guard(lock_);
+      return work(store_);
+    }
+    void end() noexcept { store_.end(); }
+
+   private:
+    PoolLock lock_;
+    Store store_;
+  };
+};
+
+}  // namespace snug

@@ -1,0 +1,83 @@
+// pooled.h: gives a class its own operator new and delete, which draw from one pool for all of its objects:
+//
+//   class Node : public snug::Pooled<Node> { … };
+//   Node* n = new Node;   // from Pooled<Node>::pool()
+//   delete n;
+//
+// What does not fit goes to the global operators: objects of derived classes that are longer or aligned more strictly,
+// and arrays. A derived object that is deleted through a pointer to its base needs a virtual destructor, as ever: only
+// then does delete know its size. Placement new stays as it is.
+//
+// The pool exists before every static initialiser and is never destroyed, so that objects with static storage may be
+// deleted at any time; its leaks are not looked for. With SingleThread, the default, only one thread at a time may make
+// and delete objects of the class: name Locked or ThreadCached if more do.
+#pragma once
+
+#include <cstddef>
+#include <new>
+
+#include "snug/pool.h"
+
+namespace snug {
+
+// A pool that is never destroyed.
+template <class PoolType>
+union EverlastingPool {
+  template <class... Arguments>
+  constexpr explicit EverlastingPool(Arguments... arguments) : pool(arguments...) {}
+  constexpr ~EverlastingPool() {}  // NOLINT: the pool's own destructor is what must not run
+  PoolType pool;
+};
+
+template <class T, class Threads = SingleThread, class Checks = DefaultChecks, class Source = HeapSource>
+class Pooled {
+ public:
+  using ObjectPool = Pool<T, Threads, Checks, Source>;
+  static ObjectPool& pool() noexcept { return everlasting_.pool; }
+
+  // All inlined or none: a compiler that sees the global operator on one side alone takes the two for a mismatch.
+  [[gnu::always_inline]] static void* operator new(std::size_t size) {
+    return fits(size) ? pool().alloc() : ::operator new(size);
+  }
+  [[gnu::always_inline]] static void* operator new(std::size_t size, std::align_val_t alignment) {
+    return fits(size, alignment) ? pool().alloc() : ::operator new(size, alignment);
+  }
+  [[gnu::always_inline]] static void* operator new(std::size_t size, const std::nothrow_t& nothrow) noexcept {
+    return fits(size) ? pool().try_alloc() : ::operator new(size, nothrow);
+  }
+  [[gnu::always_inline]] static void* operator new(std::size_t size, std::align_val_t alignment,
+                                                   const std::nothrow_t& nothrow) noexcept {
+    return fits(size, alignment) ? pool().try_alloc() : ::operator new(size, alignment, nothrow);
+  }
+  [[gnu::always_inline]] static void* operator new(std::size_t, void* place) noexcept { return place; }
+
+  // An unsized form beside these would be preferred to them, and could not tell a derived object from a T.
+  [[gnu::always_inline]] static void operator delete(void* object, std::size_t size) noexcept {
+    fits(size) ? pool().free(object) : ::operator delete(object, size);
+  }
+  [[gnu::always_inline]] static void operator delete(void* object, std::size_t size,
+                                                     std::align_val_t alignment) noexcept {
+    fits(size, alignment) ? pool().free(object) : ::operator delete(object, size, alignment);
+  }
+  // For constructors that throw. They are not told the size; the pool knows its own.
+  [[gnu::always_inline]] static void operator delete(void* object, const std::nothrow_t&) noexcept {
+    pool().owns(object) ? pool().free(object) : ::operator delete(object);
+  }
+  [[gnu::always_inline]] static void operator delete(void* object, std::align_val_t alignment,
+                                                     const std::nothrow_t&) noexcept {
+    pool().owns(object) ? pool().free(object) : ::operator delete(object, alignment);
+  }
+  [[gnu::always_inline]] static void operator delete(void*, void*) noexcept {}
+
+ private:
+  // Slots of a size that is a multiple of 16 are aligned to 16, so that the plain forms, which are chosen up to that
+  // alignment, need to look at the size alone: a derived class with T's size but a stricter alignment fits.
+  static constexpr bool fits(std::size_t size) noexcept { return size == sizeof(T); }
+  static constexpr bool fits(std::size_t size, std::align_val_t alignment) noexcept {
+    return size == sizeof(T) && static_cast<std::size_t>(alignment) <= alignof(T);
+  }
+
+  static inline constinit EverlastingPool<ObjectPool> everlasting_{};
+};
+
+}  // namespace snug

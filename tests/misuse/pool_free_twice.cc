@@ -1,0 +1,20 @@
+/* EXPECT abort: snug: Pool<Node>::free\({address}\): element is already free
+ * pool_free_twice.cc: an object of a class with a pool of its own is deleted twice. */
+#define SNUG_POOL_CHECKS 1
+#include <snug/pooled.h>
+
+#include "misuse.h"
+
+struct Node : snug::Pooled<Node> {
+  Node* next;
+};
+
+int main() {
+  Node* const node = new Node;
+  Node* const other = new Node;
+  announce(node);
+  delete node;
+  delete other;
+  delete static_cast<Node*>(hidden(node));
+  return 0;
+}

@@ -1,0 +1,20 @@
+/* EXPECT exit:
+ * pool_well_behaved.cc: checked pools have nothing to say of who cleans up, or clears. */
+#define SNUG_POOL_CHECKS 1
+#include <snug/pool.h>
+#include <snug/pooled.h>
+
+#include "misuse.h"
+
+struct Node : snug::Pooled<Node> {
+  Node* next;
+};
+
+int main() {
+  snug::Pool<long> pool;
+  for (long i = 0; i < 1000; ++i) *pool.construct(i) += 1;
+  pool.clear();
+  pool.destroy(pool.construct(1));
+  Node* const kept = new Node;  // a class's own pool is never destroyed
+  return hidden(kept) == nullptr;
+}

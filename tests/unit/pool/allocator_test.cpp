@@ -1,0 +1,110 @@
+// The allocators under the standard containers.
+#include <gtest/gtest.h>
+#include <snug/allocator.h>
+
+#include <list>
+#include <map>
+#include <memory>
+#include <new>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+namespace snug {
+namespace {
+
+static_assert(std::allocator_traits<Allocator<int>>::is_always_equal::value);
+static_assert(std::allocator_traits<PoolAllocator<int>>::is_always_equal::value);
+static_assert(std::is_empty_v<Allocator<int>> && std::is_empty_v<PoolAllocator<int>>);
+static_assert(std::is_same_v<std::allocator_traits<PoolAllocator<int, SingleThread>>::rebind_alloc<long>,
+                             PoolAllocator<long, SingleThread>>);
+
+TEST(Allocator, ServesContainers) {
+  snug_stats before{};
+  snug_stats after{};
+  snug_get_stats(&before);
+  {
+    std::vector<int, Allocator<int>> numbers;
+    for (int i = 0; i < 10000; ++i) numbers.push_back(i);
+    std::basic_string<char, std::char_traits<char>, Allocator<char>> text(500, 'x');
+    std::unordered_map<int, int, std::hash<int>, std::equal_to<>, Allocator<std::pair<const int, int>>> squares;
+    for (int i = 0; i < 1000; ++i) squares[i] = i * i;
+    EXPECT_EQ(numbers[9999] + squares[30] + static_cast<int>(text.size()), 9999 + 900 + 500);
+    snug_get_stats(&after);
+    EXPECT_GE(after.blocks_in_use, before.blocks_in_use + 1000);
+  }
+  snug_get_stats(&after);
+  EXPECT_EQ(after.blocks_in_use, before.blocks_in_use);
+}
+
+struct alignas(128) Wide {
+  char byte;
+};
+TEST(Allocator, Aligns) {
+  std::vector<Wide, Allocator<Wide>> wides(10);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(wides.data()) % 128, 0u);
+  std::list<Wide, PoolAllocator<Wide>> nodes(10);
+  for (const Wide& wide : nodes) EXPECT_EQ(reinterpret_cast<uintptr_t>(&wide) % 128, 0u);
+}
+
+TEST(Allocator, RefusesWhatNoNumberTells) {
+  Allocator<uint64_t> heap;
+  PoolAllocator<uint64_t> pool;
+  EXPECT_THROW(static_cast<void>(heap.allocate(SIZE_MAX / 4)), std::bad_alloc);
+  EXPECT_THROW(static_cast<void>(pool.allocate(SIZE_MAX / 4)), std::bad_alloc);
+  EXPECT_THROW(static_cast<void>(heap.allocate(SIZE_MAX / 16)), std::bad_alloc);
+}
+
+template <class Threads>
+void exercise_nodes() {
+  using Pairs = std::map<int, std::string, std::less<>, PoolAllocator<std::pair<const int, std::string>, Threads>>;
+  Pairs pairs;
+  std::list<int, PoolAllocator<int, Threads>> numbers;
+  for (int i = 0; i < 2000; ++i) {
+    pairs.emplace(i * 7 % 2000, std::to_string(i));
+    numbers.push_back(i);
+  }
+  Pairs moved = std::move(pairs);
+  for (int i = 0; i < 2000; i += 2) moved.erase(i);
+  numbers.remove_if([](int number) { return number % 3 == 0; });
+  EXPECT_EQ(moved.size(), 1000u);
+  EXPECT_EQ(moved.at(7), "1");
+  EXPECT_EQ(numbers.size(), 1333u);
+}
+
+TEST(PoolAllocator, ServesContainersOfNodes) {
+  exercise_nodes<SingleThread>();
+  exercise_nodes<Locked>();
+  exercise_nodes<ThreadCached>();
+}
+
+// Arrays of two of a kind must not meet single elements: a pool would hand one out as long enough for one.
+TEST(PoolAllocator, KeepsArraysOutOfThePool) {
+  PoolAllocator<uint64_t> allocator;
+  for (int i = 0; i < 1000; ++i) {
+    uint64_t* const pair = allocator.allocate(2);
+    allocator.deallocate(pair, 2);
+    uint64_t* const one = allocator.allocate(1);
+    ASSERT_NE(one, pair);
+    allocator.deallocate(one, 1);
+  }
+  std::vector<int, PoolAllocator<int>> numbers;
+  for (int i = 0; i < 1000; ++i) numbers.push_back(i);
+  EXPECT_EQ(numbers[999], 999);
+}
+
+TEST(PoolAllocator, ServesThreadsAndTakesNodesOfOthers) {
+  using Numbers = std::list<int, PoolAllocator<int>>;
+  Numbers all;
+  std::vector<Numbers> parts(3);
+  std::vector<std::thread> threads;
+  for (Numbers& part : parts) threads.emplace_back([&part] { part.assign(3000, 1); });
+  for (std::thread& thread : threads) thread.join();
+  for (Numbers& part : parts) all.splice(all.end(), part);
+  std::thread([&all] { all.clear(); }).join();
+  EXPECT_TRUE(all.empty());
+}
+
+}  // namespace
+}  // namespace snug

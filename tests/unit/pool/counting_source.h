@@ -1,0 +1,45 @@
+// counting_source.h: a pool's source that counts what is out, checks what comes back, and refuses beyond a limit. All
+// of its copies share the counts of one ledger.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <limits>
+#include <map>
+#include <mutex>
+
+namespace snug {
+
+struct SourceLedger {
+  std::mutex mutex;
+  std::map<void*, std::pair<size_t, size_t>> blocks;
+  size_t bytes = 0;
+  size_t requests = 0;
+  size_t limit = std::numeric_limits<size_t>::max();  // of bytes
+};
+
+struct CountingSource {
+  SourceLedger* ledger;
+
+  void* allocate(size_t bytes, size_t alignment) noexcept {
+    const std::lock_guard guard(ledger->mutex);
+    ++ledger->requests;
+    if (bytes > ledger->limit - ledger->bytes) return nullptr;
+    void* const block = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    ledger->blocks[block] = {bytes, alignment};
+    ledger->bytes += bytes;
+    return block;
+  }
+  void free(void* block, size_t bytes, size_t alignment) noexcept {
+    const std::lock_guard guard(ledger->mutex);
+    const auto found = ledger->blocks.find(block);
+    ASSERT_NE(found, ledger->blocks.end());
+    EXPECT_EQ(found->second, std::pair(bytes, alignment));
+    ledger->blocks.erase(found);
+    ledger->bytes -= bytes;
+    std::free(block);
+  }
+};
+
+}  // namespace snug

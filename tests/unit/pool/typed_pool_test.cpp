@@ -1,0 +1,206 @@
+// The typed pool and the mix-in that gives a class its own operator new and delete.
+#include <gtest/gtest.h>
+#include <snug/pool.h>
+#include <snug/pooled.h>
+
+#include <array>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "pool/counting_source.h"
+
+namespace snug {
+namespace {
+
+struct Counted {
+  explicit Counted(int value) : value(value) {
+    if (value < 0) throw std::invalid_argument("negative");
+    ++living;
+  }
+  ~Counted() { --living; }
+  int value;
+  static inline int living = 0;
+};
+
+TEST(TypedPool, ConstructsAndDestroys) {
+  Pool<Counted> pool;
+  Counted* const made = pool.construct(5);
+  EXPECT_EQ(made->value, 5);
+  EXPECT_EQ(Counted::living, 1);
+  pool.destroy(made);
+  EXPECT_EQ(Counted::living, 0);
+  EXPECT_EQ(pool.stats().live, 0u);
+}
+
+TEST(TypedPool, FreesTheElementWhoseConstructorThrows) {
+  Pool<Counted> pool;
+  EXPECT_THROW(static_cast<void>(pool.construct(-1)), std::invalid_argument);
+  EXPECT_THROW(static_cast<void>(pool.try_construct(-1)), std::invalid_argument);
+  EXPECT_EQ(pool.stats().live, 0u);
+}
+
+TEST(TypedPool, ReportsOutOfMemory) {
+  SourceLedger ledger;
+  ledger.limit = 0;
+  Pool<Counted, SingleThread, Checked, CountingSource> pool({}, CountingSource{&ledger});
+  EXPECT_THROW(static_cast<void>(pool.construct(1)), std::bad_alloc);
+  EXPECT_EQ(pool.try_construct(1), nullptr);
+  EXPECT_EQ(pool.try_alloc(), nullptr);
+}
+
+TEST(TypedPool, LendsUniqueOwners) {
+  Pool<Counted> pool;
+  {
+    auto first = pool.make_unique(1);
+    auto second = pool.make_unique(2);
+    first = std::move(second);
+    EXPECT_EQ(Counted::living, 1);
+    EXPECT_EQ(first->value, 2);
+  }
+  EXPECT_EQ(Counted::living, 0);
+  EXPECT_EQ(pool.stats().live, 0u);
+}
+
+TEST(TypedPool, DestroysAllThatLive) {
+  Pool<Counted> pool;
+  std::array<Counted*, 100> made{};
+  for (int i = 0; i < 100; ++i) made[i] = pool.construct(i);
+  for (int i = 0; i < 100; i += 4) pool.destroy(made[i]);
+  int sum = 0;
+  pool.for_each_live([&sum](Counted& counted) { sum += counted.value; });
+  EXPECT_EQ(sum, 4950 - 1200);
+  pool.destroy_all();
+  EXPECT_EQ(Counted::living, 0);
+  EXPECT_EQ(pool.stats().live, 0u);
+}
+
+struct alignas(256) Strict {
+  char byte;
+};
+TEST(TypedPool, AlignsAsTheTypeAsks) {
+  Pool<Strict> pool;
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(reinterpret_cast<uintptr_t>(pool.alloc()) % 256, 0u);
+  pool.clear();
+}
+
+// ---- the mix-in
+
+struct Shape : Pooled<Shape> {
+  explicit Shape(double area = 0) : area(area) {
+    if (area < 0) throw std::invalid_argument("negative");
+  }
+  virtual ~Shape() = default;
+  double area;
+};
+struct Square final : Shape {
+  using Shape::Shape;
+};
+struct Polygon final : Shape {
+  using Shape::Shape;
+  double corners[8] = {};
+};
+struct alignas(64) Aligned final : Shape {
+  using Shape::Shape;
+};
+
+size_t live_shapes() { return Shape::pool().stats().live; }
+
+TEST(Pooled, GivesTheClassItsPool) {
+  const auto shape = std::make_unique<Shape>(1);
+  EXPECT_TRUE(Shape::pool().owns(shape.get()));
+  EXPECT_EQ(live_shapes(), 1u);
+}
+
+TEST(Pooled, SendsLongerDerivedObjectsToTheGlobalOperators) {
+  {
+    const std::unique_ptr<Shape> square = std::make_unique<Square>(1);
+    const std::unique_ptr<Shape> polygon = std::make_unique<Polygon>(2);
+    const std::unique_ptr<Shape> aligned = std::make_unique<Aligned>(3);
+    EXPECT_TRUE(Shape::pool().owns(square.get())) << "as long as its base";
+    EXPECT_FALSE(Shape::pool().owns(polygon.get()));
+    EXPECT_FALSE(Shape::pool().owns(aligned.get()));
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(aligned.get()) % 64, 0u);
+    EXPECT_EQ(live_shapes(), 1u);
+  }
+  EXPECT_EQ(live_shapes(), 0u);
+  EXPECT_STREQ(Shape::pool().check(), nullptr);
+}
+
+TEST(Pooled, SendsArraysToTheGlobalOperators) {
+  const std::unique_ptr<Shape[]> shapes(new Shape[1]);
+  EXPECT_FALSE(Shape::pool().owns(shapes.get()));
+  EXPECT_EQ(live_shapes(), 0u);
+}
+
+TEST(Pooled, KeepsNothingOfAnObjectWhoseConstructorThrows) {
+  EXPECT_THROW(new Shape(-1), std::invalid_argument);
+  EXPECT_THROW(new (std::nothrow) Shape(-1), std::invalid_argument);
+  EXPECT_THROW(new (std::nothrow) Polygon(-1), std::invalid_argument);
+  EXPECT_THROW(new (std::nothrow) Aligned(-1), std::invalid_argument);
+  EXPECT_EQ(live_shapes(), 0u);
+}
+
+TEST(Pooled, LeavesPlacementNewAlone) {
+  alignas(Shape) unsigned char place[sizeof(Shape)];
+  auto* const shape = new (place) Shape(4);
+  EXPECT_EQ(static_cast<void*>(shape), place);
+  shape->~Shape();
+  EXPECT_EQ(live_shapes(), 0u);
+}
+
+struct alignas(128) Tile : Pooled<Tile> {
+  int at = 0;
+};
+struct alignas(256) Slab final : Tile {};
+
+TEST(Pooled, ServesOveralignedClasses) {
+  std::vector<std::unique_ptr<Tile>> tiles;
+  for (int i = 0; i < 50; ++i) {
+    tiles.push_back(std::unique_ptr<Tile>(i % 2 != 0 ? new Tile : new (std::nothrow) Tile));
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(tiles.back().get()) % 128, 0u);
+    EXPECT_TRUE(Tile::pool().owns(tiles.back().get()));
+  }
+  const auto slab = std::make_unique<Slab>();
+  EXPECT_FALSE(Tile::pool().owns(slab.get()));
+}
+
+// As long as its base, and more strictly aligned than it, but not than what plain operator new promises.
+struct Pair : Pooled<Pair> {
+  uint64_t first = 0, second = 0;
+};
+struct alignas(16) AlignedPair final : Pair {};
+TEST(Pooled, AlignsSlotsAsTheirSizeAllows) {
+  static_assert(alignof(Pair) == 8 && sizeof(AlignedPair) == sizeof(Pair));
+  std::vector<std::unique_ptr<AlignedPair>> pairs;
+  for (int i = 0; i < 100; ++i) {
+    pairs.push_back(std::make_unique<AlignedPair>());
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(pairs.back().get()) % 16, 0u);
+    EXPECT_TRUE(Pair::pool().owns(pairs.back().get()));
+  }
+}
+
+// As long as its base, and more strictly aligned than the pool's elements.
+struct Line : Pooled<Line> {
+  char bytes[64] = {};
+};
+struct alignas(64) AlignedLine final : Line {};
+TEST(Pooled, SendsObjectsOfStricterAlignmentToTheGlobalOperators) {
+  static_assert(sizeof(AlignedLine) == sizeof(Line));
+  const auto line = std::make_unique<AlignedLine>();
+  EXPECT_FALSE(Line::pool().owns(line.get()));
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(line.get()) % 64, 0u);
+}
+
+// Deleted after every other static object of this file: the pool must still be there.
+struct Late : Pooled<Late> {
+  int value = 1;
+};
+struct Keeper {
+  std::unique_ptr<Late> late;
+};
+Keeper keeper;
+TEST(Pooled, OutlivesStaticObjects) { keeper.late = std::make_unique<Late>(); }
+
+}  // namespace
+}  // namespace snug
