@@ -43,9 +43,20 @@ constexpr std::array kCatalogue = {
     CatalogueEntry{"jemalloc", {"libjemalloc.so.2", nullptr}, Source::kDebian, "libjemalloc2"},
     CatalogueEntry{"mimalloc", {"libmimalloc.so.2", "libmimalloc.so.3"}, Source::kDebian, "libmimalloc2.0"},
     CatalogueEntry{"mimalloc3", {"libmimalloc3.so", nullptr}, Source::kCrate},
+    CatalogueEntry{"mimalloc2", {"libmimalloc2.so", nullptr}, Source::kCrate},
     CatalogueEntry{"snmalloc", {"libsnmalloc.so", nullptr}, Source::kCrate},
+    CatalogueEntry{"jemalloc_tikv", {"libjemalloc_tikv.so", nullptr}, Source::kCrate},
+    CatalogueEntry{"tcmalloc_google", {"libtcmalloc_google.so", nullptr}, Source::kCrate},
+    CatalogueEntry{"rpmalloc", {"librpmalloc.so", nullptr}, Source::kCrate},
+    CatalogueEntry{"hardened_malloc", {"libhardened_malloc.so", nullptr}, Source::kCrate},
+    CatalogueEntry{"tlsf", {"libtlsf.so", nullptr}, Source::kCrate},
     CatalogueEntry{
         "tcmalloc", {"libtcmalloc_minimal.so.4", "libtcmalloc.so.4"}, Source::kDebian, "libtcmalloc-minimal4"},
+    // LLVM keeps its runtimes in a folder of its own.
+    CatalogueEntry{"scudo",
+                   {"/usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.scudo_standalone-x86_64.so", nullptr},
+                   Source::kDebian,
+                   "libclang-rt-19-dev"},
     // The proxy is what replaces malloc; libtbbmalloc.so.2 alone does not.
     CatalogueEntry{"tbbmalloc", {"libtbbmalloc_proxy.so.2", nullptr}, Source::kDebian, "libtbbmalloc2"},
 };
