@@ -51,6 +51,15 @@ LOADS = (
     Load("seed_s3", "seed_s3", ("N=1000", "N=1000000"), rounds=5),
     Load("seed_s4_first", "seed_s4", ("first/*+FULL", "first/*+RAN")),
     Load("seed_s4_every", "seed_s4", ("every/*+FULL", "every/*+RAN")),
+    Load("symbolic", "symbolic", ("*",), scale=0.5),
+    Load("lisp", "lisp", ("cells",)),
+    Load("tree_building", "tree_building", ("depth/*",), scale=0.3),
+    Load("batch_lifetimes", "batch_lifetimes", ("private", "crossed"), scale=0.5),
+    Load("asymmetric", "asymmetric", ("*/64", "*/mixed"), scale=0.2),
+    Load("thread_churn", "thread_churn", ("lives", "rss"), scale=0.5),
+    Load("false_sharing", "false_sharing", ("active/*", "passive/*")),
+    Load("leak", "leak", ("steps", "rss")),
+    Load("size_drift", "size_drift", ("steps", "rss/top", "rss/end")),
 )
 
 

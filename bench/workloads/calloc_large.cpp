@@ -21,6 +21,9 @@ double run(size_t size, Touched touched, const Options& options) {
         if (block[at] != 0) fail("calloc gave memory that is not zero");
         block[at] = 1;
       }
+      for (size_t at = 0; at < size; at += kTouchedStride) {
+        if (block[at] != 1) fail("a block was damaged");
+      }
     }
     std::free(const_cast<char*>(block));
   }
@@ -35,12 +38,18 @@ const Program kProgram = {
         R"(Asks calloc for a large block and frees it: untouched, and with one OS page in 64 touched. Shows whether the
 allocator knows that memory is zero already, and does not clear it.)",
     .figures = "untouched, touched_sparsely: us for a calloc and its free.",
-    .sizes = "8 MiB"};
+    .sizes = "8 MiB",
+    .threads = "threads that do the same, each with blocks of its own"};
 
 void measure_all(const Options& options, Report& report) {
   for (const size_t size : options.sizes_or({8u << 20})) {
-    report.measure("untouched", "us", [&](uint64_t) { return run(size, Touched::kNothing, options); });
-    report.measure("touched_sparsely", "us", [&](uint64_t) { return run(size, Touched::kSparsely, options); });
+    const auto measure = [&](const char* name, Touched touched) {
+      report.measure(name, "us", [&](uint64_t) {
+        return average_of_threads(options.threads, [&](unsigned) { return run(size, touched, options); });
+      });
+    };
+    measure("untouched", Touched::kNothing);
+    measure("touched_sparsely", Touched::kSparsely);
   }
 }
 

@@ -48,13 +48,15 @@ const Program kProgram = {
         R"(Allocates a large block, touches every OS page of it and frees it, with 1 or 3 such blocks alive at a time.
 Shows the cache of large blocks, purging and refaulting.)",
     .figures = "KiBK/ALIVE, as 1024K/3: us a cycle.",
-    .sizes = "64 KiB, 256 KiB, 1 MiB, 8 MiB, 64 MiB"};
+    .sizes = "64 KiB, 256 KiB, 1 MiB, 8 MiB, 64 MiB",
+    .threads = "threads that do the same, each with blocks of its own"};
 
 void measure_all(const Options& options, Report& report) {
   for (const size_t size : options.sizes_or({64 << 10, 256 << 10, 1 << 20, 8 << 20, 64 << 20})) {
     for (const size_t in_flight : {size_t{1}, size_t{3}}) {
-      report.measure(std::to_string(size >> 10) + "K/" + std::to_string(in_flight), "us",
-                     [&](uint64_t) { return run(size, in_flight, options); });
+      report.measure(std::to_string(size >> 10) + "K/" + std::to_string(in_flight), "us", [&](uint64_t) {
+        return average_of_threads(options.threads, [&](unsigned) { return run(size, in_flight, options); });
+      });
     }
   }
 }

@@ -40,13 +40,16 @@ const Program kProgram = {
         R"(Picks a slot at random, over and over: frees the block there, or fills the empty slot, so that about N blocks of
 one size live and age has nothing to do with address. Shows cache misses in free and refill order.)",
     .figures = "10k/SIZE, 200k/SIZE: ns for a malloc and a free.",
-    .sizes = "64, 256"};
+    .sizes = "64, 256",
+    .threads = "threads that do the same, each with blocks of its own"};
 
 void measure_all(const Options& options, Report& report) {
   for (const size_t population : {size_t{10'000}, size_t{200'000}}) {
     for (const size_t size : options.sizes_or({64, 256})) {
-      report.measure(std::to_string(population / 1000) + "k/" + std::to_string(size), "ns",
-                     [&](uint64_t seed) { return run(population, size, options, seed); });
+      report.measure(std::to_string(population / 1000) + "k/" + std::to_string(size), "ns", [&](uint64_t seed) {
+        return average_of_threads(options.threads,
+                                  [&](unsigned t) { return run(population, size, options, seed * 100 + t); });
+      });
     }
   }
 }

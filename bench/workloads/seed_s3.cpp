@@ -40,11 +40,14 @@ const Program kProgram = {
     .name = "seed_s3",
     .what = R"(Builds a linked list of N nodes of 16 B with new and deletes it again: the column without pools of the
 Pool(3C++) document. Shows the plain path of operator new and delete, and locality at large N.)",
-    .figures = "N=1 to N=1000000 in powers of 10: ns a node, new and delete together."};
+    .figures = "N=1 to N=1000000 in powers of 10: ns a node, new and delete together.",
+    .threads = "threads that do the same, each with lists of its own"};
 
 void measure_all(const Options& options, Report& report) {
   for (size_t nodes = 1; nodes <= 1'000'000; nodes *= 10) {
-    report.measure("N=" + std::to_string(nodes), "ns", [&](uint64_t) { return run(nodes, options); });
+    report.measure("N=" + std::to_string(nodes), "ns", [&](uint64_t) {
+      return average_of_threads(options.threads, [&](unsigned) { return run(nodes, options); });
+    });
   }
 }
 

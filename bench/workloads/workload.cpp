@@ -35,7 +35,8 @@ constexpr int kExitUsage = 2;
   --verify N       read one block in N back when it is freed; all are written (default %u)
   --only GLOB,...  measure only the figures whose names match (default: all)
 
-Prints the figures as rows, then as one line of JSON; writes them to the file $SNUG_FIGURES too, if that is set.
+Prints the figures as rows (a time for an operation with its operations a second), then as one line of JSON; writes them
+to the file $SNUG_FIGURES too, if that is set.
 Runs on whatever malloc is preloaded: snug run --compare jemalloc -- %s
 )",
               defaults.rounds, static_cast<unsigned long long>(defaults.seed), defaults.scale, defaults.verify,
@@ -78,6 +79,15 @@ Options parse_options(int argc, char** argv) {
       refuse("unknown option '" + word + "'");
   }
   return options;
+}
+
+// A time for an operation, told as operations a second as well; of one thread, where each thread has its own average.
+std::string rate_text(const char* unit, double value) {
+  if (value <= 0) return {};
+  char text[48] = "";
+  if (std::strcmp(unit, "ns") == 0) std::snprintf(text, sizeof text, "  (%.2f M/s)", 1e3 / value);
+  if (std::strcmp(unit, "us") == 0) std::snprintf(text, sizeof text, "  (%.2f k/s)", 1e3 / value);
+  return text;
 }
 
 }  // namespace
@@ -142,7 +152,8 @@ void Report::write_figures(const char* path) const {
 void Report::print() const {
   if (rows_.empty()) refuse("--only matches no figure");
   for (const auto& [figure, value] : rows_)
-    std::printf("%-18s %-34s %12.2f %s\n", kProgram.name, figure.name.c_str(), value, figure.unit);
+    std::printf("%-18s %-34s %12.2f %s%s\n", kProgram.name, figure.name.c_str(), value, figure.unit,
+                rate_text(figure.unit, value).c_str());
   std::printf("{\"workload\":\"%s\",\"threads\":%u,\"size\":%zu,\"seed\":%" PRIu64 ",\"rounds\":%u,\"results\":[",
               kProgram.name, options_.threads, options_.size, options_.seed, options_.rounds);
   const char* separator = "";

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,8 @@ from judge.load import LOADS  # noqa: E402
 
 WORKLOADS = Path(os.environ["SNUG_BUILD"]) / "bin" / "workloads"
 PROGRAMS = sorted(WORKLOADS.iterdir())
+# What these keep alive, the damaging malloc cannot reach: blocks of calloc, of realloc, or one at a time.
+OUT_OF_ITS_REACH = {"calloc_large", "growing_realloc", "false_sharing"}
 SMALL = ["--rounds", "1", "--scale", "0.002", "--verify", "1"]
 
 
@@ -68,9 +71,40 @@ class FiguresTest(unittest.TestCase):
         self.assertEqual({name: figure["better"] for name, figure in written.items()},
                          {"replacements": "higher", "rss": "lower"})
 
+    def test_a_time_is_told_as_a_rate_too(self):
+        rows = run(WORKLOADS / "lifetimes", *SMALL, "--only", "10k/64").stdout.splitlines()
+        value = json.loads(rows[-1])["results"][0]["value"]
+        self.assertRegex(rows[0], r" ns  \([0-9.]+ M/s\)$")
+        self.assertAlmostEqual(float(rows[0].split("(")[1].split()[0]), 1e3 / value, delta=0.02 * 1e3 / value)
+
     def test_only_what_is_wanted_is_measured(self):
         process = run(WORKLOADS / "batches", *SMALL, "--size", "4000", "--only", "lifo/*/1000,random/*/100")
         self.assertEqual(set(results(process)), {"lifo/4000/1000", "random/4000/100"})
+
+    def test_every_workload_is_in_the_matrix(self):
+        self.assertEqual({program.name for program in PROGRAMS}, {load.program for load in LOADS})
+
+    def test_more_threads_than_processors_are_served(self):
+        for program in PROGRAMS:
+            if "--threads N      has no effect" in run(program, "--help").stdout:
+                continue
+            with self.subTest(program.name):
+                process = run(program, *SMALL, "--threads", "5", "--seed", "7")
+                self.assertEqual((process.returncode, process.stderr), (0, ""))
+                line = json.loads(process.stdout.splitlines()[-1])
+                self.assertEqual((line["threads"], line["seed"]), (5, 7))
+
+    def test_a_damaged_block_is_noticed(self):
+        for program in PROGRAMS:
+            if program.name in OUT_OF_ITS_REACH:
+                continue
+            with self.subTest(program.name):
+                process = run(program, "--rounds", "1", "--scale", "0.01", "--verify", "1",
+                              LD_PRELOAD=os.environ["DAMAGING_LIBRARY"])
+                # Said in a line (of each thread that met it), or by a crash where a link between blocks was hit.
+                self.assertIn(process.returncode, (1, -signal.SIGSEGV), process.stderr)
+                if process.returncode == 1:
+                    self.assertRegex(process.stderr, f"^{program.name}: failed: .+\n")
 
     def test_every_pattern_of_the_matrix_meets_a_figure(self):
         for load in LOADS:
