@@ -74,7 +74,7 @@ class Line:
         if given or "/" in word:
             library = Path(path if given else word)
             if not library.is_file():
-                raise Problem(f"no library '{library}'")
+                raise Problem(f"no library '{path if given else word}'")
             name = name if given else library.name.removesuffix(".so").removeprefix("lib")
             return Contender(name, name, "", library.resolve())
         if name == SNUG:

@@ -21,6 +21,7 @@ from snug_bench.problem import Problem
 
 TIMED_OUT, SKIPPED, REFUSED = "timed out", "skipped", "refused"
 REFUSAL = "not run on"  # how the tool begins its objection to a run that another malloc served
+START_SECONDS = 0.1  # of a run that does nothing, the proof in the warm-up included
 GRACE = 30  # seconds beyond its time limit in which the tool itself must have ended
 
 
@@ -128,7 +129,7 @@ class Estimate:
 
     def of(self, planned: PlannedRun, shrink: float) -> float:
         known = self.durations.get(self.row(planned))
-        return sum(known) / len(known) if known else planned.cell.load.seconds * (min(1, shrink) if shrink else 1)
+        return sum(known) / len(known) if known else START_SECONDS + planned.cell.load.seconds * shrink
 
     def total(self, runs: Iterable[PlannedRun], shrink: float) -> float:
         return sum(self.of(run, shrink) for run in runs)

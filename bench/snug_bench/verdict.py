@@ -60,7 +60,8 @@ class Row:
     @property
     def name(self) -> str:
         """A load that ran with several numbers of threads has several rows."""
-        return f"{self.load['name']} ×{self.threads}" if self.load.get("scales") else self.load["name"]
+        threaded = self.threads > 1 or self.load["scales"]
+        return f"{self.load['name']} ×{self.threads}" if threaded else self.load["name"]
 
     def metric(self, key: str) -> Metric:
         return next(metric for metric in self.metrics if metric.key == key)

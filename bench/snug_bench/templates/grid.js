@@ -51,7 +51,11 @@ function drawHeat(metric, baseName) {
     const line = element("tr", { tabindex: 0 }, element("th", { scope: "row" }, row.name),
       ...DATA.allocators.map(({ name }) => (base === null && median(row, name, metric) !== null
         ? element("td", {}, "–") : heatCell(row, name, metric, base))));
-    const go = () => { location.hash = cardId(row.load); };
+    const go = () => {
+      location.hash = cardId(row.load);
+      // Cards are drawn as they come into view, and grow; the place is then another.
+      setTimeout(() => document.getElementById(cardId(row.load)).scrollIntoView(), 300);
+    };
     line.addEventListener("click", go);
     line.addEventListener("keydown", (event) => { if (event.key === "Enter") go(); });
     body.append(line);

@@ -35,8 +35,8 @@ function lineChart(holder, series, { xTitle, yTitle, logarithmic, xSplits }) {
     const options = {
       width: Math.max(240, holder.clientWidth), height: CHART_HEIGHT, legend: { show: false },
       cursor: { drag: { x: false, y: false }, points: { size: 5 } },
-      scales: { x: { time: false, distr: xSplits ? 3 : 1, log: 2 }, y: logarithmic ? { distr: 3 } : { range: (_, low, high) => [0, high * 1.05] } },
-      axes: [axis(xTitle, xSplits ? { splits: () => xSplits, values: (_, splits) => splits.map(String) } : {}), axis(yTitle, { size: 52 })],
+      scales: { x: { time: false, distr: xSplits ? 3 : 1, log: 2 }, y: logarithmic ? { distr: 3, range: (_, low, high) => [low / 1.2, high * 1.2] } : { range: (_, low, high) => [0, high * 1.05] } },
+      axes: [axis(xTitle, xSplits ? { splits: () => xSplits, values: (_, splits) => splits.map(String) } : {}), axis(yTitle, logarithmic ? { size: 52, values: (_, splits) => splits.map((split) => (split === null ? "" : number(split))) } : { size: 52 })],
       series: [{}, ...series.map(({ name }) => ({
         label: name, stroke: lineColour(name), width: name === DATA.subject ? 2.5 : 1.25, spanGaps: true, show: !hidden.has(name),
         points: { show: Boolean(xSplits), size: 5 } }))],

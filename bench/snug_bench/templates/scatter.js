@@ -28,8 +28,8 @@ function logAxis(values, from, to) {
   if (steps) {
     for (let power = Math.floor(low); power <= high; ++power) for (const step of steps) ticks.push(step * 10 ** power);
   } else { // less than a factor of three: even steps read better
-    const width = 10 ** high - 10 ** low, raw = width / 4, unit = 10 ** Math.floor(Math.log10(raw));
-    const step = [1, 2, 5, 10].map((each) => each * unit).find((each) => each >= raw);
+    const width = 10 ** high - 10 ** low, raw = width / 5, unit = 10 ** Math.floor(Math.log10(raw));
+    const step = [1, 2, 2.5, 5, 10].map((each) => each * unit).find((each) => each >= raw);
     for (let tick = Math.ceil(10 ** low / step) * step; tick <= 10 ** high; tick += step) ticks.push(tick);
   }
   return { place, ticks: ticks.filter((tick) => Math.log10(tick) >= low && Math.log10(tick) <= high) };
