@@ -32,6 +32,8 @@ def main():
         if status != 0:
             sys.exit(f"cxx_compile.py: {options.compiler} ended with {status}")
         text = assembly.read_bytes()
+        if b"main:" not in text:
+            sys.exit(f"cxx_compile.py: {options.compiler} made assembly without a main of {SOURCE.name}")
         print(len(text), hashlib.sha256(text).hexdigest())
 
 

@@ -2,9 +2,11 @@
 """An allocation-heavy job in Python: JSON, dictionaries, strings, sorting and a small interpreter. Prints a checksum.
 
     PYTHONMALLOC=malloc bench/programs/python_job.py [--scale N]
+    bench/programs/python_job.py --pymalloc [--scale N]
 
 Without PYTHONMALLOC=malloc Python serves small blocks from an allocator of its own; the script therefore starts
-itself again with it. What it does depends on the seed and on nothing else: hashes of strings are not randomised, so
+itself again with it, unless --pymalloc asks for Python as it comes. The checksum of the default scale is known, and
+another one is an error. What it does depends on the seed and on nothing else: hashes of strings are not randomised, so
 that every run makes the same allocations.
 """
 
@@ -16,19 +18,25 @@ import random
 import sys
 
 FIXED_ENVIRONMENT = {"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"}
+DEFAULT_SCALE = 50
+CHECKSUM = "24f193ba189b31e782bec3711922f27f63679aad65e16ed77f47f53c46bd870f"  # of the default scale
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--scale", type=int, default=50, help="how much of everything (default %(default)s: some 3 s)")
+    parser.add_argument("--scale", type=int, default=DEFAULT_SCALE, help="how much of everything (default %(default)s: some 3 s)")
+    parser.add_argument("--pymalloc", action="store_true", help="leave small blocks to Python's own allocator")
     options = parser.parse_args()
-    if any(os.environ.get(name) != value for name, value in FIXED_ENVIRONMENT.items()):
-        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **FIXED_ENVIRONMENT})
+    fixed = {name: value for name, value in FIXED_ENVIRONMENT.items() if name != "PYTHONMALLOC" or not options.pymalloc}
+    if any(os.environ.get(name) != value for name, value in fixed.items()):
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **fixed})
     rng = random.Random(1)
     checksum = hashlib.sha256()
     for load in (documents, word_counts, sorted_records, interpreter, growing_buffers):
         checksum.update(repr(load(rng, options.scale)).encode())
     print(checksum.hexdigest())
+    if options.scale == DEFAULT_SCALE and checksum.hexdigest() != CHECKSUM:
+        sys.exit(f"python_job.py: the checksum should be {CHECKSUM}: memory was damaged, or this Python differs")
 
 
 def documents(rng, scale):
