@@ -42,8 +42,8 @@ def operation_ns(figure: Figure) -> float | None:
     """How long one operation takes by this figure; None if it is none of time."""
     if figure.unit in NANOSECONDS:
         return max(figure.value * NANOSECONDS[figure.unit], SMALLEST)
-    prefix, slash, _ = figure.unit.rpartition("/s")
-    if not slash or figure.value <= 0:
+    prefix, slash, seconds = figure.unit.rpartition("/")
+    if not slash or seconds not in ("s", "CPU s") or figure.value <= 0:
         return None
     return 1e9 / (figure.value * PER_SECOND.get(prefix.removesuffix("s").removesuffix("op"), 1.0))
 
@@ -109,7 +109,7 @@ def metrics_of(load: dict, runs: list[Measurement]) -> list[Metric]:
     figures: dict[str, Figure] = {}
     for run in runs:
         for name, figure in run.figures.items():
-            if judged(name, load["figures"]):
+            if judged(name, load["figures"]) and not (load["settles"] and name in SETTLED_FIGURES):
                 figures.setdefault(name, figure)
     times = [name for name, figure in figures.items() if operation_ns(figure) is not None]
     metrics = [time_metric(times), PEAK, *([settled_metric()] if load["settles"] else [])]

@@ -86,6 +86,14 @@ def test_a_load_with_several_figures_of_time_is_their_geometric_mean():
     assert "figure:d" not in row.cells["snug"].samples
 
 
+def test_a_program_may_know_its_settled_rss_better_than_the_last_sample():
+    figures = {"settled RSS": Figure(7, "MiB")}
+    runs = [run("snug", 1, 10, 9 * MIB, figures=figures), run("peer", 1, 10, 9 * MIB, figures={})]
+    row = judge(results(runs, [load("load", settles=True)])).rows[0]
+    assert (row.sample("snug", "settled").median, row.sample("peer", "settled").median) == (7 * MIB, 9 * MIB)
+    assert not any(metric.group == "figure" for metric in row.metrics)
+
+
 def test_more_a_second_is_better():
     rate = lambda value: {"speed": Figure(value, "M/s", True)}  # noqa: E731
     runs = [run("snug", 1, 1, 1, figures=rate(20)), run("fast", 1, 1, 1, figures=rate(50)),
@@ -96,7 +104,7 @@ def test_more_a_second_is_better():
 
 
 @pytest.mark.parametrize(("value", "unit", "nanoseconds"), [
-    (5, "ns", 5), (5, "us", 5e3), (2, "s", 2e9), (5, "M/s", 200), (1e6, "op/s", 1e3), (2, "kop/s", 5e5),
+    (5, "ns", 5), (5, "us", 5e3), (2, "s", 2e9), (5, "M/s", 200), (1e6, "op/s", 1e3), (2, "kop/s", 5e5), (1e3, "op/CPU s", 1e6), (3, "op", None),
     (3, "KiB", None), (3, "", None), (0, "M/s", None)])
 def test_units_of_time(value, unit, nanoseconds):
     assert operation_ns(Figure(value, unit)) == (nanoseconds if nanoseconds is None else pytest.approx(nanoseconds))
