@@ -82,7 +82,7 @@ def section(row: Row, subject: str) -> str:
 def metric_cells(row: Row, cell: Cell, metric, subject: str) -> list[str]:
     sample = cell.samples.get(metric.key)
     if sample is None:
-        return ["failed", "", ""]
+        return ["failed" if cell.failed else NOTHING, "", ""]
     return [quantity(sample.median, metric.unit), interval(sample.interval, metric.unit),
             ratio(row.ratio(cell.allocator, metric.key, subject))]
 

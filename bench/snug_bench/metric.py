@@ -113,4 +113,5 @@ def metrics_of(load: dict, runs: list[Measurement]) -> list[Metric]:
                 figures.setdefault(name, figure)
     times = [name for name, figure in figures.items() if operation_ns(figure) is not None]
     metrics = [time_metric(times), PEAK, *([settled_metric()] if load["settles"] else [])]
-    return [*metrics, *(figure_metric(name, figure) for name, figure in figures.items()), *COSTS]
+    costs = COSTS if times else COSTS[1:]  # the wall time is the time already
+    return [*metrics, *(figure_metric(name, figure) for name, figure in figures.items()), *costs]

@@ -5,17 +5,17 @@ from rich.table import Table
 
 from snug_bench.comparison import BROKEN, SAME, Comparison
 from snug_bench.quantity import NOTHING, interval, quantity, ratio
-from snug_bench.verdict import DEFINITION, FAILED, FIRST, LOST, SCORED, TIED, Row, Verdict
+from snug_bench.verdict import DEFINITION, FAILED, FIRST, LOST, NOT_RUN, SCORED, TIED, Row, Verdict
 from snug_bench.workload import REAL, SYNTHETIC
 
-STYLES = {FIRST: "green", TIED: "", LOST: "red", FAILED: "red reverse"}
+STYLES = {FIRST: "green", TIED: "", LOST: "red", FAILED: "red reverse", NOT_RUN: ""}
 LEFT_COLUMNS = 68  # about what stands left of the other allocators, but the load's name
 KIND_NAMES = {REAL: "real programs", SYNTHETIC: "synthetic workloads"}
 
 
 def print_verdict(console: Console, verdict: Verdict) -> None:
     if not console.is_terminal:
-        console.width = 240  # for files and pipes, which scroll
+        console.width = 400  # for files and pipes, which scroll
     for key, title in (("time", "Time"), ("memory", "Peak RSS")):
         console.print(standings(verdict, key, title, console.width))
     console.print(scores(verdict))
@@ -49,7 +49,7 @@ def standings(verdict: Verdict, key: str, title: str, width: int) -> Table:
     for row in verdict.rows:
         sample, standing = row.sample(subject, key), row.standing(subject, key)
         unit = row.metric(key).unit
-        table.add_row(row.name, quantity(sample.median, unit) if sample else "failed",
+        table.add_row(row.name, quantity(sample.median, unit) if sample else NOTHING,
                       interval(sample.interval, unit) if sample else "", f"[{STYLES[standing]}]{standing}[/]"
                       if STYLES[standing] else standing, best_text(row, key, subject), *(other_text(row, name, key, subject) for name in others))
     return table

@@ -19,7 +19,7 @@ from snug_bench.results import Results
 from snug_bench.statistics import Sample, geometric_mean, tied
 from snug_bench.workload import REAL, SYNTHETIC
 
-FIRST, TIED, LOST, FAILED = "first", "tied", "lost", "failed"
+FIRST, TIED, LOST, FAILED, NOT_RUN = "first", "tied", "lost", "failed", "not run"
 SCORED = ("time", "memory")
 
 DEFINITION = """\
@@ -34,7 +34,7 @@ the other."""
 
 @dataclass
 class Cell:
-    """A row on one allocator. Without a sample of `time`, nothing of it counted."""
+    """A row on one allocator. Without samples it failed, or an interrupted grid did not come to it."""
 
     allocator: str
     samples: dict[str, Sample]
@@ -45,7 +45,7 @@ class Cell:
 
     @property
     def failed(self) -> bool:
-        return self.counted == 0
+        return self.counted == 0 and bool(self.failures)
 
 
 @dataclass
@@ -88,7 +88,7 @@ class Row:
         """Against the best rival."""
         own, rival = self.sample(allocator, key), self.best_rival(allocator, key)
         if own is None:
-            return FAILED
+            return FAILED if allocator in self.cells and self.cells[allocator].failed else NOT_RUN
         if rival is None:
             return FIRST
         return self.against(own, self.sample(rival, key), key)
@@ -134,6 +134,7 @@ class Verdict:
     def held(self, allocator: str, key: str) -> tuple[int, int]:
         """In how many rows it is first or tied, of how many."""
         standings = [row.standing(allocator, key) for row in self.rows if allocator in row.cells]
+        standings = [standing for standing in standings if standing != NOT_RUN]
         return sum(standing in (FIRST, TIED) for standing in standings), len(standings)
 
     def losses(self, allocator: str) -> list[tuple[float, Row, Metric]]:

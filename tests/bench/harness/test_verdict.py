@@ -65,6 +65,12 @@ def test_who_fails_stays_in_the_row_with_the_reason():
     assert "load on broken: killed by SIGSEGV (4 of 4 runs)" in markdown(verdict)
 
 
+def test_what_an_interrupted_grid_did_not_come_to_has_not_failed():
+    row = judge(results([*series("snug", 10, 20, count=3), run("late", 0, 1, 1)])).rows[0]
+    assert not row.cells["late"].failed and row.standing("late", "time") == "not run"
+    assert row.standing("later", "time") == "not run"
+
+
 def test_a_failed_snug_is_its_worst_loss():
     broken = [run("snug", number, 1, 1, objection="exit status 1") for number in range(1, 4)]
     verdict = judge(results([*broken, *series("peer", 10, 10, count=3)]))
