@@ -32,6 +32,10 @@ class MeasureTest(unittest.TestCase):
         self.assertEqual((run["objection"], run["malloc_bindings"]), ("", {"programs": 1, "bound": 1}))
         _, run = measure("--on", BYSTANDER, "--prove", "--", ALLOCATING)
         self.assertIn("not run on", run["objection"])
+        # The allocator would serve, but the program escapes it.
+        _, run = measure("--on", PLANTED_NONE, "--prove", "--", "env", "-u", "LD_PRELOAD", ALLOCATING)
+        self.assertEqual(run["malloc_bindings"], {"programs": 2, "bound": 1})
+        self.assertIn("not run on", run["objection"])
 
     def test_what_goes_wrong_is_an_objection(self):
         for script, ending, what in (("echo alas >&2; exit 3", "exited", "exit status 3: alas"),
