@@ -4,10 +4,10 @@ PREFIX ?= /usr/local
 BUILD := build/release
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo bench test check rules claims format tidy install clean
+.PHONY: help build demo bench bench-full test check rules claims format tidy install clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 build: ## build the library and the snug command into build/release
 	@cmake --preset release
@@ -18,11 +18,15 @@ demo: ## install what is missing, build, and compare snug with other allocators 
 	@$(MAKE) --no-print-directory build
 	@scripts/demo
 
-bench: ## install what is missing, build, get the peers, and run every workload on snug and on them
+bench: ## install what is missing, build, get the peers, and compare them on a part of the loads; ends with a page
 	@scripts/setup build bench
 	@$(MAKE) --no-print-directory build
-	@bench/allocators/fetch
-	@bench/matrix --json build/matrix.json
+	@scripts/uv run --quiet --locked --project bench snug-bench run --grid quick
+
+bench-full: ## the same with every load and allocator, six times: hours
+	@scripts/setup build bench
+	@$(MAKE) --no-print-directory build
+	@scripts/uv run --quiet --locked --project bench snug-bench run --grid full
 
 test: ## install what is missing, build, run every test and check
 	@scripts/setup build test

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <random>
 
+#include "program_report.h"
 #include "progress.h"
 #include "temporary_folder.h"
 #include "user_error.h"
@@ -18,8 +19,6 @@ namespace snug::tool {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::size_t kQuotedErrorLength = 160;
 
 struct OutputDigest {
   std::uint64_t bytes = 0;
@@ -37,29 +36,6 @@ OutputDigest digest(const fs::path& file) {
     }
   }
   return result;
-}
-
-// The last words of a program that failed.
-std::string last_line(const fs::path& file) {
-  std::string last;
-  std::ifstream stream(file);
-  for (std::string line; std::getline(stream, line);) {
-    if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;
-  }
-  return last.substr(0, kQuotedErrorLength);
-}
-
-std::vector<Figure> read_figures(const fs::path& file) {
-  std::vector<Figure> figures;
-  std::ifstream stream(file);
-  if (!stream) return figures;
-  const auto written = nlohmann::ordered_json::parse(stream, nullptr, false);
-  if (!written.is_object()) return figures;
-  for (const auto& [name, figure] : written.items()) {
-    if (!figure.is_object() || !figure.contains("value") || !figure["value"].is_number()) continue;
-    figures.push_back({name, figure["value"], figure.value("unit", ""), figure.value("better", "lower") == "higher"});
-  }
-  return figures;
 }
 
 // Runs one contender's program once and judges the run.
@@ -235,7 +211,7 @@ Comparison compare(const ComparisonPlan& plan) {
       Contender& contender = *admitted[index];
       progress.begin(names[index], warmup ? 0 : round);
       Run run = runner.run(contender, warmup ? 0 : round, ++position, prove_bindings,
-                           [&](double elapsed) { progress.tick(elapsed); });
+                           [&](pid_t, double elapsed) { progress.tick(elapsed); });
       const Measurement& cost = run.measurement;
       progress.end(cost.wall_seconds, run.counts() ? fmt::format("{:.3f} s", cost.wall_seconds) : run.objection);
       if (cost.ending == Ending::kInterrupted) {

@@ -12,6 +12,7 @@
 
 #include "allocator_catalogue.h"
 #include "measured_process.h"
+#include "program_report.h"
 #include "served_proof.h"
 
 namespace snug::tool {
@@ -28,14 +29,6 @@ struct ComparisonPlan {
   std::uint64_t min_served = 1;
   bool show_output = false;
   bool check_output = false;
-};
-
-// A figure that the program measured itself and wrote to $SNUG_FIGURES.
-struct Figure {
-  std::string name;
-  double value = 0;
-  std::string unit;
-  bool higher_is_better = false;
 };
 
 struct Run {

@@ -12,6 +12,7 @@
 #include "allocator_catalogue.h"
 #include "classes_command.h"
 #include "config_command.h"
+#include "measure_command.h"
 #include "run_command.h"
 #include "snug/snug.h"
 #include "user_error.h"
@@ -44,7 +45,8 @@ int run_tool(std::vector<std::string> arguments) {
                        fmt::format("snug {}.{}.{}", SNUG_VERSION_MAJOR, SNUG_VERSION_MINOR, SNUG_VERSION_PATCH));
   app.footer(kExamples);
   app.require_subcommand(1);
-  const RunCommand run(app, std::move(program));
+  const RunCommand run(app, program);
+  const MeasureCommand measure(app, std::move(program));
   const ConfigCommand config(app);
   const ClassesCommand classes(app);
   try {
@@ -56,7 +58,8 @@ int run_tool(std::vector<std::string> arguments) {
     return app.exit(error) == 0 ? EXIT_SUCCESS : kExitUsage;
   }
   if (classes.chosen()) return classes.execute();
-  return run.chosen() ? run.execute() : config.execute();
+  if (run.chosen()) return run.execute();
+  return measure.chosen() ? measure.execute() : config.execute();
 }
 
 }  // namespace

@@ -18,8 +18,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kTickSeconds = 0.25;
-
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 double seconds(const timeval& time) {
@@ -27,17 +25,17 @@ double seconds(const timeval& time) {
 }
 
 // Milliseconds to sleep in poll, rounded up so that a time limit is over when we wake.
-int sleep_milliseconds(double elapsed, double time_limit) {
-  const double left = time_limit > 0 ? std::min(kTickSeconds, time_limit - elapsed) : kTickSeconds;
+int sleep_milliseconds(double elapsed, double time_limit, double tick_seconds) {
+  const double left = time_limit > 0 ? std::min(tick_seconds, time_limit - elapsed) : tick_seconds;
   return std::max(0, static_cast<int>(left * 1000) + 1);
 }
 
 // Waits until the child has ended by itself or must be ended; fills in the reason in the second case.
 void await(const ChildProcess& child, const HeldSignals& signals, Clock::time_point start, double time_limit,
-           const Tick& tick, Measurement& result) {
+           const Tick& tick, double tick_seconds, Measurement& result) {
   pollfd watched[2] = {{child.descriptor(), POLLIN, 0}, {signals.descriptor(), POLLIN, 0}};
   for (;;) {
-    poll(watched, 2, sleep_milliseconds(seconds_since(start), time_limit));
+    poll(watched, 2, sleep_milliseconds(seconds_since(start), time_limit, tick_seconds));
     if (watched[0].revents != 0) return;
     if (watched[1].revents != 0) {
       signalfd_siginfo received;
@@ -51,7 +49,7 @@ void await(const ChildProcess& child, const HeldSignals& signals, Clock::time_po
       result.ending = Ending::kTimedOut;
       return;
     }
-    if (tick) tick(elapsed);
+    if (tick) tick(child.pid(), elapsed);
   }
 }
 
@@ -71,11 +69,12 @@ std::string Measurement::ending_text() const {
   return {};
 }
 
-Measurement measure(const Command& command, const HeldSignals& signals, double time_limit, const Tick& tick) {
+Measurement measure(const Command& command, const HeldSignals& signals, double time_limit, const Tick& tick,
+                    double tick_seconds) {
   Measurement result;
   const Clock::time_point start = Clock::now();
   const ChildProcess child(command, signals);
-  await(child, signals, start, time_limit, tick, result);
+  await(child, signals, start, time_limit, tick, tick_seconds, result);
   if (result.ending != Ending::kExited) kill(-child.pid(), SIGKILL);
   int status = 0;
   rusage usage{};
@@ -87,6 +86,8 @@ Measurement measure(const Command& command, const HeldSignals& signals, double t
   result.peak_rss_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
   result.minor_faults = static_cast<std::uint64_t>(usage.ru_minflt);
   result.major_faults = static_cast<std::uint64_t>(usage.ru_majflt);
+  result.voluntary_switches = static_cast<std::uint64_t>(usage.ru_nvcsw);
+  result.involuntary_switches = static_cast<std::uint64_t>(usage.ru_nivcsw);
   if (result.ending != Ending::kExited) return result;
   if (WIFSIGNALED(status)) {
     result.ending = Ending::kSignalled;

@@ -12,10 +12,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(os.environ["SNUG_SOURCE"]) / "bench"))
 
-from judge.load import LOADS  # noqa: E402
+from snug_bench.workload import load_loads  # noqa: E402
 
 WORKLOADS = Path(os.environ["SNUG_BUILD"]) / "bin" / "workloads"
 PROGRAMS = sorted(WORKLOADS.iterdir())
+SOURCE = Path(os.environ["SNUG_SOURCE"])
+LOADS = [load for load in load_loads(SOURCE / "bench").values() if "{build}/bin/workloads/" in load.command[0]]
 # What these keep alive, the damaging malloc cannot reach: blocks of calloc, of realloc, or one at a time.
 OUT_OF_ITS_REACH = {"calloc_large", "growing_realloc", "false_sharing"}
 SMALL = ["--rounds", "1", "--scale", "0.002", "--verify", "1"]
@@ -81,8 +83,8 @@ class FiguresTest(unittest.TestCase):
         process = run(WORKLOADS / "batches", *SMALL, "--size", "4000", "--only", "lifo/*/1000,random/*/100")
         self.assertEqual(set(results(process)), {"lifo/4000/1000", "random/4000/100"})
 
-    def test_every_workload_is_in_the_matrix(self):
-        self.assertEqual({program.name for program in PROGRAMS}, {load.program for load in LOADS})
+    def test_every_workload_is_a_load(self):
+        self.assertEqual({program.name for program in PROGRAMS}, {Path(load.command[0]).name for load in LOADS})
 
     def test_more_threads_than_processors_are_served(self):
         for program in PROGRAMS:
@@ -106,10 +108,11 @@ class FiguresTest(unittest.TestCase):
                 if process.returncode == 1:
                     self.assertRegex(process.stderr, f"^{program.name}: failed: .+\n")
 
-    def test_every_pattern_of_the_matrix_meets_a_figure(self):
+    def test_every_pattern_of_a_load_meets_a_figure(self):
         for load in LOADS:
             with self.subTest(load.name):
-                program, *arguments = load.command(WORKLOADS, shrink=0.002)
+                threads = load.threads_among([2])[0]
+                program, *arguments = load.command_line(SOURCE, Path(os.environ["SNUG_BUILD"]), threads, 0.002, 1)
                 process = run(program, *arguments)
                 self.assertEqual((process.returncode, process.stderr), (0, ""))
                 found = results(process)

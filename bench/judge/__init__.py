@@ -1,1 +1,0 @@
-"""What bench/matrix is made of: the loads, a comparison on several allocators, the verdict on it, and the tables."""

@@ -1,0 +1,259 @@
+"""The command line: snug-bench run, report, compare, list, prepare."""
+
+import sys
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from snug_bench.allocator import DeclarationError, load_allocators
+from snug_bench.comparison import compare_results
+from snug_bench.contender import SNUG, Line
+from snug_bench.grid import Grid, load_presets
+from snug_bench.host import fingerprint
+from snug_bench.markdown import markdown
+from snug_bench.measurement import Measurement
+from snug_bench.page import page
+from snug_bench.preparation import Unavailable, is_there
+from snug_bench.preparation import prepare as prepare_allocator
+from snug_bench.problem import Problem
+from snug_bench.progress import Progress
+from snug_bench.results import Results, append_run, read_results, write_header
+from snug_bench.runner import Place, Runner, run_grid, still_valid
+from snug_bench.terminal import print_comparison, print_verdict
+from snug_bench.verdict import judge
+from snug_bench.workload import Load, load_loads, matching
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "release"
+PEERS = ROOT / "build" / "peers"
+OUTPUT = ROOT / "build" / "bench"
+
+INTERRUPTED = 130
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False,
+                  help="""Compares memory allocators: any of them, on synthetic workloads and real programs.
+
+\b
+  snug-bench run --grid quick                       a part of everything; what `make bench` runs
+  snug-bench run swap server -a snug,glibc -n 7     some loads on some allocators
+  snug-bench run 'redis*' -a snug,mine=./libmine.so your allocator against snug
+  snug-bench report build/bench/quick.jsonl         the verdict of a results file again
+  snug-bench compare before.jsonl after.jsonl       what became better or worse beyond noise
+
+docs/benchmarking.md says how to read what it prints.""")
+
+BuildOption = Annotated[Path, typer.Option("--build", help="The build whose snug and workloads are run.")]
+screen = Console(highlight=False)
+notices = Console(stderr=True, highlight=False)
+
+
+def say(text: str) -> None:
+    notices.print(text, markup=False, soft_wrap=True)
+
+
+@app.command(context_settings={"help_option_names": ["-h", "--help"]})
+def run(
+    loads: Annotated[list[str] | None, typer.Argument(help="Names or patterns of loads, as 'seed_*'.")] = None,
+    grid: Annotated[str, typer.Option(help="Take what is not said here from this grid of bench/grids.toml.")] = "full",
+    allocators: Annotated[str, typer.Option("--allocators", "-a", metavar="NAME|NAME=PATH,...",
+                                            help="Which to run; a path is anybody's library.")] = "",
+    repetitions: Annotated[int, typer.Option("--repetitions", "-n", min=0, help="Counted runs of each cell; six give "
+                                             "intervals. 0: the grid's.")] = 0,
+    threads: Annotated[str, typer.Option("--threads", "-t", metavar="N,...", help="For the loads that take any.")] = "",
+    seed: Annotated[int, typer.Option(help="Of the order of the runs, and of the loads.")] = 1,
+    scale: Annotated[float, typer.Option(min=1e-6, help="A factor on the operations; below 1 proves nothing.")] = 1.0,
+    conf: Annotated[str, typer.Option(help="Settings of snug, as SNUG_CONF.")] = "",
+    timeout: Annotated[float, typer.Option(min=0, help="Seconds for one run. 0: what its load declares.")] = 0,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="The results file (JSON lines). Markdown and "
+                                                "page lie beside it. [default: build/bench/GRID.jsonl]")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Measure anew what the results file has already.")] = False,
+    build: BuildOption = BUILD,
+) -> None:
+    """Run a grid of loads on allocators and judge it. Interrupted, the same command goes on where it was."""
+    plan, missing, unavailable = planned_grid(loads or [], grid, allocators, repetitions, threads, seed, scale, conf,
+                                              build.resolve())
+    runner = Runner(Place(ROOT, build.resolve()), plan, timeout or None)
+    file = output or OUTPUT / f"{grid if not loads else 'some'}.jsonl"
+    results = Results(fingerprint(ROOT, build), plan.as_json(), [load.as_json() for load in plan.loads],
+                      [contender.as_json() for contender in plan.contenders], [*unavailable, *missing])
+    if file.exists() and not fresh:
+        results.runs = resumed(runner, file)
+    write_header(file, results)
+    interrupted = False
+    with Progress(notices, plan, len(results.runs)) as progress:
+        try:
+            run_grid(runner, results.runs, lambda each: append_run(file, each), progress.tell)
+        except KeyboardInterrupt:
+            interrupted = True
+    show(file, file.with_suffix(".md"), file.with_suffix(".html"), build)
+    if interrupted:
+        say(f"interrupted; the same command goes on from here ({file})")
+        raise typer.Exit(INTERRUPTED)
+
+
+@app.command()
+def report(
+    results: Annotated[Path, typer.Argument(help="A results file.")],
+    to_markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the Markdown there.")] = None,
+    to_page: Annotated[Path | None, typer.Option("--page", help="Write the HTML page there.")] = None,
+) -> None:
+    """Judge a results file again: the table, and Markdown and page beside it or where they are wanted."""
+    show(results, to_markdown or results.with_suffix(".md"), to_page or results.with_suffix(".html"), BUILD)
+
+
+@app.command()
+def compare(
+    old: Annotated[Path, typer.Argument(help="The results before.")],
+    new: Annotated[Path, typer.Argument(help="The results after.")],
+    allocators: Annotated[str, typer.Option("--allocators", "-a", metavar="GLOB,...",
+                                            help="Which are looked at.")] = SNUG,
+    threshold: Annotated[float, typer.Option(min=0, max=1, help="A smaller difference of the medians is none.")] = 0.02,
+    everything: Annotated[bool, typer.Option("--all", help="Also list what did not change.")] = False,
+) -> None:
+    """Hold two results against each other: what became faster, slower, smaller or larger beyond noise.
+
+    Exit status: 0 nothing became worse, 1 something did, 2 wrong usage or no results.
+    """
+    comparison = compare_results(read_results(old), read_results(new), allocators.split(","), threshold)
+    print_comparison(screen, comparison, everything=everything)
+    raise typer.Exit(1 if comparison.worse else 0)
+
+
+@app.command(name="list")
+def list_all(build: BuildOption = BUILD) -> None:
+    """Show the loads, the allocators and the grids that there are."""
+    screen.print("Loads", style="bold")
+    for load in load_loads(ROOT / "bench").values():
+        missing = load.missing(build.resolve(), ROOT)
+        screen.print(f"  {load.name:24} {load.kind:9} {load.stresses}" + (f" — not here: {missing}" if missing else ""),
+                     markup=False, soft_wrap=True)
+    screen.print("Allocators", style="bold")
+    screen.print(f"  {SNUG:24} of {build}", markup=False, soft_wrap=True)
+    for allocator in catalogue().values():
+        there = "" if is_there(allocator, PEERS) else " — to be prepared"
+        screen.print(f"  {allocator.name:24} {allocator.title}{there}", markup=False, soft_wrap=True)
+    screen.print("Grids", style="bold")
+    for preset in load_presets(ROOT / "bench" / "grids.toml").values():
+        screen.print(f"  {preset.name:24} {preset.title}", markup=False, soft_wrap=True)
+
+
+@app.command()
+def prepare(
+    allocators: Annotated[list[str] | None, typer.Argument(help="Names; all of them by default.")] = None,
+) -> None:
+    """Find or build allocators in build/peers. Exit status 1 if one of them cannot be had."""
+    failed = False
+    known = catalogue()
+    for name in allocators or known:
+        if name not in known:
+            raise Problem(f"no allocator '{name}'; `snug-bench list` shows them")
+        try:
+            prepared = prepare_allocator(known[name], PEERS, say)
+            screen.print(f"{name} {prepared.version}: {prepared.library}", markup=False, soft_wrap=True)
+        except Unavailable as reason:
+            failed = True
+            say(f"{name}: not to be had: {reason}")
+    raise typer.Exit(1 if failed else 0)
+
+
+def resumed(runner: Runner, file: Path) -> list[Measurement]:
+    """The runs that the file has already. If some of them are stale, none is taken: runs of two builds are compared
+    only if they were made in turn, and what was made before is kept under another name."""
+    valid, stale = still_valid(runner, read_results(file).runs)
+    if stale:
+        old = file.with_name(file.name + ".old")
+        file.replace(old)
+        say(f"{file}: {stale} of its runs do not fit this grid or what is built now; all is measured anew, and the file "
+            f"kept as {old}")
+        return []
+    say(f"{file}: goes on with {len(valid)} runs that are there; --fresh measures them again")
+    return valid
+
+
+def catalogue():
+    try:
+        return load_allocators(ROOT / "bench" / "allocators")
+    except DeclarationError as error:
+        raise Problem(str(error)) from None
+
+
+def planned_grid(loads: list[str], grid: str, allocators: str, repetitions: int, threads: str, seed: int,
+                 scale: float, conf: str, build: Path) -> tuple[Grid, list[dict[str, str]], list[dict[str, str]]]:
+    """The grid, the loads that cannot be run here, and the allocators that cannot be had."""
+    presets = load_presets(ROOT / "bench" / "grids.toml")
+    if grid not in presets:
+        raise Problem(f"no grid '{grid}' (there are: {', '.join(presets)})")
+    preset = presets[grid]
+    if not (build / "bin" / "snug").exists():
+        raise Problem(f"no {build}/bin/snug: build first, with `make build`")
+    known = load_loads(ROOT / "bench")
+    chosen = matching(known, loads) if loads else of_preset(known, preset.loads)
+    missing = [{"name": load.name, "reason": reason} for load in chosen if (reason := load.missing(build, ROOT))]
+    for each in missing:
+        say(f"{each['name']}: cannot be run: {each['reason']}")
+    absent = {each["name"] for each in missing}
+    line = Line(catalogue(), build, PEERS, conf, say)
+    for word in words(allocators) or expanded(preset.allocators, [SNUG, *line.catalogue]):
+        line.add(word)
+    plan = Grid([load for load in chosen if load.name not in absent], line.contenders,
+                [positive(word) for word in words(threads)] or list(preset.threads),
+                repetitions or preset.repetitions, seed, scale, grid)
+    if not plan.loads or not plan.contenders:
+        raise Problem(f"nothing to run: no {'allocator' if plan.loads else 'load'} is left", 1)
+    return plan, missing, line.unavailable
+
+
+def of_preset(known: dict[str, Load], patterns: tuple[str, ...]) -> list[Load]:
+    """A pattern with a star may meet nothing: it stands for programs that a system may lack."""
+    return matching(known, [each for each in patterns
+                            if "*" not in each or any(fnmatchcase(name, each) for name in known)])
+
+
+def expanded(patterns: tuple[str, ...], names: list[str]) -> list[str]:
+    return [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)] + \
+           [pattern for pattern in patterns if "*" not in pattern and pattern not in names]
+
+
+def words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def positive(word: str) -> int:
+    if not word.isdigit() or not 1 <= int(word) <= 1024:
+        raise Problem(f"--threads: '{word}' is no number from 1 to 1024")
+    return int(word)
+
+
+def show(file: Path, to_markdown: Path, to_page: Path, build: Path) -> None:
+    """The verdict of a results file in its three forms; the last line is the page's path."""
+    verdict = judge(read_results(file))
+    print_verdict(screen, verdict)
+    write(to_markdown, markdown(verdict))
+    write(to_page, page(verdict, build.parent / "npm", say))
+    screen.print(f"results {file}, Markdown {to_markdown}", markup=False, soft_wrap=True)
+    screen.print(f"page {to_page}", markup=False, soft_wrap=True)
+
+
+def write(file: Path, text: str) -> None:
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    except OSError as error:
+        raise Problem(f"cannot write {file}: {error.strerror}", 1) from None
+
+
+def main() -> None:
+    try:
+        app()
+    except Problem as problem:
+        print(f"snug-bench: {problem}", file=sys.stderr)
+        sys.exit(problem.status)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+if __name__ == "__main__":
+    main()

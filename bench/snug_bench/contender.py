@@ -1,0 +1,109 @@
+"""Contenders: the allocators of one grid, each with the library that is preloaded and what it says it is.
+
+Named as in the catalogue (bench/allocators); "snug" is the one of the build; anything else is a
+library on the command line, as ./libmine.so or mine=./libmine.so.
+"""
+
+import json
+import os
+import subprocess
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from snug_bench.allocator import Allocator
+from snug_bench.preparation import Unavailable, prepare
+from snug_bench.problem import Problem
+
+SNUG = "snug"  # the family whose members are no peers
+ASK_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class Contender:
+    name: str
+    title: str
+    family: str
+    library: Path
+    version: str = ""
+    environment: dict[str, str] = field(default_factory=dict, hash=False)
+    configuration: str = ""  # of snug
+    refusal: str = ""  # why it serves nothing at all: its cells say so, and nothing of it is run
+
+    def launch(self) -> list[str]:
+        """The options of `snug measure` that choose it."""
+        if self.family == SNUG:
+            configuration = ["--conf", self.configuration] if self.configuration else []
+            return ["--on", SNUG, "--library", str(self.library), *configuration]
+        return ["--on", str(self.library)]
+
+    def as_json(self) -> dict[str, Any]:
+        return {"name": self.name, "title": self.title, "family": self.family, "version": self.version,
+                "library": str(self.library), "environment": self.environment,
+                "configuration": self.configuration}
+
+
+class Line:
+    """Puts the contenders together; what cannot be had is collected with its reason."""
+
+    def __init__(self, catalogue: dict[str, Allocator], build: Path, peers: Path, configuration: str, say):
+        self.catalogue, self.build, self.peers, self.configuration, self.say = \
+            catalogue, build, peers, configuration, say
+        self.contenders: list[Contender] = []
+        self.unavailable: list[dict[str, str]] = []
+
+    def add(self, word: str) -> None:
+        """Raises Problem for a word that names nothing."""
+        name = word.partition("=")[0]
+        try:
+            contender = self.resolve(word)
+        except Unavailable as reason:
+            self.unavailable.append({"name": name, "reason": str(reason)})
+            self.say(f"{name}: not to be had: {reason}")
+            return
+        if any(each.name == contender.name for each in self.contenders):
+            raise Problem(f"allocator '{contender.name}' is named twice; give one of them another name, as in "
+                          f"{contender.name}2=PATH")
+        version, refusal = ask_version(contender, self.build)
+        if refusal:
+            self.say(f"{contender.name}: {refusal}")
+        self.contenders.append(replace(contender, version=contender.version or version, refusal=refusal))
+
+    def resolve(self, word: str) -> Contender:
+        name, given, path = word.partition("=")
+        if given or "/" in word:
+            library = Path(path if given else word)
+            if not library.is_file():
+                raise Problem(f"no library '{path if given else word}'")
+            name = name if given else library.name.removesuffix(".so").removeprefix("lib")
+            return Contender(name, name, "", library.resolve())
+        if name == SNUG:
+            return Contender(SNUG, "snug", SNUG, self.build / "lib" / "libsnug.so", configuration=self.configuration)
+        allocator = self.catalogue.get(name)
+        if allocator is None:
+            raise Problem(f"no allocator '{name}': `snug-bench list` shows them; a library is given as ./lib{name}.so")
+        prepared = prepare(allocator, self.peers, self.say)
+        return Contender(name, allocator.title, allocator.family, prepared.library, prepared.version,
+                         prepared.environment)
+
+
+def ask_version(contender: Contender, build: Path) -> tuple[str, str]:
+    """What the library says it is, in a process that runs on it; and why it cannot serve one, if so."""
+    process = subprocess.run(
+        [build / "bin" / "snug", "measure", *contender.launch(), "--prove", "--timeout", "20", "--", "/bin/true"],
+        capture_output=True, text=True, check=False, timeout=ASK_SECONDS, env=environment_for(contender))
+    if process.returncode != 0:
+        said = process.stderr.strip().splitlines() or [f"snug measure ended with {process.returncode}"]
+        return "", said[-1].removeprefix("snug: ")
+    document = json.loads(process.stdout)
+    # /bin/true may allocate nothing that snug could prove.
+    refused = document["objection"] and contender.family != SNUG
+    return document["version"], document["objection"] if refused else ""
+
+
+def environment_for(contender: Contender, more: dict[str, str] | None = None) -> dict[str, str]:
+    """Ours without what would steer an allocator by accident, with what the contender and the load ask for."""
+    ours = {name: value for name, value in os.environ.items()
+            if name not in ("LD_PRELOAD", "SNUG_CONF", "MALLOC_CONF", "GLIBC_TUNABLES", "PYTHONMALLOC")
+            and not name.startswith(("MIMALLOC_", "MALLOC_", "TCMALLOC_"))}
+    return ours | (more or {}) | contender.environment

@@ -1,0 +1,89 @@
+"""The grid: loads × threads × allocators × repetitions, and the order in which its runs are made.
+
+Every repetition goes through the whole grid once, in an order of its own: rows are shuffled, and so are the allocators
+within each row, which stay together so that a slow minute of the machine strikes all of a row. An interrupted grid has
+thus some repetitions of everything instead of all repetitions of something.
+"""
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from snug_bench.contender import Contender
+from snug_bench.measurement import WARM_UP
+from snug_bench.problem import Problem
+from snug_bench.workload import Load, Table, read_toml
+
+
+@dataclass(frozen=True)
+class Cell:
+    load: Load
+    threads: int
+    contender: Contender
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    cell: Cell
+    repetition: int
+
+    @property
+    def key(self) -> tuple[str, int, str, int]:
+        return self.cell.load.name, self.cell.threads, self.cell.contender.name, self.repetition
+
+
+@dataclass(frozen=True)
+class Grid:
+    loads: list[Load]
+    contenders: list[Contender]
+    threads: list[int]  # for the loads that can take them
+    repetitions: int
+    seed: int
+    shrink: float  # of the operations of each workload
+    name: str = ""
+
+    def rows(self) -> list[tuple[Load, int]]:
+        return [(load, threads) for load in self.loads for threads in load.threads_among(self.threads)]
+
+    def runs(self) -> Iterator[PlannedRun]:
+        """In the order of running, the warm-ups first. The same seed gives the same order."""
+        for repetition in range(WARM_UP, self.repetitions + 1):
+            order = random.Random(f"{self.seed}/{repetition}")
+            rows = self.rows()
+            order.shuffle(rows)
+            for load, threads in rows:
+                contenders = list(self.contenders)
+                order.shuffle(contenders)
+                for contender in contenders:
+                    yield PlannedRun(Cell(load, threads, contender), repetition)
+
+    def as_json(self) -> dict[str, Any]:
+        return {"name": self.name, "threads": self.threads, "repetitions": self.repetitions, "seed": self.seed,
+                "shrink": self.shrink}
+
+
+@dataclass(frozen=True)
+class Preset:
+    """What `--grid NAME` stands for; bench/grids.toml has them."""
+
+    name: str
+    title: str
+    loads: tuple[str, ...]
+    allocators: tuple[str, ...]
+    threads: tuple[int, ...]
+    repetitions: int
+
+
+def load_presets(file: Path) -> dict[str, Preset]:
+    presets = {}
+    for name, content in read_toml(file).items():
+        table = Table(content, f"{file}: [{name}]")
+        presets[name] = Preset(name, table.take("title", str), table.take_words("loads"),
+                               table.take_words("allocators"), tuple(table.take("threads", list)),
+                               table.take("repetitions", int))
+        table.end()
+        if presets[name].repetitions < 1:
+            raise Problem(f"{table.where}: at least one repetition")
+    return presets

@@ -1,0 +1,113 @@
+"""The verdict as Markdown, to be committed under docs/results: losses first, then scores, then every row."""
+
+from snug_bench.quantity import NOTHING, interval, quantity, ratio
+from snug_bench.terminal import KIND_NAMES, subject_of
+from snug_bench.verdict import DEFINITION, SCORED, Cell, Row, Verdict
+from snug_bench.workload import REAL, SYNTHETIC
+
+
+def markdown(verdict: Verdict) -> str:
+    subject = subject_of(verdict)
+    parts = [heading(verdict), f"## Lost by {subject}", losses(verdict, subject), "## Scores", scores(verdict)]
+    for kind in (REAL, SYNTHETIC):
+        rows = verdict.rows_of(kind)
+        if rows:
+            parts += [f"## {KIND_NAMES[kind].capitalize()}", *(section(row, subject) for row in rows)]
+    parts += ["## What failed", failures(verdict), "## How to read this", quoted(DEFINITION)]
+    return "\n\n".join(parts) + "\n"
+
+
+def heading(verdict: Verdict) -> str:
+    host, grid = verdict.results.host, verdict.results.grid
+    shrink = "" if grid["shrink"] == 1 else \
+        f"\n\n**Run with --scale {grid['shrink']:g}: too little work to judge anything by.**"
+    return (f"# Allocators compared, {str(host['date'])[:10]}\n\n"
+            f"{host['cpu']}, {host['cpus']} CPUs, {host['kernel']}, {host['libc']}, huge pages: "
+            f"{host['transparent_huge_pages']}, {host['compiler']}, commit {host['commit']}, load average "
+            f"{host['load_average']} at the start. {grid['repetitions']} repetitions after a warm-up, interleaved in "
+            f"random order, seed {grid['seed']}.{shrink}")
+
+
+def losses(verdict: Verdict, subject: str) -> str:
+    lines = []
+    for factor, row, metric in verdict.losses(subject):
+        peer = row.best_rival(subject, metric.key)
+        own, best = row.sample(subject, metric.key), row.sample(peer, metric.key) if peer else None
+        lines.append([ratio(factor), row.name, metric.title, quantity(own.median if own else None, metric.unit),
+                      f"{peer or NOTHING} {quantity(best.median if best else None, metric.unit)}"])
+    if not lines:
+        return "Nothing."
+    return table(["ratio", "load", "figure", subject, "best peer"], lines, right={0, 3})
+
+
+def scores(verdict: Verdict) -> str:
+    titles = ["allocator", "version", *(f"{kind} {key}" for kind in (REAL, SYNTHETIC) for key in SCORED),
+              "on the frontier", "first or tied in time", "first or tied in memory"]
+    lines = []
+    for allocator in verdict.results.allocators:
+        name = allocator["name"]
+        lines.append([name, allocator["version"],
+                      *(ratio(verdict.scores[kind, key, name].mean) for kind in (REAL, SYNTHETIC) for key in SCORED),
+                      f"{verdict.frontier[name]} of {len(verdict.rows)}",
+                      *("{} of {}".format(*verdict.held(name, key)) for key in SCORED)])
+    return table(titles, lines, right={2, 3, 4, 5, 6, 7, 8})
+
+
+def section(row: Row, subject: str) -> str:
+    metrics = [metric for metric in row.metrics if metric.group in ("time", "memory")]
+    frontier = row.frontier()
+    lines = []
+    for name, cell in row.cells.items():
+        line = [name + (" ★" if name in frontier else "")]
+        for metric in metrics:
+            line += metric_cells(row, cell, metric, subject)
+        faults = row.sample(name, "faults")
+        lines.append([*line, quantity(faults.median if faults else None, "")])
+    titles = ["allocator"]
+    for metric in metrics:
+        titles += [metric.title, "interval", f"to {subject}"]
+    text = f"### {row.name}\n\n{sentence(row.load['stresses'])} ★ is on the frontier.\n\n" + \
+        table([*titles, "page faults"], lines, right=set(range(1, len(titles) + 1)))
+    figures = [metric for metric in row.metrics if metric.group == "figure"]
+    if len(figures) > 1:
+        names = list(row.cells)
+        text += "\n\n" + table(
+            ["figure", *names],
+            [[metric.title + (" ↑" if metric.higher_is_better else ""),
+              *(figure_cell(row, name, metric) for name in names)] for metric in figures],
+            right=set(range(1, len(names) + 1)))
+    return text
+
+
+def metric_cells(row: Row, cell: Cell, metric, subject: str) -> list[str]:
+    sample = cell.samples.get(metric.key)
+    if sample is None:
+        return ["failed" if cell.failed else NOTHING, "", ""]
+    return [quantity(sample.median, metric.unit), interval(sample.interval, metric.unit),
+            ratio(row.ratio(cell.allocator, metric.key, subject))]
+
+
+def figure_cell(row: Row, name: str, metric) -> str:
+    sample = row.sample(name, metric.key)
+    return quantity(sample.median if sample else None, metric.unit)
+
+
+def failures(verdict: Verdict) -> str:
+    lines = [f"- {row.name} on {name}: {failure}" for row in verdict.rows for name, cell in row.cells.items()
+             for failure in cell.failures]
+    lines += [f"- {each['name']} was not to be had: {each['reason']}" for each in verdict.results.unavailable]
+    return "\n".join(lines) or "Nothing."
+
+
+def sentence(text: str) -> str:
+    return text[:1].upper() + text[1:].rstrip(".") + "."
+
+
+def quoted(text: str) -> str:
+    return "> " + text.replace("\n", "\n> ")
+
+
+def table(titles: list[str], lines: list[list[str]], right: set[int]) -> str:
+    rule = ["--:" if column in right else "---" for column in range(len(titles))]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |"
+                     for line in [titles, rule, *lines])

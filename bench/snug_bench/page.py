@@ -1,0 +1,107 @@
+"""The verdict as one HTML page that needs nothing else: data, styles and scripts inside, no network."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from snug_bench.quantity import interval, quantity, ratio
+from snug_bench.statistics import Sample
+from snug_bench.terminal import KIND_NAMES, subject_of
+from snug_bench.uplot import NoUplot, Uplot, load_uplot
+from snug_bench.verdict import DEFINITION, SCORED, Cell, Row, Verdict
+from snug_bench.workload import REAL, SYNTHETIC
+
+TEMPLATES = Path(__file__).with_name("templates")
+TIMELINE_POINTS = 64
+SHOWN_COSTS = ("wall", "user", "system", "faults", "waits", "preempted", "instructions")
+SCRIPTS = ("quantity.js", "table.js", "grid.js", "scatter.js", "lines.js", "page.js")
+
+
+def page(verdict: Verdict, npm: Path, say) -> str:
+    """`npm`: the folder in which uPlot is, or will be. Without it the page has no lines, and says so."""
+    try:
+        uplot, missing = load_uplot(npm), ""
+    except NoUplot as reason:
+        uplot, missing = Uplot("", ""), f"The lines over time and threads are missing: no uPlot: {reason}"
+        say(f"the page has no lines over time and threads: no uPlot: {reason}")
+    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True,
+                                     lstrip_blocks=True, undefined=jinja2.StrictUndefined)
+    scripts = "\n".join((TEMPLATES / name).read_text() for name in SCRIPTS)
+    results = verdict.results
+    return environment.get_template("page.html.j2").render(
+        subject=subject_of(verdict), host=results.host, grid=results.grid, kinds=KIND_NAMES,
+        present=[kind for kind in (REAL, SYNTHETIC) if verdict.rows_of(kind)], scored=SCORED,
+        verdict=verdict, losses=losses(verdict), failures=failures(verdict), definition=DEFINITION, missing=missing,
+        allocators=results.allocators, ratio=ratio, rows=len(verdict.rows),
+        data=embedded(data(verdict)), uplot_script=uplot.script, uplot_style=uplot.style,
+        style=(TEMPLATES / "page.css").read_text(), scripts=scripts)
+
+
+def embedded(document: Any) -> str:
+    """As JSON that may stand in a script element: no value can end it."""
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def data(verdict: Verdict) -> dict[str, Any]:
+    return {"subject": subject_of(verdict),
+            "allocators": [{"name": each["name"], "title": each["title"], "snug": each["family"] == "snug"}
+                           for each in verdict.results.allocators],
+            "rows": [row_data(row, verdict) for row in verdict.rows]}
+
+
+def row_data(row: Row, verdict: Verdict) -> dict[str, Any]:
+    frontier = row.frontier()
+    metrics = [metric for metric in row.metrics if metric.group != "cost" or metric.key in SHOWN_COSTS]
+    with_values = [metric for metric in metrics if any(metric.key in cell.samples for cell in row.cells.values())]
+    return {"name": row.name, "load": row.load["name"], "title": row.load["title"], "threads": row.threads,
+            "kind": row.load["kind"], "stresses": row.load["stresses"], "resembles": row.load.get("resembles", ""),
+            "metrics": [{"key": metric.key, "title": metric.title, "unit": metric.unit, "group": metric.group,
+                         "higher": metric.higher_is_better} for metric in with_values],
+            "cells": {name: cell_data(row, cell, name in frontier) for name, cell in row.cells.items()}}
+
+
+def cell_data(row: Row, cell: Cell, on_frontier: bool) -> dict[str, Any]:
+    standing = {key: row.standing(cell.allocator, key) for key in ("time", "memory", "settled")
+                if any(metric.key == key for metric in row.metrics)}
+    return {"samples": {key: sample_data(sample) for key, sample in cell.samples.items()},
+            "standing": standing, "frontier": on_frontier, "failures": cell.failures, "failed": cell.failed,
+            "rss": thinned(cell.timeline)}
+
+
+def sample_data(sample: Sample) -> list[float | None]:
+    """Median, low, high, level."""
+    bounds = sample.interval
+    return [*(float(f"{value:.5g}") for value in (sample.median, bounds.low, bounds.high)), bounds.level]
+
+
+def thinned(timeline: tuple[tuple[float, float], ...]) -> list[list[float]]:
+    """Few enough points for a chart; seconds and MiB."""
+    step = max(1, -(-len(timeline) // TIMELINE_POINTS))
+    points = list(timeline[::step])
+    if timeline and points[-1] != timeline[-1]:
+        points.append(timeline[-1])
+    return [[round(seconds, 3), round(size / 2**20, 2)] for seconds, size in points]
+
+
+def losses(verdict: Verdict) -> list[dict[str, str]]:
+    subject, found = subject_of(verdict), []
+    for factor, row, metric in verdict.losses(subject):
+        rival = row.best_rival(subject, metric.key)
+        own, best = row.sample(subject, metric.key), row.sample(rival, metric.key) if rival else None
+        found.append({"ratio": ratio(factor), "row": row.name, "metric": metric.title,
+                      "own": described(own, metric.unit), "rival": rival or "–", "best": described(best, metric.unit)})
+    return found
+
+
+def described(sample: Sample | None, unit: str) -> str:
+    return f"{quantity(sample.median, unit)} {interval(sample.interval, unit)}" if sample else "failed"
+
+
+def failures(verdict: Verdict) -> list[dict[str, str]]:
+    found = [{"row": row.name, "allocator": name, "what": failure} for row in verdict.rows
+             for name, cell in row.cells.items() for failure in cell.failures]
+    return found + [{"row": "", "allocator": each["name"], "what": f"not to be had: {each['reason']}"}
+                    for each in verdict.results.unavailable]

@@ -1,0 +1,61 @@
+"""Live progress: how far the grid is, what runs now, how long what is left will take; failures as lines that stay."""
+
+import time
+from datetime import timedelta
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, TaskID, TextColumn
+from rich.progress import Progress as Bar
+
+from snug_bench.grid import Grid, PlannedRun
+from snug_bench.measurement import WARM_UP, Measurement
+from snug_bench.runner import REFUSED, SKIPPED, Estimate
+
+PLAIN_SECONDS = 30  # between two lines where there is no terminal
+
+
+class Progress:
+    """Use as a context; `tell` is what run_grid calls."""
+
+    def __init__(self, console: Console, grid: Grid, done: int):
+        self.console, self.grid, self.done = console, grid, done
+        runs = list(grid.runs())
+        self.total, self.spoke = len(runs), 0.0
+        self.bar = Bar(TextColumn("{task.completed}/{task.total}"), BarColumn(bar_width=24),
+                       TextColumn("{task.fields[left]} left"), TextColumn("{task.description}"), console=console,
+                       transient=True, disable=not console.is_terminal)
+        expected = Estimate().total(runs[done:], grid.shrink)
+        console.print(f"{len(grid.rows())} rows × {len(grid.contenders)} allocators × {grid.repetitions} repetitions and "
+                      f"a warm-up: {self.total - done} runs, about {clock(expected)} by what the loads declare",
+                      markup=False, soft_wrap=True)
+        self.task: TaskID = self.bar.add_task("", total=self.total, completed=done, left="?")
+
+    def __enter__(self) -> "Progress":
+        self.bar.start()
+        return self
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.bar.stop()
+
+    def tell(self, planned: PlannedRun, run: Measurement | None, number: int, left: float) -> None:
+        what = describe(planned)
+        self.bar.update(self.task, completed=self.done + number, description=what, left=clock(left))
+        if run is not None and not run.counts and run.ending not in (SKIPPED, REFUSED):
+            self.bar.console.print(f"{what}: {run.objection}", markup=False, soft_wrap=True)
+        elif not self.console.is_terminal and time.monotonic() - self.spoke > PLAIN_SECONDS:
+            self.spoke = time.monotonic()
+            self.console.print(f"{self.done + number}/{self.total} {what}, {clock(left)} left", markup=False,
+                               soft_wrap=True)
+
+
+def describe(planned: PlannedRun) -> str:
+    cell = planned.cell
+    round_name = "warm-up" if planned.repetition == WARM_UP else f"repetition {planned.repetition}"
+    return f"{cell.load.name} ×{cell.threads} on {cell.contender.name}, {round_name}"
+
+
+def clock(seconds: float) -> str:
+    """1:02:03 or 2:03."""
+    text = str(timedelta(seconds=round(seconds)))
+    return text.removeprefix("0:").removeprefix("0") if seconds < 3600 else text

@@ -1,0 +1,42 @@
+"""Quantities as text: three digits that matter, in the unit that suits the size."""
+
+from snug_bench.statistics import Interval
+
+TIMES = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
+SIZES = (("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("B", 1.0))
+NOTHING = "–"
+WORST_RATIO_SHOWN = 99
+
+
+def number(value: float) -> str:
+    if value >= 99.95 or value == int(value):
+        return f"{value:,.0f}"
+    return f"{value:.{1 if value >= 9.995 else 2 if value >= 0.9995 else 3}f}"
+
+
+def scale_of(value: float, unit: str) -> tuple[str, float]:
+    """The unit to show a value of this unit in, and what to divide by. Only ns and B have others to choose from."""
+    table = {"ns": TIMES, "B": SIZES}.get(unit)
+    if table is None:
+        return unit, 1.0
+    return next(((name, size) for name, size in table if value >= size), table[-1])
+
+
+def quantity(value: float | None, unit: str) -> str:
+    if value is None:
+        return NOTHING
+    name, size = scale_of(value, unit)
+    return f"{number(value / size)} {name}".rstrip()
+
+
+def interval(bounds: Interval, unit: str) -> str:
+    """In the unit of its upper end: "[1.2–3.4 ms]"; minimum and maximum in parentheses, as they are no interval."""
+    name, size = scale_of(bounds.high, unit)
+    text = f"{number(bounds.low / size)}–{number(bounds.high / size)}"
+    return f"[{text}]" if bounds.level is not None else f"({text})"
+
+
+def ratio(value: float | None) -> str:
+    if value is None:
+        return NOTHING
+    return f">{WORST_RATIO_SHOWN}×" if value > WORST_RATIO_SHOWN else f"{value:.2f}×"

@@ -1,0 +1,101 @@
+"""Results: a file of JSON lines. The first says what was planned and on which machine, each other one is a run.
+
+    {"schema": "snug.bench/1", "host": {…}, "grid": {…}, "loads": […], "allocators": […], "unavailable": […]}
+    {"load": "swap", "threads": 1, "allocator": "snug", "repetition": 1, …}
+
+A run is written as soon as it has ended, so an interrupted grid loses at most the run it was in; a last line without
+its end is what a killed writer leaves, and is dropped.
+"""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from snug_bench.measurement import Measurement
+from snug_bench.problem import Problem
+
+SCHEMA = "snug.bench/1"
+
+
+@dataclass
+class Results:
+    host: dict[str, Any]
+    grid: dict[str, Any]  # threads, repetitions, seed, shrink, name
+    loads: list[dict[str, Any]]  # name, title, kind, stresses, resembles, figures, settles, …
+    allocators: list[dict[str, Any]]  # name, title, family, version, library, environment
+    unavailable: list[dict[str, str]]  # name, reason: what was asked for and could not be had
+    runs: list[Measurement] = field(default_factory=list)
+
+    def header(self) -> dict[str, Any]:
+        return {"schema": SCHEMA, "host": self.host, "grid": self.grid, "loads": self.loads,
+                "allocators": self.allocators, "unavailable": self.unavailable}
+
+    def names(self) -> list[str]:
+        return [allocator["name"] for allocator in self.allocators]
+
+
+def write_header(file: Path, results: Results) -> None:
+    """Starts the file anew, with the runs that the results have already."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        lines = [results.header(), *(run.as_json() for run in results.runs)]
+        part = file.with_name(file.name + ".part")
+        part.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+        part.replace(file)
+    except OSError as error:
+        raise Problem(f"cannot write {file}: {error.strerror}", 1) from None
+
+
+def append_run(file: Path, run: Measurement) -> None:
+    try:
+        with file.open("a") as stream:
+            stream.write(json.dumps(run.as_json(), ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise Problem(f"cannot write {file}: {error.strerror}", 1) from None
+
+
+def read_results(file: Path) -> Results:
+    """Raises Problem with file and line for what is no results file."""
+    try:
+        text = file.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Problem(f"cannot read {file}: {error}") from None
+    lines = text.split("\n")
+    lines.pop()  # what stands behind the last line end: nothing, or half a line
+    if not lines:
+        raise Problem(f"{file}: empty, no results")
+    results = read_header(lines[0], file)
+    for number, line in enumerate(lines[1:], 2):
+        try:
+            results.runs.append(Measurement.from_json(json.loads(line)))
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise Problem(f"{file}:{number}: damaged: not a run of {SCHEMA}") from None
+    return results
+
+
+def read_header(line: str, file: Path) -> Results:
+    try:
+        header = json.loads(line)
+        schema = header.get("schema")
+    except (ValueError, AttributeError):
+        raise Problem(f"{file}:1: damaged: no results of snug-bench") from None
+    if schema != SCHEMA:
+        raise Problem(f"{file}:1: of schema {schema!r}, not {SCHEMA!r}")
+    try:
+        results = Results(header["host"], header["grid"], header["loads"], header["allocators"], header["unavailable"])
+        check_header(results)
+    except (KeyError, TypeError):
+        raise Problem(f"{file}:1: damaged: the header is not complete") from None
+    return results
+
+
+def check_header(results: Results) -> None:
+    """Raises KeyError or TypeError if something is missing that a report needs."""
+    for load in results.loads:
+        load["name"], load["title"], load["kind"], load["figures"], load["settles"], load["stresses"]
+    for allocator in results.allocators:
+        allocator["name"], allocator["title"], allocator["family"], allocator["version"]
+    for each in results.unavailable:
+        each["name"], each["reason"]
+    results.grid["repetitions"], results.grid["seed"], results.host["cpu"]

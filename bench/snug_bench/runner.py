@@ -1,0 +1,178 @@
+"""The runner: makes the runs of a grid one by one, writes each down, and survives whatever an allocator does.
+
+A crash or a hang is a result and stands in its cell. A cell that hung once, or whose allocator is proven not to serve
+the load, is not tried again: its other runs are written down as skipped, with the reason.
+"""
+
+import hashlib
+import json
+import os
+import subprocess
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from snug_bench.contender import environment_for
+from snug_bench.grid import Cell, Grid, PlannedRun
+from snug_bench.measurement import WARM_UP, Figure, Measurement
+from snug_bench.problem import Problem
+
+TIMED_OUT, SKIPPED, REFUSED = "timed out", "skipped", "refused"
+REFUSAL = "not run on"  # how the tool begins its objection to a run that another malloc served
+START_SECONDS = 0.1  # of a run that does nothing, the proof in the warm-up included
+GRACE = 30  # seconds beyond its time limit in which the tool itself must have ended
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where everything is."""
+
+    root: Path
+    build: Path
+
+    @property
+    def tool(self) -> Path:
+        return self.build / "bin" / "snug"
+
+
+class Runner:
+    """Makes planned runs. `timeout`, if given, is the time limit of every load instead of its own."""
+
+    def __init__(self, place: Place, grid: Grid, timeout: float | None = None):
+        self.place, self.grid, self.timeout = place, grid, timeout
+        self.given_up: dict[Cell, str] = {}
+
+    def command(self, cell: Cell) -> list[str]:
+        return cell.load.command_line(self.place.root, self.place.build, cell.threads, self.grid.shrink, self.grid.seed)
+
+    def identity(self, cell: Cell) -> str:
+        """Of all that decides a run of the cell: one that was made under another identity is stale."""
+        command = self.command(cell)
+        files = [Path(word) for word in command if word.startswith("/")] + [cell.contender.library]
+        seen = [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in files
+                if file is not None and file.is_file()]
+        parts = [command, seen, cell.contender.as_json(), cell.load.environment]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+    def run(self, planned: PlannedRun) -> Measurement:
+        cell = planned.cell
+        if cell.contender.refusal:
+            run = self.make(planned, REFUSED, cell.contender.refusal)
+        elif cell in self.given_up:
+            run = self.make(planned, SKIPPED, self.given_up[cell])
+        else:
+            run = self.measured(planned)
+        self.heed(cell, run)
+        return run
+
+    def heed(self, cell: Cell, run: Measurement) -> None:
+        """Also to be told of the runs that an earlier call made."""
+        if run.ending == TIMED_OUT:
+            self.given_up[cell] = f"not tried again: {run.objection}"
+        elif run.objection.startswith(REFUSAL) and run.repetition == WARM_UP:
+            self.given_up[cell] = run.objection
+
+    def measured(self, planned: PlannedRun) -> Measurement:
+        cell = planned.cell
+        limit = self.timeout or cell.load.timeout
+        prove = ["--prove"] if planned.repetition == WARM_UP else []
+        command = [str(self.place.tool), "measure", *cell.contender.launch(), *prove, "--timeout", f"{limit:g}",
+                   "--json", "-", "--", *self.command(cell)]
+        # A session of its own: Ctrl-C reaches us alone, and the tool then ends what it started.
+        with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, start_new_session=True, cwd=self.place.root,
+                              env=environment_for(cell.contender, cell.load.environment)) as tool:
+            try:
+                output, errors = tool.communicate(timeout=limit + GRACE)
+            except subprocess.TimeoutExpired:
+                tool.kill()
+                return self.make(planned, TIMED_OUT, f"snug measure itself hung for {limit + GRACE:g} s")
+            except BaseException:
+                tool.terminate()
+                tool.communicate()
+                raise
+        if tool.returncode != 0:
+            said = errors.strip().splitlines() or [f"snug measure ended with {tool.returncode}"]
+            return self.make(planned, REFUSED, said[-1].removeprefix("snug: "))
+        return self.read(planned, output)
+
+    def read(self, planned: PlannedRun, output: str) -> Measurement:
+        try:
+            document = json.loads(output)
+            figures = {name: Figure(figure["value"], figure["unit"], figure["better"] == "higher")
+                       for name, figure in document["figures"].items()}
+            bindings = document.get("malloc_bindings")
+            return self.make(
+                planned, document["ending"], document["objection"], cost=document["cost"], figures=figures,
+                rss=tuple((seconds, size) for seconds, size in document["rss"]), version=document["version"],
+                bound=f"{bindings['bound']} of {bindings['programs']} programs" if bindings else "")
+        except (ValueError, KeyError, TypeError) as error:
+            raise Problem(f"{self.place.tool} measure wrote something else than this harness reads ({error}): "
+                          "build again", 1) from None
+
+    def make(self, planned: PlannedRun, ending: str, objection: str, **more) -> Measurement:
+        cell = planned.cell
+        return Measurement(cell.load.name, cell.threads, cell.contender.name, planned.repetition, self.identity(cell),
+                           ending, objection, load_average=round(os.getloadavg()[0], 2), **more)
+
+
+@dataclass
+class Estimate:
+    """How long what is left will take: by what its row took so far, else by what its load declares."""
+
+    durations: dict[tuple[str, int], list[float]] = field(default_factory=lambda: defaultdict(list))
+
+    def learn(self, planned: PlannedRun, seconds: float) -> None:
+        self.durations[self.row(planned)].append(seconds)
+
+    def of(self, planned: PlannedRun, shrink: float) -> float:
+        known = self.durations.get(self.row(planned))
+        return sum(known) / len(known) if known else START_SECONDS + planned.cell.load.seconds * shrink
+
+    def total(self, runs: Iterable[PlannedRun], shrink: float) -> float:
+        return sum(self.of(run, shrink) for run in runs)
+
+    @staticmethod
+    def row(planned: PlannedRun) -> tuple[str, int]:
+        return planned.cell.load.name, planned.cell.threads
+
+
+def run_grid(runner: Runner, earlier: list[Measurement], keep: Callable[[Measurement], None],
+             tell: Callable[[PlannedRun, Measurement | None, int, float], None]) -> list[Measurement]:
+    """Makes what `earlier` does not have. `tell` hears before each run (without a measurement) and after it, with how
+    many are done and the seconds left. Returns the new runs; on KeyboardInterrupt they have all been kept."""
+    made = {run.key for run in earlier}
+    kept_by_key = {run.key: run for run in earlier}
+    todo, new, estimate = [], [], Estimate()
+    for planned in runner.grid.runs():
+        if planned.key in made:
+            runner.heed(planned.cell, kept_by_key[planned.key])
+        else:
+            todo.append(planned)
+    shrink = runner.grid.shrink
+    for number, planned in enumerate(todo):
+        tell(planned, None, number, estimate.total(todo[number:], shrink))
+        start = time.monotonic()
+        run = runner.run(planned)
+        if run.ending not in (SKIPPED, REFUSED):
+            estimate.learn(planned, time.monotonic() - start)
+        keep(run)
+        new.append(run)
+        tell(planned, run, number + 1, estimate.total(todo[number + 1:], shrink))
+    return new
+
+
+def still_valid(runner: Runner, earlier: list[Measurement]) -> tuple[list[Measurement], int]:
+    """The earlier runs that this grid plans and whose identity still holds, and how many do not."""
+    planned = {each.key: each for each in runner.grid.runs()}
+    identities: dict[Cell, str] = {}
+    valid = []
+    for run in earlier:
+        if run.key not in planned:
+            continue
+        cell = planned[run.key].cell
+        if run.identity == identities.setdefault(cell, runner.identity(cell)):
+            valid.append(run)
+    return valid, len(earlier) - len(valid)

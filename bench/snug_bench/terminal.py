@@ -1,0 +1,152 @@
+"""The verdict in a terminal: standings, scores and losses, from left to right what decides first."""
+
+from rich.console import Console
+from rich.table import Table
+
+from snug_bench.comparison import BROKEN, SAME, Comparison
+from snug_bench.quantity import NOTHING, interval, quantity, ratio
+from snug_bench.verdict import DEFINITION, FAILED, FIRST, LOST, NOT_RUN, SCORED, TIED, Row, Verdict
+from snug_bench.workload import REAL, SYNTHETIC
+
+STYLES = {FIRST: "green", TIED: "", LOST: "red", FAILED: "red reverse", NOT_RUN: ""}
+LEFT_COLUMNS = 68  # about what stands left of the other allocators, but the load's name
+KIND_NAMES = {REAL: "real programs", SYNTHETIC: "synthetic workloads"}
+
+
+def print_verdict(console: Console, verdict: Verdict) -> None:
+    if not console.is_terminal:
+        console.width = 400  # for files and pipes, which scroll
+    for key, title in (("time", "Time"), ("memory", "Peak RSS")):
+        console.print(standings(verdict, key, title, console.width))
+    console.print(scores(verdict))
+    subject = subject_of(verdict)
+    console.print(DEFINITION, markup=False, style="dim")
+    print_losses(console, verdict, subject)
+    print_failures(console, verdict)
+
+
+def subject_of(verdict: Verdict) -> str:
+    """Whose losses are shown: snug's if it takes part, else the first allocator's."""
+    snugs = [each["name"] for each in verdict.results.allocators if each["family"] == "snug"]
+    return (snugs or verdict.results.names())[0]
+
+
+def standings(verdict: Verdict, key: str, title: str, width: int) -> Table:
+    """A row a load, with the subject's median and the others' ratios to the subject, as many as there is width for."""
+    subject = subject_of(verdict)
+    table = Table(title=f"{title}: {subject}'s median, and the others as multiples of it", title_justify="left",
+                  title_style="bold", box=None, pad_edge=False, header_style="bold")
+    table.add_column("load", no_wrap=True)
+    table.add_column(subject, justify="right", no_wrap=True)
+    table.add_column("interval", justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("best peer", no_wrap=True)
+    others = shown_others(verdict, key, subject, width)
+    if len(others) < len(verdict.results.names()) - 1:
+        table.caption = "A wider terminal shows more allocators; the page shows all."
+    for name in others:
+        table.add_column(name, justify="right", no_wrap=True)
+    for row in verdict.rows:
+        sample, standing = row.sample(subject, key), row.standing(subject, key)
+        unit = row.metric(key).unit
+        table.add_row(row.name, quantity(sample.median, unit) if sample else NOTHING,
+                      interval(sample.interval, unit) if sample else "", f"[{STYLES[standing]}]{standing}[/]"
+                      if STYLES[standing] else standing, best_text(row, key, subject), *(other_text(row, name, key, subject) for name in others))
+    return table
+
+
+def shown_others(verdict: Verdict, key: str, subject: str, width: int) -> list[str]:
+    """Those that fit, the ones with the best scores first chosen; in the order of the grid."""
+    names = [name for name in verdict.results.names() if name != subject]
+    def cost(name: str) -> float:
+        means = [verdict.scores[kind, key, name].mean for kind in (REAL, SYNTHETIC)]
+        return min((mean for mean in means if mean is not None), default=float("inf"))
+    left = width - max([len(row.name) for row in verdict.rows] + [4]) - LEFT_COLUMNS
+    chosen = []
+    for name in sorted(names, key=cost):
+        left -= max(len(name), 6) + 2
+        if left >= 0:
+            chosen.append(name)
+    return [name for name in names if name in chosen]
+
+
+def best_text(row: Row, key: str, subject: str) -> str:
+    best = row.best_peer(key)
+    return f"{ratio(row.ratio(best, key, subject))} {best}" if best else NOTHING
+
+
+def other_text(row: Row, name: str, key: str, subject: str) -> str:
+    if name not in row.cells:
+        return NOTHING
+    if row.sample(name, key) is None:
+        return "[red reverse]failed[/]" if row.cells[name].failed else NOTHING
+    text = ratio(row.ratio(name, key, subject))
+    return f"[bold]{text}[/]" if name == row.best_peer(key) else text
+
+
+def scores(verdict: Verdict) -> Table:
+    """A row an allocator: geometric means against the virtual best peer, frontier, and what it held."""
+    table = Table(title="Cost in multiples of the virtual best peer's (geometric mean), and places", box=None,
+                  title_justify="left", title_style="bold", pad_edge=False, header_style="bold")
+    table.add_column("allocator", no_wrap=True)
+    table.add_column("version", no_wrap=True)
+    for kind in (REAL, SYNTHETIC):
+        for key in SCORED:
+            table.add_column(f"{kind}\n{key}", justify="right")
+    table.add_column("on the\nfrontier", justify="right")
+    table.add_column("first or tied\nin time", justify="right")
+    table.add_column("first or tied\nin memory", justify="right")
+    table.add_column("failed\nrows", justify="right")
+    for allocator in verdict.results.allocators:
+        name = allocator["name"]
+        means = [ratio(verdict.scores[kind, key, name].mean) for kind in (REAL, SYNTHETIC) for key in SCORED]
+        held = ["{} of {}".format(*verdict.held(name, key)) for key in SCORED]
+        failed = sum(row.cells[name].failed for row in verdict.rows if name in row.cells)
+        table.add_row(name, allocator["version"], *means, str(verdict.frontier[name]), *held, str(failed))
+    return table
+
+
+def print_losses(console: Console, verdict: Verdict, subject: str) -> None:
+    losses = verdict.losses(subject)
+    console.print(f"\nLost by {subject}: {len(losses)}" + (", the worst first" if losses else ""), style="bold")
+    for factor, row, metric in losses:
+        peer = row.best_rival(subject, metric.key)
+        own, best = row.sample(subject, metric.key), row.sample(peer, metric.key) if peer else None
+        text = f"{ratio(factor)}  {row.name}, {metric.title}: " + (
+            f"{quantity(own.median, metric.unit)}, {peer} {quantity(best.median, metric.unit)}" if own and best
+            else "failed")
+        console.print("  " + text, markup=False, soft_wrap=True)
+
+
+def print_failures(console: Console, verdict: Verdict) -> None:
+    lines = [f"  {row.name} on {name}: {failure}" for row in verdict.rows for name, cell in row.cells.items()
+             for failure in cell.failures]
+    lines += [f"  {each['name']} was not to be had: {each['reason']}" for each in verdict.results.unavailable]
+    if lines:
+        console.print("\nFailed, and not counted", style="bold red")
+        console.print("\n".join(lines), markup=False, soft_wrap=True)
+
+
+def print_comparison(console: Console, comparison: Comparison, *, everything: bool) -> None:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for title, side in (("load", "left"), ("allocator", "left"), ("figure", "left"), ("old", "right"), ("", "right"),
+                        ("new", "right"), ("", "right"), ("new/old", "right"), ("", "left")):
+        table.add_column(title, justify=side, no_wrap=True)
+    shown = comparison.changes if everything else comparison.changed
+    for change in shown:
+        cells = []
+        for sample in (change.old, change.new):
+            cells += [quantity(sample.median, change.metric.unit), interval(sample.interval, change.metric.unit)] \
+                if sample else [NOTHING, ""]
+        style = "red" if change.is_worse else "" if change.outcome == SAME else "green"
+        cost = change.ratio if not change.metric.higher_is_better else 1 / change.ratio if change.ratio else None
+        table.add_row(change.row, change.allocator, change.metric.title, *cells,
+                      ratio(cost) if change.old else NOTHING, f"{change.outcome} {change.note}".strip(), style=style)
+    if shown:
+        console.print(table)
+    for warning in comparison.warnings:
+        console.print(f"warning: {warning}", markup=False, soft_wrap=True)
+    worse, same = len(comparison.worse), len(comparison.changes) - len(comparison.changed)
+    broken = sum(change.outcome == BROKEN for change in comparison.changes)
+    console.print(f"{worse} worse ({broken} of them fail), {len(comparison.changed) - worse} better, {same} the same "
+                  "within noise", style="bold")

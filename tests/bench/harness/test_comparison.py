@@ -1,0 +1,73 @@
+"""compare: planted changes are found, noise is not, and the exit status says which."""
+
+import pytest
+from snug_bench import cli
+from snug_bench.comparison import compare_results
+from snug_bench.problem import Problem
+from snug_bench.results import write_header
+from synthetic import results, run, series
+
+MIB = 2**20
+
+
+def write(folder, name, *runs, **grid):
+    file = folder / f"{name}.jsonl"
+    write_header(file, results(list(runs), **grid))
+    return str(file)
+
+
+def outcomes(old, new, **options):
+    comparison = compare_results(results(old), results(new), ["snug"], options.get("threshold", 0.02))
+    return {(change.row, change.metric.key): change.outcome for change in comparison.changed}
+
+
+def test_what_became_slower_and_smaller_is_said():
+    found = outcomes(series("snug", 10, 20 * MIB), series("snug", 13, 10 * MIB, seed=2))
+    assert found == {("load", "time"): "slower", ("load", "memory"): "smaller", ("load", "figure:op"): "worse"}
+
+
+def test_the_same_within_noise_is_no_change():
+    assert outcomes(series("snug", 10, 20 * MIB, noise=0.1), series("snug", 10, 20 * MIB, noise=0.1, seed=2)) == {}
+    assert outcomes(series("snug", 10, 20 * MIB), series("snug", 11, 20 * MIB, seed=2), threshold=0.2) == {}
+
+
+def test_what_fails_now_is_worse():
+    broken = [run("snug", number, 1, 1, objection="exit status 1") for number in range(1, 4)]
+    comparison = compare_results(results(series("snug", 10, 20)), results(broken), ["snug"], 0.02)
+    assert [change.outcome for change in comparison.worse] == ["fails now"]
+    comparison = compare_results(results(broken), results(series("snug", 10, 20)), ["snug"], 0.02)
+    assert [change.outcome for change in comparison.changed] == ["works now"] and not comparison.worse
+
+
+def test_what_only_one_has_is_said():
+    old = results([*series("snug", 10, 20), *series("snug", 10, 20, on="other")])
+    comparison = compare_results(old, results(series("snug", 10, 20)), ["snug"], 0.02)
+    assert comparison.warnings == ["other ×1: only in the old results"]
+
+
+def test_nothing_in_common_is_a_problem():
+    with pytest.raises(Problem, match="nothing in common"):
+        compare_results(results(series("snug", 10, 20)), results(series("peer", 10, 20)), ["snug"], 0.02)
+    with pytest.raises(Problem, match="--scale"):
+        compare_results(results(series("snug", 1, 2)), results(series("snug", 1, 2), shrink=0.1), ["snug"], 0.02)
+
+
+@pytest.mark.parametrize(("time", "status"), [(10, 0), (13, 1), (7, 0)])
+def test_the_exit_status_is_for_a_ci(tmp_path, capsys, monkeypatch, time, status):
+    old, new = write(tmp_path, "old", *series("snug", 10, 20)), write(tmp_path, "new", *series("snug", time, 20, seed=2))
+    assert called(monkeypatch, "compare", old, new) == status
+    assert f"{2 if status else 0} worse" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("arguments", [[], ["nowhere.jsonl", "nowhere.jsonl"], ["--nosuch"]])
+def test_wrong_usage_is_status_2(monkeypatch, capsys, arguments):
+    assert called(monkeypatch, "compare", *arguments) == 2
+    assert capsys.readouterr().err
+
+
+def called(monkeypatch, *arguments):
+    """The exit status of the command line."""
+    monkeypatch.setattr("sys.argv", ["snug-bench", *arguments])
+    with pytest.raises(SystemExit) as ending:
+        cli.main()
+    return ending.value.code

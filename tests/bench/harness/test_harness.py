@@ -1,0 +1,170 @@
+"""The whole of it on planted allocators: each fault is found and named, a grid resumes, wrong words are one line."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from snug_bench import cli
+from snug_bench.results import read_results
+from snug_bench.verdict import judge
+
+BUILD = os.environ["SNUG_BUILD"]
+FLAWS = ("slow", "hog", "corrupt", "crash")
+PLANTED = {flaw: os.environ[f"PLANTED_{flaw.upper()}"] for flaw in (*FLAWS, "hang", "none")}
+ALLOCATORS = ",".join(["snug", f"one={PLANTED['none']}", f"two={PLANTED['none']}",
+                       *(f"{flaw}={PLANTED[flaw]}" for flaw in FLAWS)])
+SMALL = ["--scale", "0.004", "-t", "1"]
+
+
+def snug_bench(*arguments):
+    return subprocess.run([sys.executable, "-m", "snug_bench.cli", *arguments], capture_output=True, text=True,
+                          timeout=100, check=False)
+
+
+@pytest.fixture(scope="module")
+def grid(tmp_path_factory):
+    """Everything planted but the hang, run once: the process, and its results file."""
+    file = tmp_path_factory.mktemp("grid") / "planted.jsonl"
+    arguments = ["run", "churn", "-a", ALLOCATORS, "-n", "3", *SMALL, "-o", str(file), "--build", BUILD]
+    return snug_bench(*arguments), file, arguments
+
+
+@pytest.fixture(scope="module")
+def row(grid):
+    return judge(read_results(grid[1])).rows[0]
+
+
+def test_it_runs_to_its_end(grid):
+    process, file, _ = grid
+    assert process.returncode == 0, process.stderr
+    assert process.stdout.splitlines()[-1] == f"page {file.with_suffix('.html')}"
+    assert file.with_suffix(".md").exists() and file.with_suffix(".html").exists()
+
+
+def test_the_slow_one_is_the_slowest_and_the_hog_the_biggest(row):
+    ran = [name for name, cell in row.cells.items() if not cell.failed]
+    assert sorted(ran) == ["hog", "one", "slow", "snug", "two"]
+    assert max(ran, key=lambda name: row.sample(name, "time").median) == "slow"
+    assert max(ran, key=lambda name: row.sample(name, "memory").median) == "hog"
+    assert row.against(row.sample("slow", "time"), row.sample("one", "time"), "time") == "lost"
+    assert row.against(row.sample("hog", "memory"), row.sample("one", "memory"), "memory") == "lost"
+
+
+def test_two_names_of_one_allocator_tie(row):
+    for key in ("time", "memory"):
+        assert row.against(row.sample("one", key), row.sample("two", key), key) == "tied"
+
+
+@pytest.mark.parametrize(("name", "what"), [("corrupt", "a block was damaged"), ("crash", "killed by SIGSEGV")])
+def test_a_broken_one_is_reported_in_its_cell(grid, row, name, what):
+    assert row.cells[name].failed and any(what in failure for failure in row.cells[name].failures)
+    assert f"on {name}: " in grid[0].stdout and what in grid[0].stdout
+    assert what in grid[1].with_suffix(".md").read_text()
+
+
+def test_a_hang_is_waited_for_once_and_reported_in_its_cell(tmp_path):
+    file = tmp_path / "hang.jsonl"
+    process = snug_bench("run", "churn", "-a", f"hang={PLANTED['hang']}", "-n", "3", *SMALL, "--timeout", "1", "-o",
+                         str(file), "--build", BUILD)
+    assert process.returncode == 0, process.stderr
+    assert [run.ending for run in read_results(file).runs] == ["timed out", "skipped", "skipped", "skipped"]
+    assert "churn on hang: stopped at the time limit, after 1.0 s" in process.stdout
+    assert "churn on hang: not tried again: stopped at the time limit" in process.stdout
+
+
+def test_snug_proves_its_runs_and_the_versions_are_its_own(grid):
+    results = read_results(grid[1])
+    assert [each["version"] for each in results.allocators if each["name"] == "snug"][0][:1].isdigit()
+    warm_up = [run for run in results.runs if run.repetition == 0 and run.counts]
+    assert {run.bound for run in warm_up} == {"1 of 1 programs"}
+    assert {"cpu", "kernel", "transparent_huge_pages", "libc", "compiler", "commit", "load_average"} <= set(results.host)
+
+
+def test_a_second_call_measures_nothing_again(grid):
+    _, file, arguments = grid
+    before = file.read_text().splitlines()[1:]
+    again = snug_bench(*arguments)
+    assert f"goes on with {len(before)} runs" in again.stderr and ": 0 runs," in again.stderr
+    assert file.read_text().splitlines()[1:] == before
+
+
+def test_what_was_made_otherwise_is_measured_anew(grid, tmp_path):
+    _, file, arguments = grid
+    copy = tmp_path / "copy.jsonl"
+    # Only what the second call plans as well, so that nothing but the runs' identity tells them apart.
+    copy.write_text("".join(line + "\n" for line in file.read_text().splitlines()
+                            if '"schema"' in line or '"allocator": "one"' in line))
+    before = copy.read_text()
+    words = [*arguments[:3], f"one={PLANTED['none']}", "-n", "3", "--scale", "0.01", "-t", "1", "-o", str(copy),
+             "--build", BUILD]
+    process = snug_bench(*words)
+    assert process.returncode == 0, process.stderr
+    assert "all is measured anew" in process.stderr
+    assert (tmp_path / "copy.jsonl.old").read_text() == before
+    assert len(read_results(copy).runs) == 4
+
+
+def test_an_interrupted_grid_goes_on(tmp_path):
+    file = tmp_path / "interrupted.jsonl"
+    words = ["run", "churn", "-a", f"one={PLANTED['none']}", "-n", "8", "--scale", "0.2", "-t", "1", "-o", str(file),
+             "--build", BUILD]
+    process = subprocess.Popen([sys.executable, "-m", "snug_bench.cli", *words], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 30
+    while (not file.exists() or len(file.read_text().splitlines()) < 4) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    process.communicate()
+    assert process.returncode == 130
+    kept = len(read_results(file).runs)
+    assert 3 <= kept < 9
+    again = snug_bench(*words)
+    assert again.returncode == 0 and f"goes on with {kept} runs" in again.stderr
+    assert sorted(run.repetition for run in read_results(file).runs) == list(range(9))
+
+
+@pytest.mark.parametrize(("words", "status", "what"), [
+    (["run", "nosuch"], 2, "no load matches 'nosuch'"),
+    (["run", "churn", "-a", "nosuch"], 2, "no allocator 'nosuch'"),
+    (["run", "churn", "-a", "./nosuch.so"], 2, "no library './nosuch.so'"),
+    (["run", "churn", "-a", "snug,snug"], 2, "named twice"),
+    (["run", "churn", "-a", "snug", "-t", "0"], 2, "--threads"),
+    (["run", "--grid", "nosuch"], 2, "no grid 'nosuch'"),
+    (["run", "churn", "--build", "/nowhere"], 2, "make build"),
+    (["report", "/nowhere.jsonl"], 2, "cannot read"),
+])
+def test_wrong_words_are_one_line(monkeypatch, capsys, words, status, what):
+    words = words if words[0] == "report" or "--build" in words else [*words, "--build", BUILD]
+    monkeypatch.setattr("sys.argv", ["snug-bench", *words])
+    with pytest.raises(SystemExit) as ending:
+        cli.main()
+    said = capsys.readouterr().err
+    assert (ending.value.code, said.count("\n")) == (status, 1), said
+    assert said.startswith("snug-bench: ") and what in said
+
+
+def test_a_damaged_results_file_is_one_line(tmp_path):
+    file = tmp_path / "damaged.jsonl"
+    file.write_text(json.dumps({"schema": "snug.bench/1"}) + "\n")
+    process = snug_bench("run", "churn", "-a", "snug", "-o", str(file), "--build", BUILD)
+    assert (process.returncode, process.stderr.count("\n")) == (2, 1), process.stderr
+
+
+def test_a_library_without_malloc_is_refused_with_the_reason(tmp_path):
+    source, library = tmp_path / "empty.c", tmp_path / "libempty.so"
+    source.write_text("int nothing;\n")
+    subprocess.run(["cc", "-shared", "-o", library, source], check=True)
+    process = snug_bench("run", "churn", "-a", f"snug,{library}", "-n", "1", *SMALL, "-o", str(tmp_path / "r.jsonl"),
+                         "--build", BUILD)
+    assert process.returncode == 0, process.stderr
+    assert "empty: not run on" in process.stderr
+    assert "churn on empty: not run on" in process.stdout
+
+
+def test_everything_declared_can_be_read():
+    process = snug_bench("list", "--build", BUILD)
+    assert process.returncode == 0 and "swap" in process.stdout, process.stderr

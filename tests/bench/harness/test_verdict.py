@@ -1,0 +1,116 @@
+"""The verdict: who is planted slow, big, best or broken is found to be that; nobody is dropped."""
+
+import pytest
+from snug_bench.markdown import markdown
+from snug_bench.measurement import Figure
+from snug_bench.metric import operation_ns
+from snug_bench.verdict import judge
+from synthetic import load, results, run, series
+
+MIB = 2**20
+
+
+def planted():
+    return judge(results([*series("snug", 10, 20 * MIB), *series("twin", 10, 20 * MIB), *series("slow", 40, 22 * MIB),
+                          *series("hog", 9, 60 * MIB), *series("quick", 8, 30 * MIB)]))
+
+
+def test_the_slow_one_and_the_hog_stand_where_they_belong():
+    verdict = planted()
+    row = verdict.rows[0]
+    assert max(row.cells, key=lambda name: row.sample(name, "time").median) == "slow"
+    assert max(row.cells, key=lambda name: row.sample(name, "memory").median) == "hog"
+    assert (row.best_peer("time"), row.best_peer("memory")) == ("quick", "twin")
+    assert row.standing("snug", "time") == "lost"
+    assert row.standing("snug", "memory") == "tied"
+    assert row.standing("quick", "time") == "first"
+    assert row.ratio("slow", "time", "snug") == pytest.approx(4, rel=0.05)
+    assert [(each[1].name, each[2].key) for each in verdict.losses("snug")][0] == ("load", "time")
+
+
+def test_the_frontier_has_those_whom_none_dominates():
+    assert sorted(planted().rows[0].frontier()) == ["quick", "snug", "twin"]
+
+
+def test_snugs_variants_are_no_peers():
+    row = judge(results([*series("snug", 10, 20), *series("snug-other", 5, 10), *series("peer", 12, 20)])).rows[0]
+    assert row.best_peer("time") == "peer"
+    assert row.standing("snug", "time") == "first"
+    assert row.standing("peer", "time") == "lost"
+
+
+def test_the_virtual_best_peer_is_chosen_on_odd_and_scored_on_even_repetitions():
+    # Whoever took the least of each half, or of all, would say that a peer needs 5.
+    runs = [run("snug", number, 10, 10) for number in range(1, 5)]
+    runs += [run("a", number, 8 if number % 2 else 20, 10) for number in range(1, 5)]
+    runs += [run("b", number, 12 if number % 2 else 5, 10) for number in range(1, 5)]
+    verdict = judge(results(runs))
+    assert verdict.scores["synthetic", "time", "snug"].mean == pytest.approx(10 / 20)
+    assert verdict.scores["synthetic", "time", "b"].mean == pytest.approx(5 / 20)
+    assert verdict.scores["real", "time", "snug"].mean is None
+
+
+def test_one_repetition_serves_as_both_halves():
+    verdict = judge(results([run("snug", 1, 10, 10), run("peer", 1, 20, 10)]))
+    assert verdict.scores["synthetic", "time", "snug"].mean == pytest.approx(0.5)
+
+
+def test_who_fails_stays_in_the_row_with_the_reason():
+    broken = [run("broken", number, 1, 1, objection="killed by SIGSEGV", ending="signalled") for number in range(4)]
+    verdict = judge(results([*series("snug", 10, 20, count=3), *broken]))
+    cell = verdict.rows[0].cells["broken"]
+    assert cell.failed and cell.failures == ["killed by SIGSEGV (4 of 4 runs)"]
+    assert verdict.rows[0].standing("broken", "time") == "failed"
+    assert verdict.rows[0].best_peer("time") is None
+    assert "load on broken: killed by SIGSEGV (4 of 4 runs)" in markdown(verdict)
+
+
+def test_what_an_interrupted_grid_did_not_come_to_has_not_failed():
+    row = judge(results([*series("snug", 10, 20, count=3), run("late", 0, 1, 1)])).rows[0]
+    assert not row.cells["late"].failed and row.standing("late", "time") == "not run"
+    assert row.standing("later", "time") == "not run"
+
+
+def test_a_failed_snug_is_its_worst_loss():
+    broken = [run("snug", number, 1, 1, objection="exit status 1") for number in range(1, 4)]
+    verdict = judge(results([*broken, *series("peer", 10, 10, count=3)]))
+    assert [each[0] for each in verdict.losses("snug")] == [float("inf")]
+    assert verdict.held("snug", "time") == (0, 1)
+
+
+def test_a_run_without_the_figures_of_the_others_does_not_count():
+    silent = [run("mute", number, 1, 1, figures={}) for number in range(1, 4)]
+    cell = judge(results([*series("snug", 10, 10, count=3), *silent])).rows[0].cells["mute"]
+    assert cell.failed and "did not print the figures" in cell.failures[0]
+
+
+def test_a_load_with_several_figures_of_time_is_their_geometric_mean():
+    figures = {"a": Figure(2, "ns"), "b": Figure(8, "us"), "c": Figure(3, "KiB"), "d": Figure(5, "M/s", True)}
+    row = judge(results([run("snug", 1, 1, 1, figures=figures)], [load("load", figures=["a", "b", "c"])])).rows[0]
+    assert row.sample("snug", "time").median == pytest.approx((2 * 8000) ** 0.5)
+    assert row.sample("snug", "figure:c").median == 3 * 1024
+    assert "figure:d" not in row.cells["snug"].samples
+
+
+def test_a_program_may_know_its_settled_rss_better_than_the_last_sample():
+    figures = {"settled RSS": Figure(7, "MiB")}
+    runs = [run("snug", 1, 10, 9 * MIB, figures=figures), run("peer", 1, 10, 9 * MIB, figures={})]
+    row = judge(results(runs, [load("load", settles=True)])).rows[0]
+    assert (row.sample("snug", "settled").median, row.sample("peer", "settled").median) == (7 * MIB, 9 * MIB)
+    assert not any(metric.group == "figure" for metric in row.metrics)
+
+
+def test_more_a_second_is_better():
+    rate = lambda value: {"speed": Figure(value, "M/s", True)}  # noqa: E731
+    runs = [run("snug", 1, 1, 1, figures=rate(20)), run("fast", 1, 1, 1, figures=rate(50)),
+            run("slow", 1, 1, 1, figures=rate(10))]
+    row = judge(results(runs)).rows[0]
+    assert row.best_peer("figure:speed") == row.best_peer("time") == "fast"
+    assert row.ratio("snug", "figure:speed", "fast") == pytest.approx(2.5)
+
+
+@pytest.mark.parametrize(("value", "unit", "nanoseconds"), [
+    (5, "ns", 5), (5, "us", 5e3), (2, "s", 2e9), (5, "M/s", 200), (1e6, "op/s", 1e3), (2, "kop/s", 5e5), (1e3, "op/CPU s", 1e6), (3, "op", None),
+    (3, "KiB", None), (3, "", None), (0, "M/s", None)])
+def test_units_of_time(value, unit, nanoseconds):
+    assert operation_ns(Figure(value, unit)) == (nanoseconds if nanoseconds is None else pytest.approx(nanoseconds))

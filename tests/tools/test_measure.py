@@ -1,0 +1,92 @@
+"""snug measure: one run, what it cost, who served it, and how it ended."""
+
+import json
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+from tool_under_test import ALLOCATING, BYSTANDER, LIBRARY, PLANTED_HOG, PLANTED_NONE, SHELL, TOOL, clean_environment, snug
+
+
+def measure(*arguments, **changes):
+    """The process, and the JSON that it wrote to standard output."""
+    process = snug("measure", "--library", LIBRARY, *arguments, **changes)
+    return process, json.loads(process.stdout) if process.stdout else None
+
+
+class MeasureTest(unittest.TestCase):
+    def test_a_run_on_snug_is_proven_by_its_own_count(self):
+        process, run = measure("--", ALLOCATING)
+        self.assertEqual((process.returncode, process.stderr), (0, ""))
+        self.assertEqual((run["schema"], run["ending"], run["code"], run["objection"]), ("snug.run/1", "exited", 0, ""))
+        self.assertGreater(run["served"]["allocations"], 0)
+        for name in ("wall_seconds", "peak_rss_bytes", "minor_faults"):
+            self.assertGreater(run["cost"][name], 0, name)
+        self.assertLessEqual({"voluntary_switches", "involuntary_switches", "instructions"}, set(run["cost"]))
+
+    def test_a_peer_is_proven_by_the_linker(self):
+        _, run = measure("--on", PLANTED_NONE, "--prove", "--", ALLOCATING)
+        self.assertEqual((run["objection"], run["malloc_bindings"]), ("", {"programs": 1, "bound": 1}))
+        _, run = measure("--on", BYSTANDER, "--prove", "--", ALLOCATING)
+        self.assertIn("not run on", run["objection"])
+        # The allocator would serve, but the program escapes it.
+        _, run = measure("--on", PLANTED_NONE, "--prove", "--", "env", "-u", "LD_PRELOAD", ALLOCATING)
+        self.assertEqual(run["malloc_bindings"], {"programs": 2, "bound": 1})
+        self.assertIn("not run on", run["objection"])
+
+    def test_what_goes_wrong_is_an_objection(self):
+        for script, ending, what in (("echo alas >&2; exit 3", "exited", "exit status 3: alas"),
+                                     ("kill -SEGV $$", "signalled", "killed by SIGSEGV")):
+            process, run = measure("--on", PLANTED_NONE, "--", SHELL, "-c", script)
+            self.assertEqual((process.returncode, run["ending"], run["objection"]), (0, ending, what))
+        _, run = measure("--on", PLANTED_NONE, "--timeout", "0.2", "--", SHELL, "-c", "sleep 60")
+        self.assertEqual(run["ending"], "timed out")
+        self.assertIn("stopped at the time limit", run["objection"])
+        _, run = measure("--", SHELL, "-c", "kill -KILL $$")
+        self.assertEqual(run["ending"], "signalled")
+
+    def test_rss_over_time_is_that_of_the_largest_process(self):
+        script = "sleep 0.2; python3 -c 'x = bytearray(64 << 20); import time; time.sleep(0.3)'; sleep 0.2"
+        _, run = measure("--on", PLANTED_NONE, "--sample", "10", "--", SHELL, "-c", script)
+        sizes = [size for _, size in run["rss"]]
+        self.assertGreater(max(sizes), 64 << 20)
+        self.assertLess(sizes[0], 16 << 20)
+        self.assertLess(run["cost"]["last_rss_bytes"], 16 << 20)
+        self.assertGreaterEqual(run["cost"]["peak_rss_bytes"] * 1.05, max(sizes))
+        self.assertLessEqual(len(sizes), 128)
+
+    def test_a_hog_is_seen(self):
+        peaks = [measure("--on", library, "--", ALLOCATING)[1]["cost"]["peak_rss_bytes"]
+                 for library in (PLANTED_NONE, PLANTED_HOG)]
+        self.assertGreater(peaks[1], peaks[0])
+
+    def test_figures_come_with_unit_and_direction(self):
+        script = """echo '{"load": {"value": 2.5, "unit": "op/s", "better": "higher"}}' > "$SNUG_FIGURES" """
+        _, run = measure("--on", PLANTED_NONE, "--", SHELL, "-c", script)
+        self.assertEqual(run["figures"], {"load": {"value": 2.5, "unit": "op/s", "better": "higher"}})
+
+    def test_it_can_be_interrupted(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "run.json"
+            process = subprocess.Popen([TOOL, "measure", "--library", LIBRARY, "--json", file, "--", SHELL, "-c",
+                                        f"touch {folder}/begun; sleep 60"], env=clean_environment())
+            deadline = time.monotonic() + 30
+            while not (Path(folder) / "begun").exists() and time.monotonic() < deadline:
+                time.sleep(0.01)
+            process.send_signal(signal.SIGTERM)
+            self.assertEqual(process.wait(), 128 + signal.SIGTERM)
+            self.assertEqual(json.loads(file.read_text())["ending"], "interrupted")
+
+    def test_wrong_usage_is_one_line(self):
+        for arguments, status in ((["measure"], 2), (["measure", "--", "/nowhere"], 127),
+                                  (["measure", "--on", "nosuch", "--", "true"], 2),
+                                  (["measure", "--library", LIBRARY, "--json", "/nowhere/x", "--", "true"], 2)):
+            process = snug(*arguments)
+            self.assertEqual((process.returncode, process.stderr.count("\n")), (status, 1), arguments)
+
+
+if __name__ == "__main__":
+    unittest.main()
