@@ -40,7 +40,10 @@ void* refill_class(size_t size_class) {
   if (cache == nullptr) return store.is_open() ? store.registry.allocate_shared(size_class) : nullptr;
   // The array may hold blocks after all: beginning the cache may have allocated.
   void* block;
-  return pop(head_of(relative_thread_state(), scaled(size_class)), &block) ? block : cache->refill(size_class);
+  if (pop(head_of(relative_thread_state(), scaled(size_class)), &block)) return block;
+  block = cache->refill(size_class);
+  store.large.make_way(store.spans.bytes_grown());
+  return block;
 }
 
 void* map_large(const LargeRequest& request) {

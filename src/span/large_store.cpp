@@ -247,6 +247,18 @@ bool LargeStore::trim(size_t pad) {
   }
 }
 
+void LargeStore::make_way_slowly(size_t grown) {
+  LargeBlock* oldest = nullptr;
+  {
+    LockGuard guard(lock_);
+    const size_t made = made_way_.load(std::memory_order_relaxed);
+    if (grown > made) oldest = take_oldest();
+    // With nothing kept nothing is owed.
+    made_way_.store(oldest != nullptr ? made + oldest->written : std::max(made, grown), std::memory_order_relaxed);
+  }
+  if (oldest != nullptr) discard(oldest);
+}
+
 Purge LargeStore::purge_overdue() {
   LargeBlock* oldest = nullptr;
   {

@@ -9,6 +9,7 @@
 // Thread-safe. Mapping a block and giving one back, which may take long, happen outside the lock.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -62,6 +63,11 @@ class LargeStore {
   bool trim(size_t pad);
   // Gives back one kept mapping if it has lain unused too long.
   Purge purge_overdue();
+  // Gives back the oldest kept mapping, if others, who cannot use it, have taken more from the OS than has gone for
+  // their sake: `grown` bytes so far. One at a time; what a mapping has too much counts for the next.
+  void make_way(size_t grown) {
+    if (grown > made_way_.load(std::memory_order_relaxed)) make_way_slowly(grown);
+  }
   // True if anything is kept.
   bool ages();
 
@@ -75,6 +81,7 @@ class LargeStore {
  private:
   using CacheList = List<LargeBlock, &LargeBlock::in_cache>;
 
+  void make_way_slowly(size_t grown);
   LargeBlock* take_kept(size_t bytes, const LargeRequest& request);
   void* hand_out(LargeBlock* block, size_t usable);
   LargeBlock* take_oldest();
@@ -97,6 +104,7 @@ class LargeStore {
   size_t bytes_mapped_ = 0;
   size_t bytes_in_transit_ = 0;  // of mappings that are being given back, without the lock
   size_t bytes_released_ = 0;
+  std::atomic<size_t> made_way_{0};  // for so much growth of others
 };
 
 }  // namespace snug

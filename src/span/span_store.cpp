@@ -77,6 +77,7 @@ void SpanStore::set_paging(const Span& span, Paging paging) {
       return;
     huge_chunks_ += chunk.paging == Paging::kSmall ? 1 : 0;
     chunk.paging = paging;
+    count_growth(kPagesPerChunk);
     mark_dirty(first, {kPagesPerChunk});
   } else if (chunk.paging == Paging::kHuge) {
     os::prefer_small_pages(start, kChunkSize);
@@ -185,7 +186,9 @@ Span* SpanStore::allocate(PageCount pages, PageCount alignment, Paging paging) {
       insert(rest);
   }
   span->free = false;
-  span->backed = count_dirty(*span) == span->pages.value;
+  const uint32_t dirty = count_dirty(*span);
+  span->backed = dirty == span->pages.value;
+  count_growth(span->pages.value - dirty);
   if (bell_ != nullptr && chunks_ > 1) bell_->summon();
   return span;
 }
@@ -271,6 +274,10 @@ uint32_t SpanStore::count_dirty(const Span& span) {
 void SpanStore::mark_dirty(PageId first, PageCount pages) {
   Chunk& chunk = window_.chunk(first);
   for_each_word(first.in_chunk(), pages.value, [&](size_t word, uint64_t mask) { chunk.dirty[word] |= mask; });
+}
+
+void SpanStore::count_growth(uint32_t pages) {
+  bytes_grown_.store(bytes_grown() + pages * kPageSize, std::memory_order_relaxed);
 }
 
 SpanStatistics SpanStore::statistics() {

@@ -18,6 +18,7 @@
 // Thread-safe; every operation takes the one lock. O(1), except for the purging system call.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -76,6 +77,9 @@ class SpanStore {
   // True if something will be overdue some day.
   bool ages();
 
+  // Bytes that spans have taken of memory that the OS had yet to back, so far. Without the lock.
+  size_t bytes_grown() const { return bytes_grown_.load(std::memory_order_relaxed); }
+
   Window& window() { return window_; }
   SpanStatistics statistics();
   const char* check();
@@ -106,6 +110,7 @@ class SpanStore {
   void remove(Span* span);
   uint32_t count_dirty(const Span& span);
   void mark_dirty(PageId first, PageCount pages);
+  void count_growth(uint32_t pages);
   bool purge_run(Span* span);
   Span* overdue();
   void purge_as_due();
@@ -126,6 +131,7 @@ class SpanStore {
   size_t free_pages_ = 0;
   size_t chunks_ = 0;
   size_t bytes_purged_ = 0;
+  std::atomic<size_t> bytes_grown_{0};
   uint32_t huge_chunks_ = 0;
 };
 

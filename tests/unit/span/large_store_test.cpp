@@ -214,6 +214,27 @@ TEST_F(LargeStoreTest, TrimKeepsThePad) {
   EXPECT_EQ(large.statistics().bytes_mapped, 0u);
 }
 
+TEST_F(LargeStoreTest, MakesWayForTheGrowthOfOthers) {
+  void* blocks[] = {allocate(4 * kMiB), allocate(2 * kMiB), allocate(kMiB)};
+  for (void* block : blocks) free(block);
+  large.make_way(0);
+  EXPECT_EQ(kept(), 7 * kMiB) << "nobody has grown";
+  large.make_way(kMiB);
+  EXPECT_EQ(kept(), 3 * kMiB) << "the oldest goes";
+  large.make_way(4 * kMiB);
+  EXPECT_EQ(kept(), 3 * kMiB) << "it counted for more than was asked";
+  large.make_way(4 * kMiB + 1);
+  EXPECT_EQ(kept(), kMiB);
+  large.make_way(100 * kMiB);
+  EXPECT_EQ(kept(), 0u);
+  large.make_way(100 * kMiB);
+  free(allocate(kMiB));
+  large.make_way(100 * kMiB);
+  EXPECT_EQ(kept(), kMiB) << "what had grown before there was anything to give is forgotten";
+  large.make_way(100 * kMiB + 1);
+  EXPECT_EQ(kept(), 0u);
+}
+
 TEST_F(LargeStoreTest, AgeSendsOneMappingBackAtATime) {
   EXPECT_FALSE(large.ages());
   free(allocate(kMiB));

@@ -156,6 +156,20 @@ TEST_F(SpanStoreTest, BackedMeansThatEveryPageIsDirty) {
   EXPECT_EQ(dirty_pages(), 6u);
 }
 
+TEST_F(SpanStoreTest, GrowthIsWhatTheOsMustBack) {
+  const size_t before = own.spans.bytes_grown();
+  const auto grown_pages = [&] { return (own.spans.bytes_grown() - before) / kPageSize; };
+  Span* span = own.spans.allocate({10});
+  EXPECT_EQ(grown_pages(), 10u);
+  own.touch(span, {4});
+  own.spans.free(span, {4});
+  EXPECT_EQ(grown_pages(), 10u);
+  own.spans.allocate({4});
+  EXPECT_EQ(grown_pages(), 10u) << "dirty pages are there already";
+  own.spans.allocate({6});
+  EXPECT_EQ(grown_pages(), 16u);
+}
+
 TEST_F(SpanStoreTest, WithoutRetentionPurgesAtOnce) {
   own.spans.set_retention({0, UINT32_MAX});
   Span* span = own.spans.allocate({9});
