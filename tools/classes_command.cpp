@@ -52,6 +52,11 @@ void write_text(const std::string& path, const std::string& text) {
   if (!file) throw UserError(fmt::format("cannot write '{}'", path), EXIT_FAILURE);
 }
 
+// Names of files may be no UTF-8.
+std::string json_text(const nlohmann::ordered_json& json) {
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
 int print(const std::string& text) {
   std::cout << text << std::flush;
   return std::cout ? EXIT_SUCCESS : EXIT_FAILURE;
@@ -131,12 +136,13 @@ int ClassesCommand::show() const {
     throw UserError(fmt::format("--compat prints maps of the family; '{}' is a file", map_));
   if (!map_file_.empty()) write_text(map_file_, map_file_text(map, "snug classes " + map_));
   if (!plot_.empty()) write_plot(plot_, classes_svg({map}, {}));
-  if (json_) return print(classes_json(map).dump(2) + "\n");
+  if (json_) return print(json_text(classes_json(map)));
   return print(compatible_ ? compatible_text(*map.parameters) : classes_table(map));
 }
 
 int ClassesCommand::fit_map() const {
   if (!map_.empty()) throw UserError(fmt::format("snug classes fit: '{}' stands before fit", map_));
+  if (compatible_) throw UserError("snug classes fit: --compat prints maps of the family, and a fit is none");
   if (hint_.least_blocks > hint_.most_blocks) throw UserError("--cached-least is more than --cached-blocks");
   if (largest_ < kMediumSizeMax || largest_ > kLargestSizeMax || largest_ % step_at(largest_) != 0)
     throw UserError(fmt::format("--largest {}: from 64K to 256K, in steps of 4K", largest_));
@@ -163,7 +169,7 @@ int ClassesCommand::fit_map() const {
     const MapCost cost = cost_of(map, task);
     priced.push_back({std::move(map), cost});
   }
-  if (json_) return print(fit_json(task, priced).dump(2) + "\n");
+  if (json_) return print(json_text(fit_json(task, priced)));
   return print(fit_table(task, priced) + "\n" + classes_table(priced.front().map));
 }
 

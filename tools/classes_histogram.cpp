@@ -15,12 +15,31 @@ namespace snug::tool {
 namespace {
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 62;
+// Something else was named by mistake, which may have no end.
+constexpr std::size_t kLongestLine = 4096;
+
+// The next line without its end. False at the end of the text.
+bool read_line(std::istream& text, std::string& line) {
+  line.clear();
+  char c = 0;
+  while (text.get(c) && c != '\n') {
+    if (line.size() == kLongestLine) throw UserError(fmt::format("the line is longer than {} bytes", kLongestLine));
+    line += c;
+  }
+  return text.good() || !line.empty();
+}
+
+// As much of a word as an error shows.
+std::string shortened(const std::string& word) {
+  constexpr std::size_t kShown = 40;
+  return word.size() <= kShown ? word : word.substr(0, kShown) + "...";
+}
 
 std::uint64_t parse_number(const std::string& word, std::uint64_t most, const std::string& what) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
   if (error != std::errc() || end != word.data() + word.size())
-    throw UserError(fmt::format("'{}' is no {}", word, what));
+    throw UserError(fmt::format("'{}' is no {}", shortened(word), what));
   if (number > most) throw UserError(fmt::format("{} is beyond {}", what, most));
   return number;
 }
@@ -34,7 +53,7 @@ void parse_line(const std::string& line, std::map<std::size_t, std::uint64_t>& c
   std::string more;
   if (!(words >> size_word)) return;
   if (!(words >> count_word)) throw UserError("the count is missing behind the size");
-  if (words >> more) throw UserError(fmt::format("'{}' stands behind size and count", more));
+  if (words >> more) throw UserError(fmt::format("'{}' stands behind size and count", shortened(more)));
   const std::size_t size = parse_number(size_word, kLargestHistogramSize, "size in bytes");
   const std::uint64_t count = parse_number(count_word, kMostHistogramBlocks, "count of blocks");
   blocks += count;
@@ -63,9 +82,10 @@ SizeHistogram parse_histogram(std::istream& text, const std::string& name) {
   std::uint64_t blocks = 0;
   std::uint64_t bytes = 0;
   std::size_t number = 0;
-  for (std::string line; std::getline(text, line);) {
+  for (std::string line;;) {
     ++number;
     try {
+      if (!read_line(text, line)) break;
       parse_line(line, counts, blocks, bytes);
     } catch (const UserError& error) {
       throw UserError(fmt::format("{}:{}: {}", name, number, error.what()));

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "printable.h"
 #include "size/map_reader.h"
 #include "user_error.h"
 
@@ -134,7 +135,7 @@ std::string map_file_text(const ClassesMap& map, const std::string& origin) {
   std::string text = fmt::format(
       "# Size-class map, for SNUG_CONF=classes:FILE. Written by: {}\n"
       "# Bytes of a block, blocks of that size that a thread may cache.\n",
-      origin);
+      printable(origin));
   for (std::size_t c = 1; c <= map.largest_class; ++c) {
     const SizeClassRow& row = map.rows[c];
     if (const char* fault = list.fault_of(row.size, row.cached); fault != nullptr) {

@@ -38,7 +38,8 @@ std::string as_json(const std::vector<snug_config_entry>& entries) {
                     {"origin", entry.origin},
                     {"help", entry.help}});
   }
-  return json.dump(2) + "\n";
+  // A path may be no UTF-8.
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 // The help takes what the other columns leave of the terminal's width.

@@ -13,6 +13,7 @@
 #include "classes_command.h"
 #include "config_command.h"
 #include "measure_command.h"
+#include "printable.h"
 #include "run_command.h"
 #include "snug/snug.h"
 #include "user_error.h"
@@ -70,7 +71,7 @@ int main(int count, char** arguments) {
   try {
     return snug::tool::run_tool({arguments + 1, arguments + count});
   } catch (const snug::tool::UserError& error) {
-    fmt::print(stderr, "snug: {}\n", error.what());
+    fmt::print(stderr, "snug: {}\n", snug::tool::printable(error.what()));
     return error.exit_status();
   } catch (const std::exception& error) {
     fmt::print(stderr, "snug: unexpected: {}\n", error.what());

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "printable.h"
+
 namespace snug::tool {
 
 std::string short_size(double bytes) {
@@ -15,7 +17,7 @@ std::string short_size(double bytes) {
 
 std::string xml_escaped(const std::string& text) {
   std::string escaped;
-  for (const char c : text) {
+  for (const char c : printable(text)) {
     switch (c) {
       case '&':
         escaped += "&amp;";
@@ -27,8 +29,7 @@ std::string xml_escaped(const std::string& text) {
         escaped += "&gt;";
         break;
       default:
-        // Control characters are no XML, escaped or not.
-        escaped += static_cast<unsigned char>(c) < ' ' ? '?' : c;
+        escaped += c;
     }
   }
   return escaped;

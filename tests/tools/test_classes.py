@@ -77,6 +77,16 @@ class ShownTest(FolderTest):
                             (self.file("bad", "16 1\n17 1\n"), "bad:2: the size is no multiple of 16")):
             self.assert_refused([name], words)
         self.assert_refused([], "name a map")
+        # As many bytes as no number holds.
+        self.assert_refused(["3,4,8,47,4294967296,47,4294967296"], "at most 2^48 bytes")
+        self.assert_refused(["a\nb\x1b[2J"], "'a?b?[2J' is neither")
+
+    def test_json_of_a_file_whose_name_is_no_utf8(self):
+        path = os.fsdecode(os.fsencode(self.folder) + b"/\xff.map")
+        Path(path).write_text("16 1\n65536 1\n")
+        self.assertIn("\ufffd.map", as_json(path)["map"])
+        config = snug("config", "--json", SNUG_CONF=f"classes:{path}")
+        self.assertIn("\ufffd.map", json.loads(config.stdout)[0]["value"], config.stderr)
 
 
 class MapFileTest(FolderTest):
@@ -88,6 +98,11 @@ class MapFileTest(FolderTest):
             written, meant = ([[row[key] for key in keys] for row in as_json(map_)["classes"]]
                               for map_ in (str(path), name))
             self.assertEqual(written, meant)
+
+    def test_the_name_of_a_map_stays_in_its_comment(self):
+        path = self.folder / "written"
+        classes(self.file("a\nb", "16 1\n65536 1\n"), "-o", str(path))
+        self.assertEqual([row["size"] for row in as_json(str(path))["classes"]], [0, 16, 65536])
 
     def test_the_drop_in_runs_on_a_written_map(self):
         path = str(self.folder / "map")
@@ -132,6 +147,10 @@ class PlotTest(FolderTest):
         path = self.folder / "map.svg"
         classes(self.file("<&\x01>", "16 1\n65536 1\n"), "--plot", str(path))
         self.assertIn("<&?>", " ".join(ElementTree.parse(path).getroot().itertext()))
+        name = os.fsencode(self.folder) + b"/" + b"\xe4\xed\xa0\x80\xef\xbf\xbf" + "ä".encode() + b"\xf0\x9f"
+        Path(os.fsdecode(name)).write_text("16 1\n65536 1\n")
+        classes(os.fsdecode(name), "--plot", str(path))
+        self.assertIn("/?????ä??: 2 classes", " ".join(ElementTree.parse(path).getroot().itertext()))
 
     @unittest.skipUnless(shutil.which("rsvg-convert"), "no rsvg-convert")
     def test_png(self):
@@ -210,14 +229,18 @@ class FitTest(FolderTest):
                             ("16 1\n32\n", "sizes:2: the count is missing"), ("16 1 1\n", "sizes:1: '1' stands behind"),
                             ("-1 1\n", "sizes:1: '-1' is no size"), ("16 1.5\n", "sizes:1: '1.5' is no count"),
                             ("16 99999999999999\n", "beyond"), ("1099511627776 99999999\n", "more than 2^62"),
-                            ("9999999999999999999999 1\n", "is no size")):
+                            ("9999999999999999999999 1\n", "is no size"), ("1\x1b 1\n", "'1?' is no size"),
+                            ("9" * 4000 + " 1\n", f"'{'9' * 40}...' is no size"), ("1 1\n" + "#" * 5000, "sizes:2: the line is longer")):
             self.assert_refused(["fit", self.file("sizes", text)], words)
         self.assert_refused(["fit", str(self.folder / "nosuch")], "cannot be read")
+        self.assert_refused(["fit", str(self.folder)], "cannot be read")
+        self.assert_refused(["fit", "/dev/zero"], "/dev/zero:1: the line is longer than 4096 bytes")
 
     def test_bad_options_are_refused(self):
         self.assert_refused(["fit", self.histogram(), "--max-classes", "10"],
                             "10 classes do not reach 262144 bytes with gaps of at most 2: 14 do")
         self.assert_refused(["fit", self.histogram(), "--largest", "32K"], "--largest 32768: from 64K to 256K")
+        self.assert_refused(["--compat", "fit", self.histogram()], "--compat prints maps of the family")
         self.assert_refused(["fit", self.histogram(), "--cached-least", "9", "--cached-blocks", "8"], "is more than")
         for arguments in (["--max-classes", "0"], ["--max-classes", "56"], ["--max-gap", "0.5"], ["--threads", "-1"]):
             self.assertEqual(snug("classes", "fit", self.histogram(), *arguments).returncode, 2, arguments)
