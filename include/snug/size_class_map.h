@@ -47,6 +47,7 @@ struct SizeClassParameters {
   static constexpr unsigned kMostLog = 47;               // of a size: user addresses of x86-64
   static constexpr std::size_t kMostClasses = 1u << 16;  // class 0 and the batch class included
   static constexpr std::size_t kMostCached = std::size_t{1} << 32;
+  static constexpr std::size_t kMostBytesCached = std::size_t{1} << 48;  // of a class, so that no total overflows
 
   // Null, or why these are no map's parameters: a sentence without a full stop.
   constexpr const char* fault() const {
@@ -60,6 +61,8 @@ struct SizeClassParameters {
     if (max_bytes_cached_log > kMostLog) return "MaxBytesCachedLog is at most 47";
     if (mid_size_log - min_size_log >= 16 || num_bits > 16 || num_classes() > kMostClasses)
       return "a map has at most 65536 classes";
+    if (min_num_cached > kMostBytesCached / std::max(max_size(), max_num_cached * sizeof(void*)))
+      return "MinNumCachedHint blocks of the largest class, and of the batch class, are at most 2^48 bytes";
     return nullptr;
   }
 

@@ -198,6 +198,13 @@ TEST(SizeClassParameters, FaultsAreNamed) {
   EXPECT_EQ(fault([](auto& map) { map.min_num_cached = 9; }), "MinNumCachedHint is from 1 to MaxNumCachedHint");
   EXPECT_EQ(fault([](auto& map) { map.max_bytes_cached_log = 48; }), "MaxBytesCachedLog is at most 47");
   EXPECT_EQ(fault([](auto& map) { map.min_size_log = 0, map.mid_size_log = 16; }), "a map has at most 65536 classes");
+  // 2^32 blocks of the largest class would be more bytes than a number holds.
+  constexpr size_t kMost = size_t{1} << 32;
+  constexpr const char* kTooMuch =
+      "MinNumCachedHint blocks of the largest class, and of the batch class, are at most 2^48 bytes";
+  EXPECT_EQ(fault([](auto& map) { map.max_size_log = 47, map.max_num_cached = map.min_num_cached = kMost; }), kTooMuch);
+  EXPECT_EQ(fault([](auto& map) { map.max_num_cached = map.min_num_cached = kMost; }), kTooMuch);
+  EXPECT_EQ(fault([](auto& map) { map.max_size_log = 47, map.min_num_cached = 2; }), "");
   EXPECT_EQ(fault([](auto& map) { map = {4000000000u, 1, 2, 40, 1, 1}; }),
             "NumBits - 1 is at most MidSizeLog: steps above the middle are whole bytes");
 }
