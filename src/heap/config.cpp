@@ -61,18 +61,28 @@ bool parse_size(Word word, uint64_t most, uint64_t* result) {
   return true;
 }
 
+// What the environment says, in a line: a long word is cut, so that what stands behind it is not, and a control
+// character is a ?.
+template <size_t Capacity>
+void add_word(Text<Capacity>& line, Word word) {
+  constexpr size_t kShown = 256;
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; };
+  for (size_t i = 0; i < word.length && i < kShown; ++i) line.put(is_control(word.bytes[i]) ? '?' : word.bytes[i]);
+  if (word.length > kShown) line.add("...");
+}
+
 void complain_of_key(Word key) {
-  Text<256> line;
-  line.add("snug: SNUG_CONF: unknown key '").add(key.bytes, key.length).add("'\n");
+  Text<512> line;
+  line.add("snug: SNUG_CONF: unknown key '");
+  add_word(line, key);
+  line.add("'\n");
   write_line(line.data(), line.size());
 }
 
-// A long value is cut, so that the reason behind it is not.
 void complain_of_value(Word key, Word value, const Reason& reason) {
-  constexpr size_t kShown = 256;
   Text<512> line;
-  line.add("snug: SNUG_CONF: bad value '").add(value.bytes, value.length < kShown ? value.length : kShown);
-  if (value.length > kShown) line.add("...");
+  line.add("snug: SNUG_CONF: bad value '");
+  add_word(line, value);
   line.add("' for '").add(key.bytes, key.length).add("': ").add(reason.data(), reason.size()).add("\n");
   write_line(line.data(), line.size());
 }

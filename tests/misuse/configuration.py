@@ -24,7 +24,9 @@ CASES: dict[str, tuple[str, list[str]]] = {
     "good_value": ("classes:dense", []),
     "mixed": ("frobnicate:1,classes:purple", [UNKNOWN.format("frobnicate"), BAD.format("purple", "classes")]),
     "mistake_does_not_hide_the_rest": ("classes:dense,frobnicate:1", [UNKNOWN.format("frobnicate")]),
-    "long": ("x" * 3000 + ":1", ["snug: SNUG_CONF: unknown key .x+.*"]),
+    "long": ("x" * 3000 + ":1," + "y" * 3000, [UNKNOWN.format(r"x{256}\.\.\."), UNKNOWN.format(r"y{256}\.\.\.")]),
+    "control_characters": ("two\nlines:1,classes:\x1b[2J\n", [UNKNOWN.format("two.lines"),
+                                                             BAD.format(r"\?\[2J\?", "classes")]),
 }
 
 
