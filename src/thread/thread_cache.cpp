@@ -106,7 +106,7 @@ size_t ThreadCache::prepare_batch(size_t size_class) {
   const size_t batch = array.batch;
   if (batch > array.room + 1u) {
     const size_t room = std::min<size_t>(sizes(size_class).cached_max, batch - 1);
-    if (affords(size_class, room)) use_array(size_class, room);
+    if (room > array.room && affords(size_class, room)) use_array(size_class, room);
   }
   if (limits_.batching == Batching::kOne) return 1;
   const size_t most = std::clamp(kBatchBytes / sizes(size_class).block_size, kLeastBatch, kMostBatch);
