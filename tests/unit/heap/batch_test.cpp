@@ -1,8 +1,12 @@
 // snug_malloc_batch and snug_free_batch, on the process's own heap.
 #include <gtest/gtest.h>
+#include <pthread.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -114,10 +118,79 @@ TEST(BatchTest, OfAnotherThreadGoesHome) {
 
 TEST(BatchTest, ThatCannotBeServedGivesNone) {
   void* blocks[4];
-  errno = 0;
-  EXPECT_EQ(snug_malloc_batch(SIZE_MAX / 2 + 1, blocks, 4), 0u);
-  EXPECT_EQ(errno, ENOMEM);
+  for (const size_t size : {SIZE_MAX / 2, SIZE_MAX / 2 + 1, SIZE_MAX - 1, SIZE_MAX}) {
+    errno = 0;
+    EXPECT_EQ(snug_malloc_batch(size, blocks, 4), 0u) << size;
+    EXPECT_EQ(errno, ENOMEM) << size;
+  }
 }
+
+TEST(BatchTest, OfMixedSizesAndOwners) {
+  const snug_stats before = stats_now();
+  std::vector<void*> blocks;
+  const auto add = [&blocks](size_t size, size_t count) {
+    blocks.resize(blocks.size() + count);
+    EXPECT_EQ(snug_malloc_batch(size, blocks.data() + blocks.size() - count, count), count);
+  };
+  std::thread([&] { add(64, 500), add(300000, 3), add(3000, 200); }).join();
+  add(64, 500), add(1 << 20, 2), add(3000, 200);
+  // Every row is short: neighbours in the array have nothing in common.
+  for (size_t i = 0; i < blocks.size(); ++i) std::swap(blocks[i], blocks[i * 7919 % blocks.size()]);
+  snug_free_batch(blocks.data(), blocks.size());
+  EXPECT_EQ(stats_now().blocks_in_use, before.blocks_in_use);
+  EXPECT_STREQ(snug_check(1), nullptr);
+}
+
+// When the thread's cache may be gone already.
+TEST(BatchTest, OfADestructorAtTheThreadsEnd) {
+  static pthread_key_t key;
+  static std::atomic<int> rounds{0};
+  const auto destroy = [](void*) {
+    void* blocks[300];
+    const size_t got = snug_malloc_batch(64, blocks, 300);
+    if (got == 300) ++rounds;
+    snug_free_batch(blocks, got);
+    if (rounds < PTHREAD_DESTRUCTOR_ITERATIONS) pthread_setspecific(key, &key);
+  };
+  ASSERT_EQ(pthread_key_create(&key, destroy), 0);
+  const snug_stats before = stats_now();
+  std::thread([] {
+    pthread_setspecific(key, &key);
+    snug_free(snug_malloc(64));
+  }).join();
+  EXPECT_EQ(rounds, PTHREAD_DESTRUCTOR_ITERATIONS);
+  EXPECT_EQ(stats_now().blocks_in_use, before.blocks_in_use);
+  EXPECT_EQ(stats_now().allocations, before.allocations + 300u * PTHREAD_DESTRUCTOR_ITERATIONS + 1);
+  pthread_key_delete(key);
+  EXPECT_STREQ(snug_check(1), nullptr);
+}
+
+#ifndef __SANITIZE_THREAD__
+// Whatever the threads that the child lacks were in the middle of.
+TEST(BatchTest, OfTheChildOfAForkAmidBatches) {
+  std::atomic<bool> stop{false};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 2; ++t)
+    threads.emplace_back([&stop] {
+      std::vector<void*> blocks(2000);
+      while (!stop) snug_free_batch(blocks.data(), snug_malloc_batch(96, blocks.data(), blocks.size()));
+    });
+  for (int i = 0; i < 30; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      static void* blocks[5000];
+      const size_t got = snug_malloc_batch(96, blocks, 5000);
+      snug_free_batch(blocks, got);
+      _exit(got == 5000 && snug_check(1) == nullptr ? 0 : 1);
+    }
+    int status = -1;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  stop = true;
+  for (std::thread& thread : threads) thread.join();
+}
+#endif
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 // In a process of its own: the limit stays.
