@@ -46,7 +46,7 @@ standard deviation in ms for each version, what a pair costs by least squares, c
   --runs N          of each N and version, at least 2 (default 30)
   --large BYTES     of a large cell (default 1024); small ones are 24
   --versions LIST   some of old,without,new,snug,malloc (default: all)
-                      old      a scan with a roving pointer; a trailer on free cells only
+                      old      a scan with a roving pointer; no trailers: merges with the next cell only
                       without  bins of powers of two, a trailer on every cell, no retention threshold
                       new      the same with the threshold
                       snug     the default: two-level bins, a trailer on free cells only; on pages, with the threshold
@@ -91,6 +91,7 @@ struct OnPages : snug::CellPolicy {
 };
 struct OldPolicy : OnPages {
   using Fit = snug::RovingScan;
+  using Trailer = snug::TrailerNever;
 };
 struct WithoutThresholdPolicy : OnPages {
   using Fit = snug::PowerOfTwoBins;

@@ -26,8 +26,9 @@ extern "C" {
 struct snug_cell_heap;
 
 /* The heap's own record takes the first snug_cell_heap_record() bytes (about 8 KiB) of the region, its cells the rest.
- * The region may begin anywhere. NULL if it is NULL or too small for the record and one cell. There is nothing to
- * destroy: stop using the heap, and the region is yours again. */
+ * The region may begin anywhere. NULL if it is NULL, too small for the record and one cell, longer than the longest
+ * cell (1 TiB; 2 GiB where addresses have 32 bits), or runs past the last address. There is nothing to destroy: stop
+ * using the heap, and the region is yours again. */
 struct snug_cell_heap* snug_cell_heap_create(void* region, size_t bytes);
 size_t snug_cell_heap_record(void);
 
@@ -40,7 +41,7 @@ void* snug_cell_malloc(struct snug_cell_heap* heap, size_t bytes);
 void* snug_cell_aligned_alloc(struct snug_cell_heap* heap, size_t alignment, size_t bytes);
 /* In place if the cell behind allows it, else by a copy. NULL: nothing fits, and the block is as it was. */
 void* snug_cell_realloc(struct snug_cell_heap* heap, void* block, size_t bytes);
-/* In place or not at all: 1 if done, else 0. */
+/* In place or not at all: 1 if done, else 0, as for NULL. */
 int snug_cell_resize(struct snug_cell_heap* heap, void* block, size_t bytes);
 /* NULL is ignored. */
 void snug_cell_free(struct snug_cell_heap* heap, void* block);

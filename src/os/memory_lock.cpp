@@ -1,12 +1,15 @@
 #include "os/memory_lock.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cerrno>
 
 #include "os/memory.h"
 
 namespace snug::os {
+
+size_t memory_of_machine() { return static_cast<size_t>(::sysconf(_SC_PHYS_PAGES)) * page_size(); }
 
 bool lock(void* start, size_t bytes) {
   const int saved_errno = errno;

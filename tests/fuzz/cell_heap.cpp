@@ -18,8 +18,8 @@ std::string run(const std::vector<CellStep>& steps) {
 }
 
 constexpr std::string (*kRuns[])(const std::vector<CellStep>&) = {
-    run<snug::CellPolicy>, run<ScanCells>,          run<DoublingEverywhere>, run<ThresholdPages>,
-    run<NarrowCells>,      run<TwoLevelEverywhere>, run<ThresholdScan>,      run<WalkedCells>,
+    run<snug::CellPolicy>,   run<ScanCells>,     run<DoublingEverywhere>, run<ThresholdPages>,  run<NarrowCells>,
+    run<TwoLevelEverywhere>, run<ThresholdScan>, run<WalkedCells>,        run<TrailerlessScan>,
 };
 
 }  // namespace

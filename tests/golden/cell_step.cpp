@@ -223,8 +223,8 @@ int run(size_t programs, uint64_t malloc_bound, uint64_t free_bound) {
   require(longest_malloc <= malloc_bound, "malloc is above its bound");
   require(longest_free <= free_bound, "free is above its bound");
   require(search.system_calls == 0, "the heap enters the kernel");
-  require(plain.allocation.instructions == traced.allocation.instructions &&
-              plain.release.instructions == traced.release.instructions,
+  require(traced.allocation.instructions <= plain.allocation.instructions &&
+              traced.release.instructions <= plain.release.instructions,
           "an idle trace sink costs instructions");
   require(locked.allocation.system_calls + locked.release.system_calls == 0, "the lock enters the kernel unasked");
   return status;

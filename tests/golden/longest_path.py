@@ -27,7 +27,7 @@ def read_functions(archive: str) -> dict[str, list[tuple[str, str, str, str]]]:
 
 
 def longest(functions: dict, name: str) -> int:
-    """Instructions from the entry to a return; a tail call counts with what it leads to."""
+    """Instructions from the entry to a return; a call counts with what it leads to."""
     body = functions[name]
     place = {address: index for index, (address, *_) in enumerate(body)}
     under_way = set()
@@ -41,9 +41,14 @@ def longest(functions: dict, name: str) -> int:
         if operation.startswith("ret"):
             rest = 0
         elif operation == "call":
-            if "misuse" not in relocation:
+            target = relocation.split("@")[0]
+            # Clang inlines the report: a call of the handler, and a trap behind it.
+            if "misuse" in relocation or (operand.startswith("*") and body[index + 1][1] == "ud2"):
+                rest = float("-inf")
+            elif target in functions and target != name:
+                rest = longest(functions, target) + from_here(index + 1)
+            else:
                 sys.exit(f"{name} calls {relocation or operand}")
-            rest = float("-inf")
         elif operation == "ud2":
             rest = float("-inf")
         elif operation == "jmp":

@@ -30,7 +30,7 @@ struct AbortWithLine {
   }
 
  private:
-  static char* append(char* to, const char* limit, const char* text) {
+  static char* append(char* to, char* limit, const char* text) {
     while (*text != '\0' && to < limit) *to++ = *text++;
     return to;
   }

@@ -11,8 +11,9 @@
 //   Policy::kAlignment of every block, 8 or 16
 //
 // What holds between operations, and what check() proves:
-//   no two free cells are neighbours; a cell is free iff it is in the fit index, once, in the bin of its size
-//   bytes_free == sum of the sizes of the free cells          bytes_least_free <= bytes_free <= bytes_total
+//   no two free cells are neighbours, if cells have trailers; a cell is free iff it is in the fit index, once, in the
+//   bin of its size bytes_free == sum of the sizes of the free cells          bytes_least_free <= bytes_free <=
+//   bytes_total
 //
 // Not thread-safe; LockedCellHeap is. With TwoLevelBins or PowerOfTwoBins and FixedRegions every operation is O(1), has
 // no loop and asks nothing of the OS, but: add_region, walk, check and statistics, and resize(), which may copy.
@@ -61,6 +62,7 @@ class BasicCellHeap {
   static constexpr size_t kCellOverhead = Layout::kWord + Trailer::kBytesOfUsed;
   static constexpr bool kGrows = Pages::kPageBytes != 0;
   static_assert(kGrows || !Retention::kWatches, "only pages of a page source can go back");
+  static_assert(Trailer::kMergesBackward || !Retention::kWatches, "without trailers no page becomes one free cell");
 
  public:
   static constexpr size_t kAlignment = Policy::kAlignment;
@@ -90,6 +92,7 @@ class BasicCellHeap {
     if (bytes > Index::kLargestCell) return "the region is longer than the longest cell";
     if (Layout::address_of(start) + bytes < bytes) return "the region runs past the last address";
     if (regions_.overlaps(start, bytes)) return "the region overlaps one that the heap has";
+    if (Regions::meets(start, bytes, this, sizeof *this)) return "the region overlaps the heap's own record";
     Cell* const cell = add_cells(start, bytes, 0);
     index_.insert(cell, Layout::size_of(cell));
     return nullptr;
@@ -159,9 +162,10 @@ class BasicCellHeap {
   }
 
   // Makes the block longer or shorter where it stands; false, and nothing is changed, if the cell behind it is not free
-  // or too short. What is cut off a shorter block is free from then on, unless it is too little for a cell.
+  // or too short. What is cut off a shorter block is free from then on, unless it is too little for a cell. False for
+  // null, which stands nowhere.
   bool resize_in_place(void* block, size_t bytes) {
-    if (bytes > kLargestRequest) return false;
+    if (block == nullptr || bytes > kLargestRequest) return false;
     Cell* const cell = used_cell("CellHeap::resize", block);
     const size_t size = cell_size(bytes);
     const size_t old_size = Layout::size_of(cell);
@@ -334,9 +338,10 @@ class BasicCellHeap {
     return region->first;
   }
 
-  // A page that holds a cell of `size`, as one free cell in no index.
+  // A page that holds a cell of `size`, as one free cell in no index. It is long enough to be found by the same request
+  // when it is free again: else a program that takes and frees one block would get another page each time.
   Cell* add_page(size_t size) {
-    const size_t need = size + Regions::kOverhead;
+    const size_t need = Index::surely_found(size) + Regions::kOverhead;
     const size_t bytes = (need + Pages::kPageBytes - 1) / Pages::kPageBytes * Pages::kPageBytes;
     if (bytes > Index::kLargestCell) return nullptr;
     void* const page = pages_.take(bytes);

@@ -10,9 +10,9 @@
 // An index has
 //   take(size)           unlinks and returns a free cell of at least `size` bytes, or null
 //   insert(cell, size)   the cell's head says nothing to it; its links are the index's from now on
-//   remove(cell, size)   a cell that is in the index with that size
-//   check(knows, &count) proves its lists and counts their cells: O(cells)
-//   kLargestCell         the longest cell that it can hold
+//   surely_found(size)   take(size) is not null while the cell of at least so many bytes that was inserted last is
+//   there remove(cell, size)   a cell that is in the index with that size check(knows, &count) proves its lists and
+//   counts their cells: O(cells) kLargestCell         the longest cell that it can hold
 //
 // Whoever holds the heap may call it; nothing here locks.
 #pragma once
@@ -138,6 +138,12 @@ struct TwoLevelBins {
       return cell;
     }
 
+    // The beginning of the first bin that take() looks into.
+    static size_t surely_found(size_t size) {
+      const size_t step = Layout::kUnit << shift_of(size / Layout::kUnit);
+      return (size + step - 1) & ~(step - 1);
+    }
+
     void insert(Cell* cell, size_t size) {
       const size_t bin = bin_of_units(size / Layout::kUnit);
       const size_t level = bin / kLine;
@@ -215,6 +221,8 @@ struct PowerOfTwoBins {
       return cell;
     }
 
+    static size_t surely_found(size_t size) { return size; }
+
     void insert(Cell* cell, size_t size) {
       const unsigned bin = bin_of(size);
       if ((bins_ >> bin & 1) != 0) {
@@ -276,6 +284,8 @@ struct RovingScan {
       examined_ += looked_at;
       return nullptr;
     }
+
+    static size_t surely_found(size_t size) { return size; }
 
     void insert(Cell* cell, size_t) {
       Cell* const next = rover_ != nullptr ? rover_ : cell;

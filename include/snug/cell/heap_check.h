@@ -19,11 +19,12 @@ struct CellHeapCheck {
       const size_t size = Layout::size_of(cell);
       const size_t room = Layout::address_of(end) - Layout::address_of(cell);
       if (size < Layout::kSmallestCell || size > room || size % Layout::kUnit != 0) return "a cell's head is damaged";
-      if (Trailer::template prev_is_free<Layout>(cell) != prev_free) return "a cell and its neighbour disagree";
+      if (Trailer::kMergesBackward && Trailer::template prev_is_free<Layout>(cell) != prev_free)
+        return "a cell and its neighbour disagree";
       const Cell* const next = Layout::behind(cell, size);
       if (Layout::is_used(cell)) {
         if (!Trailer::template agrees<Layout>(size, next)) return "a used cell and its neighbour disagree";
-      } else {
+      } else if (Trailer::kMergesBackward) {
         if (prev_free) return "two free cells are neighbours";
         if (Layout::word_before(next) != size) return "a free cell's trailer is not its size";
         if (!Trailer::template prev_is_free<Layout>(next)) return "a free cell and its neighbour disagree";

@@ -17,13 +17,15 @@
 
 namespace snug {
 
-// POSIX mutex with PTHREAD_PRIO_INHERIT, on Linux by FUTEX_LOCK_PI. Not recursive.
+// POSIX mutex with PTHREAD_PRIO_INHERIT, on Linux by FUTEX_LOCK_PI. Not recursive: a thread that holds it and asks for
+// it again, from a signal handler or a trace sink, would wait for itself for ever, and is told so instead.
 class PriorityInheritanceLock {
  public:
   PriorityInheritanceLock() {
     pthread_mutexattr_t attributes;
     if (pthread_mutexattr_init(&attributes) != 0 ||
         pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT) != 0 ||
+        pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_ERRORCHECK) != 0 ||
         pthread_mutex_init(&mutex_, &attributes) != 0)
       AbortWithLine::misuse("PriorityInheritanceLock", this, "the system has no priority inheritance");
     pthread_mutexattr_destroy(&attributes);
@@ -32,7 +34,10 @@ class PriorityInheritanceLock {
   PriorityInheritanceLock(const PriorityInheritanceLock&) = delete;
   PriorityInheritanceLock& operator=(const PriorityInheritanceLock&) = delete;
 
-  void lock() { pthread_mutex_lock(&mutex_); }
+  void lock() {
+    if (pthread_mutex_lock(&mutex_) != 0) [[unlikely]]
+      AbortWithLine::misuse("LockedCellHeap", this, "the thread that is in the heap calls it again");
+  }
   void unlock() { pthread_mutex_unlock(&mutex_); }
 
  private:
@@ -42,6 +47,11 @@ class PriorityInheritanceLock {
 template <class Heap = CellHeap<>, class Lock = PriorityInheritanceLock>
 class LockedCellHeap {
  public:
+  LockedCellHeap() = default;
+  // What the heap's own constructor takes: pages, retention, trace.
+  template <class Pages, class... Rest>
+  explicit LockedCellHeap(Pages pages, Rest... rest) : heap_(pages, rest...) {}
+
   const char* add_region(void* start, size_t bytes) {
     const Guard guard(lock_);
     return heap_.add_region(start, bytes);
@@ -89,6 +99,12 @@ class LockedCellHeap {
   const char* check() {
     const Guard guard(lock_);
     return heap_.check();
+  }
+  // See BasicCellHeap::walk(): the visitor is called under the lock.
+  template <class Visit>
+  void walk(Visit visit) {
+    const Guard guard(lock_);
+    heap_.walk(visit);
   }
   CellStatistics statistics() {
     const Guard guard(lock_);

@@ -64,12 +64,16 @@ class CellRegionList {
   }
 
   bool overlaps(const void* start, size_t bytes) const {
-    const uintptr_t low = Layout::address_of(start);
     for (const CellRegion* region = newest_; region != nullptr; region = region->next) {
-      const uintptr_t other = Layout::address_of(region->start);
-      if (low < other + region->bytes && other < low + bytes) return true;
+      if (meets(start, bytes, region->start, region->bytes)) return true;
     }
     return false;
+  }
+
+  // Whether two pieces of memory, neither past the last address, have a byte in common.
+  static bool meets(const void* start, size_t bytes, const void* other, size_t other_bytes) {
+    return Layout::address_of(start) < Layout::address_of(other) + other_bytes &&
+           Layout::address_of(other) < Layout::address_of(start) + bytes;
   }
 
   // visit(region) may unlink the region it is given.

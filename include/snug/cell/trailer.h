@@ -1,11 +1,13 @@
 // Trailer: the boundary tag at a cell's far edge, which lets the next cell find its beginning, so that a freed cell
-// merges with the one before it in O(1). Two policies:
+// merges with the one before it in O(1). Three policies:
 //
-//   TrailerOnFree   only free cells have one; a flag in the next cell's head says whether it is there. A used cell
-//   costs
-//                   one word, its head. The default.
+//   TrailerOnFree   only free cells have one; a flag in the next cell's head says whether it is there. The default. A
+//                   used cell costs one word, its head.
 //   TrailerAlways   every cell has one, with the used flag in it: two words a used cell. The document's version. A used
 //                   block whose head and trailer differ has been written past its end, or before its start.
+//   TrailerNever    no cell has one: a freed cell merges with the one behind it only, so that free cells may be
+//                   neighbours, pages do not become whole again, and a free looks at fewer signs of misuse. A used cell
+//                   costs one word. The document's old version, there to be compared with.
 //
 // Every cell passes through mark_used or mark_free each time that its size or its use changes.
 #pragma once
@@ -16,6 +18,7 @@ namespace snug {
 
 struct TrailerOnFree {
   static constexpr size_t kBytesOfUsed = 0;
+  static constexpr bool kMergesBackward = true;
 
   template <class Layout>
   static void mark_used(size_t, Cell* next) {
@@ -46,6 +49,7 @@ struct TrailerOnFree {
 
 struct TrailerAlways {
   static constexpr size_t kBytesOfUsed = sizeof(size_t);
+  static constexpr bool kMergesBackward = true;
 
   template <class Layout>
   static void mark_used(size_t size, Cell* next) {
@@ -70,6 +74,28 @@ struct TrailerAlways {
   template <class Layout>
   static bool agrees(size_t size, const Cell* next) {
     return Layout::word_before(next) == (size | kCellUsed);
+  }
+};
+
+struct TrailerNever {
+  static constexpr size_t kBytesOfUsed = 0;
+  static constexpr bool kMergesBackward = false;
+
+  template <class Layout>
+  static void mark_used(size_t, Cell*) {}
+  template <class Layout>
+  static void mark_free(size_t, Cell*) {}
+  template <class Layout>
+  static void keep_used(size_t, Cell*) {}
+  template <class Layout>
+  static void keep_free(size_t, Cell*) {}
+  template <class Layout>
+  static bool prev_is_free(const Cell*) {
+    return false;  // nobody can tell
+  }
+  template <class Layout>
+  static bool agrees(size_t, const Cell*) {
+    return true;
   }
 };
 

@@ -1,6 +1,7 @@
 // The C interface of the cell heap, and memory that does not fault.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
@@ -57,6 +58,8 @@ TEST(CellFunctions, RefuseTooLittle) {
   snug_cell_heap* heap = snug_cell_heap_create(memory.data(), kBytes / 2);
   EXPECT_STREQ(snug_cell_heap_add(heap, memory.data() + kBytes / 2, 10), "the region is too small for a cell");
   EXPECT_STREQ(snug_cell_heap_add(heap, memory.data() + kBytes / 2, kBytes / 2), nullptr);
+  EXPECT_STREQ(snug_cell_heap_add(heap, heap, 8192), "the region overlaps the heap's own record");
+  EXPECT_EQ(snug_cell_resize(heap, nullptr, 10), 0);
   EXPECT_STREQ(snug_cell_check(heap), nullptr);
 }
 
@@ -101,6 +104,8 @@ TEST(RealTimeRegion, SaysWhyThereIsNone) {
   EXPECT_EQ(snug_cell_region_map(&region, ~size_t{0}), -1);
   EXPECT_EQ(errno, ENOMEM);
   EXPECT_EQ(region.start, nullptr);
+  const auto machine = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  EXPECT_EQ(snug_cell_region_map(&region, 4 * machine), -1) << "it could be mapped, but not be backed";
   snug_cell_region_unmap(&region);
 }
 

@@ -226,6 +226,44 @@ TEST(CellHeap, KeepsEmptyPagesUpToTheThreshold) {
   EXPECT_EQ(CountedPages::taken, 0u) << "which is longer than the threshold";
 }
 
+TEST(CellHeap, FindsAPageAgain) {
+  for (size_t bytes = 1; bytes < 5 * CountedPages::kPageBytes; bytes += 40) {
+    CountedPages::taken = 0;
+    CellHeap<KeptPages> heap;
+    heap.free(heap.allocate(bytes));
+    heap.free(heap.allocate(bytes));
+    ASSERT_EQ(CountedPages::taken, 1u) << bytes;
+  }
+}
+
+TEST(CellHeap, RefusesItsOwnRecord) {
+  alignas(16) static char memory[kBytes];
+  auto* const heap = new (memory + 8192) CellHeap<>;
+  EXPECT_STREQ(heap->add_region(memory, kBytes), "the region overlaps the heap's own record");
+  EXPECT_STREQ(heap->add_region(memory + 8192 + sizeof *heap - 1, 4096), "the region overlaps the heap's own record");
+  EXPECT_STREQ(heap->add_region(memory, 8192), nullptr) << "just before it";
+  EXPECT_STREQ(heap->add_region(memory + 8192 + sizeof *heap, 4096), nullptr) << "just behind it";
+  EXPECT_STREQ(heap->check(), nullptr);
+}
+
+TEST(CellHeap, ResizesNoNull) {
+  OwnHeap<> own;
+  EXPECT_FALSE(own.heap.resize_in_place(nullptr, 10));
+}
+
+TEST(CellHeap, MergesForwardOnlyWithoutTrailers) {
+  OwnHeap<TrailerlessCells> own;
+  void* const first = own.heap.allocate(100);
+  void* const second = own.heap.allocate(100);
+  void* const third = own.heap.allocate(100);
+  own.heap.free(second);
+  own.heap.free(third);
+  EXPECT_EQ(own.heap.statistics().cells_free, 2u) << "the last has merged with the rest, not with the one before";
+  own.heap.free(first);
+  EXPECT_EQ(own.heap.statistics().cells_free, 2u);
+  EXPECT_STREQ(own.heap.check(), nullptr);
+}
+
 TEST(CellHeap, CountsTheLeastFreeWhenAPageGoes) {
   CellHeap<ThresholdPages> heap(CountedPages{}, RetentionThreshold(0));
   void* const kept = heap.allocate(16);

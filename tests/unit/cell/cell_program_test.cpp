@@ -37,8 +37,8 @@ class CellPrograms : public testing::Test {
 };
 
 using Policies = testing::Types<CellPolicy, TwoLevelEverywhere, DoublingCells, DoublingEverywhere, ScanCells,
-                                ScanEverywhere, NarrowCells, NarrowEverywhere, WalkedCells, KeptPages, ThresholdPages,
-                                ThresholdEverywhere, ThresholdScan>;
+                                ScanEverywhere, NarrowCells, NarrowEverywhere, TrailerlessCells, TrailerlessScan,
+                                WalkedCells, KeptPages, ThresholdPages, ThresholdEverywhere, ThresholdScan>;
 TYPED_TEST_SUITE(CellPrograms, Policies);
 
 TYPED_TEST(CellPrograms, AgreeWithTheReference) {

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "cell/cell_program.h"
 #include "snug/cell/locked_cell_heap.h"
 
 namespace snug::unit {
@@ -43,6 +44,18 @@ TEST(LockedCellHeap, ServesThreads) {
   EXPECT_EQ(damaged, std::vector<size_t>(kThreads));
   EXPECT_STREQ(heap.check(), nullptr);
   EXPECT_EQ(heap.statistics().cells_free, 1u);
+}
+
+TEST(LockedCellHeap, TakesWhatItsHeapTakes) {
+  CountedPages::taken = 0;
+  LockedCellHeap<CellHeap<ThresholdPages>> heap(CountedPages{}, RetentionThreshold(0));
+  void* const block = heap.allocate(100);
+  size_t used = 0;
+  heap.walk([&](const CellView& cell) { used += cell.use == CellUse::kUsed ? 1 : 0; });
+  EXPECT_EQ(used, 1u);
+  EXPECT_EQ(CountedPages::taken, 1u);
+  heap.free(block);
+  EXPECT_EQ(CountedPages::taken, 0u) << "the threshold is the one that was given";
 }
 
 TEST(PriorityInheritanceLock, ExcludesOthers) {
