@@ -46,7 +46,12 @@ class Allocator {
   friend constexpr bool operator==(const Allocator&, const Allocator&) noexcept { return true; }
 };
 
-template <class T, class Threads = ThreadCached>
+// The pool of all elements of one size and alignment. The pool's type is part of its name, so that files with different
+// defaults of checks do not take each other's for theirs.
+template <class PoolType, std::size_t Size, std::size_t Alignment>
+inline constinit EverlastingPool<PoolType> shared_pool{Size, Alignment};
+
+template <class T, class Threads = ThreadCached, class Checks = DefaultChecks>
 class PoolAllocator {
  public:
   using value_type = T;
@@ -54,12 +59,12 @@ class PoolAllocator {
   using propagate_on_container_move_assignment = std::true_type;
   template <class U>
   struct rebind {
-    using other = PoolAllocator<U, Threads>;
+    using other = PoolAllocator<U, Threads, Checks>;
   };
 
   constexpr PoolAllocator() noexcept = default;
   template <class U>
-  constexpr PoolAllocator(const PoolAllocator<U, Threads>&) noexcept {}  // NOLINT(google-explicit-constructor)
+  constexpr PoolAllocator(const PoolAllocator<U, Threads, Checks>&) noexcept {}  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] T* allocate(std::size_t count) {
     return count == 1 ? static_cast<T*>(pool().alloc()) : allocate_on_heap<T>(count);
@@ -74,11 +79,8 @@ class PoolAllocator {
   friend constexpr bool operator==(const PoolAllocator&, const PoolAllocator&) noexcept { return true; }
 
  private:
-  template <std::size_t Size, std::size_t Alignment>
-  struct Shared {
-    static inline constinit EverlastingPool<Pool<void, Threads>> everlasting{Size, Alignment};
-  };
-  static Pool<void, Threads>& pool() noexcept { return Shared<sizeof(T), alignof(T)>::everlasting.pool; }
+  using SharedPool = Pool<void, Threads, Checks>;
+  static SharedPool& pool() noexcept { return shared_pool<SharedPool, sizeof(T), alignof(T)>.pool; }
 };
 
 }  // namespace snug

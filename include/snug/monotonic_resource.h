@@ -92,8 +92,9 @@ class BasicMonotonicResource : public std::pmr::memory_resource {
   }
 
   [[gnu::noinline]] void* allocate_in_next(std::size_t bytes, std::size_t alignment) {
-    if (bytes > kMostBytes - sizeof(Buffer) - alignof(Buffer)) return ask_for_everything(*upstream_);
-    const std::size_t room = ResourceClasses::rounded(std::max(bytes, next_bytes_), alignof(Buffer));
+    const std::size_t wanted = std::max(bytes, next_bytes_);
+    if (wanted > kMostBytes - sizeof(Buffer) - alignof(Buffer)) return ask_for_everything(*upstream_);
+    const std::size_t room = ResourceClasses::rounded(wanted, alignof(Buffer));
     const std::size_t strict = std::max(alignment, alignof(std::max_align_t));
     void* const start = upstream_->allocate(room + sizeof(Buffer), strict);
     char* const end = static_cast<char*>(start) + room;

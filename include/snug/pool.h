@@ -25,7 +25,9 @@
 
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <span>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -40,9 +42,12 @@ template <class T = void, class Threads = SingleThread, class Checks = DefaultCh
 class Pool;
 
 // What typed and untyped pools share. "Alone" in a comment: with ThreadCached, no other thread may use the pool
-// meanwhile.
+// meanwhile. A pool is neither copied nor moved, since its elements' owners know its address.
 template <class Threads, class Checks, class Source>
 class BasicPool {
+  static_assert(noexcept(std::declval<Source&>().allocate(0, 0)),
+                "a pool's source returns null when it has no memory: an exception would lose the elements of a batch");
+
  public:
   BasicPool(const BasicPool&) = delete;
   BasicPool& operator=(const BasicPool&) = delete;
@@ -73,9 +78,9 @@ class BasicPool {
     return front_.alone([](auto& store) { return store.stats(); });
   }
 
-  // Whether the address is that of an element, live or not. O(blocks). Alone.
+  // Whether the address is that of an element, live or not. O(blocks).
   bool owns(const void* address) noexcept {
-    return front_.alone([address](auto& store) { return store.owns(address); });
+    return front_.together([address](auto& store) { return store.owns(address); });
   }
 
   // Null if the pool is sound, else a sentence that names the broken invariant. O(blocks * free). Alone.
@@ -123,9 +128,12 @@ Pool(std::size_t) -> Pool<void>;
 Pool(std::size_t, std::size_t) -> Pool<void>;
 Pool(std::size_t, std::size_t, PoolGrowth) -> Pool<void>;
 
-// Typed. T may be incomplete where the pool's type is named, not where it is used.
+// Typed. T may be const, and incomplete where the pool's type is named, not where it is used.
 template <class T, class Threads, class Checks, class Source>
 class Pool : public BasicPool<Threads, Checks, Source> {
+  static_assert(std::is_object_v<T> && !std::is_array_v<T>,
+                "Pool<T> is of objects that are no arrays: for int[3] take Pool<std::array<int, 3>>");
+
  public:
   constexpr explicit Pool(PoolGrowth growth = {}, Source source = {})
       : BasicPool<Threads, Checks, Source>(sizeof(T), alignof(T), growth, TypeName<T>::text(), source) {}
@@ -148,7 +156,7 @@ class Pool : public BasicPool<Threads, Checks, Source> {
   }
   void destroy(T* element) noexcept {
     element->~T();
-    this->front_.free(element);
+    this->front_.free(const_cast<std::remove_cv_t<T>*>(element));
   }
 
   struct Destroy {

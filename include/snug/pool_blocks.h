@@ -33,8 +33,8 @@ std::size_t PoolStore<Checks, Source>::next_block_bytes() const noexcept {
 
 template <class Checks, class Source>
 bool PoolStore<Checks, Source>::fetch_block(std::size_t bytes) {
-  bytes = round_up(bytes, alignof(PoolBlock));
   if (bytes >= kMostBytes) return false;
+  bytes = round_up(bytes, alignof(PoolBlock));
   char* const start = static_cast<char*>(source_.allocate(bytes, alignment_));
   if (start == nullptr) return false;
   auto* const block = ::new (start + bytes - sizeof(PoolBlock)) PoolBlock{spare_, start, bytes, slots_in(bytes)};

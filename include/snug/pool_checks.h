@@ -3,7 +3,8 @@
 // A checked pool keeps one bit for each slot, behind the slots of a block, and ends the process with one line when
 //   - an element is freed that is not one of its own (another pool's, or an address inside an element);
 //   - an element is freed twice;
-//   - the pool is destroyed while elements are live.
+//   - the pool is destroyed while elements are live;
+//   - the pool is made for an alignment that is no power of two.
 // Finding an element's block takes a walk over the blocks, so that a checked pool is for tests, not for speed.
 //
 // Which of the two a pool is belongs to its type: Pool<Node, SingleThread, Checked>. Both have the same size and

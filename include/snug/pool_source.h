@@ -1,6 +1,7 @@
 // pool_source.h: where a pool gets its blocks. A source is a small object with
 //
-//   void* allocate(size_t bytes, size_t alignment);          null when there is no memory; may throw
+//   void* allocate(size_t bytes, size_t alignment);          null when there is no memory; noexcept, except for the
+//                                                            pools of a resource, which hand out one at a time
 //   void free(void* block, size_t bytes, size_t alignment);  with what was asked; must not throw
 //
 // The default is snug's heap; the pools of a std::pmr resource draw from its upstream; a test may count or refuse.

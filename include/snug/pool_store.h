@@ -19,6 +19,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <new>
@@ -78,16 +79,20 @@ class PoolStore {
  public:
   static constexpr bool kWatched = Checks::kWatches;
 
-  // `alignment` is a power of two.
+  // `alignment` is a power of two. A size beyond all memory is that of a pool that never has any.
   constexpr PoolStore(std::size_t size, std::size_t alignment, PoolGrowth growth, std::string_view type, Source source)
-      : stride_(round_up(std::max(size, sizeof(PoolSlot)), std::max(alignment, alignof(PoolSlot)))),
+      : stride_(round_up(std::clamp(size, sizeof(PoolSlot), kMostBytes), std::max(alignment, alignof(PoolSlot)))),
         alignment_(std::max(alignment, alignof(PoolBlock))),
         growth_(growth),
         next_bytes_(growth.first_bytes),
         type_(type),
         size_(size),
         asked_alignment_(alignment),
-        source_(source) {}
+        source_(source) {
+    if constexpr (Checks::kWatches) {
+      if (!std::has_single_bit(alignment)) misused("Pool", this, "the alignment is not a power of two");
+    }
+  }
   PoolStore(const PoolStore&) = delete;
   PoolStore& operator=(const PoolStore&) = delete;
 

@@ -146,16 +146,16 @@ struct ThreadCached {
       flush_caches(&pool_cache_table);
       return work(store_);
     }
-    // No other thread may use the pool meanwhile.
+    // No other thread may use the pool meanwhile. The lock is for threads that end just then, which find nothing in
+    // their caches any more; work runs without it, since it may free through the pool.
     template <class Work>
     decltype(auto) alone(Work&& work) {
-      const PoolLockGuard guard(lock_);
-      for (PoolCache* cache = caches_; cache != nullptr; cache = cache->next) flush(*cache);
+      flush_all();
       return work(store_);
     }
     void end() noexcept {
       PoolRoster::leave(*this);
-      alone([](Store&) {});
+      flush_all();
       while (caches_ != nullptr) {
         PoolCache* const cache = caches_;
         caches_ = cache->next;
@@ -265,6 +265,10 @@ struct ThreadCached {
     static PoolSlot* last_of(PoolSlot* slot) noexcept {
       while (slot->next != nullptr) slot = slot->next;
       return slot;
+    }
+    void flush_all() noexcept {
+      const PoolLockGuard guard(lock_);
+      for (PoolCache* cache = caches_; cache != nullptr; cache = cache->next) flush(*cache);
     }
     // Under the lock.
     void flush(PoolCache& cache) noexcept {

@@ -79,6 +79,16 @@ TEST(PoolAllocator, ServesContainersOfNodes) {
   exercise_nodes<ThreadCached>();
 }
 
+TEST(PoolAllocator, SharesAPoolAmongTypesOfOneSizeAndAlignment) {
+  PoolAllocator<uint64_t> numbers;
+  PoolAllocator<double> reals;
+  uint64_t* const number = numbers.allocate(1);
+  numbers.deallocate(number, 1);
+  double* const real = reals.allocate(1);
+  EXPECT_EQ(static_cast<void*>(real), number);
+  reals.deallocate(real, 1);
+}
+
 // Arrays of two of a kind must not meet single elements: a pool would hand one out as long enough for one.
 TEST(PoolAllocator, KeepsArraysOutOfThePool) {
   PoolAllocator<uint64_t> allocator;

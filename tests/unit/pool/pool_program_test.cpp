@@ -8,6 +8,8 @@
 
 #include <cstring>
 #include <map>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "pool/counting_source.h"
@@ -20,11 +22,48 @@ struct Model {
   size_t live = 0;
 };
 
+// A pool of any policy, so that RapidCheck's templates are compiled for one type and not for each.
+struct AnyPool {
+  virtual ~AnyPool() = default;
+  virtual void* alloc() = 0;
+  virtual size_t alloc_batch(std::span<void*> out) = 0;
+  virtual void free(void* element) = 0;
+  virtual bool reserve(size_t count) = 0;
+  virtual size_t release_unused() = 0;
+  virtual void clear() = 0;
+  virtual void release() = 0;
+  virtual PoolStats stats() = 0;
+  virtual const char* check() = 0;
+  virtual std::vector<void*> live() = 0;
+};
+
 template <class Threads>
+struct PoolOf final : AnyPool {
+  PoolOf(size_t size, size_t alignment, PoolGrowth growth, CountingSource source)
+      : pool(size, alignment, growth, source) {}
+  void* alloc() override { return pool.alloc(); }
+  size_t alloc_batch(std::span<void*> out) override { return pool.alloc_batch(out); }
+  void free(void* element) override { pool.free(element); }
+  bool reserve(size_t count) override { return pool.reserve(count); }
+  size_t release_unused() override { return pool.release_unused(); }
+  void clear() override { pool.clear(); }
+  void release() override { pool.release(); }
+  PoolStats stats() override { return pool.stats(); }
+  const char* check() override { return pool.check(); }
+  std::vector<void*> live() override {
+    std::vector<void*> visited;
+    pool.for_each_live([&visited](void* element) { visited.push_back(element); });
+    return visited;
+  }
+  Pool<void, Threads, Checked, CountingSource> pool;
+};
+
+using MakePool = std::unique_ptr<AnyPool> (*)(size_t size, size_t alignment, PoolGrowth, CountingSource);
+
 struct Tested {
-  Tested(size_t size, size_t alignment, PoolGrowth growth)
-      : size(size), pool(size, alignment, growth, CountingSource{&ledger}) {}
-  ~Tested() { pool.clear(); }
+  Tested(MakePool make, size_t size, size_t alignment, PoolGrowth growth)
+      : size(size), pool(make(size, alignment, growth, CountingSource{&ledger})) {}
+  ~Tested() { pool->clear(); }
 
   void fill(void* element) {
     // RapidCheck cannot show what a void* points to, so it gets truths.
@@ -44,12 +83,12 @@ struct Tested {
   void free(void* element) {
     verify(element);
     contents.erase(element);
-    pool.free(element);
+    pool->free(element);
   }
   void compare(const Model& model) {
-    const char* const broken = pool.check();
+    const char* const broken = pool->check();
     RC_ASSERT(std::string(broken != nullptr ? broken : "") == "");
-    const PoolStats stats = pool.stats();
+    const PoolStats stats = pool->stats();
     RC_ASSERT(stats.live == model.live);
     RC_ASSERT(contents.size() == model.live);
     RC_ASSERT(stats.capacity == stats.live + stats.free + stats.uncarved);
@@ -58,120 +97,109 @@ struct Tested {
 
   SourceLedger ledger;
   size_t size;
-  Pool<void, Threads, Checked, CountingSource> pool;
+  std::unique_ptr<AnyPool> pool;
   std::map<void*, unsigned char> contents;
   unsigned char stamp = 0;
 };
 
-template <class Threads>
-using Step = rc::state::Command<Model, Tested<Threads>>;
+using Step = rc::state::Command<Model, Tested>;
 
-template <class Threads>
-struct Alloc : Step<Threads> {
+struct Alloc : Step {
   void apply(Model& model) const override { ++model.live; }
-  void run(const Model& model, Tested<Threads>& tested) const override {
-    tested.fill(tested.pool.alloc());
-    tested.compare(this->nextState(model));
+  void run(const Model& model, Tested& tested) const override {
+    tested.fill(tested.pool->alloc());
+    tested.compare(nextState(model));
   }
   void show(std::ostream& os) const override { os << "alloc"; }
 };
 
-template <class Threads>
-struct AllocBatch : Step<Threads> {
+struct AllocBatch : Step {
   size_t count = *rc::gen::inRange<size_t>(0, 200);
   void apply(Model& model) const override { model.live += count; }
-  void run(const Model& model, Tested<Threads>& tested) const override {
+  void run(const Model& model, Tested& tested) const override {
     std::vector<void*> elements(count);
-    RC_ASSERT(tested.pool.alloc_batch(elements) == count);
+    RC_ASSERT(tested.pool->alloc_batch(elements) == count);
     for (void* element : elements) tested.fill(element);
-    tested.compare(this->nextState(model));
+    tested.compare(nextState(model));
   }
   void show(std::ostream& os) const override { os << "alloc_batch " << count; }
 };
 
-template <class Threads>
-struct Free : Step<Threads> {
+struct Free : Step {
   size_t index = *rc::gen::arbitrary<uint16_t>();
   void checkPreconditions(const Model& model) const override { RC_PRE(model.live > 0); }
   void apply(Model& model) const override { --model.live; }
-  void run(const Model& model, Tested<Threads>& tested) const override {
+  void run(const Model& model, Tested& tested) const override {
     tested.free(tested.pick(index));
-    tested.compare(this->nextState(model));
+    tested.compare(nextState(model));
   }
   void show(std::ostream& os) const override { os << "free " << index; }
 };
 
 // Frees every n-th element, so that some blocks empty and others do not.
-template <class Threads>
-struct FreeSome : Step<Threads> {
+struct FreeSome : Step {
   size_t every = *rc::gen::inRange<size_t>(1, 5);
   void apply(Model& model) const override { model.live -= (model.live + every - 1) / every; }
-  void run(const Model& model, Tested<Threads>& tested) const override {
+  void run(const Model& model, Tested& tested) const override {
     std::vector<void*> elements;
     size_t i = 0;
     for (const auto& [element, stamp] : tested.contents)
       if (i++ % every == 0) elements.push_back(element);
     for (void* element : elements) tested.free(element);
-    tested.compare(this->nextState(model));
+    tested.compare(nextState(model));
   }
   void show(std::ostream& os) const override { os << "free each " << every << "th"; }
 };
 
-template <class Threads>
-struct Reserve : Step<Threads> {
+struct Reserve : Step {
   size_t count = *rc::gen::inRange<size_t>(0, 100);
-  void run(const Model& model, Tested<Threads>& tested) const override {
-    RC_ASSERT(tested.pool.reserve(count));
-    const PoolStats stats = tested.pool.stats();
+  void run(const Model& model, Tested& tested) const override {
+    RC_ASSERT(tested.pool->reserve(count));
+    const PoolStats stats = tested.pool->stats();
     RC_ASSERT(stats.free + stats.uncarved >= count);
     tested.compare(model);
   }
   void show(std::ostream& os) const override { os << "reserve " << count; }
 };
 
-template <class Threads>
-struct ReleaseUnused : Step<Threads> {
-  void run(const Model& model, Tested<Threads>& tested) const override {
-    const size_t before = tested.pool.stats().bytes;
-    const size_t given_back = tested.pool.release_unused();
-    RC_ASSERT(tested.pool.stats().bytes == before - given_back);
-    RC_ASSERT(model.live > 0 || tested.pool.stats().bytes == 0);
+struct ReleaseUnused : Step {
+  void run(const Model& model, Tested& tested) const override {
+    const size_t before = tested.pool->stats().bytes;
+    const size_t given_back = tested.pool->release_unused();
+    RC_ASSERT(tested.pool->stats().bytes == before - given_back);
+    RC_ASSERT(model.live > 0 || tested.pool->stats().bytes == 0);
     for (const auto& [element, stamp] : tested.contents) tested.verify(element);
     tested.compare(model);
   }
   void show(std::ostream& os) const override { os << "release_unused"; }
 };
 
-template <class Threads>
-struct Clear : Step<Threads> {
+struct Clear : Step {
   void apply(Model& model) const override { model.live = 0; }
-  void run(const Model& model, Tested<Threads>& tested) const override {
-    const size_t capacity = tested.pool.stats().capacity;
-    tested.pool.clear();
+  void run(const Model& model, Tested& tested) const override {
+    const size_t capacity = tested.pool->stats().capacity;
+    tested.pool->clear();
     tested.contents.clear();
-    RC_ASSERT(tested.pool.stats().uncarved == capacity);
-    tested.compare(this->nextState(model));
+    RC_ASSERT(tested.pool->stats().uncarved == capacity);
+    tested.compare(nextState(model));
   }
   void show(std::ostream& os) const override { os << "clear"; }
 };
 
-template <class Threads>
-struct Release : Step<Threads> {
+struct Release : Step {
   void apply(Model& model) const override { model.live = 0; }
-  void run(const Model& model, Tested<Threads>& tested) const override {
-    tested.pool.release();
+  void run(const Model& model, Tested& tested) const override {
+    tested.pool->release();
     tested.contents.clear();
-    RC_ASSERT(tested.pool.stats().bytes == 0u);
-    tested.compare(this->nextState(model));
+    RC_ASSERT(tested.pool->stats().bytes == 0u);
+    tested.compare(nextState(model));
   }
   void show(std::ostream& os) const override { os << "release"; }
 };
 
-template <class Threads>
-struct Visit : Step<Threads> {
-  void run(const Model& model, Tested<Threads>& tested) const override {
-    std::vector<void*> visited;
-    tested.pool.for_each_live([&visited](void* element) { visited.push_back(element); });
+struct Visit : Step {
+  void run(const Model& model, Tested& tested) const override {
+    const std::vector<void*> visited = tested.pool->live();
     std::vector<void*> expected;
     for (const auto& [element, stamp] : tested.contents) expected.push_back(element);
     const bool all_in_order = visited == expected;
@@ -181,24 +209,28 @@ struct Visit : Step<Threads> {
   void show(std::ostream& os) const override { os << "for_each_live"; }
 };
 
-template <class Threads>
-void run_programs() {
-  const bool passed = rc::check([] {
+void run_programs(MakePool make) {
+  const bool passed = rc::check([make] {
     const size_t size = *rc::gen::element<size_t>(1, 8, 24, 48, 100, 700);
     const size_t alignment = *rc::gen::element<size_t>(1, 8, 16, 64);
     // Many short blocks, or such as are carved piece by piece.
     const bool many = *rc::gen::arbitrary<bool>();
-    Tested<Threads> tested(size, alignment, many ? PoolGrowth{256, 4096} : PoolGrowth{20000, 65536});
+    Tested tested(make, size, alignment, many ? PoolGrowth{256, 4096} : PoolGrowth{20000, 65536});
     using namespace rc::state;
-    const auto steps =
-        gen::execOneOfWithArgs<Alloc<Threads>, Alloc<Threads>, Alloc<Threads>, AllocBatch<Threads>, Free<Threads>,
-                               Free<Threads>, Free<Threads>, FreeSome<Threads>, Reserve<Threads>,
-                               ReleaseUnused<Threads>, Clear<Threads>, Release<Threads>, Visit<Threads>>();
+    const auto steps = gen::execOneOfWithArgs<Alloc, Alloc, Alloc, AllocBatch, Free, Free, Free, FreeSome, Reserve,
+                                              ReleaseUnused, Clear, Release, Visit>();
     check(Model{}, tested, steps);
   });
   EXPECT_TRUE(passed);
 }
 
+template <class Threads>
+void run_programs() {
+  const MakePool make = [](size_t size, size_t alignment, PoolGrowth growth, CountingSource source) {
+    return std::unique_ptr<AnyPool>(new PoolOf<Threads>(size, alignment, growth, source));
+  };
+  run_programs(make);
+}
 TEST(PoolProgram, KeepsAPoolOfOneThreadSound) { run_programs<SingleThread>(); }
 TEST(PoolProgram, KeepsALockedPoolSound) { run_programs<Locked>(); }
 TEST(PoolProgram, KeepsAThreadCachedPoolSound) { run_programs<ThreadCached>(); }

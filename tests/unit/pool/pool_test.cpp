@@ -126,6 +126,30 @@ TYPED_TEST(PoolTest, RefusesToReserveWhatNoNumberTells) {
   EXPECT_EQ(this->ledger.requests, 0u) << "the source was asked for a nonsensical length";
 }
 
+TYPED_TEST(PoolTest, HasNoMemoryForElementsThatNoNumberTells) {
+  for (const size_t size : {SIZE_MAX, SIZE_MAX - 100, SIZE_MAX / 2 + 1, SIZE_MAX / 2}) {
+    for (const size_t alignment : {size_t{1}, size_t{4096}, SIZE_MAX / 2 + 1}) {
+      auto pool = this->pool_of(size, alignment);
+      EXPECT_EQ(pool.try_alloc(), nullptr);
+      EXPECT_FALSE(pool.reserve(1));
+      EXPECT_STREQ(pool.check(), nullptr);
+    }
+  }
+  EXPECT_EQ(this->ledger.requests, 0u) << "the source was asked for a nonsensical length";
+}
+
+TYPED_TEST(PoolTest, GrowsWithinAnyBounds) {
+  auto endless = this->pool_of(16, 8, {SIZE_MAX, SIZE_MAX});
+  EXPECT_EQ(endless.try_alloc(), nullptr);
+  EXPECT_EQ(this->ledger.requests, 0u);
+  for (const PoolGrowth growth : {PoolGrowth{0, 0}, PoolGrowth{1, SIZE_MAX}, PoolGrowth{5000, 100}}) {
+    auto pool = this->pool_of(16, 8, growth);
+    const auto elements = this->take(pool, 1000);
+    EXPECT_STREQ(pool.check(), nullptr);
+    pool.free_batch(elements);
+  }
+}
+
 TYPED_TEST(PoolTest, ReservesSoThatTheSourceIsNotAsked) {
   auto pool = this->pool_of(48);
   auto elements = this->take(pool, 10);

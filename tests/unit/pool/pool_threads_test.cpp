@@ -221,9 +221,68 @@ TEST(ThreadCachedPool, ReportsOutOfMemory) {
   EXPECT_EQ(pool.stats().live, 0u);
 }
 
+template <class Checks>
+void free_while_visiting() {
+  SourceLedger ledger;
+  Pool<void, ThreadCached, Checks, CountingSource> pool(64, 8, {}, CountingSource{&ledger});
+  std::vector<void*> elements(1000);  // more than caches hold, so that batches go home meanwhile
+  ASSERT_EQ(pool.alloc_batch(elements), elements.size());
+  size_t visited = 0;
+  pool.for_each_live([&](void* element) {
+    if (++visited % 4 != 0) pool.free(element);
+  });
+  EXPECT_EQ(visited, elements.size());
+  EXPECT_EQ(pool.stats().live, elements.size() / 4);
+  EXPECT_STREQ(pool.check(), nullptr);
+  pool.clear();
+}
+TEST(ThreadCachedPool, LetsVisitedElementsBeFreed) {
+  free_while_visiting<Unchecked>();
+  free_while_visiting<Checked>();
+}
+
+// Whoever says that it is done may still be at its end, which empties its caches, when the pool is looked at.
+TEST(ThreadCachedPool, IsLookedAtWhileItsThreadsEnd) {
+  SourceLedger ledger;
+  CachedPool pool(64, 8, {}, CountingSource{&ledger});
+  for (int round = 0; round < 50; ++round) {
+    std::atomic<bool> done{false};
+    std::thread worker([&] {
+      pool.free(pool.alloc());
+      done.store(true);
+    });
+    while (!done.load()) std::this_thread::yield();
+    pool.for_each_live([](void*) { ADD_FAILURE(); });
+    EXPECT_EQ(pool.stats().live, 0u);
+    EXPECT_STREQ(pool.check(), nullptr);
+    worker.join();
+  }
+}
+
 struct Message : Pooled<Message, ThreadCached> {
+  explicit Message(bool fails = false) {
+    if (fails) throw fails;
+  }
   uint64_t body = 0;
 };
+
+// The operator delete of a constructor that throws asks whether the pool owns the object, in the middle of it all.
+TEST(ThreadCachedPool, TakesBackWhatConstructorsRefuseBesideOtherThreads) {
+  std::atomic<bool> stop{false};
+  std::thread other([&stop] {
+    std::vector<std::unique_ptr<Message>> messages(50);
+    while (!stop.load()) {
+      for (auto& message : messages) message = std::make_unique<Message>();
+      for (auto& message : messages) message.reset();
+    }
+  });
+  for (int i = 0; i < 20000; ++i) EXPECT_THROW(new (std::nothrow) Message(true), bool);
+  stop = true;
+  other.join();
+  EXPECT_EQ(Message::pool().stats().live, 0u);
+  EXPECT_STREQ(Message::pool().check(), nullptr);
+}
+
 // Destroyed after the thread's cache is closed, since it was made before that was armed.
 struct Outbox {
   std::vector<std::unique_ptr<Message>> messages;

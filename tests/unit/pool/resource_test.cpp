@@ -107,6 +107,13 @@ TYPED_TEST(ResourceTest, PassesTheUpstreamsFailureOnAndGoesOn) {
   resource.deallocate(memory, 10);
 }
 
+TEST(MonotonicResource, RefusesAFirstBufferThatNoNumberTells) {
+  for (const size_t less : {0u, 7u, 40u, 100u}) {
+    MonotonicResource resource(unseen_most - less, heap_resource());
+    EXPECT_THROW(static_cast<void>(resource.allocate(1000)), std::bad_alloc);
+  }
+}
+
 template <class Resource>
 void share(unsigned threads_count) {
   Resource resource(heap_resource());

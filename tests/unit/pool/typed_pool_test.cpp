@@ -84,6 +84,28 @@ TEST(TypedPool, AlignsAsTheTypeAsks) {
   pool.clear();
 }
 
+TEST(TypedPool, HoldsConstantElements) {
+  Pool<const Counted> pool;
+  const Counted* const made = pool.construct(3);
+  const auto owned = pool.make_unique(4);
+  int sum = 0;
+  pool.for_each_live([&sum](const Counted& counted) { sum += counted.value; });
+  EXPECT_EQ(sum, 7);
+  pool.destroy(made);
+  EXPECT_EQ(Counted::living, 1);
+}
+
+class Abstract {
+ public:
+  virtual ~Abstract() = default;
+  virtual void act() = 0;
+};
+TEST(TypedPool, GivesStorageForAnAbstractClass) {
+  Pool<Abstract> pool;
+  pool.free(pool.alloc());
+  EXPECT_EQ(pool.stats().live, 0u);
+}
+
 // ---- the mix-in
 
 struct Shape : Pooled<Shape> {
