@@ -1,5 +1,6 @@
 """The command line: snug-bench run, report, compare, list, prepare."""
 
+import signal
 import sys
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -245,7 +246,14 @@ def write(file: Path, text: str) -> None:
         raise Problem(f"cannot write {file}: {error.strerror}", 1) from None
 
 
+def interrupted(*_) -> None:
+    raise KeyboardInterrupt
+
+
 def main() -> None:
+    # Whoever ends us by a signal also wants the program that is being measured ended.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupted)
     try:
         app()
     except Problem as problem:
