@@ -195,8 +195,7 @@ int MeasureCommand::execute() const {
   ResidentMemory resident(std::filesystem::weakly_canonical(allocator.library));
   const InstructionCounter instructions;
   const Measurement cost = measure(
-      command, signals, time_limit_,
-      [&](pid_t pid, double elapsed) { timeline.add(elapsed, resident.largest(pid)); },
+      command, signals, time_limit_, [&](pid_t pid, double elapsed) { timeline.add(elapsed, resident.largest(pid)); },
       sample_milliseconds_ / 1000);
 
   std::optional<Served> served;

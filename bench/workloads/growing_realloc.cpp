@@ -1,5 +1,5 @@
-// growing_realloc: a buffer grows to 48 MiB (times --scale) by realloc in small steps, each new piece written. Stresses growth in place
-// and mremap. Resembles a reader that appends to a buffer, and glibc's realloc-heavy text tools.
+// growing_realloc: a buffer grows to 48 MiB (times --scale) by realloc in small steps, each new piece written. Stresses
+// growth in place and mremap. Resembles a reader that appends to a buffer, and glibc's realloc-heavy text tools.
 #include "workload.h"
 
 namespace workload {
