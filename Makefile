@@ -20,12 +20,14 @@ demo: ## install what is missing, build, and compare snug with other allocators 
 
 bench: ## install what is missing, build, get the peers, and compare them on a part of the loads; ends with a page
 	@scripts/setup build bench
-	@$(MAKE) --no-print-directory build
+	@cmake --preset release
+	@cmake --build --preset release --target benchmark
 	@scripts/uv run --quiet --locked --project bench snug-bench run --grid quick
 
 bench-full: ## the same with every load and allocator, six times: hours
 	@scripts/setup build bench
-	@$(MAKE) --no-print-directory build
+	@cmake --preset release
+	@cmake --build --preset release --target benchmark
 	@scripts/uv run --quiet --locked --project bench snug-bench run --grid full
 
 test: ## install what is missing, build, run every test and check

@@ -192,10 +192,10 @@ int MeasureCommand::execute() const {
   if (prove_) request_bindings(command.environment, folder.path());
 
   Timeline timeline;
+  ResidentMemory resident(std::filesystem::weakly_canonical(allocator.library));
   const InstructionCounter instructions;
   const Measurement cost = measure(
-      command, signals, time_limit_,
-      [&](pid_t pid, double elapsed) { timeline.add(elapsed, largest_resident_bytes(pid)); },
+      command, signals, time_limit_, [&](pid_t pid, double elapsed) { timeline.add(elapsed, resident.largest(pid)); },
       sample_milliseconds_ / 1000);
 
   std::optional<Served> served;

@@ -9,6 +9,11 @@ namespace {
 
 constexpr std::size_t kQuotedErrorLength = 160;
 
+// The text under `key`; empty if there is none, or something else than a text.
+std::string text_of(const nlohmann::ordered_json& figure, const char* key) {
+  return figure.contains(key) && figure[key].is_string() ? figure[key].get<std::string>() : std::string();
+}
+
 }  // namespace
 
 std::vector<Figure> read_figures(const std::filesystem::path& file) {
@@ -19,7 +24,7 @@ std::vector<Figure> read_figures(const std::filesystem::path& file) {
   if (!written.is_object()) return figures;
   for (const auto& [name, figure] : written.items()) {
     if (!figure.is_object() || !figure.contains("value") || !figure["value"].is_number()) continue;
-    figures.push_back({name, figure["value"], figure.value("unit", ""), figure.value("better", "lower") == "higher"});
+    figures.push_back({name, figure["value"], text_of(figure, "unit"), text_of(figure, "better") == "higher"});
   }
   return figures;
 }

@@ -10,8 +10,12 @@ which `snug run --compare` takes them.
 
 Two clients. redis-benchmark, a program in C that one server cannot keep waiting, measures throughput: SET and GET of
 one size. A pipelining client of our own, with a fixed seed, gives the heap its shape: keys of 16 B to 8 KiB, values
-overwritten by values of other sizes, and random deletions. It is slower than the server, so its commands are set
-against the CPU time that the server spent on them, not against the clock.
+overwritten by values of other sizes, and deletions. It is slower than the server, so its commands are set against the
+CPU time that the server spent on them, not against the clock.
+
+RSS is what is resident at the moment (smaps_rollup), never a peak. That it hardly falls after random deletions is true
+of the allocators here: a survivor lies in most pages, and jemalloc, which gives back most, takes ten seconds for it.
+--delete oldest --idle 12 shows who gives back what can be given back.
 
 Debian's redis-server links libjemalloc.so.2, hence every allocator has to be preloaded, glibc's (libc.so.6) too.
 From it the server imports (nm -D) malloc, calloc, realloc, free, malloc_usable_size, all of which a preloaded
@@ -40,10 +44,11 @@ import tempfile
 import time
 from pathlib import Path
 
-SERVER_PRELOAD = "SNUG_BENCH_SERVER_PRELOAD"  # how the first start of this script tells the second
+from preload import inherited_preload, served_environment, unserved_environment
+
 MINIMUM_VALUE, MAXIMUM_VALUE = 16, 8192
 PIPELINE = 200
-IDLE_SECONDS = 3.0
+DELETIONS = ("random", "oldest")
 START_SECONDS = 20
 BENCHMARK_VALUE = 512
 
@@ -69,37 +74,13 @@ def parse_options():
     parser.add_argument("--preload", help="library for the server's LD_PRELOAD, '' for none; default: our own")
     parser.add_argument("--keys", type=int, default=80_000, help="keys of mixed sizes (default %(default)s)")
     parser.add_argument("--requests", type=int, default=600_000, help="of redis-benchmark (default %(default)s)")
+    parser.add_argument("--idle", type=float, default=3, metavar="SECONDS", help="at the end (default %(default)s)")
+    parser.add_argument("--delete", choices=DELETIONS, default="random", help="which 70%% of the keys die (default random)")
     parser.add_argument("--seed", type=int, default=1)
-    return parser.parse_args()
-
-
-def inherited_preload():
-    """The LD_PRELOAD meant for the server. Starts this script again if it is itself subject to it."""
-    if os.environ.get("LD_PRELOAD"):
-        environment = dict(os.environ)
-        environment[SERVER_PRELOAD] = environment.pop("LD_PRELOAD")
-        # What the linker is to tell of the server, it would tell of this Python as well.
-        for name in ("LD_DEBUG", "LD_DEBUG_OUTPUT"):
-            if name in environment:
-                environment["SNUG_BENCH_SERVER_" + name] = environment.pop(name)
-        os.execve(sys.executable, [sys.executable, *sys.argv], environment)
-    return os.environ.get(SERVER_PRELOAD, "")
-
-
-def server_environment(preload):
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("SNUG_BENCH_SERVER_")}
-    for name in ("LD_DEBUG", "LD_DEBUG_OUTPUT"):
-        if "SNUG_BENCH_SERVER_" + name in os.environ:
-            environment[name] = os.environ["SNUG_BENCH_SERVER_" + name]
-    environment.pop("LD_PRELOAD", None)
-    if preload:
-        environment["LD_PRELOAD"] = preload
-    return environment
-
-
-def client_environment():
-    return {name: value for name, value in os.environ.items()
-            if name not in ("LD_PRELOAD", "SNUG_CONF") and not name.startswith("SNUG_BENCH_SERVER_")}
+    options = parser.parse_args()
+    if options.keys < 1 or options.requests < 1 or not 0 <= options.idle <= 600:
+        parser.error("--keys and --requests: at least 1; --idle: 0 to 600 seconds")
+    return options
 
 
 def live(server, options):
@@ -116,13 +97,13 @@ def live(server, options):
     commands += client.run(command for key in rng.sample(keys, len(keys) // 2)
                            for command in (set_command(key, rng), ("GET", name_of(rng.choice(keys)))))
     full = server.memory()
-    commands += client.run(("DEL", name_of(key)) for key in rng.sample(keys, len(keys) * 7 // 10))
+    commands += client.run(("DEL", name_of(key)) for key in doomed(keys, options.delete, rng))
     mixed_cpu = server.cpu_seconds() - cpu_before
     survivors = int(client.call("DBSIZE"))
     if survivors != len(keys) - len(keys) * 7 // 10:
         raise RuntimeError(f"{survivors} keys left, which is wrong")
     deleted = server.memory()
-    time.sleep(IDLE_SECONDS)
+    time.sleep(options.idle)
     settled = server.memory()
 
     return {
@@ -135,6 +116,12 @@ def live(server, options):
         "RSS after delete": {"value": deleted["now"], "unit": "B", "better": "lower"},
         "settled RSS": {"value": settled["now"], "unit": "B", "better": "lower"},
     }
+
+
+def doomed(keys, which, rng):
+    """70% of the keys: any, as in a cache that evicts at random, or those that were set first, as when they expire."""
+    count = len(keys) * 7 // 10
+    return rng.sample(keys, count) if which == "random" else keys[:count]
 
 
 def name_of(key):
@@ -151,7 +138,7 @@ def benchmark(port, requests):
     """Operations a second of SET and of GET, by redis-benchmark."""
     command = ["redis-benchmark", "-h", "127.0.0.1", "-p", str(port), "-n", str(requests), "-r", "50000", "-P", "16",
                "-c", "20", "-d", str(BENCHMARK_VALUE), "-t", "set,get", "--csv"]
-    output = subprocess.run(command, env=client_environment(), stdout=subprocess.PIPE, check=True, text=True).stdout
+    output = subprocess.run(command, env=unserved_environment(), stdout=subprocess.PIPE, check=True, text=True).stdout
     rows = [line.replace('"', "").split(",") for line in output.splitlines()]
     rates = {row[0]: float(row[1]) for row in rows if row[0] in ("SET", "GET")}
     if set(rates) != {"SET", "GET"}:
@@ -170,7 +157,7 @@ class Server:
         command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--dir", folder, "--save", "",
                    "--appendonly", "no", "--activedefrag", "no", "--daemonize", "no", "--logfile", str(self.log),
                    "--jemalloc-bg-thread", "yes" if served_by_jemalloc else "no"]
-        self.process = subprocess.Popen(command, env=server_environment(preload), stdin=subprocess.DEVNULL,
+        self.process = subprocess.Popen(command, env=served_environment(preload), stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL)
         self.connection = None
 

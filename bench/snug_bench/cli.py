@@ -1,5 +1,6 @@
 """The command line: snug-bench run, report, compare, list, prepare."""
 
+import signal
 import sys
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -73,10 +74,10 @@ def run(
     build: BuildOption = BUILD,
 ) -> None:
     """Run a grid of loads on allocators and judge it. Interrupted, the same command goes on where it was."""
+    file = results_file(output or OUTPUT / f"{grid if not loads else 'some'}.jsonl")
     plan, missing, unavailable = planned_grid(loads or [], grid, allocators, repetitions, threads, seed, scale, conf,
                                               build.resolve())
     runner = Runner(Place(ROOT, build.resolve()), plan, timeout or None)
-    file = output or OUTPUT / f"{grid if not loads else 'some'}.jsonl"
     results = Results(fingerprint(ROOT, build), plan.as_json(), [load.as_json() for load in plan.loads],
                       [contender.as_json() for contender in plan.contenders], [*unavailable, *missing])
     if file.exists() and not fresh:
@@ -157,6 +158,15 @@ def prepare(
             failed = True
             say(f"{name}: not to be had: {reason}")
     raise typer.Exit(1 if failed else 0)
+
+
+def results_file(file: Path) -> Path:
+    """Raises Problem for what cannot be one: what lies there would be overwritten, or read without an end."""
+    if file.exists() and not file.is_file():
+        raise Problem(f"--output: {file} is there, and no file")
+    if file.suffix in (".md", ".html"):
+        raise Problem(f"--output: {file}: Markdown and page lie beside the results; give these another ending, as .jsonl")
+    return file
 
 
 def resumed(runner: Runner, file: Path) -> list[Measurement]:
@@ -245,7 +255,14 @@ def write(file: Path, text: str) -> None:
         raise Problem(f"cannot write {file}: {error.strerror}", 1) from None
 
 
+def interrupted(*_) -> None:
+    raise KeyboardInterrupt
+
+
 def main() -> None:
+    # Whoever ends us by a signal also wants the program that is being measured ended.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, interrupted)
     try:
         app()
     except Problem as problem:

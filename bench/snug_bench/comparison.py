@@ -102,7 +102,7 @@ def cell_changes(old: Row, new: Row, before: Cell, after: Cell, threshold: float
 
 def change_of(row: str, allocator: str, metric: Metric, old: Sample, new: Sample, threshold: float) -> Change:
     ratio = metric.cost_ratio(new.median, old.median)
-    if tied(old, new, threshold):
+    if tied(old, new, threshold) or ratio == 1:
         return Change(row, allocator, metric, old, new, ratio, SAME)
     better, worse = WORDS[metric.group]
     return Change(row, allocator, metric, old, new, ratio, worse if ratio > 1 else better, ratio > 1)

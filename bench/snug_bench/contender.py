@@ -104,6 +104,6 @@ def ask_version(contender: Contender, build: Path) -> tuple[str, str]:
 def environment_for(contender: Contender, more: dict[str, str] | None = None) -> dict[str, str]:
     """Ours without what would steer an allocator by accident, with what the contender and the load ask for."""
     ours = {name: value for name, value in os.environ.items()
-            if name not in ("LD_PRELOAD", "SNUG_CONF", "MALLOC_CONF", "GLIBC_TUNABLES", "PYTHONMALLOC")
-            and not name.startswith(("MIMALLOC_", "MALLOC_", "TCMALLOC_"))}
+            if name not in ("LD_PRELOAD", "SNUG_CONF", "GLIBC_TUNABLES", "PYTHONMALLOC", "SCUDO_OPTIONS")
+            and not name.startswith(("MIMALLOC_", "MALLOC_", "_RJEM_MALLOC_", "TCMALLOC_", "TBB_MALLOC_"))}
     return ours | (more or {}) | contender.environment

@@ -4,6 +4,7 @@ A run counts if it succeeded and its allocator is proven to have served it; othe
 numbers come from `snug measure`, which starts the program from a small process, so that the peak is the program's own.
 """
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,6 +66,6 @@ class Measurement:
 
 def number(value: Any) -> float:
     """The value itself: a whole number stays one, so that a file that is written again is the same."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise TypeError(f"no number: {value!r}")
     return value

@@ -17,6 +17,7 @@ BYTES = {"B": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "kB": 1e3, "M
 PER_SECOND = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}  # of "M/s", "kop/s"
 SETTLED_FIGURES = ("settled_rss", "settled RSS", "RSS settled")  # a program that knows better than the last sample
 SMALLEST = 1e-3  # ns: below what a clock tells apart; keeps a product from becoming 0
+LEAST = {"B": 4096.0}  # by unit: a page of memory; SMALLEST of all others
 
 
 @dataclass(frozen=True)
@@ -31,11 +32,10 @@ class Metric:
     group: str = "cost"  # time, memory, figure or cost
 
     def cost_ratio(self, value: float, base: float) -> float:
-        """What `value` costs in units of `base`: above 1 is worse."""
-        value, base = (base, value) if self.higher_is_better else (value, base)
-        if base == 0:
-            return 1.0 if value == 0 else float("inf")
-        return value / base
+        """What `value` costs in units of `base`: above 1 is worse, and always a number: what is nothing, or less, counts
+        as the smallest amount that can be told from nothing, so that 8 KiB against none are two pages and not infinity."""
+        value, base = (max(each, LEAST.get(self.unit, SMALLEST)) for each in (value, base))
+        return base / value if self.higher_is_better else value / base
 
 
 def operation_ns(figure: Figure) -> float | None:

@@ -57,6 +57,8 @@ def append_run(file: Path, run: Measurement) -> None:
 
 def read_results(file: Path) -> Results:
     """Raises Problem with file and line for what is no results file."""
+    if file.exists() and not file.is_file():
+        raise Problem(f"cannot read {file}: no file")
     try:
         text = file.read_text()
     except (OSError, UnicodeDecodeError) as error:

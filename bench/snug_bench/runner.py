@@ -105,7 +105,7 @@ class Runner:
                        for name, figure in document["figures"].items()}
             bindings = document.get("malloc_bindings")
             return self.make(
-                planned, document["ending"], document["objection"], cost=document["cost"], figures=figures,
+                planned, document["ending"], document["objection"] or nonsense_among(figures), cost=document["cost"], figures=figures,
                 rss=tuple((seconds, size) for seconds, size in document["rss"]), version=document["version"],
                 bound=f"{bindings['bound']} of {bindings['programs']} programs" if bindings else "")
         except (ValueError, KeyError, TypeError) as error:
@@ -116,6 +116,14 @@ class Runner:
         cell = planned.cell
         return Measurement(cell.load.name, cell.threads, cell.contender.name, planned.repetition, self.identity(cell),
                            ending, objection, load_average=round(os.getloadavg()[0], 2), **more)
+
+
+def nonsense_among(figures: dict[str, Figure]) -> str:
+    """Why the run does not count, if a figure is nothing that can be measured; empty if none is."""
+    for name, figure in figures.items():
+        if figure.value < 0:
+            return f"it printed nonsense: {name} is {figure.value:g} {figure.unit}".rstrip()
+    return ""
 
 
 @dataclass

@@ -96,7 +96,8 @@ class Row:
     def against(self, own: Sample, other: Sample, key: str) -> str:
         if tied(own, other):
             return TIED
-        return FIRST if self.metric(key).cost_ratio(own.median, other.median) < 1 else LOST
+        ratio = self.metric(key).cost_ratio(own.median, other.median)
+        return TIED if ratio == 1 else FIRST if ratio < 1 else LOST
 
     def ratio(self, allocator: str, key: str, base: str | None) -> float | None:
         own, other = self.sample(allocator, key), self.sample(base, key) if base else None

@@ -1,6 +1,6 @@
 """Loads: what is run on each allocator. A *workload* is a program of bench/workloads, a *program* a real one.
 
-Both are data: tables in bench/workloads.toml and bench/workloads/*.toml, and one file each in bench/programs. A load
+Both are data: tables in bench/workloads/*.toml, beside the sources, and one file each in bench/programs. A load
 says which of the figures that it prints are judged; without any, the time of the whole run is.
 """
 
@@ -71,8 +71,8 @@ class Load:
 def load_loads(bench: Path) -> dict[str, Load]:
     """Every load below the folder bench/, workloads first."""
     loads: dict[str, Load] = {}
-    for file in [bench / "workloads.toml", *sorted((bench / "workloads").glob("*.toml"))]:
-        for name, table in read_toml(file).items() if file.exists() else ():
+    for file in sorted((bench / "workloads").glob("*.toml")):
+        for name, table in read_toml(file).items():
             add(loads, read_workload(name, table, file), file)
     for file in sorted((bench / "programs").glob("*.toml")):
         add(loads, read_program(read_toml(file), file), file)

@@ -21,6 +21,9 @@ void allocate_one_of_each(void** blocks) {
   }
 }
 
+// Of resident memory since there were `before` KiB; the kernel may also have taken some back meanwhile.
+double grown_kib(size_t before) { return static_cast<double>(anonymous_kib()) - static_cast<double>(before); }
+
 struct Thread {
   pthread_t id;
   void** blocks;
@@ -65,7 +68,7 @@ void measure_all(const Options& options, Report& report) {
   anonymous_kib();
   size_t before = anonymous_kib();
   allocate_one_of_each(&blocks[0]);
-  report.add("first_thread", static_cast<double>(anonymous_kib() - before), "KiB");
+  report.add("first_thread", std::max(0.0, grown_kib(before)), "KiB");
 
   for (unsigned t = 0; t < options.threads; ++t) {
     Thread& thread = threads[t];
@@ -79,7 +82,7 @@ void measure_all(const Options& options, Report& report) {
     sem_post(&thread.go);
     sem_wait(&thread.done);
   }
-  report.add("further_thread", static_cast<double>(anonymous_kib() - before) / options.threads, "KiB");
+  report.add("further_thread", std::max(0.0, grown_kib(before)) / options.threads, "KiB");
   for (Thread& thread : threads) {
     sem_post(&thread.leave);
     pthread_join(thread.id, nullptr);

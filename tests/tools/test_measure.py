@@ -58,6 +58,26 @@ class MeasureTest(unittest.TestCase):
         self.assertGreaterEqual(run["cost"]["peak_rss_bytes"] * 1.05, max(sizes))
         self.assertLessEqual(len(sizes), 128)
 
+    def test_what_does_not_run_on_the_allocator_is_not_in_rss_over_time(self):
+        # A script that frees itself of the allocator is larger than the program that it drives.
+        grow = "import time; x = bytearray({} << 20); time.sleep(0.3)"
+        driver = f"""import os, subprocess, time
+{grow.format(96)}
+subprocess.run(["python3", "-c", {grow.format(32)!r}], env={{**os.environ, "LD_PRELOAD": {str(PLANTED_NONE)!r}}})
+time.sleep(0.2)"""
+        _, run = measure("--on", PLANTED_NONE, "--sample", "10", "--", "env", "-u", "LD_PRELOAD", "python3", "-c", driver)
+        self.assertEqual(run["objection"], "")
+        sizes = [size for _, size in run["rss"]]
+        self.assertGreater(max(sizes), 32 << 20)
+        self.assertLess(max(sizes), 90 << 20)
+        self.assertLess(run["cost"]["last_rss_bytes"], 90 << 20)
+
+    def test_figures_that_are_none_are_left_out(self):
+        script = """echo '{"a": {"value": 1, "unit": 5, "better": []}, "b": {"value": "2"}, "c": 3}' > "$SNUG_FIGURES" """
+        process, run = measure("--on", PLANTED_NONE, "--", SHELL, "-c", script)
+        self.assertEqual((process.returncode, process.stderr), (0, ""))
+        self.assertEqual(run["figures"], {"a": {"value": 1.0, "unit": "", "better": "lower"}})
+
     def test_a_hog_is_seen(self):
         peaks = [measure("--on", library, "--", ALLOCATING)[1]["cost"]["peak_rss_bytes"]
                  for library in (PLANTED_NONE, PLANTED_HOG)]

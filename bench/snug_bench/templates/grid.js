@@ -48,7 +48,7 @@ function drawHeat(metric, baseName) {
       body.append(element("tr", { class: "group" }, element("th", {}, kind === "real" ? "real programs" : "synthetic"),
         ...DATA.allocators.map(() => element("td"))));
     }
-    const line = element("tr", { tabindex: 0 }, element("th", { scope: "row" }, row.name),
+    const line = element("tr", { tabindex: 0 }, element("th", { scope: "row" }, row.name.replaceAll("_", "_\u200b")),
       ...DATA.allocators.map(({ name }) => (base === null && median(row, name, metric) !== null
         ? element("td", {}, "–") : heatCell(row, name, metric, base))));
     const go = () => {

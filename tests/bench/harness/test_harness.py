@@ -9,7 +9,9 @@ import time
 
 import pytest
 from snug_bench import cli
+from snug_bench.measurement import Figure
 from snug_bench.results import read_results
+from snug_bench.runner import nonsense_among
 from snug_bench.verdict import judge
 
 BUILD = os.environ["SNUG_BUILD"]
@@ -108,7 +110,8 @@ def test_what_was_made_otherwise_is_measured_anew(grid, tmp_path):
     assert len(read_results(copy).runs) == 4
 
 
-def test_an_interrupted_grid_goes_on(tmp_path):
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_grid_goes_on(tmp_path, how):
     file = tmp_path / "interrupted.jsonl"
     words = ["run", "churn", "-a", f"one={PLANTED['none']}", "-n", "8", "--scale", "0.2", "-t", "1", "-o", str(file),
              "--build", BUILD]
@@ -117,7 +120,7 @@ def test_an_interrupted_grid_goes_on(tmp_path):
     deadline = time.monotonic() + 30
     while (not file.exists() or len(file.read_text().splitlines()) < 4) and time.monotonic() < deadline:
         time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(how)
     process.communicate()
     assert process.returncode == 130
     kept = len(read_results(file).runs)
@@ -135,7 +138,10 @@ def test_an_interrupted_grid_goes_on(tmp_path):
     (["run", "churn", "-a", "snug", "-t", "0"], 2, "--threads"),
     (["run", "--grid", "nosuch"], 2, "no grid 'nosuch'"),
     (["run", "churn", "--build", "/nowhere"], 2, "make build"),
+    (["run", "churn", "-o", "/dev/full"], 2, "no file"),
+    (["run", "churn", "-o", "results.md"], 2, "another ending"),
     (["report", "/nowhere.jsonl"], 2, "cannot read"),
+    (["report", "/dev/zero"], 2, "no file"),
 ])
 def test_wrong_words_are_one_line(monkeypatch, capsys, words, status, what):
     words = words if words[0] == "report" or "--build" in words else [*words, "--build", BUILD]
@@ -163,6 +169,11 @@ def test_a_library_without_malloc_is_refused_with_the_reason(tmp_path):
     assert process.returncode == 0, process.stderr
     assert "empty: not run on" in process.stderr
     assert "churn on empty: not run on" in process.stdout
+
+
+def test_a_figure_that_cannot_be_is_no_result():
+    assert nonsense_among({"a": Figure(0, "ns"), "b": Figure(-2, "op/s", True)}) == "it printed nonsense: b is -2 op/s"
+    assert nonsense_among({"a": Figure(0, "ns")}) == ""
 
 
 def test_everything_declared_can_be_read():

@@ -49,6 +49,7 @@ def test_half_a_line_at_the_end_is_what_a_killed_writer_leaves(file):
     (lambda lines: [lines[0], "\x00\x01", *lines[2:]], ":2: damaged"),
     (lambda lines: [*lines[:2], lines[2][:40], lines[3]], ":3: damaged"),
     (lambda lines: [*lines[:3], lines[3].replace('"figures": {', '"figures": {"x": 7, ')], ":4: damaged"),
+    (lambda lines: [*lines[:3], lines[3].replace('"wall_seconds": ', '"wall_seconds": NaN, "x": ')], ":4: damaged"),
     (lambda lines: [*lines[:3], "null"], ":4: damaged"),
 ])
 def test_damage_is_one_line_that_says_where(file, damage, where):

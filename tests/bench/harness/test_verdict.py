@@ -3,7 +3,7 @@
 import pytest
 from snug_bench.markdown import markdown
 from snug_bench.measurement import Figure
-from snug_bench.metric import operation_ns
+from snug_bench.metric import Metric, operation_ns
 from snug_bench.verdict import judge
 from synthetic import load, results, run, series
 
@@ -107,6 +107,17 @@ def test_more_a_second_is_better():
     row = judge(results(runs)).rows[0]
     assert row.best_peer("figure:speed") == row.best_peer("time") == "fast"
     assert row.ratio("snug", "figure:speed", "fast") == pytest.approx(2.5)
+
+
+def test_nothing_is_no_infinitely_good_figure():
+    kib = lambda value: {"first": Figure(value, "KiB")}  # noqa: E731
+    runs = [run("snug", 1, 1, 1, figures=kib(12)), run("page", 1, 1, 1, figures=kib(3)), run("none", 1, 1, 1, figures=kib(0))]
+    row = judge(results(runs)).rows[0]
+    assert row.best_peer("figure:first") == "none"
+    assert row.ratio("snug", "figure:first", "none") == pytest.approx(3)  # pages
+    assert row.standing("page", "figure:first") == "tied"
+    zero = Metric("m", "m", "op/s", lambda run: None, higher_is_better=True)
+    assert zero.cost_ratio(0, 5) > 1 > zero.cost_ratio(5, 0) > 0
 
 
 @pytest.mark.parametrize(("value", "unit", "nanoseconds"), [
