@@ -1,5 +1,6 @@
 """The bench: runs the documents' programs on allocators, one process at a time, and ends them if it is interrupted."""
 
+import contextlib
 import json
 import os
 import random
@@ -56,7 +57,8 @@ class Bench:
                 try:
                     output, errors = process.communicate(timeout=RUN_SECONDS)
                 except BaseException:
-                    os.killpg(process.pid, signal.SIGKILL)  # the children that it measures in, too
+                    with contextlib.suppress(ProcessLookupError):
+                        os.killpg(process.pid, signal.SIGKILL)  # the children that it measures in, too
                     process.communicate()
                     raise
         except OSError as error:

@@ -22,6 +22,7 @@ from snug_seeds.table import markdown, print_section
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS: dict[str, ModuleType] = {"S0": s0, "S1": s1, "S3": s3, "S4": s4}
 PEERS = "glibc,mimalloc,jemalloc,tcmalloc,mimalloc3,snmalloc"
+BUILD = ROOT / "build" / "release"
 INTERRUPTED = 130
 WIDTH = 220  # of tables that go into a file
 
@@ -44,7 +45,7 @@ def run(
                                              "build/seeds]")] = None,
     peers: Annotated[str, typer.Option("--peers", metavar="NAME,...", help="Of bench/allocators; glibc is always "
                                        "one.")] = PEERS,
-    build: Annotated[Path, typer.Option("--build", help="The build whose programs are run.")] = ROOT / "build" / "release",
+    build: Annotated[Path, typer.Option("--build", help="The build whose programs are run.")] = BUILD,
 ) -> None:
     """Regenerate the tables of the source documents beside today's peers, with plots and a verdict a claim.
 
@@ -69,8 +70,9 @@ def run(
             print_section(screen, sections[-1])
     except KeyboardInterrupt:
         interrupted = True
+    host["effort"] = f"{bench.effort.runs} runs at scale {bench.effort.scale:g}, S0 {bench.effort.cell_runs} runs"
     if quick:
-        say("--quick: two short runs of each; no figure of it proves anything")
+        say(f"--quick ({host['effort']}): no figure of it proves anything, nor is a time like the document's")
     write(folder / "seeds.md", markdown(sections, host, folder))
     if figures:
         write(figures, json.dumps({"host": host, "quick": quick, "documents": data}, indent=1) + "\n")

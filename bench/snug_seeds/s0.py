@@ -121,7 +121,8 @@ def section(data: dict[str, Any], folder: Path) -> Section:
     return section
 
 
-def fact_row(name: str, each: dict[str, Any], ours: Fit, theirs: dict[str, Fit], published: dict[str, Any]) -> list[str]:
+def fact_row(name: str, each: dict[str, Any], ours: Fit, theirs: dict[str, Fit],
+             published: dict[str, Any]) -> list[str]:
     cells = not name.startswith("malloc")
     return [name, f"{theirs[name].ns:.0f}" if name in theirs else "–",
             f"{ours.ns:.1f} ± {NORMAL_95 * ours.error * 1e6 / PAIRS:.1f}", f"{ours.offset:.3f}",
@@ -144,6 +145,7 @@ def verdicts(versions: dict[str, Any], ours: dict[str, Fit], published: dict[str
     return [
         bins, default,
         fact(f"the threshold costs at most {most}% more instructions a pair", price <= most, f"{price:.1f}%"),
-        fact("the scan passes over about ten cells (8 to 12) for each large one", 8 <= examined <= 12, f"{examined:.2f}"),
+        fact("the scan passes over about ten cells (8 to 12) for each large one", 8 <= examined <= 12,
+             f"{examined:.2f}"),
         fact("3, 4 and 4 pages", pages == [published["pages"][name] for name in DOCUMENTED],
              ", ".join(f"{each:.0f}" for each in pages))]

@@ -26,7 +26,8 @@ def measure(bench: Bench) -> dict[str, Any]:
         maps = {f"before ({BEFORE})": str(before), "dense": "dense", "default": "default"}
 
         def on_map(classes: str):
-            return lambda seed: bench.reported("seeds/s1_server", "--seed", str(seed), configuration=f"classes:{classes}")[0]
+            settings = f"classes:{classes}"
+            return lambda seed: bench.reported("seeds/s1_server", "--seed", str(seed), configuration=settings)[0]
 
         def on_peer(peer):
             return lambda seed: bench.figures("seeds/s1_server", "--seed", str(seed), on=peer)
@@ -51,7 +52,7 @@ def total_cached(compat: str) -> int:
 def section(data: dict[str, Any], folder: Path) -> Section:
     published, before = PUBLISHED["s1"], data["maps"][0]
     section = Section("S1", "DenseSizeClassMap")
-    lines = [line for line in data["compat"].replace(" c", "\nc").splitlines() if line.startswith("c") and "=> s:" in line]
+    lines = [line for line in data["compat"].splitlines() if "=> s:" in line]
     section.tables.append(Table("The document's lines, regenerated (ids as the document prints them)", ["row"],
                                 [[line.strip()] for line in lines]))
     rows = []

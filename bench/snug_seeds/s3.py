@@ -45,8 +45,9 @@ def section(data: dict[str, Any], folder: Path) -> Section:
     lengths = published["nodes"]
     gains = [quotient(samples[GLIBC][n], samples[OURS][n]) for n in lengths]
     section = Section("S3", "Pools: a list of N nodes built and deleted")
-    rows = [[str(n), *(f"{published[machine][side][at]:g}" for machine in ("vax", "microvax") for side in ("with", "without")),
-             *(f"{published[machine]['without'][at] / published[machine]['with'][at]:.2f}" for machine in ("vax", "microvax")),
+    machines = published["vax"], published["microvax"]
+    rows = [[str(n), *(f"{machine[side][at]:g}" for machine in machines for side in ("with", "without")),
+             *(f"{machine['without'][at] / machine['with'][at]:.2f}" for machine in machines),
              f"{samples[OURS][n].median * n / 1e6:.3g}", f"{samples[GLIBC][n].median * n / 1e6:.3g}", spread(gains[at])]
             for at, n in enumerate(lengths)]
     alone = {name: each for name, each in samples.items() if not name.endswith(SHARED)}
