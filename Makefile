@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 BUILD := build/release
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo bench bench-full test check rules claims format tidy install clean
+.PHONY: help build demo bench bench-full seeds test check rules claims format tidy install clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -29,6 +29,11 @@ bench-full: ## the same with every load and allocator, six times: hours
 	@cmake --preset release
 	@cmake --build --preset release --target benchmark
 	@scripts/uv run --quiet --locked --project bench snug-bench run --grid full
+
+seeds: ## install what is missing, build, and regenerate the source documents' tables beside today's peers: minutes
+	@scripts/setup build bench
+	@$(MAKE) --no-print-directory build
+	@scripts/uv run --quiet --locked --project bench snug-seeds
 
 test: ## install what is missing, build, run every test and check
 	@scripts/setup build test

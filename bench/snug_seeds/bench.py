@@ -1,0 +1,106 @@
+"""The bench: runs the documents' programs on allocators, one process at a time, and ends them if it is interrupted."""
+
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from snug_bench.contender import Contender, environment_for
+from snug_bench.problem import Problem
+
+RUN_SECONDS = 300
+
+
+@dataclass(frozen=True)
+class Effort:
+    runs: int
+    scale: float
+    cell_runs: int  # of S0, whose program repeats by itself
+
+
+FULL = Effort(runs=10, scale=1, cell_runs=30)
+QUICK = Effort(runs=2, scale=0.2, cell_runs=2)
+
+
+@dataclass
+class Bench:
+    build: Path
+    contenders: list[Contender]  # snug first
+    effort: Effort
+    tell: Callable[[str], None]
+    folder: Path  # of plots
+
+    @property
+    def snug(self) -> Contender:
+        return self.contenders[0]
+
+    @property
+    def peers(self) -> list[Contender]:
+        return self.contenders[1:]
+
+    def run(self, program: str, *words: str, on: Contender | None = None, **environment: str) -> str:
+        """What the program prints. A run that fails, or complains, as of a library that is not loaded, ends all."""
+        command = [str(self.build / "bin" / program), *words]
+        preload = {"LD_PRELOAD": str(on.library)} if on else {}
+        variables = environment_for(on or self.snug, preload | environment)
+        where = f"{program} on {on.name}" if on else program
+        try:
+            with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  text=True, start_new_session=True, env=variables) as process:
+                try:
+                    output, errors = process.communicate(timeout=RUN_SECONDS)
+                except BaseException:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.killpg(process.pid, signal.SIGKILL)  # the children that it measures in, too
+                    process.communicate()
+                    raise
+        except OSError as error:
+            raise Problem(f"cannot run {command[0]}: {error.strerror}: build first, with `make build`", 1) from None
+        except subprocess.TimeoutExpired:
+            raise Problem(f"{where} was killed after {RUN_SECONDS} s", 1) from None
+        if process.returncode != 0 or errors:
+            said = errors.strip().splitlines() or ["it said nothing"]
+            raise Problem(f"{where} ended with {process.returncode}: {said[-1]}", 1)
+        return output
+
+    def figures(self, program: str, *words: str, on: Contender | None = None, **environment: str) -> dict[str, float]:
+        """Those of a program in the manner of bench/workloads, one round of them."""
+        return figures_of(self.run(program, "--rounds", "1", "--scale", f"{self.effort.scale:g}", *words, on=on,
+                                   **environment), program)
+
+    def reported(self, program: str, *words: str, configuration: str = "") -> tuple[dict[str, float], list[dict]]:
+        """On snug; with the statistics of each process that ended, in their order."""
+        with tempfile.TemporaryDirectory() as folder:
+            report = Path(folder) / "report"
+            settings = ",".join(filter(None, [configuration, f"report:{report}"]))
+            figures = self.figures(program, *words, on=self.snug, SNUG_CONF=settings)
+            if not report.is_file():
+                raise Problem(f"{program} did not run on {self.snug.library}: no process reported", 1)
+            return figures, [json.loads(line) for line in report.read_text().splitlines()]
+
+    def interleaved(self, title: str, cells: dict[str, Callable[[int], dict[str, Any]]]) -> dict[str, list]:
+        """Every cell once a round, with the round's seed, in an order of chance."""
+        draw, results = random.Random(1), {name: [] for name in cells}
+        for number in range(1, self.effort.runs + 1):
+            for name in draw.sample(list(cells), len(cells)):
+                self.tell(f"{title}: run {number} of {self.effort.runs}, {name}")
+                results[name].append(cells[name](number))
+        return results
+
+
+def figures_of(output: str, program: str) -> dict[str, float]:
+    try:
+        return {row["name"]: row["value"] for row in json.loads(output.splitlines()[-1])["results"]}
+    except (ValueError, KeyError, TypeError, IndexError):
+        raise Problem(f"{program} printed no figures in its last line: build again", 1) from None
+
+
+def named(contenders: list[Contender], names: tuple[str, ...]) -> list[Contender]:
+    return [each for each in contenders if each.name in names]

@@ -1,0 +1,139 @@
+"""The command line: snug-seeds [S0|S1|S3|S4]."""
+
+import json
+import sys
+import time
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from snug_bench.allocator import DeclarationError, load_allocators
+from snug_bench.contender import SNUG, Line
+from snug_bench.host import fingerprint
+from snug_bench.problem import Problem
+
+from snug_seeds import s0, s1, s3, s4
+from snug_seeds.bench import FULL, QUICK, Bench
+from snug_seeds.section import Section
+from snug_seeds.table import markdown, print_section
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS: dict[str, ModuleType] = {"S0": s0, "S1": s1, "S3": s3, "S4": s4}
+PEERS = "glibc,mimalloc,jemalloc,tcmalloc,mimalloc3,snmalloc"
+BUILD = ROOT / "build" / "release"
+INTERRUPTED = 130
+WIDTH = 220  # of tables that go into a file
+
+app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+screen = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
+notices = Console(stderr=True, highlight=False)
+
+
+def say(text: str) -> None:
+    notices.print(text, markup=False, soft_wrap=True)
+
+
+@app.command(context_settings={"help_option_names": ["-h", "--help"]})
+def run(
+    documents: Annotated[list[str] | None, typer.Argument(help="S0, S1, S3, S4; all of them by default.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Two short runs of each: shows that it works, proves "
+                                        "nothing.")] = False,
+    figures: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write every run to FILE.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="FOLDER", help="Where page and plots go. [default: "
+                                             "build/seeds]")] = None,
+    peers: Annotated[str, typer.Option("--peers", metavar="NAME,...", help="Of bench/allocators; glibc is always "
+                                       "one.")] = PEERS,
+    build: Annotated[Path, typer.Option("--build", help="The build whose programs are run.")] = BUILD,
+) -> None:
+    """Regenerate the tables of the source documents beside today's peers, with plots and a verdict a claim.
+
+    docs/seeds.md says how to read them. Full: about ten minutes, on a machine that does nothing else.
+    """
+    chosen = list(dict.fromkeys(word.upper() for word in documents or DOCUMENTS))
+    if unknown := [word for word in chosen if word not in DOCUMENTS]:
+        raise Problem(f"no document '{unknown[0]}' (there are: {', '.join(DOCUMENTS)})")
+    build, folder = build.resolve(), (out or ROOT / "build" / "seeds").resolve()
+    if not (build / "bin" / "seeds").is_dir():
+        raise Problem(f"no {build}/bin/seeds: build first, with `make build`")
+    prepare_folders(folder, figures)
+    bench = Bench(build, contenders(peers, build), QUICK if quick else FULL, say_progress(), folder)
+    host = fingerprint(ROOT, build)
+    sections: list[Section] = []
+    data: dict[str, dict] = {}
+    interrupted = False
+    try:
+        for name in chosen:
+            data[name] = DOCUMENTS[name].measure(bench)
+            sections.append(DOCUMENTS[name].section(data[name], folder))
+            print_section(screen, sections[-1])
+    except KeyboardInterrupt:
+        interrupted = True
+    host["effort"] = f"{bench.effort.runs} runs at scale {bench.effort.scale:g}, S0 {bench.effort.cell_runs} runs"
+    if quick:
+        say(f"--quick ({host['effort']}): no figure of it proves anything, nor is a time like the document's")
+    write(folder / "seeds.md", markdown(sections, host, folder))
+    if figures:
+        write(figures, json.dumps({"host": host, "quick": quick, "documents": data}, indent=1) + "\n")
+    screen.print(f"page {folder / 'seeds.md'}", markup=False, soft_wrap=True)
+    if interrupted:
+        say(f"interrupted; the page holds {', '.join(each.name for each in sections) or 'no document'}")
+        raise typer.Exit(INTERRUPTED)
+
+
+def contenders(peers: str, build: Path):
+    try:
+        catalogue = load_allocators(ROOT / "bench" / "allocators")
+    except DeclarationError as error:
+        raise Problem(str(error)) from None
+    line = Line(catalogue, build, ROOT / "build" / "peers", "", say)
+    for name in dict.fromkeys([SNUG, "glibc", *filter(None, (word.strip() for word in peers.split(",")))]):
+        line.add(name)
+    for needed in (SNUG, "glibc"):
+        if not any(each.name == needed and not each.refusal for each in line.contenders):
+            raise Problem(f"{needed} cannot be run, and every table needs it", 1)
+    return [each for each in line.contenders if not each.refusal]
+
+
+def say_progress():
+    """One line that is overwritten; where there is no terminal, a line now and then."""
+    spoke = [0.0]
+
+    def tell(text: str) -> None:
+        if notices.is_terminal:
+            notices.print(f"\x1b[2K{text}", end="\r", markup=False, soft_wrap=True)
+        elif time.monotonic() - spoke[0] > 10:
+            spoke[0] = time.monotonic()
+            say(text)
+
+    return tell
+
+
+def prepare_folders(folder: Path, figures: Path | None) -> None:
+    for each in filter(None, [folder, figures and figures.resolve().parent]):
+        try:
+            each.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise Problem(f"cannot make {each}: {error.strerror}", 1) from None
+
+
+def write(file: Path, text: str) -> None:
+    try:
+        file.write_text(text)
+    except OSError as error:
+        raise Problem(f"cannot write {file}: {error.strerror}", 1) from None
+
+
+def main() -> None:
+    try:
+        app()
+    except Problem as problem:
+        print(f"snug-seeds: {problem}", file=sys.stderr)
+        sys.exit(problem.status)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,151 @@
+"""S0: a binned cell allocator with trailers and a threshold, against a scan with a roving pointer."""
+
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from snug_bench.problem import Problem
+
+from snug_seeds.bench import Bench, named
+from snug_seeds.plot import draw_cells
+from snug_seeds.published import PUBLISHED
+from snug_seeds.section import Section, Table, Verdict, fact, judge_range
+
+PAIRS = 402  # a round
+ROUNDS = list(range(10, 301, 5))
+PEERS = ("glibc", "mimalloc", "jemalloc", "mimalloc3")
+TITLES = {"Old version": "old", "New without threshold": "without", "New version": "new", "snug's default": "snug",
+          "malloc": "malloc"}
+DOCUMENTED = ("old", "without", "new")
+NORMAL_95 = 1.96
+
+ROW = re.compile(r"(\d+)\s+(\d+\.\d+)\s+(\d+\.\d+)$")
+FACTS = ("ns_a_pair", "set_up_ms", "instructions", "examined", "pages", "bytes_used")
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Least squares of ms against rounds."""
+
+    offset: float
+    slope: float
+    error: float  # standard error of the slope
+
+    @property
+    def ns(self) -> float:
+        return self.slope * 1e6 / PAIRS
+
+
+def fit(rounds: list[int], means: list[float]) -> Fit:
+    n, x, y = len(rounds), sum(rounds) / len(rounds), sum(means) / len(means)
+    squares = sum((each - x) ** 2 for each in rounds)
+    slope = sum((a - x) * (b - y) for a, b in zip(rounds, means, strict=True)) / squares
+    offset = y - slope * x
+    rest = sum((b - offset - slope * a) ** 2 for a, b in zip(rounds, means, strict=True))
+    return Fit(offset, slope, math.sqrt(rest / (n - 2) / squares))
+
+
+def ratio(of: Fit, by: Fit) -> tuple[float, float, float]:
+    """Of the slopes, with its 95% interval by the propagation of their standard errors."""
+    value = of.slope / by.slope
+    margin = NORMAL_95 * abs(value) * math.hypot(of.error / of.slope, by.error / by.slope)
+    return value, value - margin, value + margin
+
+
+def parse(text: str) -> dict[str, dict[str, Any]]:
+    """What s0_cells prints: {version: {rows: [[N, mean, deviation]], ns_a_pair: …}}."""
+    versions: dict[str, dict[str, Any]] = {}
+    current: list[list[float]] = []
+    for line in text.splitlines():
+        title = line.partition(" (N, mean")[0]
+        if title != line and title in TITLES:
+            current = versions.setdefault(TITLES[title], {"rows": []})["rows"]
+        elif row := ROW.fullmatch(line):
+            current.append([int(row[1]), float(row[2]), float(row[3])])
+        else:
+            known = next((each for each in TITLES if re.match(re.escape(each) + r"\s+-?\d", line)), None)
+            if known and TITLES[known] in versions:
+                facts = zip(FACTS, map(float, line[len(known):].split()), strict=True)
+                versions[TITLES[known]].update(facts)
+    if not versions or any(len(each["rows"]) != len(ROUNDS) or "pages" not in each for each in versions.values()):
+        raise Problem("s0_cells printed something else than its table: build again", 1)
+    return versions
+
+
+def measure(bench: Bench) -> dict[str, Any]:
+    runs = str(bench.effort.cell_runs)
+    bench.tell(f"S0: five versions, {runs} runs of each N")
+    versions = parse(bench.run("seeds/s0_cells", "--runs", runs))
+    del versions["malloc"]
+    for peer in named(bench.contenders, ("snug", *PEERS)):
+        bench.tell(f"S0: malloc of {peer.name}, {runs} runs of each N")
+        only = parse(bench.run("seeds/s0_cells", "--runs", runs, "--versions", "malloc", on=peer))
+        versions[f"malloc of {peer.name}"] = only["malloc"]
+    return {"runs": bench.effort.cell_runs, "versions": versions}
+
+
+def fits_of(versions: dict[str, Any]) -> dict[str, Fit]:
+    return {name: fit([row[0] for row in each["rows"]], [row[1] for row in each["rows"]])
+            for name, each in versions.items()}
+
+
+def section(data: dict[str, Any], folder: Path) -> Section:
+    versions, published = data["versions"], PUBLISHED["s0"]
+    ours = fits_of(versions)
+    theirs = {name: fit(ROUNDS, [mean for mean, _ in published[name]]) for name in DOCUMENTED}
+    section = Section("S0", "Cells with trailers and bins, against a scan")
+    columns = ["N", *(f"{name}, {side}" for name in DOCUMENTED for side in ("document", "here")),
+               *(name for name in versions if name not in DOCUMENTED)]
+    rows = []
+    for at, rounds in enumerate(ROUNDS):
+        row = [str(rounds)]
+        for name in DOCUMENTED:
+            row += ["{:.3f} ± {:.3f}".format(*published[name][at]),
+                    "{1:.3f} ± {2:.3f}".format(*versions[name]["rows"][at])]
+        rows.append(row + ["{1:.3f} ± {2:.3f}".format(*versions[name]["rows"][at]) for name in versions
+                           if name not in DOCUMENTED])
+    section.tables = [
+        Table(f"ms for set-up and N rounds: mean ± standard deviation, {data['runs']} runs", columns, rows),
+        Table("Least squares and counts", ["version", "document ns/pair", "ns/pair", "set-up ms", "instructions/pair",
+                                           "cells examined", "pages, document", "pages", "bytes used"],
+              [fact_row(name, each, ours[name], theirs, published) for name, each in versions.items()])]
+    section.verdicts = verdicts(versions, ours, published)
+    saved = 100 * (1 - versions["snug"]["bytes_used"] / versions["new"]["bytes_used"])
+    section.remarks = [f"Trailers on free cells only: {saved:.1f}% fewer bytes, {versions['snug']['pages']:.0f} pages "
+                       f"instead of {versions['new']['pages']:.0f}.",
+                       "Errors of slopes are those of least squares: they do not know of a machine that drifts."]
+    section.plots = [draw_cells(folder / "s0.svg", ROUNDS, {name: published[name] for name in DOCUMENTED},
+                                {name: each["rows"] for name, each in versions.items()})]
+    return section
+
+
+def fact_row(name: str, each: dict[str, Any], ours: Fit, theirs: dict[str, Fit],
+             published: dict[str, Any]) -> list[str]:
+    cells = not name.startswith("malloc")
+    return [name, f"{theirs[name].ns:.0f}" if name in theirs else "–",
+            f"{ours.ns:.1f} ± {NORMAL_95 * ours.error * 1e6 / PAIRS:.1f}", f"{ours.offset:.3f}",
+            f"{each['instructions']:.1f}", f"{each['examined']:.2f}" if name == "old" else "–",
+            str(published["pages"].get(name, "–")), f"{each['pages']:.0f}" if cells else "–",
+            f"{each['bytes_used']:.0f}" if cells else "–"]
+
+
+def verdicts(versions: dict[str, Any], ours: dict[str, Fit], published: dict[str, Any]) -> list[Verdict]:
+    bound, most = published["bins_gain"], published["threshold_percent"]
+    value, low, high = ratio(ours["old"], ours["without"])
+    bins = judge_range(f"bins beat the scan {bound} times a pair or more", low, high,
+                             f"{value:.2f} [{low:.2f}, {high:.2f}; 95%]", least=bound)
+    value, low, high = ratio(ours["old"], ours["snug"])
+    default = judge_range(f"snug's default beats the scan {bound} times a pair or more", low, high,
+                          f"{value:.2f} [{low:.2f}, {high:.2f}; 95%]", least=bound)
+    price = 100 * (versions["new"]["instructions"] / versions["without"]["instructions"] - 1)
+    examined = versions["old"]["examined"]
+    pages = [versions[name]["pages"] for name in DOCUMENTED]
+    return [
+        bins, default,
+        fact(f"the threshold costs at most {most}% more instructions a pair", price <= most, f"{price:.1f}%"),
+        fact("the scan passes over about ten cells (8 to 12) for each large one", 8 <= examined <= 12,
+             f"{examined:.2f}"),
+        fact("3, 4 and 4 pages", pages == [published["pages"][name] for name in DOCUMENTED],
+             ", ".join(f"{each:.0f}" for each in pages))]

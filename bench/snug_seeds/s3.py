@@ -1,0 +1,79 @@
+"""S3: Pool(3C++): a linked list of N nodes, built and deleted, with pools and with the mallocs of today."""
+
+from pathlib import Path
+from typing import Any
+
+from snug_bench.statistics import Sample
+
+from snug_seeds.bench import Bench, named
+from snug_seeds.plot import draw_lists
+from snug_seeds.published import PUBLISHED
+from snug_seeds.section import FAILS, HOLDS, OPEN, Section, Table, Verdict, compare, judge, quotient, spread
+
+PEERS = ("glibc", "mimalloc", "jemalloc", "mimalloc3", "snmalloc")
+OURS, GLIBC = "snug::Pool", "new on glibc"
+POOL_PEERS = ("boost::pool", "boost::fast", "foonathan", "std::pmr unsync", "mi_heap")
+SHARED_OURS, SHARED = "snug::Pool cached", "/threads"
+
+
+def measure(bench: Bench) -> dict[str, Any]:
+    glibc, *others = named(bench.contenders, ("glibc",)) + named(bench.contenders, ("snug", *PEERS[1:]))
+
+    def on(allocator, *words: str):
+        return lambda seed: bench.figures("seeds/s3_list", *words, "--seed", str(seed), on=allocator)
+
+    # The pools get their blocks from the C library's malloc, as a program without a preload does.
+    cells = {"pools": on(glibc)}
+    cells |= {each.name: on(each, "--only", "new/*") for each in others}
+    return {"runs": bench.interleaved("S3", cells)}
+
+
+def samples_of(data: dict[str, Any]) -> dict[str, dict[int, Sample]]:
+    """{maker: {N: sample}}; makers that threads share end with /threads."""
+    samples: dict[str, dict[int, Sample]] = {}
+    for cell, runs in data["runs"].items():
+        for figure in runs[0]:
+            maker, _, nodes = figure.rpartition("/N=")
+            if maker.partition("/")[0] == "new":
+                maker = maker.replace("new", f"new on {'glibc' if cell == 'pools' else cell}", 1)
+            samples.setdefault(maker, {})[int(nodes)] = Sample(tuple(run[figure] for run in runs))
+    return samples
+
+
+def section(data: dict[str, Any], folder: Path) -> Section:
+    published, samples = PUBLISHED["s3"], samples_of(data)
+    lengths = published["nodes"]
+    gains = [quotient(samples[GLIBC][n], samples[OURS][n]) for n in lengths]
+    section = Section("S3", "Pools: a list of N nodes built and deleted")
+    machines = published["vax"], published["microvax"]
+    rows = [[str(n), *(f"{machine[side][at]:g}" for machine in machines for side in ("with", "without")),
+             *(f"{machine['without'][at] / machine['with'][at]:.2f}" for machine in machines),
+             f"{samples[OURS][n].median * n / 1e6:.3g}", f"{samples[GLIBC][n].median * n / 1e6:.3g}", spread(gains[at])]
+            for at, n in enumerate(lengths)]
+    alone = {name: each for name, each in samples.items() if not name.endswith(SHARED)}
+    shared = {name: each for name, each in samples.items() if name.endswith(SHARED)}
+    section.tables = [Table("ms for the list, and the gain by pools", [
+        "N", "VAX 8550 with", "without", "MicroVAX with", "without", "gain, VAX", "gain, MicroVAX", "snug::Pool here",
+        "new on glibc", "gain here"], rows)]
+    for title, group in (("ns a node, one thread: median of runs", alone),
+                         ("ns a node, two threads that share the pool or the malloc", shared)):
+        section.tables.append(Table(title, ["", *(f"N = {n}" for n in lengths)], [
+            [name.removesuffix(SHARED), *(f"{each[n].median:.2f}" for n in lengths)] for name, each in group.items()]))
+    least = round(min(a / b for a, b in zip(published["vax"]["without"], published["vax"]["with"], strict=True)), 2)
+    section.verdicts = [judge(f"N = {n}: snug::Pool is {least} times as fast as glibc or more", gain, least=least)
+                        for n, gain in zip(lengths, gains, strict=True)]
+    section.verdicts.append(not_slower("no pool peer is faster than snug::Pool beyond noise", samples, OURS,
+                                       [name for name in POOL_PEERS if name in samples]))
+    section.verdicts.append(not_slower("no shared pool peer is faster than snug::Pool cached beyond noise", samples,
+                                       SHARED_OURS + SHARED, [name for name in shared if "snug" not in name and
+                                                              not name.startswith("new")]))
+    section.plots = [draw_lists(folder / "s3.svg", lengths, alone)]
+    return section
+
+
+def not_slower(claim: str, samples: dict[str, dict[int, Sample]], ours: str, peers: list[str]) -> Verdict:
+    pairs = [(peer, n, compare(samples[ours][n], each)) for peer in peers for n, each in samples[peer].items()]
+    outcome = next((each for each in (FAILS, OPEN) if any(found == each for _, _, found in pairs)), HOLDS)
+    told = "; ".join(f"{peer} at N = {n}, {samples[peer][n].median:.2f} against {samples[ours][n].median:.2f} ns"
+                     for peer, n, found in pairs if found == outcome != HOLDS)
+    return Verdict(claim, outcome, told or f"against {', '.join(peers)}, at every N")

@@ -1,0 +1,74 @@
+"""What one document's module hands to the writers of terminal and page: tables, verdicts, remarks and plots."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from snug_bench.statistics import FEWEST_FOR_LEVEL, Sample, tied
+
+HOLDS, FAILS, OPEN = "holds", "does not hold", "not shown either way"
+
+
+@dataclass(frozen=True)
+class Table:
+    title: str
+    columns: list[str]
+    rows: list[list[str]]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    claim: str
+    outcome: str
+    figures: str
+
+    def __str__(self) -> str:
+        return f"{self.outcome}: {self.claim}: {self.figures}"
+
+
+@dataclass
+class Section:
+    name: str
+    title: str
+    tables: list[Table] = field(default_factory=list)
+    verdicts: list[Verdict] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    plots: list[Path] = field(default_factory=list)
+
+
+def quotient(of: Sample, by: Sample) -> Sample:
+    """Run by run: the runs of one round were made in turn, so that what slowed the machine slowed both."""
+    return Sample(tuple(a / b for a, b in zip(of.values, by.values, strict=True)))
+
+
+def spread(sample: Sample, form: str = ".2f") -> str:
+    interval = sample.interval
+    what = f"{interval.level:.1%} interval" if interval.level else f"range of {len(sample.values)} runs"
+    return f"{sample.median:{form}} [{interval.low:{form}}, {interval.high:{form}}; {what}]"
+
+
+def judge_range(claim: str, low: float, high: float, figures: str, *, least: float | None = None,
+                most: float | None = None) -> Verdict:
+    """Holds if all of [low, high] lies on the right side of the bound, fails if none of it does."""
+    if least is not None:
+        outcome = HOLDS if low >= least else FAILS if high < least else OPEN
+    else:
+        outcome = HOLDS if high <= most else FAILS if low > most else OPEN
+    return Verdict(claim, outcome, figures)
+
+
+def judge(claim: str, sample: Sample, *, least: float | None = None, most: float | None = None,
+          form: str = ".2f") -> Verdict:
+    return judge_range(claim, sample.interval.low, sample.interval.high, spread(sample, form), least=least, most=most)
+
+
+def fact(claim: str, holds: bool, figures: str) -> Verdict:
+    """Of what does not vary from run to run."""
+    return Verdict(claim, HOLDS if holds else FAILS, figures)
+
+
+def compare(ours: Sample, theirs: Sample) -> str:
+    """Whether ours, a cost, is not above theirs beyond noise. Few runs that differ prove no tie."""
+    if ours.median > theirs.median and not tied(ours, theirs):
+        return FAILS
+    few = min(len(ours.values), len(theirs.values)) < FEWEST_FOR_LEVEL
+    return OPEN if few and ours.interval.high > theirs.interval.low else HOLDS

@@ -1,0 +1,47 @@
+"""The writers: a section in the terminal, by rich, and all of them as one Markdown page."""
+
+import os
+from pathlib import Path
+
+from rich import box
+from rich.console import Console
+from rich.table import Table as Grid
+
+from snug_seeds.section import FAILS, HOLDS, Section, Table
+
+COLOURS = {HOLDS: "green", FAILS: "red"}
+
+
+def print_section(screen: Console, section: Section) -> None:
+    screen.print(f"\n{section.name}: {section.title}", style="bold", markup=False)
+    for table in section.tables:
+        grid = Grid(title=table.title, title_justify="left", box=box.SIMPLE, pad_edge=False)
+        for at, column in enumerate(table.columns):
+            grid.add_column(column, justify="left" if at == 0 else "right", overflow="fold")
+        for row in table.rows:
+            grid.add_row(*row)
+        screen.print(grid)
+    for verdict in section.verdicts:
+        screen.print(str(verdict), style=COLOURS.get(verdict.outcome, "yellow"), markup=False, soft_wrap=True)
+    for remark in section.remarks:
+        screen.print(remark, markup=False, soft_wrap=True)
+
+
+def markdown(sections: list[Section], host: dict[str, str | int], folder: Path) -> str:
+    lines = ["# The source documents' tables", "", "; ".join(f"{key} {value}" for key, value in host.items()), ""]
+    for section in sections:
+        lines += [f"## {section.name}: {section.title}", ""]
+        lines += [f"- **{verdict.outcome}**: {verdict.claim}: {verdict.figures}" for verdict in section.verdicts] + [""]
+        lines += [line for remark in section.remarks for line in (remark, "")]
+        for table in section.tables:
+            lines += [*table_lines(table), ""]
+        lines += [line for plot in section.plots for line in (f"![{plot.stem}]({os.path.relpath(plot, folder)})", "")]
+    return "\n".join(lines)
+
+
+def table_lines(table: Table) -> list[str]:
+    def line(cells: list[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+    return [f"**{table.title}**", "", line(table.columns), line(["---"] + ["---:"] * (len(table.columns) - 1)),
+            *map(line, table.rows)]

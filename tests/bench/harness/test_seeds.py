@@ -1,0 +1,145 @@
+"""The source documents' tables: what is read, how claims are judged, and one document from end to end."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from snug_bench.contender import Contender
+from snug_bench.problem import Problem
+from snug_bench.statistics import Sample
+from snug_seeds import cli, s0, s1, s3, s4
+from snug_seeds.bench import Bench, Effort, figures_of
+from snug_seeds.published import PUBLISHED
+from snug_seeds.section import FAILS, HOLDS, OPEN, Section, Table, compare, fact, judge, quotient, spread
+from snug_seeds.table import markdown
+
+BUILD = Path(os.environ["SNUG_BUILD"])
+
+
+def sample(*values: float) -> Sample:
+    return Sample(values)
+
+
+def test_published_cells_have_the_shape_that_was_found_in_them():
+    fits = {name: s0.fit(s0.ROUNDS, [mean for mean, _ in PUBLISHED["s0"][name]]) for name in s0.DOCUMENTED}
+    assert [round(fits[name].ns) for name in s0.DOCUMENTED] == [388, 243, 250]
+    assert (round(fits["old"].offset, 3), round(fits["new"].slope, 4)) == (1.228, 0.1007)
+    value, low, high = s0.ratio(fits["old"], fits["without"])
+    assert low < value < high and value == pytest.approx(PUBLISHED["s0"]["bins_gain"], abs=0.01)
+
+
+def test_a_line_is_fitted_exactly():
+    fit = s0.fit([1, 2, 3], [5, 7, 9])
+    assert (fit.offset, fit.slope, fit.error) == pytest.approx((3, 2, 0))
+
+
+def cells_output(rows: int = len(s0.ROUNDS)) -> str:
+    titles = ["Old version", "New without threshold", "New version", "snug's default", "malloc"]
+    text = ""
+    for at, title in enumerate(titles):
+        text += f"{title} (N, mean, standard deviation in ms)\n"
+        text += "".join(f"{n:<7} {n * (10 - at) / 100:.3f}   0.010\n" for n in s0.ROUNDS[:rows]) + "\n"
+    text += "version  ns/pair  set-up ms\n"
+    return text + "".join(f"{title:24} 1.0 -0.5 {100 + at} 9.5 {[3, 4, 4, 3, 0][at]} 1000\n"
+                          for at, title in enumerate(titles))
+
+
+def test_cells_are_read_and_judged(tmp_path):
+    versions = s0.parse(cells_output())
+    assert versions["new"]["instructions"] == 102 and versions["old"]["rows"][0] == [10, 1.0, 0.01]
+    section = s0.section({"runs": 30, "versions": versions}, tmp_path)
+    outcomes = [each.outcome for each in section.verdicts]
+    assert outcomes == [FAILS, FAILS, HOLDS, HOLDS, HOLDS]  # 10/9 and 10/7 are below 1.59
+    assert section.plots[0].stat().st_size > 1000
+
+
+@pytest.mark.parametrize("text", ["", cells_output(rows=3), cells_output().replace("New version  ", "Other ")])
+def test_other_output_of_the_cells_is_refused(text):
+    with pytest.raises(Problem, match="build again"):
+        s0.parse(text)
+
+
+def test_a_claim_is_judged_by_the_interval():
+    above, below, across = sample(2.1, 2.2, 2.3), sample(1.1, 1.2, 1.3), sample(1.9, 2.1)
+    assert [judge("", each, least=2).outcome for each in (above, below, across)] == [HOLDS, FAILS, OPEN]
+    assert [judge("", each, most=2).outcome for each in (above, below, across)] == [FAILS, HOLDS, OPEN]
+    assert str(fact("all is well", False, "3 of 4")) == "does not hold: all is well: 3 of 4"
+    assert "range of 2 runs" in spread(across) and "96.9% interval" in spread(sample(1, 2, 3, 4, 5, 6))
+
+
+def test_ratios_are_made_run_by_run():
+    assert quotient(sample(2, 9), sample(1, 3)).values == (2, 3)
+    assert s1.changes(sample(103), sample(100)).values[0] == pytest.approx(3)
+    with pytest.raises(ValueError):
+        quotient(sample(1, 2), sample(1))
+
+
+def test_few_runs_that_differ_prove_no_tie():
+    assert compare(sample(16, 3), sample(3, 4)) == OPEN
+    assert compare(sample(*[5.0] * 6), sample(*[3.0] * 6)) == FAILS
+    assert compare(sample(1, 2), sample(3, 4)) == HOLDS
+
+
+def test_trips_are_counted_for_each_row():
+    report = {"allocations": 1000, "blocks_in_use": 0, "refills": 3, "flushes": 1}
+    assert s4.trips(report) == 2000
+    figures = s4.with_trips({"first/A": 1.0, "first/A/rss": 2.0}, [report, report])
+    assert figures["trips/first/A"] == 2000
+    with pytest.raises(Problem, match="1 processes reported instead of 2"):
+        s4.with_trips({"first/A": 1.0}, [report])
+
+
+def test_figures_and_totals_are_read():
+    assert figures_of('a\n{"results":[{"name":"x","value":2.5}]}', "p") == {"x": 2.5}
+    assert s1.total_cached("c53 => s: 64 Total cached: 864928 (152/432)") == 864928
+    with pytest.raises(Problem, match="p printed no figures"):
+        figures_of("", "p")
+
+
+def test_the_page_keeps_bars_inside_cells():
+    page = markdown([Section("S9", "t", [Table("T", ["a", "b"], [["x|y", "1"]])])], {"cpu": "c"}, Path("/"))
+    assert "| x\\|y | 1 |" in page and "| --- | ---: |" in page
+
+
+@pytest.fixture
+def bench(tmp_path) -> Bench:
+    snug = Contender("snug", "snug", "snug", BUILD / "lib" / "libsnug.so")
+    glibc = Contender("glibc", "glibc", "ptmalloc", Path("libc.so.6"))
+    return Bench(BUILD, [snug, glibc], Effort(runs=2, scale=0.001, cell_runs=2), lambda text: None, tmp_path)
+
+
+def test_rehearsal_of_the_lists(bench, tmp_path):
+    section = s3.section(s3.measure(bench), tmp_path)
+    assert [row[0] for row in section.tables[0].rows] == ["1", "10", "100", "1000", "10000"]
+    assert {"new on snug", "snug::Pool"} <= {row[0] for row in section.tables[1].rows}
+    assert section.plots[0].exists() and len(section.verdicts) == 7
+
+
+def test_rehearsal_of_the_batches(bench, tmp_path):
+    section = s4.section(s4.measure(bench), tmp_path)
+    off, on = (float(section.tables[2].rows[4][column]) for column in (1, 2))
+    assert off > on > 0  # central trips of FIX_M+FULL
+    assert section.plots[0].exists()
+
+
+def test_a_library_that_is_not_loaded_ends_all(bench, tmp_path):
+    absent = Contender("absent", "absent", "", tmp_path / "libabsent.so")
+    with pytest.raises(Problem, match="s3_list on absent ended with"):
+        bench.figures("seeds/s3_list", "--only", "new/N=1", on=absent)
+
+
+@pytest.mark.parametrize(("options", "said"), [
+    ({"documents": ["S2"]}, "no document 'S2'"), ({"build": Path("/nowhere")}, "no /nowhere/bin/seeds"),
+    ({"out": Path("/proc/none")}, "cannot make /proc/none"), ({"peers": "nobody"}, "no allocator 'nobody'")])
+def test_what_cannot_be_run_is_said(options, said, tmp_path):
+    with pytest.raises(Problem, match=said):
+        cli.run(**{"build": BUILD, "out": tmp_path, "figures": None, "quick": True} | options)
+
+
+def test_an_error_is_one_line():
+    done = subprocess.run([sys.executable, "-m", "snug_seeds.cli", "S2"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "snug-seeds: no document 'S2' (there are: S0, S1, S3, S4)\n"
