@@ -1,5 +1,5 @@
 // s1_server: many threads that serve requests over shared sessions, as in the load on which document S1 found Dense 3%
-// faster and 10% smaller than the map before it. bench/seeds/s1_maps runs it on each map and compares.
+// faster and 10% smaller than the map before it. `snug-seeds S1` runs it on each map and compares.
 //
 // A request is a buffer, a list of small objects, and a session whose state it replaces: what it frees was mostly made
 // by another thread. In the load `short` every list has 12 objects, two of a class or so; in `long` one in 16 has 600,
