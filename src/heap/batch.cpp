@@ -43,7 +43,7 @@ void release_batch(void* const* blocks, size_t count) noexcept {
     const size_t row =
         scaled_class != 0 && cache != nullptr ? row_of_class(scaled_class, blocks + done, count - done) : 1;
     if (row == 1)
-      release(blocks[done]);
+      release_slow(blocks[done]);  // it knows every case
     else
       cache->give_batch(scaled_class / kClassScale, blocks + done, row);
     done += row;
