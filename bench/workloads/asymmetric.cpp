@@ -1,73 +1,40 @@
 // asymmetric: one thread allocates and all others free, or all others allocate and one frees, over a bounded exchange
 // of batches. Every free is remote, and one side is always behind. Stresses the way home of blocks when the owner, or
 // the freer, is the bottleneck, and the memory that is under way. Resembles xmalloc-test with unequal sides.
-#include "workload.h"
-
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
+
+#include "exchange.h"
 
 namespace workload {
 namespace {
 
 constexpr size_t kBatch = 100;
 constexpr size_t kDepth = 256;
-constexpr size_t kMixed = 0;
 
-struct Parcel {
-  void* blocks[kBatch];
-  size_t size;
-};
-
-// Parcels on their way; they are not of the heap under test. Null says that nothing will come any more.
-class Exchange {
- public:
-  void put(Parcel* parcel) {
-    const std::lock_guard lock(mutex_);
-    parcels_[count_++] = parcel;
-    available_.notify_one();
-  }
-  Parcel* take() {
-    std::unique_lock lock(mutex_);
-    available_.wait(lock, [this] { return count_ != 0 || closed_; });
-    return count_ != 0 ? parcels_[--count_] : nullptr;
-  }
-  void close() {
-    const std::lock_guard lock(mutex_);
-    closed_ = true;
-    available_.notify_all();
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable available_;
-  Parcel* parcels_[kDepth];
-  size_t count_ = 0;
-  bool closed_ = false;
-};
+using Batch = Parcel<kBatch>;
+using Way = Exchange<Batch, kDepth>;
 
 // Millions of blocks a second.
 double run(unsigned producers, unsigned consumers, size_t size, const Options& options, uint64_t seed) {
-  Array<Parcel> parcels(kDepth);
-  Exchange full;
-  Exchange empty;
-  for (Parcel& parcel : parcels) empty.put(&parcel);
+  Array<Batch> parcels(kDepth);
+  Way full;
+  Way empty;
+  for (Batch& parcel : parcels) empty.put(&parcel);
   const size_t batches = scaled(options, 60'000) / producers + 1;  // of each producer
   std::atomic<unsigned> producing{producers};
   const auto produce = [&](unsigned p) {
     Random random(seed * 100 + p);
     for (size_t i = 0; i < batches; ++i) {
-      Parcel* const parcel = empty.take();
-      parcel->size = size != kMixed ? size : random.log_between(16, 1024);
-      for (void*& block : parcel->blocks) block = ::workload::take(parcel->size);
+      Batch* const parcel = empty.take();
+      parcel->fill(size, random);
       full.put(parcel);
     }
     if (producing.fetch_sub(1) == 1) full.close();
   };
   const auto consume = [&] {
     Sampler sampler(options.verify);
-    while (Parcel* const parcel = full.take()) {
-      for (void* block : parcel->blocks) sampler.give(block, parcel->size);
+    while (Batch* const parcel = full.take()) {
+      parcel->free(sampler);
       empty.put(parcel);
     }
   };
