@@ -1,7 +1,5 @@
 """The command line: snug-bench run, report, compare, list, prepare."""
 
-import signal
-import sys
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +8,7 @@ import typer
 from rich.console import Console
 
 from snug_bench.allocator import DeclarationError, load_allocators
+from snug_bench.command import INTERRUPTED, run_command, write_file
 from snug_bench.comparison import compare_results
 from snug_bench.contender import SNUG, Line
 from snug_bench.grid import Grid, load_presets
@@ -31,8 +30,6 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "release"
 PEERS = ROOT / "build" / "peers"
 OUTPUT = ROOT / "build" / "bench"
-
-INTERRUPTED = 130
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False,
                   help="""Compares memory allocators: any of them, on synthetic workloads and real programs.
@@ -241,35 +238,14 @@ def show(file: Path, to_markdown: Path, to_page: Path, build: Path) -> None:
     """The verdict of a results file in its three forms; the last line is the page's path."""
     verdict = judge(read_results(file))
     print_verdict(screen, verdict)
-    write(to_markdown, markdown(verdict))
-    write(to_page, page(verdict, build.parent / "npm", say))
+    write_file(to_markdown, markdown(verdict))
+    write_file(to_page, page(verdict, build.parent / "npm", say))
     screen.print(f"results {file}, Markdown {to_markdown}", markup=False, soft_wrap=True)
     screen.print(f"page {to_page}", markup=False, soft_wrap=True)
 
 
-def write(file: Path, text: str) -> None:
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
-    except OSError as error:
-        raise Problem(f"cannot write {file}: {error.strerror}", 1) from None
-
-
-def interrupted(*_) -> None:
-    raise KeyboardInterrupt
-
-
 def main() -> None:
-    # Whoever ends us by a signal also wants the program that is being measured ended.
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, interrupted)
-    try:
-        app()
-    except Problem as problem:
-        print(f"snug-bench: {problem}", file=sys.stderr)
-        sys.exit(problem.status)
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+    run_command(app, "snug-bench")
 
 
 if __name__ == "__main__":

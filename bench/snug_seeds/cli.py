@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from snug_bench.allocator import DeclarationError, load_allocators
+from snug_bench.command import INTERRUPTED, run_command, write_file
 from snug_bench.contender import SNUG, Line
 from snug_bench.host import fingerprint
 from snug_bench.problem import Problem
@@ -23,7 +24,6 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS: dict[str, ModuleType] = {"S0": s0, "S1": s1, "S3": s3, "S4": s4}
 PEERS = "glibc,mimalloc,jemalloc,tcmalloc,mimalloc3,snmalloc"
 BUILD = ROOT / "build" / "release"
-INTERRUPTED = 130
 WIDTH = 220  # of tables that go into a file
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -73,9 +73,9 @@ def run(
     host["effort"] = f"{bench.effort.runs} runs at scale {bench.effort.scale:g}, S0 {bench.effort.cell_runs} runs"
     if quick:
         say(f"--quick ({host['effort']}): no figure of it proves anything, nor is a time like the document's")
-    write(folder / "seeds.md", markdown(sections, host, folder))
+    write_file(folder / "seeds.md", markdown(sections, host, folder))
     if figures:
-        write(figures, json.dumps({"host": host, "quick": quick, "documents": data}, indent=1) + "\n")
+        write_file(figures, json.dumps({"host": host, "quick": quick, "documents": data}, indent=1) + "\n")
     screen.print(f"page {folder / 'seeds.md'}", markup=False, soft_wrap=True)
     if interrupted:
         say(f"interrupted; the page holds {', '.join(each.name for each in sections) or 'no document'}")
@@ -118,21 +118,8 @@ def prepare_folders(folder: Path, figures: Path | None) -> None:
             raise Problem(f"cannot make {each}: {error.strerror}", 1) from None
 
 
-def write(file: Path, text: str) -> None:
-    try:
-        file.write_text(text)
-    except OSError as error:
-        raise Problem(f"cannot write {file}: {error.strerror}", 1) from None
-
-
 def main() -> None:
-    try:
-        app()
-    except Problem as problem:
-        print(f"snug-seeds: {problem}", file=sys.stderr)
-        sys.exit(problem.status)
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
+    run_command(app, "snug-seeds")
 
 
 if __name__ == "__main__":

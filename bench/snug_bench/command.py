@@ -1,0 +1,38 @@
+"""What the command lines of this project share: how they end, and how they write a file."""
+
+import signal
+import sys
+from pathlib import Path
+
+import typer
+
+from snug_bench.problem import Problem
+
+INTERRUPTED = 130
+
+
+def run_command(app: typer.Typer, name: str) -> None:
+    """Runs the application; a Problem becomes one line on stderr, an interruption an exit status."""
+    # Whoever ends us by a signal also wants the program that is being measured ended.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _interrupted)
+    try:
+        app()
+    except Problem as problem:
+        print(f"{name}: {problem}", file=sys.stderr)
+        sys.exit(problem.status)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+
+
+def _interrupted(*_) -> None:
+    raise KeyboardInterrupt
+
+
+def write_file(file: Path, text: str) -> None:
+    """Folders included. Raises Problem."""
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    except OSError as error:
+        raise Problem(f"cannot write {file}: {error.strerror}", 1) from None
