@@ -60,7 +60,9 @@ class Runner {
     run.position = position;
     run.measurement = measure(command, signals_, plan_.time_limit, tick);
     run.figures = read_figures(figures);
-    count_served(report, run);
+    const Served served = count_served(report);
+    run.allocations = served.allocations;
+    run.processes = served.processes;
     if (prove_bindings) contender.bindings = read_bindings(folder.path(), contender.allocator.library);
     if (plan_.check_output) {
       const OutputDigest output = digest(command.output);
@@ -88,13 +90,6 @@ class Runner {
     }
     if (!plan_.show_output) command.errors = folder / "errors";
     return command;
-  }
-
-  static void count_served(const fs::path& report, Run& run) {
-    for (const auto& process : read_reports(report)) {
-      run.allocations += process.value("allocations", std::uint64_t{0});
-      run.processes += 1;
-    }
   }
 
   std::string objection(const Contender& contender, const Run& run, const fs::path& errors) const {

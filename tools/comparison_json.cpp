@@ -21,24 +21,10 @@ Json host_json(const Host& host) {
           {"date", host.date}};
 }
 
-const char* ending_name(Ending ending) {
-  switch (ending) {
-    case Ending::kExited:
-      return "exited";
-    case Ending::kSignalled:
-      return "signalled";
-    case Ending::kTimedOut:
-      return "timed out";
-    case Ending::kInterrupted:
-      return "interrupted";
-  }
-  return "";
-}
-
 Json run_json(const Run& run, const Contender& contender, const ComparisonPlan& plan) {
   const Measurement& cost = run.measurement;
-  Json json = {{"round", run.round},         {"position", run.position},           {"counts", run.counts()},
-               {"objection", run.objection}, {"ending", ending_name(cost.ending)}, {"code", cost.code}};
+  Json json = {{"round", run.round},         {"position", run.position},     {"counts", run.counts()},
+               {"objection", run.objection}, {"ending", cost.ending_name()}, {"code", cost.code}};
   for (const Metric& metric : measured_metrics()) json[metric.key] = metric.read(cost);
   if (contender.reports_itself()) json["served"] = {{"allocations", run.allocations}, {"processes", run.processes}};
   if (plan.check_output) {

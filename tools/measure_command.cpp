@@ -74,34 +74,6 @@ class Timeline {
   std::uint64_t last_ = 0;
 };
 
-struct Served {
-  std::uint64_t allocations = 0;
-  std::uint64_t processes = 0;
-};
-
-Served count_served(const std::filesystem::path& report) {
-  Served served;
-  for (const auto& process : read_reports(report)) {
-    served.allocations += process.value("allocations", std::uint64_t{0});
-    served.processes += 1;
-  }
-  return served;
-}
-
-const char* ending_name(Ending ending) {
-  switch (ending) {
-    case Ending::kExited:
-      return "exited";
-    case Ending::kSignalled:
-      return "signalled";
-    case Ending::kTimedOut:
-      return "timed out";
-    case Ending::kInterrupted:
-      return "interrupted";
-  }
-  return "";
-}
-
 Json cost_json(const Measurement& cost) {
   return {{"wall_seconds", cost.wall_seconds},
           {"user_seconds", cost.user_seconds},
@@ -209,7 +181,7 @@ int MeasureCommand::execute() const {
                {"library", allocator.library},
                {"version", allocator.version},
                {"program", program_},
-               {"ending", ending_name(cost.ending)},
+               {"ending", cost.ending_name()},
                {"code", cost.code},
                {"objection", refusal},
                {"cost", cost_json(cost)}};

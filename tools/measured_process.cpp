@@ -55,6 +55,20 @@ void await(const ChildProcess& child, const HeldSignals& signals, Clock::time_po
 
 }  // namespace
 
+const char* Measurement::ending_name() const {
+  switch (ending) {
+    case Ending::kExited:
+      return "exited";
+    case Ending::kSignalled:
+      return "signalled";
+    case Ending::kTimedOut:
+      return "timed out";
+    case Ending::kInterrupted:
+      return "interrupted";
+  }
+  return "";
+}
+
 std::string Measurement::ending_text() const {
   switch (ending) {
     case Ending::kExited:

@@ -27,6 +27,8 @@ struct Measurement {
   std::uint64_t voluntary_switches = 0;    // of context: the program waited
   std::uint64_t involuntary_switches = 0;  // … its time was up
 
+  // "exited", "signalled", "timed out" or "interrupted".
+  const char* ending_name() const;
   bool succeeded() const { return ending == Ending::kExited && code == 0; }
   // "exit status 3", "SIGSEGV", "no end after the time limit", …
   std::string ending_text() const;

@@ -100,6 +100,15 @@ std::vector<nlohmann::json> read_reports(const fs::path& file) {
   return reports;
 }
 
+Served count_served(const fs::path& file) {
+  Served served;
+  for (const auto& process : read_reports(file)) {
+    served.allocations += process.value("allocations", std::uint64_t{0});
+    served.processes += 1;
+  }
+  return served;
+}
+
 std::string Bindings::text() const {
   if (programs == 0) return "no dynamically linked program was started";
   std::string result = fmt::format("malloc bound to it in {} of {} programs", bound, programs);

@@ -16,6 +16,13 @@ namespace snug::tool {
 // object is left out: a process killed while writing leaves one.
 std::vector<nlohmann::json> read_reports(const std::filesystem::path& file);
 
+// The sum of those reports.
+struct Served {
+  std::uint64_t allocations = 0;
+  std::uint64_t processes = 0;
+};
+Served count_served(const std::filesystem::path& file);
+
 // What the dynamic linker said of the symbol `malloc` in the programs of one run. A process that execs another program
 // counts as two: env, sh and the like must not vouch for what they start.
 struct Bindings {
