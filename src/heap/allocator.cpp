@@ -101,12 +101,6 @@ void* large_block(const LargeRequest& request) {
   return block;
 }
 
-// The scaled class of the slab that covers the address, or 0: a large block, or foreign. Large blocks may lie in the
-// window too, where the kernel chose its place among other mappings.
-size_t class_at(const void* block) {
-  return store.window.contains(block) ? store.window.class_at(store.window.index_of(block)) : 0;
-}
-
 // A free by a thread that has no cache: the block goes home alone. It is written to, so it is looked at first.
 void release_without_cache(void* block) {
   const PageTag tag = store.window.tag(store.window.page_of(block));

@@ -20,6 +20,13 @@ SNUG_COLD void* allocate_large(size_t size) noexcept;
 SNUG_COLD void* allocate_slow(size_t size) noexcept;
 SNUG_COLD void release_slow(void* block) noexcept;
 
+// The scaled class of the slab that covers the address, or 0: null, a large block, or foreign. Large blocks may lie in
+// the window too, where the kernel chose its place among other mappings.
+inline size_t class_at(const void* block) {
+  const size_t page = (address_of(block) - window_base) >> kPageShift;
+  return page < window_pages ? window_classes[page].load(std::memory_order_relaxed) : 0;
+}
+
 SNUG_ALWAYS_INLINE void* allocate_from(CacheHead* head, size_t size) {
   // Counted before it is known to succeed: one register less is alive behind the test, which saves an instruction.
   add_relative<1>(&relative_thread_state()->allocations);

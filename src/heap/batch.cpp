@@ -7,16 +7,10 @@
 namespace snug {
 namespace {
 
-// The scaled class of the block's slab; 0 for null, large and foreign ones, which a plain free tells apart.
-size_t slab_class(const void* block) {
-  const size_t page = (address_of(block) - window_base) >> kPageShift;
-  return page < window_pages ? window_classes[page].load(std::memory_order_relaxed) : 0;
-}
-
 // How many blocks from the first on have its class.
 size_t row_of_class(size_t scaled_class, void* const* blocks, size_t count) {
   size_t row = 1;
-  while (row != count && slab_class(blocks[row]) == scaled_class) ++row;
+  while (row != count && class_at(blocks[row]) == scaled_class) ++row;
   return row;
 }
 
@@ -39,7 +33,7 @@ void release_batch(void* const* blocks, size_t count) noexcept {
   const int saved_errno = errno;
   for (size_t done = 0; done != count;) {
     ThreadCache* cache = thread_state.cache;
-    const size_t scaled_class = slab_class(blocks[done]);
+    const size_t scaled_class = class_at(blocks[done]);
     const size_t row =
         scaled_class != 0 && cache != nullptr ? row_of_class(scaled_class, blocks + done, count - done) : 1;
     if (row == 1)
