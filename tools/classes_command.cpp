@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 #include "classes_fit_print.h"
 #include "classes_plot.h"

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include "classes_print.h"
 #include "quantity.h"
 #include "table.h"

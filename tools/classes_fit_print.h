@@ -1,7 +1,7 @@
 // What fitting a map has brought: the fitted map's cost beside that of the maps it is compared with.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

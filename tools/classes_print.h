@@ -1,7 +1,7 @@
 // A size-class map in words: as a table, as the document that introduced Dense prints it, as JSON.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "classes_map.h"

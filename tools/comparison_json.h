@@ -1,7 +1,7 @@
 // A comparison as JSON, schema "snug.comparison/1": everything the table says, the host, and every single run.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 
 #include "comparison.h"
 #include "host.h"
