@@ -5,7 +5,9 @@
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "classes_fit_input.h"
 #include "classes_fit_print.h"
 #include "classes_plot.h"
 #include "classes_print.h"
@@ -28,8 +30,15 @@ Examples:
   snug classes default --plot default.svg       waste against size, bytes cached of each class
   snug classes fit sizes.txt --max-classes 32   the best map for a program (snug classes fit --help))";
 
-constexpr const char* kFitExamples = R"(HISTOGRAM has one size a line: bytes asked for, and how many blocks of that size
-the program has, best at its peak; a comment begins with #. - is standard input.
+constexpr const char* kFitExamples =
+    R"(A HISTOGRAM has one size a line: bytes asked for, and how many blocks of that size
+the program has, best at its peak; a comment begins with #. A line of a TRACE is one event, its fields separated by
+tabs; a key is hexadecimal (an address, say) and names a block while it lives:
+  a KEY BYTES             a block is allocated
+  f KEY                   it is freed
+  r OLD-KEY KEY BYTES     it is freed, and another allocated in its stead
+Empty lines and those that begin with # are passed over. Which of the two a file is, its first line says. Of a trace,
+what counts is what lives at its peak, the moment of most live bytes; with --of all, every allocation.
 
 The cost of a map is, in bytes,
   waste   bytes of all those blocks beyond what was asked for
@@ -42,6 +51,7 @@ drop-in can load, up to --largest, in which no class is more than --max-gap time
 Examples:
   snug classes fit sizes.txt --max-classes 32 -o program.map
   SNUG_CONF=classes:program.map snug run -- program
+  printf 'a\t1\t24\na\t2\t100\nf\t1\nr\t2\t1\t200\n' | snug classes fit -
   snug classes fit sizes.txt --threads 16 --cached-blocks 8 --cached-bytes 1K --cached-least 1 --plot fit.svg)";
 
 constexpr std::size_t kMostThreads = 65536;
@@ -71,7 +81,7 @@ ClassesCommand::ClassesCommand(CLI::App& app) {
            .most_bytes = std::size_t{1} << usual.max_bytes_cached_log,
            .least_blocks = usual.min_num_cached};
   command_ = app.add_subcommand("classes",
-                                "snug classes MAP [options], or snug classes fit HISTOGRAM [options]\n"
+                                "snug classes MAP [options], or snug classes fit HISTOGRAM|TRACE [options]\n"
                                 "Show a size-class map, or find the best one for a program's sizes");
   command_->footer(kExamples);
   command_->add_option("MAP", map_, "default, dense, parameters or a map file");
@@ -85,10 +95,14 @@ ClassesCommand::ClassesCommand(CLI::App& app) {
 
 void ClassesCommand::add_fit() {
   fit_command_ = command_->add_subcommand("fit",
-                                          "snug classes fit HISTOGRAM [options]\n"
+                                          "snug classes fit HISTOGRAM|TRACE [options]\n"
                                           "Find the size-class map that costs a program least");
   fit_command_->footer(kFitExamples);
-  fit_command_->add_option("HISTOGRAM", histogram_, "File of sizes and counts; - is standard input")->required();
+  fit_command_->add_option("FILE", sizes_, "Histogram or trace; - is standard input")->required();
+  fit_command_
+      ->add_option("--of", counted_, "Which blocks of a trace count: those live at its peak, or all; peak unless given")
+      ->check(CLI::IsMember({"peak", "all"}))
+      ->type_name("BLOCKS");
   fit_command_->add_option("--max-classes", max_classes_, "Most classes")
       ->check(CLI::Range(std::size_t{1}, kMaxClasses - 1))
       ->capture_default_str()
@@ -147,7 +161,10 @@ int ClassesCommand::fit_map() const {
   if (hint_.least_blocks > hint_.most_blocks) throw UserError("--cached-least is more than --cached-blocks");
   if (largest_ < kMediumSizeMax || largest_ > kLargestSizeMax || largest_ % step_at(largest_) != 0)
     throw UserError(fmt::format("--largest {}: from 64K to 256K, in steps of 4K", largest_));
-  const FitTask task{.histogram = read_histogram(histogram_),
+  std::optional<TraceCount> counted;
+  if (!counted_.empty()) counted = counted_ == "all" ? TraceCount::kAll : TraceCount::kPeak;
+  const FitInput input = read_fit_input(sizes_, counted);
+  const FitTask task{.histogram = input.histogram,
                      .candidates = loadable_sizes(largest_),
                      .max_classes = max_classes_,
                      .threads = threads_,
@@ -161,8 +178,9 @@ int ClassesCommand::fit_map() const {
   }
   std::vector<ClassesMap> maps{map_of(*sizes, task.hint), find_classes_map("default"), find_classes_map("dense")};
   if (!map_file_.empty()) {
-    write_text(map_file_, map_file_text(maps.front(),
-                                        fmt::format("snug classes fit {} --max-classes {}", histogram_, max_classes_)));
+    write_text(map_file_,
+               map_file_text(maps.front(), fmt::format("snug classes fit {} --max-classes {}{}", sizes_, max_classes_,
+                                                       counted == TraceCount::kAll ? " --of all" : "")));
   }
   if (!plot_.empty()) write_plot(plot_, classes_svg(maps, task.histogram));
   std::vector<PricedMap> priced;
@@ -170,8 +188,8 @@ int ClassesCommand::fit_map() const {
     const MapCost cost = cost_of(map, task);
     priced.push_back({std::move(map), cost});
   }
-  if (json_) return print(json_text(fit_json(task, priced)));
-  return print(fit_table(task, priced) + "\n" + classes_table(priced.front().map));
+  if (json_) return print(json_text(fit_json(task, input.trace, priced)));
+  return print(fit_table(task, input.trace, priced) + "\n" + classes_table(priced.front().map));
 }
 
 }  // namespace snug::tool

@@ -31,7 +31,8 @@ class ClassesCommand {
   std::string plot_;
   std::string map_file_;
 
-  std::string histogram_;
+  std::string sizes_;
+  std::string counted_;
   std::size_t max_classes_ = DefaultSizeClassMap::kLargestClass;
   std::uint64_t threads_ = 1;
   std::uint64_t budget_ = std::uint64_t{4} << 20;

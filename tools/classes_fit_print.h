@@ -2,10 +2,12 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "classes_fit.h"
+#include "classes_trace.h"
 
 namespace snug::tool {
 
@@ -14,8 +16,10 @@ struct PricedMap {
   MapCost cost;
 };
 
-// The fitted map first.
-std::string fit_table(const FitTask& task, const std::vector<PricedMap>& maps);
-nlohmann::ordered_json fit_json(const FitTask& task, const std::vector<PricedMap>& maps);
+// The fitted map first; with the trace, if the sizes were counted from one.
+std::string fit_table(const FitTask& task, const std::optional<TraceSummary>& trace,
+                      const std::vector<PricedMap>& maps);
+nlohmann::ordered_json fit_json(const FitTask& task, const std::optional<TraceSummary>& trace,
+                                const std::vector<PricedMap>& maps);
 
 }  // namespace snug::tool

@@ -11,9 +11,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <istream>
-#include <string>
+#include <map>
 #include <vector>
+
+#include "numbered_lines.h"
 
 namespace snug::tool {
 
@@ -31,10 +32,23 @@ struct SizeHistogram {
 // Bounds within which no sum of what is computed from a histogram overflows.
 inline constexpr std::size_t kLargestHistogramSize = std::size_t{1} << 40;
 inline constexpr std::uint64_t kMostHistogramBlocks = std::uint64_t{1} << 40;
+inline constexpr std::uint64_t kMostHistogramBytes = std::uint64_t{1} << 62;
 
-// `name` is said in errors, with the line. Throws UserError.
-SizeHistogram parse_histogram(std::istream& text, const std::string& name);
-// The same of a file; "-" is standard input.
-SizeHistogram read_histogram(const std::string& path);
+// A histogram being counted, within those bounds.
+class SizeCounts {
+ public:
+  // Throws UserError, without a place, if there are too many.
+  void add(std::size_t size, std::uint64_t count);
+  bool empty() const { return counts_.empty(); }
+  SizeHistogram histogram() const;
+
+ private:
+  std::map<std::size_t, std::uint64_t> counts_;  // none of them 0
+  std::uint64_t blocks_ = 0;
+  std::uint64_t bytes_ = 0;
+};
+
+// Throws UserError with the line's number.
+SizeHistogram parse_histogram(NumberedLines& lines);
 
 }  // namespace snug::tool

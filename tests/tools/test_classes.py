@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import resource
 import shutil
 import subprocess
 import tempfile
@@ -244,6 +246,101 @@ class FitTest(FolderTest):
         self.assert_refused(["fit", self.histogram(), "--cached-least", "9", "--cached-blocks", "8"], "is more than")
         for arguments in (["--max-classes", "0"], ["--max-classes", "56"], ["--max-gap", "0.5"], ["--threads", "-1"]):
             self.assertEqual(snug("classes", "fit", self.histogram(), *arguments).returncode, 2, arguments)
+
+
+class FitTraceTest(FolderTest):
+    # Most bytes live behind line 5, and as many behind line 6.
+    TRACE = ("# a comment\n\na\t1f\t24\na\t2f\t5000\na\t4f\t24\nr\t1f\t0x3F\t24\n"
+             "f\t2f\na\t2f\t1000\nf\t3f\n")
+
+    def trace(self):
+        return self.file("trace", self.TRACE)
+
+    def test_what_counts_is_what_lives_at_the_peak(self):
+        found = as_json("fit", self.trace())
+        self.assertEqual(found["input"], {"format": "trace", "of": "peak", "events": 7, "allocations": 5,
+                                          "peak_bytes": 5048, "peak_blocks": 3, "peak_line": 5, "blocks_left": 2})
+        self.assertEqual(found, as_json("fit", self.trace(), "--of", "peak"))
+        histogram = as_json("fit", self.file("sizes", "24 2\n5000 1\n"))
+        self.assertEqual(histogram["input"], {"format": "histogram"})
+        self.assertEqual({**found, "input": 0}, {**histogram, "input": 0})
+        table = classes("fit", self.trace())
+        self.assertIn("Trace of 7 events, 5 allocations; most bytes live, 5 KiB in 3 blocks, at line 5; 2 blocks", table)
+        self.assertIn("Counted: the blocks live at that line.", table)
+        self.assertIn("3 blocks of 2 sizes", table)
+
+    def test_every_allocation_counts_if_asked_for(self):
+        path = self.folder / "map"
+        found = as_json("fit", self.trace(), "--of", "all", "-o", str(path))
+        self.assertEqual(found["input"] | {"of": "peak"}, as_json("fit", self.trace())["input"])
+        histogram = as_json("fit", self.file("sizes", "24 3\n1000 1\n5000 1\n"))
+        self.assertEqual({**found, "input": 0}, {**histogram, "input": 0})
+        self.assertIn("--of all", path.read_text())
+        self.assertIn("Counted: every allocation.", classes("fit", self.trace(), "--of", "all"))
+
+    def test_standard_input(self):
+        process = subprocess.run([os.environ["SNUG_TOOL"], "classes", "fit", "-", "--json"], input=self.TRACE,
+                                 capture_output=True, text=True, check=True)
+        self.assertEqual(json.loads(process.stdout), as_json("fit", self.trace()))
+
+    def test_bad_traces_are_refused_with_their_line(self):
+        for text, words in (("a\t1\t8\nb\t1\n", "sizes:2: 'b' is no event"), ("a 1 8\n", "sizes:1: 'a 1 8' is no event"),
+                            ("a\t1\t8\nf\t2\n", "sizes:2: key 2 names no live block"),
+                            ("a\t1\t8\n\na\t1\t8\n", "sizes:3: key 1 names a live block already, allocated in line 1"),
+                            ("a\t1\t1099511627777\n", "sizes:1: size in bytes is beyond"),
+                            ("a\tkey\t8\n", "sizes:1: 'key' is no hexadecimal key"),
+                            ("a\t1\t8\na\t2\t10", "sizes:2: the line has no end: the trace was cut off"),
+                            ("a\t1\t8\x1b\n", "sizes:1: '8?' is no size in bytes"),
+                            ("16 1\nf\t1\n", "sizes:2: 'f' is no size"), ("a\t1\t8\n16 1\n", "sizes:2: '16 1' is no event"),
+                            ("a\t1\t" + "9" * 5000, "sizes:1: the line is longer")):
+            self.assert_refused(["fit", self.file("sizes", text)], words)
+        sizes = self.file("sizes", "16 1\n")
+        self.assert_refused(["fit", sizes, "--of", "all"], "sizes: --of says what to count of a trace")
+        self.assertEqual(snug("classes", "fit", self.trace(), "--of", "most").returncode, 2)
+
+    def test_a_long_trace_takes_no_memory_but_for_what_lives(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_DATA, (32 << 20, 32 << 20))
+        churn = "".join(f"f\t{key:x}\na\t{key:x}\t{key * 17 % 5000}\n" for key in range(1000)) * 250
+        text = "".join(f"a\t{key:x}\t1\n" for key in range(1000)) + churn
+        process = subprocess.run([os.environ["SNUG_TOOL"], "classes", "fit", "-", "--json"], input=text, text=True,
+                                 capture_output=True, preexec_fn=limit, check=False)
+        self.assertEqual(process.stderr, "")
+        self.assertEqual(json.loads(process.stdout)["input"]["events"], 501000)
+
+    def test_the_documents_way_from_ltrace_to_a_trace(self):
+        page = (GOLDEN.parents[1] / "docs" / "size-classes.md").read_text()
+        script = re.search(r"(?ms)^ +awk '\n(.*?)^ +' calls.log > program.trace$", page).group(1)
+        path = self.file("trace.awk", script)
+        calls = self.file("calls.log", """\
+7 malloc@libc.so.6(24)                       = 0x1000
+7 calloc@libc.so.6(3, 40 <unfinished ...>
+8 malloc@libc.so.6(100)                      = 0x2000
+7 <... calloc resumed> )                     = 0x3000
+8 free@libc.so.6(0)                          = <void>
+8 realloc@libc.so.6(0, 1600 <unfinished ...>
+8 malloc@libc.so.6(1600)                     = 0x4000
+8 <... realloc resumed> )                    = 0x4000
+8 --- SIGCHLD (Child exited) ---
+7 realloc@libc.so.6(0x4000, 2000 <unfinished ...>
+7 malloc@libc.so.6(2000)                     = 0x5000
+7 free@libc.so.6(0x4000)                     = <void>
+7 <... realloc resumed> )                    = 0x5000
+7 realloc@libc.so.6(0x2000, 0)               = 0
+8 free@libc.so.6(0x3000 <unfinished ...>
+7 malloc@libc.so.6(50)                       = 0x3000
+8 <... free resumed> )                       = <void>
+7 malloc@libc.so.6(9)                        = 0
+8 free@libc.so.6(0x9999)                     = <void>
+7 malloc@libc.so.6(60)                       = 0x1000
+8 +++ exited (status 0) +++
+""")
+        process = subprocess.run(["awk", "-f", path, calls], capture_output=True, text=True, check=True)
+        self.assertEqual(process.stdout.replace("\t", " ").splitlines(),
+                         ["a 0x1000 24", "a 0x2000 100", "a 0x3000 120", "a 0x4000 1600", "r 0x4000 0x5000 2000",
+                          "f 0x2000", "f 0x3000", "a 0x3000 50", "f 0x1000", "a 0x1000 60"])
+        found = as_json("fit", self.file("trace", process.stdout))
+        self.assertEqual((found["input"]["peak_bytes"], found["input"]["peak_line"]), (2244, 5))
 
 
 if __name__ == "__main__":
