@@ -300,9 +300,10 @@ class FitTraceTest(FolderTest):
 
     def test_a_long_trace_takes_no_memory_but_for_what_lives(self):
         def limit():
-            resource.setrlimit(resource.RLIMIT_DATA, (32 << 20, 32 << 20))
-        churn = "".join(f"f\t{key:x}\na\t{key:x}\t{key * 17 % 5000}\n" for key in range(1000)) * 250
-        text = "".join(f"a\t{key:x}\t1\n" for key in range(1000)) + churn
+            resource.setrlimit(resource.RLIMIT_DATA, (10 << 20, 10 << 20))
+        # A thousand blocks, each replaced by ever smaller ones: no size comes twice.
+        text = "".join(f"a\t{key:x}\t1000000\n" for key in range(1000))
+        text += "".join(f"f\t{size % 1000:x}\na\t{size % 1000:x}\t{size}\n" for size in range(250000, 0, -1))
         process = subprocess.run([os.environ["SNUG_TOOL"], "classes", "fit", "-", "--json"], input=text, text=True,
                                  capture_output=True, preexec_fn=limit, check=False)
         self.assertEqual(process.stderr, "")
