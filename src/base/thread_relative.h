@@ -34,18 +34,17 @@ SNUG_ALWAYS_INLINE T load_relative(T* word) {
   return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
 
-// True if the word holds `value`.
+// True if the word holds the lower half of the pointer.
 template <class T>
-SNUG_ALWAYS_INLINE bool equals_relative(T* word, T value) {
-  static_assert(sizeof(T) == 8);
+SNUG_ALWAYS_INLINE bool equals_lower_half_relative(uint32_t* word, T* pointer) {
 #if defined(__x86_64__)
   if constexpr (kThreadRelative) {
     bool equal;
-    __asm__ volatile("cmpq %%fs:%1, %2" : "=@cce"(equal) : "m"(*word), "r"(value));
+    __asm__ volatile("cmpl %%fs:%1, %k2" : "=@cce"(equal) : "m"(*word), "r"(pointer));
     return equal;
   }
 #endif
-  return __atomic_load_n(word, __ATOMIC_RELAXED) == value;
+  return __atomic_load_n(word, __ATOMIC_RELAXED) == static_cast<uint32_t>(reinterpret_cast<uintptr_t>(pointer));
 }
 
 // Adds Amount to the eight-byte word, in units of bytes for a pointer.

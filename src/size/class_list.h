@@ -15,7 +15,7 @@
 
 namespace snug {
 
-inline constexpr size_t kMaxClasses = 56;  // class 0 is "no class"
+inline constexpr size_t kMaxClasses = 84;  // class 0 is "no class"
 
 // Sizes are looked up in steps that grow with them; a class's size ends one.
 inline constexpr size_t kSmallSizeMax = 1024;
@@ -44,7 +44,7 @@ struct ClassList {
 
   // Null, or why no class of that size may follow those there are: a sentence without a full stop.
   constexpr const char* fault_of(uint64_t size, uint64_t cached) const {
-    if (count == kMaxClasses) return "too many classes: at most 55";
+    if (count == kMaxClasses) return "too many classes: at most 83";
     if (size > kLargestSizeMax) return "the size is beyond 262144";
     if (size == 0 || size % step_at(size) != 0)
       return "the size is no multiple of 16, or above 1024 of 256, or above 65536 of 4096";

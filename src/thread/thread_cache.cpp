@@ -34,6 +34,13 @@ void copy(void** to, void* const* from, size_t count) {
   if (count != 0) std::memcpy(to, from, count * sizeof(void*));
 }
 
+// Gives the head the array at `base`, with so many blocks in it and room for so many; or none.
+void point_at(CacheHead& head, void** base, size_t held, size_t room) {
+  store_shared(head.top, base + held);
+  store_shared(head.limit_low, CacheHead::lower_half(base + room));
+  store_shared(head.base_low, CacheHead::lower_half(base));
+}
+
 }  // namespace
 
 // Marks the stretch in which slabs and arrays are in flux.
@@ -67,7 +74,7 @@ void* ThreadCache::refill(size_t size_class) {
   CacheHead& head = state_->heads[size_class];
   const size_t want = prepare_batch(size_class);
   void* lone = nullptr;
-  void** end = array.places == 0 ? &lone + 1 : head.base + want;
+  void** end = array.places == 0 ? &lone + 1 : head.base() + want;
   size_t got = limits_.batching == Batching::kOne ? 0 : take_shared(size_class, want, &end);
   if (got == 0) got = heap_.refill(size_class, end, want);
   if (got == 0) return nullptr;
@@ -76,8 +83,8 @@ void* ThreadCache::refill(size_t size_class) {
   array.ran_empty = true;
   array.flushed = false;
   void* const first = end[-1];
-  if (got > 1 && end - got != head.base) std::memmove(head.base, end - got, (got - 1) * sizeof(void*));
-  store_shared(head.top, head.base + got - 1);
+  if (got > 1 && end - got != head.base()) std::memmove(head.base(), end - got, (got - 1) * sizeof(void*));
+  store_shared(head.top, head.base() + got - 1);
   scavenge_as_due();
   return first;
 }
@@ -90,7 +97,7 @@ size_t ThreadCache::take_shared(size_t size_class, size_t want, void*** end) {
   if (array.shared >= one.shared_max || array.places == 0 || one.line_group > array.room + 1u) return 0;
   if (heap_.has_blocks(size_class)) return 0;
   const size_t groups = std::clamp<size_t>(want / one.line_group, 1, kSharedGroups);
-  void** lines_end = state_->heads[size_class].base + groups * one.line_group;
+  void** lines_end = state_->heads[size_class].base() + groups * one.line_group;
   const size_t got = registry_.take_shared(size_class, lines_end, groups);
   if (got == 0) return 0;
   *end = lines_end;
@@ -168,7 +175,7 @@ size_t ThreadCache::take_batch(size_t size_class, void** blocks, size_t count) {
 void ThreadCache::give_batch(size_t size_class, void* const* blocks, size_t count) {
   Busy busy(*this);
   CacheHead& head = state_->heads[size_class];
-  const size_t fits = std::min(count, static_cast<size_t>(head.limit - head.top));
+  const size_t fits = std::min(count, static_cast<size_t>(head.limit() - head.top));
   copy(head.top, blocks, fits);
   store_shared(head.top, head.top + fits);
   if (fits != count) {
@@ -206,7 +213,7 @@ bool ThreadCache::use_array(size_t size_class, size_t room) {
   CacheHead& head = state_->heads[size_class];
   const size_t places = std::max(std::bit_ceil(room), ArrayStore::kLeastPlaces);
   const size_t held = count(size_class);
-  void** base = head.base;
+  void** base = head.base();
   if (places != array.places) {
     void** larger = arrays_store_.take(places);
     if (larger == nullptr) return false;
@@ -219,17 +226,15 @@ bool ThreadCache::use_array(size_t size_class, size_t room) {
   }
   room_bytes_ += (room - array.room) * sizes(size_class).block_size;
   array.room = static_cast<uint16_t>(room);
-  store_shared(head.base, base);
-  store_shared(head.top, base + held);
-  store_shared(head.limit, base + room);
+  point_at(head, base, held, room);
   return true;
 }
 
 void ThreadCache::flush_older(size_t size_class, size_t number) {
   CacheHead& head = state_->heads[size_class];
-  heap_.flush(size_class, head.base, number);
+  heap_.flush(size_class, head.base(), number);
   flushes_.add(1);
-  std::memmove(head.base, head.base + number, (count(size_class) - number) * sizeof(void*));
+  std::memmove(head.base(), head.base() + number, (count(size_class) - number) * sizeof(void*));
   store_shared(head.top, head.top - number);
 }
 
@@ -289,25 +294,21 @@ void ThreadCache::retire() {
   for (size_t c = 1; c < kMaxClasses; ++c) {
     if (arrays_[c].places == 0) continue;
     CacheHead& head = state_->heads[c];
-    void** base = head.base;
-    store_shared(head.top, static_cast<void**>(nullptr));
-    store_shared(head.limit, static_cast<void**>(nullptr));
-    store_shared(head.base, static_cast<void**>(nullptr));
+    void** base = head.base();
+    point_at(head, nullptr, 0, 0);
     arrays_store_.give(base, arrays_[c].places);
     arrays_[c] = {};
   }
   room_bytes_ = 0;
 }
 
-size_t ThreadCache::count(size_t size_class) const {
-  const CacheHead& head = state_->heads[size_class];
-  return static_cast<size_t>(head.top - head.base);
-}
+size_t ThreadCache::count(size_t size_class) const { return state_->heads[size_class].held(); }
 
 size_t ThreadCache::cached(size_t size_class) const {
   // Read while the thread may be changing arrays: an impossible difference counts as nothing.
-  const ptrdiff_t held = load_shared(state_->heads[size_class].top) - load_shared(state_->heads[size_class].base);
-  return held < 0 || held > static_cast<ptrdiff_t>(ArrayStore::kMostPlaces) ? 0 : static_cast<size_t>(held);
+  const CacheHead& head = state_->heads[size_class];
+  const size_t held = CacheHead::places_from(load_shared(head.base_low), CacheHead::lower_half(load_shared(head.top)));
+  return held > ArrayStore::kMostPlaces ? 0 : held;
 }
 
 uint64_t ThreadCache::allocations() const { return load_shared(state_->allocations); }
@@ -318,10 +319,10 @@ const char* ThreadCache::check() const {
     const Array& array = arrays_[c];
     if (array.places == 0) continue;
     const CacheHead& head = state_->heads[c];
-    if (head.limit != head.base + array.room || array.room > array.places)
+    if (CacheHead::places_from(head.base_low, head.limit_low) != array.room || array.room > array.places)
       return "thread cache: a limit is not at the end of its array's room";
-    if (head.top < head.base || head.top > head.limit) return "thread cache: a top lies outside its array";
-    for (void** place = head.base; place != head.top; ++place) {
+    if (head.held() > array.room) return "thread cache: a top lies outside its array";
+    for (void** place = head.base(); place != head.top; ++place) {
       const Window& window = registry_.window();
       if (!window.contains(*place) || window.class_at(window.index_of(*place)) != scaled(c))
         return "thread cache: an array holds what is not a block of its class";

@@ -4,9 +4,11 @@
 //   array of class c:   [ block ][ block ] … [ block ][       ] … [       ]
 //                       base                          top                  limit
 //
-// malloc takes the entry below top unless top is the base, free puts one at top unless that is the limit. All three are
-// zero in a thread that has no cache, for class 0 (no class), and before ld.so has set the thread-local storage of the
-// process up (a resolver of indirect functions may call malloc that early): every call takes the slow path then.
+// malloc takes the entry below top unless top is the base, free puts one at top unless that is the limit. Of base and
+// limit the lower halves are kept: they tell the places of one array apart, and with heads of 16 bytes instead of 24
+// there are half as many classes more. All three are zero in a thread that has no cache, for class 0 (no class), and
+// before ld.so has set the thread-local storage of the process up (a resolver of indirect functions may call malloc
+// that early): every call takes the slow path then.
 #pragma once
 
 #include <cstddef>
@@ -22,8 +24,16 @@ class ThreadCache;
 
 struct CacheHead {
   void** top;
-  void** limit;
-  void** base;
+  uint32_t limit_low;
+  uint32_t base_low;
+
+  void** base() const { return top - places_from(base_low, lower_half(top)); }
+  void** limit() const { return top + places_from(lower_half(top), limit_low); }
+  size_t held() const { return places_from(base_low, lower_half(top)); }
+
+  static uint32_t lower_half(void** place) { return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(place)); }
+  // Modulo 2^32, as an array may lie across a multiple of it.
+  static size_t places_from(uint32_t from, uint32_t to) { return uint32_t{to - from} / sizeof(void*); }
 };
 static_assert(sizeof(CacheHead) == kClassScale * 8, "a scaled class times 8 is the offset of its head");
 
@@ -55,7 +65,7 @@ SNUG_ALWAYS_INLINE CacheHead* head_of(ThreadState* state, size_t scaled_class) {
 // Takes a cached block of the head's class; false if there is none.
 SNUG_ALWAYS_INLINE bool pop(CacheHead* head, void** block) {
   void** top = load_relative(&head->top);
-  if (equals_relative(&head->base, top)) [[unlikely]]
+  if (equals_lower_half_relative(&head->base_low, top)) [[unlikely]]
     return false;
   add_relative<-int{sizeof(void*)}>(&head->top);
   *block = top[-1];
@@ -65,7 +75,7 @@ SNUG_ALWAYS_INLINE bool pop(CacheHead* head, void** block) {
 // Caches a block of the head's class; false if there is no room.
 SNUG_ALWAYS_INLINE bool push(CacheHead* head, void* block) {
   void** top = load_relative(&head->top);
-  if (equals_relative(&head->limit, top)) [[unlikely]]
+  if (equals_lower_half_relative(&head->limit_low, top)) [[unlikely]]
     return false;
   *top = block;
   add_relative<int{sizeof(void*)}>(&head->top);

@@ -209,7 +209,7 @@ class FitTest(FolderTest):
                 self.assertTrue(row["size"] <= gap * before["size"] or row["size"] == before["size"] + 16)
 
     def test_more_classes_never_cost_more(self):
-        costs = [as_json("fit", self.histogram(), "--max-classes", str(n))["maps"][0]["cost"] for n in (15, 17, 20, 55)]
+        costs = [as_json("fit", self.histogram(), "--max-classes", str(n))["maps"][0]["cost"] for n in (15, 17, 20, 83)]
         self.assertEqual(costs, sorted(costs, reverse=True))
         self.assertLess(costs[-1], costs[0])
 
@@ -244,7 +244,7 @@ class FitTest(FolderTest):
         self.assert_refused(["fit", self.histogram(), "--largest", "32K"], "--largest 32768: from 64K to 256K")
         self.assert_refused(["--compat", "fit", self.histogram()], "--compat prints maps of the family")
         self.assert_refused(["fit", self.histogram(), "--cached-least", "9", "--cached-blocks", "8"], "is more than")
-        for arguments in (["--max-classes", "0"], ["--max-classes", "56"], ["--max-gap", "0.5"], ["--threads", "-1"]):
+        for arguments in (["--max-classes", "0"], ["--max-classes", "84"], ["--max-gap", "0.5"], ["--threads", "-1"]):
             self.assertEqual(snug("classes", "fit", self.histogram(), *arguments).returncode, 2, arguments)
 
 

@@ -129,12 +129,12 @@ TEST(ClassList, FaultsOfAClass) {
   EXPECT_EQ(list.fault_of(65536, 1), nullptr);
   list.add(65536, 1);
   EXPECT_EQ(list.fault_of_end(), nullptr);
-  EXPECT_STREQ(list.fault_of(69632, 1), "too many classes: at most 55");
+  EXPECT_STREQ(list.fault_of(69632, 1), "too many classes: at most 83");
 }
 
 TEST(ClassList, FaultsOfAMap) {
   EXPECT_EQ(fault_of_map({3, 4, 8, 17, 128, 16}), nullptr);
-  EXPECT_STREQ(fault_of_map({3, 4, 10, 17, 128, 16}), "too many classes: at most 55");
+  EXPECT_STREQ(fault_of_map({3, 4, 10, 17, 128, 16}), "too many classes: at most 83");
   EXPECT_STREQ(fault_of_map({3, 3, 8, 17, 128, 16}),
                "the size is no multiple of 16, or above 1024 of 256, or above 65536 of 4096");
   EXPECT_STREQ(fault_of_map({3, 4, 8, 15, 128, 16}),

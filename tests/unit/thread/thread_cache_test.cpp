@@ -27,11 +27,11 @@ class ThreadCacheTest : public testing::Test {
 
   void* take(size_t c) {
     CacheHead& head = state.heads[c];
-    return head.top == head.base ? cache.refill(c) : *--head.top;
+    return head.top == head.base() ? cache.refill(c) : *--head.top;
   }
   void put(size_t c, void* block) {
     CacheHead& head = state.heads[c];
-    if (head.top == head.limit)
+    if (head.top == head.limit())
       cache.overflow(c, block);
     else
       *head.top++ = block;
@@ -44,7 +44,7 @@ class ThreadCacheTest : public testing::Test {
   void put_many(size_t c, const std::vector<void*>& blocks) {
     for (void* block : blocks) put(c, block);
   }
-  size_t room(size_t c) const { return static_cast<size_t>(state.heads[c].limit - state.heads[c].base); }
+  size_t room(size_t c) const { return static_cast<size_t>(state.heads[c].limit() - state.heads[c].base()); }
   size_t room_bytes() const {
     size_t bytes = 0;
     for (size_t c = 1; c < kMaxClasses; ++c) bytes += room(c) * own.sizes(c).block_size;
@@ -82,7 +82,7 @@ void ThreadCacheTest::exercise(uint32_t seed) {
 }
 
 TEST_F(ThreadCacheTest, BeginsWithTheTableAndWithoutArrays) {
-  for (const CacheHead& head : state.heads) EXPECT_EQ(head.base, nullptr);
+  for (const CacheHead& head : state.heads) EXPECT_EQ(head.base(), nullptr);
   EXPECT_FALSE(cache.is_busy());
   EXPECT_EQ(&cache.heap(), &heap);
   EXPECT_EQ(&cache.state(), &state);
@@ -192,8 +192,8 @@ TEST_F(ThreadCacheTest, RetiringGivesTheArraysAway) {
   for (size_t c = 1; c < kRoomyTable.count; ++c) {
     EXPECT_EQ(heap.blocks_out(c), 0u);
     EXPECT_EQ(state.heads[c].top, nullptr);
-    EXPECT_EQ(state.heads[c].limit, nullptr);
-    EXPECT_EQ(state.heads[c].base, nullptr);
+    EXPECT_EQ(state.heads[c].limit(), nullptr);
+    EXPECT_EQ(state.heads[c].base(), nullptr);
   }
   expect_sound();
   const size_t used = array_arena.bytes_used();
@@ -247,19 +247,19 @@ TEST_F(ThreadCacheTest, CheckSeesEachBrokenPart) {
   put_many(small, take_many(small, 20));
   CacheHead& head = state.heads[small];
   const CacheHead sound = head;
-  head.top = head.limit + 1;
+  head.top = head.limit() + 1;
   EXPECT_STREQ(cache.check(), "thread cache: a top lies outside its array");
   head = sound;
-  head.limit -= 1;
+  head.limit_low -= sizeof(void*);
   EXPECT_STREQ(cache.check(), "thread cache: a limit is not at the end of its array's room");
   head = sound;
-  void* block = head.base[0];
-  head.base[0] = &head;
+  void* block = head.base()[0];
+  head.base()[0] = &head;
   EXPECT_STREQ(cache.check(), "thread cache: an array holds what is not a block of its class");
   void* wrong = take(small + 1);
-  head.base[0] = wrong;
+  head.base()[0] = wrong;
   EXPECT_STREQ(cache.check(), "thread cache: an array holds what is not a block of its class");
-  head.base[0] = block;
+  head.base()[0] = block;
   put(small + 1, wrong);
 }
 
@@ -267,7 +267,7 @@ TEST_F(ThreadCacheTest, ABatchEmptiesTheArrayFirst) {
   put_many(small, take_many(small, 60));
   const size_t cached = cache.cached(small);
   ASSERT_NE(cached, 0u);
-  const std::set<void*> held(state.heads[small].base, state.heads[small].top);
+  const std::set<void*> held(state.heads[small].base(), state.heads[small].top);
   const uint64_t refills = cache.refills();
   std::vector<void*> blocks(cached);
   EXPECT_EQ(cache.take_batch(small, blocks.data(), cached), cached);
