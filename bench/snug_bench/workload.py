@@ -25,7 +25,7 @@ PATIENCE, SHORTEST_TIMEOUT, LONGEST_TIMEOUT = 20, 10.0, 60.0
 class Load:
     """One thing to run. `command` has placeholders: {build}, {root}, {threads}, {scale}, {seed}.
 
-    `warm_up` is a cheaper command that starts the same programs; without, a warm-up is the command at a small scale.
+    `warm_up` is a cheaper command that starts the same programs; without, a warm-up of a program is its whole run.
     Where its operations are those of each thread, `work_of` is the number of threads whose work more of them share: it
     keeps a row of eight threads as long as one of two. 0: each always does its whole work.
     """
@@ -161,15 +161,17 @@ def read_workload(name: str, content: Any, file: Path) -> Load:
     threads = table.left.pop("threads", [1])
     if threads != "any" and not (isinstance(threads, list) and threads and all(type(each) is int for each in threads)):
         raise Problem(f"{table.where}: 'threads' is a list of numbers or \"any\"")
-    command = ["{build}/bin/workloads/" + program, "--rounds", str(rounds), "--scale", "{scale}", "--seed", "{seed}",
-               "--only", ",".join(figures)]
-    command += ["--size", str(size)] if size else []
+    start = ("{build}/bin/workloads/" + program, "--rounds")
+    options = ["--scale", "{scale}", "--seed", "{seed}", "--only", ",".join(figures)]
+    options += ["--size", str(size)] if size else []
     # A workload with a number of threads of its own is not told another.
-    command += ["--threads", "{threads}"] if threads != [1] else []
+    options += ["--threads", "{threads}"] if threads != [1] else []
     load = Load(name, table.take("title", str, name.replace("_", " ")), table.take("kind", str, SYNTHETIC),
-                table.take("stresses", str), tuple(command), table.take("resembles", str, ""), figures,
+                table.take("stresses", str), (*start, str(rounds), *options), table.take("resembles", str, ""), figures,
                 None if threads == "any" else tuple(threads), table.take("scale", float, 1.0),
                 settles=table.take("settles", bool, False), work_of=table.take("work_of", int, 0),
+                # Some workloads fill their heap in each round, whatever the scale.
+                warm_up=(*start, "1", *options),
                 **times(table, 0.5))
     table.end()
     return checked(load, table.where)

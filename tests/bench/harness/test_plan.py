@@ -38,9 +38,11 @@ def grid_of(*loads, repetitions=6, shrink=1.0):
 
 
 def test_a_warm_up_does_a_fiftieth_of_the_operations():
-    load = workload(scale=2)
+    load = workload(scale=2, rounds=3)
     assert scale_of(load.command_line(*PLACE, 1, 0.5, 1)) == 1
-    assert scale_of(load.warm_up_line(*PLACE, 1, 0.5, 1)) == 0.02
+    warm_up = load.warm_up_line(*PLACE, 1, 0.5, 1)
+    assert scale_of(warm_up) == 0.02
+    assert warm_up[warm_up.index("--rounds") + 1] == "1"
 
 
 def test_the_runner_makes_the_warm_up_and_the_identity_is_of_both(monkeypatch):
@@ -174,7 +176,7 @@ def test_a_dry_run_refuses_what_a_run_would(monkeypatch, capsys, build):
 
 
 def test_a_sweep_of_everything_stays_short():
-    """By what is declared: a quarter of an hour on each of the allocators there are."""
+    """By what is declared: a quarter of an hour on all of the allocators, of which there are some seventeen."""
     preset_threads = [1, 2, 8]
     loads = list(load_loads(ROOT / "bench").values())
     contender = Contender("one", "one", "", Path("/one.so"))
