@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compiles a template-heavy translation unit with g++ -O1 and prints the size of the assembly it gave.
 
-    bench/programs/cxx_compile.py [--compiler g++]
+    bench/programs/cxx_compile.py [--compiler g++] [--source FILE]
 
 The compiler proper (cc1plus) is where the allocations are. No object is kept: the assembly goes to a temporary file,
 and its hash is printed, so that outputs can be compared. The script becomes the compiler's parent, not the compiler:
@@ -21,10 +21,11 @@ SOURCE = Path(__file__).with_name("template_heavy.cpp")
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--compiler", default="g++")
+    parser.add_argument("--source", type=Path, default=SOURCE, help="with a main; default: " + SOURCE.name)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="snug-compile-") as folder:
         assembly = Path(folder) / "out.s"
-        command = [options.compiler, "-std=c++20", "-O1", "-S", "-o", str(assembly), str(SOURCE)]
+        command = [options.compiler, "-std=c++20", "-O1", "-S", "-o", str(assembly), str(options.source)]
         try:
             status = subprocess.run(command, check=False).returncode
         except FileNotFoundError:
@@ -33,7 +34,7 @@ def main():
             sys.exit(f"cxx_compile.py: {options.compiler} ended with {status}")
         text = assembly.read_bytes()
         if b"main:" not in text:
-            sys.exit(f"cxx_compile.py: {options.compiler} made assembly without a main of {SOURCE.name}")
+            sys.exit(f"cxx_compile.py: {options.compiler} made assembly without a main of {options.source.name}")
         print(len(text), hashlib.sha256(text).hexdigest())
 
 

@@ -13,7 +13,7 @@ use Compress::Zlib qw(compress uncompress);
 use JSON::PP;
 use Time::HiRes qw(time);
 
-my $scale = shift // 6;
+my $scale = shift // 5;
 my $state = 1;
 
 sub random {

@@ -50,7 +50,7 @@
 (defun job-source ()
   (dotimes (_ job-scale)
     (with-temp-buffer
-      (dotimes (i 120)
+      (dotimes (i 50)
         (insert (format "int f%d(const char *text, int n)\n{\nfor (int i = 0; i < n; i++) {\nif (text[i] == '%c') {\n" i
                         (+ ?a (job-random 26)))
                 "return i * 2; /* found */\n}\n}\nreturn -1;\n}\n\n"))

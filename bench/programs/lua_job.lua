@@ -7,7 +7,7 @@
 -- collector that frees in the order of its list. What it does depends on nothing but SCALE. The milliseconds of each part
 -- go to the file $SNUG_FIGURES, if that is set.
 
-local scale = tonumber(arg[1] or "10")
+local scale = tonumber(arg[1] or "8")
 
 local state = 1
 local function random(bound)

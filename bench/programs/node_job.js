@@ -82,7 +82,7 @@ async function workers(scale) {
 }
 
 async function main() {
-  const scale = Number(process.argv[2] || "16");
+  const scale = Number(process.argv[2] || "11");
   const figures = {};
   for (const part of [buffers, documents, compression, workers]) {
     const start = process.hrtime.bigint();

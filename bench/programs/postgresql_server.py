@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """One life of a PostgreSQL server: queries that sort, group and build documents, then short transactions of many clients.
 
-    bench/programs/postgresql_server.py [--preload LIBRARY] [--seconds N]
+    bench/programs/postgresql_server.py [--preload LIBRARY] [--rows N] [--seconds N]
     snug run --compare glibc,jemalloc -- bench/programs/postgresql_server.py
 
 The allocator under test serves the *server's processes* alone: as in redis_server.py, this script takes the LD_PRELOAD it
@@ -32,27 +32,28 @@ from preload import inherited_preload, served_environment, unserved_environment
 START_SECONDS = 20
 STEP_SECONDS = 120
 CLIENTS = 6
+DEFAULT_ROWS = 81_000
 SETTINGS = {"shared_buffers": "128MB", "fsync": "off", "full_page_writes": "off", "autovacuum": "off", "jit": "off",
             "work_mem": "32MB", "max_wal_size": "1GB", "listen_addresses": "", "logging_collector": "off",
             "max_parallel_workers_per_gather": "0", "synchronous_commit": "off"}
 
-# Each stage ends with a division by zero if its result is wrong.
+# Each stage ends with a division by zero if its result is wrong. queries_of() puts the numbers in.
 QUERIES = """
 CREATE TABLE items AS SELECT i AS id, i * 7919 % 1000 AS kind, md5(i::text) AS code, repeat('x', i % 200) AS note
-  FROM generate_series(1, 120000) AS i;
-SELECT 1 / (count(*) = 120000)::int FROM (SELECT * FROM items ORDER BY code, note OFFSET 0) AS sorted;
-SELECT 1 / (sum(n) = 120000)::int FROM (SELECT kind, count(*) AS n, string_agg(note, ',' ORDER BY code) FROM items GROUP BY kind) AS g;
-SELECT 1 / (count(*) = 120000)::int FROM items AS a JOIN items AS b ON a.code = b.code;
-SELECT 1 / (sum(jsonb_array_length(d)) = 120000)::int FROM
+  FROM generate_series(1, ROWS) AS i;
+SELECT 1 / (count(*) = ROWS)::int FROM (SELECT * FROM items ORDER BY code, note OFFSET 0) AS sorted;
+SELECT 1 / (sum(n) = ROWS)::int FROM (SELECT kind, count(*) AS n, string_agg(note, ',' ORDER BY code) FROM items GROUP BY kind) AS g;
+SELECT 1 / (count(*) = ROWS)::int FROM items AS a JOIN items AS b ON a.code = b.code;
+SELECT 1 / (sum(jsonb_array_length(d)) = ROWS)::int FROM
   (SELECT jsonb_agg(jsonb_build_object('id', id, 'code', code, 'note', note)) AS d FROM items GROUP BY id / 50) AS documents;
-SELECT 1 / (count(*) = 120000)::int FROM (SELECT regexp_replace(code, '[a-f]+', '-', 'g') FROM items OFFSET 0) AS changed;
+SELECT 1 / (count(*) = ROWS)::int FROM (SELECT regexp_replace(code, '[a-f]+', '-', 'g') FROM items OFFSET 0) AS changed;
 DO $$ DECLARE total bigint := 0; part text[];
 BEGIN
-  FOR i IN 1..40000 LOOP
+  FOR i IN 1..LOOPS LOOP
     part := string_to_array(repeat('word ', i % 50), ' ');
     total := total + coalesce(array_length(part, 1), 0);
   END LOOP;
-  IF total <> 1019200 THEN RAISE 'an array was damaged: %', total; END IF;
+  IF total <> WORDS THEN RAISE 'an array was damaged: %', total; END IF;
 END $$;
 """
 
@@ -72,11 +73,22 @@ def main():
 def parse_options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--preload", help="library for the server's LD_PRELOAD, '' for none; default: our own")
-    parser.add_argument("--seconds", type=int, default=3, help="of short transactions (default %(default)s)")
+    parser.add_argument("--rows", type=int, default=DEFAULT_ROWS, help="of the table, a multiple of 150 (default %(default)s)")
+    parser.add_argument("--seconds", type=int, default=1, help="of short transactions (default %(default)s)")
     options = parser.parse_args()
     if options.seconds < 1:
         parser.error("--seconds: at least 1")
+    if options.rows < 150 or options.rows % 150 != 0:
+        parser.error("--rows: a multiple of 150")
     return options
+
+
+def queries_of(rows):
+    """The texts above for a table of so many rows."""
+    loops = rows // 3
+    words = loops // 50 * sum(length + 1 for length in range(1, 50))  # an empty text is no word, and its array is empty
+    values = {"ROWS": rows, "LOOPS": loops, "WORDS": words}
+    return re.sub("|".join(values), lambda name: str(values[name[0]]), QUERIES)
 
 
 def find_programs():
@@ -90,10 +102,10 @@ def find_programs():
 
 def live(server, options):
     start = time.monotonic()
-    server.psql(QUERIES)
+    server.psql(queries_of(options.rows))
     queries = time.monotonic() - start
     server.run("pgbench", "--initialize", "--quiet", "--scale", "2")
-    with server.idle_clients():
+    with server.idle_clients(options.rows // 2):
         output = server.run("pgbench", "--client", str(CLIENTS), "--jobs", "2", "--time", str(options.seconds),
                             "--protocol", "prepared", "--no-vacuum")
         memory = server.private_bytes()
@@ -178,8 +190,8 @@ class Server:
         return self.run("psql", "--no-psqlrc", "--quiet", "--no-align", "--tuples-only", "--set", "ON_ERROR_STOP=1", "-c",
                         text)
 
-    def idle_clients(self):
-        return IdleClients(self)
+    def idle_clients(self, sorted_rows):
+        return IdleClients(self, sorted_rows)
 
     def processes(self):
         """The server's process ids, the first one's first."""
@@ -207,8 +219,8 @@ class Server:
 class IdleClients:
     """Connections that have worked and now wait, as a pool of an application's: each keeps a backend alive."""
 
-    def __init__(self, server):
-        self.server = server
+    def __init__(self, server, sorted_rows):
+        self.server, self.sorted_rows = server, sorted_rows
         self.clients = []
 
     def __enter__(self):
@@ -218,9 +230,9 @@ class IdleClients:
                  "--set", "ON_ERROR_STOP=1"],
                 env=self.server.client_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
             self.clients.append(client)
-            client.stdin.write("SELECT count(*) FROM (SELECT * FROM items ORDER BY code LIMIT 60000) AS first;\n")
+            client.stdin.write(f"SELECT count(*) FROM (SELECT * FROM items ORDER BY code LIMIT {self.sorted_rows}) AS first;\n")
             client.stdin.flush()
-            if client.stdout.readline().strip() != "60000":
+            if client.stdout.readline().strip() != str(self.sorted_rows):
                 sys.exit("postgresql_server.py: a client's query failed")
         return self
 

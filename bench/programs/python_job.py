@@ -18,13 +18,13 @@ import random
 import sys
 
 FIXED_ENVIRONMENT = {"PYTHONMALLOC": "malloc", "PYTHONHASHSEED": "0"}
-DEFAULT_SCALE = 50
-CHECKSUM = "24f193ba189b31e782bec3711922f27f63679aad65e16ed77f47f53c46bd870f"  # of the default scale
+DEFAULT_SCALE = 34
+CHECKSUM = "eafe1bb50858e5ed0d6ea3fe4358524696a8b4b9e49ac3f766f7a13c3a1139b9"  # of the default scale
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--scale", type=int, default=DEFAULT_SCALE, help="how much of everything (default %(default)s: some 3 s)")
+    parser.add_argument("--scale", type=int, default=DEFAULT_SCALE, help="how much of everything (default %(default)s: some 2 s)")
     parser.add_argument("--pymalloc", action="store_true", help="leave small blocks to Python's own allocator")
     options = parser.parse_args()
     fixed = {name: value for name, value in FIXED_ENVIRONMENT.items() if name != "PYTHONMALLOC" or not options.pymalloc}

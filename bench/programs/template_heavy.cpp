@@ -1,5 +1,5 @@
-// A translation unit that makes a compiler work: many standard headers, and instantiations of regular expressions,
-// ranges, containers of containers and a few recursive templates. `cxx_compile.py` compiles it; nobody runs it.
+// A translation unit that makes a compiler work: many standard headers, and instantiations of ranges,
+// containers of containers and a few recursive templates. `cxx_compile.py` compiles it; nobody runs it.
 #include <algorithm>
 #include <any>
 #include <array>
@@ -18,7 +18,6 @@
 #include <queue>
 #include <random>
 #include <ranges>
-#include <regex>
 #include <set>
 #include <span>
 #include <sstream>
@@ -64,17 +63,10 @@ std::size_t exercise_all(std::string_view text, std::integer_sequence<int, N...>
   return (exercise<N>(text) + ...);
 }
 
-bool matches(const std::string& text) {
-  static const std::regex narrow(R"((\w+)\s*=\s*("[^"]*"|[0-9]+(\.[0-9]*)?))");
-  static const std::wregex wide(LR"((\w+)\s+(\d{1,3}))");
-  std::smatch found;
-  return std::regex_search(text, found, narrow) && std::regex_match(std::wstring(text.begin(), text.end()), wide);
-}
-
 }  // namespace
 
 int main(int count, char** arguments) {
   const std::string text = count > 1 ? arguments[1] : "name = 12.5";
-  auto later = std::async(std::launch::deferred, [&] { return matches(text); });
-  return exercise_all(text, std::make_integer_sequence<int, 6>{}) > 1000 && later.get() ? 1 : 0;
+  auto later = std::async(std::launch::deferred, [&] { return text.size() > 3; });
+  return exercise_all(text, std::make_integer_sequence<int, 4>{}) > 1000 && later.get() ? 1 : 0;
 }

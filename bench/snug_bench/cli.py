@@ -1,5 +1,6 @@
 """The command line: snug-bench run, report, compare, list, prepare."""
 
+from collections.abc import Callable
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +17,7 @@ from snug_bench.host import fingerprint
 from snug_bench.markdown import markdown
 from snug_bench.measurement import Measurement
 from snug_bench.page import page
+from snug_bench.plan import print_plan
 from snug_bench.preparation import Unavailable, is_there
 from snug_bench.preparation import prepare as prepare_allocator
 from snug_bench.problem import Problem
@@ -36,6 +38,7 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=N
 
 \b
   snug-bench run --grid quick                       a part of everything; what `make bench` runs
+  snug-bench run --grid full --dry-run              what that would run, and how long
   snug-bench run swap server -a snug,glibc -n 7     some loads on some allocators
   snug-bench run 'redis*' -a snug,mine=./libmine.so your allocator against snug
   snug-bench report build/bench/quick.jsonl         the verdict of a results file again
@@ -64,19 +67,27 @@ def run(
     seed: Annotated[int, typer.Option(help="Of the order of the runs, and of the loads.")] = 1,
     scale: Annotated[float, typer.Option(min=1e-6, help="A factor on the operations; below 1 proves nothing.")] = 1.0,
     conf: Annotated[str, typer.Option(help="Settings of snug, as SNUG_CONF.")] = "",
-    timeout: Annotated[float, typer.Option(min=0, help="Seconds for one run. 0: what its load declares.")] = 0,
+    timeout: Annotated[float, typer.Option(min=0, help="Seconds for one run, which is stopped then. 0: what its load "
+                                              "declares.")] = 0,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="The results file (JSON lines). Markdown and "
                                                 "page lie beside it. [default: build/bench/GRID.jsonl]")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Measure anew what the results file has already.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be run, and about how long it takes.")]
+    = False,
     build: BuildOption = BUILD,
 ) -> None:
     """Run a grid of loads on allocators and judge it. Interrupted, the same command goes on where it was."""
     file = results_file(output or OUTPUT / f"{grid if not loads else 'some'}.jsonl")
-    plan, missing, unavailable = planned_grid(loads or [], grid, allocators, repetitions, threads, seed, scale, conf,
-                                              build.resolve())
+    resolved = build.resolve()
+    line = Line(catalogue(), resolved, PEERS, conf, say)
+    plan, missing = planned_grid(line.name if dry_run else line.add, line, loads or [], grid, allocators, repetitions,
+                                 threads, seed, scale, resolved)
+    if dry_run:
+        print_plan(screen, plan)
+        return
     runner = Runner(Place(ROOT, build.resolve()), plan, timeout or None)
     results = Results(fingerprint(ROOT, build), plan.as_json(), [load.as_json() for load in plan.loads],
-                      [contender.as_json() for contender in plan.contenders], [*unavailable, *missing])
+                      [contender.as_json() for contender in plan.contenders], [*line.unavailable, *missing])
     if file.exists() and not fresh:
         results.runs = resumed(runner, file)
     write_header(file, results)
@@ -187,9 +198,9 @@ def catalogue():
         raise Problem(str(error)) from None
 
 
-def planned_grid(loads: list[str], grid: str, allocators: str, repetitions: int, threads: str, seed: int,
-                 scale: float, conf: str, build: Path) -> tuple[Grid, list[dict[str, str]], list[dict[str, str]]]:
-    """The grid, the loads that cannot be run here, and the allocators that cannot be had."""
+def planned_grid(add: Callable[[str], None], line: Line, loads: list[str], grid: str, allocators: str, repetitions: int,
+                 threads: str, seed: int, scale: float, build: Path) -> tuple[Grid, list[dict[str, str]]]:
+    """The grid, and the loads that cannot be run here. `add` brings each allocator to the line."""
     presets = load_presets(ROOT / "bench" / "grids.toml")
     if grid not in presets:
         raise Problem(f"no grid '{grid}' (there are: {', '.join(presets)})")
@@ -202,15 +213,14 @@ def planned_grid(loads: list[str], grid: str, allocators: str, repetitions: int,
     for each in missing:
         say(f"{each['name']}: cannot be run: {each['reason']}")
     absent = {each["name"] for each in missing}
-    line = Line(catalogue(), build, PEERS, conf, say)
     for word in words(allocators) or expanded(preset.allocators, [SNUG, *line.catalogue]):
-        line.add(word)
+        add(word)
     plan = Grid([load for load in chosen if load.name not in absent], line.contenders,
                 [positive(word) for word in words(threads)] or list(preset.threads),
                 repetitions or preset.repetitions, seed, scale, grid)
     if not plan.loads or not plan.contenders:
         raise Problem(f"nothing to run: no {'allocator' if plan.loads else 'load'} is left", 1)
-    return plan, missing, line.unavailable
+    return plan, missing
 
 
 def of_preset(known: dict[str, Load], patterns: tuple[str, ...]) -> list[Load]:

@@ -61,13 +61,24 @@ class Line:
             self.unavailable.append({"name": name, "reason": str(reason)})
             self.say(f"{name}: not to be had: {reason}")
             return
-        if any(each.name == contender.name for each in self.contenders):
-            raise Problem(f"allocator '{contender.name}' is named twice; give one of them another name, as in "
-                          f"{contender.name}2=PATH")
+        self.refuse_twice(contender)
         version, refusal = ask_version(contender, self.build)
         if refusal:
             self.say(f"{contender.name}: {refusal}")
         self.contenders.append(replace(contender, version=contender.version or version, refusal=refusal))
+
+    def name(self, word: str) -> None:
+        """The same for a plan that is not run: nothing is built or asked, so that it may turn out not to be had."""
+        given = "=" in word or "/" in word
+        named = not given and word in self.catalogue
+        contender = Contender(word, self.catalogue[word].title, "", Path()) if named else self.resolve(word)
+        self.refuse_twice(contender)
+        self.contenders.append(contender)
+
+    def refuse_twice(self, contender: Contender) -> None:
+        if any(each.name == contender.name for each in self.contenders):
+            raise Problem(f"allocator '{contender.name}' is named twice; give one of them another name, as in "
+                          f"{contender.name}2=PATH")
 
     def resolve(self, word: str) -> Contender:
         name, given, path = word.partition("=")

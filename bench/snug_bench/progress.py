@@ -8,9 +8,10 @@ from rich.console import Console
 from rich.progress import BarColumn, TaskID, TextColumn
 from rich.progress import Progress as Bar
 
+from snug_bench.estimate import Estimate
 from snug_bench.grid import Grid, PlannedRun
 from snug_bench.measurement import WARM_UP, Measurement
-from snug_bench.runner import REFUSED, SKIPPED, Estimate
+from snug_bench.runner import REFUSED, SKIPPED
 
 PLAIN_SECONDS = 30  # between two lines where there is no terminal
 
@@ -25,9 +26,8 @@ class Progress:
         self.bar = Bar(TextColumn("{task.completed}/{task.total}"), BarColumn(bar_width=24),
                        TextColumn("{task.fields[left]} left"), TextColumn("{task.description}"), console=console,
                        transient=True, disable=not console.is_terminal)
-        expected = Estimate().total(runs[done:], grid.shrink)
-        console.print(f"{len(grid.rows())} rows × {len(grid.contenders)} allocators × {grid.repetitions} repetitions and "
-                      f"a warm-up: {self.total - done} runs, about {clock(expected)} by what the loads declare",
+        expected = Estimate(runs[done:], grid.shrink).seconds_left()
+        console.print(f"{outline(grid)}: {self.total - done} runs, about {clock(expected)} by what the loads declare",
                       markup=False, soft_wrap=True)
         self.task: TaskID = self.bar.add_task("", total=self.total, completed=done, left="?")
 
@@ -47,6 +47,10 @@ class Progress:
             self.spoke = time.monotonic()
             self.console.print(f"{self.done + number}/{self.total} {what}, {clock(left)} left", markup=False,
                                soft_wrap=True)
+
+
+def outline(grid: Grid) -> str:
+    return (f"{len(grid.rows())} rows × {len(grid.contenders)} allocators × {grid.repetitions} repetitions and a warm-up")
 
 
 def describe(planned: PlannedRun) -> str:

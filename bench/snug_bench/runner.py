@@ -9,19 +9,18 @@ import json
 import os
 import subprocess
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from snug_bench.contender import environment_for
+from snug_bench.estimate import Estimate
 from snug_bench.grid import Cell, Grid, PlannedRun
 from snug_bench.measurement import WARM_UP, Figure, Measurement
 from snug_bench.problem import Problem
 
 TIMED_OUT, SKIPPED, REFUSED = "timed out", "skipped", "refused"
 REFUSAL = "not run on"  # how the tool begins its objection to a run that another malloc served
-START_SECONDS = 0.1  # of a run that does nothing, the proof in the warm-up included
 GRACE = 30  # seconds beyond its time limit in which the tool itself must have ended
 
 
@@ -38,7 +37,8 @@ class Place:
 
 
 class Runner:
-    """Makes planned runs. `timeout`, if given, is the time limit of every load instead of its own."""
+    """Makes planned runs. `timeout`, if given, is the time limit of every load instead of its own,
+    which grows with the operations of a run that is asked to do more."""
 
     def __init__(self, place: Place, grid: Grid, timeout: float | None = None):
         self.place, self.grid, self.timeout = place, grid, timeout
@@ -47,13 +47,16 @@ class Runner:
     def command(self, cell: Cell) -> list[str]:
         return cell.load.command_line(self.place.root, self.place.build, cell.threads, self.grid.shrink, self.grid.seed)
 
+    def warm_up(self, cell: Cell) -> list[str]:
+        return cell.load.warm_up_line(self.place.root, self.place.build, cell.threads, self.grid.shrink, self.grid.seed)
+
     def identity(self, cell: Cell) -> str:
         """Of all that decides a run of the cell: one that was made under another identity is stale."""
         command = self.command(cell)
         files = [Path(word) for word in command if word.startswith("/")] + [cell.contender.library]
         seen = [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in files
                 if file is not None and file.is_file()]
-        parts = [command, seen, cell.contender.as_json(), cell.load.environment]
+        parts = [command, self.warm_up(cell), seen, cell.contender.as_json(), cell.load.environment]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
     def run(self, planned: PlannedRun) -> Measurement:
@@ -76,10 +79,11 @@ class Runner:
 
     def measured(self, planned: PlannedRun) -> Measurement:
         cell = planned.cell
-        limit = self.timeout or cell.load.timeout
-        prove = ["--prove"] if planned.repetition == WARM_UP else []
+        limit = self.timeout or cell.load.timeout * max(1.0, self.grid.shrink)
+        warming = planned.repetition == WARM_UP
+        prove, program = (["--prove"], self.warm_up(cell)) if warming else ([], self.command(cell))
         command = [str(self.place.tool), "measure", *cell.contender.launch(), *prove, "--timeout", f"{limit:g}",
-                   "--json", "-", "--", *self.command(cell)]
+                   "--json", "-", "--", *program]
         # A session of its own: Ctrl-C reaches us alone, and the tool then ends what it started.
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True, start_new_session=True, cwd=self.place.root,
@@ -126,49 +130,30 @@ def nonsense_among(figures: dict[str, Figure]) -> str:
     return ""
 
 
-@dataclass
-class Estimate:
-    """How long what is left will take: by what its row took so far, else by what its load declares."""
-
-    durations: dict[tuple[str, int], list[float]] = field(default_factory=lambda: defaultdict(list))
-
-    def learn(self, planned: PlannedRun, seconds: float) -> None:
-        self.durations[self.row(planned)].append(seconds)
-
-    def of(self, planned: PlannedRun, shrink: float) -> float:
-        known = self.durations.get(self.row(planned))
-        return sum(known) / len(known) if known else START_SECONDS + planned.cell.load.seconds * shrink
-
-    def total(self, runs: Iterable[PlannedRun], shrink: float) -> float:
-        return sum(self.of(run, shrink) for run in runs)
-
-    @staticmethod
-    def row(planned: PlannedRun) -> tuple[str, int]:
-        return planned.cell.load.name, planned.cell.threads
-
-
 def run_grid(runner: Runner, earlier: list[Measurement], keep: Callable[[Measurement], None],
              tell: Callable[[PlannedRun, Measurement | None, int, float], None]) -> list[Measurement]:
     """Makes what `earlier` does not have. `tell` hears before each run (without a measurement) and after it, with how
     many are done and the seconds left. Returns the new runs; on KeyboardInterrupt they have all been kept."""
     made = {run.key for run in earlier}
     kept_by_key = {run.key: run for run in earlier}
-    todo, new, estimate = [], [], Estimate()
+    todo, new = [], []
     for planned in runner.grid.runs():
         if planned.key in made:
             runner.heed(planned.cell, kept_by_key[planned.key])
         else:
             todo.append(planned)
-    shrink = runner.grid.shrink
+    estimate = Estimate(todo, runner.grid.shrink)
     for number, planned in enumerate(todo):
-        tell(planned, None, number, estimate.total(todo[number:], shrink))
+        tell(planned, None, number, estimate.seconds_left())
         start = time.monotonic()
         run = runner.run(planned)
-        if run.ending not in (SKIPPED, REFUSED):
+        if run.ending in (SKIPPED, REFUSED):
+            estimate.done(planned)
+        else:
             estimate.learn(planned, time.monotonic() - start)
         keep(run)
         new.append(run)
-        tell(planned, run, number + 1, estimate.total(todo[number + 1:], shrink))
+        tell(planned, run, number + 1, estimate.seconds_left())
     return new
 
 

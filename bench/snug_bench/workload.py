@@ -15,12 +15,20 @@ from typing import Any
 from snug_bench.problem import Problem
 
 SYNTHETIC, REAL = "synthetic", "real"
-WORKLOAD_TIMEOUT, PROGRAM_TIMEOUT = 60.0, 180.0  # seconds
+WARM_UP_SHARE = 0.02  # of a run's operations: enough to page everything in, and to see who serves malloc
+PROGRAM_WARM_UP_SHARE = 0.1  # of a run's time, by experience: its warm-up is a command of its own, and starts all it needs
+# The limit of a run's time, if its load declares none: generous by what it takes, but no minutes for a hopeless cell.
+PATIENCE, SHORTEST_TIMEOUT, LONGEST_TIMEOUT = 20, 10.0, 60.0
 
 
 @dataclass(frozen=True)
 class Load:
-    """One thing to run. `command` has placeholders: {build}, {root}, {threads}, {scale}, {seed}."""
+    """One thing to run. `command` has placeholders: {build}, {root}, {threads}, {scale}, {seed}.
+
+    `warm_up` is a cheaper command that starts the same programs; without, a warm-up of a program is its whole run.
+    Where its operations are those of each thread, `work_of` is the number of threads whose work more of them share: it
+    keeps a row of eight threads as long as one of two. 0: each always does its whole work.
+    """
 
     name: str
     title: str
@@ -33,20 +41,45 @@ class Load:
     scale: float = 1.0  # of the number of operations
     environment: dict[str, str] = field(default_factory=dict, hash=False)
     needs: tuple[str, ...] = ()  # commands that must be there
-    timeout: float = WORKLOAD_TIMEOUT
+    timeout: float = LONGEST_TIMEOUT
     settles: bool = False  # it idles at its end, so that its last RSS is the settled one
-    seconds: float = 1.0  # about how long a run takes, for the first estimate of the time left
+    seconds: float = 1.0  # about how long a run takes, over the allocators: for the estimate and the time limit
+    warm_up: tuple[str, ...] = ()
+    work_of: int = 0
 
     def command_line(self, root: Path, build: Path, threads: int, shrink: float, seed: int) -> list[str]:
         """With every placeholder filled in; a relative path that is there under `root` becomes absolute."""
+        return self.filled(self.command, root, build, threads, shrink, seed)
+
+    def warm_up_line(self, root: Path, build: Path, threads: int, shrink: float, seed: int) -> list[str]:
+        """The same of the warm-up."""
+        return self.filled(self.warm_up or self.command, root, build, threads, shrink * WARM_UP_SHARE, seed)
+
+    def filled(self, command: tuple[str, ...], root: Path, build: Path, threads: int, shrink: float,
+               seed: int) -> list[str]:
+        share = self.work_of / threads if 0 < self.work_of < threads else 1
         values = {"{root}": str(root), "{build}": str(build), "{threads}": str(threads), "{seed}": str(seed),
-                  "{scale}": f"{self.scale * shrink:g}"}
+                  "{scale}": f"{self.scale * shrink * share:g}"}
         words = []
-        for word in self.command:
+        for word in command:
             for placeholder, value in values.items():
                 word = word.replace(placeholder, value)
             words.append(str(root / word) if "/" in word and (root / word).exists() else word)
         return words
+
+    @property
+    def takes_scale(self) -> bool:
+        return any("{scale}" in word for word in self.command)
+
+    def expected_seconds(self, shrink: float) -> float:
+        """Of a run."""
+        return self.seconds * shrink if self.takes_scale else self.seconds
+
+    def expected_warm_up(self, shrink: float) -> float:
+        """Seconds of a warm-up."""
+        if self.takes_scale:
+            return self.expected_seconds(shrink) * WARM_UP_SHARE
+        return self.seconds * PROGRAM_WARM_UP_SHARE if self.warm_up else self.seconds
 
     def threads_among(self, wanted: list[int]) -> list[int]:
         """The numbers of threads to run with: those wanted that it can take, else the first it can."""
@@ -128,16 +161,18 @@ def read_workload(name: str, content: Any, file: Path) -> Load:
     threads = table.left.pop("threads", [1])
     if threads != "any" and not (isinstance(threads, list) and threads and all(type(each) is int for each in threads)):
         raise Problem(f"{table.where}: 'threads' is a list of numbers or \"any\"")
-    command = ["{build}/bin/workloads/" + program, "--rounds", str(rounds), "--scale", "{scale}", "--seed", "{seed}",
-               "--only", ",".join(figures)]
-    command += ["--size", str(size)] if size else []
+    start = ("{build}/bin/workloads/" + program, "--rounds")
+    options = ["--scale", "{scale}", "--seed", "{seed}", "--only", ",".join(figures)]
+    options += ["--size", str(size)] if size else []
     # A workload with a number of threads of its own is not told another.
-    command += ["--threads", "{threads}"] if threads != [1] else []
+    options += ["--threads", "{threads}"] if threads != [1] else []
     load = Load(name, table.take("title", str, name.replace("_", " ")), table.take("kind", str, SYNTHETIC),
-                table.take("stresses", str), tuple(command), table.take("resembles", str, ""), figures,
+                table.take("stresses", str), (*start, str(rounds), *options), table.take("resembles", str, ""), figures,
                 None if threads == "any" else tuple(threads), table.take("scale", float, 1.0),
-                timeout=table.take("timeout", float, WORKLOAD_TIMEOUT), settles=table.take("settles", bool, False),
-                seconds=table.take("seconds", float, 0.6))
+                settles=table.take("settles", bool, False), work_of=table.take("work_of", int, 0),
+                # Some workloads fill their heap in each round, whatever the scale.
+                warm_up=(*start, "1", *options),
+                **times(table, 0.5))
     table.end()
     return checked(load, table.where)
 
@@ -151,17 +186,24 @@ def read_program(content: Any, file: Path) -> Load:
     load = Load(table.take("name", str), table.take("title", str), table.take("kind", str, REAL),
                 table.take("stresses", str), command, table.take("resembles", str, ""), table.take_words("figures", []),
                 (table.take("threads", int, 1),), environment=environment, needs=table.take_words("needs", []),
-                timeout=table.take("timeout", float, PROGRAM_TIMEOUT), settles=table.take("settles", bool, False),
-                seconds=table.take("seconds", float, 6.0))
+                settles=table.take("settles", bool, False), warm_up=table.take_words("warm_up", []),
+                **times(table, 3.0))
     table.end()
     return checked(load, table.where)
+
+
+def times(table: Table, usual: float) -> dict[str, float]:
+    """What a run takes, and the limit: the declared one, else by what it takes."""
+    seconds = table.take("seconds", float, usual)
+    by_seconds = min(max(SHORTEST_TIMEOUT, PATIENCE * seconds), LONGEST_TIMEOUT)
+    return {"seconds": seconds, "timeout": table.take("timeout", float, by_seconds)}
 
 
 def checked(load: Load, where: str) -> Load:
     if load.kind not in (SYNTHETIC, REAL):
         raise Problem(f"{where}: 'kind' is \"{SYNTHETIC}\" or \"{REAL}\", not {load.kind!r}")
-    if not load.command or load.timeout <= 0 or load.scale <= 0:
-        raise Problem(f"{where}: command, timeout and scale must say something")
+    if not load.command or load.timeout <= 0 or load.scale <= 0 or load.seconds <= 0 or load.work_of < 0:
+        raise Problem(f"{where}: command, timeout, seconds and scale must say something, and work_of is no less than 0")
     return load
 
 
