@@ -116,9 +116,10 @@ def section(data: dict[str, Any], folder: Path) -> Section:
     saved = 100 * (1 - versions["snug"]["bytes_used"] / versions["new"]["bytes_used"])
     section.remarks = [f"Trailers on free cells only: {saved:.1f}% fewer bytes, {versions['snug']['pages']:.0f} pages "
                        f"instead of {versions['new']['pages']:.0f}.",
-                       "malloc of tlsf is TLSF of the crate rlsf behind malloc's functions, with a lock that is taken for each "
-                       "call; the cell heaps are called directly, and lock nothing.",
                        "Errors of slopes are those of least squares: they do not know of a machine that drifts."]
+    if RLSF in versions:
+        section.remarks.append("malloc of tlsf is TLSF of the crate rlsf behind malloc's functions, with a lock that is "
+                               "taken for each call; the cell heaps are called directly, and lock nothing.")
     section.plots = draw_cells(folder, ROUNDS, {
         "the document": {name: published[name] for name in DOCUMENTED},
         "here": {name: [(mean, deviation) for _, mean, deviation in each["rows"]] for name, each in versions.items()}})
