@@ -2,10 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
 #include <nlohmann/json.hpp>
 
 #include "quantity.h"
 #include "table.h"
+#include "thread/array_store.h"
+#include "thread/thread_cache.h"
+#include "thread/thread_state.h"
 
 namespace snug::tool {
 
@@ -32,6 +37,19 @@ nlohmann::ordered_json row_json(const SizeClassRow& row) {
   return {{"class", row.size_class},          {"size", row.size}, {"difference", row.difference},
           {"percent", row.percent},           {"log", row.log},   {"cached", row.cached},
           {"bytes_cached", row.bytes_cached}, {"id", row.id}};
+}
+
+// What the drop-in takes for a thread's cache besides blocks, once the thread has filled that of every class. Null of a
+// map that is too large to be loaded.
+nlohmann::ordered_json thread_cache_json(const ClassesMap& map) {
+  if (map.largest_class >= kMaxClasses) return nullptr;
+  std::size_t arrays = 0;
+  for (std::size_t c = 1; c <= map.largest_class; ++c) {
+    const std::size_t places = std::max(std::bit_ceil(map.rows[c].cached), ArrayStore::kLeastPlaces);
+    if (places > ArrayStore::kMostPlaces) return nullptr;
+    arrays += places * sizeof(void*);
+  }
+  return {{"header_bytes", sizeof(ThreadState) + sizeof(ThreadCache)}, {"array_bytes", arrays}};
 }
 
 }  // namespace
@@ -88,6 +106,7 @@ nlohmann::ordered_json classes_json(const ClassesMap& map) {
     json["classes"].back()["worst_waste"] = map.worst_waste(row.size_class);
   }
   json["total"] = {{"cached", map.total().blocks}, {"bytes_cached", map.total().bytes}};
+  json["thread_cache"] = thread_cache_json(map);
   return json;
 }
 

@@ -24,6 +24,7 @@ from snug_bench.problem import Problem
 from snug_bench.progress import Progress
 from snug_bench.results import Results, append_run, read_results, write_header
 from snug_bench.runner import Place, Runner, run_grid, still_valid
+from snug_bench.source_documents import FILE_NAME
 from snug_bench.terminal import print_comparison, print_verdict
 from snug_bench.verdict import judge
 from snug_bench.workload import Load, load_loads, matching
@@ -32,6 +33,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "release"
 PEERS = ROOT / "build" / "peers"
 OUTPUT = ROOT / "build" / "bench"
+SEEDS = ROOT / "build" / "seeds"
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False,
                   help="""Compares memory allocators: any of them, on synthetic workloads and real programs.
@@ -97,7 +99,7 @@ def run(
             run_grid(runner, results.runs, lambda each: append_run(file, each), progress.tell)
         except KeyboardInterrupt:
             interrupted = True
-    show(file, file.with_suffix(".md"), file.with_suffix(".html"), build)
+    show(file, file.with_suffix(".md"), file.with_suffix(".html"), build, SEEDS)
     if interrupted:
         say(f"interrupted; the same command goes on from here ({file})")
         raise typer.Exit(INTERRUPTED)
@@ -108,9 +110,15 @@ def report(
     results: Annotated[Path, typer.Argument(help="A results file.")],
     to_markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the Markdown there.")] = None,
     to_page: Annotated[Path | None, typer.Option("--page", help="Write the HTML page there.")] = None,
+    seeds: Annotated[Path | None, typer.Option("--seeds", metavar="FOLDER", help="Where `snug-seeds` left the source "
+                                               "documents' tables, which join the page. [default: build/seeds, if they "
+                                               "are there]")] = None,
 ) -> None:
     """Judge a results file again: the table, and Markdown and page beside it or where they are wanted."""
-    show(results, to_markdown or results.with_suffix(".md"), to_page or results.with_suffix(".html"), BUILD)
+    if seeds and not (seeds / FILE_NAME).is_file():
+        raise Problem(f"--seeds: no {seeds / FILE_NAME}: `snug-seeds --out {seeds}` writes it")
+    show(results, to_markdown or results.with_suffix(".md"), to_page or results.with_suffix(".html"), BUILD,
+         seeds or SEEDS)
 
 
 @app.command()
@@ -244,12 +252,12 @@ def positive(word: str) -> int:
     return int(word)
 
 
-def show(file: Path, to_markdown: Path, to_page: Path, build: Path) -> None:
+def show(file: Path, to_markdown: Path, to_page: Path, build: Path, seeds: Path) -> None:
     """The verdict of a results file in its three forms; the last line is the page's path."""
     verdict = judge(read_results(file))
     print_verdict(screen, verdict)
     write_file(to_markdown, markdown(verdict))
-    write_file(to_page, page(verdict, build.parent / "npm", say))
+    write_file(to_page, page(verdict, build.parent / "npm", say, seeds / FILE_NAME))
     screen.print(f"results {file}, Markdown {to_markdown}", markup=False, soft_wrap=True)
     screen.print(f"page {to_page}", markup=False, soft_wrap=True)
 

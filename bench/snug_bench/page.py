@@ -6,7 +6,9 @@ from typing import Any
 
 import jinja2
 
+from snug_bench.problem import Problem
 from snug_bench.quantity import interval, quantity, ratio
+from snug_bench.source_documents import FAILS, HOLDS, OPEN, SourceDocuments, read_source_documents
 from snug_bench.statistics import Sample
 from snug_bench.terminal import KIND_NAMES, subject_of
 from snug_bench.uplot import NoUplot, Uplot, load_uplot
@@ -16,11 +18,14 @@ from snug_bench.workload import REAL, SYNTHETIC
 TEMPLATES = Path(__file__).with_name("templates")
 TIMELINE_POINTS = 64
 SHOWN_COSTS = ("wall", "user", "system", "faults", "waits", "preempted", "instructions")
+OUTCOME_CLASSES = {HOLDS: "holds", FAILS: "fails", OPEN: "open"}
+LONG_TABLE = 16  # rows from which a source document's table is folded
 SCRIPTS = ("quantity.js", "table.js", "grid.js", "scatter.js", "lines.js", "page.js")
 
 
-def page(verdict: Verdict, npm: Path, say) -> str:
-    """`npm`: the folder in which uPlot is, or will be. Without it the page has no lines, and says so."""
+def page(verdict: Verdict, npm: Path, say, seeds: Path | None = None) -> str:
+    """`npm`: the folder in which uPlot is, or will be. Without it the page has no lines, and says so.
+    `seeds`: the file of the source documents' tables, which join the page if it is there."""
     try:
         uplot, missing = load_uplot(npm), ""
     except NoUplot as reason:
@@ -34,9 +39,21 @@ def page(verdict: Verdict, npm: Path, say) -> str:
         subject=subject_of(verdict), host=results.host, grid=results.grid, kinds=KIND_NAMES,
         present=[kind for kind in (REAL, SYNTHETIC) if verdict.rows_of(kind)], scored=SCORED,
         verdict=verdict, losses=losses(verdict), failures=failures(verdict), definition=DEFINITION, missing=missing,
-        allocators=results.allocators, ratio=ratio, rows=len(verdict.rows),
+        allocators=results.allocators, ratio=ratio, rows=len(verdict.rows), sources=source_documents(seeds, say),
+        outcomes=OUTCOME_CLASSES, long_table=LONG_TABLE,
         data=embedded(data(verdict)), uplot_script=uplot.script, uplot_style=uplot.style,
         style=(TEMPLATES / "page.css").read_text(), scripts=scripts)
+
+
+def source_documents(seeds: Path | None, say) -> SourceDocuments | None:
+    if seeds is None or not seeds.exists():
+        return None
+    try:
+        found = read_source_documents(seeds)
+    except Problem as problem:
+        say(f"the page has no source documents: {problem}")
+        return None
+    return found if found.documents else None
 
 
 def embedded(document: Any) -> str:

@@ -14,15 +14,16 @@ from snug_bench.command import INTERRUPTED, run_command, write_file
 from snug_bench.contender import SNUG, Line
 from snug_bench.host import fingerprint
 from snug_bench.problem import Problem
+from snug_bench.source_documents import FILE_NAME
 
 from snug_seeds import s0, s1, s3, s4
 from snug_seeds.bench import FULL, QUICK, Bench
 from snug_seeds.section import Section
-from snug_seeds.table import markdown, print_section
+from snug_seeds.table import documents_text, markdown, print_section
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS: dict[str, ModuleType] = {"S0": s0, "S1": s1, "S3": s3, "S4": s4}
-PEERS = "glibc,mimalloc,jemalloc,tcmalloc,mimalloc3,snmalloc"
+PEERS = "glibc,mimalloc,jemalloc,tcmalloc,mimalloc3,snmalloc,tlsf"
 BUILD = ROOT / "build" / "release"
 WIDTH = 220  # of tables that go into a file
 
@@ -73,6 +74,7 @@ def run(
     host["effort"] = f"{bench.effort.runs} runs at scale {bench.effort.scale:g}, S0 {bench.effort.cell_runs} runs"
     if quick:
         say(f"--quick ({host['effort']}): no figure of it proves anything, nor is a time like the document's")
+    write_file(folder / FILE_NAME, documents_text(sections, host, "quick" if quick else "full"))
     write_file(folder / "seeds.md", markdown(sections, host, folder))
     if figures:
         write_file(figures, json.dumps({"host": host, "quick": quick, "documents": data}, indent=1) + "\n")

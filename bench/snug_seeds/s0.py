@@ -15,7 +15,8 @@ from snug_seeds.section import Section, Table, Verdict, fact, judge_range
 
 PAIRS = 402  # a round
 ROUNDS = list(range(10, 301, 5))
-PEERS = ("glibc", "mimalloc", "jemalloc", "mimalloc3")
+PEERS = ("glibc", "mimalloc", "jemalloc", "mimalloc3", "tlsf")
+RLSF = "malloc of tlsf"
 TITLES = {"Old version": "old", "New without threshold": "without", "New version": "new", "snug's default": "snug",
           "malloc": "malloc"}
 DOCUMENTED = ("old", "without", "new")
@@ -116,8 +117,12 @@ def section(data: dict[str, Any], folder: Path) -> Section:
     section.remarks = [f"Trailers on free cells only: {saved:.1f}% fewer bytes, {versions['snug']['pages']:.0f} pages "
                        f"instead of {versions['new']['pages']:.0f}.",
                        "Errors of slopes are those of least squares: they do not know of a machine that drifts."]
-    section.plots = [draw_cells(folder / "s0.svg", ROUNDS, {name: published[name] for name in DOCUMENTED},
-                                {name: each["rows"] for name, each in versions.items()})]
+    if RLSF in versions:
+        section.remarks.append("malloc of tlsf is TLSF of the crate rlsf behind malloc's functions, with a lock that is "
+                               "taken for each call; the cell heaps are called directly, and lock nothing.")
+    section.plots = draw_cells(folder, ROUNDS, {
+        "the document": {name: published[name] for name in DOCUMENTED},
+        "here": {name: [(mean, deviation) for _, mean, deviation in each["rows"]] for name, each in versions.items()}})
     return section
 
 
@@ -139,11 +144,16 @@ def verdicts(versions: dict[str, Any], ours: dict[str, Fit], published: dict[str
     value, low, high = ratio(ours["old"], ours["snug"])
     default = judge_range(f"snug's default beats the scan {bound} times a pair or more", low, high,
                           f"{value:.2f} [{low:.2f}, {high:.2f}; 95%]", least=bound)
+    against = []
+    if RLSF in ours:
+        value, low, high = ratio(ours[RLSF], ours["snug"])
+        against = [judge_range("a pair costs no more on snug's default than on rlsf's TLSF behind malloc", low, high,
+                               f"rlsf takes {value:.2f} [{low:.2f}, {high:.2f}; 95%] times as long", least=1)]
     price = 100 * (versions["new"]["instructions"] / versions["without"]["instructions"] - 1)
     examined = versions["old"]["examined"]
     pages = [versions[name]["pages"] for name in DOCUMENTED]
     return [
-        bins, default,
+        bins, default, *against,
         fact(f"the threshold costs at most {most}% more instructions a pair", price <= most, f"{price:.1f}%"),
         fact("the scan passes over about ten cells (8 to 12) for each large one", 8 <= examined <= 12,
              f"{examined:.2f}"),

@@ -9,17 +9,20 @@ from snug_bench.statistics import Sample
 
 from snug_seeds.bench import Bench, named
 from snug_seeds.published import PUBLISHED
-from snug_seeds.section import Section, Table, fact, judge, quotient, spread
+from snug_seeds.section import Plot, Section, Table, Verdict, fact, judge, quotient, spread
 
 BEFORE = "3,4,8,17,128,16"
 PEERS = ("glibc", "mimalloc", "jemalloc")
+DENSE = "3,4,8,17,8,10"
 LOADS = ("short", "long")
 FIGURES = {"requests": "k/s", "peak_rss": "KiB"}
+# The document's lines, as they were printed there.
+TEXT = Path(__file__).resolve().parents[2] / "tests" / "golden" / "dense_size_classes.txt"
 
 
 def measure(bench: Bench) -> dict[str, Any]:
     plain = bench.run("snug", "classes", "dense", "--compat")
-    table = json.loads(bench.run("snug", "classes", "dense", "--json"))
+    tables = {name: json.loads(bench.run("snug", "classes", name, "--json")) for name in ("dense", BEFORE, "default")}
     with tempfile.TemporaryDirectory() as folder:
         before = Path(folder) / "before.map"
         bench.run("snug", "classes", BEFORE, "-o", str(before))
@@ -38,7 +41,7 @@ def measure(bench: Bench) -> dict[str, Any]:
     plots = ("dense", "default")
     for name in plots:
         bench.run("snug", "classes", name, "--plot", str(bench.folder / f"s1_{name}.svg"))
-    return {"compat": plain, "table": table, "runs": runs, "maps": list(maps), "plots": list(plots)}
+    return {"compat": plain, "tables": tables, "runs": runs, "maps": list(maps), "plots": list(plots)}
 
 
 def sample(data: dict[str, Any], name: str, figure: str) -> Sample:
@@ -47,6 +50,47 @@ def sample(data: dict[str, Any], name: str, figure: str) -> Sample:
 
 def total_cached(compat: str) -> int:
     return int(compat.rpartition("Total cached: ")[2].split()[0])
+
+
+def expected(parameters: str) -> tuple[list[tuple[int, int, int]], int]:
+    """(size, cached, id) of each class, the batch class last, and the total, from the document's formulas."""
+    bits, least_log, mid_log, most_log, most_cached, bytes_log = map(int, parameters.split(","))
+    steps, mid = 1 << (bits - 1), 1 << (mid_log - least_log)
+    sizes = [c << least_log for c in range(mid + 1)]
+    for log in range(mid_log, most_log):
+        sizes += [(1 << log) + (1 << log) // steps * step for step in range(1, steps + 1)]
+    batch = 8 * most_cached  # a batch is an array of that many pointers
+    rows = [(size, max(1, min(most_cached, (1 << bytes_log) // size)) if size else 0,
+             next(c for c, each in enumerate(sizes) if each >= size)) for size in [*sizes, batch]]
+    return rows, sum(size * cached for size, cached, _ in rows)
+
+
+def wrong_rows(table: dict[str, Any], parameters: str) -> list[str]:
+    """The classes of `snug classes --json` that are not as the formulas have them."""
+    rows, total = expected(parameters)
+    shown = [(row["size"], row["cached"], row["id"]) for row in [*table["classes"], table["batch_class"]]]
+    wrong = [f"class {c}" for c, (row, right) in enumerate(zip(shown, rows, strict=False)) if row != right]
+    wrong += [f"{len(shown)} classes instead of {len(rows)}"] * (len(shown) != len(rows))
+    return wrong + [f"total {table['total']['bytes_cached']}"] * (table["total"]["bytes_cached"] != total)
+
+
+def table_verdicts(data: dict[str, Any]) -> list[Verdict]:
+    published, cache = PUBLISHED["s1"], data["tables"]["dense"]["thread_cache"]
+    total, page = total_cached(data["compat"]), published["cache_page"]
+    theirs, ours = TEXT.read_text().splitlines(), data["compat"].splitlines()
+    same = sum(a == b for a, b in zip(theirs, ours, strict=False))
+    wrong = {name: wrong_rows(data["tables"][map_name], name) for name, map_name in
+             ((DENSE, "dense"), (BEFORE, BEFORE))}
+    whole = cache["header_bytes"] + cache["array_bytes"]
+    return [
+        fact("snug classes dense --compat prints the document's lines", theirs == ours, f"{same} of {len(theirs)} lines"),
+        *(fact(f"{name}: size, cached and id of every row and the total follow from the parameters", not each,
+               ", ".join(each) or f"{len(expected(name)[0])} rows") for name, each in wrong.items()),
+        fact(f"{published['total_cached']} bytes cached at most", total == published["total_cached"], str(total)),
+        fact(f"the whole header of a thread's cache takes at most {page} bytes", cache["header_bytes"] <= page,
+             f"{cache['header_bytes']} bytes, whatever the map"),
+        fact(f"header and arrays of Dense take at most {page} bytes with every class in use", whole <= page,
+             f"{cache['header_bytes']} + {cache['array_bytes']} bytes")]
 
 
 def section(data: dict[str, Any], folder: Path) -> Section:
@@ -58,7 +102,7 @@ def section(data: dict[str, Any], folder: Path) -> Section:
     rows = []
     for load in LOADS:
         for name in data["runs"]:
-            row = [load, name]
+            row = [f"{load}, {name}"]
             for figure, unit in FIGURES.items():
                 values = sample(data, name, f"{figure}/{load}")
                 row.append(f"{values.median:.1f} {unit}")
@@ -66,10 +110,13 @@ def section(data: dict[str, Any], folder: Path) -> Section:
                 row.append("–" if name == before else spread(change, "+.1f"))
             rows.append(row)
     section.tables.append(Table("A server of 32 threads (document: +3% requests, −10% peak RSS)", [
-        "load", "map or malloc", "requests", "% more than before", "peak RSS", "% more than before"], rows))
-    total = total_cached(data["compat"])
-    section.verdicts = [fact(f"{published['total_cached']} bytes cached at most", total == published["total_cached"],
-                             str(total))]
+        "load, map or malloc", "requests", "% more than before", "peak RSS", "% more than before"], rows))
+    section.tables.append(Table("What a thread's cache takes", [
+        "map", "blocks at most", "bytes in blocks at most", "header, bytes", "arrays with every class in use, bytes"], [
+        [name, *(str(table["total"][key]) for key in ("cached", "bytes_cached")),
+         *(str(table["thread_cache"][key]) for key in ("header_bytes", "array_bytes"))]
+        for name, table in data["tables"].items()]))
+    section.verdicts = table_verdicts(data)
     for load in LOADS:
         # The document compares with the map before Dense only; beside snug's default it should not be worse.
         for other, more, less in ((before, published["requests"], published["peak_rss"]), ("default", 0, 0)):
@@ -80,7 +127,8 @@ def section(data: dict[str, Any], folder: Path) -> Section:
                       changes(dense["requests"], base["requests"]), least=more, form="+.1f"),
                 judge(f"{load}: Dense's peak RSS is at least {-less:g}% below {other}",
                       changes(dense["peak_rss"], base["peak_rss"]), most=less, form="+.1f")]
-    section.plots = [folder / f"s1_{name}.svg" for name in data["plots"]]
+    section.plots = [Plot(f"S1: waste against size, and bytes cached of each class, of {name}", folder / f"s1_{name}.svg")
+                     for name in data["plots"]]
     return section
 
 

@@ -67,7 +67,7 @@ def section(data: dict[str, Any], folder: Path) -> Section:
     section.verdicts.append(not_slower("no shared pool peer is faster than snug::Pool cached beyond noise", samples,
                                        SHARED_OURS + SHARED, [name for name in shared if "snug" not in name and
                                                               not name.startswith("new")]))
-    section.plots = [draw_lists(folder / "s3.svg", lengths, alone)]
+    section.plots = draw_lists(folder, lengths, alone)
     return section
 
 

@@ -101,7 +101,7 @@ def section(data: dict[str, Any], folder: Path) -> Section:
                    for name in ("malloc", "off", "on")} for load in ROWS}
     here = {load: {name: sample(data, "glibc" if name == "malloc" else name, f"first/{load}").median
                    for name in ("malloc", "off", "on", "off, bounded", "on, bounded")} for load in ROWS}
-    section.plots = [draw_batches(folder / "s4.svg", bars, here)]
+    section.plots = draw_batches(folder, {"the document": bars, "here": here})
     return section
 
 

@@ -3,9 +3,8 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from snug_bench.source_documents import FAILS, HOLDS, OPEN
 from snug_bench.statistics import FEWEST_FOR_LEVEL, Sample, tied
-
-HOLDS, FAILS, OPEN = "holds", "does not hold", "not shown either way"
 
 
 @dataclass(frozen=True)
@@ -25,6 +24,12 @@ class Verdict:
         return f"{self.outcome}: {self.claim}: {self.figures}"
 
 
+@dataclass(frozen=True)
+class Plot:
+    title: str
+    file: Path  # an SVG
+
+
 @dataclass
 class Section:
     name: str
@@ -32,7 +37,7 @@ class Section:
     tables: list[Table] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
-    plots: list[Path] = field(default_factory=list)
+    plots: list[Plot] = field(default_factory=list)
 
 
 def quotient(of: Sample, by: Sample) -> Sample:

@@ -1,13 +1,19 @@
-"""The writers: a section in the terminal, by rich, and all of them as one Markdown page."""
+"""The writers: a section in the terminal, by rich, and all of them as one Markdown page, and as the file that the page
+of `snug-bench` takes them from."""
 
+import dataclasses
+import json
 import os
 from pathlib import Path
+from typing import Any
 
 from rich import box
 from rich.console import Console
 from rich.table import Table as Grid
+from snug_bench.problem import Problem
+from snug_bench.source_documents import SCHEMA
 
-from snug_seeds.section import FAILS, HOLDS, Section, Table
+from snug_seeds.section import FAILS, HOLDS, Plot, Section, Table
 
 COLOURS = {HOLDS: "green", FAILS: "red"}
 
@@ -35,7 +41,7 @@ def markdown(sections: list[Section], host: dict[str, str | int], folder: Path) 
         lines += [line for remark in section.remarks for line in (remark, "")]
         for table in section.tables:
             lines += [*table_lines(table), ""]
-        lines += [line for plot in section.plots for line in (f"![{plot.stem}]({os.path.relpath(plot, folder)})", "")]
+        lines += [line for plot in section.plots for line in (f"![{plot.title}]({os.path.relpath(plot.file, folder)})", "")]
     return "\n".join(lines)
 
 
@@ -45,3 +51,18 @@ def table_lines(table: Table) -> list[str]:
 
     return [f"**{table.title}**", "", line(table.columns), line(["---"] + ["---:"] * (len(table.columns) - 1)),
             *map(line, table.rows)]
+
+
+def documents_text(sections: list[Section], host: dict[str, str | int], effort: str) -> str:
+    """What snug_bench/source_documents.py reads. `effort` is full or quick."""
+    documents = [dataclasses.asdict(section) | {"plots": [plot_json(plot) for plot in section.plots]}
+                 for section in sections]
+    return json.dumps({"schema": SCHEMA, "host": host, "quick": effort == "quick", "documents": documents},
+                      ensure_ascii=False, indent=1) + "\n"
+
+
+def plot_json(plot: Plot) -> dict[str, Any]:
+    try:
+        return {"title": plot.title, "svg": plot.file.read_text(encoding="utf-8")}
+    except (OSError, UnicodeDecodeError) as error:
+        raise Problem(f"cannot read {plot.file}: {error}", 1) from None

@@ -71,6 +71,18 @@ class ShownTest(FolderTest):
                              [str(row["size"]) for row in shown["classes"][1:]])
             self.assertIn(str(total), classes(name))
 
+    def test_the_record_of_a_threads_cache_is_sized(self):
+        shown = {name: as_json(name)["thread_cache"] for name in MAPS[:3]}
+        for name, cache in shown.items():
+            places = [max(16, 1 << (row["cached"] - 1).bit_length()) for row in as_json(name)["classes"][1:]]
+            self.assertEqual(cache["array_bytes"], 8 * sum(places), name)
+            # More than the heads alone, or the records alone, of as many classes as a map may have; within an OS page.
+            self.assertTrue(83 * (16 + 8) < cache["header_bytes"] <= 4096, cache)
+        self.assertEqual(len({cache["header_bytes"] for cache in shown.values()}), 1)
+        self.assertEqual(shown["dense"]["array_bytes"], 52 * 16 * 8)
+        for unloadable in ("5,4,8,17,8,10", "3,4,8,17,9999,30"):  # too many classes, too many blocks of one
+            self.assertIsNone(as_json(unloadable)["thread_cache"], unloadable)
+
     def test_what_is_no_map_is_refused(self):
         for name, words in (("3,4,8", "3 of 6 parameters"), ("3,4,8,17,8,10,1,1", "at most 7"),
                             ("3,9,8,17,8,10", "MinSizeLog is at most MidSizeLog"), ("0,4,8,17,8,10", "NumBits"),

@@ -6,8 +6,11 @@ import re
 
 import pytest
 from rich.console import Console
+from snug_bench import cli
 from snug_bench.markdown import markdown
 from snug_bench.page import page
+from snug_bench.picture import inline_svg
+from snug_bench.problem import Problem
 from snug_bench.quantity import interval, quantity, ratio
 from snug_bench.statistics import Interval
 from snug_bench.terminal import print_verdict
@@ -38,7 +41,7 @@ def html(verdict, tmp_path):
 
 def test_the_page_needs_nothing_else(html):
     assert not re.search(r"""(?:src|href)\s*=\s*["']?(?!#|load-)[^"'>]*//""", html)
-    assert not re.search(r"@import|url\(|fetch\(|XMLHttpRequest|<link|<iframe", html)
+    assert not re.search(r"@import|url\((?!#)|fetch\(|XMLHttpRequest|<link|<iframe", html)
     assert "The lines over time and threads are missing" in html
 
 
@@ -78,3 +81,89 @@ def test_quantities_have_three_digits_that_matter():
     assert interval(Interval(1e6, 2.5e6, 0.97), "ns") == "[1–2.50]"
     assert interval(Interval(1e6, 2.5e6, None), "ns") == "(1–2.50)"
     assert (ratio(1.005), ratio(1234), ratio(None)) == ("1.00×", ">99×", "–")
+
+
+SVG = """<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"
+ width="9pt" viewBox="0 0 900 9" onload="alert(2)"><style>*{display:none}</style><script>alert(3)</script>
+<defs><clipPath id="c"><rect width="9" height="9"/></clipPath><path id="p" d="M0 0h9"/></defs>
+<g clip-path="url(#c)" style="fill: #ffffff; stroke: #000000"><use xlink:href="#p"/><use xlink:href="http://x/y#p"/></g>
+<path fill="url(http://x/z)" stroke="#cccccc" d="M1 1"/><foreignObject/><a href="javascript:1"/><text>a &lt; b</text></svg>"""
+
+
+def seeds_file(folder, **changes):
+    document = {"name": "S0", "title": NASTY, "remarks": [NASTY], "plots": [{"title": NASTY, "svg": SVG}],
+                "verdicts": [{"claim": NASTY, "outcome": outcome, "figures": "1"} for outcome in
+                             ("holds", "does not hold", "not shown either way")],
+                "tables": [{"title": NASTY, "columns": ["N", "b"], "rows": [["1", NASTY]] * rows} for rows in (2, 40)]}
+    content = {"schema": "snug.seeds/1", "host": {"commit": "c0ffee", "cpu": NASTY}, "quick": True,
+               "documents": [document | changes]}
+    file = folder / "seeds.json"
+    file.write_text(json.dumps(content))
+    return file
+
+
+def page_with(verdict, folder, seeds):
+    """The page, and what was said, but for what is said of uPlot."""
+    (folder / "uplot-1.6.32.tgz").write_text("not the package")
+    said = []
+    text = page(verdict, folder, said.append, seeds)
+    return text, said[1:]
+
+
+def test_the_source_documents_join_the_page(verdict, tmp_path):
+    html, said = page_with(verdict, tmp_path, seeds_file(tmp_path))
+    assert said == []
+    test_the_page_needs_nothing_else(html)
+    section = re.search(r'<section id="sources">.*?</section>', html, re.S)[0]
+    assert 'href="#sources"' in html and "c0ffee" in section and "--quick" in section
+    assert re.findall(r'<li><span class="outcome (\w+)">', section) == ["holds", "fails", "open"]
+    assert section.count("<script") == section.count("<b>") == section.count("alert(2)") == section.count("alert(3)") == 0
+    assert re.findall(r"<details( open)?>", section) == [" open", ""]  # the long table is folded
+    assert section.count("<tr>") == 2 + 2 + 40
+
+
+def test_without_source_documents_the_page_says_nothing_of_them(verdict, tmp_path):
+    for seeds in (None, tmp_path / "seeds.json"):
+        html, said = page_with(verdict, tmp_path, seeds)
+        assert said == [] and "Source documents" not in html and "sources" not in re.sub(r"<style.*?</style>", "", html, flags=re.S)
+
+
+@pytest.mark.parametrize(("text", "why"), [
+    ("", "Expecting value"), ("[]", "the file: no dict"), ("[" * 100000, "recursion"), ("{}", "of schema None"),
+    ('{"schema": "snug.seeds/1"}', "no 'host'"), ("\0", "Expecting value"),
+    ({"verdicts": [{"claim": "c", "figures": "", "outcome": "maybe"}]}, "an outcome is 'maybe'"),
+    ({"tables": [{"title": "T", "columns": ["a"], "rows": [["1", "2"]]}]}, "the table 'T' has a row of 2 cells, and 1 columns"),
+    ({"tables": [{"title": "T", "columns": ["a"], "rows": [[1]]}]}, "row: no str"), ({"remarks": "r"}, "remarks: no list"),
+    ({"verdicts": ["v"]}, "indices"), ({"plots": [{"title": "p", "svg": "<svg"}]}, "S0-0: no SVG: "),
+    ({"plots": [{"title": "p", "svg": "<svg/>"}]}, "S0-0: no SVG with a viewBox"),
+    ({"plots": [{"title": "p", "svg": '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9"/>'}]}, "no SVG with a viewBox"),
+    ({"name": None}, "name: no str")])
+def test_damaged_source_documents_are_one_line_and_a_page_without(verdict, tmp_path, text, why):
+    if isinstance(text, dict):
+        file = seeds_file(tmp_path, **text)
+    else:
+        (file := tmp_path / "seeds.json").write_text(text)
+    html, said = page_with(verdict, tmp_path, file)
+    assert len(said) == 1 and said[0].startswith(f"the page has no source documents: {file}: damaged: ")
+    assert why in said[0] and "\n" not in said[0]
+    assert 'id="sources"' not in html and 'id="grid"' in html
+
+
+def test_unreadable_source_documents_are_one_line(verdict, tmp_path):
+    (tmp_path / "seeds.json").mkdir()
+    _, said = page_with(verdict, tmp_path, tmp_path / "seeds.json")
+    assert len(said) == 1 and "cannot read" in said[0]
+
+
+def test_a_picture_keeps_its_shapes_and_words_only():
+    svg = inline_svg(SVG, "S0-1", "a <b>")
+    assert re.findall(r"<(\w+)", svg) == ["svg", "defs", "clipPath", "rect", "path", "g", "use", "use", "path", "text"]
+    assert 'id="S0-1-c"' in svg and 'clip-path="url(#S0-1-c)"' in svg and 'href="#S0-1-p"' in svg
+    assert svg.count("href=") == 1 and "http" not in svg and "onload" not in svg and "9pt" not in svg
+    assert "fill: var(--panel); stroke: currentColor" in svg and 'stroke="var(--line)"' in svg
+    assert 'class="plot wide"' in svg and 'aria-label="a &lt;b&gt;"' in svg and "a &lt; b" in svg
+
+
+def test_a_folder_without_source_documents_is_refused_where_it_is_named(tmp_path):
+    with pytest.raises(Problem, match=f"--seeds: no {tmp_path}/seeds.json"):
+        cli.report(results=tmp_path / "r.jsonl", to_markdown=None, to_page=None, seeds=tmp_path)

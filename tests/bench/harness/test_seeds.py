@@ -1,20 +1,23 @@
 """The source documents' tables: what is read, how claims are judged, and one document from end to end."""
 
+import json
 import os
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
 
 from snug_bench.contender import Contender
 from snug_bench.problem import Problem
+from snug_bench.source_documents import read_source_documents
 from snug_bench.statistics import Sample
 from snug_seeds import cli, s0, s1, s3, s4
 from snug_seeds.bench import Bench, Effort, figures_of
 from snug_seeds.published import PUBLISHED
-from snug_seeds.section import FAILS, HOLDS, OPEN, Section, Table, compare, fact, judge, quotient, spread
-from snug_seeds.table import markdown
+from snug_seeds.section import FAILS, HOLDS, OPEN, Plot, Section, Table, compare, fact, judge, quotient, spread
+from snug_seeds.table import documents_text, markdown
 
 BUILD = Path(os.environ["SNUG_BUILD"])
 
@@ -53,7 +56,53 @@ def test_cells_are_read_and_judged(tmp_path):
     section = s0.section({"runs": 30, "versions": versions}, tmp_path)
     outcomes = [each.outcome for each in section.verdicts]
     assert outcomes == [FAILS, FAILS, HOLDS, HOLDS, HOLDS]  # 10/9 and 10/7 are below 1.59
-    assert section.plots[0].stat().st_size > 1000
+    assert [each.file.name for each in section.plots] == ["s0_document.svg", "s0_here.svg"]
+    assert "<text" in section.plots[1].file.read_text()  # words, not the shapes of letters
+
+
+@pytest.mark.parametrize(("factor", "outcome"), [(1.5, HOLDS), (0.5, FAILS)])
+def test_snugs_cells_are_compared_with_rlsf(factor, outcome):
+    versions = s0.parse(cells_output())
+    versions[s0.RLSF] = {"rows": [[n, mean * factor, 0] for n, mean, _ in versions["snug"]["rows"]]}
+    judged = s0.verdicts(versions, s0.fits_of(versions), PUBLISHED["s0"])
+    assert [each.outcome for each in judged if "rlsf" in each.claim] == [outcome]
+    assert f"rlsf takes {factor:.2f}" in judged[2].figures
+
+
+def shown_map(name: str) -> dict:
+    return json.loads(subprocess.run([BUILD / "bin" / "snug", "classes", name, "--json"], capture_output=True, check=True).stdout)
+
+
+@pytest.fixture(scope="module")
+def classes() -> dict:
+    compat = subprocess.run([BUILD / "bin" / "snug", "classes", "dense", "--compat"], capture_output=True, text=True, check=True)
+    return {"compat": compat.stdout, "tables": {name: shown_map(name) for name in ("dense", s1.BEFORE)}}
+
+
+def outcomes(data: dict) -> list[str]:
+    return [each.outcome for each in s1.table_verdicts(data)]
+
+
+def test_the_size_classes_are_what_the_document_says(classes):
+    assert outcomes(classes) == [HOLDS] * 5 + [FAILS]  # with arrays for 52 classes the cache is larger than a page
+    for parameters in ("2,4,6,12,4,9", "4,5,9,16,100,14"):
+        assert s1.wrong_rows(shown_map(parameters), parameters) == []
+
+
+@pytest.mark.parametrize(("at", "plant"), [
+    (0, lambda data: data.update(compat=data["compat"].replace("l 4", "l 5"))),
+    (0, lambda data: data.update(compat=data["compat"] + "more\n")),
+    (1, lambda data: data["tables"]["dense"]["classes"][20].update(size=513)),
+    (1, lambda data: data["tables"]["dense"]["batch_class"].update(id=5)),
+    (1, lambda data: data["tables"]["dense"]["classes"].pop()),
+    (1, lambda data: data["tables"]["dense"]["total"].update(bytes_cached=1)),
+    (2, lambda data: data["tables"][s1.BEFORE]["classes"][7].update(cached=9)),
+    (3, lambda data: data.update(compat=data["compat"].replace("864928", "864929"))),
+    (4, lambda data: data["tables"]["dense"]["thread_cache"].update(header_bytes=4097))])
+def test_a_wrong_size_class_is_found(classes, at, plant):
+    data = json.loads(json.dumps(classes))
+    plant(data)
+    assert outcomes(data)[at] == FAILS
 
 
 @pytest.mark.parametrize("text", ["", cells_output(rows=3), cells_output().replace("New version  ", "Other ")])
@@ -104,6 +153,31 @@ def test_the_page_keeps_bars_inside_cells():
     assert "| x\\|y | 1 |" in page and "| --- | ---: |" in page
 
 
+def test_the_file_for_the_page_holds_the_sections(tmp_path):
+    (tmp_path / "s9.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0h9"/></svg>')
+    section = Section("S9", "t", [Table("T", ["a", "b"], [["x", "1"]])], [fact("c", False, "3")], ["r"],
+                      [Plot("p", tmp_path / "s9.svg")])
+    file = tmp_path / "seeds.json"
+    file.write_text(documents_text([section], {"commit": "abc"}, "quick"))
+    found = read_source_documents(file)
+    assert found.quick and found.host["commit"] == "abc"
+    assert {**found.documents[0], "plots": 1} == {
+        "name": "S9", "title": "t", "remarks": ["r"], "plots": 1,
+        "verdicts": [{"claim": "c", "outcome": FAILS, "figures": "3"}],
+        "tables": [{"title": "T", "columns": ["a", "b"], "rows": [["x", "1"]]}]}
+    assert found.documents[0]["plots"][0]["svg"].startswith('<svg viewBox="0 0 9 9"')
+    with pytest.raises(Problem, match="cannot read .*none.svg"):
+        documents_text([Section("S9", "t", plots=[Plot("p", tmp_path / "none.svg")])], {}, "full")
+
+
+def test_the_command_leaves_page_and_file(monkeypatch, tmp_path):
+    fake = types.SimpleNamespace(measure=lambda bench: {}, section=lambda data, folder: Section("S3", "t"))
+    monkeypatch.setitem(cli.DOCUMENTS, "S3", fake)
+    cli.run(documents=["S3"], build=BUILD, out=tmp_path, figures=None, quick=False, peers="glibc")
+    assert not read_source_documents(tmp_path / "seeds.json").quick
+    assert "## S3: t" in (tmp_path / "seeds.md").read_text()
+
+
 @pytest.fixture
 def bench(tmp_path) -> Bench:
     snug = Contender("snug", "snug", "snug", BUILD / "lib" / "libsnug.so")
@@ -115,14 +189,14 @@ def test_rehearsal_of_the_lists(bench, tmp_path):
     section = s3.section(s3.measure(bench), tmp_path)
     assert [row[0] for row in section.tables[0].rows] == ["1", "10", "100", "1000", "10000"]
     assert {"new on snug", "snug::Pool"} <= {row[0] for row in section.tables[1].rows}
-    assert section.plots[0].exists() and len(section.verdicts) == 7
+    assert section.plots[0].file.exists() and len(section.verdicts) == 7
 
 
 def test_rehearsal_of_the_batches(bench, tmp_path):
     section = s4.section(s4.measure(bench), tmp_path)
     off, on = (float(section.tables[2].rows[4][column]) for column in (1, 2))
     assert off > on > 0  # central trips of FIX_M+FULL
-    assert section.plots[0].exists()
+    assert section.plots[0].file.exists()
 
 
 def test_a_library_that_is_not_loaded_ends_all(bench, tmp_path):
