@@ -18,6 +18,7 @@
 #include "snug_library.h"
 #include "temporary_folder.h"
 #include "user_error.h"
+#include "warm_memory.h"
 
 namespace snug::tool {
 
@@ -128,6 +129,12 @@ MeasureCommand::MeasureCommand(CLI::App& app, std::vector<std::string> program) 
       ->type_name("MILLISECONDS");
   command_->add_flag("--prove", prove_,
                      "Let the allocator say its version and the dynamic linker who serves malloc; slows the start");
+  command_
+      ->add_option("--warm", warm_mebibytes_,
+                   "Touch and free that much memory first, so that a hypervisor that takes free pages away does not "
+                   "make the run pay for getting them back")
+      ->check(CLI::Range(0, 1 << 20))
+      ->type_name("MIB");
   command_->add_option("--json", json_file_, "Where to write the JSON; - is standard output")
       ->capture_default_str()
       ->type_name("FILE");
@@ -163,6 +170,8 @@ int MeasureCommand::execute() const {
   }
   if (prove_) request_bindings(command.environment, folder.path());
 
+  if (!warm_memory(warm_mebibytes_ << 20))
+    throw UserError(fmt::format("--warm {}: the system does not give that much memory", warm_mebibytes_));
   Timeline timeline;
   ResidentMemory resident(std::filesystem::weakly_canonical(allocator.library));
   const InstructionCounter instructions;

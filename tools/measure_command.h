@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ class MeasureCommand {
   double time_limit_ = 0;
   double sample_milliseconds_ = 20;
   bool prove_ = false;
+  std::uint64_t warm_mebibytes_ = 0;
   std::string json_file_ = "-";
 };
 

@@ -21,6 +21,8 @@ from snug_bench.problem import Problem
 
 TIMED_OUT, SKIPPED, REFUSED = "timed out", "skipped", "refused"
 REFUSAL = "not run on"  # how the tool begins its objection to a run that another malloc served
+WARM_BYTES = 512 << 20  # before the peak of a row is known
+WARM_SHARE = 4  # of the machine's memory at most one in so many bytes
 GRACE = 30  # seconds beyond its time limit in which the tool itself must have ended
 
 
@@ -43,6 +45,7 @@ class Runner:
     def __init__(self, place: Place, grid: Grid, timeout: float | None = None):
         self.place, self.grid, self.timeout = place, grid, timeout
         self.given_up: dict[Cell, str] = {}
+        self.peaks: dict[tuple[str, int], float] = {}  # of each row, the largest so far
 
     def command(self, cell: Cell) -> list[str]:
         return cell.load.command_line(self.place.root, self.place.build, cell.threads, self.grid.shrink, self.grid.seed)
@@ -72,10 +75,18 @@ class Runner:
 
     def heed(self, cell: Cell, run: Measurement) -> None:
         """Also to be told of the runs that an earlier call made."""
+        if peak := run.cost.get("peak_rss_bytes"):
+            self.peaks[row_of(cell)] = max(peak, self.peaks.get(row_of(cell), 0))
         if run.ending == TIMED_OUT:
             self.given_up[cell] = f"not tried again: {run.objection}"
         elif run.objection.startswith(REFUSAL) and run.repetition == WARM_UP:
             self.given_up[cell] = run.objection
+
+    def warm_mebibytes(self, cell: Cell) -> int:
+        """How much memory is touched before a run, a quarter more than the row's largest took: who asks for it first
+        would else pay for getting it back from a hypervisor that has taken it away."""
+        most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // WARM_SHARE
+        return int(min(self.peaks.get(row_of(cell), WARM_BYTES) * 1.25, most)) >> 20
 
     def measured(self, planned: PlannedRun) -> Measurement:
         cell = planned.cell
@@ -83,7 +94,7 @@ class Runner:
         warming = planned.repetition == WARM_UP
         prove, program = (["--prove"], self.warm_up(cell)) if warming else ([], self.command(cell))
         command = [str(self.place.tool), "measure", *cell.contender.launch(), *prove, "--timeout", f"{limit:g}",
-                   "--json", "-", "--", *program]
+                   "--warm", str(0 if warming else self.warm_mebibytes(cell)), "--json", "-", "--", *program]
         # A session of its own: Ctrl-C reaches us alone, and the tool then ends what it started.
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True, start_new_session=True, cwd=self.place.root,
@@ -120,6 +131,10 @@ class Runner:
         cell = planned.cell
         return Measurement(cell.load.name, cell.threads, cell.contender.name, planned.repetition, self.identity(cell),
                            ending, objection, load_average=round(os.getloadavg()[0], 2), **more)
+
+
+def row_of(cell: Cell) -> tuple[str, int]:
+    return cell.load.name, cell.threads
 
 
 def nonsense_among(figures: dict[str, Figure]) -> str:

@@ -16,6 +16,7 @@ from snug_bench.contender import Contender, environment_for
 from snug_bench.problem import Problem
 
 RUN_SECONDS = 300
+WARM_MEBIBYTES = 512  # more than any of the programs takes; what it is for: tools/warm_memory.h
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class Bench:
         preload = {"LD_PRELOAD": str(on.library)} if on else {}
         variables = environment_for(on or self.snug, preload | environment)
         where = f"{program} on {on.name}" if on else program
+        self.warm_memory()
         try:
             with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                   text=True, start_new_session=True, env=variables) as process:
@@ -69,6 +71,12 @@ class Bench:
             said = errors.strip().splitlines() or ["it said nothing"]
             raise Problem(f"{where} ended with {process.returncode}: {said[-1]}", 1)
         return output
+
+    def warm_memory(self) -> None:
+        tool = self.build / "bin" / "snug"
+        command = [tool, "measure", "--on", "glibc", "--warm", str(WARM_MEBIBYTES), "--json", os.devnull, "--", "true"]
+        with contextlib.suppress(OSError):  # the program is missing as well, and that is said
+            subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
 
     def figures(self, program: str, *words: str, on: Contender | None = None, **environment: str) -> dict[str, float]:
         """Those of a program in the manner of bench/workloads, one round of them."""

@@ -37,6 +37,16 @@ class MeasureTest(unittest.TestCase):
         self.assertEqual(run["malloc_bindings"], {"programs": 2, "bound": 1})
         self.assertIn("not run on", run["objection"])
 
+    def test_memory_is_warmed_and_counts_for_nobody(self):
+        for warm in ("0", "256"):
+            _, run = measure("--on", PLANTED_NONE, "--warm", warm, "--", ALLOCATING)
+            self.assertEqual(run["objection"], "")
+            self.assertLess(run["cost"]["peak_rss_bytes"], 128 << 20)
+        process = subprocess.run(["prlimit", "--as=1000000000", TOOL, "measure", "--on", PLANTED_NONE, "--warm", "2000", "--",
+                                  ALLOCATING], env=clean_environment(), capture_output=True, text=True, timeout=60)
+        self.assertEqual(process.returncode, 2)
+        self.assertEqual(process.stderr, "snug: --warm 2000: the system does not give that much memory\n")
+
     def test_what_goes_wrong_is_an_objection(self):
         for script, ending, what in (("echo alas >&2; exit 3", "exited", "exit status 3: alas"),
                                      ("kill -SEGV $$", "signalled", "killed by SIGSEGV")):

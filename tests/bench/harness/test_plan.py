@@ -45,6 +45,24 @@ def test_a_warm_up_does_a_fiftieth_of_the_operations():
     assert warm_up[warm_up.index("--rounds") + 1] == "1"
 
 
+def test_memory_is_warmed_for_the_largest_of_a_row(monkeypatch):
+    seen = []
+
+    def popen(command, **_):
+        seen.append(int(command[command.index("--warm") + 1]))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("snug_bench.runner.subprocess.Popen", popen)
+    grid = grid_of(workload())
+    runner = Runner(Place(ROOT, Path("/build")), grid)
+    cells = [Cell(grid.loads[0], 1, contender) for contender in grid.contenders]
+    for repetition, peak in ((WARM_UP, 0), (1, 80 << 20), (1, 40 << 20), (1, 0)):
+        with pytest.raises(KeyboardInterrupt):
+            runner.run(PlannedRun(cells[0], repetition))
+        runner.heed(cells[1], runner.make(PlannedRun(cells[1], 1), "exited", "", cost={"peak_rss_bytes": peak}))
+    assert seen == [0, 640, 100, 100]
+
+
 def test_the_runner_makes_the_warm_up_and_the_identity_is_of_both(monkeypatch):
     seen = []
 
