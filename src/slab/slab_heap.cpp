@@ -53,12 +53,11 @@ size_t SlabHeap::refill(size_t size_class, void** end, size_t want) {
   for (size_t slabs = 0; got < want && !carved && slabs != kSlabsARefill; ++slabs) {
     Slab* slab = bin.partial.front();
     if (slab == nullptr) {
-      if (got != 0) break;
+      if (got != 0 && bin.empty.empty()) break;
       slab = slab_to_draw_from(size_class);
       if (slab == nullptr) return 0;
     }
     if (const Slab* next = SlabList::next(slab); next != nullptr) prefetch_for_write(next);
-    if (slab->used() == 0) empty_bytes_ -= slab->span->pages.bytes();
     const size_t recycled = slab->take_recycled(end - got, want - got);
     got += recycled;
     if (recycled == 0) {
@@ -80,11 +79,9 @@ size_t SlabHeap::take_group(size_t size_class, void** end) {
   Bin& bin = bins_[size_class];
   for (;;) {
     Slab* slab = bin.partial.front();
-    if (slab == nullptr) slab = new_slab(size_class);
+    if (slab == nullptr && (!bin.empty.empty() || make_slab(size_class))) slab = take_empty(bin);
     if (slab == nullptr) return 0;
-    const bool was_empty = slab->used() == 0;
     const bool taken = slab->take_group(end, group);
-    if (taken && was_empty) empty_bytes_ -= slab->span->pages.bytes();
     if (!taken || !slab->has_blocks()) set_full(*slab);  // lone blocks that are left over wait for their neighbours
     if (!taken) continue;
     bin.out.add(group);
@@ -92,21 +89,34 @@ size_t SlabHeap::take_group(size_t size_class, void** end) {
   }
 }
 
+// The class has no partial slab: an empty one, one of a heap that has ended, or a new one.
 Slab* SlabHeap::slab_to_draw_from(size_t size_class) {
-  if (registry_.abandoned_count() != 0 && registry_.adopt_slab(size_class, *this))
-    return bins_[size_class].partial.front();
-  return new_slab(size_class);
+  Bin& bin = bins_[size_class];
+  if (bin.empty.empty() && registry_.abandoned_count() != 0 && registry_.adopt_slab(size_class, *this) &&
+      !bin.partial.empty())
+    return bin.partial.front();
+  return !bin.empty.empty() || make_slab(size_class) ? take_empty(bin) : nullptr;
 }
 
-Slab* SlabHeap::new_slab(size_t size_class) {
+// The class has an empty slab.
+Slab* SlabHeap::take_empty(Bin& bin) {
+  Slab* slab = bin.empty.front();
+  bin.empty.remove(slab);
+  bin.partial.push_front(slab);
+  empty_bytes_ -= slab->span->pages.bytes();
+  return slab;
+}
+
+// Adds an empty slab; false if the OS refuses memory.
+bool SlabHeap::make_slab(size_t size_class) {
   const SizeClass& sizes = registry_.table().classes[size_class];
   Slab* slab = slabs_.make();
-  if (slab == nullptr) return nullptr;
+  if (slab == nullptr) return false;
   const Paging paging = paging_for(size_class);
-  slab->span = registry_.spans().allocate({sizes.pages_per_slab}, {sizes.slab_alignment()}, paging);
+  slab->span = span_for(sizes, paging);
   if (slab->span == nullptr) {
     slabs_.recycle(slab);
-    return nullptr;
+    return false;
   }
   slab->start = registry_.window().start_of(slab->span->first);
   slab->block_size = sizes.block_size;
@@ -117,7 +127,17 @@ Slab* SlabHeap::new_slab(size_t size_class) {
   regret(slab->span->pages.bytes());
   if (paging == Paging::kSmall) bins_[size_class].newest = slab->span->first;
   insert(slab);
-  return slab;
+  return true;
+}
+
+// Before memory is touched that was not in use, what lies in empty slabs of other classes is.
+Span* SlabHeap::span_for(const SizeClass& sizes, Paging paging) {
+  const PageCount pages{sizes.pages_per_slab};
+  Span* span = registry_.spans().allocate(pages, {sizes.slab_alignment()}, paging);
+  if (span == nullptr || span->backed || empty_bytes_ < pages.bytes()) return span;
+  registry_.spans().free(span, {0});
+  release_empty(0);
+  return registry_.spans().allocate(pages, {sizes.slab_alignment()}, paging);
 }
 
 // Small pages until growth is proven: a huge one is backed whole, whatever becomes of it. Of blocks that are larger
@@ -154,8 +174,12 @@ void SlabHeap::insert(Slab* slab) {
   slab_count_.add(1);
   slab_bytes_ += slab->span->pages.bytes();
   bin.out.add(slab->used());
-  if (slab->used() == 0) empty_bytes_ += slab->span->pages.bytes();
-  bin.partial.push_front(slab);
+  if (slab->used() != 0) {
+    bin.partial.push_front(slab);
+  } else {
+    bin.empty.push_front(slab);
+    empty_bytes_ += slab->span->pages.bytes();
+  }
 }
 
 void SlabHeap::tag_pages(const Slab& slab) {
@@ -218,11 +242,14 @@ void SlabHeap::set_full(Slab& slab) {
 
 // A slab that was full has a block again, or one has become empty.
 void SlabHeap::settle(Slab& slab) {
+  Bin& bin = bins_[slab.size_class];
   if (slab.full && (!is_shared_ || slab.has_group(registry_.table().classes[slab.size_class].line_group))) {
     slab.full = false;
-    bins_[slab.size_class].partial.push_back(&slab);  // behind the others, so that more of its blocks gather
+    bin.partial.push_back(&slab);  // behind the others, so that more of its blocks gather
   }
   if (slab.used() != 0) return;
+  bin.partial.remove(&slab);
+  bin.empty.push_front(&slab);
   empty_bytes_ += slab.span->pages.bytes();
   if (!keeps_too_many_empty()) return;
   if (!is_abandoned()) given_away_ += slab.span->pages.bytes();
@@ -256,7 +283,7 @@ void SlabHeap::give_up_extra(size_t bytes) {
 void SlabHeap::release(Slab* slab) {
   Bin& bin = bins_[slab->size_class];
   Window& window = registry_.window();
-  bin.partial.remove(slab);
+  bin.empty.remove(slab);
   bin.slabs.subtract(1);
   slab_count_.subtract(1);
   slab_bytes_ -= slab->span->pages.bytes();
@@ -271,17 +298,13 @@ void SlabHeap::release(Slab* slab) {
 }
 
 void SlabHeap::release_empty(size_t keep) {
-  for (Bin& bin : bins_) {
-    for (Slab* slab = bin.partial.front(); slab != nullptr && empty_bytes_ > keep;) {
-      Slab* next = SlabList::next(slab);
-      if (slab->used() == 0) release(slab);
-      slab = next;
-    }
-  }
+  for (Bin& bin : bins_)
+    while (!bin.empty.empty() && empty_bytes_ > keep) release(bin.empty.front());
 }
 
 bool SlabHeap::give_slab(size_t size_class, SlabHeap& heir) {
   Bin& bin = bins_[size_class];
+  if (bin.partial.empty() && !bin.empty.empty()) take_empty(bin);
   Slab* slab = bin.partial.front();
   if (slab == nullptr) return false;
   bin.partial.remove(slab);
@@ -289,7 +312,6 @@ bool SlabHeap::give_slab(size_t size_class, SlabHeap& heir) {
   slab_count_.subtract(1);
   slab_bytes_ -= slab->span->pages.bytes();
   bin.out.subtract(slab->used());
-  if (slab->used() == 0) empty_bytes_ -= slab->span->pages.bytes();
   heir.insert(slab);
   return true;
 }
@@ -315,37 +337,46 @@ size_t SlabHeap::purge_some_holes(size_t most, size_t* bytes) {
   return slabs;
 }
 
+const char* SlabHeap::check_listed(const Slab& slab, size_t size_class) const {
+  if (const char* broken = slab.check(); broken != nullptr) return broken;
+  if (slab.full) return "slab heap: a full slab is in a list";
+  if (slab.owner != id_ || slab.size_class != size_class) return "slab heap: a slab belongs elsewhere";
+  const Window& window = registry_.window();
+  for (uint32_t i = 0; i < slab.span->pages.value; ++i) {
+    const PageId page = slab.span->first + PageCount{i};
+    if (window.tag(page).record<Slab>() != &slab || window.tag(page).owner() != id_ ||
+        window.class_at(page.value) != scaled(size_class))
+      return "slab heap: a page's tag or class does not name its slab";
+  }
+  return nullptr;
+}
+
 const char* SlabHeap::check() const {
   size_t all_slabs = 0;
-  size_t empty = 0;
+  size_t empty_bytes = 0;
   for (size_t c = 0; c < kMaxClasses; ++c) {
     const Bin& bin = bins_[c];
-    size_t partial = 0;
+    size_t listed = 0;
     size_t out = 0;
-    for (Slab* slab = bin.partial.front(); slab != nullptr; slab = SlabList::next(slab)) {
-      if (const char* broken = slab->check(); broken != nullptr) return broken;
-      if (slab->full) return "slab heap: a full slab is in a list";
-      if (slab->owner != id_ || slab->size_class != c) return "slab heap: a slab belongs elsewhere";
-      const Window& window = registry_.window();
-      for (uint32_t i = 0; i < slab->span->pages.value; ++i) {
-        const PageId page = slab->span->first + PageCount{i};
-        if (window.tag(page).record<Slab>() != slab || window.tag(page).owner() != id_ ||
-            window.class_at(page.value) != scaled(c))
-          return "slab heap: a page's tag or class does not name its slab";
-      }
-      ++partial;
+    for (const Slab* slab = bin.partial.front(); slab != nullptr; slab = SlabList::next(slab), ++listed) {
+      if (const char* broken = check_listed(*slab, c); broken != nullptr) return broken;
+      if (slab->used() == 0) return "slab heap: an empty slab is among the partial ones";
       out += slab->used();
-      if (slab->used() == 0) empty += slab->span->pages.bytes();
+    }
+    for (const Slab* slab = bin.empty.front(); slab != nullptr; slab = SlabList::next(slab), ++listed) {
+      if (const char* broken = check_listed(*slab, c); broken != nullptr) return broken;
+      if (slab->used() != 0) return "slab heap: a slab with live blocks is among the empty ones";
+      empty_bytes += slab->span->pages.bytes();
     }
     const size_t slabs = bin.slabs.get();
-    if (slabs < partial) return "slab heap: the count of a class's slabs is wrong";
+    if (slabs < listed) return "slab heap: the count of a class's slabs is wrong";
     // Those in no list are full, but for lone blocks in shared ones.
-    const size_t most = out + (slabs - partial) * registry_.table().classes[c].blocks_per_slab;
+    const size_t most = out + (slabs - listed) * registry_.table().classes[c].blocks_per_slab;
     if (is_shared_ ? bin.out.get() > most : bin.out.get() != most)
       return "slab heap: the count of a class's blocks is wrong";
     all_slabs += slabs;
   }
-  if (all_slabs != slab_count_.get() || empty != empty_bytes_) return "slab heap: the counts of slabs are wrong";
+  if (all_slabs != slab_count_.get() || empty_bytes != empty_bytes_) return "slab heap: the counts of slabs are wrong";
   return nullptr;
 }
 

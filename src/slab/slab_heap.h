@@ -74,7 +74,9 @@ class alignas(64) SlabHeap {
   bool give_slab(size_t size_class, SlabHeap& heir);
 
   // True if a refill of the class needs no new slab.
-  bool has_blocks(size_t size_class) const { return !bins_[size_class].partial.empty(); }
+  bool has_blocks(size_t size_class) const {
+    return !bins_[size_class].partial.empty() || !bins_[size_class].empty.empty();
+  }
 
   uint16_t id() const { return id_; }
   Lock& lock() { return lock_; }
@@ -96,7 +98,8 @@ class alignas(64) SlabHeap {
   using SlabList = List<Slab, &Slab::in_bin>;
 
   struct Bin {
-    SlabList partial;
+    SlabList partial;  // slabs with live blocks and with blocks to give
+    SlabList empty;    // slabs without live blocks: drawn from when there is no partial one
     OwnerCounter slabs;
     OwnerCounter out;
     PageId newest;            // where its newest slab of small pages begins, or began
@@ -104,7 +107,9 @@ class alignas(64) SlabHeap {
   };
 
   Slab* slab_to_draw_from(size_t size_class);
-  Slab* new_slab(size_t size_class);
+  Slab* take_empty(Bin& bin);
+  bool make_slab(size_t size_class);
+  Span* span_for(const SizeClass& sizes, Paging paging);
   Paging paging_for(size_t size_class);
   bool uses_blocks_whole(size_t size_class);
   void insert(Slab* slab);
@@ -129,6 +134,7 @@ class alignas(64) SlabHeap {
   void count_as_received(size_t blocks, size_t bytes);
   size_t bytes_in(const Parcel& parcel) const;
   size_t class_of(const void* block) const;
+  const char* check_listed(const Slab& slab, size_t size_class) const;
   void recycle(Parcel* parcel);
 
   HeapRegistry& registry_;

@@ -20,6 +20,13 @@ constexpr size_t kLeastBatch = 4;
 // Groups of shared blocks taken at once: a thread that does little should not hold what others could use.
 constexpr size_t kSharedGroups = 4;
 
+// So many blocks of a class may lie in a cache for nothing: an array is not looked at for fewer.
+constexpr size_t kFewBlocks = 16;
+
+// A class drains when so many bytes of it have gone home and none were wanted. What the array holds when that ends lies
+// scattered, and each block keeps a slab from becoming empty: so it becomes short.
+constexpr size_t kDrained = size_t{4} << 20;
+
 // How often stale arrays are looked for: the clock is read once in so many slow operations.
 constexpr uint32_t kScavengeOperations = 16;
 constexpr uint32_t kScavengeMilliseconds = 100;
@@ -81,7 +88,7 @@ void* ThreadCache::refill(size_t size_class) {
   refills_.add(1);
   array.seen = kMoved;
   array.ran_empty = true;
-  array.flushed = false;
+  array.flushed = 0;
   void* const first = end[-1];
   if (got > 1 && end - got != head.base()) std::memmove(head.base(), end - got, (got - 1) * sizeof(void*));
   store_shared(head.top, head.base() + got - 1);
@@ -132,10 +139,14 @@ void ThreadCache::overflow(size_t size_class, void* block) {
       return;
     }
     // Half, since frees and mallocs take turns; nearly all if only frees have come since the last time.
-    const bool only_frees = array.flushed && array.room <= kMostBatch;
-    const size_t kept = only_frees ? array.room / 16 : array.room / 2;
-    flush_older(size_class, std::max<size_t>(1, array.room - kept));
-    array.flushed = true;
+    const bool drains = array.flushed >= kDrained;
+    const bool only_frees = drains || (array.flushed != 0 && array.room <= kMostBatch);
+    const size_t kept = only_frees ? std::min<size_t>(array.room, kMostBatch) / 16 : array.room / 2;
+    const size_t gone = std::max<size_t>(1, array.room - kept);
+    flush_older(size_class, gone);
+    if (drains && array.room > kMostBatch) use_array(size_class, kMostBatch);
+    array.flushed =
+        static_cast<uint32_t>(std::min<size_t>(kDrained, array.flushed + gone * sizes(size_class).block_size));
   }
   array.seen = kMoved;
   CacheHead& head = state_->heads[size_class];
@@ -251,7 +262,8 @@ void ThreadCache::scavenge_as_due() {
   scavenge();
 }
 
-// Sends home what has lain still since the last time, and lets those arrays start small again.
+// Sends home what has lain still since the last time, and lets those arrays start small again. An array that has been
+// in use, but has neither run empty nor full, holds more than its class needs: the older part of it goes.
 void ThreadCache::scavenge() {
   for (size_t c = 1; c < kMaxClasses; ++c) {
     Array& array = arrays_[c];
@@ -260,6 +272,8 @@ void ThreadCache::scavenge() {
       flush_older(c, held);
       use_array(c, std::min<size_t>(array.room, first_room(sizes(c))));
       array.batch = 1;
+    } else if (held > kFewBlocks && array.seen != kMoved) {
+      flush_older(c, held - held / 4);
     }
     array.seen = static_cast<uint16_t>(count(c));
   }

@@ -87,8 +87,8 @@ class alignas(64) ThreadCache {
     uint16_t batch = 1;      // blocks of the next refill
     uint16_t shared = 0;     // blocks taken from the slabs that all threads share
     bool ran_empty = false;  // since the array last grew or could not
-    bool flushed = false;    // and has not run empty since
     uint16_t seen = 0;       // blocks held at the last scavenge; kMoved if it has been refilled or has overflowed since
+    uint32_t flushed = 0;    // bytes sent home since it last ran empty, as far as they are counted
   };
 
   const SizeClass& sizes(size_t size_class) const { return registry_.table().classes[size_class]; }

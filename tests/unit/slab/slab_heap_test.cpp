@@ -224,6 +224,34 @@ TEST_F(SlabHeapTest, HolesGoBackAndLiveBlocksStay) {
   EXPECT_STREQ(heap.check(), nullptr);
 }
 
+TEST_F(SlabHeapTest, PartialSlabsAreUsedUpBeforeEmptyOnes) {
+  const size_t c = class_of(1024);
+  const size_t slab = own.sizes(c).blocks_per_slab;
+  std::vector<void*> blocks = own.take(heap, c, 3 * slab);
+  const std::vector<void*> live(blocks.begin() + slab, blocks.begin() + slab + slab / 2);
+  blocks.erase(blocks.begin() + slab, blocks.begin() + slab + slab / 2);
+  heap.flush(c, blocks.data(), blocks.size());  // empty, half full, empty
+  const std::vector<void*> again = own.take(heap, c, slab / 2);
+  const size_t page_of_live = own.window.index_of(live[0]) / own.sizes(c).pages_per_slab;
+  for (void* block : again) EXPECT_EQ(own.window.index_of(block) / own.sizes(c).pages_per_slab, page_of_live);
+  EXPECT_STREQ(heap.check(), nullptr);
+}
+
+TEST_F(SlabHeapTest, EmptySlabsServeOtherClassesBeforeFreshMemoryDoes) {
+  const size_t one = class_of(1024);
+  const size_t other = class_of(64);
+  ASSERT_EQ(own.sizes(one).pages_per_slab, own.sizes(other).pages_per_slab);
+  const std::vector<void*> blocks = own.take(heap, one, 4 * own.sizes(one).blocks_per_slab);
+  heap.flush(one, blocks.data(), blocks.size());
+  ASSERT_EQ(heap.slab_count(one), 4u) << "they are kept";
+  void* block = own.take(heap, other, 1)[0];
+  EXPECT_EQ(heap.slab_count(one), 0u);
+  EXPECT_TRUE(std::any_of(blocks.begin(), blocks.end(), [&](void* was) {
+    return own.window.index_of(was) == own.window.index_of(block);
+  })) << "memory that was in use serves again";
+  EXPECT_STREQ(heap.check(), nullptr);
+}
+
 TEST_F(SlabHeapTest, KeepsFewEmptySlabs) {
   const size_t c = class_of(16);
   const size_t slab_bytes = own.sizes(c).pages_per_slab * kPageSize;

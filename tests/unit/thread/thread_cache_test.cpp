@@ -163,15 +163,33 @@ TEST_F(ThreadCacheTest, AFullArraySendsItsOlderHalfHome) {
 }
 
 TEST_F(ThreadCacheTest, BeyondABatchRoomDoublesOnceForEachTimeItRanEmpty) {
-  put_many(small, own.take(heap, small, 300));
+  put_many(small, own.take(heap, small, 64));
   ASSERT_EQ(room(small), 64u);
   for (size_t expected : {128, 256, 512, 1023, 1023}) {
     while (cache.cached(small) != 0) take(small);
     take(small);  // it has run empty
-    put_many(small, own.take(heap, small, 3000));
+    put_many(small, own.take(heap, small, expected + 1));
     EXPECT_EQ(room(small), expected) << "never twice for one time, never beyond the class's limit";
     expect_sound();
   }
+}
+
+TEST_F(ThreadCacheTest, WhereOnlyFreesComeRoomShrinksAndLittleIsKept) {
+  put_many(small, own.take(heap, small, 64));
+  for (size_t expected : {128, 256, 512, 1023}) {
+    while (cache.cached(small) != 0) take(small);
+    take(small);
+    put_many(small, own.take(heap, small, expected + 1));
+  }
+  const size_t mebibyte = (size_t{1} << 20) / own.sizes(small).block_size;
+  put_many(small, own.take(heap, small, 3 * mebibyte));
+  EXPECT_EQ(room(small), 1023u);
+  put_many(small, own.take(heap, small, 2 * mebibyte));
+  EXPECT_EQ(room(small), 64u);
+  take_many(small, cache.cached(small) + 1);
+  put_many(small, own.take(heap, small, 65));
+  EXPECT_EQ(room(small), 128u) << "it grows again once blocks are wanted";
+  expect_sound();
 }
 
 TEST_F(ThreadCacheTest, KeepsWithinLimitAndBudget) { exercise(1); }
