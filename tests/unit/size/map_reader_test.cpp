@@ -96,8 +96,13 @@ TEST(MapReader, NamesEachMistakeAndItsLine) {
     EXPECT_EQ(reading.line, mistake.line) << mistake.text;
   }
   EXPECT_EQ(read(std::string("16 8\n\0", 6)).fault, numbers);
-  EXPECT_EQ(read("16 8\n" + std::string(MapReader::kLongestFile, '#')).fault, "the file is longer than 64 KiB");
-  EXPECT_EQ(read(std::string(MapReader::kLongestFile - 8, '\n') + "65536 1\n").fault, "");
+  // Appended: of a sum of strings GCC 12 says, under ThreadSanitizer, that it goes out of bounds.
+  std::string too_long("16 8\n");
+  too_long.append(MapReader::kLongestFile, '#');
+  EXPECT_EQ(read(too_long).fault, "the file is longer than 64 KiB");
+  std::string as_long_as_may_be(MapReader::kLongestFile - 8, '\n');
+  as_long_as_may_be.append("65536 1\n");
+  EXPECT_EQ(read(as_long_as_may_be).fault, "");
 }
 
 // Wherever the text is cut into pieces, it says the same.
