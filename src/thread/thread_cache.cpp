@@ -81,7 +81,8 @@ void* ThreadCache::refill(size_t size_class) {
   CacheHead& head = state_->heads[size_class];
   const size_t want = prepare_batch(size_class);
   void* lone = nullptr;
-  void** end = array.places == 0 ? &lone + 1 : head.base() + want;
+  void** const base = head.base();
+  void** end = array.places == 0 ? &lone + 1 : base + want;
   size_t got = limits_.batching == Batching::kOne ? 0 : take_shared(size_class, want, &end);
   if (got == 0) got = heap_.refill(size_class, end, want);
   if (got == 0) return nullptr;
@@ -90,8 +91,8 @@ void* ThreadCache::refill(size_t size_class) {
   array.ran_empty = true;
   array.flushed = 0;
   void* const first = end[-1];
-  if (got > 1 && end - got != head.base()) std::memmove(head.base(), end - got, (got - 1) * sizeof(void*));
-  store_shared(head.top, head.base() + got - 1);
+  if (got > 1 && end - got != base) std::memmove(base, end - got, (got - 1) * sizeof(void*));
+  store_shared(head.top, base + got - 1);
   scavenge_as_due();
   return first;
 }
@@ -243,10 +244,12 @@ bool ThreadCache::use_array(size_t size_class, size_t room) {
 
 void ThreadCache::flush_older(size_t size_class, size_t number) {
   CacheHead& head = state_->heads[size_class];
-  heap_.flush(size_class, head.base(), number);
+  void** const base = head.base();
+  heap_.flush(size_class, base, number);
   flushes_.add(1);
-  std::memmove(head.base(), head.base() + number, (count(size_class) - number) * sizeof(void*));
-  store_shared(head.top, head.top - number);
+  void** const top = head.top - number;
+  std::memmove(base, base + number, static_cast<size_t>(top - base) * sizeof(void*));
+  store_shared(head.top, top);
 }
 
 void ThreadCache::scavenge_as_due() {
