@@ -79,7 +79,7 @@ size_t SlabHeap::take_group(size_t size_class, void** end) {
   Bin& bin = bins_[size_class];
   for (;;) {
     Slab* slab = bin.partial.front();
-    if (slab == nullptr && (!bin.empty.empty() || make_slab(size_class))) slab = take_empty(bin);
+    if (slab == nullptr) slab = take_empty(size_class);
     if (slab == nullptr) return 0;
     const bool taken = slab->take_group(end, group);
     if (!taken || !slab->has_blocks()) set_full(*slab);  // lone blocks that are left over wait for their neighbours
@@ -95,11 +95,13 @@ Slab* SlabHeap::slab_to_draw_from(size_t size_class) {
   if (bin.empty.empty() && registry_.abandoned_count() != 0 && registry_.adopt_slab(size_class, *this) &&
       !bin.partial.empty())
     return bin.partial.front();
-  return !bin.empty.empty() || make_slab(size_class) ? take_empty(bin) : nullptr;
+  return take_empty(size_class);
 }
 
-// The class has an empty slab.
-Slab* SlabHeap::take_empty(Bin& bin) {
+// An empty slab of the class, a new one if it has none, which becomes a partial one; null if the OS refuses memory.
+Slab* SlabHeap::take_empty(size_t size_class) {
+  Bin& bin = bins_[size_class];
+  if (bin.empty.empty() && !make_slab(size_class)) return nullptr;
   Slab* slab = bin.empty.front();
   bin.empty.remove(slab);
   bin.partial.push_front(slab);
@@ -133,11 +135,9 @@ bool SlabHeap::make_slab(size_t size_class) {
 // Before memory is touched that was not in use, what lies in empty slabs of other classes is.
 Span* SlabHeap::span_for(const SizeClass& sizes, Paging paging) {
   const PageCount pages{sizes.pages_per_slab};
-  Span* span = registry_.spans().allocate(pages, {sizes.slab_alignment()}, paging);
-  if (span == nullptr || span->backed || empty_bytes_ < pages.bytes()) return span;
-  registry_.spans().free(span, {0});
-  release_empty(0);
-  return registry_.spans().allocate(pages, {sizes.slab_alignment()}, paging);
+  const PageCount alignment{sizes.slab_alignment()};
+  if (empty_bytes_ >= pages.bytes() && !registry_.spans().has_dirty(pages, alignment)) release_empty(0);
+  return registry_.spans().allocate(pages, alignment, paging);
 }
 
 // Small pages until growth is proven: a huge one is backed whole, whatever becomes of it. Of blocks that are larger
@@ -304,8 +304,8 @@ void SlabHeap::release_empty(size_t keep) {
 
 bool SlabHeap::give_slab(size_t size_class, SlabHeap& heir) {
   Bin& bin = bins_[size_class];
-  if (bin.partial.empty() && !bin.empty.empty()) take_empty(bin);
   Slab* slab = bin.partial.front();
+  if (slab == nullptr && !bin.empty.empty()) slab = take_empty(size_class);
   if (slab == nullptr) return false;
   bin.partial.remove(slab);
   bin.slabs.subtract(1);

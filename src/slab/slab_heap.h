@@ -107,7 +107,7 @@ class alignas(64) SlabHeap {
   };
 
   Slab* slab_to_draw_from(size_t size_class);
-  Slab* take_empty(Bin& bin);
+  Slab* take_empty(size_t size_class);
   bool make_slab(size_t size_class);
   Span* span_for(const SizeClass& sizes, Paging paging);
   Paging paging_for(size_t size_class);

@@ -1,5 +1,6 @@
 #include "span/span_store.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "base/bits.h"
@@ -15,6 +16,12 @@ constexpr size_t kWords = kPagesPerChunk / 64;
 constexpr uint32_t kLongRun = 4;
 // A chunk whose advice differs from its neighbours' is a mapping of its own, and the OS grants 65530.
 constexpr uint32_t kMostHugeChunks = 16384;
+
+// Any run of this length holds an aligned start for `pages`. A chunk is aligned to its own length, so that a whole one
+// always does.
+PageCount run_with(PageCount pages, PageCount alignment) {
+  return {std::min<uint32_t>(pages.value + alignment.value - 1, kPagesPerChunk)};
+}
 
 }  // namespace
 
@@ -162,11 +169,7 @@ Span* SpanStore::cut(Span* span, PageCount pages) {
 Span* SpanStore::allocate(PageCount pages, PageCount alignment, Paging paging) {
   SNUG_ASSERT(pages.value != 0 && pages.value <= kPagesPerChunk, "callers ask for parts of one chunk");
   LockGuard guard(lock_);
-  // Any run of this length holds an aligned start. A chunk is aligned to its own length, so that a whole one always
-  // does.
-  uint32_t search = pages.value + alignment.value - 1;
-  if (search > kPagesPerChunk) search = kPagesPerChunk;
-  Span* span = locate_free({search}, paging);
+  Span* span = locate_free(run_with(pages, alignment), paging);
   if (span == nullptr) return nullptr;
   const bool at_frontier = span == frontier_;
   if (at_frontier) frontier_ = nullptr;
@@ -191,6 +194,12 @@ Span* SpanStore::allocate(PageCount pages, PageCount alignment, Paging paging) {
   count_growth(span->pages.value - dirty);
   if (bell_ != nullptr && chunks_ > 1) bell_->summon();
   return span;
+}
+
+bool SpanStore::has_dirty(PageCount pages, PageCount alignment) {
+  LockGuard guard(lock_);
+  const PageCount run = run_with(pages, alignment);
+  return bins(Paging::kSmall, true).shortest(run) != nullptr || bins(Paging::kHuge, true).shortest(run) != nullptr;
 }
 
 void SpanStore::free(Span* span, PageCount touched) {
