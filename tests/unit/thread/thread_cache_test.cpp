@@ -163,12 +163,12 @@ TEST_F(ThreadCacheTest, AFullArraySendsItsOlderHalfHome) {
 }
 
 TEST_F(ThreadCacheTest, BeyondABatchRoomDoublesOnceForEachTimeItRanEmpty) {
-  put_many(small, own.take(heap, small, 64));
+  put_many(small, own.take(heap, small, 300));
   ASSERT_EQ(room(small), 64u);
   for (size_t expected : {128, 256, 512, 1023, 1023}) {
     while (cache.cached(small) != 0) take(small);
     take(small);  // it has run empty
-    put_many(small, own.take(heap, small, expected + 1));
+    put_many(small, own.take(heap, small, 3000));
     EXPECT_EQ(room(small), expected) << "never twice for one time, never beyond the class's limit";
     expect_sound();
   }
