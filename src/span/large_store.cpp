@@ -13,6 +13,8 @@ namespace {
 
 // A shrinking block keeps a tail of less than an eighth of it, and less than this.
 constexpr size_t kTailKept = size_t{1} << 20;
+// The part of a block, one in so many, beyond which a tail counts as kept.
+constexpr size_t kTailIgnored = 4;
 // A kept mapping that must read as zeros is cleared up to this size, and purged beyond.
 constexpr size_t kClearedByHand = size_t{1} << 20;
 // How many kept mappings are looked at for one that fits, newest first.
@@ -48,7 +50,7 @@ void* LargeStore::allocate(const LargeRequest& request) {
   }
   if (block->mapped != 0) {
     void* start = at<void>(block->start);
-    if (block->paging == Paging::kHuge && usable < kGrownBlock) {
+    if (block->paging == Paging::kHuge && usable < kGrownBlock && !request.will_grow) {
       block->paging = Paging::kSmall;
       os::prefer_small_pages(start, block->mapped);
     }
@@ -84,40 +86,39 @@ void* LargeStore::hand_out(LargeBlock* block, size_t usable) {
   block->written = std::max(block->written, usable);
   bytes_usable_ += usable;
   index_.insert(block);
+  if (const size_t tail = block->written - usable; tail > usable / kTailIgnored) keep(block, tail);
   if (bell_ != nullptr) bell_->summon();
   return at<void>(block->start);
 }
 
-// The kept mapping that fits best, without wasting more than a quarter; out of the cache, in nothing.
+// The kept mapping of which as much is written as is asked for, as nearly as can be; out of the cache, in nothing.
 LargeBlock* LargeStore::take_kept(size_t bytes, const LargeRequest& request) {
+  const auto misfit = [bytes](const LargeBlock& block) {
+    return block.written > bytes ? block.written - bytes : bytes - block.written;
+  };
   LargeBlock* best = nullptr;
   size_t looks = kMostLooks;
   for (LargeBlock* block = cache_.back(); block != nullptr && looks != 0; block = CacheList::prev(block), --looks) {
-    if (block->mapped < bytes || block->written > bytes + bytes / 4) continue;
-    if (!is_aligned(block->start, request.alignment)) continue;
-    if (best == nullptr || block->mapped <= best->mapped) best = block;
+    if (block->is_live() || block->mapped < bytes || !is_aligned(block->start, request.alignment)) continue;
+    if (best == nullptr || misfit(*block) < misfit(*best)) best = block;
   }
-  if (best != nullptr) {
-    cache_.remove(best);
-    bytes_kept_ -= best->written;
-  }
+  if (best != nullptr) keep_no_longer(best);
   return best;
 }
 
 LargeFree LargeStore::free(void* start) {
-  LargeBlock* surplus = nullptr;
   {
     LockGuard guard(lock_);
     LargeBlock* block = index_.find(address_of(start));
     if (block == nullptr) return reason_unknown(address_of(start));
     index_.erase(block);
     bytes_usable_ -= block->usable;
-    keep(block);
-    surplus = bytes_kept_ > retention_.bytes ? take_oldest() : nullptr;
+    keep_no_longer(block);
+    block->usable = 0;
+    keep(block, block->written);
+    if (bytes_kept_ <= retention_.bytes) return LargeFree::kFreed;
   }
-  while (surplus != nullptr && discard(surplus)) {
-    LockGuard guard(lock_);
-    surplus = bytes_kept_ > retention_.bytes ? take_oldest() : nullptr;
+  while (give_back_oldest([this](const LargeBlock&) { return bytes_kept_ > retention_.bytes; }) == Purge::kDone) {
   }
   return LargeFree::kFreed;
 }
@@ -133,22 +134,54 @@ LargeFree LargeStore::reason_unknown(uintptr_t start) {
   return reason;
 }
 
-void LargeStore::keep(LargeBlock* block) {
-  block->usable = 0;
+// The lock is held, and the block is not in the cache.
+void LargeStore::keep(LargeBlock* block, size_t bytes) {
+  block->kept = bytes;
   block->freed_at = os::milliseconds();
   cache_.push_back(block);
-  bytes_kept_ += block->written;
+  bytes_kept_ += bytes;
   if (bell_ != nullptr) bell_->ring();
 }
 
-// For discard(): the lock is held, the passage entered.
-LargeBlock* LargeStore::take_oldest() {
-  LargeBlock* block = cache_.pop_front();
-  if (block == nullptr) return nullptr;
-  bytes_kept_ -= block->written;
-  bytes_in_transit_ += block->mapped;
-  passage_.enter();
-  return block;
+// The lock is held. A live block without a tail is not in the cache.
+void LargeStore::keep_no_longer(LargeBlock* block) {
+  if (block->is_live() && block->kept == 0) return;
+  cache_.remove(block);
+  bytes_kept_ -= block->kept;
+  block->kept = 0;
+}
+
+// The block has grown into its tail.
+void LargeStore::shorten_tail(LargeBlock* block) {
+  const size_t tail = block->written - block->usable;
+  if (tail == 0) return keep_no_longer(block);
+  bytes_kept_ -= block->kept - tail;
+  block->kept = tail;
+}
+
+// Gives the oldest that is kept back to the OS, if it is `due`, which is asked under the lock.
+template <class Due>
+Purge LargeStore::give_back_oldest(Due due) {
+  LargeBlock* oldest = nullptr;
+  {
+    LockGuard guard(lock_);
+    oldest = cache_.front();
+    if (oldest == nullptr || !due(*oldest)) return Purge::kNotDue;
+    keep_no_longer(oldest);
+    // Its owner may want the tail any moment: not without the lock.
+    if (oldest->is_live()) return purge_tail(oldest) ? Purge::kDone : Purge::kRefused;
+    bytes_in_transit_ += oldest->mapped;
+    passage_.enter();
+  }
+  return discard(oldest) ? Purge::kDone : Purge::kRefused;
+}
+
+bool LargeStore::purge_tail(LargeBlock* block) {
+  const size_t tail = block->written - block->usable;
+  if (!os::purge(at<void>(block->start + block->usable), tail)) return false;
+  bytes_released_ += tail;
+  block->written = block->usable;
+  return true;
 }
 
 // Gives a mapping that is in neither cache nor index back to the OS, without the lock. False if the OS would not take
@@ -162,7 +195,7 @@ bool LargeStore::discard(LargeBlock* block) {
   if (released)
     forget(block);
   else
-    keep(block);
+    keep(block, block->written);
   return released;
 }
 
@@ -193,6 +226,7 @@ void* LargeStore::resize(void* start, size_t size) {
       block->usable = usable;
       block->written = std::max(block->written, usable);
       bytes_usable_ += usable - was;
+      if (block->kept != 0) shorten_tail(block);
       advise_huge_pages(*block);
       return start;
     }
@@ -200,6 +234,7 @@ void* LargeStore::resize(void* start, size_t size) {
   if (usable > block->mapped) return move_with_room(block, usable);
   LockGuard guard(lock_);
   if (!os::release(at<void>(block->start + usable), block->mapped - usable)) return start;
+  keep_no_longer(block);
   bytes_usable_ -= block->usable - usable;
   bytes_mapped_ -= block->mapped - usable;
   block->usable = block->mapped = block->written = usable;
@@ -217,6 +252,7 @@ void* LargeStore::move_with_room(LargeBlock* block, size_t usable) {
   }
   if (start == nullptr) return nullptr;
   index_.erase(block);
+  keep_no_longer(block);
   bytes_mapped_ += mapped - block->mapped;
   bytes_usable_ += usable - block->usable;
   block->start = address_of(start);
@@ -235,39 +271,29 @@ void LargeStore::advise_huge_pages(LargeBlock& block) {
 }
 
 bool LargeStore::trim(size_t pad) {
-  for (bool any = false;; any = true) {
-    LargeBlock* oldest = nullptr;
-    {
-      LockGuard guard(lock_);
-      // Mappings that could not be given back are purged and count for nothing, but may go now.
-      if (pad == 0 ? cache_.empty() : bytes_kept_ <= pad) return any;
-      oldest = take_oldest();
-    }
-    if (oldest == nullptr || !discard(oldest)) return any;
-  }
+  // Mappings that could not be given back are purged and count for nothing, but may go now.
+  const auto due = [&](const LargeBlock&) { return pad == 0 || bytes_kept_ > pad; };
+  bool any = false;
+  while (give_back_oldest(due) == Purge::kDone) any = true;
+  return any;
 }
 
 void LargeStore::make_way_slowly(size_t grown) {
-  LargeBlock* oldest = nullptr;
-  {
-    LockGuard guard(lock_);
+  const auto due = [&](const LargeBlock& oldest) {
     const size_t made = made_way_.load(std::memory_order_relaxed);
-    if (grown > made) oldest = take_oldest();
-    // With nothing kept nothing is owed.
-    made_way_.store(oldest != nullptr ? made + oldest->written : std::max(made, grown), std::memory_order_relaxed);
-  }
-  if (oldest != nullptr) discard(oldest);
+    if (grown > made) made_way_.store(made + oldest.kept, std::memory_order_relaxed);
+    return grown > made;
+  };
+  if (give_back_oldest(due) != Purge::kNotDue) return;
+  // With nothing kept nothing is owed.
+  LockGuard guard(lock_);
+  if (cache_.empty())
+    made_way_.store(std::max(made_way_.load(std::memory_order_relaxed), grown), std::memory_order_relaxed);
 }
 
 Purge LargeStore::purge_overdue() {
-  LargeBlock* oldest = nullptr;
-  {
-    LockGuard guard(lock_);
-    oldest = cache_.front();
-    if (oldest == nullptr || os::milliseconds() - oldest->freed_at <= retention_.milliseconds) return Purge::kNotDue;
-    take_oldest();
-  }
-  return discard(oldest) ? Purge::kDone : Purge::kRefused;
+  return give_back_oldest(
+      [this](const LargeBlock& oldest) { return os::milliseconds() - oldest.freed_at > retention_.milliseconds; });
 }
 
 bool LargeStore::ages() {
@@ -289,13 +315,16 @@ const char* LargeStore::check() {
   index_.for_each([&](const LargeBlock& block) {
     usable += block.usable;
     mapped += block.mapped;
-    sound =
-        sound && block.usable <= block.written && block.written <= block.mapped && index_.find(block.start) == &block;
+    sound = sound && block.usable <= block.written && block.written <= block.mapped && block.is_live() &&
+            index_.find(block.start) == &block;
+    if (block.kept != 0) sound = sound && block.kept == block.written - block.usable;
   });
   if (!sound) return "large store: a live block's lengths are out of order, or the index does not find it";
   for (LargeBlock* block = cache_.front(); block != nullptr; block = CacheList::next(block)) {
-    if (index_.find(block->start) != nullptr) return "large store: a kept mapping is in the index";
-    kept += block->written;
+    kept += block->kept;
+    if (block->is_live()) continue;
+    if (index_.find(block->start) != nullptr) return "large store: a free mapping is in the index";
+    if (block->kept != block->written) return "large store: what was written of a free mapping is not kept";
     mapped += block->mapped;
   }
   if (usable != bytes_usable_ || mapped + bytes_in_transit_ != bytes_mapped_ || kept != bytes_kept_)

@@ -1,10 +1,12 @@
-// LargeStore: the large blocks, live ones and those kept for the next request of about their length.
+// LargeStore: the large blocks, live ones and those kept for the next request.
 //
 // A freed mapping stays in the cache, memory and all, until the retention threshold or its age says that it goes back
-// to the OS. A block that grows by realloc moves once into a mapping with room to grow (address space, not memory) and
-// then grows in place; moving carries the pages over (mremap), never copies them.
+// to the OS. A request takes the one whose memory fits best; if that is much more than it asked for, the tail stays in
+// the cache: it serves the block if that grows, or is purged when its turn comes. A block that grows by realloc moves
+// once into a mapping with room to grow (address space, not memory) and then grows in place; moving carries the pages
+// over (mremap), never copies them.
 //
-//   bytes_kept_ == sum of `written` over the cache;   every live block is in the index, no kept one is
+//   bytes_kept_ == sum of `kept` over the cache;   every live block is in the index, no free one is
 //
 // Thread-safe. Mapping a block and giving one back, which may take long, happen outside the lock.
 #pragma once
@@ -37,7 +39,7 @@ struct LargeStatistics {
   size_t blocks = 0;
   size_t bytes_usable = 0;  // of live blocks
   size_t bytes_mapped = 0;  // live and kept, room to grow included
-  size_t bytes_kept = 0;    // possibly backed memory of freed blocks
+  size_t bytes_kept = 0;    // possibly backed memory of freed blocks, and of live ones beyond their use
   size_t bytes_index = 0;
   size_t bytes_released = 0;  // so far
 };
@@ -61,9 +63,9 @@ class LargeStore {
 
   // Gives back what is kept until about `pad` bytes remain. True if anything was given back.
   bool trim(size_t pad);
-  // Gives back one kept mapping if it has lain unused too long.
+  // Gives back the oldest that is kept if it has lain unused too long.
   Purge purge_overdue();
-  // Gives back the oldest kept mapping, if others, who cannot use it, have taken more from the OS than has gone for
+  // Gives back the oldest that is kept, if others, who cannot use it, have taken more from the OS than has gone for
   // their sake: `grown` bytes so far. One at a time; what a mapping has too much counts for the next.
   void make_way(size_t grown) {
     if (grown > made_way_.load(std::memory_order_relaxed)) make_way_slowly(grown);
@@ -82,14 +84,18 @@ class LargeStore {
   using CacheList = List<LargeBlock, &LargeBlock::in_cache>;
 
   void make_way_slowly(size_t grown);
+  template <class Due>
+  Purge give_back_oldest(Due due);
   LargeBlock* take_kept(size_t bytes, const LargeRequest& request);
   void* hand_out(LargeBlock* block, size_t usable);
-  LargeBlock* take_oldest();
+  void keep(LargeBlock* block, size_t bytes);
+  void keep_no_longer(LargeBlock* block);
+  void shorten_tail(LargeBlock* block);
+  bool purge_tail(LargeBlock* block);
   void* move_with_room(LargeBlock* block, size_t usable);
   void advise_huge_pages(LargeBlock& block);
   LargeFree reason_unknown(uintptr_t start);
   bool discard(LargeBlock* block);
-  void keep(LargeBlock* block);
   void forget(LargeBlock* block);
 
   Lock lock_;

@@ -77,9 +77,69 @@ TEST_F(LargeStoreTest, ReusesWhatItKept) {
   free(block);
   EXPECT_EQ(allocate(900 * kKiB), block) << "a quarter more is near enough";
   EXPECT_EQ(large.usable_size(block), 900 * kKiB);
+  EXPECT_EQ(kept(), 0u);
   free(block);
-  EXPECT_NE(allocate(700 * kKiB), block) << "that would waste more than a quarter";
   EXPECT_NE(allocate(kMiB + 1), block) << "too short";
+}
+
+TEST_F(LargeStoreTest, ATailStaysKept) {
+  char* block = allocate_dirty(8 * kMiB);
+  free(block);
+  ASSERT_EQ(allocate(512 * kKiB), block);
+  expect_sound();
+  EXPECT_EQ(large.usable_size(block), 512 * kKiB);
+  EXPECT_EQ(kept(), 8 * kMiB - 512 * kKiB);
+  EXPECT_NE(allocate(kMiB), block) << "a tail serves its own block alone";
+  free(block);
+  EXPECT_EQ(kept(), 8 * kMiB);
+}
+
+TEST_F(LargeStoreTest, ATailServesGrowth) {
+  char* block = allocate(8 * kMiB);
+  stamp(block, 8 * kMiB);
+  free(block);
+  ASSERT_EQ(large.allocate({.size = 512 * kKiB, .will_grow = true}), block);
+  for (size_t size = kMiB; size <= 8 * kMiB; size += kMiB) {
+    EXPECT_EQ(large.resize(block, size), block);
+    EXPECT_EQ(kept(), 8 * kMiB - size);
+    expect_sound();
+  }
+  EXPECT_TRUE(is_stamped(block, 8 * kMiB)) << "memory and all";
+  free(block);
+  EXPECT_EQ(kept(), 8 * kMiB);
+}
+
+TEST_F(LargeStoreTest, ATailIsPurgedInItsTurn) {
+  char* block = allocate_dirty(8 * kMiB);
+  free(block);
+  ASSERT_EQ(allocate(kMiB), block);
+  char* younger = allocate(2 * kMiB);
+  free(younger);
+  EXPECT_EQ(kept(), 9 * kMiB);
+  EXPECT_TRUE(large.trim(2 * kMiB));
+  expect_sound();
+  EXPECT_EQ(kept(), 2 * kMiB);
+  EXPECT_EQ(large.statistics().bytes_released, 7 * kMiB);
+  EXPECT_EQ(large.statistics().bytes_mapped, 10 * kMiB);
+  EXPECT_EQ(block[kMiB - 1], '\xab') << "what is in use stays";
+  ASSERT_EQ(large.resize(block, 8 * kMiB), block);
+  EXPECT_TRUE(is_zero(block + kMiB, 7 * kMiB));
+}
+
+TEST_F(LargeStoreTest, ATailEndsWithItsPlace) {
+  for (const size_t size : {512 * kKiB, 9 * kMiB}) {  // the block shrinks, or moves
+    char* block = allocate_dirty(8 * kMiB);
+    free(block);
+    ASSERT_EQ(allocate(kMiB), block);
+    EXPECT_EQ(kept(), 7 * kMiB);
+    block = static_cast<char*>(large.resize(block, size));
+    ASSERT_NE(block, nullptr);
+    expect_sound();
+    EXPECT_EQ(kept(), 0u);
+    free(block);
+    EXPECT_EQ(kept(), size);
+    large.trim(0);
+  }
 }
 
 TEST_F(LargeStoreTest, ReusesTheBestFit) {
