@@ -89,7 +89,7 @@ def run(
         return
     runner = Runner(Place(ROOT, build.resolve()), plan, timeout or None)
     results = Results(fingerprint(ROOT, build), plan.as_json(), [load.as_json() for load in plan.loads],
-                      [contender.as_json() for contender in plan.contenders], [*line.unavailable, *missing])
+                      [contender.as_published(ROOT) for contender in plan.contenders], [*line.unavailable, *missing])
     if file.exists() and not fresh:
         results.runs = resumed(runner, file)
     write_header(file, results)

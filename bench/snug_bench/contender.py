@@ -38,9 +38,15 @@ class Contender:
         return ["--on", str(self.library)]
 
     def as_json(self) -> dict[str, Any]:
+        """What decides about its runs; their identity is made of it."""
         return {"name": self.name, "title": self.title, "family": self.family, "version": self.version,
                 "library": str(self.library), "environment": self.environment,
                 "configuration": self.configuration}
+
+    def as_published(self, root: Path) -> dict[str, Any]:
+        """The same for readers elsewhere: where the project lies on this machine is nothing to them."""
+        library = self.library.relative_to(root) if self.library.is_relative_to(root) else self.library
+        return self.as_json() | {"library": str(library)}
 
 
 class Line:

@@ -23,7 +23,7 @@ class Results:
     host: dict[str, Any]
     grid: dict[str, Any]  # threads, repetitions, seed, shrink, name
     loads: list[dict[str, Any]]  # name, title, kind, stresses, resembles, figures, settles, …
-    allocators: list[dict[str, Any]]  # name, title, family, version, library, environment
+    allocators: list[dict[str, Any]]  # name, title, family, version, library (below the project's root: relative), …
     unavailable: list[dict[str, str]]  # name, reason: what was asked for and could not be had
     runs: list[Measurement] = field(default_factory=list)
 
