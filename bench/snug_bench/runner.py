@@ -45,7 +45,7 @@ class Runner:
     def __init__(self, place: Place, grid: Grid, timeout: float | None = None):
         self.place, self.grid, self.timeout = place, grid, timeout
         self.given_up: dict[Cell, str] = {}
-        self.peaks: dict[tuple[str, int], float] = {}  # of each row, the largest so far
+        self.peaks: dict[tuple[str, int], float] = {}  # of each row, the largest of its counted runs so far
 
     def command(self, cell: Cell) -> list[str]:
         return cell.load.command_line(self.place.root, self.place.build, cell.threads, self.grid.shrink, self.grid.seed)
@@ -75,7 +75,8 @@ class Runner:
 
     def heed(self, cell: Cell, run: Measurement) -> None:
         """Also to be told of the runs that an earlier call made."""
-        if peak := run.cost.get("peak_rss_bytes"):
+        # A warm-up does too little to tell what a counted run will take.
+        if (peak := run.cost.get("peak_rss_bytes")) and run.repetition != WARM_UP:
             self.peaks[row_of(cell)] = max(peak, self.peaks.get(row_of(cell), 0))
         if run.ending == TIMED_OUT:
             self.given_up[cell] = f"not tried again: {run.objection}"
