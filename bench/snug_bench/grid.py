@@ -23,6 +23,11 @@ class Cell:
     threads: int
     contender: Contender
 
+    @property
+    def row(self) -> tuple[str, int]:
+        """What the cells of all contenders have in common."""
+        return self.load.name, self.threads
+
 
 @dataclass(frozen=True)
 class PlannedRun:
@@ -31,7 +36,7 @@ class PlannedRun:
 
     @property
     def key(self) -> tuple[str, int, str, int]:
-        return self.cell.load.name, self.cell.threads, self.cell.contender.name, self.repetition
+        return *self.cell.row, self.cell.contender.name, self.repetition
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ class Runner:
         """Also to be told of the runs that an earlier call made."""
         # A warm-up does too little to tell what a counted run will take.
         if (peak := run.cost.get("peak_rss_bytes")) and run.repetition != WARM_UP:
-            self.peaks[row_of(cell)] = max(peak, self.peaks.get(row_of(cell), 0))
+            self.peaks[cell.row] = max(peak, self.peaks.get(cell.row, 0))
         if run.ending == TIMED_OUT:
             self.given_up[cell] = f"not tried again: {run.objection}"
         elif run.objection.startswith(REFUSAL) and run.repetition == WARM_UP:
@@ -87,7 +87,7 @@ class Runner:
         """How much memory is touched before a run, a quarter more than the row's largest took: who asks for it first
         would else pay for getting it back from a hypervisor that has taken it away."""
         most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // WARM_SHARE
-        return int(min(self.peaks.get(row_of(cell), WARM_BYTES) * 1.25, most)) >> 20
+        return int(min(self.peaks.get(cell.row, WARM_BYTES) * 1.25, most)) >> 20
 
     def measured(self, planned: PlannedRun) -> Measurement:
         cell = planned.cell
@@ -132,10 +132,6 @@ class Runner:
         cell = planned.cell
         return Measurement(cell.load.name, cell.threads, cell.contender.name, planned.repetition, self.identity(cell),
                            ending, objection, load_average=round(os.getloadavg()[0], 2), **more)
-
-
-def row_of(cell: Cell) -> tuple[str, int]:
-    return cell.load.name, cell.threads
 
 
 def nonsense_among(figures: dict[str, Figure]) -> str:
