@@ -59,7 +59,7 @@ def run(
     if not (build / "bin" / "seeds").is_dir():
         raise Problem(f"no {build}/bin/seeds: build first, with `make build`")
     prepare_folders(folder, figures)
-    bench = Bench(build, contenders(peers, build), QUICK if quick else FULL, say_progress(), folder)
+    bench = Bench(build, contenders(peers, build), QUICK if quick else FULL, say_progress(), say, folder)
     host = fingerprint(ROOT, build)
     sections: list[Section] = []
     data: dict[str, dict] = {}

@@ -178,11 +178,31 @@ def test_the_command_leaves_page_and_file(monkeypatch, tmp_path):
     assert "## S3: t" in (tmp_path / "seeds.md").read_text()
 
 
-@pytest.fixture
-def bench(tmp_path) -> Bench:
+def bench_on(build: Path, folder: Path, warn=lambda text: None) -> Bench:
     snug = Contender("snug", "snug", "snug", BUILD / "lib" / "libsnug.so")
     glibc = Contender("glibc", "glibc", "ptmalloc", Path("libc.so.6"))
-    return Bench(BUILD, [snug, glibc], Effort(runs=2, scale=0.001, cell_runs=2), lambda text: None, tmp_path)
+    return Bench(build, [snug, glibc], Effort(runs=2, scale=0.001, cell_runs=2), lambda text: None, warn, folder)
+
+
+@pytest.fixture
+def bench(tmp_path) -> Bench:
+    return bench_on(BUILD, tmp_path)
+
+
+def test_memory_is_warmed_for_what_measures_and_a_failure_is_said_once(tmp_path):
+    scripts = {"snug": 'echo "$1" >>"$0.log"\ntest "$1" != measure || { echo "snug: no memory" >&2; exit 2; }\n',
+               "planted": """echo '{"results":[{"name":"x","value":2.5}]}'\n"""}
+    for name, script in scripts.items():
+        program = tmp_path / "bin" / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_text("#!/bin/sh\n" + script)
+        program.chmod(0o755)
+    said = []
+    bench = bench_on(tmp_path, tmp_path, said.append)
+    bench.run("snug", "classes")
+    assert [bench.figures("planted") for _ in range(2)] == [{"x": 2.5}] * 2
+    assert (tmp_path / "bin" / "snug.log").read_text().split() == ["classes", "measure", "measure"]
+    assert said == ["memory is not warmed, so that times may be those of the hypervisor: no memory"]
 
 
 def test_rehearsal_of_the_lists(bench, tmp_path):
