@@ -80,14 +80,14 @@ def run(
 ) -> None:
     """Run a grid of loads on allocators and judge it. Interrupted, the same command goes on where it was."""
     file = results_file(output or OUTPUT / f"{grid if not loads else 'some'}.jsonl")
-    resolved = build.resolve()
-    line = Line(catalogue(), resolved, PEERS, conf, say)
+    build = build.resolve()
+    line = Line(catalogue(), build, PEERS, conf, say)
     plan, missing = planned_grid(line.name if dry_run else line.add, line, loads or [], grid, allocators, repetitions,
-                                 threads, seed, scale, resolved)
+                                 threads, seed, scale, build)
     if dry_run:
         print_plan(screen, plan)
         return
-    runner = Runner(Place(ROOT, build.resolve()), plan, timeout or None)
+    runner = Runner(Place(ROOT, build), plan, timeout or None)
     results = Results(fingerprint(ROOT, build), plan.as_json(), [load.as_json() for load in plan.loads],
                       [contender.as_published(ROOT) for contender in plan.contenders], [*line.unavailable, *missing])
     if file.exists() and not fresh:
