@@ -7,7 +7,7 @@ import random
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -105,6 +105,14 @@ class Bench:
             if not report.is_file():
                 raise Problem(f"{program} did not run on {self.snug.library}: no process reported", 1)
             return figures, [json.loads(line) for line in report.read_text().splitlines()]
+
+    @contextlib.contextmanager
+    def map_file(self, parameters: str) -> Iterator[Path]:
+        """The size-class map of these parameters as a file that snug reads, while the context lasts."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "classes.map"
+            self.run("snug", "classes", parameters, "-o", str(file))
+            yield file
 
     def interleaved(self, title: str, cells: dict[str, Callable[[int], dict[str, Any]]]) -> dict[str, list]:
         """Every cell once a round, with the round's seed, in an order of chance."""

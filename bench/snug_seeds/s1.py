@@ -1,7 +1,6 @@
 """S1: DenseSizeClassMap: its table, and a server on it against the map that it replaced and snug's default."""
 
 import json
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +22,7 @@ TEXT = Path(__file__).resolve().parents[2] / "tests" / "golden" / "dense_size_cl
 def measure(bench: Bench) -> dict[str, Any]:
     plain = bench.run("snug", "classes", "dense", "--compat")
     tables = {name: json.loads(bench.run("snug", "classes", name, "--json")) for name in ("dense", BEFORE, "default")}
-    with tempfile.TemporaryDirectory() as folder:
-        before = Path(folder) / "before.map"
-        bench.run("snug", "classes", BEFORE, "-o", str(before))
+    with bench.map_file(BEFORE) as before:
         maps = {f"before ({BEFORE})": str(before), "dense": "dense", "default": "default"}
 
         def on_map(classes: str):

@@ -1,6 +1,5 @@
 """S4: bulk_alloc: five loads with batches off and on, against malloc."""
 
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -40,10 +39,7 @@ def with_trips(figures: dict[str, float], reports: list[dict[str, int]]) -> dict
 
 
 def measure(bench: Bench) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory() as folder:
-        bounded = Path(folder) / "bounded.map"
-        bench.run("snug", "classes", BOUNDED, "-o", str(bounded))
-
+    with bench.map_file(BOUNDED) as bounded:
         def ours(settings: str):
             configuration = settings.format(bounded=bounded)
             return lambda seed: with_trips(*bench.reported(PROGRAM, "--seed", str(seed), configuration=configuration))
