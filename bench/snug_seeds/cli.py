@@ -74,7 +74,7 @@ def run(
     host["effort"] = f"{bench.effort.runs} runs at scale {bench.effort.scale:g}, S0 {bench.effort.cell_runs} runs"
     if quick:
         say(f"--quick ({host['effort']}): no figure of it proves anything, nor is a time like the document's")
-    write_file(folder / FILE_NAME, documents_text(sections, host, "quick" if quick else "full"))
+    write_file(folder / FILE_NAME, documents_text(sections, host, bench.effort))
     write_file(folder / "seeds.md", markdown(sections, host, folder))
     if figures:
         write_file(figures, json.dumps({"host": host, "quick": quick, "documents": data}, indent=1) + "\n")

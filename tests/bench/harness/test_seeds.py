@@ -14,7 +14,7 @@ from snug_bench.problem import Problem
 from snug_bench.source_documents import read_source_documents
 from snug_bench.statistics import Sample
 from snug_seeds import cli, s0, s1, s3, s4
-from snug_seeds.bench import Bench, Effort, figures_of
+from snug_seeds.bench import FULL, QUICK, Bench, Effort, figures_of
 from snug_seeds.published import PUBLISHED
 from snug_seeds.section import FAILS, HOLDS, OPEN, Plot, Section, Table, compare, fact, judge, quotient, spread
 from snug_seeds.table import documents_text, markdown
@@ -158,7 +158,7 @@ def test_the_file_for_the_page_holds_the_sections(tmp_path):
     section = Section("S9", "t", [Table("T", ["a", "b"], [["x", "1"]])], [fact("c", False, "3")], ["r"],
                       [Plot("p", tmp_path / "s9.svg")])
     file = tmp_path / "seeds.json"
-    file.write_text(documents_text([section], {"commit": "abc"}, "quick"))
+    file.write_text(documents_text([section], {"commit": "abc"}, QUICK))
     found = read_source_documents(file)
     assert found.quick and found.host["commit"] == "abc"
     assert {**found.documents[0], "plots": 1} == {
@@ -167,7 +167,7 @@ def test_the_file_for_the_page_holds_the_sections(tmp_path):
         "tables": [{"title": "T", "columns": ["a", "b"], "rows": [["x", "1"]]}]}
     assert found.documents[0]["plots"][0]["svg"].startswith('<svg viewBox="0 0 9 9"')
     with pytest.raises(Problem, match="cannot read .*none.svg"):
-        documents_text([Section("S9", "t", plots=[Plot("p", tmp_path / "none.svg")])], {}, "full")
+        documents_text([Section("S9", "t", plots=[Plot("p", tmp_path / "none.svg")])], {}, FULL)
 
 
 def test_the_command_leaves_page_and_file(monkeypatch, tmp_path):
