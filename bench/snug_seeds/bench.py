@@ -14,6 +14,7 @@ from typing import Any
 
 from snug_bench.contender import Contender, environment_for
 from snug_bench.problem import Problem
+from snug_bench.statistics import Sample
 
 RUN_SECONDS = 300
 WARM_MEBIBYTES = 512  # more than any of the programs takes; what it is for: tools/warm_memory.h
@@ -129,6 +130,11 @@ def figures_of(output: str, program: str) -> dict[str, float]:
         return {row["name"]: row["value"] for row in json.loads(output.splitlines()[-1])["results"]}
     except (ValueError, KeyError, TypeError, IndexError):
         raise Problem(f"{program} printed no figures in its last line: build again", 1) from None
+
+
+def sample(data: dict[str, Any], name: str, figure: str) -> Sample:
+    """Of a document's data, whose "runs" are those of interleaved()."""
+    return Sample(tuple(run[figure] for run in data["runs"][name]))
 
 
 def named(contenders: list[Contender], names: tuple[str, ...]) -> list[Contender]:

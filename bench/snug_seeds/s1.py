@@ -6,7 +6,7 @@ from typing import Any
 
 from snug_bench.statistics import Sample
 
-from snug_seeds.bench import Bench, named
+from snug_seeds.bench import Bench, named, sample
 from snug_seeds.published import PUBLISHED
 from snug_seeds.section import Plot, Section, Table, Verdict, fact, judge, quotient, spread
 
@@ -39,10 +39,6 @@ def measure(bench: Bench) -> dict[str, Any]:
     for name in plots:
         bench.run("snug", "classes", name, "--plot", str(bench.folder / f"s1_{name}.svg"))
     return {"compat": plain, "tables": tables, "runs": runs, "maps": list(maps), "plots": list(plots)}
-
-
-def sample(data: dict[str, Any], name: str, figure: str) -> Sample:
-    return Sample(tuple(run[figure] for run in data["runs"][name]))
 
 
 def total_cached(compat: str) -> int:
