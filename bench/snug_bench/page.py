@@ -6,6 +6,7 @@ from typing import Any
 
 import jinja2
 
+from snug_bench.contender import SNUG
 from snug_bench.problem import Problem
 from snug_bench.quantity import interval, quantity, ratio
 from snug_bench.source_documents import FAILS, HOLDS, OPEN, SourceDocuments, read_source_documents
@@ -64,12 +65,12 @@ def embedded(document: Any) -> str:
 
 def data(verdict: Verdict) -> dict[str, Any]:
     return {"subject": subject_of(verdict),
-            "allocators": [{"name": each["name"], "title": each["title"], "snug": each["family"] == "snug"}
+            "allocators": [{"name": each["name"], "title": each["title"], "snug": each["family"] == SNUG}
                            for each in verdict.results.allocators],
-            "rows": [row_data(row, verdict) for row in verdict.rows]}
+            "rows": [row_data(row) for row in verdict.rows]}
 
 
-def row_data(row: Row, verdict: Verdict) -> dict[str, Any]:
+def row_data(row: Row) -> dict[str, Any]:
     frontier = row.frontier()
     metrics = [metric for metric in row.metrics if metric.group != "cost" or metric.key in SHOWN_COSTS]
     with_values = [metric for metric in metrics if any(metric.key in cell.samples for cell in row.cells.values())]

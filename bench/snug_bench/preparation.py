@@ -47,7 +47,7 @@ class Unavailable(Exception):
 class Prepared:
     """What a run needs of an allocator."""
 
-    library: Path | None  # to preload; None: nothing
+    library: Path  # to preload
     version: str
     environment: dict[str, str]
 
@@ -251,8 +251,9 @@ def version_of(allocator: Allocator, library: Path, more: dict[str, str]) -> str
     if not allocator.version_command:
         return text_of(library).get("version", library.name)
     environment = clean_environment() | {"LIBRARY": str(library)} | more
-    run = subprocess.run(["bash", "-euo", "pipefail", "-c", allocator.version_command], env=environment, timeout=VERSION_SECONDS,
-                         stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False)
+    run = subprocess.run(["bash", "-euo", "pipefail", "-c", allocator.version_command], env=environment,
+                         timeout=VERSION_SECONDS, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                         errors="replace", check=False)
     version = run.stdout.strip()
     if run.returncode != 0 or not version or "\n" in version:
         raise Unavailable(f"{allocator.name}: the command for its version printed {version!r}, "

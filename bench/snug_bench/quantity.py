@@ -31,7 +31,7 @@ def quantity(value: float | None, unit: str) -> str:
 
 def interval(bounds: Interval, unit: str) -> str:
     """In the unit of its upper end: "[1.2–3.4 ms]"; minimum and maximum in parentheses, as they are no interval."""
-    name, size = scale_of(bounds.high, unit)
+    _, size = scale_of(bounds.high, unit)
     text = f"{number(bounds.low / size)}–{number(bounds.high / size)}"
     return f"[{text}]" if bounds.level is not None else f"({text})"
 

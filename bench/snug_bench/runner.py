@@ -4,6 +4,7 @@ A crash or a hang is a result and stands in its cell. A cell that hung once, or 
 the load, is not tried again: its other runs are written down as skipped, with the reason.
 """
 
+import functools
 import hashlib
 import json
 import os
@@ -57,8 +58,7 @@ class Runner:
         """Of all that decides a run of the cell: one that was made under another identity is stale."""
         command = self.command(cell)
         files = [Path(word) for word in command if word.startswith("/")] + [cell.contender.library]
-        seen = [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in files
-                if file is not None and file.is_file()]
+        seen = [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in files if file.is_file()]
         parts = [command, self.warm_up(cell), seen, cell.contender.as_json(), cell.load.environment]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -121,8 +121,8 @@ class Runner:
                        for name, figure in document["figures"].items()}
             bindings = document.get("malloc_bindings")
             return self.make(
-                planned, document["ending"], document["objection"] or nonsense_among(figures), cost=document["cost"], figures=figures,
-                rss=tuple((seconds, size) for seconds, size in document["rss"]), version=document["version"],
+                planned, document["ending"], document["objection"] or nonsense_among(figures), cost=document["cost"],
+                figures=figures, rss=tuple((seconds, size) for seconds, size in document["rss"]), version=document["version"],
                 bound=f"{bindings['bound']} of {bindings['programs']} programs" if bindings else "")
         except (ValueError, KeyError, TypeError) as error:
             raise Problem(f"{self.place.tool} measure wrote something else than this harness reads ({error}): "
@@ -146,12 +146,11 @@ def run_grid(runner: Runner, earlier: list[Measurement], keep: Callable[[Measure
              tell: Callable[[PlannedRun, Measurement | None, int, float], None]) -> list[Measurement]:
     """Makes what `earlier` does not have. `tell` hears before each run (without a measurement) and after it, with how
     many are done and the seconds left. Returns the new runs; on KeyboardInterrupt they have all been kept."""
-    made = {run.key for run in earlier}
-    kept_by_key = {run.key: run for run in earlier}
+    kept = {run.key: run for run in earlier}
     todo, new = [], []
     for planned in runner.grid.runs():
-        if planned.key in made:
-            runner.heed(planned.cell, kept_by_key[planned.key])
+        if planned.key in kept:
+            runner.heed(planned.cell, kept[planned.key])
         else:
             todo.append(planned)
     estimate = Estimate(todo, runner.grid.shrink)
@@ -172,12 +171,11 @@ def run_grid(runner: Runner, earlier: list[Measurement], keep: Callable[[Measure
 def still_valid(runner: Runner, earlier: list[Measurement]) -> tuple[list[Measurement], int]:
     """The earlier runs that this grid plans and whose identity still holds, and how many do not."""
     planned = {each.key: each for each in runner.grid.runs()}
-    identities: dict[Cell, str] = {}
+    identity = functools.cache(runner.identity)
     valid = []
     for run in earlier:
         if run.key not in planned:
             continue
-        cell = planned[run.key].cell
-        if run.identity == identities.setdefault(cell, runner.identity(cell)):
+        if run.identity == identity(planned[run.key].cell):
             valid.append(run)
     return valid, len(earlier) - len(valid)

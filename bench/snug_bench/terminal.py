@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.table import Table
 
 from snug_bench.comparison import BROKEN, SAME, Comparison
+from snug_bench.contender import SNUG
 from snug_bench.quantity import NOTHING, interval, quantity, ratio
 from snug_bench.verdict import DEFINITION, FAILED, FIRST, LOST, NOT_RUN, SCORED, TIED, Row, Verdict
 from snug_bench.workload import REAL, SYNTHETIC
@@ -27,7 +28,7 @@ def print_verdict(console: Console, verdict: Verdict) -> None:
 
 def subject_of(verdict: Verdict) -> str:
     """Whose losses are shown: snug's if it takes part, else the first allocator's."""
-    snugs = [each["name"] for each in verdict.results.allocators if each["family"] == "snug"]
+    snugs = [each["name"] for each in verdict.results.allocators if each["family"] == SNUG]
     return (snugs or verdict.results.names())[0]
 
 
@@ -49,9 +50,10 @@ def standings(verdict: Verdict, key: str, title: str, width: int) -> Table:
     for row in verdict.rows:
         sample, standing = row.sample(subject, key), row.standing(subject, key)
         unit = row.metric(key).unit
+        shown = f"[{STYLES[standing]}]{standing}[/]" if STYLES[standing] else standing
         table.add_row(row.name, quantity(sample.median, unit) if sample else NOTHING,
-                      interval(sample.interval, unit) if sample else "", f"[{STYLES[standing]}]{standing}[/]"
-                      if STYLES[standing] else standing, best_text(row, key, subject), *(other_text(row, name, key, subject) for name in others))
+                      interval(sample.interval, unit) if sample else "", shown, best_text(row, key, subject),
+                      *(other_text(row, name, key, subject) for name in others))
     return table
 
 

@@ -140,7 +140,7 @@ def verdicts(versions: dict[str, Any], ours: dict[str, Fit], published: dict[str
     bound, most = published["bins_gain"], published["threshold_percent"]
     value, low, high = ratio(ours["old"], ours["without"])
     bins = judge_range(f"bins beat the scan {bound} times a pair or more", low, high,
-                             f"{value:.2f} [{low:.2f}, {high:.2f}; 95%]", least=bound)
+                       f"{value:.2f} [{low:.2f}, {high:.2f}; 95%]", least=bound)
     value, low, high = ratio(ours["old"], ours["snug"])
     default = judge_range(f"snug's default beats the scan {bound} times a pair or more", low, high,
                           f"{value:.2f} [{low:.2f}, {high:.2f}; 95%]", least=bound)
