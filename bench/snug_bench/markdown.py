@@ -83,7 +83,7 @@ def metric_cells(row: Row, cell: Cell, metric, subject: str) -> list[str]:
     sample = cell.samples.get(metric.key)
     if sample is None:
         return ["failed" if cell.failed else NOTHING, "", ""]
-    return [quantity(sample.median, metric.unit), interval(sample.interval, metric.unit),
+    return [quantity(sample.median, metric.unit), interval(sample, metric.unit),
             ratio(row.ratio(cell.allocator, metric.key, subject))]
 
 

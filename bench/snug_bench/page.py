@@ -115,7 +115,7 @@ def losses(verdict: Verdict) -> list[dict[str, str]]:
 
 
 def described(sample: Sample | None, unit: str) -> str:
-    return f"{quantity(sample.median, unit)} {interval(sample.interval, unit)}" if sample else "failed"
+    return f"{quantity(sample.median, unit)} {interval(sample, unit)}" if sample else "failed"
 
 
 def failures(verdict: Verdict) -> list[dict[str, str]]:

@@ -52,7 +52,7 @@ def standings(verdict: Verdict, key: str, title: str, width: int) -> Table:
         unit = row.metric(key).unit
         shown = f"[{STYLES[standing]}]{standing}[/]" if STYLES[standing] else standing
         table.add_row(row.name, quantity(sample.median, unit) if sample else NOTHING,
-                      interval(sample.interval, unit) if sample else "", shown, best_text(row, key, subject),
+                      interval(sample, unit) if sample else "", shown, best_text(row, key, subject),
                       *(other_text(row, name, key, subject) for name in others))
     return table
 
@@ -138,7 +138,7 @@ def print_comparison(console: Console, comparison: Comparison, *, everything: bo
     for change in shown:
         cells = []
         for sample in (change.old, change.new):
-            cells += [quantity(sample.median, change.metric.unit), interval(sample.interval, change.metric.unit)] \
+            cells += [quantity(sample.median, change.metric.unit), interval(sample, change.metric.unit)] \
                 if sample else [NOTHING, ""]
         style = "red" if change.is_worse else "" if change.outcome == SAME else "green"
         cost = change.ratio if not change.metric.higher_is_better else 1 / change.ratio if change.ratio else None
