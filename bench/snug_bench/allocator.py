@@ -11,11 +11,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from snug_bench.problem import Problem
+
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-class DeclarationError(Exception):
+class DeclarationError(Problem):
     """A file of bench/allocators is wrong; the message says which, where and why."""
 
 

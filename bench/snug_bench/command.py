@@ -1,14 +1,26 @@
-"""What the command lines of this project share: how they end, and how they write a file."""
+"""What the command lines of this project share: how they end, read a list, speak on stderr and write a file."""
 
 import signal
 import sys
 from pathlib import Path
 
 import typer
+from rich.console import Console
 
 from snug_bench.problem import Problem
 
 INTERRUPTED = 130
+
+notices = Console(stderr=True, highlight=False)
+
+
+def say(text: str) -> None:
+    notices.print(text, markup=False, soft_wrap=True)
+
+
+def words(text: str) -> list[str]:
+    """Of an option's list with commas."""
+    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def run_command(app: typer.Typer, name: str) -> None:

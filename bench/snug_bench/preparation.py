@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from .allocator import Allocator, FromCrate, FromPackage, FromPath, FromSystem
+from snug_bench.allocator import Allocator, FromCrate, FromPackage, FromPath, FromSystem
 
 PROBE = Path(__file__).with_name("served_probe.py")
 PROBE_SECONDS = 60

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from snug_bench.allocator import DeclarationError, load_allocators
-from snug_bench.command import INTERRUPTED, run_command, write_file
-from snug_bench.contender import SNUG, Line
+from snug_bench.allocator import load_allocators
+from snug_bench.command import INTERRUPTED, notices, run_command, say, words, write_file
+from snug_bench.contender import SNUG, Contender, Line
 from snug_bench.host import fingerprint
 from snug_bench.problem import Problem
 from snug_bench.source_documents import FILE_NAME
@@ -29,11 +29,6 @@ WIDTH = 220  # of tables that go into a file
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 screen = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
-notices = Console(stderr=True, highlight=False)
-
-
-def say(text: str) -> None:
-    notices.print(text, markup=False, soft_wrap=True)
 
 
 @app.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -84,13 +79,9 @@ def run(
         raise typer.Exit(INTERRUPTED)
 
 
-def contenders(peers: str, build: Path):
-    try:
-        catalogue = load_allocators(ROOT / "bench" / "allocators")
-    except DeclarationError as error:
-        raise Problem(str(error)) from None
-    line = Line(catalogue, build, ROOT / "build" / "peers", "", say)
-    for name in dict.fromkeys([SNUG, "glibc", *filter(None, (word.strip() for word in peers.split(",")))]):
+def contenders(peers: str, build: Path) -> list[Contender]:
+    line = Line(load_allocators(ROOT / "bench" / "allocators"), build, ROOT / "build" / "peers", "", say)
+    for name in dict.fromkeys([SNUG, "glibc", *words(peers)]):
         line.add(name)
     for needed in (SNUG, "glibc"):
         if not any(each.name == needed and not each.refusal for each in line.contenders):
