@@ -8,7 +8,7 @@ import jinja2
 
 from snug_bench.contender import SNUG
 from snug_bench.problem import Problem
-from snug_bench.quantity import interval, quantity, ratio
+from snug_bench.quantity import NOTHING, interval, quantity, ratio
 from snug_bench.source_documents import FAILS, HOLDS, OPEN, SourceDocuments, read_source_documents
 from snug_bench.statistics import Sample
 from snug_bench.terminal import KIND_NAMES, subject_of
@@ -105,13 +105,9 @@ def thinned(timeline: tuple[tuple[float, float], ...]) -> list[list[float]]:
 
 
 def losses(verdict: Verdict) -> list[dict[str, str]]:
-    subject, found = subject_of(verdict), []
-    for factor, row, metric in verdict.losses(subject):
-        rival = row.best_rival(subject, metric.key)
-        own, best = row.sample(subject, metric.key), row.sample(rival, metric.key) if rival else None
-        found.append({"ratio": ratio(factor), "row": row.name, "metric": metric.title,
-                      "own": described(own, metric.unit), "rival": rival or "–", "best": described(best, metric.unit)})
-    return found
+    return [{"ratio": ratio(loss.ratio), "row": loss.row.name, "metric": loss.metric.title,
+             "own": described(loss.own, loss.metric.unit), "rival": loss.rival or NOTHING,
+             "best": described(loss.best, loss.metric.unit)} for loss in verdict.losses(subject_of(verdict))]
 
 
 def described(sample: Sample | None, unit: str) -> str:
@@ -119,7 +115,6 @@ def described(sample: Sample | None, unit: str) -> str:
 
 
 def failures(verdict: Verdict) -> list[dict[str, str]]:
-    found = [{"row": row.name, "allocator": name, "what": failure} for row in verdict.rows
-             for name, cell in row.cells.items() for failure in cell.failures]
+    found = [{"row": row, "allocator": name, "what": what} for row, name, what in verdict.failures()]
     return found + [{"row": "", "allocator": each["name"], "what": f"not to be had: {each['reason']}"}
                     for each in verdict.results.unavailable]

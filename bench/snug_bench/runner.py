@@ -122,8 +122,8 @@ class Runner:
             bindings = document.get("malloc_bindings")
             return self.make(
                 planned, document["ending"], document["objection"] or nonsense_among(figures), cost=document["cost"],
-                figures=figures, rss=tuple((seconds, size) for seconds, size in document["rss"]), version=document["version"],
-                bound=f"{bindings['bound']} of {bindings['programs']} programs" if bindings else "")
+                figures=figures, rss=tuple((seconds, size) for seconds, size in document["rss"]),
+                version=document["version"], bound=f"{bindings['bound']} of {bindings['programs']} programs" if bindings else "")
         except (ValueError, KeyError, TypeError) as error:
             raise Problem(f"{self.place.tool} measure wrote something else than this harness reads ({error}): "
                           "build again", 1) from None

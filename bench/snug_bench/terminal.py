@@ -111,22 +111,23 @@ def scores(verdict: Verdict) -> Table:
 def print_losses(console: Console, verdict: Verdict, subject: str) -> None:
     losses = verdict.losses(subject)
     console.print(f"\nLost by {subject}: {len(losses)}" + (", the worst first" if losses else ""), style="bold")
-    for factor, row, metric in losses:
-        peer = row.best_rival(subject, metric.key)
-        own, best = row.sample(subject, metric.key), row.sample(peer, metric.key) if peer else None
-        text = f"{ratio(factor)}  {row.name}, {metric.title}: " + (
-            f"{quantity(own.median, metric.unit)}, {peer} {quantity(best.median, metric.unit)}" if own and best
-            else "failed")
+    for loss in losses:
+        unit = loss.metric.unit
+        text = f"{ratio(loss.ratio)}  {loss.row.name}, {loss.metric.title}: " + (
+            f"{quantity(loss.own.median, unit)}, {loss.rival} {quantity(loss.best.median, unit)}"
+            if loss.own and loss.best else "failed")
         console.print("  " + text, markup=False, soft_wrap=True)
 
 
 def print_failures(console: Console, verdict: Verdict) -> None:
-    lines = [f"  {row.name} on {name}: {failure}" for row in verdict.rows for name, cell in row.cells.items()
-             for failure in cell.failures]
-    lines += [f"  {each['name']} was not to be had: {each['reason']}" for each in verdict.results.unavailable]
-    if lines:
+    if lines := failure_lines(verdict):
         console.print("\nFailed, and not counted", style="bold red")
-        console.print("\n".join(lines), markup=False, soft_wrap=True)
+        console.print("\n".join(f"  {line}" for line in lines), markup=False, soft_wrap=True)
+
+
+def failure_lines(verdict: Verdict) -> list[str]:
+    return [f"{row} on {name}: {what}" for row, name, what in verdict.failures()] + \
+           [f"{each['name']} was not to be had: {each['reason']}" for each in verdict.results.unavailable]
 
 
 def print_comparison(console: Console, comparison: Comparison, *, everything: bool) -> None:
