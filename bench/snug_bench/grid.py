@@ -91,4 +91,6 @@ def load_presets(file: Path) -> dict[str, Preset]:
         table.end()
         if presets[name].repetitions < 1:
             raise Problem(f"{table.where}: at least one repetition")
+        if not presets[name].threads or not all(type(count) is int and count >= 1 for count in presets[name].threads):
+            raise Problem(f"{table.where}: 'threads' is a list of numbers from 1")
     return presets

@@ -16,6 +16,8 @@ from snug_bench.measurement import Measurement
 from snug_bench.problem import Problem
 
 SCHEMA = "snug.bench/1"
+REPORTED_OF_HOST = ("date", "cpu", "cpus", "kernel", "libc", "transparent_huge_pages", "compiler", "commit",
+                    "load_average")
 
 
 @dataclass
@@ -100,4 +102,6 @@ def check_header(results: Results) -> None:
         allocator["name"], allocator["title"], allocator["family"], allocator["version"]
     for each in results.unavailable:
         each["name"], each["reason"]
-    results.grid["repetitions"], results.grid["seed"], results.host["cpu"]
+    results.grid["repetitions"], results.grid["seed"], results.grid["shrink"]
+    for key in REPORTED_OF_HOST:
+        results.host[key]

@@ -51,8 +51,9 @@ def run(
     if unknown := [word for word in chosen if word not in DOCUMENTS]:
         raise Problem(f"no document '{unknown[0]}' (there are: {', '.join(DOCUMENTS)})")
     build, folder = build.resolve(), (out or ROOT / "build" / "seeds").resolve()
-    if not (build / "bin" / "seeds").is_dir():
-        raise Problem(f"no {build}/bin/seeds: build first, with `make build`")
+    for needed in ("seeds", "snug"):
+        if not (build / "bin" / needed).exists():
+            raise Problem(f"no {build}/bin/{needed}: build first, with `make build`")
     prepare_folders(folder, figures)
     bench = Bench(build, contenders(peers, build), QUICK if quick else FULL, say_progress(), say, folder)
     host = fingerprint(ROOT, build)

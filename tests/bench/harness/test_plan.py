@@ -8,7 +8,7 @@ import pytest
 from snug_bench import cli
 from snug_bench.contender import Contender
 from snug_bench.estimate import PACE_RUNS, PROOF_SECONDS, START_SECONDS, Estimate
-from snug_bench.grid import Cell, Grid, PlannedRun
+from snug_bench.grid import Cell, Grid, PlannedRun, load_presets
 from snug_bench.measurement import WARM_UP
 from snug_bench.problem import Problem
 from snug_bench.progress import clock
@@ -102,6 +102,16 @@ def test_the_limit_follows_from_what_a_run_takes(keys, limit):
 def test_what_takes_no_time_is_refused(keys):
     with pytest.raises(Problem, match="planted.toml"):
         workload(**keys)
+
+
+@pytest.mark.parametrize(("key", "value"), [("threads", '["two"]'), ("threads", "[]"), ("threads", "[0]"),
+                                            ("repetitions", "0")])
+def test_a_grid_that_cannot_be_run_is_refused(tmp_path, key, value):
+    keys = {"title": '"planted"', "threads": "[1]", "repetitions": "1"} | {key: value}
+    file = tmp_path / "grids.toml"
+    file.write_text("[planted]\n" + "".join(f"{name} = {text}\n" for name, text in keys.items()))
+    with pytest.raises(Problem, match=r"grids.toml: \[planted\]: .*" + key.removesuffix("s")):
+        load_presets(file)
 
 
 def test_every_real_program_has_a_warm_up_of_the_same_program():

@@ -50,6 +50,8 @@ def test_half_a_line_at_the_end_is_what_a_killed_writer_leaves(file):
     (lambda lines: ["[]", *lines[1:]], ":1: "),
     (lambda lines: [lines[0].replace("snug.bench/1", "snug.bench/9"), *lines[1:]], ":1: of schema 'snug.bench/9'"),
     (lambda lines: [lines[0].replace('"loads"', '"moads"'), *lines[1:]], ":1: "),
+    (lambda lines: [lines[0].replace('"shrink"', '"shrunk"'), *lines[1:]], ":1: damaged"),
+    (lambda lines: [lines[0].replace('"kernel"', '"colonel"'), *lines[1:]], ":1: damaged"),
     (lambda lines: [lines[0], "\x00\x01", *lines[2:]], ":2: damaged"),
     (lambda lines: [*lines[:2], lines[2][:40], lines[3]], ":3: damaged"),
     (lambda lines: [*lines[:3], lines[3].replace('"figures": {', '"figures": {"x": 7, ')], ":4: damaged"),

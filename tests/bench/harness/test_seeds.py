@@ -233,6 +233,12 @@ def test_what_cannot_be_run_is_said(options, said, tmp_path):
         cli.run(**{"build": BUILD, "out": tmp_path, "figures": None, "quick": True} | options)
 
 
+def test_a_build_without_the_command_is_said(tmp_path):
+    (tmp_path / "bin" / "seeds").mkdir(parents=True)
+    with pytest.raises(Problem, match="no .*/bin/snug: build first"):
+        cli.run(build=tmp_path, out=tmp_path, figures=None, quick=True, peers="glibc")
+
+
 def test_an_error_is_one_line():
     done = subprocess.run([sys.executable, "-m", "snug_seeds.cli", "S2"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
