@@ -28,6 +28,9 @@ def run_command(app: typer.Typer, name: str) -> None:
     # Whoever ends us by a signal also wants the program that is being measured ended.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupted)
+    # A terminal without "×" is no reason to end after hours of measuring.
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="replace")
     try:
         app()
     except Problem as problem:
@@ -45,6 +48,6 @@ def write_file(file: Path, text: str) -> None:
     """Folders included. Raises Problem."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
+        file.write_text(text, encoding="utf-8")
     except OSError as error:
         raise Problem(f"cannot write {file}: {error.strerror}", 1) from None

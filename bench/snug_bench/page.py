@@ -34,7 +34,7 @@ def page(verdict: Verdict, npm: Path, say, seeds: Path | None = None) -> str:
         say(f"the page has no lines over time and threads: no uPlot: {reason}")
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True,
                                      lstrip_blocks=True, undefined=jinja2.StrictUndefined)
-    scripts = "\n".join((TEMPLATES / name).read_text() for name in SCRIPTS)
+    scripts = "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in SCRIPTS)
     results = verdict.results
     return environment.get_template("page.html.j2").render(
         subject=subject_of(verdict), host=results.host, grid=results.grid, kinds=KIND_NAMES,
@@ -43,7 +43,7 @@ def page(verdict: Verdict, npm: Path, say, seeds: Path | None = None) -> str:
         allocators=results.allocators, ratio=ratio, rows=len(verdict.rows), sources=source_documents(seeds, say),
         outcomes=OUTCOME_CLASSES, long_table=LONG_TABLE,
         data=embedded(data(verdict)), uplot_script=uplot.script, uplot_style=uplot.style,
-        style=(TEMPLATES / "page.css").read_text(), scripts=scripts)
+        style=(TEMPLATES / "page.css").read_text(encoding="utf-8"), scripts=scripts)
 
 
 def source_documents(seeds: Path | None, say) -> SourceDocuments | None:

@@ -43,7 +43,7 @@ def write_header(file: Path, results: Results) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         lines = [results.header(), *(run.as_json() for run in results.runs)]
         part = file.with_name(file.name + ".part")
-        part.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+        part.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), encoding="utf-8")
         part.replace(file)
     except OSError as error:
         raise Problem(f"cannot write {file}: {error.strerror}", 1) from None
@@ -51,7 +51,7 @@ def write_header(file: Path, results: Results) -> None:
 
 def append_run(file: Path, run: Measurement) -> None:
     try:
-        with file.open("a") as stream:
+        with file.open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(run.as_json(), ensure_ascii=False) + "\n")
     except OSError as error:
         raise Problem(f"cannot write {file}: {error.strerror}", 1) from None
@@ -62,7 +62,7 @@ def read_results(file: Path) -> Results:
     if file.exists() and not file.is_file():
         raise Problem(f"cannot read {file}: no file")
     try:
-        text = file.read_text()
+        text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise Problem(f"cannot read {file}: {error}") from None
     lines = text.split("\n")

@@ -1,6 +1,9 @@
 """Results files: what is written is read, and what is damaged is one line that says where."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -69,6 +72,14 @@ def test_damage_is_one_line_that_says_where(file, damage, where):
 def test_a_file_that_is_not_there_is_one_line(tmp_path):
     with pytest.raises(Problem, match="cannot read"):
         read_results(tmp_path / "none.jsonl")
+
+
+def test_a_report_needs_no_locale(file):
+    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "COLUMNS": "80"}
+    process = subprocess.run([sys.executable, "-m", "snug_bench.cli", "report", str(file)], capture_output=True, check=False,
+                             env=os.environ | ascii_only)
+    assert process.returncode == 0, process.stderr
+    assert "★ is on the frontier" in file.with_suffix(".md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(("library", "published"), [
