@@ -120,10 +120,11 @@ class Runner:
             figures = {name: Figure(figure["value"], figure["unit"], figure["better"] == "higher")
                        for name, figure in document["figures"].items()}
             bindings = document.get("malloc_bindings")
+            bound = f"{bindings['bound']} of {bindings['programs']} programs" if bindings else ""
             return self.make(
                 planned, document["ending"], document["objection"] or nonsense_among(figures), cost=document["cost"],
                 figures=figures, rss=tuple((seconds, size) for seconds, size in document["rss"]),
-                version=document["version"], bound=f"{bindings['bound']} of {bindings['programs']} programs" if bindings else "")
+                version=document["version"], bound=bound)
         except (ValueError, KeyError, TypeError) as error:
             raise Problem(f"{self.place.tool} measure wrote something else than this harness reads ({error}): "
                           "build again", 1) from None
