@@ -106,9 +106,12 @@ class Line:
 
 def ask_version(contender: Contender, build: Path) -> tuple[str, str]:
     """What the library says it is, in a process that runs on it; and why it cannot serve one, if so."""
-    process = subprocess.run(
-        [build / "bin" / "snug", "measure", *contender.launch(), "--prove", "--timeout", "20", "--", "/bin/true"],
-        capture_output=True, text=True, check=False, timeout=ASK_SECONDS, env=environment_for(contender))
+    try:
+        process = subprocess.run(
+            [build / "bin" / "snug", "measure", *contender.launch(), "--prove", "--timeout", "20", "--", "/bin/true"],
+            capture_output=True, text=True, check=False, timeout=ASK_SECONDS, env=environment_for(contender))
+    except subprocess.TimeoutExpired:
+        return "", f"snug measure itself hung for {ASK_SECONDS} s"
     if process.returncode != 0:
         said = process.stderr.strip().splitlines() or [f"snug measure ended with {process.returncode}"]
         return "", said[-1].removeprefix("snug: ")

@@ -1,12 +1,13 @@
 """What a plan costs: warm-ups do little, limits follow from the loads, threads share work, and the estimate learns."""
 
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
 import pytest
 from snug_bench import cli
-from snug_bench.contender import Contender
+from snug_bench.contender import Contender, ask_version
 from snug_bench.estimate import PACE_RUNS, PROOF_SECONDS, START_SECONDS, Estimate
 from snug_bench.grid import Cell, Grid, PlannedRun, load_presets
 from snug_bench.measurement import WARM_UP
@@ -84,6 +85,15 @@ def test_the_runner_makes_the_warm_up_and_the_identity_is_of_both(monkeypatch):
     assert [command[command.index("--") + 1:] for command in seen[:2]] == [["echo", "little"], ["echo", "much"]]
     assert ["--prove" in command for command in seen[:2]] == [True, False]
     assert identities[0] != identities[1]
+
+
+def test_an_allocator_on_which_the_tool_hangs_is_refused(monkeypatch):
+    def run(command, timeout, **_):
+        raise subprocess.TimeoutExpired(command, timeout)
+
+    monkeypatch.setattr("snug_bench.contender.subprocess.run", run)
+    assert ask_version(Contender("one", "one", "", Path("/one.so")), Path("/build")) == \
+        ("", "snug measure itself hung for 60 s")
 
 
 @pytest.mark.parametrize(("threads", "share"), [(1, 1), (2, 1), (8, 0.25)])
