@@ -24,7 +24,7 @@ bench: ## install what is missing, build, get the peers, and compare them on a p
 	@cmake --build --preset release --target benchmark
 	@scripts/uv run --quiet --locked --project bench snug-bench run --grid quick
 
-bench-full: ## the same with every load and allocator, six times: an hour and a half
+bench-full: ## the same with every load and allocator, six times: about two hours
 	@scripts/setup build bench
 	@cmake --preset release
 	@cmake --build --preset release --target benchmark

@@ -11,11 +11,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from snug_bench.problem import Problem
+
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-class DeclarationError(Exception):
+class DeclarationError(Problem):
     """A file of bench/allocators is wrong; the message says which, where and why."""
 
 
@@ -44,20 +46,13 @@ class FromCrate:
 
 
 @dataclass(frozen=True)
-class FromPath:
-    """Somebody's library, as it is."""
-
-    library: Path
-
-
-@dataclass(frozen=True)
 class Allocator:
     name: str
     title: str
     family: str
     homepage: str
-    get: FromSystem | FromPackage | FromCrate | FromPath
-    version_command: str = ""  # bash, with $LIBRARY and for a crate $CRATE_SOURCE; prints the version
+    get: FromSystem | FromPackage | FromCrate
+    version_command: str  # bash, with $LIBRARY and for a crate $CRATE_SOURCE; prints the version
     environment: Mapping[str, str] = field(default_factory=dict)
     base: str | None = None  # of a variant: whose library it runs
 
@@ -78,12 +73,6 @@ def load_allocators(folder: Path) -> dict[str, Allocator]:
     if not allocators:
         raise DeclarationError(f"{folder}: no allocator is declared there (no *.toml)")
     return allocators
-
-
-def allocator_at(library: Path, name: str = "") -> Allocator:
-    """An allocator that is only a library: snug of some build, or anybody's."""
-    name = name or re.sub(r"^lib|\.so.*$", "", library.name)
-    return Allocator(name=name, title=str(library), family=name, homepage="", get=FromPath(library))
 
 
 def read_declaration(file: Path) -> list[Allocator]:

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from snug_bench.allocator import DeclarationError, load_allocators
-from snug_bench.command import INTERRUPTED, run_command, write_file
+from snug_bench.allocator import Allocator, load_allocators
+from snug_bench.command import INTERRUPTED, notices, run_command, say, words, write_file
 from snug_bench.comparison import compare_results
 from snug_bench.contender import SNUG, Line
 from snug_bench.grid import Grid, load_presets
@@ -50,11 +50,6 @@ docs/benchmarking.md says how to read what it prints.""")
 
 BuildOption = Annotated[Path, typer.Option("--build", help="The build whose snug and workloads are run.")]
 screen = Console(highlight=False)
-notices = Console(stderr=True, highlight=False)
-
-
-def say(text: str) -> None:
-    notices.print(text, markup=False, soft_wrap=True)
 
 
 @app.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -80,16 +75,16 @@ def run(
 ) -> None:
     """Run a grid of loads on allocators and judge it. Interrupted, the same command goes on where it was."""
     file = results_file(output or OUTPUT / f"{grid if not loads else 'some'}.jsonl")
-    resolved = build.resolve()
-    line = Line(catalogue(), resolved, PEERS, conf, say)
+    build = build.resolve()
+    line = Line(catalogue(), build, PEERS, conf, say)
     plan, missing = planned_grid(line.name if dry_run else line.add, line, loads or [], grid, allocators, repetitions,
-                                 threads, seed, scale, resolved)
+                                 threads, seed, scale, build)
     if dry_run:
         print_plan(screen, plan)
         return
-    runner = Runner(Place(ROOT, build.resolve()), plan, timeout or None)
+    runner = Runner(Place(ROOT, build), plan, timeout or None)
     results = Results(fingerprint(ROOT, build), plan.as_json(), [load.as_json() for load in plan.loads],
-                      [contender.as_json() for contender in plan.contenders], [*line.unavailable, *missing])
+                      [contender.as_published(ROOT) for contender in plan.contenders], [*line.unavailable, *missing])
     if file.exists() and not fresh:
         results.runs = resumed(runner, file)
     write_header(file, results)
@@ -134,7 +129,7 @@ def compare(
 
     Exit status: 0 nothing became worse, 1 something did, 2 wrong usage or no results.
     """
-    comparison = compare_results(read_results(old), read_results(new), allocators.split(","), threshold)
+    comparison = compare_results(read_results(old), read_results(new), words(allocators), threshold)
     print_comparison(screen, comparison, everything=everything)
     raise typer.Exit(1 if comparison.worse else 0)
 
@@ -199,11 +194,8 @@ def resumed(runner: Runner, file: Path) -> list[Measurement]:
     return valid
 
 
-def catalogue():
-    try:
-        return load_allocators(ROOT / "bench" / "allocators")
-    except DeclarationError as error:
-        raise Problem(str(error)) from None
+def catalogue() -> dict[str, Allocator]:
+    return load_allocators(ROOT / "bench" / "allocators")
 
 
 def planned_grid(add: Callable[[str], None], line: Line, loads: list[str], grid: str, allocators: str, repetitions: int,
@@ -240,10 +232,6 @@ def of_preset(known: dict[str, Load], patterns: tuple[str, ...]) -> list[Load]:
 def expanded(patterns: tuple[str, ...], names: list[str]) -> list[str]:
     return [name for name in names if any(fnmatchcase(name, pattern) for pattern in patterns)] + \
            [pattern for pattern in patterns if "*" not in pattern and pattern not in names]
-
-
-def words(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def positive(word: str) -> int:

@@ -1,14 +1,26 @@
-"""What the command lines of this project share: how they end, and how they write a file."""
+"""What the command lines of this project share: how they end, read a list, speak on stderr and write a file."""
 
 import signal
 import sys
 from pathlib import Path
 
 import typer
+from rich.console import Console
 
 from snug_bench.problem import Problem
 
 INTERRUPTED = 130
+
+notices = Console(stderr=True, highlight=False)
+
+
+def say(text: str) -> None:
+    notices.print(text, markup=False, soft_wrap=True)
+
+
+def words(text: str) -> list[str]:
+    """Of an option's list with commas."""
+    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def run_command(app: typer.Typer, name: str) -> None:
@@ -16,6 +28,9 @@ def run_command(app: typer.Typer, name: str) -> None:
     # Whoever ends us by a signal also wants the program that is being measured ended.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupted)
+    # A terminal without "×" is no reason to end after hours of measuring.
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="replace")
     try:
         app()
     except Problem as problem:
@@ -33,6 +48,6 @@ def write_file(file: Path, text: str) -> None:
     """Folders included. Raises Problem."""
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text)
+        file.write_text(text, encoding="utf-8")
     except OSError as error:
         raise Problem(f"cannot write {file}: {error.strerror}", 1) from None

@@ -76,26 +76,26 @@ def row_changes(old: Row, new: Row, patterns: list[str], threshold: float, warni
         if name not in new.cells:
             warnings.append(f"{old.name} on {name}: only in the old results")
             continue
-        changes += cell_changes(old, new, cell, new.cells[name], threshold)
+        changes += cell_changes(old, cell, new.cells[name], threshold)
     return changes
 
 
-def cell_changes(old: Row, new: Row, before: Cell, after: Cell, threshold: float) -> list[Change]:
-    name, time = before.allocator, old.metrics[0]
+def cell_changes(row: Row, before: Cell, after: Cell, threshold: float) -> list[Change]:
+    name, time = before.allocator, row.metrics[0]
     if before.failed or after.failed:
         if before.failed == after.failed:
-            return [Change(old.name, name, time, None, None, 1.0, SAME, note="fails in both")]
+            return [Change(row.name, name, time, None, None, 1.0, SAME, note="fails in both")]
         outcome, ratio = (BROKEN, float("inf")) if after.failed else (MENDED, 0.0)
-        return [Change(old.name, name, time, None, None, ratio, outcome, after.failed,
+        return [Change(row.name, name, time, None, None, ratio, outcome, after.failed,
                        "; ".join(after.failures or before.failures))]
     changes = []
-    for metric in old.metrics:
+    for metric in row.metrics:
         if metric.group not in WORDS or metric.key not in before.samples or metric.key not in after.samples:
             continue
-        changes.append(change_of(old.name, name, metric, before.samples[metric.key], after.samples[metric.key],
+        changes.append(change_of(row.name, name, metric, before.samples[metric.key], after.samples[metric.key],
                                  threshold))
     if len(after.failures) > len(before.failures):
-        changes.append(Change(old.name, name, time, None, None, float("inf"), BROKEN, True,
+        changes.append(Change(row.name, name, time, None, None, float("inf"), BROKEN, True,
                               "some runs: " + "; ".join(after.failures)))
     return changes
 

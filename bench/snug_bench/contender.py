@@ -38,9 +38,15 @@ class Contender:
         return ["--on", str(self.library)]
 
     def as_json(self) -> dict[str, Any]:
+        """What decides about its runs; their identity is made of it."""
         return {"name": self.name, "title": self.title, "family": self.family, "version": self.version,
                 "library": str(self.library), "environment": self.environment,
                 "configuration": self.configuration}
+
+    def as_published(self, root: Path) -> dict[str, Any]:
+        """The same for readers elsewhere: where the project lies on this machine is nothing to them."""
+        library = self.library.relative_to(root) if self.library.is_relative_to(root) else self.library
+        return self.as_json() | {"library": str(library)}
 
 
 class Line:
@@ -100,9 +106,12 @@ class Line:
 
 def ask_version(contender: Contender, build: Path) -> tuple[str, str]:
     """What the library says it is, in a process that runs on it; and why it cannot serve one, if so."""
-    process = subprocess.run(
-        [build / "bin" / "snug", "measure", *contender.launch(), "--prove", "--timeout", "20", "--", "/bin/true"],
-        capture_output=True, text=True, check=False, timeout=ASK_SECONDS, env=environment_for(contender))
+    try:
+        process = subprocess.run(
+            [build / "bin" / "snug", "measure", *contender.launch(), "--prove", "--timeout", "20", "--", "/bin/true"],
+            capture_output=True, text=True, check=False, timeout=ASK_SECONDS, env=environment_for(contender))
+    except subprocess.TimeoutExpired:
+        return "", f"snug measure itself hung for {ASK_SECONDS} s"
     if process.returncode != 0:
         said = process.stderr.strip().splitlines() or [f"snug measure ended with {process.returncode}"]
         return "", said[-1].removeprefix("snug: ")

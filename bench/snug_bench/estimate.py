@@ -61,4 +61,4 @@ def declared_seconds(planned: PlannedRun, shrink: float) -> float:
 
 
 def row_of(planned: PlannedRun) -> Row:
-    return planned.cell.load.name, planned.cell.threads, planned.repetition == WARM_UP
+    return *planned.cell.row, planned.repetition == WARM_UP

@@ -23,6 +23,11 @@ class Cell:
     threads: int
     contender: Contender
 
+    @property
+    def row(self) -> tuple[str, int]:
+        """What the cells of all contenders have in common."""
+        return self.load.name, self.threads
+
 
 @dataclass(frozen=True)
 class PlannedRun:
@@ -31,7 +36,7 @@ class PlannedRun:
 
     @property
     def key(self) -> tuple[str, int, str, int]:
-        return self.cell.load.name, self.cell.threads, self.cell.contender.name, self.repetition
+        return *self.cell.row, self.cell.contender.name, self.repetition
 
 
 @dataclass(frozen=True)
@@ -86,4 +91,6 @@ def load_presets(file: Path) -> dict[str, Preset]:
         table.end()
         if presets[name].repetitions < 1:
             raise Problem(f"{table.where}: at least one repetition")
+        if not presets[name].threads or not all(type(count) is int and count >= 1 for count in presets[name].threads):
+            raise Problem(f"{table.where}: 'threads' is a list of numbers from 1")
     return presets

@@ -1,7 +1,7 @@
 """The verdict as Markdown, to be committed under docs/results: losses first, then scores, then every row."""
 
 from snug_bench.quantity import NOTHING, interval, quantity, ratio
-from snug_bench.terminal import KIND_NAMES, subject_of
+from snug_bench.terminal import KIND_NAMES, failure_lines, subject_of
 from snug_bench.verdict import DEFINITION, SCORED, Cell, Row, Verdict
 from snug_bench.workload import REAL, SYNTHETIC
 
@@ -30,11 +30,9 @@ def heading(verdict: Verdict) -> str:
 
 def losses(verdict: Verdict, subject: str) -> str:
     lines = []
-    for factor, row, metric in verdict.losses(subject):
-        peer = row.best_rival(subject, metric.key)
-        own, best = row.sample(subject, metric.key), row.sample(peer, metric.key) if peer else None
-        lines.append([ratio(factor), row.name, metric.title, quantity(own.median if own else None, metric.unit),
-                      f"{peer or NOTHING} {quantity(best.median if best else None, metric.unit)}"])
+    for loss in verdict.losses(subject):
+        own, best = (quantity(sample.median if sample else None, loss.metric.unit) for sample in (loss.own, loss.best))
+        lines.append([ratio(loss.ratio), loss.row.name, loss.metric.title, own, f"{loss.rival or NOTHING} {best}"])
     if not lines:
         return "Nothing."
     return table(["ratio", "load", "figure", subject, "best peer"], lines, right={0, 3})
@@ -83,7 +81,7 @@ def metric_cells(row: Row, cell: Cell, metric, subject: str) -> list[str]:
     sample = cell.samples.get(metric.key)
     if sample is None:
         return ["failed" if cell.failed else NOTHING, "", ""]
-    return [quantity(sample.median, metric.unit), interval(sample.interval, metric.unit),
+    return [quantity(sample.median, metric.unit), interval(sample, metric.unit),
             ratio(row.ratio(cell.allocator, metric.key, subject))]
 
 
@@ -93,10 +91,7 @@ def figure_cell(row: Row, name: str, metric) -> str:
 
 
 def failures(verdict: Verdict) -> str:
-    lines = [f"- {row.name} on {name}: {failure}" for row in verdict.rows for name, cell in row.cells.items()
-             for failure in cell.failures]
-    lines += [f"- {each['name']} was not to be had: {each['reason']}" for each in verdict.results.unavailable]
-    return "\n".join(lines) or "Nothing."
+    return "\n".join(f"- {line}" for line in failure_lines(verdict)) or "Nothing."
 
 
 def sentence(text: str) -> str:

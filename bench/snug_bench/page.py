@@ -6,8 +6,9 @@ from typing import Any
 
 import jinja2
 
+from snug_bench.contender import SNUG
 from snug_bench.problem import Problem
-from snug_bench.quantity import interval, quantity, ratio
+from snug_bench.quantity import NOTHING, interval, quantity, ratio
 from snug_bench.source_documents import FAILS, HOLDS, OPEN, SourceDocuments, read_source_documents
 from snug_bench.statistics import Sample
 from snug_bench.terminal import KIND_NAMES, subject_of
@@ -33,7 +34,7 @@ def page(verdict: Verdict, npm: Path, say, seeds: Path | None = None) -> str:
         say(f"the page has no lines over time and threads: no uPlot: {reason}")
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True,
                                      lstrip_blocks=True, undefined=jinja2.StrictUndefined)
-    scripts = "\n".join((TEMPLATES / name).read_text() for name in SCRIPTS)
+    scripts = "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in SCRIPTS)
     results = verdict.results
     return environment.get_template("page.html.j2").render(
         subject=subject_of(verdict), host=results.host, grid=results.grid, kinds=KIND_NAMES,
@@ -42,7 +43,7 @@ def page(verdict: Verdict, npm: Path, say, seeds: Path | None = None) -> str:
         allocators=results.allocators, ratio=ratio, rows=len(verdict.rows), sources=source_documents(seeds, say),
         outcomes=OUTCOME_CLASSES, long_table=LONG_TABLE,
         data=embedded(data(verdict)), uplot_script=uplot.script, uplot_style=uplot.style,
-        style=(TEMPLATES / "page.css").read_text(), scripts=scripts)
+        style=(TEMPLATES / "page.css").read_text(encoding="utf-8"), scripts=scripts)
 
 
 def source_documents(seeds: Path | None, say) -> SourceDocuments | None:
@@ -64,12 +65,12 @@ def embedded(document: Any) -> str:
 
 def data(verdict: Verdict) -> dict[str, Any]:
     return {"subject": subject_of(verdict),
-            "allocators": [{"name": each["name"], "title": each["title"], "snug": each["family"] == "snug"}
+            "allocators": [{"name": each["name"], "title": each["title"], "snug": each["family"] == SNUG}
                            for each in verdict.results.allocators],
-            "rows": [row_data(row, verdict) for row in verdict.rows]}
+            "rows": [row_data(row) for row in verdict.rows]}
 
 
-def row_data(row: Row, verdict: Verdict) -> dict[str, Any]:
+def row_data(row: Row) -> dict[str, Any]:
     frontier = row.frontier()
     metrics = [metric for metric in row.metrics if metric.group != "cost" or metric.key in SHOWN_COSTS]
     with_values = [metric for metric in metrics if any(metric.key in cell.samples for cell in row.cells.values())]
@@ -104,21 +105,16 @@ def thinned(timeline: tuple[tuple[float, float], ...]) -> list[list[float]]:
 
 
 def losses(verdict: Verdict) -> list[dict[str, str]]:
-    subject, found = subject_of(verdict), []
-    for factor, row, metric in verdict.losses(subject):
-        rival = row.best_rival(subject, metric.key)
-        own, best = row.sample(subject, metric.key), row.sample(rival, metric.key) if rival else None
-        found.append({"ratio": ratio(factor), "row": row.name, "metric": metric.title,
-                      "own": described(own, metric.unit), "rival": rival or "–", "best": described(best, metric.unit)})
-    return found
+    return [{"ratio": ratio(loss.ratio), "row": loss.row.name, "metric": loss.metric.title,
+             "own": described(loss.own, loss.metric.unit), "rival": loss.rival or NOTHING,
+             "best": described(loss.best, loss.metric.unit)} for loss in verdict.losses(subject_of(verdict))]
 
 
 def described(sample: Sample | None, unit: str) -> str:
-    return f"{quantity(sample.median, unit)} {interval(sample.interval, unit)}" if sample else "failed"
+    return f"{quantity(sample.median, unit)} {interval(sample, unit)}" if sample else "failed"
 
 
 def failures(verdict: Verdict) -> list[dict[str, str]]:
-    found = [{"row": row.name, "allocator": name, "what": failure} for row in verdict.rows
-             for name, cell in row.cells.items() for failure in cell.failures]
+    found = [{"row": row, "allocator": name, "what": what} for row, name, what in verdict.failures()]
     return found + [{"row": "", "allocator": each["name"], "what": f"not to be had: {each['reason']}"}
                     for each in verdict.results.unavailable]

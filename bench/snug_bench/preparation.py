@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from .allocator import Allocator, FromCrate, FromPackage, FromPath, FromSystem
+from snug_bench.allocator import Allocator, FromCrate, FromPackage, FromSystem
 
 PROBE = Path(__file__).with_name("served_probe.py")
 PROBE_SECONDS = 60
@@ -47,7 +47,7 @@ class Unavailable(Exception):
 class Prepared:
     """What a run needs of an allocator."""
 
-    library: Path | None  # to preload; None: nothing
+    library: Path  # to preload
     version: str
     environment: dict[str, str]
 
@@ -77,10 +77,6 @@ def is_there(allocator: Allocator, folder: Path) -> bool:
 
 def found(allocator: Allocator) -> Path:
     get = allocator.get
-    if isinstance(get, FromPath):
-        if not get.library.is_file():
-            raise Unavailable(f"{allocator.name}: no library '{get.library}'")
-        return get.library.resolve()
     assert isinstance(get, FromSystem | FromPackage)
     for candidate in library_folders():
         path = candidate / get.library  # an absolute one stays itself
@@ -248,11 +244,10 @@ def prove(allocator: Allocator, library: Path) -> None:
 
 
 def version_of(allocator: Allocator, library: Path, more: dict[str, str]) -> str:
-    if not allocator.version_command:
-        return text_of(library).get("version", library.name)
     environment = clean_environment() | {"LIBRARY": str(library)} | more
-    run = subprocess.run(["bash", "-euo", "pipefail", "-c", allocator.version_command], env=environment, timeout=VERSION_SECONDS,
-                         stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False)
+    run = subprocess.run(["bash", "-euo", "pipefail", "-c", allocator.version_command], env=environment,
+                         timeout=VERSION_SECONDS, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                         errors="replace", check=False)
     version = run.stdout.strip()
     if run.returncode != 0 or not version or "\n" in version:
         raise Unavailable(f"{allocator.name}: the command for its version printed {version!r}, "

@@ -1,6 +1,6 @@
 """Quantities as text: three digits that matter, in the unit that suits the size."""
 
-from snug_bench.statistics import Interval
+from snug_bench.statistics import Sample
 
 TIMES = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
 SIZES = (("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("B", 1.0))
@@ -29,9 +29,10 @@ def quantity(value: float | None, unit: str) -> str:
     return f"{number(value / size)} {name}".rstrip()
 
 
-def interval(bounds: Interval, unit: str) -> str:
-    """In the unit of its upper end: "[1.2–3.4 ms]"; minimum and maximum in parentheses, as they are no interval."""
-    name, size = scale_of(bounds.high, unit)
+def interval(sample: Sample, unit: str) -> str:
+    """Without a unit, to stand behind the median, whose unit it is in; minimum and maximum in parentheses, as they are no
+    interval."""
+    bounds, (_, size) = sample.interval, scale_of(sample.median, unit)
     text = f"{number(bounds.low / size)}–{number(bounds.high / size)}"
     return f"[{text}]" if bounds.level is not None else f"({text})"
 

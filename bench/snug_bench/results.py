@@ -16,6 +16,8 @@ from snug_bench.measurement import Measurement
 from snug_bench.problem import Problem
 
 SCHEMA = "snug.bench/1"
+REPORTED_OF_HOST = ("date", "cpu", "cpus", "kernel", "libc", "transparent_huge_pages", "compiler", "commit",
+                    "load_average")
 
 
 @dataclass
@@ -23,7 +25,7 @@ class Results:
     host: dict[str, Any]
     grid: dict[str, Any]  # threads, repetitions, seed, shrink, name
     loads: list[dict[str, Any]]  # name, title, kind, stresses, resembles, figures, settles, …
-    allocators: list[dict[str, Any]]  # name, title, family, version, library, environment
+    allocators: list[dict[str, Any]]  # name, title, family, version, library (below the project's root: relative), …
     unavailable: list[dict[str, str]]  # name, reason: what was asked for and could not be had
     runs: list[Measurement] = field(default_factory=list)
 
@@ -41,7 +43,7 @@ def write_header(file: Path, results: Results) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         lines = [results.header(), *(run.as_json() for run in results.runs)]
         part = file.with_name(file.name + ".part")
-        part.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines))
+        part.write_text("".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines), encoding="utf-8")
         part.replace(file)
     except OSError as error:
         raise Problem(f"cannot write {file}: {error.strerror}", 1) from None
@@ -49,7 +51,7 @@ def write_header(file: Path, results: Results) -> None:
 
 def append_run(file: Path, run: Measurement) -> None:
     try:
-        with file.open("a") as stream:
+        with file.open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(run.as_json(), ensure_ascii=False) + "\n")
     except OSError as error:
         raise Problem(f"cannot write {file}: {error.strerror}", 1) from None
@@ -60,7 +62,7 @@ def read_results(file: Path) -> Results:
     if file.exists() and not file.is_file():
         raise Problem(f"cannot read {file}: no file")
     try:
-        text = file.read_text()
+        text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise Problem(f"cannot read {file}: {error}") from None
     lines = text.split("\n")
@@ -100,4 +102,6 @@ def check_header(results: Results) -> None:
         allocator["name"], allocator["title"], allocator["family"], allocator["version"]
     for each in results.unavailable:
         each["name"], each["reason"]
-    results.grid["repetitions"], results.grid["seed"], results.host["cpu"]
+    results.grid["repetitions"], results.grid["seed"], results.grid["shrink"]
+    for key in REPORTED_OF_HOST:
+        results.host[key]

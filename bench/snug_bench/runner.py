@@ -4,6 +4,7 @@ A crash or a hang is a result and stands in its cell. A cell that hung once, or 
 the load, is not tried again: its other runs are written down as skipped, with the reason.
 """
 
+import functools
 import hashlib
 import json
 import os
@@ -45,7 +46,7 @@ class Runner:
     def __init__(self, place: Place, grid: Grid, timeout: float | None = None):
         self.place, self.grid, self.timeout = place, grid, timeout
         self.given_up: dict[Cell, str] = {}
-        self.peaks: dict[tuple[str, int], float] = {}  # of each row, the largest so far
+        self.peaks: dict[tuple[str, int], float] = {}  # of each row, the largest of its counted runs so far
 
     def command(self, cell: Cell) -> list[str]:
         return cell.load.command_line(self.place.root, self.place.build, cell.threads, self.grid.shrink, self.grid.seed)
@@ -57,8 +58,7 @@ class Runner:
         """Of all that decides a run of the cell: one that was made under another identity is stale."""
         command = self.command(cell)
         files = [Path(word) for word in command if word.startswith("/")] + [cell.contender.library]
-        seen = [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in files
-                if file is not None and file.is_file()]
+        seen = [[str(file), file.stat().st_size, file.stat().st_mtime_ns] for file in files if file.is_file()]
         parts = [command, self.warm_up(cell), seen, cell.contender.as_json(), cell.load.environment]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -75,8 +75,9 @@ class Runner:
 
     def heed(self, cell: Cell, run: Measurement) -> None:
         """Also to be told of the runs that an earlier call made."""
-        if peak := run.cost.get("peak_rss_bytes"):
-            self.peaks[row_of(cell)] = max(peak, self.peaks.get(row_of(cell), 0))
+        # A warm-up does too little to tell what a counted run will take.
+        if (peak := run.cost.get("peak_rss_bytes")) and run.repetition != WARM_UP:
+            self.peaks[cell.row] = max(peak, self.peaks.get(cell.row, 0))
         if run.ending == TIMED_OUT:
             self.given_up[cell] = f"not tried again: {run.objection}"
         elif run.objection.startswith(REFUSAL) and run.repetition == WARM_UP:
@@ -86,7 +87,7 @@ class Runner:
         """How much memory is touched before a run, a quarter more than the row's largest took: who asks for it first
         would else pay for getting it back from a hypervisor that has taken it away."""
         most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // WARM_SHARE
-        return int(min(self.peaks.get(row_of(cell), WARM_BYTES) * 1.25, most)) >> 20
+        return int(min(self.peaks.get(cell.row, WARM_BYTES) * 1.25, most)) >> 20
 
     def measured(self, planned: PlannedRun) -> Measurement:
         cell = planned.cell
@@ -119,10 +120,11 @@ class Runner:
             figures = {name: Figure(figure["value"], figure["unit"], figure["better"] == "higher")
                        for name, figure in document["figures"].items()}
             bindings = document.get("malloc_bindings")
+            bound = f"{bindings['bound']} of {bindings['programs']} programs" if bindings else ""
             return self.make(
-                planned, document["ending"], document["objection"] or nonsense_among(figures), cost=document["cost"], figures=figures,
-                rss=tuple((seconds, size) for seconds, size in document["rss"]), version=document["version"],
-                bound=f"{bindings['bound']} of {bindings['programs']} programs" if bindings else "")
+                planned, document["ending"], document["objection"] or nonsense_among(figures), cost=document["cost"],
+                figures=figures, rss=tuple((seconds, size) for seconds, size in document["rss"]),
+                version=document["version"], bound=bound)
         except (ValueError, KeyError, TypeError) as error:
             raise Problem(f"{self.place.tool} measure wrote something else than this harness reads ({error}): "
                           "build again", 1) from None
@@ -131,10 +133,6 @@ class Runner:
         cell = planned.cell
         return Measurement(cell.load.name, cell.threads, cell.contender.name, planned.repetition, self.identity(cell),
                            ending, objection, load_average=round(os.getloadavg()[0], 2), **more)
-
-
-def row_of(cell: Cell) -> tuple[str, int]:
-    return cell.load.name, cell.threads
 
 
 def nonsense_among(figures: dict[str, Figure]) -> str:
@@ -149,12 +147,11 @@ def run_grid(runner: Runner, earlier: list[Measurement], keep: Callable[[Measure
              tell: Callable[[PlannedRun, Measurement | None, int, float], None]) -> list[Measurement]:
     """Makes what `earlier` does not have. `tell` hears before each run (without a measurement) and after it, with how
     many are done and the seconds left. Returns the new runs; on KeyboardInterrupt they have all been kept."""
-    made = {run.key for run in earlier}
-    kept_by_key = {run.key: run for run in earlier}
+    kept = {run.key: run for run in earlier}
     todo, new = [], []
     for planned in runner.grid.runs():
-        if planned.key in made:
-            runner.heed(planned.cell, kept_by_key[planned.key])
+        if planned.key in kept:
+            runner.heed(planned.cell, kept[planned.key])
         else:
             todo.append(planned)
     estimate = Estimate(todo, runner.grid.shrink)
@@ -175,12 +172,11 @@ def run_grid(runner: Runner, earlier: list[Measurement], keep: Callable[[Measure
 def still_valid(runner: Runner, earlier: list[Measurement]) -> tuple[list[Measurement], int]:
     """The earlier runs that this grid plans and whose identity still holds, and how many do not."""
     planned = {each.key: each for each in runner.grid.runs()}
-    identities: dict[Cell, str] = {}
+    identity = functools.cache(runner.identity)
     valid = []
     for run in earlier:
         if run.key not in planned:
             continue
-        cell = planned[run.key].cell
-        if run.identity == identities.setdefault(cell, runner.identity(cell)):
+        if run.identity == identity(planned[run.key].cell):
             valid.append(run)
     return valid, len(earlier) - len(valid)

@@ -4,6 +4,7 @@ from rich.console import Console
 from rich.table import Table
 
 from snug_bench.comparison import BROKEN, SAME, Comparison
+from snug_bench.contender import SNUG
 from snug_bench.quantity import NOTHING, interval, quantity, ratio
 from snug_bench.verdict import DEFINITION, FAILED, FIRST, LOST, NOT_RUN, SCORED, TIED, Row, Verdict
 from snug_bench.workload import REAL, SYNTHETIC
@@ -27,7 +28,7 @@ def print_verdict(console: Console, verdict: Verdict) -> None:
 
 def subject_of(verdict: Verdict) -> str:
     """Whose losses are shown: snug's if it takes part, else the first allocator's."""
-    snugs = [each["name"] for each in verdict.results.allocators if each["family"] == "snug"]
+    snugs = [each["name"] for each in verdict.results.allocators if each["family"] == SNUG]
     return (snugs or verdict.results.names())[0]
 
 
@@ -49,9 +50,10 @@ def standings(verdict: Verdict, key: str, title: str, width: int) -> Table:
     for row in verdict.rows:
         sample, standing = row.sample(subject, key), row.standing(subject, key)
         unit = row.metric(key).unit
+        shown = f"[{STYLES[standing]}]{standing}[/]" if STYLES[standing] else standing
         table.add_row(row.name, quantity(sample.median, unit) if sample else NOTHING,
-                      interval(sample.interval, unit) if sample else "", f"[{STYLES[standing]}]{standing}[/]"
-                      if STYLES[standing] else standing, best_text(row, key, subject), *(other_text(row, name, key, subject) for name in others))
+                      interval(sample, unit) if sample else "", shown, best_text(row, key, subject),
+                      *(other_text(row, name, key, subject) for name in others))
     return table
 
 
@@ -109,22 +111,23 @@ def scores(verdict: Verdict) -> Table:
 def print_losses(console: Console, verdict: Verdict, subject: str) -> None:
     losses = verdict.losses(subject)
     console.print(f"\nLost by {subject}: {len(losses)}" + (", the worst first" if losses else ""), style="bold")
-    for factor, row, metric in losses:
-        peer = row.best_rival(subject, metric.key)
-        own, best = row.sample(subject, metric.key), row.sample(peer, metric.key) if peer else None
-        text = f"{ratio(factor)}  {row.name}, {metric.title}: " + (
-            f"{quantity(own.median, metric.unit)}, {peer} {quantity(best.median, metric.unit)}" if own and best
-            else "failed")
+    for loss in losses:
+        unit = loss.metric.unit
+        text = f"{ratio(loss.ratio)}  {loss.row.name}, {loss.metric.title}: " + (
+            f"{quantity(loss.own.median, unit)}, {loss.rival} {quantity(loss.best.median, unit)}"
+            if loss.own and loss.best else "failed")
         console.print("  " + text, markup=False, soft_wrap=True)
 
 
 def print_failures(console: Console, verdict: Verdict) -> None:
-    lines = [f"  {row.name} on {name}: {failure}" for row in verdict.rows for name, cell in row.cells.items()
-             for failure in cell.failures]
-    lines += [f"  {each['name']} was not to be had: {each['reason']}" for each in verdict.results.unavailable]
-    if lines:
+    if lines := failure_lines(verdict):
         console.print("\nFailed, and not counted", style="bold red")
-        console.print("\n".join(lines), markup=False, soft_wrap=True)
+        console.print("\n".join(f"  {line}" for line in lines), markup=False, soft_wrap=True)
+
+
+def failure_lines(verdict: Verdict) -> list[str]:
+    return [f"{row} on {name}: {what}" for row, name, what in verdict.failures()] + \
+           [f"{each['name']} was not to be had: {each['reason']}" for each in verdict.results.unavailable]
 
 
 def print_comparison(console: Console, comparison: Comparison, *, everything: bool) -> None:
@@ -136,7 +139,7 @@ def print_comparison(console: Console, comparison: Comparison, *, everything: bo
     for change in shown:
         cells = []
         for sample in (change.old, change.new):
-            cells += [quantity(sample.median, change.metric.unit), interval(sample.interval, change.metric.unit)] \
+            cells += [quantity(sample.median, change.metric.unit), interval(sample, change.metric.unit)] \
                 if sample else [NOTHING, ""]
         style = "red" if change.is_worse else "" if change.outcome == SAME else "green"
         cost = change.ratio if not change.metric.higher_is_better else 1 / change.ratio if change.ratio else None

@@ -122,6 +122,18 @@ class Score:
     of: int
 
 
+@dataclass(frozen=True)
+class Loss:
+    """A metric of a row in which an allocator is worse than its best rival beyond noise, or failed."""
+
+    ratio: float  # to the rival's cost; infinity: failed
+    row: Row
+    metric: Metric
+    own: Sample | None
+    rival: str | None
+    best: Sample | None  # the rival's
+
+
 @dataclass
 class Verdict:
     results: Results
@@ -138,20 +150,26 @@ class Verdict:
         standings = [standing for standing in standings if standing != NOT_RUN]
         return sum(standing in (FIRST, TIED) for standing in standings), len(standings)
 
-    def losses(self, allocator: str) -> list[tuple[float, Row, Metric]]:
-        """Where the allocator is worse than its best rival beyond noise, the worst first; failures before all."""
+    def losses(self, allocator: str) -> list[Loss]:
+        """The worst first; failures before all."""
         found = []
         for row in self.rows:
             for metric in row.metrics:
                 if allocator not in row.cells or metric.group == "cost":
                     continue
                 standing = row.standing(allocator, metric.key)
-                if row.cells[allocator].failed:
-                    if metric.key == "time":
-                        found.append((float("inf"), row, metric))
-                elif standing == LOST:
-                    found.append((row.ratio(allocator, metric.key, row.best_rival(allocator, metric.key)), row, metric))
-        return sorted(found, key=lambda each: each[0], reverse=True)
+                failed = standing == FAILED and metric.key == "time"
+                if failed or standing == LOST:
+                    rival = row.best_rival(allocator, metric.key)
+                    ratio = float("inf") if failed else row.ratio(allocator, metric.key, rival)
+                    found.append(Loss(ratio, row, metric, row.sample(allocator, metric.key), rival,
+                                      row.sample(rival, metric.key) if rival else None))
+        return sorted(found, key=lambda each: each.ratio, reverse=True)
+
+    def failures(self) -> list[tuple[str, str, str]]:
+        """Of each cell: the row's name, the allocator, and what failed."""
+        return [(row.name, name, failure) for row in self.rows for name, cell in row.cells.items()
+                for failure in cell.failures]
 
 
 def judge(results: Results) -> Verdict:

@@ -120,7 +120,7 @@ def add(loads: dict[str, Load], load: Load, file: Path) -> None:
 
 def read_toml(file: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(file.read_text())
+        return tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise Problem(f"{file}: {error}") from None
 

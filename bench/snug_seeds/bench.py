@@ -7,13 +7,14 @@ import random
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from snug_bench.contender import Contender, environment_for
 from snug_bench.problem import Problem
+from snug_bench.statistics import Sample
 
 RUN_SECONDS = 300
 WARM_MEBIBYTES = 512  # more than any of the programs takes; what it is for: tools/warm_memory.h
@@ -35,8 +36,10 @@ class Bench:
     build: Path
     contenders: list[Contender]  # snug first
     effort: Effort
-    tell: Callable[[str], None]
+    tell: Callable[[str], None]  # what runs now
+    warn: Callable[[str], None]  # what must not be overlooked
     folder: Path  # of plots
+    warned: bool = field(default=False, init=False)  # that memory stays cold
 
     @property
     def snug(self) -> Contender:
@@ -52,7 +55,6 @@ class Bench:
         preload = {"LD_PRELOAD": str(on.library)} if on else {}
         variables = environment_for(on or self.snug, preload | environment)
         where = f"{program} on {on.name}" if on else program
-        self.warm_memory()
         try:
             with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                   text=True, start_new_session=True, env=variables) as process:
@@ -72,16 +74,28 @@ class Bench:
             raise Problem(f"{where} ended with {process.returncode}: {said[-1]}", 1)
         return output
 
-    def warm_memory(self) -> None:
+    def measured(self, program: str, *words: str, on: Contender | None = None, **environment: str) -> str:
+        """The same of a program that measures, for which memory is warmed first."""
+        if (why := self.warm_memory()) and not self.warned:
+            self.warned = True
+            self.warn(f"memory is not warmed, so that times may be those of the hypervisor: {why}")
+        return self.run(program, *words, on=on, **environment)
+
+    def warm_memory(self) -> str:
+        """Why it could not be; empty if it is warm."""
         tool = self.build / "bin" / "snug"
         command = [tool, "measure", "--on", "glibc", "--warm", str(WARM_MEBIBYTES), "--json", os.devnull, "--", "true"]
-        with contextlib.suppress(OSError):  # the program is missing as well, and that is said
-            subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        try:
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+        except OSError as error:
+            return f"cannot run {tool}: {error.strerror}"
+        said = done.stderr.strip().splitlines() or [f"snug measure ended with {done.returncode}"]
+        return said[-1].removeprefix("snug: ") if done.returncode != 0 else ""
 
     def figures(self, program: str, *words: str, on: Contender | None = None, **environment: str) -> dict[str, float]:
         """Those of a program in the manner of bench/workloads, one round of them."""
-        return figures_of(self.run(program, "--rounds", "1", "--scale", f"{self.effort.scale:g}", *words, on=on,
-                                   **environment), program)
+        return figures_of(self.measured(program, "--rounds", "1", "--scale", f"{self.effort.scale:g}", *words, on=on,
+                                        **environment), program)
 
     def reported(self, program: str, *words: str, configuration: str = "") -> tuple[dict[str, float], list[dict]]:
         """On snug; with the statistics of each process that ended, in their order."""
@@ -92,6 +106,14 @@ class Bench:
             if not report.is_file():
                 raise Problem(f"{program} did not run on {self.snug.library}: no process reported", 1)
             return figures, [json.loads(line) for line in report.read_text().splitlines()]
+
+    @contextlib.contextmanager
+    def map_file(self, parameters: str) -> Iterator[Path]:
+        """The size-class map of these parameters as a file that snug reads, while the context lasts."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder) / "classes.map"
+            self.run("snug", "classes", parameters, "-o", str(file))
+            yield file
 
     def interleaved(self, title: str, cells: dict[str, Callable[[int], dict[str, Any]]]) -> dict[str, list]:
         """Every cell once a round, with the round's seed, in an order of chance."""
@@ -108,6 +130,11 @@ def figures_of(output: str, program: str) -> dict[str, float]:
         return {row["name"]: row["value"] for row in json.loads(output.splitlines()[-1])["results"]}
     except (ValueError, KeyError, TypeError, IndexError):
         raise Problem(f"{program} printed no figures in its last line: build again", 1) from None
+
+
+def sample(data: dict[str, Any], name: str, figure: str) -> Sample:
+    """Of a document's data, whose "runs" are those of interleaved()."""
+    return Sample(tuple(run[figure] for run in data["runs"][name]))
 
 
 def named(contenders: list[Contender], names: tuple[str, ...]) -> list[Contender]:

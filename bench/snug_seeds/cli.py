@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from snug_bench.allocator import DeclarationError, load_allocators
-from snug_bench.command import INTERRUPTED, run_command, write_file
-from snug_bench.contender import SNUG, Line
+from snug_bench.allocator import load_allocators
+from snug_bench.command import INTERRUPTED, notices, run_command, say, words, write_file
+from snug_bench.contender import SNUG, Contender, Line
 from snug_bench.host import fingerprint
 from snug_bench.problem import Problem
 from snug_bench.source_documents import FILE_NAME
@@ -29,11 +29,6 @@ WIDTH = 220  # of tables that go into a file
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 screen = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
-notices = Console(stderr=True, highlight=False)
-
-
-def say(text: str) -> None:
-    notices.print(text, markup=False, soft_wrap=True)
 
 
 @app.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -56,10 +51,11 @@ def run(
     if unknown := [word for word in chosen if word not in DOCUMENTS]:
         raise Problem(f"no document '{unknown[0]}' (there are: {', '.join(DOCUMENTS)})")
     build, folder = build.resolve(), (out or ROOT / "build" / "seeds").resolve()
-    if not (build / "bin" / "seeds").is_dir():
-        raise Problem(f"no {build}/bin/seeds: build first, with `make build`")
+    for needed in ("seeds", "snug"):
+        if not (build / "bin" / needed).exists():
+            raise Problem(f"no {build}/bin/{needed}: build first, with `make build`")
     prepare_folders(folder, figures)
-    bench = Bench(build, contenders(peers, build), QUICK if quick else FULL, say_progress(), folder)
+    bench = Bench(build, contenders(peers, build), QUICK if quick else FULL, say_progress(), say, folder)
     host = fingerprint(ROOT, build)
     sections: list[Section] = []
     data: dict[str, dict] = {}
@@ -74,7 +70,7 @@ def run(
     host["effort"] = f"{bench.effort.runs} runs at scale {bench.effort.scale:g}, S0 {bench.effort.cell_runs} runs"
     if quick:
         say(f"--quick ({host['effort']}): no figure of it proves anything, nor is a time like the document's")
-    write_file(folder / FILE_NAME, documents_text(sections, host, "quick" if quick else "full"))
+    write_file(folder / FILE_NAME, documents_text(sections, host, bench.effort))
     write_file(folder / "seeds.md", markdown(sections, host, folder))
     if figures:
         write_file(figures, json.dumps({"host": host, "quick": quick, "documents": data}, indent=1) + "\n")
@@ -84,13 +80,9 @@ def run(
         raise typer.Exit(INTERRUPTED)
 
 
-def contenders(peers: str, build: Path):
-    try:
-        catalogue = load_allocators(ROOT / "bench" / "allocators")
-    except DeclarationError as error:
-        raise Problem(str(error)) from None
-    line = Line(catalogue, build, ROOT / "build" / "peers", "", say)
-    for name in dict.fromkeys([SNUG, "glibc", *filter(None, (word.strip() for word in peers.split(",")))]):
+def contenders(peers: str, build: Path) -> list[Contender]:
+    line = Line(load_allocators(ROOT / "bench" / "allocators"), build, ROOT / "build" / "peers", "", say)
+    for name in dict.fromkeys([SNUG, "glibc", *words(peers)]):
         line.add(name)
     for needed in (SNUG, "glibc"):
         if not any(each.name == needed and not each.refusal for each in line.contenders):

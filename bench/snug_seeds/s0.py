@@ -78,11 +78,11 @@ def parse(text: str) -> dict[str, dict[str, Any]]:
 def measure(bench: Bench) -> dict[str, Any]:
     runs = str(bench.effort.cell_runs)
     bench.tell(f"S0: five versions, {runs} runs of each N")
-    versions = parse(bench.run("seeds/s0_cells", "--runs", runs))
+    versions = parse(bench.measured("seeds/s0_cells", "--runs", runs))
     del versions["malloc"]
     for peer in named(bench.contenders, ("snug", *PEERS)):
         bench.tell(f"S0: malloc of {peer.name}, {runs} runs of each N")
-        only = parse(bench.run("seeds/s0_cells", "--runs", runs, "--versions", "malloc", on=peer))
+        only = parse(bench.measured("seeds/s0_cells", "--runs", runs, "--versions", "malloc", on=peer))
         versions[f"malloc of {peer.name}"] = only["malloc"]
     return {"runs": bench.effort.cell_runs, "versions": versions}
 
@@ -140,7 +140,7 @@ def verdicts(versions: dict[str, Any], ours: dict[str, Fit], published: dict[str
     bound, most = published["bins_gain"], published["threshold_percent"]
     value, low, high = ratio(ours["old"], ours["without"])
     bins = judge_range(f"bins beat the scan {bound} times a pair or more", low, high,
-                             f"{value:.2f} [{low:.2f}, {high:.2f}; 95%]", least=bound)
+                       f"{value:.2f} [{low:.2f}, {high:.2f}; 95%]", least=bound)
     value, low, high = ratio(ours["old"], ours["snug"])
     default = judge_range(f"snug's default beats the scan {bound} times a pair or more", low, high,
                           f"{value:.2f} [{low:.2f}, {high:.2f}; 95%]", least=bound)

@@ -1,13 +1,12 @@
 """S1: DenseSizeClassMap: its table, and a server on it against the map that it replaced and snug's default."""
 
 import json
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from snug_bench.statistics import Sample
 
-from snug_seeds.bench import Bench, named
+from snug_seeds.bench import Bench, named, sample
 from snug_seeds.published import PUBLISHED
 from snug_seeds.section import Plot, Section, Table, Verdict, fact, judge, quotient, spread
 
@@ -23,9 +22,7 @@ TEXT = Path(__file__).resolve().parents[2] / "tests" / "golden" / "dense_size_cl
 def measure(bench: Bench) -> dict[str, Any]:
     plain = bench.run("snug", "classes", "dense", "--compat")
     tables = {name: json.loads(bench.run("snug", "classes", name, "--json")) for name in ("dense", BEFORE, "default")}
-    with tempfile.TemporaryDirectory() as folder:
-        before = Path(folder) / "before.map"
-        bench.run("snug", "classes", BEFORE, "-o", str(before))
+    with bench.map_file(BEFORE) as before:
         maps = {f"before ({BEFORE})": str(before), "dense": "dense", "default": "default"}
 
         def on_map(classes: str):
@@ -42,10 +39,6 @@ def measure(bench: Bench) -> dict[str, Any]:
     for name in plots:
         bench.run("snug", "classes", name, "--plot", str(bench.folder / f"s1_{name}.svg"))
     return {"compat": plain, "tables": tables, "runs": runs, "maps": list(maps), "plots": list(plots)}
-
-
-def sample(data: dict[str, Any], name: str, figure: str) -> Sample:
-    return Sample(tuple(run[figure] for run in data["runs"][name]))
 
 
 def total_cached(compat: str) -> int:

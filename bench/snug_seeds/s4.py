@@ -1,14 +1,12 @@
 """S4: bulk_alloc: five loads with batches off and on, against malloc."""
 
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from snug_bench.contender import Contender
 from snug_bench.problem import Problem
-from snug_bench.statistics import Sample
 
-from snug_seeds.bench import Bench
+from snug_seeds.bench import Bench, sample
 from snug_seeds.plot import draw_batches
 from snug_seeds.published import PUBLISHED
 from snug_seeds.section import Section, Table, Verdict, compare, judge, quotient, spread
@@ -40,10 +38,7 @@ def with_trips(figures: dict[str, float], reports: list[dict[str, int]]) -> dict
 
 
 def measure(bench: Bench) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory() as folder:
-        bounded = Path(folder) / "bounded.map"
-        bench.run("snug", "classes", BOUNDED, "-o", str(bounded))
-
+    with bench.map_file(BOUNDED) as bounded:
         def ours(settings: str):
             configuration = settings.format(bounded=bounded)
             return lambda seed: with_trips(*bench.reported(PROGRAM, "--seed", str(seed), configuration=configuration))
@@ -56,10 +51,6 @@ def measure(bench: Bench) -> dict[str, Any]:
         glibc = next(each for each in bench.peers if each.name == "glibc")
         cells[RAISED] = peer(glibc, "--only", "*/FIX_M+FULL", GLIBC_TUNABLES=TUNABLE)
         return {"runs": bench.interleaved("S4", cells)}
-
-
-def sample(data: dict[str, Any], name: str, figure: str) -> Sample:
-    return Sample(tuple(run[figure] for run in data["runs"][name]))
 
 
 def section(data: dict[str, Any], folder: Path) -> Section:

@@ -13,6 +13,7 @@ from rich.table import Table as Grid
 from snug_bench.problem import Problem
 from snug_bench.source_documents import SCHEMA
 
+from snug_seeds.bench import FULL, Effort
 from snug_seeds.section import FAILS, HOLDS, Plot, Section, Table
 
 COLOURS = {HOLDS: "green", FAILS: "red"}
@@ -53,11 +54,11 @@ def table_lines(table: Table) -> list[str]:
             *map(line, table.rows)]
 
 
-def documents_text(sections: list[Section], host: dict[str, str | int], effort: str) -> str:
-    """What snug_bench/source_documents.py reads. `effort` is full or quick."""
+def documents_text(sections: list[Section], host: dict[str, str | int], effort: Effort) -> str:
+    """What snug_bench/source_documents.py reads. Less than the full effort is marked as quick there."""
     documents = [dataclasses.asdict(section) | {"plots": [plot_json(plot) for plot in section.plots]}
                  for section in sections]
-    return json.dumps({"schema": SCHEMA, "host": host, "quick": effort == "quick", "documents": documents},
+    return json.dumps({"schema": SCHEMA, "host": host, "quick": effort != FULL, "documents": documents},
                       ensure_ascii=False, indent=1) + "\n"
 
 

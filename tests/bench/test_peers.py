@@ -11,7 +11,7 @@ from pathlib import Path
 SOURCE = Path(os.environ["SNUG_SOURCE"])
 sys.path.insert(0, str(SOURCE / "bench"))
 
-from snug_bench.allocator import DeclarationError, FromCrate, allocator_at, load_allocators, read_declaration  # noqa: E402
+from snug_bench.allocator import DeclarationError, FromCrate, load_allocators, read_declaration  # noqa: E402
 from snug_bench import preparation  # noqa: E402
 from snug_bench.preparation import Unavailable, prepare  # noqa: E402
 
@@ -49,6 +49,10 @@ class TemporaryFolderTest(unittest.TestCase):
         file = place / f"{name}.toml"
         file.write_text(text)
         return file
+
+    def declared_at(self, library):
+        """An allocator whose library is this file."""
+        return read_declaration(self.declare(WHOLE.replace("libc.so.6", str(library))))[0]
 
 
 class DeclarationTest(TemporaryFolderTest):
@@ -95,20 +99,20 @@ class PreparationTest(TemporaryFolderTest):
 
     def test_snug_serves_by_its_path(self):
         library = Path(os.environ["SNUG_LIBRARY"])
-        self.assertEqual(prepare(allocator_at(library, "snug"), self.folder, silent).library, library.resolve())
+        self.assertEqual(prepare(self.declared_at(library), self.folder, silent).library, library.resolve())
 
     def test_what_does_not_serve_is_unavailable(self):
         text = self.folder / "libtext.so"
         text.write_text("no library")
         with self.assertRaisesRegex(Unavailable, "does not serve"):
-            prepare(allocator_at(text), self.folder, silent)
-        libm = preparation.found(read_declaration(self.declare(WHOLE.replace("libc.so.6", "libm.so.6")))[0])
+            prepare(self.declared_at(text), self.folder, silent)
+        libm = preparation.found(self.declared_at("libm.so.6"))
         with self.assertRaisesRegex(Unavailable, "malloc is .*libc"):
-            prepare(allocator_at(libm), self.folder, silent)
+            prepare(self.declared_at(libm), self.folder, silent)
         with self.assertRaisesRegex(Unavailable, "dies of signal"):
-            prepare(allocator_at(Path(os.environ["DAMAGING_LIBRARY"])), self.folder, silent)
-        with self.assertRaisesRegex(Unavailable, "no library"):
-            prepare(allocator_at(self.folder / "nosuch.so"), self.folder, silent)
+            prepare(self.declared_at(os.environ["DAMAGING_LIBRARY"]), self.folder, silent)
+        with self.assertRaisesRegex(Unavailable, "nosuch.so is not installed"):
+            prepare(self.declared_at(self.folder / "nosuch.so"), self.folder, silent)
 
     def test_a_missing_package_is_named(self):
         source = 'apt = "libnosuch1"\nlibrary = "libnosuch.so.1"'

@@ -20,9 +20,9 @@ function quantity(value, unit) {
   return `${number(value / size)} ${name}`.trim();
 }
 
-// A sample is [median, low, high, level]; without a level it is minimum and maximum.
-function spread([, low, high, level], unit) {
-  const [, size] = scaleOf(high, unit);
+// A sample is [median, low, high, level]; without a level it is minimum and maximum. In the median's unit, behind which it stands.
+function spread([median, low, high, level], unit) {
+  const [, size] = scaleOf(median, unit);
   const text = `${number(low / size)}–${number(high / size)}`;
   return level === null ? `(${text})` : `[${text}]`;
 }

@@ -59,6 +59,14 @@ def test_the_exit_status_is_for_a_ci(tmp_path, capsys, monkeypatch, time, status
     assert f"{2 if status else 0} worse" in capsys.readouterr().out
 
 
+def test_names_may_stand_apart(tmp_path, capsys, monkeypatch):
+    runs = [*series("snug", 10, 20), *series("peer", 10, 20)]
+    old, new = write(tmp_path, "old", *runs), write(tmp_path, "new", *runs)
+    assert called(monkeypatch, "compare", old, new, "--allocators", "snug, peer", "--all") == 0
+    out = capsys.readouterr().out
+    assert " snug " in out and " peer " in out
+
+
 @pytest.mark.parametrize("arguments", [[], ["nowhere.jsonl", "nowhere.jsonl"], ["--nosuch"]])
 def test_wrong_usage_is_status_2(monkeypatch, capsys, arguments):
     assert called(monkeypatch, "compare", *arguments) == 2

@@ -83,6 +83,7 @@ def test_snug_proves_its_runs_and_the_versions_are_its_own(grid):
     assert [each["version"] for each in results.allocators if each["name"] == "snug"][0][:1].isdigit()
     warm_up = [run for run in results.runs if run.repetition == 0 and run.counts]
     assert {run.bound for run in warm_up} == {"1 of 1 programs"}
+    assert not [each["library"] for each in results.allocators if each["library"].startswith(f"{cli.ROOT}/")]
     assert {"cpu", "kernel", "transparent_huge_pages", "libc", "compiler", "commit", "load_average"} <= set(results.host)
 
 

@@ -12,7 +12,7 @@ from snug_bench.page import page
 from snug_bench.picture import inline_svg
 from snug_bench.problem import Problem
 from snug_bench.quantity import interval, quantity, ratio
-from snug_bench.statistics import Interval
+from snug_bench.statistics import Sample
 from snug_bench.terminal import print_verdict
 from snug_bench.verdict import judge
 from synthetic import load, results, run, series
@@ -78,8 +78,10 @@ def test_quantities_have_three_digits_that_matter():
     shown = [quantity(value, "ns") for value in (0, 0.0512, 1.234, 9.996, 12.34, 1234.6, 2.5e9)]
     assert shown == ["0 ns", "0.051 ns", "1.23 ns", "10.0 ns", "12.3 ns", "1.23 µs", "2.50 s"]
     assert (quantity(3 << 20, "B"), quantity(1234567, ""), quantity(None, "B")) == ("3 MiB", "1,234,567", "–")
-    assert interval(Interval(1e6, 2.5e6, 0.97), "ns") == "[1–2.50]"
-    assert interval(Interval(1e6, 2.5e6, None), "ns") == "(1–2.50)"
+    assert interval(Sample((1e6, 2e6, 2e6, 2e6, 2e6, 2.5e6)), "ns") == "[1–2.50]"
+    assert interval(Sample((1e6, 2e6, 2.5e6)), "ns") == "(1–2.50)"
+    # The unit is said once, with the median: 933 ms (855–1,010), not (0.855–1.01).
+    assert interval(Sample((855e6, 933e6, 1010e6)), "ns") == "(855–1,010)"
     assert (ratio(1.005), ratio(1234), ratio(None)) == ("1.00×", ">99×", "–")
 
 

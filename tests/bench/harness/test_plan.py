@@ -1,14 +1,15 @@
 """What a plan costs: warm-ups do little, limits follow from the loads, threads share work, and the estimate learns."""
 
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
 import pytest
 from snug_bench import cli
-from snug_bench.contender import Contender
+from snug_bench.contender import Contender, ask_version
 from snug_bench.estimate import PACE_RUNS, PROOF_SECONDS, START_SECONDS, Estimate
-from snug_bench.grid import Cell, Grid, PlannedRun
+from snug_bench.grid import Cell, Grid, PlannedRun, load_presets
 from snug_bench.measurement import WARM_UP
 from snug_bench.problem import Problem
 from snug_bench.progress import clock
@@ -56,10 +57,11 @@ def test_memory_is_warmed_for_the_largest_of_a_row(monkeypatch):
     grid = grid_of(workload())
     runner = Runner(Place(ROOT, Path("/build")), grid)
     cells = [Cell(grid.loads[0], 1, contender) for contender in grid.contenders]
-    for repetition, peak in ((WARM_UP, 0), (1, 80 << 20), (1, 40 << 20), (1, 0)):
+    # Repetition and peak of what is heeded: that of a warm-up tells nothing.
+    for repetition, peak in ((WARM_UP, 8 << 20), (1, 80 << 20), (1, 40 << 20), (1, 0)):
         with pytest.raises(KeyboardInterrupt):
             runner.run(PlannedRun(cells[0], repetition))
-        runner.heed(cells[1], runner.make(PlannedRun(cells[1], 1), "exited", "", cost={"peak_rss_bytes": peak}))
+        runner.heed(cells[1], runner.make(PlannedRun(cells[1], repetition), "exited", "", cost={"peak_rss_bytes": peak}))
     assert seen == [0, 640, 100, 100]
 
 
@@ -85,6 +87,15 @@ def test_the_runner_makes_the_warm_up_and_the_identity_is_of_both(monkeypatch):
     assert identities[0] != identities[1]
 
 
+def test_an_allocator_on_which_the_tool_hangs_is_refused(monkeypatch):
+    def run(command, timeout, **_):
+        raise subprocess.TimeoutExpired(command, timeout)
+
+    monkeypatch.setattr("snug_bench.contender.subprocess.run", run)
+    assert ask_version(Contender("one", "one", "", Path("/one.so")), Path("/build")) == \
+        ("", "snug measure itself hung for 60 s")
+
+
 @pytest.mark.parametrize(("threads", "share"), [(1, 1), (2, 1), (8, 0.25)])
 def test_more_threads_share_the_work_of_two(threads, share):
     assert scale_of(workload(threads="any", work_of=2).command_line(*PLACE, threads, 1, 1)) == share
@@ -101,6 +112,16 @@ def test_the_limit_follows_from_what_a_run_takes(keys, limit):
 def test_what_takes_no_time_is_refused(keys):
     with pytest.raises(Problem, match="planted.toml"):
         workload(**keys)
+
+
+@pytest.mark.parametrize(("key", "value"), [("threads", '["two"]'), ("threads", "[]"), ("threads", "[0]"),
+                                            ("repetitions", "0")])
+def test_a_grid_that_cannot_be_run_is_refused(tmp_path, key, value):
+    keys = {"title": '"planted"', "threads": "[1]", "repetitions": "1"} | {key: value}
+    file = tmp_path / "grids.toml"
+    file.write_text("[planted]\n" + "".join(f"{name} = {text}\n" for name, text in keys.items()))
+    with pytest.raises(Problem, match=r"grids.toml: \[planted\]: .*" + key.removesuffix("s")):
+        load_presets(file)
 
 
 def test_every_real_program_has_a_warm_up_of_the_same_program():

@@ -14,7 +14,7 @@ from snug_bench.problem import Problem
 from snug_bench.source_documents import read_source_documents
 from snug_bench.statistics import Sample
 from snug_seeds import cli, s0, s1, s3, s4
-from snug_seeds.bench import Bench, Effort, figures_of
+from snug_seeds.bench import FULL, QUICK, Bench, Effort, figures_of
 from snug_seeds.published import PUBLISHED
 from snug_seeds.section import FAILS, HOLDS, OPEN, Plot, Section, Table, compare, fact, judge, quotient, spread
 from snug_seeds.table import documents_text, markdown
@@ -158,7 +158,7 @@ def test_the_file_for_the_page_holds_the_sections(tmp_path):
     section = Section("S9", "t", [Table("T", ["a", "b"], [["x", "1"]])], [fact("c", False, "3")], ["r"],
                       [Plot("p", tmp_path / "s9.svg")])
     file = tmp_path / "seeds.json"
-    file.write_text(documents_text([section], {"commit": "abc"}, "quick"))
+    file.write_text(documents_text([section], {"commit": "abc"}, QUICK))
     found = read_source_documents(file)
     assert found.quick and found.host["commit"] == "abc"
     assert {**found.documents[0], "plots": 1} == {
@@ -167,7 +167,7 @@ def test_the_file_for_the_page_holds_the_sections(tmp_path):
         "tables": [{"title": "T", "columns": ["a", "b"], "rows": [["x", "1"]]}]}
     assert found.documents[0]["plots"][0]["svg"].startswith('<svg viewBox="0 0 9 9"')
     with pytest.raises(Problem, match="cannot read .*none.svg"):
-        documents_text([Section("S9", "t", plots=[Plot("p", tmp_path / "none.svg")])], {}, "full")
+        documents_text([Section("S9", "t", plots=[Plot("p", tmp_path / "none.svg")])], {}, FULL)
 
 
 def test_the_command_leaves_page_and_file(monkeypatch, tmp_path):
@@ -178,11 +178,31 @@ def test_the_command_leaves_page_and_file(monkeypatch, tmp_path):
     assert "## S3: t" in (tmp_path / "seeds.md").read_text()
 
 
-@pytest.fixture
-def bench(tmp_path) -> Bench:
+def bench_on(build: Path, folder: Path, warn=lambda text: None) -> Bench:
     snug = Contender("snug", "snug", "snug", BUILD / "lib" / "libsnug.so")
     glibc = Contender("glibc", "glibc", "ptmalloc", Path("libc.so.6"))
-    return Bench(BUILD, [snug, glibc], Effort(runs=2, scale=0.001, cell_runs=2), lambda text: None, tmp_path)
+    return Bench(build, [snug, glibc], Effort(runs=2, scale=0.001, cell_runs=2), lambda text: None, warn, folder)
+
+
+@pytest.fixture
+def bench(tmp_path) -> Bench:
+    return bench_on(BUILD, tmp_path)
+
+
+def test_memory_is_warmed_for_what_measures_and_a_failure_is_said_once(tmp_path):
+    scripts = {"snug": 'echo "$1" >>"$0.log"\ntest "$1" != measure || { echo "snug: no memory" >&2; exit 2; }\n',
+               "planted": """echo '{"results":[{"name":"x","value":2.5}]}'\n"""}
+    for name, script in scripts.items():
+        program = tmp_path / "bin" / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_text("#!/bin/sh\n" + script)
+        program.chmod(0o755)
+    said = []
+    bench = bench_on(tmp_path, tmp_path, said.append)
+    bench.run("snug", "classes")
+    assert [bench.figures("planted") for _ in range(2)] == [{"x": 2.5}] * 2
+    assert (tmp_path / "bin" / "snug.log").read_text().split() == ["classes", "measure", "measure"]
+    assert said == ["memory is not warmed, so that times may be those of the hypervisor: no memory"]
 
 
 def test_rehearsal_of_the_lists(bench, tmp_path):
@@ -211,6 +231,12 @@ def test_a_library_that_is_not_loaded_ends_all(bench, tmp_path):
 def test_what_cannot_be_run_is_said(options, said, tmp_path):
     with pytest.raises(Problem, match=said):
         cli.run(**{"build": BUILD, "out": tmp_path, "figures": None, "quick": True} | options)
+
+
+def test_a_build_without_the_command_is_said(tmp_path):
+    (tmp_path / "bin" / "seeds").mkdir(parents=True)
+    with pytest.raises(Problem, match="no .*/bin/snug: build first"):
+        cli.run(build=tmp_path, out=tmp_path, figures=None, quick=True, peers="glibc")
 
 
 def test_an_error_is_one_line():

@@ -25,7 +25,7 @@ def test_the_slow_one_and_the_hog_stand_where_they_belong():
     assert row.standing("snug", "memory") == "tied"
     assert row.standing("quick", "time") == "first"
     assert row.ratio("slow", "time", "snug") == pytest.approx(4, rel=0.05)
-    assert [(each[1].name, each[2].key) for each in verdict.losses("snug")][0] == ("load", "time")
+    assert [(each.row.name, each.metric.key) for each in verdict.losses("snug")][0] == ("load", "time")
 
 
 def test_the_frontier_has_those_whom_none_dominates():
@@ -74,7 +74,7 @@ def test_what_an_interrupted_grid_did_not_come_to_has_not_failed():
 def test_a_failed_snug_is_its_worst_loss():
     broken = [run("snug", number, 1, 1, objection="exit status 1") for number in range(1, 4)]
     verdict = judge(results([*broken, *series("peer", 10, 10, count=3)]))
-    assert [each[0] for each in verdict.losses("snug")] == [float("inf")]
+    assert [each.ratio for each in verdict.losses("snug")] == [float("inf")]
     assert verdict.held("snug", "time") == (0, 1)
 
 
