@@ -30,7 +30,8 @@ struct Config {
   Batching batch = Batching::kAdaptive;
   // retain: bytes, default 64M. Empty pages kept before any go back to the OS at once.
   size_t retain = size_t{64} << 20;
-  // retain_large: bytes, default 64M. Memory of freed large blocks kept before any goes back to the OS at once.
+  // retain_large: bytes, default 64M. The most memory of freed large blocks kept before any goes back to the OS at
+  // once.
   size_t retain_large = size_t{64} << 20;
   // purge_after: milliseconds, default 1000. How long empty memory may lie unused before it goes back.
   uint32_t purge_after = 1000;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "base/bits.h"
 #include "base/fatal.h"
@@ -83,12 +84,22 @@ void* LargeStore::allocate(const LargeRequest& request) {
 // Makes the block live. The lock is held, the index prepared.
 void* LargeStore::hand_out(LargeBlock* block, size_t usable) {
   block->usable = usable;
-  block->written = std::max(block->written, usable);
+  write_up_to(block, usable);
   bytes_usable_ += usable;
   index_.insert(block);
   if (const size_t tail = block->written - usable; tail > usable / kTailIgnored) keep(block, tail);
   if (bell_ != nullptr) bell_->summon();
   return at<void>(block->start);
+}
+
+// What is written for the first time the OS has to back: if as much was given back to it, that is missed, and so much
+// more is kept from now on. The lock is held.
+void LargeStore::write_up_to(LargeBlock* block, size_t usable) {
+  if (usable <= block->written) return;
+  const size_t missed = std::min(usable - block->written, given_away_);
+  block->written = usable;
+  given_away_ -= missed;
+  allowed_ = std::min(allowed_ + missed, retention_.bytes);
 }
 
 // The kept mapping of which as much is written as is asked for, as nearly as can be; out of the cache, in nothing.
@@ -116,16 +127,22 @@ LargeFree LargeStore::free(void* start) {
     keep_no_longer(block);
     block->usable = 0;
     keep(block, block->written);
-    if (bytes_kept_ <= retention_.bytes) return LargeFree::kFreed;
+    if (!keeps_too_much()) return LargeFree::kFreed;
   }
-  while (give_back_oldest([this](const LargeBlock&) { return bytes_kept_ > retention_.bytes; }) == Purge::kDone) {
+  const auto due = [this](const LargeBlock& oldest) {
+    if (!keeps_too_much()) return false;
+    given_away_ = std::min(given_away_ + oldest.kept, retention_.bytes);
+    return true;
+  };
+  while (give_back_oldest(due) == Purge::kDone) {
   }
   return LargeFree::kFreed;
 }
 
 // What is wrong with an address that is not the start of a live block. Slow: only said once.
 LargeFree LargeStore::reason_unknown(uintptr_t start) {
-  LargeFree reason = LargeFree::kUnknown;
+  LargeFree reason =
+      std::find(gone_, std::end(gone_), start) != std::end(gone_) ? LargeFree::kAlreadyFree : LargeFree::kUnknown;
   for (LargeBlock* kept = cache_.front(); kept != nullptr; kept = CacheList::next(kept))
     if (kept->start == start) reason = LargeFree::kAlreadyFree;
   index_.for_each([&](const LargeBlock& block) {
@@ -202,6 +219,7 @@ bool LargeStore::discard(LargeBlock* block) {
 void LargeStore::forget(LargeBlock* block) {
   bytes_mapped_ -= block->mapped;
   bytes_released_ += block->written;
+  remember_gone(block->start);
   records_.recycle(block);
 }
 
@@ -224,7 +242,7 @@ void* LargeStore::resize(void* start, size_t size) {
     if (usable <= was && was - usable < std::min(was / 8, kTailKept)) return start;
     if (usable > was && usable <= block->mapped) {
       block->usable = usable;
-      block->written = std::max(block->written, usable);
+      write_up_to(block, usable);
       bytes_usable_ += usable - was;
       if (block->kept != 0) shorten_tail(block);
       advise_huge_pages(*block);
@@ -255,10 +273,11 @@ void* LargeStore::move_with_room(LargeBlock* block, size_t usable) {
   keep_no_longer(block);
   bytes_mapped_ += mapped - block->mapped;
   bytes_usable_ += usable - block->usable;
+  if (block->start != address_of(start)) remember_gone(block->start);
   block->start = address_of(start);
   block->mapped = mapped;
   block->usable = usable;
-  block->written = std::max(block->written, usable);
+  write_up_to(block, usable);
   index_.insert(block);
   advise_huge_pages(*block);
   return start;
@@ -292,8 +311,13 @@ void LargeStore::make_way_slowly(size_t grown) {
 }
 
 Purge LargeStore::purge_overdue() {
-  return give_back_oldest(
-      [this](const LargeBlock& oldest) { return os::milliseconds() - oldest.freed_at > retention_.milliseconds; });
+  const auto due = [this](const LargeBlock& oldest) {
+    if (os::milliseconds() - oldest.freed_at <= retention_.milliseconds) return false;
+    // Nobody has missed it: it need not have been kept.
+    allowed_ = std::max(allowed_ - std::min(allowed_, oldest.kept), kLeastAllowed);
+    return true;
+  };
+  return give_back_oldest(due);
 }
 
 bool LargeStore::ages() {

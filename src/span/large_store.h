@@ -1,16 +1,17 @@
 // LargeStore: the large blocks, live ones and those kept for the next request.
 //
 // A freed mapping stays in the cache, memory and all, until the retention threshold or its age says that it goes back
-// to the OS. A request takes the one whose memory fits best; if that is much more than it asked for, the tail stays in
-// the cache: it serves the block if that grows, or is purged when its turn comes. A block that grows by realloc moves
-// once into a mapping with room to grow (address space, not memory) and then grows in place; moving carries the pages
-// over (mremap), never copies them.
+// to the OS. The threshold is low until memory that went back proves to be missed. A request takes the one whose memory
+// fits best; if that is much more than it asked for, the tail stays in the cache: it serves the block if that grows, or
+// is purged when its turn comes. A block that grows by realloc moves once into a mapping with room to grow (address
+// space, not memory) and then grows in place; moving carries the pages over (mremap), never copies them.
 //
 //   bytes_kept_ == sum of `kept` over the cache;   every live block is in the index, no free one is
 //
 // Thread-safe. Mapping a block and giving one back, which may take long, happen outside the lock.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -82,6 +83,8 @@ class LargeStore {
 
  private:
   using CacheList = List<LargeBlock, &LargeBlock::in_cache>;
+  static constexpr size_t kLeastAllowed = size_t{1} << 20;
+  static constexpr size_t kRemembered = 16;
 
   void make_way_slowly(size_t grown);
   template <class Due>
@@ -92,11 +95,14 @@ class LargeStore {
   void keep_no_longer(LargeBlock* block);
   void shorten_tail(LargeBlock* block);
   bool purge_tail(LargeBlock* block);
+  bool keeps_too_much() const { return bytes_kept_ > std::min(allowed_, retention_.bytes); }
+  void write_up_to(LargeBlock* block, size_t usable);
   void* move_with_room(LargeBlock* block, size_t usable);
   void advise_huge_pages(LargeBlock& block);
   LargeFree reason_unknown(uintptr_t start);
   bool discard(LargeBlock* block);
   void forget(LargeBlock* block);
+  void remember_gone(uintptr_t start) { gone_[gone_count_++ % kRemembered] = start; }
 
   Lock lock_;
   Passage passage_;
@@ -106,11 +112,15 @@ class LargeStore {
   Retention retention_{size_t{64} << 20, 1000};
   Doorbell* bell_ = nullptr;
   size_t bytes_kept_ = 0;
+  size_t allowed_ = kLeastAllowed;  // bytes that may be kept, up to the threshold
+  size_t given_away_ = 0;           // bytes that have gone back for being more than that, and have not been missed yet
   size_t bytes_usable_ = 0;
   size_t bytes_mapped_ = 0;
   size_t bytes_in_transit_ = 0;  // of mappings that are being given back, without the lock
   size_t bytes_released_ = 0;
-  std::atomic<size_t> made_way_{0};  // for so much growth of others
+  std::atomic<size_t> made_way_{0};   // for so much growth of others
+  uintptr_t gone_[kRemembered] = {};  // where blocks lay that went back or moved, lately: to tell a double free as such
+  size_t gone_count_ = 0;
 };
 
 }  // namespace snug

@@ -8,50 +8,17 @@
 #include <thread>
 
 #include "base/bits.h"
-#include "span/own_spans.h"
+#include "span/own_large.h"
 
 namespace snug {
 namespace {
 
-constexpr size_t kKiB = 1024;
-constexpr size_t kMiB = size_t{1} << 20;
-
-class LargeStoreTest : public testing::Test {
- protected:
-  LargeStoreTest() { large.set_retention(unit::kForever); }
-  void TearDown() override { expect_sound(); }
-  void expect_sound() { EXPECT_STREQ(large.check(), nullptr); }
-
-  char* allocate(size_t size) { return static_cast<char*>(large.allocate({.size = size})); }
-  char* allocate_dirty(size_t size) {
-    char* block = allocate(size);
-    std::memset(block, 0xab, size);
-    return block;
-  }
-  void free(void* block) {
-    EXPECT_EQ(large.free(block), LargeFree::kFreed);
-    expect_sound();
-  }
-  size_t kept() { return large.statistics().bytes_kept; }
-
-  MetaArena arena;
-  LargeStore large{arena};
-};
-
-// A word in each OS page that tells its place.
-void stamp(char* block, size_t bytes) {
-  for (size_t at = 0; at < bytes; at += 4096) std::memcpy(block + at, &at, sizeof at);
-}
-bool is_stamped(const char* block, size_t bytes) {
-  for (size_t at = 0; at < bytes; at += 4096)
-    if (std::memcmp(block + at, &at, sizeof at) != 0) return false;
-  return true;
-}
-bool is_zero(const char* block, size_t bytes) {
-  for (size_t at = 0; at < bytes; ++at)
-    if (block[at] != 0) return false;
-  return true;
-}
+using unit::is_stamped;
+using unit::is_zero;
+using unit::kKiB;
+using unit::kMiB;
+using unit::LargeStoreTest;
+using unit::stamp;
 
 TEST_F(LargeStoreTest, LengthsAreWholeOsPages) {
   char* block = allocate(300 * kKiB + 1);
@@ -80,66 +47,6 @@ TEST_F(LargeStoreTest, ReusesWhatItKept) {
   EXPECT_EQ(kept(), 0u);
   free(block);
   EXPECT_NE(allocate(kMiB + 1), block) << "too short";
-}
-
-TEST_F(LargeStoreTest, ATailStaysKept) {
-  char* block = allocate_dirty(8 * kMiB);
-  free(block);
-  ASSERT_EQ(allocate(512 * kKiB), block);
-  expect_sound();
-  EXPECT_EQ(large.usable_size(block), 512 * kKiB);
-  EXPECT_EQ(kept(), 8 * kMiB - 512 * kKiB);
-  EXPECT_NE(allocate(kMiB), block) << "a tail serves its own block alone";
-  free(block);
-  EXPECT_EQ(kept(), 8 * kMiB);
-}
-
-TEST_F(LargeStoreTest, ATailServesGrowth) {
-  char* block = allocate(8 * kMiB);
-  stamp(block, 8 * kMiB);
-  free(block);
-  ASSERT_EQ(large.allocate({.size = 512 * kKiB, .will_grow = true}), block);
-  for (size_t size = kMiB; size <= 8 * kMiB; size += kMiB) {
-    EXPECT_EQ(large.resize(block, size), block);
-    EXPECT_EQ(kept(), 8 * kMiB - size);
-    expect_sound();
-  }
-  EXPECT_TRUE(is_stamped(block, 8 * kMiB)) << "memory and all";
-  free(block);
-  EXPECT_EQ(kept(), 8 * kMiB);
-}
-
-TEST_F(LargeStoreTest, ATailIsPurgedInItsTurn) {
-  char* block = allocate_dirty(8 * kMiB);
-  free(block);
-  ASSERT_EQ(allocate(kMiB), block);
-  char* younger = allocate(2 * kMiB);
-  free(younger);
-  EXPECT_EQ(kept(), 9 * kMiB);
-  EXPECT_TRUE(large.trim(2 * kMiB));
-  expect_sound();
-  EXPECT_EQ(kept(), 2 * kMiB);
-  EXPECT_EQ(large.statistics().bytes_released, 7 * kMiB);
-  EXPECT_EQ(large.statistics().bytes_mapped, 10 * kMiB);
-  EXPECT_EQ(block[kMiB - 1], '\xab') << "what is in use stays";
-  ASSERT_EQ(large.resize(block, 8 * kMiB), block);
-  EXPECT_TRUE(is_zero(block + kMiB, 7 * kMiB));
-}
-
-TEST_F(LargeStoreTest, ATailEndsWithItsPlace) {
-  for (const size_t size : {512 * kKiB, 9 * kMiB}) {  // the block shrinks, or moves
-    char* block = allocate_dirty(8 * kMiB);
-    free(block);
-    ASSERT_EQ(allocate(kMiB), block);
-    EXPECT_EQ(kept(), 7 * kMiB);
-    block = static_cast<char*>(large.resize(block, size));
-    ASSERT_NE(block, nullptr);
-    expect_sound();
-    EXPECT_EQ(kept(), 0u);
-    free(block);
-    EXPECT_EQ(kept(), size);
-    large.trim(0);
-  }
 }
 
 TEST_F(LargeStoreTest, ReusesTheBestFit) {
@@ -248,9 +155,9 @@ TEST_F(LargeStoreTest, BeyondTheThresholdTheOldestGoes) {
   for (char*& block : blocks) block = allocate(kMiB);
   for (char* block : blocks) free(block);
   EXPECT_EQ(kept(), 2 * kMiB);
-  EXPECT_EQ(large.statistics().bytes_released, 2 * kMiB);
+  EXPECT_EQ(released(), 2 * kMiB);
   EXPECT_EQ(large.statistics().bytes_mapped, 2 * kMiB);
-  EXPECT_EQ(large.free(blocks[0]), LargeFree::kUnknown);
+  EXPECT_EQ(large.free(blocks[0]), LargeFree::kAlreadyFree) << "that is remembered for a while";
   EXPECT_EQ(large.free(blocks[3]), LargeFree::kAlreadyFree);
 }
 

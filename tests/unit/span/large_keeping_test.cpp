@@ -1,0 +1,117 @@
+// What the large store keeps of what was freed: the tails of live blocks, and how much in all.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "span/own_large.h"
+
+namespace snug {
+namespace {
+
+using unit::FreshLargeStoreTest;
+using unit::is_stamped;
+using unit::is_zero;
+using unit::kKiB;
+using unit::kMiB;
+using unit::LargeStoreTest;
+using unit::stamp;
+
+TEST_F(LargeStoreTest, ATailStaysKept) {
+  char* block = allocate_dirty(8 * kMiB);
+  free(block);
+  ASSERT_EQ(allocate(512 * kKiB), block);
+  expect_sound();
+  EXPECT_EQ(large.usable_size(block), 512 * kKiB);
+  EXPECT_EQ(kept(), 8 * kMiB - 512 * kKiB);
+  EXPECT_NE(allocate(kMiB), block) << "a tail serves its own block alone";
+  free(block);
+  EXPECT_EQ(kept(), 8 * kMiB);
+  ASSERT_EQ(allocate(512 * kKiB), block);
+  large.trim(0);
+  free(block);
+  EXPECT_EQ(kept(), 512 * kKiB) << "the tail was purged";
+}
+
+TEST_F(LargeStoreTest, ATailServesGrowth) {
+  char* block = allocate(8 * kMiB);
+  stamp(block, 8 * kMiB);
+  free(block);
+  ASSERT_EQ(large.allocate({.size = 512 * kKiB, .will_grow = true}), block);
+  for (size_t size = kMiB; size <= 8 * kMiB; size += kMiB) {
+    EXPECT_EQ(large.resize(block, size), block);
+    EXPECT_EQ(kept(), 8 * kMiB - size);
+    expect_sound();
+  }
+  EXPECT_TRUE(is_stamped(block, 8 * kMiB)) << "memory and all";
+  free(block);
+  EXPECT_EQ(kept(), 8 * kMiB);
+}
+
+TEST_F(LargeStoreTest, ATailIsPurgedInItsTurn) {
+  char* block = allocate_dirty(8 * kMiB);
+  free(block);
+  ASSERT_EQ(allocate(kMiB), block);
+  char* younger = allocate(2 * kMiB);
+  free(younger);
+  EXPECT_EQ(kept(), 9 * kMiB);
+  EXPECT_TRUE(large.trim(2 * kMiB));
+  expect_sound();
+  EXPECT_EQ(kept(), 2 * kMiB);
+  EXPECT_EQ(released(), 7 * kMiB);
+  EXPECT_EQ(large.statistics().bytes_mapped, 10 * kMiB);
+  EXPECT_EQ(block[kMiB - 1], '\xab') << "what is in use stays";
+  ASSERT_EQ(large.resize(block, 8 * kMiB), block);
+  EXPECT_TRUE(is_zero(block + kMiB, 7 * kMiB));
+}
+
+TEST_F(LargeStoreTest, ATailEndsWithItsPlace) {
+  for (const size_t size : {512 * kKiB, 9 * kMiB}) {  // the block shrinks, or moves
+    char* block = allocate_dirty(8 * kMiB);
+    free(block);
+    ASSERT_EQ(allocate(kMiB), block);
+    EXPECT_EQ(kept(), 7 * kMiB);
+    block = static_cast<char*>(large.resize(block, size));
+    ASSERT_NE(block, nullptr);
+    expect_sound();
+    EXPECT_EQ(kept(), 0u);
+    free(block);
+    EXPECT_EQ(kept(), size);
+    large.trim(0);
+  }
+}
+
+TEST_F(FreshLargeStoreTest, KeepsLittleUntilMoreIsMissed) {
+  free(allocate(kMiB));
+  EXPECT_EQ(kept(), kMiB);
+  free(allocate(8 * kMiB));
+  EXPECT_EQ(kept(), 0u) << "the whole of it went, the older first";
+  char* block = allocate(4 * kMiB);  // half of what is missed
+  free(block);
+  EXPECT_EQ(kept(), 4 * kMiB);
+  free(allocate(6 * kMiB));
+  EXPECT_EQ(kept(), 10 * kMiB) << "9 were missed, and 1 is always kept";
+  free(allocate(8 * kMiB));
+  EXPECT_EQ(kept(), 8 * kMiB) << "the older ones have made room for it";
+}
+
+TEST_F(FreshLargeStoreTest, WhatABlockGrowsByIsMissedToo) {
+  free(allocate(8 * kMiB));
+  void* block = large.allocate({.size = kMiB, .will_grow = true});
+  for (size_t size = 2 * kMiB; size <= 8 * kMiB; size += kMiB) block = large.resize(block, size);
+  free(block);
+  EXPECT_EQ(kept(), 8 * kMiB);
+}
+
+TEST_F(FreshLargeStoreTest, WhatNobodyMissesIsNotKeptAgain) {
+  for (int i = 0; i < 2; ++i) free(allocate(8 * kMiB));
+  ASSERT_EQ(kept(), 8 * kMiB);
+  large.set_retention({SIZE_MAX, 1});
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  ASSERT_EQ(large.purge_overdue(), Purge::kDone);
+  free(allocate(8 * kMiB));
+  EXPECT_EQ(kept(), 0u);
+}
+
+}  // namespace
+}  // namespace snug
