@@ -92,6 +92,11 @@ void* LargeStore::hand_out(LargeBlock* block, size_t usable) {
   return at<void>(block->start);
 }
 
+// Whoever takes and frees one block again and again keeps it from the first time on.
+bool LargeStore::keeps_too_much() const {
+  return !cache_.empty() && (bytes_kept_ > retention_.bytes || bytes_kept_ - cache_.back()->kept > allowed_);
+}
+
 // What is written for the first time the OS has to back: if as much was given back to it, that is missed, and so much
 // more is kept from now on. The lock is held.
 void LargeStore::write_up_to(LargeBlock* block, size_t usable) {

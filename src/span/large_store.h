@@ -1,10 +1,11 @@
 // LargeStore: the large blocks, live ones and those kept for the next request.
 //
 // A freed mapping stays in the cache, memory and all, until the retention threshold or its age says that it goes back
-// to the OS. The threshold is low until memory that went back proves to be missed. A request takes the one whose memory
-// fits best; if that is much more than it asked for, the tail stays in the cache: it serves the block if that grows, or
-// is purged when its turn comes. A block that grows by realloc moves once into a mapping with room to grow (address
-// space, not memory) and then grows in place; moving carries the pages over (mremap), never copies them.
+// to the OS. But for the one freed last, little is kept until memory that went back proves to be missed. A request
+// takes the one whose memory fits best; if that is much more than it asked for, the tail stays in the cache: it serves
+// the block if that grows, or is purged when its turn comes. A block that grows by realloc moves once into a mapping
+// with room to grow (address space, not memory) and then grows in place; moving carries the pages over (mremap), never
+// copies them.
 //
 //   bytes_kept_ == sum of `kept` over the cache;   every live block is in the index, no free one is
 //
@@ -95,7 +96,7 @@ class LargeStore {
   void keep_no_longer(LargeBlock* block);
   void shorten_tail(LargeBlock* block);
   bool purge_tail(LargeBlock* block);
-  bool keeps_too_much() const { return bytes_kept_ > std::min(allowed_, retention_.bytes); }
+  bool keeps_too_much() const;
   void write_up_to(LargeBlock* block, size_t usable);
   void* move_with_room(LargeBlock* block, size_t usable);
   void advise_huge_pages(LargeBlock& block);
@@ -112,7 +113,7 @@ class LargeStore {
   Retention retention_{size_t{64} << 20, 1000};
   Doorbell* bell_ = nullptr;
   size_t bytes_kept_ = 0;
-  size_t allowed_ = kLeastAllowed;  // bytes that may be kept, up to the threshold
+  size_t allowed_ = kLeastAllowed;  // bytes that may be kept beside the newest, up to the threshold
   size_t given_away_ = 0;           // bytes that have gone back for being more than that, and have not been missed yet
   size_t bytes_usable_ = 0;
   size_t bytes_mapped_ = 0;

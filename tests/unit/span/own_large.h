@@ -39,7 +39,10 @@ class FreshLargeStoreTest : public testing::Test {
 class LargeStoreTest : public FreshLargeStoreTest {
  protected:
   LargeStoreTest() {
-    for (int i = 0; i < 2; ++i) free(allocate(64 * kMiB));
+    for (int i = 0; i < 2; ++i) {
+      void* blocks[] = {allocate(64 * kMiB), allocate(64 * kMiB)};
+      for (void* block : blocks) free(block);
+    }
     large.trim(0);
     released_before = large.statistics().bytes_released;
   }
