@@ -188,6 +188,13 @@ TEST(NewExpression, throws_through_destructors) {
 
 TEST(OperatorDelete, ignores_null) {
   for (const DeleteForm& form : kDeleteForms) form.release(nullptr, 100, 64);
+  // Again and again, where an allocator might keep it for a block.
+  for (int i = 0; i < 3000; ++i) {
+    for (const DeleteForm& form : kDeleteForms) form.release(nullptr, static_cast<std::size_t>(i), 64);
+    void* block = ::operator new(static_cast<std::size_t>(i));
+    ASSERT_NE(block, nullptr);
+    ::operator delete(block);
+  }
 }
 
 TEST(OperatorDelete, keeps_errno) {
