@@ -58,11 +58,12 @@ def run(
     grid: Annotated[str, typer.Option(help="Take what is not said here from this grid of bench/grids.toml.")] = "full",
     allocators: Annotated[str, typer.Option("--allocators", "-a", metavar="NAME|NAME=PATH,...",
                                             help="Which to run; a path is anybody's library.")] = "",
-    repetitions: Annotated[int, typer.Option("--repetitions", "-n", min=0, max=1000, help="Counted runs of each cell; six give "
-                                             "intervals. 0: the grid's.")] = 0,
+    repetitions: Annotated[int, typer.Option("--repetitions", "-n", min=0, max=1000, help="Counted runs of each cell; "
+                                             "six give intervals. 0: the grid's.")] = 0,
     threads: Annotated[str, typer.Option("--threads", "-t", metavar="N,...", help="For the loads that take any.")] = "",
     seed: Annotated[int, typer.Option(min=0, help="Of the order of the runs, and of the loads.")] = 1,
-    scale: Annotated[float, typer.Option(min=1e-6, max=1e6, help="A factor on the operations; below 1 proves nothing.")] = 1.0,
+    scale: Annotated[float, typer.Option(min=1e-6, max=1e6, help="A factor on the operations; below 1 proves "
+                                         "nothing.")] = 1.0,
     conf: Annotated[str, typer.Option(help="Settings of snug, as SNUG_CONF.")] = "",
     timeout: Annotated[float, typer.Option(min=0, help="Seconds for one run, which is stopped then. 0: what its load "
                                               "declares.")] = 0,

@@ -307,7 +307,19 @@ bool LargeStore::trim(size_t pad) {
   const auto due = [&](const LargeBlock&) { return pad == 0 || bytes_kept_ > pad; };
   bool any = false;
   while (give_back_oldest(due) == Purge::kDone) any = true;
-  return any;
+  return (pad == 0 && cut_every_tail()) || any;
+}
+
+// Room to grow is no memory, but where the address space is limited it may be what others are refused for.
+bool LargeStore::cut_every_tail() {
+  LockGuard guard(lock_);
+  const size_t released_before = bytes_released_;
+  index_.for_each([this](LargeBlock& block) {
+    if (block.mapped == block.usable) return;
+    keep_no_longer(&block);
+    cut_tail(&block);
+  });
+  return bytes_released_ != released_before;
 }
 
 void LargeStore::make_way_slowly(size_t grown) {

@@ -63,7 +63,8 @@ class LargeStore {
   // or cannot be done; the block is then as before.
   void* resize(void* start, size_t size);
 
-  // Gives back what is kept until about `pad` bytes remain. True if anything was given back.
+  // Gives back what is kept until about `pad` bytes remain; with 0 the room of live blocks, too. True if any memory was
+  // given back.
   bool trim(size_t pad);
   // Gives back the oldest that is kept if it has lain unused too long.
   Purge purge_overdue();
@@ -96,6 +97,7 @@ class LargeStore {
   void keep_no_longer(LargeBlock* block);
   void shorten_tail(LargeBlock* block);
   bool cut_tail(LargeBlock* block);
+  bool cut_every_tail();
   bool keeps_too_much() const;
   void write_up_to(LargeBlock* block, size_t usable);
   void* move_with_room(LargeBlock* block, size_t usable);

@@ -104,6 +104,21 @@ TEST_F(LargeStoreTest, ATailEndsWithItsPlace) {
   }
 }
 
+TEST_F(LargeStoreTest, TrimmingTakesTheRoomOfLiveBlocks) {
+  auto* block = static_cast<char*>(large.allocate({.size = kMiB, .will_grow = true}));
+  stamp(block, kMiB);
+  EXPECT_FALSE(large.trim(1)) << "room is no memory";
+  EXPECT_EQ(large.statistics().bytes_mapped, 2 * kMiB);
+  EXPECT_FALSE(large.trim(0));
+  expect_sound();
+  EXPECT_EQ(large.statistics().bytes_mapped, kMiB);
+  block = static_cast<char*>(large.resize(block, 2 * kMiB));
+  ASSERT_NE(block, nullptr);
+  EXPECT_TRUE(is_stamped(block, kMiB));
+  EXPECT_TRUE(is_zero(block + kMiB, kMiB));
+  free(block);
+}
+
 TEST_F(FreshLargeStoreTest, KeepsLittleUntilMoreIsMissed) {
   free(allocate(kMiB));
   EXPECT_EQ(kept(), kMiB);
