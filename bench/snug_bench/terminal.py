@@ -1,6 +1,7 @@
 """The verdict in a terminal: standings, scores and losses, from left to right what decides first."""
 
 from rich.console import Console
+from rich.measure import Measurement as Width
 from rich.table import Table
 
 from snug_bench.comparison import BROKEN, SAME, Comparison
@@ -10,6 +11,7 @@ from snug_bench.verdict import DEFINITION, FAILED, FIRST, LOST, NOT_RUN, SCORED,
 from snug_bench.workload import REAL, SYNTHETIC
 
 STYLES = {FIRST: "green", TIED: "", LOST: "red", FAILED: "red reverse", NOT_RUN: ""}
+WIDEST = 1000  # no table needs as much
 LEFT_COLUMNS = 68  # about what stands left of the other allocators, but the load's name
 KIND_NAMES = {REAL: "real programs", SYNTHETIC: "synthetic workloads"}
 
@@ -18,12 +20,22 @@ def print_verdict(console: Console, verdict: Verdict) -> None:
     if not console.is_terminal:
         console.width = 400  # for files and pipes, which scroll
     for key, title in (("time", "Time"), ("memory", "Peak RSS")):
-        console.print(standings(verdict, key, title, console.width))
-    console.print(scores(verdict))
+        print_whole(console, standings(verdict, key, title, console.width))
+    print_whole(console, scores(verdict))
     subject = subject_of(verdict)
     console.print(DEFINITION, markup=False, style="dim")
     print_losses(console, verdict, subject)
     print_failures(console, verdict)
+
+
+def print_whole(console: Console, table: Table) -> None:
+    """Never cut: a line that is wrapped by the terminal, or scrolls, can be read, and "3.7…" cannot."""
+    width = console.width
+    console.width = max(width, Width.get(console, console.options.update(width=WIDEST), table).maximum)
+    try:
+        console.print(table)
+    finally:
+        console.width = width
 
 
 def subject_of(verdict: Verdict) -> str:
@@ -146,10 +158,10 @@ def print_comparison(console: Console, comparison: Comparison, *, everything: bo
         table.add_row(change.row, change.allocator, change.metric.title, *cells,
                       ratio(cost) if change.old else NOTHING, f"{change.outcome} {change.note}".strip(), style=style)
     if shown:
-        console.print(table)
+        print_whole(console, table)
     for warning in comparison.warnings:
         console.print(f"warning: {warning}", markup=False, soft_wrap=True)
     worse, same = len(comparison.worse), len(comparison.changes) - len(comparison.changed)
     broken = sum(change.outcome == BROKEN for change in comparison.changes)
     console.print(f"{worse} worse ({broken} of them fail), {len(comparison.changed) - worse} better, {same} the same "
-                  "within noise", style="bold")
+                  "within noise", style="bold", soft_wrap=True)
