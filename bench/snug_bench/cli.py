@@ -22,6 +22,7 @@ from snug_bench.preparation import Unavailable, is_there
 from snug_bench.preparation import prepare as prepare_allocator
 from snug_bench.problem import Problem
 from snug_bench.progress import Progress
+from snug_bench.quantity import count_of
 from snug_bench.results import Results, append_run, read_results, write_header
 from snug_bench.runner import Place, Runner, run_grid, still_valid
 from snug_bench.source_documents import FILE_NAME
@@ -190,7 +191,7 @@ def resumed(runner: Runner, file: Path) -> list[Measurement]:
         say(f"{file}: {stale} of its runs do not fit this grid or what is built now; all is measured anew, and the file "
             f"kept as {old}")
         return []
-    say(f"{file}: goes on with {len(valid)} runs that are there; --fresh measures them again")
+    say(f"{file}: goes on with {count_of(len(valid), 'run')} that it has; --fresh measures anew")
     return valid
 
 

@@ -11,7 +11,7 @@ from snug_bench.markdown import markdown
 from snug_bench.page import page
 from snug_bench.picture import inline_svg
 from snug_bench.problem import Problem
-from snug_bench.quantity import interval, quantity, ratio
+from snug_bench.quantity import count_of, interval, quantity, ratio
 from snug_bench.statistics import Sample
 from snug_bench.terminal import print_verdict
 from snug_bench.verdict import judge
@@ -82,6 +82,7 @@ def test_quantities_have_three_digits_that_matter():
     assert interval(Sample((1e6, 2e6, 2.5e6)), "ns") == "(1–2.50)"
     # The unit is said once, with the median: 933 ms (855–1,010), not (0.855–1.01).
     assert interval(Sample((855e6, 933e6, 1010e6)), "ns") == "(855–1,010)"
+    assert (count_of(1, "row"), count_of(0, "row"), count_of(1234, "run")) == ("1 row", "0 rows", "1,234 runs")
     assert (ratio(1.005), ratio(1234), ratio(None)) == ("1.00×", ">99×", "–")
 
 

@@ -89,7 +89,14 @@ def test_a_load_with_several_figures_of_time_is_their_geometric_mean():
     row = judge(results([run("snug", 1, 1, 1, figures=figures)], [load("load", figures=["a", "b", "c"])])).rows[0]
     assert row.sample("snug", "time").median == pytest.approx((2 * 8000) ** 0.5)
     assert row.sample("snug", "figure:c").median == 3 * 1024
+    assert (row.sample("snug", "figure:b").median, row.metric("figure:b").unit) == (8000, "ns")
     assert "figure:d" not in row.cells["snug"].samples
+
+
+def test_units_of_time_are_shown_alike_whatever_a_program_writes():
+    figures = {"a": Figure(420, "us"), "b": Figure(0.5, "us"), "c": Figure(0.042, "ms"), "d": Figure(7, "ticks")}
+    text = markdown(judge(results([run("snug", 1, 1, 1, figures=figures)])))
+    assert {"| a | 420 µs |", "| b | 500 ns |", "| c | 42 µs |", "| d | 7 ticks |"} <= set(text.splitlines())
 
 
 def test_a_program_may_know_its_settled_rss_better_than_the_last_sample():
