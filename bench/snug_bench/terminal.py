@@ -6,7 +6,7 @@ from rich.table import Table
 
 from snug_bench.comparison import BROKEN, SAME, Comparison
 from snug_bench.contender import SNUG
-from snug_bench.quantity import NOTHING, interval, quantity, ratio
+from snug_bench.quantity import NOTHING, count_of, interval, quantity, ratio
 from snug_bench.verdict import DEFINITION, FAILED, FIRST, LOST, NOT_RUN, SCORED, TIED, Row, Verdict
 from snug_bench.workload import REAL, SYNTHETIC
 
@@ -118,6 +118,14 @@ def scores(verdict: Verdict) -> Table:
         failed = sum(row.cells[name].failed for row in verdict.rows if name in row.cells)
         table.add_row(name, allocator["version"], *means, str(verdict.frontier[name]), *held, str(failed))
     return table
+
+
+def repetitions_text(verdict: Verdict) -> str:
+    """What was measured; what was planned only where that is something else."""
+    fewest, most = verdict.repetitions()
+    planned = verdict.results.grid["repetitions"]
+    there = count_of(most, "repetition") if fewest == most else f"{fewest} to {count_of(most, 'repetition')}"
+    return there + (f" of each cell ({planned} were planned)" if (fewest, most) != (planned, planned) else "")
 
 
 def print_losses(console: Console, verdict: Verdict, subject: str) -> None:

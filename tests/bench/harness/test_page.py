@@ -45,6 +45,13 @@ def test_the_page_needs_nothing_else(html):
     assert "The lines over time and threads are missing" in html
 
 
+def test_the_page_says_how_much_was_measured(verdict, tmp_path):
+    html, _ = page_with(verdict, tmp_path, None)
+    text = " ".join(html.split())
+    assert "4 rows × 3 allocators, 2 to 6 repetitions of each cell (6 were planned) after a warm-up" in text
+    assert "95% intervals for the medians; where there are fewer than six" in text
+
+
 def test_no_value_of_the_results_ends_the_script(html):
     assert "alert(1)</script>" not in html
     data = json.loads(re.search(r'<script id="data"[^>]*>(.*?)</script>', html, re.S)[1])
