@@ -26,7 +26,7 @@ from snug_bench.quantity import count_of
 from snug_bench.results import Results, append_run, read_results, write_header
 from snug_bench.runner import Place, Runner, run_grid, still_valid
 from snug_bench.source_documents import FILE_NAME
-from snug_bench.terminal import print_comparison, print_verdict
+from snug_bench.terminal import closing_sentence, print_comparison, print_verdict
 from snug_bench.verdict import judge
 from snug_bench.workload import Load, load_loads, matching
 
@@ -242,13 +242,14 @@ def positive(word: str) -> int:
 
 
 def show(file: Path, to_markdown: Path, to_page: Path, build: Path, seeds: Path) -> None:
-    """The verdict of a results file in its three forms; the last line is the page's path."""
+    """The verdict of a results file in its three forms; the last lines are the page's path and the verdict in a sentence."""
     verdict = judge(read_results(file))
     print_verdict(screen, verdict)
     write_file(to_markdown, markdown(verdict))
     write_file(to_page, page(verdict, build.parent / "npm", say, seeds / FILE_NAME))
     screen.print(f"results {file}, Markdown {to_markdown}", markup=False, soft_wrap=True)
     screen.print(f"page {to_page}", markup=False, soft_wrap=True)
+    screen.print(closing_sentence(verdict), markup=False, soft_wrap=True)
 
 
 def main() -> None:

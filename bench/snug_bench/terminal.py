@@ -11,6 +11,7 @@ from snug_bench.verdict import DEFINITION, FAILED, FIRST, LOST, NOT_RUN, SCORED,
 from snug_bench.workload import REAL, SYNTHETIC
 
 STYLES = {FIRST: "green", TIED: "", LOST: "red", FAILED: "red reverse", NOT_RUN: ""}
+NAMED = 3  # failed cells in the closing sentence; all stand above it
 WIDEST = 1000  # no table needs as much
 LEFT_COLUMNS = 68  # about what stands left of the other allocators, but the load's name
 KIND_NAMES = {REAL: "real programs", SYNTHETIC: "synthetic workloads"}
@@ -148,6 +149,27 @@ def print_failures(console: Console, verdict: Verdict) -> None:
 def failure_lines(verdict: Verdict) -> list[str]:
     return [f"{row} on {name}: {what}" for row, name, what in verdict.failures()] + \
            [f"{each['name']} was not to be had: {each['reason']}" for each in verdict.results.unavailable]
+
+
+def closing_sentence(verdict: Verdict) -> str:
+    """For who reads the last line only: how much was measured, what failed, and where the subject stands."""
+    cells = [(f"{row.name} on {name}", cell) for row in verdict.rows for name, cell in row.cells.items()]
+    done = [f"{count_of(sum(cell.counted > 0 for _, cell in cells), 'cell')} measured"]
+    if failed := [name for name, cell in cells if cell.failed]:
+        more = [f"and {len(failed) - NAMED} more"] if len(failed) > NAMED else []
+        done.append(f"{len(failed)} failed ({', '.join(failed[:NAMED] + more)})")
+    if partly := sum(bool(cell.failures) and not cell.failed for _, cell in cells):
+        done.append(f"{partly} with a run that failed")
+    if absent := [each["name"] for each in verdict.results.unavailable]:
+        done.append(f"not to be had: {' '.join(absent)}")
+    if len(done) == 1:
+        done.append("nothing failed")
+    subject = subject_of(verdict)
+    if len(verdict.results.names()) == 1:
+        return f"{', '.join(done)}; there is nobody to compare {subject} with"
+    (time, of_time), (memory, of_memory) = (verdict.held(subject, key) for key in SCORED)
+    return (f"{', '.join(done)}; {subject} is first or tied in time in {time} of {count_of(of_time, 'row')} and in memory "
+            f"in {memory} of {of_memory}, and lost {count_of(len(verdict.losses(subject)), 'figure')}")
 
 
 def print_comparison(console: Console, comparison: Comparison, *, everything: bool) -> None:

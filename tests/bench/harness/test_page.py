@@ -13,7 +13,7 @@ from snug_bench.picture import inline_svg
 from snug_bench.problem import Problem
 from snug_bench.quantity import count_of, interval, quantity, ratio
 from snug_bench.statistics import Sample
-from snug_bench.terminal import print_verdict
+from snug_bench.terminal import closing_sentence, print_verdict
 from snug_bench.verdict import judge
 from synthetic import load, results, run, series
 
@@ -79,6 +79,26 @@ def test_the_terminal_shows_the_verdict_and_the_failure(verdict):
     text = console.file.getvalue()
     assert re.search(r"redis +1\.00 s", text) and "Lost by snug" in text
     assert "load on broken: " + NASTY[:20] in text
+
+
+def test_the_last_sentence_says_what_failed_and_where_snug_stands(verdict):
+    assert closing_sentence(verdict) == ("8 cells measured, 1 failed (load on broken); snug is first or tied in time in 4 of "
+                                         "4 rows and in memory in 2 of 4, and lost 3 figures")
+
+
+def test_the_last_sentence_of_other_results():
+    good = [*series("snug", 10, 20 << 20), *series("peer", 12, 30 << 20)]
+    assert closing_sentence(judge(results(good))) == ("2 cells measured, nothing failed; snug is first or tied in time in 1 of "
+                                                      "1 row and in memory in 1 of 1, and lost 0 figures")
+    broken = [run(f"broken{number}", 1, 1, 1, objection="hung") for number in range(5)]
+    partly = results([*good, run("peer", 7, 1, 1, objection="hung"), *broken])
+    partly.unavailable = [{"name": "mine", "reason": "not here"}]
+    said = closing_sentence(judge(partly))
+    assert said.startswith("2 cells measured, 5 failed (load on broken0, load on broken1, load on broken2, and 2 more), 1 with "
+                           "a run that failed, not to be had: mine; snug is ")
+    assert closing_sentence(judge(results(series("snug", 10, 20)))) == \
+        "1 cell measured, nothing failed; there is nobody to compare snug with"
+    assert closing_sentence(judge(results(series("snug", 10, 20)[:1] + [run("peer", 0, 1, 1)]))).startswith("1 cell measured")
 
 
 def test_quantities_have_three_digits_that_matter():
