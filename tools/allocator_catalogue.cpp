@@ -204,7 +204,13 @@ Identity identify(const Allocator& allocator, const HeldSignals& signals) {
         fmt::format("{} ({}) cannot serve even this tool: {}", allocator.name, allocator.library, run.ending_text()));
   }
   std::ifstream file(command.output);
-  const auto printed = nlohmann::json::parse(file);
+  const auto printed = nlohmann::json::parse(file, nullptr, false);
+  if (!printed.is_object() || !printed.contains("malloc_library") || !printed.contains("version")) {
+    throw UserError(
+        fmt::format("{} ({}) cannot serve even this tool: it ended well, but said something else than it "
+                    "was to say",
+                    allocator.name, allocator.library));
+  }
   return {printed.at("malloc_library"), printed.at("version")};
 }
 

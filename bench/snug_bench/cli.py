@@ -59,11 +59,12 @@ def run(
     grid: Annotated[str, typer.Option(help="Take what is not said here from this grid of bench/grids.toml.")] = "full",
     allocators: Annotated[str, typer.Option("--allocators", "-a", metavar="NAME|NAME=PATH,...",
                                             help="Which to run; a path is anybody's library.")] = "",
-    repetitions: Annotated[int, typer.Option("--repetitions", "-n", min=0, help="Counted runs of each cell; six give "
-                                             "intervals. 0: the grid's.")] = 0,
+    repetitions: Annotated[int, typer.Option("--repetitions", "-n", min=0, max=1000, help="Counted runs of each cell; "
+                                             "six give intervals. 0: the grid's.")] = 0,
     threads: Annotated[str, typer.Option("--threads", "-t", metavar="N,...", help="For the loads that take any.")] = "",
-    seed: Annotated[int, typer.Option(help="Of the order of the runs, and of the loads.")] = 1,
-    scale: Annotated[float, typer.Option(min=1e-6, help="A factor on the operations; below 1 proves nothing.")] = 1.0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the order of the runs, and of the loads.")] = 1,
+    scale: Annotated[float, typer.Option(min=1e-6, max=1e6, help="A factor on the operations; below 1 proves "
+                                         "nothing.")] = 1.0,
     conf: Annotated[str, typer.Option(help="Settings of snug, as SNUG_CONF.")] = "",
     timeout: Annotated[float, typer.Option(min=0, help="Seconds for one run, which is stopped then. 0: what its load "
                                               "declares.")] = 0,
@@ -174,8 +175,11 @@ def prepare(
 
 def results_file(file: Path) -> Path:
     """Raises Problem for what cannot be one: what lies there would be overwritten, or read without an end."""
-    if file.exists() and not file.is_file():
-        raise Problem(f"--output: {file} is there, and no file")
+    try:
+        if file.exists() and not file.is_file():
+            raise Problem(f"--output: {file} is there, and no file")
+    except OSError as error:
+        raise Problem(f"--output: {file}: {error.strerror}") from None
     if file.suffix in (".md", ".html"):
         raise Problem(f"--output: {file}: Markdown and page lie beside the results; give these another ending, as .jsonl")
     return file
@@ -236,7 +240,7 @@ def expanded(patterns: tuple[str, ...], names: list[str]) -> list[str]:
 
 
 def positive(word: str) -> int:
-    if not word.isdigit() or not 1 <= int(word) <= 1024:
+    if not word.isdecimal() or not 1 <= int(word) <= 1024:
         raise Problem(f"--threads: '{word}' is no number from 1 to 1024")
     return int(word)
 

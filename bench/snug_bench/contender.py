@@ -92,7 +92,9 @@ class Line:
             library = Path(path if given else word)
             if not library.is_file():
                 raise Problem(f"no library '{path if given else word}'")
-            name = name if given else library.name.removesuffix(".so").removeprefix("lib")
+            name = name.strip() if given else library.name.removesuffix(".so").removeprefix("lib")
+            if not name:
+                raise Problem(f"'{word}' names no allocator: a library is given as NAME=PATH")
             return Contender(name, name, "", library.resolve())
         if name == SNUG:
             return Contender(SNUG, "snug", SNUG, self.build / "lib" / "libsnug.so", configuration=self.configuration)

@@ -4,7 +4,7 @@ A run counts if it succeeded and its allocator is proven to have served it; othe
 numbers come from `snug measure`, which starts the program from a small process, so that the peak is the program's own.
 """
 
-import math
+import sys
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,17 +55,33 @@ class Measurement:
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> "Measurement":
         """Raises KeyError, TypeError or ValueError if this is none."""
-        figures = {name: Figure(number(value), unit, better == "higher")
+        figures = {name: Figure(number(value), text(unit), better == "higher")
                    for name, (value, unit, better) in document["figures"].items()}
         rss = tuple((number(seconds), number(size)) for seconds, size in document["rss"])
         cost = {name: None if value is None else number(value) for name, value in document["cost"].items()}
-        plain = {key: document[key] for key in ("load", "threads", "allocator", "repetition", "identity", "ending",
-                                                "objection", "version", "bound", "load_average")}
-        return cls(**plain, cost=cost, figures=figures, rss=rss)
+        texts = {key: text(document[key]) for key in ("load", "allocator", "identity", "ending", "objection", "version",
+                                                      "bound")}
+        counts = {key: count(document[key]) for key in ("threads", "repetition")}
+        return cls(**texts, **counts, load_average=number(document["load_average"]), cost=cost, figures=figures, rss=rss)
 
 
 def number(value: Any) -> float:
     """The value itself: a whole number stays one, so that a file that is written again is the same."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
         raise TypeError(f"no number: {value!r}")
+    return value
+
+
+def count(value: Any) -> int:
+    """The value itself, if it counts something."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= sys.maxsize:
+        raise TypeError(f"no count: {value!r}")
+    return value
+
+
+def text(value: Any) -> str:
+    """The value itself, if it is a text that a file can hold. Raises ValueError for half of a surrogate pair."""
+    if not isinstance(value, str):
+        raise TypeError(f"no text: {value!r}")
+    value.encode()
     return value

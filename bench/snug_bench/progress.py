@@ -25,8 +25,8 @@ class Progress:
         runs = list(grid.runs())
         self.total, self.spoke = len(runs), 0.0
         self.bar = Bar(TextColumn("{task.completed}/{task.total}"), BarColumn(bar_width=24),
-                       TextColumn("{task.fields[left]} left"), TextColumn("{task.description}"), console=console,
-                       transient=True, disable=not console.is_terminal)
+                       TextColumn("{task.fields[left]} left"), TextColumn("{task.description}", markup=False),
+                       console=console, transient=True, disable=not console.is_terminal)
         expected = Estimate(runs[done:], grid.shrink).seconds_left()
         console.print(f"{outline(grid)}: {count_of(self.total - done, 'run')}, about {clock(expected)} by what the loads declare",
                       markup=False, soft_wrap=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from snug_bench.measurement import Measurement
+from snug_bench.measurement import Measurement, count, number, text
 from snug_bench.problem import Problem
 
 SCHEMA = "snug.bench/1"
@@ -59,22 +59,22 @@ def append_run(file: Path, run: Measurement) -> None:
 
 def read_results(file: Path) -> Results:
     """Raises Problem with file and line for what is no results file."""
-    if file.exists() and not file.is_file():
-        raise Problem(f"cannot read {file}: no file")
     try:
-        text = file.read_text(encoding="utf-8")
+        if file.exists() and not file.is_file():
+            raise Problem(f"cannot read {file}: no file")
+        content = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise Problem(f"cannot read {file}: {error}") from None
-    lines = text.split("\n")
+    lines = content.split("\n")
     lines.pop()  # what stands behind the last line end: nothing, or half a line
     if not lines:
         raise Problem(f"{file}: empty, no results")
     results = read_header(lines[0], file)
-    for number, line in enumerate(lines[1:], 2):
+    for place, line in enumerate(lines[1:], 2):
         try:
             results.runs.append(Measurement.from_json(json.loads(line)))
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise Problem(f"{file}:{number}: damaged: not a run of {SCHEMA}") from None
+        except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+            raise Problem(f"{file}:{place}: damaged: not a run of {SCHEMA}") from None
     return results
 
 
@@ -82,26 +82,34 @@ def read_header(line: str, file: Path) -> Results:
     try:
         header = json.loads(line)
         schema = header.get("schema")
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         raise Problem(f"{file}:1: damaged: no results of snug-bench") from None
     if schema != SCHEMA:
         raise Problem(f"{file}:1: of schema {schema!r}, not {SCHEMA!r}")
     try:
         results = Results(header["host"], header["grid"], header["loads"], header["allocators"], header["unavailable"])
         check_header(results)
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, ValueError, AttributeError):
         raise Problem(f"{file}:1: damaged: the header is not complete") from None
     return results
 
 
 def check_header(results: Results) -> None:
-    """Raises KeyError or TypeError if something is missing that a report needs."""
+    """Raises KeyError, TypeError or ValueError if something is missing that a report needs, or is of another kind."""
     for load in results.loads:
-        load["name"], load["title"], load["kind"], load["figures"], load["settles"], load["stresses"]
+        for key in ("name", "title", "kind", "stresses"):
+            text(load[key])
+        for pattern in load["figures"]:
+            text(pattern)
+        load["settles"]
     for allocator in results.allocators:
-        allocator["name"], allocator["title"], allocator["family"], allocator["version"]
+        for key in ("name", "title", "family", "version"):
+            text(allocator[key])
     for each in results.unavailable:
-        each["name"], each["reason"]
-    results.grid["repetitions"], results.grid["seed"], results.grid["shrink"]
+        text(each["name"]), text(each["reason"])
+    count(results.grid["repetitions"]), number(results.grid["shrink"]), number(results.grid["seed"])
     for key in REPORTED_OF_HOST:
-        results.host[key]
+        text(str(results.host[key]))
+    for known in (results.loads, results.allocators):
+        if len({each["name"] for each in known}) < len(known):
+            raise ValueError("a name stands there twice")

@@ -1,6 +1,10 @@
-"""The verdict in a terminal: standings, scores and losses, from left to right what decides first."""
+"""The verdict in a terminal: standings, scores and losses, from left to right what decides first.
+
+Names come from command lines and files: they are escaped, since a bracket in a table would be taken for markup.
+"""
 
 from rich.console import Console
+from rich.markup import escape
 from rich.measure import Measurement as Width
 from rich.table import Table
 
@@ -13,13 +17,14 @@ from snug_bench.workload import REAL, SYNTHETIC
 STYLES = {FIRST: "green", TIED: "", LOST: "red", FAILED: "red reverse", NOT_RUN: ""}
 NAMED = 3  # failed cells in the closing sentence; all stand above it
 WIDEST = 1000  # no table needs as much
+WIDE = 400  # columns, for files and pipes, which scroll
 LEFT_COLUMNS = 68  # about what stands left of the other allocators, but the load's name
 KIND_NAMES = {REAL: "real programs", SYNTHETIC: "synthetic workloads"}
 
 
 def print_verdict(console: Console, verdict: Verdict) -> None:
     if not console.is_terminal:
-        console.width = 400  # for files and pipes, which scroll
+        console.width = WIDE
     for key, title in (("time", "Time"), ("memory", "Peak RSS")):
         print_whole(console, standings(verdict, key, title, console.width))
     print_whole(console, scores(verdict))
@@ -48,10 +53,10 @@ def subject_of(verdict: Verdict) -> str:
 def standings(verdict: Verdict, key: str, title: str, width: int) -> Table:
     """A row a load, with the subject's median and the others' ratios to the subject, as many as there is width for."""
     subject = subject_of(verdict)
-    table = Table(title=f"{title}: {subject}'s median, and the others as multiples of it", title_justify="left",
+    table = Table(title=f"{title}: {escape(subject)}'s median, and the others as multiples of it", title_justify="left",
                   title_style="bold", box=None, pad_edge=False, header_style="bold")
     table.add_column("load", no_wrap=True)
-    table.add_column(subject, justify="right", no_wrap=True)
+    table.add_column(escape(subject), justify="right", no_wrap=True)
     table.add_column("interval", justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     table.add_column("best peer", no_wrap=True)
@@ -59,12 +64,12 @@ def standings(verdict: Verdict, key: str, title: str, width: int) -> Table:
     if len(others) < len(verdict.results.names()) - 1:
         table.caption = "A wider terminal shows more allocators; the page shows all."
     for name in others:
-        table.add_column(name, justify="right", no_wrap=True)
+        table.add_column(escape(name), justify="right", no_wrap=True)
     for row in verdict.rows:
         sample, standing = row.sample(subject, key), row.standing(subject, key)
         unit = row.metric(key).unit
         shown = f"[{STYLES[standing]}]{standing}[/]" if STYLES[standing] else standing
-        table.add_row(row.name, quantity(sample.median, unit) if sample else NOTHING,
+        table.add_row(escape(row.name), escape(quantity(sample.median, unit)) if sample else NOTHING,
                       interval(sample, unit) if sample else "", shown, best_text(row, key, subject),
                       *(other_text(row, name, key, subject) for name in others))
     return table
@@ -87,7 +92,7 @@ def shown_others(verdict: Verdict, key: str, subject: str, width: int) -> list[s
 
 def best_text(row: Row, key: str, subject: str) -> str:
     best = row.best_peer(key)
-    return f"{ratio(row.ratio(best, key, subject))} {best}" if best else NOTHING
+    return f"{ratio(row.ratio(best, key, subject))} {escape(best)}" if best else NOTHING
 
 
 def other_text(row: Row, name: str, key: str, subject: str) -> str:
@@ -117,7 +122,7 @@ def scores(verdict: Verdict) -> Table:
         means = [ratio(verdict.scores[kind, key, name].mean) for kind in (REAL, SYNTHETIC) for key in SCORED]
         held = ["{} of {}".format(*verdict.held(name, key)) for key in SCORED]
         failed = sum(row.cells[name].failed for row in verdict.rows if name in row.cells)
-        table.add_row(name, allocator["version"], *means, str(verdict.frontier[name]), *held, str(failed))
+        table.add_row(escape(name), escape(allocator["version"]), *means, str(verdict.frontier[name]), *held, str(failed))
     return table
 
 
@@ -131,7 +136,8 @@ def repetitions_text(verdict: Verdict) -> str:
 
 def print_losses(console: Console, verdict: Verdict, subject: str) -> None:
     losses = verdict.losses(subject)
-    console.print(f"\nLost by {subject}: {len(losses)}" + (", the worst first" if losses else ""), style="bold")
+    console.print(f"\nLost by {subject}: {len(losses)}" + (", the worst first" if losses else ""), markup=False,
+                  style="bold")
     for loss in losses:
         unit = loss.metric.unit
         text = f"{ratio(loss.ratio)}  {loss.row.name}, {loss.metric.title}: " + (
@@ -173,6 +179,8 @@ def closing_sentence(verdict: Verdict) -> str:
 
 
 def print_comparison(console: Console, comparison: Comparison, *, everything: bool) -> None:
+    if not console.is_terminal:
+        console.width = WIDE
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title, side in (("load", "left"), ("allocator", "left"), ("figure", "left"), ("old", "right"), ("", "right"),
                         ("new", "right"), ("", "right"), ("new/old", "right"), ("", "left")):
@@ -185,8 +193,9 @@ def print_comparison(console: Console, comparison: Comparison, *, everything: bo
                 if sample else [NOTHING, ""]
         style = "red" if change.is_worse else "" if change.outcome == SAME else "green"
         cost = change.ratio if not change.metric.higher_is_better else 1 / change.ratio if change.ratio else None
-        table.add_row(change.row, change.allocator, change.metric.title, *cells,
-                      ratio(cost) if change.old else NOTHING, f"{change.outcome} {change.note}".strip(), style=style)
+        words = [change.row, change.allocator, change.metric.title, *cells, ratio(cost) if change.old else NOTHING,
+                 f"{change.outcome} {change.note}".strip()]
+        table.add_row(*map(escape, words), style=style)
     if shown:
         print_whole(console, table)
     for warning in comparison.warnings:

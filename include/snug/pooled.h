@@ -67,6 +67,11 @@ class Pooled {
                                                      const std::nothrow_t&) noexcept {
     pool().owns(object) ? pool().free(object) : ::operator delete(object, alignment);
   }
+  // A template is never chosen by a delete expression, where it would stand in for the sized form above.
+  template <class Always = void>
+  [[gnu::always_inline]] static void operator delete(void* object, std::align_val_t alignment) noexcept {
+    pool().owns(object) ? pool().free(object) : ::operator delete(object, alignment);
+  }
   [[gnu::always_inline]] static void operator delete(void*, void*) noexcept {}
 
  private:

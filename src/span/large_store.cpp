@@ -35,6 +35,7 @@ void* LargeStore::allocate(const LargeRequest& request) {
   const size_t usable = round_up(request.size, os::page_size());
   if (usable < request.size || usable > PTRDIFF_MAX) return nullptr;
   LargeBlock* block = nullptr;
+  void* start = nullptr;
   size_t to_clear = 0;
   {
     LockGuard guard(lock_);
@@ -42,24 +43,22 @@ void* LargeStore::allocate(const LargeRequest& request) {
     block = take_kept(usable, request);
     if (block != nullptr) {
       to_clear = request.zeroed ? std::min(block->written, usable) : 0;
-      hand_out(block, usable);
+      if (block->paging == Paging::kHuge && usable < kGrownBlock && !request.will_grow) {
+        block->paging = Paging::kSmall;
+        os::prefer_small_pages(at<void>(block->start), block->mapped);
+      }
+      start = hand_out(block, usable);
     } else {
       block = records_.make();
       if (block == nullptr) return nullptr;
       passage_.enter();
     }
   }
-  if (block->mapped != 0) {
-    void* start = at<void>(block->start);
-    if (block->paging == Paging::kHuge && usable < kGrownBlock && !request.will_grow) {
-      block->paging = Paging::kSmall;
-      os::prefer_small_pages(start, block->mapped);
-    }
+  if (start != nullptr) {
     if (to_clear > kClearedByHand && os::purge(start, to_clear)) to_clear = 0;
     std::memset(start, 0, to_clear);
     return start;
   }
-  void* start = nullptr;
   if (request.will_grow) {
     block->mapped = with_room(usable);
     start = os::map(block->mapped, request.alignment);
@@ -191,17 +190,25 @@ Purge LargeStore::give_back_oldest(Due due) {
     if (oldest == nullptr || !due(*oldest)) return Purge::kNotDue;
     keep_no_longer(oldest);
     // Its owner may want the tail any moment: not without the lock.
-    if (oldest->is_live()) return purge_tail(oldest) ? Purge::kDone : Purge::kRefused;
+    if (oldest->is_live()) return cut_tail(oldest) ? Purge::kDone : Purge::kRefused;
     bytes_in_transit_ += oldest->mapped;
     passage_.enter();
   }
   return discard(oldest) ? Purge::kDone : Purge::kRefused;
 }
 
-bool LargeStore::purge_tail(LargeBlock* block) {
-  const size_t tail = block->written - block->usable;
-  if (!os::purge(at<void>(block->start + block->usable), tail)) return false;
-  bytes_released_ += tail;
+// The tail goes, addresses and room to grow too, or one short block after the other could hold a long mapping each;
+// and locked memory can only go so. Its owner has to ask for the room anew. The lock is held.
+bool LargeStore::cut_tail(LargeBlock* block) {
+  void* const tail = at<void>(block->start + block->usable);
+  const size_t room = block->mapped - block->usable;
+  if (os::release(tail, room)) {
+    bytes_mapped_ -= room;
+    block->mapped = block->usable;
+  } else if (!os::purge(tail, block->written - block->usable)) {
+    return false;
+  }
+  bytes_released_ += block->written - block->usable;
   block->written = block->usable;
   return true;
 }
@@ -239,11 +246,12 @@ void* LargeStore::resize(void* start, size_t size) {
   const size_t usable = round_up(size, os::page_size());
   if (usable < size || usable > PTRDIFF_MAX) return nullptr;
   LargeBlock* block = nullptr;
+  size_t was = 0;
   {
     LockGuard guard(lock_);
     block = index_.find(address_of(start));
     if (block == nullptr) return nullptr;
-    const size_t was = block->usable;
+    was = block->usable;
     if (usable <= was && was - usable < std::min(was / 8, kTailKept)) return start;
     if (usable > was && usable <= block->mapped) {
       block->usable = usable;
@@ -254,7 +262,7 @@ void* LargeStore::resize(void* start, size_t size) {
       return start;
     }
   }
-  if (usable > block->mapped) return move_with_room(block, usable);
+  if (usable > was) return move_with_room(block, usable);
   LockGuard guard(lock_);
   if (!os::release(at<void>(block->start + usable), block->mapped - usable)) return start;
   keep_no_longer(block);
@@ -299,7 +307,19 @@ bool LargeStore::trim(size_t pad) {
   const auto due = [&](const LargeBlock&) { return pad == 0 || bytes_kept_ > pad; };
   bool any = false;
   while (give_back_oldest(due) == Purge::kDone) any = true;
-  return any;
+  return (pad == 0 && cut_every_tail()) || any;
+}
+
+// Room to grow is no memory, but where the address space is limited it may be what others are refused for.
+bool LargeStore::cut_every_tail() {
+  LockGuard guard(lock_);
+  const size_t released_before = bytes_released_;
+  index_.for_each([this](LargeBlock& block) {
+    if (block.mapped == block.usable) return;
+    keep_no_longer(&block);
+    cut_tail(&block);
+  });
+  return bytes_released_ != released_before;
 }
 
 void LargeStore::make_way_slowly(size_t grown) {

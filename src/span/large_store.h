@@ -3,9 +3,9 @@
 // A freed mapping stays in the cache, memory and all, until the retention threshold or its age says that it goes back
 // to the OS. But for the one freed last, little is kept until memory that went back proves to be missed. A request
 // takes the one whose memory fits best; if that is much more than it asked for, the tail stays in the cache: it serves
-// the block if that grows, or is purged when its turn comes. A block that grows by realloc moves once into a mapping
-// with room to grow (address space, not memory) and then grows in place; moving carries the pages over (mremap), never
-// copies them.
+// the block if that grows, or goes back, addresses too, when its turn comes. A block that grows by realloc moves once
+// into a mapping with room to grow (address space, not memory) and then grows in place; moving carries the pages over
+// (mremap), never copies them.
 //
 //   bytes_kept_ == sum of `kept` over the cache;   every live block is in the index, no free one is
 //
@@ -63,7 +63,8 @@ class LargeStore {
   // or cannot be done; the block is then as before.
   void* resize(void* start, size_t size);
 
-  // Gives back what is kept until about `pad` bytes remain. True if anything was given back.
+  // Gives back what is kept until about `pad` bytes remain; with 0 the room of live blocks, too. True if any memory was
+  // given back.
   bool trim(size_t pad);
   // Gives back the oldest that is kept if it has lain unused too long.
   Purge purge_overdue();
@@ -95,7 +96,8 @@ class LargeStore {
   void keep(LargeBlock* block, size_t bytes);
   void keep_no_longer(LargeBlock* block);
   void shorten_tail(LargeBlock* block);
-  bool purge_tail(LargeBlock* block);
+  bool cut_tail(LargeBlock* block);
+  bool cut_every_tail();
   bool keeps_too_much() const;
   void write_up_to(LargeBlock* block, size_t usable);
   void* move_with_room(LargeBlock* block, size_t usable);

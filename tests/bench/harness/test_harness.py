@@ -142,6 +142,9 @@ def test_an_interrupted_grid_goes_on(tmp_path, how):
     (["run", "churn", "-a", "./nosuch.so"], 2, "no library './nosuch.so'"),
     (["run", "churn", "-a", "snug,snug"], 2, "named twice"),
     (["run", "churn", "-a", "snug", "-t", "0"], 2, "--threads"),
+    (["run", "churn", "-a", "snug", "-t", "²"], 2, "--threads"),
+    (["run", "churn", "-a", f"={BUILD}/bin/snug"], 2, "names no allocator"),
+    (["run", "churn", "-o", "n" * 300], 2, "--output"),
     (["run", "--grid", "nosuch"], 2, "no grid 'nosuch'"),
     (["run", "churn", "--build", "/nowhere"], 2, "make build"),
     (["run", "churn", "-o", "/dev/full"], 2, "no file"),
@@ -196,6 +199,16 @@ def test_what_is_not_to_be_had_is_named_once(monkeypatch, capsys):
         cli.main()
     assert capsys.readouterr().err == \
         "nosuch: not to be had: libnosuch.so.1 is not installed; apt-get install libnosuch1\n"
+
+
+def test_a_library_that_ends_every_program_is_refused_with_the_reason(tmp_path):
+    source, library = tmp_path / "quitter.c", tmp_path / "libquitter.so"
+    source.write_text("#include <unistd.h>\n__attribute__((constructor)) static void quit(void) { _exit(0); }\n")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    process = snug_bench("run", "churn", "-a", f"snug,{library}", "-n", "1", *SMALL, "-o", str(tmp_path / "r.jsonl"),
+                         "--build", BUILD)
+    assert process.returncode == 0, process.stderr
+    assert "cannot serve even this tool: it ended well, but" in process.stdout
 
 
 def test_a_figure_that_cannot_be_is_no_result():

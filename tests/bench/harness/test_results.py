@@ -60,6 +60,19 @@ def test_half_a_line_at_the_end_is_what_a_killed_writer_leaves(file):
     (lambda lines: [*lines[:3], lines[3].replace('"figures": {', '"figures": {"x": 7, ')], ":4: damaged"),
     (lambda lines: [*lines[:3], lines[3].replace('"wall_seconds": ', '"wall_seconds": NaN, "x": ')], ":4: damaged"),
     (lambda lines: [*lines[:3], "null"], ":4: damaged"),
+    (lambda lines: ["[" * 100000, *lines[1:]], ":1: "),
+    (lambda lines: [*lines[:3], "[" * 100000], ":4: damaged"),
+    (lambda lines: [lines[0].replace('"title": "load"', '"title": 7'), *lines[1:]], ":1: damaged"),
+    (lambda lines: [lines[0].replace('"version": "1"', '"version": null'), *lines[1:]], ":1: damaged"),
+    (lambda lines: [lines[0].replace('"version": "1"', '"version": "\\ud800"'), *lines[1:]], ":1: damaged"),
+    (lambda lines: [lines[0].replace('"repetitions": 6', '"repetitions": "six"'), *lines[1:]], ":1: damaged"),
+    (lambda lines: [lines[0].replace('"loads": [', '"loads": [{}, '), *lines[1:]], ":1: damaged"),
+    (lambda lines: [lines[0].replace('"figures": ["*"]', '"figures": [7]'), *lines[1:]], ":1: damaged"),
+    (lambda lines: [*lines[:3], lines[3].replace('"wall_seconds": ', f'"wall_seconds": 1{"0" * 400}, "x": ')], ":4: damaged"),
+    (lambda lines: [*lines[:3], lines[3].replace('"repetition": 3', '"repetition": "3"')], ":4: damaged"),
+    (lambda lines: [*lines[:3], lines[3].replace('"threads": 1', '"threads": [1]')], ":4: damaged"),
+    (lambda lines: [*lines[:3], lines[3].replace('"objection": ""', '"objection": {}')], ":4: damaged"),
+    (lambda lines: [*lines[:3], lines[3].replace('"ns"', '7')], ":4: damaged"),
 ])
 def test_damage_is_one_line_that_says_where(file, damage, where):
     lines = damage(file.read_text().splitlines())
@@ -69,9 +82,10 @@ def test_damage_is_one_line_that_says_where(file, damage, where):
     assert where in str(problem.value) and str(file) in str(problem.value) and "\n" not in str(problem.value)
 
 
-def test_a_file_that_is_not_there_is_one_line(tmp_path):
+@pytest.mark.parametrize("name", ["none.jsonl", "n" * 300])
+def test_a_file_that_is_not_there_is_one_line(tmp_path, name):
     with pytest.raises(Problem, match="cannot read"):
-        read_results(tmp_path / "none.jsonl")
+        read_results(tmp_path / name)
 
 
 def test_a_report_needs_no_locale(file):

@@ -1,9 +1,14 @@
 """The verdict: who is planted slow, big, best or broken is found to be that; nobody is dropped."""
 
+import io
+
 import pytest
+from rich.console import Console
+from snug_bench.comparison import compare_results
 from snug_bench.markdown import markdown
 from snug_bench.measurement import Figure
 from snug_bench.metric import Metric, operation_ns
+from snug_bench.terminal import print_comparison, print_verdict
 from snug_bench.verdict import judge
 from synthetic import load, results, run, series
 
@@ -26,6 +31,16 @@ def test_the_slow_one_and_the_hog_stand_where_they_belong():
     assert row.standing("quick", "time") == "first"
     assert row.ratio("slow", "time", "snug") == pytest.approx(4, rel=0.05)
     assert [(each.row.name, each.metric.key) for each in verdict.losses("snug")][0] == ("load", "time")
+
+
+def test_brackets_in_a_name_are_no_markup_and_a_pipe_gets_every_figure():
+    screen = Console(file=io.StringIO(), width=80)
+    runs = results([*series("snug[/b]", 10, 20 * MIB), *series("[red]peer", 30, 20 * MIB)])
+    print_verdict(screen, judge(runs))
+    print_comparison(screen, compare_results(runs, runs, ["*"], 0.02), everything=True)
+    said = screen.file.getvalue()
+    assert "snug[/b]'s median" in said and "1.00× [red]peer" in said
+    assert "…" not in said
 
 
 def test_the_frontier_has_those_whom_none_dominates():

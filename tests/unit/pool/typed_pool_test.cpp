@@ -160,6 +160,8 @@ TEST(Pooled, KeepsNothingOfAnObjectWhoseConstructorThrows) {
   EXPECT_THROW(new (std::nothrow) Shape(-1), std::invalid_argument);
   EXPECT_THROW(new (std::nothrow) Polygon(-1), std::invalid_argument);
   EXPECT_THROW(new (std::nothrow) Aligned(-1), std::invalid_argument);
+  EXPECT_THROW(new Polygon(-1), std::invalid_argument);
+  EXPECT_THROW(new Aligned(-1), std::invalid_argument);  // a leak that ASan would find
   EXPECT_EQ(live_shapes(), 0u);
 }
 
@@ -172,7 +174,10 @@ TEST(Pooled, LeavesPlacementNewAlone) {
 }
 
 struct alignas(128) Tile : Pooled<Tile> {
-  int at = 0;
+  explicit Tile(int at = 0) : at(at) {
+    if (at < 0) throw std::invalid_argument("negative");
+  }
+  int at;
 };
 struct alignas(256) Slab final : Tile {};
 
@@ -185,6 +190,9 @@ TEST(Pooled, ServesOveralignedClasses) {
   }
   const auto slab = std::make_unique<Slab>();
   EXPECT_FALSE(Tile::pool().owns(slab.get()));
+  EXPECT_THROW(new Tile(-1), std::invalid_argument);
+  EXPECT_THROW(new (std::nothrow) Tile(-1), std::invalid_argument);
+  EXPECT_EQ(Tile::pool().stats().live, tiles.size());
 }
 
 // As long as its base, and more strictly aligned than it, but not than what plain operator new promises.
