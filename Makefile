@@ -18,7 +18,7 @@ demo: ## install what is missing, build, and compare snug with other allocators 
 	@$(MAKE) --no-print-directory build
 	@scripts/demo
 
-bench: ## install what is missing, build, get the peers, and compare them on a part of the loads; ends with a page
+bench: ## install what is missing, build, get the peers, and compare them on a part of the loads; ends with a page and a sentence
 	@scripts/setup build bench
 	@cmake --preset release
 	@cmake --build --preset release --target benchmark

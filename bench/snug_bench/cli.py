@@ -22,10 +22,11 @@ from snug_bench.preparation import Unavailable, is_there
 from snug_bench.preparation import prepare as prepare_allocator
 from snug_bench.problem import Problem
 from snug_bench.progress import Progress
+from snug_bench.quantity import count_of
 from snug_bench.results import Results, append_run, read_results, write_header
 from snug_bench.runner import Place, Runner, run_grid, still_valid
 from snug_bench.source_documents import FILE_NAME
-from snug_bench.terminal import print_comparison, print_verdict
+from snug_bench.terminal import closing_sentence, print_comparison, print_verdict
 from snug_bench.verdict import judge
 from snug_bench.workload import Load, load_loads, matching
 
@@ -194,7 +195,7 @@ def resumed(runner: Runner, file: Path) -> list[Measurement]:
         say(f"{file}: {stale} of its runs do not fit this grid or what is built now; all is measured anew, and the file "
             f"kept as {old}")
         return []
-    say(f"{file}: goes on with {len(valid)} runs that are there; --fresh measures them again")
+    say(f"{file}: goes on with {count_of(len(valid), 'run')} that it has; --fresh measures anew")
     return valid
 
 
@@ -245,13 +246,14 @@ def positive(word: str) -> int:
 
 
 def show(file: Path, to_markdown: Path, to_page: Path, build: Path, seeds: Path) -> None:
-    """The verdict of a results file in its three forms; the last line is the page's path."""
+    """The verdict of a results file in its three forms; the last lines are the page's path and the verdict in a sentence."""
     verdict = judge(read_results(file))
     print_verdict(screen, verdict)
     write_file(to_markdown, markdown(verdict))
     write_file(to_page, page(verdict, build.parent / "npm", say, seeds / FILE_NAME))
     screen.print(f"results {file}, Markdown {to_markdown}", markup=False, soft_wrap=True)
     screen.print(f"page {to_page}", markup=False, soft_wrap=True)
+    screen.print(closing_sentence(verdict), markup=False, soft_wrap=True)
 
 
 def main() -> None:

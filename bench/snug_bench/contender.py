@@ -116,11 +116,17 @@ def ask_version(contender: Contender, build: Path) -> tuple[str, str]:
         return "", f"snug measure itself hung for {ASK_SECONDS} s"
     if process.returncode != 0:
         said = process.stderr.strip().splitlines() or [f"snug measure ended with {process.returncode}"]
-        return "", said[-1].removeprefix("snug: ")
+        return "", as_said(said[-1], contender)
     document = json.loads(process.stdout)
     # /bin/true may allocate nothing that snug could prove.
     refused = document["objection"] and contender.family != SNUG
     return document["version"], document["objection"] if refused else ""
+
+
+def as_said(line: str, contender: Contender) -> str:
+    """An error of `snug measure`, without what is said already: a library that has no name there is named twice."""
+    library = str(contender.library)
+    return line.removeprefix("snug: ").replace(f"{library} ({library})", library)
 
 
 def environment_for(contender: Contender, more: dict[str, str] | None = None) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """The verdict as Markdown, to be committed under docs/results: losses first, then scores, then every row."""
 
 from snug_bench.quantity import NOTHING, interval, quantity, ratio
-from snug_bench.terminal import KIND_NAMES, failure_lines, subject_of
+from snug_bench.terminal import KIND_NAMES, failure_lines, repetitions_text, subject_of
 from snug_bench.verdict import DEFINITION, SCORED, Cell, Row, Verdict
 from snug_bench.workload import REAL, SYNTHETIC
 
@@ -24,7 +24,7 @@ def heading(verdict: Verdict) -> str:
     return (f"# Allocators compared, {str(host['date'])[:10]}\n\n"
             f"{host['cpu']}, {host['cpus']} CPUs, {host['kernel']}, {host['libc']}, huge pages: "
             f"{host['transparent_huge_pages']}, {host['compiler']}, commit {host['commit']}, load average "
-            f"{host['load_average']} at the start. {grid['repetitions']} repetitions after a warm-up, interleaved in "
+            f"{host['load_average']} at the start. {repetitions_text(verdict)} after a warm-up, interleaved in "
             f"random order, seed {grid['seed']}.{shrink}")
 
 

@@ -12,7 +12,8 @@ from fnmatch import fnmatchcase
 from snug_bench.measurement import Figure, Measurement
 from snug_bench.statistics import geometric_mean
 
-NANOSECONDS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "ticks": 1.0}
+TIMES = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
+NANOSECONDS = TIMES | {"ticks": 1.0}  # roughly: enough for ratios, but no unit to show them in
 BYTES = {"B": 1.0, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "kB": 1e3, "MB": 1e6}
 PER_SECOND = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9}  # of "M/s", "kop/s"
 SETTLED_FIGURES = ("settled_rss", "settled RSS", "RSS settled")  # a program that knows better than the last sample
@@ -95,12 +96,13 @@ def settled_metric() -> Metric:
 
 
 def figure_metric(name: str, figure: Figure) -> Metric:
-    scale = BYTES.get(figure.unit)
+    """Time in ns and memory in B, so that every table has the same units, whatever each program writes for them."""
+    unit, scale = next(((unit, scales[figure.unit]) for unit, scales in (("ns", TIMES), ("B", BYTES))
+                        if figure.unit in scales), (figure.unit, None))
 
     def read(run: Measurement) -> float | None:
         value = run.figures[name].value if name in run.figures else None
         return value if value is None or scale is None else value * scale
-    unit = "B" if scale else figure.unit
     return Metric(f"figure:{name}", name, unit, read, figure.higher_is_better, "figure")
 
 

@@ -8,10 +8,10 @@ import jinja2
 
 from snug_bench.contender import SNUG
 from snug_bench.problem import Problem
-from snug_bench.quantity import NOTHING, interval, quantity, ratio
+from snug_bench.quantity import NOTHING, count_of, interval, quantity, ratio
 from snug_bench.source_documents import FAILS, HOLDS, OPEN, SourceDocuments, read_source_documents
-from snug_bench.statistics import Sample
-from snug_bench.terminal import KIND_NAMES, subject_of
+from snug_bench.statistics import FEWEST_FOR_LEVEL, Sample
+from snug_bench.terminal import KIND_NAMES, repetitions_text, subject_of
 from snug_bench.uplot import NoUplot, Uplot, load_uplot
 from snug_bench.verdict import DEFINITION, SCORED, Cell, Row, Verdict
 from snug_bench.workload import REAL, SYNTHETIC
@@ -40,10 +40,20 @@ def page(verdict: Verdict, npm: Path, say, seeds: Path | None = None) -> str:
         subject=subject_of(verdict), host=results.host, grid=results.grid, kinds=KIND_NAMES,
         present=[kind for kind in (REAL, SYNTHETIC) if verdict.rows_of(kind)], scored=SCORED,
         verdict=verdict, losses=losses(verdict), failures=failures(verdict), definition=DEFINITION, missing=missing,
-        allocators=results.allocators, ratio=ratio, rows=len(verdict.rows), sources=source_documents(seeds, say),
+        allocators=results.allocators, ratio=ratio, rows=len(verdict.rows),
+        count_of=count_of, repetitions=repetitions_text(verdict), intervals=spreads_text(verdict), sources=source_documents(seeds, say),
         outcomes=OUTCOME_CLASSES, long_table=LONG_TABLE,
         data=embedded(data(verdict)), uplot_script=uplot.script, uplot_style=uplot.style,
         style=(TEMPLATES / "page.css").read_text(encoding="utf-8"), scripts=scripts)
+
+
+def spreads_text(verdict: Verdict) -> str:
+    fewest, most = verdict.repetitions()
+    if fewest >= FEWEST_FOR_LEVEL:
+        return "95% intervals for the medians."
+    if most < FEWEST_FOR_LEVEL:
+        return "Fewer than six repetitions: spreads are minimum and maximum, not intervals."
+    return "95% intervals for the medians; where there are fewer than six repetitions, spreads are minimum and maximum."
 
 
 def source_documents(seeds: Path | None, say) -> SourceDocuments | None:

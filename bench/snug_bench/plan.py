@@ -12,6 +12,7 @@ from snug_bench.estimate import Estimate, declared_seconds
 from snug_bench.grid import Cell, Grid, PlannedRun
 from snug_bench.measurement import WARM_UP
 from snug_bench.progress import clock, outline
+from snug_bench.quantity import count_of
 
 
 def print_plan(console: Console, grid: Grid) -> None:
@@ -27,9 +28,9 @@ def print_plan(console: Console, grid: Grid) -> None:
     line("  " + " ".join(contender.name for contender in grid.contenders))
     line("Time", "bold")
     for what, of_sweep in sweeps(grid):
-        line(f"  {what:24} {len(of_sweep)} runs, {clock(Estimate(of_sweep, grid.shrink).seconds_left())}")
+        line(f"  {what:24} {count_of(len(of_sweep), 'run')}, {clock(Estimate(of_sweep, grid.shrink).seconds_left())}")
     runs = list(grid.runs())
-    line(f"{outline(grid)}: {len(runs)} runs, about {clock(Estimate(runs, grid.shrink).seconds_left())}")
+    line(f"{outline(grid)}: {count_of(len(runs), 'run')}, about {clock(Estimate(runs, grid.shrink).seconds_left())}")
 
 
 def sweeps(grid: Grid) -> list[tuple[str, list[PlannedRun]]]:

@@ -40,7 +40,7 @@ _thread_locks: dict[Path, threading.Lock] = {}
 
 
 class Unavailable(Exception):
-    """This allocator cannot be had here; the message says why, in one line."""
+    """This allocator cannot be had here; the message says why, in one line, and leaves its name to the caller."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def found(allocator: Allocator) -> Path:
         if path.is_file():
             return path.resolve()
     hint = f"; apt-get install {get.package}" if isinstance(get, FromPackage) else ""
-    raise Unavailable(f"{allocator.name}: {get.library} is not installed{hint}")
+    raise Unavailable(f"{get.library} is not installed{hint}")
 
 
 def library_folders() -> list[Path]:
@@ -109,7 +109,7 @@ def build(allocator: Allocator, get: FromCrate, folder: Path, library: Path, say
     for each in (work, log.parent, library.parent):
         each.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as output:
-        steps = Steps(name, log, output, say)
+        steps = Steps(log, output, say)
         say(f"{name}: downloading the crate {get.crate} {get.version}")
         source = vendor(get, work, steps)
         say(f"{name}: building")
@@ -117,7 +117,7 @@ def build(allocator: Allocator, get: FromCrate, folder: Path, library: Path, say
         unproven.unlink(missing_ok=True)
         steps.run("building", [str(get.build), str(source), str(unproven), str(work)], work, BUILD_SECONDS)
         if not unproven.is_file():
-            raise Unavailable(f"{name}: {get.build.name} ended well, but there is no {unproven}")
+            raise Unavailable(f"{get.build.name} ended well, but there is no {unproven}")
         prove(allocator, unproven)
         version = version_of(allocator, unproven, {"CRATE_SOURCE": str(source)})
     text = {"version": version, "source": f"crate {get.crate} {crate_version(source)}{commit_of(source)}",
@@ -138,7 +138,7 @@ def vendor(get: FromCrate, work: Path, steps: "Steps") -> Path:
     wanted = f"{get.crate}-{get.version}"
     if not (work / "vendored").exists():
         if shutil.which("cargo") is None:
-            raise Unavailable(f"{steps.name}: no cargo to download its crate with; apt-get install cargo")
+            raise Unavailable(f"no cargo to download its crate with; apt-get install cargo")
         (work / "Cargo.toml").write_text(
             '[package]\nname = "peer"\nversion = "0.0.0"\nedition = "2021"\n[lib]\npath = "/dev/null"\n'
             f'[dependencies]\n{get.crate} = "={get.version}"\n')
@@ -148,15 +148,15 @@ def vendor(get: FromCrate, work: Path, steps: "Steps") -> Path:
     # The folder's name may hold more than the version asked for: "+" and what the crate carries.
     candidates = sorted([*sources.glob(wanted), *sources.glob(f"{wanted}+*")])
     if not candidates:
-        raise Unavailable(f"{steps.name}: cargo brought no {wanted} (all it said: {steps.log})")
+        raise Unavailable(f"cargo brought no {wanted} (all it said: {steps.log})")
     return candidates[0]
 
 
 class Steps:
     """Commands with their output in the log; a failure is one line, with the log's name and last words."""
 
-    def __init__(self, name: str, log: Path, output, say: Say) -> None:
-        self.name, self.log, self.output, self.say = name, log, output, say
+    def __init__(self, log: Path, output, say: Say) -> None:
+        self.log, self.output, self.say = log, output, say
 
     def run(self, what: str, command: list[str], work: Path, seconds: float) -> None:
         # Debian 12's cargo of 2022 knows the registry's present index only as an experiment; later ones ignore this.
@@ -167,11 +167,11 @@ class Steps:
             status = subprocess.run(command, cwd=work, env=environment, stdin=subprocess.DEVNULL, stdout=self.output,
                                     stderr=subprocess.STDOUT, timeout=seconds, check=False).returncode
         except subprocess.TimeoutExpired:
-            raise Unavailable(f"{self.name}: {what} took more than {seconds:g} s (all of it: {self.log})") from None
+            raise Unavailable(f"{what} took more than {seconds:g} s (all of it: {self.log})") from None
         except OSError as error:
-            raise Unavailable(f"{self.name}: {what}: {error}") from None
+            raise Unavailable(f"{what}: {error}") from None
         if status != 0:
-            raise Unavailable(f"{self.name}: {what} failed: {last_words(self.log)} (all of it: {self.log})")
+            raise Unavailable(f"{what} failed: {last_words(self.log)} (all of it: {self.log})")
 
 
 def last_words(log: Path) -> str:
@@ -234,24 +234,30 @@ def prove(allocator: Allocator, library: Path) -> None:
         run = subprocess.run([sys.executable, "-I", str(PROBE), str(library)], env=environment, capture_output=True,
                              text=True, errors="replace", timeout=PROBE_SECONDS, check=False)
     except subprocess.TimeoutExpired:
-        raise Unavailable(f"{allocator.name}: a small program hangs on {library}") from None
+        raise Unavailable(f"a small program hangs on {library}") from None
     said = [line for line in (run.stdout + run.stderr).splitlines() if line.strip()]
     if run.returncode < 0:
-        raise Unavailable(f"{allocator.name}: a small program on {library} dies of signal {-run.returncode}")
+        raise Unavailable(f"a small program on {library} dies of signal {-run.returncode}")
     # A library that the dynamic linker refuses is only warned about, and the program runs on another malloc.
     if run.returncode != 0 or said != ["served"]:
-        raise Unavailable(f"{allocator.name}: {library} does not serve a small program: {(said or ['it says nothing'])[0]}")
+        raise Unavailable(f"{library} does not serve a small program: {(said or ['it says nothing'])[0]}")
 
 
 def version_of(allocator: Allocator, library: Path, more: dict[str, str]) -> str:
     environment = clean_environment() | {"LIBRARY": str(library)} | more
-    run = subprocess.run(["bash", "-euo", "pipefail", "-c", allocator.version_command], env=environment,
-                         timeout=VERSION_SECONDS, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                         errors="replace", check=False)
+    command = f"version.command of bench/allocators/{allocator.library_name}.toml, {allocator.version_command.strip()!r},"
+    try:
+        run = subprocess.run(["bash", "-euo", "pipefail", "-c", allocator.version_command], env=environment,
+                             timeout=VERSION_SECONDS, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                             errors="replace", check=False)
+    except subprocess.TimeoutExpired:
+        raise Unavailable(f"{command} took more than {VERSION_SECONDS} s") from None
     version = run.stdout.strip()
     if run.returncode != 0 or not version or "\n" in version:
-        raise Unavailable(f"{allocator.name}: the command for its version printed {version!r}, "
-                          f"{(run.stderr.strip().splitlines() or ['no error'])[-1]}")
+        printed = f"printed {version!r}" if version else "printed nothing"
+        said = f": {run.stderr.strip().splitlines()[-1]}" if run.stderr.strip() else ""
+        raise Unavailable(f"{command} {printed} and ended with {run.returncode}{said}; wanted is one line with "
+                          "the version, and 0")
     return version
 
 

@@ -11,6 +11,7 @@ from rich.progress import Progress as Bar
 from snug_bench.estimate import Estimate
 from snug_bench.grid import Grid, PlannedRun
 from snug_bench.measurement import WARM_UP, Measurement
+from snug_bench.quantity import count_of
 from snug_bench.runner import REFUSED, SKIPPED
 
 PLAIN_SECONDS = 30  # between two lines where there is no terminal
@@ -27,7 +28,7 @@ class Progress:
                        TextColumn("{task.fields[left]} left"), TextColumn("{task.description}", markup=False),
                        console=console, transient=True, disable=not console.is_terminal)
         expected = Estimate(runs[done:], grid.shrink).seconds_left()
-        console.print(f"{outline(grid)}: {self.total - done} runs, about {clock(expected)} by what the loads declare",
+        console.print(f"{outline(grid)}: {count_of(self.total - done, 'run')}, about {clock(expected)} by what the loads declare",
                       markup=False, soft_wrap=True)
         self.task: TaskID = self.bar.add_task("", total=self.total, completed=done, left="?")
 
@@ -50,7 +51,8 @@ class Progress:
 
 
 def outline(grid: Grid) -> str:
-    return (f"{len(grid.rows())} rows × {len(grid.contenders)} allocators × {grid.repetitions} repetitions and a warm-up")
+    return (f"{count_of(len(grid.rows()), 'row')} × {count_of(len(grid.contenders), 'allocator')} × "
+            f"{count_of(grid.repetitions, 'repetition')} and a warm-up")
 
 
 def describe(planned: PlannedRun) -> str:

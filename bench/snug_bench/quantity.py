@@ -22,6 +22,11 @@ def scale_of(value: float, unit: str) -> tuple[str, float]:
     return next(((name, size) for name, size in table if value >= size), table[-1])
 
 
+def count_of(number: int, noun: str) -> str:
+    """1 row, 2 rows."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def quantity(value: float | None, unit: str) -> str:
     if value is None:
         return NOTHING

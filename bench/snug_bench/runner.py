@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from snug_bench.contender import environment_for
+from snug_bench.contender import as_said, environment_for
 from snug_bench.estimate import Estimate
 from snug_bench.grid import Cell, Grid, PlannedRun
 from snug_bench.measurement import WARM_UP, Figure, Measurement
@@ -111,7 +111,7 @@ class Runner:
                 raise
         if tool.returncode != 0:
             said = errors.strip().splitlines() or [f"snug measure ended with {tool.returncode}"]
-            return self.make(planned, REFUSED, said[-1].removeprefix("snug: "))
+            return self.make(planned, REFUSED, as_said(said[-1], cell.contender))
         return self.read(planned, output)
 
     def read(self, planned: PlannedRun, output: str) -> Measurement:

@@ -5,15 +5,18 @@ Names come from command lines and files: they are escaped, since a bracket in a 
 
 from rich.console import Console
 from rich.markup import escape
+from rich.measure import Measurement as Width
 from rich.table import Table
 
 from snug_bench.comparison import BROKEN, SAME, Comparison
 from snug_bench.contender import SNUG
-from snug_bench.quantity import NOTHING, interval, quantity, ratio
+from snug_bench.quantity import NOTHING, count_of, interval, quantity, ratio
 from snug_bench.verdict import DEFINITION, FAILED, FIRST, LOST, NOT_RUN, SCORED, TIED, Row, Verdict
 from snug_bench.workload import REAL, SYNTHETIC
 
 STYLES = {FIRST: "green", TIED: "", LOST: "red", FAILED: "red reverse", NOT_RUN: ""}
+NAMED = 3  # failed cells in the closing sentence; all stand above it
+WIDEST = 1000  # no table needs as much
 WIDE = 400  # columns, for files and pipes, which scroll
 LEFT_COLUMNS = 68  # about what stands left of the other allocators, but the load's name
 KIND_NAMES = {REAL: "real programs", SYNTHETIC: "synthetic workloads"}
@@ -23,12 +26,22 @@ def print_verdict(console: Console, verdict: Verdict) -> None:
     if not console.is_terminal:
         console.width = WIDE
     for key, title in (("time", "Time"), ("memory", "Peak RSS")):
-        console.print(standings(verdict, key, title, console.width))
-    console.print(scores(verdict))
+        print_whole(console, standings(verdict, key, title, console.width))
+    print_whole(console, scores(verdict))
     subject = subject_of(verdict)
     console.print(DEFINITION, markup=False, style="dim")
     print_losses(console, verdict, subject)
     print_failures(console, verdict)
+
+
+def print_whole(console: Console, table: Table) -> None:
+    """Never cut: a line that is wrapped by the terminal, or scrolls, can be read, and "3.7…" cannot."""
+    width = console.width
+    console.width = max(width, Width.get(console, console.options.update(width=WIDEST), table).maximum)
+    try:
+        console.print(table)
+    finally:
+        console.width = width
 
 
 def subject_of(verdict: Verdict) -> str:
@@ -113,6 +126,14 @@ def scores(verdict: Verdict) -> Table:
     return table
 
 
+def repetitions_text(verdict: Verdict) -> str:
+    """What was measured; what was planned only where that is something else."""
+    fewest, most = verdict.repetitions()
+    planned = verdict.results.grid["repetitions"]
+    there = count_of(most, "repetition") if fewest == most else f"{fewest} to {count_of(most, 'repetition')}"
+    return there + (f" of each cell ({planned} were planned)" if (fewest, most) != (planned, planned) else "")
+
+
 def print_losses(console: Console, verdict: Verdict, subject: str) -> None:
     losses = verdict.losses(subject)
     console.print(f"\nLost by {subject}: {len(losses)}" + (", the worst first" if losses else ""), markup=False,
@@ -136,6 +157,27 @@ def failure_lines(verdict: Verdict) -> list[str]:
            [f"{each['name']} was not to be had: {each['reason']}" for each in verdict.results.unavailable]
 
 
+def closing_sentence(verdict: Verdict) -> str:
+    """For who reads the last line only: how much was measured, what failed, and where the subject stands."""
+    cells = [(f"{row.name} on {name}", cell) for row in verdict.rows for name, cell in row.cells.items()]
+    done = [f"{count_of(sum(cell.counted > 0 for _, cell in cells), 'cell')} measured"]
+    if failed := [name for name, cell in cells if cell.failed]:
+        more = [f"and {len(failed) - NAMED} more"] if len(failed) > NAMED else []
+        done.append(f"{len(failed)} failed ({', '.join(failed[:NAMED] + more)})")
+    if partly := sum(bool(cell.failures) and not cell.failed for _, cell in cells):
+        done.append(f"{partly} with a run that failed")
+    if absent := [each["name"] for each in verdict.results.unavailable]:
+        done.append(f"not to be had: {' '.join(absent)}")
+    if len(done) == 1:
+        done.append("nothing failed")
+    subject = subject_of(verdict)
+    if len(verdict.results.names()) == 1:
+        return f"{', '.join(done)}; there is nobody to compare {subject} with"
+    (time, of_time), (memory, of_memory) = (verdict.held(subject, key) for key in SCORED)
+    return (f"{', '.join(done)}; {subject} is first or tied in time in {time} of {count_of(of_time, 'row')} and in memory "
+            f"in {memory} of {of_memory}, and lost {count_of(len(verdict.losses(subject)), 'figure')}")
+
+
 def print_comparison(console: Console, comparison: Comparison, *, everything: bool) -> None:
     if not console.is_terminal:
         console.width = WIDE
@@ -155,10 +197,10 @@ def print_comparison(console: Console, comparison: Comparison, *, everything: bo
                  f"{change.outcome} {change.note}".strip()]
         table.add_row(*map(escape, words), style=style)
     if shown:
-        console.print(table)
+        print_whole(console, table)
     for warning in comparison.warnings:
         console.print(f"warning: {warning}", markup=False, soft_wrap=True)
     worse, same = len(comparison.worse), len(comparison.changes) - len(comparison.changed)
     broken = sum(change.outcome == BROKEN for change in comparison.changes)
     console.print(f"{worse} worse ({broken} of them fail), {len(comparison.changed) - worse} better, {same} the same "
-                  "within noise", style="bold")
+                  "within noise", style="bold", soft_wrap=True)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from snug_bench.contender import SNUG
 from snug_bench.measurement import WARM_UP, Measurement
 from snug_bench.metric import Metric, metrics_of
+from snug_bench.quantity import count_of
 from snug_bench.results import Results
 from snug_bench.statistics import Sample, geometric_mean, tied
 from snug_bench.workload import REAL, SYNTHETIC
@@ -40,7 +41,8 @@ class Cell:
     samples: dict[str, Sample]
     repetitions: dict[str, dict[int, float]]  # of each metric: the values by repetition
     failures: list[str]  # one sentence for each kind of failure, with how many runs it struck
-    counted: int
+    tried: int  # runs after the warm-up, whatever came of them
+    counted: int  # those of them that count
     timeline: tuple[tuple[float, float], ...] = ()  # of the run with the median time
 
     @property
@@ -150,6 +152,11 @@ class Verdict:
         standings = [standing for standing in standings if standing != NOT_RUN]
         return sum(standing in (FIRST, TIED) for standing in standings), len(standings)
 
+    def repetitions(self) -> tuple[int, int]:
+        """The fewest and the most that a cell has, the warm-up aside."""
+        tried = [cell.tried for row in self.rows for cell in row.cells.values()] or [0]
+        return min(tried), max(tried)
+
     def losses(self, allocator: str) -> list[Loss]:
         """The worst first; failures before all."""
         found = []
@@ -207,12 +214,21 @@ def make_cell(allocator: str, runs: list[Measurement], metrics: list[Metric]) ->
     repetitions = {metric.key: {run.repetition: value for run in complete if (value := metric.read(run)) is not None}
                    for metric in metrics}
     samples = {key: Sample(tuple(values.values())) for key, values in repetitions.items() if values}
-    problems = Counter(run.objection for run in runs if not run.counts)
+    tried = [run for run in runs if run.repetition != WARM_UP]
+    problems = Counter(run.objection for run in tried if not run.counts)
+    in_warm_up = {run.objection for run in runs if run.repetition == WARM_UP and not run.counts}
     if len(complete) < len(counted):
         problems["it did not print the figures that others print"] += len(counted) - len(complete)
-    failures = [f"{what} ({number} of {len(runs)} runs)" for what, number in problems.items()]
+    failures = [failure(what, what in in_warm_up, problems[what], len(tried))
+                for what in [*in_warm_up, *(what for what in problems if what not in in_warm_up)]]
     middle = sorted(complete, key=metrics[0].read)[len(complete) // 2] if complete else None
-    return Cell(allocator, samples, repetitions, failures, len(complete), middle.rss if middle else ())
+    return Cell(allocator, samples, repetitions, failures, len(tried), len(complete), middle.rss if middle else ())
+
+
+def failure(what: str, in_warm_up: bool, number: int, tried: int) -> str:
+    """A warm-up is none of the runs that are counted."""
+    struck = [f"{number} of {count_of(tried, 'run')}"] if number else []
+    return f"{what} ({', and '.join([*struck, *(['the warm-up'] if in_warm_up else [])])})"
 
 
 def score(rows: list[Row], key: str, allocator: str) -> Score:

@@ -112,7 +112,7 @@ def section(data: dict[str, Any], folder: Path) -> Section:
         Table("Least squares and counts", ["version", "document ns/pair", "ns/pair", "set-up ms", "instructions/pair",
                                            "cells examined", "pages, document", "pages", "bytes used"],
               [fact_row(name, each, ours[name], theirs, published) for name, each in versions.items()])]
-    section.verdicts = verdicts(versions, ours, published)
+    section.verdicts = verdicts(versions, ours, published, data["runs"])
     saved = 100 * (1 - versions["snug"]["bytes_used"] / versions["new"]["bytes_used"])
     section.remarks = [f"Trailers on free cells only: {saved:.1f}% fewer bytes, {versions['snug']['pages']:.0f} pages "
                        f"instead of {versions['new']['pages']:.0f}.",
@@ -136,19 +136,19 @@ def fact_row(name: str, each: dict[str, Any], ours: Fit, theirs: dict[str, Fit],
             f"{each['bytes_used']:.0f}" if cells else "–"]
 
 
-def verdicts(versions: dict[str, Any], ours: dict[str, Fit], published: dict[str, Any]) -> list[Verdict]:
+def verdicts(versions: dict[str, Any], ours: dict[str, Fit], published: dict[str, Any], runs: int) -> list[Verdict]:
     bound, most = published["bins_gain"], published["threshold_percent"]
     value, low, high = ratio(ours["old"], ours["without"])
     bins = judge_range(f"bins beat the scan {bound} times a pair or more", low, high,
-                       f"{value:.2f} [{low:.2f}, {high:.2f}; 95%]", least=bound)
+                       f"{value:.2f} [{low:.2f}, {high:.2f}; 95%], {runs} runs", runs, least=bound)
     value, low, high = ratio(ours["old"], ours["snug"])
     default = judge_range(f"snug's default beats the scan {bound} times a pair or more", low, high,
-                          f"{value:.2f} [{low:.2f}, {high:.2f}; 95%]", least=bound)
+                          f"{value:.2f} [{low:.2f}, {high:.2f}; 95%], {runs} runs", runs, least=bound)
     against = []
     if RLSF in ours:
         value, low, high = ratio(ours[RLSF], ours["snug"])
         against = [judge_range("a pair costs no more on snug's default than on rlsf's TLSF behind malloc", low, high,
-                               f"rlsf takes {value:.2f} [{low:.2f}, {high:.2f}; 95%] times as long", least=1)]
+                               f"rlsf takes {value:.2f} [{low:.2f}, {high:.2f}; 95%] times as long, {runs} runs", runs, least=1)]
     price = 100 * (versions["new"]["instructions"] / versions["without"]["instructions"] - 1)
     examined = versions["old"]["examined"]
     pages = [versions[name]["pages"] for name in DOCUMENTED]

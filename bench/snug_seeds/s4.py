@@ -105,4 +105,4 @@ def against_best(data: dict[str, Any], rule: str, load: str, peers: list[str]) -
     best = min(peers, key=lambda name: sample(data, name, f"{rule}/{load}").median)
     theirs = sample(data, best, f"{rule}/{load}")
     return Verdict(f"{rule}/{load}: snug is not slower than the best peer beyond noise", compare(ours, theirs),
-                   f"{ours.median:.1f} ms against {theirs.median:.1f} of {best}")
+                   f"{ours.median:.1f} ms against {theirs.median:.1f} of {best}, {len(ours.values)} runs")

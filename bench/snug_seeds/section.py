@@ -51,10 +51,17 @@ def spread(sample: Sample, form: str = ".2f") -> str:
     return f"{sample.median:{form}} [{interval.low:{form}}, {interval.high:{form}}; {what}]"
 
 
-def judge_range(claim: str, low: float, high: float, figures: str, *, least: float | None = None,
+def too_few(runs: int) -> bool:
+    """To show anything of what varies from run to run, either way."""
+    return runs < FEWEST_FOR_LEVEL
+
+
+def judge_range(claim: str, low: float, high: float, figures: str, runs: int, *, least: float | None = None,
                 most: float | None = None) -> Verdict:
     """Holds if all of [low, high] lies on the right side of the bound, fails if none of it does."""
-    if least is not None:
+    if too_few(runs):
+        outcome = OPEN
+    elif least is not None:
         outcome = HOLDS if low >= least else FAILS if high < least else OPEN
     else:
         outcome = HOLDS if high <= most else FAILS if low > most else OPEN
@@ -63,7 +70,8 @@ def judge_range(claim: str, low: float, high: float, figures: str, *, least: flo
 
 def judge(claim: str, sample: Sample, *, least: float | None = None, most: float | None = None,
           form: str = ".2f") -> Verdict:
-    return judge_range(claim, sample.interval.low, sample.interval.high, spread(sample, form), least=least, most=most)
+    return judge_range(claim, sample.interval.low, sample.interval.high, spread(sample, form), len(sample.values),
+                       least=least, most=most)
 
 
 def fact(claim: str, holds: bool, figures: str) -> Verdict:
@@ -72,8 +80,7 @@ def fact(claim: str, holds: bool, figures: str) -> Verdict:
 
 
 def compare(ours: Sample, theirs: Sample) -> str:
-    """Whether ours, a cost, is not above theirs beyond noise. Few runs that differ prove no tie."""
-    if ours.median > theirs.median and not tied(ours, theirs):
-        return FAILS
-    few = min(len(ours.values), len(theirs.values)) < FEWEST_FOR_LEVEL
-    return OPEN if few and ours.interval.high > theirs.interval.low else HOLDS
+    """Whether ours, a cost, is not above theirs beyond noise."""
+    if too_few(min(len(ours.values), len(theirs.values))):
+        return OPEN
+    return FAILS if ours.median > theirs.median and not tied(ours, theirs) else HOLDS

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import time
 
 import pytest
 from snug_bench import cli
+from snug_bench.allocator import Allocator, FromPackage
 from snug_bench.measurement import Figure
 from snug_bench.results import read_results
 from snug_bench.runner import nonsense_among
@@ -43,7 +45,10 @@ def row(grid):
 def test_it_runs_to_its_end(grid):
     process, file, _ = grid
     assert process.returncode == 0, process.stderr
-    assert process.stdout.splitlines()[-1] == f"page {file.with_suffix('.html')}"
+    page, sentence = process.stdout.splitlines()[-2:]
+    assert page == f"page {file.with_suffix('.html')}"
+    assert re.fullmatch(r"5 cells measured, 2 failed \(churn on corrupt, churn on crash\); snug is first or tied in time "
+                        r"in [01] of 1 row and in memory in [01] of 1, and lost \d+ figures?", sentence), sentence
     assert file.with_suffix(".md").exists() and file.with_suffix(".html").exists()
 
 
@@ -173,6 +178,27 @@ def test_a_library_without_malloc_is_refused_with_the_reason(tmp_path):
     assert process.returncode == 0, process.stderr
     assert "empty: not run on" in process.stderr
     assert "churn on empty: not run on" in process.stdout
+
+
+def test_a_library_that_kills_its_process_is_named_once(tmp_path):
+    source, library = tmp_path / "abort.c", tmp_path / "libabort.so"
+    source.write_text("#include <stdlib.h>\n__attribute__((constructor)) static void end(void) { abort(); }\n")
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
+    process = snug_bench("run", "churn", "-a", f"{library}", "-n", "1", *SMALL, "-o", str(tmp_path / "r.jsonl"),
+                         "--build", BUILD)
+    said = f"{library} cannot serve even this tool: killed by SIGABRT"
+    assert f"abort: {said}" in process.stderr.splitlines(), process.stderr
+    assert f"churn on abort: {said} (" in process.stdout
+
+
+def test_what_is_not_to_be_had_is_named_once(monkeypatch, capsys):
+    nosuch = Allocator("nosuch", "no such", "", "", FromPackage("libnosuch1", "libnosuch.so.1"), "")
+    monkeypatch.setattr(cli, "catalogue", lambda: {"nosuch": nosuch})
+    monkeypatch.setattr("sys.argv", ["snug-bench", "prepare"])
+    with pytest.raises(SystemExit):
+        cli.main()
+    assert capsys.readouterr().err == \
+        "nosuch: not to be had: libnosuch.so.1 is not installed; apt-get install libnosuch1\n"
 
 
 def test_a_library_that_ends_every_program_is_refused_with_the_reason(tmp_path):

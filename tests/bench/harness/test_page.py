@@ -11,9 +11,9 @@ from snug_bench.markdown import markdown
 from snug_bench.page import page
 from snug_bench.picture import inline_svg
 from snug_bench.problem import Problem
-from snug_bench.quantity import interval, quantity, ratio
+from snug_bench.quantity import count_of, interval, quantity, ratio
 from snug_bench.statistics import Sample
-from snug_bench.terminal import print_verdict
+from snug_bench.terminal import closing_sentence, print_verdict
 from snug_bench.verdict import judge
 from synthetic import load, results, run, series
 
@@ -45,6 +45,13 @@ def test_the_page_needs_nothing_else(html):
     assert "The lines over time and threads are missing" in html
 
 
+def test_the_page_says_how_much_was_measured(verdict, tmp_path):
+    html, _ = page_with(verdict, tmp_path, None)
+    text = " ".join(html.split())
+    assert "4 rows × 3 allocators, 2 to 6 repetitions of each cell (6 were planned) after a warm-up" in text
+    assert "95% intervals for the medians; where there are fewer than six" in text
+
+
 def test_no_value_of_the_results_ends_the_script(html):
     assert "alert(1)</script>" not in html
     data = json.loads(re.search(r'<script id="data"[^>]*>(.*?)</script>', html, re.S)[1])
@@ -74,6 +81,26 @@ def test_the_terminal_shows_the_verdict_and_the_failure(verdict):
     assert "load on broken: " + NASTY[:20] in text
 
 
+def test_the_last_sentence_says_what_failed_and_where_snug_stands(verdict):
+    assert closing_sentence(verdict) == ("8 cells measured, 1 failed (load on broken); snug is first or tied in time in 4 of "
+                                         "4 rows and in memory in 2 of 4, and lost 3 figures")
+
+
+def test_the_last_sentence_of_other_results():
+    good = [*series("snug", 10, 20 << 20), *series("peer", 12, 30 << 20)]
+    assert closing_sentence(judge(results(good))) == ("2 cells measured, nothing failed; snug is first or tied in time in 1 of "
+                                                      "1 row and in memory in 1 of 1, and lost 0 figures")
+    broken = [run(f"broken{number}", 1, 1, 1, objection="hung") for number in range(5)]
+    partly = results([*good, run("peer", 7, 1, 1, objection="hung"), *broken])
+    partly.unavailable = [{"name": "mine", "reason": "not here"}]
+    said = closing_sentence(judge(partly))
+    assert said.startswith("2 cells measured, 5 failed (load on broken0, load on broken1, load on broken2, and 2 more), 1 with "
+                           "a run that failed, not to be had: mine; snug is ")
+    assert closing_sentence(judge(results(series("snug", 10, 20)))) == \
+        "1 cell measured, nothing failed; there is nobody to compare snug with"
+    assert closing_sentence(judge(results(series("snug", 10, 20)[:1] + [run("peer", 0, 1, 1)]))).startswith("1 cell measured")
+
+
 def test_quantities_have_three_digits_that_matter():
     shown = [quantity(value, "ns") for value in (0, 0.0512, 1.234, 9.996, 12.34, 1234.6, 2.5e9)]
     assert shown == ["0 ns", "0.051 ns", "1.23 ns", "10.0 ns", "12.3 ns", "1.23 µs", "2.50 s"]
@@ -82,6 +109,7 @@ def test_quantities_have_three_digits_that_matter():
     assert interval(Sample((1e6, 2e6, 2.5e6)), "ns") == "(1–2.50)"
     # The unit is said once, with the median: 933 ms (855–1,010), not (0.855–1.01).
     assert interval(Sample((855e6, 933e6, 1010e6)), "ns") == "(855–1,010)"
+    assert (count_of(1, "row"), count_of(0, "row"), count_of(1234, "run")) == ("1 row", "0 rows", "1,234 runs")
     assert (ratio(1.005), ratio(1234), ratio(None)) == ("1.00×", ">99×", "–")
 
 

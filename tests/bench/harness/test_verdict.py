@@ -74,10 +74,27 @@ def test_who_fails_stays_in_the_row_with_the_reason():
     broken = [run("broken", number, 1, 1, objection="killed by SIGSEGV", ending="signalled") for number in range(4)]
     verdict = judge(results([*series("snug", 10, 20, count=3), *broken]))
     cell = verdict.rows[0].cells["broken"]
-    assert cell.failed and cell.failures == ["killed by SIGSEGV (4 of 4 runs)"]
+    assert cell.failed and cell.failures == ["killed by SIGSEGV (3 of 3 runs, and the warm-up)"]
     assert verdict.rows[0].standing("broken", "time") == "failed"
     assert verdict.rows[0].best_peer("time") is None
-    assert "load on broken: killed by SIGSEGV (4 of 4 runs)" in markdown(verdict)
+    assert "load on broken: killed by SIGSEGV (3 of 3 runs, and the warm-up)" in markdown(verdict)
+
+
+def test_a_failure_tells_its_share_of_the_counted_runs_and_whether_the_warm_up_failed():
+    objections = {"early": ["hung", "", ""], "late": ["", "", "hung"], "both": ["hung", "died", ""], "only": ["hung"]}
+    runs = [run(name, number, 1, 1, objection=what) for name, each in objections.items() for number, what in enumerate(each)]
+    cells = judge(results(runs)).rows[0].cells
+    assert {name: cell.failures for name, cell in cells.items()} == {
+        "early": ["hung (the warm-up)"], "late": ["hung (1 of 2 runs)"],
+        "both": ["hung (the warm-up)", "died (1 of 2 runs)"], "only": ["hung (the warm-up)"]}
+
+
+@pytest.mark.parametrize(("of_snug", "of_peer", "said"), [
+    (6, 6, "6 repetitions after"), (1, 1, "1 repetition of each cell (6 were planned) after"),
+    (2, 4, "2 to 4 repetitions of each cell (6 were planned) after")])
+def test_the_head_says_how_many_repetitions_there_are(of_snug, of_peer, said):
+    runs = [run(name, number, 10, 20) for name, count in (("snug", of_snug), ("peer", of_peer)) for number in range(count + 1)]
+    assert f". {said} a warm-up, interleaved" in markdown(judge(results(runs)))
 
 
 def test_what_an_interrupted_grid_did_not_come_to_has_not_failed():
@@ -104,7 +121,14 @@ def test_a_load_with_several_figures_of_time_is_their_geometric_mean():
     row = judge(results([run("snug", 1, 1, 1, figures=figures)], [load("load", figures=["a", "b", "c"])])).rows[0]
     assert row.sample("snug", "time").median == pytest.approx((2 * 8000) ** 0.5)
     assert row.sample("snug", "figure:c").median == 3 * 1024
+    assert (row.sample("snug", "figure:b").median, row.metric("figure:b").unit) == (8000, "ns")
     assert "figure:d" not in row.cells["snug"].samples
+
+
+def test_units_of_time_are_shown_alike_whatever_a_program_writes():
+    figures = {"a": Figure(420, "us"), "b": Figure(0.5, "us"), "c": Figure(0.042, "ms"), "d": Figure(7, "ticks")}
+    text = markdown(judge(results([run("snug", 1, 1, 1, figures=figures)])))
+    assert {"| a | 420 µs |", "| b | 500 ns |", "| c | 42 µs |", "| d | 7 ticks |"} <= set(text.splitlines())
 
 
 def test_a_program_may_know_its_settled_rss_better_than_the_last_sample():
