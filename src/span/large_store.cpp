@@ -133,9 +133,9 @@ LargeFree LargeStore::free(void* start) {
     keep(block, block->written);
     if (!keeps_too_much()) return LargeFree::kFreed;
   }
-  const auto due = [this](const LargeBlock& oldest) {
-    if (!keeps_too_much()) return false;
-    given_away_ = std::min(given_away_ + oldest.kept, retention_.bytes);
+  const auto due = [this](const LargeBlock* oldest) {
+    if (oldest == nullptr || !keeps_too_much()) return false;
+    given_away_ = std::min(given_away_ + oldest->kept, retention_.bytes);
     return true;
   };
   while (give_back_oldest(due) == Purge::kDone) {
@@ -180,14 +180,15 @@ void LargeStore::shorten_tail(LargeBlock* block) {
   block->kept = tail;
 }
 
-// Gives the oldest that is kept back to the OS, if it is `due`, which is asked under the lock.
+// Gives the oldest that is kept back to the OS, if it is `due`, which is asked under the lock; of null, if there is
+// none.
 template <class Due>
 Purge LargeStore::give_back_oldest(Due due) {
   LargeBlock* oldest = nullptr;
   {
     LockGuard guard(lock_);
     oldest = cache_.front();
-    if (oldest == nullptr || !due(*oldest)) return Purge::kNotDue;
+    if (!due(oldest) || oldest == nullptr) return Purge::kNotDue;
     keep_no_longer(oldest);
     // Its owner may want the tail any moment: not without the lock.
     if (oldest->is_live()) return cut_tail(oldest) ? Purge::kDone : Purge::kRefused;
@@ -304,7 +305,7 @@ void LargeStore::advise_huge_pages(LargeBlock& block) {
 
 bool LargeStore::trim(size_t pad) {
   // Mappings that could not be given back are purged and count for nothing, but may go now.
-  const auto due = [&](const LargeBlock&) { return pad == 0 || bytes_kept_ > pad; };
+  const auto due = [&](const LargeBlock*) { return pad == 0 || bytes_kept_ > pad; };
   bool any = false;
   while (give_back_oldest(due) == Purge::kDone) any = true;
   return (pad == 0 && cut_every_tail()) || any;
@@ -323,26 +324,22 @@ bool LargeStore::cut_every_tail() {
 }
 
 void LargeStore::make_way_slowly(size_t grown) {
-  const auto due = [&](const LargeBlock& oldest) {
+  give_back_oldest([&](const LargeBlock* oldest) {
     const size_t made = made_way_.load(std::memory_order_relaxed);
-    if (grown > made) made_way_.store(made + oldest.kept, std::memory_order_relaxed);
-    return grown > made;
-  };
-  if (give_back_oldest(due) != Purge::kNotDue) return;
-  // With nothing kept nothing is owed.
-  LockGuard guard(lock_);
-  if (cache_.empty())
-    made_way_.store(std::max(made_way_.load(std::memory_order_relaxed), grown), std::memory_order_relaxed);
+    if (grown <= made) return false;
+    // With nothing kept nothing is owed.
+    made_way_.store(oldest != nullptr ? made + oldest->kept : grown, std::memory_order_relaxed);
+    return true;
+  });
 }
 
 Purge LargeStore::purge_overdue() {
-  const auto due = [this](const LargeBlock& oldest) {
-    if (os::milliseconds() - oldest.freed_at <= retention_.milliseconds) return false;
+  return give_back_oldest([this](const LargeBlock* oldest) {
+    if (oldest == nullptr || os::milliseconds() - oldest->freed_at <= retention_.milliseconds) return false;
     // Nobody has missed it: it need not have been kept.
-    allowed_ = std::max(allowed_ - std::min(allowed_, oldest.kept), kLeastAllowed);
+    allowed_ = std::max(allowed_ - std::min(allowed_, oldest->kept), kLeastAllowed);
     return true;
-  };
-  return give_back_oldest(due);
+  });
 }
 
 bool LargeStore::ages() {

@@ -9,10 +9,10 @@
 //
 //   bytes_kept_ == sum of `kept` over the cache;   every live block is in the index, no free one is
 //
-// Thread-safe. Mapping a block and giving one back, which may take long, happen outside the lock.
+// Thread-safe. Mapping a block and giving one back, which may take long, happen outside the lock; but a tail goes under
+// it, since its owner may want it any moment.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>

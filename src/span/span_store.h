@@ -60,7 +60,7 @@ class SpanStore {
   // `paging` is a wish about memory that is not there yet.
   Span* allocate(PageCount pages, PageCount alignment = {1}, Paging paging = Paging::kSmall);
   // True if such a span would come from memory that is there already, as far as this moment can tell.
-  bool has_dirty(PageCount pages, PageCount alignment = {1});
+  bool has_dirty(PageCount pages, PageCount alignment);
 
   // Takes back a span of which the first `touched` pages may have been written; tags and classes of its pages are 0.
   void free(Span* span, PageCount touched);

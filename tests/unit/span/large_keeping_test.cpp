@@ -7,16 +7,8 @@
 
 #include "span/own_large.h"
 
-namespace snug {
+namespace snug::unit {
 namespace {
-
-using unit::FreshLargeStoreTest;
-using unit::is_stamped;
-using unit::is_zero;
-using unit::kKiB;
-using unit::kMiB;
-using unit::LargeStoreTest;
-using unit::stamp;
 
 TEST_F(LargeStoreTest, ATailStaysKept) {
   char* block = allocate_dirty(8 * kMiB);
@@ -69,7 +61,7 @@ TEST_F(LargeStoreTest, ATailGoesInItsTurn) {
 }
 
 TEST_F(FreshLargeStoreTest, ShortBlocksDoNotHoldLongMappings) {
-  large.set_retention({64 * kMiB, unit::kForever.milliseconds});
+  large.set_retention({64 * kMiB, kForever.milliseconds});
   for (int i = 0; i < 100; ++i) {
     free(allocate(64 * kMiB));
     ASSERT_NE(allocate(512 * kKiB), nullptr);
@@ -156,10 +148,10 @@ TEST_F(FreshLargeStoreTest, WhatNobodyMissesIsNotKeptAgain) {
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
   while (large.purge_overdue() == Purge::kDone) {
   }
-  large.set_retention(unit::kForever);
+  large.set_retention(kForever);
   take_and_free_two();
   EXPECT_EQ(kept(), 8 * kMiB);
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::unit

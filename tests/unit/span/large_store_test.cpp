@@ -10,15 +10,8 @@
 #include "base/bits.h"
 #include "span/own_large.h"
 
-namespace snug {
+namespace snug::unit {
 namespace {
-
-using unit::is_stamped;
-using unit::is_zero;
-using unit::kKiB;
-using unit::kMiB;
-using unit::LargeStoreTest;
-using unit::stamp;
 
 TEST_F(LargeStoreTest, LengthsAreWholeOsPages) {
   char* block = allocate(300 * kKiB + 1);
@@ -261,4 +254,4 @@ TEST_F(LargeStoreTest, RefusesTheAbsurd) {
 }
 
 }  // namespace
-}  // namespace snug
+}  // namespace snug::unit
