@@ -179,8 +179,6 @@ def closing_sentence(verdict: Verdict) -> str:
 
 
 def print_comparison(console: Console, comparison: Comparison, *, everything: bool) -> None:
-    if not console.is_terminal:
-        console.width = WIDE
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title, side in (("load", "left"), ("allocator", "left"), ("figure", "left"), ("old", "right"), ("", "right"),
                         ("new", "right"), ("", "right"), ("new/old", "right"), ("", "left")):

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from snug_bench import cli
@@ -169,23 +170,26 @@ def test_a_damaged_results_file_is_one_line(tmp_path):
     assert (process.returncode, process.stderr.count("\n")) == (2, 1), process.stderr
 
 
+def run_on_library(folder: Path, name: str, source: str, *others: str):
+    """A run of churn on a library of one's own, and on others; and the library."""
+    text, library = folder / f"{name}.c", folder / f"lib{name}.so"
+    text.write_text(source)
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, text], check=True)
+    allocators = ",".join([*others, str(library)])
+    return snug_bench("run", "churn", "-a", allocators, "-n", "1", *SMALL, "-o", str(folder / "r.jsonl"),
+                      "--build", BUILD), library
+
+
 def test_a_library_without_malloc_is_refused_with_the_reason(tmp_path):
-    source, library = tmp_path / "empty.c", tmp_path / "libempty.so"
-    source.write_text("int nothing;\n")
-    subprocess.run(["cc", "-shared", "-o", library, source], check=True)
-    process = snug_bench("run", "churn", "-a", f"snug,{library}", "-n", "1", *SMALL, "-o", str(tmp_path / "r.jsonl"),
-                         "--build", BUILD)
+    process, _ = run_on_library(tmp_path, "empty", "int nothing;\n", "snug")
     assert process.returncode == 0, process.stderr
     assert "empty: not run on" in process.stderr
     assert "churn on empty: not run on" in process.stdout
 
 
 def test_a_library_that_kills_its_process_is_named_once(tmp_path):
-    source, library = tmp_path / "abort.c", tmp_path / "libabort.so"
-    source.write_text("#include <stdlib.h>\n__attribute__((constructor)) static void end(void) { abort(); }\n")
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
-    process = snug_bench("run", "churn", "-a", f"{library}", "-n", "1", *SMALL, "-o", str(tmp_path / "r.jsonl"),
-                         "--build", BUILD)
+    process, library = run_on_library(
+        tmp_path, "abort", "#include <stdlib.h>\n__attribute__((constructor)) static void end(void) { abort(); }\n")
     said = f"{library} cannot serve even this tool: killed by SIGABRT"
     assert f"abort: {said}" in process.stderr.splitlines(), process.stderr
     assert f"churn on abort: {said} (" in process.stdout
@@ -202,11 +206,9 @@ def test_what_is_not_to_be_had_is_named_once(monkeypatch, capsys):
 
 
 def test_a_library_that_ends_every_program_is_refused_with_the_reason(tmp_path):
-    source, library = tmp_path / "quitter.c", tmp_path / "libquitter.so"
-    source.write_text("#include <unistd.h>\n__attribute__((constructor)) static void quit(void) { _exit(0); }\n")
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source], check=True)
-    process = snug_bench("run", "churn", "-a", f"snug,{library}", "-n", "1", *SMALL, "-o", str(tmp_path / "r.jsonl"),
-                         "--build", BUILD)
+    process, _ = run_on_library(
+        tmp_path, "quitter",
+        "#include <unistd.h>\n__attribute__((constructor)) static void quit(void) { _exit(0); }\n", "snug")
     assert process.returncode == 0, process.stderr
     assert "cannot serve even this tool: it ended well, but" in process.stdout
 
