@@ -65,11 +65,14 @@ struct ClassTable {
 };
 
 // The smallest number of pages that wastes least at its end, for slabs of 64 KiB or a few blocks, whichever is more.
+// Above 32 KiB a slab is one block: what it leaves is a span that any class can have, what it wastes at its end stays
+// untouched, and to cut it costs little beside touching such a block.
 constexpr uint32_t pages_for_slab(size_t block_size) {
   const size_t most = kMaxBlocksPerSlab * block_size;
   if (most <= 4 * kPageSize) return static_cast<uint32_t>(most / kPageSize);
-  const size_t fewest_blocks = block_size <= 16 * 1024 ? 8 : 4;
+  const size_t fewest_blocks = block_size <= 16 * 1024 ? 8 : block_size <= 32 * 1024 ? 4 : 1;
   size_t least = round_up(fewest_blocks * block_size, kPageSize) / kPageSize;
+  if (fewest_blocks == 1) return static_cast<uint32_t>(least);
   if (least < 4) least = 4;
   size_t best = least;
   for (size_t pages = least; pages <= least + least / 2 && pages <= kPagesPerChunk; ++pages) {
