@@ -27,4 +27,35 @@ void die_of_double_free(const Slab& slab, size_t slot) {
   die_of_misuse("free", slab.block(slot), kAlreadyFree);
 }
 
+// What they share of the bitmap stays in a register, where each would wait for the one before to be written.
+size_t put_back_cluster(Slab& slab, const SizeClass& sizes, void* const* blocks, size_t count) {
+  const uintptr_t start = address_of(slab.start);
+  const size_t end = size_t{slab.carved} * sizes.block_size;
+  size_t slot = slot_of_block(slab, sizes, *blocks);
+  size_t word = slot / 64;
+  size_t lowest = word;
+  uint64_t bits = slab.free[word];
+  size_t done = 0;
+  for (;;) {
+    const uint64_t bit = uint64_t{1} << (slot % 64);
+    if ((bits & bit) != 0) [[unlikely]] {
+      slab.free[word] = bits;
+      die_of_double_free(slab, slot);
+    }
+    bits |= bit;
+    if (++done == count) break;
+    const size_t offset = address_of(blocks[done]) - start;
+    if (offset >= end || begins_row(blocks + done, count - done, sizes.block_size)) break;
+    slot = slot_of_block(slab, sizes, blocks[done]);
+    if (slot / 64 == word) continue;
+    slab.free[word] = bits;
+    word = slot / 64;
+    if (word < lowest) lowest = word;
+    bits = slab.free[word];
+  }
+  slab.free[word] = bits;
+  slab.count_back(done, lowest);
+  return done;
+}
+
 }  // namespace snug

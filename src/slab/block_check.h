@@ -49,6 +49,12 @@ inline size_t row_of_neighbours(void* const* blocks, size_t most, size_t stride)
   return run;
 }
 
+// Marks one block free.
+SNUG_ALWAYS_INLINE void put_back_lone(Slab& slab, const SizeClass& sizes, const void* block) {
+  const size_t slot = slot_of_block(slab, sizes, block);
+  if (!slab.put_back_one(slot)) die_of_double_free(slab, slot);
+}
+
 // Blocks of one slab that are neighbours.
 struct Row {
   size_t slot;
@@ -70,5 +76,23 @@ SNUG_ALWAYS_INLINE Row put_back_row(Slab& slab, const SizeClass& sizes, void* co
   if (const size_t back = slab.put_back(first, length); back != length) die_of_double_free(slab, first + back);
   return {first, length};
 }
+
+// True if the blocks begin with so many neighbours that marking them together is worth finding out how many they are.
+inline bool begins_row(void* const* blocks, size_t count, size_t block_size) {
+  if (count < 4) return false;
+  const size_t stride = row_at(blocks, count, block_size);
+  return stride != 0 && address_of(blocks[2]) - address_of(blocks[1]) == stride &&
+         address_of(blocks[3]) - address_of(blocks[2]) == stride;
+}
+
+// True if the second block lies near the first, as blocks do that were allocated together and come back together.
+inline bool begins_cluster(void* const* blocks, size_t count, size_t block_size) {
+  constexpr size_t kNear = 16;
+  return count >= 2 && address_of(blocks[1]) - address_of(blocks[0]) + kNear * block_size < 2 * kNear * block_size;
+}
+
+// Marks the first of the blocks free, and those that follow up to one of another slab or to a row. Returns how many.
+// Apart, so that flushing blocks that lie far from each other keeps its registers.
+size_t put_back_cluster(Slab& slab, const SizeClass& sizes, void* const* blocks, size_t count);
 
 }  // namespace snug

@@ -120,16 +120,14 @@ struct alignas(64) Slab {
     const uint64_t bit = uint64_t{1} << (slot % 64);
     if ((free[word] & bit) != 0) return false;
     free[word] |= bit;
-    free_count = static_cast<uint16_t>(free_count + 1);
-    if (word < first_word) first_word = static_cast<uint8_t>(word);
-    purged = false;
+    count_back(1, word);
     return true;
   }
 
   // Takes back the `count` blocks from `slot` on, all of them carved. Returns how many; fewer if one behind those, in
   // the same word, is free already.
   size_t put_back(size_t slot, size_t count) {
-    if (slot / 64 < first_word) first_word = static_cast<uint8_t>(slot / 64);
+    const size_t lowest = slot / 64;
     size_t done = 0;
     while (done != count) {
       const size_t bit = slot % 64;
@@ -140,9 +138,15 @@ struct alignas(64) Slab {
       slot += run;
       done += run;
     }
-    free_count = static_cast<uint16_t>(free_count + done);
-    purged = false;
+    count_back(done, lowest);
     return done;
+  }
+
+  // `count` blocks have been marked free, none of them in a word before `lowest`.
+  void count_back(size_t count, size_t lowest) {
+    if (lowest < first_word) first_word = static_cast<uint8_t>(lowest);
+    free_count = static_cast<uint16_t>(free_count + count);
+    purged = false;
   }
 
   // Gives the OS the OS pages that hold no live block, if blocks have come back since the last time. Returns the bytes

@@ -228,11 +228,17 @@ void SlabHeap::fetch_records(void* const* blocks, size_t count) const {
   }
 }
 
-// Takes back the first of the blocks, and its neighbours if they follow. Returns how many.
+// Takes back the first of the blocks, and with it a row or a cluster that it begins. Returns how many.
 SNUG_ALWAYS_INLINE size_t SlabHeap::put_home(Slab& slab, const SizeClass& sizes, void* const* blocks, size_t count) {
-  const Row row = put_back_row(slab, sizes, blocks, count);
+  size_t done = 1;
+  if (!begins_cluster(blocks, count, sizes.block_size))
+    put_back_lone(slab, sizes, *blocks);
+  else if (begins_row(blocks, count, sizes.block_size))
+    done = put_back_row(slab, sizes, blocks, count).count;
+  else
+    done = put_back_cluster(slab, sizes, blocks, count);
   if (slab.full || slab.used() == 0) settle(slab);
-  return row.count;
+  return done;
 }
 
 void SlabHeap::set_full(Slab& slab) {
