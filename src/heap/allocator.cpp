@@ -110,6 +110,11 @@ void release_without_cache(void* block) {
   store.registry.send_lone(block, tag.owner(), slab->block_size);
 }
 
+// True if slabs have lain there whose pages are free now.
+bool lies_where_blocks_were(const void* block) {
+  return store.window.contains(block) && store.spans.holds_remains(store.window.page_of(block));
+}
+
 void release_large(void* block) {
   switch (store.is_open() ? store.large.free(block) : LargeFree::kUnknown) {
     case LargeFree::kFreed:
@@ -120,7 +125,7 @@ void release_large(void* block) {
     case LargeFree::kInside:
       die_of_misuse("free", block, kInside);
     case LargeFree::kUnknown:
-      die_of_misuse("free", block, kForeign);
+      die_of_misuse("free", block, lies_where_blocks_were(block) ? kAlreadyFree : kForeign);
   }
 }
 

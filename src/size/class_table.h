@@ -65,8 +65,8 @@ struct ClassTable {
 };
 
 // The smallest number of pages that wastes least at its end, for slabs of 64 KiB or a few blocks, whichever is more.
-// Above 32 KiB a slab is one block: what it leaves is a span that any class can have, what it wastes at its end stays
-// untouched, and to cut it costs little beside touching such a block.
+// Above 32 KiB a slab is one block: what it leaves is a span that any class can have, what it wastes at its end is not
+// touched where memory was clean and pages are small, and to cut it costs little beside touching such a block.
 constexpr uint32_t pages_for_slab(size_t block_size) {
   const size_t most = kMaxBlocksPerSlab * block_size;
   if (most <= 4 * kPageSize) return static_cast<uint32_t>(most / kPageSize);

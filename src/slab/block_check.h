@@ -1,4 +1,5 @@
-// How blocks come back to their slabs: in rows of neighbours, each looked at; what is no block ends the process.
+// How blocks come back to their slabs: alone, in rows of neighbours or in clusters, each looked at; what is no block
+// ends the process.
 //
 // Addresses in the caches have been looked at when they came, but for small blocks that were deleted with a size.
 #pragma once
@@ -88,7 +89,8 @@ inline bool begins_row(void* const* blocks, size_t count, size_t block_size) {
 // True if the second block lies near the first, as blocks do that were allocated together and come back together.
 inline bool begins_cluster(void* const* blocks, size_t count, size_t block_size) {
   constexpr size_t kNear = 16;
-  return count >= 2 && address_of(blocks[1]) - address_of(blocks[0]) + kNear * block_size < 2 * kNear * block_size;
+  const size_t most = (kNear - 1) * block_size;
+  return count >= 2 && address_of(blocks[1]) - address_of(blocks[0]) + most <= 2 * most;
 }
 
 // Marks the first of the blocks free, and those that follow up to one of another slab or to a row. Returns how many.

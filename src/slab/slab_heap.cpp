@@ -15,6 +15,8 @@ constexpr size_t kGrownHeap = size_t{4} << 20;
 constexpr size_t kGrownClass = size_t{512} << 10;
 // The part of a slab, one in so many, that may be untouched where blocks count as used whole.
 constexpr size_t kPartUnused = 6;
+// Blocks that must be seen to be used whole, one slab after the other.
+constexpr size_t kBlocksSeen = 4;
 // Bytes of empty slabs kept, and the most beside them while they are missed. The others the span store has, for any
 // class.
 constexpr size_t kEmptyKept = size_t{512} << 10;
@@ -92,8 +94,9 @@ size_t SlabHeap::take_group(size_t size_class, void** end) {
 // The class has no partial slab: an empty one, one of a heap that has ended, or a new one.
 Slab* SlabHeap::slab_to_draw_from(size_t size_class) {
   Bin& bin = bins_[size_class];
-  if (bin.empty.empty() && registry_.abandoned_count() != 0 && registry_.adopt_slab(size_class, *this) &&
-      !bin.partial.empty())
+  const bool can_be_partial = registry_.table().classes[size_class].blocks_per_slab != 1;
+  if (bin.empty.empty() && can_be_partial && registry_.abandoned_count() != 0 &&
+      registry_.adopt_slab(size_class, *this) && !bin.partial.empty())
     return bin.partial.front();
   return take_empty(size_class);
 }
@@ -150,20 +153,23 @@ Paging SlabHeap::paging_for(size_t size_class) {
                                                                                          : Paging::kSmall;
 }
 
-// True once the newest slab of small pages, if all its blocks have been handed out, was found in memory but for a part:
-// the last block, perhaps, which has not been written to yet. A huge page then backs what would have been touched.
+// True once some blocks in a row, all that the newest slabs of small pages have, were found in memory but for a part:
+// the last one of several, perhaps, which has not been written to yet. A huge page then backs what would have been
+// touched.
 bool SlabHeap::uses_blocks_whole(size_t size_class) {
   Bin& bin = bins_[size_class];
-  if (bin.used_whole) return true;
+  if (bin.blocks_used_whole >= kBlocksSeen) return true;
   const Window& window = registry_.window();
   if (window.class_at(bin.newest.value) != scaled(size_class)) return false;
   const PageTag tag = window.tag(bin.newest);
   if (tag.owner() != id_) return false;
   const Slab& slab = *tag.record<Slab>();
   if (slab.span->backed || slab.carved != slab.capacity) return false;
-  const size_t pages = slab.span->pages.bytes() / os::page_size();
-  bin.used_whole = os::resident_pages(slab.start, slab.span->pages.bytes()) >= pages - pages / kPartUnused;
-  return bin.used_whole;
+  const size_t bytes = round_up(size_t{slab.capacity} * slab.block_size, os::page_size());
+  const size_t pages = bytes / os::page_size();
+  const bool whole = os::resident_pages(slab.start, bytes) >= pages - pages / kPartUnused;
+  bin.blocks_used_whole = static_cast<uint16_t>(whole ? bin.blocks_used_whole + slab.capacity : 0);
+  return bin.blocks_used_whole >= kBlocksSeen;
 }
 
 void SlabHeap::insert(Slab* slab) {
@@ -203,16 +209,16 @@ void SlabHeap::flush(size_t size_class, void* const* blocks, size_t count) {
       fetched = done + std::min(count - done, kFetchedAhead);
       if (!row_at(blocks + done, count - done, sizes.block_size)) fetch_records(blocks + done, fetched - done);
     }
-    size_t row;
+    size_t taken;
     const PageTag tag = tag_of_block(window, size_class, blocks[done]);
     if (tag.owner() == id_) {
-      row = put_home(*tag.record<Slab>(), sizes, blocks + done, count - done);
-      home += row;
+      taken = put_home(*tag.record<Slab>(), sizes, blocks + done, count - done);
+      home += taken;
     } else {
-      row = row_of_owner(window, window.index_of(blocks[done]), blocks + done, count - done);
-      outbox.add(blocks + done, row, tag.owner());
+      taken = row_of_owner(window, window.index_of(blocks[done]), blocks + done, count - done);
+      outbox.add(blocks + done, taken, tag.owner());
     }
-    done += row;
+    done += taken;
   }
   bins_[size_class].out.subtract(home);
 }

@@ -102,8 +102,8 @@ class alignas(64) SlabHeap {
     SlabList empty;    // slabs without live blocks: drawn from when there is no partial one
     OwnerCounter slabs;
     OwnerCounter out;
-    PageId newest;            // where its newest slab of small pages begins, or began
-    bool used_whole = false;  // the program has been seen to write to its blocks from end to end
+    PageId newest;                   // where its newest slab of small pages begins, or began
+    uint16_t blocks_used_whole = 0;  // that the program has been seen to write to from end to end, up to enough
   };
 
   Slab* slab_to_draw_from(size_t size_class);

@@ -289,6 +289,11 @@ void SpanStore::count_growth(uint32_t pages) {
   bytes_grown_.store(bytes_grown() + pages * kPageSize, std::memory_order_relaxed);
 }
 
+bool SpanStore::holds_remains(PageId page) {
+  LockGuard guard(lock_);
+  return window_.class_at(page.value) == 0 && tests_bit(window_.chunk(page).dirty, page.in_chunk());
+}
+
 SpanStatistics SpanStore::statistics() {
   LockGuard guard(lock_);
   const size_t ahead = frontier_ == nullptr ? 0 : frontier_->pages.bytes();

@@ -71,6 +71,9 @@ class SpanStore {
   // Gives the addresses of wholly free chunks back to an OS that has refused some. True if anything was given back.
   bool release_addresses();
 
+  // True if the page is free and may still hold what was written to it: what lay there has been freed.
+  bool holds_remains(PageId page);
+
   // Purges everything but about `pad` bytes. True if anything was given back.
   bool trim(size_t pad);
 

@@ -4,8 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <numeric>
+#include <cstdio>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "slab/own_heaps.h"
@@ -48,6 +49,13 @@ TEST_F(ClusterTest, TakesAllThatLieInTheSlab) {
   EXPECT_STREQ(slab.check(), nullptr);
 }
 
+TEST_F(ClusterTest, ALaterBlockMovesTheFirstWordBack) {
+  slab.first_word = 2;
+  EXPECT_EQ(put_back(blocks({130, 65, 3})), 3u);
+  slab.full = false;
+  EXPECT_STREQ(slab.check(), nullptr);
+}
+
 TEST_F(ClusterTest, StopsAtAnotherSlab) {
   std::vector<void*> cluster = blocks({7, 9});
   cluster.push_back(memory.data() + kCarved * kBlock);  // one behind the last, as of the next slab
@@ -70,17 +78,22 @@ TEST_F(ClusterTest, KnowsWhatIsNear) {
   EXPECT_FALSE(begins({20})) << "one alone";
   EXPECT_TRUE(begins({20, 35}));
   EXPECT_FALSE(begins({20, 36}));
-  EXPECT_TRUE(begins({20, 4}));
-  EXPECT_FALSE(begins({20, 3}));
+  EXPECT_TRUE(begins({20, 5}));
+  EXPECT_FALSE(begins({20, 4}));
 }
 
 using ClusterDeathTest = ClusterTest;
 
 TEST_F(ClusterDeathTest, FindsWhatComesTwice) {
-  EXPECT_DEATH(put_back(blocks({5, 8, 5})), "already free") << "in one word";
-  EXPECT_DEATH(put_back(blocks({5, 80, 5})), "already free") << "with another word between";
+  const auto message = [&](size_t slot) {
+    char text[80];
+    std::snprintf(text, sizeof text, "%p\\): block is already free", static_cast<void*>(slab.block(slot)));
+    return std::string(text);
+  };
+  EXPECT_DEATH(put_back(blocks({5, 8, 5})), message(5)) << "in one word";
+  EXPECT_DEATH(put_back(blocks({5, 80, 5})), message(5)) << "with another word between";
   ASSERT_EQ(put_back(blocks({80, 90})), 2u);
-  EXPECT_DEATH(put_back(blocks({5, 90})), "already free") << "since before";
+  EXPECT_DEATH(put_back(blocks({5, 90})), message(90)) << "since before";
 }
 
 TEST_F(ClusterDeathTest, FindsWhatIsNoBlock) {
@@ -109,6 +122,16 @@ class FlushOrderTest : public testing::TestWithParam<size_t> {
   SlabHeap& heap = *own.registry.acquire();
   const size_t size_class = kRoomyTable.class_of(GetParam());
 };
+
+TEST(FlushDeathTest, FindsWhatWasNeverHandedOut) {
+  unit::OwnHeaps own;
+  SlabHeap& heap = *own.registry.acquire();
+  const size_t size_class = kRoomyTable.class_of(kBlock);
+  std::vector<void*> blocks = own.take(heap, size_class, 3);
+  const Slab& slab = *own.window.tag(own.window.page_of(blocks[0])).record<Slab>();
+  std::vector<void*> freed = {blocks[0], blocks[2], slab.block(slab.carved)};
+  EXPECT_DEATH(own.give(heap, size_class, freed), "never handed out");
+}
 
 void fell(const std::vector<void*>& tree, size_t& next, unsigned depth, std::vector<void*>& felled) {
   if (next == tree.size()) return;

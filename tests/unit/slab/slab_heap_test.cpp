@@ -66,6 +66,19 @@ TEST_F(SlabHeapTest, BlocksThatAreUsedInPartHaveSmallPages) {
   EXPECT_EQ(paging_after(own, heap, class_of(16384), blocks, 4096), Paging::kSmall);
 }
 
+// Of blocks with a slab of their own, several must be used whole, and only what a block has is looked at.
+TEST_F(SlabHeapTest, BlocksWithSlabsOfTheirOwnHaveHugePagesIfUsedWhole) {
+  if (!os_knows_huge_pages()) GTEST_SKIP() << "the OS knows no huge pages";
+  EXPECT_EQ(paging_after(own, heap, class_of(33000), 400, 33000), Paging::kHuge);
+  const size_t size_class = class_of(131072);
+  void* block = nullptr;
+  for (size_t i = 0; i < 200; ++i) {
+    block = own.take(heap, size_class, 1)[0];
+    std::memset(block, 1, i % 4 == 3 ? 1 : 131072);
+  }
+  EXPECT_EQ(own.window.chunk(own.window.page_of(block)).paging, Paging::kSmall);
+}
+
 TEST_F(SlabHeapTest, RefillAndFlushEveryClass) {
   for (size_t c = 1; c < kRoomyTable.count; ++c) {
     SCOPED_TRACE("class " + std::to_string(c));
