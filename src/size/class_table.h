@@ -6,6 +6,7 @@
 //   slot       (address - start of slab) / block_size, by multiplication with `reciprocal`
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -65,17 +66,17 @@ struct ClassTable {
 };
 
 // The smallest number of pages that wastes least at its end, for slabs of 64 KiB or a few blocks, whichever is more.
-// Above 32 KiB a slab is one block: what it leaves is a span that any class can have, what it wastes at its end is not
-// touched where memory was clean and pages are small, and to cut it costs little beside touching such a block.
+// Above 32 KiB few means one to four: what a slab of one block leaves is a span that any class can have, and to cut it
+// costs little beside touching such a block. Where one ends inside a page, huge pages would back what it wastes.
 constexpr uint32_t pages_for_slab(size_t block_size) {
+  const auto pages_for = [block_size](size_t blocks) { return round_up(blocks * block_size, kPageSize) / kPageSize; };
   const size_t most = kMaxBlocksPerSlab * block_size;
   if (most <= 4 * kPageSize) return static_cast<uint32_t>(most / kPageSize);
-  const size_t fewest_blocks = block_size <= 16 * 1024 ? 8 : block_size <= 32 * 1024 ? 4 : 1;
-  size_t least = round_up(fewest_blocks * block_size, kPageSize) / kPageSize;
-  if (fewest_blocks == 1) return static_cast<uint32_t>(least);
-  if (least < 4) least = 4;
+  const bool few = block_size > 32 * 1024;
+  const size_t least = few ? pages_for(1) : std::max<size_t>(pages_for(block_size <= 16 * 1024 ? 8 : 4), 4);
+  const size_t last = few ? pages_for(4) : least + least / 2;
   size_t best = least;
-  for (size_t pages = least; pages <= least + least / 2 && pages <= kPagesPerChunk; ++pages) {
+  for (size_t pages = least; pages <= last && pages <= kPagesPerChunk; ++pages) {
     const size_t waste = pages * kPageSize % block_size;
     if (waste * best < best * kPageSize % block_size * pages) best = pages;
   }

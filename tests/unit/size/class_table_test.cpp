@@ -74,9 +74,7 @@ TEST_P(EveryClassTable, SlabsAreBounded) {
     EXPECT_LE(one.pages_per_slab, kPagesPerChunk);
     EXPECT_EQ(one.pages_per_slab, pages_for_slab(one.block_size));
     ASSERT_LE(used, bytes);
-    if (one.blocks_per_slab > 1) {
-      EXPECT_LE((bytes - used) * 8, bytes) << "wastes more than an eighth";
-    }
+    EXPECT_LE((bytes - used) * 8, bytes) << "wastes more than an eighth";
   }
 }
 
@@ -105,19 +103,17 @@ TEST(SizeClass, SlabsOfEverySizeAreBounded) {
     SCOPED_TRACE("blocks of " + std::to_string(size));
     const SizeClass one = make_size_class(size, 1);
     const size_t bytes = one.pages_per_slab * kPageSize;
-    if (size > 32768) {
+    if (size <= 32768) {
+      ASSERT_GE(one.blocks_per_slab, 4u);
+    } else if (size % kPageSize == 0) {
       ASSERT_EQ(one.blocks_per_slab, 1u);
     } else {
-      ASSERT_GE(one.blocks_per_slab, 4u);
+      ASSERT_LE(one.blocks_per_slab, 4u);
     }
     ASSERT_LE(one.blocks_per_slab, kMaxBlocksPerSlab);
     ASSERT_LE(one.pages_per_slab, kPagesPerChunk);
     ASSERT_LE(one.slab_alignment(), kPagesPerChunk);
-    if (one.blocks_per_slab > 1) {
-      ASSERT_LE((bytes - one.blocks_per_slab * size) * 7, bytes) << "wastes more than a seventh";
-    } else {
-      ASSERT_LT(bytes - size, kPageSize) << "wastes more than the end of a page";
-    }
+    ASSERT_LE((bytes - one.blocks_per_slab * size) * 7, bytes) << "wastes more than a seventh";
   }
 }
 
