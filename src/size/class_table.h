@@ -65,16 +65,23 @@ struct ClassTable {
   }
 };
 
+// Blocks of a slab at least, and of what is large.
+inline constexpr size_t kLeastBlocks = 8;
+inline constexpr size_t kLeastLargeBlocks = 4;
+inline constexpr size_t kLargeBeyond = size_t{16} << 10;
+inline constexpr size_t kOneBeyond = size_t{32} << 10;
+
 // The smallest number of pages that wastes least at its end, for slabs of 64 KiB or a few blocks, whichever is more.
-// Above 32 KiB few means one to four: what a slab of one block leaves is a span that any class can have, and to cut it
+// Above 32 KiB few means one, to four: what a slab of one block leaves is a span that any class can have, and to cut it
 // costs little beside touching such a block. Where one ends inside a page, huge pages would back what it wastes.
 constexpr uint32_t pages_for_slab(size_t block_size) {
   const auto pages_for = [block_size](size_t blocks) { return round_up(blocks * block_size, kPageSize) / kPageSize; };
   const size_t most = kMaxBlocksPerSlab * block_size;
   if (most <= 4 * kPageSize) return static_cast<uint32_t>(most / kPageSize);
-  const bool few = block_size > 32 * 1024;
-  const size_t least = few ? pages_for(1) : std::max<size_t>(pages_for(block_size <= 16 * 1024 ? 8 : 4), 4);
-  const size_t last = few ? pages_for(4) : least + least / 2;
+  const bool one_will_do = block_size > kOneBeyond;
+  const size_t fewest = one_will_do ? 1 : block_size > kLargeBeyond ? kLeastLargeBlocks : kLeastBlocks;
+  const size_t least = std::max<size_t>(pages_for(fewest), one_will_do ? 1 : 4);
+  const size_t last = one_will_do ? pages_for(kLeastLargeBlocks) : least + least / 2;
   size_t best = least;
   for (size_t pages = least; pages <= last && pages <= kPagesPerChunk; ++pages) {
     const size_t waste = pages * kPageSize % block_size;

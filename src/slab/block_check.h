@@ -35,6 +35,10 @@ SNUG_ALWAYS_INLINE size_t slot_of_block(const Slab& slab, const SizeClass& sizes
   return slot;
 }
 
+// Blocks that begin a row and a distance, in blocks, that is too far for a cluster.
+inline constexpr size_t kLeastRow = 4;
+inline constexpr size_t kTooFar = 16;
+
 // The distance to the second block if that is a neighbour, in either direction; else 0.
 inline size_t row_at(void* const* blocks, size_t count, size_t block_size) {
   if (count < 2) return 0;
@@ -80,7 +84,8 @@ SNUG_ALWAYS_INLINE Row put_back_row(Slab& slab, const SizeClass& sizes, void* co
 
 // True if the blocks begin with so many neighbours that marking them together is worth finding out how many they are.
 inline bool begins_row(void* const* blocks, size_t count, size_t block_size) {
-  if (count < 4) return false;
+  static_assert(kLeastRow == 4, "as many are looked at below");
+  if (count < kLeastRow) return false;
   const size_t stride = row_at(blocks, count, block_size);
   return stride != 0 && address_of(blocks[2]) - address_of(blocks[1]) == stride &&
          address_of(blocks[3]) - address_of(blocks[2]) == stride;
@@ -88,8 +93,7 @@ inline bool begins_row(void* const* blocks, size_t count, size_t block_size) {
 
 // True if the second block lies near the first, as blocks do that were allocated together and come back together.
 inline bool begins_cluster(void* const* blocks, size_t count, size_t block_size) {
-  constexpr size_t kNear = 16;
-  const size_t most = (kNear - 1) * block_size;
+  const size_t most = (kTooFar - 1) * block_size;
   return count >= 2 && address_of(blocks[1]) - address_of(blocks[0]) + most <= 2 * most;
 }
 
