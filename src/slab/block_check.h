@@ -54,26 +54,24 @@ inline size_t row_of_neighbours(void* const* blocks, size_t most, size_t stride)
   return run;
 }
 
-// Marks one block free.
-SNUG_ALWAYS_INLINE void put_back_lone(Slab& slab, const SizeClass& sizes, const void* block) {
-  const size_t slot = slot_of_block(slab, sizes, block);
-  if (!slab.put_back_one(slot)) die_of_double_free(slab, slot);
-}
-
 // Blocks of one slab that are neighbours.
 struct Row {
   size_t slot;
   size_t count;
 };
 
+// Marks one block free.
+SNUG_ALWAYS_INLINE Row put_back_lone(Slab& slab, const SizeClass& sizes, const void* block) {
+  const size_t slot = slot_of_block(slab, sizes, block);
+  if (!slab.put_back_one(slot)) die_of_double_free(slab, slot);
+  return {slot, 1};
+}
+
 // Marks the first of the blocks free, and its neighbours if they follow in ascending or descending order.
 SNUG_ALWAYS_INLINE Row put_back_row(Slab& slab, const SizeClass& sizes, void* const* blocks, size_t count) {
-  const size_t slot = slot_of_block(slab, sizes, *blocks);
   const size_t stride = row_at(blocks, count, sizes.block_size);
-  if (stride == 0) {
-    if (!slab.put_back_one(slot)) die_of_double_free(slab, slot);
-    return {slot, 1};
-  }
+  if (stride == 0) return put_back_lone(slab, sizes, *blocks);
+  const size_t slot = slot_of_block(slab, sizes, *blocks);
   const bool up = stride == sizes.block_size;
   const size_t most = up ? slab.carved - slot : slot + 1;
   const size_t length = row_of_neighbours(blocks, count < most ? count : most, stride);
@@ -84,11 +82,9 @@ SNUG_ALWAYS_INLINE Row put_back_row(Slab& slab, const SizeClass& sizes, void* co
 
 // True if the blocks begin with so many neighbours that marking them together is worth finding out how many they are.
 inline bool begins_row(void* const* blocks, size_t count, size_t block_size) {
-  static_assert(kLeastRow == 4, "as many are looked at below");
   if (count < kLeastRow) return false;
   const size_t stride = row_at(blocks, count, block_size);
-  return stride != 0 && address_of(blocks[2]) - address_of(blocks[1]) == stride &&
-         address_of(blocks[3]) - address_of(blocks[2]) == stride;
+  return stride != 0 && row_of_neighbours(blocks, kLeastRow, stride) == kLeastRow;
 }
 
 // True if the second block lies near the first, as blocks do that were allocated together and come back together.

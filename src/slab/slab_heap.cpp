@@ -165,9 +165,8 @@ bool SlabHeap::uses_blocks_whole(size_t size_class) {
   if (tag.owner() != id_) return false;
   const Slab& slab = *tag.record<Slab>();
   if (slab.span->backed || slab.carved != slab.capacity) return false;
-  const size_t bytes = round_up(size_t{slab.capacity} * slab.block_size, os::page_size());
-  const size_t pages = bytes / os::page_size();
-  const bool whole = os::resident_pages(slab.start, bytes) >= pages - pages / kPartUnused;
+  const size_t pages = slab.span->pages.bytes() / os::page_size();
+  const bool whole = os::resident_pages(slab.start, slab.span->pages.bytes()) >= pages - pages / kPartUnused;
   bin.blocks_used_whole = static_cast<uint16_t>(whole ? bin.blocks_used_whole + slab.capacity : 0);
   return bin.blocks_used_whole >= kBlocksSeen;
 }

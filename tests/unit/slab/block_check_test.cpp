@@ -10,20 +10,18 @@
 #include <vector>
 
 #include "slab/own_heaps.h"
+#include "slab/own_slab.h"
 
 namespace snug {
 namespace {
 
 constexpr uint32_t kBlock = 48;
-constexpr size_t kCarved = 150;  // more than two words of the bitmap
+constexpr uint16_t kCarved = 150;  // more than two words of the bitmap
 
-class ClusterTest : public testing::Test {
+class ClusterTest : public unit::OwnSlab, public testing::Test {
  protected:
-  ClusterTest() : memory((kCarved + 1) * kBlock) {
-    slab.start = memory.data();
-    slab.block_size = kBlock;
-    slab.reciprocal = sizes.reciprocal;
-    slab.capacity = slab.carved = kCarved;
+  ClusterTest() : OwnSlab(kBlock, kCarved) {
+    slab.carved = kCarved;
     slab.full = true;
   }
   std::vector<void*> blocks(std::initializer_list<size_t> slots) const {
@@ -36,8 +34,6 @@ class ClusterTest : public testing::Test {
   }
 
   const SizeClass sizes = make_size_class(kBlock, 1);
-  std::vector<char> memory;
-  Slab slab;
 };
 
 TEST_F(ClusterTest, TakesAllThatLieInTheSlab) {
@@ -58,7 +54,7 @@ TEST_F(ClusterTest, ALaterBlockMovesTheFirstWordBack) {
 
 TEST_F(ClusterTest, StopsAtAnotherSlab) {
   std::vector<void*> cluster = blocks({7, 9});
-  cluster.push_back(memory.data() + kCarved * kBlock);  // one behind the last, as of the next slab
+  cluster.push_back(slab.block(kCarved));  // one behind the last, as of the next slab
   cluster.push_back(slab.block(10));
   EXPECT_EQ(put_back(cluster), 2u);
   EXPECT_EQ(slab.free_count, 2u);
@@ -102,12 +98,20 @@ TEST_F(ClusterDeathTest, FindsWhatIsNoBlock) {
   EXPECT_DEATH(put_back(cluster), "inside a block");
 }
 
+TEST(FlushDeathTest, FindsWhatWasNeverHandedOut) {
+  unit::OwnHeaps own;
+  SlabHeap& heap = *own.registry.acquire();
+  const size_t size_class = kRoomyTable.class_of(kBlock);
+  std::vector<void*> blocks = own.take(heap, size_class, 3);
+  const Slab& slab = *own.window.tag(own.window.page_of(blocks[0])).record<Slab>();
+  std::vector<void*> freed = {blocks[0], blocks[2], slab.block(slab.carved)};
+  EXPECT_DEATH(own.give(heap, size_class, freed), "never handed out");
+}
+
 // A flush of several slabs' blocks in one order: all are back, and each comes out again once.
 class FlushOrderTest : public testing::TestWithParam<size_t> {
  protected:
-  void expect_sound_flush(std::vector<void*> blocks) {
-    std::vector<void*> sorted = blocks;
-    std::ranges::sort(sorted);
+  void expect_sound_flush(const std::vector<void*>& blocks) {
     own.give(heap, size_class, blocks);
     EXPECT_EQ(heap.blocks_out(size_class), 0u);
     EXPECT_STREQ(heap.check(), nullptr);
@@ -122,16 +126,6 @@ class FlushOrderTest : public testing::TestWithParam<size_t> {
   SlabHeap& heap = *own.registry.acquire();
   const size_t size_class = kRoomyTable.class_of(GetParam());
 };
-
-TEST(FlushDeathTest, FindsWhatWasNeverHandedOut) {
-  unit::OwnHeaps own;
-  SlabHeap& heap = *own.registry.acquire();
-  const size_t size_class = kRoomyTable.class_of(kBlock);
-  std::vector<void*> blocks = own.take(heap, size_class, 3);
-  const Slab& slab = *own.window.tag(own.window.page_of(blocks[0])).record<Slab>();
-  std::vector<void*> freed = {blocks[0], blocks[2], slab.block(slab.carved)};
-  EXPECT_DEATH(own.give(heap, size_class, freed), "never handed out");
-}
 
 void fell(const std::vector<void*>& tree, size_t& next, unsigned depth, std::vector<void*>& felled) {
   if (next == tree.size()) return;

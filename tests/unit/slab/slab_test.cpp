@@ -4,7 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <vector>
+
+#include "slab/own_slab.h"
 
 namespace snug {
 namespace {
@@ -12,14 +13,9 @@ namespace {
 constexpr uint32_t kBlock = 48;
 constexpr uint16_t kCapacity = 150;  // more than two words of the bitmap
 
-class SlabTest : public testing::Test {
+class SlabTest : public unit::OwnSlab, public testing::Test {
  protected:
-  SlabTest() : memory(kCapacity * kBlock) {
-    slab.start = memory.data();
-    slab.block_size = kBlock;
-    slab.reciprocal = static_cast<uint32_t>(((uint64_t{1} << 32) + kBlock - 1) / kBlock);
-    slab.capacity = kCapacity;
-  }
+  SlabTest() : OwnSlab(kBlock, kCapacity) {}
   size_t slot(void* block) const { return slab.slot_of(static_cast<size_t>(static_cast<char*>(block) - slab.start)); }
   bool put_back(size_t slot) { return slab.put_back(slot, 1) == 1; }
   void expect_sound() {
@@ -41,8 +37,6 @@ class SlabTest : public testing::Test {
     return got;
   }
 
-  std::vector<char> memory;
-  Slab slab;
   void* out[kCapacity] = {};
 };
 
