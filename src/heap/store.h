@@ -9,6 +9,7 @@
 #include "heap/idle_thread.h"
 #include "size/class_table.h"
 #include "slab/heap_registry.h"
+#include "span/huge_page_gauge.h"
 #include "span/large_store.h"
 #include "span/meta_arena.h"
 #include "span/span_store.h"
@@ -21,8 +22,9 @@ namespace snug {
 struct Store {
   MetaArena arena;
   Window window;
-  SpanStore spans{arena, window};
-  LargeStore large{arena};
+  HugePageGauge gauge;
+  SpanStore spans{arena, window, gauge};
+  LargeStore large{arena, gauge};
   HeapRegistry registry{arena, spans};
   ArrayStore arrays{arena};
   CacheRoster roster{arena, registry, arrays};

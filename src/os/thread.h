@@ -1,6 +1,8 @@
 // What snug asks of the OS about threads.
 #pragma once
 
+#include <cstdint>
+
 namespace snug::os {
 
 // Runs `body` in a detached thread of its own, which no signal interrupts. False if the OS refuses. Allocates, so that
@@ -12,6 +14,9 @@ void name_thread(const char* name);
 
 // True in the thread that main runs in, or that forked.
 bool is_main_thread();
+
+// What the calling thread has cost so far, in nanoseconds of processor time. A system call. Leaves errno alone.
+uint64_t processor_nanoseconds();
 
 // Sleeps for a moment, so that a thread that waits for a lock gets it.
 void pause();

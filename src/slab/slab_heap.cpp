@@ -143,14 +143,13 @@ Span* SlabHeap::span_for(const SizeClass& sizes, Paging paging) {
   return registry_.spans().allocate(pages, alignment, paging);
 }
 
-// Small pages until growth is proven: a huge one is backed whole, whatever becomes of it. Of blocks that are larger
-// than an OS page some pages may never be touched, so that these need another proof.
+// Small pages until growth is proven, and that the program writes to what it asks for: a huge one is backed whole,
+// whatever becomes of it.
 Paging SlabHeap::paging_for(size_t size_class) {
   const SizeClass& sizes = registry_.table().classes[size_class];
   const size_t class_bytes = bins_[size_class].slabs.get() * sizes.pages_per_slab * kPageSize;
   const bool grows = slab_bytes_ >= kGrownHeap && class_bytes >= kGrownClass;
-  return grows && (sizes.block_size <= os::page_size() || uses_blocks_whole(size_class)) ? Paging::kHuge
-                                                                                         : Paging::kSmall;
+  return grows && uses_blocks_whole(size_class) ? Paging::kHuge : Paging::kSmall;
 }
 
 // True once some blocks in a row, all that the newest slabs of small pages have, were found in memory but for a part:

@@ -12,22 +12,12 @@
 namespace snug {
 namespace {
 
-// A shrinking block keeps a tail of less than an eighth of it, and less than this.
-constexpr size_t kTailKept = size_t{1} << 20;
 // The part of a block, one in so many, beyond which a tail counts as kept.
 constexpr size_t kTailIgnored = 4;
 // A kept mapping that must read as zeros is cleared up to this size, and purged beyond.
 constexpr size_t kClearedByHand = size_t{1} << 20;
 // How many kept mappings are looked at for one that fits, newest first.
 constexpr size_t kMostLooks = 64;
-constexpr size_t kMostRoom = size_t{1} << 30;
-
-// Bytes from which on a block that is made longer gets huge pages: whoever resizes a block fills it. At most one of
-// them is backed ahead of its use.
-constexpr size_t kGrownBlock = size_t{4} << 20;
-
-// `bytes` with room to double, in address space only.
-size_t with_room(size_t bytes) { return bytes + std::min(bytes, kMostRoom); }
 
 }  // namespace
 
@@ -240,67 +230,6 @@ size_t LargeStore::usable_size(const void* start) {
   LockGuard guard(lock_);
   const LargeBlock* block = index_.find(address_of(start));
   return block == nullptr ? 0 : block->usable;
-}
-
-void* LargeStore::resize(void* start, size_t size) {
-  SNUG_ASSERT(size != 0, "a block of no bytes has no mapping");
-  const size_t usable = round_up(size, os::page_size());
-  if (usable < size || usable > PTRDIFF_MAX) return nullptr;
-  LargeBlock* block = nullptr;
-  size_t was = 0;
-  {
-    LockGuard guard(lock_);
-    block = index_.find(address_of(start));
-    if (block == nullptr) return nullptr;
-    was = block->usable;
-    if (usable <= was && was - usable < std::min(was / 8, kTailKept)) return start;
-    if (usable > was && usable <= block->mapped) {
-      block->usable = usable;
-      write_up_to(block, usable);
-      bytes_usable_ += usable - was;
-      if (block->kept != 0) shorten_tail(block);
-      advise_huge_pages(*block);
-      return start;
-    }
-  }
-  if (usable > was) return move_with_room(block, usable);
-  LockGuard guard(lock_);
-  if (!os::release(at<void>(block->start + usable), block->mapped - usable)) return start;
-  keep_no_longer(block);
-  bytes_usable_ -= block->usable - usable;
-  bytes_mapped_ -= block->mapped - usable;
-  block->usable = block->mapped = block->written = usable;
-  return start;
-}
-
-void* LargeStore::move_with_room(LargeBlock* block, size_t usable) {
-  // Under the lock, since another thread may map the old address, and index it, as soon as the block has moved.
-  LockGuard guard(lock_);
-  size_t mapped = with_room(usable);
-  void* start = os::grow(at<void>(block->start), block->mapped, mapped);
-  if (start == nullptr) {
-    mapped = usable;
-    start = os::grow(at<void>(block->start), block->mapped, mapped);
-  }
-  if (start == nullptr) return nullptr;
-  index_.erase(block);
-  keep_no_longer(block);
-  bytes_mapped_ += mapped - block->mapped;
-  bytes_usable_ += usable - block->usable;
-  if (block->start != address_of(start)) remember_gone(block->start);
-  block->start = address_of(start);
-  block->mapped = mapped;
-  block->usable = usable;
-  write_up_to(block, usable);
-  index_.insert(block);
-  advise_huge_pages(*block);
-  return start;
-}
-
-void LargeStore::advise_huge_pages(LargeBlock& block) {
-  if (block.usable < kGrownBlock || block.paging == Paging::kHuge) return;
-  block.paging = Paging::kHuge;
-  os::prefer_huge_pages(at<void>(block.start), block.mapped);
 }
 
 bool LargeStore::trim(size_t pad) {

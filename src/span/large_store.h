@@ -13,6 +13,7 @@
 // it, since its owner may want it any moment.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -20,6 +21,7 @@
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/passage.h"
+#include "span/huge_page_gauge.h"
 #include "span/large_block.h"
 #include "span/large_index.h"
 #include "span/meta_arena.h"
@@ -48,7 +50,7 @@ struct LargeStatistics {
 
 class LargeStore {
  public:
-  explicit constexpr LargeStore(MetaArena& arena) : records_(arena) {}
+  constexpr LargeStore(MetaArena& arena, HugePageGauge& gauge) : gauge_(gauge), records_(arena) {}
 
   void set_retention(Retention retention) { retention_ = retention; }
   // To be rung when a block is kept, and to summon by when there is one.
@@ -86,7 +88,14 @@ class LargeStore {
  private:
   using CacheList = List<LargeBlock, &LargeBlock::in_cache>;
   static constexpr size_t kLeastAllowed = size_t{1} << 20;
+  static constexpr size_t kMostRoom = size_t{1} << 30;
+  // Bytes from which on a block that is made longer gets huge pages: whoever resizes a block fills it. At most one of
+  // them is backed ahead of its use.
+  static constexpr size_t kGrownBlock = size_t{4} << 20;
   static constexpr size_t kRemembered = 16;
+
+  // `bytes` with room to double, in address space only.
+  static size_t with_room(size_t bytes) { return bytes + std::min(bytes, kMostRoom); }
 
   void make_way_slowly(size_t grown);
   template <class Due>
@@ -100,8 +109,10 @@ class LargeStore {
   bool cut_every_tail();
   bool keeps_too_much() const;
   void write_up_to(LargeBlock* block, size_t usable);
-  void* move_with_room(LargeBlock* block, size_t usable);
-  void advise_huge_pages(LargeBlock& block);
+  void shrink(LargeBlock* block, size_t usable);
+  bool move_with_room(LargeBlock* block, size_t usable);
+  char* ask_for_huge_pages(LargeBlock& block, size_t written);
+  void settle_for_small_pages(LargeBlock& block);
   LargeFree reason_unknown(uintptr_t start);
   bool discard(LargeBlock* block);
   void forget(LargeBlock* block);
@@ -109,6 +120,7 @@ class LargeStore {
 
   Lock lock_;
   Passage passage_;
+  HugePageGauge& gauge_;
   RecordPool<LargeBlock> records_;
   LargeIndex index_;
   CacheList cache_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "base/bits.h"
 #include "base/fatal.h"
@@ -50,9 +51,15 @@ Span* SpanStore::locate_free(PageCount pages, Paging paging) {
 // Makes the frontier long enough; false if there is no chunk for it.
 bool SpanStore::advance_frontier(PageCount pages) {
   if (frontier_ != nullptr && frontier_->pages >= pages) return true;
+  if (!gauge_.recommends() && !misses_chunk()) return false;
   retire_frontier();
   frontier_ = locate_chunk(Paging::kHuge);
   return frontier_ != nullptr;
+}
+
+// What comes and goes is worth a dear huge page: given back and taken again, it is cheap.
+bool SpanStore::misses_chunk() const {
+  return bytes_missing_ >= kChunkSize && os::milliseconds() - missed_at_ <= kMissedSoon;
 }
 
 void SpanStore::retire_frontier() {
@@ -79,11 +86,17 @@ void SpanStore::set_paging(const Span& span, Paging paging) {
   const PageId first{span.first.value - span.first.in_chunk()};
   char* start = window_.start_of(first);
   if (paging == Paging::kHuge) {
-    if (chunk.paging == Paging::kSmall &&
-        (huge_chunks_ == kMostHugeChunks || !os::prefer_huge_pages(start, kChunkSize)))
-      return;
-    huge_chunks_ += chunk.paging == Paging::kSmall ? 1 : 0;
+    if (chunk.paging == Paging::kSmall) {
+      if (huge_chunks_ == kMostHugeChunks) return;
+      // A chunk that has had small pages has a table of them: as long as it stays, so do they.
+      os::purge(start, kChunkSize);
+      if (!os::prefer_huge_pages(start, kChunkSize)) return;
+      ++huge_chunks_;
+    }
     chunk.paging = paging;
+    opens_huge_page_ = true;
+    bytes_missing_ -= std::min(bytes_missing_, kChunkSize);
+    missed_at_ = os::milliseconds();
     count_growth(kPagesPerChunk);
     mark_dirty(first, {kPagesPerChunk});
   } else if (chunk.paging == Paging::kHuge) {
@@ -168,7 +181,22 @@ Span* SpanStore::cut(Span* span, PageCount pages) {
 
 Span* SpanStore::allocate(PageCount pages, PageCount alignment, Paging paging) {
   SNUG_ASSERT(pages.value != 0 && pages.value <= kPagesPerChunk, "callers ask for parts of one chunk");
-  LockGuard guard(lock_);
+  Span* span = nullptr;
+  bool opens_huge_page = false;
+  {
+    LockGuard guard(lock_);
+    span = allocate_locked(pages, alignment, paging);
+    opens_huge_page = std::exchange(opens_huge_page_, false);
+  }
+  if (span == nullptr || paging == Paging::kSmall) return span;
+  if (opens_huge_page)
+    gauge_.touch_huge(window_.start_of(span->first));
+  else if (gauge_.compares() && span->unbacked)
+    gauge_.touch_small(window_.start_of(span->first), span->pages.bytes());
+  return span;
+}
+
+Span* SpanStore::allocate_locked(PageCount pages, PageCount alignment, Paging paging) {
   Span* span = locate_free(run_with(pages, alignment), paging);
   if (span == nullptr) return nullptr;
   const bool at_frontier = span == frontier_;
@@ -191,6 +219,7 @@ Span* SpanStore::allocate(PageCount pages, PageCount alignment, Paging paging) {
   span->free = false;
   const uint32_t dirty = count_dirty(*span);
   span->backed = dirty == span->pages.value;
+  span->unbacked = dirty == 0;
   count_growth(span->pages.value - dirty);
   if (bell_ != nullptr && chunks_ > 1) bell_->summon();
   return span;

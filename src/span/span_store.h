@@ -25,6 +25,7 @@
 #include "base/list.h"
 #include "base/lock.h"
 #include "os/doorbell.h"
+#include "span/huge_page_gauge.h"
 #include "span/meta_arena.h"
 #include "span/span.h"
 #include "span/window.h"
@@ -49,7 +50,11 @@ struct SpanStatistics {
 
 class SpanStore {
  public:
-  constexpr SpanStore(MetaArena& arena, Window& window) : window_(window), records_(arena) {}
+  // For so many milliseconds what goes back to the OS may be taken again in huge pages at any price.
+  static constexpr uint32_t kMissedSoon = 1000;
+
+  constexpr SpanStore(MetaArena& arena, Window& window, HugePageGauge& gauge)
+      : window_(window), gauge_(gauge), records_(arena) {}
 
   void set_retention(Retention retention) { retention_ = retention; }
   // To be rung when free memory begins to age, and to summon by when the heap outgrows its first chunk.
@@ -101,8 +106,10 @@ class SpanStore {
     Span* shortest(PageCount at_least) const;
   };
 
+  Span* allocate_locked(PageCount pages, PageCount alignment, Paging paging);
   Span* locate_free(PageCount pages, Paging paging);
   bool advance_frontier(PageCount pages);
+  bool misses_chunk() const;
   void retire_frontier();
   Span* locate_chunk(Paging paging);
   Span* add_chunk();
@@ -125,17 +132,21 @@ class SpanStore {
 
   Lock lock_;
   Window& window_;
+  HugePageGauge& gauge_;
   RecordPool<Span> records_;
   Bins bins_[2][2];  // by paging; clean, dirty
   Span* frontier_ = nullptr;
-  AgeList ages_[2];   // by paging: what purging looks at, oldest first
-  BinList released_;  // whole chunks whose addresses are not ours at present
+  bool opens_huge_page_ = false;  // the span that is being allocated is the first of its huge page
+  AgeList ages_[2];               // by paging: what purging looks at, oldest first
+  BinList released_;              // whole chunks whose addresses are not ours at present
   Retention retention_;
   Doorbell* bell_ = nullptr;
   size_t dirty_pages_ = 0;
   size_t free_pages_ = 0;
   size_t chunks_ = 0;
   size_t bytes_purged_ = 0;
+  size_t bytes_missing_ = 0;  // of those, what went just now and has not been taken again
+  uint32_t missed_at_ = 0;    // milliseconds; when it last changed
   std::atomic<size_t> bytes_grown_{0};
   uint32_t huge_chunks_ = 0;
 };

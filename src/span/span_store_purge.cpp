@@ -22,6 +22,9 @@ bool SpanStore::purge_run(Span* span) {
   if (purged) {
     for_each_word(first, pages.value, [&](size_t word, uint64_t mask) { chunk.dirty[word] &= ~mask; });
     bytes_purged_ += pages.bytes();
+    const uint32_t now = os::milliseconds();
+    bytes_missing_ = pages.bytes() + (now - missed_at_ <= kMissedSoon ? bytes_missing_ : 0);
+    missed_at_ = now;
   }
   const uint32_t freed_at = span->freed_at;
   insert(span);
@@ -63,9 +66,10 @@ void SpanStore::purge_as_due() {
   }
   if (dirty_pages_ * kPageSize <= retention_.bytes) return;
   // Whole chunks first: among frees in a row, what is free around a run now may be a whole huge page in a moment. Parts
-  // of huge pages wait for their age.
-  Span* span = bins(Paging::kHuge, true).by_length[kPagesPerChunk - 1].front();
-  if (span == nullptr) span = age_list(Paging::kSmall).front();
+  // of huge pages wait for their age. While huge pages are dear, those that are there are kept before others.
+  Span* const chunk = bins(Paging::kHuge, true).by_length[kPagesPerChunk - 1].front();
+  Span* const small = age_list(Paging::kSmall).front();
+  Span* const span = chunk == nullptr || (small != nullptr && !gauge_.recommends()) ? small : chunk;
   if (span != nullptr) purge_run(span);
 }
 

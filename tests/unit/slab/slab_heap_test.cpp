@@ -66,6 +66,11 @@ TEST_F(SlabHeapTest, BlocksThatAreUsedInPartHaveSmallPages) {
   EXPECT_EQ(paging_after(own, heap, class_of(16384), blocks, 4096), Paging::kSmall);
 }
 
+TEST_F(SlabHeapTest, BlocksThatAreNotUsedHaveSmallPages) {
+  const std::vector<void*> blocks = own.take(heap, class_of(1024), (size_t{8} << 20) / 1024);
+  EXPECT_EQ(own.window.chunk(own.window.page_of(blocks.back())).paging, Paging::kSmall);
+}
+
 // Of blocks of which a slab has one or two, several must be used whole.
 TEST_F(SlabHeapTest, OneBlockUsedWholeIsNoProof) {
   if (!os_knows_huge_pages()) GTEST_SKIP() << "the OS knows no huge pages";

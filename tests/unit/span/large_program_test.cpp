@@ -119,7 +119,8 @@ class LargeProgram {
   }
 
   MetaArena arena_;
-  LargeStore large_{arena_};
+  HugePageGauge gauge_{UINT64_MAX};
+  LargeStore large_{arena_, gauge_};
   std::mt19937_64 random_;
   std::vector<Live> live_;
 };

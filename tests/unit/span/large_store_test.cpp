@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/bits.h"
+#include "os/memory.h"
 #include "span/own_large.h"
 
 namespace snug::unit {
@@ -86,6 +87,21 @@ TEST_F(LargeStoreTest, GrowthKeepsContentsAndGainsRoom) {
   auto* again = static_cast<char*>(large.resize(grown, 6 * kMiB + 1));
   EXPECT_TRUE(is_stamped(again, 6 * kMiB));
   free(again);
+}
+
+TEST_F(LargeStoreTest, GrowthTouchesTheHugePageThatItReaches) {
+  auto* block = static_cast<char*>(large.allocate({.size = 8 * kMiB, .will_grow = true}));
+  EXPECT_EQ(large.resize(block, 11 * kMiB), block);
+  EXPECT_EQ(os::resident_pages(block, 8 * kMiB), 0u);
+  EXPECT_NE(os::resident_pages(block + 8 * kMiB, 3 * kMiB), 0u);
+}
+
+TEST_F(LargeStoreTest, GrowthComparesADearHugePageWithSmallOnes) {
+  auto* block = static_cast<char*>(large.allocate({.size = 8 * kMiB, .will_grow = true}));
+  say_dear(gauge);
+  EXPECT_EQ(large.resize(block, 11 * kMiB), block);
+  EXPECT_FALSE(gauge.compares());
+  EXPECT_EQ(os::resident_pages(block + 8 * kMiB, 3 * kMiB), 64 * kKiB / os::page_size());
 }
 
 TEST_F(LargeStoreTest, WhatWillGrowGetsRoomAtOnce) {

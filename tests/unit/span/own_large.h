@@ -32,7 +32,8 @@ class FreshLargeStoreTest : public testing::Test {
   size_t kept() { return large.statistics().bytes_kept; }
 
   MetaArena arena;
-  LargeStore large{arena};
+  HugePageGauge gauge = none_is_dear();
+  LargeStore large{arena, gauge};
 };
 
 // A store that has learnt to keep 64 MiB, and is empty.

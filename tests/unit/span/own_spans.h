@@ -11,10 +11,15 @@ namespace snug::unit {
 
 inline constexpr Retention kForever{SIZE_MAX, UINT32_MAX};
 
+// Whatever memory costs on this machine today; but for those that a test says are dear.
+constexpr HugePageGauge none_is_dear() { return HugePageGauge(UINT64_MAX); }
+inline void say_dear(HugePageGauge& gauge) { gauge.note_huge(UINT64_MAX); }
+
 struct OwnSpans {
   MetaArena arena;
   Window window;
-  SpanStore spans{arena, window};
+  HugePageGauge gauge = none_is_dear();
+  SpanStore spans{arena, window, gauge};
 
   OwnSpans() {
     if (!window.open()) ADD_FAILURE() << "the OS refuses a window";

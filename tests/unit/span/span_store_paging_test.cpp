@@ -1,0 +1,144 @@
+// Which chunks the span store asks huge pages for, by what they cost.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "os/memory.h"
+#include "os/process.h"
+#include "span/own_spans.h"
+
+namespace snug {
+namespace {
+
+constexpr PageCount kWhole{kPagesPerChunk};
+
+bool os_knows_huge_pages() {
+  void* probe = os::map(kChunkSize, kChunkSize);
+  const bool known = os::prefer_huge_pages(probe, kChunkSize);
+  os::release(probe, kChunkSize);
+  return known;
+}
+
+class SpanStorePagingTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!os_knows_huge_pages()) GTEST_SKIP() << "the OS knows no huge pages";
+  }
+  void TearDown() override { EXPECT_STREQ(own.spans.check(), nullptr); }
+
+  Span* wish(PageCount pages) { return own.spans.allocate(pages, {1}, Paging::kHuge); }
+  Paging paging(const Span* span) { return own.window.chunk(span->first).paging; }
+  bool is_resident(const Span* span) {
+    const size_t bytes = span->pages.bytes();
+    return os::resident_pages(own.start_of(span), bytes) == bytes / os::page_size();
+  }
+  // Huge pages have just been compared.
+  void find_dear() {
+    unit::say_dear(own.gauge);
+    own.gauge.note_small(1, os::milliseconds());
+  }
+
+  unit::OwnSpans own;
+};
+
+TEST_F(SpanStorePagingTest, AWishIsGranted) {
+  EXPECT_EQ(paging(wish({4})), Paging::kHuge);
+  EXPECT_EQ(paging(own.spans.allocate({4})), Paging::kSmall);
+}
+
+TEST_F(SpanStorePagingTest, TheFirstSpanOfAHugePageIsTouched) {
+  Span* first = wish({4});
+  EXPECT_NE(os::resident_pages(own.start_of(first), kPageSize), 0u);
+}
+
+TEST_F(SpanStorePagingTest, ADearOneIsComparedWithSmallPages) {
+  unit::say_dear(own.gauge);
+  Span* span = wish({4});
+  EXPECT_EQ(paging(span), Paging::kSmall);
+  EXPECT_TRUE(is_resident(span));
+  EXPECT_FALSE(own.gauge.compares());
+}
+
+TEST_F(SpanStorePagingTest, WhoWantsSmallPagesComparesNothing) {
+  unit::say_dear(own.gauge);
+  EXPECT_FALSE(is_resident(own.spans.allocate({4})));
+  EXPECT_TRUE(own.gauge.compares());
+}
+
+TEST_F(SpanStorePagingTest, BackedMemoryComparesNothing) {
+  own.free_touched(own.spans.allocate({4}));
+  unit::say_dear(own.gauge);
+  EXPECT_TRUE(wish({4})->backed);
+  EXPECT_TRUE(own.gauge.compares());
+}
+
+TEST_F(SpanStorePagingTest, DearOnesAreNotAskedFor) {
+  find_dear();
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(paging(wish(kWhole)), Paging::kSmall);
+}
+
+TEST_F(SpanStorePagingTest, WhatIsLeftOfADearOneIsUsed) {
+  Span* first = wish({4});
+  unit::say_dear(own.gauge);
+  EXPECT_EQ(wish({4})->first, first->first + PageCount{4});
+}
+
+TEST_F(SpanStorePagingTest, WhatHasJustGoneBackIsTakenInHugePagesAtAnyPrice) {
+  std::vector<Span*> spans;
+  for (int i = 0; i < 3; ++i) spans.push_back(own.spans.allocate(kWhole));
+  for (Span* span : spans) own.free_touched(span);
+  own.spans.trim(0);
+  for (int i = 0; i < 3; ++i) {
+    find_dear();
+    EXPECT_EQ(paging(wish(kWhole)), Paging::kHuge);
+  }
+  find_dear();
+  EXPECT_EQ(paging(wish(kWhole)), Paging::kSmall) << "no more than has gone";
+}
+
+TEST_F(SpanStorePagingTest, WhatWentBackLongAgoIsForgotten) {
+  own.free_touched(own.spans.allocate(kWhole));
+  own.spans.trim(0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(SpanStore::kMissedSoon + 100));
+  find_dear();
+  EXPECT_EQ(paging(wish(kWhole)), Paging::kSmall);
+}
+
+// Two chunks are emptied, of one paging each, where one may be kept.
+class SpanStorePagingPurgeTest : public SpanStorePagingTest {
+ protected:
+  void SetUp() override {
+    SpanStorePagingTest::SetUp();
+    huge = wish(kWhole);
+    small = own.spans.allocate(kWhole);
+    own.touch(huge, kWhole);
+    own.touch(small, kWhole);
+  }
+  void free_both() {
+    own.spans.set_retention({kChunkSize, UINT32_MAX});
+    own.spans.free(huge, kWhole);
+    own.spans.free(small, kWhole);
+  }
+  bool holds(Span* span) { return *own.start_of(span) != 0; }
+
+  Span* huge = nullptr;
+  Span* small = nullptr;
+};
+
+TEST_F(SpanStorePagingPurgeTest, AHugePageGoesBeforeSmallOnes) {
+  free_both();
+  EXPECT_FALSE(holds(huge));
+  EXPECT_TRUE(holds(small));
+}
+
+TEST_F(SpanStorePagingPurgeTest, ADearOneIsKeptBeforeSmallOnes) {
+  find_dear();
+  free_both();
+  EXPECT_TRUE(holds(huge));
+  EXPECT_FALSE(holds(small));
+}
+
+}  // namespace
+}  // namespace snug
