@@ -47,8 +47,10 @@ void name_thread(const char* name) { ::prctl(PR_SET_NAME, name); }
 bool is_main_thread() { return ::gettid() == ::getpid(); }
 
 uint64_t processor_nanoseconds() {
+  const int saved_errno = errno;
   timespec used{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  errno = saved_errno;
   return static_cast<uint64_t>(used.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(used.tv_nsec);
 }
 

@@ -15,7 +15,7 @@ void name_thread(const char* name);
 // True in the thread that main runs in, or that forked.
 bool is_main_thread();
 
-// What the calling thread has cost so far, in nanoseconds of processor time. A system call. Leaves errno alone.
+// Processor time that the calling thread has used, in nanoseconds. A system call. Leaves errno alone.
 uint64_t processor_nanoseconds();
 
 // Sleeps for a moment, so that a thread that waits for a lock gets it.

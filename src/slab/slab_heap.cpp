@@ -143,8 +143,8 @@ Span* SlabHeap::span_for(const SizeClass& sizes, Paging paging) {
   return registry_.spans().allocate(pages, alignment, paging);
 }
 
-// Small pages until growth is proven, and that the program writes to what it asks for: a huge one is backed whole,
-// whatever becomes of it.
+// Small pages until it is proven that the class grows and that the program writes to what it asks for: a huge one is
+// backed whole, whatever becomes of it.
 Paging SlabHeap::paging_for(size_t size_class) {
   const SizeClass& sizes = registry_.table().classes[size_class];
   const size_t class_bytes = bins_[size_class].slabs.get() * sizes.pages_per_slab * kPageSize;

@@ -5,7 +5,6 @@
 #include <iterator>
 
 #include "base/bits.h"
-#include "base/fatal.h"
 #include "os/memory.h"
 #include "os/process.h"
 

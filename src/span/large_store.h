@@ -9,8 +9,8 @@
 //
 //   bytes_kept_ == sum of `kept` over the cache;   every live block is in the index, no free one is
 //
-// Thread-safe. Mapping a block and giving one back, which may take long, happen outside the lock; but a tail goes under
-// it, since its owner may want it any moment.
+// Thread-safe. Mapping a block, giving one back and the first touch of huge pages, which may take long, happen outside
+// the lock; but a tail goes under it, since its owner may want it any moment.
 #pragma once
 
 #include <algorithm>
@@ -111,8 +111,9 @@ class LargeStore {
   void write_up_to(LargeBlock* block, size_t usable);
   void shrink(LargeBlock* block, size_t usable);
   bool move_with_room(LargeBlock* block, size_t usable);
-  char* ask_for_huge_pages(LargeBlock& block, size_t written);
-  void settle_for_small_pages(LargeBlock& block);
+  bool lengthen(LargeBlock* block, size_t usable);
+  void advise(LargeBlock& block);
+  void touch_by_the_clock(const LargeBlock& block, size_t written);
   LargeFree reason_unknown(uintptr_t start);
   bool discard(LargeBlock* block);
   void forget(LargeBlock* block);

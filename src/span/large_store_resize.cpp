@@ -4,6 +4,8 @@
 #include "base/bits.h"
 #include "base/fatal.h"
 #include "os/memory.h"
+#include "os/process.h"
+#include "span/first_touch.h"
 #include "span/large_store.h"
 
 namespace snug {
@@ -21,7 +23,6 @@ void* LargeStore::resize(void* start, size_t size) {
   const size_t usable = round_up(size, os::page_size());
   if (usable < size || usable > PTRDIFF_MAX) return nullptr;
   LargeBlock* block = nullptr;
-  char* huge_page = nullptr;
   size_t written = 0;
   {
     LockGuard guard(lock_);
@@ -32,21 +33,10 @@ void* LargeStore::resize(void* start, size_t size) {
       return start;
     }
     written = block->written;
-    if (usable > block->mapped && !move_with_room(block, usable)) return nullptr;
-    bytes_usable_ += usable - block->usable;
-    block->usable = usable;
-    write_up_to(block, usable);
-    if (block->kept != 0) shorten_tail(block);
+    if (!lengthen(block, usable)) return nullptr;
     start = at<void>(block->start);
-    huge_page = ask_for_huge_pages(*block, written);
   }
-  // Without the lock: it may take long, and the block is its owner's, who waits.
-  if (huge_page != nullptr) {
-    gauge_.touch_huge(huge_page);
-    if (gauge_.compares()) settle_for_small_pages(*block);
-  } else if (gauge_.compares() && usable >= kGrownBlock && usable > written) {
-    gauge_.touch_small(static_cast<char*>(start) + written, std::min(usable - written, kCompared));
-  }
+  if (usable >= kGrownBlock) touch_by_the_clock(*block, written);
   return start;
 }
 
@@ -80,23 +70,42 @@ bool LargeStore::move_with_room(LargeBlock* block, size_t usable) {
   return true;
 }
 
-// For a block that has grown, of which `written` bytes may be backed already. Returns the first byte of the next huge
-// page if the block has reached it, else null. The lock is held.
-char* LargeStore::ask_for_huge_pages(LargeBlock& block, size_t written) {
-  if (block.usable < kGrownBlock) return nullptr;
-  if (block.paging == Paging::kSmall) {
-    if (!gauge_.recommends() || !os::prefer_huge_pages(at<void>(block.start), block.mapped)) return nullptr;
-    block.paging = Paging::kHuge;
-  }
-  const uintptr_t page = round_up(block.start + written, kChunkSize);
-  const bool is_reached = page < block.start + block.usable && page + kChunkSize <= block.start + block.mapped;
-  return is_reached ? at<char>(page) : nullptr;
+// The lock is held.
+bool LargeStore::lengthen(LargeBlock* block, size_t usable) {
+  if (usable > block->mapped && !move_with_room(block, usable)) return false;
+  bytes_usable_ += usable - block->usable;
+  block->usable = usable;
+  write_up_to(block, usable);
+  if (block->kept != 0) shorten_tail(block);
+  if (usable >= kGrownBlock) advise(*block);
+  return true;
 }
 
-void LargeStore::settle_for_small_pages(LargeBlock& block) {
-  LockGuard guard(lock_);
-  block.paging = Paging::kSmall;
-  os::prefer_small_pages(at<void>(block.start), block.mapped);
+// For a block that grows: huge pages while the gauge recommends them. The lock is held.
+void LargeStore::advise(LargeBlock& block) {
+  const bool recommended = gauge_.recommends(os::milliseconds());
+  if (recommended && block.paging == Paging::kSmall) {
+    block.paging = Paging::kHuge;
+    os::prefer_huge_pages(at<void>(block.start), block.mapped);
+  } else if (!recommended && (block.paging == Paging::kHuge || gauge_.compares())) {
+    block.paging = Paging::kSmall;
+    os::prefer_small_pages(at<void>(block.start), block.mapped);
+  }
+}
+
+// For a block that has grown beyond `written` bytes: touches the first huge page that is wholly new, or small ones for
+// comparison. Without the lock, since it may take long; the block is its owner's, who waits.
+void LargeStore::touch_by_the_clock(const LargeBlock& block, size_t written) {
+  // What lies before the next boundary may be backed already.
+  const uintptr_t next = round_up(block.start + written, kChunkSize);
+  const uintptr_t end = block.start + block.usable;
+  if (next >= end) return;
+  if (block.paging == Paging::kHuge) {
+    gauge_.note_huge(time_first_touch(at<char>(next), os::page_size()));
+  } else if (gauge_.compares()) {
+    const size_t bytes = std::min<size_t>(end - next, kCompared);
+    gauge_.note_small(time_first_touch(at<char>(next), bytes), bytes, os::milliseconds());
+  }
 }
 
 }  // namespace snug

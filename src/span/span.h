@@ -23,7 +23,6 @@ struct alignas(64) Span {
   bool aging = false;              // free: in the list of ages
   Paging paging = Paging::kSmall;  // free: in which bins
   bool backed = false;             // allocated: every page was dirty, so that touching it costs no fault
-  bool unbacked = false;           // allocated: no page was
 };
 
 }  // namespace snug

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <bit>
-#include <utility>
 
 #include "base/bits.h"
 #include "base/fatal.h"
 #include "os/memory.h"
 #include "os/process.h"
+#include "span/first_touch.h"
 
 namespace snug {
 namespace {
@@ -48,18 +48,19 @@ Span* SpanStore::locate_free(PageCount pages, Paging paging) {
   return span;
 }
 
-// Makes the frontier long enough; false if there is no chunk for it.
+// Makes the frontier long enough; false if there is no chunk for it, or huge pages are dear.
 bool SpanStore::advance_frontier(PageCount pages) {
   if (frontier_ != nullptr && frontier_->pages >= pages) return true;
-  if (!gauge_.recommends() && !misses_chunk()) return false;
+  const uint32_t now = os::milliseconds();
+  if (!gauge_.recommends(now) && !misses_chunk(now)) return false;
   retire_frontier();
   frontier_ = locate_chunk(Paging::kHuge);
   return frontier_ != nullptr;
 }
 
 // What comes and goes is worth a dear huge page: given back and taken again, it is cheap.
-bool SpanStore::misses_chunk() const {
-  return bytes_missing_ >= kChunkSize && os::milliseconds() - missed_at_ <= kMissedSoon;
+bool SpanStore::misses_chunk(uint32_t now) const {
+  return bytes_missing_ >= kChunkSize && now - missed_since_ <= kMissedSoon;
 }
 
 void SpanStore::retire_frontier() {
@@ -76,47 +77,54 @@ Span* SpanStore::locate_chunk(Paging paging) {
     remove(span);
   else
     span = add_chunk();
-  if (span != nullptr) set_paging(*span, paging);
+  if (span == nullptr) return nullptr;
+  if (paging == Paging::kHuge)
+    ask_for_huge_page(*span);
+  else
+    settle_for_small_pages(*span);
   return span;
 }
 
-// Free spans of the chunk that lie in bins move to those of its new paging.
-void SpanStore::set_paging(const Span& span, Paging paging) {
+// For a chunk that is wholly clean and in no bin. It stays one of small pages if the OS refuses.
+void SpanStore::ask_for_huge_page(const Span& span) {
   Chunk& chunk = window_.chunk(span.first);
+  char* start = window_.start_of(span.first);
+  if (chunk.paging == Paging::kSmall) {
+    if (huge_chunks_ == kMostHugeChunks || !os::prefer_huge_pages(start, kChunkSize)) return;
+    // The OS backs nothing by a huge page where a table of small pages lies, however empty. Only a purge of the whole
+    // chunk removes that (Linux 6.14 and later).
+    os::purge(start, kChunkSize);
+    ++huge_chunks_;
+    chunk.paging = Paging::kHuge;
+  }
+  count_growth(kPagesPerChunk);
+  mark_dirty(span.first, {kPagesPerChunk});
+  if (bytes_missing_ == 0) return;
+  bytes_missing_ -= std::min(bytes_missing_, kChunkSize);
+  missed_since_ = os::milliseconds();
+}
+
+// Free spans of the chunk that lie in bins move to those of its new paging.
+void SpanStore::settle_for_small_pages(const Span& span) {
+  Chunk& chunk = window_.chunk(span.first);
+  if (chunk.paging == Paging::kSmall) return;
   const PageId first{span.first.value - span.first.in_chunk()};
-  char* start = window_.start_of(first);
-  if (paging == Paging::kHuge) {
-    if (chunk.paging == Paging::kSmall) {
-      if (huge_chunks_ == kMostHugeChunks) return;
-      // A chunk that has had small pages has a table of them: as long as it stays, so do they.
-      os::purge(start, kChunkSize);
-      if (!os::prefer_huge_pages(start, kChunkSize)) return;
-      ++huge_chunks_;
-    }
-    chunk.paging = paging;
-    opens_huge_page_ = true;
-    bytes_missing_ -= std::min(bytes_missing_, kChunkSize);
-    missed_at_ = os::milliseconds();
-    count_growth(kPagesPerChunk);
-    mark_dirty(first, {kPagesPerChunk});
-  } else if (chunk.paging == Paging::kHuge) {
-    os::prefer_small_pages(start, kChunkSize);
-    --huge_chunks_;
-    chunk.paging = paging;
-    for (uint32_t i = 0; i < kPagesPerChunk; ++i) {
-      const PageTag tag = window_.tag(first + PageCount{i});
-      if (!tag.is_free_span()) continue;
-      Span* free = tag.record<Span>();
-      remove(free);
-      insert(free);
-      i += free->pages.value - 1;
-    }
+  os::prefer_small_pages(window_.start_of(first), kChunkSize);
+  --huge_chunks_;
+  chunk.paging = Paging::kSmall;
+  for (uint32_t i = 0; i < kPagesPerChunk; ++i) {
+    const PageTag tag = window_.tag(first + PageCount{i});
+    if (!tag.is_free_span()) continue;
+    Span* free = tag.record<Span>();
+    remove(free);
+    insert(free);
+    i += free->pages.value - 1;
   }
 }
 
 void SpanStore::break_huge_page(const Span& span) {
   LockGuard guard(lock_);
-  set_paging(span, Paging::kSmall);
+  settle_for_small_pages(span);
 }
 
 // The new chunk as one span, in no bin.
@@ -181,22 +189,26 @@ Span* SpanStore::cut(Span* span, PageCount pages) {
 
 Span* SpanStore::allocate(PageCount pages, PageCount alignment, Paging paging) {
   SNUG_ASSERT(pages.value != 0 && pages.value <= kPagesPerChunk, "callers ask for parts of one chunk");
+  FirstTouch first_touch = FirstTouch::kNone;
   Span* span = nullptr;
-  bool opens_huge_page = false;
   {
     LockGuard guard(lock_);
-    span = allocate_locked(pages, alignment, paging);
-    opens_huge_page = std::exchange(opens_huge_page_, false);
+    span = allocate_locked(pages, alignment, paging, &first_touch);
   }
-  if (span == nullptr || paging == Paging::kSmall) return span;
-  if (opens_huge_page)
-    gauge_.touch_huge(window_.start_of(span->first));
-  else if (gauge_.compares() && span->unbacked)
-    gauge_.touch_small(window_.start_of(span->first), span->pages.bytes());
+  if (first_touch == FirstTouch::kNone) return span;
+  // Without the lock, since it may take long.
+  char* start = window_.start_of(span->first);
+  if (first_touch == FirstTouch::kHuge) {
+    gauge_.note_huge(time_first_touch(start, os::page_size()));
+  } else {
+    const size_t bytes = span->pages.bytes();
+    gauge_.note_small(time_first_touch(start, bytes), bytes, os::milliseconds());
+  }
   return span;
 }
 
-Span* SpanStore::allocate_locked(PageCount pages, PageCount alignment, Paging paging) {
+// `first_touch` becomes what is to be timed of the span, if anything.
+Span* SpanStore::allocate_locked(PageCount pages, PageCount alignment, Paging paging, FirstTouch* first_touch) {
   Span* span = locate_free(run_with(pages, alignment), paging);
   if (span == nullptr) return nullptr;
   const bool at_frontier = span == frontier_;
@@ -219,7 +231,10 @@ Span* SpanStore::allocate_locked(PageCount pages, PageCount alignment, Paging pa
   span->free = false;
   const uint32_t dirty = count_dirty(*span);
   span->backed = dirty == span->pages.value;
-  span->unbacked = dirty == 0;
+  if (at_frontier && span->first.in_chunk() == 0 && dirty != 0)
+    *first_touch = FirstTouch::kHuge;  // the frontier begins its chunk only when that is new
+  else if (paging == Paging::kHuge && dirty == 0 && gauge_.compares())
+    *first_touch = FirstTouch::kSmall;
   count_growth(span->pages.value - dirty);
   if (bell_ != nullptr && chunks_ > 1) bell_->summon();
   return span;

@@ -15,7 +15,8 @@
 //   dirty_pages_       == number of dirty pages in free spans
 //   no two free spans of one chunk are neighbours
 //
-// Thread-safe; every operation takes the one lock. O(1), except for the purging system call.
+// Thread-safe; every operation takes the one lock. O(1), except for system calls. The first touch of a huge page, which
+// may take milliseconds, happens without the lock.
 #pragma once
 
 #include <atomic>
@@ -50,7 +51,7 @@ struct SpanStatistics {
 
 class SpanStore {
  public:
-  // For so many milliseconds what goes back to the OS may be taken again in huge pages at any price.
+  // For so many milliseconds after memory has gone back to the OS, as much may be taken again in dear huge pages.
   static constexpr uint32_t kMissedSoon = 1000;
 
   constexpr SpanStore(MetaArena& arena, Window& window, HugePageGauge& gauge)
@@ -62,7 +63,8 @@ class SpanStore {
 
   // A span of `pages` (1 … kPagesPerChunk) whose first page's address is a multiple of `alignment` pages (a power of
   // two up to kPagesPerChunk); null if the OS refuses. The caller owns the tags and classes of its pages from now on.
-  // `paging` is a wish about memory that is not there yet.
+  // `paging` is a wish about memory that is not there yet. Where it is huge pages, memory may be touched here, by the
+  // clock; it still reads as it did.
   Span* allocate(PageCount pages, PageCount alignment = {1}, Paging paging = Paging::kSmall);
   // True if such a span would come from memory that is there already, as far as this moment can tell.
   bool has_dirty(PageCount pages, PageCount alignment);
@@ -106,14 +108,17 @@ class SpanStore {
     Span* shortest(PageCount at_least) const;
   };
 
-  Span* allocate_locked(PageCount pages, PageCount alignment, Paging paging);
+  // Which memory of a span is to be touched for the gauge's sake.
+  enum class FirstTouch { kNone, kHuge, kSmall };
+  Span* allocate_locked(PageCount pages, PageCount alignment, Paging paging, FirstTouch* first_touch);
   Span* locate_free(PageCount pages, Paging paging);
   bool advance_frontier(PageCount pages);
-  bool misses_chunk() const;
+  bool misses_chunk(uint32_t now) const;
   void retire_frontier();
   Span* locate_chunk(Paging paging);
   Span* add_chunk();
-  void set_paging(const Span& span, Paging paging);
+  void ask_for_huge_page(const Span& span);
+  void settle_for_small_pages(const Span& span);
   Span* retake_chunk();
   Span* cut(Span* span, PageCount pages);
   Span* merge_neighbours(Span* span);
@@ -124,6 +129,7 @@ class SpanStore {
   void mark_dirty(PageId first, PageCount pages);
   void count_growth(uint32_t pages);
   bool purge_run(Span* span);
+  void count_as_missing(size_t bytes);
   Span* overdue();
   void purge_as_due();
   Span* any_dirty();
@@ -136,17 +142,16 @@ class SpanStore {
   RecordPool<Span> records_;
   Bins bins_[2][2];  // by paging; clean, dirty
   Span* frontier_ = nullptr;
-  bool opens_huge_page_ = false;  // the span that is being allocated is the first of its huge page
-  AgeList ages_[2];               // by paging: what purging looks at, oldest first
-  BinList released_;              // whole chunks whose addresses are not ours at present
+  AgeList ages_[2];   // by paging: what purging looks at, oldest first
+  BinList released_;  // whole chunks whose addresses are not ours at present
   Retention retention_;
   Doorbell* bell_ = nullptr;
   size_t dirty_pages_ = 0;
   size_t free_pages_ = 0;
   size_t chunks_ = 0;
   size_t bytes_purged_ = 0;
-  size_t bytes_missing_ = 0;  // of those, what went just now and has not been taken again
-  uint32_t missed_at_ = 0;    // milliseconds; when it last changed
+  size_t bytes_missing_ = 0;   // of those, what went lately and has not been taken again in huge pages
+  uint32_t missed_since_ = 0;  // milliseconds: when that began, or such a page was last taken
   std::atomic<size_t> bytes_grown_{0};
   uint32_t huge_chunks_ = 0;
 };

@@ -16,15 +16,13 @@ bool SpanStore::purge_run(Span* span) {
   while (last < end && tests_bit(chunk.dirty, last)) ++last;
   const PageCount pages{last - first};
   const PageId page{span->first.value - span->first.in_chunk() + first};
-  if (span->pages.value != kPagesPerChunk) set_paging(*span, Paging::kSmall);
+  if (span->pages.value != kPagesPerChunk) settle_for_small_pages(*span);
   remove(span);
   const bool purged = os::purge(window_.start_of(page), pages.bytes());
   if (purged) {
     for_each_word(first, pages.value, [&](size_t word, uint64_t mask) { chunk.dirty[word] &= ~mask; });
     bytes_purged_ += pages.bytes();
-    const uint32_t now = os::milliseconds();
-    bytes_missing_ = pages.bytes() + (now - missed_at_ <= kMissedSoon ? bytes_missing_ : 0);
-    missed_at_ = now;
+    count_as_missing(pages.bytes());
   }
   const uint32_t freed_at = span->freed_at;
   insert(span);
@@ -35,6 +33,15 @@ bool SpanStore::purge_run(Span* span) {
     age_list(span->paging).push_front(span);
   }
   return purged;
+}
+
+void SpanStore::count_as_missing(size_t bytes) {
+  const uint32_t now = os::milliseconds();
+  if (now - missed_since_ > kMissedSoon) {
+    bytes_missing_ = 0;
+    missed_since_ = now;
+  }
+  bytes_missing_ += bytes;
 }
 
 // The oldest of what has lain unused too long, small pages first; null if there is none.
@@ -69,7 +76,7 @@ void SpanStore::purge_as_due() {
   // of huge pages wait for their age. While huge pages are dear, those that are there are kept before others.
   Span* const chunk = bins(Paging::kHuge, true).by_length[kPagesPerChunk - 1].front();
   Span* const small = age_list(Paging::kSmall).front();
-  Span* const span = chunk == nullptr || (small != nullptr && !gauge_.recommends()) ? small : chunk;
+  Span* const span = chunk == nullptr || (small != nullptr && gauge_.pauses(os::milliseconds())) ? small : chunk;
   if (span != nullptr) purge_run(span);
 }
 

@@ -30,13 +30,6 @@ class SlabHeapTest : public testing::Test {
   SlabHeap& heap;
 };
 
-bool os_knows_huge_pages() {
-  void* probe = os::map(kChunkSize, kChunkSize);
-  const bool known = os::prefer_huge_pages(probe, kChunkSize);
-  os::release(probe, kChunkSize);
-  return known;
-}
-
 // What the OS was advised of for the memory of the last of `count` blocks, each written to up to `written` bytes.
 Paging paging_after(unit::OwnHeaps& own, SlabHeap& heap, size_t size_class, size_t count, size_t written) {
   void* block = nullptr;
@@ -48,14 +41,14 @@ Paging paging_after(unit::OwnHeaps& own, SlabHeap& heap, size_t size_class, size
 }
 
 TEST_F(SlabHeapTest, GrowthBringsHugePages) {
-  if (!os_knows_huge_pages()) GTEST_SKIP() << "the OS knows no huge pages";
+  if (!unit::os_knows_huge_pages()) GTEST_SKIP() << "the OS knows no huge pages";
   const size_t blocks = (size_t{8} << 20) / 1024;
   EXPECT_EQ(paging_after(own, heap, class_of(1024), blocks / 4, 1), Paging::kSmall);
   EXPECT_EQ(paging_after(own, heap, class_of(1024), blocks, 1), Paging::kHuge);
 }
 
 TEST_F(SlabHeapTest, BlocksThatAreUsedWholeHaveHugePages) {
-  if (!os_knows_huge_pages()) GTEST_SKIP() << "the OS knows no huge pages";
+  if (!unit::os_knows_huge_pages()) GTEST_SKIP() << "the OS knows no huge pages";
   const size_t blocks = (size_t{8} << 20) / 10240;
   EXPECT_EQ(paging_after(own, heap, class_of(10240), blocks, 10240), Paging::kHuge);
 }
@@ -73,7 +66,7 @@ TEST_F(SlabHeapTest, BlocksThatAreNotUsedHaveSmallPages) {
 
 // Of blocks of which a slab has one or two, several must be used whole.
 TEST_F(SlabHeapTest, OneBlockUsedWholeIsNoProof) {
-  if (!os_knows_huge_pages()) GTEST_SKIP() << "the OS knows no huge pages";
+  if (!unit::os_knows_huge_pages()) GTEST_SKIP() << "the OS knows no huge pages";
   EXPECT_EQ(paging_after(own, heap, class_of(33000), 400, 33000), Paging::kHuge);
   const size_t size_class = class_of(131072);
   void* block = nullptr;

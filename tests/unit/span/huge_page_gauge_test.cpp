@@ -3,11 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
-
 #include "base/units.h"
-#include "os/memory.h"
-#include "os/process.h"
 
 namespace snug {
 namespace {
@@ -15,86 +11,102 @@ namespace {
 constexpr uint64_t kCheap = 100'000;
 constexpr uint64_t kSmallPages = 600'000;
 constexpr uint64_t kDear = 4'500'000;
+constexpr uint32_t kShortest = HugePageGauge::kShortestPause;
+constexpr uint32_t kLongest = HugePageGauge::kLongestPause;
 
 class HugePageGaugeTest : public testing::Test {
  protected:
-  // Huge pages prove dear; they were compared `ago` milliseconds back.
-  void find_dear(uint32_t ago) {
+  // Huge pages prove dear.
+  void find_dear() {
     gauge.note_huge(kDear);
-    gauge.note_small(kSmallPages, os::milliseconds() - ago);
+    gauge.note_small(kSmallPages, kChunkSize, now);
   }
+  bool recommends() { return gauge.recommends(now); }
 
   HugePageGauge gauge;
+  uint32_t now = UINT32_MAX - 100;  // the clock wraps
 };
 
 TEST_F(HugePageGaugeTest, CheapOnesAreRecommended) {
-  EXPECT_TRUE(gauge.recommends());
+  EXPECT_TRUE(recommends());
   gauge.note_huge(kCheap);
-  EXPECT_TRUE(gauge.recommends());
+  EXPECT_TRUE(recommends());
   EXPECT_FALSE(gauge.compares());
 }
 
-TEST_F(HugePageGaugeTest, ADearOneIsComparedFirst) {
+TEST_F(HugePageGaugeTest, OneThatTookLongIsComparedFirst) {
   gauge.note_huge(kDear);
   EXPECT_TRUE(gauge.compares());
-  EXPECT_FALSE(gauge.recommends());
+  EXPECT_FALSE(recommends());
+  EXPECT_FALSE(gauge.pauses(now));
 }
 
 TEST_F(HugePageGaugeTest, MuchCheaperSmallPagesMakeAPause) {
-  find_dear(0);
+  find_dear();
   EXPECT_FALSE(gauge.compares());
-  EXPECT_FALSE(gauge.recommends());
+  EXPECT_FALSE(recommends());
+  EXPECT_TRUE(gauge.pauses(now));
+}
+
+TEST_F(HugePageGaugeTest, APartIsComparedByteForByte) {
+  gauge.note_huge(kDear);
+  gauge.note_small(kDear / 32, kChunkSize / 32, now);
+  EXPECT_TRUE(recommends());
+  gauge.note_huge(kDear);
+  gauge.note_small(kDear / 32 / 3, kChunkSize / 32, now);
+  EXPECT_FALSE(recommends());
 }
 
 TEST_F(HugePageGaugeTest, WhereSmallPagesAreAsDearThereIsNoPause) {
   gauge.note_huge(kDear);
-  gauge.note_small(kDear / 2 + 1, os::milliseconds());
+  gauge.note_small(kDear / 2 + 1, kChunkSize, now);
   EXPECT_FALSE(gauge.compares());
-  EXPECT_TRUE(gauge.recommends());
+  EXPECT_TRUE(recommends());
 }
 
 TEST_F(HugePageGaugeTest, APauseEndsAndIsTwiceAsLongNextTime) {
-  find_dear(HugePageGauge::kShortestPause);
-  EXPECT_TRUE(gauge.recommends());
-  find_dear(HugePageGauge::kShortestPause);
-  EXPECT_FALSE(gauge.recommends());
-  find_dear(4 * HugePageGauge::kShortestPause);
-  EXPECT_TRUE(gauge.recommends());
+  for (uint32_t pause : {kShortest, 2 * kShortest, 4 * kShortest}) {
+    find_dear();
+    now += pause - 1;
+    EXPECT_FALSE(recommends());
+    now += 1;
+    EXPECT_TRUE(recommends());
+  }
 }
 
 TEST_F(HugePageGaugeTest, PausesAreBounded) {
-  for (int i = 0; i < 40; ++i) find_dear(0);
-  EXPECT_FALSE(gauge.recommends());
-  find_dear(HugePageGauge::kLongestPause);
-  EXPECT_TRUE(gauge.recommends());
+  for (int i = 0; i < 40; ++i) find_dear();
+  now += kLongest - 1;
+  EXPECT_FALSE(recommends());
+  now += 1;
+  EXPECT_TRUE(recommends());
 }
 
 TEST_F(HugePageGaugeTest, ACheapOneEndsAllPauses) {
-  for (int i = 0; i < 10; ++i) find_dear(0);
+  for (int i = 0; i < 10; ++i) find_dear();
   gauge.note_huge(kCheap);
-  EXPECT_TRUE(gauge.recommends());
-  find_dear(HugePageGauge::kShortestPause);
-  EXPECT_TRUE(gauge.recommends()) << "the next pause is a short one again";
+  EXPECT_TRUE(recommends());
+  find_dear();
+  now += kShortest;
+  EXPECT_TRUE(recommends()) << "the next pause is a short one again";
 }
 
-TEST_F(HugePageGaugeTest, OnlyOneThreadCompares) {
-  find_dear(0);
-  gauge.note_small(1, os::milliseconds() - HugePageGauge::kLongestPause);
-  EXPECT_FALSE(gauge.recommends()) << "the second comparison is of nothing";
+TEST_F(HugePageGaugeTest, ACheapOneEndsAComparison) {
+  gauge.note_huge(kDear);
+  gauge.note_huge(kCheap);
+  EXPECT_TRUE(recommends());
 }
 
-TEST_F(HugePageGaugeTest, TouchesEveryPageAndKeepsWhatTheyHold) {
-  constexpr size_t kBytes = size_t{64} << 10;
-  char* memory = static_cast<char*>(os::map(kBytes, os::page_size()));
-  ASSERT_NE(memory, nullptr);
-  memory[0] = 7;
-  memory[kBytes - os::page_size()] = 9;
-  gauge.touch_small(memory, kBytes);
-  gauge.touch_huge(memory);
-  EXPECT_EQ(memory[0], 7);
-  EXPECT_EQ(memory[kBytes - os::page_size()], 9);
-  EXPECT_EQ(os::resident_pages(memory, kBytes), kBytes / os::page_size());
-  os::release(memory, kBytes);
+TEST_F(HugePageGaugeTest, ASmallPageInItsPlaceSaysNothing) {
+  find_dear();
+  gauge.note_huge(HugePageGauge::kNoHugePage - 1);
+  EXPECT_FALSE(recommends());
+}
+
+TEST_F(HugePageGaugeTest, AComparisonIsMadeOnce) {
+  find_dear();
+  gauge.note_small(kDear, kChunkSize, now);
+  EXPECT_FALSE(recommends()) << "the second comparison is of nothing";
 }
 
 }  // namespace

@@ -89,19 +89,58 @@ TEST_F(LargeStoreTest, GrowthKeepsContentsAndGainsRoom) {
   free(again);
 }
 
-TEST_F(LargeStoreTest, GrowthTouchesTheHugePageThatItReaches) {
-  auto* block = static_cast<char*>(large.allocate({.size = 8 * kMiB, .will_grow = true}));
-  EXPECT_EQ(large.resize(block, 11 * kMiB), block);
+class LargeStorePagingTest : public LargeStoreTest {
+ protected:
+  void SetUp() override {
+    if (!os_knows_huge_pages()) GTEST_SKIP() << "the OS knows no huge pages";
+    block = static_cast<char*>(large.allocate({.size = 8 * kMiB, .will_grow = true}));
+    // Small pages are small ones even where the system makes all large blocks huge.
+    os::prefer_small_pages(block, 16 * kMiB);
+  }
+  void TearDown() override {
+    if (block != nullptr) free(block);
+    LargeStoreTest::TearDown();
+  }
+  // OS pages in memory of the part from the first boundary behind the first 8 MiB on.
+  size_t pages_behind() {
+    const auto next = round_up(address_of(block) + 8 * kMiB, kChunkSize);
+    return os::resident_pages(at<void>(next), address_of(block) + 12 * kMiB - next);
+  }
+
+  char* block = nullptr;
+};
+
+TEST_F(LargeStorePagingTest, GrowthTouchesTheHugePageThatItReaches) {
+  EXPECT_EQ(large.resize(block, 12 * kMiB), block);
   EXPECT_EQ(os::resident_pages(block, 8 * kMiB), 0u);
-  EXPECT_NE(os::resident_pages(block + 8 * kMiB, 3 * kMiB), 0u);
+  EXPECT_NE(pages_behind(), 0u);
 }
 
-TEST_F(LargeStoreTest, GrowthComparesADearHugePageWithSmallOnes) {
-  auto* block = static_cast<char*>(large.allocate({.size = 8 * kMiB, .will_grow = true}));
+TEST_F(LargeStorePagingTest, GrowthInsideAHugePageTouchesNothing) {
+  const size_t room = round_up(address_of(block) + 8 * kMiB, kChunkSize) - address_of(block);
+  EXPECT_EQ(large.resize(block, room), block);
+  EXPECT_EQ(os::resident_pages(block, room), 0u);
+}
+
+TEST_F(LargeStorePagingTest, GrowthComparesWithSmallPages) {
   say_dear(gauge);
-  EXPECT_EQ(large.resize(block, 11 * kMiB), block);
+  EXPECT_EQ(large.resize(block, 12 * kMiB), block);
   EXPECT_FALSE(gauge.compares());
-  EXPECT_EQ(os::resident_pages(block + 8 * kMiB, 3 * kMiB), 64 * kKiB / os::page_size());
+  EXPECT_EQ(pages_behind(), 64 * kKiB / os::page_size());
+}
+
+TEST_F(LargeStorePagingTest, ABlockThatHadHugePagesComparesBehindThem) {
+  EXPECT_EQ(large.resize(block, 9 * kMiB), block);
+  say_dear(gauge);
+  EXPECT_EQ(large.resize(block, 10 * kMiB), block);
+  EXPECT_EQ(large.resize(block, 12 * kMiB), block);
+  EXPECT_FALSE(gauge.compares());
+}
+
+TEST_F(LargeStorePagingTest, GrowthDuringAPauseTouchesNothing) {
+  make_pause(gauge);
+  EXPECT_EQ(large.resize(block, 12 * kMiB), block);
+  EXPECT_EQ(os::resident_pages(block, 12 * kMiB), 0u);
 }
 
 TEST_F(LargeStoreTest, WhatWillGrowGetsRoomAtOnce) {

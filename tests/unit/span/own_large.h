@@ -32,7 +32,7 @@ class FreshLargeStoreTest : public testing::Test {
   size_t kept() { return large.statistics().bytes_kept; }
 
   MetaArena arena;
-  HugePageGauge gauge = none_is_dear();
+  HugePageGauge gauge = compares_none();
   LargeStore large{arena, gauge};
 };
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "os/memory.h"
+#include "os/process.h"
 #include "span/meta_arena.h"
 #include "span/span_store.h"
 #include "span/window.h"
@@ -11,14 +13,29 @@ namespace snug::unit {
 
 inline constexpr Retention kForever{SIZE_MAX, UINT32_MAX};
 
-// Whatever memory costs on this machine today; but for those that a test says are dear.
-constexpr HugePageGauge none_is_dear() { return HugePageGauge(UINT64_MAX); }
+// Whatever memory costs on this machine today, no huge page is compared but those that a test says are.
+constexpr HugePageGauge compares_none() { return HugePageGauge(UINT64_MAX); }
+// A huge page has taken long, and is to be compared.
 inline void say_dear(HugePageGauge& gauge) { gauge.note_huge(UINT64_MAX); }
+// And small ones to take next to nothing, again and again, so that the pause is the longest.
+inline void make_pause(HugePageGauge& gauge) {
+  for (int i = 0; i < 10; ++i) {
+    say_dear(gauge);
+    gauge.note_small(1, kChunkSize, os::milliseconds());
+  }
+}
+
+inline bool os_knows_huge_pages() {
+  void* probe = os::map(kChunkSize, kChunkSize);
+  const bool known = probe != nullptr && os::prefer_huge_pages(probe, kChunkSize);
+  if (probe != nullptr) os::release(probe, kChunkSize);
+  return known;
+}
 
 struct OwnSpans {
   MetaArena arena;
   Window window;
-  HugePageGauge gauge = none_is_dear();
+  HugePageGauge gauge = compares_none();
   SpanStore spans{arena, window, gauge};
 
   OwnSpans() {

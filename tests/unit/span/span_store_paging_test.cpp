@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "os/memory.h"
-#include "os/process.h"
 #include "span/own_spans.h"
 
 namespace snug {
@@ -14,17 +13,10 @@ namespace {
 
 constexpr PageCount kWhole{kPagesPerChunk};
 
-bool os_knows_huge_pages() {
-  void* probe = os::map(kChunkSize, kChunkSize);
-  const bool known = os::prefer_huge_pages(probe, kChunkSize);
-  os::release(probe, kChunkSize);
-  return known;
-}
-
 class SpanStorePagingTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (!os_knows_huge_pages()) GTEST_SKIP() << "the OS knows no huge pages";
+    if (!unit::os_knows_huge_pages()) GTEST_SKIP() << "the OS knows no huge pages";
   }
   void TearDown() override { EXPECT_STREQ(own.spans.check(), nullptr); }
 
@@ -34,11 +26,8 @@ class SpanStorePagingTest : public testing::Test {
     const size_t bytes = span->pages.bytes();
     return os::resident_pages(own.start_of(span), bytes) == bytes / os::page_size();
   }
-  // Huge pages have just been compared.
-  void find_dear() {
-    unit::say_dear(own.gauge);
-    own.gauge.note_small(1, os::milliseconds());
-  }
+  // Huge pages are dear, for as long as a test takes.
+  void find_dear() { unit::make_pause(own.gauge); }
 
   unit::OwnSpans own;
 };
