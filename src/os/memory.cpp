@@ -94,6 +94,11 @@ void prefer_small_pages(void* start, size_t bytes) {
   ::madvise(start, bytes, MADV_NOHUGEPAGE);
 }
 
+bool back(void* start, size_t bytes) {
+  ErrnoKeeper keeper;
+  return ::madvise(start, bytes, MADV_POPULATE_WRITE) == 0;
+}
+
 size_t resident_pages(void* start, size_t bytes) {
   ErrnoKeeper keeper;
   constexpr size_t kPagesAtOnce = 256;

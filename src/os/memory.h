@@ -37,6 +37,10 @@ void* grow(void* start, size_t bytes, size_t more_bytes);
 bool prefer_huge_pages(void* start, size_t bytes);
 void prefer_small_pages(void* start, size_t bytes);
 
+// Backs the range with memory now, as a write to each of its OS pages would, but leaves what it holds. False if the OS
+// cannot (before Linux 5.14), or will not.
+bool back(void* start, size_t bytes);
+
 // How many OS pages of the range are in memory; 0 if the OS does not say.
 size_t resident_pages(void* start, size_t bytes);
 

@@ -7,11 +7,8 @@ namespace snug {
 
 uint64_t time_first_touch(char* start, size_t bytes) {
   const uint64_t before = os::processor_nanoseconds();
-  for (size_t offset = 0; offset < bytes; offset += os::page_size()) {
-    auto* byte = static_cast<volatile char*>(start + offset);
-    *byte = *byte;
-  }
-  return os::processor_nanoseconds() - before;
+  const bool backed = os::back(start, bytes);
+  return backed ? os::processor_nanoseconds() - before : 0;
 }
 
 }  // namespace snug

@@ -6,9 +6,9 @@
 
 namespace snug {
 
-// Writes to every OS page of the range, which nobody else uses, and leaves what it holds. Returns the nanoseconds of
-// the thread's own processor time that this took: that it had to wait for a processor says nothing about pages. Two
-// system calls, and what the faults cost. Leaves errno alone.
+// Has the range backed, without changing it. Returns the nanoseconds of the thread's own processor time that this took,
+// since that it had to wait for a processor says nothing about pages; 0 if the OS would not. Three system calls. Leaves
+// errno alone.
 uint64_t time_first_touch(char* start, size_t bytes);
 
 }  // namespace snug

@@ -15,16 +15,19 @@ void HugePageGauge::note_huge(uint64_t nanoseconds) {
   if (nanoseconds < kNoHugePage) return;
   const bool cheap = nanoseconds < compared_;
   price_.store(cheap ? 0 : nanoseconds, std::memory_order_relaxed);
-  if (cheap) pause_.store(0, std::memory_order_relaxed);
+  if (!cheap) return;
+  pause_.store(0, std::memory_order_relaxed);
+  uncertain_.store(false, std::memory_order_relaxed);
 }
 
 void HugePageGauge::note_small(uint64_t nanoseconds, size_t bytes, uint32_t now) {
   const uint64_t price = price_.exchange(0, std::memory_order_relaxed);
   if (price == 0) return;  // somebody else has compared
   const uint32_t pause = pause_.load(std::memory_order_relaxed);
-  const bool dear = price >= kMuchCheaper * nanoseconds * (kChunkSize / bytes);
+  const bool dear = nanoseconds != 0 && price >= kMuchCheaper * nanoseconds * (kChunkSize / bytes);
   paused_at_.store(now, std::memory_order_relaxed);
   pause_.store(dear ? std::clamp(2 * pause, kShortestPause, kLongestPause) : 0, std::memory_order_relaxed);
+  uncertain_.store(dear, std::memory_order_relaxed);
 }
 
 }  // namespace snug

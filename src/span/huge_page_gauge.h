@@ -34,12 +34,14 @@ class HugePageGauge {
   bool recommends(uint32_t now) const { return !compares() && !pauses(now); }
   // True during a pause: huge pages are dear.
   bool pauses(uint32_t now) const;
+  // True as long as no price is known, and where the last one known was dear.
+  bool is_uncertain() const { return uncertain_.load(std::memory_order_relaxed); }
   // True while small pages are to be touched, for comparison.
   bool compares() const { return price_.load(std::memory_order_relaxed) != 0; }
 
-  // What the first touch of a huge page took.
+  // What the first touch of a huge page took; 0 says nothing.
   void note_huge(uint64_t nanoseconds);
-  // What that of `bytes` in small pages took.
+  // What that of `bytes` in small pages took; 0 ends the comparison without a finding.
   void note_small(uint64_t nanoseconds, size_t bytes, uint32_t now);
 
  private:
@@ -47,6 +49,7 @@ class HugePageGauge {
   std::atomic<uint64_t> price_{0};  // of the huge page that is to be compared, nanoseconds; 0: none
   std::atomic<uint32_t> pause_{0};  // milliseconds; 0: none
   std::atomic<uint32_t> paused_at_{0};
+  std::atomic<bool> uncertain_{true};
 };
 
 }  // namespace snug

@@ -93,13 +93,15 @@ void LargeStore::advise(LargeBlock& block) {
   }
 }
 
-// For a block that has grown beyond `written` bytes: touches the first huge page that is wholly new, or small ones for
-// comparison. Without the lock, since it may take long; the block is its owner's, who waits.
+// For a block that has grown beyond `written` bytes, of which the last were written to: touches the first huge page
+// that is wholly new, or small ones for comparison. Without the lock, since it may take long; the block is its owner's,
+// who waits.
 void LargeStore::touch_by_the_clock(const LargeBlock& block, size_t written) {
   // What lies before the next boundary may be backed already.
   const uintptr_t next = round_up(block.start + written, kChunkSize);
   const uintptr_t end = block.start + block.usable;
-  if (next >= end) return;
+  if (next >= end || os::resident_pages(at<char>(block.start + written) - os::page_size(), os::page_size()) == 0)
+    return;
   if (block.paging == Paging::kHuge) {
     gauge_.note_huge(time_first_touch(at<char>(next), os::page_size()));
   } else if (gauge_.compares()) {

@@ -231,13 +231,28 @@ Span* SpanStore::allocate_locked(PageCount pages, PageCount alignment, Paging pa
   span->free = false;
   const uint32_t dirty = count_dirty(*span);
   span->backed = dirty == span->pages.value;
-  if (at_frontier && span->first.in_chunk() == 0 && dirty != 0)
-    *first_touch = FirstTouch::kHuge;  // the frontier begins its chunk only when that is new
-  else if (paging == Paging::kHuge && dirty == 0 && gauge_.compares())
-    *first_touch = FirstTouch::kSmall;
   count_growth(span->pages.value - dirty);
+  if (at_frontier && span->first.in_chunk() == 0 && dirty != 0) {
+    // The frontier begins its chunk only when that is new.
+    if (is_to_be_timed(window_.start_of(span->first))) *first_touch = FirstTouch::kHuge;
+  } else if (paging == Paging::kHuge && dirty == 0 && gauge_.compares()) {
+    *first_touch = FirstTouch::kSmall;
+    mark_dirty(span->first, span->pages);
+    span->backed = true;
+  }
   if (bell_ != nullptr && chunks_ > 1) bell_->summon();
   return span;
+}
+
+// Whether the first touch of a huge page that was just had is ours to make: where the price is uncertain; else of every
+// second one, if the program has written to the one before. What it does not write to we must not have backed.
+bool SpanStore::is_to_be_timed(char* start) {
+  if (gauge_.is_uncertain() || (left_ != nullptr && os::resident_pages(left_, os::page_size()) != 0)) {
+    left_ = nullptr;
+    return true;
+  }
+  left_ = start;
+  return false;
 }
 
 bool SpanStore::has_dirty(PageCount pages, PageCount alignment) {

@@ -114,6 +114,7 @@ class SpanStore {
   Span* locate_free(PageCount pages, Paging paging);
   bool advance_frontier(PageCount pages);
   bool misses_chunk(uint32_t now) const;
+  bool is_to_be_timed(char* start);
   void retire_frontier();
   Span* locate_chunk(Paging paging);
   Span* add_chunk();
@@ -142,8 +143,9 @@ class SpanStore {
   RecordPool<Span> records_;
   Bins bins_[2][2];  // by paging; clean, dirty
   Span* frontier_ = nullptr;
-  AgeList ages_[2];   // by paging: what purging looks at, oldest first
-  BinList released_;  // whole chunks whose addresses are not ours at present
+  char* left_ = nullptr;  // where the newest huge page begins, if its first touch was left to the program
+  AgeList ages_[2];       // by paging: what purging looks at, oldest first
+  BinList released_;      // whole chunks whose addresses are not ours at present
   Retention retention_;
   Doorbell* bell_ = nullptr;
   size_t dirty_pages_ = 0;

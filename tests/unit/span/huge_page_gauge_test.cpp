@@ -103,6 +103,23 @@ TEST_F(HugePageGaugeTest, ASmallPageInItsPlaceSaysNothing) {
   EXPECT_FALSE(recommends());
 }
 
+TEST_F(HugePageGaugeTest, IsUncertainUntilAPriceIsKnownAndWhileItIsDear) {
+  EXPECT_TRUE(gauge.is_uncertain());
+  gauge.note_huge(kCheap);
+  EXPECT_FALSE(gauge.is_uncertain());
+  find_dear();
+  EXPECT_TRUE(gauge.is_uncertain());
+  gauge.note_huge(kDear);
+  gauge.note_small(kDear, kChunkSize, now);
+  EXPECT_FALSE(gauge.is_uncertain()) << "as dear as small pages";
+}
+
+TEST_F(HugePageGaugeTest, AComparisonThatCannotBeMadeIsOver) {
+  gauge.note_huge(kDear);
+  gauge.note_small(0, kChunkSize, now);
+  EXPECT_TRUE(recommends());
+}
+
 TEST_F(HugePageGaugeTest, AComparisonIsMadeOnce) {
   find_dear();
   gauge.note_small(kDear, kChunkSize, now);

@@ -89,58 +89,69 @@ TEST_F(LargeStoreTest, GrowthKeepsContentsAndGainsRoom) {
   free(again);
 }
 
+// A block of 9 MiB that is about to grow: its last huge page, if it begins at such a page's boundary, is half beyond
+// it.
 class LargeStorePagingTest : public LargeStoreTest {
  protected:
   void SetUp() override {
     if (!os_knows_huge_pages()) GTEST_SKIP() << "the OS knows no huge pages";
-    block = static_cast<char*>(large.allocate({.size = 8 * kMiB, .will_grow = true}));
+    block = static_cast<char*>(large.allocate({.size = 9 * kMiB, .will_grow = true}));
+    boundary = round_up(address_of(block) + 9 * kMiB, kChunkSize) - address_of(block);
     // Small pages are small ones even where the system makes all large blocks huge.
-    os::prefer_small_pages(block, 16 * kMiB);
+    os::prefer_small_pages(block, 18 * kMiB);
+    block[9 * kMiB - 1] = 1;
   }
   void TearDown() override {
     if (block != nullptr) free(block);
     LargeStoreTest::TearDown();
   }
-  // OS pages in memory of the part from the first boundary behind the first 8 MiB on.
-  size_t pages_behind() {
-    const auto next = round_up(address_of(block) + 8 * kMiB, kChunkSize);
-    return os::resident_pages(at<void>(next), address_of(block) + 12 * kMiB - next);
-  }
+  void grow(size_t size) { EXPECT_EQ(large.resize(block, size), block); }
+  size_t pages_before_boundary() { return os::resident_pages(block, boundary); }
+  size_t pages_behind_boundary() { return os::resident_pages(block + boundary, 13 * kMiB - boundary); }
 
   char* block = nullptr;
+  size_t boundary = 0;
 };
 
 TEST_F(LargeStorePagingTest, GrowthTouchesTheHugePageThatItReaches) {
-  EXPECT_EQ(large.resize(block, 12 * kMiB), block);
-  EXPECT_EQ(os::resident_pages(block, 8 * kMiB), 0u);
-  EXPECT_NE(pages_behind(), 0u);
+  grow(13 * kMiB);
+  EXPECT_EQ(pages_before_boundary(), 1u);
+  EXPECT_NE(pages_behind_boundary(), 0u);
 }
 
 TEST_F(LargeStorePagingTest, GrowthInsideAHugePageTouchesNothing) {
-  const size_t room = round_up(address_of(block) + 8 * kMiB, kChunkSize) - address_of(block);
-  EXPECT_EQ(large.resize(block, room), block);
-  EXPECT_EQ(os::resident_pages(block, room), 0u);
+  if (boundary == 9 * kMiB) GTEST_SKIP() << "the block ends at a boundary";
+  grow(boundary);
+  EXPECT_EQ(pages_before_boundary(), 1u);
 }
 
 TEST_F(LargeStorePagingTest, GrowthComparesWithSmallPages) {
   say_dear(gauge);
-  EXPECT_EQ(large.resize(block, 12 * kMiB), block);
+  grow(13 * kMiB);
   EXPECT_FALSE(gauge.compares());
-  EXPECT_EQ(pages_behind(), 64 * kKiB / os::page_size());
+  EXPECT_EQ(pages_before_boundary(), 1u);
+  EXPECT_EQ(pages_behind_boundary(), 64 * kKiB / os::page_size());
 }
 
-TEST_F(LargeStorePagingTest, ABlockThatHadHugePagesComparesBehindThem) {
-  EXPECT_EQ(large.resize(block, 9 * kMiB), block);
+TEST_F(LargeStorePagingTest, ABlockThatHadHugePagesComparesWithSmallOnes) {
+  grow(boundary);
+  block[boundary - 1] = 1;
   say_dear(gauge);
-  EXPECT_EQ(large.resize(block, 10 * kMiB), block);
-  EXPECT_EQ(large.resize(block, 12 * kMiB), block);
+  grow(13 * kMiB);
   EXPECT_FALSE(gauge.compares());
+  EXPECT_EQ(pages_behind_boundary(), 64 * kKiB / os::page_size());
 }
 
 TEST_F(LargeStorePagingTest, GrowthDuringAPauseTouchesNothing) {
   make_pause(gauge);
-  EXPECT_EQ(large.resize(block, 12 * kMiB), block);
-  EXPECT_EQ(os::resident_pages(block, 12 * kMiB), 0u);
+  grow(13 * kMiB);
+  EXPECT_EQ(os::resident_pages(block, 13 * kMiB), 1u);
+}
+
+TEST_F(LargeStorePagingTest, ABlockThatIsNotWrittenToIsNotTouched) {
+  os::purge(block, 9 * kMiB);
+  grow(13 * kMiB);
+  EXPECT_EQ(os::resident_pages(block, 13 * kMiB), 0u);
 }
 
 TEST_F(LargeStoreTest, WhatWillGrowGetsRoomAtOnce) {

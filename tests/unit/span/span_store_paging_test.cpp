@@ -22,6 +22,7 @@ class SpanStorePagingTest : public testing::Test {
 
   Span* wish(PageCount pages) { return own.spans.allocate(pages, {1}, Paging::kHuge); }
   Paging paging(const Span* span) { return own.window.chunk(span->first).paging; }
+  bool has_memory(const Span* span) { return os::resident_pages(own.start_of(span), kPageSize) != 0; }
   bool is_resident(const Span* span) {
     const size_t bytes = span->pages.bytes();
     return os::resident_pages(own.start_of(span), bytes) == bytes / os::page_size();
@@ -37,9 +38,32 @@ TEST_F(SpanStorePagingTest, AWishIsGranted) {
   EXPECT_EQ(paging(own.spans.allocate({4})), Paging::kSmall);
 }
 
-TEST_F(SpanStorePagingTest, TheFirstSpanOfAHugePageIsTouched) {
-  Span* first = wish({4});
-  EXPECT_NE(os::resident_pages(own.start_of(first), kPageSize), 0u);
+TEST_F(SpanStorePagingTest, TheFirstSpanOfAHugePageIsTouched) { EXPECT_TRUE(has_memory(wish({4}))); }
+
+// The first of every second one; the others are left to the program, which shows whether it writes to them.
+TEST_F(SpanStorePagingTest, WhoWritesHasEverySecondOneTouched) {
+  wish(kWhole);
+  own.gauge.note_huge(100'000);
+  for (int i = 0; i < 3; ++i) {
+    Span* left = wish(kWhole);
+    EXPECT_FALSE(has_memory(left));
+    own.touch(left, {1});
+    EXPECT_TRUE(has_memory(wish(kWhole)));
+  }
+}
+
+TEST_F(SpanStorePagingTest, WhoDoesNotWriteHasNoneTouched) {
+  wish(kWhole);
+  own.gauge.note_huge(100'000);
+  for (int i = 0; i < 4; ++i) EXPECT_FALSE(has_memory(wish(kWhole)));
+}
+
+TEST_F(SpanStorePagingTest, WhatWasComparedIsDirty) {
+  unit::say_dear(own.gauge);
+  Span* span = wish({4});
+  EXPECT_TRUE(span->backed);
+  own.spans.free(span, {1});
+  EXPECT_EQ(own.spans.statistics().bytes_dirty, 4 * kPageSize);
 }
 
 TEST_F(SpanStorePagingTest, ADearOneIsComparedWithSmallPages) {
