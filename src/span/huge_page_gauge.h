@@ -3,9 +3,9 @@
 // A huge page is backed whole at its first touch, in some 100 µs. But the OS may first have to make one by moving what
 // lies in its way (compaction), or a hypervisor that has taken free memory back (free page reporting) has to back it
 // anew: milliseconds, while the small pages that lie about in used memory cost what they always do. So the stores make
-// first touches by the clock (span/first_touch.h) and say here what they took. One that took long is compared: the next
-// memory is had in small pages and timed as well. If these are much cheaper, byte for byte, huge pages are dear, and
-// there is a pause; one twice as long if the next one is no cheaper, so that little time goes into finding out.
+// some first touches by the clock (span/first_touch.h) and say here what they took. One that took long is compared: the
+// next memory is had in small pages and timed as well. If these are much cheaper, byte for byte, huge pages are dear,
+// and there is a pause; one twice as long if the next one is no cheaper, so that little time goes into finding out.
 //
 // Any thread, without a lock. The words are relaxed: nothing else hangs on them, and a wrong answer costs a page.
 #pragma once
