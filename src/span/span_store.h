@@ -6,10 +6,11 @@
 // when more than the retention threshold is kept. Each span that is freed purges at most one run of pages, with one
 // madvise, and a second where that breaks a huge page.
 //
-// A heap that has proved to grow asks for chunks that the OS backs by a huge page: a fault for 2 MiB instead of 512.
-// Such a chunk is dirty as a whole from the start, and only long runs of it go back by age: purging a short one would
-// break the huge page for little. What was never used of the newest such chunk, the frontier, lies in no bin: those who
-// do not ask for huge pages would take it, and cause the next one.
+// A heap that has proved to grow asks for chunks that the OS backs by a huge page, a fault for 2 MiB instead of 512,
+// and gets them unless the gauge says that they are dear (span/huge_page_gauge.h), for which some are timed on the way
+// out. Such a chunk is dirty as a whole from the start, and only long runs of it go back by age: purging a short one
+// would break the huge page for little. What was never used of the newest such chunk, the frontier, lies in no bin:
+// those who do not ask for huge pages would take it, and cause the next one.
 //
 //   for every chunk:   allocated pages + pages of free spans + frontier == kPagesPerChunk
 //   dirty_pages_       == number of dirty pages in free spans
