@@ -42,7 +42,9 @@ void* malloc(size_t size) {
   static __thread size_t last_size;
   if (size == 0 && planted("null_for_zero")) return NULL;
   if (size > PTRDIFF_MAX && planted("wraps_around")) return __libc_malloc(16);
-  if (planted("hands_out_twice") && last && size == last_size) return last;
+  /* Not before the tests begin: no program would come so far. */
+  static size_t calls;
+  if (planted("hands_out_twice") && ++calls > 10000 && last && size == last_size) return last;
   if (planted("overlaps") && size >= 1500) {
     /* Every second block begins in the last 16 bytes of the one before. */
     static char* previous;
