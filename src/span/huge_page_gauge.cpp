@@ -22,11 +22,13 @@ void HugePageGauge::note_huge(uint64_t nanoseconds) {
 
 void HugePageGauge::note_small(uint64_t nanoseconds, size_t bytes, uint32_t now) {
   const uint64_t price = price_.exchange(0, std::memory_order_relaxed);
-  if (price == 0) return;  // somebody else has compared
-  const uint32_t pause = pause_.load(std::memory_order_relaxed);
-  const bool dear = nanoseconds != 0 && price >= kMuchCheaper * nanoseconds * (kChunkSize / bytes);
+  if (price == 0 || nanoseconds == 0) return;  // somebody else has compared, or nobody can
+  const bool dear = price >= kMuchCheaper * nanoseconds * kChunkSize / bytes;
+  uint32_t pause = pause_.load(std::memory_order_relaxed);
+  // A huge page that was being touched as the pause began says nothing about its end.
+  if (!pauses(now)) pause = std::clamp(2 * pause, kShortestPause, kLongestPause);
   paused_at_.store(now, std::memory_order_relaxed);
-  pause_.store(dear ? std::clamp(2 * pause, kShortestPause, kLongestPause) : 0, std::memory_order_relaxed);
+  pause_.store(dear ? pause : 0, std::memory_order_relaxed);
   uncertain_.store(dear, std::memory_order_relaxed);
 }
 

@@ -4,8 +4,9 @@
 // lies in its way (compaction), or a hypervisor that has taken free memory back (free page reporting) has to back it
 // anew: milliseconds, while the small pages that lie about in used memory cost what they always do. So the stores make
 // some first touches by the clock (span/first_touch.h) and say here what they took. One that took long is compared: the
-// next memory is had in small pages and timed as well. If these are much cheaper, byte for byte, huge pages are dear,
-// and there is a pause; one twice as long if the next one is no cheaper, so that little time goes into finding out.
+// next memory that has to be new comes in small pages and is timed as well. If these are much cheaper, byte for byte,
+// huge pages are dear, and there is a pause; one twice as long if the next one is no cheaper, so that little time goes
+// into finding out.
 //
 // Any thread, without a lock. The words are relaxed: nothing else hangs on them, and a wrong answer costs a page.
 #pragma once
@@ -18,9 +19,10 @@ namespace snug {
 
 class HugePageGauge {
  public:
-  // Nanoseconds of a huge page's first touch: from so many on it is compared, ten times what it takes where nothing has
-  // to be made or backed; below so many it has cleared no 2 MiB, and the OS has backed a small page instead.
+  // From so many nanoseconds on a huge page's first touch is compared: ten times what it takes where the OS has one
+  // ready.
   static constexpr uint64_t kCompared = 1'000'000;
+  // Below so many no 2 MiB can have been cleared: the OS has backed a small page, or somebody else was first.
   static constexpr uint64_t kNoHugePage = 10'000;
   // How much cheaper small pages must be for huge ones to be dear, in times.
   static constexpr uint64_t kMuchCheaper = 2;

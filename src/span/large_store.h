@@ -89,8 +89,8 @@ class LargeStore {
   using CacheList = List<LargeBlock, &LargeBlock::in_cache>;
   static constexpr size_t kLeastAllowed = size_t{1} << 20;
   static constexpr size_t kMostRoom = size_t{1} << 30;
-  // Bytes from which on a block that is made longer gets huge pages: whoever resizes a block fills it. At most one of
-  // them is backed ahead of its use.
+  // Bytes from which on a block that is made longer gets huge pages: whoever resizes a block fills it. Each growth
+  // backs at most one ahead of its use.
   static constexpr size_t kGrownBlock = size_t{4} << 20;
   static constexpr size_t kRemembered = 16;
 

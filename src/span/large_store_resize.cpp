@@ -14,7 +14,7 @@ namespace {
 // A shrinking block keeps a tail of less than an eighth of it, and less than this.
 constexpr size_t kTailKept = size_t{1} << 20;
 // Bytes in small pages that a dear huge page is compared with.
-constexpr size_t kCompared = size_t{64} << 10;
+constexpr size_t kTouchedToCompare = size_t{64} << 10;
 
 }  // namespace
 
@@ -93,9 +93,9 @@ void LargeStore::advise(LargeBlock& block) {
   }
 }
 
-// For a block that has grown beyond `written` bytes, of which the last were written to: touches the first huge page
-// that is wholly new, or small ones for comparison. Without the lock, since it may take long; the block is its owner's,
-// who waits.
+// For a block that has grown beyond the first `written` bytes: if their last OS page is in memory, touches the huge
+// page that begins next, or small ones where a comparison is due. Without the lock, since it may take long; the block
+// is its owner's, who waits.
 void LargeStore::touch_by_the_clock(const LargeBlock& block, size_t written) {
   // What lies before the next boundary may be backed already.
   const uintptr_t next = round_up(block.start + written, kChunkSize);
@@ -105,7 +105,7 @@ void LargeStore::touch_by_the_clock(const LargeBlock& block, size_t written) {
   if (block.paging == Paging::kHuge) {
     gauge_.note_huge(time_first_touch(at<char>(next), os::page_size()));
   } else if (gauge_.compares()) {
-    const size_t bytes = std::min<size_t>(end - next, kCompared);
+    const size_t bytes = std::min<size_t>(end - next, kTouchedToCompare);
     gauge_.note_small(time_first_touch(at<char>(next), bytes), bytes, os::milliseconds());
   }
 }

@@ -48,7 +48,7 @@ Span* SpanStore::locate_free(PageCount pages, Paging paging) {
   return span;
 }
 
-// Makes the frontier long enough; false if there is no chunk for it, or huge pages are dear.
+// Makes the frontier long enough; false if there is no chunk for it, or the gauge advises against one.
 bool SpanStore::advance_frontier(PageCount pages) {
   if (frontier_ != nullptr && frontier_->pages >= pages) return true;
   const uint32_t now = os::milliseconds();
@@ -99,9 +99,11 @@ void SpanStore::ask_for_huge_page(const Span& span) {
   }
   count_growth(kPagesPerChunk);
   mark_dirty(span.first, {kPagesPerChunk});
+  const uint32_t now = os::milliseconds();
+  if (now - missed_since_ > kMissedSoon) bytes_missing_ = 0;  // too long ago
   if (bytes_missing_ == 0) return;
   bytes_missing_ -= std::min(bytes_missing_, kChunkSize);
-  missed_since_ = os::milliseconds();
+  missed_since_ = now;
 }
 
 // Free spans of the chunk that lie in bins move to those of its new paging.

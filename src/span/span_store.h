@@ -7,10 +7,10 @@
 // madvise, and a second where that breaks a huge page.
 //
 // A heap that has proved to grow asks for chunks that the OS backs by a huge page, a fault for 2 MiB instead of 512,
-// and gets them unless the gauge says that they are dear (span/huge_page_gauge.h), for which some are timed on the way
-// out. Such a chunk is dirty as a whole from the start, and only long runs of it go back by age: purging a short one
-// would break the huge page for little. What was never used of the newest such chunk, the frontier, lies in no bin:
-// those who do not ask for huge pages would take it, and cause the next one.
+// and gets them unless the gauge says that they are dear (span/huge_page_gauge.h). It learns that from some that are
+// timed before they are handed out. Such a chunk is dirty as a whole from the start, and only long runs of it go back
+// by age: purging a short one would break the huge page for little. What was never used of the newest such chunk, the
+// frontier, lies in no bin: those who do not ask for huge pages would take it, and cause the next one.
 //
 //   for every chunk:   allocated pages + pages of free spans + frontier == kPagesPerChunk
 //   dirty_pages_       == number of dirty pages in free spans
@@ -52,7 +52,8 @@ struct SpanStatistics {
 
 class SpanStore {
  public:
-  // For so many milliseconds after memory has gone back to the OS, as much may be taken again in dear huge pages.
+  // For so many milliseconds after the first of some memory has gone back to the OS, and after each huge page that
+  // takes of it again, it may be taken in dear huge pages.
   static constexpr uint32_t kMissedSoon = 1000;
 
   constexpr SpanStore(MetaArena& arena, Window& window, HugePageGauge& gauge)

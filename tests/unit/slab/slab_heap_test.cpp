@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/bits.h"
-#include "os/memory.h"
 #include "slab/own_heaps.h"
 
 namespace snug {

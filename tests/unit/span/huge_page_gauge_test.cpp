@@ -75,15 +75,22 @@ TEST_F(HugePageGaugeTest, APauseEndsAndIsTwiceAsLongNextTime) {
 }
 
 TEST_F(HugePageGaugeTest, PausesAreBounded) {
-  for (int i = 0; i < 40; ++i) find_dear();
+  for (int i = 0; i < 40; ++i, now += kLongest) find_dear();
+  find_dear();
   now += kLongest - 1;
   EXPECT_FALSE(recommends());
   now += 1;
   EXPECT_TRUE(recommends());
 }
 
+TEST_F(HugePageGaugeTest, OneThatWasBeingTouchedDoesNotMakeThePauseLonger) {
+  for (int i = 0; i < 4; ++i) find_dear();
+  now += kShortest;
+  EXPECT_TRUE(recommends());
+}
+
 TEST_F(HugePageGaugeTest, ACheapOneEndsAllPauses) {
-  for (int i = 0; i < 10; ++i) find_dear();
+  for (int i = 0; i < 10; ++i, now += kLongest) find_dear();
   gauge.note_huge(kCheap);
   EXPECT_TRUE(recommends());
   find_dear();

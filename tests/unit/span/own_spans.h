@@ -19,15 +19,16 @@ constexpr HugePageGauge compares_none() { return HugePageGauge(UINT64_MAX); }
 inline void say_dear(HugePageGauge& gauge) { gauge.note_huge(UINT64_MAX); }
 // And small ones to take next to nothing, again and again, so that the pause is the longest.
 inline void make_pause(HugePageGauge& gauge) {
-  for (int i = 0; i < 10; ++i) {
+  for (uint32_t i = 10; i-- != 0;) {
     say_dear(gauge);
-    gauge.note_small(1, kChunkSize, os::milliseconds());
+    gauge.note_small(1, kChunkSize, os::milliseconds() - i * HugePageGauge::kLongestPause);
   }
 }
 
+// Both are needed for a huge page by the clock.
 inline bool os_knows_huge_pages() {
   void* probe = os::map(kChunkSize, kChunkSize);
-  const bool known = probe != nullptr && os::prefer_huge_pages(probe, kChunkSize);
+  const bool known = probe != nullptr && os::prefer_huge_pages(probe, kChunkSize) && os::back(probe, os::page_size());
   if (probe != nullptr) os::release(probe, kChunkSize);
   return known;
 }
