@@ -5,6 +5,8 @@
 
 #include <cerrno>
 
+#include "base/errno_keeper.h"
+
 namespace snug::os {
 namespace {
 
@@ -30,26 +32,23 @@ const char* reason(int error) {
 }  // namespace
 
 InputFile::InputFile(const char* path) {
-  const int saved_errno = errno;
+  ErrnoKeeper keeper;
   descriptor_ = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor_ < 0) fault_ = reason(errno);
-  errno = saved_errno;
 }
 
 InputFile::~InputFile() {
-  const int saved_errno = errno;
+  ErrnoKeeper keeper;
   if (descriptor_ >= 0) ::close(descriptor_);
-  errno = saved_errno;
 }
 
 size_t InputFile::read(char* bytes, size_t capacity) {
   if (fault_ != nullptr) return 0;
-  const int saved_errno = errno;
+  ErrnoKeeper keeper;
   ssize_t count = -1;
   do count = ::read(descriptor_, bytes, capacity);
   while (count < 0 && errno == EINTR);
   if (count < 0) fault_ = reason(errno);
-  errno = saved_errno;
   return count < 0 ? 0 : static_cast<size_t>(count);
 }
 

@@ -5,24 +5,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 
 #include "base/bits.h"
+#include "base/errno_keeper.h"
 
 namespace snug::os {
 namespace {
-
-// The callers promise that errno survives; the system calls do not.
-class ErrnoKeeper {
- public:
-  ErrnoKeeper() : saved_(errno) {}
-  ~ErrnoKeeper() { errno = saved_; }
-  ErrnoKeeper(const ErrnoKeeper&) = delete;
-  ErrnoKeeper& operator=(const ErrnoKeeper&) = delete;
-
- private:
-  int saved_;
-};
 
 void* map_pages(void* hint, size_t bytes, int protection) {
   ErrnoKeeper keeper;

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cerrno>
+#include "base/errno_keeper.h"
 
 namespace snug::os {
 
@@ -40,22 +40,20 @@ uint32_t milliseconds() {
 }
 
 uint64_t random_seed() {
-  const int saved_errno = errno;
+  ErrnoKeeper keeper;
   uint64_t seed = 0;
   if (::getrandom(&seed, sizeof seed, GRND_NONBLOCK) != sizeof seed) seed = milliseconds();
-  errno = saved_errno;
   return seed;
 }
 
 bool append_to_file(const char* path, const char* bytes, size_t count) {
-  const int saved_errno = errno;
+  ErrnoKeeper keeper;
   const int file = ::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   bool done = false;
   if (file >= 0) {
     done = ::write(file, bytes, count) == static_cast<ssize_t>(count);
     ::close(file);
   }
-  errno = saved_errno;
   return done;
 }
 

@@ -6,8 +6,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstddef>
+
+#include "base/errno_keeper.h"
 
 namespace snug::os {
 namespace {
@@ -24,7 +25,7 @@ void* run(void* body) {
 }  // namespace
 
 bool start_thread(void (*body)()) {
-  const int saved_errno = errno;
+  ErrnoKeeper keeper;
   pthread_attr_t attributes;
   ::pthread_attr_init(&attributes);
   ::pthread_attr_setstacksize(&attributes, kStackBytes);
@@ -38,7 +39,6 @@ bool start_thread(void (*body)()) {
   const bool started = ::pthread_create(&thread, &attributes, run, reinterpret_cast<void*>(body)) == 0;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   ::pthread_attr_destroy(&attributes);
-  errno = saved_errno;
   return started;
 }
 
@@ -47,10 +47,9 @@ void name_thread(const char* name) { ::prctl(PR_SET_NAME, name); }
 bool is_main_thread() { return ::gettid() == ::getpid(); }
 
 uint64_t processor_nanoseconds() {
-  const int saved_errno = errno;
+  ErrnoKeeper keeper;
   timespec used{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-  errno = saved_errno;
   return static_cast<uint64_t>(used.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(used.tv_nsec);
 }
 

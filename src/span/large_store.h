@@ -13,7 +13,6 @@
 // the lock; but a tail goes under it, since its owner may want it any moment.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -88,14 +87,13 @@ class LargeStore {
  private:
   using CacheList = List<LargeBlock, &LargeBlock::in_cache>;
   static constexpr size_t kLeastAllowed = size_t{1} << 20;
-  static constexpr size_t kMostRoom = size_t{1} << 30;
   // Bytes from which on a block that is made longer gets huge pages: whoever resizes a block fills it. Each growth
   // backs at most one ahead of its use.
   static constexpr size_t kGrownBlock = size_t{4} << 20;
   static constexpr size_t kRemembered = 16;
 
   // `bytes` with room to double, in address space only.
-  static size_t with_room(size_t bytes) { return bytes + std::min(bytes, kMostRoom); }
+  static size_t with_room(size_t bytes);
 
   void make_way_slowly(size_t grown);
   template <class Due>

@@ -15,8 +15,11 @@ namespace {
 constexpr size_t kTailKept = size_t{1} << 20;
 // Bytes in small pages that a dear huge page is compared with.
 constexpr size_t kTouchedToCompare = size_t{64} << 10;
+constexpr size_t kMostRoom = size_t{1} << 30;
 
 }  // namespace
+
+size_t LargeStore::with_room(size_t bytes) { return bytes + std::min(bytes, kMostRoom); }
 
 void* LargeStore::resize(void* start, size_t size) {
   SNUG_ASSERT(size != 0, "a block of no bytes has no mapping");
@@ -102,12 +105,10 @@ void LargeStore::touch_by_the_clock(const LargeBlock& block, size_t written) {
   const uintptr_t end = block.start + block.usable;
   if (next >= end || os::resident_pages(at<char>(block.start + written) - os::page_size(), os::page_size()) == 0)
     return;
-  if (block.paging == Paging::kHuge) {
-    gauge_.note_huge(time_first_touch(at<char>(next), os::page_size()));
-  } else if (gauge_.compares()) {
-    const size_t bytes = std::min<size_t>(end - next, kTouchedToCompare);
-    gauge_.note_small(time_first_touch(at<char>(next), bytes), bytes, os::milliseconds());
-  }
+  if (block.paging == Paging::kHuge)
+    touch_huge_page(gauge_, at<char>(next));
+  else if (gauge_.compares())
+    touch_small_pages(gauge_, at<char>(next), std::min<size_t>(end - next, kTouchedToCompare));
 }
 
 }  // namespace snug

@@ -59,9 +59,7 @@ bool SpanStore::advance_frontier(PageCount pages) {
 }
 
 // What comes and goes is worth a dear huge page: given back and taken again, it is cheap.
-bool SpanStore::misses_chunk(uint32_t now) const {
-  return bytes_missing_ >= kChunkSize && now - missed_since_ <= kMissedSoon;
-}
+bool SpanStore::misses_chunk(uint32_t now) const { return bytes_missing_ >= kChunkSize && missed_lately(now); }
 
 void SpanStore::retire_frontier() {
   if (frontier_ != nullptr) insert(merge_neighbours(frontier_));
@@ -100,7 +98,7 @@ void SpanStore::ask_for_huge_page(const Span& span) {
   count_growth(kPagesPerChunk);
   mark_dirty(span.first, {kPagesPerChunk});
   const uint32_t now = os::milliseconds();
-  if (now - missed_since_ > kMissedSoon) bytes_missing_ = 0;  // too long ago
+  if (!missed_lately(now)) bytes_missing_ = 0;
   if (bytes_missing_ == 0) return;
   bytes_missing_ -= std::min(bytes_missing_, kChunkSize);
   missed_since_ = now;
@@ -200,12 +198,10 @@ Span* SpanStore::allocate(PageCount pages, PageCount alignment, Paging paging) {
   if (first_touch == FirstTouch::kNone) return span;
   // Without the lock, since it may take long.
   char* start = window_.start_of(span->first);
-  if (first_touch == FirstTouch::kHuge) {
-    gauge_.note_huge(time_first_touch(start, os::page_size()));
-  } else {
-    const size_t bytes = span->pages.bytes();
-    gauge_.note_small(time_first_touch(start, bytes), bytes, os::milliseconds());
-  }
+  if (first_touch == FirstTouch::kHuge)
+    touch_huge_page(gauge_, start);
+  else
+    touch_small_pages(gauge_, start, span->pages.bytes());
   return span;
 }
 

@@ -115,6 +115,7 @@ class SpanStore {
   Span* allocate_locked(PageCount pages, PageCount alignment, Paging paging, FirstTouch* first_touch);
   Span* locate_free(PageCount pages, Paging paging);
   bool advance_frontier(PageCount pages);
+  bool missed_lately(uint32_t now) const { return now - missed_since_ <= kMissedSoon; }
   bool misses_chunk(uint32_t now) const;
   bool is_to_be_timed(char* start);
   void retire_frontier();

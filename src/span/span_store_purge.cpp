@@ -37,7 +37,7 @@ bool SpanStore::purge_run(Span* span) {
 
 void SpanStore::count_as_missing(size_t bytes) {
   const uint32_t now = os::milliseconds();
-  if (now - missed_since_ > kMissedSoon) {
+  if (!missed_lately(now)) {
     bytes_missing_ = 0;
     missed_since_ = now;
   }

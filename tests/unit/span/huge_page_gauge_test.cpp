@@ -22,6 +22,13 @@ class HugePageGaugeTest : public testing::Test {
     gauge.note_small(kSmallPages, kChunkSize, now);
   }
   bool recommends() { return gauge.recommends(now); }
+  // What has just begun lasts so long, to the millisecond.
+  void expect_pause_of(uint32_t milliseconds) {
+    now += milliseconds - 1;
+    EXPECT_FALSE(recommends());
+    now += 1;
+    EXPECT_TRUE(recommends());
+  }
 
   HugePageGauge gauge;
   uint32_t now = UINT32_MAX - 100;  // the clock wraps
@@ -67,20 +74,14 @@ TEST_F(HugePageGaugeTest, WhereSmallPagesAreAsDearThereIsNoPause) {
 TEST_F(HugePageGaugeTest, APauseEndsAndIsTwiceAsLongNextTime) {
   for (uint32_t pause : {kShortest, 2 * kShortest, 4 * kShortest}) {
     find_dear();
-    now += pause - 1;
-    EXPECT_FALSE(recommends());
-    now += 1;
-    EXPECT_TRUE(recommends());
+    expect_pause_of(pause);
   }
 }
 
 TEST_F(HugePageGaugeTest, PausesAreBounded) {
   for (int i = 0; i < 40; ++i, now += kLongest) find_dear();
   find_dear();
-  now += kLongest - 1;
-  EXPECT_FALSE(recommends());
-  now += 1;
-  EXPECT_TRUE(recommends());
+  expect_pause_of(kLongest);
 }
 
 TEST_F(HugePageGaugeTest, OneThatWasBeingTouchedDoesNotMakeThePauseLonger) {

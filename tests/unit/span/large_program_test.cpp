@@ -7,6 +7,7 @@
 
 #include "base/bits.h"
 #include "span/large_store.h"
+#include "span/own_spans.h"
 
 namespace snug {
 namespace {
@@ -119,7 +120,7 @@ class LargeProgram {
   }
 
   MetaArena arena_;
-  HugePageGauge gauge_{UINT64_MAX};
+  HugePageGauge gauge_ = unit::compares_none();
   LargeStore large_{arena_, gauge_};
   std::mt19937_64 random_;
   std::vector<Live> live_;
