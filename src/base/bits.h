@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/compiler.h"
+
 namespace snug {
 
 constexpr size_t round_up(size_t value, size_t alignment) { return (value + alignment - 1) & ~(alignment - 1); }
@@ -34,6 +36,18 @@ constexpr void for_each_word(size_t first, size_t count, Visit visit) {
 }
 
 constexpr bool tests_bit(const uint64_t* words, size_t index) { return (words[index / 64] >> (index % 64) & 1) != 0; }
+
+// Subtracts `other` from the number; true if the number was less. What __builtin_sub_overflow does, but GCC takes its
+// true for the unlikely case, whatever it is told.
+SNUG_ALWAYS_INLINE bool subtract_borrows(size_t* number, const size_t& other) {
+#if defined(__x86_64__)
+  bool borrows;
+  __asm__("subq %2, %0" : "+r"(*number), "=@ccc"(borrows) : "m"(other));
+  return borrows;
+#else
+  return __builtin_sub_overflow(*number, other, number);
+#endif
+}
 
 inline uintptr_t address_of(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 

@@ -25,6 +25,10 @@ SNUG_ALWAYS_INLINE bool multiply_overflows(unsigned long a, unsigned long b, uns
   return __builtin_mul_overflow(a, b, product);
 }
 
+SNUG_ALWAYS_INLINE bool add_overflows(unsigned long a, unsigned long b, unsigned long* sum) {
+  return __builtin_add_overflow(a, b, sum);
+}
+
 SNUG_ALWAYS_INLINE void cpu_relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();

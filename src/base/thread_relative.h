@@ -34,35 +34,46 @@ SNUG_ALWAYS_INLINE T load_relative(T* word) {
   return __atomic_load_n(word, __ATOMIC_RELAXED);
 }
 
-// True if the word holds the lower half of the pointer.
-template <class T>
-SNUG_ALWAYS_INLINE bool equals_lower_half_relative(uint32_t* word, T* pointer) {
+// True if the word holds the lower half of the number.
+SNUG_ALWAYS_INLINE bool equals_lower_half_relative(uint32_t* word, uint64_t number) {
 #if defined(__x86_64__)
   if constexpr (kThreadRelative) {
     bool equal;
-    __asm__ volatile("cmpl %%fs:%1, %k2" : "=@cce"(equal) : "m"(*word), "r"(pointer));
+    __asm__ volatile("cmpl %%fs:%1, %k2" : "=@cce"(equal) : "m"(*word), "r"(number));
     return equal;
   }
 #endif
-  return __atomic_load_n(word, __ATOMIC_RELAXED) == static_cast<uint32_t>(reinterpret_cast<uintptr_t>(pointer));
+  return __atomic_load_n(word, __ATOMIC_RELAXED) == static_cast<uint32_t>(number);
 }
 
-// Adds Amount to the eight-byte word, in units of bytes for a pointer.
-template <int Amount, class T>
-SNUG_ALWAYS_INLINE void add_relative(T* word) {
-  static_assert(sizeof(T) == 8);
+// Adds Amount, 1 or -1, to the word.
+template <int Amount>
+SNUG_ALWAYS_INLINE void add_relative(uint64_t* word) {
+  static_assert(Amount == 1 || Amount == -1);
 #if defined(__x86_64__)
   if constexpr (kThreadRelative) {
     if constexpr (Amount == 1)
-      __asm__ volatile("incq %%fs:%0" : "+m"(*word));
+      __asm__ volatile("incq %%fs:%0" : "+m"(*word) : : "cc");
     else
-      __asm__ volatile("addq %1, %%fs:%0" : "+m"(*word) : "i"(Amount));
+      __asm__ volatile("decq %%fs:%0" : "+m"(*word) : : "cc");
     return;
   }
 #endif
-  auto* number = reinterpret_cast<uint64_t*>(word);
-  const uint64_t sum = __atomic_load_n(number, __ATOMIC_RELAXED) + static_cast<uint64_t>(int64_t{Amount});
-  __atomic_store_n(number, sum, __ATOMIC_RELAXED);
+  const uint64_t sum = __atomic_load_n(word, __ATOMIC_RELAXED) + static_cast<uint64_t>(int64_t{Amount});
+  __atomic_store_n(word, sum, __ATOMIC_RELAXED);
+}
+
+// Adds 1 to the word unless the pointer is null, without a branch.
+SNUG_ALWAYS_INLINE void add_one_unless_null_relative(uint64_t* word, const void* pointer) {
+#if defined(__x86_64__)
+  if constexpr (kThreadRelative) {
+    // Null borrows, and word - -1 - borrow is the word.
+    __asm__ volatile("cmpq $1, %1\n\tsbbq $-1, %%fs:%0" : "+m"(*word) : "r"(pointer) : "cc");
+    return;
+  }
+#endif
+  const uint64_t sum = __atomic_load_n(word, __ATOMIC_RELAXED) + (pointer != nullptr ? 1 : 0);
+  __atomic_store_n(word, sum, __ATOMIC_RELAXED);
 }
 
 // The same words by address, from slow paths and from other threads; neither sees half of one.

@@ -94,6 +94,18 @@ void* counted(void* block) {
   return block;
 }
 
+// A block of the size's class, whose array is empty. The allocation has been counted.
+void* refilled(size_t size) {
+  void* block = insist(size, [size]() -> void* {
+    if (!store.is_open() && !store.open()) return nullptr;
+    return refill_class(store.table->class_of(size));
+  });
+  if (block == nullptr) add_relative<-1>(&relative_thread_state()->allocations);
+  if (thread_state.cache == nullptr) count_without_cache();
+  store.idle.start_if_wanted();
+  return block;
+}
+
 void* large_block(const LargeRequest& request) {
   if (request.size > PTRDIFF_MAX) return out_of_memory();
   void* block = counted(insist(request.size, [&request] { return map_large(request); }));
@@ -131,22 +143,15 @@ void release_large(void* block) {
 
 }  // namespace
 
-void* allocate_slow(size_t size) noexcept {
-  void* block = insist(size, [size]() -> void* {
-    if (!store.is_open() && !store.open()) return nullptr;
-    return refill_class(store.table->class_of(size));
-  });
-  if (block == nullptr) add_relative<-1>(&relative_thread_state()->allocations);
-  if (thread_state.cache == nullptr) count_without_cache();
-  store.idle.start_if_wanted();
-  return block;
-}
+void* allocate_slow(HeadStep step) noexcept { return refilled(size_of_step(step)); }
 
 void* allocate_large(size_t size) noexcept {
   // The first request of the process comes here whatever its size: no class is known yet.
   if (!store.is_open()) return store.open() ? allocate(size) : large_block({.size = size});
   if (size > store.table->max_size) return large_block({.size = size});
-  return allocate_from(head_of(relative_thread_state(), scaled(store.table->class_of(size))), size);
+  add_relative<1>(&relative_thread_state()->allocations);
+  void* block;
+  return pop(head_of(relative_thread_state(), scaled(store.table->class_of(size))), &block) ? block : refilled(size);
 }
 
 void release_slow(void* block) noexcept {

@@ -16,8 +16,8 @@ namespace snug {
 
 // For a size beyond the head table.
 SNUG_COLD void* allocate_large(size_t size) noexcept;
-// For a class whose array is empty. The allocation has been counted.
-SNUG_COLD void* allocate_slow(size_t size) noexcept;
+// For a size of the step, whose class's array is empty. The allocation has been counted.
+SNUG_COLD void* allocate_slow(HeadStep step) noexcept;
 SNUG_COLD void release_slow(void* block) noexcept;
 
 // The scaled class of the slab that covers the address, or 0: null, a large block, or foreign. Large blocks may lie in
@@ -27,19 +27,17 @@ inline size_t class_at(const void* block) {
   return page < window_pages ? window_classes[page].load(std::memory_order_relaxed) : 0;
 }
 
-SNUG_ALWAYS_INLINE void* allocate_from(CacheHead* head, size_t size) {
+// The slow paths are parameters so that who adds to them, as operator new does, adds nothing to the fast one.
+template <void* (&slow)(HeadStep) = allocate_slow, void* (&large)(size_t) = allocate_large>
+SNUG_ALWAYS_INLINE void* allocate(size_t size) {
+  size_t beyond = size;
+  if (!subtract_borrows(&beyond, heads_end)) [[unlikely]]
+    return large(size_at_distance(beyond));
+  const HeadStep step = step_at_distance(beyond);
   // Counted before it is known to succeed: one register less is alive behind the test, which saves an instruction.
   add_relative<1>(&relative_thread_state()->allocations);
   void* block;
-  return pop(head, &block) ? block : allocate_slow(size);
-}
-
-SNUG_ALWAYS_INLINE void* allocate(size_t size) {
-  if (size < small_limit) [[likely]]
-    return allocate_from(small_head(size), size);
-  if (size < medium_limit) [[likely]]
-    return allocate_from(medium_head(size), size);
-  return allocate_large(size);
+  return pop(head_of(step), &block) ? block : slow(step);
 }
 
 SNUG_ALWAYS_INLINE void release(void* block) {
@@ -52,13 +50,14 @@ SNUG_ALWAYS_INLINE void release(void* block) {
     release_slow(block);
 }
 
-// `size` is what the block was asked for with, and the block was never resized. A small block is cached by its size
-// alone, which is trusted (docs/decisions/0007): a wrong one is found if the block goes home, not if it is handed out
-// again. `sized_limit` is 0 where sizes are to be checked.
+// `size` is what the block was asked for with, and the block was never resized. A block of a size in the head table is
+// cached by that alone, which is trusted (docs/decisions/0007): a wrong one is found if the block goes home, not if it
+// is handed out again. `trusted_end` is 0 where sizes are to be checked.
 SNUG_ALWAYS_INLINE void release_sized(void* block, size_t size) {
-  if (size >= sized_limit || block == nullptr) [[unlikely]]
+  size_t beyond = size;
+  if (!subtract_borrows(&beyond, trusted_end)) [[unlikely]]
     return release(block);
-  if (!push(small_head(size), block)) [[unlikely]]
+  if (!push_unless_null(head_of(step_at_distance(beyond)), block)) [[unlikely]]
     release_slow(block);
 }
 

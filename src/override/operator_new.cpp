@@ -81,9 +81,24 @@ SNUG_COLD void* retry_nothrow(Attempt attempt) noexcept {
   return nullptr;
 }
 
+SNUG_COLD void* retry_nothrow_of(size_t size) noexcept {
+  return retry_nothrow([size] { return snug::allocate(size); });
+}
+
+// The slow paths of the forms that take a size alone. A second try may ask for all of the step.
+template <void* (&retry)(size_t)>
+SNUG_COLD void* new_slow(snug::HeadStep step) {
+  void* block = snug::allocate_slow(step);
+  return block != nullptr ? block : retry(snug::size_of_step(step));
+}
+template <void* (&retry)(size_t)>
+SNUG_COLD void* new_large(size_t size) {
+  void* block = snug::allocate_large(size);
+  return block != nullptr ? block : retry(size);
+}
+
 SNUG_ALWAYS_INLINE void* new_or_null(size_t size) {
-  void* block = snug::allocate(size);
-  return block != nullptr ? block : retry_nothrow([size] { return snug::allocate(size); });
+  return snug::allocate<new_slow<retry_nothrow_of>, new_large<retry_nothrow_of>>(size);
 }
 SNUG_ALWAYS_INLINE void* new_or_null(size_t size, std::align_val_t alignment) {
   const size_t bytes = static_cast<size_t>(alignment);
@@ -91,8 +106,7 @@ SNUG_ALWAYS_INLINE void* new_or_null(size_t size, std::align_val_t alignment) {
   return block != nullptr ? block : retry_nothrow([=] { return snug::allocate_aligned(bytes, size); });
 }
 SNUG_ALWAYS_INLINE void* new_or_throw(size_t size) {
-  void* block = snug::allocate(size);
-  return block != nullptr ? block : retry_new_of(size);
+  return snug::allocate<new_slow<retry_new_of>, new_large<retry_new_of>>(size);
 }
 SNUG_ALWAYS_INLINE void* new_or_throw(size_t size, std::align_val_t alignment) {
   void* block = snug::allocate_aligned(static_cast<size_t>(alignment), size);

@@ -2,11 +2,14 @@
 // thread pointer in every thread (elsewhere, from the thread's state), so that neither the class nor the state's
 // address is computed on the way.
 //
-//   small     by size in bytes, up to 1 KiB. Steps of 16 bytes would need a sixteenth of the room, and cost two
-//             instructions more on each malloc and sized delete.
-//   medium    by size in steps of 256 bytes, up to 64 KiB
+//   head_offsets:   step    -4097   -4096   …      -1
+//                   sizes       0   1-16    …   65521-65536
 //
-// The limits are 0 until open(): every request takes a slow path until then.
+// Steps are counted back from the end, since subtracting that from the size tells three things at once: whether the
+// table has the size, the size rounded up to a step, and the step. One table serves every size that it has: a branch
+// between small sizes and others is one that a program of mixed sizes mispredicts (docs/decisions/0007).
+//
+// The ends are 0 until open_head_table(): every request takes a slow path until then.
 #pragma once
 
 #include <cstddef>
@@ -14,34 +17,52 @@
 
 #include "base/bits.h"
 #include "base/compiler.h"
+#include "size/class_list.h"
 #include "size/class_table.h"
 #include "thread/thread_state.h"
 
 namespace snug {
 
+// Negative, as above.
+using HeadStep = ptrdiff_t;
+
+inline constexpr size_t kHeadSteps = kMediumSizeMax / kSmallStep + 1;
+inline constexpr size_t kHeadsEnd = kMediumSizeMax + 1;
+static_assert(kHeadsEnd % kSmallStep == 1, "the difference of a size and the end would not round up");
+
 // Variables of their own, because a member of a larger object costs a pointer to it: one instruction on each call.
-SNUG_HIDDEN extern constinit size_t small_limit;   // sizes below are in small_heads
-SNUG_HIDDEN extern constinit size_t sized_limit;   // sizes below are trusted by a sized delete
-SNUG_HIDDEN extern constinit size_t medium_limit;  // others below are in medium_heads
-SNUG_HIDDEN extern constinit int32_t small_heads[kSmallSizeMax + 1];
-SNUG_HIDDEN extern constinit int32_t medium_heads[kMediumSizeMax / kMediumStep + 1];
+SNUG_HIDDEN extern constinit size_t heads_end;    // kHeadsEnd: sizes below are in the table
+SNUG_HIDDEN extern constinit size_t trusted_end;  // sizes below are trusted by a sized delete
+SNUG_HIDDEN extern constinit int32_t head_offsets[kHeadSteps];
 
 // What a sized delete does with the size that it is told.
 enum class SizedDelete { kTrust, kCheck };
 
-// Fills the tables. Called once, before any block is handed out.
+// Fills the table. Called once, before any block is handed out.
 void open_head_table(const ClassTable& table, SizedDelete sized_delete);
 
-SNUG_ALWAYS_INLINE CacheHead* head_at(ptrdiff_t offset) {
+// `beyond` is a size of the table less its end.
+SNUG_ALWAYS_INLINE HeadStep step_at_distance(size_t beyond) {
+  return static_cast<ptrdiff_t>(beyond) >> log2_floor(kSmallStep);  // downwards
+}
+
+SNUG_ALWAYS_INLINE CacheHead* head_of(HeadStep step) {
+  const ptrdiff_t offset = (head_offsets + kHeadSteps)[step];
   if constexpr (kThreadRelative)
     return reinterpret_cast<CacheHead*>(offset);
   else
     return reinterpret_cast<CacheHead*>(reinterpret_cast<char*>(&thread_state) + offset);
 }
 
-SNUG_ALWAYS_INLINE CacheHead* small_head(size_t size) { return head_at(small_heads[size]); }
-SNUG_ALWAYS_INLINE CacheHead* medium_head(size_t size) {
-  return head_at(medium_heads[(size + kMediumStep - 1) / kMediumStep]);
+// The largest size of the step.
+constexpr size_t size_of_step(HeadStep step) { return (static_cast<size_t>(step) + kHeadSteps) * kSmallStep; }
+static_assert(size_of_step(-1) == kMediumSizeMax && size_of_step(-HeadStep{kHeadSteps}) == 0);
+
+// The size whose distance `beyond` is, if the table does not have it. Between the two looks at the end another thread
+// may have opened the table: the sum is then larger than the size by the table, and must not wrap.
+inline size_t size_at_distance(size_t beyond) {
+  size_t size;
+  return add_overflows(beyond, heads_end, &size) ? SIZE_MAX : size;
 }
 
 }  // namespace snug

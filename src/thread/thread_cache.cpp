@@ -43,9 +43,9 @@ void copy(void** to, void* const* from, size_t count) {
 
 // Gives the head the array at `base`, with so many blocks in it and room for so many; or none.
 void point_at(CacheHead& head, void** base, size_t held, size_t room) {
-  store_shared(head.top, base + held);
-  store_shared(head.limit_low, CacheHead::lower_half(base + room));
-  store_shared(head.base_low, CacheHead::lower_half(base));
+  head.move_top(base + held);
+  store_shared(head.limit_low, CacheHead::lower_half(number_of(base + room)));
+  store_shared(head.base_low, CacheHead::lower_half(number_of(base)));
 }
 
 }  // namespace
@@ -92,7 +92,7 @@ void* ThreadCache::refill(size_t size_class) {
   array.flushed = 0;
   void* const first = end[-1];
   if (got > 1 && end - got != base) std::memmove(base, end - got, (got - 1) * sizeof(void*));
-  store_shared(head.top, base + got - 1);
+  head.move_top(base + got - 1);
   scavenge_as_due();
   return first;
 }
@@ -151,8 +151,8 @@ void ThreadCache::overflow(size_t size_class, void* block) {
   }
   array.seen = kMoved;
   CacheHead& head = state_->heads[size_class];
-  *head.top = block;
-  store_shared(head.top, head.top + 1);
+  *head.top() = block;
+  head.move_top(head.top() + 1);
   scavenge_as_due();
 }
 
@@ -165,8 +165,8 @@ size_t ThreadCache::take_batch(size_t size_class, void** blocks, size_t count) {
   Busy busy(*this);
   CacheHead& head = state_->heads[size_class];
   const size_t cached = std::min(count, this->count(size_class));
-  store_shared(head.top, head.top - cached);
-  copy(blocks, head.top, cached);
+  head.move_top(head.top() - cached);
+  copy(blocks, head.top(), cached);
   // Slabs give their blocks downwards from an end.
   void** const first = blocks + cached;
   void** end = blocks + count;
@@ -187,9 +187,9 @@ size_t ThreadCache::take_batch(size_t size_class, void** blocks, size_t count) {
 void ThreadCache::give_batch(size_t size_class, void* const* blocks, size_t count) {
   Busy busy(*this);
   CacheHead& head = state_->heads[size_class];
-  const size_t fits = std::min(count, static_cast<size_t>(head.limit() - head.top));
-  copy(head.top, blocks, fits);
-  store_shared(head.top, head.top + fits);
+  const size_t fits = std::min(count, static_cast<size_t>(head.limit() - head.top()));
+  copy(head.top(), blocks, fits);
+  head.move_top(head.top() + fits);
   if (fits != count) {
     heap_.flush(size_class, blocks + fits, count - fits);
     flushes_.add(1);
@@ -247,9 +247,9 @@ void ThreadCache::flush_older(size_t size_class, size_t number) {
   void** const base = head.base();
   heap_.flush(size_class, base, number);
   flushes_.add(1);
-  void** const top = head.top - number;
+  void** const top = head.top() - number;
   std::memmove(base, base + number, static_cast<size_t>(top - base) * sizeof(void*));
-  store_shared(head.top, top);
+  head.move_top(top);
 }
 
 void ThreadCache::scavenge_as_due() {
@@ -324,7 +324,8 @@ size_t ThreadCache::count(size_t size_class) const { return state_->heads[size_c
 size_t ThreadCache::cached(size_t size_class) const {
   // Read while the thread may be changing arrays: an impossible difference counts as nothing.
   const CacheHead& head = state_->heads[size_class];
-  const size_t held = CacheHead::places_from(load_shared(head.base_low), CacheHead::lower_half(load_shared(head.top)));
+  const size_t held =
+      CacheHead::places_from(load_shared(head.base_low), CacheHead::lower_half(load_shared(head.top_number)));
   return held > ArrayStore::kMostPlaces ? 0 : held;
 }
 
@@ -339,7 +340,7 @@ const char* ThreadCache::check() const {
     if (CacheHead::places_from(head.base_low, head.limit_low) != array.room || array.room > array.places)
       return "thread cache: a limit is not at the end of its array's room";
     if (head.held() > array.room) return "thread cache: a top lies outside its array";
-    for (void** place = head.base(); place != head.top; ++place) {
+    for (void** place = head.base(); place != head.top(); ++place) {
       const Window& window = registry_.window();
       if (!window.contains(*place) || window.class_at(window.index_of(*place)) != scaled(c))
         return "thread cache: an array holds what is not a block of its class";

@@ -189,12 +189,31 @@ TEST(NewExpression, throws_through_destructors) {
 TEST(OperatorDelete, ignores_null) {
   for (const DeleteForm& form : kDeleteForms) form.release(nullptr, 100, 64);
   // Again and again, where an allocator might keep it for a block.
-  for (int i = 0; i < 3000; ++i) {
-    for (const DeleteForm& form : kDeleteForms) form.release(nullptr, static_cast<std::size_t>(i), 64);
-    void* block = ::operator new(static_cast<std::size_t>(i));
-    ASSERT_NE(block, nullptr);
-    ::operator delete(block);
+  for (std::size_t size = 0; size < 80000; size += size < 3000 ? 1 : 100) {
+    void* first = ::operator new(size);
+    ::operator delete(::operator new(size));
+    for (const DeleteForm& form : kDeleteForms) form.release(nullptr, size, 64);
+    void* second = ::operator new(size);
+    ASSERT_NE(first, nullptr);
+    ASSERT_NE(second, nullptr);
+    ASSERT_NE(first, second);
+    ::operator delete(first, size);
+    ::operator delete(second, size);
   }
+  for (const std::size_t size : kImpossible)
+    for (const DeleteForm& form : kDeleteForms) form.release(nullptr, size, 64);
+}
+
+// A size leads to the blocks of its own class and no other's, at every step.
+TEST(OperatorDelete, takes_each_block_by_its_size) {
+  for (std::size_t size = 0; size <= 70000; ++size) {
+    void* block = ::operator new(size);
+    pattern::fill(block, size, size + 1);
+    ASSERT_TRUE(pattern::intact(block, size, size + 1)) << size;
+    ::operator delete(block, size);
+  }
+  subject::malloc_trim(0);
+  EXPECT_EQ(subject::check(), nullptr);
 }
 
 TEST(OperatorDelete, keeps_errno) {

@@ -1,5 +1,6 @@
-// The program that is stepped: calls malloc, free and operator delete(void*, size_t) of whatever is preloaded, warm,
-// and counts each call's instructions. step_count runs it and reads what it prints: "name instructions operations".
+// The program that is stepped: calls malloc, free, operator new and operator delete(void*, size_t) of what is
+// preloaded, warm, and counts each call's instructions. step_count runs it and reads what it prints: "name instructions
+// operations".
 //
 //   step_subject single    single calls of ten sizes
 //   step_subject batch     batches of 512, local and remote
@@ -69,11 +70,13 @@ void count_malloc_free(Malloc allocate, Free release, size_t size) {
   });
 }
 
-void count_sized_delete(Malloc allocate, SizedDelete release, size_t size) {
-  const Name name("delete_sized", size);
+void count_operators(Malloc allocate, SizedDelete release, size_t size) {
+  const Name new_name("new", size);
+  const Name delete_name("delete_sized", size);
   while_warm(size, allocate, release, [&] {
+    arm(address_of(allocate), new_name.text, 1);
     void* const block = allocate(size);
-    arm(address_of(release), name.text, 1);
+    arm(address_of(release), delete_name.text, 1);
     release(block, size);
   });
 }
@@ -186,7 +189,7 @@ int main(int argc, char** argv) {
   const std::string_view kind = argc > 1 ? argv[1] : "";
   if (kind == "single") {
     for (const size_t size : kSizes) count_malloc_free(allocate, release, size);
-    for (const size_t size : kSizes) count_sized_delete(operator_new, operator_delete, size);
+    for (const size_t size : kSizes) count_operators(operator_new, operator_delete, size);
   } else if (kind == "batch") {
     for (const size_t size : kBatchSizes) {
       count_local_batches(size);

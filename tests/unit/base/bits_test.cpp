@@ -41,6 +41,16 @@ TEST(Bits, RunsOfBits) {
   }
 }
 
+TEST(Bits, ASubtractionTellsWhetherTheNumberWasLess) {
+  for (const size_t number : {size_t{0}, size_t{1}, size_t{65536}, size_t{65537}, SIZE_MAX - 1, SIZE_MAX}) {
+    for (const size_t other : {size_t{0}, size_t{1}, size_t{65537}, SIZE_MAX}) {
+      size_t difference = number;
+      EXPECT_EQ(subtract_borrows(&difference, other), number < other) << number << " " << other;
+      EXPECT_EQ(difference, number - other);
+    }
+  }
+}
+
 TEST(Bits, AddressesGoThereAndBack) {
   int here = 0;
   EXPECT_EQ(at<int>(address_of(&here)), &here);

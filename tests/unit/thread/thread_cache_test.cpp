@@ -27,14 +27,15 @@ class ThreadCacheTest : public testing::Test {
 
   void* take(size_t c) {
     CacheHead& head = state.heads[c];
-    return head.top == head.base() ? cache.refill(c) : *--head.top;
+    if (head.held() == 0) return cache.refill(c);
+    head.move_top(head.top() - 1);
+    return *head.top();
   }
   void put(size_t c, void* block) {
     CacheHead& head = state.heads[c];
-    if (head.top == head.limit())
-      cache.overflow(c, block);
-    else
-      *head.top++ = block;
+    if (head.top() == head.limit()) return cache.overflow(c, block);
+    *head.top() = block;
+    head.move_top(head.top() + 1);
   }
   std::vector<void*> take_many(size_t c, size_t count) {
     std::vector<void*> blocks;
@@ -209,7 +210,7 @@ TEST_F(ThreadCacheTest, RetiringGivesTheArraysAway) {
   cache.retire();
   for (size_t c = 1; c < kRoomyTable.count; ++c) {
     EXPECT_EQ(heap.blocks_out(c), 0u);
-    EXPECT_EQ(state.heads[c].top, nullptr);
+    EXPECT_EQ(state.heads[c].top(), nullptr);
     EXPECT_EQ(state.heads[c].limit(), nullptr);
     EXPECT_EQ(state.heads[c].base(), nullptr);
   }
@@ -265,10 +266,10 @@ TEST_F(ThreadCacheTest, CheckSeesEachBrokenPart) {
   put_many(small, take_many(small, 20));
   CacheHead& head = state.heads[small];
   const CacheHead sound = head;
-  head.top = head.limit() + 1;
+  head.move_top(head.limit() + 1);
   EXPECT_STREQ(cache.check(), "thread cache: a top lies outside its array");
   head = sound;
-  head.limit_low -= sizeof(void*);
+  --head.limit_low;
   EXPECT_STREQ(cache.check(), "thread cache: a limit is not at the end of its array's room");
   head = sound;
   void* block = head.base()[0];
@@ -285,7 +286,7 @@ TEST_F(ThreadCacheTest, ABatchEmptiesTheArrayFirst) {
   put_many(small, take_many(small, 60));
   const size_t cached = cache.cached(small);
   ASSERT_NE(cached, 0u);
-  const std::set<void*> held(state.heads[small].base(), state.heads[small].top);
+  const std::set<void*> held(state.heads[small].base(), state.heads[small].top());
   const uint64_t refills = cache.refills();
   std::vector<void*> blocks(cached);
   EXPECT_EQ(cache.take_batch(small, blocks.data(), cached), cached);
