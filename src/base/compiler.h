@@ -2,6 +2,7 @@
 #pragma once
 
 #define SNUG_ALWAYS_INLINE inline __attribute__((always_inline))
+#define SNUG_NOINLINE __attribute__((noinline))
 #define SNUG_COLD __attribute__((cold, noinline))
 #define SNUG_EXPORT __attribute__((visibility("default")))
 #define SNUG_WEAK __attribute__((weak))

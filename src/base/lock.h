@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
 #include <climits>
 #include <cstdint>
 
 #include "base/compiler.h"
+#include "base/errno_keeper.h"
 
 namespace snug {
 
@@ -70,10 +70,9 @@ class Lock {
       if (try_lock()) return;
       cpu_relax();
     }
-    const int saved_errno = errno;  // a wait that need not wait says EAGAIN, and free() must keep errno
+    ErrnoKeeper keeper;  // a wait that need not wait says EAGAIN
     while (!try_lock_with_waiters()) {
     }
-    errno = saved_errno;
   }
 
   // One step: takes the lock, or sleeps until it has changed.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/errno_keeper.h"
 #include "base/fatal.h"
 #include "slab/slab.h"
 
@@ -44,10 +45,6 @@ void* refill_class(size_t size_class) {
   block = cache->refill(size_class);
   store.large.make_way(store.spans.bytes_grown());
   return block;
-}
-
-void* map_large(const LargeRequest& request) {
-  return store.is_open() || store.open() ? store.large.allocate(request) : nullptr;
 }
 
 void* out_of_memory() {
@@ -106,11 +103,18 @@ void* refilled(size_t size) {
   return block;
 }
 
+// The store is open.
 void* large_block(const LargeRequest& request) {
   if (request.size > PTRDIFF_MAX) return out_of_memory();
-  void* block = counted(insist(request.size, [&request] { return map_large(request); }));
+  void* block = counted(insist(request.size, [&request] { return store.large.allocate(request); }));
   store.idle.start_if_wanted();
   return block;
+}
+
+// A size beyond the largest class; or the first request of the process, whatever its size: no class is known yet.
+SNUG_COLD void* allocate_without_class(size_t size) noexcept {
+  if (!store.is_open() && !store.open()) return out_of_memory();
+  return size > store.table->max_size ? large_block({.size = size}) : allocate_large(size);
 }
 
 // A free by a thread that has no cache: the block goes home alone. It is written to, so it is looked at first.
@@ -146,9 +150,8 @@ void release_large(void* block) {
 void* allocate_slow(HeadStep step) noexcept { return refilled(size_of_step(step)); }
 
 void* allocate_large(size_t size) noexcept {
-  // The first request of the process comes here whatever its size: no class is known yet.
-  if (!store.is_open()) return store.open() ? allocate(size) : large_block({.size = size});
-  if (size > store.table->max_size) return large_block({.size = size});
+  if (!store.is_open() || size > store.table->max_size) [[unlikely]]
+    return allocate_without_class(size);
   add_relative<1>(&relative_thread_state()->allocations);
   void* block;
   return pop(head_of(relative_thread_state(), scaled(store.table->class_of(size))), &block) ? block : refilled(size);
@@ -156,7 +159,7 @@ void* allocate_large(size_t size) noexcept {
 
 void release_slow(void* block) noexcept {
   if (block == nullptr) return;
-  const int saved_errno = errno;
+  ErrnoKeeper keeper;
   const size_t scaled_class = class_at(block);
   if (scaled_class == 0) {
     release_large(block);
@@ -165,7 +168,6 @@ void release_slow(void* block) noexcept {
   } else if (!push(head_of(relative_thread_state(), scaled_class), block)) {
     cache->overflow(scaled_class / kClassScale, block);
   }
-  errno = saved_errno;
 }
 
 void* allocate_zeroed(size_t count, size_t size) {

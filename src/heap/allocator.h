@@ -15,9 +15,10 @@
 namespace snug {
 
 // For a size beyond the head table.
-SNUG_COLD void* allocate_large(size_t size) noexcept;
+SNUG_NOINLINE void* allocate_large(size_t size) noexcept;
 // For a size of the step, whose class's array is empty. The allocation has been counted.
 SNUG_COLD void* allocate_slow(HeadStep step) noexcept;
+// Null is nothing to do.
 SNUG_COLD void release_slow(void* block) noexcept;
 
 // The scaled class of the slab that covers the address, or 0: null, a large block, or foreign. Large blocks may lie in

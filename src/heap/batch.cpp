@@ -1,7 +1,6 @@
 #include "heap/batch.h"
 
-#include <cerrno>
-
+#include "base/errno_keeper.h"
 #include "heap/allocator.h"
 
 namespace snug {
@@ -30,7 +29,7 @@ size_t allocate_batch(size_t size, void** blocks, size_t count) noexcept {
 }
 
 void release_batch(void* const* blocks, size_t count) noexcept {
-  const int saved_errno = errno;
+  ErrnoKeeper keeper;
   for (size_t done = 0; done != count;) {
     ThreadCache* cache = thread_state.cache;
     const size_t scaled_class = class_at(blocks[done]);
@@ -42,7 +41,6 @@ void release_batch(void* const* blocks, size_t count) noexcept {
       cache->give_batch(scaled_class / kClassScale, blocks + done, row);
     done += row;
   }
-  errno = saved_errno;
 }
 
 }  // namespace snug

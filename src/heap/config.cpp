@@ -14,7 +14,7 @@ const ConfigKey kConfigTable[kConfigKeys] = {
     {"classes", "default|dense|path",
      "size-class map: dense caches at most 8 blocks or 1 KiB of a class in each thread; a file's path is that of a map "
      "that `snug classes` has written"},
-    {"sized_delete", "trust|check", "whether a sized delete of a small block believes its size or looks the block up"},
+    {"sized_delete", "trust|check", "whether a sized delete of up to 64 KiB believes its size or looks the block up"},
     {"cache", "bytes", "the most that one thread's cache has room for, but for one block of each class"},
     {"batch", "adaptive|one",
      "how many blocks pass between a thread's cache and the slabs at once; one is for measuring"},

@@ -20,8 +20,8 @@ struct Config {
   ClassMap classes = ClassMap::kDefault;
   char class_file[1024] = "";
   ClassList file_classes;  // what the file says
-  // sized_delete: trust | check, default trust. Whether a sized delete of a small block believes the size it is told,
-  // or looks the block up as free does.
+  // sized_delete: trust | check, default trust. Whether a sized delete with a size up to 64 KiB believes it, or
+  // looks the block up as free does.
   SizedDelete sized_delete = SizedDelete::kTrust;
   // cache: bytes, default 4M. The most that one thread's cache has room for, but for one block of each class.
   size_t cache = CacheLimits().budget;

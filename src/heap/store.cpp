@@ -72,7 +72,8 @@ bool Store::open_parts() {
     registry.set_bell(idle.bell());
   }
   // The limit last: until it is set none of these is looked at.
-  open_head_table(*table, config.sized_delete);
+  // With several threads a request may be under way that has seen no table (thread/head_table.h).
+  open_head_table(*table, os::is_single_threaded() ? config.sized_delete : SizedDelete::kCheck);
   window_base = window.base();
   window_classes = window.classes();
   std::atomic_signal_fence(std::memory_order_release);

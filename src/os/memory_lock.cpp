@@ -3,8 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cerrno>
-
+#include "base/errno_keeper.h"
 #include "os/memory.h"
 
 namespace snug::os {
@@ -12,10 +11,8 @@ namespace snug::os {
 size_t memory_of_machine() { return static_cast<size_t>(::sysconf(_SC_PHYS_PAGES)) * page_size(); }
 
 bool lock(void* start, size_t bytes) {
-  const int saved_errno = errno;
-  const bool locked = ::mlock(start, bytes) == 0;
-  errno = saved_errno;
-  return locked;
+  ErrnoKeeper keeper;
+  return ::mlock(start, bytes) == 0;
 }
 
 void touch(void* start, size_t bytes) {

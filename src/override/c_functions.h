@@ -47,9 +47,8 @@ inline void* align(size_t alignment, size_t size) {
 
 inline int align_posix(void** block, size_t alignment, size_t size) {
   if (!is_power_of_two(alignment) || alignment % sizeof(void*) != 0) return EINVAL;
-  const int saved_errno = errno;
+  ErrnoKeeper keeper;
   void* aligned = allocate_aligned(alignment, size);
-  errno = saved_errno;
   if (aligned == nullptr) return ENOMEM;
   *block = aligned;
   return 0;

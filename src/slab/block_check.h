@@ -1,7 +1,8 @@
 // How blocks come back to their slabs: alone, in rows of neighbours or in clusters, each looked at; what is no block
 // ends the process.
 //
-// Addresses in the caches have been looked at when they came, but for small blocks that were deleted with a size.
+// Addresses in the caches have been looked at when they came, but for those of up to 64 KiB that were deleted with a
+// size.
 #pragma once
 
 #include <cstddef>

@@ -2,6 +2,8 @@
 
 #include <atomic>
 
+#include "base/fatal.h"
+
 namespace snug {
 
 constinit size_t heads_end = 0;
@@ -10,20 +12,34 @@ constinit int32_t head_offsets[kHeadSteps] = {};
 
 namespace {
 
-int32_t offset_of_head(size_t size_class) {
+ptrdiff_t offset_of_head(size_t size_class) {
   const ThreadState* origin = kThreadRelative ? nullptr : &thread_state;
   const uintptr_t head = address_of(head_of(relative_thread_state(), scaled(size_class)));
-  return static_cast<int32_t>(head - address_of(origin));
+  return static_cast<ptrdiff_t>(head - address_of(origin));
 }
+
+bool fits_entry(ptrdiff_t offset) { return offset >= INT32_MIN && offset <= INT32_MAX; }
+
+// No entry is left 0, and each is that of the class which the class table names.
+constexpr bool has_every_step(const ClassTable& table) {
+  size_t steps = 0;
+  bool right = true;
+  for_each_head_step(table, [&](size_t step, size_t c) {
+    right = right && step == steps && table.class_of(step * kSmallStep) == c;
+    ++steps;
+  });
+  return right && steps == kHeadSteps;
+}
+static_assert(has_every_step(kRoomyTable) && has_every_step(kDenseTable));
 
 }  // namespace
 
 void open_head_table(const ClassTable& table, SizedDelete sized_delete) {
-  size_t step = 0;
-  for (size_t c = 1; c < table.count; ++c) {
-    const int32_t offset = offset_of_head(c);
-    for (; step < kHeadSteps && step * kSmallStep <= table.classes[c].block_size; ++step) head_offsets[step] = offset;
-  }
+  // Thread-local storage of more than 2 GiB in front of ours: every request keeps to the slow path.
+  if (!fits_entry(offset_of_head(0)) || !fits_entry(offset_of_head(kMaxClasses - 1))) return;
+  for_each_head_step(table,
+                     [](size_t step, size_t c) { head_offsets[step] = static_cast<int32_t>(offset_of_head(c)); });
+  SNUG_ASSERT(table.max_size >= kMediumSizeMax, "every size below needs a class");
   // The ends last: until they are set no entry is looked at.
   std::atomic_signal_fence(std::memory_order_release);
   heads_end = kHeadsEnd;

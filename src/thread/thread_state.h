@@ -23,7 +23,7 @@ namespace snug {
 
 class ThreadCache;
 
-// A place's address in units of its size.
+// The address of a place in an array, in units of its size.
 using PlaceNumber = uint64_t;
 inline PlaceNumber number_of(void* const* place) { return reinterpret_cast<uintptr_t>(place) / sizeof(void*); }
 SNUG_ALWAYS_INLINE void** place_at(PlaceNumber number) { return reinterpret_cast<void**>(number * sizeof(void*)); }
@@ -90,7 +90,7 @@ SNUG_ALWAYS_INLINE bool push(CacheHead* head, void* block) {
   return true;
 }
 
-// The same for what may be null: nothing is cached then, whatever is returned.
+// The same for what may be null, which is not cached; false says no more of it than that there was no room.
 SNUG_ALWAYS_INLINE bool push_unless_null(CacheHead* head, void* block) {
   const PlaceNumber top = load_relative(&head->top_number);
   if (equals_lower_half_relative(&head->limit_low, top)) [[unlikely]]

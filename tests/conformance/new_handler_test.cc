@@ -134,4 +134,68 @@ TEST_F(NewHandler, that_makes_room_is_rewarded) {
   ::operator delete(block);
 }
 
+// Blocks of one size, each linked through its first word: nothing else may allocate while memory is short.
+struct Chain {
+  std::size_t size;
+  void* newest = nullptr;
+
+  void add(void* block) {
+    *static_cast<void**>(block) = newest;
+    newest = block;
+  }
+  // Until no more come.
+  void exhaust() {
+    while (void* block = ::operator new(size, std::nothrow)) add(block);
+  }
+  void release() {
+    while (newest != nullptr) {
+      void* block = newest;
+      newest = *static_cast<void**>(block);
+      ::operator delete(block, size);
+    }
+  }
+};
+
+TEST_F(NewHandler, is_called_for_small_blocks_too) {
+  for (const std::size_t size : {std::size_t{100}, std::size_t{60000}, std::size_t{200000}}) {
+    Chain chain{size};
+    calls = 0;
+    ASSERT_EQ(getrlimit(RLIMIT_AS, &lifted), 0);
+    rlimit tight = lifted;
+    tight.rlim_cur = address_space_in_use() + 64 * sizes::kMiB;
+    ASSERT_EQ(setrlimit(RLIMIT_AS, &tight), 0);
+    chain.exhaust();
+    bool threw = false;
+    bool passed_through = false;
+    void* block = nullptr;
+    try {
+      chain.add(::operator new(size));
+    } catch (const std::bad_alloc&) {
+      threw = true;
+    }
+    std::set_new_handler(throw_own_exception);
+    try {
+      chain.add(::operator new(size));
+    } catch (const HandlerGaveUp&) {
+      passed_through = true;
+    }
+    const int calls_before_room = calls;
+    calls = 0;
+    std::set_new_handler(lift_the_limit);
+    try {
+      block = ::operator new(size);
+    } catch (const std::bad_alloc&) {
+    }
+    setrlimit(RLIMIT_AS, &lifted);
+    std::set_new_handler(nullptr);
+    EXPECT_TRUE(threw) << size;
+    EXPECT_TRUE(passed_through) << size;
+    EXPECT_EQ(calls_before_room, 1) << size;
+    EXPECT_EQ(calls, 2) << size;
+    ASSERT_NE(block, nullptr) << size;
+    chain.add(block);
+    chain.release();
+  }
+}
+
 }  // namespace

@@ -207,10 +207,14 @@ TEST(OperatorDelete, ignores_null) {
 // A size leads to the blocks of its own class and no other's, at every step.
 TEST(OperatorDelete, takes_each_block_by_its_size) {
   for (std::size_t size = 0; size <= 70000; ++size) {
-    void* block = ::operator new(size);
-    pattern::fill(block, size, size + 1);
-    ASSERT_TRUE(pattern::intact(block, size, size + 1)) << size;
-    ::operator delete(block, size);
+    void* blocks[3];
+    for (void*& block : blocks) block = ::operator new(size);
+    for (std::size_t i = 0; i < 3; ++i) pattern::fill(blocks[i], size, size + i);
+    for (std::size_t i = 0; i < 3; ++i) {
+      ASSERT_TRUE(pattern::intact(blocks[i], size, size + i)) << size;
+      ::operator delete(blocks[i], size);
+    }
+    if (size % 256 == 0) subject::malloc_trim(0);  // sends home what lies in the wrong array
   }
   subject::malloc_trim(0);
   EXPECT_EQ(subject::check(), nullptr);
