@@ -63,7 +63,7 @@ SNUG_ALWAYS_INLINE void add_relative(uint64_t* word) {
   __atomic_store_n(word, sum, __ATOMIC_RELAXED);
 }
 
-// Adds 1 to the word unless the pointer is null, without a branch.
+// Adds 1 to the word unless the pointer is null; on x86-64 without a branch.
 SNUG_ALWAYS_INLINE void add_one_unless_null_relative(uint64_t* word, const void* pointer) {
 #if defined(__x86_64__)
   if constexpr (kThreadRelative) {
@@ -72,8 +72,7 @@ SNUG_ALWAYS_INLINE void add_one_unless_null_relative(uint64_t* word, const void*
     return;
   }
 #endif
-  const uint64_t sum = __atomic_load_n(word, __ATOMIC_RELAXED) + (pointer != nullptr ? 1 : 0);
-  __atomic_store_n(word, sum, __ATOMIC_RELAXED);
+  if (pointer != nullptr) add_relative<1>(word);
 }
 
 // The same words by address, from slow paths and from other threads; neither sees half of one.

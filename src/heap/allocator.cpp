@@ -23,7 +23,7 @@ constexpr const char* kAlreadyFree = "block is already free";
 ThreadCache* thread_cache() {
   ThreadCache* cache = thread_state.cache;
   if (cache != nullptr) return cache;
-  if (!store.is_open() && !store.open()) return nullptr;
+  if (!store.ensure_open()) return nullptr;
   return store.roster.start();
 }
 
@@ -94,7 +94,7 @@ void* counted(void* block) {
 // A block of the size's class, whose array is empty. The allocation has been counted.
 void* refilled(size_t size) {
   void* block = insist(size, [size]() -> void* {
-    if (!store.is_open() && !store.open()) return nullptr;
+    if (!store.ensure_open()) return nullptr;
     return refill_class(store.table->class_of(size));
   });
   if (block == nullptr) add_relative<-1>(&relative_thread_state()->allocations);
@@ -113,7 +113,7 @@ void* large_block(const LargeRequest& request) {
 
 // A size beyond the largest class; or the first request of the process, whatever its size: no class is known yet.
 SNUG_COLD void* allocate_without_class(size_t size) noexcept {
-  if (!store.is_open() && !store.open()) return out_of_memory();
+  if (!store.ensure_open()) return out_of_memory();
   return size > store.table->max_size ? large_block({.size = size}) : allocate_large(size);
 }
 
@@ -152,9 +152,8 @@ void* allocate_slow(HeadStep step) noexcept { return refilled(size_of_step(step)
 void* allocate_large(size_t size) noexcept {
   if (!store.is_open() || size > store.table->max_size) [[unlikely]]
     return allocate_without_class(size);
-  add_relative<1>(&relative_thread_state()->allocations);
-  void* block;
-  return pop(head_of(relative_thread_state(), scaled(store.table->class_of(size))), &block) ? block : refilled(size);
+  return allocate_from(head_of(relative_thread_state(), scaled(store.table->class_of(size))),
+                       [size] { return refilled(size); });
 }
 
 void release_slow(void* block) noexcept {
@@ -174,7 +173,7 @@ void* allocate_zeroed(size_t count, size_t size) {
   size_t bytes = 0;
   if (multiply_overflows(count, size, &bytes)) return out_of_memory();
   if (bytes > PTRDIFF_MAX) return out_of_memory();
-  if (bytes > kSmallSizeMax && (store.is_open() || store.open()) && bytes > store.table->max_size)
+  if (bytes > kSmallSizeMax && store.ensure_open() && bytes > store.table->max_size)
     return large_block({.size = bytes, .zeroed = true});
   void* block = allocate(bytes);
   if (block != nullptr) std::memset(block, 0, bytes);
@@ -184,7 +183,7 @@ void* allocate_zeroed(size_t count, size_t size) {
 void* allocate_aligned(size_t alignment, size_t size) noexcept {
   if (alignment <= kSmallStep) return allocate(size);
   if (size > PTRDIFF_MAX) return out_of_memory();
-  if (!store.is_open() && !store.open()) return out_of_memory();
+  if (!store.ensure_open()) return out_of_memory();
   const ClassTable& table = *store.table;
   if (alignment <= table.max_size && size <= table.max_size) {
     // Slabs are placed so that a class whose size is a multiple of the alignment has only aligned blocks.

@@ -28,6 +28,14 @@ inline size_t class_at(const void* block) {
   return page < window_pages ? window_classes[page].load(std::memory_order_relaxed) : 0;
 }
 
+// Counted before it is known to succeed: one register less is alive behind the test, which saves an instruction.
+template <class Otherwise>
+SNUG_ALWAYS_INLINE void* allocate_from(CacheHead* head, Otherwise otherwise) {
+  add_relative<1>(&relative_thread_state()->allocations);
+  void* block;
+  return pop(head, &block) ? block : otherwise();
+}
+
 // The slow paths are parameters so that who adds to them, as operator new does, adds nothing to the fast one.
 template <void* (&slow)(HeadStep) = allocate_slow, void* (&large)(size_t) = allocate_large>
 SNUG_ALWAYS_INLINE void* allocate(size_t size) {
@@ -35,10 +43,7 @@ SNUG_ALWAYS_INLINE void* allocate(size_t size) {
   if (!subtract_borrows(&beyond, heads_end)) [[unlikely]]
     return large(size_at_distance(beyond));
   const HeadStep step = step_at_distance(beyond);
-  // Counted before it is known to succeed: one register less is alive behind the test, which saves an instruction.
-  add_relative<1>(&relative_thread_state()->allocations);
-  void* block;
-  return pop(head_of(step), &block) ? block : slow(step);
+  return allocate_from(head_of(step), [step] { return slow(step); });
 }
 
 SNUG_ALWAYS_INLINE void release(void* block) {

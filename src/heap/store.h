@@ -39,6 +39,7 @@ struct Store {
   // Reads the configuration and opens every part. False if the OS refuses; asked again by the next allocation.
   bool open();
   bool is_open() const { return open_.load(std::memory_order_acquire); }
+  bool ensure_open() { return is_open() || open(); }
 
   // Fork: every lock, in order, is taken before and dropped after, so that the child finds all parts at rest.
   void before_fork();

@@ -20,6 +20,14 @@ ptrdiff_t offset_of_head(size_t size_class) {
 
 bool fits_entry(ptrdiff_t offset) { return offset >= INT32_MIN && offset <= INT32_MAX; }
 
+// Calls visit(step from the start, class) for every entry of the table.
+template <class Visit>
+constexpr void for_each_head_step(const ClassTable& table, Visit visit) {
+  size_t step = 0;
+  for (size_t c = 1; c < table.count; ++c)
+    for (; step < kHeadSteps && step * kSmallStep <= table.classes[c].block_size; ++step) visit(step, c);
+}
+
 // No entry is left 0, and each is that of the class which the class table names.
 constexpr bool has_every_step(const ClassTable& table) {
   size_t steps = 0;

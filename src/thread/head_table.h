@@ -5,8 +5,8 @@
 //   head_offsets:   step    -4097   -4096   …      -1
 //                   sizes       0   1-16    …   65521-65536
 //
-// Steps are counted back from the end, since subtracting that from the size tells three things at once: whether the
-// table has the size, the size rounded up to a step, and the step. One table serves every size that it has: a branch
+// Steps are counted back from the end: subtracting that from the size tells whether the table has it, and shifting what
+// is left rounds the size up to its step. One table serves every size that it has: a branch
 // between small sizes and others is one that a program of mixed sizes mispredicts (docs/decisions/0018).
 //
 // The ends are 0 until open_head_table(): every request takes a slow path until then.
@@ -38,14 +38,6 @@ SNUG_HIDDEN extern constinit int32_t head_offsets[kHeadSteps];
 // What a sized delete does with the size that it is told.
 enum class SizedDelete { kTrust, kCheck };
 
-// Calls visit(step from the start, class) for every entry of the table.
-template <class Visit>
-constexpr void for_each_head_step(const ClassTable& table, Visit visit) {
-  size_t step = 0;
-  for (size_t c = 1; c < table.count; ++c)
-    for (; step < kHeadSteps && step * kSmallStep <= table.classes[c].block_size; ++step) visit(step, c);
-}
-
 // Fills the table. Called once, before any block is handed out.
 void open_head_table(const ClassTable& table, SizedDelete sized_delete);
 
@@ -67,8 +59,8 @@ constexpr size_t size_of_step(HeadStep step) { return (static_cast<size_t>(step)
 static_assert(size_of_step(-1) == kMediumSizeMax && size_of_step(-HeadStep{kHeadSteps}) == 0);
 
 // The size whose distance `beyond` is, if the table does not have it. Between the two looks at the end another thread
-// may have opened the table: the sum is then larger than the size by the table, and must not wrap. The block has its
-// true size unknown to it, which is why a process that opens the table with several threads trusts no sized delete.
+// may have opened the table: the sum is then larger than the size by the table, and must not wrap. Its block may be too
+// large for a sized delete to file it rightly, so a process that opens the table with several threads trusts none.
 inline size_t size_at_distance(size_t beyond) {
   size_t size;
   return add_overflows(beyond, heads_end, &size) ? SIZE_MAX : size;

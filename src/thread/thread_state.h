@@ -80,22 +80,27 @@ SNUG_ALWAYS_INLINE bool pop(CacheHead* head, void** block) {
   return true;
 }
 
-// Caches a block of the head's class; false if there is no room.
-SNUG_ALWAYS_INLINE bool push(CacheHead* head, void* block) {
+// Writes the block at top, which stays; false if there is no room.
+SNUG_ALWAYS_INLINE bool write_at_top(CacheHead* head, void* block) {
   const PlaceNumber top = load_relative(&head->top_number);
   if (equals_lower_half_relative(&head->limit_low, top)) [[unlikely]]
     return false;
   *place_at(top) = block;
+  return true;
+}
+
+// Caches a block of the head's class; false if there is no room.
+SNUG_ALWAYS_INLINE bool push(CacheHead* head, void* block) {
+  if (!write_at_top(head, block)) [[unlikely]]
+    return false;
   add_relative<1>(&head->top_number);
   return true;
 }
 
 // The same for what may be null, which is not cached; false says no more of it than that there was no room.
 SNUG_ALWAYS_INLINE bool push_unless_null(CacheHead* head, void* block) {
-  const PlaceNumber top = load_relative(&head->top_number);
-  if (equals_lower_half_relative(&head->limit_low, top)) [[unlikely]]
+  if (!write_at_top(head, block)) [[unlikely]]
     return false;
-  *place_at(top) = block;
   add_one_unless_null_relative(&head->top_number, block);
   return true;
 }

@@ -115,13 +115,18 @@ std::size_t address_space_in_use() {
   return os_pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-TEST_F(NewHandler, that_makes_room_is_rewarded) {
-  constexpr std::size_t kSize = 2048 * sizes::kMiB;
+// The address space has so much room left, until `lifted` is in force again.
+void tighten(std::size_t room) {
   ASSERT_EQ(getrlimit(RLIMIT_AS, &lifted), 0);
   rlimit tight = lifted;
-  tight.rlim_cur = address_space_in_use() + 256 * sizes::kMiB;
-  std::set_new_handler(lift_the_limit);
+  tight.rlim_cur = address_space_in_use() + room;
   ASSERT_EQ(setrlimit(RLIMIT_AS, &tight), 0);
+}
+
+TEST_F(NewHandler, that_makes_room_is_rewarded) {
+  constexpr std::size_t kSize = 2048 * sizes::kMiB;
+  std::set_new_handler(lift_the_limit);
+  ASSERT_NO_FATAL_FAILURE(tighten(256 * sizes::kMiB));
   void* block = nullptr;
   try {
     block = ::operator new(kSize);
@@ -160,10 +165,7 @@ TEST_F(NewHandler, is_called_for_small_blocks_too) {
   for (const std::size_t size : {std::size_t{100}, std::size_t{60000}, std::size_t{200000}}) {
     Chain chain{size};
     calls = 0;
-    ASSERT_EQ(getrlimit(RLIMIT_AS, &lifted), 0);
-    rlimit tight = lifted;
-    tight.rlim_cur = address_space_in_use() + 64 * sizes::kMiB;
-    ASSERT_EQ(setrlimit(RLIMIT_AS, &tight), 0);
+    ASSERT_NO_FATAL_FAILURE(tighten(64 * sizes::kMiB));
     chain.exhaust();
     bool threw = false;
     bool passed_through = false;
