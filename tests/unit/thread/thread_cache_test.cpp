@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <random>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "slab/own_heaps.h"
@@ -51,7 +53,6 @@ class ThreadCacheTest : public testing::Test {
     for (size_t c = 1; c < kMaxClasses; ++c) bytes += room(c) * own.sizes(c).block_size;
     return bytes;
   }
-  // Sends the cache through ups and downs in every class.
   void exercise(uint32_t seed);
 
   unit::OwnHeaps own;
@@ -64,7 +65,7 @@ class ThreadCacheTest : public testing::Test {
   const size_t small = 1;  // the class of the smallest blocks
 };
 
-void ThreadCacheTest::exercise(uint32_t seed) {
+void ThreadCacheTest::exercise(uint32_t seed) {  // ups and downs in every class
   std::mt19937 random(seed);
   const size_t classes = own.registry.table().count;
   for (int round = 0; round < 300; ++round) {
@@ -359,6 +360,23 @@ TEST_F(DenseThreadCacheTest, ReachesEveryLimit) {
     for (int i = 0; i < 5; ++i) put_many(c, take_many(c, 20));
     EXPECT_EQ(room(c), kDenseTable.classes[c].cached_max) << "class " << c;
   }
+}
+
+// What the slabs take back at once is the tail of free: p99.9 lies below it if fewer frees than that wait for it.
+TEST_F(ThreadCacheTest, OneFreeInThreeThousandWaitsForTheSlabs) {
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> log_size(4, 14);  // 16 B to 16 KiB
+  std::vector<std::pair<size_t, void*>> blocks(20'000, {small, nullptr});
+  int waited = 0;
+  for (int i = -200'000; i < 500'000; ++i) {
+    auto& [c, block] = blocks[random() % blocks.size()];
+    if (i >= 0 && state.heads[c].top() == state.heads[c].limit()) ++waited;
+    if (block != nullptr) put(c, block);
+    c = own.registry.table().class_of(static_cast<size_t>(std::exp2(log_size(random))));
+    block = take(c);
+  }
+  EXPECT_LE(waited, 500'000 / 3000);
+  for (const auto& [c, block] : blocks) put(c, block);
 }
 
 class PoorThreadCacheTest : public ThreadCacheTest {
