@@ -32,7 +32,7 @@ namespace snug {
 enum class Batching { kAdaptive, kOne };
 
 struct CacheLimits {
-  size_t budget = size_t{8} << 20;  // a thread's bytes of room in its arrays
+  size_t budget = size_t{6} << 20;  // a thread's bytes of room in its arrays
   Batching batching = Batching::kAdaptive;
 };
 
