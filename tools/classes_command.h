@@ -8,6 +8,7 @@
 
 #include "classes_fit.h"
 #include "classes_map.h"
+#include "thread/thread_cache.h"
 
 namespace snug::tool {
 
@@ -35,7 +36,7 @@ class ClassesCommand {
   std::string counted_;
   std::size_t max_classes_ = DefaultSizeClassMap::kLargestClass;
   std::uint64_t threads_ = 1;
-  std::uint64_t budget_ = std::uint64_t{6} << 20;
+  std::uint64_t budget_ = CacheLimits().budget;
   std::size_t largest_ = DefaultSizeClassMap::kMaxSize;
   double max_gap_ = 2;
   CacheHint hint_;

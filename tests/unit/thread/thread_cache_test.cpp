@@ -34,11 +34,11 @@ class ThreadCacheTest : public testing::Test {
     return *head.top();
   }
   void put(size_t c, void* block) {
-    CacheHead& head = state.heads[c];
-    if (head.top() == head.limit()) return cache.overflow(c, block);
-    *head.top() = block;
-    head.move_top(head.top() + 1);
+    if (is_full(c)) return cache.overflow(c, block);
+    *state.heads[c].top() = block;
+    state.heads[c].move_top(state.heads[c].top() + 1);
   }
+  bool is_full(size_t c) const { return state.heads[c].top() == state.heads[c].limit(); }
   std::vector<void*> take_many(size_t c, size_t count) {
     std::vector<void*> blocks;
     for (size_t i = 0; i < count; ++i) blocks.push_back(take(c));
@@ -370,7 +370,7 @@ TEST_F(ThreadCacheTest, OneFreeInTwoThousandFindsItsArrayFull) {
   int full = 0;
   for (int i = -200'000; i < 500'000; ++i) {
     auto& [c, block] = blocks[random() % blocks.size()];
-    if (i >= 0 && block != nullptr && state.heads[c].top() == state.heads[c].limit()) ++full;
+    if (i >= 0 && block != nullptr && is_full(c)) ++full;
     if (block != nullptr) put(c, block);
     c = own.registry.table().class_of(static_cast<size_t>(std::exp2(log_size(random))));
     block = take(c);
