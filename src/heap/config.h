@@ -23,7 +23,7 @@ struct Config {
   // sized_delete: trust | check, default trust. Whether a sized delete with a size up to 64 KiB believes it, or
   // looks the block up as free does.
   SizedDelete sized_delete = SizedDelete::kTrust;
-  // cache: bytes, default 6M. The most that one thread's cache has room for, but for one block of each class.
+  // cache: bytes, default 8M. The most that one thread's cache has room for, but for one block of each class.
   size_t cache = CacheLimits().budget;
   // batch: adaptive | one, default adaptive. How many blocks pass between a thread's cache and the slabs at once. `one`
   // is for measuring what batches are worth.

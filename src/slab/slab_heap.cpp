@@ -22,7 +22,7 @@ constexpr size_t kBlocksSeen = 4;
 constexpr size_t kEmptyKept = size_t{512} << 10;
 constexpr size_t kEmptyExtra = size_t{4} << 20;
 // From how many slabs a refill draws at most: each is a miss or two, and one malloc waits for them all.
-constexpr size_t kSlabsARefill = 2;
+constexpr size_t kSlabsARefill = 8;
 // How many records a flush fetches at once.
 constexpr size_t kFetchedAhead = 16;
 

@@ -27,6 +27,10 @@ constexpr size_t kFewBlocks = 16;
 // scattered, and each block keeps a slab from becoming empty: so it becomes short.
 constexpr size_t kDrained = size_t{4} << 20;
 
+// A thread drains when so many bytes of any classes have. What its arrays may then have room for, but for the least
+// batch of each class: a thread often frees what it has before it sleeps, and what it keeps stays until it wakes.
+constexpr size_t kDrainedBudget = size_t{512} << 10;
+
 // How often stale arrays are looked for: the clock is read once in so many slow operations.
 constexpr uint32_t kScavengeOperations = 16;
 constexpr uint32_t kScavengeMilliseconds = 100;
@@ -90,6 +94,7 @@ void* ThreadCache::refill(size_t size_class) {
   array.seen = kMoved;
   array.ran_empty = true;
   array.flushed = 0;
+  sent_home_ = 0;
   void* const first = end[-1];
   if (got > 1 && end - got != base) std::memmove(base, end - got, (got - 1) * sizeof(void*));
   head.move_top(base + got - 1);
@@ -139,15 +144,8 @@ void ThreadCache::overflow(size_t size_class, void* block) {
       scavenge_as_due();
       return;
     }
-    // Half, since frees and mallocs take turns; nearly all if only frees have come since the last time.
-    const bool drains = array.flushed >= kDrained;
-    const bool only_frees = drains || (array.flushed != 0 && array.room <= kMostBatch);
-    const size_t kept = only_frees ? std::min<size_t>(array.room, kMostBatch) / 16 : array.room / 2;
-    const size_t gone = std::max<size_t>(1, array.room - kept);
-    flush_older(size_class, gone);
-    if (drains && array.room > kMostBatch) use_array(size_class, kMostBatch);
-    array.flushed =
-        static_cast<uint32_t>(std::min<size_t>(kDrained, array.flushed + gone * sizes(size_class).block_size));
+    send_older_home(size_class);
+    if (drains()) drain_next();
   }
   array.seen = kMoved;
   CacheHead& head = state_->heads[size_class];
@@ -155,6 +153,34 @@ void ThreadCache::overflow(size_t size_class, void* block) {
   head.move_top(head.top() + 1);
   scavenge_as_due();
 }
+
+// The class's array is full and is not to grow. Half goes, since frees and mallocs take turns; nearly all if only frees
+// have come since the last time.
+void ThreadCache::send_older_home(size_t size_class) {
+  Array& array = arrays_[size_class];
+  const bool drains = array.flushed >= kDrained || this->drains();
+  const bool only_frees = drains || (array.flushed != 0 && array.room <= kMostBatch);
+  const size_t kept = only_frees ? std::min<size_t>(array.room, kMostBatch) / 16 : array.room / 2;
+  const size_t gone = std::max<size_t>(1, array.room - kept);
+  flush_older(size_class, gone);
+  if (drains && array.room > kMostBatch) use_array(size_class, kMostBatch);
+  const size_t bytes = gone * sizes(size_class).block_size;
+  array.flushed = static_cast<uint32_t>(std::min(kDrained, array.flushed + bytes));
+  sent_home_ = std::min(kDrained, sent_home_ + bytes);
+}
+
+bool ThreadCache::drains() const { return sent_home_ >= kDrained; }
+
+// One class at a time, so that no free waits for all.
+void ThreadCache::drain_next() {
+  if (room_bytes_ <= kDrainedBudget) return;
+  drained_last_ = drained_last_ % (kMaxClasses - 1) + 1;
+  if (arrays_[drained_last_].room <= kLeastBatch) return;
+  if (const size_t held = count(drained_last_); held != 0) flush_older(drained_last_, held);
+  use_array(drained_last_, kLeastBatch);
+}
+
+size_t ThreadCache::budget() const { return drains() ? std::min(kDrainedBudget, limits_.budget) : limits_.budget; }
 
 // True if the class's array, which was full or not there, has room now.
 bool ThreadCache::make_room(size_t size_class) {
@@ -206,7 +232,7 @@ bool ThreadCache::open(size_t size_class) {
 // True if the budget allows the class's array that much room.
 bool ThreadCache::affords(size_t size_class, size_t room) const {
   const size_t had = arrays_[size_class].room;
-  return room <= had || room_bytes_ + (room - had) * sizes(size_class).block_size <= limits_.budget;
+  return room <= had || room_bytes_ + (room - had) * sizes(size_class).block_size <= budget();
 }
 
 bool ThreadCache::grow(size_t size_class) {

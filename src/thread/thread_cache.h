@@ -4,9 +4,9 @@
 // it. A full one doubles, up to the class's limit and within the thread's budget of bytes, while it is shorter than a
 // batch or if it has run empty since it last did so, which shows that blocks come and go; else its older half goes
 // home, or nearly all of it if only frees have come since the last time. A thread that only frees thus keeps few
-// blocks: what a long row of frees leaves in an array is scattered over many slabs, and would keep them all. Blocks in
-// an array keep their slabs from becoming empty, so that an array which has not moved for a while is sent home whole
-// (scavenge).
+// blocks: what a long row of frees leaves in an array is scattered over many slabs, and would keep them all. If it goes
+// on, other classes' arrays go home as well, one with each overflow (drain_next). Blocks in an array keep their slabs
+// from becoming empty, so that an array which has not moved for a while is sent home whole (scavenge).
 //
 //   for each class:   base <= top <= limit,   limit - base == room <= places
 //   blocks cached ==  sum of top - base
@@ -32,7 +32,7 @@ namespace snug {
 enum class Batching { kAdaptive, kOne };
 
 struct CacheLimits {
-  size_t budget = size_t{6} << 20;  // a thread's bytes of room in its arrays
+  size_t budget = size_t{8} << 20;  // a thread's bytes of room in its arrays
   Batching batching = Batching::kAdaptive;
 };
 
@@ -97,7 +97,11 @@ class alignas(64) ThreadCache {
   size_t prepare_batch(size_t size_class);
   size_t take_shared(size_t size_class, size_t want, void*** end);
   bool affords(size_t size_class, size_t room) const;
+  size_t budget() const;
+  bool drains() const;
+  void drain_next();
   bool make_room(size_t size_class);
+  void send_older_home(size_t size_class);
   bool use_array(size_t size_class, size_t room);
   void flush_older(size_t size_class, size_t count);
   void scavenge_as_due();
@@ -112,6 +116,8 @@ class alignas(64) ThreadCache {
   ThreadState* state_;
   const CacheLimits limits_;
   size_t room_bytes_ = 0;
+  size_t sent_home_ = 0;     // bytes, by overflows since the last refill of any class, as far as they are counted
+  size_t drained_last_ = 0;  // class
   uint32_t trims_seen_;
   uint32_t slow_operations_ = 0;
   uint32_t scavenged_at_ = 0;  // milliseconds

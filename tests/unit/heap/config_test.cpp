@@ -49,7 +49,7 @@ TEST_F(ConfigTest, WithoutItTheDefaults) {
   const Config config = read_config(&keys);
   EXPECT_EQ(keys, 0u);
   EXPECT_EQ(config.classes, ClassMap::kDefault);
-  EXPECT_EQ(config.cache, 6 * kMiB);
+  EXPECT_EQ(config.cache, 8 * kMiB);
   EXPECT_EQ(config.batch, Batching::kAdaptive);
   EXPECT_EQ(config.retain, 64 * kMiB);
   EXPECT_EQ(config.retain_large, 64 * kMiB);
@@ -96,7 +96,7 @@ TEST_F(ConfigTest, SuffixesArePowersOf1024) {
 }
 
 TEST_F(ConfigTest, EmptyPairsAreNothingAndTheLastWins) {
-  EXPECT_EQ(read("").cache, 6 * kMiB);
+  EXPECT_EQ(read("").cache, 8 * kMiB);
   EXPECT_EQ(complaints, "");
   EXPECT_EQ(read(",,cache:1M,,cache:2M,").cache, 2 * kMiB);
   EXPECT_EQ(complaints, "");
@@ -105,9 +105,9 @@ TEST_F(ConfigTest, EmptyPairsAreNothingAndTheLastWins) {
 TEST_F(ConfigTest, BadSizesAreNamedAndIgnored) {
   for (const std::string bad : {"", "x", "-1", "1T", "1MB", "1 M", "M", "0x10", "1.5M", "1048577G", "1125899906842625",
                                 "18446744073709551616", "99999999999999999999999"}) {
-    const Config config = read("retain:" + bad + ",cache:8M");
+    const Config config = read("retain:" + bad + ",cache:9M");
     EXPECT_EQ(config.retain, 64 * kMiB) << bad;
-    EXPECT_EQ(config.cache, 8 * kMiB) << "the rest is read on";
+    EXPECT_EQ(config.cache, 9 * kMiB) << "the rest is read on";
     EXPECT_EQ(keys, bit("cache"));
     EXPECT_EQ(complaints,
               "snug: SNUG_CONF: bad value '" + bad + "' for 'retain': expected a size in bytes, as in 64K, 4M, 1G\n");
@@ -116,7 +116,7 @@ TEST_F(ConfigTest, BadSizesAreNamedAndIgnored) {
 
 TEST_F(ConfigTest, LimitsOfEachKey) {
   EXPECT_EQ(read("cache:1024G").cache, size_t{1} << 40);
-  EXPECT_EQ(read("cache:1025G").cache, 6 * kMiB);
+  EXPECT_EQ(read("cache:1025G").cache, 8 * kMiB);
   EXPECT_EQ(complaints,
             "snug: SNUG_CONF: bad value '1025G' for 'cache': expected a size in bytes up to 1024G, as in 64K, 4M, "
             "1G\n");
@@ -164,7 +164,7 @@ class MapFile {
 TEST_F(ConfigTest, ClassesOutOfAFile) {
   // Longer than what is read at once.
   const MapFile file("# " + std::string(1000, '-') + "\n16 8\n1024 4\n65536 1\n");
-  const Config config = read("classes:" + file.path() + ",cache:8M");
+  const Config config = read("classes:" + file.path() + ",cache:9M");
   EXPECT_EQ(complaints, "");
   EXPECT_EQ(keys, bit("classes") | bit("cache"));
   EXPECT_EQ(config.classes, ClassMap::kFile);
@@ -178,13 +178,13 @@ TEST_F(ConfigTest, ClassesOutOfAFile) {
 
 TEST_F(ConfigTest, BadClassFilesAreNamedAndIgnored) {
   const MapFile file("16 8\n8 8\n");
-  const Config config = read("classes:" + file.path() + ",cache:8M");
+  const Config config = read("classes:" + file.path() + ",cache:9M");
   EXPECT_EQ(complaints, "snug: SNUG_CONF: bad value '" + file.path() +
                             "' for 'classes': line 2: the size is no multiple of 16, or above 1024 of 256, or above "
                             "65536 of 4096\n");
   EXPECT_EQ(config.classes, ClassMap::kDefault);
   EXPECT_STREQ(config.class_file, "");
-  EXPECT_EQ(config.cache, 8 * kMiB) << "the rest is read on";
+  EXPECT_EQ(config.cache, 9 * kMiB) << "the rest is read on";
   EXPECT_EQ(keys, bit("cache"));
   EXPECT_EQ(read("classes:dense,classes:" + file.path()).classes, ClassMap::kDense) << "what is in force stays";
 }
@@ -223,7 +223,7 @@ TEST_F(ConfigTest, UnknownKeysAreNamed) {
 
 TEST_F(ConfigTest, PrintsEachValue) {
   const Config usual;
-  const char* const defaults[] = {"default", "trust", "6291456", "adaptive", "67108864", "67108864", "1000", "off", ""};
+  const char* const defaults[] = {"default", "trust", "8388608", "adaptive", "67108864", "67108864", "1000", "off", ""};
   for (size_t i = 0; i < kConfigKeys; ++i) EXPECT_EQ(value(usual, i), defaults[i]);
   const Config set = read(
       "classes:dense,sized_delete:check,cache:1,batch:one,retain:2,retain_large:3K,purge_after:4,idle_thread:on,report:"

@@ -1,68 +1,21 @@
-// A thread cache over a heap and a thread state of the test's own: take() and put() are the fast paths in plain words.
 #include "thread/thread_cache.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <random>
 #include <set>
-#include <utility>
 #include <vector>
 
-#include "slab/own_heaps.h"
+#include "thread/own_cache.h"
 
 namespace snug {
 namespace {
 
-class ThreadCacheTest : public testing::Test {
+class ThreadCacheTest : public unit::OwnCacheTest {
  protected:
-  explicit ThreadCacheTest(const ClassTable& table = kRoomyTable, const CacheLimits& limits = {})
-      : own(table), heap(*own.registry.acquire()), cache(heap, own.registry, arrays, state, limits), limits(limits) {}
-  void TearDown() override {
-    expect_sound();
-    cache.retire();
-    EXPECT_STREQ(heap.check(), nullptr);
-  }
-  void expect_sound() { EXPECT_STREQ(cache.check(), nullptr); }
-
-  void* take(size_t c) {
-    CacheHead& head = state.heads[c];
-    if (head.held() == 0) return cache.refill(c);
-    head.move_top(head.top() - 1);
-    return *head.top();
-  }
-  void put(size_t c, void* block) {
-    if (is_full(c)) return cache.overflow(c, block);
-    *state.heads[c].top() = block;
-    state.heads[c].move_top(state.heads[c].top() + 1);
-  }
-  bool is_full(size_t c) const { return state.heads[c].top() == state.heads[c].limit(); }
-  std::vector<void*> take_many(size_t c, size_t count) {
-    std::vector<void*> blocks;
-    for (size_t i = 0; i < count; ++i) blocks.push_back(take(c));
-    return blocks;
-  }
-  void put_many(size_t c, const std::vector<void*>& blocks) {
-    for (void* block : blocks) put(c, block);
-  }
-  size_t room(size_t c) const { return static_cast<size_t>(state.heads[c].limit() - state.heads[c].base()); }
-  size_t room_bytes() const {
-    size_t bytes = 0;
-    for (size_t c = 1; c < kMaxClasses; ++c) bytes += room(c) * own.sizes(c).block_size;
-    return bytes;
-  }
+  using OwnCacheTest::OwnCacheTest;
   void exercise(uint32_t seed);
-
-  unit::OwnHeaps own;
-  MetaArena array_arena;  // apart, so that its bytes are those of arrays
-  ArrayStore arrays{array_arena};
-  ThreadState state{};
-  SlabHeap& heap;
-  ThreadCache cache;
-  const CacheLimits limits;
-  const size_t small = 1;  // the class of the smallest blocks
 };
 
 void ThreadCacheTest::exercise(uint32_t seed) {  // ups and downs in every class
@@ -174,24 +127,6 @@ TEST_F(ThreadCacheTest, BeyondABatchRoomDoublesOnceForEachTimeItRanEmpty) {
     EXPECT_EQ(room(small), expected) << "never twice for one time, never beyond the class's limit";
     expect_sound();
   }
-}
-
-TEST_F(ThreadCacheTest, WhereOnlyFreesComeRoomShrinksAndLittleIsKept) {
-  put_many(small, own.take(heap, small, 64));
-  for (size_t expected : {128, 256, 512, 1023}) {
-    while (cache.cached(small) != 0) take(small);
-    take(small);
-    put_many(small, own.take(heap, small, expected + 1));
-  }
-  const size_t mebibyte = (size_t{1} << 20) / own.sizes(small).block_size;
-  put_many(small, own.take(heap, small, 3 * mebibyte));
-  EXPECT_EQ(room(small), 1023u);
-  put_many(small, own.take(heap, small, 2 * mebibyte));
-  EXPECT_EQ(room(small), 64u);
-  take_many(small, cache.cached(small) + 1);
-  put_many(small, own.take(heap, small, 65));
-  EXPECT_EQ(room(small), 128u) << "it grows again once blocks are wanted";
-  expect_sound();
 }
 
 TEST_F(ThreadCacheTest, KeepsWithinLimitAndBudget) { exercise(1); }
@@ -360,23 +295,6 @@ TEST_F(DenseThreadCacheTest, ReachesEveryLimit) {
     for (int i = 0; i < 5; ++i) put_many(c, take_many(c, 20));
     EXPECT_EQ(room(c), kDenseTable.classes[c].cached_max) << "class " << c;
   }
-}
-
-// What the slabs take back at once is the tail of free: p99.9 lies below if few frees find their array full (221 here).
-TEST_F(ThreadCacheTest, OneFreeInTwoThousandFindsItsArrayFull) {
-  std::mt19937 random(1);
-  std::uniform_real_distribution<double> log_size(4, 14);  // 16 B to 16 KiB
-  std::vector<std::pair<size_t, void*>> blocks(20'000, {small, nullptr});
-  int full = 0;
-  for (int i = -200'000; i < 500'000; ++i) {
-    auto& [c, block] = blocks[random() % blocks.size()];
-    if (i >= 0 && block != nullptr && is_full(c)) ++full;
-    if (block != nullptr) put(c, block);
-    c = own.registry.table().class_of(static_cast<size_t>(std::exp2(log_size(random))));
-    block = take(c);
-  }
-  EXPECT_LE(full, 500'000 / 2000);
-  for (const auto& [c, block] : blocks) put(c, block);
 }
 
 class PoorThreadCacheTest : public ThreadCacheTest {

@@ -1,0 +1,92 @@
+// sleepers: threads that work one after the other, free all that they have and sleep on. What each leaves in its cache,
+// and the slabs that this keeps, stays for as long as it sleeps. Resembles the pool of workers of a server after its
+// busiest hour.
+#include "workload.h"
+
+#include <semaphore>
+
+namespace workload {
+namespace {
+
+constexpr size_t kBlocks = 8000;       // that a thread has at a time
+constexpr size_t kReplaced = 100'000;  // by each thread
+
+constexpr size_t kOsPage = 4096;
+
+struct Held {
+  void* block;
+  size_t size;
+};
+
+struct Work {
+  double replacing;  // ns, a malloc and a free
+  double freeing;    // ns a block
+};
+
+Work work(Array<Held>& held, uint64_t seed, const Options& options) {
+  Random random(seed);
+  Sampler sampler(options.verify);
+  const auto fill = [&](Held& place) {
+    place.size = options.size != 0 ? options.size : random.log_between(16, 16384);
+    place.block = take(place.size);
+    for (size_t at = kOsPage; at < place.size; at += kOsPage) static_cast<char*>(place.block)[at] = 1;
+  };
+  for (Held& place : held) fill(place);
+  const size_t steps = scaled(options, kReplaced);
+  const double start = now_ns();
+  for (size_t i = 0; i < steps; ++i) {
+    Held& place = held[random.below(kBlocks)];
+    sampler.give(place.block, place.size);
+    fill(place);
+  }
+  const double replaced = now_ns();
+  for (const Held& place : held) sampler.give(place.block, place.size);
+  return {(replaced - start) / static_cast<double>(steps), (now_ns() - replaced) / kBlocks};
+}
+
+}  // namespace
+
+const Program kProgram = {
+    .name = "sleepers",
+    .what =
+        R"(Each of --threads replaces blocks of mixed sizes at random, frees all of them and sleeps, and the next one begins.
+Shows what memory a thread keeps that has none.)",
+    .figures =
+        R"(replacing: ns a free and a malloc; freeing: ns a block, at the end; rss: MiB of resident memory over that at
+the start, while all of them sleep; rss/thread: the same of each, KiB.)",
+    .sizes = "mixed: 16 to 16384, log-uniform",
+    .threads = "threads that sleep in the end",
+    .defaults = {.threads = 16}};
+
+void measure_all(const Options& options, Report& report) {
+  Array<Held> held(kBlocks);
+  std::vector<std::thread> threads;
+  threads.reserve(options.threads);
+  std::counting_semaphore<> done(0);
+  std::counting_semaphore<> wake(0);
+  std::vector<double> replacing;
+  std::vector<double> freeing;
+  replacing.reserve(options.threads);
+  freeing.reserve(options.threads);
+  const size_t base = anonymous_kib();
+  for (unsigned t = 0; t < options.threads; ++t) {
+    threads.emplace_back([&, t] {
+      const Work each = work(held, options.seed * 1000 + t, options);
+      replacing.push_back(each.replacing);
+      freeing.push_back(each.freeing);
+      done.release();
+      wake.acquire();
+    });
+    done.acquire();
+  }
+  const size_t now = anonymous_kib();
+  const double kib = now > base ? static_cast<double>(now - base) : 0;
+  wake.release(options.threads);
+  for (std::thread& thread : threads) thread.join();
+  report.add_median("replacing", replacing, "ns");
+  report.add_median("freeing", freeing, "ns");
+  report.add("rss", kib / 1024, "MiB");
+  report.add("rss/thread", kib / options.threads, "KiB");
+}
+
+}  // namespace workload
