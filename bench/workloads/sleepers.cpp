@@ -1,6 +1,6 @@
 // sleepers: threads that work one after the other, free all that they have and sleep on. What each leaves in its cache,
-// and the slabs that this keeps, stays for as long as it sleeps. Resembles the pool of workers of a server after its
-// busiest hour.
+// and the slabs that this keeps, stays for as long as it sleeps. Resembles workers that are started as they are needed
+// and seldom needed again.
 #include "workload.h"
 
 #include <semaphore>
@@ -44,6 +44,8 @@ Work work(Array<Held>& held, uint64_t seed, const Options& options) {
   return {(replaced - start) / static_cast<double>(steps), (now_ns() - replaced) / kBlocks};
 }
 
+double kib_more(size_t before, size_t after) { return after > before ? static_cast<double>(after - before) : 0; }
+
 }  // namespace
 
 const Program kProgram = {
@@ -52,8 +54,9 @@ const Program kProgram = {
         R"(Each of --threads replaces blocks of mixed sizes at random, frees all of them and sleeps, and the next one begins.
 Shows what memory a thread keeps that has none.)",
     .figures =
-        R"(replacing: ns a free and a malloc; freeing: ns a block, at the end; rss: MiB of resident memory over that at
-the start, while all of them sleep; rss/thread: the same of each, KiB.)",
+        R"(replacing: ns a free and a malloc; freeing: ns a block, at the end; rss: MiB of anonymous memory over that at
+the start, while all of them sleep, with what the process keeps for all; rss/thread: KiB that each after the first has
+added to it.)",
     .sizes = "mixed: 16 to 16384, log-uniform",
     .threads = "threads that sleep in the end",
     .defaults = {.threads = 16}};
@@ -68,7 +71,9 @@ void measure_all(const Options& options, Report& report) {
   std::vector<double> freeing;
   replacing.reserve(options.threads);
   freeing.reserve(options.threads);
+  anonymous_kib();  // so that what it touches is there
   const size_t base = anonymous_kib();
+  size_t first = 0;
   for (unsigned t = 0; t < options.threads; ++t) {
     threads.emplace_back([&, t] {
       const Work each = work(held, options.seed * 1000 + t, options);
@@ -78,15 +83,15 @@ void measure_all(const Options& options, Report& report) {
       wake.acquire();
     });
     done.acquire();
+    if (t == 0) first = anonymous_kib();
   }
-  const size_t now = anonymous_kib();
-  const double kib = now > base ? static_cast<double>(now - base) : 0;
+  const size_t last = anonymous_kib();
   wake.release(options.threads);
   for (std::thread& thread : threads) thread.join();
   report.add_median("replacing", replacing, "ns");
   report.add_median("freeing", freeing, "ns");
-  report.add("rss", kib / 1024, "MiB");
-  report.add("rss/thread", kib / options.threads, "KiB");
+  report.add("rss", kib_more(base, last) / 1024, "MiB");
+  if (options.threads > 1) report.add("rss/thread", kib_more(first, last) / (options.threads - 1), "KiB");
 }
 
 }  // namespace workload

@@ -84,7 +84,7 @@ bool HeapRegistry::grant_extra(size_t bytes) {
 }
 
 void HeapRegistry::abandon(SlabHeap& heap) {
-  heap.drain_inbox();
+  heap.empty_inbox();
   heap.release_empty(0);
   heap.give_up_extra(heap.empty_extra_);
   {
@@ -164,7 +164,7 @@ void HeapRegistry::collect(SlabHeap& heap) {
   while (heap.has_mail_now() && heap.abandoned_.load(std::memory_order_seq_cst)) {
     if (!heap.lock_.try_lock()) return;
     if (heap.abandoned_.load(std::memory_order_relaxed)) {
-      heap.drain_inbox();
+      heap.empty_inbox();
       note_change(heap);
     }
     heap.lock_.unlock();
@@ -203,7 +203,7 @@ size_t HeapRegistry::trim_abandoned() {
   auto trim = [&](SlabHeap& heap) {
     {
       LockGuard owner(heap.lock_);
-      heap.drain_inbox();
+      heap.empty_inbox();
       heap.release_empty(0);
       purged += heap.purge_holes();
     }

@@ -49,7 +49,8 @@ class HeapRegistry {
   Parcel* take_parcel();
   void give_parcel(Parcel* parcel);
 
-  // Drains all abandoned heaps, gives their empty slabs back and purges holes. Returns the bytes purged in holes.
+  // Empties the inboxes of all abandoned heaps, gives their empty slabs back and purges holes. Returns the bytes purged
+  // in holes.
   size_t trim_abandoned();
   // Purges holes in a few slabs of one heap without a thread to which nothing has come home for that long.
   Purge purge_overdue(uint32_t milliseconds);

@@ -21,8 +21,10 @@ constexpr size_t kBlocksSeen = 4;
 // class.
 constexpr size_t kEmptyKept = size_t{512} << 10;
 constexpr size_t kEmptyExtra = size_t{4} << 20;
-// From how many slabs a refill draws at most: each is a miss or two, and one malloc waits for them all.
+// From how many slabs a refill draws at most: each is a miss or two, and one malloc waits for them all. Empty ones are
+// left whole once so many have given.
 constexpr size_t kSlabsARefill = 8;
+constexpr size_t kSlabsWithEmpty = 2;
 // How many records a flush fetches at once.
 constexpr size_t kFetchedAhead = 16;
 
@@ -55,7 +57,7 @@ size_t SlabHeap::refill(size_t size_class, void** end, size_t want) {
   for (size_t slabs = 0; got < want && !carved && slabs != kSlabsARefill; ++slabs) {
     Slab* slab = bin.partial.front();
     if (slab == nullptr) {
-      if (got != 0 && bin.empty.empty()) break;
+      if (got != 0 && (bin.empty.empty() || slabs >= kSlabsWithEmpty)) break;
       slab = slab_to_draw_from(size_class);
       if (slab == nullptr) return 0;
     }

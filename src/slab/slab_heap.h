@@ -48,7 +48,7 @@ class alignas(64) SlabHeap {
   // Takes `count` blocks of one class and any owners. Ends the process if one of them is not a block, or is free.
   void flush(size_t size_class, void* const* blocks, size_t count);
 
-  void drain_inbox();
+  void empty_inbox();
 
   // Any thread: sends blocks home that belong to this heap.
   void receive(Parcel* parcel) { inbox_.push(parcel); }

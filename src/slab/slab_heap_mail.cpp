@@ -17,7 +17,7 @@ constexpr uint32_t kParcelsKept = 16;
 
 }  // namespace
 
-void SlabHeap::drain_inbox() {
+void SlabHeap::empty_inbox() {
   sort_mail(0);
   open_waiting();
 }

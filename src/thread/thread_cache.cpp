@@ -23,17 +23,8 @@ constexpr size_t kSharedGroups = 4;
 // So many blocks of a class may lie in a cache for nothing: an array is not looked at for fewer.
 constexpr size_t kFewBlocks = 16;
 
-// A class drains when so many bytes of it have gone home and none were wanted. What the array holds when that ends lies
-// scattered, and each block keeps a slab from becoming empty: so it becomes short.
-constexpr size_t kDrained = size_t{4} << 20;
-
-// A thread drains when so many bytes of any classes have. What its arrays may then have room for, but for the least
-// batch of each class: a thread often frees what it has before it sleeps, and what it keeps stays until it wakes.
-constexpr size_t kDrainedBudget = size_t{512} << 10;
-
 // How often stale arrays are looked for: the clock is read once in so many slow operations.
 constexpr uint32_t kScavengeOperations = 16;
-constexpr uint32_t kScavengeMilliseconds = 100;
 
 size_t first_room(const SizeClass& sizes) {
   return std::clamp<size_t>(kFirstBytes / sizes.block_size, 1,
@@ -83,6 +74,7 @@ void* ThreadCache::refill(size_t size_class) {
   Busy busy(*this);
   Array& array = arrays_[size_class];
   CacheHead& head = state_->heads[size_class];
+  is_wanted(array);
   const size_t want = prepare_batch(size_class);
   void* lone = nullptr;
   void** const base = head.base();
@@ -93,8 +85,6 @@ void* ThreadCache::refill(size_t size_class) {
   refills_.add(1);
   array.seen = kMoved;
   array.ran_empty = true;
-  array.flushed = 0;
-  sent_home_ = 0;
   void* const first = end[-1];
   if (got > 1 && end - got != base) std::memmove(base, end - got, (got - 1) * sizeof(void*));
   head.move_top(base + got - 1);
@@ -144,8 +134,7 @@ void ThreadCache::overflow(size_t size_class, void* block) {
       scavenge_as_due();
       return;
     }
-    send_older_home(size_class);
-    if (drains()) drain_next();
+    make_way(size_class);
   }
   array.seen = kMoved;
   CacheHead& head = state_->heads[size_class];
@@ -153,34 +142,6 @@ void ThreadCache::overflow(size_t size_class, void* block) {
   head.move_top(head.top() + 1);
   scavenge_as_due();
 }
-
-// The class's array is full and is not to grow. Half goes, since frees and mallocs take turns; nearly all if only frees
-// have come since the last time.
-void ThreadCache::send_older_home(size_t size_class) {
-  Array& array = arrays_[size_class];
-  const bool drains = array.flushed >= kDrained || this->drains();
-  const bool only_frees = drains || (array.flushed != 0 && array.room <= kMostBatch);
-  const size_t kept = only_frees ? std::min<size_t>(array.room, kMostBatch) / 16 : array.room / 2;
-  const size_t gone = std::max<size_t>(1, array.room - kept);
-  flush_older(size_class, gone);
-  if (drains && array.room > kMostBatch) use_array(size_class, kMostBatch);
-  const size_t bytes = gone * sizes(size_class).block_size;
-  array.flushed = static_cast<uint32_t>(std::min(kDrained, array.flushed + bytes));
-  sent_home_ = std::min(kDrained, sent_home_ + bytes);
-}
-
-bool ThreadCache::drains() const { return sent_home_ >= kDrained; }
-
-// One class at a time, so that no free waits for all.
-void ThreadCache::drain_next() {
-  if (room_bytes_ <= kDrainedBudget) return;
-  drained_last_ = drained_last_ % (kMaxClasses - 1) + 1;
-  if (arrays_[drained_last_].room <= kLeastBatch) return;
-  if (const size_t held = count(drained_last_); held != 0) flush_older(drained_last_, held);
-  use_array(drained_last_, kLeastBatch);
-}
-
-size_t ThreadCache::budget() const { return drains() ? std::min(kDrainedBudget, limits_.budget) : limits_.budget; }
 
 // True if the class's array, which was full or not there, has room now.
 bool ThreadCache::make_room(size_t size_class) {
@@ -200,6 +161,7 @@ size_t ThreadCache::take_batch(size_t size_class, void** blocks, size_t count) {
     const size_t got = heap_.refill(size_class, end, static_cast<size_t>(end - first));
     if (got == 0) break;
     refills_.add(1);
+    is_wanted(arrays_[size_class]);
     end -= got;
   }
   const auto missing = static_cast<size_t>(end - first);
@@ -219,6 +181,7 @@ void ThreadCache::give_batch(size_t size_class, void* const* blocks, size_t coun
   if (fits != count) {
     heap_.flush(size_class, blocks + fits, count - fits);
     flushes_.add(1);
+    has_gone_home(size_class, count - fits);
   }
   arrays_[size_class].seen = kMoved;
   scavenge_as_due();
@@ -232,7 +195,9 @@ bool ThreadCache::open(size_t size_class) {
 // True if the budget allows the class's array that much room.
 bool ThreadCache::affords(size_t size_class, size_t room) const {
   const size_t had = arrays_[size_class].room;
-  return room <= had || room_bytes_ + (room - had) * sizes(size_class).block_size <= budget();
+  if (room <= had) return true;
+  if (room_bytes_ + (room - had) * sizes(size_class).block_size > limits_.budget) return false;
+  return !thread_drains() || affords_draining(size_class, room);
 }
 
 bool ThreadCache::grow(size_t size_class) {
@@ -253,16 +218,17 @@ bool ThreadCache::use_array(size_t size_class, size_t room) {
   const size_t held = count(size_class);
   void** base = head.base();
   if (places != array.places) {
-    void** larger = arrays_store_.take(places);
-    if (larger == nullptr) return false;
+    void** other = arrays_store_.take(places);
+    if (other == nullptr) return false;
     if (array.places != 0) {
-      std::memcpy(larger, base, held * sizeof(void*));
+      std::memcpy(other, base, held * sizeof(void*));
       arrays_store_.give(base, array.places);
     }
-    base = larger;
+    base = other;
     array.places = static_cast<uint16_t>(places);
   }
   room_bytes_ += (room - array.room) * sizes(size_class).block_size;
+  extra_bytes_ += extra_bytes(size_class, room) - extra_bytes(size_class, array.room);
   array.room = static_cast<uint16_t>(room);
   point_at(head, base, held, room);
   return true;
@@ -286,7 +252,7 @@ void ThreadCache::scavenge_as_due() {
     return;
   }
   const uint32_t now = os::milliseconds();
-  if (now - scavenged_at_ < kScavengeMilliseconds) return;
+  if (now - scavenged_at_ < limits_.scavenge_after) return;
   scavenged_at_ = now;
   scavenge();
 }
@@ -317,7 +283,7 @@ void ThreadCache::flush_all() {
 void ThreadCache::send_all_home() {
   for (size_t c = 1; c < kMaxClasses; ++c)
     if (const size_t held = count(c); held != 0) flush_older(c, held);
-  heap_.drain_inbox();
+  heap_.empty_inbox();
 }
 
 size_t ThreadCache::trim() {
@@ -343,6 +309,8 @@ void ThreadCache::retire() {
     arrays_[c] = {};
   }
   room_bytes_ = 0;
+  extra_bytes_ = 0;
+  sent_home_ = 0;
 }
 
 size_t ThreadCache::count(size_t size_class) const { return state_->heads[size_class].held(); }
@@ -359,6 +327,7 @@ uint64_t ThreadCache::allocations() const { return load_shared(state_->allocatio
 
 const char* ThreadCache::check() const {
   size_t room_bytes = 0;
+  size_t extra_bytes = 0;
   for (size_t c = 0; c < kMaxClasses; ++c) {
     const Array& array = arrays_[c];
     if (array.places == 0) continue;
@@ -372,8 +341,9 @@ const char* ThreadCache::check() const {
         return "thread cache: an array holds what is not a block of its class";
     }
     room_bytes += array.room * size_t{sizes(c).block_size};
+    extra_bytes += this->extra_bytes(c, array.room);
   }
-  if (room_bytes != room_bytes_) return "thread cache: the bytes of room are wrong";
+  if (room_bytes != room_bytes_ || extra_bytes != extra_bytes_) return "thread cache: the bytes of room are wrong";
   return nullptr;
 }
 

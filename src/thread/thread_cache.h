@@ -5,8 +5,8 @@
 // batch or if it has run empty since it last did so, which shows that blocks come and go; else its older half goes
 // home, or nearly all of it if only frees have come since the last time. A thread that only frees thus keeps few
 // blocks: what a long row of frees leaves in an array is scattered over many slabs, and would keep them all. If it goes
-// on, other classes' arrays go home as well, one with each overflow (drain_next). Blocks in an array keep their slabs
-// from becoming empty, so that an array which has not moved for a while is sent home whole (scavenge).
+// on, other classes' arrays are emptied as well, one with each overflow. Blocks in an array keep their slabs from
+// becoming empty, so that an array which has not moved for a while is sent home whole (scavenge).
 //
 //   for each class:   base <= top <= limit,   limit - base == room <= places
 //   blocks cached ==  sum of top - base
@@ -34,6 +34,7 @@ enum class Batching { kAdaptive, kOne };
 struct CacheLimits {
   size_t budget = size_t{8} << 20;  // a thread's bytes of room in its arrays
   Batching batching = Batching::kAdaptive;
+  uint32_t scavenge_after = 100;  // milliseconds at least from one scavenge to the next
 };
 
 class alignas(64) ThreadCache {
@@ -88,7 +89,7 @@ class alignas(64) ThreadCache {
     uint16_t shared = 0;     // blocks taken from the slabs that all threads share
     bool ran_empty = false;  // since the array last grew or could not
     uint16_t seen = 0;       // blocks held at the last scavenge; kMoved if it has been refilled or has overflowed since
-    uint32_t flushed = 0;    // bytes sent home since it last ran empty, as far as they are counted
+    uint32_t flushed = 0;    // bytes sent home since it last ran empty, counted no further than draining needs
   };
 
   const SizeClass& sizes(size_t size_class) const { return registry_.table().classes[size_class]; }
@@ -97,13 +98,18 @@ class alignas(64) ThreadCache {
   size_t prepare_batch(size_t size_class);
   size_t take_shared(size_t size_class, size_t want, void*** end);
   bool affords(size_t size_class, size_t room) const;
-  size_t budget() const;
-  bool drains() const;
-  void drain_next();
   bool make_room(size_t size_class);
-  void send_older_home(size_t size_class);
   bool use_array(size_t size_class, size_t room);
   void flush_older(size_t size_class, size_t count);
+  // thread_cache_draining.cpp
+  void make_way(size_t size_class);
+  void has_gone_home(size_t size_class, size_t count);
+  void is_wanted(Array& array);
+  bool thread_drains() const;
+  size_t extra_bytes(size_t size_class, size_t room) const;
+  bool affords_draining(size_t size_class, size_t room) const;
+  void empty_next_array();
+
   void scavenge_as_due();
   void scavenge();
   void send_all_home();
@@ -116,8 +122,9 @@ class alignas(64) ThreadCache {
   ThreadState* state_;
   const CacheLimits limits_;
   size_t room_bytes_ = 0;
-  size_t sent_home_ = 0;     // bytes, by overflows since the last refill of any class, as far as they are counted
-  size_t drained_last_ = 0;  // class
+  size_t extra_bytes_ = 0;   // of that what may go if the thread drains
+  size_t sent_home_ = 0;     // bytes since the last refill of any class, counted no further than draining needs
+  size_t last_emptied_ = 0;  // class, of a thread that drains
   uint32_t trims_seen_;
   uint32_t slow_operations_ = 0;
   uint32_t scavenged_at_ = 0;  // milliseconds

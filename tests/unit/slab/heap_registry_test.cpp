@@ -132,9 +132,9 @@ TEST_F(HeapRegistryTest, MailFollowsTheSlab) {
   own.give(*sender, c, blocks);
   ASSERT_TRUE(first->has_mail());
   ASSERT_TRUE(first->give_slab(c, *heir));
-  first->drain_inbox();
+  first->empty_inbox();
   EXPECT_TRUE(heir->has_mail());
-  heir->drain_inbox();
+  heir->empty_inbox();
   EXPECT_EQ(heir->blocks_out(c), 0u);
   EXPECT_EQ(first->blocks_mailed() + heir->blocks_mailed() + sender->blocks_mailed(), 0);
   EXPECT_EQ(first->bytes_mailed() + heir->bytes_mailed() + sender->bytes_mailed(), 0);
@@ -146,7 +146,7 @@ TEST_F(HeapRegistryTest, LoneBlocksArriveAndAreCounted) {
   for (void* block : blocks) registry.send_lone(block, owner->id(), 64);
   EXPECT_EQ(registry.blocks_mailed(), 3);
   EXPECT_EQ(registry.bytes_mailed(), 3 * 64);
-  owner->drain_inbox();
+  owner->empty_inbox();
   EXPECT_EQ(owner->blocks_out(c), 0u);
   EXPECT_EQ(registry.blocks_mailed() + owner->blocks_mailed(), 0);
   EXPECT_EQ(registry.bytes_mailed() + owner->bytes_mailed(), 0);

@@ -149,12 +149,32 @@ TEST_F(SlabHeapTest, RemoteBlocksTravelInParcels) {
   EXPECT_EQ(other.blocks_mailed(), 150);
   EXPECT_EQ(other.bytes_mailed(), 150 * 64);
   EXPECT_EQ(heap.blocks_out(c), 150u) << "on their way they are out";
-  heap.drain_inbox();
+  heap.empty_inbox();
   EXPECT_FALSE(heap.has_mail());
   EXPECT_EQ(heap.blocks_out(c), 0u);
   EXPECT_EQ(heap.blocks_mailed() + other.blocks_mailed(), 0);
   EXPECT_EQ(heap.bytes_mailed() + other.bytes_mailed(), 0);
   EXPECT_EQ(other.slab_count(), 0u);
+}
+
+TEST_F(SlabHeapTest, ARefillWaitsForEightSlabsAtMost) {
+  const size_t c = class_of(1024);
+  const size_t in_slab = kRoomyTable.classes[c].blocks_per_slab;
+  std::vector<void*> blocks = own.take(heap, c, 20 * in_slab);
+  ASSERT_EQ(heap.slab_count(c), 20u);
+  for (size_t slab = 0; slab < 20; ++slab) heap.flush(c, &blocks[slab * in_slab], 1);
+  void* out[64];
+  EXPECT_EQ(own.refill(heap, c, out, 64), 8u) << "of each slab the one block that it has";
+}
+
+TEST_F(SlabHeapTest, ARefillLeavesEmptySlabsWholeIfPartialOnesGaveSome) {
+  const size_t c = class_of(1024);
+  const size_t in_slab = kRoomyTable.classes[c].blocks_per_slab;
+  std::vector<void*> blocks = own.take(heap, c, 5 * in_slab);
+  for (size_t slab = 0; slab < 3; ++slab) heap.flush(c, &blocks[slab * in_slab], 1);
+  heap.flush(c, &blocks[4 * in_slab], in_slab);
+  void* out[64];
+  EXPECT_EQ(own.refill(heap, c, out, 64), 3u);
 }
 
 TEST_F(SlabHeapTest, ARefillReadsTheMailFirst) {
@@ -177,7 +197,7 @@ TEST_F(SlabHeapTest, AFlushMeetsMoreOwnersThanItHasParcels) {
     for (SlabHeap* owner : owners) mixed.push_back(own.take(*owner, c, 1)[0]);
   own.give(heap, c, mixed);
   for (SlabHeap* owner : owners) {
-    owner->drain_inbox();
+    owner->empty_inbox();
     EXPECT_EQ(owner->blocks_out(c), 0u);
     EXPECT_STREQ(owner->check(), nullptr);
   }
@@ -199,9 +219,9 @@ TEST_F(SlabHeapTest, ThreadsSendAtOnce) {
       for (size_t round = 0; round < kRounds; ++round) senders[i]->flush(c, shares[i].data() + round * kBatch, kBatch);
       --running;
     });
-  while (running.load() != 0) heap.drain_inbox();
+  while (running.load() != 0) heap.empty_inbox();
   for (std::thread& thread : threads) thread.join();
-  heap.drain_inbox();
+  heap.empty_inbox();
   EXPECT_EQ(heap.blocks_out(c), 0u);
 }
 

@@ -194,7 +194,7 @@ TEST_F(ThreadCacheTest, BlocksOfOthersGoHome) {
   put_many(small, own.take(other, small, 100));
   cache.flush_all();
   EXPECT_TRUE(other.has_mail());
-  other.drain_inbox();
+  other.empty_inbox();
   EXPECT_EQ(other.blocks_out(small), 0u);
 }
 

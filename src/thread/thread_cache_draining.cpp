@@ -1,0 +1,77 @@
+// What a full array sends home, and what it keeps when only frees come: by class, and for the thread as a whole.
+#include <algorithm>
+
+#include "thread/thread_cache.h"
+
+namespace snug {
+namespace {
+
+// A class drains when so many bytes of it have gone home and none were wanted. What the array holds when that ends lies
+// scattered, and each block keeps a slab from becoming empty: so it becomes short. A thread drains when so many of any
+// classes have: it often frees what it has before it sleeps, and what it keeps then stays until it wakes.
+constexpr size_t kDrained = size_t{4} << 20;
+
+// Each array of a thread that drains may have room for a few blocks: for so many bytes, but for one at least and no
+// more than that. Beyond it, those that overflow share a common sum, and none takes more than a part of it.
+constexpr size_t kDrainedLeast = size_t{16} << 10;
+constexpr size_t kDrainedLeastBlocks = 16;
+constexpr size_t kDrainedBudget = size_t{256} << 10;
+constexpr size_t kDrainedMost = size_t{64} << 10;
+
+}  // namespace
+
+// The class's array is full and is not to grow.
+void ThreadCache::make_way(size_t size_class) {
+  Array& array = arrays_[size_class];
+  const bool drains = array.flushed >= kDrained || thread_drains();
+  // Half goes, since frees and mallocs take turns; nearly all if only frees have come since the last time.
+  const bool only_frees = drains || (array.flushed != 0 && array.room <= kMostBatch);
+  const size_t kept = only_frees ? std::min<size_t>(array.room, kMostBatch) / 16 : array.room / 2;
+  const size_t gone = std::max<size_t>(1, array.room - kept);
+  flush_older(size_class, gone);
+  if (drains && array.room > kMostBatch) use_array(size_class, kMostBatch);
+  has_gone_home(size_class, gone);
+  if (thread_drains()) empty_next_array();
+}
+
+void ThreadCache::has_gone_home(size_t size_class, size_t count) {
+  const size_t bytes = count * sizes(size_class).block_size;
+  Array& array = arrays_[size_class];
+  array.flushed = static_cast<uint32_t>(std::min(kDrained, array.flushed + bytes));
+  sent_home_ = std::min(kDrained, sent_home_ + bytes);
+}
+
+// Blocks come out of the slabs again.
+void ThreadCache::is_wanted(Array& array) {
+  array.flushed = 0;
+  sent_home_ = 0;
+}
+
+bool ThreadCache::thread_drains() const { return sent_home_ >= kDrained; }
+
+// The part of an array's room, in bytes, that it may lose while the thread drains.
+size_t ThreadCache::extra_bytes(size_t size_class, size_t room) const {
+  if (room <= 1) return 0;  // a class that there is not has no size
+  const size_t size = sizes(size_class).block_size;
+  const size_t least = std::clamp<size_t>(kDrainedLeast / size, 1, kDrainedLeastBlocks);
+  return room <= least ? 0 : (room - least) * size;
+}
+
+bool ThreadCache::affords_draining(size_t size_class, size_t room) const {
+  const size_t growth = extra_bytes(size_class, room) - extra_bytes(size_class, arrays_[size_class].room);
+  return room * sizes(size_class).block_size <= kDrainedMost && extra_bytes_ + growth <= kDrainedBudget;
+}
+
+// One at a time, so that no free waits for all of them.
+void ThreadCache::empty_next_array() {
+  if (extra_bytes_ <= kDrainedBudget) return;
+  size_t extra = 0;
+  while (extra == 0) {
+    last_emptied_ = last_emptied_ % (kMaxClasses - 1) + 1;
+    extra = extra_bytes(last_emptied_, arrays_[last_emptied_].room);
+  }
+  if (const size_t held = count(last_emptied_); held != 0) flush_older(last_emptied_, held);
+  use_array(last_emptied_, arrays_[last_emptied_].room - extra / sizes(last_emptied_).block_size);
+}
+
+}  // namespace snug
