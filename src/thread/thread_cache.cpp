@@ -182,6 +182,7 @@ void ThreadCache::give_batch(size_t size_class, void* const* blocks, size_t coun
     heap_.flush(size_class, blocks + fits, count - fits);
     flushes_.add(1);
     has_gone_home(size_class, count - fits);
+    if (thread_drains()) empty_next_array();
   }
   arrays_[size_class].seen = kMoved;
   scavenge_as_due();

@@ -89,7 +89,7 @@ class alignas(64) ThreadCache {
     uint16_t shared = 0;     // blocks taken from the slabs that all threads share
     bool ran_empty = false;  // since the array last grew or could not
     uint16_t seen = 0;       // blocks held at the last scavenge; kMoved if it has been refilled or has overflowed since
-    uint32_t flushed = 0;    // bytes sent home since it last ran empty, counted no further than draining needs
+    uint32_t flushed = 0;    // bytes sent home for want of room since it last ran empty; no more than matters
   };
 
   const SizeClass& sizes(size_t size_class) const { return registry_.table().classes[size_class]; }
@@ -123,7 +123,7 @@ class alignas(64) ThreadCache {
   const CacheLimits limits_;
   size_t room_bytes_ = 0;
   size_t extra_bytes_ = 0;   // of that what may go if the thread drains
-  size_t sent_home_ = 0;     // bytes since the last refill of any class, counted no further than draining needs
+  size_t sent_home_ = 0;     // bytes, for want of room, since the last refill of any class; no more than matters
   size_t last_emptied_ = 0;  // class, of a thread that drains
   uint32_t trims_seen_;
   uint32_t slow_operations_ = 0;

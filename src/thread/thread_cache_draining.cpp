@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kDrained = size_t{4} << 20;
 
 // Each array of a thread that drains may have room for a few blocks: for so many bytes, but for one at least and no
-// more than that. Beyond it, those that overflow share a common sum, and none takes more than a part of it.
+// more than that. Beyond it they share a common sum, and none grows to more than a part of it.
 constexpr size_t kDrainedLeast = size_t{16} << 10;
 constexpr size_t kDrainedLeastBlocks = 16;
 constexpr size_t kDrainedBudget = size_t{256} << 10;
@@ -59,6 +59,7 @@ size_t ThreadCache::extra_bytes(size_t size_class, size_t room) const {
 
 bool ThreadCache::affords_draining(size_t size_class, size_t room) const {
   const size_t growth = extra_bytes(size_class, room) - extra_bytes(size_class, arrays_[size_class].room);
+  if (growth == 0) return true;
   return room * sizes(size_class).block_size <= kDrainedMost && extra_bytes_ + growth <= kDrainedBudget;
 }
 

@@ -167,14 +167,18 @@ TEST_F(SlabHeapTest, ARefillWaitsForEightSlabsAtMost) {
   EXPECT_EQ(own.refill(heap, c, out, 64), 8u) << "of each slab the one block that it has";
 }
 
-TEST_F(SlabHeapTest, ARefillLeavesEmptySlabsWholeIfPartialOnesGaveSome) {
-  const size_t c = class_of(1024);
+TEST_F(SlabHeapTest, ARefillLeavesEmptySlabsWholeOnceTwoHaveGiven) {
+  const size_t c = class_of(8192);
   const size_t in_slab = kRoomyTable.classes[c].blocks_per_slab;
-  std::vector<void*> blocks = own.take(heap, c, 5 * in_slab);
-  for (size_t slab = 0; slab < 3; ++slab) heap.flush(c, &blocks[slab * in_slab], 1);
-  heap.flush(c, &blocks[4 * in_slab], in_slab);
-  void* out[64];
-  EXPECT_EQ(own.refill(heap, c, out, 64), 3u);
+  for (const size_t partial : {size_t{1}, size_t{2}}) {
+    SlabHeap& fresh = *own.registry.acquire();
+    std::vector<void*> blocks = own.take(fresh, c, 3 * in_slab);
+    ASSERT_EQ(fresh.slab_count(c), 3u);
+    for (size_t slab = 0; slab < partial; ++slab) fresh.flush(c, &blocks[slab * in_slab], 1);
+    fresh.flush(c, &blocks[2 * in_slab], in_slab);
+    void* out[64];
+    EXPECT_EQ(own.refill(fresh, c, out, 64), partial == 1 ? 1 + in_slab : 2);
+  }
 }
 
 TEST_F(SlabHeapTest, ARefillReadsTheMailFirst) {
