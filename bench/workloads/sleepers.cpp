@@ -11,8 +11,6 @@ namespace {
 constexpr size_t kBlocks = 8000;       // that a thread has at a time
 constexpr size_t kReplaced = 100'000;  // by each thread
 
-constexpr size_t kOsPage = 4096;
-
 struct Held {
   void* block;
   size_t size;
@@ -28,8 +26,7 @@ Work work(Array<Held>& held, uint64_t seed, const Options& options) {
   Sampler sampler(options.verify);
   const auto fill = [&](Held& place) {
     place.size = options.size != 0 ? options.size : random.log_between(16, 16384);
-    place.block = take(place.size);
-    for (size_t at = kOsPage; at < place.size; at += kOsPage) static_cast<char*>(place.block)[at] = 1;
+    place.block = take_whole(place.size);
   };
   for (Held& place : held) fill(place);
   const size_t steps = scaled(options, kReplaced);

@@ -182,7 +182,6 @@ void ThreadCache::give_batch(size_t size_class, void* const* blocks, size_t coun
     heap_.flush(size_class, blocks + fits, count - fits);
     flushes_.add(1);
     has_gone_home(size_class, count - fits);
-    if (thread_drains()) empty_next_array();
   }
   arrays_[size_class].seen = kMoved;
   scavenge_as_due();
@@ -245,6 +244,10 @@ void ThreadCache::flush_older(size_t size_class, size_t number) {
   head.move_top(top);
 }
 
+void ThreadCache::flush_whole(size_t size_class) {
+  if (const size_t held = count(size_class); held != 0) flush_older(size_class, held);
+}
+
 void ThreadCache::scavenge_as_due() {
   if (++slow_operations_ % kScavengeOperations != 0) return;
   if (const uint32_t requests = registry_.trim_requests(); requests != trims_seen_) {
@@ -282,8 +285,7 @@ void ThreadCache::flush_all() {
 }
 
 void ThreadCache::send_all_home() {
-  for (size_t c = 1; c < kMaxClasses; ++c)
-    if (const size_t held = count(c); held != 0) flush_older(c, held);
+  for (size_t c = 1; c < kMaxClasses; ++c) flush_whole(c);
   heap_.empty_inbox();
 }
 

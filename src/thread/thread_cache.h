@@ -101,11 +101,13 @@ class alignas(64) ThreadCache {
   bool make_room(size_t size_class);
   bool use_array(size_t size_class, size_t room);
   void flush_older(size_t size_class, size_t count);
+  void flush_whole(size_t size_class);
   // thread_cache_draining.cpp
   void make_way(size_t size_class);
   void has_gone_home(size_t size_class, size_t count);
   void is_wanted(Array& array);
   bool thread_drains() const;
+  size_t least_room(size_t size_class, size_t room) const;
   size_t extra_bytes(size_t size_class, size_t room) const;
   bool affords_draining(size_t size_class, size_t room) const;
   void empty_next_array();

@@ -31,14 +31,15 @@ void ThreadCache::make_way(size_t size_class) {
   flush_older(size_class, gone);
   if (drains && array.room > kMostBatch) use_array(size_class, kMostBatch);
   has_gone_home(size_class, gone);
-  if (thread_drains()) empty_next_array();
 }
 
+// Blocks for which there was no room.
 void ThreadCache::has_gone_home(size_t size_class, size_t count) {
   const size_t bytes = count * sizes(size_class).block_size;
   Array& array = arrays_[size_class];
   array.flushed = static_cast<uint32_t>(std::min(kDrained, array.flushed + bytes));
   sent_home_ = std::min(kDrained, sent_home_ + bytes);
+  if (thread_drains()) empty_next_array();
 }
 
 // Blocks come out of the slabs again.
@@ -49,12 +50,14 @@ void ThreadCache::is_wanted(Array& array) {
 
 bool ThreadCache::thread_drains() const { return sent_home_ >= kDrained; }
 
-// The part of an array's room, in bytes, that it may lose while the thread drains.
+// How much of an array's room its class keeps while the thread drains; and the bytes of the rest.
+size_t ThreadCache::least_room(size_t size_class, size_t room) const {
+  if (room <= 1) return room;  // a class that there is not has no size
+  return std::min(room, std::clamp<size_t>(kDrainedLeast / sizes(size_class).block_size, 1, kDrainedLeastBlocks));
+}
+
 size_t ThreadCache::extra_bytes(size_t size_class, size_t room) const {
-  if (room <= 1) return 0;  // a class that there is not has no size
-  const size_t size = sizes(size_class).block_size;
-  const size_t least = std::clamp<size_t>(kDrainedLeast / size, 1, kDrainedLeastBlocks);
-  return room <= least ? 0 : (room - least) * size;
+  return (room - least_room(size_class, room)) * sizes(size_class).block_size;
 }
 
 bool ThreadCache::affords_draining(size_t size_class, size_t room) const {
@@ -66,13 +69,15 @@ bool ThreadCache::affords_draining(size_t size_class, size_t room) const {
 // One at a time, so that no free waits for all of them.
 void ThreadCache::empty_next_array() {
   if (extra_bytes_ <= kDrainedBudget) return;
-  size_t extra = 0;
-  while (extra == 0) {
+  size_t room = 0;
+  size_t least = 0;
+  while (room == least) {
     last_emptied_ = last_emptied_ % (kMaxClasses - 1) + 1;
-    extra = extra_bytes(last_emptied_, arrays_[last_emptied_].room);
+    room = arrays_[last_emptied_].room;
+    least = least_room(last_emptied_, room);
   }
-  if (const size_t held = count(last_emptied_); held != 0) flush_older(last_emptied_, held);
-  use_array(last_emptied_, arrays_[last_emptied_].room - extra / sizes(last_emptied_).block_size);
+  flush_whole(last_emptied_);
+  use_array(last_emptied_, least);
 }
 
 }  // namespace snug
