@@ -32,8 +32,8 @@ void* LargeStore::allocate(const LargeRequest& request) {
     block = take_kept(usable, request);
     if (block != nullptr) {
       to_clear = request.zeroed ? std::min(block->written, usable) : 0;
-      if (block->paging == Paging::kHuge && usable < kGrownBlock && !request.will_grow) {
-        block->paging = Paging::kSmall;
+      if (block->advised == Paging::kHuge && usable < kGrownBlock && !request.will_grow) {
+        block->advised = Paging::kSmall;
         os::prefer_small_pages(at<void>(block->start), block->mapped);
       }
       start = hand_out(block, usable);
@@ -123,9 +123,9 @@ LargeFree LargeStore::free(void* start) {
     if (!keeps_too_much()) return LargeFree::kFreed;
   }
   const auto due = [this](const LargeBlock* oldest) {
-    if (oldest == nullptr || !keeps_too_much()) return false;
+    if (oldest == nullptr || !keeps_too_much()) return Due::kNothing;
     given_away_ = std::min(given_away_ + oldest->kept, retention_.bytes);
-    return true;
+    return Due::kAll;
   };
   while (give_back_oldest(due) == Purge::kDone) {
   }
@@ -169,21 +169,25 @@ void LargeStore::shorten_tail(LargeBlock* block) {
   block->kept = tail;
 }
 
-// Gives the oldest that is kept back to the OS, if it is `due`, which is asked under the lock; of null, if there is
-// none.
-template <class Due>
-Purge LargeStore::give_back_oldest(Due due) {
+// Gives the oldest that is kept back to the OS, as much of it as is `due`, which is asked under the lock; of null, if
+// there is none.
+template <class AskDue>
+Purge LargeStore::give_back_oldest(AskDue ask_due) {
   LargeBlock* oldest = nullptr;
+  size_t rest = 0;
   {
     LockGuard guard(lock_);
     oldest = cache_.front();
-    if (!due(oldest) || oldest == nullptr) return Purge::kNotDue;
+    const Due due = ask_due(oldest);
+    if (due == Due::kNothing || oldest == nullptr) return Purge::kNotDue;
+    if (due == Due::kLastPart) rest = oldest->kept - last_part(*oldest);
     keep_no_longer(oldest);
     // Its owner may want the tail any moment: not without the lock.
     if (oldest->is_live()) return cut_tail(oldest) ? Purge::kDone : Purge::kRefused;
     bytes_in_transit_ += oldest->mapped;
     passage_.enter();
   }
+  if (rest != 0 && shorten(oldest, rest)) return Purge::kDone;
   return discard(oldest) ? Purge::kDone : Purge::kRefused;
 }
 
@@ -200,6 +204,20 @@ bool LargeStore::cut_tail(LargeBlock* block) {
   }
   bytes_released_ += block->written - block->usable;
   block->written = block->usable;
+  return true;
+}
+
+// Gives what is written beyond `rest` of a mapping that is in neither cache nor index back to the OS, without the lock.
+// False if the OS would not: then it is as before.
+bool LargeStore::shorten(LargeBlock* block, size_t rest) {
+  if (!os::purge(at<void>(block->start + rest), block->written - rest)) return false;
+  LockGuard guard(lock_);
+  passage_.leave();
+  bytes_in_transit_ -= block->mapped;
+  bytes_released_ += block->written - rest;
+  block->written = block->kept = rest;
+  bytes_kept_ += rest;
+  cache_.push_front(block);  // as old as it was
   return true;
 }
 
@@ -233,7 +251,7 @@ size_t LargeStore::usable_size(const void* start) {
 
 bool LargeStore::trim(size_t pad) {
   // Mappings that could not be given back are purged and count for nothing, but may go now.
-  const auto due = [&](const LargeBlock*) { return pad == 0 || bytes_kept_ > pad; };
+  const auto due = [&](const LargeBlock*) { return pad == 0 || bytes_kept_ > pad ? Due::kAll : Due::kNothing; };
   bool any = false;
   while (give_back_oldest(due) == Purge::kDone) any = true;
   return (pad == 0 && cut_every_tail()) || any;
@@ -251,22 +269,29 @@ bool LargeStore::cut_every_tail() {
   return bytes_released_ != released_before;
 }
 
+// What lies in the last huge page of what is kept, so that none is broken and little more goes than was taken; all of a
+// tail.
+size_t LargeStore::last_part(const LargeBlock& block) {
+  const uintptr_t end = block.start + block.written;
+  return block.is_live() ? block.kept : std::min(block.kept, end - round_down(end - 1, kChunkSize));
+}
+
 void LargeStore::make_way_slowly(size_t grown) {
   give_back_oldest([&](const LargeBlock* oldest) {
     const size_t made = made_way_.load(std::memory_order_relaxed);
-    if (grown <= made) return false;
+    if (grown <= made) return Due::kNothing;
     // With nothing kept nothing is owed.
-    made_way_.store(oldest != nullptr ? made + oldest->kept : grown, std::memory_order_relaxed);
-    return true;
+    made_way_.store(oldest != nullptr ? made + last_part(*oldest) : grown, std::memory_order_relaxed);
+    return Due::kLastPart;
   });
 }
 
 Purge LargeStore::purge_overdue() {
   return give_back_oldest([this](const LargeBlock* oldest) {
-    if (oldest == nullptr || os::milliseconds() - oldest->freed_at <= retention_.milliseconds) return false;
+    if (oldest == nullptr || os::milliseconds() - oldest->freed_at <= retention_.milliseconds) return Due::kNothing;
     // Nobody has missed it: it need not have been kept.
     allowed_ = std::max(allowed_ - std::min(allowed_, oldest->kept), kLeastAllowed);
-    return true;
+    return Due::kAll;
   });
 }
 

@@ -69,8 +69,8 @@ class LargeStore {
   bool trim(size_t pad);
   // Gives back the oldest that is kept if it has lain unused too long.
   Purge purge_overdue();
-  // Gives back the oldest that is kept, if others, who cannot use it, have taken more from the OS than has gone for
-  // their sake: `grown` bytes so far. One at a time; what a mapping has too much counts for the next.
+  // Gives back of the oldest that is kept what lies in its last huge page, if others, who cannot use it, have taken
+  // more from the OS than has gone for their sake: `grown` bytes so far. What it has too much counts for the next time.
   void make_way(size_t grown) {
     if (grown > made_way_.load(std::memory_order_relaxed)) make_way_slowly(grown);
   }
@@ -95,9 +95,14 @@ class LargeStore {
   // `bytes` with room to double, in address space only.
   static size_t with_room(size_t bytes);
 
+  // How much of a kept mapping is to go.
+  enum class Due { kNothing, kLastPart, kAll };
+
   void make_way_slowly(size_t grown);
-  template <class Due>
-  Purge give_back_oldest(Due due);
+  static size_t last_part(const LargeBlock& block);
+  template <class AskDue>
+  Purge give_back_oldest(AskDue ask_due);
+  bool shorten(LargeBlock* block, size_t rest);
   LargeBlock* take_kept(size_t bytes, const LargeRequest& request);
   void* hand_out(LargeBlock* block, size_t usable);
   void keep(LargeBlock* block, size_t bytes);

@@ -84,16 +84,18 @@ bool LargeStore::lengthen(LargeBlock* block, size_t usable) {
   return true;
 }
 
-// For a block that grows: huge pages while the gauge recommends them. The lock is held.
+// For a block that grows: huge pages while the gauge recommends them, and none for certain where they are compared or
+// have become dear. The lock is held.
 void LargeStore::advise(LargeBlock& block) {
-  const bool recommended = gauge_.recommends(os::milliseconds());
-  if (recommended && block.paging == Paging::kSmall) {
-    block.paging = Paging::kHuge;
+  const Paging paging = gauge_.recommends(os::milliseconds()) ? Paging::kHuge : Paging::kSmall;
+  if (block.advised == paging) return;
+  if (paging == Paging::kHuge)
     os::prefer_huge_pages(at<void>(block.start), block.mapped);
-  } else if (!recommended && (block.paging == Paging::kHuge || gauge_.compares())) {
-    block.paging = Paging::kSmall;
+  else if (block.advised || gauge_.compares())
     os::prefer_small_pages(at<void>(block.start), block.mapped);
-  }
+  else
+    return;
+  block.advised = paging;
 }
 
 // For a block that has grown beyond the first `written` bytes: if their last OS page is in memory, touches the huge
@@ -105,7 +107,7 @@ void LargeStore::touch_by_the_clock(const LargeBlock& block, size_t written) {
   const uintptr_t end = block.start + block.usable;
   if (next >= end || os::resident_pages(at<char>(block.start + written) - os::page_size(), os::page_size()) == 0)
     return;
-  if (block.paging == Paging::kHuge)
+  if (block.advised == Paging::kHuge)
     touch_huge_page(gauge_, at<char>(next));
   else if (gauge_.compares())
     touch_small_pages(gauge_, at<char>(next), std::min<size_t>(end - next, kTouchedToCompare));

@@ -142,6 +142,17 @@ TEST_F(LargeStorePagingTest, ABlockThatHadHugePagesComparesWithSmallOnes) {
   EXPECT_EQ(pages_behind_boundary(), 64 * kKiB / os::page_size());
 }
 
+// The advice is a system call: not one for each step of a block whose growth finds nothing to compare with.
+TEST_F(LargeStorePagingTest, GrowthAdvisesOnce) {
+  say_dear(gauge);
+  grow(9 * kMiB + os::page_size());
+  os::prefer_huge_pages(block, 18 * kMiB);
+  grow(9 * kMiB + 2 * os::page_size());
+  ASSERT_TRUE(gauge.compares());
+  ASSERT_TRUE(os::back(block + kChunkSize, os::page_size()));
+  EXPECT_GT(pages_before_boundary(), 2u) << "somebody has advised against huge pages again";
+}
+
 TEST_F(LargeStorePagingTest, GrowthDuringAPauseTouchesNothing) {
   make_pause(gauge);
   grow(13 * kMiB);
@@ -240,25 +251,78 @@ TEST_F(LargeStoreTest, TrimKeepsThePad) {
   EXPECT_EQ(large.statistics().bytes_mapped, 0u);
 }
 
+// Aligned, so that each of its huge pages is 2 MiB long.
+constexpr LargeRequest huge_pages(size_t count) { return {.size = count * kChunkSize, .alignment = kChunkSize}; }
+
 TEST_F(LargeStoreTest, MakesWayForTheGrowthOfOthers) {
-  void* blocks[] = {allocate(4 * kMiB), allocate(2 * kMiB), allocate(kMiB)};
+  void* blocks[] = {large.allocate(huge_pages(2)), large.allocate({.size = kMiB, .alignment = kChunkSize})};
   for (void* block : blocks) free(block);
   large.make_way(0);
-  EXPECT_EQ(kept(), 7 * kMiB) << "nobody has grown";
-  large.make_way(kMiB);
-  EXPECT_EQ(kept(), 3 * kMiB) << "the oldest goes";
-  large.make_way(4 * kMiB);
+  EXPECT_EQ(kept(), 5 * kMiB) << "nobody has grown";
+  large.make_way(1);
+  EXPECT_EQ(kept(), 3 * kMiB) << "the last huge page of the oldest goes";
+  large.make_way(2 * kMiB);
   EXPECT_EQ(kept(), 3 * kMiB) << "it counted for more than was asked";
-  large.make_way(4 * kMiB + 1);
-  EXPECT_EQ(kept(), kMiB);
+  large.make_way(2 * kMiB + 1);
+  EXPECT_EQ(kept(), kMiB) << "the oldest was still the oldest";
+  EXPECT_EQ(large.statistics().bytes_mapped, kMiB) << "with its last part its addresses go";
   large.make_way(100 * kMiB);
   EXPECT_EQ(kept(), 0u);
+  EXPECT_EQ(released(), 5 * kMiB);
+}
+
+TEST_F(LargeStoreTest, MakesWayForGrowthFromNowOn) {
   large.make_way(100 * kMiB);
-  free(allocate(kMiB));
+  free(large.allocate(huge_pages(1)));
   large.make_way(100 * kMiB);
-  EXPECT_EQ(kept(), kMiB) << "what had grown before there was anything to give is forgotten";
+  EXPECT_EQ(kept(), kChunkSize) << "what had grown before there was anything to give is forgotten";
   large.make_way(100 * kMiB + 1);
   EXPECT_EQ(kept(), 0u);
+}
+
+TEST_F(LargeStoreTest, WhatMadeWayReadsAsZeroAndTheRestIsThere) {
+  auto* block = static_cast<char*>(large.allocate(huge_pages(4)));
+  std::memset(block, 0xab, 4 * kChunkSize);
+  free(block);
+  for (const size_t grown : {size_t{1}, kChunkSize + 1}) large.make_way(grown);
+  EXPECT_EQ(kept(), 2 * kChunkSize);
+  LargeRequest request = huge_pages(4);
+  ASSERT_EQ(large.allocate(request), block);
+  EXPECT_EQ(block[2 * kChunkSize - 1], static_cast<char>(0xab));
+  EXPECT_TRUE(is_zero(block + 2 * kChunkSize, 2 * kChunkSize));
+  free(block);
+  for (const size_t grown : {2 * kChunkSize + 1, 3 * kChunkSize + 1}) large.make_way(grown);
+  EXPECT_EQ(kept(), 2 * kChunkSize);
+  request.zeroed = true;
+  ASSERT_EQ(large.allocate(request), block);
+  EXPECT_TRUE(is_zero(block, 4 * kChunkSize));
+  free(block);
+}
+
+TEST_F(LargeStoreTest, WhatMadeWayKeepsItsAge) {
+  void* blocks[] = {large.allocate(huge_pages(2)), large.allocate(huge_pages(2))};
+  free(blocks[0]);
+  std::this_thread::sleep_for(std::chrono::milliseconds(40));
+  free(blocks[1]);
+  large.make_way(1);
+  large.set_retention({SIZE_MAX, 20});
+  EXPECT_EQ(large.purge_overdue(), Purge::kDone);
+  EXPECT_EQ(kept(), 2 * kChunkSize);
+  EXPECT_EQ(large.statistics().bytes_mapped, 2 * kChunkSize);
+}
+
+TEST_F(LargeStoreTest, ATailMakesWayWhole) {
+  void* other = allocate(kMiB);
+  free(allocate(4 * kMiB));
+  void* block = allocate(kMiB);
+  EXPECT_EQ(kept(), 3 * kMiB);
+  large.make_way(1);
+  EXPECT_EQ(kept(), 0u);
+  EXPECT_EQ(large.statistics().bytes_mapped, 2 * kMiB);
+  free(other);
+  large.make_way(3 * kMiB);
+  EXPECT_EQ(kept(), kMiB) << "all of it counted";
+  free(block);
 }
 
 TEST_F(LargeStoreTest, AgeSendsOneMappingBackAtATime) {
