@@ -43,7 +43,7 @@ void* refill_class(size_t size_class) {
   void* block;
   if (pop(head_of(relative_thread_state(), scaled(size_class)), &block)) return block;
   block = cache->refill(size_class);
-  store.large.make_way(store.spans.bytes_grown());
+  store.spare_large();
   return block;
 }
 
@@ -134,7 +134,7 @@ bool lies_where_blocks_were(const void* block) {
 void release_large(void* block) {
   switch (store.is_open() ? store.large.free(block) : LargeFree::kUnknown) {
     case LargeFree::kFreed:
-      store.large.purge_overdue();
+      store.large.purge_as_due();
       return;
     case LargeFree::kAlreadyFree:
       die_of_misuse("free", block, kAlreadyFree);

@@ -20,7 +20,8 @@ const ConfigKey kConfigTable[kConfigKeys] = {
      "how many blocks pass between a thread's cache and the slabs at once; one is for measuring"},
     {"retain", "bytes", "empty pages kept before any go back to the OS at once"},
     {"retain_large", "bytes", "memory of freed large blocks kept before any goes back to the OS at once"},
-    {"purge_after", "milliseconds", "how long empty memory may lie unused before it goes back to the OS"},
+    {"purge_after", "milliseconds",
+     "how long empty memory may lie unused before further allocations and frees send it back to the OS"},
     {"idle_thread", "on|off", "whether a thread gives that memory back while the program makes no call that would"},
     {"report", "path", "file to which one line of JSON with the statistics is appended when the process exits"},
 };

@@ -41,6 +41,13 @@ struct Store {
   bool is_open() const { return open_.load(std::memory_order_acquire); }
   bool ensure_open() { return is_open() || open(); }
 
+  // What is kept of large blocks makes way for what spans have newly taken, and goes by its age. For whoever takes
+  // blocks from the slabs: those who have no large blocks any more never come by otherwise.
+  void spare_large() {
+    large.make_way(spans.bytes_grown());
+    large.purge_as_due();
+  }
+
   // Fork: every lock, in order, is taken before and dropped after, so that the child finds all parts at rest.
   void before_fork();
   void after_fork_in_parent();

@@ -17,7 +17,7 @@ struct alignas(64) LargeBlock {
   ListLink<LargeBlock> in_cache;  // if it is free, or live with a tail that counts as kept
   uintptr_t start = 0;
   size_t usable = 0;   // bytes the caller may use; 0: free
-  size_t written = 0;  // nothing at or beyond this offset has been handed out since it was mapped
+  size_t written = 0;  // nothing at or beyond this offset has been handed out since it was mapped, or purged
   size_t mapped = 0;   // bytes of address space, a multiple of the OS page
   size_t kept = 0;  // bytes, perhaps backed, that nobody uses: all that was written of a free one, a tail of a live one
   uint32_t freed_at = 0;

@@ -123,9 +123,9 @@ LargeFree LargeStore::free(void* start) {
     if (!keeps_too_much()) return LargeFree::kFreed;
   }
   const auto due = [this](const LargeBlock* oldest) {
-    if (oldest == nullptr || !keeps_too_much()) return Due::kNothing;
+    if (oldest == nullptr || !keeps_too_much()) return kNotDue;
     given_away_ = std::min(given_away_ + oldest->kept, retention_.bytes);
-    return Due::kAll;
+    return oldest->usable;
   };
   while (give_back_oldest(due) == Purge::kDone) {
   }
@@ -146,10 +146,22 @@ LargeFree LargeStore::reason_unknown(uintptr_t start) {
 
 // The lock is held, and the block is not in the cache.
 void LargeStore::keep(LargeBlock* block, size_t bytes) {
-  block->kept = bytes;
   block->freed_at = os::milliseconds();
   cache_.push_back(block);
+  count_kept(block, bytes);
+}
+
+// After each change of the cache. The lock is held.
+void LargeStore::note_oldest() {
+  const LargeBlock* oldest = cache_.front();
+  oldest_.store(oldest == nullptr ? kNoneKept : oldest->freed_at, std::memory_order_relaxed);
+}
+
+// The block has come into the cache. The lock is held.
+void LargeStore::count_kept(LargeBlock* block, size_t bytes) {
+  block->kept = bytes;
   bytes_kept_ += bytes;
+  note_oldest();
   if (bell_ != nullptr) bell_->ring();
 }
 
@@ -157,67 +169,78 @@ void LargeStore::keep(LargeBlock* block, size_t bytes) {
 void LargeStore::keep_no_longer(LargeBlock* block) {
   if (block->is_live() && block->kept == 0) return;
   cache_.remove(block);
+  note_oldest();
   bytes_kept_ -= block->kept;
   block->kept = 0;
 }
 
 // The block has grown into its tail.
-void LargeStore::shorten_tail(LargeBlock* block) {
+void LargeStore::grow_into_tail(LargeBlock* block) {
   const size_t tail = block->written - block->usable;
   if (tail == 0) return keep_no_longer(block);
   bytes_kept_ -= block->kept - tail;
   block->kept = tail;
 }
 
-// Gives the oldest that is kept back to the OS, as much of it as is `due`, which is asked under the lock; of null, if
-// there is none.
-template <class AskDue>
-Purge LargeStore::give_back_oldest(AskDue ask_due) {
+// Gives the oldest that is kept back to the OS, but for as many bytes from its start as are said to stay: its usable
+// ones, or more of a free one; kNotDue for all. That is asked under the lock; of null, if nothing is kept.
+template <class AskWhatStays>
+Purge LargeStore::give_back_oldest(AskWhatStays ask_what_stays) {
   LargeBlock* oldest = nullptr;
-  size_t rest = 0;
+  size_t stays = 0;
   {
     LockGuard guard(lock_);
     oldest = cache_.front();
-    const Due due = ask_due(oldest);
-    if (due == Due::kNothing || oldest == nullptr) return Purge::kNotDue;
-    if (due == Due::kLastPart) rest = oldest->kept - last_part(*oldest);
+    stays = ask_what_stays(oldest);
+    if (stays == kNotDue) return Purge::kNotDue;
     keep_no_longer(oldest);
     // Its owner may want the tail any moment: not without the lock.
     if (oldest->is_live()) return cut_tail(oldest) ? Purge::kDone : Purge::kRefused;
     bytes_in_transit_ += oldest->mapped;
     passage_.enter();
   }
-  if (rest != 0 && shorten(oldest, rest)) return Purge::kDone;
+  if (stays != 0 && cut_kept(oldest, stays)) return Purge::kDone;
   return discard(oldest) ? Purge::kDone : Purge::kRefused;
 }
 
-// The tail goes, addresses and room to grow too, or one short block after the other could hold a long mapping each;
-// and locked memory can only go so. Its owner has to ask for the room anew. The lock is held.
-bool LargeStore::cut_tail(LargeBlock* block) {
-  void* const tail = at<void>(block->start + block->usable);
-  const size_t room = block->mapped - block->usable;
-  if (os::release(tail, room)) {
-    bytes_mapped_ -= room;
-    block->mapped = block->usable;
-  } else if (!os::purge(tail, block->written - block->usable)) {
+// Gives what lies beyond `length` of the block back to the OS: addresses and room to grow too, or one short block after
+// the other could hold a long mapping each; and locked memory can only go so. False if the OS takes nothing.
+bool LargeStore::cut(LargeBlock* block, size_t length) {
+  void* const end = at<void>(block->start + length);
+  if (os::release(end, block->mapped - length))
+    block->mapped = length;
+  else if (!os::purge(end, block->written - length))
     return false;
-  }
-  bytes_released_ += block->written - block->usable;
-  block->written = block->usable;
+  block->written = length;
   return true;
 }
 
-// Gives what is written beyond `rest` of a mapping that is in neither cache nor index back to the OS, without the lock.
-// False if the OS would not: then it is as before.
-bool LargeStore::shorten(LargeBlock* block, size_t rest) {
-  if (!os::purge(at<void>(block->start + rest), block->written - rest)) return false;
+// What the block had, some of which may be gone. The lock is held.
+void LargeStore::count_cut(size_t mapped, size_t written, const LargeBlock& block) {
+  bytes_mapped_ -= mapped - block.mapped;
+  bytes_released_ += written - block.written;
+}
+
+// Its owner has to ask for the room anew. The lock is held.
+bool LargeStore::cut_tail(LargeBlock* block) {
+  const size_t mapped = block->mapped;
+  const size_t written = block->written;
+  if (!cut(block, block->usable)) return false;
+  count_cut(mapped, written, *block);
+  return true;
+}
+
+// Of a mapping that is in neither cache nor index, without the lock. What stays is about as old as it was.
+bool LargeStore::cut_kept(LargeBlock* block, size_t stays) {
+  const size_t mapped = block->mapped;
+  const size_t written = block->written;
+  if (!cut(block, stays)) return false;
   LockGuard guard(lock_);
   passage_.leave();
-  bytes_in_transit_ -= block->mapped;
-  bytes_released_ += block->written - rest;
-  block->written = block->kept = rest;
-  bytes_kept_ += rest;
-  cache_.push_front(block);  // as old as it was
+  bytes_in_transit_ -= mapped;
+  count_cut(mapped, written, *block);
+  cache_.push_front(block);
+  count_kept(block, block->written);
   return true;
 }
 
@@ -251,7 +274,9 @@ size_t LargeStore::usable_size(const void* start) {
 
 bool LargeStore::trim(size_t pad) {
   // Mappings that could not be given back are purged and count for nothing, but may go now.
-  const auto due = [&](const LargeBlock*) { return pad == 0 || bytes_kept_ > pad ? Due::kAll : Due::kNothing; };
+  const auto due = [&](const LargeBlock* oldest) {
+    return oldest != nullptr && (pad == 0 || bytes_kept_ > pad) ? oldest->usable : kNotDue;
+  };
   bool any = false;
   while (give_back_oldest(due) == Purge::kDone) any = true;
   return (pad == 0 && cut_every_tail()) || any;
@@ -269,29 +294,34 @@ bool LargeStore::cut_every_tail() {
   return bytes_released_ != released_before;
 }
 
-// What lies in the last huge page of what is kept, so that none is broken and little more goes than was taken; all of a
-// tail.
-size_t LargeStore::last_part(const LargeBlock& block) {
-  const uintptr_t end = block.start + block.written;
-  return block.is_live() ? block.kept : std::min(block.kept, end - round_down(end - 1, kChunkSize));
-}
-
 void LargeStore::make_way_slowly(size_t grown) {
   give_back_oldest([&](const LargeBlock* oldest) {
     const size_t made = made_way_.load(std::memory_order_relaxed);
-    if (grown <= made) return Due::kNothing;
-    // With nothing kept nothing is owed.
-    made_way_.store(oldest != nullptr ? made + last_part(*oldest) : grown, std::memory_order_relaxed);
-    return Due::kLastPart;
+    if (grown <= made) return kNotDue;
+    if (oldest == nullptr) {
+      // With nothing kept nothing is owed. But of what is on its way to the OS a part may stay.
+      if (bytes_in_transit_ == 0) made_way_.store(grown, std::memory_order_relaxed);
+      return kNotDue;
+    }
+    size_t stays = oldest->usable;
+    if (!oldest->is_live()) {
+      // No huge page is broken.
+      const uintptr_t end = oldest->start + oldest->written - std::min(oldest->written, grown - made);
+      stays = std::max(oldest->start, round_down(end, kChunkSize)) - oldest->start;
+    }
+    made_way_.store(made + oldest->written - stays, std::memory_order_relaxed);
+    return stays;
   });
 }
 
+bool LargeStore::is_overdue(uint32_t freed_at) const { return os::milliseconds() - freed_at > retention_.milliseconds; }
+
 Purge LargeStore::purge_overdue() {
   return give_back_oldest([this](const LargeBlock* oldest) {
-    if (oldest == nullptr || os::milliseconds() - oldest->freed_at <= retention_.milliseconds) return Due::kNothing;
+    if (oldest == nullptr || !is_overdue(oldest->freed_at)) return kNotDue;
     // Nobody has missed it: it need not have been kept.
     allowed_ = std::max(allowed_ - std::min(allowed_, oldest->kept), kLeastAllowed);
-    return Due::kAll;
+    return oldest->usable;
   });
 }
 

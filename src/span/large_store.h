@@ -69,6 +69,11 @@ class LargeStore {
   bool trim(size_t pad);
   // Gives back the oldest that is kept if it has lain unused too long.
   Purge purge_overdue();
+  // The same, without the lock where nothing is overdue.
+  void purge_as_due() {
+    const uint64_t oldest = oldest_.load(std::memory_order_relaxed);
+    if (oldest != kNoneKept && is_overdue(static_cast<uint32_t>(oldest))) purge_overdue();
+  }
   // Gives back of the oldest that is kept what lies in its last huge page, if others, who cannot use it, have taken
   // more from the OS than has gone for their sake: `grown` bytes so far. What it has too much counts for the next time.
   void make_way(size_t grown) {
@@ -95,21 +100,25 @@ class LargeStore {
   // `bytes` with room to double, in address space only.
   static size_t with_room(size_t bytes);
 
-  // How much of a kept mapping is to go.
-  enum class Due { kNothing, kLastPart, kAll };
+  static constexpr size_t kNotDue = SIZE_MAX;
+  static constexpr uint64_t kNoneKept = UINT64_MAX;
 
   void make_way_slowly(size_t grown);
-  static size_t last_part(const LargeBlock& block);
-  template <class AskDue>
-  Purge give_back_oldest(AskDue ask_due);
-  bool shorten(LargeBlock* block, size_t rest);
+  template <class AskWhatStays>
+  Purge give_back_oldest(AskWhatStays ask_what_stays);
   LargeBlock* take_kept(size_t bytes, const LargeRequest& request);
   void* hand_out(LargeBlock* block, size_t usable);
   void keep(LargeBlock* block, size_t bytes);
+  void count_kept(LargeBlock* block, size_t bytes);
+  void note_oldest();
+  bool is_overdue(uint32_t freed_at) const;
   void keep_no_longer(LargeBlock* block);
-  void shorten_tail(LargeBlock* block);
+  void grow_into_tail(LargeBlock* block);
+  static bool cut(LargeBlock* block, size_t length);
+  void count_cut(size_t mapped, size_t written, const LargeBlock& block);
   bool cut_tail(LargeBlock* block);
   bool cut_every_tail();
+  bool cut_kept(LargeBlock* block, size_t stays);
   bool keeps_too_much() const;
   void write_up_to(LargeBlock* block, size_t usable);
   void shrink(LargeBlock* block, size_t usable);
@@ -137,7 +146,8 @@ class LargeStore {
   size_t bytes_mapped_ = 0;
   size_t bytes_in_transit_ = 0;  // of mappings that are being given back, without the lock
   size_t bytes_released_ = 0;
-  std::atomic<size_t> made_way_{0};   // for so much growth of others
+  std::atomic<size_t> made_way_{0};          // for so much growth of others
+  std::atomic<uint64_t> oldest_{kNoneKept};  // when the oldest that is kept was freed, milliseconds
   uintptr_t gone_[kRemembered] = {};  // where blocks lay that went back or moved, lately: to tell a double free as such
   size_t gone_count_ = 0;
 };

@@ -79,7 +79,7 @@ bool LargeStore::lengthen(LargeBlock* block, size_t usable) {
   bytes_usable_ += usable - block->usable;
   block->usable = usable;
   write_up_to(block, usable);
-  if (block->kept != 0) shorten_tail(block);
+  if (block->kept != 0) grow_into_tail(block);
   if (usable >= kGrownBlock) advise(*block);
   return true;
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <set>
@@ -114,6 +115,29 @@ TEST(BatchTest, OfAnotherThreadGoesHome) {
   delete batch;
   EXPECT_EQ(stats_now().blocks_in_use, before.blocks_in_use);
   EXPECT_STREQ(snug_check(1), nullptr);
+}
+
+TEST(BatchTest, WhatIsKeptOfLargeBlocksMakesWay) {
+  constexpr size_t kMiB = size_t{1} << 20;
+  snug_malloc_trim(0);
+  snug_free(snug_malloc(60 * kMiB));
+  const size_t kept = stats_now().bytes_retained;
+  ASSERT_GE(kept, 60 * kMiB);
+  Batch batch(1000, 40'000);
+  EXPECT_LE(stats_now().bytes_retained, kept - 36 * kMiB);
+  batch.free();
+}
+
+TEST(BatchTest, WhatIsKeptOfLargeBlocksGoesByItsAge) {
+  constexpr size_t kMiB = size_t{1} << 20;
+  snug_malloc_trim(0);
+  snug_free(snug_malloc(60 * kMiB));
+  const size_t kept = stats_now().bytes_retained;
+  ASSERT_GE(kept, 60 * kMiB);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // purge_after, and some
+  Batch batch(64, 5'000);
+  EXPECT_LE(stats_now().bytes_retained, kept - 50 * kMiB);
+  batch.free();
 }
 
 TEST(BatchTest, ThatCannotBeServedGivesNone) {

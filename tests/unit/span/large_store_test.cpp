@@ -251,78 +251,28 @@ TEST_F(LargeStoreTest, TrimKeepsThePad) {
   EXPECT_EQ(large.statistics().bytes_mapped, 0u);
 }
 
-// Aligned, so that each of its huge pages is 2 MiB long.
-constexpr LargeRequest huge_pages(size_t count) { return {.size = count * kChunkSize, .alignment = kChunkSize}; }
-
-TEST_F(LargeStoreTest, MakesWayForTheGrowthOfOthers) {
-  void* blocks[] = {large.allocate(huge_pages(2)), large.allocate({.size = kMiB, .alignment = kChunkSize})};
-  for (void* block : blocks) free(block);
-  large.make_way(0);
-  EXPECT_EQ(kept(), 5 * kMiB) << "nobody has grown";
-  large.make_way(1);
-  EXPECT_EQ(kept(), 3 * kMiB) << "the last huge page of the oldest goes";
-  large.make_way(2 * kMiB);
-  EXPECT_EQ(kept(), 3 * kMiB) << "it counted for more than was asked";
-  large.make_way(2 * kMiB + 1);
-  EXPECT_EQ(kept(), kMiB) << "the oldest was still the oldest";
-  EXPECT_EQ(large.statistics().bytes_mapped, kMiB) << "with its last part its addresses go";
-  large.make_way(100 * kMiB);
+TEST_F(LargeStoreTest, WhoeverComesByPurgesWhatIsOverdue) {
+  const auto wait = [] { std::this_thread::sleep_for(std::chrono::milliseconds(60)); };
+  large.set_retention({SIZE_MAX, 30});
+  large.purge_as_due();
+  free(allocate(kMiB));
+  large.purge_as_due();
+  EXPECT_EQ(kept(), kMiB);
+  wait();
+  large.purge_as_due();
   EXPECT_EQ(kept(), 0u);
-  EXPECT_EQ(released(), 5 * kMiB);
-}
-
-TEST_F(LargeStoreTest, MakesWayForGrowthFromNowOn) {
-  large.make_way(100 * kMiB);
-  free(large.allocate(huge_pages(1)));
-  large.make_way(100 * kMiB);
-  EXPECT_EQ(kept(), kChunkSize) << "what had grown before there was anything to give is forgotten";
-  large.make_way(100 * kMiB + 1);
-  EXPECT_EQ(kept(), 0u);
-}
-
-TEST_F(LargeStoreTest, WhatMadeWayReadsAsZeroAndTheRestIsThere) {
-  auto* block = static_cast<char*>(large.allocate(huge_pages(4)));
-  std::memset(block, 0xab, 4 * kChunkSize);
-  free(block);
-  for (const size_t grown : {size_t{1}, kChunkSize + 1}) large.make_way(grown);
-  EXPECT_EQ(kept(), 2 * kChunkSize);
-  LargeRequest request = huge_pages(4);
-  ASSERT_EQ(large.allocate(request), block);
-  EXPECT_EQ(block[2 * kChunkSize - 1], static_cast<char>(0xab));
-  EXPECT_TRUE(is_zero(block + 2 * kChunkSize, 2 * kChunkSize));
-  free(block);
-  for (const size_t grown : {2 * kChunkSize + 1, 3 * kChunkSize + 1}) large.make_way(grown);
-  EXPECT_EQ(kept(), 2 * kChunkSize);
-  request.zeroed = true;
-  ASSERT_EQ(large.allocate(request), block);
-  EXPECT_TRUE(is_zero(block, 4 * kChunkSize));
-  free(block);
-}
-
-TEST_F(LargeStoreTest, WhatMadeWayKeepsItsAge) {
-  void* blocks[] = {large.allocate(huge_pages(2)), large.allocate(huge_pages(2))};
+  void* blocks[] = {allocate(kMiB), allocate(3 * kMiB)};
   free(blocks[0]);
-  std::this_thread::sleep_for(std::chrono::milliseconds(40));
+  wait();
   free(blocks[1]);
-  large.make_way(1);
-  large.set_retention({SIZE_MAX, 20});
-  EXPECT_EQ(large.purge_overdue(), Purge::kDone);
-  EXPECT_EQ(kept(), 2 * kChunkSize);
-  EXPECT_EQ(large.statistics().bytes_mapped, 2 * kChunkSize);
-}
-
-TEST_F(LargeStoreTest, ATailMakesWayWhole) {
-  void* other = allocate(kMiB);
-  free(allocate(4 * kMiB));
-  void* block = allocate(kMiB);
-  EXPECT_EQ(kept(), 3 * kMiB);
-  large.make_way(1);
+  ASSERT_EQ(allocate(kMiB), blocks[0]);
+  large.purge_as_due();
+  EXPECT_EQ(kept(), 3 * kMiB) << "the oldest is another one now";
+  free(blocks[0]);
+  wait();
+  large.purge_as_due();
+  large.purge_as_due();
   EXPECT_EQ(kept(), 0u);
-  EXPECT_EQ(large.statistics().bytes_mapped, 2 * kMiB);
-  free(other);
-  large.make_way(3 * kMiB);
-  EXPECT_EQ(kept(), kMiB) << "all of it counted";
-  free(block);
 }
 
 TEST_F(LargeStoreTest, AgeSendsOneMappingBackAtATime) {

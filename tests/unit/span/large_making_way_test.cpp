@@ -1,0 +1,145 @@
+// What is kept of large blocks makes way for others, who cannot use it: how much goes, of what, and what is left of it.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <chrono>
+#include <thread>
+
+#include "os/doorbell.h"
+#include "span/own_large.h"
+
+namespace snug::unit {
+namespace {
+
+// In as many huge pages, aligned to them.
+constexpr LargeRequest huge_pages(size_t count) { return {.size = count * kChunkSize, .alignment = kChunkSize}; }
+
+class LargeMakingWayTest : public LargeStoreTest {
+ protected:
+  char* allocate_huge(size_t pages) { return static_cast<char*>(large.allocate(huge_pages(pages))); }
+  size_t mapped() { return large.statistics().bytes_mapped; }
+  void make_way(size_t grown) {
+    large.make_way(grown);
+    expect_sound();
+  }
+};
+
+TEST_F(LargeMakingWayTest, ForTheGrowthOfOthers) {
+  void* blocks[] = {allocate_huge(2), allocate_huge(1)};
+  for (void* block : blocks) free(block);
+  make_way(0);
+  EXPECT_EQ(kept(), 3 * kChunkSize) << "nobody has grown";
+  make_way(1);
+  EXPECT_EQ(kept(), 2 * kChunkSize) << "the last huge page of the oldest goes";
+  EXPECT_EQ(mapped(), 2 * kChunkSize) << "with its addresses";
+  make_way(kChunkSize);
+  EXPECT_EQ(kept(), 2 * kChunkSize) << "it counted for more than was asked";
+  make_way(kChunkSize + 1);
+  EXPECT_EQ(kept(), kChunkSize) << "the oldest was still the oldest";
+  make_way(100 * kMiB);
+  EXPECT_EQ(kept(), 0u);
+  EXPECT_EQ(mapped(), 0u);
+  EXPECT_EQ(released(), 3 * kChunkSize);
+}
+
+TEST_F(LargeMakingWayTest, AsMuchAsHasGrown) {
+  free(allocate_huge(8));
+  make_way(5 * kChunkSize);
+  EXPECT_EQ(kept(), 3 * kChunkSize) << "at once";
+  make_way(6 * kChunkSize + 1);
+  EXPECT_EQ(kept(), kChunkSize) << "a part of a huge page counts for all of it";
+  make_way(7 * kChunkSize);
+  EXPECT_EQ(kept(), kChunkSize);
+}
+
+TEST_F(LargeMakingWayTest, AHugePageThatWasWrittenToInPart) {
+  free(large.allocate({.size = kChunkSize + kMiB, .alignment = kChunkSize}));
+  make_way(1);
+  EXPECT_EQ(kept(), kChunkSize);
+  make_way(kMiB);
+  EXPECT_EQ(kept(), kChunkSize) << "it counts for what was written";
+  make_way(kMiB + 1);
+  EXPECT_EQ(kept(), 0u);
+}
+
+TEST_F(LargeMakingWayTest, FromNowOn) {
+  make_way(100 * kMiB);
+  free(allocate_huge(1));
+  make_way(100 * kMiB);
+  EXPECT_EQ(kept(), kChunkSize) << "what had grown before there was anything to give is forgotten";
+  make_way(100 * kMiB + 1);
+  EXPECT_EQ(kept(), 0u);
+}
+
+TEST_F(LargeMakingWayTest, WhatStaysIsThereAndGrowsByZeros) {
+  char* block = allocate_huge(4);
+  std::memset(block, 0xab, 4 * kChunkSize);
+  free(block);
+  make_way(2 * kChunkSize);
+  ASSERT_EQ(allocate_huge(2), block);
+  EXPECT_EQ(block[2 * kChunkSize - 1], static_cast<char>(0xab));
+  block = static_cast<char*>(large.resize(block, 4 * kChunkSize));
+  ASSERT_NE(block, nullptr);
+  EXPECT_EQ(block[2 * kChunkSize - 1], static_cast<char>(0xab));
+  EXPECT_TRUE(is_zero(block + 2 * kChunkSize, 2 * kChunkSize));
+  free(block);
+}
+
+TEST_F(LargeMakingWayTest, WhatStaysIsClearedForAZeroedBlock) {
+  char* block = allocate_huge(4);
+  std::memset(block, 0xab, 4 * kChunkSize);
+  free(block);
+  make_way(2 * kChunkSize);
+  LargeRequest request = huge_pages(2);
+  request.zeroed = true;
+  ASSERT_EQ(large.allocate(request), block);
+  EXPECT_TRUE(is_zero(block, 2 * kChunkSize));
+  free(block);
+}
+
+TEST_F(LargeMakingWayTest, WhatStaysIsAsOldAsItWas) {
+  void* blocks[] = {allocate_huge(2), allocate_huge(2)};
+  free(blocks[0]);
+  std::this_thread::sleep_for(std::chrono::milliseconds(40));
+  free(blocks[1]);
+  make_way(1);
+  large.set_retention({SIZE_MAX, 20});
+  EXPECT_EQ(large.purge_overdue(), Purge::kDone);
+  EXPECT_EQ(mapped(), 2 * kChunkSize);
+}
+
+// It was in no list meanwhile, so that whoever waits for work may have found none.
+TEST_F(LargeMakingWayTest, WhatStaysRings) {
+  free(allocate_huge(2));
+  Doorbell bell;
+  large.set_bell(bell);
+  make_way(1);
+  EXPECT_TRUE(bell.is_wanted());
+}
+
+TEST_F(LargeMakingWayTest, LockedMemoryGoesInPartsToo) {
+  void* block = allocate_huge(4);
+  if (::mlock(block, 4 * kChunkSize) != 0) GTEST_SKIP() << "locking memory is not permitted";
+  free(block);
+  make_way(1);
+  EXPECT_EQ(kept(), 3 * kChunkSize);
+}
+
+TEST_F(LargeMakingWayTest, ATailGoesWhole) {
+  void* other = allocate_huge(1);
+  free(allocate_huge(4));
+  void* block = allocate_huge(1);
+  EXPECT_EQ(kept(), 3 * kChunkSize);
+  make_way(1);
+  EXPECT_EQ(kept(), 0u);
+  EXPECT_EQ(mapped(), 2 * kChunkSize);
+  free(other);
+  make_way(3 * kChunkSize);
+  EXPECT_EQ(kept(), kChunkSize) << "all of it counted";
+  make_way(3 * kChunkSize + 1);
+  EXPECT_EQ(kept(), 0u);
+  free(block);
+}
+
+}  // namespace
+}  // namespace snug::unit
