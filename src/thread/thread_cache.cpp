@@ -74,7 +74,6 @@ void* ThreadCache::refill(size_t size_class) {
   Busy busy(*this);
   Array& array = arrays_[size_class];
   CacheHead& head = state_->heads[size_class];
-  is_wanted(array);
   const size_t want = prepare_batch(size_class);
   void* lone = nullptr;
   void** const base = head.base();
@@ -83,6 +82,7 @@ void* ThreadCache::refill(size_t size_class) {
   if (got == 0) got = heap_.refill(size_class, end, want);
   if (got == 0) return nullptr;
   refills_.add(1);
+  has_been_wanted(size_class, got);
   array.seen = kMoved;
   array.ran_empty = true;
   void* const first = end[-1];
@@ -134,7 +134,7 @@ void ThreadCache::overflow(size_t size_class, void* block) {
       scavenge_as_due();
       return;
     }
-    make_way(size_class);
+    flush_overflow(size_class);
   }
   array.seen = kMoved;
   CacheHead& head = state_->heads[size_class];
@@ -161,7 +161,7 @@ size_t ThreadCache::take_batch(size_t size_class, void** blocks, size_t count) {
     const size_t got = heap_.refill(size_class, end, static_cast<size_t>(end - first));
     if (got == 0) break;
     refills_.add(1);
-    is_wanted(arrays_[size_class]);
+    has_been_wanted(size_class, got);
     end -= got;
   }
   const auto missing = static_cast<size_t>(end - first);
@@ -276,6 +276,7 @@ void ThreadCache::scavenge() {
     }
     array.seen = static_cast<uint16_t>(count(c));
   }
+  drains_after_ = std::max(drains_after_ / 2, kDrains);
   heap_.age();
 }
 

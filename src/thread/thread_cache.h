@@ -80,6 +80,12 @@ class alignas(64) ThreadCache {
  private:
   static constexpr size_t kMostBatch = 64;
   static constexpr uint16_t kMoved = 0xffff;
+  // A class drains when so many bytes of it have gone home and none were wanted. What the array holds when that ends
+  // lies scattered, and each block keeps a slab from becoming empty: so it becomes short. A thread drains when so many
+  // of any classes have, or more if it has been found to want them soon: it often frees what it has before it sleeps,
+  // and what it keeps then stays until it wakes.
+  static constexpr size_t kDrains = size_t{4} << 20;
+  static constexpr size_t kDrainsLatest = size_t{64} << 20;
   class Busy;
 
   struct Array {
@@ -103,9 +109,9 @@ class alignas(64) ThreadCache {
   void flush_older(size_t size_class, size_t count);
   void flush_whole(size_t size_class);
   // thread_cache_draining.cpp
-  void make_way(size_t size_class);
+  void flush_overflow(size_t size_class);
   void has_gone_home(size_t size_class, size_t count);
-  void is_wanted(Array& array);
+  void has_been_wanted(size_t size_class, size_t count);
   bool thread_drains() const;
   size_t least_room(size_t size_class, size_t room) const;
   size_t extra_bytes(size_t size_class, size_t room) const;
@@ -124,9 +130,11 @@ class alignas(64) ThreadCache {
   ThreadState* state_;
   const CacheLimits limits_;
   size_t room_bytes_ = 0;
-  size_t extra_bytes_ = 0;   // of that what may go if the thread drains
-  size_t sent_home_ = 0;     // bytes, for want of room, since the last refill of any class; no more than matters
-  size_t last_emptied_ = 0;  // class, of a thread that drains
+  size_t extra_bytes_ = 0;  // of that what may go if the thread drains
+  size_t sent_home_ = 0;    // bytes, for want of room, beyond what refills make up for; no more than matters
+  size_t drains_after_ = kDrains;
+  size_t last_emptied_ = 0;   // class, of a thread that drains
+  bool has_drained_ = false;  // an array has been emptied since blocks were last wanted
   uint32_t trims_seen_;
   uint32_t slow_operations_ = 0;
   uint32_t scavenged_at_ = 0;  // milliseconds

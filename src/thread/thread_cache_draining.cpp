@@ -6,24 +6,24 @@
 namespace snug {
 namespace {
 
-// A class drains when so many bytes of it have gone home and none were wanted. What the array holds when that ends lies
-// scattered, and each block keeps a slab from becoming empty: so it becomes short. A thread drains when so many of any
-// classes have: it often frees what it has before it sleeps, and what it keeps then stays until it wakes.
-constexpr size_t kDrained = size_t{4} << 20;
+// A thread that takes blocks from the slabs needs them cached: each byte makes up for so many that have gone home. A
+// few temporaries among many frees are not to end its draining.
+constexpr size_t kWantedWeight = 4;
 
 // Each array of a thread that drains may have room for a few blocks: for so many bytes, but for one at least and no
-// more than that. Beyond it they share a common sum, and none grows to more than a part of it.
+// more than that. Beyond it they share a common sum, and none grows to more than half of it. Who only frees what others
+// allocate drains for good: a few large blocks at a time would slow him down.
 constexpr size_t kDrainedLeast = size_t{16} << 10;
 constexpr size_t kDrainedLeastBlocks = 16;
-constexpr size_t kDrainedBudget = size_t{256} << 10;
-constexpr size_t kDrainedMost = size_t{64} << 10;
+constexpr size_t kDrainedBudget = size_t{512} << 10;
+constexpr size_t kDrainedMost = kDrainedBudget / 2;
 
 }  // namespace
 
 // The class's array is full and is not to grow.
-void ThreadCache::make_way(size_t size_class) {
+void ThreadCache::flush_overflow(size_t size_class) {
   Array& array = arrays_[size_class];
-  const bool drains = array.flushed >= kDrained || thread_drains();
+  const bool drains = array.flushed >= kDrains || thread_drains();
   // Half goes, since frees and mallocs take turns; nearly all if only frees have come since the last time.
   const bool only_frees = drains || (array.flushed != 0 && array.room <= kMostBatch);
   const size_t kept = only_frees ? std::min<size_t>(array.room, kMostBatch) / 16 : array.room / 2;
@@ -37,18 +37,22 @@ void ThreadCache::make_way(size_t size_class) {
 void ThreadCache::has_gone_home(size_t size_class, size_t count) {
   const size_t bytes = count * sizes(size_class).block_size;
   Array& array = arrays_[size_class];
-  array.flushed = static_cast<uint32_t>(std::min(kDrained, array.flushed + bytes));
-  sent_home_ = std::min(kDrained, sent_home_ + bytes);
+  array.flushed = static_cast<uint32_t>(std::min(kDrains, array.flushed + bytes));
+  sent_home_ = std::min(drains_after_, sent_home_ + bytes);
   if (thread_drains()) empty_next_array();
 }
 
-// Blocks come out of the slabs again.
-void ThreadCache::is_wanted(Array& array) {
-  array.flushed = 0;
-  sent_home_ = 0;
+// Blocks have come out of the slabs.
+void ThreadCache::has_been_wanted(size_t size_class, size_t count) {
+  arrays_[size_class].flushed = 0;
+  sent_home_ -= std::min(sent_home_, kWantedWeight * count * sizes(size_class).block_size);
+  if (sent_home_ != 0 || !has_drained_) return;
+  // What went was missed: whoever frees all he has and takes as much again, over and over, soon keeps his arrays.
+  has_drained_ = false;
+  drains_after_ = std::min(2 * drains_after_, kDrainsLatest);
 }
 
-bool ThreadCache::thread_drains() const { return sent_home_ >= kDrained; }
+bool ThreadCache::thread_drains() const { return sent_home_ >= drains_after_; }
 
 // How much of an array's room its class keeps while the thread drains; and the bytes of the rest.
 size_t ThreadCache::least_room(size_t size_class, size_t room) const {
@@ -69,6 +73,7 @@ bool ThreadCache::affords_draining(size_t size_class, size_t room) const {
 // One at a time, so that no free waits for all of them.
 void ThreadCache::empty_next_array() {
   if (extra_bytes_ <= kDrainedBudget) return;
+  has_drained_ = true;
   size_t room = 0;
   size_t least = 0;
   while (room == least) {

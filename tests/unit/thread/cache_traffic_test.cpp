@@ -51,6 +51,13 @@ class CacheTrafficTest : public unit::OwnCacheTest {
       bytes += (room(c) - least_room(c)) * own.sizes(c).block_size;
     return bytes;
   }
+  bool has_drained() const { return room_bytes_beyond_the_least() <= size_t{512} << 10; }
+  // 20,000 blocks of 16 B to 16 KiB.
+  void fill_and_free() {
+    Live live(20'000, {small, nullptr});
+    replace(live, 200'000);
+    free_all(live);
+  }
   size_t slab_bytes() { return own.chunk_bytes() - own.free_bytes(); }
   // Frees 5 MiB of a class and wants none of it.
   void free_much(size_t c) { put_many(c, own.take(heap, c, (size_t{5} << 20) / own.sizes(c).block_size)); }
@@ -103,10 +110,26 @@ TEST_F(CacheTrafficTest, AThreadThatFreesAllItHasKeepsLittle) {
     EXPECT_GT(room_bytes(), size_t{7} << 20) << "the load does not fill the cache";
     const size_t used = slab_bytes();
     free_all(live);
-    EXPECT_LE(room_bytes_beyond_the_least(), size_t{256} << 10);
+    EXPECT_TRUE(has_drained());
     EXPECT_LE(slab_bytes(), used / 4) << "blocks in the cache keep slabs";
     expect_sound();
   }
+}
+
+// Whoever ends something often makes strings and the like while he frees.
+TEST_F(CacheTrafficTest, TemporariesDoNotEndTheDraining) {
+  Live live(20'000, {small, nullptr});
+  replace(live, 200'000);
+  const size_t used = slab_bytes();
+  std::shuffle(live.begin(), live.end(), random);
+  for (size_t i = 0; i < live.size(); ++i) {
+    const auto& [c, block] = live[i];
+    if (block != nullptr) put(c, block);
+    const size_t temporary = own.registry.table().class_of(size_t{16} << i % 7);
+    put(temporary, take(temporary));
+  }
+  EXPECT_TRUE(has_drained());
+  EXPECT_LE(slab_bytes(), used / 4) << "blocks in the cache keep slabs";
 }
 
 TEST_F(CacheTrafficTest, AThreadThatOnlyFreesFlushesInBatches) {
@@ -159,8 +182,25 @@ TEST_F(CacheTrafficTest, ARefillEndsTheDraining) {
   const size_t c = own.registry.table().class_of(8192);
   for (int i = 0; i < 8; ++i) put_many(c, take_many(c, 100));
   EXPECT_GT(room(c) * own.sizes(c).block_size, size_t{512} << 10);
-  free_much(small);
+  for (int i = 0; i < 2; ++i) free_much(small);
   EXPECT_EQ(room(c), least_room(c));
+}
+
+TEST_F(CacheTrafficTest, AThreadThatWantsItAllAgainSoonDrainsNoMore) {
+  fill_and_free();
+  EXPECT_TRUE(has_drained());
+  for (int i = 0; i < 5; ++i) fill_and_free();
+  EXPECT_FALSE(has_drained());
+}
+
+class ScavengedCacheTrafficTest : public CacheTrafficTest {
+ protected:
+  ScavengedCacheTrafficTest() : CacheTrafficTest({.scavenge_after = 0}) {}
+};
+
+TEST_F(ScavengedCacheTrafficTest, AThreadThatWantsItAllAgainMuchLaterDrains) {
+  for (int i = 0; i < 6; ++i) fill_and_free();
+  EXPECT_TRUE(has_drained());
 }
 
 TEST_F(CacheTrafficTest, ABatchTakenFromTheSlabsEndsTheDraining) {
