@@ -1,0 +1,22 @@
+# Snug as another project's subfolder, as README shows it: the libraries alone, optimised, warnings no errors.
+# Run with -P; -DSNUG=source folder -DWORK=folder of its own.
+file(REMOVE_RECURSE ${WORK})
+file(WRITE ${WORK}/main.c "int main(void) { return 0; }\n")
+file(WRITE ${WORK}/CMakeLists.txt "cmake_minimum_required(VERSION 3.25)
+project(user LANGUAGES C CXX)
+add_subdirectory(${SNUG} snug)
+add_executable(program main.c)
+target_link_libraries(program PRIVATE snug_shared)
+")
+execute_process(COMMAND ${CMAKE_COMMAND} -G Ninja -S ${WORK} -B ${WORK}/build OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${CMAKE_COMMAND} --build ${WORK}/build -- -t commands OUTPUT_VARIABLE commands
+                COMMAND_ERROR_IS_FATAL ANY)
+if(NOT commands MATCHES "thread_cache.cpp")
+  message(FATAL_ERROR "the library is not built")
+elseif(NOT commands MATCHES "-O2")
+  message(FATAL_ERROR "the library is not optimised where the project names no build type")
+elseif(commands MATCHES "-Werror")
+  message(FATAL_ERROR "warnings are errors in another project's build")
+elseif(commands MATCHES "bin/unit_test|bin/workloads/|bin/snug ")
+  message(FATAL_ERROR "more than the libraries is built")
+endif()
