@@ -122,6 +122,11 @@ LargeFree LargeStore::free(void* start) {
     keep(block, block->written);
     if (!keeps_too_much()) return LargeFree::kFreed;
   }
+  give_back_excess();
+  return LargeFree::kFreed;
+}
+
+void LargeStore::give_back_excess() {
   const auto due = [this](const LargeBlock* oldest) {
     if (oldest == nullptr || !keeps_too_much()) return kNotDue;
     given_away_ = std::min(given_away_ + oldest->kept, retention_.bytes);
@@ -129,7 +134,6 @@ LargeFree LargeStore::free(void* start) {
   };
   while (give_back_oldest(due) == Purge::kDone) {
   }
-  return LargeFree::kFreed;
 }
 
 // What is wrong with an address that is not the start of a live block. Slow: only said once.
@@ -294,24 +298,31 @@ bool LargeStore::cut_every_tail() {
   return bytes_released_ != released_before;
 }
 
+// What stays of the block without so many bytes at its end, or all it has too much if it is live. No huge page is
+// broken.
+size_t LargeStore::without_end(const LargeBlock& block, size_t bytes) {
+  if (block.is_live()) return block.usable;
+  const uintptr_t end = block.start + block.written - std::min(block.written, bytes);
+  return std::max(block.start, round_down(end, kChunkSize)) - block.start;
+}
+
 void LargeStore::make_way_slowly(size_t grown) {
-  give_back_oldest([&](const LargeBlock* oldest) {
+  const auto owed = [&](const LargeBlock* oldest) {
     const size_t made = made_way_.load(std::memory_order_relaxed);
     if (grown <= made) return kNotDue;
-    if (oldest == nullptr) {
+    if (bytes_kept_ == 0) {
       // With nothing kept nothing is owed. But of what is on its way to the OS a part may stay.
       if (bytes_in_transit_ == 0) made_way_.store(grown, std::memory_order_relaxed);
       return kNotDue;
     }
-    size_t stays = oldest->usable;
-    if (!oldest->is_live()) {
-      // No huge page is broken.
-      const uintptr_t end = oldest->start + oldest->written - std::min(oldest->written, grown - made);
-      stays = std::max(oldest->start, round_down(end, kChunkSize)) - oldest->start;
-    }
+    const size_t stays = without_end(*oldest, grown - made);
     made_way_.store(made + oldest->written - stays, std::memory_order_relaxed);
     return stays;
-  });
+  };
+  while (give_back_oldest(owed) == Purge::kDone) {
+  }
+  // What was on its way may have come back to more than there was meanwhile.
+  give_back_excess();
 }
 
 bool LargeStore::is_overdue(uint32_t freed_at) const { return os::milliseconds() - freed_at > retention_.milliseconds; }
@@ -319,9 +330,11 @@ bool LargeStore::is_overdue(uint32_t freed_at) const { return os::milliseconds()
 Purge LargeStore::purge_overdue() {
   return give_back_oldest([this](const LargeBlock* oldest) {
     if (oldest == nullptr || !is_overdue(oldest->freed_at)) return kNotDue;
+    // A part, as whoever comes by waits for it.
+    const size_t stays = without_end(*oldest, kMostByAge);
     // Nobody has missed it: it need not have been kept.
-    allowed_ = std::max(allowed_ - std::min(allowed_, oldest->kept), kLeastAllowed);
-    return oldest->usable;
+    allowed_ = std::max(allowed_ - std::min(allowed_, oldest->written - stays), kLeastAllowed);
+    return stays;
   });
 }
 

@@ -67,15 +67,16 @@ class LargeStore {
   // Gives back what is kept until about `pad` bytes remain; with 0 the room of live blocks, too. True if any memory was
   // given back.
   bool trim(size_t pad);
-  // Gives back the oldest that is kept if it has lain unused too long.
+  // Gives back of the oldest that is kept the last 4 MiB, or a tail, if it has lain unused too long.
   Purge purge_overdue();
   // The same, without the lock where nothing is overdue.
   void purge_as_due() {
     const uint64_t oldest = oldest_.load(std::memory_order_relaxed);
     if (oldest != kNoneKept && is_overdue(static_cast<uint32_t>(oldest))) purge_overdue();
   }
-  // Gives back of the oldest that is kept what lies in its last huge page, if others, who cannot use it, have taken
-  // more from the OS than has gone for their sake: `grown` bytes so far. What it has too much counts for the next time.
+  // Gives back from the end of the oldest that is kept what others, who cannot use it, have taken from the OS beyond
+  // what has gone for their sake: `grown` bytes so far; then of the next. In whole huge pages, and a live block's tail
+  // whole; what goes too much counts for the next time.
   void make_way(size_t grown) {
     if (grown > made_way_.load(std::memory_order_relaxed)) make_way_slowly(grown);
   }
@@ -96,14 +97,17 @@ class LargeStore {
   // backs at most one ahead of its use.
   static constexpr size_t kGrownBlock = size_t{4} << 20;
   static constexpr size_t kRemembered = 16;
+  // Bytes of a mapping that go for their age at a time.
+  static constexpr size_t kMostByAge = size_t{4} << 20;
+  static constexpr size_t kNotDue = SIZE_MAX;
+  static constexpr uint64_t kNoneKept = UINT64_MAX;
 
   // `bytes` with room to double, in address space only.
   static size_t with_room(size_t bytes);
 
-  static constexpr size_t kNotDue = SIZE_MAX;
-  static constexpr uint64_t kNoneKept = UINT64_MAX;
-
   void make_way_slowly(size_t grown);
+  void give_back_excess();
+  static size_t without_end(const LargeBlock& block, size_t bytes);
   template <class AskWhatStays>
   Purge give_back_oldest(AskWhatStays ask_what_stays);
   LargeBlock* take_kept(size_t bytes, const LargeRequest& request);

@@ -197,7 +197,7 @@ bool ThreadCache::affords(size_t size_class, size_t room) const {
   const size_t had = arrays_[size_class].room;
   if (room <= had) return true;
   if (room_bytes_ + (room - had) * sizes(size_class).block_size > limits_.budget) return false;
-  return !thread_drains() || affords_draining(size_class, room);
+  return !drains_ || affords_draining(size_class, room);
 }
 
 bool ThreadCache::grow(size_t size_class) {
@@ -315,6 +315,7 @@ void ThreadCache::retire() {
   room_bytes_ = 0;
   extra_bytes_ = 0;
   sent_home_ = 0;
+  drains_ = false;
 }
 
 size_t ThreadCache::count(size_t size_class) const { return state_->heads[size_class].held(); }

@@ -112,7 +112,6 @@ class alignas(64) ThreadCache {
   void flush_overflow(size_t size_class);
   void has_gone_home(size_t size_class, size_t count);
   void has_been_wanted(size_t size_class, size_t count);
-  bool thread_drains() const;
   size_t least_room(size_t size_class, size_t room) const;
   size_t extra_bytes(size_t size_class, size_t room) const;
   bool affords_draining(size_t size_class, size_t room) const;
@@ -133,8 +132,8 @@ class alignas(64) ThreadCache {
   size_t extra_bytes_ = 0;  // of that what may go if the thread drains
   size_t sent_home_ = 0;    // bytes, for want of room, beyond what refills make up for; no more than matters
   size_t drains_after_ = kDrains;
-  size_t last_emptied_ = 0;   // class, of a thread that drains
-  bool has_drained_ = false;  // an array has been emptied since blocks were last wanted
+  size_t last_emptied_ = 0;  // class, of a thread that drains
+  bool drains_ = false;      // until refills have made up for all that was sent home
   uint32_t trims_seen_;
   uint32_t slow_operations_ = 0;
   uint32_t scavenged_at_ = 0;  // milliseconds

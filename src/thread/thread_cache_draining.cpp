@@ -23,7 +23,7 @@ constexpr size_t kDrainedMost = kDrainedBudget / 2;
 // The class's array is full and is not to grow.
 void ThreadCache::flush_overflow(size_t size_class) {
   Array& array = arrays_[size_class];
-  const bool drains = array.flushed >= kDrains || thread_drains();
+  const bool drains = array.flushed >= kDrains || drains_;
   // Half goes, since frees and mallocs take turns; nearly all if only frees have come since the last time.
   const bool only_frees = drains || (array.flushed != 0 && array.room <= kMostBatch);
   const size_t kept = only_frees ? std::min<size_t>(array.room, kMostBatch) / 16 : array.room / 2;
@@ -39,20 +39,19 @@ void ThreadCache::has_gone_home(size_t size_class, size_t count) {
   Array& array = arrays_[size_class];
   array.flushed = static_cast<uint32_t>(std::min(kDrains, array.flushed + bytes));
   sent_home_ = std::min(drains_after_, sent_home_ + bytes);
-  if (thread_drains()) empty_next_array();
+  if (sent_home_ == drains_after_) drains_ = true;
+  if (drains_) empty_next_array();
 }
 
 // Blocks have come out of the slabs.
 void ThreadCache::has_been_wanted(size_t size_class, size_t count) {
   arrays_[size_class].flushed = 0;
   sent_home_ -= std::min(sent_home_, kWantedWeight * count * sizes(size_class).block_size);
-  if (sent_home_ != 0 || !has_drained_) return;
+  if (sent_home_ != 0 || !drains_) return;
   // What went was missed: whoever frees all he has and takes as much again, over and over, soon keeps his arrays.
-  has_drained_ = false;
+  drains_ = false;
   drains_after_ = std::min(2 * drains_after_, kDrainsLatest);
 }
-
-bool ThreadCache::thread_drains() const { return sent_home_ >= drains_after_; }
 
 // How much of an array's room its class keeps while the thread drains; and the bytes of the rest.
 size_t ThreadCache::least_room(size_t size_class, size_t room) const {
@@ -73,7 +72,6 @@ bool ThreadCache::affords_draining(size_t size_class, size_t room) const {
 // One at a time, so that no free waits for all of them.
 void ThreadCache::empty_next_array() {
   if (extra_bytes_ <= kDrainedBudget) return;
-  has_drained_ = true;
   size_t room = 0;
   size_t least = 0;
   while (room == least) {

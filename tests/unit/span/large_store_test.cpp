@@ -275,6 +275,17 @@ TEST_F(LargeStoreTest, WhoeverComesByPurgesWhatIsOverdue) {
   EXPECT_EQ(kept(), 0u);
 }
 
+TEST_F(LargeStoreTest, AgeSendsALongMappingBackInParts) {
+  free(large.allocate({.size = 16 * kMiB, .alignment = kChunkSize}));
+  large.set_retention({SIZE_MAX, 1});
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  for (const size_t left : {12 * kMiB, 8 * kMiB, 4 * kMiB, size_t{0}}) {
+    EXPECT_EQ(large.purge_overdue(), Purge::kDone);
+    EXPECT_EQ(kept(), left);
+  }
+  EXPECT_EQ(large.purge_overdue(), Purge::kNotDue);
+}
+
 TEST_F(LargeStoreTest, AgeSendsOneMappingBackAtATime) {
   EXPECT_FALSE(large.ages());
   free(allocate(kMiB));

@@ -119,7 +119,7 @@ TEST_F(CacheTrafficTest, AThreadThatFreesAllItHasKeepsLittle) {
 // Whoever ends something often makes strings and the like while he frees.
 TEST_F(CacheTrafficTest, TemporariesDoNotEndTheDraining) {
   Live live(20'000, {small, nullptr});
-  replace(live, 200'000);
+  replace(live, 200'000, 65536);
   const size_t used = slab_bytes();
   std::shuffle(live.begin(), live.end(), random);
   for (size_t i = 0; i < live.size(); ++i) {
@@ -159,6 +159,14 @@ TEST_F(CacheTrafficTest, LargeBlocksLeaveRoomToOthers) {
   const size_t c = own.registry.table().class_of(1024);
   free_much(c);
   EXPECT_EQ(room(c), 64u);
+}
+
+TEST_F(CacheTrafficTest, AFewBlocksThatAreWantedDoNotEndTheDraining) {
+  free_much(small + 3);
+  take_many(small, 64);
+  const size_t large = own.registry.table().class_of(16384);
+  put_many(large, own.take(heap, large, 200));
+  EXPECT_LE(room(large), 16u);
 }
 
 TEST_F(CacheTrafficTest, NoFreeEmptiesMoreThanTwoArrays) {
@@ -209,7 +217,7 @@ TEST_F(CacheTrafficTest, ABatchTakenFromTheSlabsEndsTheDraining) {
   const size_t used = room(c);
   free_much(small);
   ASSERT_NE(room(c), used);
-  std::vector<void*> blocks(1000);
+  std::vector<void*> blocks((size_t{5} << 18) / own.sizes(small).block_size);  // more than a quarter of 4 MiB
   cache.take_batch(small, blocks.data(), blocks.size());
   put_many(c, own.take(heap, c, 100));
   EXPECT_EQ(room(c), 64u) << "it grows as if nothing had been drained";
