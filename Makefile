@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 BUILD := build/release
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo bench bench-full seeds test check rules claims format tidy install clean
+.PHONY: help build product demo bench bench-full seeds test check rules claims format tidy install clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -13,9 +13,13 @@ build: ## build the library and the snug command into build/release
 	@cmake --preset release
 	@cmake --build --preset release
 
+product:
+	@cmake --preset release
+	@cmake --build --preset release --target product
+
 demo: ## install what is missing, build, and compare snug with other allocators on real programs
 	@scripts/setup build demo
-	@$(MAKE) --no-print-directory build
+	@$(MAKE) --no-print-directory product
 	@scripts/demo
 
 bench: ## install what is missing, build, get the peers, and compare them on a part of the loads; ends with a page and a sentence
@@ -57,7 +61,7 @@ format: ## lay out every C and C++ file by .clang-format
 tidy: build ## run clang-tidy over src/ and tools/
 	@scripts/tidy $(BUILD)
 
-install: build ## install under PREFIX (/usr/local); DESTDIR is kept
+install: product ## install under PREFIX (/usr/local); DESTDIR is kept
 	@cmake --install $(BUILD) --prefix "$(PREFIX)"
 
 clean: ## remove build/
