@@ -203,8 +203,7 @@ Purge LargeStore::give_back_oldest(AskWhatStays ask_what_stays) {
     bytes_in_transit_ += oldest->mapped;
     passage_.enter();
   }
-  if (stays != 0 && cut_kept(oldest, stays)) return Purge::kDone;
-  return discard(oldest) ? Purge::kDone : Purge::kRefused;
+  return give_back(oldest, stays) ? Purge::kDone : Purge::kRefused;
 }
 
 // Gives what lies beyond `length` of the block back to the OS: addresses and room to grow too, or one short block after
@@ -234,40 +233,29 @@ bool LargeStore::cut_tail(LargeBlock* block) {
   return true;
 }
 
-// Of a mapping that is in neither cache nor index, without the lock. What stays is about as old as it was.
-bool LargeStore::cut_kept(LargeBlock* block, size_t stays) {
+// Of a mapping that is in neither cache nor index, without the lock. What stays is about as old as it was. False if the
+// OS would not take what it was to: then its memory is purged, if it can be, and the mapping kept, young again, so that
+// it is not lost.
+bool LargeStore::give_back(LargeBlock* block, size_t stays) {
   const size_t mapped = block->mapped;
   const size_t written = block->written;
-  if (!cut(block, stays)) return false;
+  if (!cut(block, stays) && stays != 0) cut(block, stays = 0);
   LockGuard guard(lock_);
   passage_.leave();
   bytes_in_transit_ -= mapped;
   count_cut(mapped, written, *block);
+  if (block->mapped == 0) {
+    remember_gone(block->start);
+    records_.recycle(block);
+    return true;
+  }
+  if (stays == 0) {
+    keep(block, block->written);
+    return false;
+  }
   cache_.push_front(block);
   count_kept(block, block->written);
   return true;
-}
-
-// Gives a mapping that is in neither cache nor index back to the OS, without the lock. False if the OS would not take
-// the addresses: then its memory is purged and the mapping kept, so that it is not lost.
-bool LargeStore::discard(LargeBlock* block) {
-  const bool released = os::release(at<void>(block->start), block->mapped);
-  if (!released && os::purge(at<void>(block->start), block->written)) block->written = 0;
-  LockGuard guard(lock_);
-  passage_.leave();
-  bytes_in_transit_ -= block->mapped;
-  if (released)
-    forget(block);
-  else
-    keep(block, block->written);
-  return released;
-}
-
-void LargeStore::forget(LargeBlock* block) {
-  bytes_mapped_ -= block->mapped;
-  bytes_released_ += block->written;
-  remember_gone(block->start);
-  records_.recycle(block);
 }
 
 size_t LargeStore::usable_size(const void* start) {

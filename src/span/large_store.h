@@ -122,7 +122,7 @@ class LargeStore {
   void count_cut(size_t mapped, size_t written, const LargeBlock& block);
   bool cut_tail(LargeBlock* block);
   bool cut_every_tail();
-  bool cut_kept(LargeBlock* block, size_t stays);
+  bool give_back(LargeBlock* block, size_t stays);
   bool keeps_too_much() const;
   void write_up_to(LargeBlock* block, size_t usable);
   void shrink(LargeBlock* block, size_t usable);
@@ -131,8 +131,6 @@ class LargeStore {
   void advise(LargeBlock& block);
   void touch_by_the_clock(const LargeBlock& block, size_t written);
   LargeFree reason_unknown(uintptr_t start);
-  bool discard(LargeBlock* block);
-  void forget(LargeBlock* block);
   void remember_gone(uintptr_t start) { gone_[gone_count_++ % kRemembered] = start; }
 
   Lock lock_;

@@ -48,7 +48,7 @@ void ThreadCache::has_been_wanted(size_t size_class, size_t count) {
   arrays_[size_class].flushed = 0;
   sent_home_ -= std::min(sent_home_, kWantedWeight * count * sizes(size_class).block_size);
   if (sent_home_ != 0 || !drains_) return;
-  // What went was missed: whoever frees all he has and takes as much again, over and over, soon keeps his arrays.
+  // What went was missed: whoever frees all he has and takes much of it again, over and over, soon keeps his arrays.
   drains_ = false;
   drains_after_ = std::min(2 * drains_after_, kDrainsLatest);
 }
