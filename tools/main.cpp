@@ -50,13 +50,21 @@ int run_tool(std::vector<std::string> arguments) {
   const MeasureCommand measure(app, std::move(program));
   const ConfigCommand config(app);
   const ClassesCommand classes(app);
+  if (arguments.empty()) throw UserError("name a command: run, measure, config or classes (snug --help tells more)");
+  const std::string first = arguments.front();
+  const auto is_first = [&](const CLI::App* command) { return command->get_name() == first; };
+  if (!first.starts_with('-') && app.get_subcommands(is_first).empty())
+    throw UserError(fmt::format("'{}' is no command (snug --help lists them)", first));
   try {
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
     app.parse(arguments);
   } catch (const CLI::ExtrasError& error) {
-    throw UserError(fmt::format("{} (a program stands behind --, as in: snug run -- ls -l)", error.what()));
+    const bool takes_program = run.chosen() || measure.chosen();
+    throw UserError(error.what() +
+                    std::string(takes_program ? " (a program stands behind --, as in: snug run -- ls -l)" : ""));
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? EXIT_SUCCESS : kExitUsage;
+    if (error.get_exit_code() != EXIT_SUCCESS) throw UserError(fmt::format("{} (--help tells more)", error.what()));
+    return app.exit(error);  // help, or the version
   }
   if (classes.chosen()) return classes.execute();
   if (run.chosen()) return run.execute();

@@ -35,6 +35,11 @@ class Text {
     while (count-- != 0) put(*bytes++);
     return *this;
   }
+  // For what others wrote: a control character is a ?.
+  Text& add_printable(const char* bytes, size_t count) {
+    for (; count != 0; --count, ++bytes) put(static_cast<unsigned char>(*bytes) < ' ' || *bytes == 0x7f ? '?' : *bytes);
+    return *this;
+  }
   Text& put(char c) {
     if (length_ + 1 < Capacity) bytes_[length_++] = c;
     bytes_[length_] = 0;

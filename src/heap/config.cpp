@@ -62,13 +62,11 @@ bool parse_size(Word word, uint64_t most, uint64_t* result) {
   return true;
 }
 
-// What the environment says, in a line: a long word is cut, so that what stands behind it is not, and a control
-// character is a ?.
+// What the environment says, in a line: a long word is cut, so that what stands behind it is not.
 template <size_t Capacity>
 void add_word(Text<Capacity>& line, Word word) {
   constexpr size_t kShown = 256;
-  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 0x7f; };
-  for (size_t i = 0; i < word.length && i < kShown; ++i) line.put(is_control(word.bytes[i]) ? '?' : word.bytes[i]);
+  line.add_printable(word.bytes, word.length < kShown ? word.length : kShown);
   if (word.length > kShown) line.add("...");
 }
 

@@ -48,9 +48,11 @@ uint64_t random_seed() {
 
 bool append_to_file(const char* path, const char* bytes, size_t count) {
   ErrnoKeeper keeper;
-  const int file = ::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  // Opening a pipe that nobody reads would wait for a reader; writing to one that is full may.
+  const int file = ::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0644);
   bool done = false;
   if (file >= 0) {
+    ::fcntl(file, F_SETFL, O_APPEND);
     done = ::write(file, bytes, count) == static_cast<ssize_t>(count);
     ::close(file);
   }

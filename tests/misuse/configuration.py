@@ -1,6 +1,6 @@
 """configuration.py: a mistake in SNUG_CONF is named once on stderr, and the program goes on.
 
-Usage: configuration.py LIBRARY PROGRAM CASE     (CASE: a name in CASES, or every_key, or class_files)
+Usage: configuration.py LIBRARY PROGRAM CASE     (CASE: a name in CASES, or every_key, class_files or report_to_a_pipe)
 """
 
 import os
@@ -27,6 +27,8 @@ CASES: dict[str, tuple[str, list[str]]] = {
     "long": ("x" * 3000 + ":1," + "y" * 3000, [UNKNOWN.format(r"x{256}\.\.\."), UNKNOWN.format(r"y{256}\.\.\.")]),
     "control_characters": ("two\nlines:1,classes:\x1b[2J\n", [UNKNOWN.format("two.lines"),
                                                              BAD.format(r"\?\[2J\?", "classes")]),
+    "report_without_a_folder": ("report:/no/such\tfolder/file",
+                                [r"snug: SNUG_CONF: cannot append to the report '/no/such\?folder/file'"]),
 }
 
 
@@ -92,9 +94,17 @@ def class_files(library: str, program: str) -> str | None:
         return complaint(library, program, f"classes:{folder}/pipe", [".*/pipe' for 'classes': line 1: no class at all"])
 
 
+def report_to_a_pipe(library: str, program: str) -> str | None:
+    """A pipe that nobody reads does not hold the end of the program up."""
+    with tempfile.TemporaryDirectory() as folder:
+        pipe = Path(folder) / "pipe"
+        os.mkfifo(pipe)
+        return complaint(library, program, f"report:{pipe}", [f"snug: SNUG_CONF: cannot append to the report '{pipe}'"])
+
+
 def main() -> None:
     library, program, case = sys.argv[1:]
-    special = {"every_key": every_key, "class_files": class_files}
+    special = {"every_key": every_key, "class_files": class_files, "report_to_a_pipe": report_to_a_pipe}
     if found := special[case](library, program) if case in special else complaint(library, program, *CASES[case]):
         sys.exit(found)
 

@@ -54,6 +54,9 @@ class RunTest(unittest.TestCase):
 
     def test_teaches_what_is_wrong_in_one_line(self):
         for arguments, words in [
+            ((), "name a command"),
+            (("frobnicate", "run"), "'frobnicate' is no command"),
+            (("config", "report"), "not expected: report\n"),
             (("run",), "name the program behind --"),
             (("run", "ls"), "stands behind --"),
             (("run", "--library", "/no/such.so", "--", "ls"), "no library '/no/such.so'"),
