@@ -4,8 +4,10 @@
 
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "os/doorbell.h"
+#include "span/munmap_hook.h"
 #include "span/own_large.h"
 
 namespace snug::unit {
@@ -139,6 +141,56 @@ TEST_F(LargeMakingWayTest, ATailGoesWhole) {
   make_way(3 * kChunkSize + 1);
   EXPECT_EQ(kept(), 0u);
   free(block);
+}
+
+TEST_F(LargeMakingWayTest, WhatIsNotUnmappedIsPurged) {
+  free(allocate_huge(4));
+  {
+    const MunmapHook refusal([] { return false; });
+    make_way(1);
+    EXPECT_EQ(kept(), 3 * kChunkSize);
+    EXPECT_EQ(released(), kChunkSize);
+    EXPECT_EQ(mapped(), 4 * kChunkSize);
+    large.trim(0);
+    expect_sound();
+    EXPECT_EQ(kept(), 0u);
+    EXPECT_EQ(released(), 4 * kChunkSize);
+    EXPECT_EQ(mapped(), 4 * kChunkSize) << "not lost";
+  }
+  large.trim(0);
+  EXPECT_EQ(mapped(), 0u);
+}
+
+// With nothing kept nothing would be owed.
+TEST_F(LargeMakingWayTest, WhatIsOnItsWayStillOwes) {
+  free(allocate_huge(4));
+  {
+    const MunmapHook meanwhile([this] {
+      EXPECT_EQ(kept(), 0u);
+      large.make_way(3 * kChunkSize);
+      return true;
+    });
+    make_way(1);
+  }
+  EXPECT_EQ(kept(), 3 * kChunkSize);
+  make_way(3 * kChunkSize);
+  EXPECT_EQ(kept(), kChunkSize);
+}
+
+TEST_F(LargeMakingWayTest, WhatComesBackIsWithinTheRetention) {
+  large.set_retention({4 * kChunkSize, UINT32_MAX});
+  void* block = allocate_huge(2);
+  free(allocate_huge(4));
+  {
+    const MunmapHook meanwhile([&] {
+      if (void* const other = std::exchange(block, nullptr)) {
+        EXPECT_EQ(large.free(other), LargeFree::kFreed);
+      }
+      return true;
+    });
+    make_way(1);
+  }
+  EXPECT_EQ(kept(), 2 * kChunkSize);
 }
 
 }  // namespace
