@@ -15,6 +15,10 @@
 // Invariant: live + free + uncarved == capacity.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "snug's C++ headers need C++20: compile with -std=c++20 or later"
+#endif
+
 #include <algorithm>
 #include <bit>
 #include <cstddef>
