@@ -68,7 +68,7 @@ std::string classes_table(const ClassesMap& map) {
   std::string text = table.text();
   text += fmt::format("\nA thread caches at most {} blocks, {} bytes", total.blocks, total.bytes);
   if (map.parameters) text += " (those of the batch class included, which Scudo has and snug does not)";
-  text += ", and in all no more than SNUG_CONF's cache has room for.\n";
+  text += ".\nSNUG_CONF's cache bounds those bytes, but for one block of each class.\n";
   text += "Step: bytes more than the class before. Worst waste: of a block, by the smallest request that it serves.\n";
   return text;
 }

@@ -47,21 +47,29 @@ int run_tool(std::vector<std::string> arguments) {
   app.footer(kExamples);
   app.require_subcommand(1);
   const RunCommand run(app, program);
-  const MeasureCommand measure(app, std::move(program));
+  const MeasureCommand measure(app, program);
   const ConfigCommand config(app);
   const ClassesCommand classes(app);
-  if (arguments.empty()) throw UserError("name a command: run, measure, config or classes (snug --help tells more)");
+  if (arguments.empty()) {
+    throw UserError(program.empty() ? "name a command: run, measure, config or classes (snug --help tells more)"
+                                    : "name a command before --, as in: snug run -- ls -l");
+  }
   const std::string first = arguments.front();
   const auto is_first = [&](const CLI::App* command) { return command->get_name() == first; };
-  if (!first.starts_with('-') && app.get_subcommands(is_first).empty())
+  if ((!first.starts_with('-') || first == "-") && app.get_subcommands(is_first).empty())
     throw UserError(fmt::format("'{}' is no command (snug --help lists them)", first));
   try {
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
     app.parse(arguments);
   } catch (const CLI::ExtrasError& error) {
-    const bool takes_program = run.chosen() || measure.chosen();
-    throw UserError(error.what() +
-                    std::string(takes_program ? " (a program stands behind --, as in: snug run -- ls -l)" : ""));
+    const bool takes_program = first == "run" || first == "measure";
+    throw UserError(fmt::format("{} ({})", error.what(),
+                                takes_program
+                                    ? fmt::format("a program stands behind --, as in: snug {} -- ls -l", first)
+                                    : "--help tells more"));
+  } catch (const CLI::RequiredError& error) {
+    if (!app.get_subcommands().empty()) throw UserError(fmt::format("{} (--help tells more)", error.what()));
+    throw UserError(fmt::format("'{}' is no option, or no command stands behind it (snug --help lists both)", first));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != EXIT_SUCCESS) throw UserError(fmt::format("{} (--help tells more)", error.what()));
     return app.exit(error);  // help, or the version

@@ -6,6 +6,7 @@
 #include "base/fatal.h"
 #include "base/text.h"
 #include "heap/class_file.h"
+#include "os/appended_file.h"
 #include "os/process.h"
 
 namespace snug {
@@ -110,7 +111,19 @@ bool set_classes(Config& config, Word value, Reason* reason) {
   return true;
 }
 
-// Sets one key other than `classes`. Null, or what was expected instead of the value.
+// True, or `reason` says why nothing can be appended to the file.
+bool set_report(Config& config, Word value, Reason* reason) {
+  char path[sizeof config.report];
+  const char* fault = "expected a path of 1 to 1023 bytes";
+  if (set_path(path, value)) fault = os::append_fault(path);
+  if (fault == nullptr)
+    std::memcpy(config.report, path, sizeof path);
+  else
+    reason->add(fault);
+  return fault == nullptr;
+}
+
+// Sets one key that is no path. Null, or what was expected instead of the value.
 const char* set_plain(Config& config, size_t key, Word value) {
   uint64_t number = 0;
   switch (key) {
@@ -135,18 +148,17 @@ const char* set_plain(Config& config, size_t key, Word value) {
       if (!parse_size(value, 86400000, &number)) return "milliseconds from 0 to 86400000";
       config.purge_after = static_cast<uint32_t>(number);
       return nullptr;
-    case kIdleThread:
+    default:
       if (!value.is("on") && !value.is("off")) return "on or off";
       config.idle_thread = value.is("on");
       return nullptr;
-    default:
-      return set_path(config.report, value) ? nullptr : "a path of 1 to 1023 bytes";
   }
 }
 
 // True, or `reason` says what is wrong.
 bool set(Config& config, size_t key, Word value, Reason* reason) {
   if (key == kClasses) return set_classes(config, value, reason);
+  if (key == kReport) return set_report(config, value, reason);
   const char* expected = set_plain(config, key, value);
   if (expected != nullptr) reason->add("expected ").add(expected);
   return expected == nullptr;

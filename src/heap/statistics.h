@@ -13,7 +13,6 @@ struct snug_mallinfo2 gather_mallinfo();
 void print_statistics();
 
 // One line of JSON with this process's statistics, appended to the file that the configuration names, if it names one.
-// If that cannot be, a line on standard error says so.
 void report_statistics();
 
 }  // namespace snug

@@ -1,6 +1,5 @@
 #include "os/process.h"
 
-#include <fcntl.h>
 #include <sys/auxv.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -44,19 +43,6 @@ uint64_t random_seed() {
   uint64_t seed = 0;
   if (::getrandom(&seed, sizeof seed, GRND_NONBLOCK) != sizeof seed) seed = milliseconds();
   return seed;
-}
-
-bool append_to_file(const char* path, const char* bytes, size_t count) {
-  ErrnoKeeper keeper;
-  // Opening a pipe that nobody reads would wait for a reader; writing to one that is full may.
-  const int file = ::open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0644);
-  bool done = false;
-  if (file >= 0) {
-    ::fcntl(file, F_SETFL, O_APPEND);
-    done = ::write(file, bytes, count) == static_cast<ssize_t>(count);
-    ::close(file);
-  }
-  return done;
 }
 
 }  // namespace snug::os

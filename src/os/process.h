@@ -25,7 +25,4 @@ uint32_t milliseconds();
 // 64 bits from the kernel that nothing else is made of; the time if it has none yet.
 uint64_t random_seed();
 
-// Appends `count` bytes to the file `path` in one write, creating it. Leaves errno alone. False if it cannot.
-bool append_to_file(const char* path, const char* bytes, size_t count);
-
 }  // namespace snug::os

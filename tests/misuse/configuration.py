@@ -3,6 +3,8 @@
 Usage: configuration.py LIBRARY PROGRAM CASE     (CASE: a name in CASES, or every_key, class_files or report_to_a_pipe)
 """
 
+import fcntl
+import json
 import os
 import re
 import subprocess
@@ -11,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 UNKNOWN = "snug: SNUG_CONF: unknown key '{}'"
+REFUSED = "snug: SNUG_CONF: bad value '{}' for 'report': {}"
 BAD = "snug: SNUG_CONF: bad value '{}' for '{}': expected .+"
 
 # SNUG_CONF, and the pattern of each line it must cause, in order.
@@ -28,7 +31,8 @@ CASES: dict[str, tuple[str, list[str]]] = {
     "control_characters": ("two\nlines:1,classes:\x1b[2J\n", [UNKNOWN.format("two.lines"),
                                                              BAD.format(r"\?\[2J\?", "classes")]),
     "report_without_a_folder": ("report:/no/such\tfolder/file",
-                                [r"snug: SNUG_CONF: cannot append to the report '/no/such\?folder/file'"]),
+                                [REFUSED.format(r"/no/such\?folder/file", "there is no such folder")]),
+    "report_to_a_folder": ("report:/", [REFUSED.format("/", "it is a folder")]),
 }
 
 
@@ -95,11 +99,28 @@ def class_files(library: str, program: str) -> str | None:
 
 
 def report_to_a_pipe(library: str, program: str) -> str | None:
-    """A pipe that nobody reads does not hold the end of the program up."""
+    """A pipe that nobody reads does not hold the end of the program up; one that is full waits for its reader."""
     with tempfile.TemporaryDirectory() as folder:
         pipe = Path(folder) / "pipe"
         os.mkfifo(pipe)
-        return complaint(library, program, f"report:{pipe}", [f"snug: SNUG_CONF: cannot append to the report '{pipe}'"])
+        if found := complaint(library, program, f"report:{pipe}", []):
+            return found
+        reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+        filler = os.open(pipe, os.O_WRONLY)
+        filled = os.write(filler, bytes(fcntl.fcntl(filler, fcntl.F_GETPIPE_SZ)))
+        os.close(filler)
+        environment = dict(os.environ, LD_PRELOAD=library, SNUG_CONF=f"report:{pipe}")
+        with subprocess.Popen([program], env=environment) as process:
+            try:
+                process.wait(timeout=0.5)
+                return "the program has not waited for the pipe's reader"
+            except subprocess.TimeoutExpired:
+                os.set_blocking(reader, True)
+            text = b""
+            while part := os.read(reader, 1 << 16):
+                text += part
+        line = json.loads(text[filled:])
+        return None if line["pid"] == process.pid else f"the report is {line}"
 
 
 def main() -> None:

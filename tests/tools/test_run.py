@@ -55,10 +55,15 @@ class RunTest(unittest.TestCase):
     def test_teaches_what_is_wrong_in_one_line(self):
         for arguments, words in [
             ((), "name a command"),
+            (("--", "ls"), "name a command before --"),
+            (("-",), "'-' is no command"),
+            (("--frobnicate",), "'--frobnicate' is no option"),
             (("frobnicate", "run"), "'frobnicate' is no command"),
-            (("config", "report"), "not expected: report\n"),
+            (("config", "report"), "not expected: report (--help tells more)"),
             (("run",), "name the program behind --"),
-            (("run", "ls"), "stands behind --"),
+            (("run", "ls"), "stands behind --, as in: snug run"),
+            (("measure", "ls"), "stands behind --, as in: snug measure"),
+            (("run", "-n", "x", "--", "ls"), "not in range 1 to 10000 (--help tells more)"),
             (("run", "--library", "/no/such.so", "--", "ls"), "no library '/no/such.so'"),
             (("run", "-n", "3", "--", "ls"), "--rounds needs --compare"),
         ]:

@@ -161,6 +161,20 @@ TEST_F(LargeMakingWayTest, WhatIsNotUnmappedIsPurged) {
   EXPECT_EQ(mapped(), 0u);
 }
 
+TEST_F(LargeMakingWayTest, LockedMemoryThatIsNotUnmappedStays) {
+  void* block = allocate_huge(4);
+  if (::mlock(block, 4 * kChunkSize) != 0) GTEST_SKIP() << "locking memory is not permitted";
+  free(block);
+  {
+    const MunmapHook refusal([] { return false; });
+    make_way(1);
+  }
+  EXPECT_EQ(kept(), 4 * kChunkSize);
+  EXPECT_EQ(released(), 0u);
+  large.trim(0);
+  EXPECT_EQ(mapped(), 0u);
+}
+
 // With nothing kept nothing would be owed.
 TEST_F(LargeMakingWayTest, WhatIsOnItsWayStillOwes) {
   free(allocate_huge(4));

@@ -1,5 +1,7 @@
 #include "span/munmap_hook.h"
 
+#include <gtest/gtest.h>
+
 #include <cerrno>
 #include <cstddef>
 #include <utility>
@@ -7,18 +9,23 @@
 namespace snug::unit {
 namespace {
 
-thread_local const std::function<bool()>* asked = nullptr;
+thread_local MunmapHook* hook = nullptr;
 
 }  // namespace
 
-MunmapHook::MunmapHook(std::function<bool()> ask) : ask_(std::move(ask)) { asked = &ask_; }
-MunmapHook::~MunmapHook() { asked = nullptr; }
+MunmapHook::MunmapHook(std::function<bool()> ask) : ask_(std::move(ask)) { hook = this; }
+MunmapHook::~MunmapHook() {
+  hook = nullptr;
+  EXPECT_TRUE(asked_) << "nothing was unmapped";
+}
 
 // What is done there may unmap as well, and is not asked.
 bool permits_munmap() {
-  const auto* now = std::exchange(asked, nullptr);
-  const bool permitted = now == nullptr || (*now)();
-  asked = now;
+  MunmapHook* now = std::exchange(hook, nullptr);
+  if (now == nullptr) return true;
+  now->asked_ = true;
+  const bool permitted = now->ask_();
+  hook = now;
   return permitted;
 }
 
