@@ -23,6 +23,9 @@ bool copy_folder(const char* path, char (&folder)[PATH_MAX]) {
   return true;
 }
 
+// As open() would have it: by the effective user and its capabilities.
+bool permits(const char* path, int access) { return ::faccessat(AT_FDCWD, path, access, AT_EACCESS) == 0; }
+
 }  // namespace
 
 const char* append_fault(const char* path) {
@@ -31,12 +34,12 @@ const char* append_fault(const char* path) {
   char folder[PATH_MAX];
   if (::stat(path, &file) == 0) {
     if (S_ISDIR(file.st_mode)) return "it is a folder";
-    return ::access(path, W_OK) == 0 ? nullptr : "writing the file is not permitted";
+    return permits(path, W_OK) ? nullptr : "writing the file is not permitted";
   }
   if (errno != ENOENT && errno != ENOTDIR) return "the file cannot be reached";
   if (!copy_folder(path, folder) || ::stat(folder, &file) != 0 || !S_ISDIR(file.st_mode))
     return "there is no such folder";
-  return ::access(folder, W_OK | X_OK) == 0 ? nullptr : "creating the file is not permitted";
+  return permits(folder, W_OK | X_OK) ? nullptr : "creating the file is not permitted";
 }
 
 bool append_to_file(const char* path, const char* bytes, size_t count) {

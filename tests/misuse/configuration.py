@@ -108,7 +108,6 @@ def report_to_a_pipe(library: str, program: str) -> str | None:
         reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
         filler = os.open(pipe, os.O_WRONLY)
         filled = os.write(filler, bytes(fcntl.fcntl(filler, fcntl.F_GETPIPE_SZ)))
-        os.close(filler)
         environment = dict(os.environ, LD_PRELOAD=library, SNUG_CONF=f"report:{pipe}")
         with subprocess.Popen([program], env=environment) as process:
             try:
@@ -117,8 +116,10 @@ def report_to_a_pipe(library: str, program: str) -> str | None:
             except subprocess.TimeoutExpired:
                 os.set_blocking(reader, True)
             text = b""
-            while part := os.read(reader, 1 << 16):
-                text += part
+            while not text.endswith(b"\n"):
+                text += os.read(reader, 1 << 16)
+        os.close(filler)
+        os.close(reader)
         line = json.loads(text[filled:])
         return None if line["pid"] == process.pid else f"the report is {line}"
 
