@@ -67,12 +67,11 @@ int run_tool(std::vector<std::string> arguments) {
                                 takes_program
                                     ? fmt::format("a program stands behind --, as in: snug {} -- ls -l", first)
                                     : "--help tells more"));
-  } catch (const CLI::RequiredError& error) {
-    if (!app.get_subcommands().empty()) throw UserError(fmt::format("{} (--help tells more)", error.what()));
-    throw UserError(fmt::format("'{}' is no option, or no command stands behind it (snug --help lists both)", first));
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != EXIT_SUCCESS) throw UserError(fmt::format("{} (--help tells more)", error.what()));
-    return app.exit(error);  // help, or the version
+    if (error.get_exit_code() == EXIT_SUCCESS) return app.exit(error);  // help, or the version
+    if (app.get_subcommands().empty())
+      throw UserError(fmt::format("'{}' is no option, or no command stands behind it (snug --help lists both)", first));
+    throw UserError(fmt::format("{} (--help tells more)", error.what()));
   }
   if (classes.chosen()) return classes.execute();
   if (run.chosen()) return run.execute();

@@ -17,10 +17,6 @@
 // snug/cell/real_time_region.h.
 #pragma once
 
-#if __cplusplus < 202002L
-#error "snug's C++ headers need C++20: compile with -std=c++20 or later"
-#endif
-
 #include "snug/cell/abort_with_line.h"
 #include "snug/cell/basic_cell_heap.h"
 #include "snug/cell/snug_pages.h"

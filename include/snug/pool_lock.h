@@ -3,11 +3,9 @@
 // instruction inline, where a std::mutex is two calls.
 #pragma once
 
-#if __cplusplus < 202002L
-#error "snug's C++ headers need C++20: compile with -std=c++20 or later"
-#endif
-
 #include <atomic>
+
+#include "snug/cpp20.h"
 
 namespace snug {
 

@@ -15,10 +15,6 @@
 // Invariant: live + free + uncarved == capacity.
 #pragma once
 
-#if __cplusplus < 202002L
-#error "snug's C++ headers need C++20: compile with -std=c++20 or later"
-#endif
-
 #include <algorithm>
 #include <bit>
 #include <cstddef>
@@ -31,6 +27,7 @@
 #include <utility>
 
 #include "snug/address_order.h"
+#include "snug/cpp20.h"
 #include "snug/pool_checks.h"
 #include "snug/pool_source.h"
 

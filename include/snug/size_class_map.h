@@ -17,13 +17,11 @@
 // Every function is O(1), but for those that say otherwise; none fails for arguments in its stated range.
 #pragma once
 
-#if __cplusplus < 202002L
-#error "snug's C++ headers need C++20: compile with -std=c++20 or later"
-#endif
-
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+
+#include "snug/cpp20.h"
 
 namespace snug {
 

@@ -19,6 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "snug/cpp20.h"
+
 namespace snug {
 
 // Users keep objects of every type where these words lie: the compiler must not assume that they do not overlap, or it

@@ -19,8 +19,7 @@ MunmapHook::~MunmapHook() {
   EXPECT_TRUE(asked_) << "nothing was unmapped";
 }
 
-// What is done there may unmap as well, and is not asked.
-bool permits_munmap() {
+bool MunmapHook::permits() {
   MunmapHook* now = std::exchange(hook, nullptr);
   if (now == nullptr) return true;
   now->asked_ = true;
@@ -33,7 +32,7 @@ bool permits_munmap() {
 
 extern "C" int __real_munmap(void* start, std::size_t bytes);
 extern "C" int __wrap_munmap(void* start, std::size_t bytes) {
-  if (snug::unit::permits_munmap()) return __real_munmap(start, bytes);
+  if (snug::unit::MunmapHook::permits()) return __real_munmap(start, bytes);
   errno = ENOMEM;
   return -1;
 }

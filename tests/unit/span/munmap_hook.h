@@ -6,8 +6,6 @@
 
 namespace snug::unit {
 
-bool permits_munmap();
-
 // While it lives, `ask` is asked before each munmap of this thread: false refuses it. One at a time; a test in which it
 // is never asked fails. What a live block has too much is unmapped under the store's lock: `ask` is not to call it
 // then.
@@ -18,9 +16,10 @@ class MunmapHook {
   MunmapHook(const MunmapHook&) = delete;
   MunmapHook& operator=(const MunmapHook&) = delete;
 
- private:
-  friend bool permits_munmap();
+  // What is done in the hook of this thread may unmap as well, and is not asked.
+  static bool permits();
 
+ private:
   std::function<bool()> ask_;
   bool asked_ = false;
 };
