@@ -4,18 +4,19 @@ PREFIX ?= /usr/local
 BUILD := build/release
 
 .DEFAULT_GOAL := help
-.PHONY: help build product demo bench bench-full seeds test check rules claims format tidy install clean
+.PHONY: help build product benchmark demo bench bench-full seeds test check rules claims format tidy install clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
-build: ## build the library and the snug command into build/release
-	@cmake --preset release
-	@cmake --build --preset release
+build: ## install what is missing; build library, snug command and workloads into build/release
+	@scripts/setup build
+	@$(MAKE) --no-print-directory benchmark
 
-product:
+# What is installed, and all but the tests: those scripts/run_tests alone configures, as they take packages of their own.
+product benchmark:
 	@cmake --preset release
-	@cmake --build --preset release --target product
+	@cmake --build --preset release --target $@
 
 demo: ## install what is missing, build, and compare snug with other allocators on real programs
 	@scripts/setup build demo
@@ -24,19 +25,17 @@ demo: ## install what is missing, build, and compare snug with other allocators 
 
 bench: ## install what is missing, build, get the peers, and compare them on a part of the loads; ends with a page and a sentence
 	@scripts/setup build bench
-	@cmake --preset release
-	@cmake --build --preset release --target benchmark
+	@$(MAKE) --no-print-directory benchmark
 	@scripts/uv run --quiet --locked --project bench snug-bench run --grid quick
 
 bench-full: ## the same with every load and allocator, six times: about two hours
 	@scripts/setup build bench
-	@cmake --preset release
-	@cmake --build --preset release --target benchmark
+	@$(MAKE) --no-print-directory benchmark
 	@scripts/uv run --quiet --locked --project bench snug-bench run --grid full
 
 seeds: ## install what is missing, build, and regenerate the source documents' tables beside today's peers: minutes
 	@scripts/setup build bench
-	@$(MAKE) --no-print-directory build
+	@$(MAKE) --no-print-directory benchmark
 	@scripts/uv run --quiet --locked --project bench snug-seeds
 
 test: ## install what is missing, build, run every test and check
@@ -45,23 +44,33 @@ test: ## install what is missing, build, run every test and check
 	@$(MAKE) --no-print-directory rules
 	@echo "make test: ok: tests $$(cat $(BUILD)/summary.txt); layers, headers and symbols hold"
 
-check: build rules ## prove the rules of the house: layers, headers alone, symbols
+check: ## prove the rules of the house: layers, headers alone, symbols
+	@scripts/setup build check
+	@$(MAKE) --no-print-directory product
+	@$(MAKE) --no-print-directory rules
 
 rules:
 	@scripts/check_layers
 	@scripts/check_headers
 	@scripts/check_symbols $(BUILD)
 
-claims: build ## show that every figure of the documentation still holds
+claims: ## show that every figure of the documentation still holds
+	@scripts/setup build claims
+	@$(MAKE) --no-print-directory benchmark
 	@scripts/claims
 
 format: ## lay out every C and C++ file by .clang-format
+	@scripts/setup format
 	@scripts/format
 
-tidy: build ## run clang-tidy over src/ and tools/
+tidy: ## run clang-tidy over src/ and tools/
+	@scripts/setup build tidy
+	@$(MAKE) --no-print-directory product
 	@scripts/tidy $(BUILD)
 
-install: product ## install under PREFIX (/usr/local); DESTDIR is kept
+install: ## install what is missing, build, and install under PREFIX (/usr/local); DESTDIR is kept
+	@scripts/setup build
+	@$(MAKE) --no-print-directory product
 	@cmake --install $(BUILD) --prefix "$(PREFIX)"
 
 clean: ## remove build/

@@ -181,14 +181,14 @@ double count_pair(Heap& heap, size_t large_bytes) {
   auto* volatile give = &release<Heap>;
   constexpr size_t kCounted = 40;
   uint64_t sum = 0;
-  const auto last = [] { return snug::golden::sample_at(snug::golden::sample_count() - 1).instructions; };
+  const auto last = [] { return snug::stepping::sample_at(snug::stepping::sample_count() - 1).instructions; };
   for (size_t g = 0; g < kGroups; ++g) {
-    if (g < kCounted) snug::golden::arm(reinterpret_cast<const void*>(take), "pair", 1);
+    if (g < kCounted) snug::stepping::arm(reinterpret_cast<const void*>(take), "pair", 1);
     cells.large[g] = take(heap, large_bytes);
     if (g < kCounted) sum += last();
   }
   for (size_t g = 0; g < kGroups; ++g) {
-    if (g < kCounted) snug::golden::arm(reinterpret_cast<const void*>(give), "pair", 1);
+    if (g < kCounted) snug::stepping::arm(reinterpret_cast<const void*>(give), "pair", 1);
     give(heap, cells.large[g]);
     if (g < kCounted) sum += last();
   }
@@ -381,7 +381,7 @@ Options parse(int argc, char** argv) {
 int main(int argc, char** argv) {
   const Options options = parse(argc, argv);
   std::vector<Result> results = choose(options.versions);
-  snug::golden::install_stepper();
+  snug::stepping::install_stepper();
   measure(results, options);
   if (options.rows) print_rows(results);
   print_summary(results);

@@ -14,7 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace snug::golden {
+namespace snug::stepping {
 
 struct Sample {
   char name[48];
@@ -31,4 +31,4 @@ void arm(const void* callee, const char* name, uint64_t operations);
 size_t sample_count();
 const Sample& sample_at(size_t index);
 
-}  // namespace snug::golden
+}  // namespace snug::stepping

@@ -20,7 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace snug::golden {
+namespace snug::stepping {
 namespace {
 
 constexpr int kExceeded = 1;
@@ -250,16 +250,16 @@ int run(const Options& options) {
 }
 
 }  // namespace
-}  // namespace snug::golden
+}  // namespace snug::stepping
 
 int main(int argc, char** argv) {
-  const auto options = snug::golden::parse(argc, argv);
+  const auto options = snug::stepping::parse(argc, argv);
   if (!options) {
     std::fprintf(
         stderr,
         "usage: step_count --subject PATH [--allocator LIB] [--kind single|batch] [--json] [--max BOUNDS.json | "
         "--cliff FACTOR]\n");
-    return snug::golden::kBroken;
+    return snug::stepping::kBroken;
   }
-  return snug::golden::run(*options);
+  return snug::stepping::run(*options);
 }

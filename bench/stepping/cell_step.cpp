@@ -23,7 +23,7 @@
 #include "snug/cell_heap.h"
 #include "snug/cell_heap_c.h"
 
-namespace snug::golden {
+namespace snug::stepping {
 namespace {
 
 constexpr size_t kRegion = size_t{1} << 30;
@@ -231,7 +231,7 @@ int run(size_t programs, uint64_t malloc_bound, uint64_t free_bound) {
 }
 
 }  // namespace
-}  // namespace snug::golden
+}  // namespace snug::stepping
 
 int main(int argc, char** argv) {
   size_t programs = 4000;
@@ -251,6 +251,6 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "cell_step: --programs is 1 to 16000\n");
     return 2;
   }
-  snug::golden::install_stepper();
-  return snug::golden::run(programs, bounds[0], bounds[1]);
+  snug::stepping::install_stepper();
+  return snug::stepping::run(programs, bounds[0], bounds[1]);
 }

@@ -17,7 +17,7 @@
 
 #include "instruction_stepper.h"
 
-namespace snug::golden {
+namespace snug::stepping {
 namespace {
 
 using Malloc = void* (*)(size_t);
@@ -175,10 +175,10 @@ void print_samples() {
 }
 
 }  // namespace
-}  // namespace snug::golden
+}  // namespace snug::stepping
 
 int main(int argc, char** argv) {
-  using namespace snug::golden;
+  using namespace snug::stepping;
   install_stepper();
   const auto allocate = find<Malloc>("malloc");
   const auto release = find<Free>("free");

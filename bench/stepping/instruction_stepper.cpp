@@ -6,7 +6,7 @@
 
 #include <ucontext.h>
 
-namespace snug::golden {
+namespace snug::stepping {
 
 namespace {
 
@@ -117,4 +117,4 @@ size_t sample_count() { return next_sample.load(std::memory_order_relaxed); }
 
 const Sample& sample_at(size_t index) { return samples[index]; }
 
-}  // namespace snug::golden
+}  // namespace snug::stepping
