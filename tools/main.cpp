@@ -42,7 +42,8 @@ int run_tool(std::vector<std::string> arguments) {
   if (arguments == std::vector<std::string>{kPrintIdentityArgument}) return print_identity();
   std::vector<std::string> program = split_program(arguments);
   CLI::App app("snug: run programs on the snug memory allocator, and compare it with others", "snug");
-  app.set_version_flag("--version", fmt::format("snug {}", snug_version()));
+  app.set_version_flag("--version",
+                       fmt::format("snug {}.{}.{}", SNUG_VERSION_MAJOR, SNUG_VERSION_MINOR, SNUG_VERSION_PATCH));
   app.footer(kExamples);
   app.require_subcommand(1);
   const RunCommand run(app, program);

@@ -124,14 +124,13 @@ def compare(
     new: Annotated[Path, typer.Argument(help="The results after.")],
     allocators: Annotated[str, typer.Option("--allocators", "-a", metavar="GLOB,...",
                                             help="Which are looked at.")] = SNUG,
-    threshold: Annotated[float, typer.Option(min=0, max=1, help="A smaller difference of the medians is none.")] = 0.02,
-    everything: Annotated[bool, typer.Option("--all", help="Also list what did not change.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Also list what is equal or unclear.")] = False,
 ) -> None:
-    """Hold two results against each other: what became faster, slower, smaller or larger beyond noise.
+    """Hold two results against each other: what became better or worse, and what is equal or unclear.
 
     Exit status: 0 nothing became worse, 1 something did, 2 wrong usage or no results.
     """
-    comparison = compare_results(read_results(old), read_results(new), words(allocators), threshold)
+    comparison = compare_results(read_results(old), read_results(new), words(allocators))
     print_comparison(screen, comparison, everything=everything)
     raise typer.Exit(1 if comparison.worse else 0)
 

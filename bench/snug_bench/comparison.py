@@ -1,7 +1,7 @@
 """Comparison of two results, two commits of snug for instance: what became faster, slower, smaller or larger.
 
-Only what stands in both is held against each other; what stands in one alone is said. A difference inside the noise is
-none, by the same rule that ties two allocators.
+Only what stands in both is held against each other; what stands in one alone is said. The words are those of the one rule
+(ratio.py); as two results have no repetition in common, the interval of a ratio is that of two times.
 """
 
 from dataclasses import dataclass
@@ -10,16 +10,13 @@ from fnmatch import fnmatchcase
 from snug_bench.host import differences
 from snug_bench.metric import Metric
 from snug_bench.problem import Problem
+from snug_bench.ratio import BETTER, EQUAL, UNCLEAR, WORSE, of_two_times
 from snug_bench.results import Results
-from snug_bench.statistics import Sample, tied
+from snug_bench.statistics import Sample
 from snug_bench.verdict import Cell, Row, rows_of
 
-SAME, BROKEN, MENDED = "same", "fails now", "works now"
-WORDS = {  # better, worse
-    "time": ("faster", "slower"),
-    "memory": ("smaller", "larger"),
-    "figure": ("better", "worse"),
-}
+BROKEN, MENDED, STILL_BROKEN = "fails now", "works now", "fails in both"
+COMPARED = ("time", "memory", "figure")  # groups of metrics
 
 
 @dataclass(frozen=True)
@@ -31,8 +28,15 @@ class Change:
     new: Sample | None
     ratio: float  # of the new cost to the old
     outcome: str
-    is_worse: bool = False
     note: str = ""
+
+    @property
+    def is_worse(self) -> bool:
+        return self.outcome in (WORSE, BROKEN)
+
+    @property
+    def is_better(self) -> bool:
+        return self.outcome in (BETTER, MENDED)
 
 
 @dataclass(frozen=True)
@@ -45,11 +49,23 @@ class Comparison:
         return [change for change in self.changes if change.is_worse]
 
     @property
+    def better(self) -> list[Change]:
+        return [change for change in self.changes if change.is_better]
+
+    @property
+    def equal(self) -> list[Change]:
+        return [change for change in self.changes if change.outcome in (EQUAL, STILL_BROKEN)]
+
+    @property
+    def unclear(self) -> list[Change]:
+        return [change for change in self.changes if change.outcome == UNCLEAR]
+
+    @property
     def changed(self) -> list[Change]:
-        return [change for change in self.changes if change.outcome != SAME]
+        return [change for change in self.changes if change.is_worse or change.is_better]
 
 
-def compare_results(old: Results, new: Results, patterns: list[str], threshold: float) -> Comparison:
+def compare_results(old: Results, new: Results, patterns: list[str]) -> Comparison:
     """Raises Problem if there is nothing that both have."""
     before = {(row.load["name"], row.threads): row for row in rows_of(old)}
     after = {(row.load["name"], row.threads): row for row in rows_of(new)}
@@ -62,13 +78,13 @@ def compare_results(old: Results, new: Results, patterns: list[str], threshold: 
     changes: list[Change] = []
     for key, row in before.items():
         if key in after:
-            changes += row_changes(row, after[key], patterns, threshold, warnings)
+            changes += row_changes(row, after[key], patterns, warnings)
     if not changes:
         raise Problem(f"the two have nothing in common that '{','.join(patterns)}' matches")
     return Comparison(sorted(changes, key=lambda change: -change.ratio), warnings)
 
 
-def row_changes(old: Row, new: Row, patterns: list[str], threshold: float, warnings: list[str]) -> list[Change]:
+def row_changes(old: Row, new: Row, patterns: list[str], warnings: list[str]) -> list[Change]:
     changes = []
     for name, cell in old.cells.items():
         if not any(fnmatchcase(name, pattern) for pattern in patterns):
@@ -76,33 +92,29 @@ def row_changes(old: Row, new: Row, patterns: list[str], threshold: float, warni
         if name not in new.cells:
             warnings.append(f"{old.name} on {name}: only in the old results")
             continue
-        changes += cell_changes(old, cell, new.cells[name], threshold)
+        changes += cell_changes(old, cell, new.cells[name])
     return changes
 
 
-def cell_changes(row: Row, before: Cell, after: Cell, threshold: float) -> list[Change]:
+def cell_changes(row: Row, before: Cell, after: Cell) -> list[Change]:
     name, time = before.allocator, row.metrics[0]
     if before.failed or after.failed:
         if before.failed == after.failed:
-            return [Change(row.name, name, time, None, None, 1.0, SAME, note="fails in both")]
+            return [Change(row.name, name, time, None, None, 1.0, STILL_BROKEN)]
         outcome, ratio = (BROKEN, float("inf")) if after.failed else (MENDED, 0.0)
-        return [Change(row.name, name, time, None, None, ratio, outcome, after.failed,
+        return [Change(row.name, name, time, None, None, ratio, outcome,
                        "; ".join(after.failures or before.failures))]
     changes = []
     for metric in row.metrics:
-        if metric.group not in WORDS or metric.key not in before.samples or metric.key not in after.samples:
+        if metric.group not in COMPARED or metric.key not in before.samples or metric.key not in after.samples:
             continue
-        changes.append(change_of(row.name, name, metric, before.samples[metric.key], after.samples[metric.key],
-                                 threshold))
+        changes.append(change_of(row.name, name, metric, before.samples[metric.key], after.samples[metric.key]))
     if len(after.failures) > len(before.failures):
-        changes.append(Change(row.name, name, time, None, None, float("inf"), BROKEN, True,
+        changes.append(Change(row.name, name, time, None, None, float("inf"), BROKEN,
                               "some runs: " + "; ".join(after.failures)))
     return changes
 
 
-def change_of(row: str, allocator: str, metric: Metric, old: Sample, new: Sample, threshold: float) -> Change:
-    ratio = metric.cost_ratio(new.median, old.median)
-    if tied(old, new, threshold) or ratio == 1:
-        return Change(row, allocator, metric, old, new, ratio, SAME)
-    better, worse = WORDS[metric.group]
-    return Change(row, allocator, metric, old, new, ratio, worse if ratio > 1 else better, ratio > 1)
+def change_of(row: str, allocator: str, metric: Metric, old: Sample, new: Sample) -> Change:
+    ratio = of_two_times(new, old, metric.cost_ratio)
+    return Change(row, allocator, metric, old, new, ratio.value, ratio.word)

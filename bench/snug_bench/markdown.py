@@ -1,14 +1,15 @@
 """The verdict as Markdown, to be committed under docs/results: losses first, then scores, then every row."""
 
 from snug_bench.quantity import NOTHING, interval, quantity, ratio
-from snug_bench.terminal import KIND_NAMES, failure_lines, repetitions_text, subject_of
+from snug_bench.ratio import WORDS
+from snug_bench.terminal import KIND_NAMES, counts_text, failure_lines, repetitions_text, subject_of
 from snug_bench.verdict import DEFINITION, SCORED, Cell, Row, Verdict
 from snug_bench.workload import REAL, SYNTHETIC
 
 
 def markdown(verdict: Verdict) -> str:
     subject = subject_of(verdict)
-    parts = [heading(verdict), f"## Lost by {subject}", losses(verdict, subject), "## Scores", scores(verdict)]
+    parts = [heading(verdict), f"## Where {subject} is worse", losses(verdict, subject), "## Scores", scores(verdict)]
     for kind in (REAL, SYNTHETIC):
         rows = verdict.rows_of(kind)
         if rows:
@@ -35,19 +36,19 @@ def losses(verdict: Verdict, subject: str) -> str:
         lines.append([ratio(loss.ratio), loss.row.name, loss.metric.title, own, f"{loss.rival or NOTHING} {best}"])
     if not lines:
         return "Nothing."
-    return table(["ratio", "load", "figure", subject, "best peer"], lines, right={0, 3})
+    return table(["ratio", "load", "figure", subject, "than"], lines, right={0, 3})
 
 
 def scores(verdict: Verdict) -> str:
     titles = ["allocator", "version", *(f"{kind} {key}" for kind in (REAL, SYNTHETIC) for key in SCORED),
-              "on the frontier", "first or tied in time", "first or tied in memory"]
+              "on the frontier", *(f"{key}: {' / '.join(WORDS)}" for key in SCORED)]
     lines = []
     for allocator in verdict.results.allocators:
         name = allocator["name"]
         lines.append([name, allocator["version"],
                       *(ratio(verdict.scores[kind, key, name].mean) for kind in (REAL, SYNTHETIC) for key in SCORED),
                       f"{verdict.frontier[name]} of {len(verdict.rows)}",
-                      *("{} of {}".format(*verdict.held(name, key)) for key in SCORED)])
+                      *(counts_text(verdict, name, key) for key in SCORED)])
     return table(titles, lines, right={2, 3, 4, 5, 6, 7, 8})
 
 
@@ -56,7 +57,7 @@ def section(row: Row, subject: str) -> str:
     frontier = row.frontier()
     lines = []
     for name, cell in row.cells.items():
-        line = [name + (" ★" if name in frontier else "")]
+        line = [name + (" ◆" if name in frontier else "")]
         for metric in metrics:
             line += metric_cells(row, cell, metric, subject)
         faults = row.sample(name, "faults")
@@ -64,7 +65,7 @@ def section(row: Row, subject: str) -> str:
     titles = ["allocator"]
     for metric in metrics:
         titles += [metric.title, "interval", f"to {subject}"]
-    text = f"### {row.name}\n\n{sentence(row.load['stresses'])} ★ is on the frontier.\n\n" + \
+    text = f"### {row.name}\n\n{sentence(row.load['stresses'])} ◆ is on the frontier.\n\n" + \
         table([*titles, "page faults"], lines, right=set(range(1, len(titles) + 1)))
     figures = [metric for metric in row.metrics if metric.group == "figure"]
     if len(figures) > 1:
@@ -82,7 +83,7 @@ def metric_cells(row: Row, cell: Cell, metric, subject: str) -> list[str]:
     if sample is None:
         return ["failed" if cell.failed else NOTHING, "", ""]
     return [quantity(sample.median, metric.unit), interval(sample, metric.unit),
-            ratio(row.ratio(cell.allocator, metric.key, subject))]
+            ratio(row.multiple(cell.allocator, metric.key, subject))]
 
 
 def figure_cell(row: Row, name: str, metric) -> str:

@@ -17,7 +17,7 @@ from snug_bench.problem import Problem
 
 SCHEMA = "snug.seeds/1"
 FILE_NAME = "seeds.json"
-HOLDS, FAILS, OPEN = "holds", "does not hold", "not shown either way"
+HOLDS, FAILS, OPEN = "holds", "does not hold", "unclear"
 OUTCOMES = (HOLDS, FAILS, OPEN)
 SHOWN_OF_HOST = ("date", "commit", "effort", "cpu", "kernel")
 

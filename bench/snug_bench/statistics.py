@@ -1,4 +1,4 @@
-"""What a handful of measurements says: its median, an interval for it, and whether two of them differ.
+"""What a handful of measurements says: its median, and an interval for it. What two of them say: ratio.py.
 
 No distribution is assumed: times have long tails, and a mean with its deviation would describe none of them. The
 interval is that between two of the sorted values. How often it covers the true median is then exact arithmetic: each
@@ -12,12 +12,6 @@ from dataclasses import dataclass
 
 LEVEL = 0.95
 FEWEST_FOR_LEVEL = 6  # with five values even minimum and maximum cover the median 94% of the time only
-
-# Medians closer than this are tied whatever the spread: the layout of a program in memory alone moves them as much.
-TIE = 0.02
-# With so few values their range is too narrow to speak for the noise: of two series of three from the same source,
-# one in ten pairs does not overlap. They differ only if the gap between them is as wide as the wider one, too.
-NARROW = 1.0
 
 
 @dataclass(frozen=True)
@@ -64,17 +58,6 @@ def median_interval(values: Sequence[float]) -> Interval:
     while coverage(count, rank + 1) >= LEVEL:
         rank += 1
     return Interval(ordered[rank - 1], ordered[count - rank], coverage(count, rank))
-
-
-def tied(a: Sample, b: Sample, threshold: float = TIE) -> bool:
-    """Whether the difference is inside the noise. Symmetric, and true of a sample and itself."""
-    low, high = sorted((a.median, b.median))
-    if high - low <= threshold * abs(low):
-        return True
-    first, second = a.interval, b.interval
-    gap = max(first.low - second.high, second.low - first.high)
-    few = min(len(a.values), len(b.values)) < FEWEST_FOR_LEVEL
-    return gap <= (NARROW * max(first.width, second.width) if few else 0)
 
 
 def geometric_mean(values: Iterable[float]) -> float | None:

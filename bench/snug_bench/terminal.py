@@ -8,13 +8,14 @@ from rich.markup import escape
 from rich.measure import Measurement as Width
 from rich.table import Table
 
-from snug_bench.comparison import BROKEN, SAME, Comparison
+from snug_bench.comparison import BROKEN, Comparison
 from snug_bench.contender import SNUG
 from snug_bench.quantity import NOTHING, count_of, interval, quantity, ratio
-from snug_bench.verdict import DEFINITION, FAILED, FIRST, LOST, NOT_RUN, SCORED, TIED, Row, Verdict
+from snug_bench.ratio import BETTER, EQUAL, UNCLEAR, WORDS, WORSE
+from snug_bench.verdict import DEFINITION, FAILED, NOT_RUN, SCORED, Row, Verdict
 from snug_bench.workload import REAL, SYNTHETIC
 
-STYLES = {FIRST: "green", TIED: "", LOST: "red", FAILED: "red reverse", NOT_RUN: ""}
+STYLES = {BETTER: "green", EQUAL: "", WORSE: "red", UNCLEAR: "yellow", FAILED: "red reverse", NOT_RUN: ""}
 NAMED = 3  # failed cells in the closing sentence; all stand above it
 WIDEST = 1000  # no table needs as much
 WIDE = 400  # columns, for files and pipes, which scroll
@@ -92,7 +93,7 @@ def shown_others(verdict: Verdict, key: str, subject: str, width: int) -> list[s
 
 def best_text(row: Row, key: str, subject: str) -> str:
     best = row.best_peer(key)
-    return f"{ratio(row.ratio(best, key, subject))} {escape(best)}" if best else NOTHING
+    return f"{ratio(row.multiple(best, key, subject))} {escape(best)}" if best else NOTHING
 
 
 def other_text(row: Row, name: str, key: str, subject: str) -> str:
@@ -100,7 +101,7 @@ def other_text(row: Row, name: str, key: str, subject: str) -> str:
         return NOTHING
     if row.sample(name, key) is None:
         return "[red reverse]failed[/]" if row.cells[name].failed else NOTHING
-    text = ratio(row.ratio(name, key, subject))
+    text = ratio(row.multiple(name, key, subject))
     return f"[bold]{text}[/]" if name == row.best_peer(key) else text
 
 
@@ -114,16 +115,21 @@ def scores(verdict: Verdict) -> Table:
         for key in SCORED:
             table.add_column(f"{kind}\n{key}", justify="right")
     table.add_column("on the\nfrontier", justify="right")
-    table.add_column("first or tied\nin time", justify="right")
-    table.add_column("first or tied\nin memory", justify="right")
+    for key in SCORED:
+        table.add_column(f"{key}: {' / '.join(WORDS[:2])}\n/ {' / '.join(WORDS[2:])}", justify="right")
     table.add_column("failed\nrows", justify="right")
     for allocator in verdict.results.allocators:
         name = allocator["name"]
         means = [ratio(verdict.scores[kind, key, name].mean) for kind in (REAL, SYNTHETIC) for key in SCORED]
-        held = ["{} of {}".format(*verdict.held(name, key)) for key in SCORED]
+        held = [counts_text(verdict, name, key) for key in SCORED]
         failed = sum(row.cells[name].failed for row in verdict.rows if name in row.cells)
         table.add_row(escape(name), escape(allocator["version"]), *means, str(verdict.frontier[name]), *held, str(failed))
     return table
+
+
+def counts_text(verdict: Verdict, name: str, key: str) -> str:
+    counts = verdict.standings(name, key)
+    return " / ".join(str(counts[word]) for word in WORDS)
 
 
 def repetitions_text(verdict: Verdict) -> str:
@@ -136,7 +142,7 @@ def repetitions_text(verdict: Verdict) -> str:
 
 def print_losses(console: Console, verdict: Verdict, subject: str) -> None:
     losses = verdict.losses(subject)
-    console.print(f"\nLost by {subject}: {len(losses)}" + (", the worst first" if losses else ""), markup=False,
+    console.print(f"\nWhere {subject} is worse: {len(losses)}" + (", the worst first" if losses else ""), markup=False,
                   style="bold")
     for loss in losses:
         unit = loss.metric.unit
@@ -173,9 +179,19 @@ def closing_sentence(verdict: Verdict) -> str:
     subject = subject_of(verdict)
     if len(verdict.results.names()) == 1:
         return f"{', '.join(done)}; there is nobody to compare {subject} with"
-    (time, of_time), (memory, of_memory) = (verdict.held(subject, key) for key in SCORED)
-    return (f"{', '.join(done)}; {subject} is first or tied in time in {time} of {count_of(of_time, 'row')} and in memory "
-            f"in {memory} of {of_memory}, and lost {count_of(len(verdict.losses(subject)), 'figure')}")
+    return f"{', '.join(done)}; {subject}'s {verdict_sentence(verdict)}"
+
+
+def verdict_sentence(verdict: Verdict) -> str:
+    """Of the subject: in how many rows each word is its own, all four, always."""
+    return "; ".join(rows_clause(verdict, subject_of(verdict), key) for key in SCORED)
+
+
+def rows_clause(verdict: Verdict, allocator: str, key: str) -> str:
+    counts = verdict.standings(allocator, key)
+    failed = f", failed in {counts[FAILED]}" if counts[FAILED] else ""
+    return (f"{key} is better in {counts[BETTER]} of {count_of(counts.total(), 'row')}, equal in {counts[EQUAL]}, worse in "
+            f"{counts[WORSE]}, unclear in {counts[UNCLEAR]}{failed}")
 
 
 def print_comparison(console: Console, comparison: Comparison, *, everything: bool) -> None:
@@ -189,16 +205,15 @@ def print_comparison(console: Console, comparison: Comparison, *, everything: bo
         for sample in (change.old, change.new):
             cells += [quantity(sample.median, change.metric.unit), interval(sample, change.metric.unit)] \
                 if sample else [NOTHING, ""]
-        style = "red" if change.is_worse else "" if change.outcome == SAME else "green"
-        cost = change.ratio if not change.metric.higher_is_better else 1 / change.ratio if change.ratio else None
-        words = [change.row, change.allocator, change.metric.title, *cells, ratio(cost) if change.old else NOTHING,
+        style = "red" if change.is_worse else "green" if change.is_better else ""
+        words = [change.row, change.allocator, change.metric.title, *cells, ratio(change.ratio) if change.old else NOTHING,
                  f"{change.outcome} {change.note}".strip()]
         table.add_row(*map(escape, words), style=style)
     if shown:
         print_whole(console, table)
     for warning in comparison.warnings:
         console.print(f"warning: {warning}", markup=False, soft_wrap=True)
-    worse, same = len(comparison.worse), len(comparison.changes) - len(comparison.changed)
     broken = sum(change.outcome == BROKEN for change in comparison.changes)
-    console.print(f"{worse} worse ({broken} of them fail), {len(comparison.changed) - worse} better, {same} the same "
-                  "within noise", style="bold", soft_wrap=True)
+    console.print(f"better in {count_of(len(comparison.better), 'figure')}, equal in {len(comparison.equal)}, worse in "
+                  f"{len(comparison.worse)} ({broken} of them fail), unclear in {len(comparison.unclear)}", style="bold",
+                  soft_wrap=True)

@@ -5,7 +5,8 @@ a *score* is an allocator's geometric mean over rows against the *virtual best p
 is best there. Who that is, is chosen on the odd repetitions and its value taken from the even ones: the smallest of
 several noisy medians is smaller than any of them truly is, and would flatter nobody but a peer that does not exist.
 
-Snug's own entries are no peers: snug is measured against the others, never against itself.
+The word for an allocator in a row is the worst of its words against each rival (ratio.py). Snug's own entries are no
+peers: snug is measured against the others, never against itself.
 """
 
 from collections import Counter
@@ -16,21 +17,26 @@ from snug_bench.contender import SNUG
 from snug_bench.measurement import WARM_UP, Measurement
 from snug_bench.metric import Metric, metrics_of
 from snug_bench.quantity import count_of
+from snug_bench.ratio import BETTER, EQUAL, UNCLEAR, WORSE, Ratio, of_rounds, worst
 from snug_bench.results import Results
-from snug_bench.statistics import Sample, geometric_mean, tied
+from snug_bench.statistics import Sample, geometric_mean
 from snug_bench.workload import REAL, SYNTHETIC
 
-FIRST, TIED, LOST, FAILED, NOT_RUN = "first", "tied", "lost", "failed", "not run"
+FAILED, NOT_RUN = "failed", "not run"  # the words of a cell without samples
 SCORED = ("time", "memory")
 
 DEFINITION = """\
 Values are medians over the repetitions. The interval covers the true median 95% of the time or more (between two of the
 sorted values, by the binomial distribution); with fewer than six repetitions it is minimum and maximum, shown as such.
-A ratio is a cost: above 1 is slower or larger. "tied" means inside the noise: the medians differ by less than 2%, or the
-intervals overlap, or, with fewer than six repetitions, the gap between them is no wider than the wider of them.
+A ratio is a cost: above 1 is slower or larger. It is the median of the ratios of the repetitions in which both counted,
+which lie side by side in time. Its interval is made as above; with fewer than six repetitions it is minimum to maximum
+and its own width more at each end, and of a single one there is none.
+Two allocators are "equal" if all of that interval lies within 3% of 1; else one is "better" or "worse" if all of it lies
+on one side of 1; else it is "unclear". An allocator's word in a row is the worst of those against all others, in the
+order worse, unclear, equal, better.
 The virtual best peer is in each row the best peer there, chosen on the odd repetitions and scored on the even ones.
-An allocator is on the frontier of a row unless another one is better beyond noise in time or memory and not worse in
-the other."""
+An allocator is on the frontier of a row unless another one is better in time or memory and better or equal in the
+other."""
 
 
 @dataclass
@@ -58,6 +64,7 @@ class Row:
     cells: dict[str, Cell]  # by allocator, in the order of the grid
     snugs: frozenset[str]  # the allocators that are no peers
     repetitions: int
+    ratios: dict[tuple[str, str, str | None], Ratio | None] = field(default_factory=dict, repr=False)  # found so far
 
     @property
     def name(self) -> str:
@@ -80,39 +87,46 @@ class Row:
         pick = max if self.metric(key).higher_is_better else min
         return pick(ran, key=lambda name: self.sample(name, key).median) if ran else None
 
-    def best_rival(self, allocator: str, key: str) -> str | None:
-        """The best of all others; snug's entries are no rivals of each other."""
-        if allocator in self.snugs:
-            return self.best_peer(key)
-        return self.best_of((name for name in self.cells if name != allocator), key)
+    def rivals(self, allocator: str, key: str) -> list[str]:
+        """All others that have a value; snug's entries are no rivals of each other."""
+        own = self.snugs if allocator in self.snugs else {allocator}
+        return [name for name in self.cells if name not in own and self.sample(name, key)]
 
     def standing(self, allocator: str, key: str) -> str:
-        """Against the best rival."""
-        own, rival = self.sample(allocator, key), self.best_rival(allocator, key)
-        if own is None:
+        """The worst of its words against all rivals."""
+        if self.sample(allocator, key) is None:
             return FAILED if allocator in self.cells and self.cells[allocator].failed else NOT_RUN
-        if rival is None:
-            return FIRST
-        return self.against(own, self.sample(rival, key), key)
+        return worst(self.word(allocator, key, rival) for rival in self.rivals(allocator, key))
 
-    def against(self, own: Sample, other: Sample, key: str) -> str:
-        if tied(own, other):
-            return TIED
-        ratio = self.metric(key).cost_ratio(own.median, other.median)
-        return TIED if ratio == 1 else FIRST if ratio < 1 else LOST
+    def word(self, allocator: str, key: str, base: str) -> str:
+        """Of one against another, both of which have a value."""
+        ratio = self.ratio(allocator, key, base)
+        return ratio.word if ratio else UNCLEAR
 
-    def ratio(self, allocator: str, key: str, base: str | None) -> float | None:
-        own, other = self.sample(allocator, key), self.sample(base, key) if base else None
-        return self.metric(key).cost_ratio(own.median, other.median) if own and other else None
+    def ratio(self, allocator: str, key: str, base: str | None) -> Ratio | None:
+        """None if they have no repetition in common."""
+        asked = allocator, key, base
+        if asked not in self.ratios:
+            own, other = (self.cells[name].repetitions.get(key, {}) if name in self.cells else {}
+                          for name in (allocator, base))
+            cost_ratio = self.metric(key).cost_ratio
+            self.ratios[asked] = of_rounds([cost_ratio(own[each], other[each]) for each in own if each in other])
+        return self.ratios[asked]
+
+    def multiple(self, allocator: str, key: str, base: str | None) -> float | None:
+        """The ratio's value."""
+        ratio = self.ratio(allocator, key, base)
+        return ratio.value if ratio else None
 
     def frontier(self) -> list[str]:
-        """Those whom none beats in time or memory without paying in the other."""
+        """Those whom none beats in time or memory without paying in the other. Who is unclear beats nobody: in noise the
+        frontier grows, as the choice does."""
         ran = [name for name in self.cells if all(self.sample(name, key) for key in SCORED)]
         return [name for name in ran if not any(self.dominates(other, name) for other in ran if other != name)]
 
     def dominates(self, other: str, name: str) -> bool:
-        outcomes = [self.against(self.sample(other, key), self.sample(name, key), key) for key in SCORED]
-        return FIRST in outcomes and LOST not in outcomes
+        words = [self.word(other, key, name) for key in SCORED]
+        return BETTER in words and all(word in (BETTER, EQUAL) for word in words)
 
 
 @dataclass(frozen=True)
@@ -126,9 +140,9 @@ class Score:
 
 @dataclass(frozen=True)
 class Loss:
-    """A metric of a row in which an allocator is worse than its best rival beyond noise, or failed."""
+    """A metric of a row in which an allocator is worse than a rival, or failed."""
 
-    ratio: float  # to the rival's cost; infinity: failed
+    ratio: float  # to the cost of the rival that it is farthest behind; infinity: failed
     row: Row
     metric: Metric
     own: Sample | None
@@ -146,11 +160,15 @@ class Verdict:
     def rows_of(self, kind: str) -> list[Row]:
         return [row for row in self.rows if row.load["kind"] == kind]
 
+    def standings(self, allocator: str, key: str) -> Counter:
+        """In how many rows each word is the allocator's; the rows that it did not come to are left out."""
+        return Counter(standing for row in self.rows
+                       if (standing := row.standing(allocator, key)) != NOT_RUN)
+
     def held(self, allocator: str, key: str) -> tuple[int, int]:
-        """In how many rows it is first or tied, of how many."""
-        standings = [row.standing(allocator, key) for row in self.rows if allocator in row.cells]
-        standings = [standing for standing in standings if standing != NOT_RUN]
-        return sum(standing in (FIRST, TIED) for standing in standings), len(standings)
+        """In how many rows it is better or equal, of how many."""
+        counts = self.standings(allocator, key)
+        return counts[BETTER] + counts[EQUAL], counts.total()
 
     def repetitions(self) -> tuple[int, int]:
         """The fewest and the most that a cell has, the warm-up aside."""
@@ -161,22 +179,29 @@ class Verdict:
         """The worst first; failures before all."""
         found = []
         for row in self.rows:
+            if allocator not in row.cells:
+                continue
+            if row.cells[allocator].failed:
+                best = row.best_of(row.rivals(allocator, "time"), "time")
+                found.append(loss(row, "time", allocator, best, float("inf")))
+                continue
             for metric in row.metrics:
-                if allocator not in row.cells or metric.group == "cost":
-                    continue
-                standing = row.standing(allocator, metric.key)
-                failed = standing == FAILED and metric.key == "time"
-                if failed or standing == LOST:
-                    rival = row.best_rival(allocator, metric.key)
-                    ratio = float("inf") if failed else row.ratio(allocator, metric.key, rival)
-                    found.append(Loss(ratio, row, metric, row.sample(allocator, metric.key), rival,
-                                      row.sample(rival, metric.key) if rival else None))
+                ahead = {name: row.multiple(allocator, metric.key, name) for name in row.rivals(allocator, metric.key)
+                         if row.word(allocator, metric.key, name) == WORSE} if metric.group != "cost" else {}
+                if ahead:
+                    rival = max(ahead, key=ahead.get)
+                    found.append(loss(row, metric.key, allocator, rival, ahead[rival]))
         return sorted(found, key=lambda each: each.ratio, reverse=True)
 
     def failures(self) -> list[tuple[str, str, str]]:
         """Of each cell: the row's name, the allocator, and what failed."""
         return [(row.name, name, failure) for row in self.rows for name, cell in row.cells.items()
                 for failure in cell.failures]
+
+
+def loss(row: Row, key: str, allocator: str, rival: str | None, ratio: float) -> Loss:
+    best = row.sample(rival, key) if rival else None
+    return Loss(ratio, row, row.metric(key), row.sample(allocator, key), rival, best)
 
 
 def judge(results: Results) -> Verdict:

@@ -9,7 +9,7 @@ from snug_bench.statistics import Sample
 from snug_seeds.bench import Bench, named
 from snug_seeds.plot import draw_lists
 from snug_seeds.published import PUBLISHED
-from snug_seeds.section import FAILS, HOLDS, OPEN, Section, Table, Verdict, compare, judge, quotient, spread, too_few
+from snug_seeds.section import FAILS, HOLDS, OPEN, Section, Table, Verdict, judge, not_worse, quotient, spread, too_few
 
 PEERS = ("glibc", "mimalloc", "jemalloc", "mimalloc3", "snmalloc")
 OURS, GLIBC = "snug::Pool", "new on glibc"
@@ -75,7 +75,7 @@ def section(data: dict[str, Any], folder: Path) -> Section:
 def not_slower(claim: str, samples: dict[str, dict[int, Sample]], ours: str, peers: list[str]) -> Verdict:
     if too_few(runs := min(len(each.values) for peer in [ours, *peers] for each in samples[peer].values())):
         return Verdict(claim, OPEN, f"{count_of(runs, 'run')} of each: too few")
-    pairs = [(peer, n, compare(samples[ours][n], each)) for peer in peers for n, each in samples[peer].items()]
+    pairs = [(peer, n, not_worse(samples[ours][n], each)) for peer in peers for n, each in samples[peer].items()]
     outcome = next((each for each in (FAILS, OPEN) if any(found == each for _, _, found in pairs)), HOLDS)
     told = "; ".join(f"{peer} at N = {n}, {samples[peer][n].median:.2f} against {samples[ours][n].median:.2f} ns"
                      for peer, n, found in pairs if found == outcome != HOLDS)

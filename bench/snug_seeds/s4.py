@@ -9,7 +9,7 @@ from snug_bench.problem import Problem
 from snug_seeds.bench import Bench, sample
 from snug_seeds.plot import draw_batches
 from snug_seeds.published import PUBLISHED
-from snug_seeds.section import Section, Table, Verdict, compare, judge, quotient, spread
+from snug_seeds.section import Section, Table, Verdict, judge, not_worse, quotient, spread
 
 PROGRAM = "workloads/seed_s4"
 RULES = {"first": "written in the first round only, as the document's program did",
@@ -104,5 +104,5 @@ def against_best(data: dict[str, Any], rule: str, load: str, peers: list[str]) -
     ours = sample(data, "on", f"{rule}/{load}")
     best = min(peers, key=lambda name: sample(data, name, f"{rule}/{load}").median)
     theirs = sample(data, best, f"{rule}/{load}")
-    return Verdict(f"{rule}/{load}: snug is not slower than the best peer beyond noise", compare(ours, theirs),
+    return Verdict(f"{rule}/{load}: snug is not slower than the best peer beyond noise", not_worse(ours, theirs),
                    f"{ours.median:.1f} ms against {theirs.median:.1f} of {best}, {len(ours.values)} runs")

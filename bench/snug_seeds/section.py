@@ -3,8 +3,9 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from snug_bench.ratio import BETTER, EQUAL, UNCLEAR, WORSE, of_rounds
 from snug_bench.source_documents import FAILS, HOLDS, OPEN
-from snug_bench.statistics import FEWEST_FOR_LEVEL, Sample, tied
+from snug_bench.statistics import FEWEST_FOR_LEVEL, Sample
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,12 @@ def fact(claim: str, holds: bool, figures: str) -> Verdict:
     return Verdict(claim, HOLDS if holds else FAILS, figures)
 
 
-def compare(ours: Sample, theirs: Sample) -> str:
-    """Whether ours, a cost, is not above theirs beyond noise."""
-    if too_few(min(len(ours.values), len(theirs.values))):
-        return OPEN
-    return FAILS if ours.median > theirs.median and not tied(ours, theirs) else HOLDS
+def not_worse(ours: Sample, theirs: Sample) -> str:
+    """Whether ours, a cost, is better or equal, run by run."""
+    ratio = of_rounds(quotient(ours, theirs).values)
+    return OPEN if ratio is None or too_few(len(ours.values)) else outcome_of(ratio.word)
+
+
+def outcome_of(word: str) -> str:
+    """Of the claim that ours is not worse."""
+    return {BETTER: HOLDS, EQUAL: HOLDS, WORSE: FAILS, UNCLEAR: OPEN}[word]

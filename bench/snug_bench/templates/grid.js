@@ -27,7 +27,7 @@ function heatCell(row, name, metric, base) {
     return cell.failed ? tipped(made, `${name} on ${row.name} failed\n${cell.failures.join("\n")}`) : made;
   }
   const ratio = value / base, best = value === bestOf(row, metric);
-  const tie = !best && cell.standing[metric] === "tied";
+  const tie = !best && cell.standing[metric] === "equal";
   const made = element("td", { class: best ? "best" : tie ? "tie" : null, style: `background:${heatColour(ratio)}` }, ratioText(ratio));
   const unit = row.metrics.find((each) => each.key === metric).unit;
   const partly = cell.failures.length ? `\nsome runs failed: ${cell.failures.join("; ")}` : "";

@@ -77,25 +77,27 @@ def test_the_terminal_shows_the_verdict_and_the_failure(verdict):
     console = Console(file=io.StringIO(), width=100)
     print_verdict(console, verdict)
     text = console.file.getvalue()
-    assert re.search(r"redis +1\.00 s", text) and "Lost by snug" in text
+    assert re.search(r"redis +1\.00 s", text) and "Where snug is worse" in text
     assert "load on broken: " + NASTY[:20] in text
 
 
 def test_the_last_sentence_says_what_failed_and_where_snug_stands(verdict):
-    assert closing_sentence(verdict) == ("8 cells measured, 1 failed (load on broken); snug is first or tied in time in 4 of "
-                                         "4 rows and in memory in 2 of 4, and lost 3 figures")
+    assert closing_sentence(verdict) == ("8 cells measured, 1 failed (load on broken); snug's time is better in 2 of 4 rows, "
+                                         "equal in 2, worse in 0, unclear in 0; memory is better in 0 of 4 rows, equal in 2, "
+                                         "worse in 2, unclear in 0")
 
 
 def test_the_last_sentence_of_other_results():
     good = [*series("snug", 10, 20 << 20), *series("peer", 12, 30 << 20)]
-    assert closing_sentence(judge(results(good))) == ("2 cells measured, nothing failed; snug is first or tied in time in 1 of "
-                                                      "1 row and in memory in 1 of 1, and lost 0 figures")
+    assert closing_sentence(judge(results(good))) == ("2 cells measured, nothing failed; snug's time is better in 1 of 1 "
+                                                      "row, equal in 0, worse in 0, unclear in 0; memory is better in 1 of 1 row, "
+                                                      "equal in 0, worse in 0, unclear in 0")
     broken = [run(f"broken{number}", 1, 1, 1, objection="hung") for number in range(5)]
     partly = results([*good, run("peer", 7, 1, 1, objection="hung"), *broken])
     partly.unavailable = [{"name": "mine", "reason": "not here"}]
     said = closing_sentence(judge(partly))
     assert said.startswith("2 cells measured, 5 failed (load on broken0, load on broken1, load on broken2, and 2 more), 1 with "
-                           "a run that failed, not to be had: mine; snug is ")
+                           "a run that failed, not to be had: mine; snug's time is ")
     assert closing_sentence(judge(results(series("snug", 10, 20)))) == \
         "1 cell measured, nothing failed; there is nobody to compare snug with"
     assert closing_sentence(judge(results(series("snug", 10, 20)[:1] + [run("peer", 0, 1, 1)]))).startswith("1 cell measured")
@@ -123,7 +125,7 @@ SVG = """<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" xmlns:xlin
 def seeds_file(folder, **changes):
     document = {"name": "S0", "title": NASTY, "remarks": [NASTY], "plots": [{"title": NASTY, "svg": SVG}],
                 "verdicts": [{"claim": NASTY, "outcome": outcome, "figures": "1"} for outcome in
-                             ("holds", "does not hold", "not shown either way")],
+                             ("holds", "does not hold", "unclear")],
                 "tables": [{"title": NASTY, "columns": ["N", "b"], "rows": [["1", NASTY]] * rows} for rows in (2, 40)]}
     content = {"schema": "snug.seeds/1", "host": {"commit": "c0ffee", "cpu": NASTY}, "quick": True,
                "documents": [document | changes]}

@@ -16,7 +16,7 @@ from snug_bench.statistics import Sample
 from snug_seeds import cli, s0, s1, s3, s4
 from snug_seeds.bench import FULL, QUICK, Bench, Effort, figures_of
 from snug_seeds.published import PUBLISHED
-from snug_seeds.section import FAILS, HOLDS, OPEN, Plot, Section, Table, compare, fact, judge, quotient, spread
+from snug_seeds.section import FAILS, HOLDS, OPEN, Plot, Section, Table, fact, judge, not_worse, quotient, spread
 from snug_seeds.table import documents_text, markdown
 
 BUILD = Path(os.environ["SNUG_BUILD"])
@@ -131,11 +131,11 @@ def test_ratios_are_made_run_by_run():
 
 
 def test_few_runs_show_nothing_either_way():
-    assert [compare(sample(*[ours] * runs), sample(*[3.0] * 6)) for runs in (5, 6) for ours in (5.0, 1.0)] == \
+    assert [not_worse(sample(*[ours] * runs), sample(*[3.0] * runs)) for runs in (5, 6) for ours in (5.0, 1.0)] == \
         [OPEN, OPEN, FAILS, HOLDS]
     lists = {name: {10: sample(*values)} for name, values in (("ours", [1.0] * 6), ("slow", [2.0] * 6), ("once", [2.0]))}
     assert s3.not_slower("c", lists, "ours", ["slow"]).outcome == HOLDS
-    assert str(s3.not_slower("c", lists, "ours", ["slow", "once"])) == "not shown either way: c: 1 run of each: too few"
+    assert str(s3.not_slower("c", lists, "ours", ["slow", "once"])) == "unclear: c: 1 run of each: too few"
 
 
 def test_trips_are_counted_for_each_row():
