@@ -29,8 +29,8 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kStandardOutput = "-";
 
 constexpr const char* kExamples = R"(Examples:
-  snug measure -- sort -o /dev/null words.txt
-  snug measure --on mimalloc --prove --json run.json -- ./job
+  snug measure sort -o /dev/null words.txt
+  snug measure --on mimalloc --prove --json run.json ./job
 
 The JSON (schema snug.run/1) holds how the run ended, an objection if the run does not count (it failed, or the
 allocator did not serve it), times, peak RSS, faults, context switches, instructions (null where the machine does not
@@ -109,9 +109,9 @@ std::string objection(const Measurement& cost, const std::string& name, const st
 
 }  // namespace
 
-MeasureCommand::MeasureCommand(CLI::App& app, std::vector<std::string> program) : program_(std::move(program)) {
+MeasureCommand::MeasureCommand(CLI::App& app, const std::vector<std::string>& program) : program_(program) {
   command_ = app.add_subcommand("measure",
-                                "snug measure [options] -- program [arguments...]\n"
+                                "snug measure [options] program [arguments...]\n"
                                 "One run of a program on one allocator, and all it cost as JSON");
   command_->footer(kExamples);
   command_->add_option("--on", allocator_, "The allocator, as in snug run --compare")
@@ -141,7 +141,7 @@ MeasureCommand::MeasureCommand(CLI::App& app, std::vector<std::string> program) 
 }
 
 int MeasureCommand::execute() const {
-  if (program_.empty()) throw UserError("snug measure: name the program behind --, as in: snug measure -- ls -l");
+  if (program_.empty()) throw UserError("snug measure: name a program, as in: snug measure ls -l");
   Allocator allocator = find_allocator(allocator_, find_snug_library(library_));
   const bool is_snug = allocator_ == "snug" || allocator_ == "snug-nothp";
   const HeldSignals signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT});

@@ -12,15 +12,15 @@ namespace snug::tool {
 
 class MeasureCommand {
  public:
-  // Adds the subcommand to `app`. `program`: what stood behind "--", split off before the options were parsed.
-  MeasureCommand(CLI::App& app, std::vector<std::string> program);
+  // Adds the subcommand to `app`. `program`: the program and its arguments, split off before options were parsed.
+  MeasureCommand(CLI::App& app, const std::vector<std::string>& program);
 
   bool chosen() const { return command_->parsed(); }
   int execute() const;  // the exit status
 
  private:
   CLI::App* command_;
-  std::vector<std::string> program_;
+  const std::vector<std::string>& program_;
   std::string allocator_ = "snug";
   std::string library_;
   std::string configuration_;

@@ -10,6 +10,8 @@
 #include "comparison.h"
 #include "comparison_json.h"
 #include "comparison_table.h"
+#include "doctor/diagnosis.h"
+#include "printable.h"
 #include "reported_run.h"
 #include "snug_library.h"
 #include "user_error.h"
@@ -21,15 +23,18 @@ namespace {
 constexpr const char* kStandardOutput = "-";
 
 constexpr const char* kExamples = R"(Examples:
-  snug run -- redis-server --port 7000
+  snug run redis-server --port 7000
       Runs redis-server on snug, as if started without the tool: its exit status and signals are the tool's.
-  snug run --report -- python3 job.py
+      If something stands in the way, one line says what; `snug doctor redis-server` tells more.
+  snug run --report python3 job.py
       The same, then prints what snug did in each process.
-  snug run --conf purge_after:0 -- ./server
+  snug run --conf purge_after:0 ./server
       With a setting of SNUG_CONF; `snug config` lists them.
-  snug run --compare glibc,jemalloc,mimalloc -n 7 -- sort -o /dev/null words.txt
+  snug run --compare glibc,jemalloc,mimalloc -n 7 sort -o /dev/null words.txt
       Seven runs on each allocator, interleaved, and one table of medians with their spread.
-  snug run --compare glibc,./build/libmine.so --check-output --json=result.json -- ./job
+  snug run --compare glibc,./build/libmine.so --check-output --json=result.json ./job
+
+Options of snug stand before the program; -- may stand between.
 
 A name with -nothp behind it runs without transparent huge pages: mimalloc-nothp.
 A program may measure itself: a JSON object {"load": {"value": 1.2, "unit": "op/s", "better": "higher"}} that it
@@ -40,9 +45,9 @@ served by its allocator, or if output differs; 128 + the signal that stopped it.
 
 }  // namespace
 
-RunCommand::RunCommand(CLI::App& app, std::vector<std::string> program) : program_(std::move(program)) {
+RunCommand::RunCommand(CLI::App& app, const std::vector<std::string>& program) : program_(program) {
   command_ = app.add_subcommand("run",
-                                "snug run [options] -- program [arguments...]\n"
+                                "snug run [options] program [arguments...]\n"
                                 "Run a program on snug, or compare it on several allocators");
   command_->footer(kExamples);
   command_->add_option("--library", library_, "The libsnug.so to use, instead of the one beside this tool")
@@ -102,8 +107,10 @@ void RunCommand::refuse_options_without_comparison() const {
 }
 
 int RunCommand::execute() const {
-  if (program_.empty()) throw UserError("snug run: name the program behind --, as in: snug run -- ls -l");
+  if (program_.empty()) throw UserError("snug run: name a program, as in: snug run ls -l");
   const std::string library = find_snug_library(library_);
+  const std::string line = hindrance(program_.front(), Environment::current());
+  if (!line.empty()) fmt::print(stderr, "snug: {}\n", printable(line));
   if (!compare_.empty()) return execute_comparison(library);
   refuse_options_without_comparison();
   Command command{

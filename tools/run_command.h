@@ -10,8 +10,8 @@ namespace snug::tool {
 
 class RunCommand {
  public:
-  // Adds the subcommand to `app`. `program`: what stood behind "--", split off before the options were parsed.
-  RunCommand(CLI::App& app, std::vector<std::string> program);
+  // Adds the subcommand to `app`. `program`: the program and its arguments, split off before options were parsed.
+  RunCommand(CLI::App& app, const std::vector<std::string>& program);
 
   bool chosen() const { return command_->parsed(); }
   int execute() const;  // the exit status
@@ -23,7 +23,7 @@ class RunCommand {
   CLI::App* command_;
   CLI::Option* json_option_;
   std::vector<CLI::Option*> comparison_options_;
-  std::vector<std::string> program_;
+  const std::vector<std::string>& program_;
   std::string library_;
   std::string configuration_;
   bool report_ = false;

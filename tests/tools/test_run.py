@@ -48,21 +48,32 @@ class RunTest(unittest.TestCase):
         process = run_on_snug("--", SHELL, "-c", 'echo "$@"', "sh", "--", "--help", "-n")
         self.assertEqual(process.stdout.strip(), "-- --help -n")
 
+    def test_takes_the_first_word_that_is_no_option_for_the_program(self):
+        words = (SHELL, "-c", 'echo "$SNUG_CONF: $@"', "sh", "--report", "-n", "--", "--help")
+        for options, conf in (((), ""), (("--conf", "cache:1M"), "cache:1M"), (("--conf=cache:1M",), "cache:1M"),
+                              (("--conf", "cache:1M", "--"), "cache:1M")):
+            process = run_on_snug(*options, *words)
+            self.assertEqual((process.stdout, process.stderr), (f"{conf}: --report -n -- --help\n", ""))
+
     def test_leaves_output_alone(self):
         process = run_on_snug("--", ALLOCATING, "500")
         self.assertEqual((process.stdout, process.stderr, process.returncode), ("500\n", "", 0))
 
     def test_teaches_what_is_wrong_in_one_line(self):
         for arguments, words in [
-            ((), "name a command"),
+            ((), "name a command: run, doctor, measure, config or classes"),
             (("--", "ls"), "name a command before --"),
             (("-",), "'-' is no command"),
             (("--frobnicate",), "'--frobnicate' is no option"),
             (("frobnicate", "run"), "'frobnicate' is no command"),
             (("config", "report"), "not expected: report (--help tells more)"),
-            (("run",), "name the program behind --"),
-            (("run", "ls"), "stands behind --, as in: snug run"),
-            (("measure", "ls"), "stands behind --, as in: snug measure"),
+            (("run",), "name a program, as in: snug run ls -l"),
+            (("run", "--"), "name a program, as in: snug run ls -l"),
+            (("measure",), "name a program, as in: snug measure ls -l"),
+            (("run", "--frobnicate", "ls"), "not expected: --frobnicate (snug run --help tells more)"),
+            (("run", "-x", "ls"), "not expected: -x (snug run --help tells more)"),
+            (("run", "--conf"), "--conf: 1 required"),
+            (("run", "--compare", "glibc", "--json", "out", "--", "ls"), "stands behind '=': --json=out"),
             (("run", "-n", "x", "--", "ls"), "not in range 1 to 10000 (--help tells more)"),
             (("run", "--library", "/no/such.so", "--", "ls"), "no library '/no/such.so'"),
             (("run", "-n", "3", "--", "ls"), "--rounds needs --compare"),

@@ -1,0 +1,8 @@
+// All that is left of a jemalloc whose symbols have been stripped: what it would print.
+#include <stdio.h>
+
+int main(int count, char** arguments) {
+  (void)arguments;
+  if (count > 5) puts("<jemalloc>: Error initializing");
+  return 0;
+}

@@ -1,0 +1,149 @@
+#include "doctor/diagnosis.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "doctor/linked_libraries.h"
+#include "doctor/program_findings.h"
+#include "doctor/program_path.h"
+#include "doctor/running_process.h"
+#include "doctor/system_findings.h"
+#include "printable.h"
+#include "table.h"
+#include "user_error.h"
+
+namespace snug::tool {
+
+namespace {
+
+const char* weight_name(Finding::Weight weight) {
+  switch (weight) {
+    case Finding::Weight::kBlocks:
+      return "blocks";
+    case Finding::Weight::kPartly:
+      return "partly";
+    case Finding::Weight::kNote:
+      return "note";
+  }
+  return "";
+}
+
+Findings findings_of(const ProgramFile& file, const Environment& environment) {
+  if (file.elf.is_native() && file.elf.is_library())
+    throw UserError(fmt::format("'{}' is a library: name a program that loads it", file.elf.path()));
+  const auto libraries = file.elf.is_native() ? linked_libraries(file.elf, environment) : std::vector<ElfFile>();
+  return program_findings({file.elf, libraries, environment, getuid(), getgid()});
+}
+
+void append(Findings& findings, Findings more) {
+  findings.insert(findings.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+// "  why   words and words
+//         and words"
+std::string paragraph(const std::string& label, const std::string& words, std::size_t width) {
+  constexpr std::size_t kIndent = 8;
+  std::string result;
+  for (const std::string& line : wrapped(words, width - kIndent))
+    result += fmt::format("{:<{}}{}\n", result.empty() ? "  " + label : "", kIndent, line);
+  return result;
+}
+
+ServingMalloc serving_malloc(const RunningProcess& process, const std::vector<ElfFile>& libraries) {
+  const ElfFile& program = process.program();
+  if (!program.is_dynamic() || program.exports("malloc")) {
+    const std::string allocator = allocator_in(program);
+    return {allocator.empty() ? kUnknownAllocator : allocator, process.executable()};
+  }
+  const ElfFile* library = exporter_of_malloc(libraries);
+  if (library == nullptr) throw UserError(fmt::format("cannot find the malloc of {}", process.folder()));
+  return {allocator_in(*library), library->path().substr(process.folder().size() + std::string_view("/root").size())};
+}
+
+}  // namespace
+
+bool Diagnosis::in_the_way() const {
+  return std::any_of(findings.begin(), findings.end(), [](const Finding& finding) { return finding.in_the_way(); });
+}
+
+std::string Diagnosis::text(std::size_t width) const {
+  std::string name = program;
+  for (auto script = scripts.rbegin(); script != scripts.rend(); ++script)
+    name += fmt::format(", which runs {}", *script);
+  if (pid) name = fmt::format("process {} ({})", *pid, program);
+  name = printable(name);
+  std::string result;
+  if (malloc)
+    result += fmt::format("{}: malloc is served by {}, {}\n", name, malloc->allocator, printable(malloc->file));
+  if (!in_the_way()) {
+    result += malloc && malloc->allocator == "snug" ? "" : fmt::format("{}: nothing stands in the way of snug\n", name);
+  }
+  for (const bool note : {false, true}) {
+    for (const Finding& finding : findings) {
+      if (finding.in_the_way() == note) continue;
+      const char* effect = finding.weight == Finding::Weight::kBlocks   ? "in the way of snug"
+                           : finding.weight == Finding::Weight::kPartly ? "snug serves a part"
+                                                                        : "worth knowing";
+      result += fmt::format("{}: {}: {}\n", name, effect, printable(finding.what));
+      result += paragraph("why", finding.why, width) + paragraph("do", finding.remedy, width);
+    }
+  }
+  return result;
+}
+
+nlohmann::ordered_json Diagnosis::json() const {
+  nlohmann::ordered_json json = {{"schema", "snug.doctor/1"}, {"program", program}, {"scripts", scripts}};
+  if (pid) json["pid"] = *pid;
+  if (malloc) json["malloc"] = {{"allocator", malloc->allocator}, {"file", malloc->file}};
+  json["in_the_way"] = in_the_way();
+  json["findings"] = nlohmann::ordered_json::array();
+  for (const Finding& finding : findings) {
+    json["findings"].push_back({{"id", finding.id},
+                                {"weight", weight_name(finding.weight)},
+                                {"what", finding.what},
+                                {"why", finding.why},
+                                {"remedy", finding.remedy}});
+  }
+  return json;
+}
+
+Diagnosis diagnose_program(const std::string& name, const Environment& environment) {
+  const ProgramFile file = find_program(name, environment);
+  Diagnosis diagnosis{file.elf.path(), file.scripts, {}, {}, findings_of(file, environment)};
+  append(diagnosis.findings, system_findings({.process = "/proc/self", .environment = environment}));
+  return diagnosis;
+}
+
+Diagnosis diagnose_process(pid_t pid) {
+  const RunningProcess process(pid);
+  const std::vector<ElfFile> libraries = process.libraries();
+  Diagnosis diagnosis{process.executable(), {}, pid, {}, {}};
+  if (process.program().is_native()) diagnosis.malloc = serving_malloc(process, libraries);
+  diagnosis.findings = program_findings(
+      {process.program(), libraries, process.environment(), process.real_user(), process.real_group()});
+  append(diagnosis.findings, system_findings({.process = process.folder(), .environment = process.environment()}));
+  if (diagnosis.malloc && diagnosis.malloc->allocator == "snug") {
+    std::erase_if(diagnosis.findings, [](const Finding& finding) {
+      return finding.weight == Finding::Weight::kBlocks || std::string_view(finding.id) == "ld-preload";
+    });
+  }
+  return diagnosis;
+}
+
+std::string hindrance(const std::string& name, const Environment& environment) {
+  try {
+    for (const Finding& finding : findings_of(find_program(name, environment), environment)) {
+      if (finding.in_the_way())
+        return fmt::format("{}: {}: {} (snug doctor {} tells more)", name,
+                           finding.weight == Finding::Weight::kBlocks ? "in the way of snug" : "snug serves a part",
+                           finding.what, name);
+    }
+  } catch (const UserError&) {  // starting it will say so
+  }
+  return {};
+}
+
+}  // namespace snug::tool

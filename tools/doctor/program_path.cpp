@@ -1,0 +1,96 @@
+#include "doctor/program_path.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <sstream>
+
+#include "user_error.h"
+
+namespace snug::tool {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kMostScripts = 5;                                     // as many as the kernel follows
+constexpr std::size_t kFirstLine = 256;                             // … and as much of the first line as it reads
+constexpr const char* kUsualPath = "/usr/local/bin:/usr/bin:/bin";  // where there is no PATH
+constexpr const char* kShell = "/bin/sh";
+
+// What shells do themselves although no file of that name need exist.
+constexpr std::array kBuiltins = {"alias",  "bg",   "cd",   "command", "declare", "eval",  "exec",  "exit",
+                                  "export", "fg",   "hash", "jobs",    "local",   "read",  "set",   "shift",
+                                  "source", "trap", "type", "typeset", "ulimit",  "umask", "unset", "wait"};
+
+bool is_executable(const std::string& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0;
+}
+
+std::string look_up(const std::string& name, const Environment& environment) {
+  std::error_code error;
+  if (name.find('/') != std::string::npos) {
+    if (!fs::exists(name, error)) throw UserError(fmt::format("no program '{}'", name));
+    if (fs::is_regular_file(name, error) && !is_executable(name))
+      throw UserError(fmt::format("'{}' is no program: it is not executable", name));
+    return name;
+  }
+  std::istringstream folders(environment.get("PATH").value_or(kUsualPath));
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    std::string path = fs::path(folder.empty() ? "." : folder) / name;
+    if (is_executable(path)) return path;
+  }
+  if (std::find(kBuiltins.begin(), kBuiltins.end(), name) != kBuiltins.end()) {
+    throw UserError(
+        fmt::format("'{}' is a command of the shell, no program: name the shell, as in sh -c '{} …'", name, name));
+  }
+  throw UserError(fmt::format("no program '{}' in PATH", name));
+}
+
+bool is_assignment(const std::string& word) { return word.find('=') != std::string::npos; }
+
+// What runs a script whose first line is "#!" and then `line`: for `env NAME` the program of that name.
+std::string interpreter_of(const std::string& line, const Environment& environment) {
+  std::istringstream words(line);
+  std::string interpreter;
+  words >> interpreter;
+  if (fs::path(interpreter).filename() != "env") return interpreter;
+  std::string word;
+  while (words >> word && (word.starts_with('-') || is_assignment(word))) {
+  }
+  return words && !word.empty() ? look_up(word, environment) : interpreter;
+}
+
+// What executes a file that is no ELF file.
+std::string interpreter_of(const FileBytes& file, const Environment& environment) {
+  const auto bytes = file.all().first(std::min(file.all().size(), kFirstLine));
+  const std::string start(bytes.begin(), bytes.end());
+  if (start.starts_with("#!")) return interpreter_of(start.substr(2, start.find('\n') - 2), environment);
+  if (start.find('\0') != std::string::npos || start.empty())
+    throw UserError(fmt::format("'{}' is no program: neither an ELF file nor a script", file.path()));
+  return kShell;  // as execvp(3) does
+}
+
+}  // namespace
+
+ProgramFile find_program(const std::string& name, const Environment& environment) {
+  std::string path = look_up(name, environment);
+  std::vector<std::string> scripts;
+  for (;;) {
+    FileBytes file(path);
+    if (ElfFile::is_elf(file)) return {std::move(scripts), ElfFile(std::move(file))};
+    scripts.push_back(path);
+    if (scripts.size() > kMostScripts)
+      throw UserError(fmt::format("'{}': scripts that run scripts without an end", name));
+    const std::string interpreter = interpreter_of(file, environment);
+    if (!is_executable(interpreter))
+      throw UserError(fmt::format("'{}' is a script for '{}', which cannot be executed", path, interpreter));
+    path = interpreter;
+  }
+}
+
+}  // namespace snug::tool
