@@ -18,10 +18,10 @@ product benchmark:
 	@cmake --preset release
 	@cmake --build --preset release --target $@
 
-demo: ## install what is missing, build, and compare snug with other allocators on real programs
+demo: ## install what is missing, build, and compare snug with other allocators on real programs (ROUNDS=N: timed rounds, default 3)
 	@scripts/setup build demo
 	@$(MAKE) --no-print-directory product
-	@scripts/demo
+	@scripts/demo $(if $(ROUNDS),--rounds $(ROUNDS))
 
 bench: ## install what is missing, build, get the peers, and compare them on a part of the loads; ends with a page and a sentence
 	@scripts/setup build bench
@@ -38,9 +38,9 @@ seeds: ## install what is missing, build, and regenerate the source documents' t
 	@$(MAKE) --no-print-directory benchmark
 	@scripts/uv run --quiet --locked --project bench snug-seeds
 
-test: ## install what is missing, build, run every test and check
+test: ## install what is missing, build, run every test and check (TESTS=REGEX: only these tests)
 	@scripts/setup build test
-	@scripts/run_tests release
+	@scripts/run_tests release $(if $(TESTS),-- -R '$(TESTS)')
 	@$(MAKE) --no-print-directory rules
 	@echo "make test: ok: tests $$(cat $(BUILD)/summary.txt); layers, headers and symbols hold"
 
