@@ -2,7 +2,7 @@
 
 from snug_bench.quantity import NOTHING, interval, quantity, ratio
 from snug_bench.ratio import WORDS
-from snug_bench.terminal import KIND_NAMES, counts_text, failure_lines, repetitions_text, subject_of
+from snug_bench.terminal import KIND_NAMES, counts_text, failure_lines, frontier_text, repetitions_text, subject_of, verdict_sentence
 from snug_bench.verdict import DEFINITION, SCORED, Cell, Row, Verdict
 from snug_bench.workload import REAL, SYNTHETIC
 
@@ -26,7 +26,7 @@ def heading(verdict: Verdict) -> str:
             f"{host['cpu']}, {host['cpus']} CPUs, {host['kernel']}, {host['libc']}, huge pages: "
             f"{host['transparent_huge_pages']}, {host['compiler']}, commit {host['commit']}, load average "
             f"{host['load_average']} at the start. {repetitions_text(verdict)} after a warm-up, interleaved in "
-            f"random order, seed {grid['seed']}.{shrink}")
+            f"random order, seed {grid['seed']}.{shrink}\n\n**{verdict_sentence(verdict)}.**")
 
 
 def losses(verdict: Verdict, subject: str) -> str:
@@ -47,7 +47,7 @@ def scores(verdict: Verdict) -> str:
         name = allocator["name"]
         lines.append([name, allocator["version"],
                       *(ratio(verdict.scores[kind, key, name].mean) for kind in (REAL, SYNTHETIC) for key in SCORED),
-                      f"{verdict.frontier[name]} of {len(verdict.rows)}",
+                      frontier_text(verdict, name),
                       *(counts_text(verdict, name, key) for key in SCORED)])
     return table(titles, lines, right={2, 3, 4, 5, 6, 7, 8})
 

@@ -5,8 +5,10 @@ numbers come from `snug measure`, which starts the program from a small process,
 """
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
+
+from snug_bench.processor_time import ProcessorTime
 
 WARM_UP = 0  # the repetition that is not counted, but proves who serves malloc
 
@@ -35,6 +37,7 @@ class Measurement:
     version: str = ""  # as the library itself says, in the warm-up
     bound: str = ""  # who serves malloc, as the linker says, in the warm-up
     load_average: float = 0
+    processors: ProcessorTime | None = None  # while it ran; None in results of an older snug-bench
 
     @property
     def counts(self) -> bool:
@@ -50,7 +53,8 @@ class Measurement:
         return {"load": self.load, "threads": self.threads, "allocator": self.allocator,
                 "repetition": self.repetition, "identity": self.identity, "ending": self.ending,
                 "objection": self.objection, "cost": self.cost, "figures": figures, "rss": self.rss,
-                "version": self.version, "bound": self.bound, "load_average": self.load_average}
+                "version": self.version, "bound": self.bound, "load_average": self.load_average,
+                "processors": asdict(self.processors) if self.processors else None}
 
     @classmethod
     def from_json(cls, document: dict[str, Any]) -> "Measurement":
@@ -62,7 +66,10 @@ class Measurement:
         texts = {key: text(document[key]) for key in ("load", "allocator", "identity", "ending", "objection", "version",
                                                       "bound")}
         counts = {key: count(document[key]) for key in ("threads", "repetition")}
-        return cls(**texts, **counts, load_average=number(document["load_average"]), cost=cost, figures=figures, rss=rss)
+        taken = document.get("processors")
+        processors = ProcessorTime(*(number(taken[key]) for key in ("total", "taken", "own"))) if taken else None
+        return cls(**texts, **counts, load_average=number(document["load_average"]), cost=cost, figures=figures, rss=rss,
+                   processors=processors)
 
 
 def number(value: Any) -> float:

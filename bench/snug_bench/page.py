@@ -74,7 +74,10 @@ def embedded(document: Any) -> str:
 
 
 def data(verdict: Verdict) -> dict[str, Any]:
+    noise = verdict.noise
     return {"subject": subject_of(verdict),
+            "noise": {"others_share": noise.others_share, "half_width": noise.half_width, "too_noisy": noise.too_noisy,
+                      "reasons": noise.reasons},
             "allocators": [{"name": each["name"], "title": each["title"], "snug": each["family"] == SNUG}
                            for each in verdict.results.allocators],
             "rows": [row_data(row) for row in verdict.rows]}

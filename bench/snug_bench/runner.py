@@ -19,6 +19,7 @@ from snug_bench.estimate import Estimate
 from snug_bench.grid import Cell, Grid, PlannedRun
 from snug_bench.measurement import WARM_UP, Figure, Measurement
 from snug_bench.problem import Problem
+from snug_bench.processor_time import ProcessorTime, processor_time
 
 TIMED_OUT, SKIPPED, REFUSED = "timed out", "skipped", "refused"
 REFUSAL = "not run on"  # how the tool begins its objection to a run that another malloc served
@@ -96,6 +97,7 @@ class Runner:
         prove, program = (["--prove"], self.warm_up(cell)) if warming else ([], self.command(cell))
         command = [str(self.place.tool), "measure", *cell.contender.launch(), *prove, "--timeout", f"{limit:g}",
                    "--warm", str(0 if warming else self.warm_mebibytes(cell)), "--json", "-", "--", *program]
+        before = processor_time()
         # A session of its own: Ctrl-C reaches us alone, and the tool then ends what it started.
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True, start_new_session=True, cwd=self.place.root,
@@ -112,9 +114,9 @@ class Runner:
         if tool.returncode != 0:
             said = errors.strip().splitlines() or [f"snug measure ended with {tool.returncode}"]
             return self.make(planned, REFUSED, as_said(said[-1], cell.contender))
-        return self.read(planned, output)
+        return self.read(planned, output, processor_time().since(before))
 
-    def read(self, planned: PlannedRun, output: str) -> Measurement:
+    def read(self, planned: PlannedRun, output: str, processors: ProcessorTime) -> Measurement:
         try:
             document = json.loads(output)
             figures = {name: Figure(figure["value"], figure["unit"], figure["better"] == "higher")
@@ -124,7 +126,7 @@ class Runner:
             return self.make(
                 planned, document["ending"], document["objection"] or nonsense_among(figures), cost=document["cost"],
                 figures=figures, rss=tuple((seconds, size) for seconds, size in document["rss"]),
-                version=document["version"], bound=bound)
+                version=document["version"], bound=bound, processors=processors)
         except (ValueError, KeyError, TypeError) as error:
             raise Problem(f"{self.place.tool} measure wrote something else than this harness reads ({error}): "
                           "build again", 1) from None

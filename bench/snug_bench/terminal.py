@@ -46,9 +46,7 @@ def print_whole(console: Console, table: Table) -> None:
 
 
 def subject_of(verdict: Verdict) -> str:
-    """Whose losses are shown: snug's if it takes part, else the first allocator's."""
-    snugs = [each["name"] for each in verdict.results.allocators if each["family"] == SNUG]
-    return (snugs or verdict.results.names())[0]
+    return verdict.subject
 
 
 def standings(verdict: Verdict, key: str, title: str, width: int) -> Table:
@@ -123,11 +121,17 @@ def scores(verdict: Verdict) -> Table:
         means = [ratio(verdict.scores[kind, key, name].mean) for kind in (REAL, SYNTHETIC) for key in SCORED]
         held = [counts_text(verdict, name, key) for key in SCORED]
         failed = sum(row.cells[name].failed for row in verdict.rows if name in row.cells)
-        table.add_row(escape(name), escape(allocator["version"]), *means, str(verdict.frontier[name]), *held, str(failed))
+        table.add_row(escape(name), escape(allocator["version"]), *means, frontier_text(verdict, name), *held, str(failed))
     return table
 
 
+def frontier_text(verdict: Verdict, name: str) -> str:
+    return NOTHING if verdict.noise.too_noisy else f"{verdict.frontier[name]} of {len(verdict.rows)}"
+
+
 def counts_text(verdict: Verdict, name: str, key: str) -> str:
+    if key == "time" and verdict.noise.too_noisy:
+        return NOTHING
     counts = verdict.standings(name, key)
     return " / ".join(str(counts[word]) for word in WORDS)
 
@@ -176,19 +180,21 @@ def closing_sentence(verdict: Verdict) -> str:
         done.append(f"not to be had: {' '.join(absent)}")
     if len(done) == 1:
         done.append("nothing failed")
-    subject = subject_of(verdict)
-    if len(verdict.results.names()) == 1:
-        return f"{', '.join(done)}; there is nobody to compare {subject} with"
-    return f"{', '.join(done)}; {subject}'s {verdict_sentence(verdict)}"
+    return f"{', '.join(done)}; {verdict_sentence(verdict)}"
 
 
 def verdict_sentence(verdict: Verdict) -> str:
-    """Of the subject: in how many rows each word is its own, all four, always."""
-    return "; ".join(rows_clause(verdict, subject_of(verdict), key) for key in SCORED)
+    """Of the subject: in how many rows each word is its own, all four, always; but none of time if it was too noisy."""
+    if len(verdict.results.names()) == 1:
+        return f"there is nobody to compare {verdict.subject} with"
+    memory = rows_clause(verdict, "memory")
+    if verdict.noise.too_noisy:
+        return f"{verdict.noise.sentence}; {verdict.subject}'s {memory}"
+    return f"{verdict.subject}'s {rows_clause(verdict, 'time')}; its {memory}"
 
 
-def rows_clause(verdict: Verdict, allocator: str, key: str) -> str:
-    counts = verdict.standings(allocator, key)
+def rows_clause(verdict: Verdict, key: str) -> str:
+    counts = verdict.standings(verdict.subject, key)
     failed = f", failed in {counts[FAILED]}" if counts[FAILED] else ""
     return (f"{key} is better in {counts[BETTER]} of {count_of(counts.total(), 'row')}, equal in {counts[EQUAL]}, worse in "
             f"{counts[WORSE]}, unclear in {counts[UNCLEAR]}{failed}")

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from snug_bench.contender import SNUG
 from snug_bench.measurement import WARM_UP, Measurement
 from snug_bench.metric import Metric, metrics_of
+from snug_bench.noise import Noise, noise_of, others_share
 from snug_bench.quantity import count_of
 from snug_bench.ratio import BETTER, EQUAL, UNCLEAR, WORSE, Ratio, of_rounds, worst
 from snug_bench.results import Results
@@ -36,7 +37,9 @@ on one side of 1; else it is "unclear". An allocator's word in a row is the wors
 order worse, unclear, equal, better.
 The virtual best peer is in each row the best peer there, chosen on the odd repetitions and scored on the even ones.
 An allocator is on the frontier of a row unless another one is better in time or memory and better or equal in the
-other."""
+other.
+Time is not judged where other programs took more than a tenth of the processors while the runs lasted, or where the
+intervals of its ratios reach more than a tenth to either side."""
 
 
 @dataclass
@@ -154,8 +157,13 @@ class Loss:
 class Verdict:
     results: Results
     rows: list[Row]
+    noise: Noise
     scores: dict[tuple[str, str, str], Score] = field(default_factory=dict)  # kind, metric, allocator
     frontier: Counter = field(default_factory=Counter)
+
+    @property
+    def subject(self) -> str:
+        return subject_of(self.results)
 
     def rows_of(self, kind: str) -> list[Row]:
         return [row for row in self.rows if row.load["kind"] == kind]
@@ -176,7 +184,7 @@ class Verdict:
         return min(tried), max(tried)
 
     def losses(self, allocator: str) -> list[Loss]:
-        """The worst first; failures before all."""
+        """The worst first; failures before all. None of time if it was too noisy to judge that."""
         found = []
         for row in self.rows:
             if allocator not in row.cells:
@@ -186,8 +194,10 @@ class Verdict:
                 found.append(loss(row, "time", allocator, best, float("inf")))
                 continue
             for metric in row.metrics:
+                if metric.group == "cost" or (metric.is_time and self.noise.too_noisy):
+                    continue
                 ahead = {name: row.multiple(allocator, metric.key, name) for name in row.rivals(allocator, metric.key)
-                         if row.word(allocator, metric.key, name) == WORSE} if metric.group != "cost" else {}
+                         if row.word(allocator, metric.key, name) == WORSE}
                 if ahead:
                     rival = max(ahead, key=ahead.get)
                     found.append(loss(row, metric.key, allocator, rival, ahead[rival]))
@@ -206,7 +216,7 @@ def loss(row: Row, key: str, allocator: str, rival: str | None, ratio: float) ->
 
 def judge(results: Results) -> Verdict:
     rows = rows_of(results)
-    verdict = Verdict(results, rows)
+    verdict = Verdict(results, rows, noise_among(results, rows))
     for kind in (REAL, SYNTHETIC):
         for key in SCORED:
             for name in results.names():
@@ -214,6 +224,20 @@ def judge(results: Results) -> Verdict:
     for row in rows:
         verdict.frontier.update(row.frontier())
     return verdict
+
+
+def noise_among(results: Results, rows: list[Row]) -> Noise:
+    """Of all counted runs, and of the subject's ratios of time."""
+    subject = subject_of(results)
+    ratios = [row.ratio(subject, "time", rival) for row in rows for rival in row.rivals(subject, "time")]
+    share = others_share(run.processors for run in results.runs if run.counts and run.repetition != WARM_UP)
+    return noise_of(share, [ratio.half_width for ratio in ratios if ratio and ratio.interval])
+
+
+def subject_of(results: Results) -> str:
+    """Whose verdict it is: snug's if it takes part, else the first allocator's."""
+    snugs = [each["name"] for each in results.allocators if each["family"] == SNUG]
+    return (snugs or results.names())[0]
 
 
 def rows_of(results: Results) -> list[Row]:

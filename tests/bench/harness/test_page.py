@@ -83,14 +83,14 @@ def test_the_terminal_shows_the_verdict_and_the_failure(verdict):
 
 def test_the_last_sentence_says_what_failed_and_where_snug_stands(verdict):
     assert closing_sentence(verdict) == ("8 cells measured, 1 failed (load on broken); snug's time is better in 2 of 4 rows, "
-                                         "equal in 2, worse in 0, unclear in 0; memory is better in 0 of 4 rows, equal in 2, "
+                                         "equal in 2, worse in 0, unclear in 0; its memory is better in 0 of 4 rows, equal in 2, "
                                          "worse in 2, unclear in 0")
 
 
 def test_the_last_sentence_of_other_results():
     good = [*series("snug", 10, 20 << 20), *series("peer", 12, 30 << 20)]
     assert closing_sentence(judge(results(good))) == ("2 cells measured, nothing failed; snug's time is better in 1 of 1 "
-                                                      "row, equal in 0, worse in 0, unclear in 0; memory is better in 1 of 1 row, "
+                                                      "row, equal in 0, worse in 0, unclear in 0; its memory is better in 1 of 1 row, "
                                                       "equal in 0, worse in 0, unclear in 0")
     broken = [run(f"broken{number}", 1, 1, 1, objection="hung") for number in range(5)]
     partly = results([*good, run("peer", 7, 1, 1, objection="hung"), *broken])

@@ -47,6 +47,14 @@ def test_the_frontier_has_those_whom_none_dominates():
     assert sorted(planted().rows[0].frontier()) == ["quick", "snug", "twin"]
 
 
+@pytest.mark.parametrize(("times", "on_it"), [((20, 20, 20, 20, 20, 20), ["hog"]), ((20, 20, 25, 20, 16, 20), ["snug", "hog"]),
+                                              ((10, 10, 10, 10, 10, 10), ["snug", "hog"])])
+def test_who_is_unclear_in_one_takes_nobody_off_the_frontier(times, on_it):
+    runs = [*(run("snug", number, time, 40 * MIB) for number, time in enumerate(times, 1)),
+            *(run("hog", number, 20, 20 * MIB) for number in range(1, 7))]  # its memory is better
+    assert judge(results(runs)).rows[0].frontier() == on_it
+
+
 def test_snugs_variants_are_no_peers():
     row = judge(results([*series("snug", 10, 20), *series("snug-other", 5, 10), *series("peer", 12, 20)])).rows[0]
     assert row.best_peer("time") == "peer"

@@ -1,0 +1,50 @@
+"""Noise: whether the machine was quiet enough to judge time on. It was not if others took more than a tenth of the
+processors while the runs lasted, or if the ratios of time spread by more than a tenth, whoever is to blame.
+"""
+
+import statistics
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from snug_bench.processor_time import ProcessorTime
+
+MOST = 0.10  # of either
+SHORTEST = 1.0  # second of a processor: a hundred ticks, each 1% of it
+
+
+@dataclass(frozen=True)
+class Noise:
+    others_share: float | None  # of the machine's processor time; None: not known, as of results of an older snug-bench
+    half_width: float | None  # of the intervals of the ratios of time, in the middle of them; None: there is no interval
+
+    @property
+    def too_noisy(self) -> bool:
+        return bool(self.reasons)
+
+    @property
+    def reasons(self) -> str:
+        """Empty if it is quiet enough."""
+        found = []
+        if self.others_share is not None and self.others_share > MOST:
+            found.append(f"other programs took {self.others_share:.0%} of the processors")
+        if self.half_width is not None and self.half_width > MOST:
+            found.append(f"ratios spread by ±{self.half_width:.0%}")
+        return ", ".join(found)
+
+    @property
+    def sentence(self) -> str:
+        """How a verdict begins; empty if it is quiet enough."""
+        return f"Too noisy to judge time: {self.reasons}" if self.too_noisy else ""
+
+
+def noise_of(others_share: float | None, half_widths: list[float]) -> Noise:
+    return Noise(others_share, statistics.median(half_widths) if half_widths else None)
+
+
+def others_share(times: Iterable[ProcessorTime | None]) -> float | None:
+    """Of the runs with these times, all taken together."""
+    known = [each for each in times if each]
+    total = sum(each.total for each in known)
+    if total < SHORTEST:
+        return None
+    return min(max(sum(each.taken - each.own for each in known) / total, 0.0), 1.0)
