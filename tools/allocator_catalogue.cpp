@@ -15,7 +15,6 @@
 #include <string_view>
 
 #include "measured_process.h"
-#include "snug/snug.h"
 #include "temporary_folder.h"
 #include "user_error.h"
 
@@ -148,9 +147,7 @@ std::string written_version(const fs::path& library) {
 
 // Each allocator has its own way to tell its version, or none.
 std::string version_of(const std::string& path) {
-  if (find_function<void>(path, "snug_malloc") != nullptr) {
-    return fmt::format("{}.{}.{}", SNUG_VERSION_MAJOR, SNUG_VERSION_MINOR, SNUG_VERSION_PATCH);
-  }
+  if (auto* snug_version = find_function<const char*()>(path, "snug_version")) return snug_version();
   if (auto* mallctl = find_function<int(const char*, void*, size_t*, void*, size_t)>(path, "mallctl")) {
     const char* version = "";
     size_t size = sizeof version;

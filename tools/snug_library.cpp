@@ -19,13 +19,14 @@ std::string find_snug_library(const std::string& chosen) {
     return path;
   }
   const fs::path folder = fs::canonical("/proc/self/exe", error).parent_path();
-  const std::vector<fs::path> candidates = {folder / "../lib/libsnug.so",
-                                            folder / ".." / SNUG_INSTALL_LIBDIR / "libsnug.so"};
+  // By the name that programs are linked to: libsnug.so is there only where programs are built.
+  const std::vector<fs::path> candidates = {folder / "../lib" / SNUG_SONAME,
+                                            folder / ".." / SNUG_INSTALL_LIBDIR / SNUG_SONAME};
   for (const fs::path& candidate : candidates) {
     const fs::path path = fs::canonical(candidate, error);
     if (!error) return path;
   }
-  throw UserError(fmt::format("libsnug.so not found in {} or {}: build it, or name it with --library PATH",
+  throw UserError(fmt::format("{} not found in {} or {}: build it, or name it with --library PATH", SNUG_SONAME,
                               candidates[0].parent_path().lexically_normal().string(),
                               candidates[1].parent_path().lexically_normal().string()));
 }

@@ -30,6 +30,9 @@ extern "C" {
 #define SNUG_VERSION_MINOR 1
 #define SNUG_VERSION_PATCH 0
 
+/* The version of the library that runs, as "0.1.0"; the macros above are those that the program was compiled with. */
+SNUG_API const char* snug_version(void);
+
 /* ---- allocation ------------------------------------------------------------------------------------------- */
 
 SNUG_API void* snug_malloc(size_t size);

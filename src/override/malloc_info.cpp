@@ -13,8 +13,7 @@ int write_malloc_info(int options, std::FILE* stream) {
     return -1;
   }
   const snug_stats stats = gather_statistics();
-  std::fprintf(stream, "<malloc version=\"snug-%d.%d.%d\">\n", SNUG_VERSION_MAJOR, SNUG_VERSION_MINOR,
-               SNUG_VERSION_PATCH);
+  std::fprintf(stream, "<malloc version=\"snug-%s\">\n", snug_version());
   std::fprintf(stream, "<total type=\"inuse\" count=\"%" PRIu64 "\" size=\"%" PRIu64 "\"/>\n", stats.blocks_in_use,
                stats.bytes_in_use);
   std::fprintf(stream, "<total type=\"large\" count=\"%" PRIu64 "\" size=\"%" PRIu64 "\"/>\n", stats.blocks_large,

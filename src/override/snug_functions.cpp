@@ -1,6 +1,9 @@
 // The C interface under its own names (include/snug/snug.h).
 #include "snug/snug.h"
 
+#include <array>
+#include <cstddef>
+
 #include "heap/allocator.h"
 #include "heap/batch.h"
 #include "heap/config.h"
@@ -13,9 +16,24 @@ using namespace snug;
 
 namespace {
 SNUG_USED const char* const process_hooks = &kProcessHooks;
+
+// The header's three numbers with points between.
+constexpr auto kVersion = [] {
+  static_assert(SNUG_VERSION_MAJOR < 100 && SNUG_VERSION_MINOR < 100 && SNUG_VERSION_PATCH < 100);
+  std::array<char, sizeof "99.99.99"> text{};
+  std::size_t length = 0;
+  for (const int number : {SNUG_VERSION_MAJOR, SNUG_VERSION_MINOR, SNUG_VERSION_PATCH}) {
+    if (length > 0) text[length++] = '.';
+    if (number >= 10) text[length++] = static_cast<char>('0' + number / 10);
+    text[length++] = static_cast<char>('0' + number % 10);
+  }
+  return text;
+}();
 }  // namespace
 
 extern "C" {
+
+SNUG_EXPORT const char* snug_version(void) { return kVersion.data(); }
 
 SNUG_EXPORT void* snug_malloc(size_t size) { return allocate(size); }
 SNUG_EXPORT void* snug_calloc(size_t count, size_t size) { return allocate_zeroed(count, size); }

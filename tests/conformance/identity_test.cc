@@ -72,7 +72,8 @@ constexpr const char* kOwnFunctions[] = {"snug_malloc",
                                          "snug_malloc_info",
                                          "snug_mallopt",
                                          "snug_check",
-                                         "snug_config_get"};
+                                         "snug_config_get",
+                                         "snug_version"};
 
 TEST(Identity, serves_the_whole_family) {
   SUBJECT_MUST_BE_SNUG();
