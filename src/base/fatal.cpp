@@ -1,5 +1,6 @@
 #include "base/fatal.h"
 
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -11,7 +12,8 @@ namespace snug {
 
 void write_line(const char* bytes, size_t count) {
   while (count != 0) {
-    const ssize_t written = ::write(STDERR_FILENO, bytes, count);
+    // Not write(): a thread that is to be cancelled would end there, instead of the process.
+    const long written = ::syscall(SYS_write, STDERR_FILENO, bytes, count);
     if (written <= 0) return;  // nobody listens: there is nothing better to do
     bytes += written;
     count -= static_cast<size_t>(written);

@@ -54,6 +54,8 @@ class Lock {
     word_.store(kOpen, std::memory_order_release);
     wake(INT_MAX);
   }
+  // In the child of a fork: whoever held the lock in the parent does not exist here.
+  void open_in_child() { word_.store(kOpen, std::memory_order_relaxed); }
   // Names the calling thread as the one that forks, or nobody.
   static void begin_fork() { forking_thread_.store(this_thread(), std::memory_order_relaxed); }
   static void end_fork() { forking_thread_.store(0, std::memory_order_relaxed); }

@@ -4,11 +4,10 @@
 //   enter() and leave() are called with the lock held;   lock_at_rest() holds it for a fork, with nobody inside
 #pragma once
 
-#include <time.h>
-
 #include <cstdint>
 
 #include "base/lock.h"
+#include "base/pause.h"
 
 namespace snug {
 
@@ -22,19 +21,13 @@ class Passage {
     lock.lock();
     while (inside_ != 0) {
       lock.unlock();
-      pause();
+      pause_a_moment();
       lock.lock();
     }
     lock.hold_for_fork();
   }
 
  private:
-  // A sleep and not a yield, which a real-time thread would not leave to an ordinary one that is inside.
-  static void pause() {
-    const timespec moment{0, 50000};
-    ::nanosleep(&moment, nullptr);
-  }
-
   uint32_t inside_ = 0;
 };
 

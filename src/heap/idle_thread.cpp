@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/pause.h"
 #include "heap/store.h"
 #include "os/process.h"
 #include "os/thread.h"
@@ -24,7 +25,7 @@ bool exhaust(Step step) {
     const Purge outcome = step();
     if (outcome == Purge::kNotDue) return refusals == 0;
     if (outcome == Purge::kRefused) ++refusals;
-    if (steps % kStepsBeforePause == 0) os::pause();
+    if (steps % kStepsBeforePause == 0) pause_a_moment();
   }
   return false;
 }

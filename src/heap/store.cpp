@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "os/open_streams.h"
 #include "os/process.h"
 #include "thread/array_store.h"
 #include "thread/head_table.h"
@@ -86,7 +87,8 @@ void Store::before_fork() {
   // One thread alone disturbs nobody, and may be forking in a signal handler that has interrupted it inside a lock.
   forks_alone_ = os::is_single_threaded() && !idle.may_exist();
   if (forks_alone_) return idle.before_fork();
-  // The first lock makes forks of several threads take turns; only its holder is the one that forks.
+  os::lock_open_streams();
+  // Our first lock makes forks of several threads take turns; only its holder is the one that forks.
   opening_.lock();
   Lock::begin_fork();
   opening_.hold_for_fork();
@@ -115,12 +117,18 @@ void Store::unlock_all() {
 
 void Store::after_fork_in_parent() {
   idle.after_fork_in_parent();
-  if (!forks_alone_) unlock_all();
+  if (forks_alone_) return;
+  unlock_all();
+  os::unlock_open_streams();
 }
 
 void Store::after_fork_in_child() {
   idle.after_fork_in_child();
-  if (!forks_alone_) unlock_all();
+  if (!forks_alone_) {
+    registry.open_heaps_in_child();
+    unlock_all();
+    os::reset_open_streams();
+  }
   shared_allocations.store(0, std::memory_order_relaxed);  // the child counts its own
   if (!is_open()) return;
   roster.count_anew();

@@ -4,6 +4,7 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/single_threaded.h>
+#include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <time.h>
 #include <unistd.h>
@@ -41,7 +42,8 @@ uint32_t milliseconds() {
 uint64_t random_seed() {
   ErrnoKeeper keeper;
   uint64_t seed = 0;
-  if (::getrandom(&seed, sizeof seed, GRND_NONBLOCK) != sizeof seed) seed = milliseconds();
+  // Not getrandom(), at which glibc ends a thread that is to be cancelled.
+  if (::syscall(SYS_getrandom, &seed, sizeof seed, GRND_NONBLOCK) != sizeof seed) seed = milliseconds();
   return seed;
 }
 

@@ -53,9 +53,4 @@ uint64_t processor_nanoseconds() {
   return static_cast<uint64_t>(used.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(used.tv_nsec);
 }
 
-void pause() {
-  const timespec moment{0, 50000};
-  ::nanosleep(&moment, nullptr);
-}
-
 }  // namespace snug::os

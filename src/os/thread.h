@@ -18,7 +18,4 @@ bool is_main_thread();
 // Processor time that the calling thread has used, in nanoseconds. A system call. Leaves errno alone.
 uint64_t processor_nanoseconds();
 
-// Sleeps for a moment, so that a thread that waits for a lock gets it.
-void pause();
-
 }  // namespace snug::os

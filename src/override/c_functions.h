@@ -45,9 +45,9 @@ inline void* align(size_t alignment, size_t size) {
   return allocate_aligned(alignment, size);
 }
 
+// As glibc does, a refusal sets errno too.
 inline int align_posix(void** block, size_t alignment, size_t size) {
   if (!is_power_of_two(alignment) || alignment % sizeof(void*) != 0) return EINVAL;
-  ErrnoKeeper keeper;
   void* aligned = allocate_aligned(alignment, size);
   if (aligned == nullptr) return ENOMEM;
   *block = aligned;
@@ -65,7 +65,7 @@ inline void* align_to_whole_pages(size_t size) {
   return allocate_aligned(page, round_up(size == 0 ? 1 : size, page));
 }
 
-// Nothing of glibc's parameters has a counterpart here; known ones are accepted, as programs expect.
-inline int set_option(int parameter, int) { return parameter >= -8 && parameter <= 1 ? 1 : 0; }
+// Nothing of glibc's parameters has a counterpart here. All are accepted, unknown ones too, as glibc does.
+inline int set_option(int, int) { return 1; }
 
 }  // namespace snug

@@ -1,17 +1,35 @@
 #include "override/malloc_info.h"
 
+#include <pthread.h>
+
 #include <cerrno>
 #include <cinttypes>
 
 #include "heap/statistics.h"
 
 namespace snug {
+namespace {
+
+// Writing to a stream is a point at which a thread that is to be cancelled ends.
+class Uncancelled {
+ public:
+  Uncancelled() { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~Uncancelled() { ::pthread_setcancelstate(before_, nullptr); }
+  Uncancelled(const Uncancelled&) = delete;
+  Uncancelled& operator=(const Uncancelled&) = delete;
+
+ private:
+  int before_ = 0;
+};
+
+}  // namespace
 
 int write_malloc_info(int options, std::FILE* stream) {
   if (options != 0) {
     errno = EINVAL;
     return -1;
   }
+  const Uncancelled uncancelled;
   const snug_stats stats = gather_statistics();
   std::fprintf(stream, "<malloc version=\"snug-%s\">\n", snug_version());
   std::fprintf(stream, "<total type=\"inuse\" count=\"%" PRIu64 "\" size=\"%" PRIu64 "\"/>\n", stats.blocks_in_use,

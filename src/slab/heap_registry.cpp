@@ -268,6 +268,13 @@ void HeapRegistry::unlock_all() {
   collect(*shared_);
 }
 
+void HeapRegistry::open_heaps_in_child() {
+  for (size_t id = 1; id <= heap_count(); ++id) {
+    SlabHeap& one = *heap(static_cast<uint16_t>(id));
+    if (!one.is_abandoned()) one.lock_.open_in_child();
+  }
+}
+
 const char* HeapRegistry::check_abandoned() {
   {
     LockGuard owner(shared_->lock_);

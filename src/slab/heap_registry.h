@@ -80,6 +80,9 @@ class HeapRegistry {
   // Takes and drops every lock of this layer, in order: while held, no abandoned heap is in the middle of anything.
   void lock_all();
   void unlock_all();
+  // In the child of a fork: opens the locks of heaps that have a thread. Nothing in such a heap is guarded by its lock,
+  // yet whoever looked for mail of an abandoned one, which has come alive again meanwhile, may have held it.
+  void open_heaps_in_child();
 
   const char* check_abandoned();
 

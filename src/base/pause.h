@@ -1,0 +1,24 @@
+// A short sleep for a thread that waits for others to go on.
+#pragma once
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdint>
+
+#include "base/errno_keeper.h"
+
+namespace snug {
+
+// 50 us. A sleep and not a yield, which a real-time thread would not leave to an ordinary one. And not nanosleep(): a
+// thread that is to be cancelled would end there, with whatever locks it holds.
+inline void pause_a_moment() {
+  const uint32_t nobody_wakes = 0;
+  const timespec moment{0, 50000};
+  ErrnoKeeper keeper;
+  ::syscall(SYS_futex, &nobody_wakes, FUTEX_WAIT_PRIVATE, nobody_wakes, &moment, nullptr, 0);
+}
+
+}  // namespace snug

@@ -1,0 +1,31 @@
+#include "os/open_streams.h"
+
+#include "base/compiler.h"
+
+extern "C" {
+SNUG_WEAK void _IO_list_lock();
+SNUG_WEAK void _IO_list_unlock();
+SNUG_WEAK void _IO_list_resetlock();
+}
+
+namespace snug::os {
+namespace {
+
+// All three or none.
+bool are_known() { return &_IO_list_lock != nullptr && &_IO_list_unlock != nullptr && &_IO_list_resetlock != nullptr; }
+
+}  // namespace
+
+void lock_open_streams() {
+  if (are_known()) _IO_list_lock();
+}
+
+void unlock_open_streams() {
+  if (are_known()) _IO_list_unlock();
+}
+
+void reset_open_streams() {
+  if (are_known()) _IO_list_resetlock();
+}
+
+}  // namespace snug::os
