@@ -8,7 +8,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "snug/snug.h"
+#include "configuration.h"
 #include "table.h"
 
 namespace snug::tool {
@@ -21,16 +21,9 @@ constexpr const char* kExamples = R"(Examples:
   SNUG_CONF=classes:dense snug config     what a program started with that setting would use
   snug config --json | jq '.[] | select(.origin != "default")')";
 
-std::vector<snug_config_entry> all_entries() {
-  std::vector<snug_config_entry> entries;
-  snug_config_entry entry{};
-  for (std::size_t i = 0; snug_config_get(i, &entry) == 0; ++i) entries.push_back(entry);
-  return entries;
-}
-
-std::string as_json(const std::vector<snug_config_entry>& entries) {
+std::string as_json(const std::vector<Setting>& entries) {
   auto json = nlohmann::ordered_json::array();
-  for (const snug_config_entry& entry : entries) {
+  for (const Setting& entry : entries) {
     json.push_back({{"key", entry.key},
                     {"unit", entry.unit},
                     {"default", entry.default_value},
@@ -43,12 +36,12 @@ std::string as_json(const std::vector<snug_config_entry>& entries) {
 }
 
 // The help takes what the other columns leave of the terminal's width.
-std::string as_table(const std::vector<snug_config_entry>& entries, std::size_t width) {
+std::string as_table(const std::vector<Setting>& entries, std::size_t width) {
   const std::vector<std::string> head = {"key", "unit", "default", "value", "origin", "help"};
   std::vector<std::vector<std::string>> rows;
   std::vector<std::size_t> widths;
   for (const std::string& title : head) widths.push_back(title.size());
-  for (const snug_config_entry& entry : entries) {
+  for (const Setting& entry : entries) {
     rows.push_back({entry.key, entry.unit, entry.default_value, entry.value, entry.origin, entry.help});
     for (std::size_t i = 0; i < head.size(); ++i) widths[i] = std::max(widths[i], display_width(rows.back()[i]));
   }
@@ -74,7 +67,7 @@ ConfigCommand::ConfigCommand(CLI::App& app) {
 }
 
 int ConfigCommand::execute() const {
-  const std::vector<snug_config_entry> entries = all_entries();
+  const std::vector<Setting> entries = read_settings();
   std::cout << (json_ ? as_json(entries) : as_table(entries, terminal_width(STDOUT_FILENO))) << std::flush;
   return std::cout ? EXIT_SUCCESS : EXIT_FAILURE;
 }

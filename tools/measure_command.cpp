@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "configuration.h"
 #include "instruction_counter.h"
 #include "measured_process.h"
 #include "program_report.h"
@@ -142,6 +143,8 @@ MeasureCommand::MeasureCommand(CLI::App& app, const std::vector<std::string>& pr
 
 int MeasureCommand::execute() const {
   if (program_.empty()) throw UserError("snug measure: name a program, as in: snug measure ls -l");
+  check_settings(configuration_);
+  read_settings();  // says what is wrong in SNUG_CONF: what the program says of it is not shown
   Allocator allocator = find_allocator(allocator_, find_snug_library(library_));
   const bool is_snug = allocator_ == "snug" || allocator_ == "snug-nothp";
   const HeldSignals signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT});

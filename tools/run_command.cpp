@@ -10,6 +10,7 @@
 #include "comparison.h"
 #include "comparison_json.h"
 #include "comparison_table.h"
+#include "configuration.h"
 #include "doctor/diagnosis.h"
 #include "printable.h"
 #include "reported_run.h"
@@ -108,6 +109,7 @@ void RunCommand::refuse_options_without_comparison() const {
 
 int RunCommand::execute() const {
   if (program_.empty()) throw UserError("snug run: name a program, as in: snug run ls -l");
+  check_settings(configuration_);
   const std::string library = find_snug_library(library_);
   const std::string line = hindrance(program_.front(), Environment::current());
   if (!line.empty()) fmt::print(stderr, "snug: {}\n", printable(line));
@@ -122,6 +124,7 @@ int RunCommand::execute() const {
 }
 
 int RunCommand::execute_comparison(const std::string& library) const {
+  read_settings();  // says what is wrong in SNUG_CONF: what the program says of it is not shown
   ComparisonPlan plan{.program = program_,
                       .allocators = {find_allocator("snug", library)},
                       .snug_configuration = configuration_,

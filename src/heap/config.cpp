@@ -71,20 +71,20 @@ void add_word(Text<Capacity>& line, Word word) {
   if (word.length > kShown) line.add("...");
 }
 
-void complain_of_key(Word key) {
+void complain_of_key(Word key, ConfigComplaint complain) {
   Text<512> line;
   line.add("snug: SNUG_CONF: unknown key '");
   add_word(line, key);
   line.add("'\n");
-  write_line(line.data(), line.size());
+  complain(line.data(), line.size());
 }
 
-void complain_of_value(Word key, Word value, const Reason& reason) {
+void complain_of_value(Word key, Word value, const Reason& reason, ConfigComplaint complain) {
   Text<512> line;
   line.add("snug: SNUG_CONF: bad value '");
   add_word(line, value);
   line.add("' for '").add(key.bytes, key.length).add("': ").add(reason.data(), reason.size()).add("\n");
-  write_line(line.data(), line.size());
+  complain(line.data(), line.size());
 }
 
 bool set_path(char (&path)[1024], Word value) {
@@ -164,7 +164,7 @@ bool set(Config& config, size_t key, Word value, Reason* reason) {
   return expected == nullptr;
 }
 
-void read_pair(Config& config, Word pair, uint32_t* set_keys) {
+void read_pair(Config& config, Word pair, uint32_t* set_keys, ConfigComplaint complain) {
   const auto* colon = static_cast<const char*>(std::memchr(pair.bytes, ':', pair.length));
   const Word key{pair.bytes, colon == nullptr ? pair.length : static_cast<size_t>(colon - pair.bytes)};
   const Word value = colon == nullptr ? Word{"", 0} : Word{colon + 1, pair.length - key.length - 1};
@@ -174,25 +174,29 @@ void read_pair(Config& config, Word pair, uint32_t* set_keys) {
     if (set(config, i, value, &reason))
       *set_keys |= uint32_t{1} << i;
     else
-      complain_of_value(key, value, reason);
+      complain_of_value(key, value, reason, complain);
     return;
   }
-  complain_of_key(key);
+  complain_of_key(key, complain);
 }
 
 }  // namespace
 
-Config read_config(uint32_t* set_keys) {
+Config parse_config(const char* text, uint32_t* set_keys, ConfigComplaint complain) {
   Config config;
   *set_keys = 0;
-  const char* text = os::is_privileged() ? nullptr : std::getenv("SNUG_CONF");
-  while (text != nullptr && *text != 0) {
+  while (*text != 0) {
     const char* end = std::strchr(text, ',');
     const size_t length = end == nullptr ? std::strlen(text) : static_cast<size_t>(end - text);
-    if (length != 0) read_pair(config, {text, length}, set_keys);
+    if (length != 0) read_pair(config, {text, length}, set_keys, complain);
     text += length + (end == nullptr ? 0 : 1);
   }
   return config;
+}
+
+Config read_config(uint32_t* set_keys) {
+  const char* text = os::is_privileged() ? nullptr : std::getenv("SNUG_CONF");
+  return parse_config(text == nullptr ? "" : text, set_keys, &write_line);
 }
 
 void print_config_value(const Config& config, size_t index, char* text, size_t capacity) {

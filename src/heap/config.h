@@ -55,7 +55,13 @@ extern const ConfigKey kConfigTable[kConfigKeys];
 // Writes the value of the index-th key into `text` (at most `capacity` bytes with the final 0).
 void print_config_value(const Config& config, size_t index, char* text, size_t capacity);
 
-// What the environment asks for. `set_keys` gets a bit for each key that it sets.
+// Gets a line, ended, that says what is wrong.
+using ConfigComplaint = void (*)(const char* line, size_t length);
+
+// What `text` asks for. `set_keys` gets a bit for each key that it sets. Complains once of each mistake.
+Config parse_config(const char* text, uint32_t* set_keys, ConfigComplaint complain);
+
+// The same of the environment's SNUG_CONF; complains on standard error.
 Config read_config(uint32_t* set_keys);
 
 }  // namespace snug

@@ -66,6 +66,7 @@ class DoctorTest(unittest.TestCase):
             ("stripped_malloc", {"own-malloc": "partly"}),
             ("deepbind", {"deepbind": "blocks"}),
             ("deepbind_no_plt", {"deepbind": "blocks"}),
+            ("deepbind_ibt", {"deepbind": "blocks"}),
             ("no_deepbind", {}),
             ("no_deepbind_no_plt", {}),
             ("foreign_calls", {"linked-malloc": "blocks"}),

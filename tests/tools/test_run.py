@@ -40,9 +40,32 @@ class RunTest(unittest.TestCase):
 
     def test_adds_settings_behind_those_there_are(self):
         show = ("--", SHELL, "-c", "echo $SNUG_CONF")
-        self.assertEqual(run_on_snug("--conf", "a:1,b:2", *show).stdout.strip(), "a:1,b:2")
-        self.assertEqual(run_on_snug("--conf", "a:1", *show, SNUG_CONF="b:2").stdout.strip(), "b:2,a:1")
-        self.assertEqual(run_on_snug(*show, SNUG_CONF="b:2").stdout.strip(), "b:2")
+        one, two = "retain:1M", "cache:2M"
+        self.assertEqual(run_on_snug("--conf", f"{one},{two}", *show).stdout.strip(), f"{one},{two}")
+        self.assertEqual(run_on_snug("--conf", one, *show, SNUG_CONF=two).stdout.strip(), f"{two},{one}")
+        self.assertEqual(run_on_snug(*show, SNUG_CONF=two).stdout.strip(), two)
+
+    def test_refuses_settings_that_the_program_would_go_on_without(self):
+        for conf, words in [
+            ("purge_aftr:0", "--conf: unknown key 'purge_aftr': the nearest is 'purge_after'"),
+            ("cache:1M,idle_tread:on", "unknown key 'idle_tread': the nearest is 'idle_thread'"),
+            ("retain_huge", "unknown key 'retain_huge': the nearest is 'retain_large'"),
+            ("cache:lots", "--conf: bad value 'lots' for 'cache': expected a size in bytes"),
+            ("cache", "--conf: bad value '' for 'cache'"),
+            ("classes:/no/such/map", "--conf: bad value '/no/such/map' for 'classes'"),
+        ]:
+            for command in (("run",), ("run", "--report"), ("run", "--compare", "glibc"), ("measure",)):
+                process = snug(*command, "--conf", conf, SHELL, "-c", "echo ran >&2")
+                self.assertEqual((process.returncode, process.stdout, process.stderr.count("\n")), (2, "", 1), process.stderr)
+                self.assertIn(words, process.stderr)
+                self.assertNotIn("ran", process.stderr)
+
+    def test_a_mistake_in_the_environment_is_said_once(self):
+        for command, times in ((("run",), 1), (("run", "--report"), 1), (("run", "--compare", "glibc", "-n", "1"), 1),
+                               (("measure",), 1), (("config",), 1), (("classes", "default"), 0), (("doctor",), 0)):
+            program = () if command[0] in ("config", "classes") else (ALLOCATING, "9")
+            process = snug(*command, *program, SNUG_CONF="purge_aftr:0")
+            self.assertEqual(process.stderr.count("unknown key 'purge_aftr'"), times, (command, process.stderr))
 
     def test_leaves_the_program_its_own_options(self):
         process = run_on_snug("--", SHELL, "-c", 'echo "$@"', "sh", "--", "--help", "-n")
@@ -74,7 +97,7 @@ class RunTest(unittest.TestCase):
             (("run", "-x", "ls"), "not expected: -x (snug run --help tells more)"),
             (("run", "--conf"), "--conf: 1 required"),
             (("run", "--compare", "glibc", "--json", "out", "--", "ls"), "stands behind '=': --json=out"),
-            (("run", "-n", "x", "--", "ls"), "not in range 1 to 10000 (--help tells more)"),
+            (("run", "-n", "x", "--", "ls"), "not in range 1 to 10000 (snug run --help tells more)"),
             (("run", "--library", "/no/such.so", "--", "ls"), "no library '/no/such.so'"),
             (("run", "-n", "3", "--", "ls"), "--rounds needs --compare"),
         ]:

@@ -73,9 +73,7 @@ std::span<const unsigned char> FileBytes::part(std::uint64_t offset, std::uint64
 std::string_view FileBytes::text(std::uint64_t offset, const char* what) const {
   if (offset >= size_) throw damaged(path_, what);
   const char* start = reinterpret_cast<const char*>(start_ + offset);
-  const std::size_t length = strnlen(start, size_ - offset);
-  if (length == size_ - offset) throw damaged(path_, what);
-  return {start, length};
+  return {start, strnlen(start, size_ - offset)};
 }
 
 bool ElfFile::is_elf(const FileBytes& file) {
