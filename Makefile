@@ -18,7 +18,7 @@ product benchmark:
 	@cmake --preset release
 	@cmake --build --preset release --target $@
 
-demo: ## install what is missing, build, and compare snug with other allocators on real programs (ROUNDS=N: timed rounds, default 3)
+demo: ## install what is missing, build, and compare snug with other allocators on real programs (ROUNDS=N: timed rounds, default 6)
 	@scripts/setup build demo
 	@$(MAKE) --no-print-directory product
 	@scripts/demo $(if $(ROUNDS),--rounds $(ROUNDS))

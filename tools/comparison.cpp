@@ -9,6 +9,7 @@
 #include <fstream>
 #include <random>
 
+#include "processor_time.h"
 #include "program_report.h"
 #include "progress.h"
 #include "temporary_folder.h"
@@ -160,6 +161,41 @@ std::string find_output_difference(const std::vector<Contender>& contenders) {
   return {};
 }
 
+void run_rounds(Comparison& comparison, const HeldSignals& signals) {
+  const ComparisonPlan& plan = comparison.plan;
+  std::vector<std::string> names;
+  std::vector<Contender*> admitted;
+  for (Contender& contender : comparison.contenders) {
+    if (!contender.refusal.empty()) continue;
+    names.push_back(contender.allocator.name);
+    admitted.push_back(&contender);
+  }
+  Progress progress(names, plan.warmup_rounds + plan.rounds);
+  const Runner runner(plan, signals);
+  std::mt19937_64 random(plan.seed);
+
+  for (int round = 1 - plan.warmup_rounds; round <= plan.rounds; ++round) {
+    const bool warmup = round <= 0;
+    // Peers have no statistics of their own that we could trust in a program we do not control: for them the
+    // dynamic linker is the witness, in the first warm-up, as its testimony costs time.
+    const bool prove_bindings = round == 1 - plan.warmup_rounds && warmup;
+    int position = 0;
+    for (const std::size_t index : shuffled_order(names.size(), random)) {
+      Contender& contender = *admitted[index];
+      progress.begin(names[index], warmup ? 0 : round);
+      Run run = runner.run(contender, warmup ? 0 : round, ++position, prove_bindings,
+                           [&](pid_t, double elapsed) { progress.tick(elapsed); });
+      const Measurement& cost = run.measurement;
+      progress.end(cost.wall_seconds, run.counts() ? fmt::format("{:.3f} s", cost.wall_seconds) : run.objection);
+      if (cost.ending == Ending::kInterrupted) {
+        comparison.interrupted_by = cost.code;
+        return;
+      }
+      (warmup ? contender.warmups : contender.runs).push_back(std::move(run));
+    }
+  }
+}
+
 }  // namespace
 
 bool Contender::reports_itself() const { return allocator.name == "snug" || allocator.name == "snug-nothp"; }
@@ -183,39 +219,14 @@ bool Comparison::clean() const {
 
 Comparison compare(const ComparisonPlan& plan) {
   const HeldSignals signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT});
-  Comparison comparison{
-      .plan = plan, .contenders = prepare(plan, signals), .interrupted_by = 0, .output_difference = {}};
-  std::vector<std::string> names;
-  std::vector<Contender*> admitted;
-  for (Contender& contender : comparison.contenders) {
-    if (!contender.refusal.empty()) continue;
-    names.push_back(contender.allocator.name);
-    admitted.push_back(&contender);
-  }
-  Progress progress(names, plan.warmup_rounds + plan.rounds);
-  const Runner runner(comparison.plan, signals);
-  std::mt19937_64 random(plan.seed);
-
-  for (int round = 1 - plan.warmup_rounds; round <= plan.rounds; ++round) {
-    const bool warmup = round <= 0;
-    // Peers have no statistics of their own that we could trust in a program we do not control: for them the
-    // dynamic linker is the witness, in the first warm-up, as its testimony costs time.
-    const bool prove_bindings = round == 1 - plan.warmup_rounds && warmup;
-    int position = 0;
-    for (const std::size_t index : shuffled_order(names.size(), random)) {
-      Contender& contender = *admitted[index];
-      progress.begin(names[index], warmup ? 0 : round);
-      Run run = runner.run(contender, warmup ? 0 : round, ++position, prove_bindings,
-                           [&](pid_t, double elapsed) { progress.tick(elapsed); });
-      const Measurement& cost = run.measurement;
-      progress.end(cost.wall_seconds, run.counts() ? fmt::format("{:.3f} s", cost.wall_seconds) : run.objection);
-      if (cost.ending == Ending::kInterrupted) {
-        comparison.interrupted_by = cost.code;
-        return comparison;
-      }
-      (warmup ? contender.warmups : contender.runs).push_back(std::move(run));
-    }
-  }
+  Comparison comparison{.plan = plan,
+                        .contenders = prepare(plan, signals),
+                        .interrupted_by = 0,
+                        .output_difference = {},
+                        .others_share = {}};
+  const ProcessorTime before = processor_time_now();
+  run_rounds(comparison, signals);
+  comparison.others_share = others_share(before, processor_time_now());
   if (plan.check_output) comparison.output_difference = find_output_difference(comparison.contenders);
   return comparison;
 }

@@ -21,7 +21,7 @@ struct ComparisonPlan {
   std::vector<Allocator> allocators;  // snug first
   std::string snug_configuration;     // added to SNUG_CONF
   std::string input = "/dev/null";
-  int rounds = 5;
+  int rounds = 6;  // the fewest that allow a 95% interval
   int warmup_rounds = 1;
   std::uint64_t seed = 1;
   double time_limit = 0;  // seconds; 0: none
@@ -60,6 +60,8 @@ struct Comparison {
   std::vector<Contender> contenders;
   int interrupted_by = 0;         // a signal, or 0
   std::string output_difference;  // one sentence, or empty
+  // Of the machine's CPU time during the runs, what neither they nor the tool took; empty if it is not known.
+  std::optional<double> others_share;
 
   // Every run of every contender counts and all was done that was planned.
   bool clean() const;

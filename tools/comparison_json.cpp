@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "comparison_summary.h"
+#include "comparison_verdict.h"
 
 namespace snug::tool {
 
@@ -38,20 +39,46 @@ Json run_json(const Run& run, const Contender& contender, const ComparisonPlan& 
   return json;
 }
 
+const char* range_name(Range range, const char* below_confidence) {
+  return range == Range::kConfidence95 ? "95% interval of the median" : below_confidence;
+}
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json ratio_json(const CostRatio& ratio) {
+  Json json = {{"ratio", ratio.median}, {"rounds", ratio.rounds}, {"low", Json()}, {"high", Json()}, {"range", Json()}};
+  if (ratio.interval) {
+    json["low"] = ratio.interval->low;
+    json["high"] = ratio.interval->high;
+    json["range"] = range_name(ratio.range, "min to max, widened");
+  }
+  json["word"] = name_of(ratio.word);
+  return json;
+}
+
 Json standing_json(const Standing& standing, const Metric& metric) {
   const Spread& spread = standing.spread;
   return {{"unit", metric.unit},
-          {"better", metric.higher_is_better ? "higher" : "lower"},
+          {"better", metric.direction == Direction::kHigherIsBetter ? "higher" : "lower"},
           {"n", spread.count},
           {"median", spread.median},
           {"min", spread.min},
           {"max", spread.max},
           {"low", spread.low},
           {"high", spread.high},
-          {"range", spread.range == Range::kConfidence95 ? "95% interval of the median" : "min to max"},
-          {"ratio_to_snug", standing.ratio == 0 ? Json() : Json(standing.ratio)},
-          {"tied_with_snug", standing.tied},
-          {"best", standing.best}};
+          {"range", range_name(spread.range, "min to max")},
+          {"against_snug", standing.against_snug ? ratio_json(*standing.against_snug) : Json()},
+          {"word", standing.word ? Json(name_of(*standing.word)) : Json()}};
+}
+
+Json noise_json(const Noise& noise) {
+  return {{"others_share", or_null(noise.others_share)},
+          {"half_width", or_null(noise.half_width)},
+          {"too_noisy", noise.too_noisy()},
+          {"reasons", noise.reasons()}};
 }
 
 Json summary_json(const Comparison& comparison, const std::vector<Metric>& metrics, std::size_t contender) {
@@ -90,7 +117,7 @@ Json contender_json(const Comparison& comparison, std::size_t index) {
 
 Json comparison_json(const Comparison& comparison, const Host& host) {
   const ComparisonPlan& plan = comparison.plan;
-  Json json = {{"schema", "snug.comparison/1"},
+  Json json = {{"schema", "snug.comparison/2"},
                {"program", plan.program},
                {"rounds", plan.rounds},
                {"warmup_rounds", plan.warmup_rounds},
@@ -101,6 +128,8 @@ Json comparison_json(const Comparison& comparison, const Host& host) {
                {"clean", comparison.clean()},
                {"interrupted_by_signal", comparison.interrupted_by},
                {"output_difference", comparison.output_difference},
+               {"noise", noise_json(noise_of(comparison))},
+               {"verdict", verdict_sentence(comparison)},
                {"host", host_json(host)},
                {"allocators", Json::array()}};
   for (std::size_t i = 0; i < comparison.contenders.size(); ++i) {

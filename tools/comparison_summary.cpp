@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "quantity.h"
 
@@ -18,18 +19,15 @@ std::optional<double> reading(const Run& run, const Metric& metric) {
   return std::nullopt;
 }
 
-std::optional<Standing> measured_standing(const Contender& contender, const Metric& metric) {
-  std::vector<double> values;
+std::map<int, double> values_by_round(const Contender& contender, const Metric& metric) {
+  std::map<int, double> values;
   for (const Run* run : contender.counted()) {
-    if (const auto value = reading(*run, metric)) values.push_back(*value);
+    if (const auto value = reading(*run, metric)) values[run->round] = *value;
   }
-  if (values.empty()) return std::nullopt;
-  return Standing{.spread = summarize(std::move(values))};
+  return values;
 }
 
-bool better(const Metric& metric, const Spread& a, const Spread& b) {
-  return metric.higher_is_better ? a.median > b.median : a.median < b.median;
-}
+bool rivals(const Contender& a, const Contender& b) { return !a.reports_itself() || !b.reports_itself(); }
 
 // "1.24 M", "870"
 std::string rounded_count(std::uint64_t count) {
@@ -44,14 +42,17 @@ std::string rounded_count(std::uint64_t count) {
 
 const std::vector<Metric>& measured_metrics() {
   static const std::vector<Metric> metrics = {
-      {"wall_seconds", "wall", kSeconds, false, [](const Measurement& m) { return m.wall_seconds; }},
-      {"user_seconds", "user", kSeconds, false, [](const Measurement& m) { return m.user_seconds; }},
-      {"system_seconds", "system", kSeconds, false, [](const Measurement& m) { return m.system_seconds; }},
-      {"peak_rss_bytes", "peak RSS", kBytes, false,
+      {"wall_seconds", "wall", kSeconds, Direction::kLowerIsBetter,
+       [](const Measurement& m) { return m.wall_seconds; }},
+      {"user_seconds", "user", kSeconds, Direction::kLowerIsBetter,
+       [](const Measurement& m) { return m.user_seconds; }},
+      {"system_seconds", "system", kSeconds, Direction::kLowerIsBetter,
+       [](const Measurement& m) { return m.system_seconds; }},
+      {"peak_rss_bytes", "peak RSS", kBytes, Direction::kLowerIsBetter,
        [](const Measurement& m) { return static_cast<double>(m.peak_rss_bytes); }},
-      {"minor_faults", "minor faults", kCount, false,
+      {"minor_faults", "minor faults", kCount, Direction::kLowerIsBetter,
        [](const Measurement& m) { return static_cast<double>(m.minor_faults); }},
-      {"major_faults", "major faults", kCount, false,
+      {"major_faults", "major faults", kCount, Direction::kLowerIsBetter,
        [](const Measurement& m) { return static_cast<double>(m.major_faults); }},
   };
   return metrics;
@@ -64,29 +65,60 @@ std::vector<Metric> figure_metrics(const Comparison& comparison) {
       for (const Figure& figure : run->figures) {
         const bool known = std::any_of(metrics.begin(), metrics.end(),
                                        [&](const Metric& metric) { return metric.title == figure.name; });
-        if (!known) metrics.push_back({figure.name, figure.name, figure.unit, figure.higher_is_better, nullptr});
+        const Direction direction = figure.higher_is_better ? Direction::kHigherIsBetter : Direction::kLowerIsBetter;
+        if (!known) metrics.push_back({figure.name, figure.name, figure.unit, direction, nullptr});
       }
     }
   }
   return metrics;
 }
 
-std::vector<std::optional<Standing>> standings(const Comparison& comparison, const Metric& metric) {
-  std::vector<std::optional<Standing>> result;
-  for (const Contender& contender : comparison.contenders) result.push_back(measured_standing(contender, metric));
-  const Spread* best = nullptr;
-  for (const auto& standing : result) {
-    if (standing && (best == nullptr || better(metric, standing->spread, *best))) best = &standing->spread;
+std::vector<Metric> judged_metrics(const Comparison& comparison) {
+  std::vector<Metric> metrics;
+  for (const Metric& metric : measured_metrics()) {
+    if (metric.key == "wall_seconds" || metric.key == "user_seconds" || metric.key == "peak_rss_bytes") {
+      metrics.push_back(metric);
+    }
   }
-  const auto& snug = result.front();
-  for (auto& standing : result) {
-    if (!standing) continue;
-    standing->best = within_noise(standing->spread, *best);
-    if (!snug) continue;
-    standing->tied = within_noise(standing->spread, snug->spread);
-    if (snug->spread.median > 0) standing->ratio = standing->spread.median / snug->spread.median;
+  for (const Metric& metric : figure_metrics(comparison)) metrics.push_back(metric);
+  return metrics;
+}
+
+std::vector<std::optional<Standing>> standings(const Comparison& comparison, const Metric& metric) {
+  std::vector<std::map<int, double>> values;
+  for (const Contender& contender : comparison.contenders) values.push_back(values_by_round(contender, metric));
+  std::vector<std::optional<Standing>> result(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i].empty()) continue;
+    Standing& standing = result[i].emplace();
+    std::vector<double> all;
+    for (const auto& [round, value] : values[i]) all.push_back(value);
+    standing.spread = summarize(std::move(all));
+    const auto against = [&](std::size_t other) {
+      return cost_ratio(values[i], values[other], metric.unit, metric.direction);
+    };
+    if (i != kSnug) standing.against_snug = against(kSnug);
+    std::vector<Word> words;
+    for (std::size_t other = 0; other < values.size(); ++other) {
+      if (values[other].empty() || !rivals(comparison.contenders[i], comparison.contenders[other])) continue;
+      if (other != i) words.push_back(against(other).value_or(CostRatio{}).word);
+    }
+    standing.word = worst(words);
   }
   return result;
+}
+
+Noise noise_of(const Comparison& comparison) {
+  std::vector<double> half_widths;
+  for (const Metric& metric : judged_metrics(comparison)) {
+    if (kind_of(metric.unit) != QuantityKind::kTime) continue;
+    const auto all = standings(comparison, metric);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (!all[i] || !all[i]->against_snug || !rivals(comparison.contenders[i], comparison.contenders[kSnug])) continue;
+      if (const auto width = half_width(*all[i]->against_snug)) half_widths.push_back(*width);
+    }
+  }
+  return noise_of(comparison.others_share, half_widths);
 }
 
 std::string proof_text(const Contender& contender) {

@@ -1,4 +1,5 @@
-// What the runs of a comparison come to: per allocator and metric a median with spread, and how it stands to snug's.
+// What the runs of a comparison come to: per allocator and metric a median with spread, what its rounds prove against
+// snug and against all rivals, and how noisy it all was.
 #pragma once
 
 #include <optional>
@@ -7,35 +8,42 @@
 
 #include "comparison.h"
 #include "statistics.h"
+#include "verdict.h"
 
 namespace snug::tool {
+
+inline constexpr std::size_t kSnug = 0;  // its place among the contenders
 
 // Something measured in every run: by the tool, or by the program itself (a figure).
 struct Metric {
   std::string key;  // in JSON
   std::string title;
   std::string unit;
-  bool higher_is_better = false;
+  Direction direction = Direction::kLowerIsBetter;
   double (*read)(const Measurement&) = nullptr;  // null: a figure of that title
 };
 
 // Wall, user and system time, peak RSS, minor and major faults, in this order.
 const std::vector<Metric>& measured_metrics();
-inline constexpr std::size_t kWallMetric = 0;
-inline constexpr std::size_t kPeakMetric = 3;
 
 // The figures that the counted runs hold, in the order in which the program wrote them.
 std::vector<Metric> figure_metrics(const Comparison& comparison);
 
+// What a verdict counts: wall and user time, peak RSS, and the program's own figures. System time and faults are causes
+// of these.
+std::vector<Metric> judged_metrics(const Comparison& comparison);
+
 struct Standing {
   Spread spread;
-  double ratio = 0;   // this median / snug's; 0 if there is none
-  bool tied = false;  // with snug, within noise
-  bool best = false;  // of all, or within noise of the best
+  std::optional<CostRatio> against_snug;  // empty for snug itself, and without a round in common
+  std::optional<Word> word;               // the worst against all rivals; empty if there are none
 };
 
-// One per contender; empty for those without a counted run (of a figure: without that figure).
+// One per contender; empty for those without a counted run (of a figure: without that figure). Snug's own variants are
+// no rivals of each other.
 std::vector<std::optional<Standing>> standings(const Comparison& comparison, const Metric& metric);
+
+Noise noise_of(const Comparison& comparison);
 
 // One sentence a contender: what proves that it served the program, and what went wrong.
 std::string proof_text(const Contender& contender);

@@ -1,8 +1,12 @@
 #include "comparison_table.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "comparison_summary.h"
+#include "comparison_verdict.h"
 #include "quantity.h"
 #include "table.h"
 
@@ -11,98 +15,135 @@ namespace snug::tool {
 namespace {
 
 constexpr const char* kNothing = "-";
+constexpr std::size_t kTitleWidth = 20;
+constexpr std::size_t kWidestText = 100;  // longer lines are hard to read
 
-std::string ratio_text(const std::optional<Standing>& standing, const Contender& contender) {
-  if (!standing || standing->ratio == 0) return kNothing;
-  if (contender.allocator.name == "snug") return "1";
-  return fmt::format("{}{:.2f}×", standing->tied ? "≈ " : "", standing->ratio);
+using Standings = std::vector<std::optional<Standing>>;
+
+std::vector<Metric> all_metrics(const Comparison& comparison) {
+  std::vector<Metric> metrics = measured_metrics();
+  for (const Metric& metric : figure_metrics(comparison)) metrics.push_back(metric);
+  return metrics;
 }
 
 // The star's place is kept without a star, so that digits stay aligned.
-std::string median_text(const std::optional<Standing>& standing, const Metric& metric) {
-  if (!standing) return kNothing;
-  return value_text(standing->spread.median, metric.unit) + (standing->best ? "*" : " ");
+std::string median_text(const std::optional<Standing>& standing, const Contender& contender, const Metric& metric) {
+  if (!standing) return !contender.refusal.empty() ? "not run" : contender.counted().empty() ? "failed" : kNothing;
+  const bool star = standing->word && deserves_star(*standing->word);
+  return value_text(standing->spread.median, metric.unit) + (star ? "*" : " ");
 }
 
-std::string measured_table(const Comparison& comparison) {
-  const auto& metrics = measured_metrics();
-  std::vector<std::vector<std::optional<Standing>>> all;
-  std::vector<std::string> head = {"allocator"};
-  for (const Metric& metric : metrics) {
-    all.push_back(standings(comparison, metric));
-    head.push_back(metric.title + " ");
-  }
-  head.insert(head.end(), {"wall/snug", "peak/snug"});
-  Table table(head);
-  for (std::size_t i = 0; i < comparison.contenders.size(); ++i) {
-    const Contender& contender = comparison.contenders[i];
-    std::vector<std::string> medians = {contender.allocator.name};
-    std::vector<std::string> ranges = {""};
-    for (std::size_t m = 0; m < metrics.size(); ++m) {
-      medians.push_back(median_text(all[m][i], metrics[m]));
-      ranges.push_back(all[m][i] ? range_text(all[m][i]->spread, metrics[m].unit) + " " : "");
-    }
-    medians.push_back(ratio_text(all[kWallMetric][i], contender));
-    medians.push_back(ratio_text(all[kPeakMetric][i], contender));
-    table.add_row(medians);
-    if (!contender.counted().empty()) table.add_row(ranges);
-    table.add_note(proof_text(contender));
-    const std::string failure = failure_text(contender);
-    if (!failure.empty()) table.add_note("FAILED: " + failure);
-  }
-  return table.text();
+std::string spread_text(const std::optional<Standing>& standing, const Metric& metric) {
+  return standing && standing->spread.count > 1 ? range_text(standing->spread, metric.unit) + " " : "";
 }
 
-std::string figure_table(const Comparison& comparison) {
-  const std::vector<Metric> metrics = figure_metrics(comparison);
-  if (metrics.empty()) return {};
-  std::vector<std::string> head = {"measured by the program"};
-  for (const Contender& contender : comparison.contenders) head.push_back(contender.allocator.name + " ");
+std::string multiple_text(const std::optional<Standing>& standing) {
+  return standing && standing->against_snug ? ratio_text(standing->against_snug->median) : "";
+}
+
+// Beneath snug its word against all, beneath the others theirs against snug.
+std::string word_text(const std::optional<Standing>& standing, std::size_t contender) {
+  if (!standing) return "";
+  if (contender == kSnug) return standing->word ? name_of(*standing->word) : "";
+  return standing->against_snug ? name_of(standing->against_snug->word) : "";
+}
+
+bool all_empty(const std::vector<std::string>& cells) {
+  return std::all_of(cells.begin(), cells.end(), [](const std::string& cell) { return cell.empty(); });
+}
+
+// A column for each allocator; three lines for each metric: median, spread, and ratio with its word.
+Table grid(const Comparison& comparison) {
+  std::vector<std::string> head = {""};
+  for (const Contender& contender : comparison.contenders) head.push_back(shortened(contender.allocator.name) + " ");
   Table table(head);
-  for (const Metric& metric : metrics) {
-    std::vector<std::string> medians = {metric.title};
-    std::vector<std::string> ratios = {metric.higher_is_better ? "  (more is better)" : ""};
-    const auto all = standings(comparison, metric);
+  for (const Metric& metric : all_metrics(comparison)) {
+    const Standings all = standings(comparison, metric);
+    std::vector<std::string> title = wrapped(metric.title, kTitleWidth);
+    title.resize(std::max<std::size_t>(title.size(), 3));
+    std::vector<std::vector<std::string>> lines;
+    for (const std::string& words : title) lines.push_back({words});
     for (std::size_t i = 0; i < all.size(); ++i) {
-      medians.push_back(median_text(all[i], metric));
-      ratios.push_back(ratio_text(all[i], comparison.contenders[i]) + " ");
+      lines[0].push_back(median_text(all[i], comparison.contenders[i], metric));
+      lines[1].push_back(spread_text(all[i], metric));
+      const std::string ratio = multiple_text(all[i]);
+      const std::string word = word_text(all[i], i);
+      lines[2].push_back(ratio + (ratio.empty() ? "" : " ") + word + (word.empty() ? "" : " "));
     }
-    table.add_row(medians);
-    table.add_row(ratios);
+    for (auto& line : lines) {
+      if (!all_empty(line)) table.add_row(std::move(line));
+    }
   }
-  return "\n" + table.text();
+  return table;
 }
 
-// The range is one and the same for all rows only if all have as many counted runs.
+// A row for each allocator, metric after metric.
+Table list(const Comparison& comparison) {
+  Table table({"", "median ", "spread ", "ratio", "word"});
+  for (const Metric& metric : all_metrics(comparison)) {
+    table.add_note(metric.title);
+    const Standings all = standings(comparison, metric);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const Contender& contender = comparison.contenders[i];
+      table.add_row({"  " + shortened(contender.allocator.name), median_text(all[i], contender, metric),
+                     spread_text(all[i], metric), multiple_text(all[i]), word_text(all[i], i)});
+    }
+  }
+  return table;
+}
+
+std::string proofs(const Comparison& comparison, std::size_t width) {
+  std::string text = "Who served the program:\n";
+  for (const Contender& contender : comparison.contenders) {
+    const std::string failure = failure_text(contender);
+    text += paragraph(
+        fmt::format("{} {}: {}", contender.allocator.name, contender.allocator.version, proof_text(contender)), width,
+        2);
+    if (!failure.empty()) text += paragraph("FAILED: " + failure, width, 4);
+  }
+  return text;
+}
+
+// The spread is one and the same for all rows only if all have as many counted runs.
 std::string legend(const Comparison& comparison) {
   bool interval = false;
   bool all_values = false;
-  for (const auto& standing : standings(comparison, measured_metrics()[kWallMetric])) {
+  for (const auto& standing : standings(comparison, measured_metrics().front())) {
     if (!standing) continue;
     (standing->spread.range == Range::kConfidence95 ? interval : all_values) = true;
   }
-  const std::string range = interval && all_values ? "the 95% interval of the median (below 6 counted runs: min–max)"
-                            : interval             ? "the 95% interval of the median"
-                                                   : "min–max";
+  const std::string spread = interval && all_values ? "the 95% interval of the median (below 6 counted runs: min–max)"
+                             : interval             ? "the 95% interval of the median"
+                                                    : "min–max";
   return fmt::format(
-      "Medians; beneath them {}. * best or within noise of the best. ≈ within noise of snug (ranges overlap).\n"
-      "Peak RSS is that of the largest process; times and faults are sums over all.\n",
-      range);
+      "Medians; with each {}, and its cost as a multiple of snug's, round by round: above 1 is slower or larger, of "
+      "rates "
+      "too. Words: better, equal (within ±3%), worse, or unclear (the rounds prove none of these); snug's is the worst "
+      "of "
+      "its words against the others. * marks what is better than, or equal to, every other. Peak RSS is that of the "
+      "largest process; times and faults are sums over all. The verdict counts wall, user, peak RSS and the program's "
+      "figures.",
+      spread);
 }
 
 }  // namespace
 
-std::string comparison_table(const Comparison& comparison) {
+std::string comparison_table(const Comparison& comparison, std::size_t width) {
   const ComparisonPlan& plan = comparison.plan;
-  std::string result = fmt::format("{}: {} rounds after {} warm-up, interleaved\n\n", fmt::join(plan.program, " "),
-                                   plan.rounds, plan.warmup_rounds);
-  result += measured_table(comparison) + figure_table(comparison) + "\n" + legend(comparison);
+  const std::size_t text_width = std::min(width, kWidestText);
+  std::string result = paragraph(fmt::format("{}: {} {} after {} warm-up, interleaved", fmt::join(plan.program, " "),
+                                             plan.rounds, plan.rounds == 1 ? "round" : "rounds", plan.warmup_rounds),
+                                 text_width);
+  const Table columns = grid(comparison);
+  result += "\n" + (columns.width() <= width ? columns : list(comparison)).text() + "\n";
+  result += paragraph(legend(comparison), text_width) + proofs(comparison, text_width);
   if (plan.check_output) {
-    result += comparison.output_difference.empty() ? "Output was the same in all counted runs.\n"
-                                                   : "FAILED: " + comparison.output_difference + "\n";
+    result += paragraph(comparison.output_difference.empty() ? "Output was the same in all counted runs."
+                                                             : "FAILED: " + comparison.output_difference,
+                        text_width);
   }
   if (comparison.interrupted_by != 0) result += "INTERRUPTED: the figures are those of the runs that were finished.\n";
-  return result;
+  return result + "\n" + paragraph(verdict_sentence(comparison), text_width);
 }
 
 }  // namespace snug::tool

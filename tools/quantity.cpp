@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -22,6 +23,11 @@ constexpr std::array kByteScales = {Scale{1024.0 * 1024 * 1024, 1024.0 * 1024 * 
                                     Scale{1024.0 * 1024, 1024.0 * 1024, "MiB", 1}, Scale{1024, 1024, "KiB", 0},
                                     Scale{0, 1, "B", 0}};
 constexpr std::array kCountScales = {Scale{1e9, 1e9, "G", 2}, Scale{1e7, 1e6, "M", 1}, Scale{0, 1, "", 0}};
+
+constexpr std::array kTimeUnits = {"ns", "us", "µs", "ms", kSeconds};
+constexpr std::array kMemoryUnits = {kBytes, "KiB", "MiB", "GiB", "kB", "MB"};
+
+constexpr int kWorstRatioShown = 99;
 
 template <typename Scales>
 Scale scale_in(const Scales& scales, double value) {
@@ -52,6 +58,13 @@ std::string number_text(double value, const Scale& scale) {
 
 }  // namespace
 
+QuantityKind kind_of(const std::string& unit) {
+  const auto is_unit = [&](const char* known) { return unit == known; };
+  if (std::any_of(kMemoryUnits.begin(), kMemoryUnits.end(), is_unit)) return QuantityKind::kMemory;
+  if (std::any_of(kTimeUnits.begin(), kTimeUnits.end(), is_unit)) return QuantityKind::kTime;
+  return unit.ends_with("/s") || unit.ends_with("/CPU s") ? QuantityKind::kTime : QuantityKind::kOther;
+}
+
 std::string value_text(double value, const std::string& unit) {
   const Scale scale = scale_for(value, unit);
   const std::string name = scale.unit != nullptr ? scale.unit : unit;
@@ -61,6 +74,10 @@ std::string value_text(double value, const std::string& unit) {
 std::string range_text(const Spread& spread, const std::string& unit) {
   const Scale scale = scale_for(spread.median, unit);
   return number_text(spread.low, scale) + "–" + number_text(spread.high, scale);
+}
+
+std::string ratio_text(double ratio) {
+  return ratio > kWorstRatioShown ? fmt::format(">{}×", kWorstRatioShown) : fmt::format("{:.2f}×", ratio);
 }
 
 }  // namespace snug::tool

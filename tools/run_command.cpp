@@ -1,13 +1,13 @@
 #include "run_command.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "comparison.h"
 #include "comparison_json.h"
 #include "comparison_table.h"
 #include "configuration.h"
@@ -15,6 +15,7 @@
 #include "printable.h"
 #include "reported_run.h"
 #include "snug_library.h"
+#include "table.h"
 #include "user_error.h"
 
 namespace snug::tool {
@@ -32,7 +33,7 @@ constexpr const char* kExamples = R"(Examples:
   snug run --conf purge_after:0 ./server
       With a setting of SNUG_CONF; `snug config` lists them.
   snug run --compare glibc,jemalloc,mimalloc -n 7 sort -o /dev/null words.txt
-      Seven runs on each allocator, interleaved, and one table of medians with their spread.
+      Seven runs on each allocator, interleaved; one table of medians, and what they prove.
   snug run --compare glibc,./build/libmine.so --check-output --json=result.json ./job
 
 Options of snug stand before the program; -- may stand between.
@@ -147,7 +148,8 @@ int RunCommand::execute_comparison(const std::string& library) const {
     if (!file) throw UserError(fmt::format("cannot write '{}'", json_file_));
   }
   const Comparison comparison = compare(plan);
-  (to_standard_output ? std::cerr : std::cout) << comparison_table(comparison) << std::flush;
+  const std::size_t width = terminal_width(to_standard_output ? STDERR_FILENO : STDOUT_FILENO);
+  (to_standard_output ? std::cerr : std::cout) << comparison_table(comparison, width) << std::flush;
   if (json_option_->count() > 0) {
     std::ostream& target = to_standard_output ? std::cout : file;
     target << comparison_json(comparison, read_host()).dump(2) << '\n' << std::flush;

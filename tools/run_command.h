@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "comparison.h"
+
 namespace snug::tool {
 
 class RunCommand {
@@ -28,7 +30,7 @@ class RunCommand {
   std::string configuration_;
   bool report_ = false;
   std::vector<std::string> compare_;
-  int rounds_ = 5;
+  int rounds_ = ComparisonPlan{}.rounds;
   int warmup_rounds_ = 1;
   std::uint64_t seed_ = 1;
   double time_limit_ = 0;

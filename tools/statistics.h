@@ -2,11 +2,28 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace snug::tool {
 
-// The range beside a median: all that was seen, or an interval that holds the true median 19 times in 20.
+// From so many values on, an order-statistic interval of the median covers it 95% of the time; below, not even that
+// from minimum to maximum does.
+inline constexpr std::size_t kFewestForConfidence = 6;
+
+struct Interval {
+  double low = 0;
+  double high = 0;
+};
+
+// The middle value; of an even number, the mean of the two in the middle. Of no values: 0.
+double median(std::vector<double> values);
+
+// Holds the true median 19 times in 20, and assumes nothing of the values' distribution: the k-th smallest to the k-th
+// largest, for the largest k that still covers 95%. Empty below kFewestForConfidence values.
+std::optional<Interval> confidence_interval(std::vector<double> values);
+
+// The range beside a median: all that was seen, or a confidence interval.
 enum class Range { kMinToMax, kConfidence95 };
 
 struct Spread {
@@ -19,12 +36,6 @@ struct Spread {
   Range range = Range::kMinToMax;
 };
 
-// From 6 values on, an order-statistic interval of the median, which assumes nothing of their distribution: the
-// k-th smallest to the k-th largest, for the largest k that still covers 95% (below 6 not even min to max does).
 Spread summarize(std::vector<double> values);
-
-// The two ranges overlap: the difference of the medians is within noise. So is any difference to a single value, which
-// tells nothing of its noise.
-bool within_noise(const Spread& a, const Spread& b);
 
 }  // namespace snug::tool

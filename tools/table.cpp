@@ -14,13 +14,14 @@ namespace {
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kDefaultWidth = 100;
 constexpr std::size_t kNarrowest = 40;
+constexpr std::size_t kLongestName = 24;
+
+bool continues_character(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
 
 }  // namespace
 
 std::size_t display_width(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char character) {
-    return (static_cast<unsigned char>(character) & 0xc0) != 0x80;  // every byte but UTF-8 continuations
-  }));
+  return text.size() - static_cast<std::size_t>(std::count_if(text.begin(), text.end(), continues_character));
 }
 
 std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
@@ -36,6 +37,24 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
   }
   lines.push_back(line);
   return lines;
+}
+
+std::string paragraph(const std::string& text, std::size_t width, std::size_t indent) {
+  std::string result;
+  for (const std::string& line : wrapped(text, width - 2 * indent)) {
+    result += std::string(result.empty() ? indent : 2 * indent, ' ') + line + '\n';
+  }
+  return result;
+}
+
+std::string shortened(const std::string& name) {
+  if (display_width(name) <= kLongestName) return name;
+  std::size_t start = name.size();
+  for (std::size_t left = kLongestName - 1; left > 0; --left) {
+    do --start;
+    while (continues_character(name[start]));
+  }
+  return "…" + name.substr(start);
 }
 
 std::size_t terminal_width(int descriptor) {
@@ -59,7 +78,7 @@ std::string Table::text() const {
   }
   std::string result;
   for (const Line& line : lines_) {
-    std::string row = line.note.empty() ? "" : std::string(kGap, ' ') + line.note;
+    std::string row = line.note;
     for (std::size_t i = 0; i < line.cells.size(); ++i) {
       const std::string padding(widths[i] - display_width(line.cells[i]), ' ');
       const bool left = i == 0 || align_ == Align::kLeft;
@@ -69,6 +88,13 @@ std::string Table::text() const {
     result += row + '\n';
   }
   return result;
+}
+
+std::size_t Table::width() const {
+  std::istringstream lines(text());
+  std::size_t width = 0;
+  for (std::string line; std::getline(lines, line);) width = std::max(width, display_width(line));
+  return width;
 }
 
 }  // namespace snug::tool

@@ -12,6 +12,12 @@ std::size_t display_width(const std::string& text);
 // `text` broken at spaces into lines of at most `width` characters; a longer word gets a line of its own.
 std::vector<std::string> wrapped(const std::string& text, std::size_t width);
 
+// The same as text; `indent` goes before each line, and twice before all but the first.
+std::string paragraph(const std::string& text, std::size_t width, std::size_t indent = 0);
+
+// For a column: of what is longer than 24 characters the end, which tells paths apart, behind "…".
+std::string shortened(const std::string& name);
+
 // Columns of the terminal behind `descriptor`; COLUMNS, or 100, if it is none.
 std::size_t terminal_width(int descriptor);
 
@@ -23,8 +29,9 @@ class Table {
 
   // The first column is always flush left. A row may be shorter than the head.
   void add_row(std::vector<std::string> cells);
-  // A line of text of its own, indented, that takes part in no column.
+  // A line of its own, that takes part in no column.
   void add_note(const std::string& text);
+  std::size_t width() const;  // of the longest line
   std::string text() const;
 
  private:

@@ -23,18 +23,18 @@ class FiguresTest(unittest.TestCase):
         self.assertEqual(process.returncode, 0, process.stderr + process.stdout)
         slow = contender(result, PLANTED_SLOW)["summary"]["wall_seconds"]
         self.assertGreater(slow["median"], 0.2)  # 40,000 calls of 5 microseconds
-        self.assertGreater(slow["ratio_to_snug"], 2)
-        self.assertFalse(slow["tied_with_snug"])
-        self.assertFalse(slow["best"])
-        self.assertIn(f"{slow['ratio_to_snug']:.2f}×", process.stdout)
+        self.assertGreater(slow["against_snug"]["ratio"], 2)
+        self.assertNotIn(slow["word"], ("better", "equal"))
+        self.assertRegex(process.stdout, r"\d×")
 
     def test_a_wasteful_allocator_is_seen_as_large(self):
-        process, result = compare(f"glibc,{PLANTED_HOG}", "-n", "3", "--", ALLOCATING, "20000")
+        process, result = compare(f"glibc,{PLANTED_HOG}", "-n", "6", "--", ALLOCATING, "20000")
         self.assertEqual(process.returncode, 0, process.stderr + process.stdout)
         hog = contender(result, PLANTED_HOG)["summary"]["peak_rss_bytes"]
         self.assertGreater(hog["median"], 78 * MEBIBYTE)  # 20,000 times 4 KiB
         self.assertLess(contender(result, "glibc")["summary"]["peak_rss_bytes"]["median"], 8 * MEBIBYTE)
-        self.assertFalse(hog["tied_with_snug"])
+        self.assertEqual((hog["word"], hog["against_snug"]["word"]), ("worse", "worse"))
+        self.assertRegex(" ".join(process.stdout.split()), r"(Verdict: |apart from time, )snug is (better|equal|worse|unclear) in \d")
 
     def test_peak_rss_has_nothing_of_the_tools_own(self):
         _, result = compare("glibc", "-n", "3", "--", "/bin/true")
@@ -51,9 +51,23 @@ class FiguresTest(unittest.TestCase):
             self.assertEqual((summary["low"], summary["high"]), (walls[outside], walls[-1 - outside]))
             self.assertAlmostEqual(summary["median"], (walls[rounds // 2] + walls[(rounds - 1) // 2]) / 2)
 
-    def test_one_round_proves_no_difference(self):
-        _, result = compare(PLANTED_SLOW, "-n", "1", "--", ALLOCATING, "40000")
-        self.assertTrue(contender(result, PLANTED_SLOW)["summary"]["wall_seconds"]["tied_with_snug"])
+    def test_one_round_proves_neither_a_difference_nor_a_tie(self):
+        process, result = compare(PLANTED_SLOW, "-n", "1", "--", ALLOCATING, "40000")
+        slow = contender(result, PLANTED_SLOW)["summary"]["wall_seconds"]
+        self.assertEqual((slow["word"], slow["against_snug"]["word"], slow["against_snug"]["low"]), ("unclear", "unclear", None))
+        self.assertNotIn("*", process.stdout.split("Medians;")[0])
+        self.assertEqual(result["noise"]["half_width"], None)
+
+    def test_the_machines_other_load_is_measured(self):
+        _, result = compare(PLANTED_SLOW, "-n", "6", "--", ALLOCATING, "40000")  # over a second
+        self.assertTrue(0 <= result["noise"]["others_share"] <= 1, result["noise"])
+        self.assertIn(result["verdict"].split()[0], ("Verdict:", "Too"))
+
+    def test_the_table_is_as_wide_as_asked_for(self):
+        for columns in (80, 100):
+            process, _ = compare("glibc,jemalloc,mimalloc-nothp,glibc-nothp,jemalloc-nothp", "-n", "1", "--", ALLOCATING, "10",
+                                 COLUMNS=str(columns))
+            self.assertLessEqual(max(map(len, process.stdout.splitlines())), columns)
 
     def test_figures_of_the_program_become_rows(self):
         program = '''echo '{"load": {"value": 1234.5, "unit": "op/s", "better": "higher"}}' > $SNUG_FIGURES; ls >/dev/null'''
@@ -134,7 +148,7 @@ class FailureTest(unittest.TestCase):
     def test_a_failing_program_is_a_row(self):
         process, result = compare("glibc", "-n", "2", "--", SHELL, "-c", "echo its last words >&2; exit 3")
         self.assertEqual(process.returncode, 1)
-        self.assertIn("3 of 3 runs do not count: exit status 3: its last words", process.stdout)
+        self.assertIn("3 of 3 runs do not count: exit status 3: its last words", " ".join(process.stdout.split()))
         self.assertEqual(len(contender(result, "glibc")["runs"]), 2)
 
     def test_a_failure_on_one_allocator_leaves_the_others(self):
@@ -235,7 +249,7 @@ class NamesTest(unittest.TestCase):
 class JsonTest(unittest.TestCase):
     def test_the_schema(self):
         _, result = compare("glibc", "-n", "2", "--check-output", "--", ALLOCATING, "10")
-        self.assertEqual(result["schema"], "snug.comparison/1")
+        self.assertEqual(result["schema"], "snug.comparison/2")
         self.assertEqual((result["program"], result["rounds"], result["clean"]), ([ALLOCATING, "10"], 2, True))
         self.assertEqual(set(result["host"]), {"cpu", "cpus_online", "memory_bytes", "kernel", "transparent_huge_pages",
                                                "libc", "load_average", "date"})
@@ -247,13 +261,16 @@ class JsonTest(unittest.TestCase):
                 self.assertTrue({"round", "position", "counts", "objection", "ending", "code", "wall_seconds",
                                  "user_seconds", "system_seconds", "peak_rss_bytes", "minor_faults", "major_faults",
                                  "output"} <= set(run), run)
-            self.assertTrue({"median", "min", "max", "low", "high", "n", "range", "ratio_to_snug", "tied_with_snug",
-                             "best"} <= set(allocator["summary"]["wall_seconds"]))
+            self.assertTrue({"median", "min", "max", "low", "high", "n", "range", "against_snug", "word"}
+                            <= set(allocator["summary"]["wall_seconds"]))
+        self.assertEqual(set(result["allocators"][1]["summary"]["wall_seconds"]["against_snug"]),
+                         {"ratio", "rounds", "low", "high", "range", "word"})
+        self.assertEqual(set(result["noise"]), {"others_share", "half_width", "too_noisy", "reasons"})
 
     def test_json_without_a_file_goes_to_standard_output_alone(self):
         process = snug("run", "--library", LIBRARY, "--compare", "glibc", "-n", "1", "--json", "--", ALLOCATING, "10")
-        self.assertEqual(json.loads(process.stdout)["schema"], "snug.comparison/1")
-        self.assertIn("allocator", process.stderr)
+        self.assertEqual(json.loads(process.stdout)["schema"], "snug.comparison/2")
+        self.assertIn("Who served the program", process.stderr)
 
 
 def wait_for(condition, seconds=10):
