@@ -38,9 +38,9 @@ seeds: ## install what is missing, build, and regenerate the source documents' t
 	@$(MAKE) --no-print-directory benchmark
 	@scripts/uv run --quiet --locked --project bench snug-seeds
 
-test: ## install what is missing, build, run every test and check (TESTS=REGEX: only these tests)
+test: ## install what is missing, build, run every test and check (TESTS=FOLDER: of tests/FOLDER alone)
 	@scripts/setup build test
-	@scripts/run_tests release $(if $(TESTS),-- -R '$(TESTS)')
+	@scripts/run_tests release $(if $(TESTS),--only $(TESTS))
 	@$(MAKE) --no-print-directory rules
 	@echo "make test: ok: tests $$(cat $(BUILD)/summary.txt); layers, headers and symbols hold"
 
