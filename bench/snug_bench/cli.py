@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from snug_bench.allocator import Allocator, load_allocators
 from snug_bench.command import INTERRUPTED, notices, run_command, say, words, write_file
@@ -25,6 +24,7 @@ from snug_bench.progress import Progress
 from snug_bench.quantity import count_of
 from snug_bench.results import Results, append_run, read_results, write_header
 from snug_bench.runner import Place, Runner, run_grid, still_valid
+from snug_bench.sheet import say_words, standard_screen
 from snug_bench.source_documents import FILE_NAME
 from snug_bench.terminal import closing_sentence, print_comparison, print_verdict
 from snug_bench.verdict import judge
@@ -50,7 +50,7 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=N
 docs/benchmarking.md says how to read what it prints.""")
 
 BuildOption = Annotated[Path, typer.Option("--build", help="The build whose snug and workloads are run.")]
-screen = Console(highlight=False)
+screen = standard_screen()
 
 
 @app.command(context_settings={"help_option_names": ["-h", "--help"]})
@@ -141,16 +141,16 @@ def list_all(build: BuildOption = BUILD) -> None:
     screen.print("Loads", style="bold")
     for load in load_loads(ROOT / "bench").values():
         missing = load.missing(build.resolve(), ROOT)
-        screen.print(f"  {load.name:24} {load.kind:9} {load.stresses}" + (f" — not here: {missing}" if missing else ""),
-                     markup=False, soft_wrap=True)
+        say_words(screen, load.stresses + (f" — not here: {missing}" if missing else ""),
+                  head=f"  {load.name:24} {load.kind:9} ")
     screen.print("Allocators", style="bold")
     screen.print(f"  {SNUG:24} of {build}", markup=False, soft_wrap=True)
     for allocator in catalogue().values():
         there = "" if is_there(allocator, PEERS) else " — to be prepared"
-        screen.print(f"  {allocator.name:24} {allocator.title}{there}", markup=False, soft_wrap=True)
+        say_words(screen, f"{allocator.title}{there}", head=f"  {allocator.name:24} ")
     screen.print("Grids", style="bold")
     for preset in load_presets(ROOT / "bench" / "grids.toml").values():
-        screen.print(f"  {preset.name:24} {preset.title}", markup=False, soft_wrap=True)
+        say_words(screen, preset.title, head=f"  {preset.name:24} ")
 
 
 @app.command()
@@ -252,7 +252,7 @@ def show(file: Path, to_markdown: Path, to_page: Path, build: Path, seeds: Path)
     write_file(to_page, page(verdict, build.parent / "npm", say, seeds / FILE_NAME))
     screen.print(f"results {file}, Markdown {to_markdown}", markup=False, soft_wrap=True)
     screen.print(f"page {to_page}", markup=False, soft_wrap=True)
-    screen.print(closing_sentence(verdict), markup=False, soft_wrap=True)
+    say_words(screen, closing_sentence(verdict))
 
 
 def main() -> None:

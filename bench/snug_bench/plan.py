@@ -13,6 +13,7 @@ from snug_bench.grid import Cell, Grid, PlannedRun
 from snug_bench.measurement import WARM_UP
 from snug_bench.progress import clock, outline
 from snug_bench.quantity import count_of
+from snug_bench.sheet import say_words
 
 
 def print_plan(console: Console, grid: Grid) -> None:
@@ -25,7 +26,7 @@ def print_plan(console: Console, grid: Grid) -> None:
         run, warm_up = (declared_seconds(PlannedRun(cell, repetition), grid.shrink) for repetition in (1, WARM_UP))
         line(f"  {f'{load.name} ×{threads}':24} {run:6.2f} {warm_up:6.2f}   stopped after {load.timeout:g} s")
     line("Allocators", "bold")
-    line("  " + " ".join(contender.name for contender in grid.contenders))
+    say_words(console, " ".join(contender.name for contender in grid.contenders), head="  ")
     line("Time", "bold")
     for what, of_sweep in sweeps(grid):
         line(f"  {what:24} {count_of(len(of_sweep), 'run')}, {clock(Estimate(of_sweep, grid.shrink).seconds_left())}")

@@ -1,139 +1,121 @@
-"""The verdict in a terminal: standings, scores and losses, from left to right what decides first.
-
-Names come from command lines and files: they are escaped, since a bracket in a table would be taken for markup.
-"""
+"""The verdict in a terminal: standings, scores and losses, from left to right what decides first."""
 
 from rich.console import Console
-from rich.markup import escape
-from rich.measure import Measurement as Width
-from rich.table import Table
+from rich.text import Text
 
 from snug_bench.comparison import BROKEN, Comparison
-from snug_bench.contender import SNUG
 from snug_bench.quantity import NOTHING, count_of, interval, quantity, ratio
 from snug_bench.ratio import BETTER, EQUAL, UNCLEAR, WORDS, WORSE
-from snug_bench.verdict import DEFINITION, FAILED, NOT_RUN, SCORED, Row, Verdict
+from snug_bench.sheet import GAP, Column, Sheet, packed, say_words, show, show_stack, wrapped
+from snug_bench.verdict import DEFINITION, FAILED, NOT_RUN, SCORED, Loss, Row, Verdict
 from snug_bench.workload import REAL, SYNTHETIC
 
 STYLES = {BETTER: "green", EQUAL: "", WORSE: "red", UNCLEAR: "yellow", FAILED: "red reverse", NOT_RUN: ""}
 NAMED = 3  # failed cells in the closing sentence; all stand above it
-WIDEST = 1000  # no table needs as much
-WIDE = 400  # columns, for files and pipes, which scroll
-LEFT_COLUMNS = 68  # about what stands left of the other allocators, but the load's name
 KIND_NAMES = {REAL: "real programs", SYNTHETIC: "synthetic workloads"}
 
 
 def print_verdict(console: Console, verdict: Verdict) -> None:
-    if not console.is_terminal:
-        console.width = WIDE
     for key, title in (("time", "Time"), ("memory", "Peak RSS")):
-        print_whole(console, standings(verdict, key, title, console.width))
-    print_whole(console, scores(verdict))
-    subject = subject_of(verdict)
-    console.print(DEFINITION, markup=False, style="dim")
-    print_losses(console, verdict, subject)
+        print_standings(console, verdict, key, title)
+    ratios = scores(verdict)
+    show_stack(console, ratios if ratios.width <= console.width else ratios.without("version"))
+    console.print()
+    show_stack(console, words_sheet(verdict))
+    console.print()
+    show(console, [Text(line, "dim") for line in wrapped(DEFINITION, console.width)])
+    print_losses(console, verdict)
     print_failures(console, verdict)
-
-
-def print_whole(console: Console, table: Table) -> None:
-    """Never cut: a line that is wrapped by the terminal, or scrolls, can be read, and "3.7…" cannot."""
-    width = console.width
-    console.width = max(width, Width.get(console, console.options.update(width=WIDEST), table).maximum)
-    try:
-        console.print(table)
-    finally:
-        console.width = width
 
 
 def subject_of(verdict: Verdict) -> str:
     return verdict.subject
 
 
-def standings(verdict: Verdict, key: str, title: str, width: int) -> Table:
-    """A row a load, with the subject's median and the others' ratios to the subject, as many as there is width for."""
-    subject = subject_of(verdict)
-    table = Table(title=f"{title}: {escape(subject)}'s median, and the others as multiples of it", title_justify="left",
-                  title_style="bold", box=None, pad_edge=False, header_style="bold")
-    table.add_column("load", no_wrap=True)
-    table.add_column(escape(subject), justify="right", no_wrap=True)
-    table.add_column("interval", justify="right", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    table.add_column("best peer", no_wrap=True)
-    others = shown_others(verdict, key, subject, width)
-    if len(others) < len(verdict.results.names()) - 1:
-        table.caption = "A wider terminal shows more allocators; the page shows all."
-    for name in others:
-        table.add_column(escape(name), justify="right", no_wrap=True)
+def print_standings(console: Console, verdict: Verdict, key: str, title: str) -> None:
+    """With as many of the other allocators as there is width for, the best first chosen."""
+    others = [name for name in verdict.results.names() if name != verdict.subject]
+    chosen = by_score(verdict, key, others)
+    while chosen and standings(verdict, key, title, chosen).width > console.width:
+        chosen.pop()
+    show_stack(console, standings(verdict, key, title, [name for name in others if name in chosen]))
+    if left_out := len(others) - len(chosen):
+        say_words(console, f"{count_of(left_out, 'allocator')} more: on a wider terminal (or COLUMNS=200), in Markdown and page.",
+                  "dim")
+    console.print()
+
+
+def standings(verdict: Verdict, key: str, title: str, others: list[str]) -> Sheet:
+    """A row a load, with the subject's median and the others' ratios to the subject."""
+    subject = verdict.subject
+    sheet = Sheet(f"{title}: {subject}'s median, and the others as multiples of it", [
+        Column("load", "left"), Column(subject), Column("interval"), Column("verdict", "left"), Column("best peer", "left"),
+        *map(Column, others)])
     for row in verdict.rows:
         sample, standing = row.sample(subject, key), row.standing(subject, key)
         unit = row.metric(key).unit
-        shown = f"[{STYLES[standing]}]{standing}[/]" if STYLES[standing] else standing
-        table.add_row(escape(row.name), escape(quantity(sample.median, unit)) if sample else NOTHING,
-                      interval(sample, unit) if sample else "", shown, best_text(row, key, subject),
-                      *(other_text(row, name, key, subject) for name in others))
-    return table
+        sheet.add(row.name, quantity(sample.median, unit) if sample else NOTHING, interval(sample, unit) if sample else "",
+                  Text(standing, STYLES[standing]), best_text(row, key, subject),
+                  *(other_text(row, name, key, subject) for name in others))
+    return sheet
 
 
-def shown_others(verdict: Verdict, key: str, subject: str, width: int) -> list[str]:
-    """Those that fit, the ones with the best scores first chosen; in the order of the grid."""
-    names = [name for name in verdict.results.names() if name != subject]
+def by_score(verdict: Verdict, key: str, names: list[str]) -> list[str]:
     def cost(name: str) -> float:
         means = [verdict.scores[kind, key, name].mean for kind in (REAL, SYNTHETIC)]
         return min((mean for mean in means if mean is not None), default=float("inf"))
-    left = width - max([len(row.name) for row in verdict.rows] + [4]) - LEFT_COLUMNS
-    chosen = []
-    for name in sorted(names, key=cost):
-        left -= max(len(name), 6) + 2
-        if left >= 0:
-            chosen.append(name)
-    return [name for name in names if name in chosen]
+    return sorted(names, key=cost)
 
 
 def best_text(row: Row, key: str, subject: str) -> str:
     best = row.best_peer(key)
-    return f"{ratio(row.multiple(best, key, subject))} {escape(best)}" if best else NOTHING
+    return f"{ratio(row.multiple(best, key, subject))} {best}" if best else NOTHING
 
 
-def other_text(row: Row, name: str, key: str, subject: str) -> str:
+def other_text(row: Row, name: str, key: str, subject: str) -> Text:
     if name not in row.cells:
-        return NOTHING
+        return Text(NOTHING)
     if row.sample(name, key) is None:
-        return "[red reverse]failed[/]" if row.cells[name].failed else NOTHING
-    text = ratio(row.multiple(name, key, subject))
-    return f"[bold]{text}[/]" if name == row.best_peer(key) else text
+        return Text("failed", "red reverse") if row.cells[name].failed else Text(NOTHING)
+    return Text(ratio(row.multiple(name, key, subject)), "bold" if name == row.best_peer(key) else "")
 
 
-def scores(verdict: Verdict) -> Table:
-    """A row an allocator: geometric means against the virtual best peer, frontier, and what it held."""
-    table = Table(title="Cost in multiples of the virtual best peer's (geometric mean), and places", box=None,
-                  title_justify="left", title_style="bold", pad_edge=False, header_style="bold")
-    table.add_column("allocator", no_wrap=True)
-    table.add_column("version", no_wrap=True)
-    for kind in (REAL, SYNTHETIC):
-        for key in SCORED:
-            table.add_column(f"{kind}\n{key}", justify="right")
-    table.add_column("on the\nfrontier", justify="right")
-    for key in SCORED:
-        table.add_column(f"{key}: {' / '.join(WORDS[:2])}\n/ {' / '.join(WORDS[2:])}", justify="right")
-    table.add_column("failed\nrows", justify="right")
+def scores(verdict: Verdict) -> Sheet:
+    """A row an allocator: geometric means against the virtual best peer, and places on the frontier."""
+    kinds = [kind for kind in (REAL, SYNTHETIC) if verdict.rows_of(kind)]
+    sheet = Sheet("Cost in multiples of the virtual best peer's (geometric mean)", [
+        Column("allocator", "left"), Column("version", "left"),
+        *(Column(f"{kind}\n{key}") for kind in kinds for key in SCORED), Column("on the\nfrontier"), Column("rows\nfailed")])
     for allocator in verdict.results.allocators:
         name = allocator["name"]
-        means = [ratio(verdict.scores[kind, key, name].mean) for kind in (REAL, SYNTHETIC) for key in SCORED]
-        held = [counts_text(verdict, name, key) for key in SCORED]
         failed = sum(row.cells[name].failed for row in verdict.rows if name in row.cells)
-        table.add_row(escape(name), escape(allocator["version"]), *means, frontier_text(verdict, name), *held, str(failed))
-    return table
+        sheet.add(name, allocator["version"],
+                  *(ratio(verdict.scores[kind, key, name].mean) for kind in kinds for key in SCORED),
+                  frontier_text(verdict, name), str(failed))
+    return sheet
+
+
+def words_sheet(verdict: Verdict) -> Sheet:
+    """A row an allocator: how many rows have each word."""
+    keys = [key for key in SCORED if is_judged(verdict, key)]
+    sheet = Sheet("Rows of each word" + ("" if "time" in keys else f" ({verdict.noise.sentence})"), [
+        Column("allocator", "left"), *(Column(f"{key}\n{word}") for key in keys for word in WORDS)])
+    for name in verdict.results.names():
+        sheet.add(name, *(str(verdict.standings(name, key)[word]) for key in keys for word in WORDS))
+    return sheet
+
+
+def is_judged(verdict: Verdict, key: str) -> bool:
+    return key != "time" or not verdict.noise.too_noisy
 
 
 def frontier_text(verdict: Verdict, name: str) -> str:
-    return NOTHING if verdict.noise.too_noisy else f"{verdict.frontier[name]} of {len(verdict.rows)}"
+    return f"{verdict.frontier[name]} of {len(verdict.rows)}" if is_judged(verdict, "time") else NOTHING
 
 
 def counts_text(verdict: Verdict, name: str, key: str) -> str:
-    if key == "time" and verdict.noise.too_noisy:
-        return NOTHING
     counts = verdict.standings(name, key)
-    return " / ".join(str(counts[word]) for word in WORDS)
+    return " / ".join(str(counts[word]) for word in WORDS) if is_judged(verdict, key) else NOTHING
 
 
 def repetitions_text(verdict: Verdict) -> str:
@@ -144,22 +126,26 @@ def repetitions_text(verdict: Verdict) -> str:
     return there + (f" of each cell ({planned} were planned)" if (fewest, most) != (planned, planned) else "")
 
 
-def print_losses(console: Console, verdict: Verdict, subject: str) -> None:
-    losses = verdict.losses(subject)
-    console.print(f"\nWhere {subject} is worse: {len(losses)}" + (", the worst first" if losses else ""), markup=False,
+def print_losses(console: Console, verdict: Verdict) -> None:
+    losses = verdict.losses(verdict.subject)
+    console.print(f"\nWhere {verdict.subject} is worse: {len(losses)}" + (", the worst first" if losses else ""), markup=False,
                   style="bold")
     for loss in losses:
-        unit = loss.metric.unit
-        text = f"{ratio(loss.ratio)}  {loss.row.name}, {loss.metric.title}: " + (
-            f"{quantity(loss.own.median, unit)}, {loss.rival} {quantity(loss.best.median, unit)}"
-            if loss.own and loss.best else "failed")
-        console.print("  " + text, markup=False, soft_wrap=True)
+        show(console, [Text("  ") + line for line in packed(loss_items(loss), console.width - GAP, indent=8, gap=1)])
+
+
+def loss_items(loss: Loss) -> list[Text]:
+    unit = loss.metric.unit
+    figures = [f"{quantity(loss.own.median, unit)},", f"{loss.rival} {quantity(loss.best.median, unit)}"] \
+        if loss.own and loss.best else ["failed"]
+    return [Text(each) for each in (f"{ratio(loss.ratio)}  {loss.row.name},", f"{loss.metric.title}:", *figures)]
 
 
 def print_failures(console: Console, verdict: Verdict) -> None:
     if lines := failure_lines(verdict):
         console.print("\nFailed, and not counted", style="bold red")
-        console.print("\n".join(f"  {line}" for line in lines), markup=False, soft_wrap=True)
+        for line in lines:
+            say_words(console, line, head="  ", indent=2)
 
 
 def failure_lines(verdict: Verdict) -> list[str]:
@@ -201,25 +187,21 @@ def rows_clause(verdict: Verdict, key: str) -> str:
 
 
 def print_comparison(console: Console, comparison: Comparison, *, everything: bool) -> None:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for title, side in (("load", "left"), ("allocator", "left"), ("figure", "left"), ("old", "right"), ("", "right"),
-                        ("new", "right"), ("", "right"), ("new/old", "right"), ("", "left")):
-        table.add_column(title, justify=side, no_wrap=True)
-    shown = comparison.changes if everything else comparison.changed
-    for change in shown:
-        cells = []
-        for sample in (change.old, change.new):
-            cells += [quantity(sample.median, change.metric.unit), interval(sample, change.metric.unit)] \
-                if sample else [NOTHING, ""]
+    sheet = Sheet("", [Column("load", "left"), Column("allocator", "left"), Column("figure", "left"), Column("old"),
+                       Column("new"), Column("new/old"), Column("", "left")], keys=3)
+    for change in comparison.changes if everything else comparison.changed:
         style = "red" if change.is_worse else "green" if change.is_better else ""
-        words = [change.row, change.allocator, change.metric.title, *cells, ratio(change.ratio) if change.old else NOTHING,
-                 f"{change.outcome} {change.note}".strip()]
-        table.add_row(*map(escape, words), style=style)
-    if shown:
-        print_whole(console, table)
+        old, new = (f"{quantity(sample.median, change.metric.unit)} {interval(sample, change.metric.unit)}" if sample else NOTHING
+                    for sample in (change.old, change.new))
+        sheet.add(*(Text(cell, style) for cell in (change.row, change.allocator, change.metric.title, old, new,
+                                                   ratio(change.ratio) if change.old else NOTHING, change.outcome)))
+    if sheet.rows:
+        show_stack(console, sheet)
+    for change in comparison.changed:
+        if change.note:
+            say_words(console, f"{change.row} on {change.allocator} {change.outcome}: {change.note}", indent=4)
     for warning in comparison.warnings:
-        console.print(f"warning: {warning}", markup=False, soft_wrap=True)
+        say_words(console, f"warning: {warning}", indent=4)
     broken = sum(change.outcome == BROKEN for change in comparison.changes)
-    console.print(f"better in {count_of(len(comparison.better), 'figure')}, equal in {len(comparison.equal)}, worse in "
-                  f"{len(comparison.worse)} ({broken} of them fail), unclear in {len(comparison.unclear)}", style="bold",
-                  soft_wrap=True)
+    say_words(console, f"better in {count_of(len(comparison.better), 'figure')}, equal in {len(comparison.equal)}, worse in "
+              f"{len(comparison.worse)} ({broken} of them fail), unclear in {len(comparison.unclear)}", "bold")

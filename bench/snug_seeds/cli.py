@@ -1,19 +1,18 @@
 """The command line: snug-seeds [S0|S1|S3|S4]."""
 
 import json
-import sys
 import time
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from snug_bench.allocator import load_allocators
 from snug_bench.command import INTERRUPTED, notices, run_command, say, words, write_file
 from snug_bench.contender import SNUG, Contender, Line
 from snug_bench.host import fingerprint
 from snug_bench.problem import Problem
+from snug_bench.sheet import standard_screen
 from snug_bench.source_documents import FILE_NAME
 
 from snug_seeds import s0, s1, s3, s4
@@ -25,10 +24,9 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS: dict[str, ModuleType] = {"S0": s0, "S1": s1, "S3": s3, "S4": s4}
 PEERS = "glibc,mimalloc,jemalloc,tcmalloc,mimalloc3,snmalloc,tlsf"
 BUILD = ROOT / "build" / "release"
-WIDTH = 220  # of tables that go into a file
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-screen = Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
+screen = standard_screen()
 
 
 @app.command(context_settings={"help_option_names": ["-h", "--help"]})

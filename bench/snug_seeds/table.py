@@ -7,10 +7,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from rich import box
 from rich.console import Console
-from rich.table import Table as Grid
 from snug_bench.problem import Problem
+from snug_bench.sheet import Column, Sheet, say_words, show_panels
 from snug_bench.source_documents import SCHEMA
 
 from snug_seeds.bench import FULL, Effort
@@ -22,16 +21,15 @@ COLOURS = {HOLDS: "green", FAILS: "red"}
 def print_section(screen: Console, section: Section) -> None:
     screen.print(f"\n{section.name}: {section.title}", style="bold", markup=False)
     for table in section.tables:
-        grid = Grid(title=table.title, title_justify="left", box=box.SIMPLE, pad_edge=False)
-        for at, column in enumerate(table.columns):
-            grid.add_column(column, justify="left" if at == 0 else "right", overflow="fold")
+        sheet = Sheet(table.title, [Column(column, "right" if at else "left") for at, column in enumerate(table.columns)])
         for row in table.rows:
-            grid.add_row(*row)
-        screen.print(grid)
+            sheet.add(*row)
+        show_panels(screen, sheet)
+        screen.print()
     for verdict in section.verdicts:
-        screen.print(str(verdict), style=COLOURS.get(verdict.outcome, "yellow"), markup=False, soft_wrap=True)
+        say_words(screen, str(verdict), COLOURS.get(verdict.outcome, "yellow"), indent=4)
     for remark in section.remarks:
-        screen.print(remark, markup=False, soft_wrap=True)
+        say_words(screen, remark)
 
 
 def markdown(sections: list[Section], host: dict[str, str | int], folder: Path) -> str:

@@ -1,19 +1,10 @@
 """compare: planted changes are found, noise is not, and the exit status says which."""
 
-import io
-import os
-import re
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
-from rich.console import Console
 from snug_bench import cli
 from snug_bench.comparison import compare_results
 from snug_bench.problem import Problem
-from snug_bench.results import read_results, write_header
-from snug_bench.terminal import print_comparison
+from snug_bench.results import write_header
 from synthetic import results, run, series
 
 MIB = 2**20
@@ -77,32 +68,6 @@ def test_names_may_stand_apart(tmp_path, capsys, monkeypatch):
     assert called(monkeypatch, "compare", old, new, "--allocators", "snug, peer", "--all") == 0
     out = capsys.readouterr().out
     assert " snug " in out and " peer " in out
-
-
-def changed(folder):
-    """Two results whose names and figures make wide lines."""
-    name = "a_load_of_a_rather_long_name"
-    return [write(folder, which, *series("snug", time, memory, on=name), *series("tcmalloc_google", time, memory, on=name))
-            for which, time, memory in (("old", 1234567, 3 << 30), ("new", 2345678, 5 << 30))]
-
-
-@pytest.mark.parametrize("columns", ["80", "100"])
-def test_no_cell_is_cut_however_narrow_the_terminal(tmp_path, columns):
-    words = [sys.executable, "-m", "snug_bench.cli", "compare", *changed(tmp_path), "-a", "*"]
-    piped = subprocess.run(words, env=os.environ | {"COLUMNS": columns}, capture_output=True, text=True, check=False)
-    assert piped.returncode == 1, piped.stderr
-    lines = [line for line in piped.stdout.splitlines() if line.startswith("a_load_of_a_rather_long_name")]
-    assert len(lines) == 6 and "…" not in piped.stdout
-    assert all(len(re.findall(r"\[[\d.,–]+\]", line)) == 2 and line.rstrip().endswith("worse")
-               for line in lines)
-
-
-def test_no_cell_is_cut_on_a_terminal(tmp_path):
-    old, new = map(Path, changed(tmp_path))
-    console = Console(file=io.StringIO(), width=80, force_terminal=True)
-    print_comparison(console, compare_results(read_results(old), read_results(new), ["*"]), everything=False)
-    assert "…" not in console.file.getvalue() and "tcmalloc_google" in console.file.getvalue()
-    assert console.width == 80
 
 
 @pytest.mark.parametrize("arguments", [[], ["nowhere.jsonl", "nowhere.jsonl"], ["--nosuch"]])
