@@ -79,12 +79,23 @@ std::vector<fs::path> library_folders() {
   return {libc_folder, "/usr/local/lib", "/usr/lib64", "/usr/lib"};
 }
 
-// $SNUG_PEERS, or build/peers/lib of the tree that this tool was built in.
+// The build folders of the source tree that this tool was built in, if it has not been installed.
+fs::path build_folders() {
+  std::error_code error;
+  return fs::canonical("/proc/self/exe", error).parent_path().parent_path().parent_path();  // build/release/bin/snug
+}
+
+// $SNUG_PEERS, or build/peers/lib of that tree.
 fs::path peers_folder() {
   if (const auto chosen = Environment::current().get(kPeersVariable)) return *chosen;
+  return build_folders() / "peers" / "lib";
+}
+
+// What builds a peer; an installed tool has it not beside it.
+std::string how_to_build(const CatalogueEntry& entry) {
   std::error_code error;
-  const fs::path build = fs::canonical("/proc/self/exe", error).parent_path().parent_path();  // of bin/
-  return build.parent_path() / "peers" / "lib";
+  const fs::path script = build_folders().parent_path() / "bench" / "allocators" / "fetch";
+  return fs::exists(script, error) ? fmt::format("run {} {}, or ", script.string(), entry.name) : "build it, then ";
 }
 
 std::string find_library(const CatalogueEntry& entry) {
@@ -101,8 +112,9 @@ std::string find_library(const CatalogueEntry& entry) {
     throw UserError(fmt::format("{} is not installed ({} not found): apt-get install {}", entry.name, entry.files[0],
                                 entry.package));
   }
-  throw UserError(fmt::format("{} is not built (no {} in {}): run bench/allocators/fetch {}, or set {} to its folder",
-                              entry.name, entry.files[0], peers_folder().string(), entry.name, kPeersVariable));
+  throw UserError(fmt::format("{} is not here (no {} in {}): {}set {} to its folder, or name the library's path",
+                              entry.name, entry.files[0], peers_folder().string(), how_to_build(entry),
+                              kPeersVariable));
 }
 
 std::string library_of(const std::string& name, const std::string& snug_library) {

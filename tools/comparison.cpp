@@ -71,6 +71,7 @@ class Runner {
       run.output_hash = output.hash;
     }
     run.objection = objection(contender, run, command.errors);
+    if (!run.measurement.succeeded() && !command.errors.empty()) run.last_words = last_lines(command.errors);
     return run;
   }
 
@@ -174,12 +175,15 @@ void run_rounds(Comparison& comparison, const HeldSignals& signals) {
   const Runner runner(plan, signals);
   std::mt19937_64 random(plan.seed);
 
-  for (int round = 1 - plan.warmup_rounds; round <= plan.rounds; ++round) {
+  const int first_round = 1 - plan.warmup_rounds;
+  for (int round = first_round; round <= plan.rounds; ++round) {
     const bool warmup = round <= 0;
     // Peers have no statistics of their own that we could trust in a program we do not control: for them the
     // dynamic linker is the witness, in the first warm-up, as its testimony costs time.
-    const bool prove_bindings = round == 1 - plan.warmup_rounds && warmup;
+    const bool prove_bindings = round == first_round && warmup;
     int position = 0;
+    bool somebody_succeeded = names.empty();
+    std::string last_words;
     for (const std::size_t index : shuffled_order(names.size(), random)) {
       Contender& contender = *admitted[index];
       progress.begin(names[index], warmup ? 0 : round);
@@ -191,7 +195,13 @@ void run_rounds(Comparison& comparison, const HeldSignals& signals) {
         comparison.interrupted_by = cost.code;
         return;
       }
+      somebody_succeeded = somebody_succeeded || cost.succeeded();
+      last_words = run.last_words;
       (warmup ? contender.warmups : contender.runs).push_back(std::move(run));
+    }
+    if (round == first_round && !somebody_succeeded) {
+      comparison.given_up = last_words;
+      return;
     }
   }
 }
@@ -223,7 +233,8 @@ Comparison compare(const ComparisonPlan& plan) {
                         .contenders = prepare(plan, signals),
                         .interrupted_by = 0,
                         .output_difference = {},
-                        .others_share = {}};
+                        .others_share = {},
+                        .given_up = {}};
   const ProcessorTime before = processor_time_now();
   run_rounds(comparison, signals);
   comparison.others_share = others_share(before, processor_time_now());

@@ -39,7 +39,8 @@ struct Run {
   std::uint64_t output_bytes = 0;
   std::uint64_t output_hash = 0;
   std::vector<Figure> figures;
-  std::string objection;  // why the run does not count; empty if it does
+  std::string objection;   // why the run does not count; empty if it does
+  std::string last_words;  // the last lines of standard error, if the program failed and they are not shown
 
   bool counts() const { return objection.empty(); }
 };
@@ -62,6 +63,8 @@ struct Comparison {
   std::string output_difference;  // one sentence, or empty
   // Of the machine's CPU time during the runs, what neither they nor the tool took; empty if it is not known.
   std::optional<double> others_share;
+  // The program failed on every allocator in the first round, and was not tried again: what it said in one of the runs.
+  std::optional<std::string> given_up;
 
   // Every run of every contender counts and all was done that was planned.
   bool clean() const;

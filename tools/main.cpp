@@ -49,7 +49,9 @@ const CLI::App* find_command(const CLI::App& app, const std::string& name) {
 int run_tool(std::vector<std::string> arguments) {
   if (arguments == std::vector<std::string>{kPrintIdentityArgument}) return print_identity();
   CLI::App app("snug: run programs on the snug memory allocator, and compare it with others", "snug");
-  app.set_version_flag("--version", fmt::format("snug {}", snug_version()));
+  // Not by snug_version(): that would bring the library's heap into the tool, which reads SNUG_CONF when it starts.
+  app.set_version_flag("--version",
+                       fmt::format("snug {}.{}.{}", SNUG_VERSION_MAJOR, SNUG_VERSION_MINOR, SNUG_VERSION_PATCH));
   app.footer(kExamples);
   app.require_subcommand(1);
   std::vector<std::string> program;

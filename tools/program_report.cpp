@@ -1,13 +1,17 @@
 #include "program_report.h"
 
+#include <deque>
 #include <fstream>
 #include <nlohmann/json.hpp>
+
+#include "printable.h"
 
 namespace snug::tool {
 
 namespace {
 
 constexpr std::size_t kQuotedErrorLength = 160;
+constexpr std::size_t kQuotedLines = 10;
 
 // The text under `key`; empty if there is none, or something else than a text.
 std::string text_of(const nlohmann::ordered_json& figure, const char* key) {
@@ -36,6 +40,18 @@ std::string last_line(const std::filesystem::path& file) {
     if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;
   }
   return last.substr(0, kQuotedErrorLength);
+}
+
+std::string last_lines(const std::filesystem::path& file) {
+  std::deque<std::string> lines;
+  std::ifstream stream(file);
+  for (std::string line; std::getline(stream, line);) {
+    lines.push_back(printable(line.substr(0, kQuotedErrorLength)));
+    if (lines.size() > kQuotedLines) lines.pop_front();
+  }
+  std::string text;
+  for (const std::string& line : lines) text += "  " + line + '\n';
+  return text;
 }
 
 }  // namespace snug::tool

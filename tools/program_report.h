@@ -21,4 +21,7 @@ std::vector<Figure> read_figures(const std::filesystem::path& file);
 // The last line of `file` that is not blank, shortened: the last words of a program that failed.
 std::string last_line(const std::filesystem::path& file);
 
+// The last ten lines of `file`, indented, each fit to be shown and shortened.
+std::string last_lines(const std::filesystem::path& file);
+
 }  // namespace snug::tool

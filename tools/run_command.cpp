@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -57,8 +60,12 @@ RunCommand::RunCommand(CLI::App& app, const std::vector<std::string>& program) :
   command_->add_option("--conf", configuration_, "Settings of snug, added to SNUG_CONF")->type_name("KEY:VALUE,...");
   auto* report =
       command_->add_flag("--report", report_, "At the end, print snug's statistics of each process on stderr");
-  command_->add_option("--compare", compare_, "Run on snug and on each of these allocators")
+  command_
+      ->add_option("--compare", compare_,
+                   fmt::format("Run on snug and on each of these allocators: {}, or the path of a library",
+                               fmt::join(known_allocators(), ", ")))
       ->delimiter(',')
+      ->allow_extra_args(false)
       ->type_name("NAME|PATH,...")
       ->excludes(report);
   const std::string group = "With --compare";
@@ -86,7 +93,12 @@ RunCommand::RunCommand(CLI::App& app, const std::vector<std::string>& program) :
       ->capture_default_str()
       ->type_name("N");
   only_compared(command_->add_option("--input", input_, "File for the program's standard input"))
-      ->check(CLI::ExistingFile | CLI::IsMember({"/dev/null"}))
+      ->check(CLI::Validator(
+          [](const std::string& file) {
+            return access(file.c_str(), R_OK) == 0 ? ""
+                                                   : fmt::format("cannot read '{}': {}", file, std::strerror(errno));
+          },
+          ""))
       ->capture_default_str()
       ->type_name("FILE");
   auto* show =
@@ -137,6 +149,10 @@ int RunCommand::execute_comparison(const std::string& library) const {
                       .min_served = min_served_,
                       .show_output = show_output_,
                       .check_output = check_output_};
+  for (auto name = compare_.begin(); name != compare_.end(); ++name) {
+    if (std::find(compare_.begin(), name, *name) != name)
+      throw UserError(fmt::format("--compare: '{}' stands there twice", *name));
+  }
   for (const std::string& name : compare_) {
     if (name != "snug") plan.allocators.push_back(find_allocator(name, library));
   }
@@ -154,6 +170,10 @@ int RunCommand::execute_comparison(const std::string& library) const {
     std::ostream& target = to_standard_output ? std::cout : file;
     target << comparison_json(comparison, read_host()).dump(2) << '\n' << std::flush;
     if (!target) throw UserError("cannot write the JSON: disk full or pipe closed");
+  }
+  if (comparison.given_up) {
+    fmt::print(stderr, "snug: given up after one round: the program fails on every allocator\n{}",
+               *comparison.given_up);
   }
   if (comparison.interrupted_by != 0) return 128 + comparison.interrupted_by;
   return comparison.clean() ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -26,7 +26,7 @@ std::string find_snug_library(const std::string& chosen) {
     const fs::path path = fs::canonical(candidate, error);
     if (!error) return path;
   }
-  throw UserError(fmt::format("{} not found in {} or {}: build it, or name it with --library PATH", SNUG_SONAME,
+  throw UserError(fmt::format("{} not found in {} or {}: name it with --library PATH", SNUG_SONAME,
                               candidates[0].parent_path().lexically_normal().string(),
                               candidates[1].parent_path().lexically_normal().string()));
 }

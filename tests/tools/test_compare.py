@@ -145,11 +145,25 @@ class ProofTest(unittest.TestCase):
 
 
 class FailureTest(unittest.TestCase):
-    def test_a_failing_program_is_a_row(self):
-        process, result = compare("glibc", "-n", "2", "--", SHELL, "-c", "echo its last words >&2; exit 3")
+    def test_a_program_that_fails_everywhere_is_given_up_after_one_round(self):
+        program = (SHELL, "-c", "echo its name >&2; echo its last words >&2; exit 3")
+        process, result = compare("glibc", "-n", "2", "--", *program)
         self.assertEqual(process.returncode, 1)
-        self.assertIn("3 of 3 runs do not count: exit status 3: its last words", " ".join(process.stdout.split()))
+        self.assertIn("1 of 1 runs do not count: exit status 3: its last words", " ".join(process.stdout.split()))
+        self.assertEqual(contender(result, "glibc")["runs"], [])
+        self.assertIn("given up after one round: the program fails on every allocator\n  its name\n  its last words\n",
+                      process.stderr)
+        _, result = compare("glibc", "-n", "2", "--warmup", "0", "--", *program)
+        self.assertEqual(len(contender(result, "glibc")["runs"]), 1)
+
+    def test_a_program_that_fails_later_is_a_row(self):
+        with tempfile.TemporaryDirectory() as folder:
+            # Succeeds as often as it can make a folder: twice.
+            program = f'mkdir {folder}/1 2>/dev/null || mkdir {folder}/2 2>/dev/null || exit 3; {ALLOCATING} 10'
+            process, result = compare("glibc", "-n", "2", "--", SHELL, "-c", program)
+        self.assertEqual(process.returncode, 1)
         self.assertEqual(len(contender(result, "glibc")["runs"]), 2)
+        self.assertIn("2 of 3 runs do not count: exit status 3", " ".join(process.stdout.split()))
 
     def test_a_failure_on_one_allocator_leaves_the_others(self):
         program = f'case $LD_PRELOAD in *jemalloc*) kill -SEGV $$;; esac; {ALLOCATING} 10'
@@ -221,6 +235,30 @@ class NamesTest(unittest.TestCase):
             self.assertIn(f"no {file} in {folder}", process.stderr)
             self.assertIn(f"bench/allocators/fetch {name}", process.stderr)
 
+    def test_an_installed_tool_names_no_script_of_the_source_tree(self):
+        with tempfile.TemporaryDirectory() as folder:
+            tool = Path(folder) / "usr" / "bin" / "snug"
+            tool.parent.mkdir(parents=True)
+            shutil.copy(TOOL, tool)
+            for arguments in (("run", "--library", LIBRARY, "--compare", "mimalloc3", "ls"), ("run", "ls")):
+                process = subprocess.run([tool, *arguments], env=clean_environment(), stdout=subprocess.PIPE,
+                                         stderr=subprocess.PIPE, text=True, check=False)
+                self.assertEqual((process.returncode, process.stderr.count("\n")), (2, 1))
+                self.assertNotRegex(process.stderr, "bench/|scripts/|make ")
+
+    def test_no_name_stands_twice(self):
+        process = snug("run", "--library", LIBRARY, "--compare", "glibc,jemalloc,glibc", ALLOCATING)
+        self.assertEqual((process.returncode, process.stderr), (2, "snug: --compare: 'glibc' stands there twice\n"))
+
+    def test_help_names_the_allocators_and_files_without_a_grammar(self):
+        text = snug("run", "--help").stdout
+        for name in ("glibc", "jemalloc", "mimalloc", "tcmalloc", "snmalloc", "rpmalloc"):
+            self.assertIn(name, text.split("--compare", 1)[1].split("With --compare", 1)[0])
+        self.assertNotIn("{", text.split("Examples:", 1)[0])
+        process = snug("run", "--library", LIBRARY, "--compare", "glibc", "--input", "/no/such", ALLOCATING)
+        self.assertEqual((process.returncode, process.stderr.count("\n")), (2, 1))
+        self.assertIn("cannot read '/no/such'", process.stderr)
+
     def test_a_built_one_is_found_in_the_peers_folder_with_the_version_written_beside_it(self):
         with tempfile.TemporaryDirectory() as folder:
             library = Path(folder).resolve() / "libsnmalloc.so"
@@ -234,7 +272,7 @@ class NamesTest(unittest.TestCase):
     def test_mimallocs_version_is_read_in_both_its_notations(self):
         for name, major in (("mimalloc", "2"), ("mimalloc3", "3")):
             process, result = compare(name, "-n", "1", "--", ALLOCATING, "100")
-            if result is None and "bench/allocators/fetch" in process.stderr:
+            if result is None and "is not here" in process.stderr:
                 continue  # of a crate, and not built here
             self.assertRegex(contender(result, name)["version"], rf"^{major}\.\d+\.\d+$")
 
