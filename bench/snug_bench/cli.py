@@ -96,7 +96,7 @@ def run(
             run_grid(runner, results.runs, lambda each: append_run(file, each), progress.tell)
         except KeyboardInterrupt:
             interrupted = True
-    show(file, file.with_suffix(".md"), file.with_suffix(".html"), build, SEEDS)
+    show(file, file.with_suffix(".md"), file.with_suffix(".html"), SEEDS)
     if interrupted:
         say(f"interrupted; the same command goes on from here ({file})")
         raise typer.Exit(INTERRUPTED)
@@ -114,7 +114,7 @@ def report(
     """Judge a results file again: the table, and Markdown and page beside it or where they are wanted."""
     if seeds and not (seeds / FILE_NAME).is_file():
         raise Problem(f"--seeds: no {seeds / FILE_NAME}: `snug-seeds --out {seeds}` writes it")
-    show(results, to_markdown or results.with_suffix(".md"), to_page or results.with_suffix(".html"), BUILD,
+    show(results, to_markdown or results.with_suffix(".md"), to_page or results.with_suffix(".html"),
          seeds or SEEDS)
 
 
@@ -244,12 +244,12 @@ def positive(word: str) -> int:
     return int(word)
 
 
-def show(file: Path, to_markdown: Path, to_page: Path, build: Path, seeds: Path) -> None:
+def show(file: Path, to_markdown: Path, to_page: Path, seeds: Path) -> None:
     """The verdict of a results file in its three forms; the last lines are the page's path and the verdict in a sentence."""
     verdict = judge(read_results(file))
     print_verdict(screen, verdict)
     write_file(to_markdown, markdown(verdict))
-    write_file(to_page, page(verdict, build.parent / "npm", say, seeds / FILE_NAME))
+    write_file(to_page, page(verdict, say, seeds / FILE_NAME))
     screen.print(f"results {file}, Markdown {to_markdown}", markup=False, soft_wrap=True)
     screen.print(f"page {to_page}", markup=False, soft_wrap=True)
     say_words(screen, closing_sentence(verdict))

@@ -1,18 +1,22 @@
 """The verdict as one HTML page that needs nothing else: data, styles and scripts inside, no network."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import jinja2
 
 from snug_bench.contender import SNUG
+from snug_bench.legend import figure_sentence, load_sentence
+from snug_bench.overview import overviews
+from snug_bench.palette import styles_of
 from snug_bench.problem import Problem
 from snug_bench.quantity import NOTHING, count_of, interval, quantity, ratio
+from snug_bench.ratio import WORDS
 from snug_bench.source_documents import FAILS, HOLDS, OPEN, SourceDocuments, read_source_documents
 from snug_bench.statistics import FEWEST_FOR_LEVEL, Sample
-from snug_bench.terminal import KIND_NAMES, repetitions_text, subject_of
-from snug_bench.uplot import NoUplot, Uplot, load_uplot
+from snug_bench.terminal import KIND_NAMES, counts_text, frontier_text, repetitions_text, verdict_sentence
 from snug_bench.verdict import DEFINITION, SCORED, Cell, Row, Verdict
 from snug_bench.workload import REAL, SYNTHETIC
 
@@ -21,29 +25,26 @@ TIMELINE_POINTS = 64
 SHOWN_COSTS = ("wall", "user", "system", "faults", "waits", "preempted", "instructions")
 OUTCOME_CLASSES = {HOLDS: "holds", FAILS: "fails", OPEN: "open"}
 LONG_TABLE = 16  # rows from which a source document's table is folded
-SCRIPTS = ("quantity.js", "table.js", "grid.js", "scatter.js", "lines.js", "page.js")
+SCRIPTS = ("quantity.js", "table.js", "chart.js", "grid.js", "scatter.js", "lines.js", "page.js")
 
 
-def page(verdict: Verdict, npm: Path, say, seeds: Path | None = None) -> str:
-    """`npm`: the folder in which uPlot is, or will be. Without it the page has no lines, and says so.
-    `seeds`: the file of the source documents' tables, which join the page if it is there."""
-    try:
-        uplot, missing = load_uplot(npm), ""
-    except NoUplot as reason:
-        uplot, missing = Uplot("", ""), f"The lines over time and threads are missing: no uPlot: {reason}"
-        say(f"the page has no lines over time and threads: no uPlot: {reason}")
+def page(verdict: Verdict, say, seeds: Path | None = None) -> str:
+    """`seeds`: the file of the source documents' tables, which join the page if it is there."""
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True,
                                      lstrip_blocks=True, undefined=jinja2.StrictUndefined)
     scripts = "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in SCRIPTS)
     results = verdict.results
     return environment.get_template("page.html.j2").render(
-        subject=subject_of(verdict), host=results.host, grid=results.grid, kinds=KIND_NAMES,
+        subject=verdict.subject, host=results.host, grid=results.grid, kinds=KIND_NAMES,
         present=[kind for kind in (REAL, SYNTHETIC) if verdict.rows_of(kind)], scored=SCORED,
-        verdict=verdict, losses=losses(verdict), failures=failures(verdict), definition=DEFINITION, missing=missing,
+        absent=[kind for kind in (REAL, SYNTHETIC) if not verdict.rows_of(kind)],
+        sentence=verdict_sentence(verdict), frontier_text=frontier_text, counts_text=counts_text, words=WORDS,
+        failed=sum(cell.failed for row in verdict.rows for cell in row.cells.values()), overviews=overviews(verdict), palette=palette(verdict),
+        verdict=verdict, losses=losses(verdict), failures=failures(verdict), definition=DEFINITION,
         allocators=results.allocators, ratio=ratio, rows=len(verdict.rows),
         count_of=count_of, repetitions=repetitions_text(verdict), intervals=spreads_text(verdict), sources=source_documents(seeds, say),
         outcomes=OUTCOME_CLASSES, long_table=LONG_TABLE,
-        data=embedded(data(verdict)), uplot_script=uplot.script, uplot_style=uplot.style,
+        data=embedded(data(verdict)),
         style=(TEMPLATES / "page.css").read_text(encoding="utf-8"), scripts=scripts)
 
 
@@ -73,32 +74,46 @@ def embedded(document: Any) -> str:
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
+def palette(verdict: Verdict) -> str:
+    """The allocators' colours as variables: --a0 is the first one's."""
+    pairs = (f"--a{at}: light-dark({style.light}, {style.dark});"
+             for at, style in enumerate(styles_of(verdict.results.names()).values()))
+    return f":root {{ {' '.join(pairs)} }}"
+
+
 def data(verdict: Verdict) -> dict[str, Any]:
+    styles = styles_of(verdict.results.names())
     noise = verdict.noise
-    return {"subject": subject_of(verdict),
+    judged = tuple(key for key in ("time", "memory", "settled") if key != "time" or not noise.too_noisy)
+    return {"subject": verdict.subject,
             "noise": {"others_share": noise.others_share, "half_width": noise.half_width, "too_noisy": noise.too_noisy,
                       "reasons": noise.reasons},
-            "allocators": [{"name": each["name"], "title": each["title"], "snug": each["family"] == SNUG}
-                           for each in verdict.results.allocators],
-            "rows": [row_data(row) for row in verdict.rows]}
+            "allocators": [{"name": each["name"], "title": each["title"], "snug": each["family"] == SNUG,
+                            "path": styles[each["name"]].marker.path} for each in verdict.results.allocators],
+            "overviews": [{"kind": view.kind, "caption": KIND_NAMES[view.kind], "points": [asdict(each) for each in view.points]}
+                          for view in overviews(verdict)],
+            "rows": [row_data(row, judged) for row in verdict.rows]}
 
 
-def row_data(row: Row) -> dict[str, Any]:
-    frontier = row.frontier()
+def row_data(row: Row, judged: tuple[str, ...]) -> dict[str, Any]:
+    """`judged`: the metrics that words are given for. The frontier is one of time."""
+    frontier = row.frontier() if "time" in judged else []
     metrics = [metric for metric in row.metrics if metric.group != "cost" or metric.key in SHOWN_COSTS]
     with_values = [metric for metric in metrics if any(metric.key in cell.samples for cell in row.cells.values())]
-    return {"name": row.name, "load": row.load["name"], "title": row.load["title"], "threads": row.threads,
+    return {"name": row.name, "load": row.load["name"], "sentence": load_sentence(row.load), "threads": row.threads,
             "kind": row.load["kind"], "stresses": row.load["stresses"], "resembles": row.load.get("resembles", ""),
             "metrics": [{"key": metric.key, "title": metric.title, "unit": metric.unit, "group": metric.group,
-                         "higher": metric.higher_is_better} for metric in with_values],
-            "cells": {name: cell_data(row, cell, name in frontier) for name, cell in row.cells.items()}}
+                         "higher": metric.higher_is_better,
+                         "sentence": figure_sentence(row.load["name"], metric.title) if metric.group == "figure" else None}
+                        for metric in with_values],
+            "cells": {name: cell_data(row, cell, judged) | {"frontier": name in frontier} for name, cell in row.cells.items()}}
 
 
-def cell_data(row: Row, cell: Cell, on_frontier: bool) -> dict[str, Any]:
-    standing = {key: row.standing(cell.allocator, key) for key in ("time", "memory", "settled")
+def cell_data(row: Row, cell: Cell, judged: tuple[str, ...]) -> dict[str, Any]:
+    standing = {key: row.standing(cell.allocator, key) for key in judged
                 if any(metric.key == key for metric in row.metrics)}
     return {"samples": {key: sample_data(sample) for key, sample in cell.samples.items()},
-            "standing": standing, "frontier": on_frontier, "failures": cell.failures, "failed": cell.failed,
+            "standing": standing, "failures": cell.failures, "failed": cell.failed,
             "rss": thinned(cell.timeline)}
 
 
@@ -119,8 +134,9 @@ def thinned(timeline: tuple[tuple[float, float], ...]) -> list[list[float]]:
 
 def losses(verdict: Verdict) -> list[dict[str, str]]:
     return [{"ratio": ratio(loss.ratio), "row": loss.row.name, "metric": loss.metric.title,
+             "sentence": figure_sentence(loss.row.load["name"], loss.metric.title) if loss.metric.group == "figure" else None,
              "own": described(loss.own, loss.metric.unit), "rival": loss.rival or NOTHING,
-             "best": described(loss.best, loss.metric.unit)} for loss in verdict.losses(subject_of(verdict))]
+             "best": described(loss.best, loss.metric.unit)} for loss in verdict.losses(verdict.subject)]
 
 
 def described(sample: Sample | None, unit: str) -> str:

@@ -1,11 +1,13 @@
 """Pictures: an SVG made elsewhere, as it may stand inside a page among others.
 
 Only shapes and words of it remain: no script, no style sheet that would reach the page's own elements, and no reference
-but to its own parts, whose names are made its own. Black, white and greys follow the page's theme.
+but to its own parts, whose names are made its own. Black, white, greys and the palette's colours follow the page's theme.
 """
 
 import re
 import xml.etree.ElementTree as ElementTree
+
+from snug_bench.palette import SPARE, STYLES
 
 SPACE = "{http://www.w3.org/2000/svg}"
 LINK = "{http://www.w3.org/1999/xlink}href"
@@ -13,9 +15,9 @@ SHAPES = {"svg", "g", "defs", "clipPath", "use", "path", "rect", "circle", "elli
           "text", "tspan"}
 COLOUR = re.compile(r"#[0-9a-fA-F]{3,8}\b|\b(?:white|black)\b")
 THEME = {"#000000": "currentColor", "black": "currentColor", "#222": "currentColor", "#444": "var(--faint)",
-         "#888": "var(--faint)", "#ddd": "var(--line)", "#cccccc": "var(--line)", "#d9d9d9": "var(--line)",
+         "#888": "var(--faint)", "#444444": "var(--faint)", "#ddd": "var(--line)", "#dddddd": "var(--line)", "#cccccc": "var(--line)", "#d9d9d9": "var(--line)",
          "#1f77b4": "var(--blue)", "#0072b2": "var(--blue)", "#ffffff": "var(--panel)", "white": "var(--panel)"}
-WIDE = 560  # units: a wider picture is made no narrower than its words can bear, and scrolls
+THEME |= {style.light: f"light-dark({style.light}, {style.dark})" for style in (*STYLES.values(), *SPARE)}
 
 
 def inline_svg(source: str, name: str, label: str) -> str:
@@ -24,13 +26,13 @@ def inline_svg(source: str, name: str, label: str) -> str:
         root = ElementTree.fromstring(source)
     except ElementTree.ParseError as error:
         raise ValueError(f"{name}: no SVG: {error}") from None
-    view = re.fullmatch(r"\s*(?:-?[\d.]+[\s,]+){2}([\d.]+)[\s,]+[\d.]+\s*", root.get("viewBox", ""))
+    view = re.fullmatch(r"\s*(?:-?[\d.]+[\s,]+){3}[\d.]+\s*", root.get("viewBox", ""))
     if root.tag != f"{SPACE}svg" or not view:
         raise ValueError(f"{name}: no SVG with a viewBox")
     keep_shapes(root, name)
     for sized in ("width", "height", "style", "font-family"):
         root.attrib.pop(sized, None)
-    root.set("class", "plot wide" if float(view[1]) > WIDE else "plot")
+    root.set("class", "plot")
     root.set("role", "img")
     root.set("aria-label", label)
     return ElementTree.tostring(root, encoding="unicode")

@@ -1,81 +1,64 @@
-// Lines by uPlot: RSS over time, and time over the number of threads. A legend of our own switches allocators on and off.
-const CHART_HEIGHT = 230;
-const drawn = new Set(); // what must be drawn again when the theme or the width changes
+// Lines: RSS over time, and time over the number of threads. Each line's name stands at its end.
+const TOO_SHORT = "over before its memory was looked at three times";
 
-function themeColour(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-}
-
-function lineColour(name) {
-  const colour = colourOf(name);
-  return colour.startsWith("var") ? themeColour("--own") : colour;
-}
-
-function axis(title, more = {}) {
-  const faint = themeColour("--faint"), line = themeColour("--line");
-  return { label: title, stroke: faint, labelSize: 20, size: 44, font: "11px sans-serif", labelFont: "11px sans-serif",
-           grid: { stroke: line, width: 1 }, ticks: { stroke: line, width: 1 }, ...more };
-}
-
-// `series`: [{name, points: [[x, y], …]}]. uPlot wants one x for all, so the xs are united and gaps bridged.
-function united(series) {
-  const xs = [...new Set(series.flatMap(({ points }) => points.map(([x]) => x)))].sort((a, b) => a - b);
-  const columns = series.map(({ points }) => {
-    const known = new Map(points);
-    return xs.map((x) => (known.has(x) ? known.get(x) : undefined));
-  });
-  return [xs, ...columns];
-}
-
-function lineChart(holder, series, { xTitle, yTitle, logarithmic, xSplits }) {
-  const hidden = new Set();
-  let chart = null;
-  const draw = () => {
-    if (chart) chart.destroy();
-    const options = {
-      width: Math.max(240, holder.clientWidth), height: CHART_HEIGHT, legend: { show: false },
-      cursor: { drag: { x: false, y: false }, points: { size: 5 } },
-      scales: { x: { time: false, distr: xSplits ? 3 : 1, log: 2 }, y: logarithmic ? { distr: 3, range: (_, low, high) => [low / 1.2, high * 1.2] } : { range: (_, low, high) => [0, high * 1.05] } },
-      axes: [axis(xTitle, xSplits ? { splits: () => xSplits, values: (_, splits) => splits.map(String) } : {}), axis(yTitle, logarithmic ? { size: 52, values: (_, splits) => splits.map((split) => (split === null ? "" : number(split))) } : { size: 52 })],
-      series: [{}, ...series.map(({ name }) => ({
-        label: name, stroke: lineColour(name), width: name === DATA.subject ? 2.5 : 1.25, spanGaps: true, show: !hidden.has(name),
-        points: { show: Boolean(xSplits), size: 5 } }))],
-    };
-    chart = new uPlot(options, united(series), holder);
-  };
-  draw();
-  const legend = element("div", { class: "legend" });
-  for (const { name } of series) {
-    const button = element("button", { type: "button", "aria-pressed": true }, element("i", { style: `background:${colourOf(name)}` }), name);
-    button.addEventListener("click", () => {
-      if (!hidden.delete(name)) hidden.add(name);
-      button.setAttribute("aria-pressed", !hidden.has(name));
-      chart.setSeries(1 + series.findIndex((each) => each.name === name), { show: !hidden.has(name) });
-    });
-    legend.append(button);
+// Names at the right, in the order of the lines' ends, none over another.
+function nameEnds(chart, ends, from, { top, floor }) {
+  const sorted = [...ends].sort((a, b) => a.y - b.y);
+  const step = Math.min(NAME_HEIGHT, (floor - top) / Math.max(1, sorted.length - 1));
+  sorted.forEach((each, i) => { each.at = Math.max(each.y, i ? sorted[i - 1].at + step : top); });
+  for (let i = sorted.length - 1; i >= 0; --i) sorted[i].at = Math.min(sorted[i].at, i === sorted.length - 1 ? floor : sorted[i + 1].at - step);
+  for (const { name, x, y, at, group } of sorted) {
+    group.append(svg("path", { class: "leader", d: `M${x} ${y}L${from - 6} ${at}H${from - 2}`, style: `--c:${ALLOCATORS.get(name).colour}` }),
+      marker(name, from + 5, at, { size: 4.2 }),
+      svg("text", { class: isSubject(name) ? "name own" : "name", x: from + 13, y: at + 4 }, name));
   }
-  holder.after(legend);
-  drawn.add(draw);
 }
 
-function figureOf(caption, fill) {
-  const holder = element("div");
-  const figure = element("figure", {}, element("figcaption", {}, caption), holder);
-  return { figure, start: () => fill(holder) };
+// `series`: [{name, points: [[x, y], …]}]. `x` and `y` of the frame, made for the box.
+function lines(width, label, series, scales) {
+  const height = Math.max(260, 60 + series.length * (NAME_HEIGHT + 1));
+  const names = Math.max(...series.map(({ name }) => nameWidth(name))) + 24;
+  const box = { width, height, left: 52, right: names, top: 24, bottom: 40 };
+  const end = width - box.right, floor = height - box.bottom;
+  const { x, y } = scales(box, end, floor);
+  const chart = frame(box, label, x, y), ends = [];
+  for (const { name, points } of [...series].sort((a, b) => isSubject(a.name) - isSubject(b.name))) {
+    const placed = points.map(([at, value]) => [x.place(at), y.place(value)]);
+    const group = svg("g", { class: "series", style: `--c:${ALLOCATORS.get(name).colour}` }, svg("path", { class: isSubject(name) ? "line own" : "line",
+      d: placed.map(([px, py], i) => `${i ? "L" : "M"}${px.toFixed(1)} ${py.toFixed(1)}`).join("") }));
+    if (points.length < 8) group.append(...placed.map(([px, py]) => marker(name, px, py, { size: 4.2 })));
+    chart.append(group);
+    const [px, py] = placed[placed.length - 1];
+    ends.push({ name, x: px, y: py, group });
+  }
+  nameEnds(chart, ends, end + 8, { top: box.top, floor });
+  return chart;
 }
 
 function rssOverTime(row) {
   const series = DATA.allocators.filter(({ name }) => row.cells[name] && row.cells[name].rss.length > 2)
     .map(({ name }) => ({ name, points: row.cells[name].rss }));
-  if (!series.length || typeof uPlot === "undefined") return null;
-  return figureOf(`RSS over time, ${row.name}`, (holder) => lineChart(holder, series, { xTitle: "seconds", yTitle: "MiB" }));
+  if (!series.length) return null;
+  const all = series.flatMap(({ points }) => points);
+  return figure(`${row.name}: memory over time`, (width) => lines(width, `memory over time of ${row.name}`, series, (box, end, floor) => ({
+    x: { ...linearScale(0, Math.max(...all.map(([at]) => at)), box.left, end, width < 500 ? 4 : 6), text: String, title: "seconds →" },
+    y: { ...linearScale(0, Math.max(...all.map(([, value]) => value)) * 1.04, floor, box.top, 5), text: number, title: "↑ resident memory, MiB" },
+  })), missingFrom(row, series.map(({ name }) => name), TOO_SHORT));
 }
 
 function scaling(rows) {
-  if (rows.length < 2 || typeof uPlot === "undefined") return null;
+  if (rows.length < 2) return null;
   const series = DATA.allocators.map(({ name }) => ({ name, points: rows.filter((row) => median(row, name, "time") !== null)
-    .map((row) => [row.threads, median(row, name, "time")]) })).filter(({ points }) => points.length > 1);
+    .map((row) => [row.threads, median(row, name, "time")]) })).filter(({ points }) => points.length);
   if (!series.length) return null;
-  return figureOf("time over threads, ns an operation (logarithmic)", (holder) =>
-    lineChart(holder, series, { xTitle: "threads", yTitle: "ns", logarithmic: true, xSplits: rows.map((row) => row.threads) }));
+  const threads = rows.map((row) => row.threads), times = series.flatMap(({ points }) => points.map(([, value]) => value));
+  const [unit, size] = scaleOf(Math.max(...times), "ns");
+  const failed = rows.flatMap((row) => missingFrom(row, series.filter(({ points }) => points.some(([at]) => at === row.threads)).map(({ name }) => name), "")
+    .map((note) => `${row.name}: ${note}`));
+  return figure("time over the number of threads", (width) => lines(width, `time over threads of ${rows[0].load}`, series, (box, end, floor) => {
+    const x = logScale(threads, box.left, end, 5), y = logScale(times.map((value) => value / size), floor, box.top, 6);
+    return { x: { place: x.place, ticks: threads, text: String, title: "threads →" },
+             y: { place: (value) => y.place(value / size), ticks: y.ticks.map((tick) => tick * size), text: (tick) => number(Number((tick / size).toPrecision(3))),
+                  title: `↑ time an operation, ${unit}` } };
+  }), failed);
 }

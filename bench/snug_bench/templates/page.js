@@ -1,5 +1,5 @@
 // The page's start: one card a load, drawn when it comes into view, and the theme.
-const DATA = JSON.parse(document.getElementById("data").textContent);
+const MOST_COLUMNS = 8; // figures side by side; more are another table
 
 function cardId(load) {
   return `load-${load}`;
@@ -9,18 +9,17 @@ function cellText(sample, unit) {
   return [quantity(sample[0], unit), " ", element("small", {}, spread(sample, unit))];
 }
 
-function rowTable(row) {
-  const metrics = row.metrics.filter(({ key, group }) => group !== "figure" || row.metrics.filter((each) => each.group === "figure").length > 1);
+function figuresTable(row, metrics) {
   const head = element("tr", {}, element("th", {}, row.name), ...metrics.map(({ title, higher }) =>
     element("th", { class: "number" }, title + (higher ? " (more is better)" : ""))));
   const body = element("tbody");
   for (const { name, snug } of DATA.allocators) {
     const cell = row.cells[name];
     if (!cell) continue;
-    const line = element("tr", { class: snug ? "own" : null }, element("th", { scope: "row" }, name + (cell.frontier ? " ★" : "")));
+    const line = element("tr", { class: snug ? "own" : null }, element("th", { scope: "row" }, swatch(name), name + (cell.frontier ? " ◆" : "")));
     if (cell.failed) {
-      line.append(element("td", { colspan: metrics.length, class: "long" }, `failed: ${cell.failures.join("; ")}`));
-      while (line.cells.length < 2) line.append(element("td"));
+      line.append(element("td", { colspan: metrics.length, class: "long failed" }, `failed: ${cell.failures.join("; ")}`));
+      while (line.cells.length <= metrics.length) line.append(element("td", { hidden: "" }));
     } else {
       for (const { key, unit } of metrics) {
         const sample = cell.samples[key];
@@ -32,21 +31,36 @@ function rowTable(row) {
   }
   const table = element("table", { class: "sortable" }, element("thead", {}, head), body);
   makeSortable(table);
-  return element("div", { class: "scroll" }, table);
+  return watched(table);
+}
+
+// Time, memory and figures first, then what the run cost; as many tables as it takes.
+function rowTables(row) {
+  const judged = row.metrics.filter(({ group }) => group === "figure");
+  const first = row.metrics.filter(({ group }) => group !== "cost" && (group !== "figure" || judged.length > 1));
+  const parts = [];
+  for (const metrics of [first, row.metrics.filter(({ group }) => group === "cost")]) {
+    for (let at = 0; at < metrics.length; at += MOST_COLUMNS) parts.push(figuresTable(row, metrics.slice(at, at + MOST_COLUMNS)));
+  }
+  return parts;
+}
+
+function figureLegend(row) {
+  const known = row.metrics.filter(({ sentence }) => sentence);
+  if (!known.length) return [];
+  return [element("dl", { class: "figures" }, ...known.map(({ title, sentence }) =>
+    element("div", {}, element("dt", {}, title), element("dd", {}, sentence))))];
 }
 
 function fillCard(card, rows) {
   const charts = element("div", { class: "charts" }), starts = [];
-  for (const row of rows) {
-    const plot = scatter(row);
-    if (plot) charts.append(element("figure", {}, element("figcaption", {}, `time against peak RSS, ${row.name}`), plot));
-  }
-  for (const made of [scaling(rows), ...rows.map(rssOverTime)]) {
+  for (const made of [...rows.map(rowScatter), scaling(rows), ...rows.map(rssOverTime)]) {
     if (!made) continue;
-    charts.append(made.figure);
+    charts.append(made.made);
     starts.push(made.start);
   }
-  card.append(charts, ...rows.map((row) => element("details", rows.length === 1 ? { open: "" } : {}, element("summary", {}, `figures, ${row.name}`), rowTable(row))));
+  card.append(...figureLegend(rows[0]), charts, ...rows.map((row) =>
+    element("details", rows.length === 1 ? { open: "" } : {}, element("summary", {}, `All figures of ${row.name}`), ...rowTables(row))));
   starts.forEach((start) => start());
 }
 
@@ -62,8 +76,9 @@ function startCards() {
   }, { rootMargin: "600px" });
   for (const [load, rows] of byLoad) {
     const like = rows[0].resembles ? ` Like ${rows[0].resembles}.` : "";
-    const card = element("article", { class: "card", id: cardId(load), "data-load": load }, element("h3", {}, rows[0].title),
-      element("p", { class: "stresses" }, `${rows[0].kind === "real" ? "Real program" : "Synthetic"}: ${rows[0].stresses}.${like}`));
+    const card = element("article", { class: "card", id: cardId(load), "data-load": load },
+      element("h3", {}, load, " ", element("span", { class: "kind" }, rows[0].kind === "real" ? "real program" : "synthetic")),
+      element("p", { class: "lead" }, `${rows[0].sentence} Stresses ${rows[0].stresses}${rows[0].stresses.endsWith("?") ? "" : "."}${like}`));
     document.getElementById("cards").append(card);
     seen.observe(card);
   }
@@ -72,26 +87,22 @@ function startCards() {
 function startTheme() {
   const button = document.getElementById("theme"), themes = ["system", "light", "dark"];
   let theme = "system";
-  const redraw = () => drawn.forEach((draw) => draw());
   button.addEventListener("click", () => {
     theme = themes[(themes.indexOf(theme) + 1) % themes.length];
     button.textContent = `theme: ${theme}`;
     if (theme === "system") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = theme;
-    redraw();
-  });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
-  let width = innerWidth, waiting = 0;
-  addEventListener("resize", () => {
-    if (innerWidth === width) return;
-    width = innerWidth;
-    clearTimeout(waiting);
-    waiting = setTimeout(redraw, 150);
   });
 }
 
 startTheme();
+startOverview();
+document.querySelectorAll("[data-swatch]").forEach((place) => place.prepend(swatch(place.dataset.swatch)));
 startGrid();
+watched(document.getElementById("heat"));
 startCards();
-document.querySelectorAll("main > section table.sortable").forEach((table) => { if (table.tHead) makeSortable(table); });
+for (const table of document.querySelectorAll("main table:not(#heat)")) {
+  if (table.classList.contains("sortable")) makeSortable(table);
+  watched(table);
+}
 addEventListener("scroll", hideTip, { passive: true });

@@ -28,5 +28,5 @@ function spread([median, low, high, level], unit) {
 }
 
 function ratioText(value) {
-  return value > 99 ? ">99" : value.toFixed(value >= 10 ? 1 : 2);
+  return value >= 100 ? number(value) : value.toFixed(value >= 10 ? 1 : 2);
 }

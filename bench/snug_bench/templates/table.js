@@ -1,4 +1,7 @@
-// Elements, the tip that follows the pointer, and tables that sort by a click on a column's head.
+// Elements, the tip that follows the pointer, and tables: they sort by a click on a column's head, and hide no column: where
+// one is too wide, each of its rows becomes a card that names every value.
+const DATA = JSON.parse(document.getElementById("data").textContent);
+
 function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -60,4 +63,28 @@ function makeSortable(table) {
       }
     });
   });
+}
+
+// Gives each cell its column's name, which a card shows.
+function label(table) {
+  const heads = table.tHead ? [...table.tHead.rows[0].cells].map((head) => head.textContent) : [];
+  for (const row of table.tBodies[0].rows) [...row.cells].forEach((cell, i) => { if (heads[i]) cell.dataset.label = heads[i]; });
+}
+
+function fit(table) {
+  table.classList.remove("stacked");
+  table.classList.toggle("stacked", table.offsetWidth > table.parentElement.clientWidth + 1);
+}
+
+// Labelled, and fitted whenever the room for it changes. What surrounds it and a table already is, is used.
+function watched(table) {
+  label(table);
+  const holder = table.parentElement ? table.parentElement : element("div", { class: "holder" }, table);
+  let width = 0;
+  new ResizeObserver(() => {
+    if (holder.clientWidth === width) return;
+    width = holder.clientWidth;
+    fit(table);
+  }).observe(holder);
+  return holder;
 }

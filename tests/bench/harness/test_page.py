@@ -31,25 +31,30 @@ def verdict():
 
 
 @pytest.fixture
-def html(verdict, tmp_path):
-    (tmp_path / "uplot-1.6.32.tgz").write_text("not the package")
+def html(verdict):
     said = []
-    text = page(verdict, tmp_path, said.append)
-    assert len(said) == 1 and "not the package" in said[0]
+    text = page(verdict, said.append)
+    assert said == []
     return text
 
 
 def test_the_page_needs_nothing_else(html):
     assert not re.search(r"""(?:src|href)\s*=\s*["']?(?!#|load-)[^"'>]*//""", html)
     assert not re.search(r"@import|url\((?!#)|fetch\(|XMLHttpRequest|<link|<iframe", html)
-    assert "The lines over time and threads are missing" in html
 
 
-def test_the_page_says_how_much_was_measured(verdict, tmp_path):
-    html, _ = page_with(verdict, tmp_path, None)
+def test_the_page_says_how_much_was_measured(html):
     text = " ".join(html.split())
-    assert "4 rows × 3 allocators, 2 to 6 repetitions of each cell (6 were planned) after a warm-up" in text
+    assert "3 allocators × 4 rows (a load with a number of threads), 2 to 6 repetitions of each cell (6 were planned)" in text
     assert "95% intervals for the medians; where there are fewer than six" in text
+
+
+def test_the_verdict_stands_before_the_grid(html, verdict):
+    sentence = re.search(r'<p class="sentence">(.*?)</p>', html)[1]
+    assert sentence.startswith("snug&#39;s time is ") and " unclear in " in sentence
+    assert html.index(sentence) < html.index('data-overview="real"') < html.index('data-overview="synthetic"') < html.index('id="grid"')
+    alone = page(judge(results(series("snug", 10, 20))), print)
+    assert "there is nobody to compare snug with" in alone and "Nothing to compare with" in alone
 
 
 def test_no_value_of_the_results_ends_the_script(html):
@@ -119,7 +124,7 @@ SVG = """<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" xmlns:xlin
  width="9pt" viewBox="0 0 900 9" onload="alert(2)"><style>*{display:none}</style><script>alert(3)</script>
 <defs><clipPath id="c"><rect width="9" height="9"/></clipPath><path id="p" d="M0 0h9"/></defs>
 <g clip-path="url(#c)" style="fill: #ffffff; stroke: #000000"><use xlink:href="#p"/><use xlink:href="http://x/y#p"/></g>
-<path fill="url(http://x/z)" stroke="#cccccc" d="M1 1"/><foreignObject/><a href="javascript:1"/><text>a &lt; b</text></svg>"""
+<path fill="url(http://x/z)" stroke="#cccccc" d="M1 1"/><path fill="#1856e1" d="M2 2"/><foreignObject/><a href="javascript:1"/><text>a &lt; b</text></svg>"""
 
 
 def seeds_file(folder, **changes):
@@ -134,16 +139,14 @@ def seeds_file(folder, **changes):
     return file
 
 
-def page_with(verdict, folder, seeds):
-    """The page, and what was said, but for what is said of uPlot."""
-    (folder / "uplot-1.6.32.tgz").write_text("not the package")
+def page_with(verdict, seeds):
+    """The page, and what was said."""
     said = []
-    text = page(verdict, folder, said.append, seeds)
-    return text, said[1:]
+    return page(verdict, said.append, seeds), said
 
 
 def test_the_source_documents_join_the_page(verdict, tmp_path):
-    html, said = page_with(verdict, tmp_path, seeds_file(tmp_path))
+    html, said = page_with(verdict, seeds_file(tmp_path))
     assert said == []
     test_the_page_needs_nothing_else(html)
     section = re.search(r'<section id="sources">.*?</section>', html, re.S)[0]
@@ -156,7 +159,7 @@ def test_the_source_documents_join_the_page(verdict, tmp_path):
 
 def test_without_source_documents_the_page_says_nothing_of_them(verdict, tmp_path):
     for seeds in (None, tmp_path / "seeds.json"):
-        html, said = page_with(verdict, tmp_path, seeds)
+        html, said = page_with(verdict, seeds)
         assert said == [] and "Source documents" not in html and "sources" not in re.sub(r"<style.*?</style>", "", html, flags=re.S)
 
 
@@ -175,7 +178,7 @@ def test_damaged_source_documents_are_one_line_and_a_page_without(verdict, tmp_p
         file = seeds_file(tmp_path, **text)
     else:
         (file := tmp_path / "seeds.json").write_text(text)
-    html, said = page_with(verdict, tmp_path, file)
+    html, said = page_with(verdict, file)
     assert len(said) == 1 and said[0].startswith(f"the page has no source documents: {file}: damaged: ")
     assert why in said[0] and "\n" not in said[0]
     assert 'id="sources"' not in html and 'id="grid"' in html
@@ -183,19 +186,32 @@ def test_damaged_source_documents_are_one_line_and_a_page_without(verdict, tmp_p
 
 def test_unreadable_source_documents_are_one_line(verdict, tmp_path):
     (tmp_path / "seeds.json").mkdir()
-    _, said = page_with(verdict, tmp_path, tmp_path / "seeds.json")
+    _, said = page_with(verdict, tmp_path / "seeds.json")
     assert len(said) == 1 and "cannot read" in said[0]
 
 
 def test_a_picture_keeps_its_shapes_and_words_only():
     svg = inline_svg(SVG, "S0-1", "a <b>")
-    assert re.findall(r"<(\w+)", svg) == ["svg", "defs", "clipPath", "rect", "path", "g", "use", "use", "path", "text"]
+    assert re.findall(r"<(\w+)", svg) == ["svg", "defs", "clipPath", "rect", "path", "g", "use", "use", "path", "path", "text"]
     assert 'id="S0-1-c"' in svg and 'clip-path="url(#S0-1-c)"' in svg and 'href="#S0-1-p"' in svg
     assert svg.count("href=") == 1 and "http" not in svg and "onload" not in svg and "9pt" not in svg
     assert "fill: var(--panel); stroke: currentColor" in svg and 'stroke="var(--line)"' in svg
-    assert 'class="plot wide"' in svg and 'aria-label="a &lt;b&gt;"' in svg and "a &lt; b" in svg
+    assert 'fill="light-dark(#1856e1, #3e79f8)"' in svg  # of the palette
+    assert 'class="plot"' in svg and 'aria-label="a &lt;b&gt;"' in svg and "a &lt; b" in svg
 
 
 def test_a_folder_without_source_documents_is_refused_where_it_is_named(tmp_path):
     with pytest.raises(Problem, match=f"--seeds: no {tmp_path}/seeds.json"):
         cli.report(results=tmp_path / "r.jsonl", to_markdown=None, to_page=None, seeds=tmp_path)
+
+
+def test_in_noise_the_page_judges_no_time():
+    """Whatever its figures are: no star, no frontier, no leader of time. Memory is judged as ever."""
+    noisy = judge(results([*series("snug", 10, 10 << 20, noise=0.3), *series("peer", 12, 20 << 20, noise=0.3)]))
+    assert noisy.noise.too_noisy
+    html = page(noisy, print)
+    found = json.loads(re.search(r'<script id="data"[^>]*>(.*?)</script>', html, re.S)[1])
+    for cell in found["rows"][0]["cells"].values():
+        assert cell["standing"].keys() == {"memory"} and not cell["frontier"]
+    assert "<b>Least time:</b> too noisy to judge" in html and "<b>Least memory:</b> snug" in html and "on the dashed line" not in html
+    assert re.search(r'class="sentence">Too noisy to judge time', html)
