@@ -18,7 +18,7 @@ from pathlib import Path
 
 from service import fail, need, skip
 
-PAGE_LIBRARY = "/usr/local/lib/libsnug.so"
+PAGE_LIBRARIES = "/usr/local/lib/"  # where the page has libsnug.so
 SETTING = re.compile(r"\b(LD_PRELOAD|SNUG_CONF|PYTHONMALLOC)\s*=\s*'?([^\s']+)'?")
 STARTUP_SECONDS = 30
 NOBODY = 65534
@@ -51,18 +51,19 @@ class Bench:
     """A folder that every user may write to, the library, and the report."""
 
     def __init__(self, library: str, page: Path) -> None:
-        self.library = os.path.realpath(library)
         self.page = page
         self.folder = Path(tempfile.mkdtemp(prefix="snug-recipes-"))
         self.folder.chmod(0o777)
+        # A copy, since a server's user may not be let into the build's folder.
+        self.library = shutil.copy(library, self.folder / "libsnug.so")
         self.report = self.folder / "snug.jsonl"
 
     def settings(self, text: str) -> dict[str, str]:
         """The environment that the page's text asks for, with this build's library and this folder's report."""
-        found = {name: value.replace(PAGE_LIBRARY, self.library).replace("/usr/local/lib/", f"{self.folder}/")
+        found = {name: value.replace(PAGE_LIBRARIES, f"{self.folder}/")
                  for name, value in SETTING.findall(text)}
-        if self.library not in found.get("LD_PRELOAD", ""):
-            fail(f"the page preloads no {PAGE_LIBRARY}: {text}")
+        if str(self.library) not in found.get("LD_PRELOAD", "").split(":"):
+            fail(f"the page preloads no libsnug.so of {PAGE_LIBRARIES}: {text}")
         found["SNUG_CONF"] = ",".join(part for part in found.get("SNUG_CONF", "").split(",")
                                       if part and not part.startswith("report:")) + f",report:{self.report}"
         return found
@@ -71,10 +72,10 @@ class Bench:
         kept = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "SNUG_CONF", "PYTHONMALLOC")}
         return {**kept, "LC_ALL": "C.UTF-8", "HOME": str(self.folder), **self.settings(text)}
 
-    def run(self, text: str, *command: str, status: int = 0) -> str:
+    def run(self, text: str, *command: str) -> str:
         """Runs a command on the settings of `text` to its end; its standard output."""
         done = subprocess.run(command, cwd=self.folder, env=self.environment(text), capture_output=True, text=True, timeout=60)
-        if done.returncode != status or "ld.so" in done.stderr or "snug:" in done.stderr:
+        if done.returncode != 0 or "ld.so" in done.stderr or "snug:" in done.stderr:
             fail(f"{' '.join(command)[:100]} ended with {done.returncode}: {done.stderr[-1000:]}")
         return done.stdout
 
@@ -91,7 +92,7 @@ class Bench:
             fail(f"snug served {program} fewer than {at_least} allocations")
 
     def maps(self, process: int) -> bool:
-        return self.library in Path(f"/proc/{process}/maps").read_text()
+        return str(self.library) in Path(f"/proc/{process}/maps").read_text()
 
     def expect_in(self, processes: list[int], at_least: int) -> None:
         """All of a server's processes that still run have the library."""
@@ -178,8 +179,6 @@ def try_docker(bench: Bench) -> None:
     if not image or subprocess.run([buildah, "inspect", "--type", "image", image[1]], capture_output=True).returncode != 0:
         skip("buildah has no image of Debian")
     (bench.folder / "Dockerfile").write_text(dockerfile)
-    shutil.copy(bench.library, bench.folder / "libsnug.so")
-    bench.library = PAGE_LIBRARY
     subprocess.run([buildah, "build-using-dockerfile", "--pull-never", "--quiet", "-t", "snug-recipe", str(bench.folder)], check=True)
     name = subprocess.check_output([buildah, "from", "--pull-never", "snug-recipe"], text=True).strip()
     try:
@@ -288,7 +287,7 @@ def try_php(bench: Bench) -> None:
     section = section_of(bench.page, "PHP")
     compile_line, run_line = section.blocks("sh")[0].splitlines()
     (bench.folder / "nodeepbind.c").write_text(section.blocks("c")[0])
-    words = compile_line.replace("/usr/local/lib/", f"{bench.folder}/").split()
+    words = compile_line.replace(PAGE_LIBRARIES, f"{bench.folder}/").split()
     subprocess.run([compiler, "-Wall", "-Wextra", "-Werror", *words[1:]], check=True, cwd=bench.folder)
     job = 'for ($a = [], $i = 0; $i < 100000; $i++) $a[] = "x$i"; echo count($a), get_loaded_extensions() ? "" : "none";'
     if bench.run(run_line, php, "-r", job) != "100000":
