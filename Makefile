@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 BUILD := build/release
 
 .DEFAULT_GOAL := help
-.PHONY: help build product benchmark demo bench bench-full seeds test check rules claims format tidy install clean
+.PHONY: help build product benchmark demo bench bench-full seeds test check rules claims format tidy install uninstall clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -68,10 +68,18 @@ tidy: ## run clang-tidy over src/ and tools/
 	@$(MAKE) --no-print-directory product
 	@scripts/tidy $(BUILD)
 
-install: ## install what is missing, build, and install under PREFIX (/usr/local); DESTDIR is kept
+install: ## install what is missing, build, and install under PREFIX (/usr/local), stripped; DESTDIR is kept
 	@scripts/setup build
 	@$(MAKE) --no-print-directory product
-	@cmake --install $(BUILD) --prefix "$(PREFIX)"
+	@cmake --install $(BUILD) --prefix "$(PREFIX)" --strip
+	@$(renew_linker_cache)
+
+uninstall: ## remove what the last make install has installed; DESTDIR as then
+	@cmake -DMANIFEST=$(BUILD)/install_manifest.txt -P cmake/uninstall.cmake
+	@$(renew_linker_cache)
+
+# So that the dynamic linker knows at once what lies in the system's folders.
+renew_linker_cache = if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
 
 clean: ## remove build/
 	@rm -rf build

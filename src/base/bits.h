@@ -18,6 +18,15 @@ constexpr bool is_aligned(size_t value, size_t alignment) { return (value & (ali
 // instruction where the CPU counts from the other end.
 constexpr unsigned log2_floor(size_t value) { return 63u ^ static_cast<unsigned>(__builtin_clzll(value)); }
 
+// How many bits of `word` are set. Not std::popcount, which without the CPU's instruction for it is a call of libgcc's:
+// a program on libsnug.a shall need libc alone.
+constexpr unsigned count_ones(uint64_t word) {
+  word -= word >> 1 & 0x5555555555555555;
+  word = (word & 0x3333333333333333) + (word >> 2 & 0x3333333333333333);
+  word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0f;
+  return static_cast<unsigned>(word * 0x0101010101010101 >> 56);
+}
+
 // `count` (0…64) ones from bit `first` up.
 constexpr uint64_t bit_run(unsigned first, unsigned count) {
   return (count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1) << first;

@@ -331,9 +331,8 @@ void SpanStore::remove(Span* span) {
 uint32_t SpanStore::count_dirty(const Span& span) {
   const Chunk& chunk = window_.chunk(span.first);
   uint32_t count = 0;
-  for_each_word(span.first.in_chunk(), span.pages.value, [&](size_t word, uint64_t mask) {
-    count += static_cast<uint32_t>(std::popcount(chunk.dirty[word] & mask));
-  });
+  for_each_word(span.first.in_chunk(), span.pages.value,
+                [&](size_t word, uint64_t mask) { count += count_ones(chunk.dirty[word] & mask); });
   return count;
 }
 

@@ -41,6 +41,17 @@ TEST(Bits, RunsOfBits) {
   }
 }
 
+TEST(Bits, OnesAreCounted) {
+  for (unsigned first = 0; first < 64; ++first) {
+    for (unsigned count = 0; first + count <= 64; ++count) {
+      for (const uint64_t pattern : {~uint64_t{0}, uint64_t{0xaaaaaaaaaaaaaaaa}, uint64_t{0x9249249249249249}}) {
+        const uint64_t word = bit_run(first, count) & pattern;
+        ASSERT_EQ(count_ones(word), static_cast<unsigned>(std::popcount(word))) << std::hex << word;
+      }
+    }
+  }
+}
+
 TEST(Bits, ASubtractionTellsWhetherTheNumberWasLess) {
   for (const size_t number : {size_t{0}, size_t{1}, size_t{65536}, size_t{65537}, SIZE_MAX - 1, SIZE_MAX}) {
     for (const size_t other : {size_t{0}, size_t{1}, size_t{65537}, SIZE_MAX}) {

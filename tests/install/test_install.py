@@ -1,0 +1,115 @@
+"""An installation into a folder of its own: what it consists of, what is built on it, and that it goes without a trace."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+SOURCE = Path(os.environ["SNUG_SOURCE"])
+BUILD = Path(os.environ["SNUG_BUILD"])
+CMAKE = os.environ["CMAKE"]
+
+# By components, each of which has its own manifest: the one of the user's last `make install` stays as it is.
+COMPONENTS = ("runtime", "development", "tools")
+
+
+def run(*command, **environment):
+    return subprocess.run([str(word) for word in command], env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=250, check=False)
+
+
+def install(prefix, component, **environment):
+    process = run(CMAKE, "--install", BUILD, "--prefix", prefix, "--strip", "--component", component, **environment)
+    if process.returncode != 0:
+        raise AssertionError(process.stdout)
+    return (BUILD / f"install_manifest_{component}.txt").read_text()
+
+
+def entries(folder):
+    """Everything below the folder, by names from there."""
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
+
+
+def sections(file):
+    return run("readelf", "-SW", file).stdout
+
+
+class Installed(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = Path(tempfile.mkdtemp(prefix="snug-install-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        cls.prefix = cls.folder / "prefix"
+        for component in COMPONENTS:
+            install(cls.prefix, component)
+
+    def library(self, name):
+        found = list(self.prefix.rglob(name))
+        self.assertEqual(len(found), 1, name)
+        return found[0]
+
+    def test_is_stripped(self):
+        for file in (self.library("libsnug.so"), self.prefix / "bin" / "snug"):
+            self.assertNotIn(".symtab", sections(file))
+            self.assertNotIn(".debug_info", sections(file))
+        for name in ("libsnug.a", "libsnug_cell.a", "libsnug_cell_rt.a"):
+            self.assertIn(".symtab", sections(self.library(name)))
+            self.assertNotIn(".debug_info", sections(self.library(name)))
+
+    def test_is_known_by_its_soname(self):
+        library = self.library("libsnug.so")
+        self.assertEqual(os.readlink(library), "libsnug.so.0")
+        self.assertIn("[libsnug.so.0]", run("readelf", "-d", library).stdout)
+        self.assertEqual(library.resolve(), library.with_name("libsnug.so.0").resolve())
+
+    def test_tool_needs_what_programs_need_and_no_more(self):
+        run_time = self.folder / "run_time"
+        for component in ("runtime", "tools"):
+            install(run_time, component)
+        self.assertFalse(list(run_time.rglob("libsnug.so")) + list(run_time.rglob("*.a")) + list(run_time.rglob("*.h")))
+        process = run(run_time / "bin" / "snug", "run", "--report", "--", "ls", run_time)
+        self.assertEqual(process.returncode, 0, process.stdout)
+        self.assertRegex(process.stdout, r"\nls +\d+ +[1-9]\d*")
+
+    def test_serves_what_is_built_on_it(self):
+        process = run(SOURCE / "tests" / "install" / "consumers", self.prefix, self.folder / "consumers")
+        self.assertEqual(process.returncode, 0, process.stdout)
+
+    def test_serves_from_where_it_was_moved_to(self):
+        moved = self.folder / "moved"
+        shutil.copytree(self.prefix, moved, symlinks=True)
+        os.rename(self.prefix, self.folder / "away")
+        try:
+            process = run(SOURCE / "tests" / "install" / "consumers", moved, self.folder / "moved_consumers")
+        finally:
+            os.rename(self.folder / "away", self.prefix)
+        self.assertEqual(process.returncode, 0, process.stdout)
+
+    def test_goes_and_leaves_what_others_have_there(self):
+        root = self.folder / "root"
+        usr_local = root / "usr" / "local"
+        for folder in ("bin", "include/other", "lib/cmake", "lib/pkgconfig", "lib/empty", "share/man/man1", "share/man/man3",
+                       "share/bash-completion/completions", "share/zsh/site-functions"):
+            (usr_local / folder).mkdir(parents=True)
+        (usr_local / "include" / "other" / "other.h").touch()
+        before = entries(root)
+        manifest = self.folder / "manifest.txt"
+        manifest.write_text("\n".join(install("/usr/local", component, DESTDIR=str(root)) for component in COMPONENTS))
+        self.assertIn("usr/local/include/snug/cell", entries(root))
+        (usr_local / "include" / "snug" / "mine.h").touch()
+
+        uninstall = (CMAKE, f"-DMANIFEST={manifest}", "-P", SOURCE / "cmake" / "uninstall.cmake")
+        process = run(*uninstall, DESTDIR=str(root))
+        self.assertEqual(process.returncode, 0, process.stdout)
+        mine = ["usr/local/include/snug", "usr/local/include/snug/mine.h"]
+        self.assertEqual(entries(root), sorted(before + mine))
+
+        again = run(*uninstall, DESTDIR=str(root))
+        self.assertNotEqual(again.returncode, 0)
+        self.assertIn("nothing to remove", again.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
