@@ -1,4 +1,5 @@
 // Lines: RSS over time, and time over the number of threads. Each line's name stands at its end.
+const FAR = 6; // times as long
 const TOO_SHORT = "over before its memory was looked at three times";
 
 // Names at the right, in the order of the lines' ends, none over another.
@@ -39,9 +40,16 @@ function rssOverTime(row) {
   const series = DATA.allocators.filter(({ name }) => row.cells[name] && row.cells[name].rss.length > 2)
     .map(({ name }) => ({ name, points: row.cells[name].rss }));
   if (!series.length) return null;
-  const all = series.flatMap(({ points }) => points);
+  const all = series.flatMap(({ points }) => points), ends = series.map(({ points }) => points[points.length - 1][0]);
+  // One that takes many times as long would press all others into a corner.
+  const far = Math.max(...ends) > FAR * Math.min(...ends), first = Math.min(...all.map(([at]) => at).filter((at) => at > 0));
+  const times = (from, to, wanted) => {
+    if (!far) return { ...linearScale(0, Math.max(...ends), from, to, wanted), text: String, title: "seconds →" };
+    const scale = logScale([first, Math.max(...ends)], from, to, wanted);
+    return { ticks: scale.ticks, place: (at) => scale.place(Math.max(at, first)), text: String, title: "seconds, logarithmic →" };
+  };
   return figure(`${row.name}: memory over time`, (width) => lines(width, `memory over time of ${row.name}`, series, (box, end, floor) => ({
-    x: { ...linearScale(0, Math.max(...all.map(([at]) => at)), box.left, end, width < 500 ? 4 : 6), text: String, title: "seconds →" },
+    x: times(box.left, end, width < 500 ? 4 : 6),
     y: { ...linearScale(0, Math.max(...all.map(([, value]) => value)) * 1.04, floor, box.top, 5), text: number, title: "↑ resident memory, MiB" },
   })), missingFrom(row, series.map(({ name }) => name), TOO_SHORT));
 }
