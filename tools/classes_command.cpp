@@ -11,6 +11,7 @@
 #include "classes_fit_print.h"
 #include "classes_plot.h"
 #include "classes_print.h"
+#include "printable.h"
 #include "size/class_list.h"
 #include "user_error.h"
 
@@ -141,7 +142,14 @@ void ClassesCommand::add_fit() {
   fit_command_->add_option("-o", map_file_, "Write the map for SNUG_CONF=classes:FILE")->type_name("FILE");
 }
 
-int ClassesCommand::execute() const { return fit_command_->parsed() ? fit_map() : show(); }
+int ClassesCommand::execute() const {
+  const int status = fit_command_->parsed() ? fit_map() : show();
+  // Behind a long table, and not on standard output, which may be JSON.
+  for (const std::string& file : {map_file_, plot_}) {
+    if (!file.empty()) fmt::print(stderr, "snug: wrote {}\n", printable(file));
+  }
+  return status;
+}
 
 int ClassesCommand::show() const {
   if (map_.empty())

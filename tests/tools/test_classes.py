@@ -18,9 +18,10 @@ MAPS = ["default", "dense", "3,4,8,17,128,16", "1,4,6,17,8,10,2"]
 
 
 def classes(*arguments, **changes):
-    """The output of a call that has to succeed."""
+    """The output of a call that has to succeed, and that names each file it wrote."""
     process = snug("classes", *arguments, **changes)
-    if (process.returncode, process.stderr) != (0, ""):
+    files = [arguments[arguments.index(option) + 1] for option in ("-o", "--plot") if option in arguments]
+    if (process.returncode, process.stderr) != (0, "".join(f"snug: wrote {file}\n" for file in files)):
         raise AssertionError(f"snug classes {arguments}: {process.returncode}, {process.stderr}")
     return process.stdout
 
@@ -323,7 +324,7 @@ class FitTraceTest(FolderTest):
 
     def test_the_documents_way_from_ltrace_to_a_trace(self):
         page = (GOLDEN.parents[1] / "docs" / "size-classes.md").read_text()
-        script = re.search(r"(?ms)^ +awk '\n(.*?)^ +' calls.log > program.trace$", page).group(1)
+        script = re.search(r"(?ms)^ *awk '\n(.*?)^ *' calls.log > program.trace$", page).group(1)
         path = self.file("trace.awk", script)
         calls = self.file("calls.log", """\
 7 malloc@libc.so.6(24)                       = 0x1000
