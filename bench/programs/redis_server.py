@@ -27,6 +27,7 @@ allocator replaces, and three of jemalloc's own, which stay jemalloc's:
   - nallocx: whether shrinking a string in place gains anything; on other allocators the answer is about jemalloc's
     classes, so a string may be copied once more or once less;
   - malloc_stats_print: only for MEMORY MALLOC-STATS.
+Debian 13's Redis 8 takes and frees blocks by jemalloc's own calls besides: see jemalloc_calls.py.
 Active defragmentation is off: only jemalloc can steer it. The idle jemalloc costs every other allocator some 0.1 MiB.
 """
 
@@ -44,6 +45,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from jemalloc_calls import with_jemalloc_calls
 from preload import inherited_preload, served_environment, unserved_environment
 
 MINIMUM_VALUE, MAXIMUM_VALUE = 16, 8192
@@ -151,14 +153,14 @@ class Server:
     """A redis-server of our own: a free port of the loopback, nothing written to disk."""
 
     def __init__(self, preload, folder):
-        self.preload = preload
+        self.preload = with_jemalloc_calls(preload, "redis-server", folder)
         self.port = free_port()
         self.log = Path(folder) / "log"
         served_by_jemalloc = "libjemalloc" in preload or not preload
         command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--dir", folder, "--save", "",
                    "--appendonly", "no", "--activedefrag", "no", "--daemonize", "no", "--logfile", str(self.log),
                    "--jemalloc-bg-thread", "yes" if served_by_jemalloc else "no"]
-        self.process = subprocess.Popen(command, env=served_environment(preload), stdin=subprocess.DEVNULL,
+        self.process = subprocess.Popen(command, env=served_environment(self.preload), stdin=subprocess.DEVNULL,
                                         stdout=subprocess.DEVNULL)
         self.connection = None
 

@@ -6,8 +6,12 @@ is taken of a data set that a fixed script builds, after the benchmark's has bee
 
 import socket
 import subprocess
+import sys
 import time
+from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench" / "programs"))
+from jemalloc_calls import with_jemalloc_calls  # from the folder just named
 from service import Allocator, Trial, fail, libraries_from_arguments, need
 
 REQUESTS = 40_000
@@ -37,10 +41,12 @@ def fixed_script() -> str:
 class Server:
     def __init__(self, allocator: Allocator, program: str) -> None:
         self.port = free_port()
+        environment = allocator.environment()
+        environment["LD_PRELOAD"] = with_jemalloc_calls(allocator.preload or "", program, allocator.folder)
         self.process = subprocess.Popen(
             [program, "--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--enable-debug-command", "yes",
              "--dir", str(allocator.folder), "--logfile", str(allocator.folder / "log")],
-            env=allocator.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
     def await_ready(self) -> None:
         deadline = time.monotonic() + STARTUP_SECONDS
