@@ -33,7 +33,7 @@ bench-full: ## the same with every load and allocator, six times: about two hour
 	@$(MAKE) --no-print-directory benchmark
 	@scripts/uv run --quiet --locked --project bench snug-bench run --grid full
 
-seeds: ## install what is missing, build, and regenerate the source documents' tables beside today's peers: minutes
+seeds: ## install what is missing, build, and run the published tables of docs/seeds.md anew beside today's peers: minutes
 	@scripts/setup build bench
 	@$(MAKE) --no-print-directory benchmark
 	@scripts/uv run --quiet --locked --project bench snug-seeds

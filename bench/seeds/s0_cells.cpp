@@ -1,5 +1,5 @@
-// s0_cells: the table of the first source document, on cell heaps that are composed as its versions were, on snug's
-// default cell heap, and on malloc.
+// s0_cells: the published table of a cell allocator with bins (S0), on cell heaps that are composed as its versions
+// were, on snug's default cell heap, and on malloc.
 //
 // 8040 cells are 402 groups of 1 large and 19 small. All large ones are freed and 10 small ones of each group, every
 // other one. Then N times the 402 large are allocated and freed, for N of 10, 15 … 300; the time of a run is that of
@@ -27,7 +27,7 @@ constexpr size_t kSmallBytes = 24;
 constexpr size_t kFirstRounds = 10, kLastRounds = 300, kStepRounds = 5;
 
 // A page holds 2680 cells of the version whose used cells have no trailer: three pages for all. With a trailer on every
-// cell four are needed, as the document says.
+// cell four are needed, as its text says.
 constexpr size_t kPage = size_t{224} << 10;
 
 struct Options {
@@ -39,9 +39,10 @@ struct Options {
 
 constexpr const char* kHelp = R"(usage: s0_cells [--runs N] [--large BYTES] [--versions LIST] [--summary]
 
-Regenerates the first source document's table: 8040 cells of 402 groups (1 large, 19 small); the large and 10 small
-ones of each group are freed; then N times the 402 large are allocated and freed, N = 10, 15 ... 300. Prints mean and
-standard deviation in ms for each version, what a pair costs by least squares, cells looked at, pages, instructions.
+Regenerates the published table of a cell allocator with bins: 8040 cells of 402 groups (1 large, 19 small); the large
+and 10 small ones of each group are freed; then N times the 402 large are allocated and freed, N = 10, 15 ... 300.
+Prints mean and standard deviation in ms for each version, what a pair costs by least squares, cells looked at, pages,
+instructions.
 
   --runs N          of each N and version, at least 2 (default 30)
   --large BYTES     of a large cell (default 1024); small ones are 24
@@ -310,17 +311,17 @@ void print_summary(const std::vector<Result>& results) {
     std::printf("%-24s %8.1f %12.3f %10.1f %10.2f %6zu %12zu\n", result.version->title, result.ns_a_pair(), line.offset,
                 result.facts.instructions, result.facts.examined, result.facts.pages, result.facts.bytes_used);
   }
-  std::printf("%-24s 388 / 243 / 250 ns a pair (old, without threshold, new); pages 3, 4, 4\n\n", "the document");
+  std::printf("%-24s 388 / 243 / 250 ns a pair (old, without threshold, new); pages 3, 4, 4\n\n", "as published");
   const Result* const old = find(results, "old");
   const Result* const without = find(results, "without");
   const Result* const now = find(results, "new");
   const Result* const ours = find(results, "snug");
   if (old != nullptr && without != nullptr)
-    std::printf("bins against the scan: %.2f times (the document: 1.59)\n", old->ns_a_pair() / without->ns_a_pair());
+    std::printf("bins against the scan: %.2f times (published: 1.59)\n", old->ns_a_pair() / without->ns_a_pair());
   if (old != nullptr && ours != nullptr)
     std::printf("snug's default against the scan: %.2f times\n", old->ns_a_pair() / ours->ns_a_pair());
   if (without != nullptr && now != nullptr)
-    std::printf("price of the threshold: %.1f%% more instructions a pair (the document: 3.1%% more time)\n",
+    std::printf("price of the threshold: %.1f%% more instructions a pair (published: 3.1%% more time)\n",
                 100 * (now->facts.instructions / without->facts.instructions - 1));
   if (now != nullptr && ours != nullptr && ours->facts.bytes_used != 0)
     std::printf("trailers on free cells only: %.1f%% fewer bytes, %zu pages instead of %zu\n",

@@ -1,4 +1,4 @@
-// s1_server: many threads that serve requests over shared sessions, as in the load on which document S1 found Dense 3%
+// s1_server: many threads that serve requests over shared sessions, as in the load on which Scudo's Dense was found 3%
 // faster and 10% smaller than the map before it. `snug-seeds S1` runs it on each map and compares.
 //
 // A request is a buffer, a list of small objects, and a session whose state it replaces: what it frees was mostly made
@@ -93,8 +93,8 @@ const Program kProgram = {
     .name = "s1_server",
     .what =
         R"(Each thread serves requests: a buffer, a list of objects of 16 to 1024 bytes, and a session shared by all threads
-whose state it replaces, freeing what another thread has made. Each round runs in a process of its own. Document S1's
-load, for comparing size-class maps: SNUG_CONF=classes:dense, or a file that `snug classes` has written.)",
+whose state it replaces, freeing what another thread has made. Each round runs in a process of its own. The load
+on which Scudo's Dense size classes were tried: for comparing maps, SNUG_CONF=classes:dense, or a file that `snug classes` has written.)",
     .figures =
         "requests/LOAD: thousands a second over all threads; peak_rss/LOAD: KiB. LOAD: short, of 12 objects a "
         "request; long, with 600 in one of 16.",

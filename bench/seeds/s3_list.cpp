@@ -1,4 +1,4 @@
-// s3_list: the table of the Pool(3C++) document (S3): a linked list of N nodes is built and deleted again, with snug's
+// s3_list: Pool(3C++)'s published table (S3): a linked list of N nodes is built and deleted again, with snug's
 // pools, with other pools, and with new and delete of whatever malloc is preloaded. Headers of peers that are not
 // installed are done without; mimalloc is opened at run time, since linking it would replace malloc.
 #include "workload.h"
@@ -52,7 +52,7 @@ struct SnugCached : SnugPool<snug::ThreadCached> {
   static constexpr const char* kName = "snug::Pool cached";
 };
 
-// The document's own way: the class's operator new and delete.
+// Pool(3C++)'s own way: the class's operator new and delete.
 struct SnugPooled {
   static constexpr const char* kName = "snug::Pooled";
   struct Node : snug::Pooled<Node, snug::SingleThread, snug::Unchecked>, ThingList {};
@@ -189,7 +189,7 @@ void measure_shared(const Options& options, Report& report) {
 const Program kProgram = {
     .name = "s3_list",
     .what =
-        R"(Builds a linked list of N nodes of 16 B and deletes it again: the table of the Pool(3C++) document, with snug's
+        R"(Builds a linked list of N nodes of 16 B and deletes it again: Pool(3C++)'s published table, with snug's
 pools beside new and delete (of whatever malloc is preloaded), boost::pool, boost::fast_pool_allocator, std::pmr's pool
 resources, foonathan/memory and mi_heap, as far as they are installed; and with pools that threads share.)",
     .figures =

@@ -107,8 +107,8 @@ def report(
     results: Annotated[Path, typer.Argument(help="A results file.")],
     to_markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the Markdown there.")] = None,
     to_page: Annotated[Path | None, typer.Option("--page", help="Write the HTML page there.")] = None,
-    seeds: Annotated[Path | None, typer.Option("--seeds", metavar="FOLDER", help="Where `snug-seeds` left the source "
-                                               "documents' tables, which join the page. [default: build/seeds, if they "
+    seeds: Annotated[Path | None, typer.Option("--seeds", metavar="FOLDER", help="Where `snug-seeds` left its "
+                                               "tables, which join the page. [default: build/seeds, if they "
                                                "are there]")] = None,
 ) -> None:
     """Judge a results file again: the table, and Markdown and page beside it or where they are wanted."""

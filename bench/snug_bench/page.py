@@ -24,12 +24,12 @@ TEMPLATES = Path(__file__).with_name("templates")
 TIMELINE_POINTS = 64
 SHOWN_COSTS = ("wall", "user", "system", "faults", "waits", "preempted", "instructions")
 OUTCOME_CLASSES = {HOLDS: "holds", FAILS: "fails", OPEN: "open"}
-LONG_TABLE = 16  # rows from which a source document's table is folded
+LONG_TABLE = 16  # rows from which a published table is folded
 SCRIPTS = ("quantity.js", "table.js", "chart.js", "grid.js", "scatter.js", "lines.js", "page.js")
 
 
 def page(verdict: Verdict, say, seeds: Path | None = None) -> str:
-    """`seeds`: the file of the source documents' tables, which join the page if it is there."""
+    """`seeds`: the file of the published tables, which join the page if it is there."""
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, trim_blocks=True,
                                      lstrip_blocks=True, undefined=jinja2.StrictUndefined)
     scripts = "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in SCRIPTS)
@@ -63,7 +63,7 @@ def source_documents(seeds: Path | None, say) -> SourceDocuments | None:
     try:
         found = read_source_documents(seeds)
     except Problem as problem:
-        say(f"the page has no source documents: {problem}")
+        say(f"the page has no published tables: {problem}")
         return None
     return found if found.documents else None
 

@@ -1,4 +1,4 @@
-"""The source documents' tables as a file: `snug-seeds` writes it, the page shows it.
+"""Published tables, run again, as a file: `snug-seeds` writes it, the page shows it.
 
     {"schema": "snug.seeds/1", "host": {…}, "quick": false, "documents": [
       {"name": "S0", "title": "…", "remarks": ["…"], "verdicts": [{"claim": "…", "outcome": "holds", "figures": "…"}],
@@ -51,7 +51,7 @@ def parsed(content: Any) -> SourceDocuments:
     documents = [document(each) for each in typed(whole["documents"], list, "documents")]
     names = [each["name"] for each in documents]
     if len(set(names)) < len(names):
-        raise ValueError(f"a document stands there twice: {', '.join(names)}")
+        raise ValueError(f"a source stands there twice: {', '.join(names)}")
     return SourceDocuments(dict.fromkeys(SHOWN_OF_HOST, "") | host, quick, documents)
 
 

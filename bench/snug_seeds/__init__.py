@@ -1,1 +1,1 @@
-"""The tables of the source documents S0, S1, S3 and S4, regenerated beside today's peers."""
+"""Published tables that snug began from, S0, S1, S3 and S4 (docs/seeds.md), run again beside today's peers."""

@@ -1,4 +1,4 @@
-"""The bench: runs the documents' programs on allocators, one process at a time, and ends them if it is interrupted."""
+"""The bench: runs the sources' programs on allocators, one process at a time, and ends them if it is interrupted."""
 
 import contextlib
 import json
@@ -133,7 +133,7 @@ def figures_of(output: str, program: str) -> dict[str, float]:
 
 
 def sample(data: dict[str, Any], name: str, figure: str) -> Sample:
-    """Of a document's data, whose "runs" are those of interleaved()."""
+    """Of a source's data, whose "runs" are those of interleaved()."""
     return Sample(tuple(run[figure] for run in data["runs"][name]))
 
 

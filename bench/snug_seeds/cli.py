@@ -21,7 +21,7 @@ from snug_seeds.section import Section
 from snug_seeds.table import documents_text, markdown, print_section
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS: dict[str, ModuleType] = {"S0": s0, "S1": s1, "S3": s3, "S4": s4}
+SOURCES: dict[str, ModuleType] = {"S0": s0, "S1": s1, "S3": s3, "S4": s4}
 PEERS = "glibc,mimalloc,jemalloc,tcmalloc,mimalloc3,snmalloc,tlsf"
 BUILD = ROOT / "build" / "release"
 
@@ -31,7 +31,7 @@ screen = standard_screen()
 
 @app.command(context_settings={"help_option_names": ["-h", "--help"]})
 def run(
-    documents: Annotated[list[str] | None, typer.Argument(help="S0, S1, S3, S4; all of them by default.")] = None,
+    sources: Annotated[list[str] | None, typer.Argument(help="S0, S1, S3, S4; all of them by default.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Two short runs of each: shows that it works, proves "
                                         "nothing.")] = False,
     figures: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write every run to FILE.")] = None,
@@ -41,13 +41,13 @@ def run(
                                        "one.")] = PEERS,
     build: Annotated[Path, typer.Option("--build", help="The build whose programs are run.")] = BUILD,
 ) -> None:
-    """Regenerate the tables of the source documents beside today's peers, with plots and a verdict a claim.
+    """Run the programs of published tables anew, beside today's peers, with plots and a verdict a claim.
 
     docs/seeds.md says how to read them. Full: about ten minutes, on a machine that does nothing else.
     """
-    chosen = list(dict.fromkeys(word.upper() for word in documents or DOCUMENTS))
-    if unknown := [word for word in chosen if word not in DOCUMENTS]:
-        raise Problem(f"no document '{unknown[0]}' (there are: {', '.join(DOCUMENTS)})")
+    chosen = list(dict.fromkeys(word.upper() for word in sources or SOURCES))
+    if unknown := [word for word in chosen if word not in SOURCES]:
+        raise Problem(f"no source '{unknown[0]}' (there are: {', '.join(SOURCES)})")
     build, folder = build.resolve(), (out or ROOT / "build" / "seeds").resolve()
     for needed in ("seeds", "snug"):
         if not (build / "bin" / needed).exists():
@@ -60,21 +60,21 @@ def run(
     interrupted = False
     try:
         for name in chosen:
-            data[name] = DOCUMENTS[name].measure(bench)
-            sections.append(DOCUMENTS[name].section(data[name], folder))
+            data[name] = SOURCES[name].measure(bench)
+            sections.append(SOURCES[name].section(data[name], folder))
             print_section(screen, sections[-1])
     except KeyboardInterrupt:
         interrupted = True
     host["effort"] = f"{bench.effort.runs} runs at scale {bench.effort.scale:g}, S0 {bench.effort.cell_runs} runs"
     if quick:
-        say(f"--quick ({host['effort']}): no figure of it proves anything, nor is a time like the document's")
+        say(f"--quick ({host['effort']}): no figure of it proves anything, nor is a time like the published")
     write_file(folder / FILE_NAME, documents_text(sections, host, bench.effort))
     write_file(folder / "seeds.md", markdown(sections, host, folder))
     if figures:
         write_file(figures, json.dumps({"host": host, "quick": quick, "documents": data}, indent=1) + "\n")
     screen.print(f"page {folder / 'seeds.md'}", markup=False, soft_wrap=True)
     if interrupted:
-        say(f"interrupted; the page holds {', '.join(each.name for each in sections) or 'no document'}")
+        say(f"interrupted; the page holds {', '.join(each.name for each in sections) or 'nothing yet'}")
         raise typer.Exit(INTERRUPTED)
 
 

@@ -97,7 +97,7 @@ def spread_out(ends: list[float]) -> list[float]:
 
 
 def draw_cells(folder: Path, rounds: list[int], sides: dict[str, dict[str, list[tuple[float, float]]]]) -> list[Plot]:
-    """`sides`: {the document, here: {version: [mean, deviation]}}. The band is a standard deviation wide to each side."""
+    """`sides`: {published, here: {version: [mean, deviation]}}. The band is a standard deviation wide to each side."""
     plots = []
     for side, versions in sides.items():
         title = f"S0, {side}: time against rounds"
@@ -108,7 +108,7 @@ def draw_cells(folder: Path, rounds: list[int], sides: dict[str, dict[str, list[
             low, high = ([max(mean + sign * deviation, mean / 10) for mean, deviation in rows] for sign in (-1, 1))
             axes.fill_between(rounds, low, high, color=styles[name].light, alpha=0.18, lw=0)
         draw_lines(axes, rounds, {name: [mean for mean, _ in rows] for name, rows in versions.items()}, every=12)
-        plots.append(save(figure, folder / f"s0_{side.split()[-1]}.svg", title))
+        plots.append(save(figure, folder / f"s0_{side}.svg", title))
     return plots
 
 
@@ -121,7 +121,7 @@ def draw_lists(folder: Path, lengths: list[int], makers: dict[str, dict[int, Any
 
 
 def draw_batches(folder: Path, sides: dict[str, dict[str, dict[str, float]]]) -> list[Plot]:
-    """`sides`: {the document, here: {load: {column: ms}}}. A row a load, a marker a column; what is missing is said."""
+    """`sides`: {published, here: {load: {column: ms}}}. A row a load, a marker a column; what is missing is said."""
     plots = []
     for side, loads in sides.items():
         title = f"S4, {side}: batches off and on"
@@ -140,5 +140,5 @@ def draw_batches(folder: Path, sides: dict[str, dict[str, dict[str, float]]]) ->
         if missing:
             axes.text(0, -0.16, f"Missing in the source: {', '.join(missing)}.", transform=axes.transAxes, fontsize=8, color=GREY)
         figure.legend(loc="outside lower left", ncols=3, fontsize=8.5, frameon=False, handletextpad=0.2)
-        plots.append(save(figure, folder / f"s4_{side.split()[-1]}.svg", title))
+        plots.append(save(figure, folder / f"s4_{side}.svg", title))
     return plots

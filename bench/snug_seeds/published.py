@@ -1,4 +1,4 @@
-"""The source documents' own figures, from published.toml."""
+"""The published figures, from published.toml."""
 
 import tomllib
 from pathlib import Path

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from snug_bench.problem import Problem
+from snug_bench.ratio import word_of
 
 from snug_seeds.bench import Bench, named
 from snug_seeds.plot import draw_cells
 from snug_seeds.published import PUBLISHED
-from snug_seeds.section import Section, Table, Verdict, fact, judge_range
+from snug_seeds.section import OPEN, Section, Table, Verdict, fact, judge_range, outcome_of, too_few
 
 PAIRS = 402  # a round
 ROUNDS = list(range(10, 301, 5))
@@ -97,7 +98,7 @@ def section(data: dict[str, Any], folder: Path) -> Section:
     ours = fits_of(versions)
     theirs = {name: fit(ROUNDS, [mean for mean, _ in published[name]]) for name in DOCUMENTED}
     section = Section("S0", "Cells with trailers and bins, against a scan")
-    columns = ["N", *(f"{name}, {side}" for name in DOCUMENTED for side in ("document", "here")),
+    columns = ["N", *(f"{name}, {side}" for name in DOCUMENTED for side in ("published", "here")),
                *(name for name in versions if name not in DOCUMENTED)]
     rows = []
     for at, rounds in enumerate(ROUNDS):
@@ -109,8 +110,8 @@ def section(data: dict[str, Any], folder: Path) -> Section:
                            if name not in DOCUMENTED])
     section.tables = [
         Table(f"ms for set-up and N rounds: mean ± standard deviation, {data['runs']} runs", columns, rows),
-        Table("Least squares and counts", ["version", "document ns/pair", "ns/pair", "set-up ms", "instructions/pair",
-                                           "cells examined", "pages, document", "pages", "bytes used"],
+        Table("Least squares and counts", ["version", "published ns/pair", "ns/pair", "set-up ms", "instructions/pair",
+                                           "cells examined", "pages, published", "pages", "bytes used"],
               [fact_row(name, each, ours[name], theirs, published) for name, each in versions.items()])]
     section.verdicts = verdicts(versions, ours, published, data["runs"])
     saved = 100 * (1 - versions["snug"]["bytes_used"] / versions["new"]["bytes_used"])
@@ -121,7 +122,7 @@ def section(data: dict[str, Any], folder: Path) -> Section:
         section.remarks.append("malloc of tlsf is TLSF of the crate rlsf behind malloc's functions, with a lock that is "
                                "taken for each call; the cell heaps are called directly, and lock nothing.")
     section.plots = draw_cells(folder, ROUNDS, {
-        "the document": {name: published[name] for name in DOCUMENTED},
+        "published": {name: published[name] for name in DOCUMENTED},
         "here": {name: [(mean, deviation) for _, mean, deviation in each["rows"]] for name, each in versions.items()}})
     return section
 
@@ -147,8 +148,9 @@ def verdicts(versions: dict[str, Any], ours: dict[str, Fit], published: dict[str
     against = []
     if RLSF in ours:
         value, low, high = ratio(ours[RLSF], ours["snug"])
-        against = [judge_range("a pair costs no more on snug's default than on rlsf's TLSF behind malloc", low, high,
-                               f"rlsf takes {value:.2f} [{low:.2f}, {high:.2f}; 95%] times as long, {runs} runs", runs, least=1)]
+        against = [Verdict("a pair costs no more on snug's default than on rlsf's TLSF behind malloc",
+                           OPEN if too_few(runs) else outcome_of(word_of(1 / high, 1 / low)),
+                           f"rlsf takes {value:.2f} [{low:.2f}, {high:.2f}; 95%] times as long, {runs} runs")]
     price = 100 * (versions["new"]["instructions"] / versions["without"]["instructions"] - 1)
     examined = versions["old"]["examined"]
     pages = [versions[name]["pages"] for name in DOCUMENTED]

@@ -45,7 +45,7 @@ def section(data: dict[str, Any], folder: Path) -> Section:
     published, samples = PUBLISHED["s3"], samples_of(data)
     lengths = published["nodes"]
     gains = [quotient(samples[GLIBC][n], samples[OURS][n]) for n in lengths]
-    section = Section("S3", "Pools: a list of N nodes built and deleted")
+    section = Section("S3", "Pool(3C++): a list of N nodes built and deleted")
     machines = published["vax"], published["microvax"]
     rows = [[str(n), *(f"{machine[side][at]:g}" for machine in machines for side in ("with", "without")),
              *(f"{machine['without'][at] / machine['with'][at]:.2f}" for machine in machines),
@@ -63,9 +63,9 @@ def section(data: dict[str, Any], folder: Path) -> Section:
     least = round(min(a / b for a, b in zip(published["vax"]["without"], published["vax"]["with"], strict=True)), 2)
     section.verdicts = [judge(f"N = {n}: snug::Pool is {least} times as fast as glibc or more", gain, least=least)
                         for n, gain in zip(lengths, gains, strict=True)]
-    section.verdicts.append(not_slower("no pool peer is faster than snug::Pool beyond noise", samples, OURS,
+    section.verdicts.append(not_slower("snug::Pool is better than every pool peer, or equal", samples, OURS,
                                        [name for name in POOL_PEERS if name in samples]))
-    section.verdicts.append(not_slower("no shared pool peer is faster than snug::Pool cached beyond noise", samples,
+    section.verdicts.append(not_slower("snug::Pool cached is better than every shared pool peer, or equal", samples,
                                        SHARED_OURS + SHARED, [name for name in shared if "snug" not in name and
                                                               not name.startswith("new")]))
     section.plots = draw_lists(folder, lengths, alone)

@@ -1,4 +1,4 @@
-"""What one document's module hands to the writers of terminal and page: tables, verdicts, remarks and plots."""
+"""What one source's module hands to the writers of terminal and page: tables, verdicts, remarks and plots."""
 
 from dataclasses import dataclass, field
 from pathlib import Path

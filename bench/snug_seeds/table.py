@@ -33,7 +33,7 @@ def print_section(screen: Console, section: Section) -> None:
 
 
 def markdown(sections: list[Section], host: dict[str, str | int], folder: Path) -> str:
-    lines = ["# The source documents' tables", "", "; ".join(f"{key} {value}" for key, value in host.items()), ""]
+    lines = ["# Published tables, run again", "", "; ".join(f"{key} {value}" for key, value in host.items()), ""]
     for section in sections:
         lines += [f"## {section.name}: {section.title}", ""]
         lines += [f"- **{verdict.outcome}**: {verdict.claim}: {verdict.figures}" for verdict in section.verdicts] + [""]

@@ -1,7 +1,7 @@
-// seed_s0: the load of the first source document. 402 groups of 1 large and 19 small cells; all large ones and 10 of
-// each 19 small ones are freed, so that the holes are isolated; then N times the 402 large are allocated and freed.
-// Stresses finding a fit among many free cells. One row per N, mean ms and standard deviation; and ns a pair, by least
-// squares.
+// seed_s0: the load of a published comparison of cell allocators (docs/seeds.md, S0). 402 groups of 1 large and 19
+// small cells; all large ones and 10 of each 19 small ones are freed, so that the holes are isolated; then N times the
+// 402 large are allocated and freed. Stresses finding a fit among many free cells. One row per N, mean ms and standard
+// deviation; and ns a pair, by least squares.
 #include "workload.h"
 
 #include <cmath>
@@ -13,7 +13,7 @@ constexpr size_t kGroups = 402;
 constexpr size_t kSmallPerGroup = 19;
 // Every other small cell is freed, which is 10 of 19 and leaves no two free ones side by side.
 static_assert((kSmallPerGroup + 1) / 2 == 10);
-// The document says only "cells of various sizes, including large ones". With these glibc, jemalloc and mimalloc stand
+// Its text says only "cells of various sizes, including large ones". With these glibc, jemalloc and mimalloc stand
 // to each other about as in the project's reconstruction; --size sets the large one.
 constexpr size_t kSmallSize = 32;
 constexpr size_t kDefaultLargeSize = 1024;
@@ -23,7 +23,7 @@ struct Cells {
   void* small[kGroups][kSmallPerGroup];
 };
 
-// Set-up and N rounds, as the document times it. Leaves nothing behind.
+// Set-up and N rounds, as it was timed there. Leaves nothing behind.
 double run(Cells& cells, size_t large_size, size_t rounds) {
   const double start = now_ns();
   for (size_t g = 0; g < kGroups; ++g) {
@@ -53,8 +53,8 @@ double run(Cells& cells, size_t large_size, size_t rounds) {
 const Program kProgram = {
     .name = "seed_s0",
     .what =
-        R"(The load of the first source document: 402 groups of 1 large and 19 small cells; the large ones and every other
-small one are freed; then N times the 402 large are allocated and freed, for N of 10, 15 … 300. Shows finding a
+        R"(The load of a published comparison of cell allocators (docs/seeds.md, S0): 402 groups of 1 large and 19 small
+cells; the large ones and every other small one are freed; then N times the 402 large are allocated and freed, for N of 10, 15 … 300. Shows finding a
 fit among many free cells.)",
     .figures = R"(mean/N, deviation/N: ms of a run, set-up included; pair: ns for an allocation and its free, the slope
 of mean/N by least squares.)",

@@ -1,6 +1,6 @@
-// seed_s3: the load of the Pool(3C++) document: build a linked list of N nodes with new and delete it again, N = 1 … 1
-// 000 000. Stresses the plain path of operator new and delete, and cache locality at large N. The pools themselves are
-// measured elsewhere: this is the column "without pools".
+// seed_s3: the load of Pool(3C++)'s table (docs/seeds.md, S3): build a linked list of N nodes with new and delete it
+// again, N = 1 … 1 000 000. Stresses the plain path of operator new and delete, and cache locality at large N. The
+// pools themselves are measured elsewhere: this is the column "without pools".
 #include "workload.h"
 
 namespace workload {
@@ -38,8 +38,8 @@ double run(size_t nodes, const Options& options) {
 
 const Program kProgram = {
     .name = "seed_s3",
-    .what = R"(Builds a linked list of N nodes of 16 B with new and deletes it again: the column without pools of the
-Pool(3C++) document. Shows the plain path of operator new and delete, and locality at large N.)",
+    .what = R"(Builds a linked list of N nodes of 16 B with new and deletes it again: the column without pools of
+Pool(3C++)'s published table. Shows the plain path of operator new and delete, and locality at large N.)",
     .figures = "N=1 to N=1000000 in powers of 10: ns a node, new and delete together.",
     .threads = "threads that do the same, each with lists of its own"};
 

@@ -1,6 +1,7 @@
-// seed_s4: the five loads of the bulk_alloc document: one thread, 1000 outer × 1000 inner allocations. FIX_S = 64 B,
-// RAN_S = 1–1024 B, FIX_M = 1700 B; FULL frees all in allocation order; RAN draws 1000 random indices and frees what is
-// not yet freed, and the next round overwrites the rest: that is a leak, as in the original, and measures fresh memory.
+// seed_s4: the five loads of bulk_alloc's table (docs/seeds.md, S4): one thread, 1000 outer × 1000 inner allocations.
+// FIX_S = 64 B, RAN_S = 1–1024 B, FIX_M = 1700 B; FULL frees all in allocation order; RAN draws 1000 random indices and
+// frees what is not yet freed, and the next round overwrites the rest: that is a leak, as in the original, and measures
+// fresh memory.
 //
 // The original's memset wrote the blocks in its first round only; both rules are run, "first" and "every". Each run is
 // a child process with one std::thread, as each of the original's was, so that no run inherits another's leaks.
@@ -92,7 +93,7 @@ std::array<double, 2> run_measured(const Row& row, Written written, const Option
 const Program kProgram = {
     .name = "seed_s4",
     .what =
-        R"(The five loads of the bulk_alloc document: one thread allocates 1000 blocks a thousand times, of 64 B (FIX_S), 1
+        R"(The five loads of bulk_alloc's published table: one thread allocates 1000 blocks a thousand times, of 64 B (FIX_S), 1
 to 1024 B (RAN_S) or 1700 B (FIX_M), and frees all in order (FULL) or 1000 random draws (RAN), where the rest
 leaks. The blocks are written in the first round only, as in the original, or in every round. Each run is a
 child process of its own.)",

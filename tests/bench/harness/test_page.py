@@ -160,7 +160,7 @@ def test_the_source_documents_join_the_page(verdict, tmp_path):
 def test_without_source_documents_the_page_says_nothing_of_them(verdict, tmp_path):
     for seeds in (None, tmp_path / "seeds.json"):
         html, said = page_with(verdict, seeds)
-        assert said == [] and "Source documents" not in html and "sources" not in re.sub(r"<style.*?</style>", "", html, flags=re.S)
+        assert said == [] and "Published tables" not in html and "sources" not in re.sub(r"<style.*?</style>", "", html, flags=re.S)
 
 
 @pytest.mark.parametrize(("text", "why"), [
@@ -179,7 +179,7 @@ def test_damaged_source_documents_are_one_line_and_a_page_without(verdict, tmp_p
     else:
         (file := tmp_path / "seeds.json").write_text(text)
     html, said = page_with(verdict, file)
-    assert len(said) == 1 and said[0].startswith(f"the page has no source documents: {file}: damaged: ")
+    assert len(said) == 1 and said[0].startswith(f"the page has no published tables: {file}: damaged: ")
     assert why in said[0] and "\n" not in said[0]
     assert 'id="sources"' not in html and 'id="grid"' in html
 

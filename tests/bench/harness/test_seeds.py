@@ -1,4 +1,4 @@
-"""The source documents' tables: what is read, how claims are judged, and one document from end to end."""
+"""Published tables, run again: what is read, how claims are judged, and one source from end to end."""
 
 import json
 import os
@@ -58,11 +58,11 @@ def test_cells_are_read_and_judged(tmp_path):
     assert outcomes == [FAILS, FAILS, HOLDS, HOLDS, HOLDS]  # 10/9 and 10/7 are below 1.59
     few = s0.section({"runs": 5, "versions": versions}, tmp_path)  # counts do not vary from run to run
     assert [each.outcome for each in few.verdicts] == [OPEN, OPEN, HOLDS, HOLDS, HOLDS]
-    assert [each.file.name for each in section.plots] == ["s0_document.svg", "s0_here.svg"]
+    assert [each.file.name for each in section.plots] == ["s0_published.svg", "s0_here.svg"]
     assert "<text" in section.plots[1].file.read_text()  # words, not the shapes of letters
 
 
-@pytest.mark.parametrize(("factor", "outcome"), [(1.5, HOLDS), (0.5, FAILS)])
+@pytest.mark.parametrize(("factor", "outcome"), [(1.5, HOLDS), (0.5, FAILS), (0.98, HOLDS)])
 def test_snugs_cells_are_compared_with_rlsf(factor, outcome):
     versions = s0.parse(cells_output())
     versions[s0.RLSF] = {"rows": [[n, mean * factor, 0] for n, mean, _ in versions["snug"]["rows"]]}
@@ -130,6 +130,12 @@ def test_ratios_are_made_run_by_run():
         quotient(sample(1, 2), sample(1))
 
 
+def test_a_comparison_goes_by_the_words():
+    words = {(80, 81, 79, 80, 82, 80): HOLDS, (99, 100, 101, 100, 99, 100): HOLDS, (110, 111, 109, 110, 112, 110): FAILS,
+             (90, 120, 90, 120, 90, 120): OPEN}
+    assert [not_worse(sample(*ours), sample(*[100.0] * 6)) for ours in words] == list(words.values())
+
+
 def test_few_runs_show_nothing_either_way():
     assert [not_worse(sample(*[ours] * runs), sample(*[3.0] * runs)) for runs in (5, 6) for ours in (5.0, 1.0)] == \
         [OPEN, OPEN, FAILS, HOLDS]
@@ -178,8 +184,8 @@ def test_the_file_for_the_page_holds_the_sections(tmp_path):
 
 def test_the_command_leaves_page_and_file(monkeypatch, tmp_path):
     fake = types.SimpleNamespace(measure=lambda bench: {}, section=lambda data, folder: Section("S3", "t"))
-    monkeypatch.setitem(cli.DOCUMENTS, "S3", fake)
-    cli.run(documents=["S3"], build=BUILD, out=tmp_path, figures=None, quick=False, peers="glibc")
+    monkeypatch.setitem(cli.SOURCES, "S3", fake)
+    cli.run(sources=["S3"], build=BUILD, out=tmp_path, figures=None, quick=False, peers="glibc")
     assert not read_source_documents(tmp_path / "seeds.json").quick
     assert "## S3: t" in (tmp_path / "seeds.md").read_text()
 
@@ -233,7 +239,7 @@ def test_a_library_that_is_not_loaded_ends_all(bench, tmp_path):
 
 
 @pytest.mark.parametrize(("options", "said"), [
-    ({"documents": ["S2"]}, "no document 'S2'"), ({"build": Path("/nowhere")}, "no /nowhere/bin/seeds"),
+    ({"sources": ["S2"]}, "no source 'S2'"), ({"build": Path("/nowhere")}, "no /nowhere/bin/seeds"),
     ({"out": Path("/proc/none")}, "cannot make /proc/none"), ({"peers": "nobody"}, "no allocator 'nobody'")])
 def test_what_cannot_be_run_is_said(options, said, tmp_path):
     with pytest.raises(Problem, match=said):
@@ -249,4 +255,4 @@ def test_a_build_without_the_command_is_said(tmp_path):
 def test_an_error_is_one_line():
     done = subprocess.run([sys.executable, "-m", "snug_seeds.cli", "S2"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "snug-seeds: no document 'S2' (there are: S0, S1, S3, S4)\n"
+    assert done.stderr == "snug-seeds: no source 'S2' (there are: S0, S1, S3, S4)\n"

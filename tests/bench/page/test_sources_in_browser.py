@@ -1,4 +1,4 @@
-"""The source documents' plots in the page: in its themes and widths, with every name at its line."""
+"""The published tables' plots in the page: in its themes and widths, with every name at its line."""
 
 import json
 
