@@ -3,7 +3,11 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <cstdlib>
 
+#include "base/fatal.h"
+#include "base/text.h"
+#include "os/memory.h"
 #include "os/open_streams.h"
 #include "os/process.h"
 #include "thread/array_store.h"
@@ -28,6 +32,18 @@ const ClassTable* class_table(const Config& config) {
     default:
       return &kRoomyTable;
   }
+}
+
+// To give back a page of ours would be to wipe its neighbours on the same page of the OS.
+void refuse_large_os_pages() {
+  if (os::page_size() <= kPageSize) return;
+  Text<160> line;
+  line.add("snug: cannot run on pages of ")
+      .add(uint64_t{os::page_size() / 1024})
+      .add(" KiB, as this kernel has them; the most is ");
+  line.add(uint64_t{kPageSize / 1024}).add(" KiB\n");
+  write_line(line.data(), line.size());
+  std::abort();
 }
 
 void thread_ends(void* cache) {
@@ -59,6 +75,7 @@ bool Store::open() {
 
 // Each step may be refused and is then tried again by the next allocation.
 bool Store::open_parts() {
+  refuse_large_os_pages();
   if (!configured_) config = read_config(&config_set);
   configured_ = true;
   table = class_table(config);

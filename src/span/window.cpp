@@ -16,10 +16,12 @@ constexpr size_t kUsualWindow = 64 * kGiB;
 constexpr size_t kFirstReservation = size_t{64} << 20;
 constexpr size_t kLargestReservation = kGiB;
 
-// Where windows are put if the kernel agrees: far from everything that it places itself and from the shadow memory of
-// sanitizers, at a place that differs from run to run.
+// Where windows are put if the kernel agrees: above what runtimes of languages claim by address and below the program,
+// at a place that differs from run to run. The places are a chunk apart: 24.5 bits of chance, where the kernel gives a
+// mapping that is aligned to 2 MiB 19 of the 28 bits that it has by default (vm.mmap_rnd_bits), and 23 of 32 at most.
 constexpr uintptr_t kFirstPlace = uintptr_t{32} << 40;
-constexpr size_t kPlaces = 16384;  // a GiB apart
+constexpr uintptr_t kLastPlace = uintptr_t{80} << 40;
+constexpr size_t kPlaces = (kLastPlace - kFirstPlace) / kChunkSize;
 
 // Where the classes begin in an OS page. A program that touches page after page of a block does so at their starts,
 // which all compete for one set of the CPU's nearest cache: every `free` would find the class byte evicted.
@@ -60,7 +62,7 @@ bool Window::open() {
   chunks_ = reinterpret_cast<Chunk*>(tags_ + pages);
   classes_ = reinterpret_cast<std::atomic<ScaledClass>*>(reinterpret_cast<char*>(chunks_ + chunks) + kClassesOffset);
 
-  if constexpr (!kSanitized) next_ = kFirstPlace + os::random_seed() % kPlaces * kGiB;
+  if constexpr (!kSanitized) next_ = kFirstPlace + os::random_seed() % kPlaces * kChunkSize;
   end_ = next_;
   base_ = next_;
   pages_ = pages;
