@@ -23,7 +23,8 @@ CC, CXX = os.environ.get("CC", "cc"), os.environ.get("CXX", "c++")
 COVERED_ELSEWHERE = {
     r"make (\w[\w-]*)": "the stage of .ci/run that starts from a bare system, and CI itself",
     r"uv run --project bench (snug-bench|snug-seeds) .*": "tests/bench/harness",
-    r"scripts/(setup|fresh_machine|uv|bench|front_door)\b.*": "the stage of .ci/run that starts from a bare system",
+    r"scripts/(setup|fresh_machine)\b.*": "the stage of .ci/run that starts from a bare system",
+    r"scripts/front_door \w+": "test_front_door.py",
 }
 COVERED_PAGES = {"recipes.md": "tests/programs/recipes.py, with the real programs"}
 # Languages in which nothing can be run: what programs print, and files of other programs.
@@ -79,7 +80,10 @@ class Workshop:
     def __init__(self):
         self.folder = Path(tempfile.mkdtemp(prefix="snug-docs."))
         self.prefix = self.folder / "prefix"
-        subprocess.run(["cmake", "--install", BUILD, "--prefix", self.prefix], check=True, stdout=subprocess.DEVNULL)
+        # By components, each of which has its own manifest: the one of the user's last `make install` stays as it is.
+        for component in ("runtime", "development", "tools"):
+            subprocess.run(["cmake", "--install", BUILD, "--prefix", self.prefix, "--component", component], check=True,
+                           stdout=subprocess.DEVNULL)
         self.here = self.folder / "here"
         self.here.mkdir()
         (self.here / "program.c").write_text(PROGRAM)
