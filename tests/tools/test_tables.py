@@ -113,6 +113,16 @@ class SentenceTest(unittest.TestCase):
                     figure["values"] = wild
         self.assertRegex(sentence(description), r"^Too noisy to judge time: ratios spread by ±4\d%; apart from time")
 
+    def test_memory_that_spreads_is_no_noise(self):
+        description = described("four")
+        for allocator in description["allocators"]:
+            for figure in allocator["figures"].values():
+                figure["unit"] = "B"
+                if allocator["name"] != "snug":
+                    figure["values"] = [60_000, 140_000, 100_000, 90_000, 80_000, 120_000]
+        noise = as_json(description)["noise"]
+        self.assertTrue(noise["half_width"] < 0.02 and not noise["too_noisy"], noise)
+
     def test_what_is_not_known_is_no_noise(self):
         quiet = described("four")
         del quiet["others_share"]
