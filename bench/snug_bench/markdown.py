@@ -2,18 +2,18 @@
 
 from snug_bench.quantity import NOTHING, interval, quantity, ratio
 from snug_bench.ratio import WORDS
-from snug_bench.terminal import KIND_NAMES, counts_text, failure_lines, frontier_text, repetitions_text, subject_of, verdict_sentence
+from snug_bench.terminal import KIND_NAMES, counts_text, failure_lines, frontier_text, is_judged, repetitions_text, verdict_sentence
 from snug_bench.verdict import DEFINITION, SCORED, Cell, Row, Verdict
 from snug_bench.workload import REAL, SYNTHETIC
 
 
 def markdown(verdict: Verdict) -> str:
-    subject = subject_of(verdict)
+    subject = verdict.subject
     parts = [heading(verdict), f"## Where {subject} is worse", losses(verdict, subject), "## Scores", scores(verdict)]
     for kind in (REAL, SYNTHETIC):
         rows = verdict.rows_of(kind)
         if rows:
-            parts += [f"## {KIND_NAMES[kind].capitalize()}", *(section(row, subject) for row in rows)]
+            parts += [f"## {KIND_NAMES[kind].capitalize()}", *(section(row, verdict) for row in rows)]
     parts += ["## What failed", failures(verdict), "## How to read this", quoted(DEFINITION)]
     return "\n\n".join(parts) + "\n"
 
@@ -36,7 +36,8 @@ def losses(verdict: Verdict, subject: str) -> str:
         lines.append([ratio(loss.ratio), loss.row.name, loss.metric.title, own, f"{loss.rival or NOTHING} {best}"])
     if not lines:
         return "Nothing."
-    return table(["ratio", "load", "figure", subject, "than"], lines, right={0, 3})
+    noisy = "" if is_judged(verdict, "time") else "Time was too noisy to judge: of it, what is worse all the same.\n\n"
+    return noisy + table(["ratio", "load", "figure", subject, "than"], lines, right={0, 3})
 
 
 def scores(verdict: Verdict) -> str:
@@ -52,9 +53,9 @@ def scores(verdict: Verdict) -> str:
     return table(titles, lines, right={2, 3, 4, 5, 6, 7, 8})
 
 
-def section(row: Row, subject: str) -> str:
+def section(row: Row, verdict: Verdict) -> str:
     metrics = [metric for metric in row.metrics if metric.group in ("time", "memory")]
-    frontier = row.frontier()
+    subject, frontier = verdict.subject, row.frontier() if is_judged(verdict, "time") else []
     lines = []
     for name, cell in row.cells.items():
         line = [name + (" ◆" if name in frontier else "")]
@@ -65,7 +66,8 @@ def section(row: Row, subject: str) -> str:
     titles = ["allocator"]
     for metric in metrics:
         titles += [metric.title, "interval", f"to {subject}"]
-    text = f"### {row.name}\n\n{sentence(row.load['stresses'])} ◆ is on the frontier.\n\n" + \
+    marks = " ◆ is on the frontier." if frontier else ""
+    text = f"### {row.name}\n\n{sentence(row.load['stresses'])}{marks}\n\n" + \
         table([*titles, "page faults"], lines, right=set(range(1, len(titles) + 1)))
     figures = [metric for metric in row.metrics if metric.group == "figure"]
     if len(figures) > 1:

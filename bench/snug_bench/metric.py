@@ -32,10 +32,6 @@ class Metric:
     higher_is_better: bool = False
     group: str = "cost"  # time, memory, figure or cost
 
-    @property
-    def is_time(self) -> bool:
-        return self.group == "time" or (self.group == "figure" and operation_ns(Figure(1, self.unit)) is not None)
-
     def cost_ratio(self, value: float, base: float) -> float:
         """What `value` costs in units of `base`: above 1 is worse, and always a number: what is nothing, or less, counts
         as the smallest amount that can be told from nothing, so that 8 KiB against none are two pages and not infinity."""

@@ -28,10 +28,6 @@ def print_verdict(console: Console, verdict: Verdict) -> None:
     print_failures(console, verdict)
 
 
-def subject_of(verdict: Verdict) -> str:
-    return verdict.subject
-
-
 def print_standings(console: Console, verdict: Verdict, key: str, title: str) -> None:
     """With as many of the other allocators as there is width for, the best first chosen."""
     others = [name for name in verdict.results.names() if name != verdict.subject]
@@ -55,7 +51,7 @@ def standings(verdict: Verdict, key: str, title: str, others: list[str]) -> Shee
         sample, standing = row.sample(subject, key), row.standing(subject, key)
         unit = row.metric(key).unit
         sheet.add(row.name, quantity(sample.median, unit) if sample else NOTHING, interval(sample, unit) if sample else "",
-                  Text(standing, STYLES[standing]), best_text(row, key, subject),
+                  Text(standing, STYLES[standing]) if is_judged(verdict, key) else NOTHING, best_text(row, key, subject),
                   *(other_text(row, name, key, subject) for name in others))
     return sheet
 
@@ -128,7 +124,8 @@ def repetitions_text(verdict: Verdict) -> str:
 
 def print_losses(console: Console, verdict: Verdict) -> None:
     losses = verdict.losses(verdict.subject)
-    console.print(f"\nWhere {verdict.subject} is worse: {len(losses)}" + (", the worst first" if losses else ""), markup=False,
+    count = f": {len(losses)}" if is_judged(verdict, "time") else ", of time as far as it can be told"
+    console.print(f"\nWhere {verdict.subject} is worse{count}" + (", the worst first" if losses else ""), markup=False,
                   style="bold")
     for loss in losses:
         show(console, [Text("  ") + line for line in packed(loss_items(loss), console.width - GAP, indent=8, gap=1)])

@@ -184,7 +184,7 @@ class Verdict:
         return min(tried), max(tried)
 
     def losses(self, allocator: str) -> list[Loss]:
-        """The worst first; failures before all. None of time if it was too noisy to judge that."""
+        """The worst first; failures before all."""
         found = []
         for row in self.rows:
             if allocator not in row.cells:
@@ -194,7 +194,7 @@ class Verdict:
                 found.append(loss(row, "time", allocator, best, float("inf")))
                 continue
             for metric in row.metrics:
-                if metric.group == "cost" or (metric.is_time and self.noise.too_noisy):
+                if metric.group == "cost":
                     continue
                 ahead = {name: row.multiple(allocator, metric.key, name) for name in row.rivals(allocator, metric.key)
                          if row.word(allocator, metric.key, name) == WORSE}

@@ -1,17 +1,20 @@
 """Noise: what others took is recorded with each run, and a verdict of a machine that was not quiet says so."""
 
+import io
 import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from snug_bench import processor_time
 from snug_bench.markdown import markdown
 from snug_bench.measurement import Measurement
 from snug_bench.noise import noise_of, others_share
 from snug_bench.page import data
 from snug_bench.processor_time import ProcessorTime, total_and_taken
-from snug_bench.terminal import closing_sentence
+from snug_bench.quantity import NOTHING
+from snug_bench.terminal import closing_sentence, print_verdict
 from snug_bench.verdict import judge
 from synthetic import results, run, series
 
@@ -73,14 +76,19 @@ def test_warm_ups_and_runs_that_do_not_count_are_no_noise():
     assert judge(results(runs)).noise.others_share == 0
 
 
-def test_what_is_worse_is_told_of_memory_only():
+def test_noise_hides_no_loss():
     slow = [*series("snug", 30, 40 * MIB, noise=0.001), *series("peer", 20, 30 * MIB, noise=0.001)]
     loud = judge(results([replace(each, processors=ProcessorTime(2, 2, 1)) for each in slow]))
     assert [each.metric.key for each in judge(results(slow)).losses("snug")] == ["figure:op", "time", "memory"]
-    assert [each.metric.key for each in loud.losses("snug")] == ["memory"]
+    assert [each.metric.key for each in loud.losses("snug")] == ["figure:op", "time", "memory"]
     text = markdown(loud)
     assert "**Too noisy to judge time: other programs took 50% of the processors; snug's memory is" in text
-    assert "| – | – | 0 / 0 / 1 / 0 |" in text  # no places on the frontier, no words of time
+    assert "| – | – | 0 / 0 / 1 / 0 |" in text and "◆" not in text  # no places on the frontier, no words of time
+    console = Console(file=io.StringIO(), width=100)
+    print_verdict(console, loud)
+    assert "Where snug is worse, of time as far as it can be told, the worst first" in console.file.getvalue()
+    rows = [line.split() for line in console.file.getvalue().splitlines() if line.startswith("load  ") and "verdict" not in line]
+    assert [NOTHING in row and "worse" not in row for row in rows] == [True, False]  # of time, of memory
 
 
 def test_the_page_has_the_figures_of_noise():
