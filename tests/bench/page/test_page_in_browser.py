@@ -158,6 +158,11 @@ def test_a_hundred_charts_lie_inside_and_account_for_every_name(browser, pages, 
     browser.run(LOOK_AT_ALL)
     assert browser.complaints() == []
     assert browser.run("document.querySelectorAll('svg.chart').length") > 100
+    # Of time over seconds, where one allocator takes many times as long as another, and only there.
+    titles = browser.run("""Object.fromEntries([...document.querySelectorAll("svg.chart")].map((chart) =>
+      [chart.getAttribute("aria-label"), chart.querySelector(".axis.title").textContent]))""")
+    assert titles["memory over time of server ×2"] == "seconds, logarithmic →"
+    assert titles["memory over time of redis_idle"] == "seconds →"
     assert browser.run(OUTSIDE) == []
     assert browser.run(COLLISIONS.replace("QUERY", ".axis")) == []
     lacking = browser.run("""[...document.querySelectorAll(".card figure")].filter((figure) => {
