@@ -80,7 +80,8 @@ def overview(verdict: Verdict, kind: str) -> Overview:
 def why(rows: list[Row], name: str) -> str:
     """An allocator has no score, or one that leaves out some of the rows."""
     without = [row.name for row in rows if name not in row.cells or not row.cells[name].samples]
-    few = [row.name for row in rows if row.name not in without and not all(on_even(row, name, key) and virtual_best(row, key) for key in SCORED)]
-    reasons = [f"{what} {', '.join(those[:NAMED])}" + (f" and {len(those) - NAMED} more" if len(those) > NAMED else "")
-               for what, those in (("nothing counted in", without), ("too few repetitions of", few)) if those]
-    return "; ".join(reasons) or "there is nobody to compare it with"
+    alone = [row.name for row in rows if row.name not in without and any(virtual_best(row, key) is None for key in SCORED)]
+    few = [row.name for row in rows if row.name not in without + alone and any(on_even(row, name, key) is None for key in SCORED)]
+    reasons = {"nothing counted in": without, "nobody to compare with in": alone, "too few repetitions of": few}
+    return "; ".join(f"{what} {', '.join(those[:NAMED])}" + (f" and {len(those) - NAMED} more" if len(those) > NAMED else "")
+                     for what, those in reasons.items() if those)

@@ -15,8 +15,9 @@ SHAPES = {"svg", "g", "defs", "clipPath", "use", "path", "rect", "circle", "elli
           "text", "tspan"}
 COLOUR = re.compile(r"#[0-9a-fA-F]{3,8}\b|\b(?:white|black)\b")
 THEME = {"#000000": "currentColor", "black": "currentColor", "#222": "currentColor", "#444": "var(--faint)",
-         "#888": "var(--faint)", "#444444": "var(--faint)", "#ddd": "var(--line)", "#dddddd": "var(--line)", "#cccccc": "var(--line)", "#d9d9d9": "var(--line)",
-         "#1f77b4": "var(--blue)", "#0072b2": "var(--blue)", "#ffffff": "var(--panel)", "white": "var(--panel)"}
+         "#444444": "var(--faint)", "#888": "var(--faint)", "#ddd": "var(--line)", "#dddddd": "var(--line)",
+         "#cccccc": "var(--line)", "#d9d9d9": "var(--line)", "#1f77b4": "var(--blue)", "#0072b2": "var(--blue)",
+         "#ffffff": "var(--panel)", "white": "var(--panel)"}
 THEME |= {style.light: f"light-dark({style.light}, {style.dark})" for style in (*STYLES.values(), *SPARE)}
 
 

@@ -80,8 +80,10 @@ def draw_lines(axes: Any, xs: list[int], lines: dict[str, list[float]], every: i
     for (end, name), place in zip(ends, places, strict=True):
         colour = styles[name].light
         axes.plot([1.01, 1.04], [end, place], transform=axes.transAxes, color=colour, lw=0.7, clip_on=False)
-        axes.plot([1.06], [place], transform=axes.transAxes, color=colour, marker=styles[name].marker.letter, ms=4.5, clip_on=False)
-        axes.text(1.085, place, name, transform=axes.transAxes, fontsize=8.5, va="center", fontweight="bold" if name.startswith("snug") else None)
+        axes.plot([1.06], [place], transform=axes.transAxes, color=colour, marker=styles[name].marker.letter, ms=4.5,
+                  clip_on=False)
+        axes.text(1.085, place, name, transform=axes.transAxes, fontsize=8.5, va="center",
+                  fontweight="bold" if name.startswith("snug") else None)
 
 
 def spread_out(ends: list[float]) -> list[float]:

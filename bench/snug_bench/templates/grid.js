@@ -2,7 +2,7 @@
 const FULL_COLOUR = 50; // from this ratio on the colour does not grow
 const SCALE = [1, 1.1, 1.5, 3, 10, 50];
 const STARRED = ["better", "equal"];
-const KINDS = { real: "Real programs", synthetic: "Synthetic loads" };
+const KINDS = Object.fromEntries(DATA.overviews.map(({ kind, caption }) => [kind, caption[0].toUpperCase() + caption.slice(1)]));
 
 function median(row, name, metric) {
   const cell = row.cells[name];

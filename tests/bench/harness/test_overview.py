@@ -18,7 +18,8 @@ def judged(*runs, loads=None):
 
 
 def test_leaders_are_the_least_and_who_counts_as_equal_to_it():
-    verdict = judged(series("snug", 10, 40 << 20, noise=0), series("near", 10.2, 30 << 20, noise=0), series("far", 20, 10 << 20, noise=0))
+    verdict = judged(series("snug", 10, 40 << 20, noise=0), series("near", 10.2, 30 << 20, noise=0),
+                     series("far", 20, 10 << 20, noise=0))
     view = overview(verdict, "synthetic")
     assert [point.name for point in view.leaders("time")] == ["snug", "near"]
     assert [point.name for point in view.leaders("memory")] == ["far"]
@@ -32,7 +33,8 @@ def test_many_leaders_are_not_all_named():
 
 def test_a_mean_over_fewer_rows_leads_nothing_and_says_why():
     failing = [run("quick", number, 1, 1, on="b", objection="crashed") for number in range(3)]
-    verdict = judged(series("snug", 10, 10 << 20, on="a"), series("snug", 10, 10 << 20, on="b"), series("peer", 12, 10 << 20, on="a"),
+    verdict = judged(series("snug", 10, 10 << 20, on="a"), series("snug", 10, 10 << 20, on="b"),
+                     series("peer", 12, 10 << 20, on="a"),
                      series("peer", 12, 10 << 20, on="b"), series("quick", 1, 1 << 20, on="a"), failing)
     view = overview(verdict, "synthetic")
     assert [point.name for point in view.points if not point.complete] == ["quick"]
@@ -44,6 +46,12 @@ def test_who_has_no_mean_is_said_to_be_missing():
     failing = [run(name, number, 1, 1, objection="crashed") for name in ("one", "two") for number in range(3)]
     verdict = judged(series("snug", 10, 10 << 20), series("peer", 12, 10 << 20), failing)
     assert overview(verdict, "synthetic").notes == ["Missing: one, two (nothing counted in load)."]
+
+
+def test_who_is_alone_is_said_to_be():
+    failing = [run("peer", number, 1, 1, objection="crashed") for number in range(3)]
+    assert overview(judged(series("snug", 10, 10 << 20), failing), "synthetic").notes == [
+        "Missing: snug (nobody to compare with in load).", "Missing: peer (nothing counted in load)."]
 
 
 def test_only_kinds_that_were_run_are_viewed():

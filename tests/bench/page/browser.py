@@ -36,8 +36,8 @@ class Browser:
         # Its protocol is on descriptors 3 and 4; a shell puts them there. Root has no sandbox, and a container no /dev/shm.
         line = f'exec "$0" "$@" 3<&{theirs_in} 4>&{theirs_out} {theirs_in}<&- {theirs_out}>&-'
         self.process = subprocess.Popen(
-            ["bash", "-c", line, path, "--headless", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-             "--hide-scrollbars", "--no-first-run", f"--user-data-dir={folder}"],
+            ["bash", "-c", line, path, "--headless", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu",
+             "--disable-dev-shm-usage", "--hide-scrollbars", "--no-first-run", f"--user-data-dir={folder}"],
             pass_fds=(theirs_in, theirs_out), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(theirs_in), os.close(theirs_out)
         self.reading, self.writing, self.left = ours_in, ours_out, b""
@@ -98,7 +98,10 @@ class Browser:
 
     def picture(self, clip=None):
         """A PNG of the window, or of a part of the page: (x, y, width, height)."""
-        part = {"clip": dict(zip(("x", "y", "width", "height"), clip, strict=True)) | {"scale": 1}, "captureBeyondViewport": True} if clip else {}
+        part = {}
+        if clip:
+            sides = dict(zip(("x", "y", "width", "height"), clip, strict=True))
+            part = {"clip": sides | {"scale": 1}, "captureBeyondViewport": True}
         return base64.b64decode(self.call("Page.captureScreenshot", format="png", **part)["data"])
 
     def complaints(self):

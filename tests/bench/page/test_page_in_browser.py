@@ -120,8 +120,9 @@ def test_the_answer_stands_above_the_fold(browser, pages, theme):
 def test_no_cell_of_the_grid_is_hidden(browser, pages, width, theme):
     opened(browser, pages, LARGEST, width, theme)
     verdict = pages[LARGEST][1]
-    shown = browser.run("""[...document.querySelectorAll("#heat tbody tr:not(.group)")].map((row) => [...row.querySelectorAll("td")]
-      .filter((cell) => { const box = cell.getBoundingClientRect(); return box.width > 20 && box.height > 8 && box.left >= 0 && box.right <= innerWidth; }).length)""")
+    shown = browser.run("""[...document.querySelectorAll("#heat tbody tr:not(.group)")].map((row) =>
+      [...row.querySelectorAll("td")].filter((cell) => { const box = cell.getBoundingClientRect();
+        return box.width > 20 && box.height > 8 && box.left >= 0 && box.right <= innerWidth; }).length)""")
     assert shown == [len(verdict.results.names())] * len(verdict.rows)
     named = browser.run("""[...document.querySelectorAll("#heat tbody td")].every((cell) =>
       getComputedStyle(cell, "::before").content !== "none")""")

@@ -20,9 +20,12 @@ COLUMNS = ["malloc", "off", "on"]
 @pytest.fixture(scope="session")
 def sources(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sources")
-    plots = draw_cells(folder, ROUNDS, {"here": {name: [(each * (at + 1), 1) for each in ROUNDS] for at, name in enumerate(VERSIONS)}})
-    plots += draw_lists(folder, NODES, {name: {n: Sample((3 * at + 9 / n + 2,)) for n in NODES} for at, name in enumerate(MAKERS)})
-    plots += draw_batches(folder, {"here": {load: {name: 10 ** at for at, name in enumerate(COLUMNS)} for load in ("FIX_S+FULL", "RAN_S+RAN")}})
+    plots = draw_cells(folder, ROUNDS, {
+        "here": {name: [(each * (at + 1), 1) for each in ROUNDS] for at, name in enumerate(VERSIONS)}})
+    plots += draw_lists(folder, NODES, {
+        name: {n: Sample((3 * at + 9 / n + 2,)) for n in NODES} for at, name in enumerate(MAKERS)})
+    plots += draw_batches(folder, {"here": {load: {name: 10 ** at for at, name in enumerate(COLUMNS)}
+                                            for load in ("FIX_S+FULL", "RAN_S+RAN")}})
     table = {"title": "a wide one", "columns": [f"a column {at}" for at in range(15)], "rows": [["2.829 ± 0.024"] * 15] * 3}
     documents = [{"name": "S0", "title": "plots", "remarks": ["a remark"], "tables": [table], "plots":
                   [{"title": plot.title, "svg": plot.file.read_text()} for plot in plots], "verdicts":
