@@ -1,13 +1,15 @@
 """The figures that README's sentences name, by name, as they are written there."""
 
+from snug_bench.problem import Problem
 from snug_bench.verdict import Row
 from snug_front_door.sources import Sources
 from snug_front_door.standing import mean_multiple
 
 PEERS = ("glibc", "jemalloc", "mimalloc")
 GROWN = 1.1  # a program grows if huge pages make its peak so many times what it was
-TITLES = {"python_malloc": "Python on malloc", "python": "Python", "sqlite": "SQLite", "postgresql": "PostgreSQL", "redis": "Redis", "lua": "Lua",
-          "cxx_compile": "g++", "node": "Node", "emacs": "Emacs", "documents": "Perl"}
+TITLES = {"cxx_compile": "g++", "documents": "Perl", "emacs": "Emacs", "lua": "Lua", "node": "Node",
+          "postgresql": "PostgreSQL", "python": "Python", "python_malloc": "Python on malloc", "redis": "Redis",
+          "redis_idle": "an idling Redis", "sqlite": "SQLite"}
 
 
 def times(ratio: float) -> str:
@@ -22,8 +24,15 @@ def listed(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
+def title(row: Row) -> str:
+    return TITLES.get(row.load["name"], row.load["title"])
+
+
 def row_of(rows: list[Row], load: str, threads: int) -> Row:
-    return next(row for row in rows if (row.load["name"], row.threads) == (load, threads))
+    for row in rows:
+        if (row.load["name"], row.threads) == (load, threads):
+            return row
+    raise Problem(f"the grid has no row {load} ×{threads}", 1)
 
 
 def of_grid(sources: Sources) -> dict[str, str]:
@@ -35,8 +44,9 @@ def of_grid(sources: Sources) -> dict[str, str]:
         figures[f"synthetic_{peer}"] = times(mean_multiple(synthetic, peer, "time", "snug"))
     figures["churn_glibc"] = times(row_of(synthetic, "churn", 8).multiple("glibc", "time", "snug"))
     figures["slower_churn"] = times(row_of(synthetic, "thread_churn", 8).multiple("snug", "time", "glibc"))
-    larger = {row.load["name"]: row.multiple("snug", "memory", "glibc") for row in real}
-    figures["larger"] = listed([f"{TITLES.get(name, name)} {times(ratio)} times" for name, ratio in
+    figures["named"] = listed([title(row) for row in real])
+    larger = {title(row): row.multiple("snug", "memory", "glibc") for row in real}
+    figures["larger"] = listed([f"{name} {times(ratio)} times" for name, ratio in
                                 sorted(larger.items(), key=lambda each: -each[1])[:2]])
     return figures
 

@@ -1,7 +1,7 @@
 """README's marked parts and its charts: written from the results, and compared with them.
 
 A part lies between the lines `<!-- NAME: … -->` and `<!-- end of NAME -->`: `why` and `whynot`, the sentences of
-why.md.in and why-not.md.in with their figures; and `demo`, the demo's last output. So README can be read without the marks, and nothing in it is typed twice.
+why.md.in and why-not.md.in with their figures; and `demo`, the demo's last output. So nothing is typed twice.
 """
 
 import re
@@ -51,7 +51,8 @@ def sentences(file: Path, figures: dict[str, str]) -> str:
 def charts(sources: Sources) -> dict[str, str]:
     """By path below the project's root."""
     drawn = standings(sources.real, sources.names, BASE)
-    return {f"docs/images/time-memory-{theme.name}.svg": chart(drawn, len(sources.real), theme) for theme in (LIGHT, DARK)}
+    return {f"docs/images/time-memory-{theme.name}.svg": chart(drawn, len(sources.real), theme)
+            for theme in (LIGHT, DARK)}
 
 
 def written(root: Path) -> dict[str, str]:
