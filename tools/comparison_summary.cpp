@@ -41,7 +41,7 @@ std::string rounded_count(std::uint64_t count) {
 }  // namespace
 
 const std::vector<Metric>& measured_metrics() {
-  static const std::vector<Metric> metrics = {
+  static const std::vector<Metric> kMetrics = {
       {"wall_seconds", "wall", kSeconds, Direction::kLowerIsBetter,
        [](const Measurement& m) { return m.wall_seconds; }},
       {"user_seconds", "user", kSeconds, Direction::kLowerIsBetter,
@@ -55,7 +55,7 @@ const std::vector<Metric>& measured_metrics() {
       {"major_faults", "major faults", kCount, Direction::kLowerIsBetter,
        [](const Measurement& m) { return static_cast<double>(m.major_faults); }},
   };
-  return metrics;
+  return kMetrics;
 }
 
 std::vector<Metric> figure_metrics(const Comparison& comparison) {
@@ -80,18 +80,21 @@ std::vector<Metric> judged_metrics(const Comparison& comparison) {
       metrics.push_back(metric);
     }
   }
-  for (const Metric& metric : figure_metrics(comparison)) metrics.push_back(metric);
+  const std::vector<Metric> figures = figure_metrics(comparison);
+  metrics.insert(metrics.end(), figures.begin(), figures.end());
   return metrics;
 }
 
 std::vector<std::optional<Standing>> standings(const Comparison& comparison, const Metric& metric) {
   std::vector<std::map<int, double>> values;
+  values.reserve(comparison.contenders.size());
   for (const Contender& contender : comparison.contenders) values.push_back(values_by_round(contender, metric));
   std::vector<std::optional<Standing>> result(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (values[i].empty()) continue;
     Standing& standing = result[i].emplace();
     std::vector<double> all;
+    all.reserve(values[i].size());
     for (const auto& [round, value] : values[i]) all.push_back(value);
     standing.spread = summarize(std::move(all));
     const auto against = [&](std::size_t other) {

@@ -22,7 +22,8 @@ using Standings = std::vector<std::optional<Standing>>;
 
 std::vector<Metric> all_metrics(const Comparison& comparison) {
   std::vector<Metric> metrics = measured_metrics();
-  for (const Metric& metric : figure_metrics(comparison)) metrics.push_back(metric);
+  const std::vector<Metric> figures = figure_metrics(comparison);
+  metrics.insert(metrics.end(), figures.begin(), figures.end());
   return metrics;
 }
 
