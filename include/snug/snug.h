@@ -101,11 +101,11 @@ struct snug_stats {
 /* Fills `*stats`. Returns 0. */
 SNUG_API int snug_get_stats(struct snug_stats* stats);
 
-/* Same meaning as glibc's struct mallinfo2, of this heap. */
-struct snug_mallinfo2 {
+/* Same meaning as glibc's struct mallinfo2, of this heap. (Not named as the function: in C++ it would hide it.) */
+struct snug_mallinfo {
   size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost;
 };
-SNUG_API struct snug_mallinfo2 snug_mallinfo2(void);
+SNUG_API struct snug_mallinfo snug_mallinfo2(void);
 /* Readable summary on standard error. */
 SNUG_API void snug_malloc_stats(void);
 /* XML on `stream`; `options` must be 0. Returns 0, or -1 with errno EINVAL. */

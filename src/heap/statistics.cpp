@@ -11,30 +11,47 @@
 namespace snug {
 namespace {
 
+enum class Unit { kCount, kBytes };
+
 struct Figure {
   const char* name;
   uint64_t snug_stats::* value;
-  const char* unit;
+  Unit unit;
+  const char* words;  // follow the amount
 };
 
 constexpr Figure kFigures[] = {
-    {"allocations", &snug_stats::allocations, "blocks handed out"},
-    {"bytes_in_use", &snug_stats::bytes_in_use, "bytes in live blocks"},
-    {"blocks_in_use", &snug_stats::blocks_in_use, "live blocks"},
-    {"bytes_cached", &snug_stats::bytes_cached, "bytes free in thread caches or on their way home"},
-    {"bytes_in_slabs", &snug_stats::bytes_in_slabs, "bytes held as slabs"},
-    {"bytes_large", &snug_stats::bytes_large, "bytes in live large blocks"},
-    {"blocks_large", &snug_stats::blocks_large, "live large blocks"},
-    {"bytes_retained", &snug_stats::bytes_retained, "bytes empty and kept"},
-    {"bytes_reserved", &snug_stats::bytes_reserved, "bytes of address space"},
-    {"bytes_metadata", &snug_stats::bytes_metadata, "bytes of records"},
-    {"bytes_purged", &snug_stats::bytes_purged, "bytes given back so far"},
-    {"refills", &snug_stats::refills, "batches to thread caches"},
-    {"flushes", &snug_stats::flushes, "batches from thread caches"},
-    {"parcels", &snug_stats::parcels, "batches to other threads' heaps"},
-    {"threads", &snug_stats::threads, "threads with a cache"},
-    {"heaps_abandoned", &snug_stats::heaps_abandoned, "heaps without a thread"},
+    {"allocations", &snug_stats::allocations, Unit::kCount, "blocks handed out"},
+    {"bytes_in_use", &snug_stats::bytes_in_use, Unit::kBytes, "in live blocks"},
+    {"blocks_in_use", &snug_stats::blocks_in_use, Unit::kCount, "live blocks"},
+    {"bytes_cached", &snug_stats::bytes_cached, Unit::kBytes, "free in thread caches or on their way home"},
+    {"bytes_in_slabs", &snug_stats::bytes_in_slabs, Unit::kBytes, "held as slabs"},
+    {"bytes_large", &snug_stats::bytes_large, Unit::kBytes, "in live large blocks"},
+    {"blocks_large", &snug_stats::blocks_large, Unit::kCount, "live large blocks"},
+    {"bytes_retained", &snug_stats::bytes_retained, Unit::kBytes, "empty and kept"},
+    {"bytes_reserved", &snug_stats::bytes_reserved, Unit::kBytes, "of address space"},
+    {"bytes_metadata", &snug_stats::bytes_metadata, Unit::kBytes, "of records"},
+    {"bytes_purged", &snug_stats::bytes_purged, Unit::kBytes, "given back so far"},
+    {"refills", &snug_stats::refills, Unit::kCount, "batches to thread caches"},
+    {"flushes", &snug_stats::flushes, Unit::kCount, "batches from thread caches"},
+    {"parcels", &snug_stats::parcels, Unit::kCount, "batches to other threads' heaps"},
+    {"threads", &snug_stats::threads, Unit::kCount, "threads with a cache"},
+    {"heaps_abandoned", &snug_stats::heaps_abandoned, Unit::kCount, "heaps without a thread"},
 };
+
+// "512 B", "1.50 KiB", "11.77 MiB": to people a long row of digits says little.
+void add_bytes(Text<32>& text, uint64_t bytes) {
+  constexpr const char* kMultiples[] = {" B", " KiB", " MiB", " GiB", " TiB"};
+  unsigned multiple = 0;
+  while (multiple + 1 < sizeof kMultiples / sizeof *kMultiples && bytes >> 10 * (multiple + 1) != 0) ++multiple;
+  const unsigned shift = 10 * multiple;
+  text.add(bytes >> shift);
+  if (multiple != 0) {
+    const uint64_t hundredths = (bytes - (bytes >> shift << shift)) * 100 >> shift;
+    text.put('.').put(static_cast<char>('0' + hundredths / 10)).put(static_cast<char>('0' + hundredths % 10));
+  }
+  text.add(kMultiples[multiple]);
+}
 
 // Blocks outside of slabs and bytes in slabs, over all heaps.
 void add_slabs(snug_stats& stats) {
@@ -103,10 +120,10 @@ snug_stats gather_statistics() {
   return stats;
 }
 
-struct snug_mallinfo2 gather_mallinfo() {
+struct snug_mallinfo gather_mallinfo() {
   const snug_stats stats = gather_statistics();
   const SpanStatistics spans = store.is_open() ? store.spans.statistics() : SpanStatistics{};
-  struct snug_mallinfo2 info{};
+  struct snug_mallinfo info{};
   info.arena = spans.chunks * kChunkSize;  // bytes obtained for blocks that have no mapping of their own
   info.ordblks = 1;
   info.hblks = stats.blocks_large;
@@ -124,10 +141,13 @@ void print_statistics() {
   text.add("snug: statistics of process ").add(static_cast<uint64_t>(::getpid())).put('\n');
   for (const Figure& figure : kFigures) {
     Text<32> number;
-    number.add(stats.*figure.value);
+    if (figure.unit == Unit::kBytes)
+      add_bytes(number, stats.*figure.value);
+    else
+      number.add(stats.*figure.value);
     text.add("  ");
-    for (size_t pad = number.size(); pad < 16; ++pad) text.put(' ');
-    text.add(number.data()).add("  ").add(figure.unit).put('\n');
+    for (size_t pad = number.size(); pad < 14; ++pad) text.put(' ');
+    text.add(number.data()).add("  ").add(figure.words).put('\n');
   }
   write_line(text.data(), text.size());
 }

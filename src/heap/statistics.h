@@ -7,7 +7,7 @@
 namespace snug {
 
 snug_stats gather_statistics();
-struct snug_mallinfo2 gather_mallinfo();
+struct snug_mallinfo gather_mallinfo();
 
 // A summary for people, on standard error.
 void print_statistics();

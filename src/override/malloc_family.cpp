@@ -14,7 +14,7 @@ using namespace snug;
 namespace {
 
 struct mallinfo2 glibc_mallinfo() {
-  const struct snug_mallinfo2 ours = gather_mallinfo();
+  const struct snug_mallinfo ours = gather_mallinfo();
   struct mallinfo2 info{};
   info.arena = ours.arena;
   info.ordblks = ours.ordblks;

@@ -63,7 +63,7 @@ SNUG_EXPORT int snug_get_stats(snug_stats* stats) {
   *stats = gather_statistics();
   return 0;
 }
-SNUG_EXPORT struct snug_mallinfo2 snug_mallinfo2(void) { return gather_mallinfo(); }
+SNUG_EXPORT struct snug_mallinfo snug_mallinfo2(void) { return gather_mallinfo(); }
 SNUG_EXPORT void snug_malloc_stats(void) { print_statistics(); }
 SNUG_EXPORT int snug_malloc_info(int options, FILE* stream) { return write_malloc_info(options, stream); }
 SNUG_EXPORT int snug_mallopt(int parameter, int value) { return set_option(parameter, value); }

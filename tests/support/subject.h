@@ -44,7 +44,7 @@ void* valloc(std::size_t size);
 void* pvalloc(std::size_t size);
 std::size_t malloc_usable_size(void* block);
 int malloc_trim(std::size_t pad);
-using MallocInfo = struct snug_mallinfo2;  // the struct shares its name with the function
+using MallocInfo = snug_mallinfo;
 MallocInfo mallinfo2();
 void malloc_stats();
 int malloc_info(int options, std::FILE* stream);
