@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 BUILD := build/release
 
 .DEFAULT_GOAL := help
-.PHONY: help build product benchmark demo bench bench-full seeds test check rules claims format tidy install uninstall clean
+.PHONY: help build product benchmark demo bench bench-full seeds test check rules claims format tidy install uninstall deb clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -77,6 +77,12 @@ install: ## install what is missing, build, and install under PREFIX (/usr/local
 uninstall: ## remove what the last make install has installed; DESTDIR as then
 	@cmake -DMANIFEST=$(BUILD)/install_manifest.txt -P cmake/uninstall.cmake
 	@$(renew_linker_cache)
+
+deb: ## install what is missing, build, and pack libsnug0, libsnug-dev and snug-tools into build/deb
+	@scripts/setup build deb
+	@cmake --preset deb
+	@cmake --build --preset deb --target product
+	@scripts/make_debs
 
 # So that the dynamic linker knows at once what lies in the system's folders.
 renew_linker_cache = if [ -z "$(DESTDIR)" ] && [ "$$(id -u)" = 0 ]; then ldconfig; fi
