@@ -61,7 +61,10 @@ std::string fit_table(const FitTask& task, const std::optional<TraceSummary>& tr
                    is_fit ? "" : saving_text(fitted, priced.cost.total())});
   }
   return fmt::format(
-      "{}{} blocks of {} sizes, {} asked for\n\n{}\n"
+      "{}{} blocks of {} sizes, {} asked for\n"
+      "Each map is priced with its own cache hints. dense caches little, and is slower for it: its cost is compared "
+      "with "
+      "like\nby --cached-blocks 8 --cached-bytes 1K --cached-least 1.\n\n{}\n"
       "Waste: bytes of these blocks beyond what was asked for. Cache: what {} full cache{} may hold of their classes. "
       "Cost: the sum;\nno map of at most {} classes up to {} bytes, none more than {:g} times the one before, has less "
       "by "

@@ -40,7 +40,17 @@ std::string field_text(const nlohmann::json& process, const char* field, const c
   return value != process.end() && value->is_number() ? value_text(value->get<double>(), unit) : "-";
 }
 
-std::string report_text(const std::vector<nlohmann::json>& processes) {
+std::string sum_text(const std::vector<nlohmann::json>& processes, const char* field, const char* unit) {
+  double sum = 0;
+  for (const auto& process : processes) {
+    const auto value = process.find(field);
+    if (value != process.end() && value->is_number()) sum += value->get<double>();
+  }
+  return value_text(sum, unit);
+}
+
+// `program`: the process that the tool has started.
+std::string report_text(const std::vector<nlohmann::json>& processes, pid_t program) {
   if (processes.empty()) {
     return "snug: no process reported (a static program, or one that ended by _exit or a signal, does not)\n";
   }
@@ -52,7 +62,19 @@ std::string report_text(const std::vector<nlohmann::json>& processes) {
                    field_text(process, "bytes_cached", kBytes), field_text(process, "bytes_retained", kBytes),
                    field_text(process, "bytes_metadata", kBytes), field_text(process, "bytes_purged", kBytes)});
   }
-  return table.text();
+  if (processes.size() > 1) {
+    table.add_row({fmt::format("all {}", processes.size()), "", sum_text(processes, "allocations", kCount),
+                   sum_text(processes, "bytes_in_use", kBytes), sum_text(processes, "bytes_cached", kBytes),
+                   sum_text(processes, "bytes_retained", kBytes), sum_text(processes, "bytes_metadata", kBytes),
+                   sum_text(processes, "bytes_purged", kBytes)});
+  }
+  const bool has_reported = std::any_of(processes.begin(), processes.end(), [&](const nlohmann::json& process) {
+    return process.value("pid", 0) == program;
+  });
+  return table.text() + (has_reported ? ""
+                                      : fmt::format("snug: the program itself, process {}, did not report: it ended by "
+                                                    "_exit (as dash does) or a signal, or is not served\n",
+                                                    program));
 }
 
 [[noreturn]] void end_by_signal(int signal) {
@@ -80,7 +102,7 @@ int run_with_report(Command command) {
     pass_signals_until_end(child, signals);
     while (waitpid(child.pid(), &status, 0) < 0 && errno == EINTR) {
     }
-    fmt::print(stderr, "{}", report_text(read_reports(report)));
+    fmt::print(stderr, "{}", report_text(read_reports(report), child.pid()));
   }
   if (WIFSIGNALED(status)) end_by_signal(WTERMSIG(status));
   return WEXITSTATUS(status);

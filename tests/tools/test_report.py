@@ -32,6 +32,14 @@ class ReportTest(unittest.TestCase):
         self.assertEqual(len(lines), 2, process.stderr)
         served = [int(line.split()[2].replace(",", "")) for line in lines]
         self.assertTrue(1000 < served[0] < 2000 < served[1], served)
+        total = next(line for line in process.stderr.splitlines() if line.startswith("all "))
+        self.assertGreaterEqual(int(total.split()[2].replace(",", "")), sum(served))
+
+    def test_says_if_the_program_itself_did_not_report(self):
+        script = f"import os, subprocess; subprocess.run([{ALLOCATING!r}, '10']); os._exit(0)"
+        process = run_on_snug("--report", "--", sys.executable, "-c", script, PYTHONMALLOC="malloc")
+        self.assertRegex(process.stderr, r"the program itself, process \d+, did not report")
+        self.assertNotIn("did not report", run_on_snug("--report", "--", ALLOCATING, "10").stderr)
 
     def test_says_if_no_process_reported(self):
         process = run_on_snug("--report", "--", SHELL, "-c", "kill -9 $$")
