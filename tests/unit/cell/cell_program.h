@@ -3,6 +3,7 @@
 // harmed has its content. For RapidCheck, which makes and shrinks programs, and for libFuzzer.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

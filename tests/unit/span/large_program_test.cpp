@@ -1,6 +1,7 @@
 // A random program on a large store: contents, lengths and counts are compared after each step.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <random>
 #include <vector>
