@@ -8,6 +8,7 @@
 
 #include "base/bits.h"
 #include "base/errno_keeper.h"
+#include "os/process.h"
 
 namespace snug::os {
 namespace {
@@ -88,6 +89,7 @@ bool back(void* start, size_t bytes) {
 }
 
 size_t resident_pages(void* start, size_t bytes) {
+  if (is_filtered()) return 0;
   ErrnoKeeper keeper;
   constexpr size_t kPagesAtOnce = 256;
   unsigned char states[kPagesAtOnce];

@@ -16,6 +16,10 @@ size_t total_memory_and_swap();
 // True if the process runs with more rights than its caller (setuid): its environment is then not to be trusted.
 bool is_privileged();
 
+// True if a seccomp filter was in force when this was asked first, as in a container or a sandboxed service, or if the
+// OS does not tell. A filter may end the process for a system call that few programs make.
+bool is_filtered();
+
 // True if no other thread can be running. May say false of a process whose other threads have ended.
 bool is_single_threaded();
 
