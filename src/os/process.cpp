@@ -16,6 +16,19 @@
 #include "os/input_file.h"
 
 namespace snug::os {
+namespace {
+
+// By a file, which programs may read in nearly every sandbox; prctl may itself be forbidden.
+bool find_filter() {
+  char status[4096];
+  InputFile file("/proc/self/status");
+  size_t count = 0;
+  while (const size_t more = file.read(status + count, sizeof status - 1 - count)) count += more;
+  status[count] = 0;
+  return std::strstr(status, "\nSeccomp:\t0\n") == nullptr;
+}
+
+}  // namespace
 
 size_t address_space_limit() {
   rlimit limit{};
@@ -34,20 +47,6 @@ size_t total_memory_and_swap() {
 }
 
 bool is_privileged() { return ::getauxval(AT_SECURE) != 0; }
-
-namespace {
-
-// By a file, which programs may read in nearly every sandbox; prctl may itself be forbidden.
-bool find_filter() {
-  char status[4096];
-  InputFile file("/proc/self/status");
-  size_t count = 0;
-  while (const size_t more = file.read(status + count, sizeof status - 1 - count)) count += more;
-  status[count] = 0;
-  return std::strstr(status, "\nSeccomp:\t0\n") == nullptr;
-}
-
-}  // namespace
 
 bool is_filtered() {
   enum Answer : uint8_t { kUnknown, kFree, kFiltered };
