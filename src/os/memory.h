@@ -41,8 +41,4 @@ void prefer_small_pages(void* start, size_t bytes);
 // cannot (before Linux 5.14), or will not.
 bool back(void* start, size_t bytes);
 
-// How many OS pages of the range are in memory; 0 if the OS does not say, or might end the process for being asked
-// (os/process.h, is_filtered).
-size_t resident_pages(void* start, size_t bytes);
-
 }  // namespace snug::os

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "os/memory.h"
+#include "os/residency.h"
 #include "slab/block_check.h"
 #include "slab/heap_registry.h"
 #include "slab/outbox.h"

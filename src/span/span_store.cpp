@@ -7,6 +7,7 @@
 #include "base/fatal.h"
 #include "os/memory.h"
 #include "os/process.h"
+#include "os/residency.h"
 #include "span/first_touch.h"
 
 namespace snug {

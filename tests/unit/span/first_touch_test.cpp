@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "os/memory.h"
+#include "os/residency.h"
 
 namespace snug {
 namespace {

@@ -12,6 +12,7 @@
 
 #include "base/bits.h"
 #include "os/memory.h"
+#include "os/residency.h"
 #include "span/own_large.h"
 
 namespace snug::unit {

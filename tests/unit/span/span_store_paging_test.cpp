@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "os/memory.h"
+#include "os/residency.h"
 #include "span/own_spans.h"
 
 namespace snug {
