@@ -11,7 +11,7 @@ README = ROOT / "README.md"
 MOST_LINES = 130
 # Words of the code. A page for users explains one where it first stands in italics, or leaves it out.
 INSIDERS = ("slab", "parcel", "inbox", "refill", "flush", "span", "chunk", "window", "carved", "tag", "scavenge")
-USER_WORDS = ("README", "limits", "configuration", "using", "recipes", "coming-from")
+USER_WORDS = ("README", "limits", "configuration", "install", "using", "recipes", "coming-from")
 
 
 class ReadmeTest(unittest.TestCase):
