@@ -110,7 +110,7 @@ SNUG_API struct snug_mallinfo snug_mallinfo2(void);
 SNUG_API void snug_malloc_stats(void);
 /* XML on `stream`; `options` must be 0. Returns 0, or -1 with errno EINVAL. */
 SNUG_API int snug_malloc_info(int options, FILE* stream);
-/* M_TRIM_THRESHOLD (-1) and M_MMAP_THRESHOLD (-3) have no counterpart: accepted. Returns 1, or 0 if unknown. */
+/* Accepts any parameter and does nothing: those of glibc have no counterpart here. Returns 1. */
 SNUG_API int snug_mallopt(int parameter, int value);
 
 /* ---- checks ----------------------------------------------------------------------------------------------- */
