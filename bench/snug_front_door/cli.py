@@ -12,17 +12,15 @@ the newest *-demo.txt.
 
 import argparse
 import json
-import os
 import re
 import signal
-import subprocess
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
 from snug_bench.problem import Problem
 from snug_front_door.figures import figures_of
-from snug_front_door.measure import measure
+from snug_front_door.measure import measure, output_of
 from snug_front_door.page import outdated, update
 from snug_front_door.sources import Sources
 
@@ -31,14 +29,12 @@ RESULTS = ROOT / "docs" / "results"
 
 
 def measured(build: Path, rounds: int) -> None:
-    found = measure(ROOT, build, rounds)
-    demo = subprocess.run([str(ROOT / "scripts/demo")], cwd=ROOT, env={**os.environ, "COLUMNS": "80"}, check=False,
-                          stdout=subprocess.PIPE, text=True)
-    if demo.returncode:
-        raise Problem(f"exit status {demo.returncode} of scripts/demo", 1)
     date = datetime.now(UTC).strftime("%Y-%m-%d")
+    found = measure(ROOT, build, rounds)
+    # Before the demo, which may fail: it took half an hour.
     (RESULTS / f"{date}-front-door.json").write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", "utf-8")
-    (RESULTS / f"{date}-demo.txt").write_text(demo.stdout, "utf-8")
+    demo = output_of([str(ROOT / "scripts/demo"), "--build", str(build)], ROOT, COLUMNS="80")
+    (RESULTS / f"{date}-demo.txt").write_text(demo, "utf-8")
 
 
 def print_figures(figures: dict[str, str], name: str | None) -> None:

@@ -49,8 +49,8 @@ def compared(root: Path, build: Path, peers: str, rounds: int, program: list[str
     with tempfile.TemporaryDirectory(prefix="front_door.") as folder:
         file = Path(folder) / "comparison.json"
         options = [*(["--conf", conf] if conf else []), "--compare", peers, "-n", str(rounds), f"--json={file}"]
-        run([str(build / "bin" / "snug"), "run", *options, "--", str(build / "bin/workloads" / program[0]), *program[1:]],
-            root)
+        output_of([str(build / "bin" / "snug"), "run", *options, "--", str(build / "bin/workloads" / program[0]),
+                   *program[1:]], root)
         comparison = json.loads(file.read_text(encoding="utf-8"))
     command = f"snug run {'--conf ' + conf + ' ' if conf else ''}--compare {peers} -n {rounds} -- {' '.join(program)}"
     allocators = {}
@@ -63,17 +63,19 @@ def compared(root: Path, build: Path, peers: str, rounds: int, program: list[str
     return {"command": command, "huge_pages": comparison["host"]["transparent_huge_pages"], "allocators": allocators}
 
 
-def run(command: list[str], root: Path) -> None:
-    """In a session of its own, so that an interruption ends whatever it has started."""
-    process = subprocess.Popen(command, cwd=root, stdout=subprocess.DEVNULL, start_new_session=True)
+def output_of(command: list[str], root: Path, **environment: str) -> str:
+    """What it prints. In a session of its own, so that an interruption ends whatever it has started."""
+    process = subprocess.Popen(command, cwd=root, env={**os.environ, **environment}, stdout=subprocess.PIPE, text=True,
+                               start_new_session=True)
     try:
-        status = process.wait()
+        output, _ = process.communicate()
     except BaseException:
         os.killpg(process.pid, signal.SIGTERM)
-        process.wait()
+        process.communicate()
         raise
-    if status:
-        raise Problem(f"exit status {status} of {' '.join(command)}", 1)
+    if process.returncode:
+        raise Problem(f"exit status {process.returncode} of {' '.join(command)}", 1)
+    return output
 
 
 def peaks(root: Path, build: Path, rounds: int) -> dict:
@@ -81,8 +83,8 @@ def peaks(root: Path, build: Path, rounds: int) -> dict:
     with tempfile.TemporaryDirectory(prefix="front_door.") as folder:
         file = Path(folder) / "programs.jsonl"
         options = [*PROGRAMS, "-a", PROGRAM_ALLOCATORS, "-n", str(rounds)]
-        run([str(root / "scripts/uv"), "run", "--quiet", "--locked", "--project", "bench", "snug-bench", "run", *options,
-             "--build", str(build), "-o", str(file)], root)
+        output_of([str(root / "scripts/uv"), "run", "--quiet", "--locked", "--project", "bench", "snug-bench", "run", *options,
+                   "--build", str(build), "-o", str(file)], root)
         results = read_results(file)
     programs: dict[str, dict] = {load["name"]: {} for load in results.loads}
     for load, allocators in programs.items():

@@ -2,8 +2,12 @@
 setting of huge pages is put back whatever happens."""
 
 import json
+import os
+import select
+import signal
 import sys
 import tempfile
+import threading
 import unittest
 import xml.etree.ElementTree as ElementTree
 from itertools import combinations
@@ -86,6 +90,32 @@ class ChartTest(unittest.TestCase):
     def overlaps(self, drawn):
         boxes = chart.label_boxes(drawn)
         return [(a, b) for a, b in combinations(boxes, 2) if boxes[a].overlap(boxes[b]) > 4]
+
+
+class CommandTest(unittest.TestCase):
+    def test_what_it_prints_is_kept(self):
+        self.assertEqual(measure.output_of(["sh", "-c", "echo $COLUMNS; pwd"], Path("/"), COLUMNS="80"), "80\n/\n")
+
+    def test_a_failure_is_said(self):
+        with self.assertRaises(Problem) as raised:
+            measure.output_of(["false"], ROOT)
+        self.assertEqual(str(raised.exception), "exit status 1 of false")
+
+    def test_an_interruption_ends_what_it_has_started(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pipe = Path(folder) / "pipe"  # opens with its writer, and ends once nobody is left that could write to it
+            os.mkfifo(pipe)
+            reading: list[int] = []
+
+            def interrupt():
+                reading.append(os.open(pipe, os.O_RDONLY))
+                signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+            interruption = threading.Thread(target=interrupt)
+            interruption.start()
+            with self.assertRaises(KeyboardInterrupt):
+                measure.output_of(["sh", "-c", f"exec 3>{pipe}; sleep 60 & wait"], ROOT)
+            self.assertTrue(select.select(reading, [], [], 20)[0])
+            os.close(reading[0])
 
 
 class HugePagesTest(unittest.TestCase):
