@@ -64,12 +64,14 @@ class DoctorTest(unittest.TestCase):
             ("exported_malloc", {"own-malloc": "blocks"}),
             ("hidden_malloc", {"own-malloc": "partly"}),
             ("stripped_malloc", {"own-malloc": "partly"}),
+            ("python", {"python": "partly"}),
             ("deepbind", {"deepbind": "blocks"}),
             ("deepbind_no_plt", {"deepbind": "blocks"}),
             ("deepbind_ibt", {"deepbind": "blocks"}),
             ("no_deepbind", {}),
             ("no_deepbind_no_plt", {}),
             ("foreign_calls", {"linked-malloc": "blocks"}),
+            ("sized_foreign_calls", {"linked-malloc": "blocks"}),
             ("linked_malloc", {"linked-malloc": "note"}),
         ]:
             with self.subTest(program):
@@ -91,6 +93,11 @@ class DoctorTest(unittest.TestCase):
     def test_names_what_it_has_built_in(self):
         _, diagnosis = doctor(PROGRAMS / "stripped_malloc")
         self.assertIn("jemalloc built in", diagnosis["findings"][0]["what"])
+
+    def test_names_the_call_that_stays_with_a_linked_library(self):
+        """As Redis 8 of Debian 13 calls jemalloc."""
+        _, diagnosis = doctor(PROGRAMS / "sized_foreign_calls")
+        self.assertEqual([finding["what"] for finding in diagnosis["findings"]], ["it calls sdallocx of libforeign.so"])
 
     def test_finds_programs_for_other_machines_and_for_musl(self):
         aarch64 = self.patched(ALLOCATING, [(18, b"\xb7\x00")])

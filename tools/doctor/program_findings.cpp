@@ -34,10 +34,11 @@ constexpr std::array kAllocators = {
     KnownAllocator{kUnknownAllocator, {"malloc"}, ""},
 };
 
-// Functions of other allocators that hand out or take back blocks beside malloc and free.
-constexpr std::array kForeignFunctions = {"mallocx",   "dallocx", "sdallocx",        "rallocx",       "mi_malloc",
-                                          "mi_free",   "mi_new",  "tc_malloc",       "tc_free",       "tc_new",
-                                          "je_malloc", "je_free", "scalable_malloc", "scalable_free", "_rjem_malloc"};
+// Functions of other allocators that hand out, look up or take back blocks beside malloc and free.
+constexpr std::array kForeignFunctions = {"mallocx",       "dallocx",     "sdallocx",  "rallocx", "xallocx",
+                                          "sallocx",       "mi_malloc",   "mi_free",   "mi_new",  "tc_malloc",
+                                          "tc_free",       "tc_new",      "je_malloc", "je_free", "scalable_malloc",
+                                          "scalable_free", "_rjem_malloc"};
 
 bool holds_text(const ElfFile& file, std::string_view text) {
   return std::any_of(file.segments().begin(), file.segments().end(), [&](const ElfFile::Segment& segment) {
@@ -96,9 +97,11 @@ void add_privileges(const Patient& patient, Findings& findings) {
   if (getxattr(path.c_str(), "security.capability", nullptr, 0) > 0) add("it has file capabilities", patient.user != 0);
 }
 
+bool has_pythons_main(const ElfFile& file) { return file.exports("Py_BytesMain") || file.exports("Py_Main"); }
+
 bool is_python(const Patient& patient) {
-  const auto is_pythons = [](const ElfFile& file) { return file.exports("Py_BytesMain") || file.exports("Py_Main"); };
-  return is_pythons(patient.program) || std::any_of(patient.libraries.begin(), patient.libraries.end(), is_pythons);
+  return has_pythons_main(patient.program) ||
+         std::any_of(patient.libraries.begin(), patient.libraries.end(), has_pythons_main);
 }
 
 bool python_uses_malloc(const Environment& environment) {
@@ -110,10 +113,12 @@ void add_own_malloc(const Patient& patient, Findings& findings) {
   const std::string found = allocator_in(program);
   if (found.empty() || found == "snug") return;  // snug serves it without a preload
   const bool serves_all = program.exports("malloc");
+  // From 3.13 on Python has a mimalloc in it, which serves its objects if one asks for that, and never its malloc.
+  if (!serves_all && found == "mimalloc" && has_pythons_main(program)) return;
   findings.push_back(
       {"own-malloc", serves_all ? Weight::kBlocks : Weight::kPartly, fmt::format("it has {} built in", found),
        serves_all ? "A program's own malloc comes before that of any preloaded library."
-                  : "Its own code calls that; the preload serves only the libraries that it is linked against.",
+                  : "What its own code asks of that, no preload serves; what its libraries ask of malloc, it does.",
        "Build it without that malloc; many programs have an option for it."});
 }
 

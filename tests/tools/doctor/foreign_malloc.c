@@ -13,3 +13,8 @@ void* calloc(size_t count, size_t size) { return malloc(count * size); }
 void* realloc(void* block, size_t size) { return block == NULL ? malloc(size) : NULL; }
 void* mi_malloc(size_t size) { return malloc(size); }
 void mi_free(void* block) { free(block); }
+void sdallocx(void* block, size_t size, int flags) {
+  (void)size;
+  (void)flags;
+  free(block);
+}
