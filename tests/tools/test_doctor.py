@@ -6,6 +6,7 @@ import random
 import resource
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -242,6 +243,26 @@ class DoctorTest(unittest.TestCase):
                 self.assertEqual(process.stderr.count("\n"), int(process.returncode == 2), process.stderr)
                 self.assertNotIn("unexpected", process.stderr)
         self.assertEqual(outcomes, {0, 1, 2})
+
+    def test_is_not_held_up_by_made_up_files(self):
+        """Thousands of program headers, and symbols with a name as long as the file, would take hours."""
+        headers = self.patched(ALLOCATING, [(56, struct.pack("<H", 0xffff))])
+        self.assertIn("it has 65535 program headers", snug("doctor", str(headers)).stderr)
+        whole = (PROGRAMS / "hidden_malloc").read_bytes()
+        sections, = struct.unpack_from("<Q", whole, 40)
+        count, = struct.unpack_from("<H", whole, 60)
+        kinds = [struct.unpack_from("<I", whole, sections + 64 * i + 4)[0] for i in range(count)]
+        table = sections + 64 * kinds.index(2)  # of symbols
+        names = sections + 64 * struct.unpack_from("<I", whole, table + 40)[0]
+        symbols, letters = 300000, 4 << 20
+        tail = len(whole)
+        victim = self.patched(PROGRAMS / "hidden_malloc", [
+            (table + 24, struct.pack("<QQ", tail, symbols * 24)),
+            (names + 24, struct.pack("<QQ", tail + symbols * 24, letters)),
+        ])
+        with victim.open("ab") as file:
+            file.write(struct.pack("<IBBHQQ", 0, 0x12, 0, 1, 0, 0) * symbols + b"m" * letters)
+        self.assertEqual(weights(victim).get("own-malloc"), None)  # within the time that snug() allows
 
     def test_run_says_the_same_in_one_line_and_goes_on(self):
         process = run_on_snug(str(PROGRAMS / "static"), "7")

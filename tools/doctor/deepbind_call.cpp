@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
+#include <utility>
 
 namespace snug::tool {
 
@@ -25,7 +27,7 @@ std::uint32_t number_at(Bytes code, std::size_t at) {
   return number;
 }
 
-// Where an instruction at `address` whose last four bytes are the distance `distance` leads.
+// Where an instruction leads whose last four bytes are `distance`; `next` is the address behind it.
 std::uint64_t target(std::uint64_t next, std::uint32_t distance) {
   return next + static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(distance)});
 }
@@ -36,7 +38,8 @@ bool is_deepbind(std::uint32_t flags) {
 
 class CodeReader {
  public:
-  CodeReader(const ElfFile& program, std::uint64_t slot) : program_(program), slot_(slot) {}
+  // `slots`: where the dynamic linker puts dlopen's address.
+  CodeReader(const ElfFile& program, std::set<std::uint64_t> slots) : program_(program), slots_(std::move(slots)) {}
 
   // Whether the code calls dlopen within the next few bytes from `at` on.
   bool calls_soon(const ElfFile::Segment& segment, std::size_t at) const {
@@ -51,7 +54,7 @@ class CodeReader {
   }
 
  private:
-  // An entry of the linkage table jumps to what the slot holds.
+  // An entry of the linkage table jumps to what a slot holds.
   bool is_stub(std::uint64_t address) const {
     Bytes code = program_.at_address(address, 11);
     if (code.empty()) return false;
@@ -67,11 +70,11 @@ class CodeReader {
   }
   bool uses_slot(Bytes code, std::uint64_t address) const {
     return code[0] == kIndirect && (code[1] == 0x15 || code[1] == 0x25) &&
-           target(address + 6, number_at(code, 2)) == slot_;
+           slots_.contains(target(address + 6, number_at(code, 2)));
   }
 
   const ElfFile& program_;
-  std::uint64_t slot_;
+  std::set<std::uint64_t> slots_;
 };
 
 bool has_deepbind_call(const ElfFile::Segment& segment, const CodeReader& reader) {
@@ -89,14 +92,15 @@ bool has_deepbind_call(const ElfFile::Segment& segment, const CodeReader& reader
 }  // namespace
 
 bool calls_dlopen_with_deepbind(const ElfFile& program) {
+  std::set<std::uint64_t> slots;
   for (const ElfFile::Import& import : program.imports()) {
-    if (import.name != "dlopen") continue;
-    const CodeReader reader(program, import.slot);
-    for (const ElfFile::Segment& segment : program.segments()) {
-      if ((segment.flags & PF_X) != 0 && has_deepbind_call(segment, reader)) return true;
-    }
+    if (import.name == "dlopen") slots.insert(import.slot);
   }
-  return false;
+  if (slots.empty()) return false;
+  const CodeReader reader(program, std::move(slots));
+  return std::any_of(program.segments().begin(), program.segments().end(), [&](const ElfFile::Segment& segment) {
+    return (segment.flags & PF_X) != 0 && has_deepbind_call(segment, reader);
+  });
 }
 
 }  // namespace snug::tool

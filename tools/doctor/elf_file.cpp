@@ -29,6 +29,15 @@ constexpr Elf64_Half kOurMachine = EM_NONE;
 #endif
 constexpr unsigned char kOurOrder = std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
 
+// What programs, libraries and their functions are called is shorter; and the kernel takes no program with more headers
+// than fill 64 KiB. Without these limits a file could make us read all of it for each of its symbols.
+constexpr std::size_t kLongestText = 4096;
+constexpr std::size_t kMostHeaders = 65536 / sizeof(Elf64_Phdr);
+
+UserError unreadable(const std::string& path, int error) {
+  return UserError(fmt::format("cannot look into '{}': {}", path, std::strerror(error)));
+}
+
 UserError damaged(const std::string& path, const char* what) {
   return UserError(fmt::format("cannot look into '{}': it is damaged ({} lie beyond its end)", path, what));
 }
@@ -42,20 +51,25 @@ std::uint32_t gnu_hash(std::string_view name) {
 }  // namespace
 
 FileBytes::FileBytes(const std::string& path) : path_(path) {
-  // O_NONBLOCK: a pipe without a writer must not hold us.
-  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (descriptor < 0) throw UserError(fmt::format("cannot look into '{}': {}", path, std::strerror(errno)));
   struct stat status{};
-  const bool known = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
-  if (known && status.st_size > 0) {
+  // Before it is opened: devices may do something then, and a process may have mapped one.
+  if (stat(path.c_str(), &status) != 0) throw unreadable(path, errno);
+  if (!S_ISREG(status.st_mode)) throw UserError(fmt::format("cannot look into '{}': it is no regular file", path));
+  // O_NONBLOCK: should it have become a pipe without a writer, that must not hold us.
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (descriptor < 0) throw unreadable(path, errno);
+  int fault = fstat(descriptor, &status) == 0 ? 0 : errno;
+  if (fault == 0 && status.st_size > 0) {
     void* mapped = mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE, descriptor, 0);
-    if (mapped != MAP_FAILED) {
+    if (mapped == MAP_FAILED) {
+      fault = errno;
+    } else {
       start_ = static_cast<const unsigned char*>(mapped);
       size_ = static_cast<std::size_t>(status.st_size);
     }
   }
   close(descriptor);
-  if (!known) throw UserError(fmt::format("cannot look into '{}': it is no regular file", path));
+  if (fault != 0) throw unreadable(path, fault);
 }
 
 FileBytes::~FileBytes() {
@@ -63,7 +77,9 @@ FileBytes::~FileBytes() {
 }
 
 FileBytes::FileBytes(FileBytes&& other) noexcept
-    : path_(std::move(other.path_)), start_(std::exchange(other.start_, nullptr)), size_(other.size_) {}
+    : path_(std::move(other.path_)),
+      start_(std::exchange(other.start_, nullptr)),
+      size_(std::exchange(other.size_, 0)) {}
 
 std::span<const unsigned char> FileBytes::part(std::uint64_t offset, std::uint64_t size, const char* what) const {
   if (offset > size_ || size > size_ - offset) throw damaged(path_, what);
@@ -73,7 +89,7 @@ std::span<const unsigned char> FileBytes::part(std::uint64_t offset, std::uint64
 std::string_view FileBytes::text(std::uint64_t offset, const char* what) const {
   if (offset >= size_) throw damaged(path_, what);
   const char* start = reinterpret_cast<const char*>(start_ + offset);
-  return {start, strnlen(start, size_ - offset)};
+  return {start, strnlen(start, std::min<std::uint64_t>(size_ - offset, kLongestText))};
 }
 
 bool ElfFile::is_elf(const FileBytes& file) {
@@ -111,6 +127,8 @@ bool ElfFile::is_library() const {
 
 void ElfFile::read_segments() {
   std::optional<Elf64_Phdr> dynamic;
+  if (header_.e_phnum > kMostHeaders)
+    throw UserError(fmt::format("'{}' is no program: it has {} program headers", path(), header_.e_phnum));
   for (std::uint64_t i = 0; i < header_.e_phnum; ++i) {
     const auto entry = file_.read<Elf64_Phdr>(header_.e_phoff + i * sizeof(Elf64_Phdr), "its program headers");
     if (entry.p_type == PT_LOAD)

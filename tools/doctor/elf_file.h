@@ -31,7 +31,7 @@ class FileBytes {
   std::span<const unsigned char> all() const { return {start_, size_}; }
   // The part [offset, offset + size); `what` names it, in the plural, if it is not there.
   std::span<const unsigned char> part(std::uint64_t offset, std::uint64_t size, const char* what) const;
-  // The text at `offset` up to its zero byte or the file's end.
+  // The text at `offset` up to its zero byte, the file's end, or 4096 bytes.
   std::string_view text(std::uint64_t offset, const char* what) const;
   template <class T>
   T read(std::uint64_t offset, const char* what) const {
