@@ -1,11 +1,11 @@
 """snug doctor: each thing that stands in the way of a preload is found in a program that has it, and in no other."""
 
+import contextlib
 import json
 import os
 import random
 import resource
 import shutil
-import signal
 import struct
 import subprocess
 import sys
@@ -29,6 +29,20 @@ def weights(name, **changes):
     _, diagnosis = doctor(name, **changes)
     return {finding["id"]: finding["weight"] for finding in diagnosis["findings"]
             if finding["id"] not in ("no-huge-pages", "memory-limit", "address-space")}
+
+
+@contextlib.contextmanager
+def waiting(*launcher, **changes):
+    """The id of a process that `launcher` has become, which waits with everything mapped."""
+    command = (*launcher, shutil.which("perl"), "-e", "$| = 1; print qq(ready\\n); <STDIN>")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.PIPE, env=clean_environment(**changes),
+                          text=True) as process:
+        try:
+            if process.stdout.readline() != "ready\n":
+                raise AssertionError(f"{command} did not start")
+            yield process.pid
+        finally:
+            process.kill()
 
 
 class DoctorTest(unittest.TestCase):
@@ -178,25 +192,29 @@ class DoctorTest(unittest.TestCase):
         self.assertIn("name a program or a process", snug("doctor").stderr)
 
     def test_says_who_serves_a_process(self):
-        def diagnosis_of(*command, **changes):
-            with subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.PIPE, env=clean_environment(**changes),
-                                  text=True) as process:
-                self.assertEqual(process.stdout.readline(), "ready\n")  # main runs: everything is mapped
-                try:
-                    return doctor(process.pid)
-                finally:
-                    process.send_signal(signal.SIGKILL)
-        waits = (shutil.which("perl"), "-e", "$| = 1; print qq(ready\\n); <STDIN>")
-        status, diagnosis = diagnosis_of(*waits)
+        with waiting() as pid:
+            status, diagnosis = doctor(pid)
         self.assertEqual((status, diagnosis["malloc"]["allocator"]), (0, "glibc"))
-        self.assertTrue(os.path.samefile(diagnosis["program"], waits[0]))
-        status, diagnosis = diagnosis_of(TOOL, "run", "--library", LIBRARY, *waits)
+        self.assertTrue(os.path.samefile(diagnosis["program"], shutil.which("perl")))
+        with waiting(TOOL, "run", "--library", LIBRARY) as pid:
+            status, diagnosis = doctor(pid)
         self.assertEqual((status, diagnosis["malloc"]["allocator"]), (0, "snug"))
         self.assertTrue(os.path.samefile(diagnosis["malloc"]["file"], LIBRARY))
         # Linked or preloaded, and in front of snug.
-        _, diagnosis = diagnosis_of(*waits, LD_PRELOAD=f"{PLANTED_NONE}:{LIBRARY}")
+        with waiting(LD_PRELOAD=f"{PLANTED_NONE}:{LIBRARY}") as pid:
+            _, diagnosis = doctor(pid)
         self.assertTrue(os.path.samefile(diagnosis["malloc"]["file"], PLANTED_NONE))
         self.assertIn("ld-preload", [finding["id"] for finding in diagnosis["findings"]])
+
+    def test_knows_a_library_that_was_upgraded_meanwhile(self):
+        library = self.folder / "libsnug.so"
+        upgrade = self.folder / "upgrade"
+        shutil.copy(LIBRARY, library)
+        shutil.copy(LIBRARY, upgrade)
+        with waiting(LD_PRELOAD=str(library)) as pid:
+            upgrade.replace(library)
+            _, diagnosis = doctor(pid)
+        self.assertEqual(diagnosis["malloc"], {"allocator": "snug", "file": str(library)})
 
     def test_names_the_malloc_of_a_linked_library_and_of_a_static_program(self):
         for program, allocator, file in [("linked_malloc", "mimalloc", "libforeign.so"), ("static", "glibc", "static"),

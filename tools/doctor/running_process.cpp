@@ -10,6 +10,7 @@
 #include <fstream>
 #include <map>
 #include <sstream>
+#include <string_view>
 
 #include "user_error.h"
 
@@ -61,7 +62,9 @@ RunningProcess::RunningProcess(pid_t pid)
 
 std::string RunningProcess::folder() const { return fmt::format("/proc/{}", pid_); }
 
+// Of a file that has been replaced since, as by an upgrade, the new one of that name has to do.
 std::vector<std::string> RunningProcess::mapped_files() const {
+  constexpr std::string_view kReplaced = " (deleted)";
   std::ifstream maps(folder() + "/maps");
   if (!maps) refuse(pid_, errno);
   std::vector<std::string> files;
@@ -69,6 +72,7 @@ std::vector<std::string> RunningProcess::mapped_files() const {
     const std::size_t path = line.find('/');
     if (path == std::string::npos) continue;
     std::string file = line.substr(path);
+    if (file.ends_with(kReplaced)) file.resize(file.size() - kReplaced.size());
     if (std::find(files.begin(), files.end(), file) == files.end()) files.push_back(std::move(file));
   }
   return files;
@@ -84,7 +88,7 @@ std::vector<ElfFile> RunningProcess::libraries() const {
       names.emplace(fs::path(path).filename(), path);
       if (!file.soname().empty()) names.emplace(file.soname(), path);
       loaded.emplace(path, std::move(file));
-    } catch (const UserError&) {  // no ELF file, or replaced since the process has mapped it
+    } catch (const UserError&) {  // no ELF file, or there no more
     }
   }
   std::vector<ElfFile> libraries;
@@ -94,7 +98,7 @@ std::vector<ElfFile> RunningProcess::libraries() const {
     wanted.push_back(preloaded.substr(0, end));
     preloaded = end == std::string::npos ? "" : preloaded.substr(end + 1);
   }
-  std::ifstream preloads("/etc/ld.so.preload");
+  std::ifstream preloads(folder() + "/root/etc/ld.so.preload");
   for (std::string name; preloads >> name;) wanted.push_back(name);
   wanted.insert(wanted.end(), program_.needed().begin(), program_.needed().end());
   for (; !wanted.empty(); wanted.pop_front()) {
