@@ -122,12 +122,12 @@ void RunCommand::refuse_options_without_comparison() const {
 
 int RunCommand::execute() const {
   if (program_.empty()) throw UserError("snug run: name a program, as in: snug run ls -l");
+  if (compare_.empty()) refuse_options_without_comparison();
   check_settings(configuration_);
   const std::string library = find_snug_library(library_);
   const std::string line = hindrance(program_.front(), Environment::current());
   if (!line.empty()) fmt::print(stderr, "snug: {}\n", printable(line));
   if (!compare_.empty()) return execute_comparison(library);
-  refuse_options_without_comparison();
   Command command{
       .arguments = program_, .environment = Environment::current(), .input = {}, .output = {}, .errors = {}};
   command.environment.preload(library);

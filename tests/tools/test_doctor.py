@@ -289,6 +289,8 @@ class DoctorTest(unittest.TestCase):
         quiet = run_on_snug(ALLOCATING, "7")
         self.assertEqual((quiet.returncode, quiet.stdout, quiet.stderr), (0, "7\n", ""))
         self.assertEqual(run_on_snug(str(PROGRAMS / "linked_malloc"), "7").stderr, "")
+        refused = run_on_snug("-n", "3", "--", str(PROGRAMS / "static"))
+        self.assertEqual((refused.returncode, refused.stderr), (2, "snug: --rounds needs --compare\n"))
         process = run_on_snug(SHELL, "-c", "exit 3")
         self.assertEqual((process.returncode, process.stderr), (3, ""))
 
