@@ -60,10 +60,12 @@ TEST_F(SystemFindings, nothing_where_nothing_can_be_read) {
 TEST_F(SystemFindings, huge_pages_off_in_the_system_or_for_the_process) {
   write("sys/kernel/mm/transparent_hugepage/enabled", "always madvise [never]\n");
   EXPECT_EQ(found(), Ids({"no-huge-pages"}));
+  EXPECT_NE(system_findings(surroundings())[0].remedy.find("echo madvise"), std::string::npos);
   write("sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never\n");
   EXPECT_EQ(found(), Ids());
   write("proc/status", "Name:\tprogram\nTHP_enabled:\t0\n");
   EXPECT_EQ(found(), Ids({"no-huge-pages"}));
+  EXPECT_NE(system_findings(surroundings())[0].remedy.find("prctl"), std::string::npos);
 }
 
 TEST_F(SystemFindings, limit_of_the_address_space) {

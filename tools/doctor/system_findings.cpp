@@ -57,9 +57,13 @@ std::uint64_t physical_memory() {
   return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-bool huge_pages_are_off(const Surroundings& around) {
-  return first_line(around.sys / "kernel/mm/transparent_hugepage/enabled").find("[never]") != std::string::npos ||
-         value_behind(around.process / "status", "THP_enabled:") == "0";
+// What gives a program huge pages where it has none; empty where it may have them.
+std::string remedy_for_huge_pages(const Surroundings& around) {
+  if (value_behind(around.process / "status", "THP_enabled:") == "0")
+    return "Start it from a process that has not refused them for its children (by prctl, PR_SET_THP_DISABLE).";
+  if (first_line(around.sys / "kernel/mm/transparent_hugepage/enabled").find("[never]") != std::string::npos)
+    return "As root: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled";
+  return {};
 }
 
 }  // namespace
@@ -84,10 +88,9 @@ std::optional<std::uint64_t> control_group_limit(const Surroundings& around) {
 
 Findings system_findings(const Surroundings& around) {
   Findings findings;
-  if (huge_pages_are_off(around)) {
+  if (const std::string remedy = remedy_for_huge_pages(around); !remedy.empty()) {
     findings.push_back({"no-huge-pages", Weight::kNote, "it runs without transparent huge pages",
-                        "snug works so, but large heaps cost more time than they would in huge pages.",
-                        "As root: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"});
+                        "snug works so, but large heaps cost more time than they would in huge pages.", remedy});
   }
   if (const auto limit = number(value_behind(around.process / "limits", "Max address space"))) {
     findings.push_back(
