@@ -127,13 +127,10 @@ class BlocksTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.shop = Workshop()
+        cls.addClassCleanup(shutil.rmtree, cls.shop.folder)
         cls.known = {name: cls.shop.has(name) for name in ("jemalloc", "mimalloc", "mimalloc3", "snmalloc", "tcmalloc",
                                                            "tbbmalloc")}
         cls.blocks = [block for page in USER_PAGES if page.exists() for block in blocks(page)]
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.shop.folder)
 
     def check_each(self, language: str, fault: Callable[[Block], str]) -> None:
         chosen = [block for block in self.blocks if block.language == language and not block.excuse

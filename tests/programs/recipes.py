@@ -4,10 +4,12 @@ What the page says to write (settings, a unit, a Dockerfile, C) is read from the
 counts as served if its own report says so, a server's processes if the library is among their mappings.
 """
 
+import contextlib
 import json
 import os
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -122,13 +124,18 @@ class Server:
                                             stdout=log, stderr=log, start_new_session=True, user=user, group=user, extra_groups=[] if user else None)
 
     def __enter__(self) -> "Server":
-        self.await_port()
+        try:
+            self.await_port()
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
+        """Workers, too, which would outlive a server that is killed."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
 
     def await_port(self) -> None:
         deadline = time.monotonic() + STARTUP_SECONDS
@@ -142,8 +149,8 @@ class Server:
     def family(self) -> list[int]:
         return [self.process.pid, *children(self.process.pid)]
 
-    def stop(self, signal: int) -> None:
-        self.process.send_signal(signal)
+    def stop(self, how: signal.Signals) -> None:
+        self.process.send_signal(how)
         if self.process.wait(timeout=30) != 0 or "ld.so" in self.log.read_text():
             fail(f"the server ended with {self.process.returncode}: {self.log.read_text()[-1000:]}")
 
@@ -185,6 +192,7 @@ def try_docker(bench: Bench) -> None:
         said = subprocess.check_output([buildah, "run", name, "--", "grep", "-c", "libsnug", "/proc/self/maps"], text=True)
     finally:
         subprocess.run([buildah, "rm", name], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([buildah, "rmi", "snug-recipe"], check=True, stdout=subprocess.DEVNULL)
     if int(said) == 0:
         fail("a program in the container is without snug")
 
@@ -206,7 +214,7 @@ def try_nginx(bench: Bench) -> None:
             if "served by nginx" not in fetch(port, "/index.html"):
                 fail("nginx does not answer")
         bench.expect_in(server.family(), at_least=3)
-        server.stop(3)
+        server.stop(signal.SIGQUIT)
     bench.expect_served("", 1000)  # nginx overwrites its name.
 
 
@@ -232,7 +240,7 @@ def try_postgresql(bench: Bench) -> None:
             fail(f"PostgreSQL answers {said!r}")
         time.sleep(0.5)  # The backend of the query ends, and would be half gone when we look.
         bench.expect_in(server.family(), at_least=3)
-        server.stop(2)
+        server.stop(signal.SIGINT)
     bench.expect_served("", 10_000)
 
 
