@@ -99,21 +99,18 @@ class LibraryFinder {
 
 std::vector<ElfFile> linked_libraries(const ElfFile& program, const Environment& environment) {
   const LibraryFinder finder(environment);
-  std::vector<ElfFile> libraries;
   std::set<std::string> seen;
-  const auto add_needed_by = [&](const ElfFile& user) {
+  const auto needed_by = [&](const ElfFile& user) {
+    std::vector<ElfFile> found;
     for (const std::string& name : user.needed()) {
       if (!seen.insert(name).second) continue;
-      if (auto library = finder.find(name, user)) libraries.push_back(std::move(*library));
+      if (auto library = finder.find(name, user)) found.push_back(std::move(*library));
     }
+    return found;
   };
-  add_needed_by(program);
+  std::vector<ElfFile> libraries = needed_by(program);
   for (std::size_t i = 0; i < libraries.size(); ++i) {
-    const std::vector<std::string> needed = libraries[i].needed();  // a reference would not outlive push_back
-    for (const std::string& name : needed) {
-      if (!seen.insert(name).second) continue;
-      if (auto library = finder.find(name, libraries[i])) libraries.push_back(std::move(*library));
-    }
+    for (ElfFile& library : needed_by(libraries[i])) libraries.push_back(std::move(library));
   }
   return libraries;
 }
