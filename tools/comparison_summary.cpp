@@ -124,6 +124,10 @@ Noise noise_of(const Comparison& comparison) {
   return noise_of(comparison.others_share, half_widths);
 }
 
+bool is_judged(const Metric& metric, const Noise& noise) {
+  return !noise.too_noisy() || kind_of(metric.unit) != QuantityKind::kTime;
+}
+
 std::string proof_text(const Contender& contender) {
   if (!contender.refusal.empty()) return "not tried";
   const auto runs = contender.counted();

@@ -45,6 +45,9 @@ std::vector<std::optional<Standing>> standings(const Comparison& comparison, con
 
 Noise noise_of(const Comparison& comparison);
 
+// Whether it was quiet enough for words in that row: only those of time need it.
+bool is_judged(const Metric& metric, const Noise& noise);
+
 // One sentence a contender: what proves that it served the program, and what went wrong.
 std::string proof_text(const Contender& contender);
 std::string failure_text(const Contender& contender);  // empty if nothing did

@@ -28,9 +28,10 @@ std::vector<Metric> all_metrics(const Comparison& comparison) {
 }
 
 // The star's place is kept without a star, so that digits stay aligned.
-std::string median_text(const std::optional<Standing>& standing, const Contender& contender, const Metric& metric) {
+std::string median_text(const std::optional<Standing>& standing, const Contender& contender, const Metric& metric,
+                        const Noise& noise) {
   if (!standing) return !contender.refusal.empty() ? "not run" : contender.counted().empty() ? "failed" : kNothing;
-  const bool star = standing->word && deserves_star(*standing->word);
+  const bool star = standing->word && deserves_star(*standing->word) && is_judged(metric, noise);
   return value_text(standing->spread.median, metric.unit) + (star ? "*" : " ");
 }
 
@@ -43,8 +44,9 @@ std::string multiple_text(const std::optional<Standing>& standing) {
 }
 
 // Beneath snug its word against all, beneath the others theirs against snug.
-std::string word_text(const std::optional<Standing>& standing, std::size_t contender) {
-  if (!standing) return "";
+std::string word_text(const std::optional<Standing>& standing, std::size_t contender, const Metric& metric,
+                      const Noise& noise) {
+  if (!standing || !is_judged(metric, noise)) return "";
   if (contender == kSnug) return standing->word ? name_of(*standing->word) : "";
   return standing->against_snug ? name_of(standing->against_snug->word) : "";
 }
@@ -58,6 +60,7 @@ Table grid(const Comparison& comparison) {
   std::vector<std::string> head = {""};
   for (const Contender& contender : comparison.contenders) head.push_back(shortened(contender.allocator.name) + " ");
   Table table(head);
+  const Noise noise = noise_of(comparison);
   for (const Metric& metric : all_metrics(comparison)) {
     const Standings all = standings(comparison, metric);
     std::vector<std::string> title = wrapped(metric.title, kTitleWidth);
@@ -65,10 +68,10 @@ Table grid(const Comparison& comparison) {
     std::vector<std::vector<std::string>> lines;
     for (const std::string& words : title) lines.push_back({words});
     for (std::size_t i = 0; i < all.size(); ++i) {
-      lines[0].push_back(median_text(all[i], comparison.contenders[i], metric));
+      lines[0].push_back(median_text(all[i], comparison.contenders[i], metric, noise));
       lines[1].push_back(spread_text(all[i], metric));
       const std::string ratio = multiple_text(all[i]);
-      const std::string word = word_text(all[i], i);
+      const std::string word = word_text(all[i], i, metric, noise);
       lines[2].push_back(ratio + (ratio.empty() ? "" : " ") + word + (word.empty() ? "" : " "));
     }
     for (auto& line : lines) {
@@ -81,13 +84,14 @@ Table grid(const Comparison& comparison) {
 // A row for each allocator, metric after metric.
 Table list(const Comparison& comparison) {
   Table table({"", "median ", "spread ", "ratio", "word"});
+  const Noise noise = noise_of(comparison);
   for (const Metric& metric : all_metrics(comparison)) {
     table.add_note(metric.title);
     const Standings all = standings(comparison, metric);
     for (std::size_t i = 0; i < all.size(); ++i) {
       const Contender& contender = comparison.contenders[i];
-      table.add_row({"  " + shortened(contender.allocator.name), median_text(all[i], contender, metric),
-                     spread_text(all[i], metric), multiple_text(all[i]), word_text(all[i], i)});
+      table.add_row({"  " + shortened(contender.allocator.name), median_text(all[i], contender, metric, noise),
+                     spread_text(all[i], metric), multiple_text(all[i]), word_text(all[i], i, metric, noise)});
     }
   }
   return table;
@@ -123,8 +127,8 @@ std::string legend(const Comparison& comparison) {
       "of "
       "its words against the others. * marks what is better than, or equal to, every other. Peak RSS is that of the "
       "largest process; times and faults are sums over all. The verdict counts wall, user, peak RSS and the program's "
-      "figures.",
-      spread);
+      "figures.{}",
+      spread, noise_of(comparison).too_noisy() ? " Time was too noisy for words." : "");
 }
 
 }  // namespace

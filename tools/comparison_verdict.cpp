@@ -48,11 +48,11 @@ std::string loss(const Comparison& comparison, const Metric& metric,
 Tally tally(const Comparison& comparison, const Noise& noise) {
   Tally result;
   for (const Metric& metric : judged_metrics(comparison)) {
-    if (noise.too_noisy() && kind_of(metric.unit) == QuantityKind::kTime) continue;
     const auto all = standings(comparison, metric);
     if (!all[kSnug] || !all[kSnug]->word) continue;
     const Word word = *all[kSnug]->word;
-    ++result.rows[word];
+    if (is_judged(metric, noise)) ++result.rows[word];
+    // Noise must not hide what is worse all the same.
     if (word == Word::kWorse) result.losses.push_back(loss(comparison, metric, all));
   }
   return result;
@@ -66,9 +66,12 @@ std::string counts_text(const Tally& tally) {
     const char* rows = !parts.empty() ? "" : count == 1 ? " row" : " rows";
     parts.push_back(fmt::format("{} in {}{}", name_of(word), count, rows));
   }
-  std::string text = fmt::format("snug is {}", fmt::join(parts, ", "));
-  if (!tally.losses.empty()) text += fmt::format("; it is {}", fmt::join(tally.losses, ", "));
-  return text;
+  return fmt::format("snug is {}", fmt::join(parts, ", "));
+}
+
+std::string losses_text(const Tally& tally) {
+  if (tally.losses.empty()) return {};
+  return fmt::format("; it is {}", fmt::join(tally.losses, ", "));
 }
 
 std::string not_measured(const Comparison& comparison) {
@@ -90,7 +93,7 @@ std::string verdict_sentence(const Comparison& comparison) {
   } else {
     text = "Verdict: " + text;
   }
-  return text + not_measured(comparison) + ".";
+  return text + losses_text(rows) + not_measured(comparison) + ".";
 }
 
 }  // namespace snug::tool

@@ -7,8 +7,9 @@
 
 namespace snug::tool {
 
-// In how many of the judged rows snug is better, equal, worse or unclear, by how much in the worse ones; on a noisy
-// machine that time cannot be judged, why, and the same of the other rows.
+// In how many of the judged rows snug is better, equal, worse or unclear; on a noisy machine that time cannot be
+// judged, why, and the same of the other rows. And in what it is worse, by how much: in time, too, however noisy it
+// was.
 std::string verdict_sentence(const Comparison& comparison);
 
 }  // namespace snug::tool
