@@ -61,7 +61,6 @@ class FiguresTest(unittest.TestCase):
     def test_the_machines_other_load_is_measured(self):
         _, result = compare(PLANTED_SLOW, "-n", "6", "--", ALLOCATING, "40000")  # over a second
         self.assertTrue(0 <= result["noise"]["others_share"] <= 1, result["noise"])
-        self.assertIn(result["verdict"].split()[0], ("Verdict:", "Too"))
 
     def test_the_table_is_as_wide_as_asked_for(self):
         for columns in (80, 100):
