@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "doctor/linked_libraries.h"
@@ -31,6 +32,18 @@ const char* weight_name(Finding::Weight weight) {
   return "";
 }
 
+const char* effect_of(const Finding& finding) {
+  switch (finding.weight) {
+    case Finding::Weight::kBlocks:
+      return "in the way of snug";
+    case Finding::Weight::kPartly:
+      return "snug serves a part";
+    case Finding::Weight::kNote:
+      return "worth knowing";
+  }
+  return "";
+}
+
 Findings findings_of(const ProgramFile& file, const Environment& environment) {
   if (file.elf.is_native() && file.elf.is_library())
     throw UserError(fmt::format("'{}' is a library: name a program that loads it", file.elf.path()));
@@ -44,7 +57,7 @@ void append(Findings& findings, Findings more) {
 
 // "  why   words and words
 //         and words"
-std::string paragraph(const std::string& label, const std::string& words, std::size_t width) {
+std::string labelled(const std::string& label, const std::string& words, std::size_t width) {
   constexpr std::size_t kIndent = 8;
   std::string result;
   for (const std::string& line : wrapped(words, width - kIndent))
@@ -66,7 +79,7 @@ ServingMalloc serving_malloc(const RunningProcess& process, const std::vector<El
 }  // namespace
 
 bool Diagnosis::in_the_way() const {
-  return std::any_of(findings.begin(), findings.end(), [](const Finding& finding) { return finding.in_the_way(); });
+  return std::any_of(findings.begin(), findings.end(), std::mem_fn(&Finding::in_the_way));
 }
 
 std::string Diagnosis::text(std::size_t width) const {
@@ -81,15 +94,11 @@ std::string Diagnosis::text(std::size_t width) const {
   if (!in_the_way()) {
     result += malloc && malloc->allocator == "snug" ? "" : fmt::format("{}: nothing stands in the way of snug\n", name);
   }
-  for (const bool note : {false, true}) {
-    for (const Finding& finding : findings) {
-      if (finding.in_the_way() == note) continue;
-      const char* effect = finding.weight == Finding::Weight::kBlocks   ? "in the way of snug"
-                           : finding.weight == Finding::Weight::kPartly ? "snug serves a part"
-                                                                        : "worth knowing";
-      result += fmt::format("{}: {}: {}\n", name, effect, printable(finding.what));
-      result += paragraph("why", finding.why, width) + paragraph("do", finding.remedy, width);
-    }
+  Findings ordered = findings;
+  std::stable_partition(ordered.begin(), ordered.end(), std::mem_fn(&Finding::in_the_way));
+  for (const Finding& finding : ordered) {
+    result += fmt::format("{}: {}: {}\n", name, effect_of(finding), printable(finding.what));
+    result += labelled("why", finding.why, width) + labelled("do", finding.remedy, width);
   }
   return result;
 }
@@ -137,9 +146,7 @@ std::string hindrance(const std::string& name, const Environment& environment) {
   try {
     for (const Finding& finding : findings_of(find_program(name, environment), environment)) {
       if (finding.in_the_way())
-        return fmt::format("{}: {}: {} (snug doctor {} tells more)", name,
-                           finding.weight == Finding::Weight::kBlocks ? "in the way of snug" : "snug serves a part",
-                           finding.what, name);
+        return fmt::format("{}: {}: {} (snug doctor {} tells more)", name, effect_of(finding), finding.what, name);
     }
   } catch (const UserError&) {  // starting it will say so
   }

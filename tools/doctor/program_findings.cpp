@@ -51,15 +51,15 @@ bool is_go(const ElfFile& program) {
   return program.has_section(".go.buildinfo") || program.has_section(".note.go.buildid");
 }
 
+constexpr const char* kGoRemedy = "Nothing: no malloc serves Go's objects (GOGC and GOMEMLIMIT steer their memory).";
+
 const Finding kStatic{"static", Weight::kBlocks, "it is linked statically",
                       "No dynamic linker runs, so nobody reads LD_PRELOAD.",
                       "Link it dynamically, or call snug_malloc of libsnug.a in its source."};
 const Finding kGoStatic{"static", Weight::kBlocks, "it is a Go program, linked statically",
-                        "Go manages its own memory and calls no malloc; nobody reads LD_PRELOAD.",
-                        "Nothing: no malloc serves Go's objects (GOGC and GOMEMLIMIT steer their memory)."};
+                        "Go manages its own memory and calls no malloc; nobody reads LD_PRELOAD.", kGoRemedy};
 const Finding kGo{"go", Weight::kPartly, "it is a Go program",
-                  "Go manages its own memory; only its C code (cgo) calls malloc.",
-                  "Nothing: no malloc serves Go's objects (GOGC and GOMEMLIMIT steer their memory)."};
+                  "Go manages its own memory; only its C code (cgo) calls malloc.", kGoRemedy};
 const Finding kMusl{"musl", Weight::kBlocks, "it runs on musl, not on glibc",
                     "libsnug.so needs glibc; musl's dynamic linker cannot load it.",
                     "Take a build of the program for glibc, as Debian's."};
