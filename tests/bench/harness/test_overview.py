@@ -6,7 +6,7 @@ import pytest
 from snug_bench.legend import figure_sentence, legends
 from snug_bench.overview import overview, overviews
 from snug_bench.results import read_results
-from snug_bench.verdict import judge
+from snug_bench.verdict import judge, rows_of
 from snug_bench.workload import load_loads
 from synthetic import load, results, run, series
 
@@ -67,7 +67,7 @@ def test_every_load_has_a_plain_sentence():
 
 @pytest.mark.parametrize("file", sorted((ROOT / "docs" / "results").glob("*.jsonl")), ids=lambda file: file.stem)
 def test_every_figure_of_the_committed_results_has_a_plain_sentence(file):
-    for row in judge(read_results(file)).rows:
+    for row in rows_of(read_results(file)):
         for metric in row.metrics:
             assert metric.group != "figure" or figure_sentence(row.load["name"], metric.title), (row.name, metric.title)
 

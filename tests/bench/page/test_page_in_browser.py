@@ -15,7 +15,7 @@ from snug_bench.verdict import judge
 
 ROOT = Path(__file__).parents[3]
 RESULTS = sorted((ROOT / "docs" / "results").glob("*.jsonl"))
-SETTINGS = [(width, theme) for width in (1280, 400) for theme in ("light", "dark")]
+SETTINGS = [(1280, "light"), (400, "dark")]  # each width and each theme once: neither changes what the other does
 LARGEST = max(RESULTS, key=lambda file: file.stat().st_size)
 FEW_ROWS = min(RESULTS, key=lambda file: file.stat().st_size)
 MARKED = 8  # pixels of an allocator's very colour, at least, where it is drawn
@@ -116,9 +116,9 @@ def test_the_answer_stands_above_the_fold(browser, pages, theme):
     assert browser.run("document.querySelector('.sentence').textContent") == f"{verdict_sentence(pages[LARGEST][1])}."
 
 
-@pytest.mark.parametrize(("width", "theme"), SETTINGS)
-def test_no_cell_of_the_grid_is_hidden(browser, pages, width, theme):
-    opened(browser, pages, LARGEST, width, theme)
+@pytest.mark.parametrize("width", [1280, 400])
+def test_no_cell_of_the_grid_is_hidden(browser, pages, width):
+    opened(browser, pages, LARGEST, width, "light")
     verdict = pages[LARGEST][1]
     shown = browser.run("""[...document.querySelectorAll("#heat tbody tr:not(.group)")].map((row) =>
       [...row.querySelectorAll("td")].filter((cell) => { const box = cell.getBoundingClientRect();
@@ -129,9 +129,9 @@ def test_no_cell_of_the_grid_is_hidden(browser, pages, width, theme):
     assert named == (width == 400)  # as a card, each value has its allocator's name beside it
 
 
-@pytest.mark.parametrize(("width", "theme"), SETTINGS)
-def test_three_differs_from_forty_four(browser, pages, width, theme):
-    opened(browser, pages, LARGEST, width, theme)
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_three_differs_from_forty_four(browser, pages, theme):
+    opened(browser, pages, LARGEST, 1280, theme)
     colours = browser.run("""[1, 1.2, 3, 10, 44].map((ratio) => {
       const cell = document.createElement("td"); cell.style.background = heatColour(ratio); document.body.append(cell);
       const found = getComputedStyle(cell).backgroundColor; cell.remove(); return found; })""")
