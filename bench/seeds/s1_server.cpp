@@ -94,7 +94,8 @@ const Program kProgram = {
     .what =
         R"(Each thread serves requests: a buffer, a list of objects of 16 to 1024 bytes, and a session shared by all threads
 whose state it replaces, freeing what another thread has made. Each round runs in a process of its own. The load
-on which Scudo's Dense size classes were tried: for comparing maps, SNUG_CONF=classes:dense, or a file that `snug classes` has written.)",
+on which Scudo's Dense size classes were tried: for comparing maps, SNUG_CONF=classes:dense, or a file that
+`snug classes` has written.)",
     .figures =
         "requests/LOAD: thousands a second over all threads; peak_rss/LOAD: KiB. LOAD: short, of 12 objects a "
         "request; long, with 600 in one of 16.",

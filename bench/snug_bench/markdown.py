@@ -2,7 +2,8 @@
 
 from snug_bench.quantity import NOTHING, interval, quantity, ratio
 from snug_bench.ratio import WORDS
-from snug_bench.terminal import KIND_NAMES, counts_text, failure_lines, frontier_text, is_judged, repetitions_text, verdict_sentence
+from snug_bench.terminal import (KIND_NAMES, counts_text, failure_lines, frontier_text, is_judged, repetitions_text,
+                                 verdict_sentence)
 from snug_bench.verdict import DEFINITION, SCORED, Cell, Row, Verdict
 from snug_bench.workload import REAL, SYNTHETIC
 

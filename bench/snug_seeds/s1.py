@@ -90,8 +90,8 @@ def section(data: dict[str, Any], folder: Path) -> Section:
     published, before = PUBLISHED["s1"], data["maps"][0]
     section = Section("S1", "Scudo's Dense size classes")
     lines = [line for line in data["compat"].splitlines() if "=> s:" in line]
-    section.tables.append(Table("The lines published for Scudo's Dense size classes, regenerated (with the ids of that text)", ["row"],
-                                [[line.strip()] for line in lines]))
+    section.tables.append(Table("The lines published for Scudo's Dense size classes, regenerated (with the ids of that text)",
+                                ["row"], [[line.strip()] for line in lines]))
     rows = []
     for load in LOADS:
         for name in data["runs"]:

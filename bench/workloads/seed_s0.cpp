@@ -54,8 +54,8 @@ const Program kProgram = {
     .name = "seed_s0",
     .what =
         R"(The load of a published comparison of cell allocators (docs/seeds.md, S0): 402 groups of 1 large and 19 small
-cells; the large ones and every other small one are freed; then N times the 402 large are allocated and freed, for N of 10, 15 … 300. Shows finding a
-fit among many free cells.)",
+cells; the large ones and every other small one are freed; then N times the 402 large are allocated and freed, for N of
+10, 15 … 300. Shows finding a fit among many free cells.)",
     .figures = R"(mean/N, deviation/N: ms of a run, set-up included; pair: ns for an allocation and its free, the slope
 of mean/N by least squares.)",
     .sizes = "large cells of 1024",
