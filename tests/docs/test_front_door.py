@@ -8,6 +8,7 @@ import signal
 import sys
 import tempfile
 import threading
+import time
 import unittest
 import xml.etree.ElementTree as ElementTree
 from itertools import combinations
@@ -109,6 +110,7 @@ class CommandTest(unittest.TestCase):
 
             def interrupt():
                 reading.append(os.open(pipe, os.O_RDONLY))
+                time.sleep(0.5)  # the program runs, but the call that has started it may not have returned yet
                 signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
             interruption = threading.Thread(target=interrupt)
             interruption.start()
