@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from snug_bench.contender import Contender, environment_for
+from snug_bench.noise import noise_of, others_share
 from snug_bench.problem import Problem
+from snug_bench.processor_time import ProcessorTime, processor_time
 from snug_bench.statistics import Sample
 
 RUN_SECONDS = 300
@@ -40,6 +42,7 @@ class Bench:
     warn: Callable[[str], None]  # what must not be overlooked
     folder: Path  # of plots
     warned: bool = field(default=False, init=False)  # that memory stays cold
+    processors: list[ProcessorTime] = field(default_factory=list, init=False)  # during each run that measures
 
     @property
     def snug(self) -> Contender:
@@ -79,7 +82,16 @@ class Bench:
         if (why := self.warm_memory()) and not self.warned:
             self.warned = True
             self.warn(f"memory is not warmed, so that times may be those of the hypervisor: {why}")
-        return self.run(program, *words, on=on, **environment)
+        before = processor_time()
+        output = self.run(program, *words, on=on, **environment)
+        self.processors.append(processor_time().since(before))
+        return output
+
+    def disturbance(self) -> str:
+        """Why time cannot be judged by the runs since the last call; empty if it can."""
+        share = others_share(self.processors)
+        self.processors.clear()
+        return noise_of(share, []).sentence
 
     def warm_memory(self) -> str:
         """Why it could not be; empty if it is warm."""

@@ -62,6 +62,8 @@ def run(
         for name in chosen:
             data[name] = SOURCES[name].measure(bench)
             sections.append(SOURCES[name].section(data[name], folder))
+            if why := bench.disturbance():
+                sections[-1].remarks.insert(0, f"{why}. What is said here of time shows nothing; run it on a quiet machine.")
             print_section(screen, sections[-1])
     except KeyboardInterrupt:
         interrupted = True

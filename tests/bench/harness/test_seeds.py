@@ -11,6 +11,7 @@ import pytest
 
 from snug_bench.contender import Contender
 from snug_bench.problem import Problem
+from snug_bench.processor_time import ProcessorTime
 from snug_bench.source_documents import read_source_documents
 from snug_bench.statistics import Sample
 from snug_seeds import cli, s0, s1, s3, s4
@@ -230,6 +231,31 @@ def test_rehearsal_of_the_batches(bench, tmp_path):
     assert off > on > 0  # central trips of FIX_M+FULL
     assert {each.outcome for each in section.verdicts} == {OPEN}  # of two runs
     assert section.plots[0].file.exists()
+
+
+def test_runs_beside_other_programs_are_too_noisy(bench):
+    bench.figures("seeds/s3_list", "--only", "new/N=1")
+    assert len(bench.processors) == 1 and bench.processors[0].own > 0
+    bench.processors[:] = [ProcessorTime(4, 3, 2)] * 2
+    assert bench.disturbance() == "Too noisy to judge time: other programs took 25% of the processors"
+    assert bench.disturbance() == ""  # what follows is judged by itself
+    bench.processors[:] = [ProcessorTime(4, 2.1, 2)] * 2
+    assert bench.disturbance() == ""
+
+
+def test_a_noisy_machine_is_said_below_the_table(monkeypatch, tmp_path):
+    class Source:
+        @staticmethod
+        def measure(bench):
+            bench.processors.append(ProcessorTime(4, 4, 1))
+            return {}
+
+        @staticmethod
+        def section(data, folder):
+            return Section("S0", "of a noisy machine")
+    monkeypatch.setattr(cli, "SOURCES", {"S0": Source})
+    cli.run(sources=None, build=BUILD, out=tmp_path, figures=None, quick=True, peers="glibc")
+    assert "Too noisy to judge time: other programs took 75% of the processors." in (tmp_path / "seeds.md").read_text()
 
 
 def test_a_library_that_is_not_loaded_ends_all(bench, tmp_path):
