@@ -12,14 +12,13 @@ the newest *-demo.txt.
 
 import argparse
 import json
-import re
 import signal
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
 from snug_bench.problem import Problem
-from snug_front_door.figures import figures_of
+from snug_front_door.figures import figures_of, number_of
 from snug_front_door.measure import measure, output_of
 from snug_front_door.page import outdated, update
 from snug_front_door.sources import Sources
@@ -40,8 +39,8 @@ def measured(build: Path, rounds: int) -> None:
 def print_figures(figures: dict[str, str], name: str | None) -> None:
     if name is None:
         print("\n".join(f"{each}: {figure}" for each, figure in figures.items()))
-    elif number := re.match(r"[\d.]+", figures.get(name, "")):
-        print(number[0])
+    elif number := number_of(figures.get(name, "")):
+        print(number)
     else:
         raise Problem(f"no number '{name}'; print without a name shows the figures")
 

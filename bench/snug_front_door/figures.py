@@ -1,5 +1,7 @@
 """The figures that README's sentences name, by name, as they are written there."""
 
+import re
+
 from snug_bench.problem import Problem
 from snug_bench.verdict import Row
 from snug_front_door.sources import Sources
@@ -18,6 +20,14 @@ def times(ratio: float) -> str:
 
 def amount(kib: float) -> str:
     return f"{kib:.0f} KiB" if kib < 1024 else f"{kib / 1024:.1f} MiB"
+
+
+def number_of(figure: str) -> str:
+    """Of a figure as it is written; empty if it is none. Of memory in KiB, so that a bound holds whatever the unit."""
+    found = re.match(r"[\d.]+", figure)
+    if found and figure.endswith(" MiB"):
+        return f"{float(found[0]) * 1024:.0f}"
+    return found[0] if found else ""
 
 
 def listed(words: list[str]) -> str:

@@ -58,6 +58,10 @@ class FiguresTest(unittest.TestCase):
         self.assertEqual([figures.times(each) for each in (1.052, 1.949, 1.96, 9.4, 9.6, 12.6)],
                          ["1.05", "1.95", "2.0", "9.4", "10", "13"])
 
+    def test_a_bound_holds_whatever_the_unit(self):
+        self.assertEqual([figures.number_of(each) for each in (figures.amount(56), figures.amount(2048), "1.37", "none", "")],
+                         ["56", "2048", "1.37", "", ""])
+
     def test_programs_that_grow_are_counted(self):
         def peaks(snug, other):
             return {"programs": {"lua": {"snug": {"median": snug}, "other": {"median": other}}}}
