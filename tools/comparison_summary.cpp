@@ -117,8 +117,10 @@ Noise noise_of(const Comparison& comparison) {
     if (kind_of(metric.unit) != QuantityKind::kTime) continue;
     const auto all = standings(comparison, metric);
     for (std::size_t i = 0; i < all.size(); ++i) {
-      if (!all[i] || !all[i]->against_snug || !rivals(comparison.contenders[i], comparison.contenders[kSnug])) continue;
-      if (const auto width = half_width(*all[i]->against_snug)) half_widths.push_back(*width);
+      const std::optional<Standing>& standing = all[i];
+      if (!standing || !standing->against_snug || !rivals(comparison.contenders[i], comparison.contenders[kSnug]))
+        continue;
+      if (const auto width = half_width(*standing->against_snug)) half_widths.push_back(*width);
     }
   }
   return noise_of(comparison.others_share, half_widths);

@@ -36,8 +36,9 @@ std::string loss(const Comparison& comparison, const Metric& metric,
   double least = 1;
   std::string winner;
   for (std::size_t i = 0; i < standings.size(); ++i) {
-    if (!standings[i] || comparison.contenders[i].reports_itself()) continue;
-    const CostRatio against = standings[i]->against_snug.value_or(CostRatio{});
+    const std::optional<Standing>& standing = standings[i];
+    if (!standing || comparison.contenders[i].reports_itself()) continue;
+    const CostRatio against = standing->against_snug.value_or(CostRatio{});
     if (against.word != Word::kBetter || against.median >= least) continue;
     least = against.median;
     winner = comparison.contenders[i].allocator.name;
@@ -49,8 +50,9 @@ Tally tally(const Comparison& comparison, const Noise& noise) {
   Tally result;
   for (const Metric& metric : judged_metrics(comparison)) {
     const auto all = standings(comparison, metric);
-    if (!all[kSnug] || !all[kSnug]->word) continue;
-    const Word word = *all[kSnug]->word;
+    const std::optional<Standing>& snug = all[kSnug];
+    if (!snug || !snug->word) continue;
+    const Word word = *snug->word;
     if (is_judged(metric, noise)) ++result.rows[word];
     // Noise must not hide what is worse all the same.
     if (word == Word::kWorse) result.losses.push_back(loss(comparison, metric, all));

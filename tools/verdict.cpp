@@ -85,10 +85,11 @@ std::optional<Word> worst(const std::vector<Word>& words) {
 
 std::string Noise::reasons() const {
   std::vector<std::string> reasons;
-  if (others_share > kMostOthersShare) {
+  if (others_share && *others_share > kMostOthersShare) {
     reasons.push_back(fmt::format("other programs took {:.0f}% of the processors", *others_share * 100));
   }
-  if (half_width > kMostHalfWidth) reasons.push_back(fmt::format("ratios spread by ±{:.0f}%", *half_width * 100));
+  if (half_width && *half_width > kMostHalfWidth)
+    reasons.push_back(fmt::format("ratios spread by ±{:.0f}%", *half_width * 100));
   return fmt::format("{}", fmt::join(reasons, ", "));
 }
 

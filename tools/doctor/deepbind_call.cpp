@@ -22,7 +22,7 @@ constexpr std::uint32_t kAllFlags = RTLD_LAZY | RTLD_NOW | RTLD_NOLOAD | RTLD_DE
 using Bytes = std::span<const unsigned char>;
 
 std::uint32_t number_at(Bytes code, std::size_t at) {
-  std::uint32_t number;
+  std::uint32_t number = 0;
   std::memcpy(&number, code.data() + at, sizeof number);
   return number;
 }

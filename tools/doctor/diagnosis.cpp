@@ -148,7 +148,8 @@ std::string hindrance(const std::string& name, const Environment& environment) {
       if (finding.in_the_way())
         return fmt::format("{}: {}: {} (snug doctor {} tells more)", name, effect_of(finding), finding.what, name);
     }
-  } catch (const UserError&) {  // starting it will say so
+  } catch (const UserError&) {
+    return {};  // starting it will say so
   }
   return {};
 }

@@ -55,7 +55,8 @@ class LibraryFinder {
       : library_path_(environment.get("LD_LIBRARY_PATH").value_or("")) {
     try {
       cache_ = read_cache();
-    } catch (const UserError&) {  // there is none, or it is damaged: then only the folders are left
+    } catch (const UserError&) {
+      cache_.clear();  // there is none, or it is damaged: then only the folders are left
     }
   }
 
@@ -86,7 +87,8 @@ class LibraryFinder {
       if (!fs::exists(path, error)) return std::nullopt;
       ElfFile file{FileBytes(path)};
       if (file.is_native()) return file;
-    } catch (const UserError&) {  // the dynamic linker passes it over, or refuses the program: not our matter
+    } catch (const UserError&) {
+      return std::nullopt;  // the dynamic linker passes it over, or refuses the program: not our matter
     }
     return std::nullopt;
   }

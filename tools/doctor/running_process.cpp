@@ -88,7 +88,8 @@ std::vector<ElfFile> RunningProcess::libraries() const {
       names.emplace(fs::path(path).filename(), path);
       if (!file.soname().empty()) names.emplace(file.soname(), path);
       loaded.emplace(path, std::move(file));
-    } catch (const UserError&) {  // no ELF file, or there no more
+    } catch (const UserError&) {
+      continue;  // no ELF file, or there no more
     }
   }
   std::vector<ElfFile> libraries;
