@@ -66,13 +66,14 @@ Table grid(const Comparison& comparison) {
     std::vector<std::string> title = wrapped(metric.title, kTitleWidth);
     title.resize(std::max<std::size_t>(title.size(), 3));
     std::vector<std::vector<std::string>> lines;
+    lines.reserve(title.size());
     for (const std::string& words : title) lines.push_back({words});
     for (std::size_t i = 0; i < all.size(); ++i) {
       lines[0].push_back(median_text(all[i], comparison.contenders[i], metric, noise));
       lines[1].push_back(spread_text(all[i], metric));
       const std::string ratio = multiple_text(all[i]);
       const std::string word = word_text(all[i], i, metric, noise);
-      lines[2].push_back(ratio + (ratio.empty() ? "" : " ") + word + (word.empty() ? "" : " "));
+      lines[2].push_back(fmt::format("{}{}{}{}", ratio, ratio.empty() ? "" : " ", word, word.empty() ? "" : " "));
     }
     for (auto& line : lines) {
       if (!all_empty(line)) table.add_row(std::move(line));

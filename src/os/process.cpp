@@ -18,10 +18,11 @@
 namespace snug::os {
 namespace {
 
-// By a file, which programs may read in nearly every sandbox; prctl may itself be forbidden.
+// By a file, which programs may read in nearly every sandbox; prctl may itself be forbidden. A thread may have a filter
+// of its own.
 bool find_filter() {
   char status[4096];
-  InputFile file("/proc/self/status");
+  InputFile file("/proc/thread-self/status");
   size_t count = 0;
   while (const size_t more = file.read(status + count, sizeof status - 1 - count)) count += more;
   status[count] = 0;
