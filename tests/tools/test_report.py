@@ -7,14 +7,15 @@ import unittest
 
 from tool_under_test import ALLOCATING, LIBRARY, SHELL, TOOL, clean_environment, run_on_snug
 
-# Says when it is ready, ends with status 5 on SIGTERM, and counts SIGUSR1.
+# Says when it is ready, ends with status 5 on SIGTERM, and counts SIGUSR1. A handler must not print: the signal may come
+# before the print that said 'ready' has returned, and Python refuses the second one.
 LISTENER = """
-import signal, sys
+import os, signal, sys
 def hear(number, frame):
     if number == signal.SIGTERM: sys.exit(5)
-    print('heard', number, flush=True)
+    os.write(1, b'heard %d\\n' % number)
 signal.signal(signal.SIGTERM, hear); signal.signal(signal.SIGUSR1, hear)
-print('ready', flush=True)
+os.write(1, b'ready\\n')
 while True: signal.pause()
 """
 
