@@ -94,11 +94,13 @@ std::string Diagnosis::text(std::size_t width) const {
   if (!in_the_way()) {
     result += malloc && malloc->allocator == "snug" ? "" : fmt::format("{}: nothing stands in the way of snug\n", name);
   }
-  Findings ordered = findings;
-  std::stable_partition(ordered.begin(), ordered.end(), std::mem_fn(&Finding::in_the_way));
-  for (const Finding& finding : ordered) {
-    result += fmt::format("{}: {}: {}\n", name, effect_of(finding), printable(finding.what));
-    result += labelled("why", finding.why, width) + labelled("do", finding.remedy, width);
+  // What stands in the way comes first.
+  for (const bool in_the_way : {true, false}) {
+    for (const Finding& finding : findings) {
+      if (finding.in_the_way() != in_the_way) continue;
+      result += fmt::format("{}: {}: {}\n", name, effect_of(finding), printable(finding.what));
+      result += labelled("why", finding.why, width) + labelled("do", finding.remedy, width);
+    }
   }
   return result;
 }
