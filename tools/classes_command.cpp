@@ -11,6 +11,7 @@
 #include "classes_fit_print.h"
 #include "classes_plot.h"
 #include "classes_print.h"
+#include "number_within.h"
 #include "printable.h"
 #include "size/class_list.h"
 #include "user_error.h"
@@ -105,7 +106,7 @@ void ClassesCommand::add_fit() {
       ->check(CLI::IsMember({"peak", "all"}))
       ->type_name("BLOCKS");
   fit_command_->add_option("--max-classes", max_classes_, "Most classes")
-      ->check(CLI::Range(std::size_t{1}, kMaxClasses - 1))
+      ->check(number_within(std::size_t{1}, kMaxClasses - 1))
       ->capture_default_str()
       ->type_name("N");
   fit_command_->add_option("--largest", largest_, "Size of the largest class, 64K to 256K")
@@ -113,20 +114,20 @@ void ClassesCommand::add_fit() {
       ->capture_default_str()
       ->type_name("BYTES");
   fit_command_->add_option("--max-gap", max_gap_, "No class is more than so many times the one before; 1e6: no matter")
-      ->check(CLI::Range(1.0, 1e6))
+      ->check(number_within(1.0, 1e6))
       ->capture_default_str()
       ->type_name("RATIO");
   fit_command_->add_option("--threads", threads_, "Threads whose caches are full at one time; 0 leaves caches out")
-      ->check(CLI::Range(std::size_t{0}, kMostThreads))
+      ->check(number_within(std::size_t{0}, kMostThreads))
       ->capture_default_str()
       ->type_name("N");
   fit_command_->add_option("--cache", budget_, "Most bytes that one thread's cache holds, as SNUG_CONF's cache")
       ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::Range(std::uint64_t{0}, kMostBudget))
+      ->check(number_within(std::uint64_t{0}, kMostBudget))
       ->capture_default_str()
       ->type_name("BYTES");
   fit_command_->add_option("--cached-blocks", hint_.most_blocks, "Most blocks of a class that a thread caches …")
-      ->check(CLI::Range(std::size_t{1}, kMostCached))
+      ->check(number_within(std::size_t{1}, kMostCached))
       ->capture_default_str()
       ->type_name("N");
   fit_command_->add_option("--cached-bytes", hint_.most_bytes, "… or bytes, if that is less …")
@@ -134,7 +135,7 @@ void ClassesCommand::add_fit() {
       ->capture_default_str()
       ->type_name("BYTES");
   fit_command_->add_option("--cached-least", hint_.least_blocks, "… but so many blocks at least")
-      ->check(CLI::Range(std::size_t{1}, kMostCached))
+      ->check(number_within(std::size_t{1}, kMostCached))
       ->capture_default_str()
       ->type_name("N");
   fit_command_->add_flag("--json", json_, "As JSON");

@@ -13,6 +13,7 @@
 #include "configuration.h"
 #include "instruction_counter.h"
 #include "measured_process.h"
+#include "number_within.h"
 #include "program_report.h"
 #include "resident_memory.h"
 #include "served_proof.h"
@@ -125,7 +126,7 @@ MeasureCommand::MeasureCommand(CLI::App& app, const std::vector<std::string>& pr
       ->check(CLI::PositiveNumber)
       ->type_name("SECONDS");
   command_->add_option("--sample", sample_milliseconds_, "Time between two looks at the program's RSS")
-      ->check(CLI::Range(1.0, 10000.0))
+      ->check(number_within(1.0, 10000.0))
       ->capture_default_str()
       ->type_name("MILLISECONDS");
   command_->add_flag("--prove", prove_,
@@ -134,7 +135,7 @@ MeasureCommand::MeasureCommand(CLI::App& app, const std::vector<std::string>& pr
       ->add_option("--warm", warm_mebibytes_,
                    "Touch and free that much memory first, so that a hypervisor that takes free pages away does not "
                    "make the run pay for getting them back")
-      ->check(CLI::Range(0, 1 << 20))
+      ->check(number_within(0, 1 << 20))
       ->type_name("MIB");
   command_->add_option("--json", json_file_, "Where to write the JSON; - is standard output")
       ->capture_default_str()

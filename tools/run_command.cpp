@@ -15,6 +15,7 @@
 #include "comparison_table.h"
 #include "configuration.h"
 #include "doctor/diagnosis.h"
+#include "number_within.h"
 #include "printable.h"
 #include "reported_run.h"
 #include "snug_library.h"
@@ -26,6 +27,8 @@ namespace snug::tool {
 namespace {
 
 constexpr const char* kStandardOutput = "-";
+
+constexpr std::size_t kHelpColumns = 68;  // beside the options
 
 constexpr const char* kExamples = R"(Examples:
   snug run redis-server --port 7000
@@ -61,9 +64,14 @@ RunCommand::RunCommand(CLI::App& app, const std::vector<std::string>& program) :
   auto* report =
       command_->add_flag("--report", report_, "At the end, print snug's statistics of each process on stderr");
   command_
-      ->add_option("--compare", compare_,
-                   fmt::format("Run on snug and on each of these allocators: {}, or the path of a library",
-                               fmt::join(known_allocators(), ", ")))
+      ->add_option(
+          "--compare", compare_,
+          // Lines that fit a terminal: CLI11 breaks none by itself, and indents what stands behind a break.
+          fmt::format("{}", fmt::join(wrapped(fmt::format("Run on snug and on each of these allocators: {}, or "
+                                                          "the path of a library",
+                                                          fmt::join(known_allocators(), ", ")),
+                                              kHelpColumns),
+                                      "\n")))
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME|PATH,...")
@@ -74,12 +82,12 @@ RunCommand::RunCommand(CLI::App& app, const std::vector<std::string>& program) :
     return option;
   };
   only_compared(command_->add_option("-n,--rounds", rounds_, "Rounds; each runs every allocator once"))
-      ->check(CLI::Range(1, 10000))
+      ->check(number_within(1, 10000))
       ->capture_default_str()
       ->type_name("N");
   only_compared(command_->add_option("--warmup", warmup_rounds_,
                                      "Rounds before those, not counted; the first proves who serves malloc"))
-      ->check(CLI::Range(0, 100))
+      ->check(number_within(0, 100))
       ->capture_default_str()
       ->type_name("N");
   only_compared(command_->add_option("--seed", seed_, "Seed of the order within each round"))

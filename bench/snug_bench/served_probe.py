@@ -26,11 +26,36 @@ for name in ("malloc", "calloc", "realloc", "aligned_alloc"):
 process.malloc_usable_size.restype = ctypes.c_size_t
 
 
-def file_of(name: str) -> str:
+class LinkMap(ctypes.Structure):
+    """One loaded object; what dlopen returns is a pointer to it."""
+
+
+LinkMap._fields_ = [("base", ctypes.c_void_p), ("name", ctypes.c_char_p), ("dynamic", ctypes.c_void_p),
+                    ("next", ctypes.POINTER(LinkMap))]
+process.dlsym.restype = ctypes.c_void_p
+
+
+def object_at(address: int | None) -> str:
     info = DlInfo()
-    if not process.dladdr(ctypes.cast(getattr(process, name), ctypes.c_void_p), ctypes.byref(info)) or not info.file:
+    if not address or not process.dladdr(pointer(address), ctypes.byref(info)) or not info.file:
         return ""
     return os.path.realpath(os.fsdecode(info.file))
+
+
+def file_of(name: str) -> str:
+    """The object whose definition of `name` serves this process."""
+    found = object_at(ctypes.cast(getattr(process, name), ctypes.c_void_p).value)
+    if found != os.path.realpath("/proc/self/exe"):
+        return found
+    # A program that is not position-independent and takes a function's address, as Debian 13's Python does of malloc,
+    # stands for it with a jump of its own. The jump goes to the first object behind the program that defines it.
+    loaded = ctypes.cast(process._handle, ctypes.POINTER(LinkMap)).contents.next
+    while loaded:
+        name_of_it = os.path.realpath(os.fsdecode(loaded.contents.name or b""))
+        if object_at(process.dlsym(loaded, name.encode())) == name_of_it:
+            return name_of_it
+        loaded = loaded.contents.next
+    return found
 
 
 def pointer(address: int) -> ctypes.c_void_p:

@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import socket
@@ -18,6 +19,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench" / "programs"))
+from jemalloc_calls import calls_jemalloc  # from the folder just named
 from service import fail, need, skip
 
 PAGE_LIBRARIES = "/usr/local/lib/"  # where the page has libsnug.so
@@ -246,8 +249,19 @@ def try_postgresql(bench: Bench) -> None:
 
 def try_redis(bench: Bench) -> None:
     server_program, benchmark, cli = need("redis-server"), need("redis-benchmark"), need("redis-cli")
+    section = section_of(bench.page, "Redis")
+    plain, build_and_run = section.blocks("sh")
+    # The second library serves every Redis; only one that calls jemalloc by names of its own cannot do without it.
+    (bench.folder / "jemalloc_calls.c").write_text(section.blocks("c")[0])
+    compile_calls, with_calls = build_and_run.strip().splitlines()
+    subprocess.run(shlex.split(compile_calls.replace(PAGE_LIBRARIES, f"{bench.folder}/")), cwd=bench.folder, check=True)
+    for text in [with_calls] if calls_jemalloc(server_program) else [plain, with_calls]:
+        try_redis_on(bench, text, server_program, benchmark, cli)
+
+
+def try_redis_on(bench: Bench, text: str, server_program: str, benchmark: str, cli: str) -> None:
     port = free_port()
-    with Server(bench, section_of(bench.page, "Redis").blocks("sh")[0], port, server_program, "--port", str(port),
+    with Server(bench, text, port, server_program, "--port", str(port),
                 "--bind", "127.0.0.1", "--save", "", "--dir", str(bench.folder)) as server:
         subprocess.run([benchmark, "-p", str(port), "-q", "-n", "40000", "-r", "40000", "-d", "300", "-t", "set"], check=True,
                        stdout=subprocess.DEVNULL)
