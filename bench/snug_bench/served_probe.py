@@ -51,9 +51,9 @@ def file_of(name: str) -> str:
     # stands for it with a jump of its own. The jump goes to the first object behind the program that defines it.
     loaded = ctypes.cast(process._handle, ctypes.POINTER(LinkMap)).contents.next
     while loaded:
-        name_of_it = os.path.realpath(os.fsdecode(loaded.contents.name or b""))
-        if object_at(process.dlsym(loaded, name.encode())) == name_of_it:
-            return name_of_it
+        file = os.path.realpath(os.fsdecode(loaded.contents.name or b""))
+        if os.path.isfile(file) and object_at(process.dlsym(ctypes.c_void_p(ctypes.CDLL(file)._handle), name.encode())) == file:
+            return file
         loaded = loaded.contents.next
     return found
 
