@@ -67,7 +67,8 @@ const Finding kDeepbind{
     "deepbind", Weight::kBlocks, "it opens libraries by dlopen with RTLD_DEEPBIND",
     "Such a library calls libc's free for blocks of the preloaded malloc, and the process aborts; so "
     "it does under any other preloaded malloc.",
-    "Start it without such modules (php -n), have them built into it, or leave it on libc's malloc."};
+    "Start it without such modules (php -n), have them built into it, leave it on libc's malloc, or preload a "
+    "second library that drops the flag: snug's docs/recipes.md has one, for PHP."};
 const Finding kPython{"python", Weight::kPartly, "it is Python, which keeps objects of up to 512 bytes to itself",
                       "Python's own allocator takes memory for them from the kernel, so malloc never sees them.",
                       "Set PYTHONMALLOC=malloc."};
@@ -134,7 +135,8 @@ void add_linked_malloc(const Patient& patient, Findings& findings) {
         {"linked-malloc", Weight::kBlocks, fmt::format("it calls {} of {}", import.name, file),
          "Such functions stay with that library: blocks that malloc takes from the preload and they free, "
          "or the other way round, end the program.",
-         "Build it without that library."});
+         "Build it without that library, or preload a second one that leads such calls to malloc: snug's "
+         "docs/recipes.md has one, for Redis."});
     return;
   }
   findings.push_back(
