@@ -1,7 +1,8 @@
 """front_door: keeps README's chart, figures and sample what the committed results say.
 
-  scripts/front_door measure   measures what no grid has (about half an hour, as root, on a quiet machine), runs the
-                               demo, writes docs/results/DATE-front-door.json and -demo.txt, then updates
+  scripts/front_door measure   installs what it takes, measures what no grid has (about half an hour, as root, on a
+                               quiet machine, of what `make benchmark` has built), runs the demo, writes
+                               docs/results/DATE-front-door.json and -demo.txt, then updates
   scripts/front_door update    writes README's marked parts and the charts from the newest files of docs/results
   scripts/front_door check     exit status 1 if these differ from what the files say
   scripts/front_door print [NAME]   the figures of README's sentences, or the number of one, for docs/claims.md

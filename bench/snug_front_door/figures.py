@@ -79,13 +79,14 @@ def of_door(door: dict) -> dict[str, str]:
             if name in before[program]:
                 grown.setdefault(name, 0)
                 grown[name] += peak["median"] > GROWN * before[program][name]["median"]
-    figures["growth"] = growth(grown, len(after))
+    figures["growth"] = growth(grown, len(after), door["programs_always"]["versions"])
     return figures
 
 
-def growth(grown: dict[str, int], programs: int) -> str:
-    peers = [f"{count} on {name}" for name, count in sorted(grown.items(), key=lambda each: -each[1])
-             if count and name != "snug"]
+def growth(grown: dict[str, int], programs: int, versions: dict[str, str]) -> str:
+    """The catalogue tells versions of one allocator apart by a digit (mimalloc2), which means nothing to a reader."""
+    peers = [f"{count} on {name.rstrip('0123456789')}{' ' + versions[name] if 'mimalloc' in name else ''}"
+             for name, count in sorted(grown.items(), key=lambda each: -each[1]) if count and name != "snug"]
     than = f", where {listed(peers)} do" if peers else ""
     return f"Of {programs} real programs {grown['snug'] or 'none'} grows by a tenth or more{than}."
 

@@ -100,6 +100,9 @@ def peaks(root: Path, build: Path, rounds: int) -> dict:
 
 def measure(root: Path, build: Path, rounds: int) -> dict:
     os.environ.pop("SNUG_CONF", None)
+    if not (build / "bin/workloads").is_dir():
+        raise Problem(f"{build}: nothing built to measure: run make benchmark", 1)
+    output_of([str(root / "scripts/setup"), "build", "bench"], root)
     host = fingerprint(root, build)
     burst = ["idle_burst", "--rounds", "1"]
     found = {"schema": SCHEMA, "host": host, "rounds": rounds,
