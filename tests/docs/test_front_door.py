@@ -64,7 +64,8 @@ class FiguresTest(unittest.TestCase):
 
     def test_programs_that_grow_are_counted(self):
         def peaks(snug, other):
-            return {"programs": {"lua": {"snug": {"median": snug}, "other": {"median": other}}}}
+            return {"programs": {"lua": {"snug": {"median": snug}, "mimalloc2": {"median": other}}},
+                    "versions": {"mimalloc2": "2.3.2"}}
 
         def cell(value):
             return {"allocators": {name: {"figures": {"idle": {"median": value}, "further_thread": {"median": value}}}
@@ -72,7 +73,7 @@ class FiguresTest(unittest.TestCase):
         door = {"idle": cell(5), "idle_thread": cell(1), "threads_always": cell(50),
                 "programs_madvise": peaks(10, 10), "programs_always": peaks(10.9, 11.1)}
         self.assertEqual(figures.of_door(door)["growth"],
-                         "Of 1 real programs none grows by a tenth or more, where 1 on other do.")
+                         "Of 1 real programs none grows by a tenth or more, where 1 on mimalloc 2.3.2 do.")
         door["programs_always"] = peaks(11.1, 10)
         self.assertEqual(figures.of_door(door)["growth"], "Of 1 real programs 1 grows by a tenth or more.")
 
