@@ -30,6 +30,13 @@ SNUG_ALWAYS_INLINE bool add_overflows(unsigned long a, unsigned long b, unsigned
   return __builtin_add_overflow(a, b, sum);
 }
 
+// The same value, but the compiler does not know it: what is computed of it again is folded into the address of each
+// access, where else it would be kept in a register of its own.
+SNUG_ALWAYS_INLINE unsigned long opaque(unsigned long value) {
+  __asm__("" : "+r"(value));
+  return value;
+}
+
 SNUG_ALWAYS_INLINE void cpu_relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();

@@ -164,7 +164,9 @@ void release_slow(void* block) noexcept {
     release_large(block);
   } else if (ThreadCache* cache = cache_for_free(); cache == nullptr) {
     release_without_cache(block);
-  } else if (!push(head_of(relative_thread_state(), scaled_class), block)) {
+  } else if (is_newest(head_of(relative_thread_state(), scaled_class), block)) {
+    die_of_misuse("free", block, kAlreadyFree);
+  } else if (!push(relative_thread_state(), scaled_class, block)) {
     cache->overflow(scaled_class / kClassScale, block);
   }
 }
@@ -206,7 +208,9 @@ size_t usable_size(const void* block, const char* call) {
 void* resize(void* block, size_t size, const char* call) {
   const size_t usable = usable_size(block, call);
   if (size > PTRDIFF_MAX) return out_of_memory();
-  const bool was_large = class_at(block) == 0;
+  const size_t scaled_class = class_at(block);
+  const bool was_large = scaled_class == 0;
+  if (is_newest(head_of(relative_thread_state(), scaled_class), block)) die_of_misuse(call, block, kAlreadyFree);
   const bool will_be_large = size > store.table->max_size;
   // A small block that is at least half used stays where it is.
   if (!was_large && size <= usable && size >= usable / 2) return block;

@@ -52,18 +52,18 @@ SNUG_ALWAYS_INLINE void release(void* block) {
     return release_slow(block);  // null, a large block, or foreign
   // Class 0, where there is no slab, never has room either.
   const size_t scaled_class = window_classes[page].load(std::memory_order_relaxed);
-  if (!push(head_of(relative_thread_state(), scaled_class), block)) [[unlikely]]
+  if (!push(relative_thread_state(), scaled_class, block)) [[unlikely]]
     release_slow(block);
 }
 
-// `size` is what the block was asked for with, and the block was never resized. A block of a size in the head table is
-// cached by that alone, which is trusted (docs/decisions/0007): a wrong one is found if the block goes home, not if it
-// is handed out again. `trusted_end` is 0 where sizes are to be checked.
+// `size` is what the block was asked for with, and the block was never resized. Where sizes are trusted a block of a
+// size in the head table is cached by that alone (docs/decisions/0007): a wrong one is found if the block goes home,
+// not if it is handed out again. Elsewhere `trusted_end` is 0.
 SNUG_ALWAYS_INLINE void release_sized(void* block, size_t size) {
   size_t beyond = size;
-  if (!subtract_borrows(&beyond, trusted_end)) [[unlikely]]
+  if (!subtract_borrows(&beyond, trusted_end)) [[likely]]
     return release(block);
-  if (!push_unless_null(head_of(step_at_distance(beyond)), block)) [[unlikely]]
+  if (!push_trusted(head_of(step_at_distance(beyond)), block)) [[unlikely]]
     release_slow(block);
 }
 

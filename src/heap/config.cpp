@@ -15,7 +15,7 @@ const ConfigKey kConfigTable[kConfigKeys] = {
     {"classes", "default|dense|path",
      "size-class map: dense caches at most 8 blocks or 1 KiB of a class in each thread; a file's path is that of a map "
      "that `snug classes` has written"},
-    {"sized_delete", "trust|check", "whether a sized delete of up to 64 KiB believes its size or looks the block up"},
+    {"sized_delete", "check|trust", "whether a sized delete of up to 64 KiB looks the block up or believes its size"},
     {"cache", "bytes", "the most that one thread's cache has room for, but for one block of each class"},
     {"batch", "adaptive|one",
      "how many blocks pass between a thread's cache and the slabs at once; one is for measuring"},
@@ -128,7 +128,7 @@ const char* set_plain(Config& config, size_t key, Word value) {
   uint64_t number = 0;
   switch (key) {
     case kSizedDelete:
-      if (!value.is("trust") && !value.is("check")) return "trust or check";
+      if (!value.is("trust") && !value.is("check")) return "check or trust";
       config.sized_delete = value.is("check") ? SizedDelete::kCheck : SizedDelete::kTrust;
       return nullptr;
     case kCache:

@@ -20,9 +20,9 @@ struct Config {
   ClassMap classes = ClassMap::kDefault;
   char class_file[1024] = "";
   ClassList file_classes;  // what the file says
-  // sized_delete: trust | check, default trust. Whether a sized delete with a size up to 64 KiB believes it, or
+  // sized_delete: trust | check, default check. Whether a sized delete with a size up to 64 KiB believes it, or
   // looks the block up as free does.
-  SizedDelete sized_delete = SizedDelete::kTrust;
+  SizedDelete sized_delete = SizedDelete::kCheck;
   // cache: bytes, default 8M. The most that one thread's cache has room for, but for one block of each class.
   size_t cache = CacheLimits().budget;
   // batch: adaptive | one, default adaptive. How many blocks pass between a thread's cache and the slabs at once. `one`

@@ -17,7 +17,8 @@ void** ArrayStore::take(size_t places) {
       return array;
     }
   }
-  return static_cast<void**>(arena_.allocate(places * sizeof(void*)));
+  auto* null = static_cast<void**>(arena_.allocate((1 + places) * sizeof(void*)));
+  return null == nullptr ? nullptr : null + 1;
 }
 
 void ArrayStore::give(void** array, size_t places) {

@@ -1,10 +1,11 @@
 // ThreadState: what the fast paths of malloc and free touch of a thread, and nothing else; one object of initial-exec
 // TLS, small enough that libsnug.so can still be loaded with dlopen.
 //
-//   array of class c:   [ block ][ block ] … [ block ][       ] … [       ]
-//                       base                          top                  limit
+//   array of class c:   [ null ][ block ][ block ] … [ block ][       ] … [       ]
+//                               base                          top                  limit
 //
-// malloc takes the entry below top unless top is the base, free puts one at top unless that is the limit. All three are
+// malloc takes the entry below top unless top is the base; free puts one at top unless that is the limit, or the entry
+// below top is the same block: it is freed twice in a row. The null below the base is equal to no block. All three are
 // kept as numbers of places, so that one instruction moves top on or, for null, leaves it. Of base and limit the lower
 // halves are kept: they tell the places of one array apart, and with heads of 16 bytes instead of 24 there are half as
 // many classes more. All three are zero in a thread that has no cache, for class 0 (no class), and before ld.so has set
@@ -80,27 +81,30 @@ SNUG_ALWAYS_INLINE bool pop(CacheHead* head, void** block) {
   return true;
 }
 
-// Writes the block at top, which stays; false if there is no room.
-SNUG_ALWAYS_INLINE bool write_at_top(CacheHead* head, void* block) {
+// True if the block is the one that the head's array would hand out next.
+inline bool is_newest(CacheHead* head, const void* block) {
+  const PlaceNumber top = load_relative(&head->top_number);
+  return !equals_lower_half_relative(&head->base_low, top) && place_at(top)[-1] == block;
+}
+
+// Caches a block of the class; false if there is no room, or if the block is the newest one there already.
+SNUG_ALWAYS_INLINE bool push(ThreadState* state, size_t scaled_class, void* block) {
+  const PlaceNumber top = load_relative(&head_of(state, scaled_class)->top_number);
+  if (equals_lower_half_relative(&head_of(state, opaque(scaled_class))->limit_low, top)) [[unlikely]]
+    return false;
+  if (place_at(top)[-1] == block) [[unlikely]]
+    return false;
+  *place_at(top) = block;
+  add_relative<1>(&head_of(state, opaque(scaled_class))->top_number);
+  return true;
+}
+
+// Caches what may be null, which is not cached, or be there already, which is not looked at; false if there is no room.
+SNUG_ALWAYS_INLINE bool push_trusted(CacheHead* head, void* block) {
   const PlaceNumber top = load_relative(&head->top_number);
   if (equals_lower_half_relative(&head->limit_low, top)) [[unlikely]]
     return false;
   *place_at(top) = block;
-  return true;
-}
-
-// Caches a block of the head's class; false if there is no room.
-SNUG_ALWAYS_INLINE bool push(CacheHead* head, void* block) {
-  if (!write_at_top(head, block)) [[unlikely]]
-    return false;
-  add_relative<1>(&head->top_number);
-  return true;
-}
-
-// The same for what may be null, which is not cached; false says no more of it than that there was no room.
-SNUG_ALWAYS_INLINE bool push_unless_null(CacheHead* head, void* block) {
-  if (!write_at_top(head, block)) [[unlikely]]
-    return false;
   add_one_unless_null_relative(&head->top_number, block);
   return true;
 }

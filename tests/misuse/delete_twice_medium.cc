@@ -1,4 +1,4 @@
-/* EXPECT abort: snug: free\({address}\): block is already free
+/* EXPECT abort with sized_delete:trust: snug: free\({address}\): block is already free
  * delete_twice_medium.cc: a block of 64 KiB is deleted again once its slab has gone, and leaves the cache. */
 #include <new>
 

@@ -1,5 +1,6 @@
-/* EXPECT abort: snug: free\({address}\): deleted with a size that is not the allocation's, or already free
- * delete_wrong_size.cc: a small block is deleted with the size of a larger class, and leaves the cache for its slab. */
+/* EXPECT abort with sized_delete:trust: snug: free\({address}\): deleted with a size that is not .*, or already free
+ * delete_wrong_size.cc: a small block is deleted with the size of a larger class, and leaves the cache for its
+ * slab. */
 #include <new>
 
 #include "misuse.h"

@@ -1,6 +1,6 @@
-/* EXPECT abort: snug: free\({address}\): deleted with a size that is not the allocation's, or already free
- * delete_wrong_size_medium.cc: a block above 1 KiB is deleted with the size of a smaller class, and leaves the cache.
- */
+/* EXPECT abort with sized_delete:trust: snug: free\({address}\): deleted with a size that is not .*, or already free
+ * delete_wrong_size_medium.cc: a block above 1 KiB is deleted with the size of a smaller class, and leaves the
+ * cache. */
 #include <new>
 
 #include "misuse.h"

@@ -1,7 +1,8 @@
 """misuse.py: one misuse, one tiny program, one exact message.
 
 The program's first comment says what must come of it: `EXPECT abort: REGEX` or `EXPECT exit:`. {address} in the
-pattern stands for the address that the program itself announced on its standard output.
+pattern stands for the address that the program itself announced on its standard output. `EXPECT abort with CONF: REGEX`
+sets SNUG_CONF.
 
 Usage: misuse.py LIBRARY PROGRAM SOURCE
 """
@@ -16,12 +17,12 @@ import sys
 def main() -> None:
     library, program, source = sys.argv[1:]
     with open(source, encoding="utf-8") as text:
-        expected = re.match(r"/\* EXPECT (abort|exit): ?(.*)\n", text.read())
+        expected = re.match(r"/\* EXPECT (abort|exit)(?: with (\S+))?: ?(.*)\n", text.read())
     if not expected:
         sys.exit(f"{source} does not say what to expect")
-    ending, pattern = expected.groups()
-    environment = {key: value for key, value in os.environ.items() if key != "SNUG_CONF"}
-    run = subprocess.run([program], env=dict(environment, LD_PRELOAD=library), capture_output=True, text=True, timeout=60)
+    ending, configuration, pattern = expected.groups()
+    environment = {**os.environ, "SNUG_CONF": configuration or "", "LD_PRELOAD": library}
+    run = subprocess.run([program], env=environment, capture_output=True, text=True, timeout=60)
     wanted = -signal.SIGABRT if ending == "abort" else 0
     lines = run.stderr.splitlines()
     if ending == "abort":

@@ -60,13 +60,13 @@ TEST_F(ConfigTest, WithoutItTheDefaults) {
 
 TEST_F(ConfigTest, EveryKey) {
   const Config config = read(
-      "classes:dense,sized_delete:check,cache:1M,batch:one,retain:2M,retain_large:3M,purge_after:5,idle_thread:on,"
+      "classes:dense,sized_delete:trust,cache:1M,batch:one,retain:2M,retain_large:3M,purge_after:5,idle_thread:on,"
       "report:/tmp/a "
       "file:b");
   EXPECT_EQ(complaints, "");
   EXPECT_EQ(keys, (1u << kConfigKeys) - 1);
   EXPECT_EQ(config.classes, ClassMap::kDense);
-  EXPECT_EQ(config.sized_delete, SizedDelete::kCheck);
+  EXPECT_EQ(config.sized_delete, SizedDelete::kTrust);
   EXPECT_EQ(config.cache, kMiB);
   EXPECT_EQ(config.batch, Batching::kOne);
   EXPECT_EQ(config.retain, 2 * kMiB);
@@ -78,7 +78,7 @@ TEST_F(ConfigTest, EveryKey) {
 }
 
 TEST_F(ConfigTest, OneKeySetsOneBit) {
-  for (const char* pair : {"classes:dense", "sized_delete:trust", "cache:1", "batch:adaptive", "retain:1",
+  for (const char* pair : {"classes:dense", "sized_delete:check", "cache:1", "batch:adaptive", "retain:1",
                            "retain_large:1", "purge_after:1", "idle_thread:off", "report:/dev/null"}) {
     read(pair);
     EXPECT_EQ(keys, bit(std::string(pair).substr(0, std::string(pair).find(':')))) << pair;
@@ -245,12 +245,12 @@ TEST_F(ConfigTest, UnknownKeysAreNamed) {
 
 TEST_F(ConfigTest, PrintsEachValue) {
   const Config usual;
-  const char* const defaults[] = {"default", "trust", "8388608", "adaptive", "67108864", "67108864", "1000", "off", ""};
+  const char* const defaults[] = {"default", "check", "8388608", "adaptive", "67108864", "67108864", "1000", "off", ""};
   for (size_t i = 0; i < kConfigKeys; ++i) EXPECT_EQ(value(usual, i), defaults[i]);
   const Config set = read(
-      "classes:dense,sized_delete:check,cache:1,batch:one,retain:2,retain_large:3K,purge_after:4,idle_thread:on,report:"
+      "classes:dense,sized_delete:trust,cache:1,batch:one,retain:2,retain_large:3K,purge_after:4,idle_thread:on,report:"
       "/dev/null");
-  const char* const values[] = {"dense", "check", "1", "one", "2", "3072", "4", "on", "/dev/null"};
+  const char* const values[] = {"dense", "trust", "1", "one", "2", "3072", "4", "on", "/dev/null"};
   for (size_t i = 0; i < kConfigKeys; ++i) EXPECT_EQ(value(set, i), values[i]);
 }
 

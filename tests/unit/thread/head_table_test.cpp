@@ -41,6 +41,21 @@ TEST_F(HeadTableTest, ASizeThatIsFoundTooLargeDoesNotWrap) {
   EXPECT_EQ(size_at_distance(100), 100 + kHeadsEnd);
 }
 
+TEST_F(HeadTableTest, TheNewestBlockIsNotCachedTwice) {
+  const size_t scaled_class = scaled(store.table->class_of(5000));
+  const CacheHead& seen = thread_state.heads[scaled_class / kClassScale];
+  void* block = allocate(5000);
+  void* another = allocate(5000);
+  release(block);
+  const size_t held = seen.held();
+  EXPECT_FALSE(push(relative_thread_state(), scaled_class, block));
+  EXPECT_EQ(seen.held(), held);
+  release(another);
+  EXPECT_EQ(seen.held(), held + 1);
+  EXPECT_TRUE(is_newest(head_of(relative_thread_state(), scaled_class), another));
+  EXPECT_FALSE(is_newest(head_of(relative_thread_state(), scaled_class), block));
+}
+
 TEST_F(HeadTableTest, NullIsNotCached) {
   const size_t scaled_class = scaled(store.table->class_of(5000));
   CacheHead* const head = head_of(relative_thread_state(), scaled_class);
@@ -51,9 +66,9 @@ TEST_F(HeadTableTest, NullIsNotCached) {
   ASSERT_NE(held, 0u);
   void* newest;
   ASSERT_TRUE(pop(head, &newest));
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(push_unless_null(head, nullptr));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(push_trusted(head, nullptr));
   EXPECT_EQ(seen.held(), held - 1);
-  EXPECT_TRUE(push_unless_null(head, newest));
+  EXPECT_TRUE(push_trusted(head, newest));
   EXPECT_EQ(seen.held(), held);
   EXPECT_EQ(seen.top()[-1], newest);
   release(block);
