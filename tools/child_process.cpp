@@ -27,7 +27,10 @@ std::vector<char*> c_strings(const std::vector<std::string>& strings) {
 }
 
 UserError cannot_execute(const std::string& program, int error) {
-  return UserError(fmt::format("cannot run '{}': {}", program, std::strerror(error)),
+  const bool is_there = program.find('/') != std::string::npos && access(program.c_str(), F_OK) == 0;
+  return UserError(fmt::format("cannot run '{}': {}", program,
+                               error == ENOENT && is_there ? "what it names as its interpreter or loader does not exist"
+                                                           : std::strerror(error)),
                    error == ENOENT ? kExitNotFound : kExitCannotExecute);
 }
 

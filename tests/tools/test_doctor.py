@@ -149,7 +149,8 @@ class DoctorTest(unittest.TestCase):
         inner = self.script(f"#!{static}\n", "inner")
         outer = self.script(f"#!{inner}\n", "outer")
         self.assertEqual(doctor(outer)[1]["scripts"], [str(outer), str(inner)])
-        self.assertEqual(weights(self.script("echo no first line\n")), {})
+        for text in ("echo no first line\n", "#!\n", "#! \t\necho nobody named\n"):
+            self.assertEqual(weights(self.script(text)), {}, text)
 
     def test_knows_pythons_own_allocator(self):
         python = os.path.realpath(sys.executable)
@@ -182,6 +183,7 @@ class DoctorTest(unittest.TestCase):
             (str(ended.pid), f"no process {ended.pid}"),
             ("99999999999999999999", "no process"),
             (str(self.script("#!/no/such/interpreter\n")), "'/no/such/interpreter', which cannot be executed"),
+            (str(self.script("#!/bin/sh\r\n", "dos")), "'/bin/sh?', which cannot be executed: its lines end in carriage"),
             (str(loop), "scripts that run scripts without an end"),
             (str(self.script("\0\1\2", "junk")), "neither an ELF file nor a script"),
             (str(self.script("\x7fELF", "short")), "it is damaged"),

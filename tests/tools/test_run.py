@@ -1,8 +1,10 @@
 """snug run: a program on snug, with the tool out of its way."""
 
 import os
+import pathlib
 import signal
 import subprocess
+import tempfile
 import unittest
 
 from tool_under_test import ALLOCATING, LIBRARY, SHELL, TOOL, clean_environment, run_on_snug, snug
@@ -26,6 +28,13 @@ class RunTest(unittest.TestCase):
         missing = run_on_snug("--", "no-such-program-of-snug")
         self.assertEqual((missing.returncode, missing.stderr.count("\n")), (127, 1))
         self.assertIn("cannot run 'no-such-program-of-snug'", missing.stderr)
+        with tempfile.TemporaryDirectory() as folder:
+            script = pathlib.Path(folder, "script")
+            script.write_text("#!/no/such/interpreter\n", encoding="ascii")
+            script.chmod(0o755)
+            process = run_on_snug("--", str(script))
+        self.assertEqual(process.returncode, 127)
+        self.assertIn("what it names as its interpreter", process.stderr)
         self.assertEqual(run_on_snug("--", "/etc/passwd").returncode, 126)
         self.assertEqual(run_on_snug("--", "/").returncode, 126)
 

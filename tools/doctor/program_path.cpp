@@ -48,17 +48,20 @@ std::string look_up(const std::string& name, const Environment& environment) {
     throw UserError(
         fmt::format("'{}' is a command of the shell, no program: name the shell, as in sh -c '{} …'", name, name));
   }
-  throw UserError(fmt::format("no program '{}' in PATH", name));
+  const std::string here = fs::exists(name, error) ? fmt::format(" (for the file of that name here: ./{})", name) : "";
+  throw UserError(fmt::format("no program '{}' in PATH{}", name, here));
 }
 
 bool is_assignment(const std::string& word) { return word.find('=') != std::string::npos; }
 
 // What runs a script whose first line is "#!" and then `line`: for `env NAME` the program of that name.
 std::string interpreter_of(const std::string& line, const Environment& environment) {
-  std::istringstream words(line);
-  std::string interpreter;
-  words >> interpreter;
+  // The kernel's blanks: a carriage return belongs to the name.
+  const std::size_t begin = line.find_first_not_of(" \t");
+  if (begin == std::string::npos) return kShell;  // as for a file without such a line
+  const std::string interpreter = line.substr(begin, line.find_first_of(" \t", begin) - begin);
   if (fs::path(interpreter).filename() != "env") return interpreter;
+  std::istringstream words(line.substr(begin + interpreter.size()));
   std::string word;
   while (words >> word && (word.starts_with('-') || is_assignment(word))) {
   }
@@ -87,8 +90,10 @@ ProgramFile find_program(const std::string& name, const Environment& environment
     if (scripts.size() > kMostScripts)
       throw UserError(fmt::format("'{}': scripts that run scripts without an end", name));
     const std::string interpreter = interpreter_of(file, environment);
-    if (!is_executable(interpreter))
-      throw UserError(fmt::format("'{}' is a script for '{}', which cannot be executed", path, interpreter));
+    if (!is_executable(interpreter)) {
+      throw UserError(fmt::format("'{}' is a script for '{}', which cannot be executed{}", path, interpreter,
+                                  interpreter.ends_with('\r') ? ": its lines end in carriage returns" : ""));
+    }
     path = interpreter;
   }
 }
