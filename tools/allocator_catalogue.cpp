@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "measured_process.h"
+#include "snug_library.h"
 #include "temporary_folder.h"
 #include "user_error.h"
 
@@ -130,7 +131,7 @@ std::string library_of(const std::string& name, const std::string& snug_library)
   std::error_code error;
   const fs::path path = fs::canonical(name, error);
   if (error) throw UserError(fmt::format("no library '{}': {}", name, error.message()));
-  return path;
+  return library_at(path).path();
 }
 
 // A function that the library itself defines: dlsym would go on to what it depends on, and any of them depends on libc.

@@ -100,10 +100,10 @@ class Runner {
       return run.measurement.ending_text() + (said.empty() ? "" : ": " + said);
     }
     if (contender.reports_itself() && run.allocations < plan_.min_served) {
-      return fmt::format(
-          "not run on snug: it proved {} allocations in {} processes, at least {} are asked for (a static program, or "
-          "one that ends by _exit or a signal, proves none)",
-          run.allocations, run.processes, plan_.min_served);
+      return fmt::format("not run on snug: it proved {} allocations in {} processes, at least {} are asked for ({})",
+                         run.allocations, run.processes, plan_.min_served,
+                         run.processes != 0 ? "it may allocate nothing"
+                                            : "a static program, or one that ends by _exit or a signal, proves none");
     }
     if (contender.bindings && !contender.bindings->proven() && !contender.reports_itself()) {
       return fmt::format("not run on {}: {}", contender.allocator.name, contender.bindings->text());

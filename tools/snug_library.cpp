@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <utility>
 #include <vector>
 
 #include "user_error.h"
@@ -11,11 +12,23 @@ namespace snug::tool {
 
 namespace fs = std::filesystem;
 
+ElfFile library_at(const std::string& path) {
+  FileBytes file(path);
+  if (ElfFile::is_elf(file)) {
+    ElfFile elf(std::move(file));
+    if (!elf.is_native()) throw UserError(fmt::format("'{}' is made for {}", path, elf.machine()));
+    if (elf.is_library()) return elf;
+  }
+  throw UserError(fmt::format("'{}' is no shared library", path));
+}
+
 std::string find_snug_library(const std::string& chosen) {
   std::error_code error;
   if (!chosen.empty()) {
     const fs::path path = fs::canonical(chosen, error);
     if (error) throw UserError(fmt::format("no library '{}': {}", chosen, error.message()));
+    if (!library_at(path).exports("snug_version"))
+      throw UserError(fmt::format("'{}' is no libsnug.so: it does not define snug_version", chosen));
     return path;
   }
   const fs::path folder = fs::canonical("/proc/self/exe", error).parent_path();

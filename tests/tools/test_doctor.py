@@ -144,7 +144,8 @@ class DoctorTest(unittest.TestCase):
         status, diagnosis = doctor(direct)
         self.assertEqual((status, diagnosis["program"], diagnosis["scripts"]), (1, str(static), [str(direct)]))
         path = f"{PROGRAMS}:{os.environ['PATH']}"
-        for line in ("#!/usr/bin/env static", "#!/usr/bin/env -S X=1 static --option", "#! /usr/bin/env static"):
+        for line in ("#!/usr/bin/env static", "#!/usr/bin/env -S X=1 static --option", "#! /usr/bin/env static",
+                     "#!/usr/bin/env -S -u X -C / static", "#!/usr/bin/env -Sstatic", f"#!{static}\0behind"):
             self.assertEqual(doctor(self.script(line + "\n"), PATH=path)[1]["program"], str(static), line)
         inner = self.script(f"#!{static}\n", "inner")
         outer = self.script(f"#!{inner}\n", "outer")
@@ -207,6 +208,15 @@ class DoctorTest(unittest.TestCase):
             _, diagnosis = doctor(pid)
         self.assertTrue(os.path.samefile(diagnosis["malloc"]["file"], PLANTED_NONE))
         self.assertIn("ld-preload", [finding["id"] for finding in diagnosis["findings"]])
+
+    def test_knows_a_library_that_is_preloaded_by_a_link(self):
+        # The name that programs are linked by, as in README: neither the file's own nor its soname.
+        link = self.folder / "lib.so"
+        link.symlink_to(os.path.realpath(LIBRARY))
+        for preload in (str(link), os.path.relpath(link)):
+            with waiting(LD_PRELOAD=preload) as pid:
+                _, diagnosis = doctor(pid)
+            self.assertEqual(diagnosis["malloc"]["allocator"], "snug", preload)
 
     def test_knows_a_library_that_was_upgraded_meanwhile(self):
         library = self.folder / "libsnug.so"

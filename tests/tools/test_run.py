@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
-from tool_under_test import ALLOCATING, LIBRARY, SHELL, TOOL, clean_environment, run_on_snug, snug
+from tool_under_test import ALLOCATING, BYSTANDER, LIBRARY, SHELL, TOOL, clean_environment, run_on_snug, snug
 
 
 class RunTest(unittest.TestCase):
@@ -108,6 +108,11 @@ class RunTest(unittest.TestCase):
             (("run", "--compare", "glibc", "--json", "out", "--", "ls"), "stands behind '=': --json=out"),
             (("run", "-n", "x", "--", "ls"), "not in range 1 to 10000 (snug run --help tells more)"),
             (("run", "--library", "/no/such.so", "--", "ls"), "no library '/no/such.so'"),
+            (("run", "--library", "/etc/passwd", "--", "ls"), "'/etc/passwd' is no shared library"),
+            (("run", "--library", "/dev/null", "--", "ls"), "cannot look into '/dev/null'"),
+            (("run", "--library", SHELL, "--", "ls"), "is no shared library"),
+            (("run", "--library", BYSTANDER, "--", "ls"), "is no libsnug.so: it does not define snug_version"),
+            (("run", "--compare", "/etc/passwd", "--", "ls"), "'/etc/passwd' is no shared library"),
             (("run", "-n", "3", "--", "ls"), "--rounds needs --compare"),
         ]:
             process = snug(*arguments)

@@ -62,17 +62,25 @@ std::string interpreter_of(const std::string& line, const Environment& environme
   const std::string interpreter = line.substr(begin, line.find_first_of(" \t", begin) - begin);
   if (fs::path(interpreter).filename() != "env") return interpreter;
   std::istringstream words(line.substr(begin + interpreter.size()));
-  std::string word;
-  while (words >> word && (word.starts_with('-') || is_assignment(word))) {
+  for (std::string word; words >> word;) {
+    if (word.starts_with("-S") && word.size() > 2) return look_up(word.substr(2), environment);
+    if (word == "-u" || word == "--unset" || word == "-C" || word == "--chdir")
+      words >> word;
+    else if (!word.starts_with('-') && !is_assignment(word))
+      return look_up(word, environment);
   }
-  return words && !word.empty() ? look_up(word, environment) : interpreter;
+  return interpreter;
 }
 
 // What executes a file that is no ELF file.
 std::string interpreter_of(const FileBytes& file, const Environment& environment) {
   const auto bytes = file.all().first(std::min(file.all().size(), kFirstLine));
   const std::string start(bytes.begin(), bytes.end());
-  if (start.starts_with("#!")) return interpreter_of(start.substr(2, start.find('\n') - 2), environment);
+  if (start.starts_with("#!")) {
+    // The kernel reads a string: a line may end in a null as well.
+    const std::size_t end = std::min(start.find('\n'), start.find('\0'));
+    return interpreter_of(start.substr(2, end - 2), environment);
+  }
   if (start.find('\0') != std::string::npos || start.empty())
     throw UserError(fmt::format("'{}' is no program: neither an ELF file nor a script", file.path()));
   return kShell;  // as execvp(3) does

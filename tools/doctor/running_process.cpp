@@ -92,6 +92,17 @@ std::vector<ElfFile> RunningProcess::libraries() const {
       continue;  // no ELF file, or there no more
     }
   }
+  // The link that a preload may be named by, as libsnug.so, is neither the mapped file's name nor its soname.
+  const auto named_by_a_link = [&](const std::string& name) {
+    const fs::path start = folder() + (name.starts_with('/') ? "/root" : "/cwd");
+    return std::find_if(loaded.begin(), loaded.end(), [&](const auto& file) {
+      std::error_code error;
+      const fs::path mapped = folder() + "/root" + file.first;
+      const bool is_bare = name.find('/') == std::string::npos;
+      const fs::path link = is_bare ? mapped.parent_path() / name : fs::path(start.string() + "/" + name);
+      return fs::equivalent(link, mapped, error) && !error;
+    });
+  };
   std::vector<ElfFile> libraries;
   std::deque<std::string> wanted;
   for (std::string preloaded = environment_.get("LD_PRELOAD").value_or(""); !preloaded.empty();) {
@@ -104,7 +115,7 @@ std::vector<ElfFile> RunningProcess::libraries() const {
   wanted.insert(wanted.end(), program_.needed().begin(), program_.needed().end());
   for (; !wanted.empty(); wanted.pop_front()) {
     const auto name = names.find(fs::path(wanted.front()).filename());
-    const auto found = name == names.end() ? loaded.end() : loaded.find(name->second);
+    const auto found = name == names.end() ? named_by_a_link(wanted.front()) : loaded.find(name->second);
     if (found == loaded.end()) continue;
     wanted.insert(wanted.end(), found->second.needed().begin(), found->second.needed().end());
     libraries.push_back(std::move(found->second));
