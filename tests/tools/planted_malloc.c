@@ -1,7 +1,7 @@
 /* glibc's malloc with one planted fault: PLANTED_SLOW spends some 5 microseconds in each call, PLANTED_HOG touches
  * 4 KiB more than asked, PLANTED_CORRUPT writes into blocks in use, PLANTED_CRASH dies and PLANTED_HANG waits
- * for ever, these three after a while, PLANTED_NONE has no fault and calls itself snug. None of them writes a report as
- * snug does. */
+ * for ever, these three after a while, PLANTED_NONE has no fault, nor has PLANTED_POSER, which calls itself snug. None
+ * of them writes a report as snug does. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ void free(void* block);
 void* calloc(size_t count, size_t size);
 void* realloc(void* block, size_t size);
 
-#if defined(PLANTED_NONE)
+#if defined(PLANTED_POSER)
 const char* snug_version(void);
 const char* snug_version(void) { return "planted"; }
 #endif
@@ -62,7 +62,7 @@ static void* planted(size_t size) {
   return __libc_malloc(size);
 }
 #endif
-#elif defined(PLANTED_NONE)
+#elif defined(PLANTED_NONE) || defined(PLANTED_POSER)
 static void* planted(size_t size) { return __libc_malloc(size); }
 #endif
 

@@ -11,7 +11,7 @@ import time
 import unittest
 from pathlib import Path
 
-from tool_under_test import (ALLOCATING, BYSTANDER, LIBRARY, PLANTED_HOG, PLANTED_NONE, PLANTED_SLOW, SHELL, TOOL,
+from tool_under_test import (ALLOCATING, BYSTANDER, LIBRARY, PLANTED_HOG, PLANTED_NONE, PLANTED_POSER, PLANTED_SLOW, SHELL, TOOL,
                              clean_environment, compare, contender, snug)
 
 MEBIBYTE = 1 << 20
@@ -114,7 +114,7 @@ class ProofTest(unittest.TestCase):
         self.assertIn("not run on snug", process.stdout)
 
     def test_a_library_that_reports_nothing_is_not_taken_for_snug(self):
-        process, result = compare("glibc", "-n", "1", "--", ALLOCATING, "5000", library=PLANTED_NONE)
+        process, result = compare("glibc", "-n", "1", "--", ALLOCATING, "5000", library=PLANTED_POSER)
         self.assertEqual(process.returncode, 1)
         self.assertIn("it proved 0 allocations", contender(result, "snug")["failure"])
 

@@ -12,6 +12,7 @@ ALLOCATING = os.environ["ALLOCATING"]
 PLANTED_SLOW = os.environ["PLANTED_SLOW"]
 PLANTED_HOG = os.environ["PLANTED_HOG"]
 PLANTED_NONE = os.environ["PLANTED_NONE"]
+PLANTED_POSER = os.environ["PLANTED_POSER"]
 BYSTANDER = os.environ["BYSTANDER"]
 
 # The name of a shell, so that tests can say what a program does in one line.
