@@ -94,7 +94,7 @@ SNUG_ALWAYS_INLINE bool push(ThreadState* state, size_t scaled_class, void* bloc
     return false;
   if (place_at(top)[-1] == block) [[unlikely]]
     return false;
-  *place_at(top) = block;
+  *place_at(opaque(top)) = block;
   add_relative<1>(&head_of(state, opaque(scaled_class))->top_number);
   return true;
 }
