@@ -17,7 +17,7 @@ ElfFile library_at(const std::string& path) {
   if (ElfFile::is_elf(file)) {
     ElfFile elf(std::move(file));
     if (!elf.is_native()) throw UserError(fmt::format("'{}' is made for {}", path, elf.machine()));
-    if (elf.is_library()) return elf;
+    if (elf.is_library() || !elf.soname().empty()) return elf;  // libc.so.6 is a program as well
   }
   throw UserError(fmt::format("'{}' is no shared library", path));
 }

@@ -118,6 +118,12 @@ class ProofTest(unittest.TestCase):
         self.assertEqual(process.returncode, 1)
         self.assertIn("it proved 0 allocations", contender(result, "snug")["failure"])
 
+    def test_libc_may_be_named_by_its_path(self):
+        libc = next(line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "/libc.so" in line)
+        process, result = compare(libc, "-n", "1", "--", ALLOCATING, "5000")
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertEqual(contender(result, libc)["counted_runs"], 1)
+
     def test_a_library_without_malloc_is_not_tried(self):
         process, result = compare(f"glibc,{BYSTANDER}", "-n", "1", "--", ALLOCATING, "5000")
         self.assertEqual(process.returncode, 1)
