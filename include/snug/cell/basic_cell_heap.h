@@ -103,9 +103,9 @@ class BasicCellHeap {
     if (bytes > kLargestRequest) [[unlikely]]
       return nullptr;
     const size_t size = cell_size(bytes);
-    Cell* const cell = locate_fit(size);
+    Cell* const cell = index_.take(size);
     if (cell == nullptr) [[unlikely]]
-      return nullptr;
+      return allocate_close(size);
     return occupy(cell, Layout::size_of(cell), size, kCellPrevUsed);
   }
 
@@ -116,7 +116,9 @@ class BasicCellHeap {
         bytes > kLargestRequest / 2 - Layout::kSmallestCell)
       return nullptr;
     const size_t size = cell_size(bytes);
-    Cell* const cell = locate_fit(size + alignment + Layout::kSmallestCell);
+    const size_t longest = size + alignment + Layout::kSmallestCell;
+    Cell* cell = index_.take(longest);
+    if (cell == nullptr) cell = locate_close(longest);
     if (cell == nullptr) return nullptr;
     const size_t whole = Layout::size_of(cell);
     const uintptr_t block = Layout::address_of(Layout::block_of(cell));
@@ -238,6 +240,8 @@ class BasicCellHeap {
     now.bytes_free = bytes_free_;
     now.bytes_least_free = bytes_least_free_;
     now.bytes_total = bytes_total_;
+    if (const size_t largest = index_.surely_taken(); largest != 0)
+      now.bytes_largest = largest - kCellOverhead < kLargestRequest ? largest - kCellOverhead : kLargestRequest;
     regions_.for_each([&](const CellRegion* region) {
       ++now.regions;
       now.bytes_pages += region->page_bytes;
@@ -262,8 +266,13 @@ class BasicCellHeap {
     return size < Layout::kSmallestCell ? Layout::kSmallestCell : size;
   }
 
-  Cell* locate_fit(size_t size) {
-    Cell* const cell = index_.take(size);
+  // What index_.take() has not found. Out of line, so that what it does costs other requests no registers.
+  [[gnu::noinline]] void* allocate_close(size_t size) {
+    Cell* const cell = locate_close(size);
+    return cell == nullptr ? nullptr : occupy(cell, Layout::size_of(cell), size, kCellPrevUsed);
+  }
+  Cell* locate_close(size_t size) {
+    Cell* const cell = index_.take_close(size);
     if constexpr (kGrows) {
       if (cell == nullptr) [[unlikely]]
         return add_page(size);

@@ -18,7 +18,7 @@ struct CellStatistics {
   size_t bytes_free = 0;
   size_t bytes_used = 0;
   size_t bytes_usable = 0;      // of used cells, what their users may write
-  size_t bytes_largest = 0;     // the longest free cell
+  size_t bytes_largest = 0;     // a request of so many bytes, or of fewer, is served now, without another page
   size_t bytes_least_free = 0;  // how little was free at the worst moment, regions added later not counted before
   size_t bytes_pages = 0;       // taken from the page source
   size_t cells_used = 0;
@@ -32,7 +32,6 @@ struct CellStatistics {
       bytes_usable += cell.bytes - overhead;
     } else {
       ++cells_free;
-      if (cell.bytes > bytes_largest) bytes_largest = cell.bytes;
     }
   }
 };

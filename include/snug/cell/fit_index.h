@@ -1,7 +1,7 @@
 // Fit index: where a cell heap keeps its free cells, and how it finds one that is large enough. Three policies:
 //
-//   TwoLevelBins     TLSF's: a bin for each 32nd of a doubling, two bitmaps. O(1), any cell that is found fits, and at
-//                    most a 32nd of the request is passed over. The default.
+//   TwoLevelBins     TLSF's: a bin for each 32nd of a doubling, two bitmaps. O(1): takes from the bins in which every
+//                    cell fits; if these are empty, looks at one cell of the request's own bin. The default.
 //   PowerOfTwoBins   a bin for each doubling, one bitmap. O(1); looks at one cell of the request's own bin, then takes
 //                    from a bin in which every cell fits.
 //   RovingScan       one list and a pointer that goes round in it: next fit. O(free cells). The document's old version;
@@ -9,10 +9,17 @@
 //
 // An index has
 //   take(size)           unlinks and returns a free cell of at least `size` bytes, or null
+//   take_close(size)     what take() has passed over: called only if it found nothing
 //   insert(cell, size)   the cell's head says nothing to it; its links are the index's from now on
-//   surely_found(size)   take(size) is not null while the cell of at least so many bytes that was inserted last is
-//   there remove(cell, size)   a cell that is in the index with that size check(knows, &count) proves its lists and
-//   counts their cells: O(cells) kLargestCell         the longest cell that it can hold
+//   surely_found(size)   take(size) is not null while a cell of at least so many bytes is there
+//   remove(cell, size)   a cell that is in the index with that size
+//   surely_taken()       one of the two finds a cell now for any size up to this one; 0 if no cell is free. O(1), by
+//                        a scan O(free cells)
+//   check(knows, &count) proves its lists and counts their cells: O(cells)
+//   kLargestCell         the longest cell that it can hold
+//
+// A cell stands first in its bin when it has just been freed: a request of its size finds it again, whatever else is
+// free. Behind the first of the last bin that has cells may stand longer ones, which no request finds until it is gone.
 //
 // Whoever holds the heap may call it; nothing here locks.
 #pragma once
@@ -138,6 +145,16 @@ struct TwoLevelBins {
       return cell;
     }
 
+    // In the request's own bin shorter cells may stand.
+    Cell* take_close(size_t size) {
+      const size_t bin = bin_of_units(size / Layout::kUnit);
+      if ((lines_[bin / kLine] >> (bin % kLine) & 1) == 0) return nullptr;
+      Cell* const cell = lists_.first(bin);
+      if (Layout::size_of(cell) < size) return nullptr;
+      remove(cell, 0);
+      return cell;
+    }
+
     // The beginning of the first bin that take() looks into.
     static size_t surely_found(size_t size) {
       const size_t step = Layout::kUnit << shift_of(size / Layout::kUnit);
@@ -177,6 +194,12 @@ struct TwoLevelBins {
         }
       }
       return nullptr;
+    }
+
+    size_t surely_taken() const {
+      if (levels_ == 0) return 0;
+      const size_t level = cell_log2(levels_);
+      return Layout::size_of(lists_.first(level * kLine + cell_log2(lines_[level])));
     }
 
    private:
@@ -221,7 +244,9 @@ struct PowerOfTwoBins {
       return cell;
     }
 
+    static Cell* take_close(size_t) { return nullptr; }
     static size_t surely_found(size_t size) { return size; }
+    size_t surely_taken() const { return bins_ == 0 ? 0 : Layout::size_of(lists_.first(cell_log2(bins_))); }
 
     void insert(Cell* cell, size_t size) {
       const unsigned bin = bin_of(size);
@@ -285,7 +310,18 @@ struct RovingScan {
       return nullptr;
     }
 
+    static Cell* take_close(size_t) { return nullptr; }
     static size_t surely_found(size_t size) { return size; }
+    size_t surely_taken() const {
+      size_t longest = 0;
+      const Cell* cell = rover_;
+      if (cell == nullptr) return longest;
+      do {
+        if (Layout::size_of(cell) > longest) longest = Layout::size_of(cell);
+        cell = cell->next;
+      } while (cell != rover_);
+      return longest;
+    }
 
     void insert(Cell* cell, size_t) {
       Cell* const next = rover_ != nullptr ? rover_ : cell;

@@ -64,6 +64,69 @@ TEST(CellHeap, AlignsToEightOnRequest) {
   EXPECT_EQ(static_cast<char*>(second) - static_cast<char*>(first), 40);
 }
 
+// A budget of exactly so many buffers: full, one freed, one asked for.
+template <class Policy>
+size_t refused_of_what_was_freed() {
+  constexpr size_t kBudget = size_t{256} << 10;
+  const auto memory = std::make_unique<char[]>(kBudget);
+  std::vector<void*> blocks;
+  size_t refused = 0;
+  for (size_t bytes = 1; bytes <= 8000; ++bytes) {
+    CellHeap<Policy> heap;
+    EXPECT_STREQ(heap.add_region(memory.get(), kBudget), nullptr);
+    blocks.clear();
+    while (void* block = heap.allocate(bytes)) blocks.push_back(block);
+    void* const freed = blocks[bytes * 7 % blocks.size()];
+    heap.free(freed);
+    EXPECT_GE(heap.statistics().bytes_largest, bytes);
+    refused += heap.allocate(bytes) == nullptr;
+  }
+  return refused;
+}
+
+TEST(CellHeap, GivesAgainWhatItTookBack) {
+  EXPECT_EQ(refused_of_what_was_freed<CellPolicy>(), 0u);
+  EXPECT_EQ(refused_of_what_was_freed<TwoLevelEverywhere>(), 0u);
+  EXPECT_EQ(refused_of_what_was_freed<NarrowCells>(), 0u);
+  EXPECT_EQ(refused_of_what_was_freed<DoublingCells>(), 0u);
+}
+
+// Whatever is free: what the statistics promise is served, and so is what is shorter.
+template <class Policy>
+void keep_promises() {
+  OwnHeap<Policy> own;
+  std::vector<void*> blocks;
+  uint64_t state = 1;
+  const auto random = [&state](size_t below) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<size_t>(state >> 33) % below;
+  };
+  for (int step = 0; step < 50000; ++step) {
+    if (random(2) == 0 || blocks.empty()) {
+      if (void* block = own.heap.allocate(random(step % 100 < 50 ? 200 : 5000))) blocks.push_back(block);
+    } else {
+      std::swap(blocks[random(blocks.size())], blocks.back());
+      own.heap.free(blocks.back());
+      blocks.pop_back();
+    }
+    const size_t largest = own.heap.statistics().bytes_largest;
+    ASSERT_EQ(largest == 0, own.heap.statistics().cells_free == 0);
+    for (const size_t bytes : {largest, largest != 0 ? 1 + random(largest) : 0}) {
+      if (bytes == 0) continue;
+      void* const block = own.heap.allocate(bytes);
+      ASSERT_NE(block, nullptr) << step << ": " << bytes << " of " << largest;
+      own.heap.free(block);
+    }
+  }
+}
+
+TEST(CellHeap, ServesWhatItsStatisticsPromise) {
+  keep_promises<CellPolicy>();
+  keep_promises<TwoLevelEverywhere>();
+  keep_promises<NarrowCells>();
+  keep_promises<DoublingCells>();
+}
+
 TEST(CellHeap, MergesOnBothSides) {
   OwnHeap<> own;
   const size_t whole = own.heap.statistics().bytes_largest;
@@ -210,12 +273,15 @@ TEST(CellHeap, KeepsEmptyPagesUpToTheThreshold) {
   EXPECT_EQ(CountedPages::taken, 2u);
   void* block = heap.allocate(100);
   EXPECT_EQ(CountedPages::taken, 2u);
+  void* beside = heap.allocate(CountedPages::kPageBytes - 400);  // leaves no room for another
+  EXPECT_EQ(CountedPages::taken, 2u);
   void* other = heap.allocate(CountedPages::kPageBytes - 200);
   void* third = heap.allocate(CountedPages::kPageBytes - 200);
   EXPECT_EQ(CountedPages::taken, 3u);
   heap.free(third);
   EXPECT_EQ(CountedPages::taken, 3u) << "the kept pages are in use again, so that this one stays";
   heap.free(other);
+  heap.free(beside);
   heap.free(block);
   EXPECT_EQ(heap.release_unused(), 2 * CountedPages::kPageBytes);
   EXPECT_EQ(CountedPages::taken, 0u);
