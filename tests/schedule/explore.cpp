@@ -1,0 +1,80 @@
+#include "explore.h"
+
+#include <cstring>
+
+namespace snug::schedule {
+
+namespace {
+
+std::string counts_of(const Outcome& outcome) {
+  std::string text = std::to_string(outcome.schedules) + " schedules, " + std::to_string(outcome.repeats) + " given up";
+  if (outcome.preemptions != kUnbounded) text += ", at most " + std::to_string(outcome.preemptions) + " preemptions";
+  return text;
+}
+
+// Repeats the run of outcome.schedule and writes down what happened.
+void report_run(Scheduler& scheduler, Outcome& outcome) {
+  Search search(outcome.schedule);
+  scheduler.run(search, kUnbounded, true);
+  const Verdict before = outcome.verdict;
+  outcome.verdict = scheduler.verdict();
+  outcome.schedule = search.schedule();
+  outcome.report = scheduler.complaint() + "\n(" + counts_of(outcome) + "; Options::replay = \"" + outcome.schedule +
+                   "\")\n" + scheduler.trace();
+  if (before == Verdict::kPassed || before == outcome.verdict) return;
+  outcome.verdict = Verdict::kConfused;
+  outcome.report =
+      "a run failed and did not when it was repeated: the test depends on more than its schedule\n" + outcome.report;
+}
+
+// All runs with this bound. False if one failed.
+bool search_through(Scheduler& scheduler, const Options& options, Outcome& outcome) {
+  Search search(outcome.preemptions == kUnbounded ? Search::Reduction::kSleepSets : Search::Reduction::kNone);
+  outcome.schedules = outcome.repeats = 0;
+  do {
+    if (outcome.schedules + outcome.repeats == options.max_schedules) {
+      outcome.verdict = Verdict::kUnfinished;
+      outcome.report = "unfinished, and so no proof: more schedules than Options::max_schedules\n" + counts_of(outcome);
+      return false;
+    }
+    const bool is_new = scheduler.run(search, outcome.preemptions, false);
+    ++(is_new ? outcome.schedules : outcome.repeats);
+    if (scheduler.verdict() != Verdict::kPassed) {
+      outcome.verdict = scheduler.verdict();
+      outcome.schedule = search.schedule();
+      report_run(scheduler, outcome);
+      return false;
+    }
+  } while (search.advance());
+  outcome.report = "passed: " + counts_of(outcome);
+  return true;
+}
+
+}  // namespace
+
+Outcome explore(const Options& options, Scenario& scenario) {
+  Scheduler scheduler(scenario, options.memory, options.max_steps);
+  Outcome outcome;
+  if (options.replay.has_value()) {
+    outcome.preemptions = kUnbounded;
+    outcome.schedule = *options.replay;
+    outcome.schedules = 1;
+    report_run(scheduler, outcome);
+    return outcome;
+  }
+  outcome.preemptions = options.preemptions == kUnbounded ? kUnbounded : 0;
+  while (search_through(scheduler, options, outcome) && outcome.preemptions != options.preemptions) {
+    ++outcome.preemptions;
+  }
+  return outcome;
+}
+
+void require(bool condition, const char* what, std::source_location where) {
+  if (condition) return;
+  const char* const slash = std::strrchr(where.file_name(), '/');
+  Scheduler::active().fail(Verdict::kRequirement, std::string("required: ") + what + "    " +
+                                                      (slash != nullptr ? slash + 1 : where.file_name()) + ":" +
+                                                      std::to_string(where.line()));
+}
+
+}  // namespace snug::schedule

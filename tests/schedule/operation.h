@@ -1,0 +1,54 @@
+// Operation: what a thread is about to do to shared memory; Footprint: which locations that reads and writes.
+//
+// Two steps whose footprints are independent lead to the same state in either order, and neither enables or disables
+// the other. All reduction of the search stands on that, so a footprint errs on the side of more.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <source_location>
+
+namespace snug::schedule {
+
+inline constexpr unsigned kMaxThreads = 4;
+inline constexpr unsigned kMaxLocations = 62;  // atomics alive or dead in one run: a bit each in a footprint
+
+enum class Kind : uint8_t {
+  kLoad,
+  kStore,
+  kExchange,
+  kCompareExchange,
+  kFetch,
+  kFence,
+  kLightFence,
+  kMembarrier,
+  kYield,
+  kFutexWait,
+  kFutexWoken,  // the second half of a wait: going on after the sleep
+  kFutexWake,
+};
+
+struct Operation {
+  Kind kind = Kind::kFence;
+  uint8_t location = 0;
+  std::memory_order order = std::memory_order_seq_cst;
+  std::source_location where;
+
+  bool is_update() const { return kind == Kind::kExchange || kind == Kind::kCompareExchange || kind == Kind::kFetch; }
+};
+
+struct Footprint {
+  // Beside the locations: the order of all seq_cst operations where that is a thing of its own, and being interrupted
+  // by a membarrier, which every step is.
+  static constexpr uint64_t kSeqCst = uint64_t{1} << 62;
+  static constexpr uint64_t kInterrupt = uint64_t{1} << 63;
+
+  uint64_t reads = kInterrupt;
+  uint64_t writes = 0;
+
+  bool is_independent_of(const Footprint& other) const {
+    return ((writes & (other.reads | other.writes)) | (reads & other.writes)) == 0;
+  }
+};
+
+}  // namespace snug::schedule

@@ -1,0 +1,198 @@
+// ScheduledAtomics: the atomics policy under which a protocol's template runs in explore(). The shipping one is
+// StdAtomics (src/base/std_atomics.h), whose names and meanings these are; each operation is a step of the schedule.
+//
+// Atomic holds what is trivially copyable and has at most 8 bytes. Weak compare_exchange never fails without a reason,
+// as on x86-64. Var<T> is plain data: it behaves like a T, and each access is checked for a race.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <source_location>
+#include <type_traits>
+
+#include "scheduler.h"
+
+namespace snug::schedule {
+
+template <class T>
+uint64_t to_bits(const T& value) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof(T) < sizeof bits ? sizeof(T) : sizeof bits);
+  return bits;
+}
+
+template <class T>
+class ScheduledAtomic {
+  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(uint64_t));
+  using Where = std::source_location;
+  using Order = std::memory_order;
+  static constexpr Order kSeqCst = std::memory_order_seq_cst;
+
+ public:
+  using value_type = T;
+
+  ScheduledAtomic() : ScheduledAtomic(T{}) {}
+  ScheduledAtomic(T value)  // NOLINT(google-explicit-constructor): as std::atomic
+      : location_(static_cast<uint8_t>(scheduler().create(to_bits(value)))) {}
+  ~ScheduledAtomic() { scheduler().destroy(location_); }
+  ScheduledAtomic(const ScheduledAtomic&) = delete;
+  ScheduledAtomic& operator=(const ScheduledAtomic&) = delete;
+
+  T load(Order order = kSeqCst, Where where = Where::current()) const {
+    return from_bits(scheduler().load({Kind::kLoad, location_, order, where}));
+  }
+  void store(T value, Order order = kSeqCst, Where where = Where::current()) {
+    scheduler().store({Kind::kStore, location_, order, where}, to_bits(value));
+  }
+  T exchange(T value, Order order = kSeqCst, Where where = Where::current()) {
+    return update(Kind::kExchange, order, where, [value](T) { return value; });
+  }
+
+  bool compare_exchange_strong(T& expected, T value, Order success, Order failure, Where where = Where::current()) {
+    uint64_t bits = to_bits(expected);
+    const bool replaced = scheduler().compare_exchange({Kind::kCompareExchange, location_, success, where}, bits,
+                                                       to_bits(value), failure);
+    if (!replaced) expected = from_bits(bits);
+    return replaced;
+  }
+  bool compare_exchange_strong(T& expected, T value, Order order = kSeqCst, Where where = Where::current()) {
+    return compare_exchange_strong(expected, value, order, on_failure(order), where);
+  }
+  bool compare_exchange_weak(T& expected, T value, Order success, Order failure, Where where = Where::current()) {
+    return compare_exchange_strong(expected, value, success, failure, where);
+  }
+  bool compare_exchange_weak(T& expected, T value, Order order = kSeqCst, Where where = Where::current()) {
+    return compare_exchange_strong(expected, value, order, on_failure(order), where);
+  }
+
+  // Of pointers in elements, as std::atomic.
+  template <class Operand = T>
+  T fetch_add(std::conditional_t<std::is_pointer_v<Operand>, ptrdiff_t, Operand> by, Order order = kSeqCst,
+              Where where = Where::current()) {
+    return update(Kind::kFetch, order, where, [by](T old) { return static_cast<T>(old + by); });
+  }
+  template <class Operand = T>
+  T fetch_sub(std::conditional_t<std::is_pointer_v<Operand>, ptrdiff_t, Operand> by, Order order = kSeqCst,
+              Where where = Where::current()) {
+    return update(Kind::kFetch, order, where, [by](T old) { return static_cast<T>(old - by); });
+  }
+  T fetch_or(T bits, Order order = kSeqCst, Where where = Where::current()) {
+    return update(Kind::kFetch, order, where, [bits](T old) { return static_cast<T>(old | bits); });
+  }
+  T fetch_and(T bits, Order order = kSeqCst, Where where = Where::current()) {
+    return update(Kind::kFetch, order, where, [bits](T old) { return static_cast<T>(old & bits); });
+  }
+  T fetch_xor(T bits, Order order = kSeqCst, Where where = Where::current()) {
+    return update(Kind::kFetch, order, where, [bits](T old) { return static_cast<T>(old ^ bits); });
+  }
+
+  unsigned location() const { return location_; }
+
+ private:
+  static Scheduler& scheduler() { return Scheduler::active(); }
+  static T from_bits(uint64_t bits) {
+    T value;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+  }
+  static Order on_failure(Order order) {
+    if (order == std::memory_order_acq_rel) return std::memory_order_acquire;
+    return order == std::memory_order_release ? std::memory_order_relaxed : order;
+  }
+  template <class Change>
+  T update(Kind kind, Order order, Where where, Change change) {
+    return from_bits(scheduler().update({kind, location_, order, where},
+                                        [&](uint64_t old) { return to_bits(change(from_bits(old))); }));
+  }
+
+  uint8_t location_;
+};
+
+template <class T>
+class ScheduledVar {
+ public:
+  ScheduledVar() : ScheduledVar(T{}) {}
+  ScheduledVar(const T& value) : value_(value) {  // NOLINT(google-explicit-constructor): as a T
+    Scheduler::active().made(accesses_);
+  }
+  ScheduledVar(const ScheduledVar& other) : ScheduledVar(other.get()) {}
+  ScheduledVar& operator=(const ScheduledVar& other) { return *this = other.get(); }
+
+  operator T() const { return get(); }  // NOLINT(google-explicit-constructor): as a T
+  T operator->() const { return get(); }
+  ScheduledVar& operator=(const T& value) {
+    Scheduler::active().write(accesses_, to_bits(value));
+    value_ = value;
+    return *this;
+  }
+  ScheduledVar& operator+=(const T& by) { return *this = static_cast<T>(get() + by); }
+  ScheduledVar& operator-=(const T& by) { return *this = static_cast<T>(get() - by); }
+  ScheduledVar& operator|=(const T& bits) { return *this = static_cast<T>(get() | bits); }
+  ScheduledVar& operator&=(const T& bits) { return *this = static_cast<T>(get() & bits); }
+  ScheduledVar& operator++() { return *this += T{1}; }
+  ScheduledVar& operator--() { return *this -= T{1}; }
+  T operator++(int) {
+    const T old = get();
+    *this = static_cast<T>(old + 1);
+    return old;
+  }
+  T operator--(int) {
+    const T old = get();
+    *this = static_cast<T>(old - 1);
+    return old;
+  }
+
+ private:
+  const T& get() const {
+    Scheduler::active().read(accesses_, to_bits(value_));
+    return value_;
+  }
+
+  T value_;
+  mutable Accesses accesses_;
+};
+
+struct ScheduledAtomics {
+  template <class T>
+  using Atomic = ScheduledAtomic<T>;
+  template <class T>
+  using Var = ScheduledVar<T>;
+  using Where = std::source_location;
+
+  // How often a loop may spin before it does something else: as often as it needs to be seen.
+  static constexpr int kSpins = 1;
+
+  static void fence(std::memory_order order, Where where = Where::current()) {
+    Scheduler::active().fence({Kind::kFence, 0, order, where});
+  }
+  // Half a fence, the other half of which is another thread's membarrier().
+  static void light_fence(Where where = Where::current()) {
+    Scheduler::active().light_fence({Kind::kLightFence, 0, std::memory_order_seq_cst, where});
+  }
+  static void membarrier(Where where = Where::current()) {
+    Scheduler::active().membarrier({Kind::kMembarrier, 0, std::memory_order_seq_cst, where});
+  }
+
+  // In each round of a loop that waits for others. The thread goes on once something that the round has read has
+  // changed; a round must so depend on nothing else, such as a counter of rounds.
+  static void cpu_relax(Where where = Where::current()) {
+    Scheduler::active().yield({Kind::kYield, 0, std::memory_order_relaxed, where});
+  }
+  static void yield(Where where = Where::current()) { cpu_relax(where); }
+
+  // Sleeps if the word is `expected`, until it is woken. Nobody wakes without a reason or after a time.
+  template <class Word>
+  static void futex_wait(Atomic<Word>& word, Word expected, Where where = Where::current()) {
+    Scheduler::active().futex_wait(
+        {Kind::kFutexWait, static_cast<uint8_t>(word.location()), std::memory_order_seq_cst, where}, to_bits(expected));
+  }
+  template <class Word>
+  static void futex_wake(Atomic<Word>& word, unsigned count, Where where = Where::current()) {
+    Scheduler::active().futex_wake(
+        {Kind::kFutexWake, static_cast<uint8_t>(word.location()), std::memory_order_seq_cst, where}, count);
+  }
+};
+
+}  // namespace snug::schedule

@@ -1,0 +1,90 @@
+#include "trace_text.h"
+
+#include <cstdio>
+#include <cstring>
+
+namespace snug::schedule::trace_text {
+
+namespace {
+
+const char* name_of(Kind kind) {
+  switch (kind) {
+    case Kind::kLoad:
+      return "load";
+    case Kind::kStore:
+      return "store";
+    case Kind::kExchange:
+      return "exchange";
+    case Kind::kCompareExchange:
+      return "compare_exchange";
+    case Kind::kFetch:
+      return "fetch";
+    case Kind::kFence:
+      return "fence";
+    case Kind::kLightFence:
+      return "light_fence";
+    case Kind::kMembarrier:
+      return "membarrier";
+    case Kind::kYield:
+      return "cpu_relax";
+    case Kind::kFutexWait:
+      return "futex_wait";
+    case Kind::kFutexWoken:
+      return "is woken";
+    case Kind::kFutexWake:
+      return "futex_wake";
+  }
+  return "?";
+}
+
+const char* name_of(std::memory_order order) {
+  switch (order) {
+    case std::memory_order_relaxed:
+      return "relaxed";
+    case std::memory_order_consume:
+      return "consume";
+    case std::memory_order_acquire:
+      return "acquire";
+    case std::memory_order_release:
+      return "release";
+    case std::memory_order_acq_rel:
+      return "acq_rel";
+    case std::memory_order_seq_cst:
+      return "seq_cst";
+  }
+  return "?";
+}
+
+bool has_order(Kind kind) { return kind <= Kind::kFence; }
+bool has_location(Kind kind) { return kind < Kind::kFence || kind >= Kind::kFutexWait; }
+
+std::string who(unsigned thread) { return "  thread " + std::to_string(thread) + "  "; }
+
+}  // namespace
+
+std::string number(uint64_t value) {
+  char text[24];
+  std::snprintf(text, sizeof text, value < 65536 ? "%lu" : "%#lx", static_cast<unsigned long>(value));
+  return text;
+}
+
+std::string step(unsigned thread, const Operation& operation, const std::string& what) {
+  std::string line = who(thread) + name_of(operation.kind);
+  if (has_order(operation.kind)) line = line + "(" + name_of(operation.order) + ")";
+  if (has_location(operation.kind)) line += " a" + std::to_string(operation.location);
+  if (!what.empty()) line += ": " + what;
+  if (line.size() < 60) line.resize(60, ' ');
+  const char* const path = operation.where.file_name();
+  const char* const slash = std::strrchr(path, '/');
+  return line + "  " + (slash != nullptr ? slash + 1 : path) + ":" + std::to_string(operation.where.line()) + "\n";
+}
+
+std::string drained(unsigned thread, unsigned location, uint64_t value) {
+  return who(thread) + "  its store to a" + std::to_string(location) + " reaches memory: " + number(value) + "\n";
+}
+
+std::string plain(unsigned thread, const char* verb, uint32_t variable, uint64_t value) {
+  return who(thread) + "  " + verb + " v" + std::to_string(variable) + ": " + number(value) + "\n";
+}
+
+}  // namespace snug::schedule::trace_text
