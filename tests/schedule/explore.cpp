@@ -50,10 +50,7 @@ bool search_through(Scheduler& scheduler, const Options& options, Outcome& outco
   return true;
 }
 
-}  // namespace
-
-Outcome explore(const Options& options, Scenario& scenario) {
-  Scheduler scheduler(scenario, options.memory, options.max_steps);
+Outcome explore_with(Scheduler& scheduler, const Options& options) {
   Outcome outcome;
   if (options.replay.has_value()) {
     outcome.preemptions = kUnbounded;
@@ -67,6 +64,42 @@ Outcome explore(const Options& options, Scenario& scenario) {
     ++outcome.preemptions;
   }
   return outcome;
+}
+
+bool is_noticed(const Weakening& weakening, Options options, const std::vector<MemoryModel>& models,
+                Scenario& scenario) {
+  for (const MemoryModel model : models) {
+    Scheduler scheduler(scenario, model, options.max_steps);
+    scheduler.weaken(weakening);
+    const Outcome outcome = explore_with(scheduler, options);
+    if (!outcome.passed() && outcome.verdict != Verdict::kUnfinished) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Outcome explore(const Options& options, Scenario& scenario) {
+  Scheduler scheduler(scenario, options.memory, options.max_steps);
+  return explore_with(scheduler, options);
+}
+
+std::vector<std::string> unnoticed_weakenings(const Options& options, const std::vector<MemoryModel>& models,
+                                              Scenario& scenario) {
+  std::set<Place> places;
+  for (const MemoryModel model : models) {
+    Scheduler scheduler(scenario, model, options.max_steps);
+    scheduler.note_places(places);
+    const Outcome outcome = explore_with(scheduler, options);
+    if (!outcome.passed()) return {outcome.report};
+  }
+  std::vector<std::string> unnoticed;
+  for (const Place& place : places) {
+    for (const Weakening& weakening : weakenings_of(place)) {
+      if (!is_noticed(weakening, options, models, scenario)) unnoticed.push_back(weakening.text());
+    }
+  }
+  return unnoticed;
 }
 
 void require(bool condition, const char* what, std::source_location where) {

@@ -47,6 +47,11 @@ struct Outcome {
 
 Outcome explore(const Options& options, Scenario& scenario);
 
+// Each order of the protocol weakened in turn: those weakenings with which the scenario passes in all of the
+// models, as text. The scenario must pass as it stands; if not, the report is all that is returned.
+std::vector<std::string> unnoticed_weakenings(const Options& options, const std::vector<MemoryModel>& models,
+                                              Scenario& scenario);
+
 // Inside a body or the final check: fails the run unless `condition` holds.
 void require(bool condition, const char* what, std::source_location where = std::source_location::current());
 
@@ -81,6 +86,13 @@ Outcome explore(const Options& options, std::function<std::unique_ptr<State>()> 
                 std::vector<Body<State>> bodies, Body<State> final_check = {}) {
   StateScenario<State> scenario(std::move(make_state), std::move(bodies), std::move(final_check));
   return explore(options, scenario);
+}
+
+template <class State>
+std::vector<std::string> unnoticed_weakenings(const Options& options, const std::vector<MemoryModel>& models,
+                                              std::vector<Body<State>> bodies, Body<State> final_check = {}) {
+  StateScenario<State> scenario([] { return std::make_unique<State>(); }, std::move(bodies), std::move(final_check));
+  return unnoticed_weakenings(options, models, scenario);
 }
 
 // For a State that is ready when it is made.

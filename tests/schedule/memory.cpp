@@ -52,17 +52,35 @@ unsigned Memory::create(unsigned thread, uint64_t value) {
   Location& location = locations_[location_count_];
   location.history.assign(1, {value, View{}});
   location.alive = true;
+  location.touched_at = {};
   location.maker = static_cast<uint8_t>(thread);
   location.made_at = thread == kNobody ? 0 : threads_[thread].current.clock[thread];
   return location_count_++;
 }
 
-const char* Memory::complaint_about(unsigned thread, unsigned location) const {
-  const Location& accessed = locations_[location];
-  if (!accessed.alive) return "an atomic is used after its destruction";
-  if (thread == kNobody || accessed.maker == kNobody || accessed.maker == thread) return nullptr;
-  const bool is_made = threads_[thread].current.clock[accessed.maker] >= accessed.made_at;
-  return is_made ? nullptr : "an atomic is used, and its construction does not happen before";
+const char* Memory::touch(unsigned thread, unsigned location) {
+  Location& touched = locations_[location];
+  if (!touched.alive) return "an atomic is used after its destruction";
+  if (thread == kNobody) return nullptr;
+  const auto& clock = threads_[thread].current.clock;
+  if (touched.maker != kNobody && clock[touched.maker] < touched.made_at) {
+    return "an atomic is used, and its construction does not happen before";
+  }
+  touched.touched_at[thread] = clock[thread];
+  return nullptr;
+}
+
+const char* Memory::destroy(unsigned thread, unsigned location) {
+  if (const char* const complaint = touch(thread, location)) return complaint;
+  Location& destroyed = locations_[location];
+  destroyed.alive = false;
+  if (thread == kNobody) return nullptr;
+  for (unsigned other = 0; other < count_; ++other) {
+    if (destroyed.touched_at[other] > threads_[thread].current.clock[other]) {
+      return "an atomic is destroyed, and its use by another thread does not happen before";
+    }
+  }
+  return nullptr;
 }
 
 const Memory::PendingStore* Memory::newest_pending(const Thread& thread, unsigned location) const {
@@ -143,6 +161,12 @@ void Memory::store(unsigned thread, unsigned location, uint64_t value, std::memo
   drain(thread);
   see_own(self, location, order);
   put(thread, location, value, publish(thread, order));
+}
+
+uint64_t Memory::load_in_kernel(unsigned thread, unsigned location) {
+  fence(thread, std::memory_order_seq_cst);
+  observe(threads_[thread], location, newest(location), std::memory_order_relaxed);
+  return locations_[location].history.back().value;
 }
 
 uint64_t Memory::latest(unsigned thread, unsigned location) {

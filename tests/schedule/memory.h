@@ -61,12 +61,15 @@ class Memory {
 
   // kMaxLocations if there are that many already.
   unsigned create(unsigned thread, uint64_t value);
-  void destroy(unsigned location) { locations_[location].alive = false; }
-  // What is wrong with an access at all, or null.
-  const char* complaint_about(unsigned thread, unsigned location) const;
+  // Before an access, and instead of one a destruction: what is wrong with it whatever it does, or null. Neither is a
+  // step, so that both are judged by the clocks.
+  const char* touch(unsigned thread, unsigned location);
+  const char* destroy(unsigned thread, unsigned location);
 
   uint64_t load(unsigned thread, unsigned location, std::memory_order order);
   void store(unsigned thread, unsigned location, uint64_t value, std::memory_order order);
+  // What the kernel reads for the thread, behind a full fence. The thread has seen it then.
+  uint64_t load_in_kernel(unsigned thread, unsigned location);
   // An update is latest() and replace(), together one step.
   uint64_t latest(unsigned thread, unsigned location);
   void replace(unsigned thread, unsigned location, uint64_t value, std::memory_order order);
@@ -103,6 +106,7 @@ class Memory {
     bool alive = false;
     uint8_t maker = 0;
     uint32_t made_at = 0;  // the maker's clock
+    std::array<uint32_t, kMaxThreads> touched_at{};
   };
   struct PendingStore {
     uint8_t location;

@@ -33,6 +33,7 @@ struct Operation {
   uint8_t location = 0;
   std::memory_order order = std::memory_order_seq_cst;
   std::source_location where;
+  std::memory_order failure = std::memory_order_relaxed;  // of a compare_exchange that fails
 
   bool is_update() const { return kind == Kind::kExchange || kind == Kind::kCompareExchange || kind == Kind::kFetch; }
 };

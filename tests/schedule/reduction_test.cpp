@@ -14,11 +14,11 @@ namespace snug::schedule {
 namespace {
 
 using Findings = std::set<std::string>;
-using Atomic = ScheduledAtomics::Atomic<int>;
+using Atomic = ScheduledAtomics::Atomic<uint32_t>;
 
 struct Registers {
   Atomic x{0}, y{0};
-  ScheduledAtomics::Var<int> plain{0};
+  ScheduledAtomics::Var<uint32_t> plain{0};
   std::string seen[3];  // by each thread
 };
 
@@ -29,8 +29,8 @@ using Program = std::vector<std::vector<Instruction>>;
 
 void perform(Registers& state, unsigned thread, const Instruction& instruction) {
   Atomic& atomic = instruction.location == 0 ? state.x : state.y;
-  const int value = static_cast<int>(instruction.value);
-  int found = 0;
+  const uint32_t value = instruction.value;
+  uint32_t found = 0;
   switch (instruction.what) {
     case 0:
     case 1:
@@ -148,7 +148,7 @@ class Reduction : public testing::TestWithParam<MemoryModel> {};
 TEST_P(Reduction, LosesNoFinding) {
   constexpr int kBounds = 4, kManyPreemptions = 100;
   constexpr uint64_t kPrograms = 200;
-  uint64_t full_runs = 0, reduced_runs = 0;
+  uint64_t full_runs = 0;
   for (uint64_t seed = 0; seed < kPrograms; ++seed) {
     const Program program = random_program(seed);
     Findings full, within[kBounds];
@@ -164,8 +164,8 @@ TEST_P(Reduction, LosesNoFinding) {
 
     const auto findings = [&](Search::Reduction reduction, int preemptions) {
       Findings found;
-      reduced_runs += search_all(program, GetParam(), reduction, preemptions,
-                                 [&](const std::string& text, int) { found.insert(text); });
+      search_all(program, GetParam(), reduction, preemptions,
+                 [&](const std::string& text, int) { found.insert(text); });
       return found;
     };
     ASSERT_EQ(findings(Search::Reduction::kSleepSets, kUnbounded), full) << "seed " << seed;
@@ -174,7 +174,7 @@ TEST_P(Reduction, LosesNoFinding) {
       ASSERT_EQ(findings(Search::Reduction::kNone, bound), within[bound]) << "seed " << seed << ", bound " << bound;
     }
   }
-  std::printf("full %lu, reduced %lu\n", full_runs, reduced_runs);
+  EXPECT_GT(full_runs, 20'000u);  // the programs are no trifles
 }
 
 std::string name_of(const testing::TestParamInfo<MemoryModel>& model) {

@@ -52,8 +52,8 @@ class ScheduledAtomic {
 
   bool compare_exchange_strong(T& expected, T value, Order success, Order failure, Where where = Where::current()) {
     uint64_t bits = to_bits(expected);
-    const bool replaced = scheduler().compare_exchange({Kind::kCompareExchange, location_, success, where}, bits,
-                                                       to_bits(value), failure);
+    const bool replaced = scheduler().compare_exchange({Kind::kCompareExchange, location_, success, where, failure},
+                                                       bits, to_bits(value));
     if (!replaced) expected = from_bits(bits);
     return replaced;
   }
@@ -88,7 +88,7 @@ class ScheduledAtomic {
     return update(Kind::kFetch, order, where, [bits](T old) { return static_cast<T>(old ^ bits); });
   }
 
-  unsigned location() const { return location_; }
+  uint8_t location() const { return location_; }
 
  private:
   static Scheduler& scheduler() { return Scheduler::active(); }
@@ -171,6 +171,7 @@ struct ScheduledAtomics {
   static void light_fence(Where where = Where::current()) {
     Scheduler::active().light_fence({Kind::kLightFence, 0, std::memory_order_seq_cst, where});
   }
+  static bool prepare_membarrier() { return true; }
   static void membarrier(Where where = Where::current()) {
     Scheduler::active().membarrier({Kind::kMembarrier, 0, std::memory_order_seq_cst, where});
   }
@@ -182,16 +183,12 @@ struct ScheduledAtomics {
   }
   static void yield(Where where = Where::current()) { cpu_relax(where); }
 
-  // Sleeps if the word is `expected`, until it is woken. Nobody wakes without a reason or after a time.
-  template <class Word>
-  static void futex_wait(Atomic<Word>& word, Word expected, Where where = Where::current()) {
-    Scheduler::active().futex_wait(
-        {Kind::kFutexWait, static_cast<uint8_t>(word.location()), std::memory_order_seq_cst, where}, to_bits(expected));
+  // Sleeps if the word is `expected`, until it is woken: never without a reason, and not after a time.
+  static void futex_wait(Atomic<uint32_t>& word, uint32_t expected, Where where = Where::current()) {
+    Scheduler::active().futex_wait({Kind::kFutexWait, word.location(), std::memory_order_seq_cst, where}, expected);
   }
-  template <class Word>
-  static void futex_wake(Atomic<Word>& word, unsigned count, Where where = Where::current()) {
-    Scheduler::active().futex_wake(
-        {Kind::kFutexWake, static_cast<uint8_t>(word.location()), std::memory_order_seq_cst, where}, count);
+  static void futex_wake(Atomic<uint32_t>& word, int count, Where where = Where::current()) {
+    Scheduler::active().futex_wake({Kind::kFutexWake, word.location(), std::memory_order_seq_cst, where}, count);
   }
 };
 

@@ -11,6 +11,7 @@ namespace {
 constexpr size_t kStackBytes = size_t{256} << 10;
 constexpr const char* kTooManySteps =
     "livelock, or a loop that never calls cpu_relax(): more than Options::max_steps steps";
+constexpr const char* kNotRepeatable = "the test depends on more than its schedule: it cannot be repeated";
 Scheduler* active_scheduler = nullptr;
 }  // namespace
 
@@ -68,6 +69,7 @@ bool Scheduler::run(Search& search, int preemptions, bool with_trace) {
     Fiber::switch_between(frame_, *fibers_[kMaxThreads]);
   }
   is_on_fiber_ = false;
+  if (search.has_asked_too_little()) end_run(Verdict::kConfused, kNotRepeatable);
   scenario_.end();
   return !repeats_;
 }
@@ -148,7 +150,7 @@ unsigned Scheduler::next_thread() {
     if (is_stuck(found)) return end_run(Verdict::kDeadlock, "deadlock: all threads that have not ended wait");
     const int step = search_->choose(found);
     if (search_->is_confused()) {
-      return end_run(Verdict::kConfused, "the test depends on more than its schedule: it cannot be repeated");
+      return end_run(Verdict::kConfused, kNotRepeatable);
     }
     if (step == Search::kRepeats) {
       repeats_ = true;

@@ -16,6 +16,8 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,7 @@
 #include "memory.h"
 #include "operation.h"
 #include "search.h"
+#include "weakening.h"
 
 namespace snug::schedule {
 
@@ -68,6 +71,9 @@ class Scheduler {
 
   // One run. False if it was given up, since it could only repeat another.
   bool run(Search& search, int preemptions, bool with_trace);
+  // Of all further runs: notes each place with its orders, and does the operation at one place otherwise.
+  void note_places(std::set<Place>& places) { places_ = &places; }
+  void weaken(const Weakening& weakening) { weakening_ = weakening; }
   Verdict verdict() const { return verdict_; }
   int preemptions_taken() const { return preemptions_taken_; }
   const std::string& complaint() const { return complaint_; }
@@ -78,19 +84,19 @@ class Scheduler {
   static Scheduler& active();
 
   unsigned create(uint64_t value);
-  void destroy(unsigned location) { memory_.destroy(location); }
-  uint64_t load(const Operation& operation);
-  void store(const Operation& operation, uint64_t value);
+  void destroy(unsigned location);
+  uint64_t load(Operation operation);
+  void store(Operation operation, uint64_t value);
   // Replaces the value by change(value); returns the old one.
   template <class Change>
-  uint64_t update(const Operation& operation, Change change);
-  bool compare_exchange(const Operation& operation, uint64_t& expected, uint64_t value, std::memory_order failure);
-  void fence(const Operation& operation);
-  void light_fence(const Operation& operation);
-  void membarrier(const Operation& operation);
+  uint64_t update(Operation operation, Change change);
+  bool compare_exchange(Operation operation, uint64_t& expected, uint64_t value);
+  void fence(Operation operation);
+  void light_fence(Operation operation);
+  void membarrier(Operation operation);
   void yield(const Operation& operation);
   void futex_wait(const Operation& operation, uint64_t expected);
-  void futex_wake(const Operation& operation, unsigned count);
+  void futex_wake(const Operation& operation, int count);
 
   void made(Accesses& accesses);
   void read(Accesses& accesses, uint64_t shown);
@@ -121,6 +127,7 @@ class Scheduler {
   bool is_enabled(unsigned thread) const;
   bool have_all_ended() const;
 
+  void alter(Operation& operation);
   void come_to(const Operation& operation);
   void count_step();
   void check_life(unsigned location);
@@ -158,15 +165,18 @@ class Scheduler {
   std::string complaint_;
   bool with_trace_ = false;
   std::string trace_;
+  std::set<Place>* places_ = nullptr;
+  std::optional<Weakening> weakening_;
 };
 
 template <class Change>
-uint64_t Scheduler::update(const Operation& operation, Change change) {
+uint64_t Scheduler::update(Operation operation, Change change) {
   if (is_alone()) {
     const uint64_t old = memory_.peek(operation.location);
     memory_.poke(operation.location, change(old));
     return old;
   }
+  alter(operation);
   come_to(operation);
   const uint64_t old = memory_.latest(current_, operation.location);
   return complete_update(operation, old, change(old));

@@ -14,12 +14,24 @@ unsigned Scheduler::create(uint64_t value) {
   return location;
 }
 
-void Scheduler::check_life(unsigned location) {
-  if (const char* const complaint = memory_.complaint_about(current_, location)) fail(Verdict::kRace, complaint);
+void Scheduler::destroy(unsigned location) {
+  const char* const complaint = memory_.destroy(current_, location);
+  if (complaint != nullptr && !is_alone()) fail(Verdict::kRace, complaint);
 }
 
-uint64_t Scheduler::load(const Operation& operation) {
+void Scheduler::check_life(unsigned location) {
+  if (const char* const complaint = memory_.touch(current_, location)) fail(Verdict::kRace, complaint);
+}
+
+// Does what note_places() and weaken() ask for.
+void Scheduler::alter(Operation& operation) {
+  if (places_ != nullptr) places_->insert(Place(operation));
+  if (weakening_.has_value() && weakening_->place == Place(operation)) operation = weakening_->applied_to(operation);
+}
+
+uint64_t Scheduler::load(Operation operation) {
   if (is_alone()) return memory_.peek(operation.location);
+  alter(operation);
   come_to(operation);
   check_life(operation.location);
   const uint64_t value = memory_.load(current_, operation.location, operation.order);
@@ -27,8 +39,9 @@ uint64_t Scheduler::load(const Operation& operation) {
   return value;
 }
 
-void Scheduler::store(const Operation& operation, uint64_t value) {
+void Scheduler::store(Operation operation, uint64_t value) {
   if (is_alone()) return memory_.poke(operation.location, value);
+  alter(operation);
   const bool is_step = memory_.model() != MemoryModel::kStoreBuffers || operation.order == std::memory_order_seq_cst;
   is_step ? come_to(operation) : count_step();
   check_life(operation.location);
@@ -43,8 +56,7 @@ uint64_t Scheduler::complete_update(const Operation& operation, uint64_t old, ui
   return old;
 }
 
-bool Scheduler::compare_exchange(const Operation& operation, uint64_t& expected, uint64_t value,
-                                 std::memory_order failure) {
+bool Scheduler::compare_exchange(Operation operation, uint64_t& expected, uint64_t value) {
   if (is_alone()) {
     const uint64_t old = memory_.peek(operation.location);
     const bool is_equal = old == expected;
@@ -52,10 +64,11 @@ bool Scheduler::compare_exchange(const Operation& operation, uint64_t& expected,
     expected = old;
     return is_equal;
   }
+  alter(operation);
   come_to(operation);
   check_life(operation.location);
   const uint64_t wanted = expected;
-  if (!memory_.compare(current_, operation.location, expected, failure)) {
+  if (!memory_.compare(current_, operation.location, expected, operation.failure)) {
     if (with_trace_) say(operation, "has " + trace_text::number(expected) + ", not " + trace_text::number(wanted));
     return false;
   }
@@ -64,8 +77,9 @@ bool Scheduler::compare_exchange(const Operation& operation, uint64_t& expected,
   return true;
 }
 
-void Scheduler::fence(const Operation& operation) {
+void Scheduler::fence(Operation operation) {
   if (is_alone()) return;
+  alter(operation);
   const bool is_strong = operation.order == std::memory_order_seq_cst;
   const bool is_step = is_strong && (memory_.model() == MemoryModel::kViews || memory_.has_pending(current_));
   is_step ? come_to(operation) : count_step();
@@ -73,15 +87,19 @@ void Scheduler::fence(const Operation& operation) {
   if (with_trace_) say(operation, "");
 }
 
-void Scheduler::light_fence(const Operation& operation) {
+void Scheduler::light_fence(Operation operation) {
   if (is_alone()) return;
+  alter(operation);
+  if (operation.kind != Kind::kLightFence) return fence(operation);
   come_to(operation);
   memory_.light_fence(current_);
   if (with_trace_) say(operation, "");
 }
 
-void Scheduler::membarrier(const Operation& operation) {
+void Scheduler::membarrier(Operation operation) {
   if (is_alone()) return;
+  alter(operation);
+  if (operation.kind != Kind::kMembarrier) return fence(operation);
   come_to(operation);
   memory_.membarrier(current_);
   if (with_trace_) say(operation, "");
@@ -99,8 +117,7 @@ void Scheduler::futex_wait(const Operation& operation, uint64_t expected) {
   if (is_alone()) fail(Verdict::kDeadlock, "the test's own frame waits");
   come_to(operation);
   check_life(operation.location);
-  memory_.fence(current_, std::memory_order_seq_cst);
-  const bool sleeps = memory_.latest(current_, operation.location) == expected;
+  const bool sleeps = memory_.load_in_kernel(current_, operation.location) == expected;
   if (with_trace_) say(operation, sleeps ? "sleeps" : "need not");
   if (!sleeps) return;
   Thread& self = threads_[current_];
@@ -113,7 +130,7 @@ void Scheduler::futex_wait(const Operation& operation, uint64_t expected) {
   if (with_trace_) say(woken, "");
 }
 
-void Scheduler::futex_wake(const Operation& operation, unsigned count) {
+void Scheduler::futex_wake(const Operation& operation, int count) {
   if (is_alone()) return;
   come_to(operation);
   check_life(operation.location);

@@ -54,8 +54,10 @@ class Search {
   // The run so far, one character for each decision where more than one step could come: 0-3 the thread that goes on,
   // a-d the thread whose store reaches memory, A-Z the choice among values. Bound and reduction do not count.
   const std::string& schedule() const { return schedule_; }
-  // The test asks other questions than in the run before: its course hangs on more than the schedule.
+  // The test asks other questions than in the run before, or at the run's end fewer: its course hangs on more than the
+  // schedule.
   bool is_confused() const { return confused_; }
+  bool has_asked_too_little() const { return depth_ < nodes_.size(); }
 
  private:
   struct Node {

@@ -68,9 +68,16 @@ std::string number(uint64_t value) {
   return text;
 }
 
+std::string operation(Kind kind, std::memory_order order, std::memory_order failure) {
+  std::string text = name_of(kind);
+  if (!has_order(kind)) return text;
+  text = text + "(" + name_of(order);
+  if (kind == Kind::kCompareExchange) text = text + ", " + name_of(failure);
+  return text + ")";
+}
+
 std::string step(unsigned thread, const Operation& operation, const std::string& what) {
-  std::string line = who(thread) + name_of(operation.kind);
-  if (has_order(operation.kind)) line = line + "(" + name_of(operation.order) + ")";
+  std::string line = who(thread) + trace_text::operation(operation.kind, operation.order, operation.failure);
   if (has_location(operation.kind)) line += " a" + std::to_string(operation.location);
   if (!what.empty()) line += ": " + what;
   if (line.size() < 60) line.resize(60, ' ');

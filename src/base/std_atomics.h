@@ -1,0 +1,61 @@
+// StdAtomics: the atomics policy that ships. A lock-free protocol is a template over such a policy, so that the very
+// code that ships can be run in every order of its steps (tests/schedule, ScheduledAtomics). Nothing here costs
+// anything: Atomic is std::atomic, Var is the plain type.
+//
+//   template <class Atomics = StdAtomics>
+//   class Flag {
+//     typename Atomics::template Atomic<uint32_t> set_{0};
+//     typename Atomics::template Var<int> message_{0};
+//   };
+#pragma once
+
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/compiler.h"
+#include "base/errno_keeper.h"
+
+namespace snug {
+
+struct StdAtomics {
+  template <class T>
+  using Atomic = std::atomic<T>;
+  template <class T>
+  using Var = T;
+
+  // How often a loop spins before it does something else.
+  static constexpr int kSpins = 64;
+
+  static void fence(std::memory_order order) { std::atomic_thread_fence(order); }
+  // Orders for the compiler alone what stands around it; a membarrier() of another thread makes a full fence of it.
+  static void light_fence() { std::atomic_signal_fence(std::memory_order_seq_cst); }
+  // A full fence in each thread of the process that runs, where it is. Once before, prepare_membarrier() must have said
+  // that the kernel can do that.
+  static bool prepare_membarrier() {
+    ErrnoKeeper keeper;
+    return ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+  }
+  static void membarrier() {
+    ErrnoKeeper keeper;
+    ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+  }
+
+  static void cpu_relax() { snug::cpu_relax(); }
+
+  // Sleeps if the word is `expected`, until somebody wakes it; may also return without a reason. Errno stays.
+  static void futex_wait(std::atomic<uint32_t>& word, uint32_t expected) {
+    ErrnoKeeper keeper;
+    ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
+  }
+  static void futex_wake(std::atomic<uint32_t>& word, int count) {
+    ErrnoKeeper keeper;
+    ::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
+  }
+};
+
+}  // namespace snug

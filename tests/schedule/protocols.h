@@ -1,0 +1,156 @@
+// Small protocols over an atomics policy, each the least that shows one kind of mistake: what the scheduler's own tests
+// prove and break, and examples for tests of real ones.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace snug::schedule {
+
+// One thread gives a value to another.
+template <class Atomics>
+class HandOver {
+ public:
+  void give(int value) {
+    value_ = value;
+    is_there_.store(true, std::memory_order_release);
+  }
+  int take() {
+    while (!is_there_.load(std::memory_order_acquire)) Atomics::cpu_relax();
+    return value_;
+  }
+
+ private:
+  typename Atomics::template Var<int> value_{0};
+  typename Atomics::template Atomic<bool> is_there_{false};
+};
+
+// Mutual exclusion of two by loads, stores and fences alone, as it is right on x86-64. By the language's rules it is
+// not: who finds turn_ given to him may have read it before the other came in, and the other's unlock() too late.
+template <class Atomics>
+class PetersonLock {
+ public:
+  void lock(int self) {
+    wants_[self].store(true, std::memory_order_relaxed);
+    turn_.store(1 - self, std::memory_order_release);
+    Atomics::fence(std::memory_order_seq_cst);
+    while (wants_[1 - self].load(std::memory_order_acquire) && turn_.load(std::memory_order_acquire) != self) {
+      Atomics::cpu_relax();
+    }
+  }
+  void unlock(int self) { wants_[self].store(false, std::memory_order_release); }
+
+ private:
+  typename Atomics::template Atomic<bool> wants_[2]{false, false};
+  typename Atomics::template Atomic<int> turn_{0};
+};
+
+// Of an owner, who tries often and must be cheap, and a visitor, who may be dear, at most one comes in.
+template <class Atomics>
+class AsymmetricDoor {
+ public:
+  bool enter_as_owner() {
+    owner_.store(true, std::memory_order_relaxed);
+    Atomics::light_fence();
+    if (!visitor_.load(std::memory_order_acquire)) return true;
+    leave_as_owner();
+    return false;
+  }
+  void leave_as_owner() { owner_.store(false, std::memory_order_release); }
+
+  bool enter_as_visitor() {
+    visitor_.store(true, std::memory_order_relaxed);
+    Atomics::membarrier();
+    if (!owner_.load(std::memory_order_acquire)) return true;
+    leave_as_visitor();
+    return false;
+  }
+  void leave_as_visitor() { visitor_.store(false, std::memory_order_release); }
+
+ private:
+  typename Atomics::template Atomic<bool> owner_{false};
+  typename Atomics::template Atomic<bool> visitor_{false};
+};
+
+// A stack of numbered nodes. The head holds a node's number + 1, and with tags how often it was changed.
+enum class Tags : uint32_t { kNone = 0, kCounted = 16 };
+
+template <class Atomics, Tags kTags>
+class NodeStack {
+ public:
+  static constexpr uint32_t kNodes = 3, kNothing = 0;
+
+  // Numbers are 1 to kNodes.
+  void push(uint32_t node) {
+    uint32_t head = head_.load(std::memory_order_relaxed);
+    do next_[node].store(number_in(head), std::memory_order_relaxed);
+    while (!head_.compare_exchange_weak(head, successor(head, node), std::memory_order_release,
+                                        std::memory_order_relaxed));
+  }
+  uint32_t pop() {
+    uint32_t head = head_.load(std::memory_order_acquire);
+    while (number_in(head) != kNothing) {
+      const uint32_t next = next_[number_in(head)].load(std::memory_order_relaxed);
+      if (head_.compare_exchange_weak(head, successor(head, next), std::memory_order_acquire,
+                                      std::memory_order_acquire)) {
+        return number_in(head);
+      }
+    }
+    return kNothing;
+  }
+
+ private:
+  static constexpr uint32_t kTagBit = uint32_t{1} << static_cast<uint32_t>(kTags);
+
+  static uint32_t number_in(uint32_t head) { return head & 0xffff; }
+  static uint32_t successor(uint32_t head, uint32_t node) {
+    return kTags == Tags::kNone ? node : (head - number_in(head) + kTagBit) | node;
+  }
+
+  typename Atomics::template Atomic<uint32_t> head_{kNothing};
+  typename Atomics::template Atomic<uint32_t> next_[kNodes + 1];
+};
+
+// One sleeps until another rings.
+template <class Atomics>
+class Bell {
+ public:
+  void ring() {
+    if (state_.exchange(kRung, std::memory_order_release) == kAwaited) Atomics::futex_wake(state_, 1);
+  }
+  void wait() {
+    uint32_t seen = kSilent;
+    state_.compare_exchange_strong(seen, kAwaited, std::memory_order_acquire, std::memory_order_acquire);
+    while (state_.load(std::memory_order_acquire) != kRung) Atomics::futex_wait(state_, kAwaited);
+  }
+
+ private:
+  enum State : uint32_t { kSilent, kAwaited, kRung };
+  typename Atomics::template Atomic<uint32_t> state_{kSilent};
+};
+
+// Work is put down by any thread and done by whoever gets the lock; whoever leaves the lock looks once more, so that no
+// work stays that came while the lock was held.
+template <class Atomics>
+class Workshop {
+ public:
+  void put(uint32_t work) {
+    waiting_.fetch_add(work, std::memory_order_relaxed);
+    while (waiting_.load(std::memory_order_seq_cst) != 0 && try_lock()) {
+      done_ += waiting_.exchange(0, std::memory_order_relaxed);
+      is_held_.store(false, std::memory_order_seq_cst);
+    }
+  }
+  // Once all threads have ended.
+  uint32_t done() const { return done_; }
+
+ private:
+  bool try_lock() { return !is_held_.exchange(true, std::memory_order_seq_cst); }
+
+  typename Atomics::template Atomic<uint32_t> waiting_{0};
+  typename Atomics::template Atomic<bool> is_held_{false};
+  typename Atomics::template Var<uint32_t> done_{0};
+};
+
+}  // namespace snug::schedule

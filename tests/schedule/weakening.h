@@ -1,0 +1,43 @@
+// Weakening: one operation of a protocol's text done with the next weaker memory order. A protocol has no order too
+// much, and its test looks closely enough, if each weakening makes the test fail.
+//
+//   seq_cst ──► acq_rel ──► acquire, release ──► relaxed            a fence, or an update
+//   seq_cst ──► acquire or release ──► relaxed                      a load or a store
+//   light_fence ──► none            membarrier ──► seq_cst fence
+#pragma once
+
+#include <atomic>
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "operation.h"
+
+namespace snug::schedule {
+
+// Where an operation stands in the text, and how it stands there.
+struct Place {
+  std::string_view file;
+  uint32_t line = 0, column = 0;
+  Kind kind = Kind::kFence;
+  std::memory_order order = std::memory_order_relaxed;
+  std::memory_order failure = std::memory_order_relaxed;
+
+  explicit Place(const Operation& operation);
+  auto operator<=>(const Place&) const = default;
+};
+
+struct Weakening {
+  Place place;
+  Kind kind;
+  std::memory_order order, failure;
+
+  Operation applied_to(Operation operation) const;
+  // "stack.h:41 load(acquire) as load(relaxed)"
+  std::string text() const;
+};
+
+std::vector<Weakening> weakenings_of(const Place& place);
+
+}  // namespace snug::schedule
