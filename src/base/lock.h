@@ -28,15 +28,17 @@ class Lock {
     if (!word_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire)) [[unlikely]]
       lock_contended();
   }
+  // Where it fails, what the caller has done before is seen by the holder after its unlock(), as slab/mailbox.h needs
+  // it.
   bool try_lock() {
     uint32_t expected = kOpen;
-    return word_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire) ||
+    return word_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire, std::memory_order_seq_cst) ||
            (expected == kHeldByFork && this_thread_forks());
   }
   void unlock() {
     if (word_.load(std::memory_order_relaxed) == kHeldByFork) [[unlikely]]
       return;  // by the forking thread, inside its own hold
-    if (word_.exchange(kOpen, std::memory_order_release) == kWaited) [[unlikely]]
+    if (word_.exchange(kOpen, std::memory_order_seq_cst) == kWaited) [[unlikely]]
       wake(1);
   }
 
@@ -54,8 +56,6 @@ class Lock {
     word_.store(kOpen, std::memory_order_release);
     wake(INT_MAX);
   }
-  // In the child of a fork: whoever held the lock in the parent does not exist here.
-  void open_in_child() { word_.store(kOpen, std::memory_order_relaxed); }
   // Names the calling thread as the one that forks, or nobody.
   static void begin_fork() { forking_thread_.store(this_thread(), std::memory_order_relaxed); }
   static void end_fork() { forking_thread_.store(0, std::memory_order_relaxed); }

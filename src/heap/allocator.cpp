@@ -6,7 +6,6 @@
 
 #include "base/errno_keeper.h"
 #include "base/fatal.h"
-#include "slab/slab.h"
 
 namespace snug {
 namespace {
@@ -65,7 +64,7 @@ bool is_hopeless(size_t size) { return size > PTRDIFF_MAX || size > store.most_m
 bool give_back(size_t pad) {
   size_t in_holes = 0;
   if (ThreadCache* cache = thread_state.cache; cache != nullptr) in_holes = cache->trim();
-  in_holes += store.registry.trim_abandoned();
+  in_holes += store.registry.trim();
   bool any = in_holes != 0;
   any = store.large.trim(pad) || any;
   any = store.spans.trim(pad) || any;
@@ -117,15 +116,6 @@ SNUG_COLD void* allocate_without_class(size_t size) noexcept {
   return size > store.table->max_size ? large_block({.size = size}) : allocate_large(size);
 }
 
-// A free by a thread that has no cache: the block goes home alone. It is written to, so it is looked at first.
-void release_without_cache(void* block) {
-  const PageTag tag = store.window.tag(store.window.page_of(block));
-  const Slab* slab = tag.record<Slab>();
-  const size_t offset = static_cast<size_t>(static_cast<char*>(block) - slab->start);
-  if (offset % slab->block_size != 0 || slab->slot_of(offset) >= slab->capacity) die_of_misuse("free", block, kInside);
-  store.registry.send_lone(block, tag.owner(), slab->block_size);
-}
-
 // True if slabs have lain there whose pages are free now.
 bool lies_where_blocks_were(const void* block) {
   return store.window.contains(block) && store.spans.holds_remains(store.window.page_of(block));
@@ -163,7 +153,7 @@ void release_slow(void* block) noexcept {
   if (scaled_class == 0) {
     release_large(block);
   } else if (ThreadCache* cache = cache_for_free(); cache == nullptr) {
-    release_without_cache(block);
+    store.registry.take_home(scaled_class / kClassScale, block);
   } else if (is_newest(head_of(relative_thread_state(), scaled_class), block)) {
     die_of_misuse("free", block, kAlreadyFree);
   } else if (!push(relative_thread_state(), scaled_class, block)) {
@@ -229,16 +219,14 @@ bool trim(size_t pad) {
   return give_back(pad);
 }
 
-const char* check(bool all_heaps) {
+const char* check(bool all_caches) {
   if (!store.is_open()) return nullptr;
   if (const char* broken = store.spans.check(); broken != nullptr) return broken;
   if (const char* broken = store.large.check(); broken != nullptr) return broken;
-  if (const char* broken = store.registry.check_abandoned(); broken != nullptr) return broken;
+  if (const char* broken = store.registry.check(); broken != nullptr) return broken;
   const char* broken = nullptr;
   store.roster.for_each([&](ThreadCache& cache) {
-    if (broken != nullptr || (!all_heaps && &cache != thread_state.cache)) return;
-    broken = cache.heap().check();
-    if (broken == nullptr) broken = cache.check();
+    if (broken == nullptr && (all_caches || &cache == thread_state.cache)) broken = cache.check();
   });
   return broken;
 }

@@ -77,7 +77,7 @@ void* resize(void* block, size_t size, const char* call);
 size_t usable_size(const void* block, const char* call);
 // True if anything was given back.
 bool trim(size_t pad);
-// Null, or the broken invariant. With `all_heaps` no other thread may be running.
-const char* check(bool all_heaps);
+// Null, or the broken invariant. With `all_caches` no other thread may be running.
+const char* check(bool all_caches);
 
 }  // namespace snug

@@ -71,8 +71,8 @@ void subtract(uint64_t& from, uint64_t amount) { from -= amount < from ? amount 
 
 // What is out of slabs but free: on its way home, or in thread caches.
 void subtract_free(snug_stats& stats) {
-  int64_t blocks_mailed = store.registry.blocks_mailed();
-  int64_t bytes_mailed = store.registry.bytes_mailed();
+  int64_t blocks_mailed = 0;
+  int64_t bytes_mailed = 0;
   for (size_t id = 1; id <= store.registry.heap_count(); ++id) {
     blocks_mailed += store.registry.heap(static_cast<uint16_t>(id))->blocks_mailed();
     bytes_mailed += store.registry.heap(static_cast<uint16_t>(id))->bytes_mailed();

@@ -142,7 +142,6 @@ void Store::after_fork_in_parent() {
 void Store::after_fork_in_child() {
   idle.after_fork_in_child();
   if (!forks_alone_) {
-    registry.open_heaps_in_child();
     unlock_all();
     os::reset_open_streams();
   }

@@ -3,7 +3,6 @@
 #include <sys/auxv.h>
 #include <sys/random.h>
 #include <sys/resource.h>
-#include <sys/single_threaded.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <time.h>
@@ -59,8 +58,6 @@ bool is_filtered() {
   }
   return answer == kFiltered;
 }
-
-bool is_single_threaded() { return __libc_single_threaded != 0; }
 
 uint32_t milliseconds() {
   timespec now{};

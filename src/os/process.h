@@ -1,6 +1,8 @@
 // What snug asks of the OS about the process and the clock.
 #pragma once
 
+#include <sys/single_threaded.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -21,7 +23,7 @@ bool is_privileged();
 bool is_filtered();
 
 // True if no other thread can be running. May say false of a process whose other threads have ended.
-bool is_single_threaded();
+inline bool is_single_threaded() { return __libc_single_threaded != 0; }
 
 // A coarse clock in milliseconds that never goes back; wraps after 49 days. About 5 ns: no system call.
 uint32_t milliseconds();

@@ -47,6 +47,8 @@ struct SizeClass {
     return pages == 0 ? 1 : pages;
   }
   constexpr size_t slot_of(size_t offset) const { return (offset * uint64_t{reciprocal}) >> 32; }
+  // Of a bit for each block.
+  constexpr size_t bitmap_words() const { return (blocks_per_slab + 63u) / 64; }
 };
 
 struct ClassTable {

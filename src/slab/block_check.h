@@ -28,12 +28,16 @@ SNUG_ALWAYS_INLINE PageTag tag_of_block(const Window& window, size_t size_class,
   return window.tag({static_cast<uint32_t>(page)});
 }
 
-SNUG_ALWAYS_INLINE size_t slot_of_block(const Slab& slab, const SizeClass& sizes, const void* block) {
-  const size_t offset = static_cast<size_t>(static_cast<const char*>(block) - slab.start);
+// The place of a block `offset` bytes from the start of its slab, which has given out no more than `carved`.
+SNUG_ALWAYS_INLINE size_t slot_at(const Slab& slab, const SizeClass& sizes, size_t offset, size_t carved) {
   const size_t slot = sizes.slot_of(offset);
-  if (slot * sizes.block_size != offset || slot >= slab.carved) [[unlikely]]
-    die_of_stray(slab, block);
+  if (slot * sizes.block_size != offset || slot >= carved) [[unlikely]]
+    die_of_stray(slab, slab.start + offset);
   return slot;
+}
+
+SNUG_ALWAYS_INLINE size_t slot_of_block(const Slab& slab, const SizeClass& sizes, const void* block) {
+  return slot_at(slab, sizes, address_of(block) - address_of(slab.start), slab.carved);
 }
 
 // Blocks that begin a row and a distance, in blocks, that is too far for a cluster.
@@ -97,5 +101,20 @@ inline bool begins_cluster(void* const* blocks, size_t count, size_t block_size)
 // Marks the first of the blocks free, and those that follow up to one of another slab or to a row. Returns how many.
 // Apart, so that flushing blocks that lie far from each other keeps its registers.
 size_t put_back_cluster(Slab& slab, const SizeClass& sizes, void* const* blocks, size_t count);
+
+// Blocks that have their bits in one word.
+struct WordOfBlocks {
+  size_t word;
+  uint64_t mask;
+  size_t count;
+};
+
+// The first of the blocks and those that follow it, as long as they are of its word. Without a look at what the heap's
+// threads write to: how many blocks have been handed out is looked at when the word is put back.
+WordOfBlocks gather_word(const Slab& slab, const SlabRemoteFrees& remote, const SizeClass& sizes, void* const* blocks,
+                         size_t count);
+
+// Marks the blocks of a word free that others have freed. Returns how many.
+size_t put_back_word(Slab& slab, size_t word, uint64_t mask);
 
 }  // namespace snug

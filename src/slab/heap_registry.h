@@ -1,6 +1,7 @@
 // HeapRegistry: every slab heap by its id, those without a thread, and what all heaps share.
 //
-// Lock order: registry -> heap -> span store, large store, arena. The shared heap's lock comes before the registry's.
+// Lock order: heap -> registry -> span store, large store, arena. No thread waits for a heap's lock while it holds
+// another's or the registry's, but at a fork, where one thread takes them all.
 #pragma once
 
 #include <atomic>
@@ -20,7 +21,7 @@ class HeapRegistry {
  public:
   constexpr HeapRegistry(MetaArena& arena, SpanStore& spans) : arena_(arena), spans_(spans) {}
 
-  // To be rung when blocks come home to a heap without a thread.
+  // To be rung when blocks come home.
   void set_bell(Doorbell& bell) { bell_ = &bell; }
 
   // Before any other use; false if the OS refuses memory.
@@ -30,32 +31,30 @@ class HeapRegistry {
   SlabHeap* acquire();
   // The thread of this heap is gone; its cache has been flushed.
   void abandon(SlabHeap& heap);
-  // Moves a slab of the class from an abandoned heap to `heir`; false if none has one.
+  // Moves a slab of the class from an abandoned heap to `heir`, whose lock is held; false if none has one.
   bool adopt_slab(size_t size_class, SlabHeap& heir);
 
   // Serves threads that have no heap of their own: at their very end, or when ids run out. Slow, one block at a time.
   void* allocate_shared(size_t size_class);
-  // Serves the first needs of threads that have one: up to `groups` times whole cache lines, as SlabHeap::take_group.
+  // Serves the first needs of threads that have one, whose lock is not held: up to `groups` times whole cache lines, as
+  // SlabHeap::take_group.
   size_t take_shared(size_t size_class, void** end, size_t groups);
 
-  // Sends blocks to the heap with this id. Any thread.
-  void send(Parcel* parcel, uint16_t owner);
-  void send_lone(void* block, uint16_t owner, uint32_t bytes);
-  // Blocks and bytes sent alone; received ones are counted by the heaps (SlabHeap::blocks_mailed).
-  int64_t blocks_mailed() const { return lone_blocks_.load(std::memory_order_relaxed); }
-  int64_t bytes_mailed() const { return lone_bytes_.load(std::memory_order_relaxed); }
+  // Takes home a block of the class that a thread without a heap has freed.
+  void take_home(size_t size_class, void* block);
 
-  // Empty parcels, shared by all heaps beyond the few that each keeps. take_parcel is null if the OS refuses memory.
-  Parcel* take_parcel();
-  void give_parcel(Parcel* parcel);
-
-  // Empties the inboxes of all abandoned heaps, gives their empty slabs back and purges holes. Returns the bytes purged
-  // in holes.
-  size_t trim_abandoned();
-  // Purges holes in a few slabs of one heap without a thread to which nothing has come home for that long.
+  // Of every heap: brings home what was sent, gives empty slabs back and purges holes. Returns the bytes purged in
+  // holes. The calling thread holds no heap's lock.
+  size_t trim();
+  // Does so of one heap to which nothing has come home for that long, with the holes of a few slabs.
   Purge purge_overdue(uint32_t milliseconds);
   // True if such a heap will be overdue some day.
   bool ages();
+  // Blocks have come home to the heap, whose lock is held.
+  void note_change(SlabHeap& heap) {
+    if (bell_ != nullptr) [[unlikely]]
+      note_change_for_bell(heap);
+  }
 
   // Empty slabs that heaps keep beyond the usual, `bytes` more or less: a bound for the whole process, since a heap
   // whose thread sleeps keeps what it has. False if there is no more to grant.
@@ -77,24 +76,22 @@ class HeapRegistry {
   Window& window() { return spans_.window(); }
   const ClassTable& table() const { return *table_; }
 
-  // Takes and drops every lock of this layer, in order: while held, no abandoned heap is in the middle of anything.
+  // Takes and drops every lock of this layer, in order, while no thread begins or ends: nobody is in the middle of
+  // anything.
   void lock_all();
   void unlock_all();
-  // In the child of a fork: opens the locks of heaps that have a thread. Nothing in such a heap is guarded by its lock,
-  // yet whoever looked for mail of an abandoned one, which has come alive again meanwhile, may have held it.
-  void open_heaps_in_child();
 
-  const char* check_abandoned();
+  // Of every heap: null, or the broken part of the invariant.
+  const char* check();
 
  private:
   static constexpr size_t kMaxHeaps = size_t{1} << 16;
 
   SlabHeap* make_heap();
   void retire_bare();
-  template <class Visit>
-  void for_each_without_thread(Visit visit);
-  void collect(SlabHeap& heap);
-  void note_change(SlabHeap& heap);
+  template <class Act>
+  void for_each(Act act);
+  void note_change_for_bell(SlabHeap& heap);
 
   MetaArena& arena_;
   SpanStore& spans_;
@@ -109,11 +106,7 @@ class HeapRegistry {
   std::atomic<size_t> extra_{0};
   std::atomic<uint32_t> trim_requests_{0};
   std::atomic<uint64_t> bytes_in_holes_{0};
-  std::atomic<int64_t> lone_blocks_{0};
-  std::atomic<int64_t> lone_bytes_{0};
   Doorbell* bell_ = nullptr;
-  Lock parcel_lock_;
-  Parcel* parcels_ = nullptr;
 };
 
 }  // namespace snug

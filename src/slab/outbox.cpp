@@ -7,43 +7,51 @@
 
 namespace snug {
 
-Outbox::~Outbox() {
-  while (count_ != 0) send(&entries_[count_ - 1]);
-}
-
 void Outbox::add(void* const* blocks, size_t count, uint16_t owner) {
   while (count != 0) {
-    Entry* entry = entry_for(owner);
-    if (entry == nullptr) {
-      heap_.post_lone(*blocks++, owner, size_class_);
-      --count;
-      continue;
-    }
-    Parcel* parcel = entry->parcel;
-    const size_t number = std::min(count, Parcel::kCapacity - parcel->count);
-    std::memcpy(parcel->blocks + parcel->count, blocks, number * sizeof(void*));
-    parcel->count += static_cast<uint32_t>(number);
+    if (count_ == kCapacity) send();
+    const size_t number = std::min(count, kCapacity - count_);
+    std::memcpy(blocks_ + count_, blocks, number * sizeof(void*));
+    std::fill_n(owners_ + count_, number, owner);
+    count_ += number;
     blocks += number;
     count -= number;
-    if (parcel->full()) send(entry);
   }
 }
 
-// The entry of this owner; null if no memory can be had for a parcel.
-Outbox::Entry* Outbox::entry_for(uint16_t owner) {
-  for (size_t i = 0; i < count_; ++i)
-    if (entries_[i].owner == owner) return &entries_[i];
-  if (count_ == kOwners) send(&entries_[victim_++ % kOwners]);
-  Parcel* parcel = heap_.new_parcel();
-  if (parcel == nullptr) return nullptr;
-  parcel->size_class = size_class_;
-  entries_[count_] = {parcel, owner};
-  return &entries_[count_++];
-}
-
-void Outbox::send(Entry* entry) {
-  heap_.post(entry->parcel, entry->owner);
-  *entry = entries_[--count_];
+// Chains the blocks of each owner, in their order: by the owner's id modulo the number of chains, so that two owners
+// may share one.
+void Outbox::send() {
+  constexpr uint8_t kEnd = kCapacity;
+  uint8_t first[kCapacity];
+  uint8_t next[kCapacity];
+  std::memset(first, kEnd, sizeof first);
+  for (size_t i = count_; i-- != 0;) {
+    uint8_t& chain = first[owners_[i] % kCapacity];
+    next[i] = chain;
+    chain = static_cast<uint8_t>(i);
+  }
+  for (size_t i = 0; i != count_; ++i) {
+    uint8_t& chain = first[owners_[i] % kCapacity];
+    if (chain == kEnd) continue;  // sent with an earlier one
+    void* blocks[kCapacity];
+    size_t count = 0;
+    const uint16_t owner = owners_[chain];
+    uint8_t others = kEnd;
+    uint8_t* last = &others;
+    for (uint8_t member = chain; member != kEnd; member = next[member]) {
+      if (owners_[member] == owner) {
+        blocks[count++] = blocks_[member];
+      } else {
+        *last = member;
+        last = &next[member];
+      }
+    }
+    *last = kEnd;
+    chain = others;
+    heap_.send(size_class_, blocks, count, owner);
+  }
+  count_ = 0;
 }
 
 }  // namespace snug

@@ -7,7 +7,7 @@ namespace snug {
 size_t Slab::purge_holes() {
   if (free_count == 0 || purged) return 0;
   purged = true;
-  const auto is_free = [this](size_t slot) { return tests_bit(free, slot); };
+  const auto is_free = [this](size_t slot) { return tests_bit(free_bits(), slot); };
   const size_t os_page = os::page_size();
   size_t given_back = 0;
   // Runs of neighbouring free blocks; an OS page that a run covers wholly holds nothing alive.
@@ -29,10 +29,10 @@ size_t Slab::purge_holes() {
 
 const char* Slab::check() const {
   size_t bits = 0;
-  for (size_t word = 0; word < kMaxBlocksPerSlab / 64; ++word) {
-    bits += count_ones(free[word]);
-    if (word < first_word && free[word] != 0) return "slab: a free block lies below the first word";
-    if (free[word] != 0 && word * 64 + 63 - static_cast<size_t>(std::countl_zero(free[word])) >= carved)
+  for (size_t word = 0; word * 64 < capacity; ++word) {
+    bits += count_ones(free_bits()[word]);
+    if (word < first_word && free_bits()[word] != 0) return "slab: a free block lies below the first word";
+    if (free_bits()[word] != 0 && word * 64 + 63 - static_cast<size_t>(std::countl_zero(free_bits()[word])) >= carved)
       return "slab: a block that was never used is marked free";
   }
   if (bits != free_count) return "slab: the count of free blocks is wrong";

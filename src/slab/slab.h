@@ -4,12 +4,14 @@
 //     free bitmap   ──►    [block][block][block] … [block][____ never used ____]
 //                           slot 0   1      2           carved                capacity
 //
-//   used + free_count + (capacity - carved) == capacity      used = live blocks and those in thread caches
+//   record    [ Slab ][ free: a bit a block ]  (next cache line)  [ RemoteFrees ][ bits ]
+//
+//   used == carved - free_count == live blocks, those in thread caches, and remote frees that have not been taken
 //   bits of `free` at or above `carved` are 0
 //
-// Blocks hold no links and no marks: a free block's memory is neither read nor written (but for a lone block in the
-// mail, slab/inbox.h). All functions are for the owning
-// thread (or whoever holds the lock of an abandoned heap).
+// The bits have as many words as the class has blocks in a slab; slab/slab_records.h makes the records. Blocks hold no
+// links and no marks: a free block's memory is neither read nor written. All functions are for the holder of the heap's
+// lock; what other threads touch of a slab is its RemoteFrees alone, in cache lines of its own.
 #pragma once
 
 #include <bit>
@@ -19,17 +21,20 @@
 #include "base/bits.h"
 #include "base/compiler.h"
 #include "base/list.h"
+#include "base/std_atomics.h"
 #include "size/class_table.h"
+#include "slab/remote_frees.h"
 #include "span/span.h"
 
 namespace snug {
 
-struct alignas(64) Slab {
+using SlabRemoteFrees = RemoteFrees<StdAtomics>;
+
+struct Slab {
   ListLink<Slab> in_bin;  // not full: its heap's slabs of the class that have blocks to give
   char* start = nullptr;
   Span* span = nullptr;
   uint32_t block_size = 0;
-  uint32_t reciprocal = 0;
   uint16_t capacity = 0;
   uint16_t carved = 0;
   uint16_t free_count = 0;
@@ -38,12 +43,28 @@ struct alignas(64) Slab {
   uint8_t first_word = 0;  // no word of `free` below this one has a bit
   bool full = false;       // has no block to give, and is in no list
   bool purged = false;     // no block has come back since its holes were purged
-  uint64_t free[kMaxBlocksPerSlab / 64] = {};
+
+  uint64_t* free_bits() { return reinterpret_cast<uint64_t*>(this + 1); }
+  const uint64_t* free_bits() const { return reinterpret_cast<const uint64_t*>(this + 1); }
+
+  // Bytes of a record with so many words of bits, and where its second part begins.
+  static constexpr size_t remote_offset(size_t words) {
+    return round_up(sizeof(Slab) + words * sizeof(uint64_t), kCacheLine);
+  }
+  static constexpr size_t record_bytes(size_t words) {
+    return round_up(remote_offset(words) + sizeof(SlabRemoteFrees) + words * sizeof(uint64_t), kCacheLine);
+  }
+  // Without a look at the record itself, whose lines its heap's threads write to.
+  SlabRemoteFrees& remote(const SizeClass& sizes) {
+    return *reinterpret_cast<SlabRemoteFrees*>(reinterpret_cast<char*>(this) + remote_offset(sizes.bitmap_words()));
+  }
+  static Slab& of(const SlabRemoteFrees& remote) {
+    return *at<Slab>(address_of(&remote) - remote.bytes_behind_record());
+  }
 
   size_t used() const { return carved - free_count; }
   bool has_blocks() const { return free_count != 0 || carved != capacity; }
   char* block(size_t slot) const { return start + slot * block_size; }
-  size_t slot_of(size_t offset) const { return (offset * uint64_t{reciprocal}) >> 32; }
   // Pages from the start that may have been written.
   PageCount touched_pages() const {
     return {static_cast<uint32_t>((size_t{carved} * block_size + kPageSize - 1) / kPageSize)};
@@ -55,7 +76,7 @@ struct alignas(64) Slab {
     void** next = end;
     void** const last = end - (want < free_count ? want : free_count);
     while (next != last) {
-      uint64_t word = free[first_word];
+      uint64_t word = free_bits()[first_word];
       if (word == 0) {
         ++first_word;
         continue;
@@ -73,7 +94,7 @@ struct alignas(64) Slab {
           *--next = address;
         }
       } while (word != 0 && next != last);
-      free[first_word] = word;
+      free_bits()[first_word] = word;
     }
     free_count = static_cast<uint16_t>(free_count - (end - last));
     return static_cast<size_t>(end - last);
@@ -107,7 +128,7 @@ struct alignas(64) Slab {
   // Takes the `count` free blocks from `slot` on out again.
   void take_row(size_t slot, size_t count) {
     free_count = static_cast<uint16_t>(free_count - count);
-    for_each_word(slot, count, [this](size_t word, uint64_t mask) { free[word] &= ~mask; });
+    for_each_word(slot, count, [this](size_t word, uint64_t mask) { free_bits()[word] &= ~mask; });
   }
 
   bool has_group(size_t group) const {
@@ -118,8 +139,8 @@ struct alignas(64) Slab {
   bool put_back_one(size_t slot) {
     const size_t word = slot / 64;
     const uint64_t bit = uint64_t{1} << (slot % 64);
-    if ((free[word] & bit) != 0) return false;
-    free[word] |= bit;
+    if ((free_bits()[word] & bit) != 0) return false;
+    free_bits()[word] |= bit;
     count_back(1, word);
     return true;
   }
@@ -133,8 +154,8 @@ struct alignas(64) Slab {
       const size_t bit = slot % 64;
       const size_t run = count - done < 64 - bit ? count - done : 64 - bit;
       const uint64_t mask = bit_run(static_cast<unsigned>(bit), static_cast<unsigned>(run));
-      if ((free[slot / 64] & mask) != 0) break;
-      free[slot / 64] |= mask;
+      if ((free_bits()[slot / 64] & mask) != 0) break;
+      free_bits()[slot / 64] |= mask;
       slot += run;
       done += run;
     }
@@ -162,7 +183,7 @@ struct alignas(64) Slab {
   // The first of `group` free neighbours that take_group could take.
   size_t find_group(size_t group) const {
     for (size_t word = first_word; free_count >= group && word * 64 < carved; ++word) {
-      uint64_t first = free[word];
+      uint64_t first = free_bits()[word];
       if (group > 1) first &= first >> 1 & 0x5555'5555'5555'5555;
       if (group > 2) first &= first >> 2 & 0x1111'1111'1111'1111;
       if (first != 0) return word * 64 + static_cast<size_t>(std::countr_zero(first));

@@ -26,6 +26,9 @@ constexpr size_t kEmptyExtra = size_t{4} << 20;
 // left whole once so many have given.
 constexpr size_t kSlabsARefill = 8;
 constexpr size_t kSlabsWithEmpty = 2;
+// Blocks in a row that belong to one other heap and are sent at once: fewer wait in the outbox for others of their
+// owner.
+constexpr size_t kWorthSending = 16;
 // How many records a flush fetches at once.
 constexpr size_t kFetchedAhead = 16;
 
@@ -46,12 +49,9 @@ size_t row_of_owner(const Window& window, size_t page, void* const* blocks, size
 
 }  // namespace
 
-SlabHeap::SlabHeap(HeapRegistry& registry, uint16_t id) : registry_(registry), id_(id), slabs_(registry.arena()) {}
+SlabHeap::SlabHeap(HeapRegistry& registry, uint16_t id) : id_(id), registry_(registry), slabs_(registry.arena()) {}
 
 size_t SlabHeap::refill(size_t size_class, void** end, size_t want) {
-  if (has_mail()) take_mail();
-  if (waiting_ != nullptr)
-    if (const size_t waiting = take_waiting(size_class, end, want); waiting != 0) return waiting;
   Bin& bin = bins_[size_class];
   size_t got = 0;
   bool carved = false;
@@ -118,17 +118,16 @@ Slab* SlabHeap::take_empty(size_t size_class) {
 // Adds an empty slab; false if the OS refuses memory.
 bool SlabHeap::make_slab(size_t size_class) {
   const SizeClass& sizes = registry_.table().classes[size_class];
-  Slab* slab = slabs_.make();
-  if (slab == nullptr) return false;
   const Paging paging = paging_for(size_class);
-  slab->span = span_for(sizes, paging);
-  if (slab->span == nullptr) {
-    slabs_.recycle(slab);
+  Span* span = span_for(sizes, paging);
+  if (span == nullptr) return false;
+  Slab* slab = slabs_.make(sizes, registry_.window().start_of(span->first));
+  if (slab == nullptr) {
+    registry_.spans().free(span, PageCount{0});
     return false;
   }
-  slab->start = registry_.window().start_of(slab->span->first);
+  slab->span = span;
   slab->block_size = sizes.block_size;
-  slab->reciprocal = sizes.reciprocal;
   slab->capacity = sizes.blocks_per_slab;
   if (is_shared_) slab->capacity -= slab->capacity % sizes.line_group;
   slab->size_class = static_cast<uint8_t>(size_class);
@@ -216,12 +215,20 @@ void SlabHeap::flush(size_t size_class, void* const* blocks, size_t count) {
       taken = put_home(*tag.record<Slab>(), sizes, blocks + done, count - done);
       home += taken;
     } else {
-      taken = row_of_owner(window, window.index_of(blocks[done]), blocks + done, count - done);
-      outbox.add(blocks + done, taken, tag.owner());
+      const size_t most = std::min(count - done, Outbox::kCapacity);
+      taken = row_of_owner(window, window.index_of(blocks[done]), blocks + done, most);
+      if (taken >= kWorthSending) {
+        send(size_class, blocks + done, taken, tag.owner());
+      } else {
+        prefetch_for_write(&tag.record<Slab>()->remote(sizes));
+        outbox.add(blocks + done, taken, tag.owner());
+      }
     }
     done += taken;
   }
+  if (home == 0) return;
   bins_[size_class].out.subtract(home);
+  registry_.note_change(*this);
 }
 
 // Scattered blocks lie in as many slabs: their records are fetched together, not one behind the other.
@@ -265,12 +272,12 @@ void SlabHeap::settle(Slab& slab) {
   bin.empty.push_front(&slab);
   empty_bytes_ += slab.span->pages.bytes();
   if (!keeps_too_many_empty()) return;
-  if (!is_abandoned()) given_away_ += slab.span->pages.bytes();
+  if (!is_asleep()) given_away_ += slab.span->pages.bytes();
   release(&slab);
 }
 
 bool SlabHeap::keeps_too_many_empty() const {
-  return empty_bytes_ > (is_abandoned() && !is_shared_ ? 0 : kEmptyKept + empty_extra_);
+  return empty_bytes_ > (is_shared_ || !is_asleep() ? kEmptyKept + empty_extra_ : 0);
 }
 
 // An empty slab that was given away is missed: so much more is kept from now on.
@@ -281,7 +288,6 @@ void SlabHeap::regret(size_t bytes) {
 }
 
 void SlabHeap::age() {
-  open_waiting();
   give_up_extra(empty_extra_ / 8);
   if (keeps_too_many_empty()) release_empty(kEmptyKept + empty_extra_);
 }
@@ -307,7 +313,7 @@ void SlabHeap::release(Slab* slab) {
     window.set_tag(page, PageTag());
   }
   registry_.spans().free(slab->span, slab->touched_pages());
-  slabs_.recycle(slab);
+  slabs_.recycle(slab, registry_.table().classes[slab->size_class]);
 }
 
 void SlabHeap::release_empty(size_t keep) {

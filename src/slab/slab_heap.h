@@ -1,15 +1,20 @@
-// SlabHeap: the slabs that one thread owns, and the two ways batches of blocks pass between them and its cache.
+// SlabHeap: the slabs that belong to one thread, and the two ways batches of blocks pass between them and its cache.
 //
-//   refill   blocks out of a parcel of their class that has come, else out of the slabs, in address order, recycled
-//            ones before never-used ones
-//   flush    blocks back: into their slabs if this heap owns them, else in a parcel to the inbox of the owner
+//   refill   blocks out of the slabs, in address order, recycled ones before never-used ones
+//   flush    blocks back: into their slabs if this heap owns them, else sent to the heap that does
 //
-// Empty slabs are kept up to a budget. It grows while slabs that were given away are missed, and shrinks with age.
+// Whoever holds a heap's lock may do anything with it. Its thread takes the lock in each slow operation (Hold). Others
+// take it when they have something for the heap (Visit), and when they have something to take. A thread never waits
+// for one heap's lock while it holds another's: with blocks in hand it only tries. If the lock is taken, or the heap's
+// thread is likely to come by soon, the blocks go into the slabs' remote frees (slab/remote_frees.h), and the thread
+// finds their slabs in its mailbox. A thread that has not come by since the last mail is not waited for: the next
+// sender takes the lock and brings everything home. So does the holder of a lock after giving it back, with what has
+// come meanwhile, a bounded number of slabs at a time.
 //
-// At any time one thread owns a heap: the live thread it was given to, or, once abandoned, whoever holds its lock. Only
-// the owner calls the functions below, except where they say otherwise. A dead thread's heap is given whole to the next
-// new thread; until then living ones adopt its slabs as they need them, and whoever frees one of its blocks empties its
-// inbox. So nothing is lost, and nothing waits for a thread that will not come.
+// The heap's thread keeps empty slabs up to a budget, which grows while slabs that were given away are missed, and
+// shrinks with age. A thread that has let others come in its stead 64 times is taken for asleep, or gone: then nothing
+// empty is kept. A heap without a thread is given whole to the next new one; until then living ones adopt its slabs as
+// they need them.
 //
 //   per class:   out == sum of used over its slabs; those that have a block to give are in its list, in any order
 //   all slabs:   empty_bytes_ == bytes of slabs of which nothing is used
@@ -22,9 +27,12 @@
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/owner_counter.h"
+#include "os/process.h"
 #include "size/class_table.h"
-#include "slab/inbox.h"
+#include "slab/mailbox.h"
+#include "slab/remote_frees.h"
 #include "slab/slab.h"
+#include "slab/slab_records.h"
 #include "span/meta_arena.h"
 #include "span/span_store.h"
 
@@ -35,7 +43,12 @@ class Outbox;
 
 class alignas(64) SlabHeap {
  public:
+  class Hold;
+  class Visit;
+
   SlabHeap(HeapRegistry& registry, uint16_t id);
+
+  // The functions from here to the next such line are for the holder of the lock.
 
   // Writes up to `want` blocks of `size_class` to end[-1], end[-2] …, ascending within a slab, so that an array which
   // ends there hands them out in address order. Returns how many: at least one, or 0 if the OS refuses.
@@ -48,18 +61,12 @@ class alignas(64) SlabHeap {
   // Takes `count` blocks of one class and any owners. Ends the process if one of them is not a block, or is free.
   void flush(size_t size_class, void* const* blocks, size_t count);
 
-  void empty_inbox();
-
-  // Any thread: sends blocks home that belong to this heap.
-  void receive(Parcel* parcel) { inbox_.push(parcel); }
-  void receive_lone(void* block) { inbox_.push_lone(block); }
-  bool has_mail() const { return !inbox_.empty(); }
-  bool has_mail_now() const { return !inbox_.empty_now(); }
-
-  // Sending, for the outbox. new_parcel() is null if no memory can be had; a block then travels alone.
-  Parcel* new_parcel();
-  void post(Parcel* parcel, uint16_t owner);
-  void post_lone(void* block, uint16_t owner, size_t size_class);
+  // Sends blocks of one class to the heap that owned their slabs a moment ago.
+  void send(size_t size_class, void* const* blocks, size_t count, uint16_t owner);
+  // Brings home all that has come.
+  void open_all_mail();
+  // The thread is gone: from now on whoever sends brings it home as well.
+  void leave_unattended() { mailbox_.leave_unattended(); }
 
   // Gives empty slabs to the span store until no more than `keep` bytes of them are left.
   void release_empty(size_t keep);
@@ -70,31 +77,35 @@ class alignas(64) SlabHeap {
   // The same until `most` slabs have given something. Adds the bytes to `*bytes`; returns how many slabs it was.
   size_t purge_some_holes(size_t most, size_t* bytes);
 
-  // Moves one partial slab of the class to `heir`; false if there is none. The caller owns both heaps.
+  // Moves one partial slab of the class to `heir`; false if there is none. The caller holds both locks.
   bool give_slab(size_t size_class, SlabHeap& heir);
+  const char* check() const;
 
-  // True if a refill of the class needs no new slab.
-  bool has_blocks(size_t size_class) const {
-    return !bins_[size_class].partial.empty() || !bins_[size_class].empty.empty();
-  }
+  // Any thread from here on.
 
   uint16_t id() const { return id_; }
-  Lock& lock() { return lock_; }
+  Lock& lock() { return mailbox_.lock(); }  // for a fork
+  bool has_mail() const { return mailbox_.has_mail(); }
+  // Brings home what has come if the thread is not expected, unless somebody holds the lock, who then does.
+  void look_again();
+  // For the idle thread: true if blocks have come home and no hole was purged since; and if the last came so long ago.
+  bool ages() const { return ages_.load(std::memory_order_relaxed); }
+  bool is_overdue(uint32_t milliseconds) const;
 
-  // Any thread, racy: blocks of the class outside of slabs (live or cached), and the slabs of the class.
+  // Racy: blocks of the class outside of slabs (live or cached), and the slabs of the class.
   uint64_t blocks_out(size_t size_class) const { return bins_[size_class].out.get(); }
   uint64_t slab_count(size_t size_class) const { return bins_[size_class].slabs.get(); }
   uint64_t slab_count() const { return slab_count_.get(); }
   uint64_t parcels_sent() const { return parcels_sent_.get(); }
-  // Any thread, racy: blocks and bytes that this heap has sent, less those it has received. Summed over all heaps, with
-  // the registry's, what is on its way: free already, but still out of its slab.
+  // Racy: blocks and bytes that this heap has put into others' remote frees, less those it has taken out of its own.
+  // Summed over all heaps, what is on its way: free already, but still out of its slab.
   int64_t blocks_mailed() const { return static_cast<int64_t>(blocks_mailed_.get()); }
   int64_t bytes_mailed() const { return static_cast<int64_t>(bytes_mailed_.get()); }
 
-  const char* check() const;
-
  private:
   friend class HeapRegistry;
+  // An owner that has let so many come in its stead is taken for asleep.
+  static constexpr uint8_t kVisitsOfASleeper = 64;
   using SlabList = List<Slab, &Slab::in_bin>;
 
   struct Bin {
@@ -116,51 +127,78 @@ class alignas(64) SlabHeap {
   void tag_pages(const Slab& slab);
   void release(Slab* slab);
   bool keeps_too_many_empty() const;
-  bool is_abandoned() const { return abandoned_.load(std::memory_order_relaxed); }
   void regret(size_t bytes);
   void give_up_extra(size_t bytes);
   void fetch_records(void* const* blocks, size_t count) const;
   size_t put_home(Slab& slab, const SizeClass& sizes, void* const* blocks, size_t count);
   void set_full(Slab& slab);
   void settle(Slab& slab);
-  void take_mail();
-  void sort_mail(uint32_t most_waiting);
-  bool are_live_and_ours(size_t size_class, void* const* blocks, size_t count);
-  void let_wait(Parcel* parcel);
-  void open_waiting();
-  size_t take_waiting(size_t size_class, void** end, size_t want);
-  void open_parcel(Parcel* parcel);
-  void put_mail_home(void* const* blocks, size_t count, size_t size_class);
-  void count_as_received(size_t blocks, size_t bytes);
-  size_t bytes_in(const Parcel& parcel) const;
-  size_t class_of(const void* block) const;
+  auto opens() {
+    return [this](SlabRemoteFrees& remote) { open(remote); };
+  }
+  void note_visit();
+  // The thread is not expected to want anything soon.
+  bool is_asleep() const { return visits_ >= kVisitsOfASleeper; }
+  void begin_hold();
+  void end_hold();
+  bool try_visit();
+  void begin_visit();
+  void end_visit();
+  void open(SlabRemoteFrees& remote);
+  void post(size_t size_class, void* const* blocks, size_t count);
   const char* check_listed(const Slab& slab, size_t size_class) const;
-  void recycle(Parcel* parcel);
 
-  HeapRegistry& registry_;
+  // What senders touch comes first, in a line of its own.
+  Mailbox<SlabRemoteFrees, StdAtomics, Lock> mailbox_;
   const uint16_t id_;
-  std::atomic<bool> abandoned_{false};
-  bool is_shared_ = false;   // nobody's for ever, yet in use
-  Lock lock_;                // guards the heap while it is abandoned
-  uint32_t changed_at_ = 0;  // abandoned: when blocks last came home
-  bool ages_ = false;        // abandoned: no hole has been purged since
-  SlabHeap* next_abandoned_ = nullptr;
-  RecordPool<Slab> slabs_;
+  uint8_t visits_ = kVisitsOfASleeper;  // since the owner last came by, no more than matters
+  OwnerCounter blocks_mailed_;          // modulo 2^64
+  OwnerCounter bytes_mailed_;
+  std::atomic<uint32_t> changed_at_{0};
+  std::atomic<bool> ages_{false};
+  bool is_shared_ = false;  // nobody's for ever, yet in use
+
+  alignas(kCacheLine) HeapRegistry& registry_;
+  SlabHeap* next_abandoned_ = nullptr;  // the registry's
+  SlabRecords slabs_;
   OwnerCounter slab_count_;
   size_t slab_bytes_ = 0;
   size_t empty_bytes_ = 0;
-  size_t empty_extra_ = 0;     // bytes of empty slabs kept beyond the usual
-  size_t given_away_ = 0;      // bytes of empty slabs released for want of budget, and not missed since
-  Parcel* waiting_ = nullptr;  // parcels received and not opened
-  size_t waiting_bytes_ = 0;   // of the blocks in them
-  uint32_t waiting_count_ = 0;
-  Parcel* parcels_ = nullptr;  // empty ones, kept for sending
-  uint32_t parcel_count_ = 0;
+  size_t empty_extra_ = 0;  // bytes of empty slabs kept beyond the usual
+  size_t given_away_ = 0;   // bytes of empty slabs released for want of budget, and not missed since
   OwnerCounter parcels_sent_;
-  OwnerCounter blocks_mailed_;  // modulo 2^64
-  OwnerCounter bytes_mailed_;
   Bin bins_[kMaxClasses];
-  alignas(64) Inbox inbox_;
+};
+
+// The heap's own thread holds the lock, and has brought home what has come. A process with one thread needs no lock.
+class SlabHeap::Hold {
+ public:
+  explicit Hold(SlabHeap& heap) : heap_(heap), is_locked_(!os::is_single_threaded()) {
+    if (is_locked_) heap_.lock().lock();
+    heap_.begin_hold();
+  }
+  ~Hold() {
+    if (is_locked_) heap_.end_hold();
+  }
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+
+ private:
+  SlabHeap& heap_;
+  const bool is_locked_;
+};
+
+// Another thread does, or one that has no heap.
+class SlabHeap::Visit {
+ public:
+  // Waits for the lock.
+  explicit Visit(SlabHeap& heap) : heap_(heap) { heap_.begin_visit(); }
+  ~Visit() { heap_.end_visit(); }
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+
+ private:
+  SlabHeap& heap_;
 };
 
 }  // namespace snug

@@ -91,7 +91,7 @@ void CacheRoster::orphan_others() {
     ThreadCache* next = CacheList::next(cache);
     if (cache != thread_state.cache) {
       // The thread's stack, which holds its TLS, will be given to the next thread of this process.
-      void* copy = cache->is_busy() ? nullptr : arena_.allocate(sizeof(ThreadState));
+      void* copy = arena_.allocate(sizeof(ThreadState));
       caches_.remove(cache);
       if (copy != nullptr) {
         std::memcpy(copy, &cache->state(), sizeof(ThreadState));

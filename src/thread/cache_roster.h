@@ -53,8 +53,7 @@ class CacheRoster {
   void count_anew();
   // In the child of a fork: the caches of all threads but the calling one are orphans.
   void orphan_others();
-  // Takes over what orphans left: their cached blocks go home, their heaps are abandoned. A heap that was in the middle
-  // of an operation stays as it is, and what it owns is lost to this process.
+  // Takes over what orphans left: their cached blocks go home, their heaps are abandoned.
   void reap_orphans();
   bool has_orphans() const { return has_orphans_.load(std::memory_order_relaxed); }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
 
 #include "base/fatal.h"
 #include "os/process.h"
@@ -19,6 +20,7 @@ constexpr size_t kLeastBatch = 4;
 
 // Groups of shared blocks taken at once: a thread that does little should not hold what others could use.
 constexpr size_t kSharedGroups = 4;
+constexpr size_t kMostShared = kSharedGroups * 4;
 
 // So many blocks of a class may lie in a cache for nothing: an array is not looked at for fewer.
 constexpr size_t kFewBlocks = 16;
@@ -45,22 +47,6 @@ void point_at(CacheHead& head, void** base, size_t held, size_t room) {
 
 }  // namespace
 
-// Marks the stretch in which slabs and arrays are in flux.
-class ThreadCache::Busy {
- public:
-  explicit Busy(ThreadCache& cache) : cache_(cache) {
-    cache_.busy_.store(true, std::memory_order_relaxed);
-    // The child of a fork sees what this thread stored up to some moment: never what follows without the flag.
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-  }
-  ~Busy() { cache_.busy_.store(false, std::memory_order_release); }
-  Busy(const Busy&) = delete;
-  Busy& operator=(const Busy&) = delete;
-
- private:
-  ThreadCache& cache_;
-};
-
 ThreadCache::ThreadCache(SlabHeap& heap, HeapRegistry& registry, ArrayStore& arrays, ThreadState& state,
                          const CacheLimits& limits)
     : heap_(heap),
@@ -71,15 +57,25 @@ ThreadCache::ThreadCache(SlabHeap& heap, HeapRegistry& registry, ArrayStore& arr
       trims_seen_(registry.trim_requests()) {}
 
 void* ThreadCache::refill(size_t size_class) {
-  Busy busy(*this);
+  void* lines[kMostShared];
+  void** const lines_end = std::end(lines);
+  const size_t shared = take_shared(size_class, lines_end);
+  SlabHeap::Hold hold(heap_);
   Array& array = arrays_[size_class];
   CacheHead& head = state_->heads[size_class];
   const size_t want = prepare_batch(size_class);
   void* lone = nullptr;
   void** const base = head.base();
   void** end = array.places == 0 ? &lone + 1 : base + want;
-  size_t got = limits_.batching == Batching::kOne ? 0 : take_shared(size_class, want, &end);
-  if (got == 0) got = heap_.refill(size_class, end, want);
+  size_t got = 0;
+  if (shared != 0) {
+    got = std::min<size_t>(shared, array.room + 1u);
+    if (got != shared) heap_.flush(size_class, lines_end - shared, shared - got);
+    if (array.places != 0) end = base + got;
+    copy(end - got, lines_end - got, got);
+  } else {
+    got = heap_.refill(size_class, end, want);
+  }
   if (got == 0) return nullptr;
   refills_.add(1);
   has_been_wanted(size_class, got);
@@ -92,18 +88,15 @@ void* ThreadCache::refill(size_t size_class) {
   return first;
 }
 
-// The first blocks of the class, if the thread has not had its share yet; else 0. `end` is where they end: whole cache
-// lines may be more than `want`.
-size_t ThreadCache::take_shared(size_t size_class, size_t want, void*** end) {
+// The first blocks of the class, if the thread has not had its share yet; else 0. Whole cache lines. The shared heap's
+// lock may have to be waited for, so that the thread's own must not be held.
+size_t ThreadCache::take_shared(size_t size_class, void** end) {
   Array& array = arrays_[size_class];
   const SizeClass& one = sizes(size_class);
-  if (array.shared >= one.shared_max || array.places == 0 || one.line_group > array.room + 1u) return 0;
-  if (heap_.has_blocks(size_class)) return 0;
-  const size_t groups = std::clamp<size_t>(want / one.line_group, 1, kSharedGroups);
-  void** lines_end = state_->heads[size_class].base() + groups * one.line_group;
-  const size_t got = registry_.take_shared(size_class, lines_end, groups);
-  if (got == 0) return 0;
-  *end = lines_end;
+  if (array.shared >= one.shared_max || limits_.batching == Batching::kOne) return 0;
+  if (heap_.slab_count(size_class) != 0) return 0;
+  const size_t got =
+      registry_.take_shared(size_class, end, std::clamp<size_t>(array.batch / one.line_group, 1, kSharedGroups));
   array.shared = static_cast<uint16_t>(array.shared + got);
   return got;
 }
@@ -125,7 +118,7 @@ size_t ThreadCache::prepare_batch(size_t size_class) {
 }
 
 void ThreadCache::overflow(size_t size_class, void* block) {
-  Busy busy(*this);
+  SlabHeap::Hold hold(heap_);
   Array& array = arrays_[size_class];
   if (!make_room(size_class)) {
     if (array.places == 0 || limits_.batching == Batching::kOne) {  // no memory for an array; or a batch of one
@@ -149,7 +142,7 @@ bool ThreadCache::make_room(size_t size_class) {
 }
 
 size_t ThreadCache::take_batch(size_t size_class, void** blocks, size_t count) {
-  Busy busy(*this);
+  SlabHeap::Hold hold(heap_);
   CacheHead& head = state_->heads[size_class];
   const size_t cached = std::min(count, this->count(size_class));
   head.move_top(head.top() - cached);
@@ -173,7 +166,7 @@ size_t ThreadCache::take_batch(size_t size_class, void** blocks, size_t count) {
 }
 
 void ThreadCache::give_batch(size_t size_class, void* const* blocks, size_t count) {
-  Busy busy(*this);
+  SlabHeap::Hold hold(heap_);
   CacheHead& head = state_->heads[size_class];
   const size_t fits = std::min(count, static_cast<size_t>(head.limit() - head.top()));
   copy(head.top(), blocks, fits);
@@ -281,17 +274,17 @@ void ThreadCache::scavenge() {
 }
 
 void ThreadCache::flush_all() {
-  Busy busy(*this);
+  SlabHeap::Hold hold(heap_);
   send_all_home();
 }
 
 void ThreadCache::send_all_home() {
   for (size_t c = 1; c < kMaxClasses; ++c) flush_whole(c);
-  heap_.empty_inbox();
+  heap_.open_all_mail();
 }
 
 size_t ThreadCache::trim() {
-  Busy busy(*this);
+  SlabHeap::Hold hold(heap_);
   trims_seen_ = registry_.trim_requests();
   return give_back_all();
 }
@@ -303,7 +296,8 @@ size_t ThreadCache::give_back_all() {
 }
 
 void ThreadCache::retire() {
-  flush_all();
+  SlabHeap::Hold hold(heap_);
+  send_all_home();
   for (size_t c = 1; c < kMaxClasses; ++c) {
     if (arrays_[c].places == 0) continue;
     CacheHead& head = state_->heads[c];

@@ -11,10 +11,10 @@
 //   for each class:   base <= top <= limit,   limit - base == room <= places
 //   blocks cached ==  sum of top - base
 //
-// Only the owning thread calls the functions below, unless they say otherwise.
+// Only the owning thread calls the functions below, unless they say otherwise. Each of them holds the lock of the
+// thread's heap, which guards the arrays as well, but for what the fast paths change of them.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -70,9 +70,6 @@ class alignas(64) ThreadCache {
   uint64_t allocations() const;
   uint64_t refills() const { return refills_.get(); }
   uint64_t flushes() const { return flushes_.get(); }
-  // True while the thread is inside a slow path (read in the child of a fork: what it was doing is half done).
-  bool is_busy() const { return busy_.load(std::memory_order_relaxed); }
-
   const char* check() const;
 
   ListLink<ThreadCache> in_roster;
@@ -86,7 +83,6 @@ class alignas(64) ThreadCache {
   // and what it keeps then stays until it wakes.
   static constexpr size_t kDrains = size_t{4} << 20;
   static constexpr size_t kDrainsLatest = size_t{64} << 20;
-  class Busy;
 
   struct Array {
     uint16_t places = 0;     // 0: none yet
@@ -102,7 +98,7 @@ class alignas(64) ThreadCache {
   bool open(size_t size_class);
   bool grow(size_t size_class);
   size_t prepare_batch(size_t size_class);
-  size_t take_shared(size_t size_class, size_t want, void*** end);
+  size_t take_shared(size_t size_class, void** end);
   bool affords(size_t size_class, size_t room) const;
   bool make_room(size_t size_class);
   bool use_array(size_t size_class, size_t room);
@@ -139,7 +135,6 @@ class alignas(64) ThreadCache {
   uint32_t scavenged_at_ = 0;  // milliseconds
   OwnerCounter refills_;
   OwnerCounter flushes_;
-  std::atomic<bool> busy_{false};
   Array arrays_[kMaxClasses];
 };
 

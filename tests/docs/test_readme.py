@@ -10,7 +10,7 @@ from document import ROOT, USER_PAGES, prose
 README = ROOT / "README.md"
 MOST_LINES = 130
 # Words of the code. A page for users explains one where it first stands in italics, or leaves it out.
-INSIDERS = ("slab", "parcel", "inbox", "refill", "flush", "span", "chunk", "window", "carved", "tag", "scavenge")
+INSIDERS = ("slab", "mailbox", "remote free", "refill", "flush", "span", "chunk", "window", "carved", "tag", "scavenge")
 USER_WORDS = ("README", "limits", "configuration", "install", "using", "recipes", "coming-from")
 
 

@@ -40,7 +40,7 @@ TEST_F(ClusterTest, TakesAllThatLieInTheSlab) {
   EXPECT_EQ(put_back(blocks({63, 65, 62, 130, 64, 3})), 6u);
   EXPECT_EQ(slab.free_count, 6u);
   EXPECT_EQ(slab.first_word, 0u);
-  for (const size_t slot : {3, 62, 63, 64, 65, 130}) EXPECT_TRUE(tests_bit(slab.free, slot)) << slot;
+  for (const size_t slot : {3, 62, 63, 64, 65, 130}) EXPECT_TRUE(tests_bit(slab.free_bits(), slot)) << slot;
   slab.full = false;
   EXPECT_STREQ(slab.check(), nullptr);
 }

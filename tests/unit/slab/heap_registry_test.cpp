@@ -16,7 +16,7 @@ namespace {
 class HeapRegistryTest : public testing::Test {
  protected:
   void TearDown() override {
-    EXPECT_STREQ(own.registry.check_abandoned(), nullptr);
+    EXPECT_STREQ(own.registry.check(), nullptr);
     EXPECT_STREQ(own.spans.check(), nullptr);
   }
   unit::OwnHeaps own;
@@ -57,7 +57,7 @@ TEST_F(HeapRegistryTest, AbandoningGivesEmptySlabsBack) {
   EXPECT_EQ(own.free_bytes(), own.chunk_bytes());
 }
 
-TEST_F(HeapRegistryTest, WhoeverFreesTheLastBlockEmptiesTheInbox) {
+TEST_F(HeapRegistryTest, WhoeverFreesTheLastBlockBringsItHome) {
   SlabHeap* dead = registry.acquire();
   SlabHeap* living = registry.acquire();
   const std::vector<void*> blocks = own.take(*dead, c, 200);
@@ -71,7 +71,7 @@ TEST_F(HeapRegistryTest, WhoeverFreesTheLastBlockEmptiesTheInbox) {
 TEST_F(HeapRegistryTest, MailBeforeTheEndIsReadAtTheEnd) {
   SlabHeap* dead = registry.acquire();
   SlabHeap* living = registry.acquire();
-  own.give(*living, c, own.take(*dead, c, 100));
+  own.give(*living, c, own.take(*dead, c, 60));
   EXPECT_TRUE(dead->has_mail());
   registry.abandon(*dead);
   EXPECT_FALSE(dead->has_mail());
@@ -129,27 +129,24 @@ TEST_F(HeapRegistryTest, MailFollowsTheSlab) {
   const std::vector<void*> blocks = own.take(*first, c, 30);
   registry.abandon(*first);
   ASSERT_EQ(registry.acquire(), first);  // it has a thread again, so that nobody reads its mail
+  own.open_mail(*first);
   own.give(*sender, c, blocks);
   ASSERT_TRUE(first->has_mail());
   ASSERT_TRUE(first->give_slab(c, *heir));
-  first->empty_inbox();
+  own.open_mail(*first);
   EXPECT_TRUE(heir->has_mail());
-  heir->empty_inbox();
+  own.open_mail(*heir);
   EXPECT_EQ(heir->blocks_out(c), 0u);
   EXPECT_EQ(first->blocks_mailed() + heir->blocks_mailed() + sender->blocks_mailed(), 0);
   EXPECT_EQ(first->bytes_mailed() + heir->bytes_mailed() + sender->bytes_mailed(), 0);
 }
 
-TEST_F(HeapRegistryTest, LoneBlocksArriveAndAreCounted) {
+TEST_F(HeapRegistryTest, ABlockOfAThreadWithoutAHeapGoesHomeAtOnce) {
   SlabHeap* owner = registry.acquire();
   const std::vector<void*> blocks = own.take(*owner, c, 3);
-  for (void* block : blocks) registry.send_lone(block, owner->id(), 64);
-  EXPECT_EQ(registry.blocks_mailed(), 3);
-  EXPECT_EQ(registry.bytes_mailed(), 3 * 64);
-  owner->empty_inbox();
+  for (void* block : blocks) registry.take_home(c, block);
   EXPECT_EQ(owner->blocks_out(c), 0u);
-  EXPECT_EQ(registry.blocks_mailed() + owner->blocks_mailed(), 0);
-  EXPECT_EQ(registry.bytes_mailed() + owner->bytes_mailed(), 0);
+  EXPECT_EQ(owner->blocks_mailed(), 0);
 }
 
 TEST_F(HeapRegistryTest, TheSharedHeapServesThoseWithout) {
@@ -162,16 +159,8 @@ TEST_F(HeapRegistryTest, TheSharedHeapServesThoseWithout) {
   EXPECT_NE(shared, living);
   EXPECT_EQ(shared->blocks_out(c), 100u);
   own.give(*living, c, blocks);
-  EXPECT_EQ(shared->blocks_out(c), 0u) << "who sends empties its inbox";
+  EXPECT_EQ(shared->blocks_out(c), 0u) << "who sends brings it home";
   EXPECT_NE(registry.acquire(), shared) << "no thread ever owns it";
-}
-
-TEST_F(HeapRegistryTest, ParcelsAreReused) {
-  Parcel* parcel = registry.take_parcel();
-  ASSERT_NE(parcel, nullptr);
-  registry.give_parcel(parcel);
-  EXPECT_EQ(registry.take_parcel(), parcel);
-  EXPECT_NE(registry.take_parcel(), parcel);
 }
 
 TEST_F(HeapRegistryTest, TrimPurgesHolesOfTheDead) {
@@ -183,11 +172,11 @@ TEST_F(HeapRegistryTest, TrimPurgesHolesOfTheDead) {
   blocks.pop_back();
   registry.abandon(*dead);
   own.give(*living, c, blocks);
-  EXPECT_GE(registry.trim_abandoned(), blocks.size() * 64 - 4096);
+  EXPECT_GE(registry.trim(), blocks.size() * 64 - 4096);
   EXPECT_EQ(*static_cast<char*>(live), 1);
-  EXPECT_EQ(registry.trim_abandoned(), 0u);
+  EXPECT_EQ(registry.trim(), 0u);
   own.give(*living, c, {live});
-  registry.trim_abandoned();
+  registry.trim();
   EXPECT_EQ(registry.abandoned_count(), 0u);
 }
 

@@ -25,6 +25,7 @@ struct OwnHeaps : OwnSpans {
   // A refill of up to `count` blocks, in the order in which a cache would hand them out.
   static size_t refill(SlabHeap& heap, size_t size_class, void** out, size_t count) {
     std::vector<void*> array(count);
+    const SlabHeap::Hold hold(heap);
     const size_t got = heap.refill(size_class, array.data() + count, count);
     std::reverse_copy(array.end() - static_cast<ptrdiff_t>(got), array.end(), out);
     return got;
@@ -43,7 +44,13 @@ struct OwnHeaps : OwnSpans {
     return blocks;
   }
   static void give(SlabHeap& heap, size_t size_class, const std::vector<void*>& blocks) {
+    const SlabHeap::Hold hold(heap);
     heap.flush(size_class, blocks.data(), blocks.size());
+  }
+  // The heap's thread comes by.
+  static void open_mail(SlabHeap& heap) {
+    const SlabHeap::Hold hold(heap);
+    heap.open_all_mail();
   }
 };
 

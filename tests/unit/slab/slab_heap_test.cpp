@@ -138,18 +138,18 @@ TEST_F(SlabHeapTest, BackedSpansAreCarvedWhole) {
   EXPECT_EQ(own.refill(heap, c, out, all), all) << "its memory is there: no fault to save";
 }
 
-TEST_F(SlabHeapTest, RemoteBlocksTravelInParcels) {
+TEST_F(SlabHeapTest, TheFirstMailWaitsForTheOwner) {
   SlabHeap& other = *own.registry.acquire();
   const size_t c = class_of(64);
-  const std::vector<void*> blocks = own.take(heap, c, 150);
+  const std::vector<void*> blocks = own.take(heap, c, 60);
   own.give(other, c, blocks);
   EXPECT_TRUE(heap.has_mail());
   EXPECT_FALSE(other.has_mail());
-  EXPECT_EQ(other.parcels_sent(), 3u);
-  EXPECT_EQ(other.blocks_mailed(), 150);
-  EXPECT_EQ(other.bytes_mailed(), 150 * 64);
-  EXPECT_EQ(heap.blocks_out(c), 150u) << "on their way they are out";
-  heap.empty_inbox();
+  EXPECT_EQ(other.parcels_sent(), 1u);
+  EXPECT_EQ(other.blocks_mailed(), 60);
+  EXPECT_EQ(other.bytes_mailed(), 60 * 64);
+  EXPECT_EQ(heap.blocks_out(c), 60u) << "on their way they are out";
+  own.open_mail(heap);
   EXPECT_FALSE(heap.has_mail());
   EXPECT_EQ(heap.blocks_out(c), 0u);
   EXPECT_EQ(heap.blocks_mailed() + other.blocks_mailed(), 0);
@@ -157,12 +157,84 @@ TEST_F(SlabHeapTest, RemoteBlocksTravelInParcels) {
   EXPECT_EQ(other.slab_count(), 0u);
 }
 
+TEST_F(SlabHeapTest, WhereMailWaitsTheNextSenderBringsAllHome) {
+  SlabHeap& other = *own.registry.acquire();
+  const size_t c = class_of(64);
+  const std::vector<void*> blocks = own.take(heap, c, 150);
+  own.give(other, c, {blocks[0]});
+  EXPECT_EQ(heap.blocks_out(c), 150u);
+  own.give(other, c, {blocks[1]});
+  EXPECT_FALSE(heap.has_mail());
+  EXPECT_EQ(heap.blocks_out(c), 148u);
+  own.give(other, c, {blocks.begin() + 2, blocks.end()});
+  EXPECT_EQ(heap.blocks_out(c), 0u) << "the owner has not come by since";
+}
+
+TEST_F(SlabHeapTest, AHeapWhoseThreadSleepsKeepsNothingEmpty) {
+  SlabHeap& other = *own.registry.acquire();
+  const size_t c = class_of(8192);
+  const size_t in_slab = kRoomyTable.classes[c].blocks_per_slab;
+  for (const size_t times : {size_t{40}, size_t{100}}) {
+    const std::vector<void*> blocks = own.take(heap, c, 16 * in_slab);
+    for (size_t i = 0; i != times; ++i) own.give(other, c, {blocks[i]});
+    own.give(other, c, {blocks.begin() + static_cast<ptrdiff_t>(times), blocks.end()});
+    EXPECT_EQ(heap.blocks_out(c), 0u);
+    if (times < 64)
+      EXPECT_NE(heap.slab_count(c), 0u) << "the owner may come by soon";
+    else
+      EXPECT_EQ(heap.slab_count(c), 0u);
+  }
+}
+
+TEST_F(SlabHeapTest, AnOwnerThatComesByHasItsMailAgain) {
+  SlabHeap& other = *own.registry.acquire();
+  const size_t c = class_of(64);
+  const std::vector<void*> blocks = own.take(heap, c, 150);
+  for (size_t i = 0; i != 4; ++i) own.give(other, c, {blocks[i]});
+  own.open_mail(heap);
+  own.give(other, c, {blocks[4]});
+  EXPECT_TRUE(heap.has_mail());
+}
+
+TEST_F(SlabHeapTest, WhereTheLockIsTakenMailWaitsForItsHolder) {
+  SlabHeap& other = *own.registry.acquire();
+  const size_t c = class_of(64);
+  const std::vector<void*> blocks = own.take(heap, c, 1500);  // in two slabs
+  {
+    const SlabHeap::Visit visit(heap);
+    own.give(other, c, blocks);
+    EXPECT_TRUE(heap.has_mail());
+    EXPECT_EQ(heap.blocks_out(c), 1500u);
+  }
+  EXPECT_FALSE(heap.has_mail());
+  EXPECT_EQ(heap.blocks_out(c), 0u) << "who gives the lock back looks once more";
+}
+
+TEST_F(SlabHeapTest, OneHoldOpensSixteenSlabsAtMost) {
+  SlabHeap& other = *own.registry.acquire();
+  const size_t c = class_of(8192);
+  const size_t in_slab = kRoomyTable.classes[c].blocks_per_slab;
+  const std::vector<void*> blocks = own.take(heap, c, 40 * in_slab);
+  std::vector<void*> one_each;
+  for (size_t slab = 0; slab < 40; ++slab) one_each.push_back(blocks[slab * in_slab]);
+  own.give(other, c, one_each);
+  const size_t out = heap.blocks_out(c);
+  {
+    const SlabHeap::Hold hold(heap);
+  }
+  EXPECT_EQ(heap.blocks_out(c), out - 16);
+  {
+    const SlabHeap::Visit visit(heap);
+  }
+  EXPECT_EQ(heap.blocks_out(c), out - 40) << "a visitor holds the lock as often as it takes";
+}
+
 TEST_F(SlabHeapTest, ARefillWaitsForEightSlabsAtMost) {
   const size_t c = class_of(1024);
   const size_t in_slab = kRoomyTable.classes[c].blocks_per_slab;
   std::vector<void*> blocks = own.take(heap, c, 20 * in_slab);
   ASSERT_EQ(heap.slab_count(c), 20u);
-  for (size_t slab = 0; slab < 20; ++slab) heap.flush(c, &blocks[slab * in_slab], 1);
+  for (size_t slab = 0; slab < 20; ++slab) own.give(heap, c, {blocks[slab * in_slab]});
   void* out[64];
   EXPECT_EQ(own.refill(heap, c, out, 64), 8u) << "of each slab the one block that it has";
 }
@@ -174,14 +246,14 @@ TEST_F(SlabHeapTest, ARefillLeavesEmptySlabsWholeOnceTwoHaveGiven) {
     SlabHeap& fresh = *own.registry.acquire();
     std::vector<void*> blocks = own.take(fresh, c, 3 * in_slab);
     ASSERT_EQ(fresh.slab_count(c), 3u);
-    for (size_t slab = 0; slab < partial; ++slab) fresh.flush(c, &blocks[slab * in_slab], 1);
-    fresh.flush(c, &blocks[2 * in_slab], in_slab);
+    for (size_t slab = 0; slab < partial; ++slab) own.give(fresh, c, {blocks[slab * in_slab]});
+    own.give(fresh, c, {blocks.begin() + static_cast<ptrdiff_t>(2 * in_slab), blocks.end()});
     void* out[64];
     EXPECT_EQ(own.refill(fresh, c, out, 64), partial == 1 ? 1 + in_slab : 2);
   }
 }
 
-TEST_F(SlabHeapTest, ARefillReadsTheMailFirst) {
+TEST_F(SlabHeapTest, WhatHasComeServesTheNextRefill) {
   SlabHeap& other = *own.registry.acquire();
   const size_t c = class_of(64);
   std::vector<void*> blocks = own.take(heap, c, 10);
@@ -191,8 +263,8 @@ TEST_F(SlabHeapTest, ARefillReadsTheMailFirst) {
   EXPECT_EQ(block, blocks[4]);
 }
 
-TEST_F(SlabHeapTest, AFlushMeetsMoreOwnersThanItHasParcels) {
-  constexpr size_t kOwners = 20;
+TEST_F(SlabHeapTest, AFlushMeetsManyOwners) {
+  constexpr size_t kOwners = 100;  // some of whose ids are equal modulo 64
   const size_t c = class_of(128);
   std::vector<SlabHeap*> owners;
   std::vector<void*> mixed;
@@ -201,7 +273,7 @@ TEST_F(SlabHeapTest, AFlushMeetsMoreOwnersThanItHasParcels) {
     for (SlabHeap* owner : owners) mixed.push_back(own.take(*owner, c, 1)[0]);
   own.give(heap, c, mixed);
   for (SlabHeap* owner : owners) {
-    owner->empty_inbox();
+    own.open_mail(*owner);
     EXPECT_EQ(owner->blocks_out(c), 0u);
     EXPECT_STREQ(owner->check(), nullptr);
   }
@@ -220,12 +292,15 @@ TEST_F(SlabHeapTest, ThreadsSendAtOnce) {
   std::vector<std::thread> threads;
   for (size_t i = 0; i < kThreads; ++i)
     threads.emplace_back([&, i] {
-      for (size_t round = 0; round < kRounds; ++round) senders[i]->flush(c, shares[i].data() + round * kBatch, kBatch);
+      for (size_t round = 0; round < kRounds; ++round) {
+        const SlabHeap::Hold hold(*senders[i]);
+        senders[i]->flush(c, shares[i].data() + round * kBatch, kBatch);
+      }
       --running;
     });
-  while (running.load() != 0) heap.empty_inbox();
+  while (running.load() != 0) own.open_mail(heap);
   for (std::thread& thread : threads) thread.join();
-  heap.empty_inbox();
+  own.open_mail(heap);
   EXPECT_EQ(heap.blocks_out(c), 0u);
 }
 
@@ -264,7 +339,7 @@ TEST_F(SlabHeapTest, PartialSlabsAreUsedUpBeforeEmptyOnes) {
   std::vector<void*> blocks = own.take(heap, c, 3 * slab);
   const std::vector<void*> live(blocks.begin() + slab, blocks.begin() + slab + slab / 2);
   blocks.erase(blocks.begin() + slab, blocks.begin() + slab + slab / 2);
-  heap.flush(c, blocks.data(), blocks.size());  // empty, half full, empty
+  own.give(heap, c, blocks);  // empty, half full, empty
   const std::vector<void*> again = own.take(heap, c, slab / 2);
   const size_t page_of_live = own.window.index_of(live[0]) / own.sizes(c).pages_per_slab;
   for (void* block : again) EXPECT_EQ(own.window.index_of(block) / own.sizes(c).pages_per_slab, page_of_live);
@@ -276,7 +351,7 @@ TEST_F(SlabHeapTest, EmptySlabsServeOtherClassesBeforeFreshMemoryDoes) {
   const size_t other = class_of(64);
   ASSERT_EQ(own.sizes(one).pages_per_slab, own.sizes(other).pages_per_slab);
   const std::vector<void*> blocks = own.take(heap, one, 4 * own.sizes(one).blocks_per_slab);
-  heap.flush(one, blocks.data(), blocks.size());
+  own.give(heap, one, blocks);
   ASSERT_EQ(heap.slab_count(one), 4u) << "they are kept";
   void* block = own.take(heap, other, 1)[0];
   EXPECT_EQ(heap.slab_count(one), 0u);

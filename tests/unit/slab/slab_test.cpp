@@ -16,7 +16,7 @@ constexpr uint16_t kCapacity = 150;  // more than two words of the bitmap
 class SlabTest : public unit::OwnSlab, public testing::Test {
  protected:
   SlabTest() : OwnSlab(kBlock, kCapacity) {}
-  size_t slot(void* block) const { return slab.slot_of(static_cast<size_t>(static_cast<char*>(block) - slab.start)); }
+  size_t slot(void* block) const { return static_cast<size_t>(static_cast<char*>(block) - slab.start) / kBlock; }
   bool put_back(size_t slot) { return slab.put_back(slot, 1) == 1; }
   void expect_sound() {
     slab.full = !slab.has_blocks();  // the heap's business
@@ -114,9 +114,10 @@ TEST_F(SlabTest, CheckSeesEachBrokenPart) {
   slab.first_word = 1;
   EXPECT_STREQ(slab.check(), "slab: a free block lies below the first word");
   slab = sound;
-  slab.free[1] = uint64_t{1} << 36;
+  slab.free_bits()[1] = uint64_t{1} << 36;
   slab.free_count = 2;
   EXPECT_STREQ(slab.check(), "slab: a block that was never used is marked free");
+  slab.free_bits()[1] = 0;
   slab = sound;
   slab.carved = kCapacity + 1;
   EXPECT_STREQ(slab.check(), "slab: more blocks used than there are");

@@ -1,0 +1,72 @@
+// RemoteFrees: which blocks of one slab have been freed by threads that do not hold its heap's lock: a bit each, and a
+// bit for each word of them that may have some.
+//
+//   a sender                                          the holder of the heap's lock
+//     sets bits in a word;                              has the slab out of the mailbox (slab/mailbox.h);
+//     if they are the word's first: names the word;       takes the names,
+//     if it is the first name: posts the slab             and of each named word the bits
+//
+//   a word with bits is named, or will be by the sender that set the first of them
+//   a slab with names is in a mailbox or in the holder's hands, or will be posted by the sender of the first
+//
+// A block counts as used until its bit has been taken. So a slab stays as long as a sender may touch it: whoever has
+// set a bit and neither names the word nor posts the slab is through with it, and whoever has to is waited for, since
+// no other takes the bits. Nothing is allocated, and nothing grows: any number of blocks of any number of senders has
+// its place. A bit that is there already is a block freed twice.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bits.h"
+
+namespace snug {
+
+template <class Atomics>
+class RemoteFrees {
+ public:
+  enum class Added { kFirst, kMore, kTwice };
+
+  // The words of bits follow the object in memory, zeroed.
+  RemoteFrees(char* start, uint16_t bytes_behind_record) : start_(start), behind_(bytes_behind_record) {}
+
+  // Where the slab's blocks begin.
+  char* start() const { return start_; }
+  // The bytes from the slab's record to this one.
+  size_t bytes_behind_record() const { return behind_; }
+
+  // Any thread that has blocks of the slab: marks those of the mask in the word as free. After kFirst the caller must
+  // put the slab into a mailbox; else it touches the slab no more.
+  Added add(size_t word, uint64_t mask) {
+    const uint64_t before = bits(word).fetch_or(mask, std::memory_order_release);
+    if ((before & mask) != 0) return Added::kTwice;
+    if (before != 0) return Added::kMore;
+    // Acquired: the slab may have been out of the mailbox meanwhile, and its link is about to be written anew.
+    const auto name = static_cast<uint16_t>(1u << word);
+    return words_.fetch_or(name, std::memory_order_acq_rel) == 0 ? Added::kFirst : Added::kMore;
+  }
+
+  // The holder of the heap's lock that has this slab out of the mailbox: calls visit(word, mask) for all that has come.
+  template <class Visit>
+  void take(Visit visit) {
+    for (uint32_t words = words_.exchange(0, std::memory_order_acq_rel); words != 0; words &= words - 1) {
+      const auto word = static_cast<size_t>(std::countr_zero(words));
+      visit(word, bits(word).exchange(0, std::memory_order_acquire));
+    }
+  }
+  // Racy but for the holder of the heap's lock: true if something has come.
+  bool any() const { return words_.load(std::memory_order_relaxed) != 0; }
+
+  typename Atomics::template Var<RemoteFrees*> next{nullptr};  // the mailbox's
+
+ private:
+  using Word = typename Atomics::template Atomic<uint64_t>;
+  Word& bits(size_t word) { return reinterpret_cast<Word*>(this + 1)[word]; }
+
+  char* const start_;
+  typename Atomics::template Atomic<uint16_t> words_{0};
+  const uint16_t behind_;
+};
+
+}  // namespace snug

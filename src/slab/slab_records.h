@@ -1,0 +1,50 @@
+// SlabRecords: memory for the records of a heap's slabs, which are as long as their class needs, out of the arena. The
+// holder of the heap's lock calls them.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <new>
+
+#include "slab/slab.h"
+#include "span/meta_arena.h"
+
+namespace snug {
+
+class SlabRecords {
+ public:
+  explicit constexpr SlabRecords(MetaArena& arena) : arena_(arena) {}
+
+  // A record for a slab of the class that begins at `start`; null if the OS refuses memory.
+  Slab* make(const SizeClass& sizes, char* start) {
+    const size_t words = sizes.bitmap_words();
+    Free*& list = free_[list_of(words)];
+    void* memory = list;
+    if (memory != nullptr)
+      list = list->next;
+    else if (memory = arena_.allocate(Slab::record_bytes(words)); memory == nullptr)
+      return nullptr;
+    std::memset(memory, 0, Slab::record_bytes(words));
+    auto* slab = ::new (memory) Slab;
+    slab->start = start;
+    ::new (&slab->remote(sizes)) SlabRemoteFrees(start, static_cast<uint16_t>(Slab::remote_offset(words)));
+    return slab;
+  }
+  void recycle(Slab* slab, const SizeClass& sizes) {
+    Free*& list = free_[list_of(sizes.bitmap_words())];
+    list = ::new (static_cast<void*>(slab)) Free{list};
+  }
+
+ private:
+  struct Free {
+    Free* next;
+  };
+  static constexpr size_t kMostWords = kMaxBlocksPerSlab / 64;
+  static constexpr size_t kLeastLines = Slab::record_bytes(1) / kCacheLine;
+  static constexpr size_t list_of(size_t words) { return Slab::record_bytes(words) / kCacheLine - kLeastLines; }
+
+  MetaArena& arena_;
+  Free* free_[Slab::record_bytes(kMostWords) / kCacheLine - kLeastLines + 1] = {};
+};
+
+}  // namespace snug
