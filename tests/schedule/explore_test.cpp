@@ -81,6 +81,21 @@ TEST(Explore, FindsWhatTakesThreePreemptionsWithThree) {
   EXPECT_EQ(explore<Pair>(with(MemoryModel::kSequential), kDialogue).verdict, Verdict::kRequirement);
 }
 
+// Whoever relaxes lets others go on, which is no preemption.
+TEST(Explore, RelaxingIsNoPreemption) {
+  const auto verdict = [](bool relaxes) {
+    const Body<Pair> blink = [relaxes](Pair& pair) {
+      pair.x.store(1);
+      if (relaxes) ScheduledAtomics::cpu_relax();
+      pair.x.store(2);
+    };
+    const Body<Pair> look = [](Pair& pair) { require(pair.x.load() != 1, "too short to be seen"); };
+    return explore<Pair>(with(MemoryModel::kSequential, 0), {blink, look}).verdict;
+  };
+  EXPECT_EQ(verdict(true), Verdict::kRequirement);
+  EXPECT_EQ(verdict(false), Verdict::kPassed);
+}
+
 TEST(Explore, IsNoProofIfItIsCutOff) {
   Options options = with(MemoryModel::kSequential);
   options.max_schedules = 5;
@@ -237,17 +252,18 @@ TEST(Explore, WaitersDoNotWakeEachOther) {
   }
 }
 
+struct Words {
+  ScheduledAtomics::Atomic<uint32_t> word{0};
+};
+
 TEST(Explore, WakesAsManySleepersAsAsked) {
-  struct Sleepers {
-    ScheduledAtomics::Atomic<uint32_t> word{0};
-  };
-  const Body<Sleepers> sleep = [](Sleepers& state) { ScheduledAtomics::futex_wait(state.word, 0); };
+  const Body<Words> sleep = [](Words& state) { ScheduledAtomics::futex_wait(state.word, 0); };
   const auto verdict = [&](int count) {
-    const Body<Sleepers> wake = [count](Sleepers& state) {
+    const Body<Words> wake = [count](Words& state) {
       state.word.store(1);
       ScheduledAtomics::futex_wake(state.word, count);
     };
-    return explore<Sleepers>(with(MemoryModel::kStoreBuffers), {sleep, sleep, wake}).verdict;
+    return explore<Words>(with(MemoryModel::kStoreBuffers), {sleep, sleep, wake}).verdict;
   };
   EXPECT_EQ(verdict(1), Verdict::kDeadlock);
   EXPECT_EQ(verdict(2), Verdict::kPassed);
