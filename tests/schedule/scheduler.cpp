@@ -32,8 +32,7 @@ Scheduler& Scheduler::active() {
   return *active_scheduler;
 }
 
-// -- a run
-// -------------------------------------------------------------------------------------------------------------
+// -- a run ----------------------------------------------------------------------------------------------------------
 
 bool Scheduler::run(Search& search, int preemptions, bool with_trace) {
   search_ = &search;
@@ -121,8 +120,7 @@ unsigned Scheduler::end_run(Verdict verdict, const char* complaint) {
   return Memory::kNobody;
 }
 
-// -- who comes next
-// ----------------------------------------------------------------------------------------------------
+// -- who comes next -------------------------------------------------------------------------------------------------
 
 // Before an operation: returns when it is this thread's turn.
 void Scheduler::come_to(const Operation& operation) {
@@ -221,8 +219,7 @@ void Scheduler::land_one(unsigned thread) {
   if (with_trace_) trace_ += trace_text::landed(thread, location, memory_.peek(location));
 }
 
-// -- with a bound: what need not come
-// ----------------------------------------------------------------------------------
+// -- with a bound: what need not come -------------------------------------------------------------------------------
 
 void Scheduler::forbid(Candidates& found) const {
   const bool is_end = have_all_ended();
