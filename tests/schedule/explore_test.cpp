@@ -29,8 +29,7 @@ Options with(MemoryModel memory, int preemptions = kUnbounded) {
 
 const MemoryModel kModels[] = {MemoryModel::kSequential, MemoryModel::kStoreBuffers, MemoryModel::kViews};
 
-// -- how much is searched
-// ----------------------------------------------------------------------------------------------
+// -- how much is searched -------------------------------------------------------------------------------------------
 
 TEST(Explore, FinishesOneRunOfEachClass) {
   const auto schedules = [](Bodies bodies) {
@@ -81,6 +80,21 @@ TEST(Explore, FindsWhatTakesThreePreemptionsWithThree) {
   EXPECT_EQ(explore<Pair>(with(MemoryModel::kSequential), kDialogue).verdict, Verdict::kRequirement);
 }
 
+// Whoever relaxes lets others go on, which is no preemption.
+TEST(Explore, RelaxingIsNoPreemption) {
+  const auto verdict = [](bool relaxes) {
+    const Body<Pair> blink = [relaxes](Pair& pair) {
+      pair.x.store(1);
+      if (relaxes) ScheduledAtomics::cpu_relax();
+      pair.x.store(2);
+    };
+    const Body<Pair> look = [](Pair& pair) { require(pair.x.load() != 1, "too short to be seen"); };
+    return explore<Pair>(with(MemoryModel::kSequential, 0), {blink, look}).verdict;
+  };
+  EXPECT_EQ(verdict(true), Verdict::kRequirement);
+  EXPECT_EQ(verdict(false), Verdict::kPassed);
+}
+
 TEST(Explore, IsNoProofIfItIsCutOff) {
   Options options = with(MemoryModel::kSequential);
   options.max_schedules = 5;
@@ -90,8 +104,7 @@ TEST(Explore, IsNoProofIfItIsCutOff) {
   EXPECT_EQ(explore<Pair>(options, {add, add, add}).verdict, Verdict::kPassed);
 }
 
-// -- what is wrong with a run
-// ------------------------------------------------------------------------------------------
+// -- what is wrong with a run ---------------------------------------------------------------------------------------
 
 struct TwoLocks {
   Atomic first{0}, second{0};
@@ -205,8 +218,7 @@ TEST(Explore, ChecksTheEnd) {
   EXPECT_NE(outcome.report.find("both were counted    explore_test.cpp:"), std::string::npos) << outcome.report;
 }
 
-// -- waiting
-// -----------------------------------------------------------------------------------------------------------
+// -- waiting --------------------------------------------------------------------------------------------------------
 
 TEST(Explore, WaitsWithoutRepeatingARound) {
   for (const MemoryModel memory : kModels) {
@@ -237,24 +249,49 @@ TEST(Explore, WaitersDoNotWakeEachOther) {
   }
 }
 
+struct Words {
+  ScheduledAtomics::Atomic<uint32_t> word{0};
+};
+
 TEST(Explore, WakesAsManySleepersAsAsked) {
-  struct Sleepers {
-    ScheduledAtomics::Atomic<uint32_t> word{0};
-  };
-  const Body<Sleepers> sleep = [](Sleepers& state) { ScheduledAtomics::futex_wait(state.word, 0); };
+  const Body<Words> sleep = [](Words& state) { ScheduledAtomics::futex_wait(state.word, 0); };
   const auto verdict = [&](int count) {
-    const Body<Sleepers> wake = [count](Sleepers& state) {
+    const Body<Words> wake = [count](Words& state) {
       state.word.store(1);
       ScheduledAtomics::futex_wake(state.word, count);
     };
-    return explore<Sleepers>(with(MemoryModel::kStoreBuffers), {sleep, sleep, wake}).verdict;
+    return explore<Words>(with(MemoryModel::kStoreBuffers), {sleep, sleep, wake}).verdict;
   };
   EXPECT_EQ(verdict(1), Verdict::kDeadlock);
   EXPECT_EQ(verdict(2), Verdict::kPassed);
 }
 
-// -- what it says
-// ------------------------------------------------------------------------------------------------------
+// A round that has seen a change midway need not be the last.
+TEST(Explore, WaitsAgainAfterARoundThatSawAChange) {
+  const Body<Pair> wait = [](Pair& pair) {
+    while (true) {
+      const int first = pair.x.load(std::memory_order_relaxed);
+      if (first == 1 && pair.x.load(std::memory_order_relaxed) == 1) return;
+      pair.x.load(std::memory_order_relaxed);
+      ScheduledAtomics::cpu_relax();
+    }
+  };
+  for (const MemoryModel memory : kModels) {
+    const Outcome outcome =
+        explore<Pair>(with(memory), {wait, [](Pair& pair) { pair.x.store(1, std::memory_order_relaxed); }});
+    EXPECT_TRUE(outcome.passed()) << outcome.report;
+  }
+}
+
+TEST(Explore, WakesWhoSleptLongest) {
+  const Body<Words> sleep = [](Words& state) { ScheduledAtomics::futex_wait(state.word, 0); };
+  const Body<Words> wake_one = [](Words& state) { ScheduledAtomics::futex_wake(state.word, 1); };
+  const Outcome outcome = explore<Words>(with(MemoryModel::kSequential, 0), {sleep, sleep, wake_one});
+  ASSERT_EQ(outcome.verdict, Verdict::kDeadlock) << outcome.report;
+  EXPECT_NE(outcome.report.find("thread 0  is woken"), std::string::npos) << outcome.report;
+}
+
+// -- what it says ---------------------------------------------------------------------------------------------------
 
 TEST(Explore, RepeatsARunByItsSchedule) {
   for (const MemoryModel memory : kModels) {

@@ -216,6 +216,25 @@ TEST(Coherence, HoldsInEveryModel) {
   }
 }
 
+// A compare_exchange that fails is a load, and may read an old value; one that expects the latest never fails.
+TEST(Updates, CompareWithTheLatestUnlessTheyFail) {
+  const auto bodies = [](int expected) -> std::vector<Body<Litmus>> {
+    return {[](Litmus& s) { s.x.store(1, kRelaxed), s.y.store(1, kRelaxed); },
+            [=](Litmus& s) {
+              s.r[0] = s.y.load(kRelaxed);
+              int found = expected;
+              s.r[1] = s.x.compare_exchange_strong(found, 2, kRelaxed) ? 1 : 0;
+              s.r[2] = found;
+            }};
+  };
+  EXPECT_EQ(outcomes(MemoryModel::kStoreBuffers, kUnbounded, bodies(5)), (Outcomes{"000", "001", "101"}));
+  EXPECT_EQ(outcomes(MemoryModel::kViews, kUnbounded, bodies(5)), (Outcomes{"000", "001", "100", "101"}));
+  // Whoever has seen y and expects 1 reads an old 0 at worst.
+  EXPECT_EQ(outcomes(MemoryModel::kStoreBuffers, kUnbounded, bodies(1)), (Outcomes{"000", "011", "111"}));
+  EXPECT_EQ(outcomes(MemoryModel::kViews, kUnbounded, bodies(1)), (Outcomes{"000", "011", "100", "111"}));
+  EXPECT_EQ(outcomes(MemoryModel::kViews, kUnbounded, bodies(0)), (Outcomes{"001", "010", "101"}));
+}
+
 TEST(Updates, NeverLoseOne) {
   for (const MemoryModel memory : kModels) {
     const Body<Litmus> add = [](Litmus& s) { s.x.fetch_add(1, kRelaxed), s.x.fetch_add(1, kRelaxed); };

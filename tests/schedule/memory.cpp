@@ -158,7 +158,7 @@ void Memory::store(unsigned thread, unsigned location, uint64_t value, std::memo
     self.pending.push_back({static_cast<uint8_t>(location), false, value, publish(thread, order)});
     return;
   }
-  drain(thread);
+  land_all(thread);
   see_own(self, location, order);
   put(thread, location, value, publish(thread, order));
 }
@@ -170,7 +170,7 @@ uint64_t Memory::load_in_kernel(unsigned thread, unsigned location) {
 }
 
 uint64_t Memory::latest(unsigned thread, unsigned location) {
-  drain(thread);
+  land_all(thread);
   return locations_[location].history.back().value;
 }
 
@@ -187,7 +187,7 @@ void Memory::replace(unsigned thread, unsigned location, uint64_t value, std::me
 }
 
 bool Memory::compare(unsigned thread, unsigned location, uint64_t& expected, std::memory_order failure) {
-  drain(thread);
+  land_all(thread);
   Thread& self = threads_[thread];
   const std::vector<Message>& history = locations_[location].history;
   const unsigned last = newest(location), oldest = oldest_readable(self, location, failure);
@@ -208,7 +208,7 @@ void Memory::fence(unsigned thread, std::memory_order order) {
   Thread& self = threads_[thread];
   if (acquires(order)) self.current.join(self.to_acquire);
   if (is_seq_cst(order)) {
-    drain(thread);
+    land_all(thread);
     join_seen(self.current.seen, seq_cst_);
     join_seen(seq_cst_, self.current.seen);
   }
@@ -227,7 +227,7 @@ void Memory::membarrier(unsigned thread) {
   fence(thread, std::memory_order_seq_cst);
   for (unsigned i = 0; i < count_; ++i) {
     if (i == thread) continue;
-    while (has_pending(i) && threads_[i].pending.front().fixed) drain_one(i);
+    while (has_pending(i) && threads_[i].pending.front().fixed) land_one(i);
     self.current.join(threads_[i].light);
   }
   const View published = publish(thread, std::memory_order_release);
@@ -236,15 +236,15 @@ void Memory::membarrier(unsigned thread) {
   }
 }
 
-void Memory::drain_one(unsigned thread) {
+void Memory::land_one(unsigned thread) {
   std::vector<PendingStore>& pending = threads_[thread].pending;
   const PendingStore& oldest = pending.front();
   put(thread, oldest.location, oldest.value, oldest.published);
   pending.erase(pending.begin());
 }
 
-void Memory::drain(unsigned thread) {
-  while (has_pending(thread)) drain_one(thread);
+void Memory::land_all(unsigned thread) {
+  while (has_pending(thread)) land_one(thread);
 }
 
 unsigned Memory::next_difference(const Thread& thread, unsigned location) const {

@@ -2,12 +2,12 @@
 // the declared memory orders put in an order ("happens before").
 //
 //   kSequential     every store is seen at once by all.
-//   kStoreBuffers   x86-TSO. A thread's stores wait in a queue of its own and reach memory one by one, at any later
+//   kStoreBuffers   x86-TSO. A thread's stores wait in a queue of its own and land in memory one by one, at any later
 //   moment;
 //                   its own loads see them there. Updates (exchange, fetch, compare_exchange), seq_cst stores, seq_cst
 //                   fences and system calls empty it first.
 //
-//                     thread ──store──► │ oldest … newest │ ──drain──► location
+//                     thread ──store──► │ oldest … newest │ ──lands──► location
 //
 //   kViews          C++'s own orders, no matter which processor. A location keeps all that was ever stored, in order; a
 //                   thread's view says how old a value it may still read, acquire joins the view that a release
@@ -89,8 +89,8 @@ class Memory {
   // The locations of the thread's pending stores.
   uint64_t pending_locations(unsigned thread) const;
   unsigned oldest_pending(unsigned thread) const { return threads_[thread].pending.front().location; }
-  // The thread's oldest pending store reaches memory.
-  void drain_one(unsigned thread);
+  // The thread's oldest pending store lands.
+  void land_one(unsigned thread);
   Footprint footprint(unsigned thread, const Operation& next) const;
 
   const View& view(unsigned thread) const { return threads_[thread].current; }
@@ -110,7 +110,7 @@ class Memory {
   };
   struct PendingStore {
     uint8_t location;
-    bool fixed;  // behind a light fence, so that a membarrier drains it
+    bool fixed;  // behind a light fence, so that a membarrier lands it
     uint64_t value;
     View published;
   };
@@ -144,7 +144,7 @@ class Memory {
   void see_own(Thread& thread, unsigned location, std::memory_order order);
   // The first value after the one that the thread read which is another, or 0.
   unsigned next_difference(const Thread& thread, unsigned location) const;
-  void drain(unsigned thread);
+  void land_all(unsigned thread);
 
   MemoryModel model_;
   Search* search_ = nullptr;

@@ -33,8 +33,7 @@ void expect_pass(std::vector<Body<State>> bodies, Body<State> final_check = {}) 
   }
 }
 
-// -- hand over
-// ---------------------------------------------------------------------------------------------------------
+// -- hand over ------------------------------------------------------------------------------------------------------
 
 using Message = HandOver<ScheduledAtomics>;
 const std::vector<Body<Message>> kMessageBodies = {
@@ -69,8 +68,7 @@ TEST(HandOver, IsARaceWhereAnOrderIsRelaxed) {
   }
 }
 
-// -- two locks without updates
-// -----------------------------------------------------------------------------------------
+// -- two locks without updates --------------------------------------------------------------------------------------
 
 struct Peterson {
   PetersonLock<ScheduledAtomics> lock;
@@ -131,8 +129,7 @@ TEST(AsymmetricDoor, NeedsBothFencesOnTheProcessorAsWell) {
   }
 }
 
-// -- a stack
-// -----------------------------------------------------------------------------------------------------------
+// -- a stack --------------------------------------------------------------------------------------------------------
 
 template <Tags kTags>
 struct Stack {
@@ -182,8 +179,7 @@ TEST(NodeStack, PassesWithTags) {
   expect_pass<Stack<Tags::kCounted>>(take_and_give<Tags::kCounted>(), check_stack<Tags::kCounted>);
 }
 
-// -- sleep and work
-// ----------------------------------------------------------------------------------------------------
+// -- sleep and work -------------------------------------------------------------------------------------------------
 
 using Doorbell = Bell<ScheduledAtomics>;
 
@@ -234,8 +230,7 @@ TEST(Workshop, NeedsItsOrders) {
   EXPECT_NE(unnoticed[0].find(" exchange(seq_cst) as exchange(acq_rel)"), std::string::npos) << unnoticed[0];
 }
 
-// -- the policy that ships
-// ---------------------------------------------------------------------------------------------
+// -- the policy that ships ------------------------------------------------------------------------------------------
 
 TEST(StdAtomics, RunsTheSameProtocols) {
   HandOver<StdAtomics> message;

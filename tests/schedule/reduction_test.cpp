@@ -1,6 +1,6 @@
 // Random small programs, each searched in full and with everything that spares runs: the findings must be the same.
 //
-// In full means every order of every step: no sleep sets, no drain left out. A finding is what all registers hold at
+// In full means every order of every step: no sleep sets, no landing left out. A finding is what all registers hold at
 // the end, or the verdict. With a bound on preemptions the full search counts those of its runs that keep to it.
 #include <gtest/gtest.h>
 

@@ -32,8 +32,7 @@ Scheduler& Scheduler::active() {
   return *active_scheduler;
 }
 
-// -- a run
-// -------------------------------------------------------------------------------------------------------------
+// -- a run ----------------------------------------------------------------------------------------------------------
 
 bool Scheduler::run(Search& search, int preemptions, bool with_trace) {
   search_ = &search;
@@ -43,7 +42,7 @@ bool Scheduler::run(Search& search, int preemptions, bool with_trace) {
   current_ = Memory::kNobody;
   preemptions_ = preemptions;
   preemptions_taken_ = 0;
-  drained_.clear();
+  landed_.clear();
   steps_ = variables_ = 0;
   sleepers_ = 0;
   repeats_ = false;
@@ -121,8 +120,7 @@ unsigned Scheduler::end_run(Verdict verdict, const char* complaint) {
   return Memory::kNobody;
 }
 
-// -- who comes next
-// ----------------------------------------------------------------------------------------------------
+// -- who comes next -------------------------------------------------------------------------------------------------
 
 // Before an operation: returns when it is this thread's turn.
 void Scheduler::come_to(const Operation& operation) {
@@ -140,7 +138,7 @@ void Scheduler::count_step() {
   if (++steps_ > max_steps_) fail(Verdict::kLivelock, kTooManySteps);
 }
 
-// Lets pending stores reach memory until a thread goes on: which, or nobody if the run is over.
+// Lets pending stores land until a thread goes on: which, or nobody if the run is over.
 unsigned Scheduler::next_thread() {
   while (true) {
     if (++steps_ > max_steps_) return end_run(Verdict::kLivelock, kTooManySteps);
@@ -156,13 +154,13 @@ unsigned Scheduler::next_thread() {
       repeats_ = true;
       return Memory::kNobody;
     }
-    if (step >= kDrain) {
-      drain_one(static_cast<unsigned>(step) - kDrain);
+    if (step >= kLand) {
+      land_one(static_cast<unsigned>(step) - kLand);
       continue;
     }
     const auto thread = static_cast<unsigned>(step);
     if (is_preemption(thread)) ++preemptions_taken_;
-    drained_.clear();
+    landed_.clear();
     return thread;
   }
 }
@@ -195,7 +193,7 @@ Candidates Scheduler::candidates() const {
     if (!memory_.has_pending(thread)) continue;
     Footprint footprint;
     footprint.writes |= uint64_t{1} << memory_.oldest_pending(thread);
-    found.add(kDrain + thread, footprint);
+    found.add(kLand + thread, footprint);
   }
   return found;
 }
@@ -209,64 +207,63 @@ bool Scheduler::is_stuck(const Candidates& found) const {
   if (have_all_ended()) return false;
   for (unsigned i = 0; i < found.count; ++i) {
     const uint8_t step = found.items[i].step;
-    if (step < kDrain || may_drain_matter(step - kDrain)) return false;
+    if (step < kLand || may_landing_matter(step - kLand)) return false;
   }
   return true;
 }
 
-void Scheduler::drain_one(unsigned thread) {
+void Scheduler::land_one(unsigned thread) {
   const unsigned location = memory_.oldest_pending(thread);
-  drained_.push_back({static_cast<uint8_t>(thread), static_cast<uint8_t>(location)});
-  memory_.drain_one(thread);
-  if (with_trace_) trace_ += trace_text::drained(thread, location, memory_.peek(location));
+  landed_.push_back({static_cast<uint8_t>(thread), static_cast<uint8_t>(location)});
+  memory_.land_one(thread);
+  if (with_trace_) trace_ += trace_text::landed(thread, location, memory_.peek(location));
 }
 
-// -- with a bound: what need not come
-// ----------------------------------------------------------------------------------
+// -- with a bound: what need not come -------------------------------------------------------------------------------
 
 void Scheduler::forbid(Candidates& found) const {
   const bool is_end = have_all_ended();
   bool matters = false;
-  for (unsigned thread = 0; thread < count_; ++thread) matters = matters || may_drain_matter(thread);
+  for (unsigned thread = 0; thread < count_; ++thread) matters = matters || may_landing_matter(thread);
   for (unsigned i = 0; i < found.count; ++i) {
     Candidate& candidate = found.items[i];
-    if (candidate.step < kDrain) {
+    if (candidate.step < kLand) {
       candidate.allowed = preemptions_taken_ < preemptions_ || !is_preemption(candidate.step);
-      for (size_t k = 0; k < drained_.size(); ++k) candidate.allowed &= is_drain_needed(k, candidate);
+      for (size_t k = 0; k < landed_.size(); ++k) candidate.allowed &= is_landing_needed(k, candidate);
     } else if (is_end && !matters) {
       candidate.allowed = i == 0;  // the last stores of all, no two to one location: in any order
     } else {
-      candidate.allowed = is_end || may_drain_matter(candidate.step - kDrain);
+      candidate.allowed = is_end || may_landing_matter(candidate.step - kLand);
       // Of two neighbours that are independent the lower thread comes first.
-      if (!drained_.empty()) {
-        const Drained& last = drained_.back();
-        const unsigned thread = candidate.step - kDrain;
+      if (!landed_.empty()) {
+        const Landed& last = landed_.back();
+        const unsigned thread = candidate.step - kLand;
         candidate.allowed &= thread >= last.thread || memory_.oldest_pending(thread) == last.location;
       }
     }
   }
 }
 
-// Whether the drain could not as well come after the later ones and then `next`.
-bool Scheduler::is_drain_needed(size_t index, const Candidate& next) const {
-  const Drained& drained = drained_[index];
-  for (size_t later = index + 1; later < drained_.size(); ++later) {
-    if (drained_[later].thread == drained.thread || drained_[later].location == drained.location) return true;
+// Whether the landing could not as well come after the later ones and then `next`.
+bool Scheduler::is_landing_needed(size_t index, const Candidate& next) const {
+  const Landed& landed = landed_[index];
+  for (size_t later = index + 1; later < landed_.size(); ++later) {
+    if (landed_[later].thread == landed.thread || landed_[later].location == landed.location) return true;
   }
-  if (next.step == drained.thread) return false;
-  const uint64_t location = uint64_t{1} << drained.location;
+  if (next.step == landed.thread) return false;
+  const uint64_t location = uint64_t{1} << landed.location;
   if (threads_[next.step].next.kind != Kind::kMembarrier) {
     return ((next.footprint.reads | next.footprint.writes) & location) != 0;
   }
-  // It drains this thread as well; but other stores to the location could come before.
+  // It lands this thread's as well; but other stores to the location could come before.
   for (unsigned thread = 0; thread < count_; ++thread) {
-    if (thread != drained.thread && (memory_.pending_locations(thread) & location) != 0) return true;
+    if (thread != landed.thread && (memory_.pending_locations(thread) & location) != 0) return true;
   }
   return false;
 }
 
 // Whether another thread's next step, or a pending store of another, touches what this thread's pending stores do.
-bool Scheduler::may_drain_matter(unsigned thread) const {
+bool Scheduler::may_landing_matter(unsigned thread) const {
   const uint64_t mine = memory_.pending_locations(thread);
   if (mine == 0) return false;
   for (unsigned other = 0; other < count_; ++other) {

@@ -5,9 +5,9 @@
 // What touches a thread's own state alone is no step: a store that goes to its buffer, fences other than seq_cst,
 // accesses to plain data. For the last the race check answers: data without races reads the same in every order.
 //
-// With a bound on preemptions, a pending store reaches memory only where that can matter: right before a step
-// of another thread, or another drain, that touches its location, or once nothing else can come. Any run can be
-// brought into that form by moving each drain to the right past its independent neighbours, which changes no
+// With a bound on preemptions, a pending store lands only where that can matter: right before a step
+// of another thread, or another landing, that touches its location, or once nothing else can come. Any run can be
+// brought into that form by moving each landing to the right past its independent neighbours, which changes no
 // preemption.
 //
 // Only one scheduler exists at a time, and it belongs to the thread of the OS that made it.
@@ -112,7 +112,7 @@ class Scheduler {
     bool is_woken = false;
     uint64_t asleep_since = 0;
   };
-  struct Drained {
+  struct Landed {
     uint8_t thread;
     uint8_t location;
   };
@@ -136,11 +136,11 @@ class Scheduler {
   Candidates candidates() const;
   void forbid(Candidates& found) const;
   bool is_preemption(unsigned thread) const;
-  bool is_drain_needed(size_t index, const Candidate& next) const;
-  bool may_drain_matter(unsigned thread) const;
+  bool is_landing_needed(size_t index, const Candidate& next) const;
+  bool may_landing_matter(unsigned thread) const;
   bool is_stuck(const Candidates& found) const;
   unsigned end_run(Verdict verdict, const char* complaint);
-  void drain_one(unsigned thread);
+  void land_one(unsigned thread);
   void say(const Operation& operation, const std::string& what);
 
   Scenario& scenario_;
@@ -156,7 +156,7 @@ class Scheduler {
   bool is_starting_ = false;
   int preemptions_ = kUnbounded;  // that a run may take
   int preemptions_taken_ = 0;
-  std::vector<Drained> drained_;  // since the latest step of a thread
+  std::vector<Landed> landed_;  // since the latest step of a thread
   unsigned steps_ = 0;
   uint32_t variables_ = 0;
   uint64_t sleepers_ = 0;

@@ -148,8 +148,7 @@ void Scheduler::futex_wake(const Operation& operation, int count) {
   }
 }
 
-// -- plain data
-// --------------------------------------------------------------------------------------------------------
+// -- plain data -----------------------------------------------------------------------------------------------------
 
 void Scheduler::made(Accesses& accesses) {
   accesses = {};

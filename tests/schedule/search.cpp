@@ -6,7 +6,7 @@ namespace snug::schedule {
 
 namespace {
 
-char letter_of(unsigned step) { return static_cast<char>(step < kDrain ? '0' + step : 'a' + (step - kDrain)); }
+char letter_of(unsigned step) { return static_cast<char>(step < kLand ? '0' + step : 'a' + (step - kLand)); }
 
 uint8_t bit_of(unsigned step) { return static_cast<uint8_t>(1u << step); }
 

@@ -17,8 +17,8 @@
 
 namespace snug::schedule {
 
-// A step that can come next: thread t goes on, or (kDrain + t) the oldest pending store of t reaches memory.
-inline constexpr uint8_t kDrain = kMaxThreads;
+// A step that can come next: thread t goes on, or (kLand + t) the oldest pending store of t lands.
+inline constexpr uint8_t kLand = kMaxThreads;
 struct Candidate {
   uint8_t step;
   bool allowed;  // else it could come, but not in the runs that are looked for
@@ -52,7 +52,7 @@ class Search {
   bool advance();
 
   // The run so far, one character for each decision where more than one step could come: 0-3 the thread that goes on,
-  // a-d the thread whose store reaches memory, A-Z the choice among values. Bound and reduction do not count.
+  // a-d the thread whose store lands, A-Z the choice among values. Bound and reduction do not count.
   const std::string& schedule() const { return schedule_; }
   // The test asks other questions than in the run before, or at the run's end fewer: its course hangs on more than the
   // schedule.

@@ -86,8 +86,8 @@ std::string step(unsigned thread, const Operation& operation, const std::string&
   return line + "  " + (slash != nullptr ? slash + 1 : path) + ":" + std::to_string(operation.where.line()) + "\n";
 }
 
-std::string drained(unsigned thread, unsigned location, uint64_t value) {
-  return who(thread) + "  its store to a" + std::to_string(location) + " reaches memory: " + number(value) + "\n";
+std::string landed(unsigned thread, unsigned location, uint64_t value) {
+  return who(thread) + "  its store to a" + std::to_string(location) + " lands: " + number(value) + "\n";
 }
 
 std::string plain(unsigned thread, const char* verb, uint32_t variable, uint64_t value) {
