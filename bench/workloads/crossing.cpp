@@ -1,7 +1,7 @@
-// crossing: each thread allocates 2000 blocks, swaps each into a random slot of a table that all share, and frees the 2000
-// that it got out, over and over. With n threads, (n-1)/n of the frees are remote, of blocks from many owners in no
-// order. Stresses the way home of such a mixture. Resembles rbstress and a hash table that many threads refill. (swap
-// has two sizes and frees at once what it takes out.)
+// crossing: each thread allocates 2000 blocks, swaps each into a random slot of a table that all share, and frees the
+// 2000 that it got out, over and over. With n threads, (n-1)/n of the frees are remote, of blocks from many owners in
+// no order. Stresses the way home of such a mixture. Resembles rbstress and a hash table that many threads refill.
+// (swap has two sizes and frees at once what it takes out.)
 #include "footprint.h"
 #include "slots.h"
 
@@ -29,6 +29,7 @@ Figures run(const Options& options, uint64_t seed) {
         hand[i] = Sized::take(options.size != 0 ? options.size : random.log_between(16, 1024));
       for (size_t i = 0; i < kBlocks; ++i) hand[i] = table[random.below(table.size())].exchange(hand[i]);
       for (size_t i = 0; i < kBlocks; ++i) hand[i].give(sampler);
+      std::this_thread::yield();  // so that blocks of threads that share a processor mix as well
     }
   };
   const double ns =
@@ -45,10 +46,10 @@ const Program kProgram = {
     .name = "crossing",
     .what =
         R"(Each thread allocates 2000 blocks of mixed sizes, swaps each into a random slot of a shared table and frees the
-2000 that came out, over and over. Each round runs in a child process. Shows remote frees of blocks of many owners.)",
+2000 that came out, over and over. Each round runs in a child process. Shows remote frees of many owners' blocks.)",
     .figures =
-        R"(pair: ns for a malloc, the swap and a free, over all threads; rss: MiB of anonymous memory at the end, while the
-table is full and all threads sleep, without the arrays of addresses and the stacks.)",
+        R"(pair: ns for a malloc, the swap and a free, over all threads; rss: MiB of anonymous memory at the end, while
+the table is full and all threads sleep, without the arrays of addresses and the stacks.)",
     .sizes = "mixed: 16 to 1024, log-uniform",
     .threads = "threads",
     .defaults = {.threads = 2, .rounds = 3}};

@@ -1,6 +1,6 @@
 // idle_threads: many threads allocate some blocks of mixed sizes, free them, do so again, and sleep with nothing alive.
-// Stresses what an allocator keeps for each thread, times the threads. Resembles a server with a thread for each of many
-// connections that are quiet most of the time. (sleepers has one thread work after the other.)
+// Stresses what an allocator keeps for each thread, times the threads. Resembles a server with a thread for each of
+// many connections that are quiet most of the time. (sleepers has one thread work after the other.)
 #include "footprint.h"
 
 namespace workload {
@@ -37,8 +37,7 @@ Figures run(Stretch stretch, const Options& options, uint64_t seed) {
   const auto work = [&](unsigned t) {
     Random random(seed * 1000 + t);
     Sampler sampler(options.verify);
-    for (size_t left = scaled(options, kCycles); left != 0; --left)
-      cycle(&held[kBlocks * t], random, sampler, options);
+    for (size_t left = scaled(options, kCycles); left != 0; --left) cycle(&held[kBlocks * t], random, sampler, options);
   };
   run_and_sleep(options.threads, work, [&](const Footprint& footprint) {
     figures.kept = footprint.kib() / options.threads;

@@ -1,7 +1,7 @@
-// migrating: threads work in rounds. A thread allocates objects, passes some through shared slots to whoever comes next,
-// and puts the others, and some of what it got, in its set, where they live for rounds; what it replaces there it frees.
-// In each round the threads are new ones, which go on with the sets of those before, or the same. Stresses blocks that
-// outlive their thread in other threads' hands. Resembles mimalloc-bench's mstress.
+// migrating: threads work in rounds. A thread allocates objects, passes some through shared slots to whoever comes
+// next, and puts the others, and some of what it got, in its set, where they live for rounds; what it replaces there it
+// frees. In each round the threads are new ones, which go on with the sets of those before, or the same. Stresses
+// blocks that outlive their thread in other threads' hands. Resembles mimalloc-bench's mstress.
 #include "footprint.h"
 #include "slots.h"
 
@@ -9,8 +9,9 @@ namespace workload {
 namespace {
 
 constexpr unsigned kRounds = 20;
-constexpr size_t kSet = 10'000;   // objects of a thread, about
-constexpr size_t kSlots = 4096;  // of all threads
+constexpr size_t kSet = 10'000;    // objects of a thread, about
+constexpr size_t kSlots = 4096;    // of all threads
+constexpr size_t kStretch = 1000;  // objects between two yields
 
 enum class Threads { kNew, kSame };
 
@@ -33,6 +34,7 @@ void work(World& world, Sized* set, size_t objects, uint64_t seed, const Options
     if (chance < 2) object = world.slots[random.below(kSlots)].exchange(object);
     if (chance != 1) std::swap(object, set[random.below(kSet)]);
     object.give(sampler);
+    if (objects % kStretch == 0) std::this_thread::yield();  // so that threads that share a processor mix as well
   }
 }
 

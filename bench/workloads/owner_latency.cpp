@@ -1,7 +1,7 @@
 // owner_latency: one thread replaces its blocks at random and frees one half of them itself; the others it hands to the
-// other threads, which free them at the same time. Each malloc and free of the owner is timed by itself: stresses whether
-// a living owner waits for those that free its blocks, or does their work. Resembles a reader that makes requests, and
-// workers that drop them. (latency is the same without other threads.)
+// other threads, which free them at the same time. Each malloc and free of the owner is timed by itself: stresses
+// whether a living owner waits for those that free its blocks, or does their work. Resembles a reader that makes
+// requests, and workers that drop them. (latency is the same without other threads.)
 #include "exchange.h"
 #include "ticks.h"
 

@@ -1,12 +1,12 @@
-// owners_asleep: threads allocate and sleep, and one thread frees all that they have. The owners take nothing back until
-// they wake, which is never here: stresses what an allocator can do for memory whose owner is idle. Resembles a pool of
-// workers that answered a wave of requests, whose results somebody else drops.
+// owners_asleep: threads allocate and sleep, and one thread frees all that they have. The owners take nothing back
+// until they wake, which is never here: stresses what an allocator can do for memory whose owner is idle. Resembles a
+// pool of workers that answered a wave of requests, whose results somebody else drops.
 #include "footprint.h"
 
 namespace workload {
 namespace {
 
-constexpr double kBlocks = 2e6;   // of all threads
+constexpr double kBlocks = 2e6;    // of all threads
 constexpr size_t kStretches = 32;  // of frees, between which memory is looked at
 
 enum class Order { kRandom, kSequential, kTurns };

@@ -1,6 +1,6 @@
 // table_free: threads replace random entries of a table that they share, and what they took out is freed by one thread
-// that never allocates. Every free is remote, and for as long as the run lasts: stresses whether memory comes home as fast
-// as it is taken, or the heap grows beyond what lives. Resembles a cache whose evicted entries a reaper frees.
+// that never allocates. Every free is remote, and for as long as the run lasts: stresses whether memory comes home as
+// fast as it is taken, or the heap grows beyond what lives. Resembles a cache whose evicted entries a reaper frees.
 #include <atomic>
 
 #include "exchange.h"
@@ -94,8 +94,8 @@ const Program kProgram = {
 one thread that never allocates frees what they take out. Each round runs in a child process. Shows whether memory
 comes home as fast as it is taken.)",
     .figures =
-        R"(median, highest: MiB of anonymous memory, looked at every 50 ms while blocks are replaced, without the array that
-is the table; live: MiB of blocks in the table, beside which at most 8192 are on their way; median/live: %;
+        R"(median, highest: MiB of anonymous memory, looked at every 50 ms while blocks are replaced, without the array
+that is the table; live: MiB of blocks in the table, beside which at most 8192 are on their way; median/live: %;
 replace: ns a replacement over all threads.)",
     .sizes = "592",
     .threads = "threads that replace; one more frees, one more looks on",

@@ -1,6 +1,6 @@
-// worker_and_main: the main thread fills, a worker frees every other block and ends, and the main thread frees the rest.
-// The worker's half comes home through nobody's hands: stresses what a thread leaves behind that freed blocks of others
-// only. Resembles a program that has a part of its data dropped by a helper.
+// worker_and_main: the main thread fills, a worker frees every other block and ends, and the main thread frees the
+// rest. The worker's half comes home through nobody's hands: stresses what a thread leaves behind that freed blocks of
+// others only. Resembles a program that has a part of its data dropped by a helper.
 #include "footprint.h"
 
 namespace workload {

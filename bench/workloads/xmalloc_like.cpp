@@ -1,7 +1,7 @@
-// xmalloc_like: every thread allocates batches, hands them to another thread and frees the batches that it is handed: to
-// its neighbour always (a ring), or to each of the others in turn. Every thread is an owner and a freer of others'
-// blocks at once, and every free is remote. Stresses the way home while both ends are busy. Resembles xmalloc-test, whose
-// threads do both. (producer_consumer has a half for each.)
+// xmalloc_like: every thread allocates batches, hands them to another thread and frees the batches that it is handed:
+// to its neighbour always (a ring), or to each of the others in turn. Every thread is an owner and a freer of others'
+// blocks at once, and every free is remote. Stresses the way home while both ends are busy. Resembles xmalloc-test,
+// whose threads do both. (producer_consumer has a half for each.)
 #include <deque>
 
 #include "exchange.h"
@@ -9,7 +9,7 @@
 namespace workload {
 namespace {
 
-constexpr size_t kAhead = 4;  // parcels of each thread, so that a slow one does not stop all others at once
+constexpr size_t kAhead = 4;     // parcels of each thread, so that a slow one does not stop all others at once
 constexpr size_t kDepth = 1024;  // parcels of all threads
 
 enum class Way { kRing, kAll };
