@@ -56,7 +56,7 @@ double run_and_sleep(unsigned count, Work&& work, Meanwhile&& meanwhile) {
   Barrier barrier(count + 1);
   std::vector<std::thread> threads;
   threads.reserve(count);
-  for (unsigned t = 0; t < count; ++t)
+  for (unsigned t = 0; t < count; ++t) {
     threads.emplace_back([&, t] {
       touch_stack();
       barrier.wait();  // all are there
@@ -65,6 +65,7 @@ double run_and_sleep(unsigned count, Work&& work, Meanwhile&& meanwhile) {
       barrier.wait();  // all have done
       barrier.wait();  // they may leave
     });
+  }
   barrier.wait();
   const Footprint footprint;
   const double start = now_ns();

@@ -15,19 +15,19 @@ constexpr size_t kDepth = 1024;  // parcels of all threads
 enum class Way { kRing, kAll };
 
 // Millions of mallocs with their frees a second, over all threads.
-template <size_t Batch>
+template <size_t kBatch>
 double run(Way way, size_t size, const Options& options, uint64_t seed) {
-  using Box = Exchange<Parcel<Batch>, kDepth>;
+  using Box = Exchange<Parcel<kBatch>, kDepth>;
   const unsigned threads = std::max(2u, options.threads);
   if (kAhead * threads > kDepth) fail("--threads: 256 at most, please");
-  const size_t batches = scaled(options, 1e6) / Batch + 1;  // of each
-  Array<Parcel<Batch>> parcels(kAhead * threads);
+  const size_t batches = scaled(options, 1e6) / kBatch + 1;  // of each
+  Array<Parcel<kBatch>> parcels(kAhead * threads);
   std::deque<Box> boxes(threads);  // of what is handed to each thread
   const double ns = run_threads(threads, [&](unsigned t) {
     Random random(seed + t);
     Sampler sampler(options.verify);
     for (size_t i = 0; i < batches + kAhead; ++i) {
-      Parcel<Batch>* parcel = &parcels[kAhead * t + i % kAhead];
+      Parcel<kBatch>* parcel = &parcels[kAhead * t + i % kAhead];
       if (i >= kAhead) {
         parcel = boxes[t].take();
         parcel->free(sampler);
@@ -39,15 +39,16 @@ double run(Way way, size_t size, const Options& options, uint64_t seed) {
       boxes[(t + distance) % threads].put(parcel);
     }
   });
-  return static_cast<double>(batches * Batch * threads) / ns * 1e3;
+  return static_cast<double>(batches * kBatch * threads) / ns * 1e3;
 }
 
-template <size_t Batch>
+template <size_t kBatch>
 void add(Report& report, const Options& options) {
   const size_t size = options.sizes_or({64})[0];
-  for (const auto& [name, way] : {std::pair<std::string, Way>{"ring/", Way::kRing}, {"all/", Way::kAll}})
-    report.measure(name + std::to_string(Batch), "M/s",
-                   [&](uint64_t seed) { return run<Batch>(way, size, options, seed); });
+  for (const auto& [name, way] : {std::pair<std::string, Way>{"ring/", Way::kRing}, {"all/", Way::kAll}}) {
+    report.measure(name + std::to_string(kBatch), "M/s",
+                   [&](uint64_t seed) { return run<kBatch>(way, size, options, seed); });
+  }
 }
 
 }  // namespace
