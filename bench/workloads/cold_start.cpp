@@ -1,9 +1,8 @@
 // cold_start: what the first blocks cost in resident memory: one block in each of 64 sizes up to 1 KiB in the main
 // thread, then the same in each further thread. Stresses per-class and per-thread set-up. Most processes of a system
 // are small.
-#include "workload.h"
+#include "footprint.h"
 
-#include <pthread.h>
 #include <semaphore.h>
 
 namespace workload {
@@ -35,9 +34,7 @@ struct Thread {
 
 void* live(void* argument) {
   auto* const self = static_cast<Thread*>(argument);
-  // Touches the stack that the allocator will use, so that it is not counted as the allocator's.
-  volatile char stack[16384];
-  for (size_t i = 0; i < sizeof stack; i += 512) stack[i] = 1;
+  touch_stack();
   sem_post(&self->started);
   sem_wait(&self->go);
   allocate_one_of_each(self->blocks);

@@ -12,6 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(os.environ["SNUG_SOURCE"]) / "bench"))
 
+from snug_bench.legend import figure_sentence  # noqa: E402
 from snug_bench.workload import load_loads  # noqa: E402
 
 WORKLOADS = Path(os.environ["SNUG_BUILD"]) / "bin" / "workloads"
@@ -119,6 +120,57 @@ class FiguresTest(unittest.TestCase):
                 self.assertTrue(all(row["value"] >= 0 for row in found.values()))
                 for pattern in load.figures:
                     self.assertTrue(any(fnmatchcase(name, pattern) for name in found), pattern)
+                self.assertEqual([name for name in found if figure_sentence(load.name, name) is None], [])
+
+
+class BetweenThreadsTest(unittest.TestCase):
+    """Of memory that goes from one thread to another: who frees whose blocks, and what counts as the heap's memory."""
+
+    def share_of_remote_frees(self, program, *arguments):
+        with tempfile.TemporaryDirectory() as folder:
+            account = Path(folder) / "account"
+            process = run(WORKLOADS / program, "--rounds", "1", *arguments, LD_PRELOAD=os.environ["ATTRIBUTING_LIBRARY"],
+                          ATTRIBUTED=str(account))
+            self.assertEqual((process.returncode, process.stderr), (0, ""))
+            counts = [[int(word) for word in line.split()] for line in account.read_text().splitlines()]
+        own, remote = (sum(column) for column in zip(*counts, strict=True))
+        return remote / (own + remote)
+
+    def test_who_frees_whose_blocks(self):
+        for program, arguments, least, most in (
+                ("owners_asleep", ["--scale", "0.02"], 0.95, 1),
+                ("worker_and_main", ["--scale", "0.02"], 0.45, 0.55),
+                ("load_then_serve", ["--scale", "0.02"], 0.95, 1),
+                ("idle_threads", ["--scale", "0.1"], 0, 0.05),
+                ("table_free", ["--scale", "0.05"], 0.95, 1),
+                # Three in four, if the threads took turns evenly.
+                ("crossing", ["--scale", "0.05", "--threads", "4"], 0.5, 0.8),
+                # A quarter: half of the objects go through slots, out of which the other thread has half. The main thread
+                # frees what is left in the end.
+                ("migrating", ["--scale", "0.2", "--only", "same/*"], 0.15, 0.45),
+                ("migrating", ["--scale", "0.2", "--only", "new/*"], 0.5, 0.95),
+                ("xmalloc_like", ["--scale", "0.1", "--threads", "3"], 0.95, 1),
+                ("owner_latency", ["--scale", "0.2"], 0.4, 0.55)):
+            with self.subTest(program, arguments=arguments):
+                share = self.share_of_remote_frees(program, *arguments)
+                self.assertTrue(least <= share <= most, share)
+
+    def test_the_programs_own_arrays_are_not_counted(self):
+        # An address for each block would add one half of what these take.
+        for program, figure, scale, live in (("owners_asleep", "random/filled", "0.2", 4e5 * 16),
+                                             ("worker_and_main", "filled", "0.2", 4e5 * 16),
+                                             ("load_then_serve", "filled", "0.1", 4e5 * 16),
+                                             ("table_free", "highest", "0.01", 6.4e5 * 16)):
+            with self.subTest(program):
+                process = run(WORKLOADS / program, "--rounds", "1", "--size", "16", "--scale", scale, "--only", figure)
+                filled = results(process)[figure]["value"] * 2**20
+                self.assertTrue(live <= filled < 1.4 * live, (filled, live))
+
+    def test_trimmed_is_after_malloc_trim(self):
+        # glibc keeps what is freed below its heap's top until it is told to trim.
+        found = results(run(WORKLOADS / "worker_and_main", "--rounds", "1", "--scale", "0.05", LD_PRELOAD=""))
+        self.assertGreater(found["filled"]["value"], 10)
+        self.assertLess(found["trimmed"]["value"], 1)
 
 
 if __name__ == "__main__":
