@@ -132,18 +132,18 @@ class BasicCellHeap {
     trace_.freed(block, size);
     bytes_free_ += size;
     Cell* next = Layout::behind(cell, size);
-    if (!Layout::is_used(next)) {
-      const size_t more = Layout::size_of(next);
-      index_.remove(next, more);
-      size += more;
-      next = Layout::behind(next, more);
-    }
     if (Trailer::template prev_is_free<Layout>(cell)) {
       const size_t more = Layout::size_before(cell);
       cell->head = 0;  // so that a second free of the block is seen
       cell = Layout::before(cell, more);
       index_.remove(cell, more);
       size += more;
+    }
+    if (!Layout::is_used(next)) {
+      const size_t more = Layout::size_of(next);
+      index_.remove(next, more);
+      size += more;
+      next = Layout::behind(next, more);
     }
     cell->head = size | kCellPrevUsed;
     Trailer::template mark_free<Layout>(size, next);

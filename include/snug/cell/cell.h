@@ -104,7 +104,9 @@ struct CellLayout {
   static Cell* cell_of(const void* block) { return at(address_of(block) - kWord); }
 
   // The word before a cell, which is the trailer of the cell before it, if that one has a trailer.
-  static CellWord& word_before(const Cell* cell) { return *reinterpret_cast<CellWord*>(address_of(cell) - kWord); }
+  static CellWord& word_before(const Cell* cell) {
+    return const_cast<CellWord*>(reinterpret_cast<const CellWord*>(cell))[-1];
+  }
   // If the cell before is free: its trailer has no flags then.
   static size_t size_before(const Cell* cell) { return word_before(cell); }
 };

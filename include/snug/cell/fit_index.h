@@ -264,7 +264,7 @@ struct PowerOfTwoBins {
 
     void remove(Cell* cell, size_t) {
       const size_t bin = lists_.unlink(cell);
-      if (bin < kBins) bins_ ^= size_t{1} << bin;
+      if (bin < kBins) bins_ &= ~(size_t{1} << bin);
     }
 
     template <class Knows, class Visit>
