@@ -34,7 +34,7 @@ struct GrowingCellPolicy : CellPolicy {
   using Retention = RetentionThreshold;
 };
 
-// For debug builds: finds every address that is no live block, at O(cells) a free.
+// For debug builds: finds every address that is no live block, and damaged memory, at O(cells) an operation.
 struct DebugCellPolicy : CellPolicy {
   using Checks = WalkingChecks;
 };

@@ -67,8 +67,9 @@ void snug_cell_walk(const struct snug_cell_heap* heap,
 /* NULL if every invariant holds, else a static sentence that names the broken one. O(cells). */
 const char* snug_cell_check(const struct snug_cell_heap* heap);
 
-/* Called when a block is freed twice or memory beside one is damaged; if it is NULL (the default) or returns, the
- * program traps. One handler for all heaps. */
+/* Called when an address is freed or resized that is no live block, or when memory beside one is damaged, with a
+ * static sentence that says which; `call` is static too. To find the sentence takes O(cells) of the region. If the
+ * handler is NULL (the default) or returns, the program traps. One handler for all heaps. */
 typedef void snug_cell_misuse_handler(const char* call, const void* block, const char* reason);
 void snug_cell_on_misuse(snug_cell_misuse_handler* handler);
 

@@ -1,5 +1,5 @@
-/* EXPECT abort: snug: CellHeap::free\({address}\): a used cell and its neighbour disagree
- * cell_overrun.cc: a block is written past its end; the next free in a debug build sees its neighbour's head. */
+/* EXPECT abort: snug: CellHeap::free\({address}\): block was written past its end
+ * cell_overrun.cc: a block is written past its end; its own free in a debug build sees it. */
 #include "misuse.h"
 #include "snug/cell_heap.h"
 

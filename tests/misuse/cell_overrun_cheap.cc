@@ -1,4 +1,4 @@
-/* EXPECT abort: snug: CellHeap::free\({address}\): block is already free, or was written past its end
+/* EXPECT abort: snug: CellHeap::free\({address}\): block was written past its end
  * cell_overrun_cheap.cc: a block is written past its end; with a trailer on every cell its own free sees it. */
 #include "misuse.h"
 #include "snug/cell_heap.h"

@@ -11,9 +11,13 @@
 //   Policy::kAlignment of every block, 8 or 16
 //
 // What holds between operations, and what check() proves:
-//   no two free cells are neighbours, if cells have trailers; a cell is free iff it is in the fit index, once, in the
-//   bin of its size bytes_free == sum of the sizes of the free cells          bytes_least_free <= bytes_free <=
-//   bytes_total
+//
+//   no two free cells are neighbours, if cells have trailers
+//   a cell is free iff it is in the fit index, once, in the bin of its size
+//   bytes_free == sum of the sizes of the free cells
+//   bytes_least_free <= bytes_free <= bytes_total
+//
+// With WalkingChecks every operation proves it before it relies on it.
 //
 // Not thread-safe; LockedCellHeap is. With TwoLevelBins or PowerOfTwoBins and FixedRegions every operation is O(1), has
 // no loop and asks nothing of the OS, but: add_region, walk, check and statistics, and resize(), which may copy.
@@ -25,28 +29,11 @@
 
 #include "snug/cell/cell.h"
 #include "snug/cell/cell_statistics.h"
-#include "snug/cell/fit_index.h"
+#include "snug/cell/embedded_cell_policy.h"
 #include "snug/cell/heap_check.h"
-#include "snug/cell/misuse.h"
-#include "snug/cell/page_source.h"
 #include "snug/cell/region_list.h"
-#include "snug/cell/retention.h"
-#include "snug/cell/trace.h"
-#include "snug/cell/trailer.h"
 
 namespace snug {
-
-// For hosts without an OS, and the base of every other policy: derive, and name what is to be different.
-struct EmbeddedCellPolicy {
-  using Fit = TwoLevelBins<>;
-  using Trailer = TrailerOnFree;
-  using Retention = KeepPages;
-  using Pages = FixedRegions;
-  using Trace = NoTrace;
-  using Checks = CheapChecks;
-  using Misuse = TrapOnMisuse;
-  static constexpr size_t kAlignment = 2 * sizeof(void*);
-};
 
 template <class Policy>
 class BasicCellHeap {
@@ -77,6 +64,7 @@ class BasicCellHeap {
   // Pages go back, with whatever lives in them; regions are the caller's and are not touched.
   ~BasicCellHeap() {
     if constexpr (kGrows) {
+      prove("CellHeap::~CellHeap", this);
       regions_.for_each([this](CellRegion* region) {
         if (region->page_bytes != 0) give_page(region);
       });
@@ -91,6 +79,7 @@ class BasicCellHeap {
     if (bytes < kSmallestRegion) return "the region is too small for a cell";
     if (bytes > Index::kLargestCell) return "the region is longer than the longest cell";
     if (Layout::address_of(start) + bytes < bytes) return "the region runs past the last address";
+    prove("CellHeap::add_region", start);
     if (regions_.overlaps(start, bytes)) return "the region overlaps one that the heap has";
     if (Regions::meets(start, bytes, this, sizeof *this)) return "the region overlaps the heap's own record";
     Cell* const cell = add_cells(start, bytes, 0);
@@ -102,6 +91,7 @@ class BasicCellHeap {
   void* allocate(size_t bytes) {
     if (bytes > kLargestRequest) [[unlikely]]
       return nullptr;
+    prove("CellHeap::allocate", this);
     const size_t size = cell_size(bytes);
     Cell* const cell = index_.take(size);
     if (cell == nullptr) [[unlikely]]
@@ -115,6 +105,7 @@ class BasicCellHeap {
     if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > kLargestRequest / 2 ||
         bytes > kLargestRequest / 2 - Layout::kSmallestCell)
       return nullptr;
+    prove("CellHeap::allocate_aligned", this);
     const size_t size = cell_size(bytes);
     const size_t longest = size + alignment + Layout::kSmallestCell;
     Cell* cell = index_.take(longest);
@@ -141,18 +132,18 @@ class BasicCellHeap {
     trace_.freed(block, size);
     bytes_free_ += size;
     Cell* next = Layout::behind(cell, size);
-    if (!Layout::is_used(next)) {
-      const size_t more = Layout::size_of(next);
-      index_.remove(next, more);
-      size += more;
-      next = Layout::behind(next, more);
-    }
     if (Trailer::template prev_is_free<Layout>(cell)) {
       const size_t more = Layout::size_before(cell);
       cell->head = 0;  // so that a second free of the block is seen
       cell = Layout::before(cell, more);
       index_.remove(cell, more);
       size += more;
+    }
+    if (!Layout::is_used(next)) {
+      const size_t more = Layout::size_of(next);
+      index_.remove(next, more);
+      size += more;
+      next = Layout::behind(next, more);
     }
     cell->head = size | kCellPrevUsed;
     Trailer::template mark_free<Layout>(size, next);
@@ -206,12 +197,13 @@ class BasicCellHeap {
 
   // Gives every empty page back to the page source. O(regions). Bytes given back.
   size_t release_unused() {
+    prove("CellHeap::release_unused", this);
     size_t released = 0;
     if constexpr (Retention::kWatches) retention_.forget();
     regions_.for_each([&](CellRegion* region) {
       if (region->page_bytes == 0 || !Regions::is_empty(region)) return;
       const size_t length = Regions::length_of(region);
-      index_.remove(region->first, length);
+      index_.remove(Regions::first_of(region), length);
       bytes_free_ -= length;
       released += region->page_bytes;
       give_page(region);
@@ -223,8 +215,9 @@ class BasicCellHeap {
   // visit(CellView) for each cell, region by region, in the order of addresses. It must not use the heap.
   template <class Visit>
   void walk(Visit visit) const {
+    prove("CellHeap::walk", this);
     regions_.for_each([&](const CellRegion* region) {
-      for (const Cell* cell = region->first; cell != reinterpret_cast<const Cell*>(region);
+      for (const Cell* cell = Regions::first_of(region); cell != reinterpret_cast<const Cell*>(region);
            cell = Layout::next_of(cell))
         visit(CellView{Layout::block_of(cell), Layout::size_of(cell),
                        Layout::is_used(cell) ? CellUse::kUsed : CellUse::kFree});
@@ -236,6 +229,7 @@ class BasicCellHeap {
 
   // A value of now. O(cells).
   CellStatistics statistics() const {
+    prove("CellHeap::statistics", this);
     CellStatistics now;
     now.bytes_free = bytes_free_;
     now.bytes_least_free = bytes_least_free_;
@@ -313,27 +307,31 @@ class BasicCellHeap {
   }
 
   // The cell of a block that a caller says is its own.
-  Cell* used_cell(const char* call, void* block) {
-    if constexpr (Policy::Checks::kWalks) require_cell(call, block);
+  Cell* used_cell(const char* call, const void* block) const {
     Cell* const cell = Layout::cell_of(block);
-    if (!Layout::is_used(cell)) [[unlikely]]
-      Policy::Misuse::misuse(call, block, "block is already free");
-    const size_t size = Layout::size_of(cell);
-    if (!Trailer::template agrees<Layout>(size, Layout::behind(cell, size))) [[unlikely]]
-      Policy::Misuse::misuse(call, block, "block is already free, or was written past its end");
+    if (Policy::Checks::kWalks ? Check::fault_of(*this, block) != nullptr : is_suspect(cell)) [[unlikely]]
+      misuse_of(call, block);
+    prove(call, block);
     return cell;
   }
 
-  void require_cell(const char* call, const void* block) const {
-    const CellRegion* const region = regions_.locate(block);
-    if (region == nullptr) Policy::Misuse::misuse(call, block, "address is in no region of this heap");
-    const Cell* around = nullptr;  // the cell in which the address lies
-    const char* const broken = Check::walk_region(region, [&](const Cell* cell) {
-      if (static_cast<const void*>(cell) < block) around = cell;
-    });
-    if (broken != nullptr) Policy::Misuse::misuse(call, block, broken);
-    if (!Layout::is_used(around)) Policy::Misuse::misuse(call, block, "block is already free");
-    if (Layout::block_of(around) != block) Policy::Misuse::misuse(call, block, "address is inside a block");
+  // What cheap checks look at.
+  bool is_suspect(const Cell* cell) const {
+    return !regions_.may_hold(Layout::block_of(cell)) || !Layout::is_live(cell) ||
+           !Trailer::template agrees<Layout>(Layout::size_of(cell), Layout::next_of(cell));
+  }
+
+  // Cheap checks know that something is wrong; what it is takes a look at all cells of the region.
+  [[noreturn, gnu::cold, gnu::noinline]] void misuse_of(const char* call, const void* block) const {
+    const char* const fault = Check::fault_of(*this, block);
+    Policy::Misuse::misuse(call, block, fault != nullptr ? fault : "memory beside the block was written over");
+  }
+
+  // Before walking checks let an operation follow the heap's links.
+  void prove(const char* call, const void* address) const {
+    if constexpr (Policy::Checks::kWalks) {
+      if (const char* const broken = check()) Policy::Misuse::misuse(call, address, broken);
+    }
   }
 
   // ---- pages ------------------------------------------------------------------------------------------------------
@@ -344,12 +342,14 @@ class BasicCellHeap {
     bytes_total_ += length;
     bytes_free_ += length;
     note_least_free();
-    return region->first;
+    return Regions::first_of(region);
   }
 
   // A page that holds a cell of `size`, as one free cell in no index. It is long enough to be found by the same request
   // when it is free again: else a program that takes and frees one block would get another page each time.
-  Cell* add_page(size_t size) {
+  Cell* add_page(size_t size)
+    requires kGrows
+  {
     const size_t need = Index::surely_found(size) + Regions::kOverhead;
     const size_t bytes = (need + Pages::kPageBytes - 1) / Pages::kPageBytes * Pages::kPageBytes;
     if (bytes > Index::kLargestCell) return nullptr;
@@ -370,8 +370,10 @@ class BasicCellHeap {
 
   // The last step of a free whose cell, in no index yet, ends at `region`: if it is all of its page, that may go back.
   // Out of line: inlined, it would cost every free registers.
-  [[gnu::noinline]] void settle_page(Cell* cell, size_t size, CellRegion* region) {
-    if (region->first == cell && region->page_bytes != 0 && !retention_.template keeps<Regions>(region)) {
+  [[gnu::noinline]] void settle_page(Cell* cell, size_t size, CellRegion* region)
+    requires Retention::kWatches
+  {
+    if (Regions::first_of(region) == cell && region->page_bytes != 0 && !retention_.template keeps<Regions>(region)) {
       bytes_free_ -= size;
       note_least_free();
       give_page(region);

@@ -13,7 +13,8 @@
 //
 //   sum of the cells' sizes of a region == what lies between its first cell and its Region
 //
-// All addresses of blocks are multiples of the alignment, all sizes of cells too.
+// All addresses of blocks are multiples of the alignment, all sizes of cells too. Whoever writes past the last block
+// writes over the Region: its words are under a seal, so that a check can prove them before it follows them.
 #pragma once
 
 #include <stddef.h>
@@ -40,14 +41,36 @@ inline constexpr size_t kCellFlags = 7;
 // What stands behind the last cell of a region. A page is a region that came from the page source.
 struct [[gnu::may_alias]] CellRegion {
   size_t head;  // 0 | kCellUsed | kCellPrevUsed or not
-  Cell* first;
+  void* start;  // as it was given: the first cell lies behind it
+  size_t bytes;
+  size_t page_bytes;  // 0 if the region is the user's own
   CellRegion* next;
   CellRegion* prev;
-  void* start;
-  size_t bytes;
-  size_t page_bytes;      // 0 if the region is the user's own
   CellRegion* kept_next;  // in the list of pages that were kept when they became empty
   size_t is_kept;
+  size_t seal;  // of the words between the head and itself; made anew whenever one of them changes
+
+  bool is_sealed() const { return seal == made_seal(); }
+  void renew_seal() { seal = made_seal(); }
+
+ private:
+  // Each step is one-to-one in its word, so that no change of a single word keeps the seal; that a change of several
+  // does is as likely as to guess a word. The address, so that a copy of another region's record is none.
+  size_t made_seal() const {
+    const uintptr_t words[] = {reinterpret_cast<uintptr_t>(start),
+                               bytes,
+                               page_bytes,
+                               reinterpret_cast<uintptr_t>(next),
+                               reinterpret_cast<uintptr_t>(prev),
+                               reinterpret_cast<uintptr_t>(kept_next),
+                               is_kept};
+    uintptr_t made = reinterpret_cast<uintptr_t>(this);
+    for (const uintptr_t word : words) {
+      made = (made ^ word) * static_cast<uintptr_t>(0x9e3779b97f4a7c15);
+      made ^= made >> (sizeof made * 4);
+    }
+    return made;
+  }
 };
 
 // The arithmetic of cells for one alignment of blocks.
@@ -63,8 +86,13 @@ struct CellLayout {
   // Head, two links and a trailer.
   static constexpr size_t kSmallestCell = (4 * kWord + kUnit - 1) & ~(kUnit - 1);
 
+  // Bits of a head that are neither of the size nor a flag: always 0.
+  static constexpr size_t kNoBits = (kUnit - 1) & ~(kCellUsed | kCellPrevUsed);
+
   static size_t size_of(const Cell* cell) { return cell->head & ~kCellFlags; }
   static bool is_used(const Cell* cell) { return (cell->head & kCellUsed) != 0; }
+  // As far as the head alone can tell. The subtraction makes one test of both.
+  static bool is_live(const Cell* cell) { return ((cell->head - kCellUsed) & (kCellUsed | kNoBits)) == 0; }
 
   static uintptr_t address_of(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
   static Cell* at(uintptr_t address) { return reinterpret_cast<Cell*>(address); }
@@ -76,7 +104,9 @@ struct CellLayout {
   static Cell* cell_of(const void* block) { return at(address_of(block) - kWord); }
 
   // The word before a cell, which is the trailer of the cell before it, if that one has a trailer.
-  static CellWord& word_before(const Cell* cell) { return *reinterpret_cast<CellWord*>(address_of(cell) - kWord); }
+  static CellWord& word_before(const Cell* cell) {
+    return const_cast<CellWord*>(reinterpret_cast<const CellWord*>(cell))[-1];
+  }
   // If the cell before is free: its trailer has no flags then.
   static size_t size_before(const Cell* cell) { return word_before(cell); }
 };

@@ -15,7 +15,8 @@
 //   remove(cell, size)   a cell that is in the index with that size
 //   surely_taken()       one of the two finds a cell now for any size up to this one; 0 if no cell is free. O(1), by
 //                        a scan O(free cells)
-//   check(knows, &count) proves its lists and counts their cells: O(cells)
+//   check(knows, visit)  proves its lists, and visits each of their cells: O(cells). Follows no link that knows(cell)
+//                        denies
 //   kLargestCell         the longest cell that it can hold
 //
 // A cell stands first in its bin when it has just been freed: a request of its size finds it again, whatever else is
@@ -68,15 +69,16 @@ class CellLists {
 
   // Null if the list's links and its cells' sizes are right, which `fits(size)` judges. `knows(cell)` says whether a
   // link leads among cells at all.
-  template <class Knows, class Fits>
-  const char* check(size_t bin, Knows knows, Fits fits, size_t* count) const {
+  template <class Knows, class Fits, class Visit>
+  const char* check(size_t bin, Knows knows, Fits fits, Visit visit) const {
     const Cell* prev = anchor(bin);
     for (const Cell* cell = heads_[bin]; cell != nullptr; prev = cell, cell = cell->next) {
       if (!knows(cell)) return kAstray;
       if (Layout::is_used(cell)) return "a used cell is in the fit index";
       if (cell->prev != prev) return "a free cell's link back is wrong";
-      if (!fits(Layout::size_of(cell))) return "a free cell is in another length's bin";
-      ++*count;
+      const size_t size = Layout::size_of(cell);
+      if (size < Layout::kSmallestCell || !fits(size)) return "a free cell is in another length's bin";
+      visit(cell);
     }
     return nullptr;
   }
@@ -164,11 +166,11 @@ struct TwoLevelBins {
     void insert(Cell* cell, size_t size) {
       const size_t bin = bin_of_units(size / Layout::kUnit);
       const size_t level = bin / kLine;
-      const uint32_t bit = uint32_t{1} << (bin % kLine);
-      if ((lines_[level] & bit) != 0) {
+      const uint32_t line = lines_[level];
+      if ((line >> (bin % kLine) & 1) != 0) {
         lists_.push(bin, cell);
       } else {
-        lines_[level] |= bit;
+        lines_[level] = line | uint32_t{1} << (bin % kLine);
         levels_ |= Levels{1} << level;
         lists_.start(bin, cell);
       }
@@ -178,11 +180,13 @@ struct TwoLevelBins {
       const size_t bin = lists_.unlink(cell);
       if (bin >= kBins) return;
       const size_t level = bin / kLine;
-      if ((lines_[level] ^= uint32_t{1} << (bin % kLine)) == 0) levels_ ^= Levels{1} << level;
+      const uint32_t line = lines_[level] & ~(uint32_t{1} << (bin % kLine));
+      lines_[level] = line;
+      if (line == 0) levels_ &= ~(Levels{1} << level);
     }
 
-    template <class Knows>
-    const char* check(Knows knows, size_t* count) const {
+    template <class Knows, class Visit>
+    const char* check(Knows knows, Visit visit) const {
       for (size_t level = 0; level < kLevels; ++level) {
         if (((levels_ >> level & 1) != 0) != (lines_[level] != 0)) return "the bitmap of levels is wrong";
         for (size_t bit = 0; bit < kLine; ++bit) {
@@ -190,7 +194,7 @@ struct TwoLevelBins {
           const size_t bin = level * kLine + bit;
           if (lists_.first(bin) == nullptr) return "a bin that has its bit is empty";
           const auto fits = [bin](size_t size) { return bin_of_units(size / Layout::kUnit) == bin; };
-          if (const char* const broken = lists_.check(bin, knows, fits, count)) return broken;
+          if (const char* const broken = lists_.check(bin, knows, fits, visit)) return broken;
         }
       }
       return nullptr;
@@ -260,16 +264,16 @@ struct PowerOfTwoBins {
 
     void remove(Cell* cell, size_t) {
       const size_t bin = lists_.unlink(cell);
-      if (bin < kBins) bins_ ^= size_t{1} << bin;
+      if (bin < kBins) bins_ &= ~(size_t{1} << bin);
     }
 
-    template <class Knows>
-    const char* check(Knows knows, size_t* count) const {
+    template <class Knows, class Visit>
+    const char* check(Knows knows, Visit visit) const {
       for (unsigned bin = 0; bin < kBins; ++bin) {
         if ((bins_ >> bin & 1) == 0) continue;
         if (lists_.first(bin) == nullptr) return "a bin that has its bit is empty";
         const auto fits = [bin](size_t size) { return bin_of(size) == bin; };
-        if (const char* const broken = lists_.check(bin, knows, fits, count)) return broken;
+        if (const char* const broken = lists_.check(bin, knows, fits, visit)) return broken;
       }
       return nullptr;
     }
@@ -343,15 +347,15 @@ struct RovingScan {
     // Free cells that take() has looked at so far.
     uint64_t examined() const { return examined_; }
 
-    template <class Knows>
-    const char* check(Knows knows, size_t* count) const {
+    template <class Knows, class Visit>
+    const char* check(Knows knows, Visit visit) const {
       const Cell* cell = rover_;
       if (cell == nullptr) return nullptr;
       do {
         if (!knows(cell) || !knows(cell->next)) return "a free cell's link leads out of the heap";
         if (Layout::is_used(cell)) return "a used cell is in the fit index";
         if (cell->next->prev != cell) return "a free cell's link back is wrong";
-        ++*count;
+        visit(cell);
         cell = cell->next;
       } while (cell != rover_);
       return nullptr;

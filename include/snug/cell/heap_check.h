@@ -1,5 +1,7 @@
-// The proof of a cell heap's invariants, cell by cell: what BasicCellHeap::check() and WalkingChecks do. Never follows
-// a size that leads out of its region, so that it also ends on a heap that somebody has written over.
+// The proof of a cell heap's invariants, cell by cell: what BasicCellHeap::check() and WalkingChecks do, and what names
+// a misuse. It may meet a heap that somebody has written over, and trusts nothing but the heap object: it follows a
+// link to a region only under its record's seal, a size only within its region, and a free cell's link only if room for
+// a cell is there. So it always ends, and reads the heap's own memory alone.
 #pragma once
 
 #include <stddef.h>
@@ -10,47 +12,46 @@ namespace snug {
 
 template <class Layout, class Trailer, class Retention>
 struct CellHeapCheck {
+  static constexpr const char* kRecordDamaged = "the record of a region is damaged";
+  static constexpr const char* kDisagrees = "a used cell and its neighbour disagree";
+
+  // The first broken invariant of a region, and the cell that broke it. Null: none.
+  struct Finding {
+    const char* broken;
+    const Cell* at;
+  };
+
   // Calls visit(cell) for each cell from the first one on, as long as they are right.
   template <class Visit>
-  static const char* walk_region(const CellRegion* region, Visit visit) {
+  static Finding walk_region(const Cell* first, const CellRegion* region, Visit visit) {
     const auto* const end = reinterpret_cast<const Cell*>(region);
     bool prev_free = false;
-    for (const Cell* cell = region->first; cell != end;) {
-      const size_t size = Layout::size_of(cell);
-      const size_t room = Layout::address_of(end) - Layout::address_of(cell);
-      if (size < Layout::kSmallestCell || size > room || size % Layout::kUnit != 0) return "a cell's head is damaged";
-      if (Trailer::kMergesBackward && Trailer::template prev_is_free<Layout>(cell) != prev_free)
-        return "a cell and its neighbour disagree";
-      const Cell* const next = Layout::behind(cell, size);
-      if (Layout::is_used(cell)) {
-        if (!Trailer::template agrees<Layout>(size, next)) return "a used cell and its neighbour disagree";
-      } else if (Trailer::kMergesBackward) {
-        if (prev_free) return "two free cells are neighbours";
-        if (Layout::word_before(next) != size) return "a free cell's trailer is not its size";
-        if (!Trailer::template prev_is_free<Layout>(next)) return "a free cell and its neighbour disagree";
-      }
+    for (const Cell* cell = first; cell != end;) {
+      if (const char* const broken = examine(cell, end, prev_free)) return {broken, cell};
       prev_free = !Layout::is_used(cell);
       visit(cell);
-      cell = next;
+      cell = Layout::next_of(cell);
     }
-    if (region->head > kCellFlags || (region->head & kCellUsed) == 0) return "the end of a region is damaged";
-    return nullptr;
+    const bool is_end = Layout::size_of(end) == 0 && Layout::is_live(end);
+    return {is_end ? nullptr : "the end of a region is damaged", end};
   }
 
   template <class Heap>
   static const char* run(const Heap& heap) {
+    if (!heap.regions_.is_whole()) return kRecordDamaged;
     const char* broken = nullptr;
-    size_t cells_free = 0, bytes_free = 0, bytes_total = 0, bytes_empty = 0;
+    size_t bytes_free = 0, bytes_total = 0, bytes_empty = 0;
+    Tally free_cells;
     heap.regions_.for_each([&](const CellRegion* region) {
       const size_t length = Heap::Regions::length_of(region);
       bytes_total += length;
-      const char* const in_region = walk_region(region, [&](const Cell* cell) {
+      const Finding found = walk_region(Heap::Regions::first_of(region), region, [&](const Cell* cell) {
         if (Layout::is_used(cell)) return;
-        ++cells_free;
+        free_cells.add(cell);
         bytes_free += Layout::size_of(cell);
         if (region->page_bytes != 0 && Heap::Regions::is_empty(region)) bytes_empty += length;
       });
-      if (in_region != nullptr) broken = in_region;
+      if (found.broken != nullptr) broken = found.broken;
     });
     if (broken != nullptr) return broken;
     if (bytes_free != heap.bytes_free_) return "the count of free bytes is wrong";
@@ -60,13 +61,65 @@ struct CellHeapCheck {
       if (bytes_empty > heap.retention_.listed_bytes()) return "an empty page is not in the list of those kept";
       if (heap.retention_.listed_bytes() > heap.retention_.bytes()) return "more pages are kept than the threshold";
     }
-    size_t indexed = 0;
     const auto knows = [&](const Cell* cell) {
       const void* const block = Layout::block_of(cell);
-      return Layout::address_of(block) % Layout::kUnit == 0 && heap.regions_.locate(block) != nullptr;
+      if (Layout::address_of(block) % Layout::kUnit != 0) return false;
+      const CellRegion* const region = heap.regions_.locate(block);
+      return region != nullptr && Layout::address_of(region) - Layout::address_of(cell) >= Layout::kSmallestCell;
     };
-    if (const char* const in_index = heap.index_.check(knows, &indexed)) return in_index;
-    if (indexed != cells_free) return "a free cell is missing from the fit index";
+    Tally indexed;
+    if (const char* const in_index = heap.index_.check(knows, [&](const Cell* cell) { indexed.add(cell); }))
+      return in_index;
+    if (indexed != free_cells) return "the fit index has other cells than the free ones";
+    return nullptr;
+  }
+
+  // Why an address that is given as a live block's is none; null if it is one. Says nothing of the cells behind it.
+  template <class Heap>
+  static const char* fault_of(const Heap& heap, const void* block) {
+    if (Layout::address_of(block) % Layout::kUnit != 0) return "address is not aligned as blocks are";
+    if (!heap.regions_.is_whole()) return kRecordDamaged;
+    const CellRegion* const region = heap.regions_.locate(block);
+    if (region == nullptr) return "address is in no region of this heap";
+    const Cell* around = nullptr;  // the cell in which the address lies
+    const Finding found = walk_region(Heap::Regions::first_of(region), region, [&](const Cell* cell) {
+      if (static_cast<const void*>(cell) < block) around = cell;
+    });
+    if (found.broken != nullptr && static_cast<const void*>(found.at) < block) {
+      const bool is_own = found.broken == kDisagrees && found.at == Layout::cell_of(block);
+      return is_own ? "block was written past its end" : found.broken;
+    }
+    if (!Layout::is_used(around)) return "block is already free";
+    return Layout::block_of(around) != block ? "address is inside a block" : nullptr;
+  }
+
+ private:
+  // Cells without their order. That another cell stands in for one that is missing shows in the sum of the addresses.
+  struct Tally {
+    size_t cells = 0;
+    uintptr_t addresses = 0;
+
+    void add(const Cell* cell) {
+      ++cells;
+      addresses += Layout::address_of(cell);
+    }
+    bool operator==(const Tally&) const = default;
+  };
+
+  // What is wrong with a cell before `end`; null if nothing is.
+  static const char* examine(const Cell* cell, const Cell* end, bool prev_free) {
+    const size_t size = Layout::size_of(cell);
+    const size_t room = Layout::address_of(end) - Layout::address_of(cell);
+    if (size < Layout::kSmallestCell || size > room || (cell->head & Layout::kNoBits) != 0)
+      return "a cell's head is damaged";
+    if (Trailer::kMergesBackward && Trailer::template prev_is_free<Layout>(cell) != prev_free)
+      return "a cell and its neighbour disagree";
+    const Cell* const next = Layout::behind(cell, size);
+    if (Layout::is_used(cell)) return Trailer::template agrees<Layout>(size, next) ? nullptr : kDisagrees;
+    if (!Trailer::kMergesBackward) return nullptr;
+    if (prev_free) return "two free cells are neighbours";
+    if (Layout::word_before(next) != size) return "a free cell's trailer is not its size";
+    if (!Trailer::template prev_is_free<Layout>(next)) return "a free cell and its neighbour disagree";
     return nullptr;
   }
 };

@@ -2,10 +2,15 @@
 //
 //   start … first cell … Region … start + bytes        (snug/cell/cell.h draws it)
 //   kOverhead bytes of each region, and less than one alignment at its end, hold no cell
+//   lowest_ <= every block that the heap ever had < lowest_ + units_ * alignment
+//
+// The list lies in memory that users may write over by mistake: who must not follow it blindly asks is_whole() first.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
+
+#include <bit>
 
 #include "snug/cell/cell.h"
 
@@ -21,43 +26,67 @@ class CellRegionList {
   // is long enough.
   CellRegion* lay_out(void* start, size_t bytes, size_t page_bytes) {
     const uintptr_t end = Layout::address_of(start) + bytes;
-    Cell* const first = Layout::at(Layout::round_up(Layout::address_of(start) + 2 * Layout::kWord) - Layout::kWord);
+    Cell* const first = first_of(start);
     const size_t length = Layout::round_down(end - sizeof(CellRegion) - Layout::address_of(first));
     Layout::word_before(first) = kCellUsed;
     first->head = length | kCellPrevUsed;
     auto* const region = reinterpret_cast<CellRegion*>(Layout::behind(first, length));
     region->head = kCellUsed;
     Layout::word_before(reinterpret_cast<Cell*>(region)) = length;
-    region->first = first;
     region->start = start;
     region->bytes = bytes;
     region->page_bytes = page_bytes;
+    region->kept_next = nullptr;
     region->is_kept = 0;
     region->prev = nullptr;
     region->next = newest_;
-    if (newest_ != nullptr) newest_->prev = region;
+    region->renew_seal();
+    if (newest_ != nullptr) set_prev(newest_, region);
     newest_ = region;
+    widen(Layout::address_of(Layout::block_of(first)), length / Layout::kUnit);
     return region;
   }
 
   void unlink(CellRegion* region) {
-    if (region->next != nullptr) region->next->prev = region->prev;
-    (region->prev != nullptr ? region->prev->next : newest_) = region->next;
+    if (region->next != nullptr) set_prev(region->next, region->prev);
+    if (region->prev == nullptr) {
+      newest_ = region->next;
+    } else {
+      region->prev->next = region->next;
+      region->prev->renew_seal();
+    }
   }
 
+  static Cell* first_of(const CellRegion* region) { return first_of(region->start); }
+
   static size_t length_of(const CellRegion* region) {
-    return Layout::address_of(region) - Layout::address_of(region->first);
+    return Layout::address_of(region) - Layout::address_of(first_of(region));
   }
 
   // Whether it is one free cell.
   static bool is_empty(const CellRegion* region) {
-    return !Layout::is_used(region->first) && Layout::size_of(region->first) == length_of(region);
+    const Cell* const first = first_of(region);
+    return !Layout::is_used(first) && Layout::size_of(first) == length_of(region);
+  }
+
+  // Whether nobody has written over a region's record, so that the list can be followed. O(regions).
+  bool is_whole() const {
+    for (const CellRegion* region = newest_; region != nullptr; region = region->next) {
+      if (!region->is_sealed()) return false;
+    }
+    return true;
+  }
+
+  // Whether a block may have this address: it is aligned, and not outside of all regions. O(1), and one comparison:
+  // the bits that an odd address has too many become the highest.
+  bool may_hold(const void* block) const {
+    return std::rotr(Layout::address_of(block) - lowest_, std::countr_zero(Layout::kUnit)) < units_;
   }
 
   // The region whose cells the address lies among. O(regions).
   const CellRegion* locate(const void* address) const {
     for (const CellRegion* region = newest_; region != nullptr; region = region->next) {
-      if (address > static_cast<const void*>(region->first) && address < static_cast<const void*>(region))
+      if (address > static_cast<const void*>(first_of(region)) && address < static_cast<const void*>(region))
         return region;
     }
     return nullptr;
@@ -87,7 +116,29 @@ class CellRegionList {
   }
 
  private:
+  static Cell* first_of(const void* start) {
+    return Layout::at(Layout::round_up(Layout::address_of(start) + 2 * Layout::kWord) - Layout::kWord);
+  }
+
+  static void set_prev(CellRegion* region, CellRegion* prev) {
+    region->prev = prev;
+    region->renew_seal();
+  }
+
+  void widen(uintptr_t lowest, size_t units) {
+    uintptr_t end = lowest + units * Layout::kUnit;
+    if (units_ != 0) {
+      const uintptr_t old_end = lowest_ + units_ * Layout::kUnit;
+      if (old_end > end) end = old_end;
+      if (lowest_ < lowest) lowest = lowest_;
+    }
+    lowest_ = lowest;
+    units_ = (end - lowest) / Layout::kUnit;
+  }
+
   CellRegion* newest_ = nullptr;
+  uintptr_t lowest_ = 0;
+  size_t units_ = 0;
 };
 
 }  // namespace snug

@@ -38,6 +38,7 @@ class RetentionThreshold {
     if (listed_bytes_ > bytes_ - length) return false;
     page->is_kept = 1;
     page->kept_next = listed_;
+    page->renew_seal();
     listed_ = page;
     listed_bytes_ += length;
     return true;
@@ -45,7 +46,7 @@ class RetentionThreshold {
 
   // No page is kept any more.
   void forget() {
-    for (; listed_ != nullptr; listed_ = listed_->kept_next) listed_->is_kept = 0;
+    for (; listed_ != nullptr; listed_ = listed_->kept_next) strike(listed_);
     listed_bytes_ = 0;
   }
 
@@ -55,16 +56,26 @@ class RetentionThreshold {
  private:
   template <class Regions>
   void strike_used() {
-    for (CellRegion** link = &listed_; *link != nullptr;) {
-      CellRegion* const page = *link;
+    CellRegion* before = nullptr;  // the last one that stays
+    for (CellRegion* page = listed_; page != nullptr; page = page->kept_next) {
       if (Regions::is_empty(page)) {
-        link = &page->kept_next;
+        before = page;
+        continue;
+      }
+      strike(page);
+      listed_bytes_ -= Regions::length_of(page);
+      if (before == nullptr) {
+        listed_ = page->kept_next;
       } else {
-        *link = page->kept_next;
-        page->is_kept = 0;
-        listed_bytes_ -= Regions::length_of(page);
+        before->kept_next = page->kept_next;
+        before->renew_seal();
       }
     }
+  }
+
+  static void strike(CellRegion* page) {
+    page->is_kept = 0;
+    page->renew_seal();
   }
 
   size_t bytes_ = size_t{64} << 10;  // kept at most; default 64 KiB
