@@ -1,13 +1,13 @@
 // pool_cache_table.h: how a thread finds its caches of pools (pool_thread_cache.h).
 //
-//   pool     a place, which no other living pool has, and a number: the address of the record of its first cache, with
-//            the place modulo 64 in the bits that an address of a cache does not need
-//   thread   all its caches, by the places of their pools; and, by the places modulo 64, those that it used last
+//   pool     a seat, which no other living pool has, and a number: the address of the record of its first cache, with
+//            the seat modulo 64 in the bits that an address of a cache does not need
+//   thread   all its caches, by the seats of their pools; and, by the seats modulo 64, those that it used last
 //   cache    the number of its pool; its holders: the pool, a thread, or both
 //
-// A cache that a thread finds for a pool is of that pool if the numbers are the same. A place is given to another pool
+// A cache that a thread finds for a pool is of that pool if the numbers are the same. A seat is given to another pool
 // when its pool ends; a number is not, while a thread may still have a cache that bears it. Up to 64 living pools, each
-// is found at once; with more, those that share a place modulo 64 and are used in turn cost some instructions more.
+// is found at once; with more, those that share a seat modulo 64 and are used in turn cost some instructions more.
 //
 // Neither the end of a thread nor that of a pool looks for the other. Each lets go of its caches, and whoever is the
 // last to hold one frees its record. So there is no list of pools or threads, and no lock that a fork could leave
@@ -45,7 +45,7 @@ struct alignas(64) PoolCache {
     return memory != nullptr ? ::new (memory) PoolCache{{kNoPool}, nullptr, nullptr, 0, nullptr, {kPool}} : nullptr;
   }
   // Of a cache whose thread is gone, what it left in it can be seen.
-  bool is_orphan() const noexcept { return holders.load(std::memory_order_acquire) == kPool; }
+  bool is_abandoned() const noexcept { return holders.load(std::memory_order_acquire) == kPool; }
   static void let_go(PoolCache* cache, Holder holder) noexcept {
     if (cache->holders.fetch_and(~unsigned{holder}, std::memory_order_acq_rel) == holder)
       HeapSource::free(cache, sizeof(PoolCache), alignof(PoolCache));
@@ -59,7 +59,7 @@ inline constinit PoolCache no_pool_cache{{PoolCache::kNoPool}, nullptr, nullptr,
 class PoolCacheTable {
  public:
   static constexpr std::size_t kLatest = 64;
-  static_assert(kLatest == alignof(PoolCache), "a number is an address, and a place modulo kLatest");
+  static_assert(kLatest == alignof(PoolCache), "a number is an address, and a seat modulo kLatest");
 
   constexpr PoolCacheTable() {
     for (PoolCache*& cache : latest_) cache = &no_pool_cache;
@@ -72,16 +72,16 @@ class PoolCacheTable {
   }
 
   // Null if the thread has no cache of that pool.
-  PoolCache* find_among_all(std::uintptr_t number, std::size_t place) noexcept {
-    if (place >= count_ || all_[place]->number.load(std::memory_order_relaxed) != number) return nullptr;
-    return latest_[number % kLatest] = all_[place];
+  PoolCache* find_among_all(std::uintptr_t number, std::size_t seat) noexcept {
+    if (seat >= count_ || all_[seat]->number.load(std::memory_order_relaxed) != number) return nullptr;
+    return latest_[number % kLatest] = all_[seat];
   }
 
-  // Into its place, in which a dead pool's may still be. False if there is no memory.
-  bool put(std::size_t place, PoolCache* cache) noexcept {
-    if (place >= count_ && !grow(std::bit_ceil(place + 1))) return false;
-    let_go(all_[place]);
-    all_[place] = latest_[place % kLatest] = cache;
+  // Into its seat, in which a dead pool's may still be. False if there is no memory.
+  bool put(std::size_t seat, PoolCache* cache) noexcept {
+    if (seat >= count_ && !grow(std::bit_ceil(seat + 1))) return false;
+    let_go(all_[seat]);
+    all_[seat] = latest_[seat % kLatest] = cache;
     return true;
   }
 
@@ -130,12 +130,12 @@ class PoolThreadEnd {
 };
 inline thread_local PoolThreadEnd pool_thread_end;
 
-// Gives each living pool a place of its own, the lowest that is free. Without a lock, for the sake of fork.
-class PoolPlaces {
+// Gives each living pool a seat of its own, the lowest that is free. Without a lock, for the sake of fork.
+class PoolSeats {
  public:
   static constexpr std::size_t kNone = ~std::size_t{0};
 
-  // kNone if there are more pools than places.
+  // kNone if there are more pools than seats.
   static std::size_t take() noexcept {
     for (std::size_t word = 0; word < kWords; ++word) {
       uint64_t taken = taken_[word].load(std::memory_order_relaxed);
@@ -148,8 +148,8 @@ class PoolPlaces {
     }
     return kNone;
   }
-  static void give_back(std::size_t place) noexcept {
-    taken_[place / 64].fetch_and(~(uint64_t{1} << place % 64), std::memory_order_relaxed);
+  static void give_back(std::size_t seat) noexcept {
+    taken_[seat / 64].fetch_and(~(uint64_t{1} << seat % 64), std::memory_order_relaxed);
   }
 
  private:

@@ -3,7 +3,7 @@
 // cache and store a batch at a time under the pool's lock: a thread that allocates and frees around a full or empty
 // current swaps the two, and asks nobody.
 //
-// How a thread finds its cache: pool_cache_table.h. What an ended thread left in its caches, orphans now, the pool
+// How a thread finds its cache: pool_cache_table.h. What an ended thread left in its caches, abandoned now, the pool
 // takes home before it asks its source, whenever the whole pool is concerned, or with a new thread that is given one.
 // What a thread frees at its very end, from other thread-local destructors, goes to the store directly. A pool may be
 // destroyed when no thread uses it any more, living threads or not. After a fork the child has the caches of the
@@ -84,9 +84,9 @@ struct ThreadCached {
     template <class Work>
     decltype(auto) together(Work&& work) {
       const PoolLockGuard guard(lock_);
-      take_orphans_home();
+      take_abandoned_home();
       const std::uintptr_t number = number_.load(std::memory_order_relaxed);
-      if (PoolCache* const own = pool_cache_table.find_among_all(number, place_.load(std::memory_order_relaxed)))
+      if (PoolCache* const own = pool_cache_table.find_among_all(number, seat_.load(std::memory_order_relaxed)))
         flush(*own);
       return work(store_);
     }
@@ -113,7 +113,7 @@ struct ThreadCached {
       return alone([](Store& store) { return store.check(); });
     }
     void end() noexcept {
-      if (caches_ != nullptr) PoolPlaces::give_back(place_.load(std::memory_order_relaxed));
+      if (caches_ != nullptr) PoolSeats::give_back(seat_.load(std::memory_order_relaxed));
       number_.store(0, std::memory_order_relaxed);
       while (caches_ != nullptr) {
         PoolCache* const cache = caches_;
@@ -148,7 +148,7 @@ struct ThreadCached {
       if (cache == nullptr) cache = find_or_attach();
       if (cache == nullptr) {
         const PoolLockGuard guard(lock_);
-        if (store_.is_exhausted()) take_orphans_home();
+        if (store_.is_exhausted()) take_abandoned_home();
         return store_.try_alloc();
       }
       if (cache->current == nullptr) {
@@ -157,7 +157,7 @@ struct ThreadCached {
           cache->count = batch_;
         } else {
           const PoolLockGuard guard(lock_);
-          if (store_.is_exhausted()) take_orphans_home();
+          if (store_.is_exhausted()) take_abandoned_home();
           cache->current = store_.pop_chain(batch_, cache->count);
         }
       }
@@ -179,34 +179,34 @@ struct ThreadCached {
     }
 
     // The calling thread's, made or adopted if need be. Null: the thread is at its end, or there is no memory, or no
-    // place for one more pool.
+    // seat for one more pool.
     PoolCache* find_or_attach() noexcept {
       PoolCacheTable& table = pool_cache_table;
       if (PoolCache* const cache =
-              table.find_among_all(number_.load(std::memory_order_relaxed), place_.load(std::memory_order_relaxed)))
+              table.find_among_all(number_.load(std::memory_order_relaxed), seat_.load(std::memory_order_relaxed)))
         return cache;
       if (table.is_closed()) return nullptr;
       pool_thread_end.arm();
       const PoolLockGuard guard(lock_);
       PoolCache* cache = caches_;
-      while (cache != nullptr && !cache->is_orphan()) cache = cache->next;
+      while (cache != nullptr && !cache->is_abandoned()) cache = cache->next;
       if (cache == nullptr) cache = new_cache();
-      if (cache == nullptr || !table.put(place_.load(std::memory_order_relaxed), cache)) return nullptr;
+      if (cache == nullptr || !table.put(seat_.load(std::memory_order_relaxed), cache)) return nullptr;
       cache->holders.store(PoolCache::kThread | PoolCache::kPool, std::memory_order_relaxed);
       return cache;
     }
-    // An orphan as yet.
+    // Abandoned as yet.
     PoolCache* new_cache() noexcept {
       PoolCache* const cache = PoolCache::make();
       if (cache == nullptr) return nullptr;
       if (caches_ == nullptr) {
-        const std::size_t place = PoolPlaces::take();
-        if (place == PoolPlaces::kNone) {
+        const std::size_t seat = PoolSeats::take();
+        if (seat == PoolSeats::kNone) {
           PoolCache::let_go(cache, PoolCache::kPool);
           return nullptr;
         }
-        place_.store(place, std::memory_order_relaxed);
-        number_.store(reinterpret_cast<std::uintptr_t>(cache) + place % PoolCacheTable::kLatest,
+        seat_.store(seat, std::memory_order_relaxed);
+        number_.store(reinterpret_cast<std::uintptr_t>(cache) + seat % PoolCacheTable::kLatest,
                       std::memory_order_relaxed);
       }
       cache->number.store(number_.load(std::memory_order_relaxed), std::memory_order_relaxed);
@@ -235,15 +235,15 @@ struct ThreadCached {
       cache.count = 0;
     }
     // Under the lock.
-    void take_orphans_home() noexcept {
+    void take_abandoned_home() noexcept {
       for (PoolCache* cache = caches_; cache != nullptr; cache = cache->next) {
-        if (cache->is_orphan()) flush(*cache);
+        if (cache->is_abandoned()) flush(*cache);
       }
     }
 
     // What every operation reads, and none writes once it is set.
     std::atomic<std::uintptr_t> number_{0};  // 0: no thread has had a cache yet
-    std::atomic<std::size_t> place_{0};
+    std::atomic<std::size_t> seat_{0};
     PoolLock lock_;
     std::size_t batch_;
     PoolCache* caches_ = nullptr;
