@@ -51,7 +51,7 @@ class Allocator {
 template <class PoolType, std::size_t Size, std::size_t Alignment>
 inline constinit EverlastingPool<PoolType> shared_pool{Size, Alignment};
 
-template <class T, class Threads = ThreadCached, class Checks = DefaultChecks>
+template <class T, class Threads = ThreadCached, class Checks = Unchecked>
 class PoolAllocator {
  public:
   using value_type = T;

@@ -16,7 +16,7 @@
 // Template parameters:
 //   T         type of the elements; void: untyped
 //   Threads   SingleThread (default), Locked, ThreadCached (include pool_thread_cache.h)
-//   Checks    Checked or Unchecked; DefaultChecks by NDEBUG (pool_checks.h)
+//   Checks    Unchecked (default), Checked (pool_checks.h)
 //   Source    where blocks come from (pool_source.h)
 //
 // Out of memory: alloc and construct throw std::bad_alloc, the functions with try_ return null. What is freed must be a
@@ -38,7 +38,7 @@
 
 namespace snug {
 
-template <class T = void, class Threads = SingleThread, class Checks = DefaultChecks, class Source = HeapSource>
+template <class T = void, class Threads = SingleThread, class Checks = Unchecked, class Source = HeapSource>
 class Pool;
 
 // What typed and untyped pools share. "Alone" in a comment: with ThreadCached, no other thread may use the pool
@@ -78,15 +78,14 @@ class BasicPool {
     return front_.alone([](auto& store) { return store.stats(); });
   }
 
-  // Whether the address is that of an element, live or not. O(blocks).
+  // Whether the address is that of an element, live or not. O(blocks), O(1) if checked.
   bool owns(const void* address) noexcept {
     return front_.together([address](auto& store) { return store.owns(address); });
   }
 
-  // Null if the pool is sound, else a sentence that names the broken invariant. O(blocks * free). Alone.
-  const char* check() noexcept {
-    return front_.alone([](auto& store) { return store.check(); });
-  }
+  // Null if the pool is sound, else a sentence that names the broken invariant. Whatever was written over the pool's
+  // memory, it returns. O(blocks * free), O(slots) if checked. Alone.
+  const char* check() noexcept { return front_.check(); }
 
  protected:
   constexpr BasicPool(std::size_t size, std::size_t alignment, PoolGrowth growth, std::string_view type, Source source)
@@ -155,8 +154,10 @@ class Pool : public BasicPool<Threads, Checks, Source> {
     return element != nullptr ? construct_in(element, std::forward<Arguments>(arguments)...) : nullptr;
   }
   void destroy(T* element) noexcept {
+    void* const storage = const_cast<std::remove_cv_t<T>*>(element);
+    this->front_.expect_live("destroy", storage);
     element->~T();
-    this->front_.free(const_cast<std::remove_cv_t<T>*>(element));
+    this->front_.free(storage);
   }
 
   struct Destroy {

@@ -13,7 +13,7 @@ namespace snug {
 template <class Checks, class Source>
 std::size_t PoolStore<Checks, Source>::bytes_for(std::size_t slots) const noexcept {
   if (slots > kMostBytes / stride_) return kMostBytes;
-  const std::size_t bits = Checks::kWatches ? (slots + 63) / 64 * 8 : 0;
+  const std::size_t bits = kWatched ? (slots + 63) / 64 * 8 : 0;
   return round_up(slots * stride_, alignof(PoolBlock)) + bits + sizeof(PoolBlock);
 }
 
@@ -35,21 +35,25 @@ template <class Checks, class Source>
 bool PoolStore<Checks, Source>::fetch_block(std::size_t bytes) {
   if (bytes >= kMostBytes) return false;
   bytes = round_up(bytes, alignof(PoolBlock));
+  if (!make_room_in_index(bytes)) return false;
   char* const start = static_cast<char*>(source_.allocate(bytes, alignment_));
   if (start == nullptr) return false;
-  auto* const block = ::new (start + bytes - sizeof(PoolBlock)) PoolBlock{spare_, start, bytes, slots_in(bytes)};
+  auto* const block = ::new (start + bytes - sizeof(PoolBlock)) PoolBlock{nullptr, bytes, slots_in(bytes), 0};
   clear_live_bits(block);
+  block->link(spare_);
   spare_ = block;
+  if constexpr (kWatched) index_.note(bytes);
   next_bytes_ = std::min(2 * next_bytes_, std::max(growth_.most_bytes, growth_.first_bytes));
   return true;
 }
 
 template <class Checks, class Source>
 void PoolStore<Checks, Source>::open_block(PoolBlock* block) noexcept {
-  block->next = blocks_;
+  block->link(blocks_);
   blocks_ = block;
-  carve_ = block->start;
+  carve_ = block->start();
   carve_end_ = end_of_slots(block);
+  if constexpr (kWatched) index_.enter(slots_of(block));
 }
 
 template <class Checks, class Source>
@@ -57,6 +61,7 @@ bool PoolStore<Checks, Source>::refill(std::size_t want) {
   if (carve_ == carve_end_) {
     if (spare_ == nullptr && !fetch_block(next_block_bytes())) return false;
     PoolBlock* const block = spare_;
+    demand_seal("alloc", block);
     spare_ = block->next;
     open_block(block);
   }
@@ -70,34 +75,89 @@ bool PoolStore<Checks, Source>::refill(std::size_t want) {
   return true;
 }
 
+// How many can be had without asking the source, counted up to `enough`.
+template <class Checks, class Source>
+std::size_t PoolStore<Checks, Source>::ready_slots(const char* call, std::size_t enough) const noexcept {
+  std::size_t ready = static_cast<std::size_t>(carve_end_ - carve_) / stride_;
+  for (const PoolBlock* block = spare_; block != nullptr; block = block->next) {
+    demand_seal(call, block);
+    ready += block->slots;
+  }
+  std::size_t steps = 0;
+  for (const PoolSlot* slot = free_; slot != nullptr && ready < enough; slot = slot->next) {
+    if constexpr (kWatched) {
+      demand_free(call, slot);
+      if (++steps > index_.most_bytes() / stride_) misused(call, slot, kFreeListEndless);
+    }
+    ++ready;
+  }
+  return ready;
+}
+
+template <class Checks, class Source>
+bool PoolStore<Checks, Source>::make_room_in_index(std::size_t bytes) noexcept {
+  if constexpr (kWatched) {
+    if (index_.has_room_for(bytes)) return true;
+    if (!index_.enlarge_for(bytes)) return false;
+    index_blocks();
+  }
+  return true;
+}
+
+// Into an empty index.
+template <class Checks, class Source>
+void PoolStore<Checks, Source>::index_blocks() noexcept {
+  if constexpr (kWatched) {
+    for (PoolBlock* const chain : {blocks_, spare_}) {
+      for (PoolBlock* block = chain; block != nullptr; block = block->next) {
+        demand_seal("alloc", block);
+        index_.note(block->bytes);
+        if (chain == blocks_) index_.enter(slots_of(block));
+      }
+    }
+  }
+}
+
 // ---- shrinking
 
 template <class Checks, class Source>
 void PoolStore<Checks, Source>::clear() noexcept {
+  demand_soundness("clear");
   while (blocks_ != nullptr) {
     PoolBlock* const block = blocks_;
     blocks_ = block->next;
     clear_live_bits(block);
-    block->next = spare_;
+    block->link(spare_);
     spare_ = block;
   }
   forget_slots();
+  if constexpr (kWatched) {
+    index_.clear();
+    index_blocks();
+  }
+}
+
+template <class Checks, class Source>
+void PoolStore<Checks, Source>::sort_by_addresses() noexcept {
+  free_ = sort_by_address(free_);
+  blocks_ = sort_by_address(blocks_);
+  seal_blocks();
 }
 
 template <class Checks, class Source>
 std::size_t PoolStore<Checks, Source>::release_unused() noexcept {
+  demand_soundness("release_unused");
   std::size_t given_back = 0;
   const auto give_back = [&](PoolBlock* block) {
     given_back += block->bytes;
-    source_.free(block->start, block->bytes, alignment_);
+    source_.free(block->start(), block->bytes, alignment_);
   };
   while (spare_ != nullptr) {
     PoolBlock* const block = spare_;
     spare_ = block->next;
     give_back(block);
   }
-  free_ = sort_by_address(free_);
-  blocks_ = sort_by_address(blocks_);
+  sort_by_addresses();
   PoolSlot** free_link = &free_;  // where the free slots of the block at hand begin
   for (PoolBlock** link = &blocks_; *link != nullptr;) {
     PoolBlock* const block = *link;
@@ -106,7 +166,7 @@ std::size_t PoolStore<Checks, Source>::release_unused() noexcept {
     PoolSlot** last_link = free_link;
     for (; *last_link != nullptr && reinterpret_cast<char*>(*last_link) < end; ++free_slots)
       last_link = &(*last_link)->next;
-    if (free_slots * stride_ == static_cast<std::size_t>(end - block->start)) {
+    if (free_slots * stride_ == static_cast<std::size_t>(end - block->start())) {
       *free_link = *last_link;
       *link = block->next;
       if (carve_end_ == end_of_slots(block)) carve_ = carve_end_ = nullptr;
@@ -116,7 +176,15 @@ std::size_t PoolStore<Checks, Source>::release_unused() noexcept {
       link = &block->next;
     }
   }
+  seal_blocks();
   if (blocks_ == nullptr) next_bytes_ = growth_.first_bytes;
+  if constexpr (kWatched) {
+    if (blocks_ == nullptr)
+      index_.release();
+    else
+      index_.clear();
+    index_blocks();
+  }
   return given_back;
 }
 
@@ -125,13 +193,13 @@ std::size_t PoolStore<Checks, Source>::release_unused() noexcept {
 template <class Checks, class Source>
 template <class Visit>
 void PoolStore<Checks, Source>::for_each_live(Visit&& visit) {
-  free_ = sort_by_address(free_);
-  blocks_ = sort_by_address(blocks_);
+  demand_soundness("for_each_live");
+  sort_by_addresses();
   // What visit frees is pushed in front of this chain and already passed.
   const PoolSlot* next_free = free_;
   for (PoolBlock* block = blocks_; block != nullptr; block = block->next) {
     char* const end = end_of_carved(block);
-    for (char* at = block->start; at != end; at += stride_) {
+    for (char* at = block->start(); at != end; at += stride_) {
       if (at == reinterpret_cast<const char*>(next_free))
         next_free = next_free->next;
       else
@@ -140,21 +208,39 @@ void PoolStore<Checks, Source>::for_each_live(Visit&& visit) {
   }
 }
 
+// A null start: it lies in none that was opened.
+template <class Checks, class Source>
+PoolSlots PoolStore<Checks, Source>::slots_around(const void* address) const noexcept {
+  if constexpr (kWatched) {
+    return index_.find(address);
+  } else {
+    const auto wanted = reinterpret_cast<uintptr_t>(address);
+    for (PoolBlock* block = blocks_; block != nullptr; block = block->next) {
+      const PoolSlots slots = slots_of(block);
+      if (wanted - reinterpret_cast<uintptr_t>(slots.start) < slots.bytes) return slots;
+    }
+    return {nullptr, 0};
+  }
+}
+
 template <class Checks, class Source>
 typename PoolStore<Checks, Source>::Place PoolStore<Checks, Source>::find(const void* address) const noexcept {
   const auto wanted = reinterpret_cast<uintptr_t>(address);
-  for (PoolBlock* block = blocks_; block != nullptr; block = block->next) {
-    const auto start = reinterpret_cast<uintptr_t>(block->start);
-    if (wanted < start || wanted >= reinterpret_cast<uintptr_t>(end_of_carved(block))) continue;
-    if ((wanted - start) % stride_ != 0) break;
-    return {block, (wanted - start) / stride_};
-  }
-  return {nullptr, 0};
+  const PoolSlots slots = slots_around(address);
+  const std::size_t offset = wanted - reinterpret_cast<uintptr_t>(slots.start);
+  const bool is_carved = wanted - reinterpret_cast<uintptr_t>(carve_) >= static_cast<std::size_t>(carve_end_ - carve_);
+  if (slots.start == nullptr || !is_carved) return {nullptr, 0};
+  // Most processors divide short numbers in a fraction of the time.
+  const bool is_short = slots.bytes <= std::numeric_limits<uint32_t>::max();
+  const std::size_t slot = is_short ? static_cast<uint32_t>(offset) / static_cast<uint32_t>(stride_) : offset / stride_;
+  if (slot * stride_ != offset) return {nullptr, 0};
+  return {live_bits(slots) + slot / 64, uint64_t{1} << slot % 64};
 }
 
 template <class Checks, class Source>
 PoolStats PoolStore<Checks, Source>::stats() const noexcept {
-  PoolStats stats{stride_, 0, 0, 0, 0, 0, uncarved()};
+  demand_soundness("stats");
+  PoolStats stats{stride_, 0, 0, 0, 0, 0, ready_slots("stats", 0)};
   for (const PoolBlock* chain : {blocks_, spare_}) {
     for (const PoolBlock* block = chain; block != nullptr; block = block->next) {
       ++stats.blocks;
@@ -169,17 +255,29 @@ PoolStats PoolStore<Checks, Source>::stats() const noexcept {
 
 // ---- checking
 
+// By the bits of a checked pool.
+template <class Checks, class Source>
+std::size_t PoolStore<Checks, Source>::live_slots(PoolBlock* block) const noexcept {
+  std::size_t live = 0;
+  for (std::size_t slot = 0; slot < block->slots; slot += 64) {
+    const uint64_t word = live_bits(slots_of(block))[slot / 64];
+    const std::size_t rest = block->slots - slot;
+    live += static_cast<std::size_t>(std::popcount(rest < 64 ? word & ((uint64_t{1} << rest) - 1) : word));
+  }
+  return live;
+}
+
 template <class Checks, class Source>
 void PoolStore<Checks, Source>::look_for_leaks() const noexcept {
   std::size_t leaked = 0;
   const void* first = nullptr;
-  for (const PoolBlock* block = blocks_; block != nullptr; block = block->next) {
-    for (std::size_t slot = 0; slot < block->slots; ++slot) {
-      if (!is_live(block, slot)) continue;
-      ++leaked;
-      const void* const element = block->start + slot * stride_;
-      if (first == nullptr || std::less<const void*>{}(element, first)) first = element;
-    }
+  for (PoolBlock* block = blocks_; block != nullptr; block = block->next) {
+    const std::size_t live = live_slots(block);
+    if (live == 0) continue;
+    leaked += live;
+    const char* element = block->start();
+    while (!find(element).is_live()) element += stride_;
+    if (first == nullptr || std::less<const void*>{}(element, first)) first = element;
   }
   if (leaked == 0) return;
   char reason[64];
@@ -192,28 +290,39 @@ const char* PoolStore<Checks, Source>::check() const noexcept {
   std::size_t carved = 0;
   std::size_t live = 0;
   bool open_found = carve_ == carve_end_;
-  for (const PoolBlock* block = blocks_; block != nullptr; block = block->next) {
-    if (reinterpret_cast<const char*>(block) != block->start + block->bytes - sizeof(PoolBlock))
-      return "a block's record does not lie at its end";
-    if (reinterpret_cast<uintptr_t>(block->start) % alignment_ != 0) return "a block is not aligned";
-    if (bytes_for(block->slots) > block->bytes) return "a block is shorter than its slots";
-    open_found |= end_of_slots(block) == carve_end_;
-    carved += static_cast<std::size_t>(end_of_carved(block) - block->start) / stride_;
-    if constexpr (Checks::kWatches) {
-      for (std::size_t slot = 0; slot < block->slots; ++slot) live += is_live(block, slot);
+  for (PoolBlock* const chain : {blocks_, spare_}) {
+    for (PoolBlock* block = chain; block != nullptr; block = block->next) {
+      if (!block->is_sealed()) return kRecordOverwritten;
+      if (reinterpret_cast<uintptr_t>(block->start()) % alignment_ != 0) return "a block is not aligned";
+      if (bytes_for(block->slots) > block->bytes) return "a block is shorter than its slots";
+      if (chain == spare_) continue;
+      open_found |= end_of_slots(block) == carve_end_;
+      carved += static_cast<std::size_t>(end_of_carved(block) - block->start()) / stride_;
+      if constexpr (kWatched) {
+        live += live_slots(block);
+        if (index_.look_up(block->start()).start != block->start()) return "the index of blocks was written over";
+      }
     }
   }
   if (!open_found) return "the slots to carve lie in no block";
   std::size_t free_slots = 0;
-  for (const PoolSlot* slot = free_; slot != nullptr; slot = slot->next) {
-    if (++free_slots > carved) return "the free list is longer than what was carved, or runs in a circle";
+  if (const char* const broken = check_chain(free_, carved, free_slots)) return broken;
+  if (kWatched && live + free_slots != carved) return "not as many slots are live or free as were carved";
+  return nullptr;
+}
+
+template <class Checks, class Source>
+const char* PoolStore<Checks, Source>::check_chain(const PoolSlot* chain, std::size_t most,
+                                                   std::size_t& count) const noexcept {
+  count = 0;
+  for (const PoolSlot* slot = chain; slot != nullptr; slot = slot->next) {
+    if (++count > most) return kFreeListEndless;
     const Place place = find(slot);
-    if (place.block == nullptr) return "the free list leads to what is no slot of this pool";
-    if constexpr (Checks::kWatches) {
-      if (is_live(place.block, place.slot)) return "a live element is in the free list";
+    if (place.word == nullptr) return "the free list leads to what is no slot of this pool";
+    if constexpr (kWatched) {
+      if (place.is_live()) return "a live element is in the free list";
     }
   }
-  if (Checks::kWatches && live + free_slots != carved) return "not as many slots are live or free as were carved";
   return nullptr;
 }
 

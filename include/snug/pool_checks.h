@@ -1,30 +1,22 @@
 // pool_checks.h: whether a pool watches its callers, and what it says of a misuse.
 //
 // A checked pool keeps one bit for each slot, behind the slots of a block, and ends the process with one line when
-//   - an element is freed that is not one of its own (another pool's, or an address inside an element);
-//   - an element is freed twice;
+//   - an element is freed or destroyed that is not one of its own (another pool's, null, an address inside an element);
+//   - an element is freed or destroyed twice;
 //   - the pool is destroyed while elements are live;
-//   - the pool is made for an alignment that is no power of two.
-// Finding an element's block takes a walk over the blocks, so that a checked pool is for tests, not for speed.
+//   - the pool is made for an alignment that is no power of two;
+//   - it comes upon a free element, or a record of its own, that was written over.
+// It looks before it acts: before a destructor runs, and before it follows a link. Each look is O(1)
+// (pool_block_index.h).
 //
-// Which of the two a pool is belongs to its type: Pool<Node, SingleThread, Checked>. Both have the same size and
-// alignment, and a function of one does not link with the other's, so that object files with different defaults do not
-// silently share a pool. DefaultChecks is Checked where NDEBUG is not defined; define SNUG_POOL_CHECKS as 0 or 1, alike
-// in all files of a program, to decide otherwise.
+// Which of the two a pool is belongs to its type, and pools are unchecked unless their type says otherwise:
+// Pool<Node, SingleThread, Checked>. No macro changes that, so that all files of a program mean the same by one name.
 #pragma once
 
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
-
-#if !defined(SNUG_POOL_CHECKS)
-#if defined(NDEBUG)
-#define SNUG_POOL_CHECKS 0
-#else
-#define SNUG_POOL_CHECKS 1
-#endif
-#endif
 
 namespace snug {
 
@@ -34,12 +26,6 @@ struct Unchecked {
 struct Checked {
   static constexpr bool kWatches = true;
 };
-
-#if SNUG_POOL_CHECKS
-using DefaultChecks = Checked;
-#else
-using DefaultChecks = Unchecked;
-#endif
 
 // What a message calls a pool: Pool<Node>, or Pool{48, 16} if it is untyped.
 struct PoolName {

@@ -13,6 +13,10 @@
 //
 // Only the newest block that is not spare may have slots left to carve: [carve_, carve_end_).
 // Invariant: live + free + uncarved == capacity.
+//
+// A caller may write over all this, so that a record has a seal (pool_seal.h), and a checked pool believes no link or
+// record before it has looked: at each single one that an element's way needs, or, where the whole pool is walked
+// over, at all of it first (check()).
 #pragma once
 
 #include <algorithm>
@@ -24,11 +28,14 @@
 #include <limits>
 #include <new>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "snug/address_order.h"
 #include "snug/cpp20.h"
+#include "snug/pool_block_index.h"
 #include "snug/pool_checks.h"
+#include "snug/pool_seal.h"
 #include "snug/pool_source.h"
 
 namespace snug {
@@ -64,14 +71,25 @@ struct PoolSlot {
   PoolSlot* next;
 };
 
+// A block's record, at its very end.
 struct PoolBlock {
   PoolBlock* next;
-  char* start;
-  std::size_t bytes;
+  std::size_t bytes;  // of the block, record included
   std::size_t slots;
+  uint64_t seal;
 
-  uint64_t* live_bits() const {
-    return reinterpret_cast<uint64_t*>(reinterpret_cast<uintptr_t>(this)) - (slots + 63) / 64;
+  char* start() noexcept { return reinterpret_cast<char*>(this + 1) - bytes; }
+  const char* start() const noexcept { return reinterpret_cast<const char*>(this + 1) - bytes; }
+
+  bool is_sealed() const noexcept { return seal == right_seal(); }
+  void link(PoolBlock* to) noexcept {
+    next = to;
+    seal = right_seal();
+  }
+
+ private:
+  uint64_t right_seal() const noexcept {
+    return pool_seal(reinterpret_cast<uintptr_t>(this), reinterpret_cast<uintptr_t>(next), bytes, slots);
   }
 };
 
@@ -83,14 +101,15 @@ class PoolStore {
   // `alignment` is a power of two. A size beyond all memory is that of a pool that never has any.
   constexpr PoolStore(std::size_t size, std::size_t alignment, PoolGrowth growth, std::string_view type, Source source)
       : stride_(round_up(std::clamp(size, sizeof(PoolSlot), kMostBytes), std::max(alignment, alignof(PoolSlot)))),
-        alignment_(std::max(alignment, alignof(PoolBlock))),
+        alignment_(std::max({alignment, alignof(PoolBlock), alignment_of_stride()})),
         growth_(growth),
         next_bytes_(growth.first_bytes),
         type_(type),
         size_(size),
         asked_alignment_(alignment),
+        index_(std::max(growth.most_bytes, stride_)),
         source_(source) {
-    if constexpr (Checks::kWatches) {
+    if constexpr (kWatched) {
       if (!std::has_single_bit(alignment)) misused("Pool", this, "the alignment is not a power of two");
     }
   }
@@ -104,7 +123,6 @@ class PoolStore {
     PoolSlot* const slot = pop();
     if (slot == nullptr) [[unlikely]]
       return alloc_slowly();
-    note_alloc(slot);
     return slot;
   }
 
@@ -113,14 +131,21 @@ class PoolStore {
     PoolSlot* const slot = pop();
     if (slot == nullptr) [[unlikely]]
       return try_alloc_slowly();
-    note_alloc(slot);
     return slot;
   }
 
   // `element` is live and of this pool, and not null.
   void free(void* element) noexcept {
-    note_free(element);
+    if constexpr (kWatched) {
+      const Place place = demand_live("free", element);
+      *place.word &= ~place.bit;
+    }
     push(element);
+  }
+
+  // A checked pool ends the process unless `element` is live; an unchecked one believes it.
+  void expect_live(const char* call, const void* element) const noexcept {
+    if constexpr (kWatched) demand_live(call, element);
   }
 
   // Up to `want` elements into `out`; less only if there is no memory.
@@ -129,7 +154,6 @@ class PoolStore {
     while (got < want) {
       PoolSlot* slot = pop();
       if (slot == nullptr && (!refill(want - got) || (slot = pop()) == nullptr)) break;
-      note_alloc(slot);
       out[got++] = slot;
     }
     return got;
@@ -139,7 +163,7 @@ class PoolStore {
     for (std::size_t i = 0; i < count; ++i) free(elements[i]);
   }
 
-  // ---- the free list, for caches in front of the store, which tell it of their callers' elements themselves
+  // ---- the free list, for caches in front of an unchecked store
 
   // Up to `want` free slots as a chain, null at its end; carves and grows as needed.
   PoolSlot* pop_chain(std::size_t want, std::size_t& got) {
@@ -156,30 +180,14 @@ class PoolStore {
     last->next = free_;
     free_ = head;
   }
-
-  void note_alloc(void* element) noexcept {
-    if constexpr (Checks::kWatches) {
-      const Place place = find(element);
-      place.block->live_bits()[place.slot / 64] |= uint64_t{1} << place.slot % 64;
-    }
-  }
-  void note_free(void* element) noexcept {
-    if constexpr (Checks::kWatches) {
-      const Place place = find(element);
-      if (place.block == nullptr) misused("free", element, "not an element of this pool");
-      uint64_t& word = place.block->live_bits()[place.slot / 64];
-      const uint64_t bit = uint64_t{1} << place.slot % 64;
-      if ((word & bit) == 0) misused("free", element, "element is already free");
-      word &= ~bit;
-    }
-  }
+  // The next slot will be one of a new block from the source.
+  bool is_exhausted() const noexcept { return free_ == nullptr && carve_ == carve_end_ && spare_ == nullptr; }
 
   // ---- the whole pool
 
   // Makes sure that `count` more elements can be had without asking the source. False if there is no memory.
   bool reserve(std::size_t count) {
-    std::size_t ready = uncarved();
-    for (PoolSlot* slot = free_; slot != nullptr && ready < count; slot = slot->next) ++ready;
+    const std::size_t ready = ready_slots("reserve", count);
     return ready >= count || fetch_block(std::max(bytes_for(count - ready), next_block_bytes()));
   }
 
@@ -192,17 +200,15 @@ class PoolStore {
 
   // Every element is gone, no destructor is run, all memory goes back to the source. O(blocks).
   void release() noexcept {
-    release_blocks(blocks_);
-    release_blocks(spare_);
-    blocks_ = spare_ = nullptr;
-    forget_slots();
-    next_bytes_ = growth_.first_bytes;
+    demand_soundness("release");
+    release_all();
   }
 
   // The same at the end of a pool's life, where live elements are a leak if the pool is checked.
   void end() noexcept {
-    if constexpr (Checks::kWatches) look_for_leaks();
-    release();
+    demand_soundness("~Pool");
+    if constexpr (kWatched) look_for_leaks();
+    release_all();
   }
 
   // Calls visit(void*) for each live element, in the order of addresses. visit may free the element that it is given,
@@ -210,13 +216,17 @@ class PoolStore {
   template <class Visit>
   void for_each_live(Visit&& visit);
 
-  bool owns(const void* address) const noexcept { return find(address).block != nullptr; }
+  // O(blocks), O(1) if checked.
+  bool owns(const void* address) const noexcept { return find(address).word != nullptr; }
 
   // O(blocks + free).
   PoolStats stats() const noexcept;
 
-  // Null, or a sentence that names the broken invariant. O(blocks * free).
+  // Null, or a sentence that names the broken invariant. Looks at each link before it follows it.
+  // O(blocks * free); O(slots) if checked.
   const char* check() const noexcept;
+  // The same of a chain of free slots, of which there may be `most`; their number goes to `count`.
+  const char* check_chain(const PoolSlot* chain, std::size_t most, std::size_t& count) const noexcept;
 
   constexpr std::size_t element_bytes() const noexcept { return stride_; }
   const Source& source() const noexcept { return source_; }
@@ -224,10 +234,12 @@ class PoolStore {
   PoolName name() const noexcept { return {type_, size_, asked_alignment_}; }
 
  private:
-  // A null block: not an element of this pool.
+  // Of an element: where its bit is, if the pool is checked. A null word: not an element of this pool.
   struct Place {
-    PoolBlock* block;
-    std::size_t slot;
+    uint64_t* word;
+    uint64_t bit;
+
+    bool is_live() const noexcept { return (*word & bit) != 0; }
   };
 
   // So many bytes of new slots are linked at a time: no more of a new block than an OS page is touched ahead of its
@@ -235,15 +247,28 @@ class PoolStore {
   static constexpr std::size_t kCarveBytes = 4096;
   static constexpr std::size_t kFewestSlots = 4;
   static constexpr std::size_t kMostBytes = std::numeric_limits<std::size_t>::max() / 2;
+  static constexpr const char* kRecordOverwritten = "the record of a block was written over";
+  static constexpr const char* kFreeListEndless = "the free list is longer than what was carved, or runs in a circle";
 
   static constexpr std::size_t round_up(std::size_t value, std::size_t alignment) {
     return (value + alignment - 1) & ~(alignment - 1);
   }
 
+  // The alignment that a multiple of the element's size has anyhow. Blocks have it too, up to what operator new
+  // promises, since a derived class of the same size may count on it (pooled.h).
+  constexpr std::size_t alignment_of_stride() const {
+    return std::min<std::size_t>(stride_ & (~stride_ + 1), __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+  }
+
   PoolSlot* pop() noexcept {
     PoolSlot* const slot = free_;
-    if (slot != nullptr) [[likely]]
+    if (slot != nullptr) [[likely]] {
+      if constexpr (kWatched) {
+        const Place place = demand_free("alloc", slot);
+        *place.word |= place.bit;
+      }
       free_ = slot->next;
+    }
     return slot;
   }
   // The element's bytes become a link: a new object, whatever type was there.
@@ -266,35 +291,80 @@ class PoolStore {
   std::size_t bytes_for(std::size_t slots) const noexcept;
   std::size_t slots_in(std::size_t bytes) const noexcept;
   std::size_t next_block_bytes() const noexcept;
+  std::size_t ready_slots(const char* call, std::size_t enough) const noexcept;
+  // Room in a checked pool's index for one more block.
+  bool make_room_in_index(std::size_t bytes) noexcept;
+  void index_blocks() noexcept;
+  void sort_by_addresses() noexcept;
+  void seal_blocks() noexcept {
+    for (PoolBlock* block = blocks_; block != nullptr; block = block->next) block->link(block->next);
+  }
 
   void release_blocks(PoolBlock* chain) noexcept {
     while (chain != nullptr) {
       PoolBlock* const block = chain;
       chain = chain->next;
-      source_.free(block->start, block->bytes, alignment_);
+      source_.free(block->start(), block->bytes, alignment_);
     }
+  }
+  void release_all() noexcept {
+    release_blocks(blocks_);
+    release_blocks(spare_);
+    blocks_ = spare_ = nullptr;
+    forget_slots();
+    next_bytes_ = growth_.first_bytes;
+    if constexpr (kWatched) index_.release();
   }
   void forget_slots() noexcept {
     free_ = nullptr;
     carve_ = carve_end_ = nullptr;
   }
-  char* end_of_slots(const PoolBlock* block) const noexcept { return block->start + block->slots * stride_; }
-  char* end_of_carved(const PoolBlock* block) const noexcept {
+  PoolSlots slots_of(PoolBlock* block) const noexcept { return {block->start(), block->slots * stride_}; }
+  char* end_of_slots(PoolBlock* block) const noexcept { return block->start() + block->slots * stride_; }
+  char* end_of_carved(PoolBlock* block) const noexcept {
     char* const end = end_of_slots(block);
     return end == carve_end_ ? carve_ : end;
   }
-  std::size_t uncarved() const noexcept {
-    std::size_t slots = static_cast<std::size_t>(carve_end_ - carve_) / stride_;
-    for (const PoolBlock* block = spare_; block != nullptr; block = block->next) slots += block->slots;
-    return slots;
-  }
 
   Place find(const void* address) const noexcept;
-  static bool is_live(const PoolBlock* block, std::size_t slot) noexcept {
-    return (block->live_bits()[slot / 64] >> slot % 64 & 1) != 0;
+  PoolSlots slots_around(const void* address) const noexcept;
+
+  // ---- the bits of a checked pool
+
+  // Behind the slots.
+  static uint64_t* live_bits(PoolSlots slots) noexcept {
+    return reinterpret_cast<uint64_t*>(slots.start + slots.bytes);
   }
-  static void clear_live_bits(PoolBlock* block) noexcept {
-    if constexpr (Checks::kWatches) std::memset(block->live_bits(), 0, (block->slots + 63) / 64 * 8);
+  void clear_live_bits(PoolBlock* block) noexcept {
+    if constexpr (kWatched) std::memset(live_bits(slots_of(block)), 0, (block->slots + 63) / 64 * 8);
+  }
+  std::size_t live_slots(PoolBlock* block) const noexcept;
+
+  // ---- what a checked pool demands
+
+  Place demand_live(const char* call, const void* element) const noexcept {
+    const Place place = find(element);
+    if (place.word == nullptr) [[unlikely]]
+      misused(call, element, "not an element of this pool");
+    if (!place.is_live()) [[unlikely]]
+      misused(call, element, "element is already free");
+    return place;
+  }
+  Place demand_free(const char* call, const void* slot) const noexcept {
+    const Place place = find(slot);
+    if (place.word == nullptr || place.is_live()) [[unlikely]]
+      misused(call, slot, "a free element was written over: its link leads here");
+    return place;
+  }
+  void demand_seal(const char* call, const PoolBlock* block) const noexcept {
+    if constexpr (kWatched) {
+      if (!block->is_sealed()) misused(call, block, kRecordOverwritten);
+    }
+  }
+  void demand_soundness(const char* call) const noexcept {
+    if constexpr (kWatched) {
+      if (const char* const broken = check()) misused(call, this, broken);
+    }
   }
   void look_for_leaks() const noexcept;
   [[noreturn, gnu::cold]] void misused(const char* call, const void* address, const char* reason) const noexcept {
@@ -313,6 +383,7 @@ class PoolStore {
   std::string_view type_;  // empty: the pool is untyped
   std::size_t size_;       // as asked for: what messages say
   std::size_t asked_alignment_;
+  [[no_unique_address]] mutable std::conditional_t<kWatched, PoolBlockIndex, NoPoolBlockIndex> index_;
   [[no_unique_address]] Source source_;
 };
 

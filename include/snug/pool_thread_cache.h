@@ -3,113 +3,52 @@
 // cache and store a batch at a time under the pool's lock: a thread that allocates and frees around a full or empty
 // current swaps the two, and asks nobody.
 //
-//   thread's table: pool's number -> cache      direct-mapped; a number is never given twice, so that what is left of a
-//                                               dead pool matches nothing
-//   pool: list of caches -> owner (a table)     under the pool's lock. A cache without owner waits for a new thread
-//   roster: list of pools with caches           under its own lock, which is taken before a pool's
+// How a thread finds its cache: pool_cache_table.h. What an ended thread left in its caches, abandoned now, the pool
+// takes home before it asks its source, whenever the whole pool is concerned, or with a new thread that is given one.
+// What a thread frees at its very end, from other thread-local destructors, goes to the store directly. A pool may be
+// destroyed when no thread uses it any more, living threads or not. After a fork the child has the caches of the
+// threads that it lacks: their slots are lost to it until the pool is cleared.
 //
-// At the end of a thread its caches are emptied; what it frees later still, from other thread-local destructors, goes
-// to the store directly. A pool may be destroyed when no thread uses it any more, living threads or not. After a fork
-// the child has the caches of the threads that it lacks: their slots are lost to it until the pool is cleared.
+// A checked pool has no caches, since each of its operations takes the lock anyhow to look at the bits.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <new>
+#include <type_traits>
 #include <utility>
 
 #include "snug/pool_blocks.h"
+#include "snug/pool_cache_table.h"
 #include "snug/pool_lock.h"
+#include "snug/pool_threads.h"
 
 namespace snug {
-
-struct PoolCache {
-  PoolSlot* current;
-  PoolSlot* spare;    // as many as a batch, or null
-  std::size_t count;  // in current; 0 if that is null
-  const void* owner;
-  PoolCache* next;
-};
-
-// Of a thread. Trivial, so that it is there before and after any constructor or destructor.
-struct PoolCacheTable {
-  static constexpr std::size_t kEntries = 16;
-  struct Entry {
-    uint64_t pool;
-    PoolCache* cache;
-  };
-  Entry entries[kEntries];
-  bool closed;  // the thread is at its end
-};
-inline constinit thread_local PoolCacheTable pool_cache_table{};
-
-// The pools that threads may have caches of.
-class PoolRoster {
- public:
-  struct Member {
-    Member* next = nullptr;
-    Member** link = nullptr;
-    void (*abandon)(Member*, const void* owner) = nullptr;
-    std::atomic<uint64_t> number{kNone};
-  };
-  static constexpr uint64_t kNone = ~uint64_t{0};
-
-  static void enter(Member& member) noexcept {
-    const PoolLockGuard guard(lock_);
-    if (member.link != nullptr) return;
-    member.next = first_;
-    member.link = &first_;
-    if (first_ != nullptr) first_->link = &member.next;
-    first_ = &member;
-    member.number.store(++last_number_, std::memory_order_relaxed);
-  }
-  static void leave(Member& member) noexcept {
-    const PoolLockGuard guard(lock_);
-    if (member.link == nullptr) return;
-    *member.link = member.next;
-    if (member.next != nullptr) member.next->link = member.link;
-    member.link = nullptr;
-  }
-  static void abandon_all(const void* owner) noexcept {
-    const PoolLockGuard guard(lock_);
-    for (Member* member = first_; member != nullptr; member = member->next) member->abandon(member, owner);
-  }
-
- private:
-  static inline constinit PoolLock lock_{};
-  static inline constinit Member* first_ = nullptr;
-  static inline constinit uint64_t last_number_ = 0;
-};
-
-// Its destructor runs at the end of each thread that has called arm().
-class PoolThreadEnd {
- public:
-  ~PoolThreadEnd() {
-    PoolCacheTable& table = pool_cache_table;
-    table = {};
-    table.closed = true;
-    PoolRoster::abandon_all(&table);
-  }
-  void arm() noexcept { armed_ = true; }
-
- private:
-  bool armed_ = false;
-};
-inline thread_local PoolThreadEnd pool_thread_end;
 
 struct ThreadCached {
   // Whole batches move, of about so many bytes and at most so many slots.
   static constexpr std::size_t kBatchBytes = 4096;
   static constexpr std::size_t kBatchSlots = 64;
 
+  // Of checked pools.
   template <class Store>
-  class Front : PoolRoster::Member {
+  class LockedFront : public Locked::Front<Store> {
+   public:
+    using Locked::Front<Store>::Front;
+
+    // No other thread may use the pool meanwhile, so that work may free through it.
+    template <class Work>
+    decltype(auto) alone(Work&& work) {
+      return work(this->store_);
+    }
+  };
+
+  template <class Store>
+  class CachedFront {
    public:
     template <class... Arguments>
-    constexpr explicit Front(Arguments&&... arguments) : store_(std::forward<Arguments>(arguments)...) {
-      abandon = [](Member* self, const void* owner) { static_cast<Front*>(self)->empty_caches(owner); };
+    constexpr explicit CachedFront(Arguments&&... arguments) : store_(std::forward<Arguments>(arguments)...) {
       batch_ = std::clamp<std::size_t>(kBatchBytes / store_.element_bytes(), 2, kBatchSlots);
     }
 
@@ -140,49 +79,62 @@ struct ThreadCached {
       for (std::size_t i = 0; i < count; ++i) free(elements[i]);
     }
 
+    void expect_live(const char*, const void*) const noexcept {}
+
     template <class Work>
     decltype(auto) together(Work&& work) {
       const PoolLockGuard guard(lock_);
-      flush_caches(&pool_cache_table);
+      take_abandoned_home();
+      const std::uintptr_t number = number_.load(std::memory_order_relaxed);
+      if (PoolCache* const own = pool_cache_table.find_among_all(number, seat_.load(std::memory_order_relaxed)))
+        flush(*own);
       return work(store_);
     }
-    // No other thread may use the pool meanwhile. The lock is for threads that end just then, which find nothing in
-    // their caches any more; work runs without it, since it may free through the pool.
+    // No other thread may use the pool meanwhile: the lock is for those that get here in spite of it. Work runs without
+    // it, since it may free through the pool.
     template <class Work>
     decltype(auto) alone(Work&& work) {
-      flush_all();
+      {
+        const PoolLockGuard guard(lock_);
+        for (PoolCache* cache = caches_; cache != nullptr; cache = cache->next) flush(*cache);
+      }
       return work(store_);
     }
+    // The caches' links are looked at before alone() follows them.
+    const char* check() noexcept {
+      for (const PoolCache* cache = caches_; cache != nullptr; cache = cache->next) {
+        for (const PoolSlot* const chain : {cache->current, cache->spare}) {
+          std::size_t count = 0;
+          if (const char* const broken = store_.check_chain(chain, batch_, count)) return broken;
+          if (count != (chain == cache->current ? cache->count : chain != nullptr ? batch_ : 0))
+            return "a thread's cache has not as many slots as it says";
+        }
+      }
+      return alone([](Store& store) { return store.check(); });
+    }
     void end() noexcept {
-      PoolRoster::leave(*this);
-      flush_all();
+      if (caches_ != nullptr) PoolSeats::give_back(seat_.load(std::memory_order_relaxed));
+      number_.store(0, std::memory_order_relaxed);
       while (caches_ != nullptr) {
         PoolCache* const cache = caches_;
         caches_ = cache->next;
-        store_.source().free(cache, sizeof(PoolCache), kCacheAlignment);
+        cache->number.store(PoolCache::kNoPool, std::memory_order_relaxed);
+        PoolCache::let_go(cache, PoolCache::kPool);
       }
       store_.end();
     }
 
    private:
-    // Two caches that share a line would have their threads wait for each other.
-    static constexpr std::size_t kCacheAlignment = 64;
+    // The calling thread's, or null if that needs a longer look.
+    PoolCache* find_cache() const noexcept { return pool_cache_table.find(number_.load(std::memory_order_relaxed)); }
 
-    PoolCache* find_cache() const noexcept {
-      const uint64_t wanted = number.load(std::memory_order_relaxed);
-      const PoolCacheTable::Entry& entry = pool_cache_table.entries[wanted % PoolCacheTable::kEntries];
-      return entry.pool == wanted ? entry.cache : nullptr;
-    }
-
-    void* take(PoolCache& cache) noexcept {
+    static void* take(PoolCache& cache) noexcept {
       PoolSlot* const slot = cache.current;
       cache.current = slot->next;
       --cache.count;
-      note_alloc(slot);
       return slot;
     }
-    void give(PoolCache& cache, void* element) noexcept {
-      note_free(element);
+    static void give(PoolCache& cache, void* element) noexcept {
       cache.current = ::new (element) PoolSlot{cache.current};
       ++cache.count;
     }
@@ -193,9 +145,10 @@ struct ThreadCached {
       return element;
     }
     [[gnu::noinline]] void* try_alloc_slowly(PoolCache* cache) noexcept {
-      if (cache == nullptr) cache = attach();
+      if (cache == nullptr) cache = find_or_attach();
       if (cache == nullptr) {
         const PoolLockGuard guard(lock_);
+        if (store_.is_exhausted()) take_abandoned_home();
         return store_.try_alloc();
       }
       if (cache->current == nullptr) {
@@ -204,13 +157,14 @@ struct ThreadCached {
           cache->count = batch_;
         } else {
           const PoolLockGuard guard(lock_);
+          if (store_.is_exhausted()) take_abandoned_home();
           cache->current = store_.pop_chain(batch_, cache->count);
         }
       }
       return cache->current != nullptr ? take(*cache) : nullptr;
     }
     [[gnu::noinline]] void free_slowly(PoolCache* cache, void* element) noexcept {
-      if (cache == nullptr) cache = attach();
+      if (cache == nullptr) cache = find_or_attach();
       if (cache == nullptr) {
         const PoolLockGuard guard(lock_);
         return store_.free(element);
@@ -224,35 +178,41 @@ struct ThreadCached {
       give(*cache, element);
     }
 
-    // The calling thread's cache, entered into its table. Null: the thread is at its end, or there is no memory.
-    PoolCache* attach() noexcept {
+    // The calling thread's, made or adopted if need be. Null: the thread is at its end, or there is no memory, or no
+    // seat for one more pool.
+    PoolCache* find_or_attach() noexcept {
       PoolCacheTable& table = pool_cache_table;
-      if (table.closed) return nullptr;
+      if (PoolCache* const cache =
+              table.find_among_all(number_.load(std::memory_order_relaxed), seat_.load(std::memory_order_relaxed)))
+        return cache;
+      if (table.is_closed()) return nullptr;
       pool_thread_end.arm();
-      if (number.load(std::memory_order_relaxed) == PoolRoster::kNone) PoolRoster::enter(*this);
-      PoolCache* cache = nullptr;
-      {
-        const PoolLockGuard guard(lock_);
-        cache = cache_of(&table);
-        if (cache == nullptr) cache = cache_of(nullptr);
-        if (cache == nullptr) cache = new_cache();
-        if (cache == nullptr) return nullptr;
-        cache->owner = &table;
-      }
-      const uint64_t own = number.load(std::memory_order_relaxed);
-      table.entries[own % PoolCacheTable::kEntries] = {own, cache};
-      return cache;
-    }
-    PoolCache* cache_of(const void* owner) const noexcept {
+      const PoolLockGuard guard(lock_);
       PoolCache* cache = caches_;
-      while (cache != nullptr && cache->owner != owner) cache = cache->next;
+      while (cache != nullptr && !cache->is_abandoned()) cache = cache->next;
+      if (cache == nullptr) cache = new_cache();
+      if (cache == nullptr || !table.put(seat_.load(std::memory_order_relaxed), cache)) return nullptr;
+      cache->holders.store(PoolCache::kThread | PoolCache::kPool, std::memory_order_relaxed);
       return cache;
     }
+    // Abandoned as yet.
     PoolCache* new_cache() noexcept {
-      void* const memory = store_.source().allocate(sizeof(PoolCache), kCacheAlignment);
-      if (memory == nullptr) return nullptr;
-      caches_ = ::new (memory) PoolCache{nullptr, nullptr, 0, nullptr, caches_};
-      return caches_;
+      PoolCache* const cache = PoolCache::make();
+      if (cache == nullptr) return nullptr;
+      if (caches_ == nullptr) {
+        const std::size_t seat = PoolSeats::take();
+        if (seat == PoolSeats::kNone) {
+          PoolCache::let_go(cache, PoolCache::kPool);
+          return nullptr;
+        }
+        seat_.store(seat, std::memory_order_relaxed);
+        number_.store(reinterpret_cast<std::uintptr_t>(cache) + seat % PoolCacheTable::kLatest,
+                      std::memory_order_relaxed);
+      }
+      cache->number.store(number_.load(std::memory_order_relaxed), std::memory_order_relaxed);
+      cache->next = caches_;
+      caches_ = cache;
+      return cache;
     }
 
     // Walks the chain before it takes the lock.
@@ -266,10 +226,6 @@ struct ThreadCached {
       while (slot->next != nullptr) slot = slot->next;
       return slot;
     }
-    void flush_all() noexcept {
-      const PoolLockGuard guard(lock_);
-      for (PoolCache* cache = caches_; cache != nullptr; cache = cache->next) flush(*cache);
-    }
     // Under the lock.
     void flush(PoolCache& cache) noexcept {
       for (PoolSlot* chain : {cache.current, cache.spare}) {
@@ -278,37 +234,24 @@ struct ThreadCached {
       cache.current = cache.spare = nullptr;
       cache.count = 0;
     }
-    void flush_caches(const void* owner) noexcept {
-      PoolCache* const cache = cache_of(owner);
-      if (cache != nullptr) flush(*cache);
-    }
-    void empty_caches(const void* owner) noexcept {
-      const PoolLockGuard guard(lock_);
-      PoolCache* const cache = cache_of(owner);
-      if (cache == nullptr) return;
-      flush(*cache);
-      cache->owner = nullptr;
-    }
-
-    // The store's bits are everyone's.
-    void note_alloc(void* element) noexcept {
-      if constexpr (Store::kWatched) {
-        const PoolLockGuard guard(lock_);
-        store_.note_alloc(element);
-      }
-    }
-    void note_free(void* element) noexcept {
-      if constexpr (Store::kWatched) {
-        const PoolLockGuard guard(lock_);
-        store_.note_free(element);
+    // Under the lock.
+    void take_abandoned_home() noexcept {
+      for (PoolCache* cache = caches_; cache != nullptr; cache = cache->next) {
+        if (cache->is_abandoned()) flush(*cache);
       }
     }
 
+    // What every operation reads, and none writes once it is set.
+    std::atomic<std::uintptr_t> number_{0};  // 0: no thread has had a cache yet
+    std::atomic<std::size_t> seat_{0};
     PoolLock lock_;
-    std::size_t batch_ = 0;
+    std::size_t batch_;
     PoolCache* caches_ = nullptr;
     Store store_;
   };
+
+  template <class Store>
+  using Front = std::conditional_t<Store::kWatched, LockedFront<Store>, CachedFront<Store>>;
 };
 
 }  // namespace snug

@@ -2,9 +2,11 @@
 // of its own). A policy puts a front before the pool's store:
 //
 //   alloc, try_alloc, free, alloc_batch, free_batch    what callers do
+//   expect_live(call, element)    ends the process unless a checked pool's element is live
 //   together(work)   work(store) while other threads may use the pool
 //   alone(work)      work(store) with every free slot home in the store; the caller knows that no other thread uses the
 //                    pool meanwhile, if the policy says that this is needed
+//   check()          as the store's; the caller knows the same
 //   end()            the pool's life ends, with the store's
 #pragma once
 
@@ -28,6 +30,7 @@ struct SingleThread {
     void free(void* element) noexcept { store_.free(element); }
     std::size_t alloc_batch(void** out, std::size_t want) { return store_.alloc_batch(out, want); }
     void free_batch(void* const* elements, std::size_t count) noexcept { store_.free_batch(elements, count); }
+    void expect_live(const char* call, const void* element) const noexcept { store_.expect_live(call, element); }
 
     template <class Work>
     decltype(auto) together(Work&& work) {
@@ -37,6 +40,7 @@ struct SingleThread {
     decltype(auto) alone(Work&& work) {
       return work(store_);
     }
+    const char* check() noexcept { return store_.check(); }
     void end() noexcept { store_.end(); }
 
    private:
@@ -73,6 +77,12 @@ struct Locked {
       const PoolLockGuard guard(lock_);
       store_.free_batch(elements, count);
     }
+    void expect_live(const char* call, const void* element) noexcept {
+      if constexpr (Store::kWatched) {
+        const PoolLockGuard guard(lock_);
+        store_.expect_live(call, element);
+      }
+    }
 
     template <class Work>
     decltype(auto) together(Work&& work) {
@@ -84,9 +94,13 @@ struct Locked {
       const PoolLockGuard guard(lock_);
       return work(store_);
     }
+    const char* check() noexcept {
+      const PoolLockGuard guard(lock_);
+      return store_.check();
+    }
     void end() noexcept { store_.end(); }
 
-   private:
+   protected:
     PoolLock lock_;
     Store store_;
   };

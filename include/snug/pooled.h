@@ -29,7 +29,7 @@ union EverlastingPool {
   PoolType pool;
 };
 
-template <class T, class Threads = SingleThread, class Checks = DefaultChecks, class Source = HeapSource>
+template <class T, class Threads = SingleThread, class Checks = Unchecked, class Source = HeapSource>
 class Pooled {
  public:
   using ObjectPool = Pool<T, Threads, Checks, Source>;

@@ -1,12 +1,11 @@
 /* EXPECT abort: snug: Pool\{48, 16\}::free\({address}\): not an element of this pool
  * pool_free_inside.cc: an address inside an element of an untyped pool is freed. */
-#define SNUG_POOL_CHECKS 1
 #include <snug/pool.h>
 
 #include "misuse.h"
 
 int main() {
-  snug::Pool pool{48, 16};
+  snug::Pool<void, snug::SingleThread, snug::Checked> pool{48, 16};
   char* const element = static_cast<char*>(pool.alloc());
   announce(element + 16);
   pool.free(element + 16);

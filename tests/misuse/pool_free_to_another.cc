@@ -1,6 +1,5 @@
-/* EXPECT abort: snug: Pool<Node>::free\({address}\): not an element of this pool
- * pool_free_to_another.cc: an element is freed to another pool of its type. */
-#define SNUG_POOL_CHECKS 1
+/* EXPECT abort: snug: Pool<Node>::destroy\({address}\): not an element of this pool
+ * pool_free_to_another.cc: an element is destroyed by another pool of its type. */
 #include <snug/pool.h>
 
 #include "misuse.h"
@@ -10,8 +9,9 @@ struct Node {
 };
 
 int main() {
-  snug::Pool<Node> pool;
-  snug::Pool<Node> other;
+  using NodePool = snug::Pool<Node, snug::SingleThread, snug::Checked>;
+  NodePool pool;
+  NodePool other;
   Node* const node = pool.construct();
   announce(node);
   other.destroy(other.construct());

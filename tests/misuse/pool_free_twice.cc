@@ -1,11 +1,10 @@
 /* EXPECT abort: snug: Pool<Node>::free\({address}\): element is already free
  * pool_free_twice.cc: an object of a class with a pool of its own is deleted twice. */
-#define SNUG_POOL_CHECKS 1
 #include <snug/pooled.h>
 
 #include "misuse.h"
 
-struct Node : snug::Pooled<Node> {
+struct Node : snug::Pooled<Node, snug::SingleThread, snug::Checked> {
   Node* next;
 };
 

@@ -1,5 +1,5 @@
-/* EXPECT abort: snug: Pool<Node>::free\({address}\): element is already free
- * pool_free_twice_across_threads.cc: an element of a pool with thread caches is freed by two threads. */
+/* EXPECT abort: snug: Pool<Node>::destroy\({address}\): element is already free
+ * pool_free_twice_across_threads.cc: an element of a pool with thread caches is destroyed by two threads. */
 #include <snug/pool.h>
 #include <snug/pool_thread_cache.h>
 

@@ -1,17 +1,16 @@
 /* EXPECT exit:
  * pool_well_behaved.cc: checked pools have nothing to say of who cleans up, or clears. */
-#define SNUG_POOL_CHECKS 1
 #include <snug/pool.h>
 #include <snug/pooled.h>
 
 #include "misuse.h"
 
-struct Node : snug::Pooled<Node> {
+struct Node : snug::Pooled<Node, snug::SingleThread, snug::Checked> {
   Node* next;
 };
 
 int main() {
-  snug::Pool<long> pool;
+  snug::Pool<long, snug::SingleThread, snug::Checked> pool;
   for (long i = 0; i < 1000; ++i) *pool.construct(i) += 1;
   pool.clear();
   pool.destroy(pool.construct(1));

@@ -1,5 +1,5 @@
 // counting_source.h: a pool's source that counts what is out, checks what comes back, and refuses beyond a limit. All
-// of its copies share the counts of one ledger.
+// of its copies share the counts of one ledger. And one that gives just the alignment asked for.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -40,6 +40,16 @@ struct CountingSource {
     ledger->bytes -= bytes;
     std::free(block);
   }
+};
+
+// Gives no stricter an alignment than it is asked for.
+struct LaxSource {
+  static void* allocate(size_t bytes, size_t alignment) noexcept {
+    char* const memory =
+        static_cast<char*>(std::aligned_alloc(2 * alignment, (bytes + 3 * alignment) & ~(2 * alignment - 1)));
+    return memory != nullptr ? memory + alignment : nullptr;
+  }
+  static void free(void* block, size_t, size_t alignment) noexcept { std::free(static_cast<char*>(block) - alignment); }
 };
 
 }  // namespace snug

@@ -1,6 +1,7 @@
 // fast_path.cpp: the functions whose instructions fast_path.py counts: alloc and free of a pool that is passed, of one
-// with static storage, and of a class with its own operator new and delete.
+// with static storage, and of a class with its own operator new and delete; and of pools with a cache for each thread.
 #include <snug/pool.h>
+#include <snug/pool_thread_cache.h>
 #include <snug/pooled.h>
 
 namespace {
@@ -10,6 +11,13 @@ struct Node : snug::Pooled<Node> {
   long value;
 };
 constinit snug::Pool<Node> static_pool;
+
+struct CachedNode : snug::Pooled<CachedNode, snug::ThreadCached> {
+  CachedNode* next;
+  long value;
+};
+using CachedPool = snug::Pool<CachedNode, snug::ThreadCached>;
+constinit CachedPool static_cached_pool;
 
 }  // namespace
 
@@ -21,6 +29,16 @@ void free_static(void* element) { static_pool.free(element); }
 Node* alloc_class() { return new Node; }
 // A delete-expression looks for null before it calls; whoever knows better lets the compiler know.
 void free_class(Node* node) {
+  if (node == nullptr) __builtin_unreachable();
+  delete node;
+}
+
+void* cached_alloc_passed(CachedPool& pool) { return pool.alloc(); }
+void cached_free_passed(CachedPool& pool, void* element) { pool.free(element); }
+void* cached_alloc_static() { return static_cached_pool.alloc(); }
+void cached_free_static(void* element) { static_cached_pool.free(element); }
+CachedNode* cached_alloc_class() { return new CachedNode; }
+void cached_free_class(CachedNode* node) {
   if (node == nullptr) __builtin_unreachable();
   delete node;
 }

@@ -37,7 +37,7 @@ struct AnyPool {
   virtual std::vector<void*> live() = 0;
 };
 
-template <class Threads>
+template <class Threads, class Checks>
 struct PoolOf final : AnyPool {
   PoolOf(size_t size, size_t alignment, PoolGrowth growth, CountingSource source)
       : pool(size, alignment, growth, source) {}
@@ -55,7 +55,7 @@ struct PoolOf final : AnyPool {
     pool.for_each_live([&visited](void* element) { visited.push_back(element); });
     return visited;
   }
-  Pool<void, Threads, Checked, CountingSource> pool;
+  Pool<void, Threads, Checks, CountingSource> pool;
 };
 
 using MakePool = std::unique_ptr<AnyPool> (*)(size_t size, size_t alignment, PoolGrowth, CountingSource);
@@ -224,16 +224,17 @@ void run_programs(MakePool make) {
   EXPECT_TRUE(passed);
 }
 
-template <class Threads>
+template <class Threads, class Checks>
 void run_programs() {
   const MakePool make = [](size_t size, size_t alignment, PoolGrowth growth, CountingSource source) {
-    return std::unique_ptr<AnyPool>(new PoolOf<Threads>(size, alignment, growth, source));
+    return std::unique_ptr<AnyPool>(new PoolOf<Threads, Checks>(size, alignment, growth, source));
   };
   run_programs(make);
 }
-TEST(PoolProgram, KeepsAPoolOfOneThreadSound) { run_programs<SingleThread>(); }
-TEST(PoolProgram, KeepsALockedPoolSound) { run_programs<Locked>(); }
-TEST(PoolProgram, KeepsAThreadCachedPoolSound) { run_programs<ThreadCached>(); }
+TEST(PoolProgram, KeepsAPoolOfOneThreadSound) { run_programs<SingleThread, Checked>(); }
+TEST(PoolProgram, KeepsALockedPoolSound) { run_programs<Locked, Checked>(); }
+TEST(PoolProgram, KeepsAThreadCachedPoolSound) { run_programs<ThreadCached, Unchecked>(); }
+TEST(PoolProgram, KeepsACheckedThreadCachedPoolSound) { run_programs<ThreadCached, Checked>(); }
 
 }  // namespace
 }  // namespace snug

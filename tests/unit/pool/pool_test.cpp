@@ -260,9 +260,42 @@ TYPED_TEST(PoolTest, KnowsItsElements) {
   pool.free(element);
 }
 
-TEST(Pool, IsOneSizeWithAndWithoutChecks) {
-  EXPECT_EQ((sizeof(Pool<int, SingleThread, Checked>)), (sizeof(Pool<int, SingleThread, Unchecked>)));
-  EXPECT_FALSE((std::is_same_v<Pool<int, SingleThread, Checked>, Pool<int, SingleThread, Unchecked>>));
+// What a checked pool knows of its blocks by their addresses, beside a walk over them.
+TEST(Pool, FindsElementsInManyBlocksOfAnyLength) {
+  for (const PoolGrowth growth : {PoolGrowth{64, 64}, PoolGrowth{}, PoolGrowth{1 << 20, 1 << 22}, PoolGrowth{1, 1}}) {
+    for (const size_t size : {8u, 24u, 5000u, 70000u}) {
+      Pool<void, SingleThread, Checked> pool(size, 8, growth);
+      std::vector<char*> elements;
+      for (int round = 0; round < 3; ++round) {
+        for (int i = 0; i < 1000; ++i) elements.push_back(static_cast<char*>(pool.alloc()));
+        for (char* element : elements) {
+          ASSERT_TRUE(pool.owns(element));
+          ASSERT_FALSE(pool.owns(element + 1));
+        }
+        EXPECT_STREQ(pool.check(), nullptr);
+        // Every second goes back, and so do some blocks.
+        for (size_t i = 0; i < elements.size(); i += 2) pool.free(elements[i]);
+        for (size_t i = 0; i < elements.size() / 2; ++i) elements[i] = elements[2 * i + 1];
+        elements.resize(elements.size() / 2);
+        pool.release_unused();
+        EXPECT_STREQ(pool.check(), nullptr);
+        ASSERT_TRUE(pool.reserve(10000));
+      }
+      pool.clear();
+      for (char* element : elements) ASSERT_FALSE(pool.owns(element));
+      EXPECT_STREQ(pool.check(), nullptr);
+    }
+  }
+}
+
+// Reserving before each element is what programs do that must not fail later.
+TEST(Pool, ReservesCheckedElementsOneByOne) {
+  Pool<void, SingleThread, Checked> pool(16);
+  for (int i = 0; i < 20000; ++i) {
+    ASSERT_TRUE(pool.reserve(1));
+    ASSERT_NE(pool.try_alloc(), nullptr);
+  }
+  pool.clear();
 }
 
 // All that a static initialiser of another file may meet is a pool that was never constructed but by the compiler.

@@ -33,6 +33,17 @@ TEST(TypedPool, ConstructsAndDestroys) {
   EXPECT_EQ(pool.stats().live, 0u);
 }
 
+// A checked pool looks before it runs a destructor.
+TEST(TypedPoolDeathTest, DestroysNothingThatIsNotLive) {
+  Pool<std::vector<int>, SingleThread, Checked> pool;
+  auto* const made = pool.construct(1000);
+  pool.destroy(made);
+  EXPECT_DEATH(pool.destroy(made), "^snug: Pool<.*>::destroy\\(0x[0-9a-f]+\\): element is already free\n$");
+  std::vector<int> foreign(10);
+  EXPECT_DEATH(pool.destroy(&foreign), "^snug: Pool<.*>::destroy\\(.*\\): not an element of this pool\n$");
+  EXPECT_DEATH(pool.destroy(nullptr), "^snug: Pool<.*>::destroy\\(.nil.\\): not an element of this pool\n$");
+}
+
 TEST(TypedPool, FreesTheElementWhoseConstructorThrows) {
   Pool<Counted> pool;
   EXPECT_THROW(static_cast<void>(pool.construct(-1)), std::invalid_argument);
@@ -208,6 +219,37 @@ TEST(Pooled, AlignsSlotsAsTheirSizeAllows) {
     EXPECT_EQ(reinterpret_cast<uintptr_t>(pairs.back().get()) % 16, 0u);
     EXPECT_TRUE(Pair::pool().owns(pairs.back().get()));
   }
+}
+
+// The source knows nothing of derived classes: the pool has to ask for what they may count on.
+template <class T>
+using PooledOnLax = Pooled<T, SingleThread, Unchecked, LaxSource>;
+struct LaxPair : PooledOnLax<LaxPair> {
+  uint64_t first = 0, second = 0;
+};
+struct alignas(16) AlignedLaxPair final : LaxPair {};
+struct LaxWords : PooledOnLax<LaxWords> {
+  uint64_t words[6] = {};
+};
+struct alignas(16) AlignedLaxWords final : LaxWords {};
+struct alignas(32) StrictWords : PooledOnLax<StrictWords> {
+  uint64_t words[8] = {};
+};
+struct alignas(64) StricterWords final : StrictWords {};
+template <class Derived, class Base>
+void expect_aligned() {
+  static_assert(sizeof(Derived) == sizeof(Base) && alignof(Derived) > alignof(Base));
+  std::vector<std::unique_ptr<Derived>> objects;
+  for (int i = 0; i < 300; ++i) {
+    objects.push_back(std::make_unique<Derived>());
+    ASSERT_EQ(reinterpret_cast<uintptr_t>(objects.back().get()) % alignof(Derived), 0u);
+  }
+  EXPECT_STREQ(Base::pool().check(), nullptr);
+}
+TEST(Pooled, AlignsDerivedObjectsOnASourceThatGivesNoMoreThanAskedFor) {
+  expect_aligned<AlignedLaxPair, LaxPair>();
+  expect_aligned<AlignedLaxWords, LaxWords>();
+  expect_aligned<StricterWords, StrictWords>();
 }
 
 // As long as its base, and more strictly aligned than the pool's elements.
