@@ -5,14 +5,12 @@
 #include <sys/resource.h>
 #include <sys/single_threaded.h>
 #include <sys/syscall.h>
-#include <sys/sysinfo.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstring>
 
-#include "base/errno_keeper.h"
+#include "base/system_call.h"
 #include "os/input_file.h"
 
 namespace snug::os {
@@ -33,21 +31,14 @@ bool find_filter() {
 
 size_t address_space_limit() {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return SIZE_MAX;
+  if (system_call(SYS_prlimit64, 0, RLIMIT_AS, nullptr, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return SIZE_MAX;
   return static_cast<size_t>(limit.rlim_cur);
 }
 
-size_t total_memory() {
-  struct sysinfo info{};
-  return ::sysinfo(&info) == 0 ? size_t{info.totalram} * info.mem_unit : 0;
-}
-
-size_t total_memory_and_swap() {
-  struct sysinfo info{};
-  return ::sysinfo(&info) == 0 ? (size_t{info.totalram} + info.totalswap) * info.mem_unit : SIZE_MAX;
-}
-
 bool is_privileged() { return ::getauxval(AT_SECURE) != 0; }
+
+uint32_t process_id() { return static_cast<uint32_t>(system_call(SYS_getpid)); }
 
 bool is_filtered() {
   enum Answer : uint8_t { kUnknown, kFree, kFiltered };
@@ -69,10 +60,8 @@ uint32_t milliseconds() {
 }
 
 uint64_t random_seed() {
-  ErrnoKeeper keeper;
   uint64_t seed = 0;
-  // Not getrandom(), at which glibc ends a thread that is to be cancelled.
-  if (::syscall(SYS_getrandom, &seed, sizeof seed, GRND_NONBLOCK) != sizeof seed) seed = milliseconds();
+  if (system_call(SYS_getrandom, &seed, sizeof seed, GRND_NONBLOCK) != sizeof seed) seed = milliseconds();
   return seed;
 }
 
