@@ -50,4 +50,10 @@ size_t InputFile::read(void* bytes, size_t capacity) {
   return count < 0 ? 0 : static_cast<size_t>(count);
 }
 
+void InputFile::seek(uint64_t offset) {
+  if (fault_ != nullptr) return;
+  const long place = system_call(SYS_lseek, descriptor_, offset, SEEK_SET);
+  if (place < 0) fault_ = reason(-place);
+}
+
 }  // namespace snug::os

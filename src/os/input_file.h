@@ -16,6 +16,8 @@ class InputFile {
 
   // Fills a part of `bytes`. How many were read: 0 at the end, and where nothing can be read any more.
   size_t read(void* bytes, size_t capacity);
+  // What is read next begins at this byte. Not pread(), which fewer filters of system calls allow than lseek().
+  void seek(uint64_t offset);
   // Null, or why the file could not be opened or read: a sentence without a full stop.
   const char* fault() const { return fault_; }
 

@@ -7,27 +7,9 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#include <atomic>
-#include <cstring>
-
 #include "base/system_call.h"
-#include "os/input_file.h"
 
 namespace snug::os {
-namespace {
-
-// By a file, which programs may read in nearly every sandbox; prctl may itself be forbidden. A thread may have a filter
-// of its own.
-bool find_filter() {
-  char status[4096];
-  InputFile file("/proc/thread-self/status");
-  size_t count = 0;
-  while (const size_t more = file.read(status + count, sizeof status - 1 - count)) count += more;
-  status[count] = 0;
-  return std::strstr(status, "\nSeccomp:\t0\n") == nullptr;
-}
-
-}  // namespace
 
 size_t address_space_limit() {
   rlimit limit{};
@@ -39,17 +21,6 @@ size_t address_space_limit() {
 bool is_privileged() { return ::getauxval(AT_SECURE) != 0; }
 
 uint32_t process_id() { return static_cast<uint32_t>(system_call(SYS_getpid)); }
-
-bool is_filtered() {
-  enum Answer : uint8_t { kUnknown, kFree, kFiltered };
-  static std::atomic<Answer> known{kUnknown};
-  Answer answer = known.load(std::memory_order_relaxed);
-  if (answer == kUnknown) {
-    answer = find_filter() ? kFiltered : kFree;
-    known.store(answer, std::memory_order_relaxed);
-  }
-  return answer == kFiltered;
-}
 
 bool is_single_threaded() { return __libc_single_threaded != 0; }
 

@@ -15,10 +15,6 @@ bool is_privileged();
 // The number by which the OS knows the process.
 uint32_t process_id();
 
-// True if a seccomp filter was in force when this was asked first, as in a container or a sandboxed service, or if the
-// OS does not tell. A filter may end the process for a system call that few programs make.
-bool is_filtered();
-
 // True if no other thread can be running. May say false of a process whose other threads have ended.
 bool is_single_threaded();
 
