@@ -6,14 +6,14 @@
 #include <cstdlib>
 
 #include "base/bits.h"
+#include "base/system_call.h"
 #include "base/text.h"
 
 namespace snug {
 
 void write_line(const char* bytes, size_t count) {
   while (count != 0) {
-    // Not write(): a thread that is to be cancelled would end there, instead of the process.
-    const long written = ::syscall(SYS_write, STDERR_FILENO, bytes, count);
+    const long written = system_call(SYS_write, STDERR_FILENO, bytes, count);
     if (written <= 0) return;  // nobody listens: there is nothing better to do
     bytes += written;
     count -= static_cast<size_t>(written);

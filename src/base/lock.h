@@ -6,14 +6,13 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <climits>
 #include <cstdint>
 
 #include "base/compiler.h"
-#include "base/errno_keeper.h"
+#include "base/system_call.h"
 
 namespace snug {
 
@@ -65,14 +64,13 @@ class Lock {
 
   static uintptr_t this_thread() { return static_cast<uintptr_t>(::pthread_self()); }
   static bool this_thread_forks() { return forking_thread_.load(std::memory_order_relaxed) == this_thread(); }
-  void wake(int count) { ::syscall(SYS_futex, &word_, FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0); }
+  void wake(int count) { system_call(SYS_futex, &word_, FUTEX_WAKE_PRIVATE, count); }
 
   SNUG_COLD void lock_contended() {
     for (int spin = 0; spin < 64; ++spin) {
       if (try_lock()) return;
       cpu_relax();
     }
-    ErrnoKeeper keeper;  // a wait that need not wait says EAGAIN
     while (!try_lock_with_waiters()) {
     }
   }
@@ -87,7 +85,7 @@ class Lock {
       if (seen == kOpen) return true;
       seen = kWaited;
     }
-    ::syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, seen, nullptr, nullptr, 0);
+    system_call(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, seen, nullptr);
     return false;
   }
 

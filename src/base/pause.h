@@ -4,11 +4,10 @@
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <cstdint>
 
-#include "base/errno_keeper.h"
+#include "base/system_call.h"
 
 namespace snug {
 
@@ -17,8 +16,7 @@ namespace snug {
 inline void pause_a_moment() {
   const uint32_t nobody_wakes = 0;
   const timespec moment{0, 50000};
-  ErrnoKeeper keeper;
-  ::syscall(SYS_futex, &nobody_wakes, FUTEX_WAIT_PRIVATE, nobody_wakes, &moment, nullptr, 0);
+  system_call(SYS_futex, &nobody_wakes, FUTEX_WAIT_PRIVATE, nobody_wakes, &moment);
 }
 
 }  // namespace snug

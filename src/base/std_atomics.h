@@ -12,13 +12,12 @@
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
 
 #include "base/compiler.h"
-#include "base/errno_keeper.h"
+#include "base/system_call.h"
 
 namespace snug {
 
@@ -37,24 +36,20 @@ struct StdAtomics {
   // A full fence in each thread of the process that runs, where it is. Once before, prepare_membarrier() must have said
   // that the kernel can do that.
   static bool prepare_membarrier() {
-    ErrnoKeeper keeper;
-    return ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+    return system_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
   }
   static void membarrier() {
-    ErrnoKeeper keeper;
-    ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+    system_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
   }
 
   static void cpu_relax() { snug::cpu_relax(); }
 
   // Sleeps if the word is `expected`, until somebody wakes it; may also return without a reason. Errno stays.
   static void futex_wait(std::atomic<uint32_t>& word, uint32_t expected) {
-    ErrnoKeeper keeper;
-    ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
+    system_call(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nullptr);
   }
   static void futex_wake(std::atomic<uint32_t>& word, int count) {
-    ErrnoKeeper keeper;
-    ::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
+    system_call(SYS_futex, &word, FUTEX_WAKE_PRIVATE, count);
   }
 };
 

@@ -9,8 +9,9 @@ namespace snug {
 RealTimeMemory map_real_time(size_t bytes) {
   RealTimeMemory memory;
   const size_t whole = round_up(bytes, os::page_size());
+  if (bytes == 0 || whole < bytes) return memory;
   // More than there is would be mapped, and the process killed when it is backed.
-  if (bytes == 0 || whole < bytes || whole >= os::memory_of_machine()) return memory;
+  if (const size_t machine = os::total_memory(); machine != 0 && whole >= machine) return memory;
   memory.start = os::map(whole, os::page_size());
   if (memory.start == nullptr) return memory;
   memory.bytes = whole;

@@ -1,12 +1,12 @@
 #include "heap/statistics.h"
 
 #include <errno.h>
-#include <unistd.h>
 
 #include "base/fatal.h"
 #include "base/text.h"
 #include "heap/store.h"
 #include "os/appended_file.h"
+#include "os/process.h"
 
 namespace snug {
 namespace {
@@ -138,7 +138,7 @@ struct snug_mallinfo gather_mallinfo() {
 void print_statistics() {
   const snug_stats stats = gather_statistics();
   Text<2048> text;
-  text.add("snug: statistics of process ").add(static_cast<uint64_t>(::getpid())).put('\n');
+  text.add("snug: statistics of process ").add(uint64_t{os::process_id()}).put('\n');
   for (const Figure& figure : kFigures) {
     Text<32> number;
     if (figure.unit == Unit::kBytes)
@@ -156,7 +156,7 @@ void report_statistics() {
   if (store.config.report[0] == 0) return;
   const snug_stats stats = gather_statistics();
   Text<2048> line;
-  line.add("{\"pid\":").add(static_cast<uint64_t>(::getpid())).add(",\"program\":\"");
+  line.add("{\"pid\":").add(uint64_t{os::process_id()}).add(",\"program\":\"");
   for (const char* c = program_invocation_short_name; *c != 0; ++c)
     if (*c >= ' ' && *c != '"' && *c != '\\') line.put(*c);
   line.put('"');

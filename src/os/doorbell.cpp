@@ -3,7 +3,8 @@
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "base/system_call.h"
 
 namespace snug {
 
@@ -16,7 +17,7 @@ void Doorbell::answer(uint32_t seen) {
 
 void Doorbell::wait() {
   while (state_.load(std::memory_order_acquire) == kWaiting)
-    ::syscall(SYS_futex, &state_, FUTEX_WAIT_PRIVATE, uint32_t{kWaiting}, nullptr, nullptr, 0);
+    system_call(SYS_futex, &state_, FUTEX_WAIT_PRIVATE, uint32_t{kWaiting}, nullptr);
 }
 
 void Doorbell::wait(uint32_t milliseconds) {
@@ -28,7 +29,7 @@ void Doorbell::doze(uint32_t milliseconds) { sleep_while(kAwake, milliseconds); 
 
 void Doorbell::sleep_while(uint32_t state, uint32_t milliseconds) {
   const timespec length{static_cast<time_t>(milliseconds / 1000), static_cast<long>(milliseconds % 1000) * 1000000};
-  ::syscall(SYS_futex, &state_, FUTEX_WAIT_PRIVATE, state, &length, nullptr, 0);
+  system_call(SYS_futex, &state_, FUTEX_WAIT_PRIVATE, state, &length);
 }
 
 void Doorbell::dismiss() {
@@ -36,6 +37,6 @@ void Doorbell::dismiss() {
   wake();
 }
 
-void Doorbell::wake() { ::syscall(SYS_futex, &state_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0); }
+void Doorbell::wake() { system_call(SYS_futex, &state_, FUTEX_WAKE_PRIVATE, 1); }
 
 }  // namespace snug

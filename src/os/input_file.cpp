@@ -6,13 +6,13 @@
 
 #include <cerrno>
 
-#include "base/errno_keeper.h"
+#include "base/system_call.h"
 
 namespace snug::os {
 namespace {
 
 // strerror may allocate.
-const char* reason(int error) {
+const char* reason(long error) {
   switch (error) {
     case ENOENT:
     case ENOTDIR:
@@ -32,27 +32,28 @@ const char* reason(int error) {
 
 }  // namespace
 
-InputFile::InputFile(const char* path) {
-  ErrnoKeeper keeper;
-  // Plain system calls here and below: libc's open, read and close end a thread that is to be cancelled.
-  descriptor_ =
-      static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0));
-  if (descriptor_ < 0) fault_ = reason(errno);
+InputFile::InputFile(const char* path)
+    : descriptor_(system_call(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {
+  if (descriptor_ < 0) fault_ = reason(-descriptor_);
 }
 
 InputFile::~InputFile() {
-  ErrnoKeeper keeper;
-  if (descriptor_ >= 0) ::syscall(SYS_close, descriptor_);
+  if (descriptor_ >= 0) system_call(SYS_close, descriptor_);
 }
 
-size_t InputFile::read(char* bytes, size_t capacity) {
+size_t InputFile::read(void* bytes, size_t capacity) {
   if (fault_ != nullptr) return 0;
-  ErrnoKeeper keeper;
   long count = -1;
-  do count = ::syscall(SYS_read, descriptor_, bytes, capacity);
-  while (count < 0 && errno == EINTR);
-  if (count < 0) fault_ = reason(errno);
+  do count = system_call(SYS_read, descriptor_, bytes, capacity);
+  while (count == -EINTR);
+  if (count < 0) fault_ = reason(-count);
   return count < 0 ? 0 : static_cast<size_t>(count);
+}
+
+void InputFile::seek(uint64_t offset) {
+  if (fault_ != nullptr) return;
+  const long place = system_call(SYS_lseek, descriptor_, offset, SEEK_SET);
+  if (place < 0) fault_ = reason(-place);
 }
 
 }  // namespace snug::os

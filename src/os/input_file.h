@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace snug::os {
 
@@ -14,12 +15,14 @@ class InputFile {
   InputFile& operator=(const InputFile&) = delete;
 
   // Fills a part of `bytes`. How many were read: 0 at the end, and where nothing can be read any more.
-  size_t read(char* bytes, size_t capacity);
+  size_t read(void* bytes, size_t capacity);
+  // What is read next begins at this byte. Not pread(), which fewer filters of system calls allow than lseek().
+  void seek(uint64_t offset);
   // Null, or why the file could not be opened or read: a sentence without a full stop.
   const char* fault() const { return fault_; }
 
  private:
-  int descriptor_;
+  long descriptor_;
   const char* fault_ = nullptr;
 };
 

@@ -1,23 +1,29 @@
 #include "os/memory.h"
 
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <atomic>
 
 #include "base/bits.h"
-#include "base/errno_keeper.h"
+#include "base/system_call.h"
 
 namespace snug::os {
 namespace {
 
+// Addresses are small: none looks like an error.
+void* address_or_null(long answer) { return answer < 0 ? nullptr : at<void>(static_cast<uintptr_t>(answer)); }
+
 void* map_pages(void* hint, size_t bytes, int protection) {
-  ErrnoKeeper keeper;
   // Memory that will be used is left to the OS to account for, so that an absurd request fails as it should.
   const int accounting = protection == (PROT_READ | PROT_WRITE) ? 0 : MAP_NORESERVE;
-  void* start = ::mmap(hint, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | accounting, -1, 0);
-  return start == MAP_FAILED ? nullptr : start;
+  constexpr int kKind = MAP_PRIVATE | MAP_ANONYMOUS;
+  return address_or_null(system_call(SYS_mmap, hint, bytes, protection, kKind | accounting, -1, 0));
 }
+
+bool advise(void* start, size_t bytes, int advice) { return system_call(SYS_madvise, start, bytes, advice) == 0; }
 
 }  // namespace
 
@@ -33,10 +39,7 @@ size_t page_size() {
 
 void* reserve(void* hint, size_t bytes) { return map_pages(hint, bytes, PROT_NONE); }
 
-bool commit(void* start, size_t bytes) {
-  ErrnoKeeper keeper;
-  return ::mprotect(start, bytes, PROT_READ | PROT_WRITE) == 0;
-}
+bool commit(void* start, size_t bytes) { return system_call(SYS_mprotect, start, bytes, PROT_READ | PROT_WRITE) == 0; }
 
 void* map_read_only(size_t bytes) { return map_pages(nullptr, bytes, PROT_READ); }
 
@@ -55,35 +58,28 @@ void* map(size_t bytes, size_t alignment) {
   return at<void>(start);
 }
 
-bool purge(void* start, size_t bytes) {
-  ErrnoKeeper keeper;
-  return ::madvise(start, bytes, MADV_DONTNEED) == 0;
-}
+bool purge(void* start, size_t bytes) { return advise(start, bytes, MADV_DONTNEED); }
 
-bool release(void* start, size_t bytes) {
-  ErrnoKeeper keeper;
-  return ::munmap(start, bytes) == 0;
-}
+bool release(void* start, size_t bytes) { return system_call(SYS_munmap, start, bytes) == 0; }
 
 void* grow(void* start, size_t bytes, size_t more_bytes) {
-  ErrnoKeeper keeper;
-  void* grown = ::mremap(start, bytes, more_bytes, MREMAP_MAYMOVE);
-  return grown == MAP_FAILED ? nullptr : grown;
+  return address_or_null(system_call(SYS_mremap, start, bytes, more_bytes, MREMAP_MAYMOVE));
 }
 
-bool prefer_huge_pages(void* start, size_t bytes) {
-  ErrnoKeeper keeper;
-  return ::madvise(start, bytes, MADV_HUGEPAGE) == 0;
+bool prefer_huge_pages(void* start, size_t bytes) { return advise(start, bytes, MADV_HUGEPAGE); }
+
+void prefer_small_pages(void* start, size_t bytes) { advise(start, bytes, MADV_NOHUGEPAGE); }
+
+bool back(void* start, size_t bytes) { return advise(start, bytes, MADV_POPULATE_WRITE); }
+
+size_t total_memory() {
+  struct sysinfo info{};
+  return system_call(SYS_sysinfo, &info) == 0 ? size_t{info.totalram} * info.mem_unit : 0;
 }
 
-void prefer_small_pages(void* start, size_t bytes) {
-  ErrnoKeeper keeper;
-  ::madvise(start, bytes, MADV_NOHUGEPAGE);
-}
-
-bool back(void* start, size_t bytes) {
-  ErrnoKeeper keeper;
-  return ::madvise(start, bytes, MADV_POPULATE_WRITE) == 0;
+size_t total_memory_and_swap() {
+  struct sysinfo info{};
+  return system_call(SYS_sysinfo, &info) == 0 ? (size_t{info.totalram} + info.totalswap) * info.mem_unit : SIZE_MAX;
 }
 
 }  // namespace snug::os

@@ -41,4 +41,8 @@ void prefer_small_pages(void* start, size_t bytes);
 // cannot (before Linux 5.14), or will not.
 bool back(void* start, size_t bytes);
 
+// The machine's memory in bytes, whoever uses it, without and with swap; 0 and SIZE_MAX if the OS does not say.
+size_t total_memory();
+size_t total_memory_and_swap();
+
 }  // namespace snug::os

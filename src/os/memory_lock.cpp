@@ -1,19 +1,14 @@
 #include "os/memory_lock.h"
 
 #include <sys/mman.h>
-#include <unistd.h>
+#include <sys/syscall.h>
 
-#include "base/errno_keeper.h"
+#include "base/system_call.h"
 #include "os/memory.h"
 
 namespace snug::os {
 
-size_t memory_of_machine() { return static_cast<size_t>(::sysconf(_SC_PHYS_PAGES)) * page_size(); }
-
-bool lock(void* start, size_t bytes) {
-  ErrnoKeeper keeper;
-  return ::mlock(start, bytes) == 0;
-}
+bool lock(void* start, size_t bytes) { return system_call(SYS_mlock, start, bytes) == 0; }
 
 void touch(void* start, size_t bytes) {
   auto* const memory = static_cast<volatile char*>(start);

@@ -6,9 +6,6 @@
 
 namespace snug::os {
 
-// All physical memory, in bytes, whoever uses it.
-size_t memory_of_machine();
-
 // Backs every OS page of a mapping that may be written, and keeps them in memory. False if the process may not lock so
 // much; some pages may be backed then.
 bool lock(void* start, size_t bytes);

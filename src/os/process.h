@@ -11,16 +11,11 @@ namespace snug::os {
 // The limit on address space in bytes (ulimit -v), or SIZE_MAX if there is none.
 size_t address_space_limit();
 
-// The machine's memory in bytes, without and with swap.
-size_t total_memory();
-size_t total_memory_and_swap();
-
 // True if the process runs with more rights than its caller (setuid): its environment is then not to be trusted.
 bool is_privileged();
 
-// True if a seccomp filter was in force when this was asked first, as in a container or a sandboxed service, or if the
-// OS does not tell. A filter may end the process for a system call that few programs make.
-bool is_filtered();
+// The number by which the OS knows the process.
+uint32_t process_id();
 
 // True if no other thread can be running. May say false of a process whose other threads have ended.
 inline bool is_single_threaded() { return __libc_single_threaded != 0; }

@@ -3,12 +3,14 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <cstddef>
 
 #include "base/errno_keeper.h"
+#include "base/system_call.h"
+#include "os/process.h"
 
 namespace snug::os {
 namespace {
@@ -42,14 +44,13 @@ bool start_thread(void (*body)()) {
   return started;
 }
 
-void name_thread(const char* name) { ::prctl(PR_SET_NAME, name); }
+void name_thread(const char* name) { system_call(SYS_prctl, PR_SET_NAME, name); }
 
-bool is_main_thread() { return ::gettid() == ::getpid(); }
+bool is_main_thread() { return system_call(SYS_gettid) == os::process_id(); }
 
 uint64_t processor_nanoseconds() {
-  ErrnoKeeper keeper;
   timespec used{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  system_call(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &used);
   return static_cast<uint64_t>(used.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(used.tv_nsec);
 }
 

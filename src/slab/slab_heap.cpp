@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "os/memory.h"
-#include "os/residency.h"
 #include "slab/block_check.h"
 #include "slab/heap_registry.h"
 #include "slab/outbox.h"
@@ -14,10 +12,6 @@ namespace {
 // Bytes of slabs from which on a heap, and a class in it, have proved to grow.
 constexpr size_t kGrownHeap = size_t{4} << 20;
 constexpr size_t kGrownClass = size_t{512} << 10;
-// The part of a slab, one in so many, that may be untouched where blocks count as used whole.
-constexpr size_t kPartUnused = 6;
-// Blocks that must be seen to be used whole, one slab after the other.
-constexpr size_t kBlocksSeen = 4;
 // Bytes of empty slabs kept, and the most beside them while they are missed. The others the span store has, for any
 // class.
 constexpr size_t kEmptyKept = size_t{512} << 10;
@@ -154,22 +148,18 @@ Paging SlabHeap::paging_for(size_t size_class) {
   return grows && uses_blocks_whole(size_class) ? Paging::kHuge : Paging::kSmall;
 }
 
-// True once some blocks in a row, all that the newest slabs of small pages have, were found in memory but for a part:
-// the last one of several, perhaps, which has not been written to yet. A huge page then backs what would have been
-// touched.
+// Looks at the newest slab of small pages now and then, until the answer is yes.
 bool SlabHeap::uses_blocks_whole(size_t size_class) {
   Bin& bin = bins_[size_class];
-  if (bin.blocks_used_whole >= kBlocksSeen) return true;
+  if (bin.use.is_proven()) return true;
   const Window& window = registry_.window();
-  if (window.class_at(bin.newest.value) != scaled(size_class)) return false;
+  if (!bin.use.is_due() || window.class_at(bin.newest.value) != scaled(size_class)) return false;
   const PageTag tag = window.tag(bin.newest);
   if (tag.owner() != id_) return false;
   const Slab& slab = *tag.record<Slab>();
   if (slab.span->backed || slab.carved != slab.capacity) return false;
-  const size_t pages = slab.span->pages.bytes() / os::page_size();
-  const bool whole = os::resident_pages(slab.start, slab.span->pages.bytes()) >= pages - pages / kPartUnused;
-  bin.blocks_used_whole = static_cast<uint16_t>(whole ? bin.blocks_used_whole + slab.capacity : 0);
-  return bin.blocks_used_whole >= kBlocksSeen;
+  bin.use.look_at(slab);
+  return bin.use.is_proven();
 }
 
 void SlabHeap::insert(Slab* slab) {

@@ -33,6 +33,7 @@
 #include "slab/remote_frees.h"
 #include "slab/slab.h"
 #include "slab/slab_records.h"
+#include "slab/whole_use.h"
 #include "span/meta_arena.h"
 #include "span/span_store.h"
 
@@ -113,8 +114,8 @@ class alignas(64) SlabHeap {
     SlabList empty;    // slabs without live blocks: drawn from when there is no partial one
     OwnerCounter slabs;
     OwnerCounter out;
-    PageId newest;                   // where its newest slab of small pages begins, or began
-    uint16_t blocks_used_whole = 0;  // that the program has been seen to write to from end to end, up to enough
+    PageId newest;  // where its newest slab of small pages begins, or began
+    WholeUse use;
   };
 
   Slab* slab_to_draw_from(size_t size_class);

@@ -99,15 +99,16 @@ void LargeStore::advise(LargeBlock& block) {
   block.advised = paging;
 }
 
-// For a block that has grown beyond the first `written` bytes: if their last OS page is in memory, touches the huge
+// For a block that has grown beyond the first `written` bytes: if their last OS page was written to, touches the huge
 // page that begins next, or small ones where a comparison is due. Without the lock, since it may take long; the block
 // is its owner's, who waits.
 void LargeStore::touch_by_the_clock(const LargeBlock& block, size_t written) {
   // What lies before the next boundary may be backed already.
   const uintptr_t next = round_up(block.start + written, kChunkSize);
   const uintptr_t end = block.start + block.usable;
-  if (next >= end || os::resident_pages(at<char>(block.start + written) - os::page_size(), os::page_size()) == 0)
-    return;
+  if (next >= end) return;
+  const char* last = at<char>(block.start + written) - os::page_size();
+  if (os::held_pages(last, os::page_size()).value_or(0) == 0) return;
   if (block.advised == Paging::kHuge)
     touch_huge_page(gauge_, at<char>(next));
   else if (gauge_.compares())

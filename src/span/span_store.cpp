@@ -246,7 +246,7 @@ Span* SpanStore::allocate_locked(PageCount pages, PageCount alignment, Paging pa
 // Whether the first touch of a huge page that was just had is ours to make: where the price is uncertain; else of every
 // second one, if the program has written to the one before. What it does not write to we must not have backed.
 bool SpanStore::is_to_be_timed(char* start) {
-  if (gauge_.is_uncertain() || (left_ != nullptr && os::resident_pages(left_, os::page_size()) != 0)) {
+  if (gauge_.is_uncertain() || (left_ != nullptr && os::held_pages(left_, os::page_size()).value_or(0) != 0)) {
     left_ = nullptr;
     return true;
   }

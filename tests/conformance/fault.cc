@@ -1,5 +1,5 @@
-// fault.cc: the OS refuses. The wrappers below stand before mmap, munmap, mremap, mprotect and madvise of the static
-// library and make the Nth call fail, once or from then on, for every N up to 200.
+// fault.cc: the OS refuses. The function below stands in the place of the static library's system calls and makes the
+// Nth mmap, munmap, mremap, mprotect or madvise fail, once or from then on, for every N up to 200.
 //
 // Each N runs in a child whose heap has never been used, so that the Nth call is the Nth of a heap's life. The child
 // accepts NULL with ENOMEM, and nothing else: contents stay, errno survives free, and once the OS relents everything
@@ -16,7 +16,6 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstdarg>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -39,48 +38,30 @@ bool refuse() {
   return now == Mode::kOnce ? call == failing_call : call >= failing_call;
 }
 
-long refused() {
-  errno = ENOMEM;
-  return -1;
-}
-
 }  // namespace
 
-// Defined in the executable, these are what libsnug.a's references bind to. libc's own mappings (stacks, its malloc)
-// do not come through here.
-extern "C" {
+// Defined in the executable, this is what libsnug.a's references bind to (src/base/system_call.h).
+namespace snug {
 
-void* mmap(void* hint, std::size_t length, int protection, int flags, int file, off_t offset) noexcept {
-  return reinterpret_cast<void*>(refuse() ? refused()
-                                          : syscall(SYS_mmap, hint, length, protection, flags, file, offset));
+long call_kernel(long number, long first, long second, long third, long fourth, long fifth, long sixth);
+
+long call_kernel(long number, long first, long second, long third, long fourth, long fifth, long sixth) {
+  const int before = errno;
+  switch (number) {
+    case SYS_mmap:
+    case SYS_munmap:
+    case SYS_mremap:
+    case SYS_mprotect:
+    case SYS_madvise:
+      if (refuse()) return -ENOMEM;
+  }
+  long answer = syscall(number, first, second, third, fourth, fifth, sixth);
+  if (answer == -1) answer = -errno;
+  errno = before;
+  return answer;
 }
 
-void* mmap64(void* hint, std::size_t length, int protection, int flags, int file, off_t offset) noexcept {
-  return mmap(hint, length, protection, flags, file, offset);
-}
-
-int munmap(void* address, std::size_t length) noexcept {
-  return static_cast<int>(refuse() ? refused() : syscall(SYS_munmap, address, length));
-}
-
-void* mremap(void* address, std::size_t old_length, std::size_t new_length, int flags, ...) noexcept {
-  va_list arguments;
-  va_start(arguments, flags);
-  void* target = (flags & MREMAP_FIXED) != 0 ? va_arg(arguments, void*) : nullptr;
-  va_end(arguments);
-  return reinterpret_cast<void*>(refuse() ? refused()
-                                          : syscall(SYS_mremap, address, old_length, new_length, flags, target));
-}
-
-int mprotect(void* address, std::size_t length, int protection) noexcept {
-  return static_cast<int>(refuse() ? refused() : syscall(SYS_mprotect, address, length, protection));
-}
-
-int madvise(void* address, std::size_t length, int advice) noexcept {
-  return static_cast<int>(refuse() ? refused() : syscall(SYS_madvise, address, length, advice));
-}
-
-}  // extern "C"
+}  // namespace snug
 
 namespace {
 

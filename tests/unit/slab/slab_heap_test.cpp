@@ -2,6 +2,8 @@
 #include "slab/slab_heap.h"
 
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "base/bits.h"
+#include "os/system_call_hook.h"
 #include "slab/own_heaps.h"
 
 namespace snug {
@@ -61,6 +64,33 @@ TEST_F(SlabHeapTest, BlocksThatAreUsedInPartHaveSmallPages) {
 TEST_F(SlabHeapTest, BlocksThatAreNotUsedHaveSmallPages) {
   const std::vector<void*> blocks = own.take(heap, class_of(1024), (size_t{8} << 20) / 1024);
   EXPECT_EQ(own.window.chunk(own.window.page_of(blocks.back())).paging, Paging::kSmall);
+}
+
+// A class that stays sparse is looked at now and then, not at each new slab.
+TEST_F(SlabHeapTest, LooksAtUseAreRare) {
+  uint64_t slabs = 0;
+  uint64_t looks = 0;
+  {
+    const unit::SystemCallHook count(SYS_openat, [&] { return ++looks != 0; });
+    paging_after(own, heap, class_of(10240), (size_t{64} << 20) / 10240, 1);
+    slabs = heap.slab_count(class_of(10240));
+  }
+  EXPECT_GE(looks, 4u);
+  EXPECT_LE(looks, slabs / 8 + 4);
+}
+
+// In a process of its own, since it is remembered.
+Paging paging_without_an_answer(size_t size) {
+  unit::OwnHeaps own;
+  SlabHeap& heap = *own.registry.acquire();
+  const unit::SystemCallHook refusal(SYS_openat, [] { return false; });
+  return paging_after(own, heap, kRoomyTable.class_of(size), (size_t{8} << 20) / size, size);
+}
+
+TEST(SlabHeapDeathTest, WhereTheOsDoesNotSaySmallBlocksAloneHaveHugePages) {
+  if (!unit::os_knows_huge_pages()) GTEST_SKIP() << "the OS knows no huge pages";
+  EXPECT_EXIT(_exit(paging_without_an_answer(1024) == Paging::kHuge), testing::ExitedWithCode(1), "");
+  EXPECT_EXIT(_exit(paging_without_an_answer(10240) == Paging::kHuge), testing::ExitedWithCode(0), "");
 }
 
 // Of blocks of which a slab has one or two, several must be used whole.

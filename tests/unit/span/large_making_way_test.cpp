@@ -1,13 +1,14 @@
 // What is kept of large blocks makes way for others, who cannot use it: how much goes, of what, and what is left of it.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include <chrono>
 #include <thread>
 #include <utility>
 
 #include "os/doorbell.h"
-#include "span/munmap_hook.h"
+#include "os/system_call_hook.h"
 #include "span/own_large.h"
 
 namespace snug::unit {
@@ -146,7 +147,7 @@ TEST_F(LargeMakingWayTest, ATailGoesWhole) {
 TEST_F(LargeMakingWayTest, WhatIsNotUnmappedIsPurged) {
   free(allocate_huge(4));
   {
-    const MunmapHook refusal([] { return false; });
+    const SystemCallHook refusal(SYS_munmap, [] { return false; });
     make_way(1);
     EXPECT_EQ(kept(), 3 * kChunkSize);
     EXPECT_EQ(released(), kChunkSize);
@@ -167,7 +168,7 @@ TEST_F(LargeMakingWayTest, LockedMemoryThatIsNotUnmappedStays) {
   if (::mlock(block, 4 * kChunkSize) != 0) GTEST_SKIP() << "locking memory is not permitted";
   free(block);
   {
-    const MunmapHook refusal([] { return false; });
+    const SystemCallHook refusal(SYS_munmap, [] { return false; });
     make_way(1);
   }
   EXPECT_EQ(kept(), 4 * kChunkSize);
@@ -180,7 +181,7 @@ TEST_F(LargeMakingWayTest, LockedMemoryThatIsNotUnmappedStays) {
 TEST_F(LargeMakingWayTest, WhatIsOnItsWayStillOwes) {
   free(allocate_huge(4));
   {
-    const MunmapHook meanwhile([this] {
+    const SystemCallHook meanwhile(SYS_munmap, [this] {
       EXPECT_EQ(kept(), 0u);
       large.make_way(3 * kChunkSize);
       return true;
@@ -197,7 +198,7 @@ TEST_F(LargeMakingWayTest, WhatComesBackIsWithinTheRetention) {
   void* block = allocate_huge(2);
   free(allocate_huge(4));
   {
-    const MunmapHook meanwhile([&] {
+    const SystemCallHook meanwhile(SYS_munmap, [&] {
       if (void* const other = std::exchange(block, nullptr)) {
         EXPECT_EQ(large.free(other), LargeFree::kFreed);
       }

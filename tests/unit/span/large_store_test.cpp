@@ -136,10 +136,10 @@ class LargeStorePagingTest : public LargeStoreTest {
   void grow(size_t size) { EXPECT_EQ(large.resize(block, size), block); }
   // One, unless the kernel has made small pages into huge ones in the background meanwhile, as it may at any time.
   size_t pages_before_boundary() {
-    const size_t pages = os::resident_pages(block, boundary);
+    const size_t pages = os::held_pages(block, boundary).value();
     return pages > 1 && pages_collapsed() != collapsed_before ? 1 : pages;
   }
-  size_t pages_behind_boundary() { return os::resident_pages(block + boundary, 13 * kMiB - boundary); }
+  size_t pages_behind_boundary() { return os::held_pages(block + boundary, 13 * kMiB - boundary).value(); }
 
   char* block = nullptr;
   size_t boundary = 0;
@@ -188,13 +188,13 @@ TEST_F(LargeStorePagingTest, GrowthAdvisesOnce) {
 TEST_F(LargeStorePagingTest, GrowthDuringAPauseTouchesNothing) {
   make_pause(gauge);
   grow(13 * kMiB);
-  EXPECT_EQ(os::resident_pages(block, 13 * kMiB), 1u);
+  EXPECT_EQ(os::held_pages(block, 13 * kMiB), 1u);
 }
 
 TEST_F(LargeStorePagingTest, ABlockThatIsNotWrittenToIsNotTouched) {
   os::purge(block, 9 * kMiB);
   grow(13 * kMiB);
-  EXPECT_EQ(os::resident_pages(block, 13 * kMiB), 0u);
+  EXPECT_EQ(os::held_pages(block, 13 * kMiB), 0u);
 }
 
 TEST_F(LargeStoreTest, WhatWillGrowGetsRoomAtOnce) {

@@ -23,10 +23,10 @@ class SpanStorePagingTest : public testing::Test {
 
   Span* wish(PageCount pages) { return own.spans.allocate(pages, {1}, Paging::kHuge); }
   Paging paging(const Span* span) { return own.window.chunk(span->first).paging; }
-  bool has_memory(const Span* span) { return os::resident_pages(own.start_of(span), kPageSize) != 0; }
+  bool has_memory(const Span* span) { return os::held_pages(own.start_of(span), kPageSize).value() != 0; }
   bool is_resident(const Span* span) {
     const size_t bytes = span->pages.bytes();
-    return os::resident_pages(own.start_of(span), bytes) == bytes / os::page_size();
+    return os::held_pages(own.start_of(span), bytes) == bytes / os::page_size();
   }
   // Huge pages are dear, for as long as a test takes.
   void find_dear() { unit::make_pause(own.gauge); }

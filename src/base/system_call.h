@@ -1,0 +1,38 @@
+// The library's own system calls. All of them are made by one instruction, inside of its own text: a seccomp filter, or
+// a test, can tell them by their address from those of the program. None is a point at which a thread that is to be
+// cancelled ends, and none touches errno.
+//
+// What libc does for us beyond the bare call stays libc's: clocks without a system call, threads, abort().
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include "base/compiler.h"
+
+namespace snug {
+
+// What the kernel answers: an error is the negative of its number in errno. Any thread. By itself in its file, so that
+// a test can link another one in its place.
+long call_kernel(long number, long first, long second, long third, long fourth, long fifth, long sixth);
+
+template <class Word>
+SNUG_ALWAYS_INLINE long as_word(Word word) {
+  if constexpr (std::is_null_pointer_v<Word>)
+    return 0;
+  else if constexpr (std::is_pointer_v<Word>)
+    return static_cast<long>(reinterpret_cast<uintptr_t>(word));
+  else
+    return static_cast<long>(word);
+}
+
+// call_kernel() for up to six pointers and integers.
+template <class First = long, class Second = long, class Third = long, class Fourth = long, class Fifth = long,
+          class Sixth = long>
+SNUG_ALWAYS_INLINE long system_call(long number, First first = 0, Second second = 0, Third third = 0, Fourth fourth = 0,
+                                    Fifth fifth = 0, Sixth sixth = 0) {
+  return call_kernel(number, as_word(first), as_word(second), as_word(third), as_word(fourth), as_word(fifth),
+                     as_word(sixth));
+}
+
+}  // namespace snug

@@ -1,0 +1,32 @@
+// WholeUse: what is known of whether a program writes to all of a class's blocks from end to end. Only then a huge page
+// backs no more than would have been touched.
+//
+//   proven once the newest slabs of small pages, one after the other, were found in memory but for a part: the last one
+//   of several blocks, perhaps, which has not been written to yet
+//
+// For the owner of the heap that it is a part of.
+#pragma once
+
+#include <cstdint>
+
+#include "slab/slab.h"
+
+namespace snug {
+
+class WholeUse {
+ public:
+  bool is_proven() const;
+  // For each new slab of the class: false if it is too early to look at the newest one again. Each time that it was not
+  // used whole, twice as many go by.
+  bool is_due();
+  // Looks at a slab of which all blocks have been handed out (os/residency.h). Where the OS does not say, blocks up to
+  // an OS page count as used.
+  void look_at(const Slab& slab);
+
+ private:
+  uint16_t blocks_ = 0;        // found to be used whole, one slab after the other, up to enough
+  uint8_t slabs_between_ = 0;  // that go by between two looks
+  uint8_t slabs_to_come_ = 0;  // of them, those that have not yet
+};
+
+}  // namespace snug

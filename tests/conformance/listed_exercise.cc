@@ -1,0 +1,48 @@
+// listed_exercise.cc: makes snug, linked into it, make each of its system calls: growth that earns huge pages, blocks
+// that grow and shrink, real-time memory, messages, a report at the end, an idle thread that has nothing to do at last.
+#include <snug/cell_heap_c.h>
+#include <snug/snug.h>
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <vector>
+
+namespace {
+
+void fill(std::size_t size, std::size_t bytes) {
+  std::vector<void*> blocks(bytes / size);
+  for (void*& block : blocks) {
+    block = snug_malloc(size);
+    if (block == nullptr) _exit(2);
+    std::memset(block, 1, size);
+  }
+  for (void* block : blocks) snug_free(block);
+}
+
+void grow() {
+  char* block = nullptr;
+  for (std::size_t size = 1 << 16; size < (std::size_t{48} << 20); size += 1 << 18) {
+    block = static_cast<char*>(snug_realloc(block, size));
+    if (block == nullptr) _exit(3);
+    std::memset(block, 1, size);
+  }
+  snug_free(snug_realloc(block, 1 << 22));
+}
+
+}  // namespace
+
+int main() {
+  fill(100, std::size_t{16} << 20);
+  fill(10000, std::size_t{32} << 20);
+  grow();
+  // It may be refused the lock, and asks for it.
+  struct snug_cell_region region;
+  if (snug_cell_region_map(&region, 1 << 20) == 0) snug_cell_region_unmap(&region);
+  snug_malloc_trim(0);
+  snug_malloc_stats();
+  usleep(1500000);  // what has been freed goes back, and the idle thread waits
+  std::puts("all passed");
+  return 0;
+}

@@ -1,0 +1,28 @@
+// Stands before the library's system calls in the unit tests: counts one of them, refuses it, or does something while
+// it is on its way to the kernel.
+#pragma once
+
+#include <functional>
+
+namespace snug::unit {
+
+// While it lives, `ask` is asked before each system call of this number that this thread makes: false refuses it. One
+// at a time; a test in which it is never asked fails. The call may be made under a lock, which `ask` must not need: of
+// what a live block has too much is unmapped so.
+class SystemCallHook {
+ public:
+  SystemCallHook(long number, std::function<bool()> ask);
+  ~SystemCallHook();
+  SystemCallHook(const SystemCallHook&) = delete;
+  SystemCallHook& operator=(const SystemCallHook&) = delete;
+
+  // What is done in the hook of this thread may make the call as well, and is not asked.
+  static bool permits(long number);
+
+ private:
+  const long number_;
+  std::function<bool()> ask_;
+  bool asked_ = false;
+};
+
+}  // namespace snug::unit
