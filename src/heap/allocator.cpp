@@ -229,6 +229,11 @@ bool trim(size_t pad) {
   return give_back(pad);
 }
 
+void settle_at_exit() noexcept {
+  ThreadCache* cache = thread_state.cache;
+  if (cache != nullptr && !cache->is_busy() && store.is_at_rest()) cache->flush_all();
+}
+
 const char* check(bool all_heaps) {
   if (!store.is_open()) return nullptr;
   if (const char* broken = store.spans.check(); broken != nullptr) return broken;
