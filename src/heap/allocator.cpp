@@ -117,13 +117,19 @@ SNUG_COLD void* allocate_without_class(size_t size) noexcept {
   return size > store.table->max_size ? large_block({.size = size}) : allocate_large(size);
 }
 
-// A free by a thread that has no cache: the block goes home alone. It is written to, so it is looked at first.
-void release_without_cache(void* block) {
+// The tag of a page that has a slab, where the address is the start of one of its blocks: it ends the process if not.
+PageTag tag_of_start(const void* block, const char* call) {
   const PageTag tag = store.window.tag(store.window.page_of(block));
   const Slab* slab = tag.record<Slab>();
-  const size_t offset = static_cast<size_t>(static_cast<char*>(block) - slab->start);
-  if (offset % slab->block_size != 0 || slab->slot_of(offset) >= slab->capacity) die_of_misuse("free", block, kInside);
-  store.registry.send_lone(block, tag.owner(), slab->block_size);
+  const size_t offset = static_cast<size_t>(static_cast<const char*>(block) - slab->start);
+  if (offset % slab->block_size != 0 || slab->slot_of(offset) >= slab->capacity) die_of_misuse(call, block, kInside);
+  return tag;
+}
+
+// A free by a thread that has no cache: the block goes home alone. It is written to, so it is looked at first.
+void release_without_cache(void* block) {
+  const PageTag tag = tag_of_start(block, "free");
+  store.registry.send_lone(block, tag.owner(), tag.record<Slab>()->block_size);
 }
 
 // True if slabs have lain there whose pages are free now.
@@ -216,6 +222,8 @@ void* resize(void* block, size_t size, const char* call) {
   if (!was_large && size <= usable && size >= usable / 2) return block;
   if (was_large && will_be_large)
     if (void* resized = store.large.resize(block, size); resized != nullptr) return resized;
+  // What lies behind a pointer into a block is another's, and would be copied.
+  if (!was_large) tag_of_start(block, call);
   void* fresh = will_be_large && size > usable ? large_block({.size = size, .will_grow = true}) : allocate(size);
   if (fresh == nullptr) return size <= usable ? block : nullptr;
   std::memcpy(fresh, block, size < usable ? size : usable);
