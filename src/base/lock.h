@@ -34,6 +34,8 @@ class Lock {
     return word_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire, std::memory_order_seq_cst) ||
            (expected == kHeldByFork && this_thread_forks());
   }
+  // By anyone: by the time the caller looks at the answer it may be another.
+  bool is_held() const { return word_.load(std::memory_order_relaxed) != kOpen; }
   void unlock() {
     if (word_.load(std::memory_order_relaxed) == kHeldByFork) [[unlikely]]
       return;  // by the forking thread, inside its own hold

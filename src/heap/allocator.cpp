@@ -6,6 +6,7 @@
 
 #include "base/errno_keeper.h"
 #include "base/fatal.h"
+#include "slab/slab.h"
 
 namespace snug {
 namespace {
@@ -116,6 +117,13 @@ SNUG_COLD void* allocate_without_class(size_t size) noexcept {
   return size > store.table->max_size ? large_block({.size = size}) : allocate_large(size);
 }
 
+// Ends the process if the address, on a page that has a slab, is not the start of one of its blocks.
+void check_start(const void* block, const char* call) {
+  const Slab* slab = store.window.tag(store.window.page_of(block)).record<Slab>();
+  const size_t offset = static_cast<size_t>(static_cast<const char*>(block) - slab->start);
+  if (offset % slab->block_size != 0 || offset / slab->block_size >= slab->capacity) die_of_misuse(call, block, kInside);
+}
+
 // True if slabs have lain there whose pages are free now.
 bool lies_where_blocks_were(const void* block) {
   return store.window.contains(block) && store.spans.holds_remains(store.window.page_of(block));
@@ -206,6 +214,8 @@ void* resize(void* block, size_t size, const char* call) {
   if (!was_large && size <= usable && size >= usable / 2) return block;
   if (was_large && will_be_large)
     if (void* resized = store.large.resize(block, size); resized != nullptr) return resized;
+  // What lies behind a pointer into a block is another's, and would be copied.
+  if (!was_large) check_start(block, call);
   void* fresh = will_be_large && size > usable ? large_block({.size = size, .will_grow = true}) : allocate(size);
   if (fresh == nullptr) return size <= usable ? block : nullptr;
   std::memcpy(fresh, block, size < usable ? size : usable);
@@ -217,6 +227,11 @@ bool trim(size_t pad) {
   if (!store.is_open()) return false;
   store.registry.request_trim();
   return give_back(pad);
+}
+
+void settle_at_exit() noexcept {
+  ThreadCache* cache = thread_state.cache;
+  if (cache != nullptr && cache->heap().is_at_rest() && store.is_at_rest()) cache->flush_all();
 }
 
 const char* check(bool all_caches) {

@@ -48,6 +48,9 @@ struct Store {
     large.purge_as_due();
   }
 
+  // True if nobody holds a lock that sending blocks home may wait for.
+  bool is_at_rest() { return registry.is_at_rest() && !spans.lock().is_held() && !arena.lock().is_held(); }
+
   // Fork: every lock, in order, is taken before and dropped after, so that the child finds all parts at rest.
   void before_fork();
   void after_fork_in_parent();

@@ -1,6 +1,7 @@
 #include "override/process.h"
 
 #include "base/compiler.h"
+#include "heap/allocator.h"
 #include "heap/statistics.h"
 #include "heap/store.h"
 
@@ -12,7 +13,10 @@ SNUG_AT_LOAD SNUG_USED void prepare() {
   store.idle.permit();
 }
 
-SNUG_AT_EXIT SNUG_USED void report() { report_statistics(); }
+SNUG_AT_EXIT SNUG_USED void conclude() {
+  report_statistics();
+  settle_at_exit();
+}
 
 }  // namespace
 

@@ -76,6 +76,9 @@ class HeapRegistry {
   Window& window() { return spans_.window(); }
   const ClassTable& table() const { return *table_; }
 
+  // True if nobody holds a lock of this layer that sending blocks home may wait for.
+  bool is_at_rest() const { return !shared_->lock().is_held() && !lock_.is_held(); }
+
   // Takes and drops every lock of this layer, in order, while no thread begins or ends: nobody is in the middle of
   // anything.
   void lock_all();

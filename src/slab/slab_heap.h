@@ -87,6 +87,9 @@ class alignas(64) SlabHeap {
   uint16_t id() const { return id_; }
   Lock& lock() { return mailbox_.lock(); }  // for a fork
   bool has_mail() const { return mailbox_.has_mail(); }
+  // For the heap's own thread, in what may be a signal handler: true if it has not interrupted itself in the middle of
+  // something, and nobody else is in either.
+  bool is_at_rest() { return !is_owner_in_ && !lock().is_held(); }
   // Brings home what has come if the thread is not expected, unless somebody holds the lock, who then does.
   void look_again();
   // For the idle thread: true if blocks have come home and no hole was purged since; and if the last came so long ago.
@@ -158,6 +161,7 @@ class alignas(64) SlabHeap {
   std::atomic<uint32_t> changed_at_{0};
   std::atomic<bool> ages_{false};
   bool is_shared_ = false;  // nobody's for ever, yet in use
+  volatile bool is_owner_in_ = false;  // seen by its signal handlers
 
   alignas(kCacheLine) HeapRegistry& registry_;
   SlabHeap* next_abandoned_ = nullptr;  // the registry's
@@ -176,9 +180,11 @@ class SlabHeap::Hold {
  public:
   explicit Hold(SlabHeap& heap) : heap_(heap), is_locked_(!os::is_single_threaded()) {
     if (is_locked_) heap_.lock().lock();
+    heap_.is_owner_in_ = true;
     heap_.begin_hold();
   }
   ~Hold() {
+    heap_.is_owner_in_ = false;
     if (is_locked_) heap_.end_hold();
   }
   Hold(const Hold&) = delete;
