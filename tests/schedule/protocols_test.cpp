@@ -26,7 +26,7 @@ Options in(MemoryModel memory) {
 }
 
 template <class State>
-void expect_pass(std::vector<Body<State>> bodies, Body<State> final_check = {}) {
+void expect_pass(const std::vector<Body<State>>& bodies, const Body<State>& final_check = {}) {
   for (const MemoryModel memory : kModels) {
     const Outcome outcome = explore<State>(in(memory), bodies, final_check);
     EXPECT_TRUE(outcome.passed()) << outcome.report;

@@ -82,6 +82,8 @@ void perform(Registers& state, unsigned thread, const Instruction& instruction) 
     case 17:  // plain data behind what an acquire has seen, or a race
       if (atomic.load(std::memory_order_acquire) == value) state.plain += value;
       return;
+    default:
+      FAIL() << instruction.what;
   }
   state.seen[thread] += static_cast<char>('0' + found);
 }
@@ -118,6 +120,7 @@ template <class Finding>
 uint64_t search_all(const Program& program, MemoryModel memory, Search::Reduction reduction, int preemptions,
                     Finding finding) {
   std::vector<Body<Registers>> bodies;
+  bodies.reserve(program.size());
   for (unsigned thread = 0; thread < program.size(); ++thread) {
     bodies.push_back([&program, thread](Registers& state) {
       for (const Instruction& instruction : program[thread]) perform(state, thread, instruction);
