@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "snug/cpp20.h"
 #include "snug/pool_seal.h"
 #include "snug/snug.h"
 
