@@ -38,9 +38,7 @@ struct StdAtomics {
   static bool prepare_membarrier() {
     return system_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
   }
-  static void membarrier() {
-    system_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-  }
+  static void membarrier() { system_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0); }
 
   static void cpu_relax() { snug::cpu_relax(); }
 

@@ -121,7 +121,8 @@ SNUG_COLD void* allocate_without_class(size_t size) noexcept {
 void check_start(const void* block, const char* call) {
   const Slab* slab = store.window.tag(store.window.page_of(block)).record<Slab>();
   const size_t offset = static_cast<size_t>(static_cast<const char*>(block) - slab->start);
-  if (offset % slab->block_size != 0 || offset / slab->block_size >= slab->capacity) die_of_misuse(call, block, kInside);
+  if (offset % slab->block_size != 0 || offset / slab->block_size >= slab->capacity)
+    die_of_misuse(call, block, kInside);
 }
 
 // True if slabs have lain there whose pages are free now.

@@ -160,7 +160,7 @@ class alignas(64) SlabHeap {
   OwnerCounter bytes_mailed_;
   std::atomic<uint32_t> changed_at_{0};
   std::atomic<bool> ages_{false};
-  bool is_shared_ = false;  // nobody's for ever, yet in use
+  bool is_shared_ = false;             // nobody's for ever, yet in use
   volatile bool is_owner_in_ = false;  // seen by its signal handlers
 
   alignas(kCacheLine) HeapRegistry& registry_;
