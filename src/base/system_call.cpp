@@ -15,10 +15,10 @@ long call_kernel(long number, long first, long second, long third, long fourth, 
   register long in_r10 __asm__("r10") = fourth;
   register long in_r8 __asm__("r8") = fifth;
   register long in_r9 __asm__("r9") = sixth;
-  long answer;
+  long answer = number;
   __asm__ volatile("syscall"
-                   : "=a"(answer)
-                   : "a"(number), "D"(first), "S"(second), "d"(third), "r"(in_r10), "r"(in_r8), "r"(in_r9)
+                   : "+a"(answer)
+                   : "D"(first), "S"(second), "d"(third), "r"(in_r10), "r"(in_r8), "r"(in_r9)
                    : "rcx", "r11", "memory");
   return answer;
 #else

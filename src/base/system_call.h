@@ -18,12 +18,13 @@ long call_kernel(long number, long first, long second, long third, long fourth, 
 
 template <class Word>
 SNUG_ALWAYS_INLINE long as_word(Word word) {
-  if constexpr (std::is_null_pointer_v<Word>)
+  if constexpr (std::is_null_pointer_v<Word>) {
     return 0;
-  else if constexpr (std::is_pointer_v<Word>)
+  } else if constexpr (std::is_pointer_v<Word>) {
     return static_cast<long>(reinterpret_cast<uintptr_t>(word));
-  else
+  } else {
     return static_cast<long>(word);
+  }
 }
 
 // call_kernel() for up to six pointers and integers.
