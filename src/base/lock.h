@@ -31,7 +31,7 @@ class Lock {
   // it.
   bool try_lock() {
     uint32_t expected = kOpen;
-    return word_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire, std::memory_order_seq_cst) ||
+    return word_.compare_exchange_strong(expected, kHeld, std::memory_order_seq_cst) ||
            (expected == kHeldByFork && this_thread_forks());
   }
   // By anyone: by the time the caller looks at the answer it may be another.
