@@ -18,6 +18,7 @@
 // One hold opens a bounded number of items, since others may be waiting for the lock.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 

@@ -15,6 +15,7 @@
 // its place. A bit that is there already is a block freed twice.
 #pragma once
 
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
