@@ -89,7 +89,7 @@ class alignas(64) SlabHeap {
   bool has_mail() const { return mailbox_.has_mail(); }
   // For the heap's own thread, in what may be a signal handler: true if it has not interrupted itself in the middle of
   // something, and nobody else is in either.
-  bool is_at_rest() { return !is_owner_in_ && !lock().is_held(); }
+  bool is_at_rest() { return !is_owner_in_.load(std::memory_order_relaxed) && !lock().is_held(); }
   // Brings home what has come if the thread is not expected, unless somebody holds the lock, who then does.
   void look_again();
   // For the idle thread: true if blocks have come home and no hole was purged since; and if the last came so long ago.
@@ -160,8 +160,8 @@ class alignas(64) SlabHeap {
   OwnerCounter bytes_mailed_;
   std::atomic<uint32_t> changed_at_{0};
   std::atomic<bool> ages_{false};
-  bool is_shared_ = false;             // nobody's for ever, yet in use
-  volatile bool is_owner_in_ = false;  // seen by its signal handlers
+  std::atomic<bool> is_owner_in_{false};  // for its signal handlers
+  bool is_shared_ = false;                // nobody's for ever, yet in use
 
   alignas(kCacheLine) HeapRegistry& registry_;
   SlabHeap* next_abandoned_ = nullptr;  // the registry's
@@ -180,11 +180,13 @@ class SlabHeap::Hold {
  public:
   explicit Hold(SlabHeap& heap) : heap_(heap), is_locked_(!os::is_single_threaded()) {
     if (is_locked_) heap_.lock().lock();
-    heap_.is_owner_in_ = true;
+    heap_.is_owner_in_.store(true, std::memory_order_relaxed);
+    // A signal handler never sees what follows without the flag, nor the flag gone before all that came before.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
     heap_.begin_hold();
   }
   ~Hold() {
-    heap_.is_owner_in_ = false;
+    heap_.is_owner_in_.store(false, std::memory_order_release);
     if (is_locked_) heap_.end_hold();
   }
   Hold(const Hold&) = delete;
