@@ -119,10 +119,8 @@ SNUG_COLD void* allocate_without_class(size_t size) noexcept {
 
 // Ends the process if the address, on a page that has a slab, is not the start of one of its blocks.
 void check_start(const void* block, const char* call) {
-  const Slab* slab = store.window.tag(store.window.page_of(block)).record<Slab>();
-  const size_t offset = static_cast<size_t>(static_cast<const char*>(block) - slab->start);
-  if (offset % slab->block_size != 0 || offset / slab->block_size >= slab->capacity)
-    die_of_misuse(call, block, kInside);
+  const Slab& slab = *store.window.tag(store.window.page_of(block)).record<Slab>();
+  if (!slab.has_block_at(block)) die_of_misuse(call, block, kInside);
 }
 
 // True if slabs have lain there whose pages are free now.

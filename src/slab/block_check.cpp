@@ -19,9 +19,7 @@ void die_of_stranger(const Window& window, const void* block) {
 }
 
 void die_of_stray(const Slab& slab, const void* block) {
-  const size_t offset = static_cast<size_t>(static_cast<const char*>(block) - slab.start);
-  const bool is_block = offset % slab.block_size == 0 && offset / slab.block_size < slab.capacity;
-  die_of_misuse("free", block, is_block ? "block was never handed out" : "points inside a block");
+  die_of_misuse("free", block, slab.has_block_at(block) ? "block was never handed out" : "points inside a block");
 }
 
 void die_of_double_free(const Slab& slab, size_t slot) {
