@@ -1,13 +1,13 @@
 // pool_kinds: what an element of a pool costs where a program has many pools with a cache for each thread, and threads
 // that have used them all; and what checks cost, by the length of the list that is built and deleted. The instructions
 // behind it: bench/stepping/pool_step.cpp.
+#include "waiting_threads.h"
 #include "workload.h"
 
 #include <snug/allocator.h>
 #include <snug/pool.h>
 #include <snug/pool_thread_cache.h>
 
-#include <atomic>
 #include <deque>
 #include <list>
 
@@ -16,39 +16,13 @@ namespace {
 
 using CachedPool = snug::Pool<void, snug::ThreadCached>;
 
-// Threads that have used every pool, and wait.
-class IdleThreads {
- public:
-  IdleThreads(unsigned count, std::deque<CachedPool>& pools) {
-    std::atomic<unsigned> ready{0};
-    for (unsigned t = 0; t < count; ++t) {
-      threads_.emplace_back([&, this] {
-        for (CachedPool& pool : pools) pool.free(pool.alloc());
-        ready.fetch_add(1);
-        ready.notify_all();
-        over_.wait(false);
-      });
-    }
-    for (unsigned seen = ready.load(); seen != count; seen = ready.load()) ready.wait(seen);
-  }
-  ~IdleThreads() {
-    over_.store(true);
-    over_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
-  }
-  IdleThreads(const IdleThreads&) = delete;
-  IdleThreads& operator=(const IdleThreads&) = delete;
-
- private:
-  std::atomic<bool> over_{false};
-  std::vector<std::thread> threads_;
-};
-
 // ns a pair, from each pool in turn.
 double pairs(size_t kinds, unsigned idle, const Options& options) {
   std::deque<CachedPool> pools;
   for (size_t i = 0; i < kinds; ++i) pools.emplace_back(32);
-  const IdleThreads threads(idle, pools);
+  const snug::WaitingThreads threads(idle, [&] {
+    for (CachedPool& pool : pools) pool.free(pool.alloc());
+  });
   const size_t repeats = scaled(options, 2e6) / kinds + 1;
   double start = 0;
   for (size_t repeat = 0; repeat <= repeats; ++repeat) {

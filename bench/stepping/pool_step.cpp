@@ -12,19 +12,18 @@
 // much else there is.
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "instruction_stepper.h"
 #include "snug/pool.h"
 #include "snug/pool_thread_cache.h"
+#include "waiting_threads.h"
 
 namespace snug::stepping {
 namespace {
@@ -44,40 +43,14 @@ using Pools = std::vector<std::unique_ptr<CachedPool>>;
 }
 auto* volatile stepped_pairs = &pairs_in_turn;
 
-// Threads that have used every pool, and wait.
-class IdleThreads {
- public:
-  IdleThreads(unsigned count, const Pools& pools) {
-    std::atomic<unsigned> ready{0};
-    for (unsigned t = 0; t < count; ++t) {
-      threads_.emplace_back([&, this] {
-        for (const auto& pool : pools) pool->free(pool->alloc());
-        ready.fetch_add(1);
-        ready.notify_all();
-        over_.wait(false);
-      });
-    }
-    for (unsigned seen = ready.load(); seen != count; seen = ready.load()) ready.wait(seen);
-  }
-  ~IdleThreads() {
-    over_.store(true);
-    over_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
-  }
-  IdleThreads(const IdleThreads&) = delete;
-  IdleThreads& operator=(const IdleThreads&) = delete;
-
- private:
-  std::atomic<bool> over_{false};
-  std::vector<std::thread> threads_;
-};
-
 double count_kinds(size_t kinds, unsigned idle) {
   Pools pools;
   for (size_t i = 0; i < kinds; ++i) pools.push_back(std::make_unique<CachedPool>(32));
   std::vector<CachedPool*> order;
   for (size_t i = 0; i < kPairs; ++i) order.push_back(pools[i % kinds].get());
-  const IdleThreads threads(idle, pools);
+  const WaitingThreads threads(idle, [&] {
+    for (const auto& pool : pools) pool->free(pool->alloc());
+  });
   pairs_in_turn(order.data(), kPairs);
   arm(reinterpret_cast<const void*>(stepped_pairs), "kinds", kPairs);
   stepped_pairs(order.data(), kPairs);

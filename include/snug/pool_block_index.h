@@ -7,7 +7,7 @@
 // Nothing is taken out by itself: the pool empties the index and enters its blocks again. The table comes from snug's
 // heap, whatever the pool's source, so that a checked pool asks its source for the same blocks as an unchecked one.
 //
-// Each entry has a seal (pool_seal.h): one that was written over matches nothing, and leads nowhere.
+// Each entry has a seal (seal.h): one that was written over matches nothing, and leads nowhere.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 #include <cstdint>
 
 #include "snug/cpp20.h"
-#include "snug/pool_seal.h"
+#include "snug/seal.h"
 #include "snug/snug.h"
 
 namespace snug {
@@ -59,7 +59,7 @@ class PoolBlockIndex {
       // More than enough are free, unless the table was written over: then the block will be missed, and no one hangs.
       std::size_t at = home_of(granule);
       for (std::size_t probe = 0; table_[at].slots.start != nullptr && probe < capacity_; ++probe) at = behind(at);
-      table_[at] = {slots, seal_of(slots)};
+      table_[at] = {slots, right_seal(slots)};
     }
   }
 
@@ -79,7 +79,7 @@ class PoolBlockIndex {
     for (std::size_t probe = 0; probe < capacity_; ++probe, at = behind(at)) {
       const Entry& entry = table_[at];
       if (entry.slots.start == nullptr) break;
-      if (is_in(entry.slots, address) && entry.seal == seal_of(entry.slots)) return entry.slots;
+      if (is_in(entry.slots, address) && entry.seal == right_seal(entry.slots)) return entry.slots;
     }
     return {nullptr, 0};
   }
@@ -108,14 +108,12 @@ class PoolBlockIndex {
 
   struct Entry {
     PoolSlots slots;
-    uint64_t seal;
+    uintptr_t seal;
   };
 
   // How many a block touches at most.
   std::size_t granules(std::size_t block_bytes) const noexcept { return (block_bytes >> shift_) + 2; }
-  static uint64_t seal_of(PoolSlots slots) noexcept {
-    return pool_seal(reinterpret_cast<uintptr_t>(slots.start), slots.bytes);
-  }
+  static uintptr_t right_seal(PoolSlots slots) noexcept { return seal_of(slots.start, slots.bytes); }
   static bool is_in(PoolSlots slots, const void* address) noexcept {
     return reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(slots.start) < slots.bytes;
   }

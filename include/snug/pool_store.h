@@ -14,7 +14,7 @@
 // Only the newest block that is not spare may have slots left to carve: [carve_, carve_end_).
 // Invariant: live + free + uncarved == capacity.
 //
-// A caller may write over all this, so that a record has a seal (pool_seal.h), and a checked pool believes no link or
+// A caller may write over all this, so that a record has a seal (seal.h), and a checked pool believes no link or
 // record before it has looked: at each single one that an element's way needs, or, where the whole pool is walked
 // over, at all of it first (check()).
 #pragma once
@@ -35,8 +35,8 @@
 #include "snug/cpp20.h"
 #include "snug/pool_block_index.h"
 #include "snug/pool_checks.h"
-#include "snug/pool_seal.h"
 #include "snug/pool_source.h"
+#include "snug/seal.h"
 
 namespace snug {
 
@@ -76,7 +76,7 @@ struct PoolBlock {
   PoolBlock* next;
   std::size_t bytes;  // of the block, record included
   std::size_t slots;
-  uint64_t seal;
+  uintptr_t seal;
 
   char* start() noexcept { return reinterpret_cast<char*>(this + 1) - bytes; }
   const char* start() const noexcept { return reinterpret_cast<const char*>(this + 1) - bytes; }
@@ -88,9 +88,7 @@ struct PoolBlock {
   }
 
  private:
-  uint64_t right_seal() const noexcept {
-    return pool_seal(reinterpret_cast<uintptr_t>(this), reinterpret_cast<uintptr_t>(next), bytes, slots);
-  }
+  uintptr_t right_seal() const noexcept { return seal_of(this, next, bytes, slots); }
 };
 
 template <class Checks, class Source>

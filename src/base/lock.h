@@ -3,16 +3,14 @@
 // C++ runtime in some configurations.
 #pragma once
 
-#include <linux/futex.h>
 #include <pthread.h>
-#include <sys/syscall.h>
 
 #include <atomic>
 #include <climits>
 #include <cstdint>
 
 #include "base/compiler.h"
-#include "base/system_call.h"
+#include "base/std_atomics.h"
 
 namespace snug {
 
@@ -66,10 +64,10 @@ class Lock {
 
   static uintptr_t this_thread() { return static_cast<uintptr_t>(::pthread_self()); }
   static bool this_thread_forks() { return forking_thread_.load(std::memory_order_relaxed) == this_thread(); }
-  void wake(int count) { system_call(SYS_futex, &word_, FUTEX_WAKE_PRIVATE, count); }
+  void wake(int count) { StdAtomics::futex_wake(word_, count); }
 
   SNUG_COLD void lock_contended() {
-    for (int spin = 0; spin < 64; ++spin) {
+    for (int spin = 0; spin < StdAtomics::kSpins; ++spin) {
       if (try_lock()) return;
       cpu_relax();
     }
@@ -87,7 +85,7 @@ class Lock {
       if (seen == kOpen) return true;
       seen = kWaited;
     }
-    system_call(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, seen, nullptr);
+    StdAtomics::futex_wait(word_, seen);
     return false;
   }
 

@@ -1,4 +1,4 @@
-// A count that one thread changes and any thread reads: plain additions, no locked instruction.
+// A count that one thread at a time changes and any thread reads: plain additions, no locked instruction.
 #pragma once
 
 #include <atomic>

@@ -12,6 +12,7 @@
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include <atomic>
 #include <cstdint>
@@ -43,8 +44,9 @@ struct StdAtomics {
   static void cpu_relax() { snug::cpu_relax(); }
 
   // Sleeps if the word is `expected`, until somebody wakes it; may also return without a reason. Errno stays.
-  static void futex_wait(std::atomic<uint32_t>& word, uint32_t expected) {
-    system_call(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nullptr);
+  // With a `length`, no longer than that.
+  static void futex_wait(std::atomic<uint32_t>& word, uint32_t expected, const timespec* length = nullptr) {
+    system_call(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, length);
   }
   static void futex_wake(std::atomic<uint32_t>& word, int count) {
     system_call(SYS_futex, &word, FUTEX_WAKE_PRIVATE, count);

@@ -1,10 +1,8 @@
 #include "os/doorbell.h"
 
-#include <linux/futex.h>
-#include <sys/syscall.h>
 #include <time.h>
 
-#include "base/system_call.h"
+#include "base/std_atomics.h"
 
 namespace snug {
 
@@ -16,8 +14,7 @@ void Doorbell::answer(uint32_t seen) {
 }
 
 void Doorbell::wait() {
-  while (state_.load(std::memory_order_acquire) == kWaiting)
-    system_call(SYS_futex, &state_, FUTEX_WAIT_PRIVATE, uint32_t{kWaiting}, nullptr);
+  while (state_.load(std::memory_order_acquire) == kWaiting) StdAtomics::futex_wait(state_, kWaiting);
 }
 
 void Doorbell::wait(uint32_t milliseconds) {
@@ -29,7 +26,7 @@ void Doorbell::doze(uint32_t milliseconds) { sleep_while(kAwake, milliseconds); 
 
 void Doorbell::sleep_while(uint32_t state, uint32_t milliseconds) {
   const timespec length{static_cast<time_t>(milliseconds / 1000), static_cast<long>(milliseconds % 1000) * 1000000};
-  system_call(SYS_futex, &state_, FUTEX_WAIT_PRIVATE, state, &length);
+  StdAtomics::futex_wait(state_, state, &length);
 }
 
 void Doorbell::dismiss() {
@@ -37,6 +34,6 @@ void Doorbell::dismiss() {
   wake();
 }
 
-void Doorbell::wake() { system_call(SYS_futex, &state_, FUTEX_WAKE_PRIVATE, 1); }
+void Doorbell::wake() { StdAtomics::futex_wake(state_, 1); }
 
 }  // namespace snug

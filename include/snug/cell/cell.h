@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "snug/cpp20.h"
+#include "snug/seal.h"
 
 namespace snug {
 
@@ -54,23 +55,8 @@ struct [[gnu::may_alias]] CellRegion {
   void renew_seal() { seal = made_seal(); }
 
  private:
-  // Each step is one-to-one in its word, so that no change of a single word keeps the seal; that a change of several
-  // does is as likely as to guess a word. The address, so that a copy of another region's record is none.
-  size_t made_seal() const {
-    const uintptr_t words[] = {reinterpret_cast<uintptr_t>(start),
-                               bytes,
-                               page_bytes,
-                               reinterpret_cast<uintptr_t>(next),
-                               reinterpret_cast<uintptr_t>(prev),
-                               reinterpret_cast<uintptr_t>(kept_next),
-                               is_kept};
-    uintptr_t made = reinterpret_cast<uintptr_t>(this);
-    for (const uintptr_t word : words) {
-      made = (made ^ word) * static_cast<uintptr_t>(0x9e3779b97f4a7c15);
-      made ^= made >> (sizeof made * 4);
-    }
-    return made;
-  }
+  // With its address, so that a copy of another region's record is none.
+  size_t made_seal() const { return seal_of(this, start, bytes, page_bytes, next, prev, kept_next, is_kept); }
 };
 
 // The arithmetic of cells for one alignment of blocks.
