@@ -82,7 +82,6 @@ void HeapRegistry::abandon(SlabHeap& heap) {
   {
     SlabHeap::Visit visit(heap);
     heap.leave_unattended();
-    heap.visits_ = SlabHeap::kVisitsOfASleeper;
     heap.open_all_mail();
     heap.release_empty(0);
     heap.give_up_extra(heap.empty_extra_);
@@ -108,11 +107,13 @@ bool HeapRegistry::adopt_slab(size_t size_class, SlabHeap& heir) {
 }
 
 void* HeapRegistry::allocate_shared(size_t size_class) {
-  void* blocks[4];
-  const size_t got = take_shared(size_class, std::end(blocks), 1);
+  void* blocks[kMostLineGroup];
+  void** const end = std::end(blocks);
+  SlabHeap::Visit visit(*shared_);
+  const size_t got = shared_->take_group(size_class, end);
   if (got == 0) return nullptr;
-  for (size_t i = 2; i <= got; ++i) take_home(size_class, *(std::end(blocks) - i));
-  return *(std::end(blocks) - 1);
+  shared_->flush(size_class, end - got, got - 1);
+  return end[-1];
 }
 
 size_t HeapRegistry::take_shared(size_t size_class, void** end, size_t groups) {

@@ -67,7 +67,10 @@ class alignas(64) SlabHeap {
   // Brings home all that has come.
   void open_all_mail();
   // The thread is gone: from now on whoever sends brings it home as well.
-  void leave_unattended() { mailbox_.leave_unattended(); }
+  void leave_unattended() {
+    visits_ = kVisitsOfASleeper;
+    mailbox_.leave_unattended();
+  }
 
   // Gives empty slabs to the span store until no more than `keep` bytes of them are left.
   void release_empty(size_t keep);

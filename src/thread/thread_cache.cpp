@@ -20,7 +20,7 @@ constexpr size_t kLeastBatch = 4;
 
 // Groups of shared blocks taken at once: a thread that does little should not hold what others could use.
 constexpr size_t kSharedGroups = 4;
-constexpr size_t kMostShared = kSharedGroups * 4;
+constexpr size_t kMostShared = kSharedGroups * kMostLineGroup;
 
 // So many blocks of a class may lie in a cache for nothing: an array is not looked at for fewer.
 constexpr size_t kFewBlocks = 16;
