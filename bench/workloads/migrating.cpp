@@ -5,6 +5,8 @@
 #include "footprint.h"
 #include "slots.h"
 
+#include <barrier>
+
 namespace workload {
 namespace {
 
@@ -49,8 +51,13 @@ Figures run(Threads kind, const Options& options, uint64_t seed) {
   if (kind == Threads::kNew) {
     for (unsigned r = 0; r < kRounds; ++r) run_threads(options.threads, [&](unsigned t) { round(t, r); });
   } else {
+    std::barrier together(
+        static_cast<std::ptrdiff_t>(options.threads));  // else one might be done before another begins
     run_threads(options.threads, [&](unsigned t) {
-      for (unsigned r = 0; r < kRounds; ++r) round(t, r);
+      for (unsigned r = 0; r < kRounds; ++r) {
+        round(t, r);
+        together.arrive_and_wait();
+      }
     });
   }
   const double ns = now_ns() - start;
