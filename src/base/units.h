@@ -15,6 +15,9 @@ inline constexpr unsigned kChunkShift = 21;
 inline constexpr size_t kChunkSize = size_t{1} << kChunkShift;
 inline constexpr uint32_t kPagesPerChunk = uint32_t{1} << (kChunkShift - kPageShift);
 
+// Bytes that cores pass to each other at a time: what all read lies apart from what some write.
+inline constexpr size_t kCacheLine = 64;
+
 // A number of pages.
 struct PageCount {
   uint32_t value = 0;

@@ -17,7 +17,6 @@
 namespace snug {
 
 inline constexpr size_t kMaxBlocksPerSlab = 1024;  // so that a slab's bitmap is two lines
-inline constexpr size_t kCacheLine = 64;
 // What a thread takes of a small class from shared slabs before it gets slabs of its own: about so many bytes, or
 // blocks if that is less. An OS page for each class of each thread would be most of what a thread costs that does
 // little.

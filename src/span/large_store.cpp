@@ -150,6 +150,8 @@ LargeFree LargeStore::reason_unknown(uintptr_t start) {
 
 // The lock is held, and the block is not in the cache.
 void LargeStore::keep(LargeBlock* block, size_t bytes) {
+  // While nothing was kept nothing was owed. But of what is on its way to the OS a part may come back.
+  if (cache_.empty() && bytes_in_transit_ == 0) forgive(grown_.load(std::memory_order_relaxed));
   block->freed_at = os::milliseconds();
   cache_.push_back(block);
   count_kept(block, bytes);
@@ -157,8 +159,9 @@ void LargeStore::keep(LargeBlock* block, size_t bytes) {
 
 // After each change of the cache. The lock is held.
 void LargeStore::note_oldest() {
-  const LargeBlock* oldest = cache_.front();
-  oldest_.store(oldest == nullptr ? kNoneKept : oldest->freed_at, std::memory_order_relaxed);
+  const uint64_t oldest = cache_.empty() ? kNoneKept : cache_.front()->freed_at;
+  // Every thread reads it: written only where it changes.
+  if (oldest != oldest_.load(std::memory_order_relaxed)) oldest_.store(oldest, std::memory_order_relaxed);
 }
 
 // The block has come into the cache. The lock is held.
@@ -294,13 +297,18 @@ size_t LargeStore::without_end(const LargeBlock& block, size_t bytes) {
   return std::max(block.start, round_down(end, kChunkSize)) - block.start;
 }
 
+// What others have grown by so far is not owed any more. The lock is held.
+void LargeStore::forgive(size_t grown) {
+  if (grown > made_way_.load(std::memory_order_relaxed)) made_way_.store(grown, std::memory_order_relaxed);
+}
+
 void LargeStore::make_way_slowly(size_t grown) {
   const auto owed = [&](const LargeBlock* oldest) {
     const size_t made = made_way_.load(std::memory_order_relaxed);
     if (grown <= made) return kNotDue;
     if (bytes_kept_ == 0) {
-      // With nothing kept nothing is owed. But of what is on its way to the OS a part may stay.
-      if (bytes_in_transit_ == 0) made_way_.store(grown, std::memory_order_relaxed);
+      // What has addresses only owes nothing.
+      if (bytes_in_transit_ == 0) forgive(grown);
       return kNotDue;
     }
     const size_t stays = without_end(*oldest, grown - made);

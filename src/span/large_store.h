@@ -49,7 +49,9 @@ struct LargeStatistics {
 
 class LargeStore {
  public:
-  constexpr LargeStore(MetaArena& arena, HugePageGauge& gauge) : gauge_(gauge), records_(arena) {}
+  // `grown`: bytes that others, who cannot use what is kept here, have taken from the OS so far.
+  constexpr LargeStore(MetaArena& arena, HugePageGauge& gauge, const std::atomic<size_t>& grown)
+      : grown_(grown), gauge_(gauge), records_(arena) {}
 
   void set_retention(Retention retention) { retention_ = retention; }
   // To be rung when a block is kept, and to summon by when there is one.
@@ -74,10 +76,12 @@ class LargeStore {
     const uint64_t oldest = oldest_.load(std::memory_order_relaxed);
     if (oldest != kNoneKept && is_overdue(static_cast<uint32_t>(oldest))) purge_overdue();
   }
-  // Gives back from the end of the oldest that is kept what others, who cannot use it, have taken from the OS beyond
-  // what has gone for their sake: `grown` bytes so far; then of the next. In whole huge pages, and a live block's tail
-  // whole; what goes too much counts for the next time.
-  void make_way(size_t grown) {
+  // Gives back from the end of the oldest that is kept what others have grown by since it has been kept, beyond what
+  // has gone for their sake; then of the next. In whole huge pages, and a live block's tail whole; what goes too much
+  // counts for the next time. Where nothing is kept it reads one word that nobody writes.
+  void make_way() {
+    if (oldest_.load(std::memory_order_relaxed) == kNoneKept) return;
+    const size_t grown = grown_.load(std::memory_order_relaxed);
     if (grown > made_way_.load(std::memory_order_relaxed)) make_way_slowly(grown);
   }
   // True if anything is kept.
@@ -106,6 +110,7 @@ class LargeStore {
   static size_t with_room(size_t bytes);
 
   void make_way_slowly(size_t grown);
+  void forgive(size_t grown);
   void give_back_excess();
   static size_t without_end(const LargeBlock& block, size_t bytes);
   template <class AskWhatStays>
@@ -133,7 +138,12 @@ class LargeStore {
   LargeFree reason_unknown(uintptr_t start);
   void remember_gone(uintptr_t start) { gone_[gone_count_++ % kRemembered] = start; }
 
-  Lock lock_;
+  // What every refill reads, apart from what each large block writes.
+  alignas(kCacheLine) std::atomic<uint64_t> oldest_{kNoneKept};  // when the oldest kept was freed, milliseconds
+  std::atomic<size_t> made_way_{0};                              // for so much growth of others
+  const std::atomic<size_t>& grown_;
+
+  alignas(kCacheLine) Lock lock_;
   Passage passage_;
   HugePageGauge& gauge_;
   RecordPool<LargeBlock> records_;
@@ -148,8 +158,6 @@ class LargeStore {
   size_t bytes_mapped_ = 0;
   size_t bytes_in_transit_ = 0;  // of mappings that are being given back, without the lock
   size_t bytes_released_ = 0;
-  std::atomic<size_t> made_way_{0};          // for so much growth of others
-  std::atomic<uint64_t> oldest_{kNoneKept};  // when the oldest that is kept was freed, milliseconds
   uintptr_t gone_[kRemembered] = {};  // where blocks lay that went back or moved, lately: to tell a double free as such
   size_t gone_count_ = 0;
 };

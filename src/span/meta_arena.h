@@ -9,10 +9,11 @@
 #include <new>
 
 #include "base/lock.h"
+#include "base/units.h"
 
 namespace snug {
 
-class MetaArena {
+class alignas(kCacheLine) MetaArena {
  public:
   constexpr MetaArena() = default;
 

@@ -92,7 +92,7 @@ class SpanStore {
   bool ages();
 
   // Bytes that spans have taken of memory that the OS had yet to back, so far. Without the lock.
-  size_t bytes_grown() const { return bytes_grown_.load(std::memory_order_relaxed); }
+  constexpr const std::atomic<size_t>& bytes_grown() const { return bytes_grown_; }
 
   Window& window() { return window_; }
   SpanStatistics statistics();
@@ -140,25 +140,28 @@ class SpanStore {
   AgeList& age_list(Paging paging) { return ages_[static_cast<size_t>(paging)]; }
   Bins& bins(Paging paging, bool dirty) { return bins_[static_cast<size_t>(paging)][dirty ? 1 : 0]; }
 
-  Lock lock_;
-  Window& window_;
+  // What is read without the lock.
+  alignas(kCacheLine) Window& window_;
   HugePageGauge& gauge_;
+  Retention retention_;
+  Doorbell* bell_ = nullptr;
+
+  alignas(kCacheLine) Lock lock_;
   RecordPool<Span> records_;
   Bins bins_[2][2];  // by paging; clean, dirty
   Span* frontier_ = nullptr;
   char* left_ = nullptr;  // where the newest huge page begins, if its first touch was left to the program
   AgeList ages_[2];       // by paging: what purging looks at, oldest first
   BinList released_;      // whole chunks whose addresses are not ours at present
-  Retention retention_;
-  Doorbell* bell_ = nullptr;
   size_t dirty_pages_ = 0;
   size_t free_pages_ = 0;
   size_t chunks_ = 0;
   size_t bytes_purged_ = 0;
   size_t bytes_missing_ = 0;   // of those, what went lately and has not been taken again in huge pages
   uint32_t missed_since_ = 0;  // milliseconds: when that began, or such a page was last taken
-  std::atomic<size_t> bytes_grown_{0};
   uint32_t huge_chunks_ = 0;
+  // Refills read it where large blocks are kept.
+  alignas(kCacheLine) std::atomic<size_t> bytes_grown_{0};
 };
 
 }  // namespace snug

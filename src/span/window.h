@@ -103,16 +103,18 @@ class Window {
   bool reserve_more();
   bool adopt(uintptr_t start, uintptr_t end);
 
-  uintptr_t base_ = 0;
+  // What every thread reads.
+  alignas(kCacheLine) uintptr_t base_ = 0;
   size_t pages_ = 0;
   std::atomic<ScaledClass>* classes_ = nullptr;
   std::atomic<uint64_t>* tags_ = nullptr;
   Chunk* chunks_ = nullptr;
 
-  bool placed_ = false;  // the base is final
-  uintptr_t next_ = 0;   // the next chunk of the newest reservation
-  uintptr_t end_ = 0;    // its end
-  size_t unit_ = 0;      // how much to reserve at once
+  // What each new chunk writes.
+  alignas(kCacheLine) bool placed_ = false;  // the base is final
+  uintptr_t next_ = 0;                       // the next chunk of the newest reservation
+  uintptr_t end_ = 0;                        // its end
+  size_t unit_ = 0;                          // how much to reserve at once
   bool may_double_ = false;
   size_t reserved_ = 0;
   size_t array_bytes_ = 0;

@@ -9,7 +9,7 @@
 
 namespace snug {
 
-class ArrayStore {
+class alignas(kCacheLine) ArrayStore {
  public:
   static constexpr size_t kLeastPlaces = 16;
   static constexpr size_t kMostPlaces = 1024;

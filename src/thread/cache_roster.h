@@ -77,18 +77,20 @@ class CacheRoster {
   ThreadCache* make_cache(SlabHeap& heap);
   void strike_off(CacheList& list, ThreadCache* cache);
 
+  // What every refill reads, and what threads read that begin.
+  alignas(kCacheLine) std::atomic<bool> has_orphans_{false};
   MetaArena& arena_;
   HeapRegistry& registry_;
   ArrayStore& arrays_;
+  pthread_key_t key_ = 0;
+  CacheLimits limits_;
+
+  alignas(kCacheLine) Lock lock_;
   RecordPool<Unmade<ThreadCache>> records_;
-  Lock lock_;
   Passage passage_;
   CacheList caches_;
   CacheList orphans_;
-  std::atomic<bool> has_orphans_{false};
   CacheStatistics ended_;
-  pthread_key_t key_ = 0;
-  CacheLimits limits_;
 };
 
 }  // namespace snug
