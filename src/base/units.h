@@ -32,6 +32,7 @@ struct PageId {
   uint32_t value = 0;
   constexpr uint32_t chunk() const { return value / kPagesPerChunk; }
   constexpr uint32_t in_chunk() const { return value % kPagesPerChunk; }
+  constexpr PageId start_of_chunk() const { return {value - in_chunk()}; }
   friend constexpr auto operator<=>(PageId, PageId) = default;
   friend constexpr PageId operator+(PageId a, PageCount b) { return {a.value + b.value}; }
   friend constexpr PageId operator-(PageId a, PageCount b) { return {a.value - b.value}; }

@@ -43,9 +43,11 @@ struct Store {
   bool is_open() const { return open_.load(std::memory_order_acquire); }
   bool ensure_open() { return is_open() || open(); }
 
-  // What is kept of large blocks makes way for what spans have newly taken, and goes by its age. For whoever takes
-  // blocks from the slabs: those who have no large blocks any more never come by otherwise.
-  void spare_large() {
+  // For whoever has taken blocks from the slabs, and holds no lock any more. What is kept of large blocks makes way for
+  // what spans have newly taken, and goes by its age: those who have no large blocks any more never come by otherwise.
+  // And there are to be records for the next.
+  void look_ahead() {
+    arena.stock_as_due();
     large.make_way();
     large.purge_as_due();
   }

@@ -108,7 +108,7 @@ class HeapRegistry {
   // What threads write that begin or end. The counts are read by many, the rest by the lock's holder.
   alignas(kCacheLine) std::atomic<size_t> abandoned_count_{0};
   std::atomic<size_t> heap_count_{0};  // ids 1 … heap_count exist
-  alignas(kCacheLine) Lock lock_;
+  alignas(kCacheLine) SharedLock lock_;
   SlabHeap* abandoned_ = nullptr;  // without a thread, but with slabs when last looked at
   SlabHeap* spare_ = nullptr;      // without either
 

@@ -7,10 +7,11 @@
 // into a mapping with room to grow (address space, not memory) and then grows in place; moving carries the pages over
 // (mremap), never copies them.
 //
-//   bytes_kept_ == sum of `kept` over the cache;   every live block is in the index, no free one is
+//   bytes_kept_ == sum of `kept` over the cache;   every live block is in the index or in its owner's hands, no free
+//   one is
 //
-// Thread-safe. Mapping a block, giving one back and the first touch of huge pages, which may take long, happen outside
-// the lock; but a tail goes under it, since its owner may want it any moment.
+// Thread-safe. No system call happens under the lock: what it is about is in the thread's hands meanwhile, in neither
+// cache nor index, and a tail becomes a mapping of its own before it goes.
 #pragma once
 
 #include <atomic>
@@ -116,6 +117,8 @@ class LargeStore {
   template <class AskWhatStays>
   Purge give_back_oldest(AskWhatStays ask_what_stays);
   LargeBlock* take_kept(size_t bytes, const LargeRequest& request);
+  bool promise_place();
+  LargeBlock* map_block(const LargeRequest& request, size_t usable);
   void* hand_out(LargeBlock* block, size_t usable);
   void keep(LargeBlock* block, size_t bytes);
   void count_kept(LargeBlock* block, size_t bytes);
@@ -125,15 +128,17 @@ class LargeStore {
   void grow_into_tail(LargeBlock* block);
   static bool cut(LargeBlock* block, size_t length);
   void count_cut(size_t mapped, size_t written, const LargeBlock& block);
-  bool cut_tail(LargeBlock* block);
+  LargeBlock* split_tail(LargeBlock* block, size_t usable);
   bool cut_every_tail();
   bool give_back(LargeBlock* block, size_t stays);
   bool keeps_too_much() const;
   void write_up_to(LargeBlock* block, size_t usable);
   void shrink(LargeBlock* block, size_t usable);
+  template <class Act>
+  void act_in_hand(LargeBlock* block, Act act);
   bool move_with_room(LargeBlock* block, size_t usable);
   bool lengthen(LargeBlock* block, size_t usable);
-  void advise(LargeBlock& block);
+  void advise(LargeBlock* block);
   void touch_by_the_clock(const LargeBlock& block, size_t written);
   LargeFree reason_unknown(uintptr_t start);
   void remember_gone(uintptr_t start) { gone_[gone_count_++ % kRemembered] = start; }
@@ -143,7 +148,7 @@ class LargeStore {
   std::atomic<size_t> made_way_{0};                              // for so much growth of others
   const std::atomic<size_t>& grown_;
 
-  alignas(kCacheLine) Lock lock_;
+  alignas(kCacheLine) SharedLock lock_;
   Passage passage_;
   HugePageGauge& gauge_;
   RecordPool<LargeBlock> records_;
@@ -156,7 +161,11 @@ class LargeStore {
   size_t given_away_ = 0;           // bytes that have gone back for being more than that, and have not been missed yet
   size_t bytes_usable_ = 0;
   size_t bytes_mapped_ = 0;
-  size_t bytes_in_transit_ = 0;  // of mappings that are being given back, without the lock
+  size_t bytes_in_transit_ = 0;  // of mappings that are being given back
+  // Live blocks in their owners' hands.
+  size_t blocks_in_hand_ = 0;
+  size_t usable_in_hand_ = 0;
+  size_t mapped_in_hand_ = 0;  // or on their way from the cache into use
   size_t bytes_released_ = 0;
   uintptr_t gone_[kRemembered] = {};  // where blocks lay that went back or moved, lately: to tell a double free as such
   size_t gone_count_ = 0;

@@ -11,7 +11,7 @@ namespace snug {
 namespace {
 
 TEST(Passage, AtRestMeansNobodyInside) {
-  Lock lock;
+  SharedLock lock;
   Passage passage;
   std::atomic<bool> at_rest{false};
   for (int i = 0; i < 2; ++i) {
