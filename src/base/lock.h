@@ -62,15 +62,11 @@ class Lock {
   // Names the calling thread as the one that forks, or nobody.
   static void begin_fork() {
     forking_thread_.store(this_thread(), std::memory_order_relaxed);
-#ifndef NDEBUG
-    SharedHolds::begin_fork();
-#endif
+    SharedHolds::begin_exemption();
   }
   static void end_fork() {
     forking_thread_.store(0, std::memory_order_relaxed);
-#ifndef NDEBUG
-    SharedHolds::end_fork();
-#endif
+    SharedHolds::end_exemption();
   }
 
  private:

@@ -92,6 +92,7 @@ class HeapRegistry {
 
   SlabHeap* make_heap();
   void retire_bare();
+  size_t list_abandoned(size_t size_class, size_t skipped, SlabHeap** heaps);
   template <class Act>
   void for_each(Act act);
   void note_change_for_bell(SlabHeap& heap);

@@ -31,8 +31,16 @@ void* MetaArena::allocate(size_t bytes) {
       if (!was_low && current_.left() < kLittle) is_low_.store(true, std::memory_order_relaxed);
       return record;
     }
-  } while (stock(bytes));
+  } while (stock_late(bytes));
   return nullptr;
+}
+
+// Nobody has stocked ahead, or the OS has refused: a last resort, as the caller may hold locks.
+bool MetaArena::stock_late(size_t bytes) {
+  SharedHolds::begin_exemption();
+  const bool stocked = stock(bytes);
+  SharedHolds::end_exemption();
+  return stocked;
 }
 
 // Puts a mapping for a record of so many bytes in reserve, unless somebody else has. False if the OS refuses.

@@ -40,6 +40,7 @@ class alignas(kCacheLine) MetaArena {
   };
 
   bool stock(size_t bytes);
+  bool stock_late(size_t bytes);
   void stock_ahead();
 
   std::atomic<bool> is_low_{true};  // and nothing is in reserve

@@ -3,10 +3,13 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstring>
 #include <thread>
 #include <utility>
 
+#include "base/shared_holds.h"
 #include "os/doorbell.h"
 #include "os/system_call_hook.h"
 #include "span/own_large.h"
@@ -142,6 +145,62 @@ TEST_F(LargeMakingWayTest, ATailGoesWhole) {
   EXPECT_EQ(kept(), kChunkSize) << "all of it counted";
   make_way(3 * kChunkSize + 1);
   EXPECT_EQ(kept(), 0u);
+  free(block);
+}
+
+// Every refill comes by.
+TEST_F(LargeMakingWayTest, WithNothingKeptNoLockIsTaken) {
+  if (!SharedHolds::kCounted) GTEST_SKIP() << "for builds with assertions";
+  const uint64_t before = SharedHolds::taken();
+  grown = 100 * kMiB;
+  large.make_way();
+  large.purge_as_due();
+  EXPECT_EQ(SharedHolds::taken(), before);
+}
+
+// What is to go is cut off first, so that its owner may grow meanwhile.
+TEST_F(LargeMakingWayTest, ATailOnItsWayIsNotItsBlocks) {
+  free(allocate_huge(4));
+  void* block = allocate_huge(1);
+  void* resized = nullptr;
+  {
+    const SystemCallHook meanwhile(SYS_munmap, [&] {
+      EXPECT_STREQ(large.check(), nullptr);
+      if (resized == nullptr) resized = large.resize(block, 2 * kChunkSize);
+      return true;
+    });
+    make_way(1);
+  }
+  ASSERT_NE(resized, nullptr);
+  std::memset(resized, 1, 2 * kChunkSize);
+  free(resized);
+}
+
+// A fork finds no block on its way.
+TEST_F(LargeMakingWayTest, AForkWaitsForWhatMoves) {
+  void* block = allocate_huge(1);
+  std::atomic<bool> at_rest{false};
+  std::thread forks;
+  {
+    const SystemCallHook meanwhile(SYS_mremap, [&] {
+      EXPECT_STREQ(large.check(), nullptr);
+      EXPECT_EQ(large.statistics().blocks, 1u) << "what is in hand counts";
+      if (forks.joinable()) return true;
+      forks = std::thread([&] {
+        Lock::begin_fork();
+        large.lock_at_rest();
+        at_rest = true;
+        large.unlock_after_fork();
+        Lock::end_fork();
+      });
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      EXPECT_FALSE(at_rest.load());
+      return true;
+    });
+    block = large.resize(block, 3 * kChunkSize);
+  }
+  forks.join();
+  EXPECT_TRUE(at_rest.load());
   free(block);
 }
 

@@ -3,12 +3,10 @@
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "os/system_call_hook.h"
 #include "span/own_spans.h"
@@ -111,15 +109,26 @@ TEST_F(SpanInHandTest, AChunkIsAddedWhileAnotherComes) {
   EXPECT_EQ(statistics().bytes_free, 2 * kChunkSize - PageCount{7}.bytes());
 }
 
-TEST_F(SpanInHandTest, AddressesAreReservedByOne) {
+TEST_F(SpanInHandTest, AddressesAreReservedByOneWhileOthersWait) {
   const size_t before = own.window.bytes_reserved();
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i)
-    threads.emplace_back([this] {
-      for (int c = 0; c < 12; ++c) EXPECT_NE(own.spans.allocate(kWhole), nullptr);
+  std::thread other;
+  std::atomic<bool> served{false};
+  bool reserving = false;
+  {
+    const SystemCallHook meanwhile(SYS_mmap, [&] {
+      if (std::exchange(reserving, true)) return true;
+      other = std::thread([&] {
+        EXPECT_NE(own.spans.allocate(kWhole), nullptr);
+        served = true;
+      });
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      EXPECT_FALSE(served.load());
+      return true;
     });
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_LE(own.window.bytes_reserved(), std::max(before, size_t{3} * (size_t{64} << 20)));
+    while (!reserving) ASSERT_NE(own.spans.allocate(kWhole), nullptr);
+  }
+  other.join();
+  EXPECT_LE(own.window.bytes_reserved(), before + (size_t{128} << 20) + kChunkSize);
 }
 
 TEST_F(SpanInHandTest, AForkWaitsForIt) {
