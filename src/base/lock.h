@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "base/compiler.h"
+#include "base/shared_holds.h"
 #include "base/std_atomics.h"
 
 namespace snug {
@@ -47,17 +48,24 @@ class Lock {
     lock();
     hold_for_fork();
   }
+  bool is_held_for_fork() const { return word_.load(std::memory_order_relaxed) == kHeldByFork; }
   // For a lock already held.
   void hold_for_fork() { word_.store(kHeldByFork, std::memory_order_relaxed); }
   // Does nothing to a lock that is not held for a fork.
   void unlock_after_fork() {
-    if (word_.load(std::memory_order_relaxed) != kHeldByFork) return;
+    if (!is_held_for_fork()) return;
     word_.store(kOpen, std::memory_order_release);
     wake(INT_MAX);
   }
   // Names the calling thread as the one that forks, or nobody.
-  static void begin_fork() { forking_thread_.store(this_thread(), std::memory_order_relaxed); }
-  static void end_fork() { forking_thread_.store(0, std::memory_order_relaxed); }
+  static void begin_fork() {
+    forking_thread_.store(this_thread(), std::memory_order_relaxed);
+    SharedHolds::begin_exemption();
+  }
+  static void end_fork() {
+    forking_thread_.store(0, std::memory_order_relaxed);
+    SharedHolds::end_exemption();
+  }
 
  private:
   static constexpr uint32_t kOpen = 0, kHeld = 1, kWaited = 2, kHeldByFork = 3;
@@ -93,15 +101,47 @@ class Lock {
   static inline constinit std::atomic<uintptr_t> forking_thread_{0};
 };
 
+// A lock that any thread of the process may want: no system call happens while it is held. Builds with assertions see
+// to that.
+#ifdef NDEBUG
+using SharedLock = Lock;
+#else
+class SharedLock : public Lock {
+ public:
+  void lock() {
+    Lock::lock();
+    SharedHolds::add();
+  }
+  bool try_lock() {
+    if (!Lock::try_lock()) return false;
+    SharedHolds::add();
+    return true;
+  }
+  void unlock() {
+    SharedHolds::remove();
+    Lock::unlock();
+  }
+  void lock_for_fork() {
+    Lock::lock_for_fork();
+    SharedHolds::add();
+  }
+  void unlock_after_fork() {
+    if (is_held_for_fork()) SharedHolds::remove();
+    Lock::unlock_after_fork();
+  }
+};
+#endif
+
+template <class LockType>
 class LockGuard {
  public:
-  explicit LockGuard(Lock& lock) : lock_(lock) { lock_.lock(); }
+  explicit LockGuard(LockType& lock) : lock_(lock) { lock_.lock(); }
   ~LockGuard() { lock_.unlock(); }
   LockGuard(const LockGuard&) = delete;
   LockGuard& operator=(const LockGuard&) = delete;
 
  private:
-  Lock& lock_;
+  LockType& lock_;
 };
 
 }  // namespace snug

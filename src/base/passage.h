@@ -2,6 +2,10 @@
 // must find the guarded structure at rest (fork) can wait for them.
 //
 //   enter() and leave() are called with the lock held;   lock_at_rest() holds it for a fork, with nobody inside
+//
+// Outside: a stretch of a hold that goes without the lock, for a system call. What the call is about the thread has
+// taken out of what others find, as if it were allocated, and puts back afterwards. Nothing else that was read under
+// the lock is known any more then.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +19,10 @@ class Passage {
  public:
   void enter() { ++inside_; }
   void leave() { --inside_; }
+  bool is_empty() const { return inside_ == 0; }
 
   // Those inside need only this lock and locks that come after it, so they always get out.
-  void lock_at_rest(Lock& lock) {
+  void lock_at_rest(SharedLock& lock) {
     lock.lock();
     while (inside_ != 0) {
       lock.unlock();
@@ -29,6 +34,24 @@ class Passage {
 
  private:
   uint32_t inside_ = 0;
+};
+
+class Outside {
+ public:
+  Outside(SharedLock& lock, Passage& passage) : lock_(lock), passage_(passage) {
+    passage_.enter();
+    lock_.unlock();
+  }
+  ~Outside() {
+    lock_.lock();
+    passage_.leave();
+  }
+  Outside(const Outside&) = delete;
+  Outside& operator=(const Outside&) = delete;
+
+ private:
+  SharedLock& lock_;
+  Passage& passage_;
 };
 
 }  // namespace snug

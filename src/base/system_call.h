@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "base/compiler.h"
+#include "base/shared_holds.h"
 
 namespace snug {
 
@@ -32,6 +33,7 @@ template <class First = long, class Second = long, class Third = long, class Fou
           class Sixth = long>
 SNUG_ALWAYS_INLINE long system_call(long number, First first = 0, Second second = 0, Third third = 0, Fourth fourth = 0,
                                     Fifth fifth = 0, Sixth sixth = 0) {
+  SharedHolds::expect_none(number);
   return call_kernel(number, as_word(first), as_word(second), as_word(third), as_word(fourth), as_word(fifth),
                      as_word(sixth));
 }

@@ -15,6 +15,9 @@ inline constexpr unsigned kChunkShift = 21;
 inline constexpr size_t kChunkSize = size_t{1} << kChunkShift;
 inline constexpr uint32_t kPagesPerChunk = uint32_t{1} << (kChunkShift - kPageShift);
 
+// Bytes that cores pass to each other at a time: what all read lies apart from what some write.
+inline constexpr size_t kCacheLine = 64;
+
 // A number of pages.
 struct PageCount {
   uint32_t value = 0;
@@ -29,6 +32,7 @@ struct PageId {
   uint32_t value = 0;
   constexpr uint32_t chunk() const { return value / kPagesPerChunk; }
   constexpr uint32_t in_chunk() const { return value % kPagesPerChunk; }
+  constexpr PageId start_of_chunk() const { return {value - in_chunk()}; }
   friend constexpr auto operator<=>(PageId, PageId) = default;
   friend constexpr PageId operator+(PageId a, PageCount b) { return {a.value + b.value}; }
   friend constexpr PageId operator-(PageId a, PageCount b) { return {a.value - b.value}; }

@@ -43,7 +43,7 @@ void* refill_class(size_t size_class) {
   void* block;
   if (pop(head_of(relative_thread_state(), scaled(size_class)), &block)) return block;
   block = cache->refill(size_class);
-  store.spare_large();
+  store.look_ahead();
   return block;
 }
 
@@ -106,6 +106,7 @@ void* refilled(size_t size) {
 // The store is open.
 void* large_block(const LargeRequest& request) {
   if (request.size > PTRDIFF_MAX) return out_of_memory();
+  store.arena.stock_as_due();
   void* block = counted(insist(request.size, [&request] { return store.large.allocate(request); }));
   store.idle.start_if_wanted();
   return block;

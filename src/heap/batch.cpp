@@ -24,7 +24,7 @@ size_t allocate_batch(size_t size, void** blocks, size_t count) noexcept {
     ThreadCache* cache = thread_state.cache;
     if (cache == nullptr || size > store.table->max_size) continue;
     done += cache->take_batch(store.table->class_of(size), blocks + done, count - done);
-    store.spare_large();
+    store.look_ahead();
   }
   return count;
 }

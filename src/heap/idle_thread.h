@@ -13,6 +13,7 @@
 #include <cstdint>
 
 #include "base/compiler.h"
+#include "base/units.h"
 #include "os/doorbell.h"
 
 namespace snug {
@@ -48,7 +49,7 @@ class IdleThread {
   void watch_main_thread();
   void live();
 
-  Doorbell bell_;
+  alignas(kCacheLine) Doorbell bell_;
   std::atomic<bool> permitted_{false};
   std::atomic<bool> forking_{false};
   std::atomic<bool> was_refused_{false};

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/fatal.h"
+#include "base/shared_holds.h"
 #include "base/text.h"
 #include "heap/store.h"
 #include "os/appended_file.h"
@@ -161,6 +162,7 @@ void report_statistics() {
     if (*c >= ' ' && *c != '"' && *c != '\\') line.put(*c);
   line.put('"');
   for (const Figure& figure : kFigures) line.add(",\"").add(figure.name).add("\":").add(stats.*figure.value);
+  if constexpr (SharedHolds::kCounted) line.add(",\"shared_locks\":").add(SharedHolds::taken());
   line.add("}\n");
   // Nobody is told if that fails: what was standard error may by now be a file of the program's.
   os::append_to_file(store.config.report, line.data(), line.size());

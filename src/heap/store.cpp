@@ -80,6 +80,7 @@ bool Store::open_parts() {
   configured_ = true;
   table = class_table(config);
   if (window.page_limit() == 0 && !window.open()) return false;
+  arena.stock_as_due();
   if (!registry.open(*table) || !roster.open(thread_ends, {config.cache, config.batch})) return false;
   most_memory = std::min(os::total_memory_and_swap(), os::address_space_limit());
   spans.set_retention({config.retain, config.purge_after});
@@ -114,7 +115,7 @@ void Store::before_fork() {
   roster.lock_at_rest();
   registry.lock_all();
   large.lock_at_rest();
-  spans.lock().lock_for_fork();
+  spans.lock_at_rest();
   arrays.lock().lock_for_fork();
   arena.lock().lock_for_fork();
 }

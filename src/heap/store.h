@@ -24,27 +24,31 @@ struct Store {
   Window window;
   HugePageGauge gauge;
   SpanStore spans{arena, window, gauge};
-  LargeStore large{arena, gauge};
+  LargeStore large{arena, gauge, spans.bytes_grown()};
   HeapRegistry registry{arena, spans};
   ArrayStore arrays{arena};
   CacheRoster roster{arena, registry, arrays};
   IdleThread idle;
 
-  Config config;
+  alignas(kCacheLine) std::atomic<uint64_t> shared_allocations{0};  // by threads without a cache
+
+  // What every slow operation reads, and nothing writes once the store is open.
+  alignas(kCacheLine) Config config;
   uint32_t config_set = 0;  // bits of the keys that the environment set
   const ClassTable* table = &kRoomyTable;
-  size_t most_memory = SIZE_MAX;                // bytes: a request beyond this cannot be served
-  std::atomic<uint64_t> shared_allocations{0};  // by threads without a cache
+  size_t most_memory = SIZE_MAX;  // bytes: a request beyond this cannot be served
 
   // Reads the configuration and opens every part. False if the OS refuses; asked again by the next allocation.
   bool open();
   bool is_open() const { return open_.load(std::memory_order_acquire); }
   bool ensure_open() { return is_open() || open(); }
 
-  // What is kept of large blocks makes way for what spans have newly taken, and goes by its age. For whoever takes
-  // blocks from the slabs: those who have no large blocks any more never come by otherwise.
-  void spare_large() {
-    large.make_way(spans.bytes_grown());
+  // For whoever has taken blocks from the slabs, and holds no lock any more. What is kept of large blocks makes way for
+  // what spans have newly taken, and goes by its age: those who have no large blocks any more never come by otherwise.
+  // And there are to be records for the next.
+  void look_ahead() {
+    arena.stock_as_due();
+    large.make_way();
     large.purge_as_due();
   }
 

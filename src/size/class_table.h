@@ -17,7 +17,6 @@
 namespace snug {
 
 inline constexpr size_t kMaxBlocksPerSlab = 1024;  // so that a slab's bitmap is two lines
-inline constexpr size_t kCacheLine = 64;
 // Blocks that fill whole cache lines, at most (SizeClass::line_group).
 inline constexpr size_t kMostLineGroup = kCacheLine / kSmallStep;
 // What a thread takes of a small class from shared slabs before it gets slabs of its own: about so many bytes, or

@@ -2,6 +2,7 @@
 
 #include <iterator>
 #include <new>
+#include <span>
 
 #include "os/memory.h"
 #include "os/process.h"
@@ -11,6 +12,9 @@ namespace {
 
 // Slabs whose holes are purged in one hold of their heap's lock, for which others may be waiting.
 constexpr size_t kSlabsAtOnce = 8;
+
+// Abandoned heaps that are visited for a slab between two looks at the list.
+constexpr size_t kHeapsAtOnce = 8;
 
 // Bytes of empty slabs that all heaps together keep beyond the usual.
 constexpr size_t kMostExtra = size_t{32} << 20;
@@ -93,17 +97,35 @@ void HeapRegistry::abandon(SlabHeap& heap) {
   abandoned_count_.fetch_add(1, std::memory_order_relaxed);
 }
 
-// A heap that somebody is visiting is passed over.
+// A heap that somebody is visiting is passed over. Visits bring mail home, and so memory to the OS: the lock is not
+// held then. Whoever takes over a heap meanwhile has lost a slab that he has not seen.
 bool HeapRegistry::adopt_slab(size_t size_class, SlabHeap& heir) {
-  LockGuard guard(lock_);
-  for (SlabHeap* heap = abandoned_; heap != nullptr; heap = heap->next_abandoned_) {
-    if (heap->slab_count(size_class) == 0 || !heap->try_visit()) continue;
-    const bool given = heap->give_slab(size_class, heir);
-    heap->end_visit();
-    if (given) return true;
+  SlabHeap* heaps[kHeapsAtOnce];
+  for (size_t seen = 0;; seen += kHeapsAtOnce) {
+    const size_t found = list_abandoned(size_class, seen, heaps);
+    for (SlabHeap* heap : std::span(heaps, found)) {
+      if (!heap->try_visit()) continue;
+      const bool given = heap->give_slab(size_class, heir);
+      heap->end_visit();
+      if (given) return true;
+    }
+    if (found != kHeapsAtOnce) return false;
   }
-  retire_bare();
-  return false;
+}
+
+// Of the abandoned heaps with slabs of the class the next ones behind the first `skipped`. Returns how many there are.
+size_t HeapRegistry::list_abandoned(size_t size_class, size_t skipped, SlabHeap** heaps) {
+  LockGuard guard(lock_);
+  size_t found = 0;
+  for (SlabHeap* heap = abandoned_; heap != nullptr && found != kHeapsAtOnce; heap = heap->next_abandoned_) {
+    if (heap->slab_count(size_class) == 0) continue;
+    if (skipped != 0)
+      --skipped;
+    else
+      heaps[found++] = heap;
+  }
+  if (found == 0) retire_bare();
+  return found;
 }
 
 void* HeapRegistry::allocate_shared(size_t size_class) {

@@ -92,24 +92,30 @@ class HeapRegistry {
 
   SlabHeap* make_heap();
   void retire_bare();
+  size_t list_abandoned(size_t size_class, size_t skipped, SlabHeap** heaps);
   template <class Act>
   void for_each(Act act);
   void note_change_for_bell(SlabHeap& heap);
 
-  MetaArena& arena_;
+  // What every slow operation reads, and hardly anything writes.
+  alignas(kCacheLine) MetaArena& arena_;
   SpanStore& spans_;
   const ClassTable* table_ = nullptr;
-  Lock lock_;
-  SlabHeap* abandoned_ = nullptr;  // without a thread, but with slabs when last looked at
-  SlabHeap* spare_ = nullptr;      // without either
-  std::atomic<size_t> abandoned_count_{0};
-  std::atomic<size_t> heap_count_{0};  // ids 1 … heap_count exist
   std::atomic<SlabHeap*>* heaps_ = nullptr;
   SlabHeap* shared_ = nullptr;
-  std::atomic<size_t> extra_{0};
-  std::atomic<uint32_t> trim_requests_{0};
-  std::atomic<uint64_t> bytes_in_holes_{0};
   Doorbell* bell_ = nullptr;
+  std::atomic<uint32_t> trim_requests_{0};
+
+  // What threads write that begin or end. The counts are read by many, the rest by the lock's holder.
+  alignas(kCacheLine) std::atomic<size_t> abandoned_count_{0};
+  std::atomic<size_t> heap_count_{0};  // ids 1 … heap_count exist
+  alignas(kCacheLine) SharedLock lock_;
+  SlabHeap* abandoned_ = nullptr;  // without a thread, but with slabs when last looked at
+  SlabHeap* spare_ = nullptr;      // without either
+
+  // What any heap writes now and then.
+  alignas(kCacheLine) std::atomic<size_t> extra_{0};
+  std::atomic<uint64_t> bytes_in_holes_{0};
 };
 
 }  // namespace snug

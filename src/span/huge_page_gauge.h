@@ -15,9 +15,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/units.h"
+
 namespace snug {
 
-class HugePageGauge {
+class alignas(kCacheLine) HugePageGauge {
  public:
   // From so many nanoseconds on a huge page's first touch is compared: ten times what it takes where the OS has one
   // ready.

@@ -21,6 +21,7 @@ struct alignas(64) LargeBlock {
   size_t mapped = 0;   // bytes of address space, a multiple of the OS page
   size_t kept = 0;  // bytes, perhaps backed, that nobody uses: all that was written of a free one, a tail of a live one
   uint32_t freed_at = 0;
+  bool was_tail = false;          // of another block: free, and its start was never handed out
   std::optional<Paging> advised;  // what the OS was last told; nothing: it does as it likes
 
   bool is_live() const { return usable != 0; }

@@ -1,56 +1,71 @@
 #include "span/large_index.h"
 
+#include <utility>
+
 #include "os/memory.h"
 
 namespace snug {
 
 size_t LargeIndex::home(uintptr_t start) const {
   // Starts are multiples of the OS page; Fibonacci hashing spreads what remains.
-  return ((start >> 12) * 0x9E3779B97F4A7C15ull >> 32) & (capacity_ - 1);
+  return ((start >> 12) * 0x9E3779B97F4A7C15ull >> 32) & (table_.capacity - 1);
 }
 
 LargeBlock* LargeIndex::find(uintptr_t start) const {
-  if (capacity_ == 0) return nullptr;
-  for (size_t i = home(start); slots_[i] != nullptr; i = (i + 1) & (capacity_ - 1))
-    if (slots_[i]->start == start) return slots_[i];
+  if (table_.capacity == 0) return nullptr;
+  for (size_t i = home(start); table_.slots[i] != nullptr; i = (i + 1) & (table_.capacity - 1))
+    if (table_.slots[i]->start == start) return table_.slots[i];
   return nullptr;
 }
 
-bool LargeIndex::prepare() {
-  if (count_ * 2 < capacity_) return true;
-  const size_t larger = capacity_ == 0 ? os::page_size() / sizeof(LargeBlock*) : capacity_ * 2;
-  auto* fresh = static_cast<LargeBlock**>(os::map(larger * sizeof(LargeBlock*), 1));
-  if (fresh == nullptr) return count_ + 1 < capacity_;
-  LargeBlock** old_slots = slots_;
-  const size_t old_capacity = capacity_;
-  slots_ = fresh;
-  capacity_ = larger;
-  count_ = 0;
-  for (size_t i = 0; i < old_capacity; ++i)
-    if (old_slots[i] != nullptr) insert(old_slots[i]);
-  if (old_slots != nullptr) os::release(old_slots, old_capacity * sizeof(LargeBlock*));
+bool LargeIndex::promise() {
+  if ((count_ + promised_) * 2 >= table_.capacity) return false;
+  ++promised_;
   return true;
 }
 
+bool LargeIndex::promise_last() {
+  if (count_ + promised_ + 1 >= table_.capacity) return false;
+  ++promised_;
+  return true;
+}
+
+LargeIndex::Table LargeIndex::longer() const {
+  return {nullptr, table_.capacity == 0 ? os::page_size() / sizeof(LargeBlock*) : table_.capacity * 2};
+}
+
+LargeIndex::Table LargeIndex::move_to(Table fresh) {
+  if (fresh.capacity <= table_.capacity) return fresh;
+  const Table old = std::exchange(table_, fresh);
+  for (size_t i = 0; i < old.capacity; ++i)
+    if (old.slots[i] != nullptr) put(old.slots[i]);
+  return old;
+}
+
 void LargeIndex::insert(LargeBlock* block) {
-  size_t i = home(block->start);
-  while (slots_[i] != nullptr) i = (i + 1) & (capacity_ - 1);
-  slots_[i] = block;
+  --promised_;
   ++count_;
+  put(block);
+}
+
+void LargeIndex::put(LargeBlock* block) {
+  size_t i = home(block->start);
+  while (table_.slots[i] != nullptr) i = (i + 1) & (table_.capacity - 1);
+  table_.slots[i] = block;
 }
 
 void LargeIndex::erase(LargeBlock* block) {
-  const size_t mask = capacity_ - 1;
+  const size_t mask = table_.capacity - 1;
   size_t hole = home(block->start);
-  while (slots_[hole] != block) hole = (hole + 1) & mask;
-  for (size_t i = (hole + 1) & mask; slots_[i] != nullptr; i = (i + 1) & mask) {
+  while (table_.slots[hole] != block) hole = (hole + 1) & mask;
+  for (size_t i = (hole + 1) & mask; table_.slots[i] != nullptr; i = (i + 1) & mask) {
     // The entry may move back into the hole unless its home lies behind the hole.
-    if (((i - home(slots_[i]->start)) & mask) >= ((i - hole) & mask)) {
-      slots_[hole] = slots_[i];
+    if (((i - home(table_.slots[i]->start)) & mask) >= ((i - hole) & mask)) {
+      table_.slots[hole] = table_.slots[i];
       hole = i;
     }
   }
-  slots_[hole] = nullptr;
+  table_.slots[hole] = nullptr;
   --count_;
 }
 

@@ -13,25 +13,48 @@ namespace snug {
 class LargeIndex {
  public:
   LargeBlock* find(uintptr_t start) const;
-  // Makes room for one more insert(); false if the OS refuses memory.
-  bool prepare();
+  // A table to be: zeroed memory for so many slots.
+  struct Table {
+    LargeBlock** slots = nullptr;
+    size_t capacity = 0;  // a power of two, or 0
+    size_t bytes() const { return capacity * sizeof(LargeBlock*); }
+  };
+
+  // Promises a place to one insert(). False if the table has to be lengthened first.
+  bool promise();
+  // The same where it cannot be lengthened; false if it is full.
+  bool promise_last();
+  void withdraw_promise() { --promised_; }
+  // What it should be lengthened to, yet without memory.
+  Table longer() const;
+  // Moves into a longer table. Returns the one that is not needed any more: the argument, if somebody else was first.
+  Table move_to(Table fresh);
+
+  // Keeps a promise.
   void insert(LargeBlock* block);
   void erase(LargeBlock* block);
+  // The block comes back: its place is promised to it.
+  void take_out(LargeBlock* block) {
+    erase(block);
+    ++promised_;
+  }
 
   size_t size() const { return count_; }
-  size_t bytes() const { return capacity_ * sizeof(LargeBlock*); }
+  size_t bytes() const { return table_.bytes(); }
   template <class Visit>
   void for_each(Visit visit) const {
-    for (size_t i = 0; i < capacity_; ++i)
-      if (slots_[i] != nullptr) visit(*slots_[i]);
+    for (size_t i = 0; i < table_.capacity; ++i)
+      if (table_.slots[i] != nullptr) visit(*table_.slots[i]);
   }
 
  private:
   size_t home(uintptr_t start) const;
 
-  LargeBlock** slots_ = nullptr;
-  size_t capacity_ = 0;  // a power of two, or 0
+  void put(LargeBlock* block);
+
+  Table table_;
   size_t count_ = 0;
+  size_t promised_ = 0;
 };
 
 }  // namespace snug

@@ -7,10 +7,11 @@
 // into a mapping with room to grow (address space, not memory) and then grows in place; moving carries the pages over
 // (mremap), never copies them.
 //
-//   bytes_kept_ == sum of `kept` over the cache;   every live block is in the index, no free one is
+//   bytes_kept_ == sum of `kept` over the cache;   every live block is in the index or in its owner's hands, no free
+//   one is
 //
-// Thread-safe. Mapping a block, giving one back and the first touch of huge pages, which may take long, happen outside
-// the lock; but a tail goes under it, since its owner may want it any moment.
+// Thread-safe. No system call happens under the lock: what it is about is in the thread's hands meanwhile, in neither
+// cache nor index, and a tail becomes a mapping of its own before it goes.
 #pragma once
 
 #include <atomic>
@@ -49,7 +50,9 @@ struct LargeStatistics {
 
 class LargeStore {
  public:
-  constexpr LargeStore(MetaArena& arena, HugePageGauge& gauge) : gauge_(gauge), records_(arena) {}
+  // `grown`: bytes that others, who cannot use what is kept here, have taken from the OS so far.
+  constexpr LargeStore(MetaArena& arena, HugePageGauge& gauge, const std::atomic<size_t>& grown)
+      : grown_(grown), gauge_(gauge), records_(arena) {}
 
   void set_retention(Retention retention) { retention_ = retention; }
   // To be rung when a block is kept, and to summon by when there is one.
@@ -74,10 +77,12 @@ class LargeStore {
     const uint64_t oldest = oldest_.load(std::memory_order_relaxed);
     if (oldest != kNoneKept && is_overdue(static_cast<uint32_t>(oldest))) purge_overdue();
   }
-  // Gives back from the end of the oldest that is kept what others, who cannot use it, have taken from the OS beyond
-  // what has gone for their sake: `grown` bytes so far; then of the next. In whole huge pages, and a live block's tail
-  // whole; what goes too much counts for the next time.
-  void make_way(size_t grown) {
+  // Gives back from the end of the oldest that is kept what others have grown by since it has been kept, beyond what
+  // has gone for their sake; then of the next. In whole huge pages, and a live block's tail whole; what goes too much
+  // counts for the next time. Where nothing is kept it reads one word that nobody writes.
+  void make_way() {
+    if (oldest_.load(std::memory_order_relaxed) == kNoneKept) return;
+    const size_t grown = grown_.load(std::memory_order_relaxed);
     if (grown > made_way_.load(std::memory_order_relaxed)) make_way_slowly(grown);
   }
   // True if anything is kept.
@@ -106,11 +111,14 @@ class LargeStore {
   static size_t with_room(size_t bytes);
 
   void make_way_slowly(size_t grown);
+  void forgive(size_t grown);
   void give_back_excess();
   static size_t without_end(const LargeBlock& block, size_t bytes);
   template <class AskWhatStays>
   Purge give_back_oldest(AskWhatStays ask_what_stays);
   LargeBlock* take_kept(size_t bytes, const LargeRequest& request);
+  bool promise_place();
+  LargeBlock* map_block(const LargeRequest& request, size_t usable);
   void* hand_out(LargeBlock* block, size_t usable);
   void keep(LargeBlock* block, size_t bytes);
   void count_kept(LargeBlock* block, size_t bytes);
@@ -120,20 +128,27 @@ class LargeStore {
   void grow_into_tail(LargeBlock* block);
   static bool cut(LargeBlock* block, size_t length);
   void count_cut(size_t mapped, size_t written, const LargeBlock& block);
-  bool cut_tail(LargeBlock* block);
+  LargeBlock* split_tail(LargeBlock* block, size_t usable);
   bool cut_every_tail();
   bool give_back(LargeBlock* block, size_t stays);
   bool keeps_too_much() const;
   void write_up_to(LargeBlock* block, size_t usable);
   void shrink(LargeBlock* block, size_t usable);
+  template <class Act>
+  void act_in_hand(LargeBlock* block, Act act);
   bool move_with_room(LargeBlock* block, size_t usable);
   bool lengthen(LargeBlock* block, size_t usable);
-  void advise(LargeBlock& block);
+  void advise(LargeBlock* block);
   void touch_by_the_clock(const LargeBlock& block, size_t written);
   LargeFree reason_unknown(uintptr_t start);
   void remember_gone(uintptr_t start) { gone_[gone_count_++ % kRemembered] = start; }
 
-  Lock lock_;
+  // What every refill reads, apart from what each large block writes.
+  alignas(kCacheLine) std::atomic<uint64_t> oldest_{kNoneKept};  // when the oldest kept was freed, milliseconds
+  std::atomic<size_t> made_way_{0};                              // for so much growth of others
+  const std::atomic<size_t>& grown_;
+
+  alignas(kCacheLine) SharedLock lock_;
   Passage passage_;
   HugePageGauge& gauge_;
   RecordPool<LargeBlock> records_;
@@ -146,10 +161,12 @@ class LargeStore {
   size_t given_away_ = 0;           // bytes that have gone back for being more than that, and have not been missed yet
   size_t bytes_usable_ = 0;
   size_t bytes_mapped_ = 0;
-  size_t bytes_in_transit_ = 0;  // of mappings that are being given back, without the lock
+  size_t bytes_in_transit_ = 0;  // of mappings that are being given back
+  // Live blocks in their owners' hands.
+  size_t blocks_in_hand_ = 0;
+  size_t usable_in_hand_ = 0;
+  size_t mapped_in_hand_ = 0;  // or on their way from the cache into use
   size_t bytes_released_ = 0;
-  std::atomic<size_t> made_way_{0};          // for so much growth of others
-  std::atomic<uint64_t> oldest_{kNoneKept};  // when the oldest that is kept was freed, milliseconds
   uintptr_t gone_[kRemembered] = {};  // where blocks lay that went back or moved, lately: to tell a double free as such
   size_t gone_count_ = 0;
 };

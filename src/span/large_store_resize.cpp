@@ -44,59 +44,81 @@ void* LargeStore::resize(void* start, size_t size) {
   return start;
 }
 
-// The lock is held.
+// The lock is held, but for the system calls, as in all that follows.
 void LargeStore::shrink(LargeBlock* block, size_t usable) {
-  const size_t tail = block->usable - usable;
-  if (tail < std::min(block->usable / 8, kTailKept)) return;
-  if (!os::release(at<void>(block->start + usable), block->mapped - usable)) return;
+  const size_t unused = block->usable - usable;
+  if (unused < std::min(block->usable / 8, kTailKept)) return;
   keep_no_longer(block);
-  bytes_usable_ -= tail;
-  bytes_mapped_ -= block->mapped - usable;
-  block->usable = block->mapped = block->written = usable;
+  LargeBlock* tail = split_tail(block, usable);
+  if (tail == nullptr) return;
+  bytes_usable_ -= unused;
+  block->usable = usable;
+  bytes_in_transit_ += tail->mapped;
+  give_back(tail, 0);
 }
 
-// The lock is held, since another thread may map the old address, and index it, as soon as the block has moved.
-bool LargeStore::move_with_room(LargeBlock* block, size_t usable) {
-  size_t mapped = with_room(usable);
-  void* start = os::grow(at<void>(block->start), block->mapped, mapped);
-  if (start == nullptr) {
-    mapped = usable;
-    start = os::grow(at<void>(block->start), block->mapped, mapped);
-  }
-  if (start == nullptr) return false;
-  index_.erase(block);
+// Makes a system call about a live block and its room, which its owner takes in hand: nobody cuts its tail meanwhile,
+// and if it moves, another thread may map the old address, and index it, at once.
+template <class Act>
+void LargeStore::act_in_hand(LargeBlock* block, Act act) {
+  const size_t kept = block->kept;
+  const size_t mapped = block->mapped;
   keep_no_longer(block);
-  bytes_mapped_ += mapped - block->mapped;
-  if (block->start != address_of(start)) remember_gone(block->start);
-  block->start = address_of(start);
-  block->mapped = mapped;
+  index_.take_out(block);
+  ++blocks_in_hand_;
+  usable_in_hand_ += block->usable;
+  mapped_in_hand_ += mapped;
+  {
+    const Outside outside(lock_, passage_);
+    act();
+  }
+  --blocks_in_hand_;
+  usable_in_hand_ -= block->usable;
+  mapped_in_hand_ -= mapped;
   index_.insert(block);
+  if (kept != 0) keep(block, kept);
+}
+
+bool LargeStore::move_with_room(LargeBlock* block, size_t usable) {
+  const uintptr_t start = block->start;
+  const size_t mapped = block->mapped;
+  act_in_hand(block, [&] {
+    for (const size_t more : {with_room(usable), usable}) {
+      void* moved = os::grow(at<void>(start), mapped, more);
+      if (moved == nullptr) continue;
+      block->start = address_of(moved);
+      block->mapped = more;
+      return;
+    }
+  });
+  if (block->mapped == mapped) return false;
+  bytes_mapped_ += block->mapped - mapped;
+  if (block->start != start) remember_gone(start);
   return true;
 }
 
-// The lock is held.
 bool LargeStore::lengthen(LargeBlock* block, size_t usable) {
   if (usable > block->mapped && !move_with_room(block, usable)) return false;
   bytes_usable_ += usable - block->usable;
   block->usable = usable;
   write_up_to(block, usable);
   if (block->kept != 0) grow_into_tail(block);
-  if (usable >= kGrownBlock) advise(*block);
+  if (usable >= kGrownBlock) advise(block);
   return true;
 }
 
 // For a block that grows: huge pages while the gauge recommends them, and none for certain where they are compared or
-// have become dear. The lock is held.
-void LargeStore::advise(LargeBlock& block) {
+// have become dear.
+void LargeStore::advise(LargeBlock* block) {
   const Paging paging = gauge_.recommends(os::milliseconds()) ? Paging::kHuge : Paging::kSmall;
-  if (block.advised == paging) return;
-  if (paging == Paging::kHuge)
-    os::prefer_huge_pages(at<void>(block.start), block.mapped);
-  else if (block.advised || gauge_.compares())
-    os::prefer_small_pages(at<void>(block.start), block.mapped);
-  else
-    return;
-  block.advised = paging;
+  if (block->advised == paging || (paging == Paging::kSmall && !block->advised && !gauge_.compares())) return;
+  block->advised = paging;
+  act_in_hand(block, [block, paging] {
+    if (paging == Paging::kHuge)
+      os::prefer_huge_pages(at<void>(block->start), block->mapped);
+    else
+      os::prefer_small_pages(at<void>(block->start), block->mapped);
+  });
 }
 
 // For a block that has grown beyond the first `written` bytes: if their last OS page was written to, touches the huge

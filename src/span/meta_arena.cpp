@@ -1,5 +1,7 @@
 #include "span/meta_arena.h"
 
+#include <utility>
+
 #include "base/bits.h"
 #include "os/memory.h"
 
@@ -8,26 +10,62 @@ namespace {
 constexpr size_t kMapping = size_t{1} << 20;
 constexpr size_t kSmallestMapping = size_t{64} << 10;  // what a narrow address space may still have
 constexpr size_t kAlignment = 64;
+// How much is to be left when more is mapped: what many threads take between two slow operations.
+constexpr size_t kLittle = size_t{512} << 10;
 }  // namespace
 
 void* MetaArena::allocate(size_t bytes) {
   bytes = round_up(bytes, kAlignment);
-  LockGuard guard(lock_);
-  if (end_ - cursor_ < bytes) {
-    void* fresh = nullptr;
-    size_t size = round_up(bytes, kMapping);
-    for (; fresh == nullptr && size >= kSmallestMapping && size >= bytes; size /= 4) fresh = os::map(size, 1);
-    if (fresh == nullptr) return nullptr;
-    size *= 4;
-    // The rest of the last mapping is forgotten: less than one record, and untouched.
-    cursor_ = address_of(fresh);
-    end_ = cursor_ + size;
-    mapped_.fetch_add(size, std::memory_order_relaxed);
+  do {
+    LockGuard guard(lock_);
+    bool was_low = current_.left() < kLittle;
+    if (current_.left() < bytes && reserve_.left() >= bytes) {
+      // The rest of the last mapping is forgotten: less than one record, and untouched.
+      current_ = std::exchange(reserve_, {});
+      was_low = false;
+    }
+    if (current_.left() >= bytes) {
+      void* record = at<void>(current_.cursor);
+      current_.cursor += bytes;
+      used_.fetch_add(bytes, std::memory_order_relaxed);
+      if (!was_low && current_.left() < kLittle) is_low_.store(true, std::memory_order_relaxed);
+      return record;
+    }
+  } while (stock_late(bytes));
+  return nullptr;
+}
+
+// Nobody has stocked ahead, or the OS has refused: a last resort, as the caller may hold locks.
+bool MetaArena::stock_late(size_t bytes) {
+  SharedHolds::begin_exemption();
+  const bool stocked = stock(bytes);
+  SharedHolds::end_exemption();
+  return stocked;
+}
+
+// Puts a mapping for a record of so many bytes in reserve, unless somebody else has. False if the OS refuses.
+bool MetaArena::stock(size_t bytes) {
+  void* fresh = nullptr;
+  size_t size = round_up(bytes, kMapping);
+  for (; fresh == nullptr && size >= kSmallestMapping && size >= bytes; size /= 4) fresh = os::map(size, 1);
+  if (fresh == nullptr) return false;
+  size *= 4;
+  {
+    LockGuard guard(lock_);
+    is_low_.store(false, std::memory_order_relaxed);
+    if (reserve_.left() < bytes) {
+      reserve_ = {address_of(fresh), address_of(fresh) + size};
+      mapped_.fetch_add(size, std::memory_order_relaxed);
+      return true;
+    }
   }
-  void* record = at<void>(cursor_);
-  cursor_ += bytes;
-  used_.fetch_add(bytes, std::memory_order_relaxed);
-  return record;
+  os::release(fresh, size);
+  return true;
+}
+
+void MetaArena::stock_ahead() {
+  // Who is refused does not ask again before it is needed.
+  if (!stock(kAlignment)) is_low_.store(false, std::memory_order_relaxed);
 }
 
 }  // namespace snug

@@ -9,25 +9,45 @@
 #include <new>
 
 #include "base/lock.h"
+#include "base/units.h"
 
 namespace snug {
 
-class MetaArena {
+class alignas(kCacheLine) MetaArena {
  public:
   constexpr MetaArena() = default;
 
   // Zeroed memory aligned to 64 bytes, or null. Thread-safe, O(1).
   void* allocate(size_t bytes);
 
+  // Maps ahead of need where little is left: those who allocate records hold locks under which no system call is to
+  // happen. For every thread that passes in a slow operation and holds none. One load if enough is left.
+  void stock_as_due() {
+    if (is_low_.load(std::memory_order_relaxed)) [[unlikely]]
+      stock_ahead();
+  }
+
   size_t bytes_used() const { return used_.load(std::memory_order_relaxed); }
   size_t bytes_mapped() const { return mapped_.load(std::memory_order_relaxed); }
 
-  Lock& lock() { return lock_; }  // for a fork
+  SharedLock& lock() { return lock_; }  // for a fork
 
  private:
-  Lock lock_;
-  uintptr_t cursor_ = 0;
-  uintptr_t end_ = 0;
+  struct Mapping {
+    uintptr_t cursor = 0;
+    uintptr_t end = 0;
+    size_t left() const { return end - cursor; }
+  };
+
+  bool stock(size_t bytes);
+  bool stock_late(size_t bytes);
+  void stock_ahead();
+
+  std::atomic<bool> is_low_{true};  // and nothing is in reserve
+
+  alignas(kCacheLine) SharedLock lock_;
+  Mapping current_;
+  Mapping reserve_;
   std::atomic<size_t> used_{0};
   std::atomic<size_t> mapped_{0};
 };

@@ -16,8 +16,6 @@ namespace {
 constexpr size_t kWords = kPagesPerChunk / 64;
 // Runs of a huge page that are worth breaking it for, once they have lain unused.
 constexpr uint32_t kLongRun = 4;
-// A chunk whose advice differs from its neighbours' is a mapping of its own, and the OS grants 65530.
-constexpr uint32_t kMostHugeChunks = 16384;
 
 // Any run of this length holds an aligned start for `pages`. A chunk is aligned to its own length, so that a whole one
 // always does.
@@ -40,23 +38,45 @@ Span* SpanStore::Bins::shortest(PageCount at_least) const {
 // What costs no fault first, then what the OS must still back. The span is in no bin.
 Span* SpanStore::locate_free(PageCount pages, Paging paging) {
   const Paging other = paging == Paging::kSmall ? Paging::kHuge : Paging::kSmall;
-  Span* span = bins(paging, true).shortest(pages);
-  if (span == nullptr) span = bins(other, true).shortest(pages);
-  if (span == nullptr && paging == Paging::kHuge && advance_frontier(pages)) return frontier_;
-  if (span == nullptr) span = bins(Paging::kSmall, false).shortest(pages);
-  if (span == nullptr) return locate_chunk(Paging::kSmall);
-  remove(span);
-  return span;
+  for (;;) {
+    Span* span = bins(paging, true).shortest(pages);
+    if (span == nullptr) span = bins(other, true).shortest(pages);
+    if (span == nullptr && paging == Paging::kHuge && advance_frontier(pages)) return frontier_;
+    if (span == nullptr) span = bins(Paging::kSmall, false).shortest(pages);
+    if (span != nullptr) {
+      remove(span);
+      return span;
+    }
+    if (!supply_chunk(Paging::kSmall) && !await_others()) return nullptr;
+  }
 }
 
 // Makes the frontier long enough; false if there is no chunk for it, or the gauge advises against one.
 bool SpanStore::advance_frontier(PageCount pages) {
-  if (frontier_ != nullptr && frontier_->pages >= pages) return true;
-  const uint32_t now = os::milliseconds();
-  if (!gauge_.recommends(now) && !misses_chunk(now)) return false;
+  for (;;) {
+    if (frontier_ != nullptr && frontier_->pages >= pages) return true;
+    const uint32_t now = os::milliseconds();
+    if (!gauge_.recommends(now) && !misses_chunk(now)) return false;
+    if (Span* chunk = bins(Paging::kHuge, false).shortest({kPagesPerChunk}); chunk != nullptr) {
+      remove(chunk);
+      begin_frontier(chunk);
+      return true;
+    }
+    if (!supply_chunk(Paging::kHuge)) return false;
+  }
+}
+
+// The chunk is in no bin.
+void SpanStore::begin_frontier(Span* chunk) {
   retire_frontier();
-  frontier_ = locate_chunk(Paging::kHuge);
-  return frontier_ != nullptr;
+  frontier_ = chunk;
+  count_growth(kPagesPerChunk);
+  mark_dirty(chunk->first, {kPagesPerChunk});
+  const uint32_t now = os::milliseconds();
+  if (!missed_lately(now)) bytes_missing_ = 0;
+  if (bytes_missing_ == 0) return;
+  bytes_missing_ -= std::min(bytes_missing_, kChunkSize);
+  missed_since_ = now;
 }
 
 // What comes and goes is worth a dear huge page: given back and taken again, it is cheap.
@@ -65,116 +85,6 @@ bool SpanStore::misses_chunk(uint32_t now) const { return bytes_missing_ >= kChu
 void SpanStore::retire_frontier() {
   if (frontier_ != nullptr) insert(merge_neighbours(frontier_));
   frontier_ = nullptr;
-}
-
-// A whole chunk, clean and advised, in no bin.
-Span* SpanStore::locate_chunk(Paging paging) {
-  Span* span = bins(paging, false).shortest({kPagesPerChunk});
-  if (span == nullptr)
-    span = bins(paging == Paging::kSmall ? Paging::kHuge : Paging::kSmall, false).shortest({kPagesPerChunk});
-  if (span != nullptr)
-    remove(span);
-  else
-    span = add_chunk();
-  if (span == nullptr) return nullptr;
-  if (paging == Paging::kHuge)
-    ask_for_huge_page(*span);
-  else
-    settle_for_small_pages(*span);
-  return span;
-}
-
-// For a chunk that is wholly clean and in no bin. It stays one of small pages if the OS refuses.
-void SpanStore::ask_for_huge_page(const Span& span) {
-  Chunk& chunk = window_.chunk(span.first);
-  char* start = window_.start_of(span.first);
-  if (chunk.paging == Paging::kSmall) {
-    if (huge_chunks_ == kMostHugeChunks || !os::prefer_huge_pages(start, kChunkSize)) return;
-    // The OS backs nothing by a huge page where a table of small pages lies, however empty. Only a purge of the whole
-    // chunk removes that (Linux 6.14 and later).
-    os::purge(start, kChunkSize);
-    ++huge_chunks_;
-    chunk.paging = Paging::kHuge;
-  }
-  count_growth(kPagesPerChunk);
-  mark_dirty(span.first, {kPagesPerChunk});
-  const uint32_t now = os::milliseconds();
-  if (!missed_lately(now)) bytes_missing_ = 0;
-  if (bytes_missing_ == 0) return;
-  bytes_missing_ -= std::min(bytes_missing_, kChunkSize);
-  missed_since_ = now;
-}
-
-// Free spans of the chunk that lie in bins move to those of its new paging.
-void SpanStore::settle_for_small_pages(const Span& span) {
-  Chunk& chunk = window_.chunk(span.first);
-  if (chunk.paging == Paging::kSmall) return;
-  const PageId first{span.first.value - span.first.in_chunk()};
-  os::prefer_small_pages(window_.start_of(first), kChunkSize);
-  --huge_chunks_;
-  chunk.paging = Paging::kSmall;
-  for (uint32_t i = 0; i < kPagesPerChunk; ++i) {
-    const PageTag tag = window_.tag(first + PageCount{i});
-    if (!tag.is_free_span()) continue;
-    Span* free = tag.record<Span>();
-    remove(free);
-    insert(free);
-    i += free->pages.value - 1;
-  }
-}
-
-void SpanStore::break_huge_page(const Span& span) {
-  LockGuard guard(lock_);
-  settle_for_small_pages(span);
-}
-
-// The new chunk as one span, in no bin.
-Span* SpanStore::add_chunk() {
-  if (Span* retaken = retake_chunk(); retaken != nullptr) return retaken;
-  Span* span = records_.make();
-  if (span == nullptr) return nullptr;
-  void* start = window_.take_chunk();
-  if (start == nullptr) {
-    records_.recycle(span);
-    return nullptr;
-  }
-  span->first = window_.page_of(start);
-  span->pages = {kPagesPerChunk};
-  ++chunks_;
-  return span;
-}
-
-// A chunk that was released, if the OS gives the same place again.
-Span* SpanStore::retake_chunk() {
-  Span* span = released_.pop_front();
-  if (span == nullptr) return nullptr;
-  if (!window_.retake_chunk(span->first)) {
-    released_.push_back(span);  // its place is taken: another one's turn next time
-    return nullptr;
-  }
-  ++chunks_;
-  return span;
-}
-
-bool SpanStore::release_addresses() {
-  LockGuard guard(lock_);
-  retire_frontier();
-  bool any = window_.release_unused();
-  for (Bins* bins : {&bins_[0][0], &bins_[1][0], &bins_[0][1], &bins_[1][1]}) {
-    while (Span* span = bins->by_length[kPagesPerChunk - 1].front()) {
-      remove(span);
-      if (!window_.release_chunk(span->first)) {
-        insert(span);
-        return any;
-      }
-      if (window_.chunk(span->first).paging == Paging::kHuge) --huge_chunks_;
-      window_.chunk(span->first) = {};
-      released_.push_front(span);
-      --chunks_;
-      any = true;
-    }
-  }
-  return any;
 }
 
 // Shortens `span` to its first `pages` and returns the rest as a span of its own, in no bin; null if there is no
@@ -196,17 +106,13 @@ Span* SpanStore::allocate(PageCount pages, PageCount alignment, Paging paging) {
     LockGuard guard(lock_);
     span = allocate_locked(pages, alignment, paging, &first_touch);
   }
-  if (first_touch == FirstTouch::kNone) return span;
   // Without the lock, since it may take long.
-  char* start = window_.start_of(span->first);
-  if (first_touch == FirstTouch::kHuge)
-    touch_huge_page(gauge_, start);
-  else
-    touch_small_pages(gauge_, start, span->pages.bytes());
+  if (first_touch == FirstTouch::kSmall) touch_small_pages(gauge_, window_.start_of(span->first), span->pages.bytes());
+  if (first_touch == FirstTouch::kHuge) touch_as_due(window_.start_of(span->first));
   return span;
 }
 
-// `first_touch` becomes what is to be timed of the span, if anything.
+// `first_touch` becomes what may be touched of the span, by the clock.
 Span* SpanStore::allocate_locked(PageCount pages, PageCount alignment, Paging paging, FirstTouch* first_touch) {
   Span* span = locate_free(run_with(pages, alignment), paging);
   if (span == nullptr) return nullptr;
@@ -231,9 +137,9 @@ Span* SpanStore::allocate_locked(PageCount pages, PageCount alignment, Paging pa
   const uint32_t dirty = count_dirty(*span);
   span->backed = dirty == span->pages.value;
   count_growth(span->pages.value - dirty);
-  if (at_frontier && span->first.in_chunk() == 0 && dirty != 0) {
+  if (at_frontier && span->first.in_chunk() == 0) {
     // The frontier begins its chunk only when that is new.
-    if (is_to_be_timed(window_.start_of(span->first))) *first_touch = FirstTouch::kHuge;
+    *first_touch = FirstTouch::kHuge;
   } else if (paging == Paging::kHuge && dirty == 0 && gauge_.compares()) {
     *first_touch = FirstTouch::kSmall;
     mark_dirty(span->first, span->pages);
@@ -243,15 +149,14 @@ Span* SpanStore::allocate_locked(PageCount pages, PageCount alignment, Paging pa
   return span;
 }
 
-// Whether the first touch of a huge page that was just had is ours to make: where the price is uncertain; else of every
-// second one, if the program has written to the one before. What it does not write to we must not have backed.
-bool SpanStore::is_to_be_timed(char* start) {
-  if (gauge_.is_uncertain() || (left_ != nullptr && os::held_pages(left_, os::page_size()).value_or(0) != 0)) {
-    left_ = nullptr;
-    return true;
-  }
-  left_ = start;
-  return false;
+// The first touch of a huge page that was just had is ours to make where the price is uncertain; else of every second
+// one, if the program has written to the one before. What it does not write to we must not have backed.
+void SpanStore::touch_as_due(char* start) {
+  const char* left = left_.exchange(nullptr, std::memory_order_relaxed);
+  if (gauge_.is_uncertain() || (left != nullptr && os::held_pages(left, os::page_size()).value_or(0) != 0))
+    touch_huge_page(gauge_, start);
+  else
+    left_.store(start, std::memory_order_relaxed);
 }
 
 bool SpanStore::has_dirty(PageCount pages, PageCount alignment) {
@@ -343,7 +248,7 @@ void SpanStore::mark_dirty(PageId first, PageCount pages) {
 }
 
 void SpanStore::count_growth(uint32_t pages) {
-  bytes_grown_.store(bytes_grown() + pages * kPageSize, std::memory_order_relaxed);
+  bytes_grown_.store(bytes_grown_.load(std::memory_order_relaxed) + pages * kPageSize, std::memory_order_relaxed);
 }
 
 bool SpanStore::holds_remains(PageId page) {
@@ -354,7 +259,8 @@ bool SpanStore::holds_remains(PageId page) {
 SpanStatistics SpanStore::statistics() {
   LockGuard guard(lock_);
   const size_t ahead = frontier_ == nullptr ? 0 : frontier_->pages.bytes();
-  return {chunks_, dirty_pages_ * kPageSize + ahead, free_pages_ * kPageSize + ahead, bytes_purged_};
+  return {chunks_, (dirty_pages_ + dirty_in_hand_) * kPageSize + ahead,
+          (free_pages_ + free_in_hand_) * kPageSize + ahead, bytes_purged_};
 }
 
 const char* SpanStore::check() {
@@ -385,6 +291,8 @@ const char* SpanStore::check() {
   }
   if (frontier_ != nullptr && window_.tag(frontier_->first).is_free_span())
     return "span store: the frontier lies in a bin";
+  if (passage_.is_empty() && (dirty_in_hand_ != 0 || free_in_hand_ != 0))
+    return "span store: what nobody has in hand counts as in hand";
   if (dirty_pages != dirty_pages_ || free_pages != free_pages_) return "span store: the page counts are wrong";
   return nullptr;
 }

@@ -14,10 +14,11 @@
 //
 //   for every chunk:   allocated pages + pages of free spans + frontier == kPagesPerChunk
 //   dirty_pages_       == number of dirty pages in free spans
-//   no two free spans of one chunk are neighbours
+//   no two free spans of one chunk are neighbours; what is in hand counts as allocated
 //
-// Thread-safe; every operation takes the one lock. O(1), except for system calls. The first touch of a huge page, which
-// may take milliseconds, happens without the lock.
+// Thread-safe; every operation takes the one lock. O(1), except for system calls, and these happen without the lock:
+// what they are about is in the thread's hands meanwhile, in no bin, and comes back as if it had been freed. Who finds
+// nothing, and is refused by the OS, waits for those who have something in hand.
 #pragma once
 
 #include <atomic>
@@ -26,6 +27,7 @@
 
 #include "base/list.h"
 #include "base/lock.h"
+#include "base/passage.h"
 #include "os/doorbell.h"
 #include "span/huge_page_gauge.h"
 #include "span/meta_arena.h"
@@ -45,8 +47,8 @@ enum class Purge { kDone, kRefused, kNotDue };
 
 struct SpanStatistics {
   size_t chunks = 0;
-  size_t bytes_dirty = 0;   // in free spans
-  size_t bytes_free = 0;    // in free spans, dirty or clean
+  size_t bytes_dirty = 0;   // in free spans, those in somebody's hands included
+  size_t bytes_free = 0;    // in the same, dirty or clean
   size_t bytes_purged = 0;  // so far
 };
 
@@ -92,12 +94,14 @@ class SpanStore {
   bool ages();
 
   // Bytes that spans have taken of memory that the OS had yet to back, so far. Without the lock.
-  size_t bytes_grown() const { return bytes_grown_.load(std::memory_order_relaxed); }
+  constexpr const std::atomic<size_t>& bytes_grown() const { return bytes_grown_; }
 
   Window& window() { return window_; }
   SpanStatistics statistics();
   const char* check();
-  Lock& lock() { return lock_; }  // for a fork
+  SharedLock& lock() { return lock_; }
+  // Fork: held while nobody has anything in hand.
+  void lock_at_rest() { passage_.lock_at_rest(lock_); }
 
  private:
   using BinList = List<Span, &Span::in_bin>;
@@ -110,20 +114,24 @@ class SpanStore {
     Span* shortest(PageCount at_least) const;
   };
 
-  // Which memory of a span is to be touched for the gauge's sake.
+  // Which memory of a span may be touched for the gauge's sake.
   enum class FirstTouch { kNone, kHuge, kSmall };
   Span* allocate_locked(PageCount pages, PageCount alignment, Paging paging, FirstTouch* first_touch);
   Span* locate_free(PageCount pages, Paging paging);
   bool advance_frontier(PageCount pages);
+  void begin_frontier(Span* chunk);
   bool missed_lately(uint32_t now) const { return now - missed_since_ <= kMissedSoon; }
   bool misses_chunk(uint32_t now) const;
-  bool is_to_be_timed(char* start);
+  void touch_as_due(char* start);
   void retire_frontier();
-  Span* locate_chunk(Paging paging);
-  Span* add_chunk();
-  void ask_for_huge_page(const Span& span);
-  void settle_for_small_pages(const Span& span);
-  Span* retake_chunk();
+  bool supply_chunk(Paging paging);
+  bool turn_to_huge_pages(Span* chunk);
+  bool turn_to_small_pages(Span* chunk);
+  bool settle_for_small_pages(const Span& span);
+  bool add_chunk();
+  bool retake_chunk();
+  bool reserve();
+  bool await_others();
   Span* cut(Span* span, PageCount pages);
   Span* merge_neighbours(Span* span);
   Span* absorb(Span* left, Span* right);
@@ -132,6 +140,8 @@ class SpanStore {
   uint32_t count_dirty(const Span& span);
   void mark_dirty(PageId first, PageCount pages);
   void count_growth(uint32_t pages);
+  void take_in_hand(Span* span);
+  void leave_hand(const Span& span);
   bool purge_run(Span* span);
   void count_as_missing(size_t bytes);
   Span* overdue();
@@ -140,25 +150,33 @@ class SpanStore {
   AgeList& age_list(Paging paging) { return ages_[static_cast<size_t>(paging)]; }
   Bins& bins(Paging paging, bool dirty) { return bins_[static_cast<size_t>(paging)][dirty ? 1 : 0]; }
 
-  Lock lock_;
-  Window& window_;
+  // What is read without the lock.
+  alignas(kCacheLine) Window& window_;
   HugePageGauge& gauge_;
+  Retention retention_;
+  Doorbell* bell_ = nullptr;
+
+  alignas(kCacheLine) SharedLock lock_;
+  Passage passage_;
+  bool reserves_ = false;  // somebody is reserving addresses
   RecordPool<Span> records_;
   Bins bins_[2][2];  // by paging; clean, dirty
   Span* frontier_ = nullptr;
-  char* left_ = nullptr;  // where the newest huge page begins, if its first touch was left to the program
-  AgeList ages_[2];       // by paging: what purging looks at, oldest first
-  BinList released_;      // whole chunks whose addresses are not ours at present
-  Retention retention_;
-  Doorbell* bell_ = nullptr;
+  AgeList ages_[2];   // by paging: what purging looks at, oldest first
+  BinList released_;  // whole chunks whose addresses are not ours at present
   size_t dirty_pages_ = 0;
   size_t free_pages_ = 0;
+  size_t dirty_in_hand_ = 0;  // pages of free spans that are in hand
+  size_t free_in_hand_ = 0;
   size_t chunks_ = 0;
   size_t bytes_purged_ = 0;
   size_t bytes_missing_ = 0;   // of those, what went lately and has not been taken again in huge pages
   uint32_t missed_since_ = 0;  // milliseconds: when that began, or such a page was last taken
-  std::atomic<size_t> bytes_grown_{0};
   uint32_t huge_chunks_ = 0;
+  // Where the newest huge page begins, if its first touch was left to the program. Without the lock: it costs a page.
+  std::atomic<char*> left_{nullptr};
+  // Refills read it where large blocks are kept.
+  alignas(kCacheLine) std::atomic<size_t> bytes_grown_{0};
 };
 
 }  // namespace snug

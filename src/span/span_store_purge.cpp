@@ -6,7 +6,8 @@
 
 namespace snug {
 
-// Gives back the first run of dirty pages of a free, dirty span. False if the OS would not.
+// Gives back the first run of dirty pages of a free, dirty span. False if the OS would not. The lock is held, but for
+// the system calls.
 bool SpanStore::purge_run(Span* span) {
   Chunk& chunk = window_.chunk(span->first);
   uint32_t first = span->first.in_chunk();
@@ -15,18 +16,26 @@ bool SpanStore::purge_run(Span* span) {
   uint32_t last = first;
   while (last < end && tests_bit(chunk.dirty, last)) ++last;
   const PageCount pages{last - first};
-  const PageId page{span->first.value - span->first.in_chunk() + first};
-  if (span->pages.value != kPagesPerChunk) settle_for_small_pages(*span);
-  remove(span);
-  const bool purged = os::purge(window_.start_of(page), pages.bytes());
+  const PageCount whole = span->pages;
+  const PageId chunk_start = span->first.start_of_chunk();
+  const uint32_t freed_at = span->freed_at;
+  take_in_hand(span);
+  const bool breaks = whole.value != kPagesPerChunk && settle_for_small_pages(*span);
+  bool purged = false;
+  {
+    const Outside outside(lock_, passage_);
+    if (breaks) os::prefer_small_pages(window_.start_of(chunk_start), kChunkSize);
+    purged = os::purge(window_.start_of(chunk_start + PageCount{first}), pages.bytes());
+  }
+  leave_hand(*span);
   if (purged) {
     for_each_word(first, pages.value, [&](size_t word, uint64_t mask) { chunk.dirty[word] &= ~mask; });
     bytes_purged_ += pages.bytes();
     count_as_missing(pages.bytes());
   }
-  const uint32_t freed_at = span->freed_at;
+  span = merge_neighbours(span);
   insert(span);
-  if (purged && span->aging) {
+  if (purged && span->aging && span->pages == whole) {
     // It has more runs: still the oldest. What cannot be purged (locked, say) stays at the young end instead.
     span->freed_at = freed_at;
     age_list(span->paging).remove(span);

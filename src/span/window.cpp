@@ -62,19 +62,20 @@ bool Window::open() {
   chunks_ = reinterpret_cast<Chunk*>(tags_ + pages);
   classes_ = reinterpret_cast<std::atomic<ScaledClass>*>(reinterpret_cast<char*>(chunks_ + chunks) + kClassesOffset);
 
-  if constexpr (!kSanitized) next_ = kFirstPlace + os::random_seed() % kPlaces * kChunkSize;
-  end_ = next_;
-  base_ = next_;
+  // Where the first reservation is to begin.
+  const uintptr_t place = kSanitized ? 0 : kFirstPlace + os::random_seed() % kPlaces * kChunkSize;
+  base_ = place;
   pages_ = pages;
-  if (reserve_more()) return true;
+  newest_ = reserve_more(place);
+  if (!newest_.empty()) return true;
   pages_ = 0;
   os::release(arrays, array_bytes_);
   return false;
 }
 
-bool Window::reserve_more() {
+Window::Reservation Window::reserve_more(uintptr_t end) {
   for (size_t unit = unit_; unit >= kChunkSize; unit /= 2) {
-    for (const uintptr_t hint : {end_, uintptr_t{0}}) {
+    for (const uintptr_t hint : {end, uintptr_t{0}}) {
       // One chunk more than needed where the kernel may choose: its choice is not aligned to chunks.
       const size_t bytes = hint != 0 ? unit : unit + kChunkSize;
       void* start = os::reserve(at<void>(hint), bytes);
@@ -87,34 +88,33 @@ bool Window::reserve_more() {
       }
       const uintptr_t first = round_up(address_of(start), kChunkSize);
       const uintptr_t last = round_down(address_of(start) + bytes, kChunkSize);
-      if (first < last && adopt(first, last)) {
+      if (first < last && make_arrays_writable(first, last)) {
         os::prefer_small_pages(at<void>(first), last - first);
-        reserved_ += bytes;
+        reserved_.fetch_add(bytes, std::memory_order_relaxed);
         placed_ = true;
         if (may_double_ && unit == unit_ && unit_ < kLargestReservation) unit_ *= 2;
-        return true;
+        return {first, last};
       }
       os::release(start, bytes);
     }
   }
-  return false;
+  return {};
 }
 
-bool Window::adopt(uintptr_t start, uintptr_t end) {
+// False if the range lies outside of the window, or the OS refuses.
+bool Window::make_arrays_writable(uintptr_t start, uintptr_t end) {
   if (start < base_ || !contains(at<void>(end - 1))) return false;
   const size_t first = index_of(at<void>(start));
   const size_t last = index_of(at<void>(end - 1)) + 1;
-  if (!make_writable(classes_ + first, classes_ + last) || !make_writable(tags_ + first, tags_ + last) ||
-      !make_writable(chunks_ + first / kPagesPerChunk, chunks_ + (last - 1) / kPagesPerChunk + 1))
-    return false;
-  next_ = start;
-  end_ = end;
-  return true;
+  return make_writable(classes_ + first, classes_ + last) && make_writable(tags_ + first, tags_ + last) &&
+         make_writable(chunks_ + first / kPagesPerChunk, chunks_ + (last - 1) / kPagesPerChunk + 1);
 }
+
+bool Window::commit_chunk(void* chunk) { return os::commit(chunk, kChunkSize); }
 
 bool Window::release_chunk(PageId first) {
   if (!os::release(start_of(first), kChunkSize)) return false;
-  reserved_ -= kChunkSize;
+  reserved_.fetch_sub(kChunkSize, std::memory_order_relaxed);
   return true;
 }
 
@@ -123,27 +123,31 @@ bool Window::retake_chunk(PageId first) {
   void* start = os::reserve(wanted, kChunkSize);
   if (start == wanted && os::commit(start, kChunkSize)) {
     os::prefer_small_pages(start, kChunkSize);
-    reserved_ += kChunkSize;
+    reserved_.fetch_add(kChunkSize, std::memory_order_relaxed);
     return true;
   }
   if (start != nullptr) os::release(start, kChunkSize);
   return false;
 }
 
-bool Window::release_unused() {
-  const size_t unused = end_ - next_;
-  if (unused == 0 || !os::release(at<void>(next_), unused)) return false;
-  end_ = next_;
-  reserved_ -= unused;
+bool Window::release_unused(Reservation reservation) {
+  const size_t bytes = reservation.end - reservation.next;
+  if (!os::release(at<void>(reservation.next), bytes)) return false;
+  reserved_.fetch_sub(bytes, std::memory_order_relaxed);
   return true;
 }
 
 void* Window::take_chunk() {
-  if (next_ == end_ && !reserve_more()) return nullptr;
-  void* chunk = at<void>(next_);
-  if (!os::commit(chunk, kChunkSize)) return nullptr;
-  next_ += kChunkSize;
+  if (newest_.empty()) return nullptr;
+  void* chunk = at<void>(newest_.next);
+  newest_.next += kChunkSize;
   return chunk;
+}
+
+bool Window::untake_chunk(void* chunk) {
+  if (newest_.next != address_of(chunk) + kChunkSize) return false;
+  newest_.next = address_of(chunk);
+  return true;
 }
 
 }  // namespace snug

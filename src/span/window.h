@@ -18,6 +18,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "base/bits.h"
 #include "base/compiler.h"
@@ -65,16 +66,40 @@ class Window {
   // OS refuses even the smallest one.
   bool open();
 
-  // One more chunk, committed and zero; null if the OS refuses or the window is full. The caller holds
-  // the span store's lock.
-  void* take_chunk();
+  // Addresses in the window that are reserved, and of which nothing is known yet.
+  struct Reservation {
+    uintptr_t next = 0;  // its next chunk
+    uintptr_t end = 0;
+    bool empty() const { return next == end; }
+  };
 
+  // Of the newest reservation. The caller holds the span store's lock.
+
+  // One more chunk, to be committed; null if there is none left.
+  void* take_chunk();
+  // Takes it back, if none has been taken since.
+  bool untake_chunk(void* chunk);
+  // All that is left; the window has none then.
+  Reservation take_unused() { return std::exchange(newest_, {newest_.next, newest_.next}); }
+  bool has_none() const { return newest_.empty(); }
+  // Where the next reservation should begin.
+  uintptr_t end() const { return newest_.end; }
+  // Puts one in the place of the newest, which is used up.
+  void use(Reservation reservation) { newest_ = reservation; }
+
+  // System calls, without the lock; what they are about is in the caller's hands.
+
+  // Another reservation, its arrays writable, behind `end` if the OS agrees; an empty one if it refuses or the window
+  // is full. By one thread at a time.
+  Reservation reserve_more(uintptr_t end);
+  // Makes a chunk that was taken readable, writable and zero; false if the OS refuses.
+  bool commit_chunk(void* chunk);
   // Gives a chunk's addresses back; false if the OS does not take them.
   bool release_chunk(PageId first);
   // Commits a chunk again whose addresses were released; false if they are taken or the OS refuses.
   bool retake_chunk(PageId first);
-  // Releases what is reserved and not yet taken. True if there was anything.
-  bool release_unused();
+  // Gives back what was not used of a reservation. False if the OS does not take it.
+  bool release_unused(Reservation reservation);
 
   SNUG_ALWAYS_INLINE bool contains(const void* block) const { return index_of(block) < pages_; }
   SNUG_ALWAYS_INLINE size_t index_of(const void* block) const { return (address_of(block) - base_) >> kPageShift; }
@@ -96,26 +121,27 @@ class Window {
   }
   Chunk& chunk(PageId page) { return chunks_[page.chunk()]; }
 
-  size_t bytes_reserved() const { return reserved_; }
+  size_t bytes_reserved() const { return reserved_.load(std::memory_order_relaxed); }
   size_t bytes_of_arrays() const { return array_bytes_; }
 
  private:
-  bool reserve_more();
-  bool adopt(uintptr_t start, uintptr_t end);
+  bool make_arrays_writable(uintptr_t start, uintptr_t end);
 
-  uintptr_t base_ = 0;
+  // What every thread reads.
+  alignas(kCacheLine) uintptr_t base_ = 0;
   size_t pages_ = 0;
   std::atomic<ScaledClass>* classes_ = nullptr;
   std::atomic<uint64_t>* tags_ = nullptr;
   Chunk* chunks_ = nullptr;
 
+  size_t array_bytes_ = 0;
+
+  // What each new chunk writes.
+  alignas(kCacheLine) Reservation newest_;
+  std::atomic<size_t> reserved_{0};
   bool placed_ = false;  // the base is final
-  uintptr_t next_ = 0;   // the next chunk of the newest reservation
-  uintptr_t end_ = 0;    // its end
   size_t unit_ = 0;      // how much to reserve at once
   bool may_double_ = false;
-  size_t reserved_ = 0;
-  size_t array_bytes_ = 0;
 };
 
 }  // namespace snug

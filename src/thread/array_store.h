@@ -9,7 +9,7 @@
 
 namespace snug {
 
-class ArrayStore {
+class alignas(kCacheLine) ArrayStore {
  public:
   static constexpr size_t kLeastPlaces = 16;
   static constexpr size_t kMostPlaces = 1024;
@@ -20,13 +20,13 @@ class ArrayStore {
   void** take(size_t places);
   void give(void** array, size_t places);
 
-  Lock& lock() { return lock_; }  // for a fork
+  SharedLock& lock() { return lock_; }  // for a fork
 
  private:
   static constexpr size_t kSizes = 7;  // 16, 32 … 1024
 
   MetaArena& arena_;
-  Lock lock_;
+  SharedLock lock_;
   void** free_[kSizes] = {};  // linked through their first place
 };
 

@@ -86,7 +86,6 @@ void CacheRoster::count_anew() {
 }
 
 void CacheRoster::orphan_others() {
-  LockGuard guard(lock_);
   for (ThreadCache* cache = caches_.front(); cache != nullptr;) {
     ThreadCache* next = CacheList::next(cache);
     if (cache != thread_state.cache) {

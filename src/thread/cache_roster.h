@@ -49,9 +49,9 @@ class CacheRoster {
   ThreadCache* start();
   void end(ThreadCache* cache);
 
-  // In the child of a fork: forgets what the parent counted. Takes no lock: no other thread runs.
+  // In the child of a fork, where no other thread runs, so that they take no lock. Forgets what the parent counted.
   void count_anew();
-  // In the child of a fork: the caches of all threads but the calling one are orphans.
+  // The caches of all threads but the calling one are orphans.
   void orphan_others();
   // Takes over what orphans left: their cached blocks go home, their heaps are abandoned.
   void reap_orphans();
@@ -77,18 +77,20 @@ class CacheRoster {
   ThreadCache* make_cache(SlabHeap& heap);
   void strike_off(CacheList& list, ThreadCache* cache);
 
+  // What every refill reads, and what threads read that begin.
+  alignas(kCacheLine) std::atomic<bool> has_orphans_{false};
   MetaArena& arena_;
   HeapRegistry& registry_;
   ArrayStore& arrays_;
+  pthread_key_t key_ = 0;
+  CacheLimits limits_;
+
+  alignas(kCacheLine) SharedLock lock_;
   RecordPool<Unmade<ThreadCache>> records_;
-  Lock lock_;
   Passage passage_;
   CacheList caches_;
   CacheList orphans_;
-  std::atomic<bool> has_orphans_{false};
   CacheStatistics ended_;
-  pthread_key_t key_ = 0;
-  CacheLimits limits_;
 };
 
 }  // namespace snug

@@ -124,5 +124,31 @@ TEST(Lock, AForkHoldIsBarredToTheThreadOnceItsForkHasEnded) {
   EXPECT_TRUE(lock.try_lock());
 }
 
+TEST(SharedLock, NoSystemCallIsMadeWhileItIsHeld) {
+#ifdef NDEBUG
+  GTEST_SKIP() << "for builds with assertions";
+#else
+  SharedLock lock;
+  EXPECT_DEATH(
+      {
+        LockGuard guard(lock);
+        system_call(SYS_getpid);
+      },
+      "a system call under a process-wide lock");
+  {
+    LockGuard guard(lock);
+    EXPECT_FALSE(lock.try_lock());
+  }
+  system_call(SYS_getpid);
+  // Who forks holds them all, and may.
+  Lock::begin_fork();
+  lock.lock_for_fork();
+  system_call(SYS_getpid);
+  lock.unlock_after_fork();
+  Lock::end_fork();
+  system_call(SYS_getpid);
+#endif
+}
+
 }  // namespace
 }  // namespace snug

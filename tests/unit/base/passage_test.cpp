@@ -11,7 +11,7 @@ namespace snug {
 namespace {
 
 TEST(Passage, AtRestMeansNobodyInside) {
-  Lock lock;
+  SharedLock lock;
   Passage passage;
   std::atomic<bool> at_rest{false};
   for (int i = 0; i < 2; ++i) {
@@ -23,6 +23,7 @@ TEST(Passage, AtRestMeansNobodyInside) {
     passage.lock_at_rest(lock);
     at_rest = true;
     EXPECT_TRUE(lock.try_lock());  // held for a fork: its own thread passes
+    lock.unlock();
     lock.unlock_after_fork();
     Lock::end_fork();
   });
@@ -35,6 +36,7 @@ TEST(Passage, AtRestMeansNobodyInside) {
   forking.join();
   EXPECT_TRUE(at_rest.load());
   EXPECT_TRUE(lock.try_lock());
+  lock.unlock();
 }
 
 }  // namespace

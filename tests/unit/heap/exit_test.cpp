@@ -26,7 +26,7 @@ TEST(SettleAtExit, sends_home_what_the_thread_has_cached) {
 TEST(SettleAtExit, does_nothing_while_a_lock_is_held) {
   cache_a_block();
   const size_t before = cached();
-  for (Lock* lock : {&store.spans.lock(), &store.arena.lock()}) {
+  for (SharedLock* lock : {&store.spans.lock(), &store.arena.lock()}) {
     LockGuard guard(*lock);
     settle_at_exit();
     EXPECT_EQ(cached(), before);

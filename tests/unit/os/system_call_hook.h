@@ -7,8 +7,8 @@
 namespace snug::unit {
 
 // While it lives, `ask` is asked before each system call of this number that this thread makes: false refuses it. One
-// at a time; a test in which it is never asked fails. The call may be made under a lock, which `ask` must not need: of
-// what a live block has too much is unmapped so.
+// at a time; a test in which it is never asked fails. No process-wide lock is held, so that `ask` may use what is
+// tested.
 class SystemCallHook {
  public:
   SystemCallHook(long number, std::function<bool()> ask);

@@ -3,10 +3,13 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstring>
 #include <thread>
 #include <utility>
 
+#include "base/shared_holds.h"
 #include "os/doorbell.h"
 #include "os/system_call_hook.h"
 #include "span/own_large.h"
@@ -21,8 +24,9 @@ class LargeMakingWayTest : public LargeStoreTest {
  protected:
   char* allocate_huge(size_t pages) { return static_cast<char*>(large.allocate(huge_pages(pages))); }
   size_t mapped() { return large.statistics().bytes_mapped; }
-  void make_way(size_t grown) {
-    large.make_way(grown);
+  void make_way(size_t others) {
+    grown = others;
+    large.make_way();
     expect_sound();
   }
 };
@@ -144,6 +148,62 @@ TEST_F(LargeMakingWayTest, ATailGoesWhole) {
   free(block);
 }
 
+// Every refill comes by.
+TEST_F(LargeMakingWayTest, WithNothingKeptNoLockIsTaken) {
+  if (!SharedHolds::kCounted) GTEST_SKIP() << "for builds with assertions";
+  const uint64_t before = SharedHolds::taken();
+  grown = 100 * kMiB;
+  large.make_way();
+  large.purge_as_due();
+  EXPECT_EQ(SharedHolds::taken(), before);
+}
+
+// What is to go is cut off first, so that its owner may grow meanwhile.
+TEST_F(LargeMakingWayTest, ATailOnItsWayIsNotItsBlocks) {
+  free(allocate_huge(4));
+  void* block = allocate_huge(1);
+  void* resized = nullptr;
+  {
+    const SystemCallHook meanwhile(SYS_munmap, [&] {
+      EXPECT_STREQ(large.check(), nullptr);
+      if (resized == nullptr) resized = large.resize(block, 2 * kChunkSize);
+      return true;
+    });
+    make_way(1);
+  }
+  ASSERT_NE(resized, nullptr);
+  std::memset(resized, 1, 2 * kChunkSize);
+  free(resized);
+}
+
+// A fork finds no block on its way.
+TEST_F(LargeMakingWayTest, AForkWaitsForWhatMoves) {
+  void* block = allocate_huge(1);
+  std::atomic<bool> at_rest{false};
+  std::thread forks;
+  {
+    const SystemCallHook meanwhile(SYS_mremap, [&] {
+      EXPECT_STREQ(large.check(), nullptr);
+      EXPECT_EQ(large.statistics().blocks, 1u) << "what is in hand counts";
+      if (forks.joinable()) return true;
+      forks = std::thread([&] {
+        Lock::begin_fork();
+        large.lock_at_rest();
+        at_rest = true;
+        large.unlock_after_fork();
+        Lock::end_fork();
+      });
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      EXPECT_FALSE(at_rest.load());
+      return true;
+    });
+    block = large.resize(block, 3 * kChunkSize);
+  }
+  forks.join();
+  EXPECT_TRUE(at_rest.load());
+  free(block);
+}
+
 TEST_F(LargeMakingWayTest, WhatIsNotUnmappedIsPurged) {
   free(allocate_huge(4));
   {
@@ -183,7 +243,8 @@ TEST_F(LargeMakingWayTest, WhatIsOnItsWayStillOwes) {
   {
     const SystemCallHook meanwhile(SYS_munmap, [this] {
       EXPECT_EQ(kept(), 0u);
-      large.make_way(3 * kChunkSize);
+      grown = 3 * kChunkSize;
+      large.make_way();
       return true;
     });
     make_way(1);

@@ -122,7 +122,8 @@ class LargeProgram {
 
   MetaArena arena_;
   HugePageGauge gauge_ = unit::compares_none();
-  LargeStore large_{arena_, gauge_};
+  std::atomic<size_t> grown_{0};
+  LargeStore large_{arena_, gauge_, grown_};
   std::mt19937_64 random_;
   std::vector<Live> live_;
 };

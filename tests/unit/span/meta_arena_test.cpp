@@ -3,12 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/syscall.h>
+
 #include <cstring>
 #include <set>
 #include <thread>
 #include <vector>
 
 #include "base/bits.h"
+#include "os/system_call_hook.h"
 
 namespace snug {
 namespace {
@@ -77,6 +80,36 @@ struct Record {
   uint64_t value = 7;
   uint64_t other = 0;
 };
+
+// Whoever allocates may hold locks under which no system call is to happen.
+TEST(MetaArena, WhoStocksAheadMapsNothingLater) {
+  MetaArena arena;
+  arena.stock_as_due();
+  int maps = 0;
+  {
+    const unit::SystemCallHook counts(SYS_mmap, [&maps] { return ++maps != 0; });
+    for (int i = 0; i < 64; ++i) {
+      for (int k = 0; k < 64; ++k) ASSERT_NE(arena.allocate(1024), nullptr);
+      const int before = maps;
+      arena.stock_as_due();
+      maps = before;
+    }
+  }
+  EXPECT_EQ(maps, 0);
+}
+
+TEST(MetaArena, ARefusalIsNotAskedForAgain) {
+  MetaArena arena;
+  int asked = 0;
+  {
+    const unit::SystemCallHook refuses(SYS_mmap, [&asked] { return ++asked == 0; });
+    arena.stock_as_due();
+    const int once = asked;
+    arena.stock_as_due();
+    EXPECT_EQ(asked, once);
+  }
+  EXPECT_NE(arena.allocate(64), nullptr);
+}
 
 TEST(RecordPool, ReusesTheLastRecordFirst) {
   MetaArena arena;

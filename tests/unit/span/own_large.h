@@ -33,7 +33,8 @@ class FreshLargeStoreTest : public testing::Test {
 
   MetaArena arena;
   HugePageGauge gauge = compares_none();
-  LargeStore large{arena, gauge};
+  std::atomic<size_t> grown{0};
+  LargeStore large{arena, gauge, grown};
 };
 
 // A store that has learnt to keep 64 MiB, and is empty.

@@ -1,0 +1,173 @@
+// LargeStore's way back to the OS: what goes, by amount, by age, for the growth of others, and on request. The lock is
+// held in all but the public functions; what is on its way is in the thread's hands, and counts as in transit.
+#include <algorithm>
+
+#include "base/bits.h"
+#include "os/memory.h"
+#include "os/process.h"
+#include "span/large_store.h"
+
+namespace snug {
+
+// Gives the oldest that is kept back to the OS, but for as many bytes from its start as are said to stay: its usable
+// ones, or more of a free one; kNotDue for all. That is asked under the lock; of null, if nothing is kept.
+template <class AskWhatStays>
+Purge LargeStore::give_back_oldest(AskWhatStays ask_what_stays) {
+  LockGuard guard(lock_);
+  LargeBlock* oldest = cache_.front();
+  size_t stays = ask_what_stays(oldest);
+  if (stays == kNotDue) return Purge::kNotDue;
+  keep_no_longer(oldest);
+  if (oldest->is_live()) {
+    oldest = split_tail(oldest, oldest->usable);
+    if (oldest == nullptr) return Purge::kRefused;
+    stays = 0;
+  }
+  bytes_in_transit_ += oldest->mapped;
+  return give_back(oldest, stays) ? Purge::kDone : Purge::kRefused;
+}
+
+// Gives what lies beyond `length` of the block back to the OS: addresses and room to grow too, or one short block after
+// the other could hold a long mapping each; and locked memory can only go so. False if the OS takes nothing.
+bool LargeStore::cut(LargeBlock* block, size_t length) {
+  void* const end = at<void>(block->start + length);
+  if (os::release(end, block->mapped - length))
+    block->mapped = length;
+  else if (!os::purge(end, block->written - length))
+    return false;
+  block->written = length;
+  return true;
+}
+
+// What the block had, some of which may be gone. The lock is held.
+void LargeStore::count_cut(size_t mapped, size_t written, const LargeBlock& block) {
+  bytes_mapped_ -= mapped - block.mapped;
+  bytes_released_ += written - block.written;
+}
+
+// What lies beyond `usable` of a live block that is not in the cache becomes a mapping of its own, in nothing: whoever
+// wants to grow into it has to ask for room anew. Null, and all as it was, without memory for a record.
+LargeBlock* LargeStore::split_tail(LargeBlock* block, size_t usable) {
+  LargeBlock* tail = records_.make();
+  if (tail == nullptr) return nullptr;
+  tail->start = block->start + usable;
+  tail->mapped = block->mapped - usable;
+  tail->written = block->written - usable;
+  tail->was_tail = true;
+  tail->advised = block->advised;
+  block->mapped = block->written = usable;
+  return tail;
+}
+
+// Of a mapping that is in neither cache nor index, and counts as in transit. What stays is about as old as it was.
+// False if the OS would not take what it was to: then its memory is purged, if it can be, and the mapping kept, young
+// again, so that it is not lost.
+bool LargeStore::give_back(LargeBlock* block, size_t stays) {
+  const size_t mapped = block->mapped;
+  const size_t written = block->written;
+  {
+    const Outside outside(lock_, passage_);
+    if (!cut(block, stays) && stays != 0) cut(block, stays = 0);
+  }
+  count_cut(mapped, written, *block);
+  const bool is_gone = block->mapped == 0;
+  if (is_gone) {
+    if (!block->was_tail) remember_gone(block->start);
+    records_.recycle(block);
+  } else if (stays == 0) {
+    keep(block, block->written);
+  } else {
+    cache_.push_front(block);
+    count_kept(block, block->written);
+  }
+  // Last, since what comes back still owes.
+  bytes_in_transit_ -= mapped;
+  return is_gone || stays != 0;
+}
+
+void LargeStore::give_back_excess() {
+  const auto due = [this](const LargeBlock* oldest) {
+    if (oldest == nullptr || !keeps_too_much()) return kNotDue;
+    given_away_ = std::min(given_away_ + oldest->kept, retention_.bytes);
+    return oldest->usable;
+  };
+  while (give_back_oldest(due) == Purge::kDone) {
+  }
+}
+
+bool LargeStore::trim(size_t pad) {
+  // Mappings that could not be given back are purged and count for nothing, but may go now.
+  const auto due = [&](const LargeBlock* oldest) {
+    return oldest != nullptr && (pad == 0 || bytes_kept_ > pad) ? oldest->usable : kNotDue;
+  };
+  bool any = false;
+  while (give_back_oldest(due) == Purge::kDone) any = true;
+  return (pad == 0 && cut_every_tail()) || any;
+}
+
+// Room to grow is no memory, but where the address space is limited it may be what others are refused for.
+bool LargeStore::cut_every_tail() {
+  LockGuard guard(lock_);
+  CacheList tails;
+  index_.for_each([&](LargeBlock& block) {
+    if (block.mapped == block.usable) return;
+    keep_no_longer(&block);
+    LargeBlock* tail = split_tail(&block, block.usable);
+    if (tail == nullptr) return;
+    bytes_in_transit_ += tail->mapped;
+    tails.push_back(tail);
+  });
+  bool any = false;
+  while (LargeBlock* tail = tails.pop_front()) {
+    const bool holds_memory = tail->written != 0;
+    any = (give_back(tail, 0) && holds_memory) || any;
+  }
+  return any;
+}
+
+// What stays of the block without so many bytes at its end, or all it has too much if it is live. No huge page is
+// broken.
+size_t LargeStore::without_end(const LargeBlock& block, size_t bytes) {
+  if (block.is_live()) return block.usable;
+  const uintptr_t end = block.start + block.written - std::min(block.written, bytes);
+  return std::max(block.start, round_down(end, kChunkSize)) - block.start;
+}
+
+// What others have grown by so far is not owed any more. The lock is held.
+void LargeStore::forgive(size_t grown) {
+  if (grown > made_way_.load(std::memory_order_relaxed)) made_way_.store(grown, std::memory_order_relaxed);
+}
+
+void LargeStore::make_way_slowly(size_t grown) {
+  const auto owed = [&](const LargeBlock* oldest) {
+    const size_t made = made_way_.load(std::memory_order_relaxed);
+    if (grown <= made) return kNotDue;
+    if (bytes_kept_ == 0) {
+      // What has addresses only owes nothing.
+      if (bytes_in_transit_ == 0) forgive(grown);
+      return kNotDue;
+    }
+    const size_t stays = without_end(*oldest, grown - made);
+    made_way_.store(made + oldest->written - stays, std::memory_order_relaxed);
+    return stays;
+  };
+  while (give_back_oldest(owed) == Purge::kDone) {
+  }
+  // What was on its way may have come back to more than there was meanwhile.
+  give_back_excess();
+}
+
+bool LargeStore::is_overdue(uint32_t freed_at) const { return os::milliseconds() - freed_at > retention_.milliseconds; }
+
+Purge LargeStore::purge_overdue() {
+  return give_back_oldest([this](const LargeBlock* oldest) {
+    if (oldest == nullptr || !is_overdue(oldest->freed_at)) return kNotDue;
+    // A part, as whoever comes by waits for it.
+    const size_t stays = without_end(*oldest, kMostByAge);
+    // Nobody has missed it: it need not have been kept.
+    allowed_ = std::max(allowed_ - std::min(allowed_, oldest->written - stays), kLeastAllowed);
+    return stays;
+  });
+}
+
+}  // namespace snug

@@ -1,0 +1,213 @@
+// SpanStore's chunks: where they come from, what the OS is advised to back them by, and where they go. The system calls
+// happen without the lock, and those who come meanwhile find something else or add a chunk of their own: one too many
+// costs addresses only. Addresses alone are reserved by one thread while others wait, or there would be too many.
+#include "base/pause.h"
+#include "os/memory.h"
+#include "span/span_store.h"
+
+namespace snug {
+namespace {
+
+// A chunk whose advice differs from its neighbours' is a mapping of its own, and the OS grants 65530.
+constexpr uint32_t kMostHugeChunks = 16384;
+
+}  // namespace
+
+// Puts a whole clean chunk of the paging into the bins, or comes nearer to it: the caller looks again. False if the OS
+// refuses. The lock is held, as in all that follows, but for the system calls.
+bool SpanStore::supply_chunk(Paging paging) {
+  const Paging other = paging == Paging::kSmall ? Paging::kHuge : Paging::kSmall;
+  Span* chunk = bins(other, false).shortest({kPagesPerChunk});
+  if (chunk == nullptr) return retake_chunk() || add_chunk();
+  return paging == Paging::kHuge ? turn_to_huge_pages(chunk) : turn_to_small_pages(chunk);
+}
+
+// Of a free chunk, wholly clean. False if the OS refuses: it stays one of small pages.
+bool SpanStore::turn_to_huge_pages(Span* chunk) {
+  if (huge_chunks_ == kMostHugeChunks) return false;
+  ++huge_chunks_;
+  take_in_hand(chunk);
+  bool granted = false;
+  {
+    const Outside outside(lock_, passage_);
+    char* start = window_.start_of(chunk->first);
+    granted = os::prefer_huge_pages(start, kChunkSize);
+    // The OS backs nothing by a huge page where a table of small pages lies, however empty. Only a purge of the whole
+    // chunk removes that (Linux 6.14 and later).
+    if (granted) os::purge(start, kChunkSize);
+  }
+  leave_hand(*chunk);
+  if (granted)
+    window_.chunk(chunk->first).paging = Paging::kHuge;
+  else
+    --huge_chunks_;
+  insert(chunk);
+  return granted;
+}
+
+bool SpanStore::turn_to_small_pages(Span* chunk) {
+  take_in_hand(chunk);
+  {
+    const Outside outside(lock_, passage_);
+    os::prefer_small_pages(window_.start_of(chunk->first), kChunkSize);
+  }
+  leave_hand(*chunk);
+  window_.chunk(chunk->first).paging = Paging::kSmall;
+  --huge_chunks_;
+  insert(chunk);
+  return true;
+}
+
+// Free spans of the chunk that lie in bins move to those of its new paging. True if the OS has yet to be advised, which
+// the caller does without the lock; a part of the chunk is his so long, so that nobody asks for a huge page again.
+bool SpanStore::settle_for_small_pages(const Span& span) {
+  Chunk& chunk = window_.chunk(span.first);
+  if (chunk.paging == Paging::kSmall) return false;
+  --huge_chunks_;
+  chunk.paging = Paging::kSmall;
+  const PageId first = span.first.start_of_chunk();
+  for (uint32_t i = 0; i < kPagesPerChunk; ++i) {
+    const PageTag tag = window_.tag(first + PageCount{i});
+    if (!tag.is_free_span()) continue;
+    Span* free = tag.record<Span>();
+    remove(free);
+    insert(free);
+    i += free->pages.value - 1;
+  }
+  return true;
+}
+
+void SpanStore::break_huge_page(const Span& span) {
+  {
+    LockGuard guard(lock_);
+    if (!settle_for_small_pages(span)) return;
+  }
+  os::prefer_small_pages(window_.start_of(span.first.start_of_chunk()), kChunkSize);
+}
+
+// A new chunk comes into the bins, or addresses for one.
+bool SpanStore::add_chunk() {
+  void* start = window_.take_chunk();
+  if (start == nullptr) return reserve();
+  Span* span = records_.make();
+  if (span == nullptr) {
+    window_.untake_chunk(start);
+    return false;
+  }
+  span->first = window_.page_of(start);
+  span->pages = {kPagesPerChunk};
+  bool committed = false;
+  {
+    const Outside outside(lock_, passage_);
+    committed = window_.commit_chunk(start);
+  }
+  if (committed) {
+    ++chunks_;
+    insert(span);
+    return true;
+  }
+  if (!reserves_ && window_.untake_chunk(start)) {
+    records_.recycle(span);
+    return false;
+  }
+  // Others have taken chunks behind it.
+  {
+    const Outside outside(lock_, passage_);
+    window_.release_chunk(span->first);
+  }
+  released_.push_back(span);
+  return false;
+}
+
+// A chunk that was released comes back, if the OS gives the same place again.
+bool SpanStore::retake_chunk() {
+  Span* span = released_.pop_front();
+  if (span == nullptr) return false;
+  bool ours = false;
+  {
+    const Outside outside(lock_, passage_);
+    ours = window_.retake_chunk(span->first);
+  }
+  if (!ours) {
+    released_.push_back(span);  // its place is taken: another one's turn next time
+    return false;
+  }
+  ++chunks_;
+  insert(span);
+  return true;
+}
+
+bool SpanStore::reserve() {
+  if (reserves_) return await_others();
+  reserves_ = true;
+  const uintptr_t end = window_.end();
+  Window::Reservation more;
+  {
+    const Outside outside(lock_, passage_);
+    more = window_.reserve_more(end);
+  }
+  reserves_ = false;
+  if (more.empty()) return false;
+  window_.use(more);
+  return true;
+}
+
+// What others have in hand may be what is looked for. False if they have nothing.
+bool SpanStore::await_others() {
+  if (passage_.is_empty()) return false;
+  lock_.unlock();
+  pause_a_moment();
+  lock_.lock();
+  return true;
+}
+
+bool SpanStore::release_addresses() {
+  LockGuard guard(lock_);
+  retire_frontier();
+  bool any = false;
+  if (const Window::Reservation unused = window_.take_unused(); !unused.empty()) {
+    bool gone = false;
+    {
+      const Outside outside(lock_, passage_);
+      gone = window_.release_unused(unused);
+    }
+    if (!gone && !reserves_ && window_.has_none()) window_.use(unused);
+    any = gone;
+  }
+  for (Bins* bins : {&bins_[0][0], &bins_[1][0], &bins_[0][1], &bins_[1][1]}) {
+    while (Span* span = bins->by_length[kPagesPerChunk - 1].front()) {
+      take_in_hand(span);
+      bool gone = false;
+      {
+        const Outside outside(lock_, passage_);
+        gone = window_.release_chunk(span->first);
+      }
+      leave_hand(*span);
+      if (!gone) {
+        insert(span);
+        return any;
+      }
+      if (window_.chunk(span->first).paging == Paging::kHuge) --huge_chunks_;
+      window_.chunk(span->first) = {};
+      released_.push_front(span);
+      --chunks_;
+      any = true;
+    }
+  }
+  return any;
+}
+
+// A free span leaves the bins, for a system call about it.
+void SpanStore::take_in_hand(Span* span) {
+  remove(span);
+  dirty_in_hand_ += count_dirty(*span);
+  free_in_hand_ += span->pages.value;
+}
+
+// To be put back, with as many dirty pages as it had.
+void SpanStore::leave_hand(const Span& span) {
+  dirty_in_hand_ -= count_dirty(span);
+  free_in_hand_ -= span.pages.value;
+}
+
+}  // namespace snug
