@@ -92,6 +92,11 @@ template <class T>
 T load_shared(const T& word) {
   return __atomic_load_n(&word, __ATOMIC_RELAXED);
 }
+// Sees what the thread wrote before it changed the word by add_relative().
+template <class T>
+T load_acquired(const T& word) {
+  return __atomic_load_n(&word, __ATOMIC_ACQUIRE);
+}
 template <class T>
 void store_shared(T& word, T value) {
   __atomic_store_n(&word, value, __ATOMIC_RELAXED);

@@ -107,7 +107,7 @@ class OthersHead {
  public:
   explicit OthersHead(CacheHead& head) : head_(head) {}
 
-  uint32_t top_low() const { return CacheHead::lower_half(__atomic_load_n(&head_.top_number, __ATOMIC_ACQUIRE)); }
+  uint32_t top_low() const { return CacheHead::lower_half(load_acquired(head_.top_number)); }
   uint32_t base_low() const { return load_shared(head_.base_low); }
   void set_base_low(uint32_t low) { store_shared(head_.base_low, low); }
 
