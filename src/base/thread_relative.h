@@ -46,7 +46,19 @@ SNUG_ALWAYS_INLINE bool equals_lower_half_relative(uint32_t* word, uint64_t numb
   return __atomic_load_n(word, __ATOMIC_RELAXED) == static_cast<uint32_t>(number);
 }
 
-// Adds Amount, 1 or -1, to the word.
+// True if the lower half of the number is less than what the word holds, both signed.
+SNUG_ALWAYS_INLINE bool lower_half_is_below_relative(uint32_t* word, uint64_t number) {
+#if defined(__x86_64__)
+  if constexpr (kThreadRelative) {
+    bool less;
+    __asm__ volatile("cmpl %%fs:%1, %k2" : "=@ccl"(less) : "m"(*word), "r"(number));
+    return less;
+  }
+#endif
+  return static_cast<int32_t>(number) < static_cast<int32_t>(__atomic_load_n(word, __ATOMIC_RELAXED));
+}
+
+// Adds Amount, 1 or -1, to the word. What the thread wrote before is seen by whoever reads the sum, and acquires.
 template <int Amount>
 SNUG_ALWAYS_INLINE void add_relative(uint64_t* word) {
   static_assert(Amount == 1 || Amount == -1);
@@ -60,7 +72,7 @@ SNUG_ALWAYS_INLINE void add_relative(uint64_t* word) {
   }
 #endif
   const uint64_t sum = __atomic_load_n(word, __ATOMIC_RELAXED) + static_cast<uint64_t>(int64_t{Amount});
-  __atomic_store_n(word, sum, __ATOMIC_RELAXED);
+  __atomic_store_n(word, sum, __ATOMIC_RELEASE);
 }
 
 // Adds 1 to the word unless the pointer is null; on x86-64 without a branch.
@@ -79,6 +91,11 @@ SNUG_ALWAYS_INLINE void add_one_unless_null_relative(uint64_t* word, const void*
 template <class T>
 T load_shared(const T& word) {
   return __atomic_load_n(&word, __ATOMIC_RELAXED);
+}
+// Sees what the thread wrote before it changed the word by add_relative().
+template <class T>
+T load_acquired(const T& word) {
+  return __atomic_load_n(&word, __ATOMIC_ACQUIRE);
 }
 template <class T>
 void store_shared(T& word, T value) {

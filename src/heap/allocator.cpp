@@ -225,7 +225,7 @@ void* resize(void* block, size_t size, const char* call) {
 
 bool trim(size_t pad) {
   if (!store.is_open()) return false;
-  store.registry.request_trim();
+  store.reach.take_all();
   return give_back(pad);
 }
 

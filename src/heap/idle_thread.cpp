@@ -10,6 +10,7 @@
 namespace snug {
 namespace {
 
+constexpr uint32_t kLooks = 4;               // in the time after which what is empty goes
 constexpr uint32_t kLeastPeriod = 100;       // milliseconds between two looks
 constexpr uint32_t kBeforeAnother = 1000;    // milliseconds after the OS has refused a thread
 constexpr uint32_t kMostPatience = 3600000;  // milliseconds between two tries of what the OS refuses to take
@@ -30,8 +31,9 @@ bool exhaust(Step step) {
   return false;
 }
 
-// False if the OS has refused something.
-bool give_back_overdue() {
+// False if the OS has refused something. `*caches_age` becomes true if a cache may be still the next time.
+bool give_back_overdue(bool* caches_age) {
+  *caches_age = store.reach.take_still();
   const bool heaps = exhaust([] { return store.registry.purge_overdue(store.config.purge_after); });
   const bool large = exhaust([] { return store.large.purge_overdue(); });
   const bool spans = exhaust([] { return store.spans.purge_overdue(); });
@@ -67,15 +69,16 @@ void IdleThread::start() {
 
 void IdleThread::live() {
   os::name_thread("snug-idle");
-  const uint32_t period = std::max(store.config.purge_after / 2, kLeastPeriod);
+  const uint32_t period = std::max(store.config.purge_after / kLooks, kLeastPeriod);
   uint32_t patience = period;
   for (;;) {
     bell_.doze(period);
-    const bool willing = give_back_overdue();
+    bool caches_age = false;
+    const bool willing = give_back_overdue(&caches_age);
     if (!bell_.announce()) return;
     // What the OS does not take (locked memory, say) stays, and ages: it is tried again less and less often.
     patience = willing ? period : std::min(patience * 2, kMostPatience);
-    if (!anything_ages())
+    if (!caches_age && !anything_ages())
       bell_.wait();
     else if (willing)
       bell_.withdraw();

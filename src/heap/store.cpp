@@ -146,6 +146,7 @@ void Store::after_fork_in_child() {
     unlock_all();
     os::reset_open_streams();
   }
+  reach.after_fork_in_child();
   shared_allocations.store(0, std::memory_order_relaxed);  // the child counts its own
   if (!is_open()) return;
   roster.count_anew();

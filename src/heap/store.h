@@ -15,6 +15,7 @@
 #include "span/span_store.h"
 #include "span/window.h"
 #include "thread/array_store.h"
+#include "thread/cache_reach.h"
 #include "thread/cache_roster.h"
 
 namespace snug {
@@ -28,6 +29,7 @@ struct Store {
   HeapRegistry registry{arena, spans};
   ArrayStore arrays{arena};
   CacheRoster roster{arena, registry, arrays};
+  CacheReach reach{registry};
   IdleThread idle;
 
   alignas(kCacheLine) std::atomic<uint64_t> shared_allocations{0};  // by threads without a cache

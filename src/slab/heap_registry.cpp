@@ -70,12 +70,6 @@ void HeapRegistry::retire_bare() {
   }
 }
 
-// A heap, once made, stays for ever.
-template <class Act>
-void HeapRegistry::for_each(Act act) {
-  for (size_t id = 1; id <= heap_count(); ++id) act(*heap(static_cast<uint16_t>(id)));
-}
-
 bool HeapRegistry::grant_extra(size_t bytes) {
   if (extra_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= kMostExtra) return true;
   return_extra(bytes);

@@ -61,13 +61,20 @@ class HeapRegistry {
   bool grant_extra(size_t bytes);
   void return_extra(size_t bytes) { extra_.fetch_sub(bytes, std::memory_order_relaxed); }
 
-  // Asks every running thread to give back what it can when it next looks, in one of its slow operations.
-  void request_trim() { trim_requests_.fetch_add(1, std::memory_order_relaxed); }
-  uint32_t trim_requests() const { return trim_requests_.load(std::memory_order_relaxed); }
+  // A thread has taken blocks out of its heap, whose lock is held, and may sleep with them.
+  void note_use() {
+    if (bell_ != nullptr) [[unlikely]]
+      bell_->ring();
+  }
   // Bytes that heaps have purged inside slabs so far.
   void count_holes(size_t bytes) { bytes_in_holes_.fetch_add(bytes, std::memory_order_relaxed); }
   uint64_t bytes_in_holes() const { return bytes_in_holes_.load(std::memory_order_relaxed); }
 
+  // Calls act(heap) for every heap there has ever been: once made, it stays.
+  template <class Act>
+  void for_each(Act act) {
+    for (size_t id = 1; id <= heap_count(); ++id) act(*heap(static_cast<uint16_t>(id)));
+  }
   SlabHeap* heap(uint16_t id) const { return heaps_[id].load(std::memory_order_acquire); }
   size_t heap_count() const { return heap_count_.load(std::memory_order_acquire); }
   size_t abandoned_count() const { return abandoned_count_.load(std::memory_order_relaxed); }
@@ -93,8 +100,6 @@ class HeapRegistry {
   SlabHeap* make_heap();
   void retire_bare();
   size_t list_abandoned(size_t size_class, size_t skipped, SlabHeap** heaps);
-  template <class Act>
-  void for_each(Act act);
   void note_change_for_bell(SlabHeap& heap);
 
   // What every slow operation reads, and hardly anything writes.
@@ -104,7 +109,6 @@ class HeapRegistry {
   std::atomic<SlabHeap*>* heaps_ = nullptr;
   SlabHeap* shared_ = nullptr;
   Doorbell* bell_ = nullptr;
-  std::atomic<uint32_t> trim_requests_{0};
 
   // What threads write that begin or end. The counts are read by many, the rest by the lock's holder.
   alignas(kCacheLine) std::atomic<size_t> abandoned_count_{0};

@@ -41,6 +41,7 @@ namespace snug {
 
 class HeapRegistry;
 class Outbox;
+class ThreadCache;
 
 class alignas(64) SlabHeap {
  public:
@@ -71,6 +72,10 @@ class alignas(64) SlabHeap {
     visits_ = kVisitsOfASleeper;
     mailbox_.leave_unattended();
   }
+
+  // The cache of the heap's thread, whose arrays the lock guards as well; null if it has none.
+  ThreadCache* cache() const { return cache_.load(std::memory_order_relaxed); }
+  void set_cache(ThreadCache* cache) { cache_.store(cache, std::memory_order_relaxed); }
 
   // Gives empty slabs to the span store until no more than `keep` bytes of them are left.
   void release_empty(size_t keep);
@@ -168,6 +173,7 @@ class alignas(64) SlabHeap {
 
   alignas(kCacheLine) HeapRegistry& registry_;
   SlabHeap* next_abandoned_ = nullptr;  // the registry's
+  std::atomic<ThreadCache*> cache_{nullptr};
   SlabRecords slabs_;
   OwnerCounter slab_count_;
   size_t slab_bytes_ = 0;

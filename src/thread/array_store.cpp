@@ -4,6 +4,11 @@
 
 namespace snug {
 namespace {
+// The first and the last place, if their numbers cannot be compared by signed lower halves.
+bool lies_across(void* const* first, void* const* last) {
+  const auto half = [](void* const* place) { return address_of(place) / sizeof(void*) >> 31; };
+  return half(first) != half(last);
+}
 size_t size_index(size_t places) { return log2_floor(places) - log2_floor(ArrayStore::kLeastPlaces); }
 }  // namespace
 
@@ -17,8 +22,11 @@ void** ArrayStore::take(size_t places) {
       return array;
     }
   }
-  auto* null = static_cast<void**>(arena_.allocate((1 + places) * sizeof(void*)));
-  return null == nullptr ? nullptr : null + 1;
+  for (;;) {
+    auto* null = static_cast<void**>(arena_.allocate((1 + places) * sizeof(void*)));
+    if (null == nullptr) return nullptr;
+    if (!lies_across(null, null + places)) return null + 1;
+  }
 }
 
 void ArrayStore::give(void** array, size_t places) {

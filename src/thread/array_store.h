@@ -1,5 +1,6 @@
 // ArrayStore: memory for the arrays of the thread caches, in powers of two from 16 to 1024 places, with a null below
-// the first (thread/thread_state.h). An array that has been outgrown serves another class or thread.
+// the first (thread/thread_state.h). None lies across a multiple of 2^31 places (thread/array_ends.h). An array that
+// has been outgrown serves another class or thread.
 #pragma once
 
 #include <cstddef>

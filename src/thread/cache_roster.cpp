@@ -98,6 +98,8 @@ void CacheRoster::orphan_others() {
         store_shared(static_cast<ThreadState*>(copy)->allocations, uint64_t{0});
         orphans_.push_front(cache);
         has_orphans_.store(true, std::memory_order_relaxed);
+      } else {
+        cache->disown();
       }
     }
     cache = next;

@@ -49,20 +49,20 @@ void point_at(CacheHead& head, void** base, size_t held, size_t room) {
 
 ThreadCache::ThreadCache(SlabHeap& heap, HeapRegistry& registry, ArrayStore& arrays, ThreadState& state,
                          const CacheLimits& limits)
-    : heap_(heap),
-      registry_(registry),
-      arrays_store_(arrays),
-      state_(&state),
-      limits_(limits),
-      trims_seen_(registry.trim_requests()) {}
+    : heap_(heap), registry_(registry), arrays_store_(arrays), state_(&state), limits_(limits) {
+  SlabHeap::Hold hold(heap_);
+  heap_.set_cache(this);
+}
 
 void* ThreadCache::refill(size_t size_class) {
   void* lines[kMostShared];
   void** const lines_end = std::end(lines);
   const size_t shared = take_shared(size_class, lines_end);
-  SlabHeap::Hold hold(heap_);
+  Operation operation(*this);
   Array& array = arrays_[size_class];
   CacheHead& head = state_->heads[size_class];
+  if (head.held() != 0) [[unlikely]]
+    return keep_and_pop(size_class, lines_end - shared, shared);
   const size_t want = prepare_batch(size_class);
   void* lone = nullptr;
   void** const base = head.base();
@@ -78,6 +78,7 @@ void* ThreadCache::refill(size_t size_class) {
   }
   if (got == 0) return nullptr;
   refills_.add(1);
+  registry_.note_use();
   has_been_wanted(size_class, got);
   array.seen = kMoved;
   array.ran_empty = true;
@@ -86,6 +87,14 @@ void* ThreadCache::refill(size_t size_class) {
   head.move_top(base + got - 1);
   scavenge_as_due();
   return first;
+}
+
+// The array was empty, and is not: another thread had shut this one off from what it has. The shared blocks go home.
+void* ThreadCache::keep_and_pop(size_t size_class, void* const* shared, size_t count) {
+  if (count != 0) heap_.flush(size_class, shared, count);
+  CacheHead& head = state_->heads[size_class];
+  head.move_top(head.top() - 1);
+  return *head.top();
 }
 
 // The first blocks of the class, if the thread has not had its share yet; else 0. Whole cache lines. The shared heap's
@@ -118,9 +127,10 @@ size_t ThreadCache::prepare_batch(size_t size_class) {
 }
 
 void ThreadCache::overflow(size_t size_class, void* block) {
-  SlabHeap::Hold hold(heap_);
+  Operation operation(*this);
   Array& array = arrays_[size_class];
-  if (!make_room(size_class)) {
+  CacheHead& head = state_->heads[size_class];
+  if (head.top() == head.limit() && !make_room(size_class)) {
     if (array.places == 0 || limits_.batching == Batching::kOne) {  // no memory for an array; or a batch of one
       heap_.flush(size_class, &block, 1);
       flushes_.add(1);
@@ -130,7 +140,6 @@ void ThreadCache::overflow(size_t size_class, void* block) {
     flush_overflow(size_class);
   }
   array.seen = kMoved;
-  CacheHead& head = state_->heads[size_class];
   *head.top() = block;
   head.move_top(head.top() + 1);
   scavenge_as_due();
@@ -142,7 +151,7 @@ bool ThreadCache::make_room(size_t size_class) {
 }
 
 size_t ThreadCache::take_batch(size_t size_class, void** blocks, size_t count) {
-  SlabHeap::Hold hold(heap_);
+  Operation operation(*this);
   CacheHead& head = state_->heads[size_class];
   const size_t cached = std::min(count, this->count(size_class));
   head.move_top(head.top() - cached);
@@ -166,7 +175,7 @@ size_t ThreadCache::take_batch(size_t size_class, void** blocks, size_t count) {
 }
 
 void ThreadCache::give_batch(size_t size_class, void* const* blocks, size_t count) {
-  SlabHeap::Hold hold(heap_);
+  Operation operation(*this);
   CacheHead& head = state_->heads[size_class];
   const size_t fits = std::min(count, static_cast<size_t>(head.limit() - head.top()));
   copy(head.top(), blocks, fits);
@@ -243,11 +252,6 @@ void ThreadCache::flush_whole(size_t size_class) {
 
 void ThreadCache::scavenge_as_due() {
   if (++slow_operations_ % kScavengeOperations != 0) return;
-  if (const uint32_t requests = registry_.trim_requests(); requests != trims_seen_) {
-    trims_seen_ = requests;
-    give_back_all();
-    return;
-  }
   const uint32_t now = os::milliseconds();
   if (now - scavenged_at_ < limits_.scavenge_after) return;
   scavenged_at_ = now;
@@ -274,7 +278,7 @@ void ThreadCache::scavenge() {
 }
 
 void ThreadCache::flush_all() {
-  SlabHeap::Hold hold(heap_);
+  Operation operation(*this);
   send_all_home();
 }
 
@@ -284,19 +288,15 @@ void ThreadCache::send_all_home() {
 }
 
 size_t ThreadCache::trim() {
-  SlabHeap::Hold hold(heap_);
-  trims_seen_ = registry_.trim_requests();
-  return give_back_all();
-}
-
-size_t ThreadCache::give_back_all() {
+  Operation operation(*this);
   send_all_home();
   heap_.release_empty(0);
   return heap_.purge_holes();
 }
 
 void ThreadCache::retire() {
-  SlabHeap::Hold hold(heap_);
+  Operation operation(*this);
+  heap_.set_cache(nullptr);
   send_all_home();
   for (size_t c = 1; c < kMaxClasses; ++c) {
     if (arrays_[c].places == 0) continue;
@@ -331,7 +331,7 @@ const char* ThreadCache::check() const {
     const Array& array = arrays_[c];
     if (array.places == 0) continue;
     const CacheHead& head = state_->heads[c];
-    if (CacheHead::places_from(head.base_low, head.limit_low) != array.room || array.room > array.places)
+    if (CacheHead::places_from(head.base_low, head.limit_low) + array.raised != array.room || array.room > array.places)
       return "thread cache: a limit is not at the end of its array's room";
     if (head.held() > array.room) return "thread cache: a top lies outside its array";
     for (void** place = head.base(); place != head.top(); ++place) {

@@ -8,11 +8,13 @@
 // on, other classes' arrays are emptied as well, one with each overflow. Blocks in an array keep their slabs from
 // becoming empty, so that an array which has not moved for a while is sent home whole (scavenge).
 //
-//   for each class:   base <= top <= limit,   limit - base == room <= places
+//   for each class:   base <= top <= limit,   limit - base + raised == room <= places
 //   blocks cached ==  sum of top - base
 //
 // Only the owning thread calls the functions below, unless they say otherwise. Each of them holds the lock of the
-// thread's heap, which guards the arrays as well, but for what the fast paths change of them.
+// thread's heap, which guards the arrays as well, but for what the fast paths change of them. Another thread that holds
+// it may take what the arrays have (thread/array_ends.h): it raises their bases, and the owner's next slow operation
+// moves what is left back to where each array begins.
 #pragma once
 
 #include <cstddef>
@@ -59,8 +61,19 @@ class alignas(64) ThreadCache {
   // flush_all, then gives back empty slabs and the holes in others. Returns the bytes of the holes.
   size_t trim();
 
-  // The thread is gone with its TLS (in the child of a fork): go on with a copy of its state.
-  void continue_with(ThreadState* copy) { state_ = copy; }
+  // The thread is gone with its TLS (in the child of a fork), which may have been anywhere: go on with a copy of its
+  // state.
+  void continue_with(ThreadState* copy);
+  // The same without one: nobody looks at the cache any more.
+  void disown();
+
+  // For another thread that holds the lock of the heap: shuts the owner off from what its arrays have; true if that is
+  // anything. After a barrier in every thread, and if the owner has not come by meanwhile, sends home what it has not
+  // taken itself.
+  bool raise_bases();
+  void take_raised();
+  // The same thread: true if the owner has allocated nothing since this was last called.
+  bool has_been_still();
 
   SlabHeap& heap() { return heap_; }
   const ThreadState& state() const { return *state_; }
@@ -90,14 +103,20 @@ class alignas(64) ThreadCache {
     uint16_t batch = 1;      // blocks of the next refill
     uint16_t shared = 0;     // blocks taken from the slabs that all threads share
     bool ran_empty = false;  // since the array last grew or could not
+    uint16_t raised = 0;     // places by which another thread has raised the base
+    uint16_t pending = 0;    // the last of these, if what they have is the owner's still
     uint16_t seen = 0;       // blocks held at the last scavenge; kMoved if it has been refilled or has overflowed since
     uint32_t flushed = 0;    // bytes sent home for want of room since it last ran empty; no more than matters
   };
+
+  // A slow operation of the owner.
+  class Operation;
 
   const SizeClass& sizes(size_t size_class) const { return registry_.table().classes[size_class]; }
   bool open(size_t size_class);
   bool grow(size_t size_class);
   size_t prepare_batch(size_t size_class);
+  void* keep_and_pop(size_t size_class, void* const* shared, size_t count);
   size_t take_shared(size_t size_class, void** end);
   bool affords(size_t size_class, size_t room) const;
   bool make_room(size_t size_class);
@@ -113,10 +132,12 @@ class alignas(64) ThreadCache {
   bool affords_draining(size_t size_class, size_t room) const;
   void empty_next_array();
 
+  // thread_cache_reach.cpp
+  void lower_bases();
+
   void scavenge_as_due();
   void scavenge();
   void send_all_home();
-  size_t give_back_all();
   size_t count(size_t size_class) const;
 
   SlabHeap& heap_;
@@ -128,14 +149,27 @@ class alignas(64) ThreadCache {
   size_t extra_bytes_ = 0;  // of that what may go if the thread drains
   size_t sent_home_ = 0;    // bytes, for want of room, beyond what refills make up for; no more than matters
   size_t drains_after_ = kDrains;
-  size_t last_emptied_ = 0;  // class, of a thread that drains
-  bool drains_ = false;      // until refills have made up for all that was sent home
-  uint32_t trims_seen_;
+  size_t last_emptied_ = 0;        // class, of a thread that drains
+  bool drains_ = false;            // until refills have made up for all that was sent home
+  bool is_raised_ = false;         // some array is
+  bool is_pending_ = false;        // the same
+  uint64_t allocations_seen_ = 0;  // by another thread that asked whether the owner was still
   uint32_t slow_operations_ = 0;
   uint32_t scavenged_at_ = 0;  // milliseconds
   OwnerCounter refills_;
   OwnerCounter flushes_;
   Array arrays_[kMaxClasses];
+};
+
+class ThreadCache::Operation {
+ public:
+  explicit Operation(ThreadCache& cache) : hold_(cache.heap_) {
+    if (cache.is_raised_) [[unlikely]]
+      cache.lower_bases();
+  }
+
+ private:
+  SlabHeap::Hold hold_;
 };
 
 }  // namespace snug

@@ -4,13 +4,15 @@
 //   array of class c:   [ null ][ block ][ block ] … [ block ][       ] … [       ]
 //                               base                          top                  limit
 //
-// malloc takes the entry below top unless top is the base; free puts one at top unless that is the limit, or the entry
-// below top is the same block: it is freed twice in a row. The null below the base is equal to no block. All three are
-// kept as numbers of places, so that one instruction moves top on or, for null, leaves it. Of base and limit the lower
-// halves are kept: they tell the places of one array apart, and with heads of 16 bytes instead of 24 there are half as
-// many classes more. All three are zero in a thread that has no cache, for class 0 (no class), and before ld.so has set
-// the thread-local storage of the process up (a resolver of indirect functions may call malloc that early): every call
-// takes the slow path then.
+// malloc counts top down and takes the entry there, unless it lies below the base: then top goes up again. free puts
+// one at top unless that is the limit, or the entry below top is the same block: it is freed twice in a row. The null
+// below the base is equal to no block. All three are kept as numbers of places, so that one instruction moves top on
+// or, for null, leaves it. Of base and limit the lower halves are kept: they tell the places of one array apart, and
+// with heads of 16 bytes instead of 24 there are half as many classes more. All three are zero in a thread that has no
+// cache, for class 0 (no class), and before ld.so has set the thread-local storage of the process up (a resolver of
+// indirect functions may call malloc that early): every call takes the slow path then.
+//
+// The base may be raised by another thread, which takes what lies below it (thread/array_ends.h).
 #pragma once
 
 #include <cstddef>
@@ -19,6 +21,7 @@
 #include "base/compiler.h"
 #include "base/thread_relative.h"
 #include "size/class_table.h"
+#include "thread/array_ends.h"
 
 namespace snug {
 
@@ -35,14 +38,20 @@ struct CacheHead {
   uint32_t base_low;
 
   void** top() const { return place_at(top_number); }
-  void** base() const { return top() - held(); }
-  void** limit() const { return top() + places_from(lower_half(top_number), limit_low); }
+  void** base() const { return place_near_top(base_low); }
+  void** limit() const { return place_near_top(limit_low); }
   size_t held() const { return places_from(base_low, lower_half(top_number)); }
   void move_top(void** place) { store_shared(top_number, number_of(place)); }
 
   static uint32_t lower_half(PlaceNumber number) { return static_cast<uint32_t>(number); }
-  // Modulo 2^32, as an array may lie across a multiple of it.
+  // Modulo 2^32: what lies before `from` is far.
   static size_t places_from(uint32_t from, uint32_t to) { return uint32_t{to - from}; }
+
+ private:
+  // No array lies across a multiple of 2^32 places.
+  void** place_near_top(uint32_t low) const {
+    return place_at((load_shared(top_number) & ~PlaceNumber{UINT32_MAX}) | low);
+  }
 };
 static_assert(sizeof(CacheHead) == kClassScale * 8, "a scaled class times 8 is the offset of its head");
 
@@ -71,20 +80,54 @@ SNUG_ALWAYS_INLINE CacheHead* head_of(ThreadState* state, size_t scaled_class) {
   return reinterpret_cast<CacheHead*>(reinterpret_cast<char*>(state->heads) + scaled_class * 8);
 }
 
+// A place's entry. Another thread may look at it or clear it, once it lies below the base.
+SNUG_ALWAYS_INLINE void* entry_at(PlaceNumber number) { return load_shared(*place_at(number)); }
+
+// The words of a head for its own thread, which keeps what it has read of top for the entry.
+class OwnHead {
+ public:
+  explicit OwnHead(CacheHead* head) : head_(head) {}
+
+  SNUG_ALWAYS_INLINE void count_down() { add_relative<-1>(&head_->top_number); }
+  SNUG_ALWAYS_INLINE void count_up() { add_relative<1>(&head_->top_number); }
+  static void light_fence() {}  // the accesses are volatile
+  SNUG_ALWAYS_INLINE bool top_is_below_base() {
+    top_ = load_relative(&head_->top_number);
+    return lower_half_is_below_relative(&head_->base_low, top_);
+  }
+  PlaceNumber top() const { return top_; }
+
+ private:
+  CacheHead* head_;
+  PlaceNumber top_ = 0;
+};
+
+// The same for whoever holds the lock of the thread's heap.
+class OthersHead {
+ public:
+  explicit OthersHead(CacheHead& head) : head_(head) {}
+
+  uint32_t top_low() const { return CacheHead::lower_half(load_acquired(head_.top_number)); }
+  uint32_t base_low() const { return load_shared(head_.base_low); }
+  void set_base_low(uint32_t low) { store_shared(head_.base_low, low); }
+
+ private:
+  CacheHead& head_;
+};
+
 // Takes a cached block of the head's class; false if there is none.
 SNUG_ALWAYS_INLINE bool pop(CacheHead* head, void** block) {
-  const PlaceNumber top = load_relative(&head->top_number);
-  if (equals_lower_half_relative(&head->base_low, top)) [[unlikely]]
+  OwnHead words(head);
+  if (!take_newest<OwnHead&>(words)) [[unlikely]]
     return false;
-  add_relative<-1>(&head->top_number);
-  *block = place_at(top)[-1];
+  *block = entry_at(words.top());
   return true;
 }
 
-// True if the block is the one that the head's array would hand out next.
+// True if the block was the last to be cached in the head's array.
 inline bool is_newest(CacheHead* head, const void* block) {
   const PlaceNumber top = load_relative(&head->top_number);
-  return !equals_lower_half_relative(&head->base_low, top) && place_at(top)[-1] == block;
+  return top != 0 && entry_at(top - 1) == block;
 }
 
 // Caches a block of the class; false if there is no room, or if the block is the newest one there already.
@@ -92,9 +135,9 @@ SNUG_ALWAYS_INLINE bool push(ThreadState* state, size_t scaled_class, void* bloc
   const PlaceNumber top = load_relative(&head_of(state, scaled_class)->top_number);
   if (equals_lower_half_relative(&head_of(state, opaque(scaled_class))->limit_low, top)) [[unlikely]]
     return false;
-  if (place_at(top)[-1] == block) [[unlikely]]
+  if (entry_at(top - 1) == block) [[unlikely]]
     return false;
-  *place_at(opaque(top)) = block;
+  store_shared(*place_at(opaque(top)), block);
   add_relative<1>(&head_of(state, opaque(scaled_class))->top_number);
   return true;
 }
@@ -104,7 +147,7 @@ SNUG_ALWAYS_INLINE bool push_trusted(CacheHead* head, void* block) {
   const PlaceNumber top = load_relative(&head->top_number);
   if (equals_lower_half_relative(&head->limit_low, top)) [[unlikely]]
     return false;
-  *place_at(top) = block;
+  store_shared(*place_at(top), block);
   add_one_unless_null_relative(&head->top_number, block);
   return true;
 }

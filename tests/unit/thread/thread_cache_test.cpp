@@ -174,19 +174,6 @@ TEST_F(ThreadCacheTest, TrimGivesBackEmptySlabsAndHoles) {
   EXPECT_EQ(own.free_bytes(), own.chunk_bytes());
 }
 
-TEST_F(ThreadCacheTest, ARequestToTrimIsMetInTheNextSlowOperations) {
-  const size_t c = kRoomyTable.class_of(4096);
-  put_many(c, take_many(c, 100));
-  EXPECT_NE(heap.slab_count(), 0u);
-  own.registry.request_trim();
-  const size_t other = kRoomyTable.class_of(65536);
-  void* held = take(other);
-  for (int i = 0; i < 16; ++i) put_many(other, take_many(other, 64));
-  EXPECT_EQ(cache.cached(c), 0u);
-  EXPECT_EQ(heap.slab_count(c), 0u);
-  put(other, held);
-}
-
 TEST_F(ThreadCacheTest, BlocksOfOthersGoHome) {
   SlabHeap& other = *own.registry.acquire();
   put_many(small, own.take(other, small, 100));

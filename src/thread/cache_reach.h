@@ -1,0 +1,39 @@
+// CacheReach: brings home what the caches of threads hold that sleep, or do not look: for malloc_trim and the idle
+// thread. It makes every thread of the process run a fence, once for all caches (membarrier, Linux 4.14): where the OS
+// refuses that, caches keep what they have until their threads come by.
+//
+// One thread at a time does so; another one that tries meanwhile does nothing. No lock is held for the system call.
+#pragma once
+
+#include <atomic>
+
+#include "slab/heap_registry.h"
+#include "thread/thread_cache.h"
+
+namespace snug {
+
+class CacheReach {
+ public:
+  explicit constexpr CacheReach(HeapRegistry& registry) : registry_(registry) {}
+
+  // The calling thread holds no heap's lock.
+  void take_all();
+  // From those who have allocated nothing since the last call. True if others may be still the next time.
+  bool take_still();
+
+  // In the child of a fork: the thread that was at it may be gone. What it has left shut off is its owner's still.
+  void after_fork_in_child();
+
+ private:
+  enum class Fences : uint8_t { kUnknown, kGiven, kRefused };
+
+  bool has_fences();
+  template <class Wanted>
+  void take(Wanted wanted);
+
+  HeapRegistry& registry_;
+  std::atomic<bool> is_taking_{false};
+  Fences fences_ = Fences::kUnknown;  // of the thread that is at it
+};
+
+}  // namespace snug

@@ -1,0 +1,73 @@
+// What another thread takes out of a cache whose owner sleeps, and how the owner finds its arrays again.
+#include <cstring>
+
+#include "thread/array_ends.h"
+#include "thread/thread_cache.h"
+
+namespace snug {
+
+bool ThreadCache::raise_bases() {
+  for (size_t c = 1; c < kMaxClasses; ++c) {
+    Array& array = arrays_[c];
+    if (array.places == 0 || array.pending != 0) continue;
+    array.pending = static_cast<uint16_t>(raise_base(OthersHead(state_->heads[c])));
+    if (array.pending == 0) continue;
+    array.raised = static_cast<uint16_t>(array.raised + array.pending);
+    is_raised_ = is_pending_ = true;
+  }
+  return is_pending_;
+}
+
+void ThreadCache::take_raised() {
+  if (!is_pending_) return;
+  is_pending_ = false;
+  for (size_t c = 1; c < kMaxClasses; ++c) {
+    Array& array = arrays_[c];
+    if (array.pending == 0) continue;
+    CacheHead& head = state_->heads[c];
+    const uint32_t taken = settle_base(OthersHead(head), array.pending);
+    array.raised = static_cast<uint16_t>(array.raised - (array.pending - taken));
+    array.pending = 0;
+    if (taken == 0) continue;
+    void** const base = head.base();
+    heap_.flush(c, base - taken, taken);
+    flushes_.add(1);
+    store_shared(base[-1], static_cast<void*>(nullptr));  // as below each base: equal to no block
+    array.batch = 1;
+  }
+}
+
+void ThreadCache::lower_bases() {
+  for (size_t c = 1; c < kMaxClasses; ++c) {
+    Array& array = arrays_[c];
+    if (array.raised == 0) continue;
+    CacheHead& head = state_->heads[c];
+    void** const begin = head.base() - array.raised;
+    if (const size_t gone = array.raised - size_t{array.pending}; gone != 0) {
+      const auto left = static_cast<size_t>(head.top() - (begin + gone));
+      std::memmove(begin, begin + gone, left * sizeof(void*));
+      head.move_top(begin + left);
+    }
+    store_shared(head.base_low, CacheHead::lower_half(number_of(begin)));
+    array.raised = array.pending = 0;
+  }
+  is_raised_ = is_pending_ = false;
+}
+
+bool ThreadCache::has_been_still() {
+  const uint64_t now = allocations();
+  const bool still = now == allocations_seen_;
+  allocations_seen_ = now;
+  return still;
+}
+
+// The thread may have been about to count a top up again.
+void ThreadCache::continue_with(ThreadState* copy) {
+  state_ = copy;
+  for (CacheHead& head : copy->heads)
+    if (CacheHead::places_from(head.base_low, CacheHead::lower_half(head.top_number)) == UINT32_MAX) ++head.top_number;
+}
+
+void ThreadCache::disown() { heap_.set_cache(nullptr); }
+
+}  // namespace snug

@@ -1,0 +1,190 @@
+// What a thread's array of free blocks goes through while another thread takes from it, as it ships: the thread pops
+// and pushes without a lock, the holder of the heap's lock raises the base. Each block ends up with one of them, as it
+// was freed.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "explore.h"
+#include "scheduled_atomics.h"
+#include "thread/array_ends.h"
+
+namespace snug::schedule {
+namespace {
+
+using Atomics = ScheduledAtomics;
+
+class Cache {
+ public:
+  static constexpr uint32_t kFirst = 2, kBlocks = 3;  // numbers of places; 0 would hide a wrong sign
+
+  Cache() {
+    for (uint32_t i = 0; i < kBlocks; ++i) places_[i].store(i + 1, std::memory_order_relaxed);
+    top_.store(kFirst + kBlocks, std::memory_order_relaxed);
+    base_.store(kFirst, std::memory_order_relaxed);
+  }
+
+  // The owner: as pop() and push() in thread_state.h, and ThreadCache::lower_bases().
+  void pop() {
+    OwnWords words{*this};
+    const uint32_t block =
+        take_newest<OwnWords&>(words) ? entry(words.top).load(std::memory_order_relaxed) : pop_slowly();
+    if (block == 0) return;
+    own(block, 1);
+    popped_ = block;
+  }
+  // The block that was popped last.
+  void push() {
+    if (popped_ == 0) return;
+    own(popped_, 0);
+    const uint32_t top = top_.load(std::memory_order_relaxed);
+    entry(top).store(popped_, std::memory_order_relaxed);
+    OwnWords{*this}.count_up();
+    popped_ = 0;
+  }
+
+  // Another thread: as CacheReach, ThreadCache::raise_bases() and take_raised().
+  void reach() {
+    lock();
+    const uint32_t raised = raise_base(OthersWords{*this});
+    pending_ = raised;
+    unlock();
+    Atomics::membarrier();
+    lock();
+    if (pending_ != 0) {
+      pending_ = 0;
+      taken_ = settle_base(OthersWords{*this}, raised);
+      const uint32_t base = base_.load(std::memory_order_relaxed);
+      for (uint32_t place = base - taken_; place != base; ++place) {
+        const uint32_t block = entry(place).load(std::memory_order_relaxed);
+        own(block, 2);
+        entry(place).store(0, std::memory_order_relaxed);
+      }
+    }
+    unlock();
+  }
+
+  // Once both have ended: what is left in the array has no owner, and nothing is lost.
+  void check() {
+    uint32_t found = 0;
+    const uint32_t gone = pending_ != 0 ? 0 : uint32_t{taken_};
+    for (uint32_t place = kFirst + gone; place != top_.load(std::memory_order_relaxed); ++place) {
+      require(owner_[entry(place).load(std::memory_order_relaxed) - 1] == 0, "the array holds free blocks");
+      ++found;
+    }
+    for (const auto& owner : owner_) found += owner != 0 ? 1 : 0;
+    require(found == kBlocks, "each block is in one place");
+  }
+
+ private:
+  struct OwnWords {
+    Cache& cache;
+    uint32_t top = 0;
+    void count_down() { cache.top_.store(cache.top_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed); }
+    void count_up() { cache.top_.store(cache.top_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
+    void light_fence() { Atomics::light_fence(); }
+    bool top_is_below_base() {
+      top = cache.top_.load(std::memory_order_relaxed);
+      return static_cast<int32_t>(top) < static_cast<int32_t>(cache.base_.load(std::memory_order_relaxed));
+    }
+  };
+  struct OthersWords {
+    Cache& cache;
+    uint32_t top_low() const { return cache.top_.load(std::memory_order_acquire); }
+    uint32_t base_low() const { return cache.base_.load(std::memory_order_relaxed); }
+    void set_base_low(uint32_t low) { cache.base_.store(low, std::memory_order_relaxed); }
+  };
+
+  // In the lock's hold the owner moves what is left down to where the array begins.
+  uint32_t pop_slowly() {
+    lock();
+    const uint32_t gone = pending_ != 0 ? 0 : uint32_t{taken_};
+    uint32_t top = top_.load(std::memory_order_relaxed);
+    for (uint32_t place = kFirst + gone; gone != 0 && place != top; ++place)
+      entry(place - gone).store(entry(place).load(std::memory_order_relaxed), std::memory_order_relaxed);
+    top -= gone;
+    pending_ = taken_ = 0;
+    base_.store(kFirst, std::memory_order_relaxed);
+    uint32_t block = 0;
+    if (top != kFirst) block = entry(--top).load(std::memory_order_relaxed);
+    top_.store(top, std::memory_order_relaxed);
+    unlock();
+    return block;
+  }
+  void lock() {
+    uint32_t open = 0;
+    while (!lock_.compare_exchange_strong(open, 1, std::memory_order_acquire, std::memory_order_relaxed)) {
+      open = 0;
+      Atomics::cpu_relax();
+    }
+  }
+  void unlock() { lock_.store(0, std::memory_order_release); }
+  Atomics::Atomic<uint32_t>& entry(uint32_t place) { return places_[place - kFirst]; }
+  // What a block's owner writes to it: a race if it had two.
+  void own(uint32_t block, int who) {
+    require(block != 0, "an entry within the array has a block");
+    require(who == 0 || owner_[block - 1] == 0, "a block is taken once");
+    owner_[block - 1] = who;
+  }
+
+  Atomics::Atomic<uint32_t> lock_{0}, top_, base_;
+  Atomics::Atomic<uint32_t> places_[kBlocks];
+  Atomics::Var<uint32_t> pending_{0}, taken_{0};  // what the lock guards
+  Atomics::Var<int> owner_[kBlocks];
+  uint32_t popped_ = 0;  // the owner's
+};
+
+const std::vector<MemoryModel> kModels = {MemoryModel::kSequential, MemoryModel::kStoreBuffers, MemoryModel::kViews};
+
+Options with(MemoryModel memory, int preemptions) {
+  Options options;
+  options.memory = memory;
+  options.preemptions = preemptions;
+  return options;
+}
+
+void expect_proof(const std::vector<Body<Cache>>& bodies, int preemptions) {
+  for (const MemoryModel memory : kModels) {
+    const Outcome outcome = explore<Cache>(with(memory, preemptions), bodies, [](Cache& cache) { cache.check(); });
+    EXPECT_TRUE(outcome.passed()) << outcome.report;
+    testing::Test::RecordProperty("schedules", std::to_string(outcome.schedules));
+  }
+}
+
+TEST(ArrayEndsProof, AnOwnerThatPopsWhileAnotherTakes) {
+  expect_proof({[](Cache& cache) { cache.pop(), cache.pop(); }, [](Cache& cache) { cache.reach(); }}, 3);
+}
+
+TEST(ArrayEndsProof, AnOwnerThatPopsMoreThanThereIs) {
+  expect_proof(
+      {[](Cache& cache) { cache.pop(), cache.pop(), cache.pop(), cache.pop(); }, [](Cache& cache) { cache.reach(); }},
+      3);
+}
+
+TEST(ArrayEndsProof, AnOwnerThatPopsAndPushes) {
+  expect_proof(
+      {[](Cache& cache) { cache.pop(), cache.push(), cache.pop(), cache.pop(); }, [](Cache& cache) { cache.reach(); }},
+      3);
+}
+
+TEST(ArrayEndsProof, NeedsEachOfItsOrders) {
+  const std::vector<std::vector<Body<Cache>>> scenarios = {
+      {[](Cache& cache) { cache.pop(), cache.pop(); }, [](Cache& cache) { cache.reach(); }},
+      {[](Cache& cache) { cache.pop(), cache.push(); }, [](Cache& cache) { cache.reach(); }}};
+  std::map<std::string, size_t> unnoticed;
+  for (const std::vector<Body<Cache>>& bodies : scenarios)
+    for (const std::string& one :
+         unnoticed_weakenings<Cache>(with(MemoryModel::kViews, 3), {MemoryModel::kStoreBuffers, MemoryModel::kViews},
+                                     bodies, [](Cache& cache) { cache.check(); }))
+      ++unnoticed[one];
+  std::vector<std::string> by_none;
+  for (const auto& [one, times] : unnoticed)
+    if (times == scenarios.size()) by_none.push_back(one);
+  EXPECT_EQ(by_none, std::vector<std::string>{});
+}
+
+}  // namespace
+}  // namespace snug::schedule

@@ -1,0 +1,153 @@
+// What another thread takes out of a cache, step by step, and what the owner finds when it comes by.
+#include "thread/cache_reach.h"
+
+#include "own_cache.h"
+
+namespace snug::unit {
+namespace {
+
+class CacheReachTest : public OwnCacheTest {
+ protected:
+  bool raise() {
+    SlabHeap::Visit visit(heap);
+    return cache.raise_bases();
+  }
+  void take_raised() {
+    SlabHeap::Visit visit(heap);
+    cache.take_raised();
+  }
+  // The fast path, which fails where take() would go on.
+  void* pop_fast(size_t c) {
+    CacheHead& head = state.heads[c];
+    head.move_top(head.top() - 1);
+    if (head.held() <= ArrayStore::kMostPlaces) return *head.top();
+    head.move_top(head.top() + 1);
+    return nullptr;
+  }
+  std::vector<void*> cached_blocks(size_t c) { return std::vector<void*>(state.heads[c].base(), state.heads[c].top()); }
+
+  const size_t other = kRoomyTable.class_of(4096);
+};
+
+TEST_F(CacheReachTest, TakesWhatASleeperHas) {
+  put_many(small, take_many(small, 100));
+  put_many(other, take_many(other, 20));
+  CacheReach reach(own.registry);
+  reach.take_all();
+  EXPECT_EQ(cache.cached(small) + cache.cached(other), 0u);
+  EXPECT_EQ(heap.blocks_out(small), 0u);
+  EXPECT_EQ(heap.blocks_out(other), 0u);
+  expect_sound();
+  put_many(small, take_many(small, 100));
+}
+
+TEST_F(CacheReachTest, TakesFromThoseWhoHaveBeenStill) {
+  put_many(small, take_many(small, 100));
+  CacheReach reach(own.registry);
+  state.allocations += 100;
+  EXPECT_TRUE(reach.take_still());
+  EXPECT_NE(cache.cached(small), 0u);
+  EXPECT_FALSE(reach.take_still());
+  EXPECT_EQ(cache.cached(small), 0u);
+  state.allocations += 1;
+  EXPECT_TRUE(reach.take_still());
+}
+
+TEST_F(CacheReachTest, AnOwnerThatComesByKeepsWhatItHas) {
+  put_many(small, take_many(small, 50));
+  const std::vector<void*> blocks = cached_blocks(small);
+  ASSERT_TRUE(raise());
+  EXPECT_EQ(pop_fast(small), nullptr);
+  expect_sound();
+  void* block = take(other);
+  EXPECT_EQ(cached_blocks(small), blocks);
+  take_raised();
+  EXPECT_EQ(cached_blocks(small), blocks);
+  put(other, block);
+}
+
+TEST_F(CacheReachTest, AnOwnerThatNeedsABlockFindsItsOwn) {
+  put_many(small, take_many(small, 50));
+  const std::vector<void*> blocks = cached_blocks(small);
+  ASSERT_TRUE(raise());
+  ASSERT_EQ(pop_fast(small), nullptr);
+  void* block = cache.refill(small);
+  EXPECT_EQ(block, blocks.back());
+  EXPECT_EQ(cache.cached(small), blocks.size() - 1);
+  put(small, block);
+}
+
+// It has counted down before the barrier and not looked at the base, or has found it raised.
+TEST_F(CacheReachTest, WhatTheOwnerMayHaveStaysWithIt) {
+  put_many(small, take_many(small, 50));
+  const std::vector<void*> blocks = cached_blocks(small);
+  ASSERT_TRUE(raise());
+  CacheHead& head = state.heads[small];
+  head.move_top(head.top() - 1);
+  take_raised();
+  EXPECT_EQ(cache.cached(small), 0u);
+  head.move_top(head.top() + 1);
+  EXPECT_EQ(cached_blocks(small), std::vector<void*>{blocks.back()});
+  expect_sound();
+  EXPECT_EQ(take(small), blocks.back());
+  put(small, blocks.back());
+}
+
+TEST_F(CacheReachTest, AnOwnerInTheMiddleOfItsLastBlockLosesNothing) {
+  put_many(small, take_many(small, 1));
+  while (cache.cached(small) > 1) own.give(heap, small, {pop_fast(small)});
+  ASSERT_EQ(cache.cached(small), 1u);
+  ASSERT_TRUE(raise());
+  void* block = *(state.heads[small].top() - 1);
+  state.heads[small].move_top(state.heads[small].top() - 2);  // taken before the barrier, and tried again after it
+  take_raised();
+  state.heads[small].move_top(state.heads[small].top() + 1);
+  EXPECT_EQ(cache.cached(small), 0u);
+  put(small, block);
+}
+
+TEST_F(CacheReachTest, WhatIsFreedMeanwhileIsTheOwnersAndGoesTheNextTime) {
+  put_many(small, take_many(small, 50));
+  const size_t room_before = room(small);
+  void* late = take(small);
+  ASSERT_TRUE(raise());
+  put(small, late);
+  take_raised();
+  EXPECT_EQ(cached_blocks(small), std::vector<void*>{late});
+  EXPECT_LT(room(small), room_before);
+  expect_sound();
+  CacheReach(own.registry).take_all();
+  EXPECT_EQ(cache.cached(small), 0u);
+  EXPECT_EQ(heap.blocks_out(small), 0u);
+  void* block = take(small);  // a slow operation
+  EXPECT_EQ(room(small), room_before);
+  put(small, block);
+}
+
+TEST_F(CacheReachTest, AFullArrayOfWhichMuchIsGoneHasRoomAgain) {
+  put_many(small, take_many(small, 500));
+  CacheReach(own.registry).take_all();
+  const uint64_t flushes = cache.flushes();
+  std::vector<void*> blocks = own.take(heap, small, room(small) + 1);
+  put_many(small, blocks);
+  EXPECT_EQ(cache.flushes(), flushes);
+  EXPECT_EQ(cache.cached(small), blocks.size());
+}
+
+TEST_F(CacheReachTest, TheChildOfAForkGoesOnWithAThreadThatWasAnywhere) {
+  put_many(small, take_many(small, 20));
+  raise();
+  ThreadState copy = state;
+  --copy.heads[other].top_number;  // in the middle of an attempt that fails: nothing is cached there
+  const size_t held = cache.cached(small);
+  state = {};
+  cache.continue_with(&copy);
+  cache.flush_all();
+  EXPECT_EQ(held, 0u);
+  EXPECT_EQ(heap.blocks_out(small), 0u);
+  state = copy;
+  cache.continue_with(&state);
+}
+
+}  // namespace
+}  // namespace snug::unit
