@@ -46,16 +46,16 @@ SNUG_ALWAYS_INLINE bool equals_lower_half_relative(uint32_t* word, uint64_t numb
   return __atomic_load_n(word, __ATOMIC_RELAXED) == static_cast<uint32_t>(number);
 }
 
-// True if the lower half of the number is less than what the word holds, both signed.
-SNUG_ALWAYS_INLINE bool lower_half_is_below_relative(uint32_t* word, uint64_t number) {
+// True if the lower half of the number is at most what the word holds, both signed.
+SNUG_ALWAYS_INLINE bool lower_half_is_at_most_relative(uint32_t* word, uint64_t number) {
 #if defined(__x86_64__)
   if constexpr (kThreadRelative) {
-    bool less;
-    __asm__ volatile("cmpl %%fs:%1, %k2" : "=@ccl"(less) : "m"(*word), "r"(number));
-    return less;
+    bool at_most;
+    __asm__ volatile("cmpl %%fs:%1, %k2" : "=@ccle"(at_most) : "m"(*word), "r"(number));
+    return at_most;
   }
 #endif
-  return static_cast<int32_t>(number) < static_cast<int32_t>(__atomic_load_n(word, __ATOMIC_RELAXED));
+  return static_cast<int32_t>(number) <= static_cast<int32_t>(__atomic_load_n(word, __ATOMIC_RELAXED));
 }
 
 // Adds Amount, 1 or -1, to the word. What the thread wrote before is seen by whoever reads the sum, and acquires.

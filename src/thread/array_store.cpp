@@ -4,7 +4,7 @@
 
 namespace snug {
 namespace {
-// The first and the last place, if their numbers cannot be compared by signed lower halves.
+// True if the numbers of the places cannot be compared by their signed lower halves.
 bool lies_across(void* const* first, void* const* last) {
   const auto half = [](void* const* place) { return address_of(place) / sizeof(void*) >> 31; };
   return half(first) != half(last);
@@ -25,7 +25,7 @@ void** ArrayStore::take(size_t places) {
   for (;;) {
     auto* null = static_cast<void**>(arena_.allocate((1 + places) * sizeof(void*)));
     if (null == nullptr) return nullptr;
-    if (!lies_across(null, null + places)) return null + 1;
+    if (!lies_across(null, null + 1 + places)) return null + 1;
   }
 }
 

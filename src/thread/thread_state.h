@@ -83,23 +83,26 @@ SNUG_ALWAYS_INLINE CacheHead* head_of(ThreadState* state, size_t scaled_class) {
 // A place's entry. Another thread may look at it or clear it, once it lies below the base.
 SNUG_ALWAYS_INLINE void* entry_at(PlaceNumber number) { return load_shared(*place_at(number)); }
 
-// The words of a head for its own thread, which keeps what it has read of top for the entry.
+// The words of a head for its own thread. It keeps the top that it has read before it counts down: read again, it would
+// have to wait for that store.
 class OwnHead {
  public:
   explicit OwnHead(CacheHead* head) : head_(head) {}
 
-  SNUG_ALWAYS_INLINE void count_down() { add_relative<-1>(&head_->top_number); }
+  SNUG_ALWAYS_INLINE void count_down() {
+    top_before_ = load_relative(&head_->top_number);
+    add_relative<-1>(&head_->top_number);
+  }
   SNUG_ALWAYS_INLINE void count_up() { add_relative<1>(&head_->top_number); }
   static void light_fence() {}  // the accesses are volatile
   SNUG_ALWAYS_INLINE bool top_is_below_base() {
-    top_ = load_relative(&head_->top_number);
-    return lower_half_is_below_relative(&head_->base_low, top_);
+    return lower_half_is_at_most_relative(&head_->base_low, top_before_);
   }
-  PlaceNumber top() const { return top_; }
+  PlaceNumber top_before() const { return top_before_; }
 
  private:
   CacheHead* head_;
-  PlaceNumber top_ = 0;
+  PlaceNumber top_before_ = 0;
 };
 
 // The same for whoever holds the lock of the thread's heap.
@@ -120,7 +123,7 @@ SNUG_ALWAYS_INLINE bool pop(CacheHead* head, void** block) {
   OwnHead words(head);
   if (!take_newest<OwnHead&>(words)) [[unlikely]]
     return false;
-  *block = entry_at(words.top());
+  *block = place_at(words.top_before())[-1];
   return true;
 }
 
