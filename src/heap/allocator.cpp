@@ -61,10 +61,12 @@ void count_without_cache() {
 // More than the machine has, and refused: not worth giving back what is kept for a second try.
 bool is_hopeless(size_t size) { return size > PTRDIFF_MAX || size > store.most_memory; }
 
-// What the calling thread keeps, and what no thread owns. True if anything was given back.
-bool give_back(size_t pad) {
+// What the calling thread keeps, and what no thread owns; with `from_others`, what others' caches have as well. True if
+// anything was given back.
+bool give_back(size_t pad, bool from_others) {
   size_t in_holes = 0;
   if (ThreadCache* cache = thread_state.cache; cache != nullptr) in_holes = cache->trim();
+  if (from_others) store.reach.take_all();
   in_holes += store.registry.trim();
   bool any = in_holes != 0;
   any = store.large.trim(pad) || any;
@@ -79,7 +81,7 @@ void* insist(size_t size, Attempt attempt) {
   if (block != nullptr) [[likely]]
     return block;
   if (!store.is_open() || is_hopeless(size)) return out_of_memory();
-  give_back(0);
+  give_back(0, false);
   store.spans.release_addresses();
   block = attempt();
   return block != nullptr ? block : out_of_memory();
@@ -225,8 +227,7 @@ void* resize(void* block, size_t size, const char* call) {
 
 bool trim(size_t pad) {
   if (!store.is_open()) return false;
-  store.reach.take_all();
-  return give_back(pad);
+  return give_back(pad, true);
 }
 
 void settle_at_exit() noexcept {

@@ -25,6 +25,11 @@ class Doorbell {
     if (seen == kAbsent || seen == kWaiting) [[unlikely]]
       answer(seen);
   }
+  // There may be work for one who waits; nobody is called for it.
+  void remind() {
+    if (state_.load(std::memory_order_relaxed) == kWaiting) [[unlikely]]
+      answer(kWaiting);
+  }
   // There may be work some day, so that somebody should come; wakes nobody.
   void summon() {
     if (state_.load(std::memory_order_relaxed) == kAbsent) [[unlikely]]

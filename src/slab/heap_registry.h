@@ -64,7 +64,7 @@ class HeapRegistry {
   // A thread has taken blocks out of its heap, whose lock is held, and may sleep with them.
   void note_use() {
     if (bell_ != nullptr) [[unlikely]]
-      bell_->ring();
+      bell_->remind();
   }
   // Bytes that heaps have purged inside slabs so far.
   void count_holes(size_t bytes) { bytes_in_holes_.fetch_add(bytes, std::memory_order_relaxed); }

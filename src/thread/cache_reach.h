@@ -33,7 +33,7 @@ class CacheReach {
 
   HeapRegistry& registry_;
   std::atomic<bool> is_taking_{false};
-  Fences fences_ = Fences::kUnknown;  // of the thread that is at it
+  std::atomic<Fences> fences_{Fences::kUnknown};
 };
 
 }  // namespace snug

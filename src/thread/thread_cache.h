@@ -61,11 +61,10 @@ class alignas(64) ThreadCache {
   // flush_all, then gives back empty slabs and the holes in others. Returns the bytes of the holes.
   size_t trim();
 
-  // The thread is gone with its TLS (in the child of a fork), which may have been anywhere: go on with a copy of its
-  // state.
-  void continue_with(ThreadState* copy);
+  // The thread is gone with its TLS (in the child of a fork): go on with a copy of its state.
+  void continue_with(ThreadState* copy) { state_ = copy; }
   // The same without one: nobody looks at the cache any more.
-  void disown();
+  void disown() { heap_.set_cache(nullptr); }
 
   // For another thread that holds the lock of the heap: shuts the owner off from what its arrays have; true if that is
   // anything. After a barrier in every thread, and if the owner has not come by meanwhile, sends home what it has not

@@ -1,4 +1,5 @@
 // What another thread takes out of a cache whose owner sleeps, and how the owner finds its arrays again.
+#include <algorithm>
 #include <cstring>
 
 #include "thread/array_ends.h"
@@ -44,7 +45,8 @@ void ThreadCache::lower_bases() {
     CacheHead& head = state_->heads[c];
     void** const begin = head.base() - array.raised;
     if (const size_t gone = array.raised - size_t{array.pending}; gone != 0) {
-      const auto left = static_cast<size_t>(head.top() - (begin + gone));
+      // The owner may have taken blocks that another thread had seen when it raised the base.
+      const auto left = static_cast<size_t>(std::max<ptrdiff_t>(0, head.top() - (begin + gone)));
       std::memmove(begin, begin + gone, left * sizeof(void*));
       head.move_top(begin + left);
     }
@@ -60,14 +62,5 @@ bool ThreadCache::has_been_still() {
   allocations_seen_ = now;
   return still;
 }
-
-// The thread may have been about to count a top up again.
-void ThreadCache::continue_with(ThreadState* copy) {
-  state_ = copy;
-  for (CacheHead& head : copy->heads)
-    if (CacheHead::places_from(head.base_low, CacheHead::lower_half(head.top_number)) == UINT32_MAX) ++head.top_number;
-}
-
-void ThreadCache::disown() { heap_.set_cache(nullptr); }
 
 }  // namespace snug

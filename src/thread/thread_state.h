@@ -15,6 +15,7 @@
 // The base may be raised by another thread, which takes what lies below it (thread/array_ends.h).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -40,7 +41,8 @@ struct CacheHead {
   void** top() const { return place_at(top_number); }
   void** base() const { return place_near_top(base_low); }
   void** limit() const { return place_near_top(limit_low); }
-  size_t held() const { return places_from(base_low, lower_half(top_number)); }
+  // 0 also where a signal handler has interrupted a malloc that has counted down.
+  size_t held() const { return std::max(0, static_cast<int32_t>(lower_half(top_number) - base_low)); }
   void move_top(void** place) { store_shared(top_number, number_of(place)); }
 
   static uint32_t lower_half(PlaceNumber number) { return static_cast<uint32_t>(number); }
@@ -80,8 +82,17 @@ SNUG_ALWAYS_INLINE CacheHead* head_of(ThreadState* state, size_t scaled_class) {
   return reinterpret_cast<CacheHead*>(reinterpret_cast<char*>(state->heads) + scaled_class * 8);
 }
 
-// A place's entry. Another thread may look at it or clear it, once it lies below the base.
-SNUG_ALWAYS_INLINE void* entry_at(PlaceNumber number) { return load_shared(*place_at(number)); }
+// A place's entry. Another thread may look at it or clear it, once it lies below the base: it is one word, read or
+// written whole, and only plain accesses are folded into other instructions.
+SNUG_ALWAYS_INLINE void* entry_at(PlaceNumber number) {
+  return kSanitized ? load_shared(*place_at(number)) : *place_at(number);
+}
+SNUG_ALWAYS_INLINE void set_entry(PlaceNumber number, void* block) {
+  if constexpr (kSanitized)
+    store_shared(*place_at(number), block);
+  else
+    *place_at(number) = block;
+}
 
 // The words of a head for its own thread. It keeps the top that it has read before it counts down: read again, it would
 // have to wait for that store.
@@ -140,7 +151,7 @@ SNUG_ALWAYS_INLINE bool push(ThreadState* state, size_t scaled_class, void* bloc
     return false;
   if (entry_at(top - 1) == block) [[unlikely]]
     return false;
-  store_shared(*place_at(opaque(top)), block);
+  set_entry(opaque(top), block);
   add_relative<1>(&head_of(state, opaque(scaled_class))->top_number);
   return true;
 }
@@ -150,7 +161,7 @@ SNUG_ALWAYS_INLINE bool push_trusted(CacheHead* head, void* block) {
   const PlaceNumber top = load_relative(&head->top_number);
   if (equals_lower_half_relative(&head->limit_low, top)) [[unlikely]]
     return false;
-  store_shared(*place_at(top), block);
+  set_entry(top, block);
   add_one_unless_null_relative(&head->top_number, block);
   return true;
 }

@@ -19,10 +19,9 @@ class CacheReachTest : public OwnCacheTest {
   // The fast path, which fails where take() would go on.
   void* pop_fast(size_t c) {
     CacheHead& head = state.heads[c];
+    if (head.held() == 0) return nullptr;
     head.move_top(head.top() - 1);
-    if (head.held() <= ArrayStore::kMostPlaces) return *head.top();
-    head.move_top(head.top() + 1);
-    return nullptr;
+    return *head.top();
   }
   std::vector<void*> cached_blocks(size_t c) { return std::vector<void*>(state.heads[c].base(), state.heads[c].top()); }
 
@@ -104,6 +103,23 @@ TEST_F(CacheReachTest, AnOwnerInTheMiddleOfItsLastBlockLosesNothing) {
   state.heads[small].move_top(state.heads[small].top() + 1);
   EXPECT_EQ(cache.cached(small), 0u);
   put(small, block);
+}
+
+// Another thread has seen more of the array than there was, and the owner comes by before it looks again.
+TEST_F(CacheReachTest, AnOwnerWhosePopsWereNotSeenKeepsNoMoreThanItHad) {
+  put_many(small, take_many(small, 50));
+  CacheReach(own.registry).take_all();
+  put_many(small, own.take(heap, small, 10));
+  std::vector<void*> blocks = cached_blocks(small);
+  ASSERT_EQ(blocks.size(), 10u);
+  ASSERT_TRUE(raise());
+  CacheHead& head = state.heads[small];
+  head.move_top(head.top() - 2);
+  put(other, take(other));  // a slow operation
+  const std::vector<void*> taken(blocks.end() - 2, blocks.end());
+  blocks.resize(8);
+  EXPECT_EQ(cached_blocks(small), blocks);
+  own.give(heap, small, taken);
 }
 
 TEST_F(CacheReachTest, WhatIsFreedMeanwhileIsTheOwnersAndGoesTheNextTime) {
