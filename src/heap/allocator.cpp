@@ -241,8 +241,11 @@ const char* check(bool all_caches) {
   if (const char* broken = store.large.check(); broken != nullptr) return broken;
   if (const char* broken = store.registry.check(); broken != nullptr) return broken;
   const char* broken = nullptr;
-  store.roster.for_each([&](ThreadCache& cache) {
-    if (broken == nullptr && (all_caches || &cache == thread_state.cache)) broken = cache.check();
+  store.registry.for_each([&](SlabHeap& heap) {
+    if (broken != nullptr || heap.cache() == nullptr) return;
+    if (!all_caches && heap.cache() != thread_state.cache) return;
+    SlabHeap::Visit visit(heap);
+    if (const ThreadCache* cache = heap.cache(); cache != nullptr) broken = cache->check();
   });
   return broken;
 }

@@ -31,16 +31,16 @@ bool exhaust(Step step) {
   return false;
 }
 
-// False if the OS has refused something. `*caches_age` becomes true if a cache may be still the next time.
-bool give_back_overdue(bool* caches_age) {
-  *caches_age = store.reach.take_still();
+// False if the OS has refused something.
+bool give_back_overdue() {
+  store.reach.take_still();
   const bool heaps = exhaust([] { return store.registry.purge_overdue(store.config.purge_after); });
   const bool large = exhaust([] { return store.large.purge_overdue(); });
   const bool spans = exhaust([] { return store.spans.purge_overdue(); });
   return heaps && large && spans;
 }
 
-bool anything_ages() { return store.spans.ages() || store.large.ages() || store.registry.ages(); }
+bool anything_ages() { return store.spans.ages() || store.large.ages() || store.registry.ages() || store.reach.ages(); }
 
 }  // namespace
 
@@ -73,12 +73,11 @@ void IdleThread::live() {
   uint32_t patience = period;
   for (;;) {
     bell_.doze(period);
-    bool caches_age = false;
-    const bool willing = give_back_overdue(&caches_age);
+    const bool willing = give_back_overdue();
     if (!bell_.announce()) return;
     // What the OS does not take (locked memory, say) stays, and ages: it is tried again less and less often.
     patience = willing ? period : std::min(patience * 2, kMostPatience);
-    if (!caches_age && !anything_ages())
+    if (!anything_ages())
       bell_.wait();
     else if (willing)
       bell_.withdraw();

@@ -26,7 +26,7 @@ void* LargeStore::allocate(const LargeRequest& request) {
   void* start = nullptr;
   size_t to_clear = 0;
   {
-    LockGuard guard(lock_);
+    const Entry entry(lock_, passage_);
     if (!promise_place()) return nullptr;
     LargeBlock* block = take_kept(usable, request);
     if (block == nullptr) block = map_block(request, usable);
@@ -138,7 +138,7 @@ LargeBlock* LargeStore::take_kept(size_t bytes, const LargeRequest& request) {
 
 LargeFree LargeStore::free(void* start) {
   {
-    LockGuard guard(lock_);
+    const Entry entry(lock_, passage_);
     LargeBlock* block = index_.find(address_of(start));
     if (block == nullptr) return reason_unknown(address_of(start));
     index_.erase(block);

@@ -13,15 +13,16 @@ namespace snug {
 // ones, or more of a free one; kNotDue for all. That is asked under the lock; of null, if nothing is kept.
 template <class AskWhatStays>
 Purge LargeStore::give_back_oldest(AskWhatStays ask_what_stays) {
-  LockGuard guard(lock_);
+  const Entry entry(lock_, passage_);
   LargeBlock* oldest = cache_.front();
   size_t stays = ask_what_stays(oldest);
   if (stays == kNotDue) return Purge::kNotDue;
-  keep_no_longer(oldest);
   if (oldest->is_live()) {
     oldest = split_tail(oldest, oldest->usable);
     if (oldest == nullptr) return Purge::kRefused;
     stays = 0;
+  } else {
+    keep_no_longer(oldest);
   }
   bytes_in_transit_ += oldest->mapped;
   return give_back(oldest, stays) ? Purge::kDone : Purge::kRefused;
@@ -45,11 +46,12 @@ void LargeStore::count_cut(size_t mapped, size_t written, const LargeBlock& bloc
   bytes_released_ += written - block.written;
 }
 
-// What lies beyond `usable` of a live block that is not in the cache becomes a mapping of its own, in nothing: whoever
+// What lies beyond `usable` of a live block is kept no longer and becomes a mapping of its own, in nothing: whoever
 // wants to grow into it has to ask for room anew. Null, and all as it was, without memory for a record.
 LargeBlock* LargeStore::split_tail(LargeBlock* block, size_t usable) {
   LargeBlock* tail = records_.make();
   if (tail == nullptr) return nullptr;
+  keep_no_longer(block);
   tail->start = block->start + usable;
   tail->mapped = block->mapped - usable;
   tail->written = block->written - usable;
@@ -107,11 +109,10 @@ bool LargeStore::trim(size_t pad) {
 
 // Room to grow is no memory, but where the address space is limited it may be what others are refused for.
 bool LargeStore::cut_every_tail() {
-  LockGuard guard(lock_);
+  const Entry entry(lock_, passage_);
   CacheList tails;
   index_.for_each([&](LargeBlock& block) {
     if (block.mapped == block.usable) return;
-    keep_no_longer(&block);
     LargeBlock* tail = split_tail(&block, block.usable);
     if (tail == nullptr) return;
     bytes_in_transit_ += tail->mapped;

@@ -29,7 +29,7 @@ void* LargeStore::resize(void* start, size_t size) {
   LargeBlock* block = nullptr;
   size_t written = 0;
   {
-    LockGuard guard(lock_);
+    const Entry entry(lock_, passage_);
     block = index_.find(address_of(start));
     if (block == nullptr) return nullptr;
     if (usable <= block->usable) {
@@ -48,7 +48,6 @@ void* LargeStore::resize(void* start, size_t size) {
 void LargeStore::shrink(LargeBlock* block, size_t usable) {
   const size_t unused = block->usable - usable;
   if (unused < std::min(block->usable / 8, kTailKept)) return;
-  keep_no_longer(block);
   LargeBlock* tail = split_tail(block, usable);
   if (tail == nullptr) return;
   bytes_usable_ -= unused;

@@ -2,7 +2,7 @@
 // thread. It makes every thread of the process run a fence, once for all caches (membarrier, Linux 4.14): where the OS
 // refuses that, caches keep what they have until their threads come by.
 //
-// One thread at a time does so; another one that tries meanwhile does nothing. No lock is held for the system call.
+// One thread at a time does so, and no lock is held for the system call.
 #pragma once
 
 #include <atomic>
@@ -18,8 +18,10 @@ class CacheReach {
 
   // The calling thread holds no heap's lock.
   void take_all();
-  // From those who have allocated nothing since the last call. True if others may be still the next time.
-  bool take_still();
+  // From those who have allocated nothing since the last call.
+  void take_still();
+  // True if some thread has allocated since its cache was last taken.
+  bool ages();
 
   // In the child of a fork: the thread that was at it may be gone. What it has left shut off is its owner's still.
   void after_fork_in_child();
@@ -28,6 +30,10 @@ class CacheReach {
   enum class Fences : uint8_t { kUnknown, kGiven, kRefused };
 
   bool has_fences();
+  bool is_refused() const { return fences_.load(std::memory_order_relaxed) == Fences::kRefused; }
+  bool begin() { return !is_taking_.exchange(true, std::memory_order_acquire); }
+  template <class Act>
+  void for_each_cache(Act act);
   template <class Wanted>
   void take(Wanted wanted);
 

@@ -14,7 +14,7 @@ bool CacheRoster::open(void (*thread_ends)(void*), const CacheLimits& limits) {
 class CacheRoster::Passing {
  public:
   explicit Passing(CacheRoster& roster) : roster_(roster) {
-    LockGuard guard(roster_.lock_);
+    const Entry entry(roster_.lock_, roster_.passage_);
     roster_.passage_.enter();
   }
   ~Passing() {
@@ -40,6 +40,8 @@ ThreadCache* CacheRoster::start() {
       registry_.abandon(*heap);
       return nullptr;
     }
+    SlabHeap::Hold hold(*heap);
+    heap->set_cache(state.cache);
   }
   // Last, because it may allocate.
   if (::pthread_setspecific(key_, state.cache) != 0) end(state.cache);  // a cache that nothing will end must not be

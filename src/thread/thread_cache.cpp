@@ -49,10 +49,7 @@ void point_at(CacheHead& head, void** base, size_t held, size_t room) {
 
 ThreadCache::ThreadCache(SlabHeap& heap, HeapRegistry& registry, ArrayStore& arrays, ThreadState& state,
                          const CacheLimits& limits)
-    : heap_(heap), registry_(registry), arrays_store_(arrays), state_(&state), limits_(limits) {
-  SlabHeap::Hold hold(heap_);
-  heap_.set_cache(this);
-}
+    : heap_(heap), registry_(registry), arrays_store_(arrays), state_(&state), limits_(limits) {}
 
 void* ThreadCache::refill(size_t size_class) {
   void* lines[kMostShared];
@@ -334,7 +331,7 @@ const char* ThreadCache::check() const {
     if (CacheHead::places_from(head.base_low, head.limit_low) + array.raised != array.room || array.room > array.places)
       return "thread cache: a limit is not at the end of its array's room";
     if (head.held() > array.room) return "thread cache: a top lies outside its array";
-    for (void** place = head.base(); place != head.top(); ++place) {
+    for (void** place = head.base() - array.pending; place < head.top(); ++place) {
       const Window& window = registry_.window();
       if (!window.contains(*place) || window.class_at(window.index_of(*place)) != scaled(c))
         return "thread cache: an array holds what is not a block of its class";

@@ -41,7 +41,7 @@ struct CacheLimits {
 
 class alignas(64) ThreadCache {
  public:
-  // The roster (thread/cache_roster.h) makes and ends caches.
+  // The roster (thread/cache_roster.h) makes and ends caches, and names each to its heap.
   ThreadCache(SlabHeap& heap, HeapRegistry& registry, ArrayStore& arrays, ThreadState& state,
               const CacheLimits& limits);
 
@@ -73,6 +73,8 @@ class alignas(64) ThreadCache {
   void take_raised();
   // The same thread: true if the owner has allocated nothing since this was last called.
   bool has_been_still();
+  // True if it has since its bases were last raised.
+  bool has_moved() const { return allocations() != allocations_raised_; }
 
   SlabHeap& heap() { return heap_; }
   const ThreadState& state() const { return *state_; }
@@ -82,6 +84,7 @@ class alignas(64) ThreadCache {
   uint64_t allocations() const;
   uint64_t refills() const { return refills_.get(); }
   uint64_t flushes() const { return flushes_.get(); }
+  // The holder of the heap's lock, while the owner is at rest.
   const char* check() const;
 
   ListLink<ThreadCache> in_roster;
@@ -148,11 +151,12 @@ class alignas(64) ThreadCache {
   size_t extra_bytes_ = 0;  // of that what may go if the thread drains
   size_t sent_home_ = 0;    // bytes, for want of room, beyond what refills make up for; no more than matters
   size_t drains_after_ = kDrains;
-  size_t last_emptied_ = 0;        // class, of a thread that drains
-  bool drains_ = false;            // until refills have made up for all that was sent home
-  bool is_raised_ = false;         // some array is
-  bool is_pending_ = false;        // the same
-  uint64_t allocations_seen_ = 0;  // by another thread that asked whether the owner was still
+  size_t last_emptied_ = 0;          // class, of a thread that drains
+  bool drains_ = false;              // until refills have made up for all that was sent home
+  bool is_raised_ = false;           // some array is
+  bool is_pending_ = false;          // the same
+  uint64_t allocations_seen_ = 0;    // by another thread that asked whether the owner was still
+  uint64_t allocations_raised_ = 0;  // when the bases were last raised
   uint32_t slow_operations_ = 0;
   uint32_t scavenged_at_ = 0;  // milliseconds
   OwnerCounter refills_;

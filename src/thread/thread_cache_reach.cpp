@@ -8,6 +8,7 @@
 namespace snug {
 
 bool ThreadCache::raise_bases() {
+  allocations_raised_ = allocations();
   for (size_t c = 1; c < kMaxClasses; ++c) {
     Array& array = arrays_[c];
     if (array.places == 0 || array.pending != 0) continue;
@@ -30,11 +31,13 @@ void ThreadCache::take_raised() {
     array.raised = static_cast<uint16_t>(array.raised - (array.pending - taken));
     array.pending = 0;
     if (taken == 0) continue;
+    // As below each base there is a null, equal to no block, before the last block may be anybody's.
     void** const base = head.base();
-    heap_.flush(c, base - taken, taken);
+    void* const last = base[-1];
+    store_shared(base[-1], static_cast<void*>(nullptr));
+    heap_.flush(c, base - taken, taken - 1);
+    heap_.flush(c, &last, 1);
     flushes_.add(1);
-    store_shared(base[-1], static_cast<void*>(nullptr));  // as below each base: equal to no block
-    array.batch = 1;
   }
 }
 
@@ -49,6 +52,7 @@ void ThreadCache::lower_bases() {
       const auto left = static_cast<size_t>(std::max<ptrdiff_t>(0, head.top() - (begin + gone)));
       std::memmove(begin, begin + gone, left * sizeof(void*));
       head.move_top(begin + left);
+      array.batch = 1;
     }
     store_shared(head.base_low, CacheHead::lower_half(number_of(begin)));
     array.raised = array.pending = 0;

@@ -106,9 +106,7 @@ class OwnHead {
   }
   SNUG_ALWAYS_INLINE void count_up() { add_relative<1>(&head_->top_number); }
   static void light_fence() {}  // the accesses are volatile
-  SNUG_ALWAYS_INLINE bool top_is_below_base() {
-    return lower_half_is_at_most_relative(&head_->base_low, top_before_);
-  }
+  SNUG_ALWAYS_INLINE bool top_is_below_base() { return lower_half_is_at_most_relative(&head_->base_low, top_before_); }
   PlaceNumber top_before() const { return top_before_; }
 
  private:

@@ -44,12 +44,15 @@ TEST_F(CacheReachTest, TakesFromThoseWhoHaveBeenStill) {
   put_many(small, take_many(small, 100));
   CacheReach reach(own.registry);
   state.allocations += 100;
-  EXPECT_TRUE(reach.take_still());
+  EXPECT_TRUE(reach.ages());
+  reach.take_still();
   EXPECT_NE(cache.cached(small), 0u);
-  EXPECT_FALSE(reach.take_still());
+  EXPECT_TRUE(reach.ages());
+  reach.take_still();
   EXPECT_EQ(cache.cached(small), 0u);
+  EXPECT_FALSE(reach.ages());
   state.allocations += 1;
-  EXPECT_TRUE(reach.take_still());
+  EXPECT_TRUE(reach.ages());
 }
 
 TEST_F(CacheReachTest, AnOwnerThatComesByKeepsWhatItHas) {

@@ -15,7 +15,9 @@ namespace snug::unit {
 class OwnCacheTest : public testing::Test {
  protected:
   explicit OwnCacheTest(const ClassTable& table = kRoomyTable, const CacheLimits& limits = {})
-      : own(table), heap(*own.registry.acquire()), cache(heap, own.registry, arrays, state, limits), limits(limits) {}
+      : own(table), heap(*own.registry.acquire()), cache(heap, own.registry, arrays, state, limits), limits(limits) {
+    heap.set_cache(&cache);
+  }
   void TearDown() override {
     expect_sound();
     cache.retire();
