@@ -68,7 +68,7 @@ class alignas(64) ThreadCache {
 
   // For another thread that holds the lock of the heap: shuts the owner off from what its arrays have; true if that is
   // anything. After a barrier in every thread, and if the owner has not come by meanwhile, sends home what it has not
-  // taken itself.
+  // taken itself, and keeps no empty slab.
   bool raise_bases();
   void take_raised();
   // The same thread: true if the owner has allocated nothing since this was last called.

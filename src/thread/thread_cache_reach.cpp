@@ -39,6 +39,7 @@ void ThreadCache::take_raised() {
     heap_.flush(c, &last, 1);
     flushes_.add(1);
   }
+  heap_.release_empty(0);  // as the owner does not come by for them
 }
 
 void ThreadCache::lower_bases() {
