@@ -64,11 +64,9 @@ bool is_hopeless(size_t size) { return size > PTRDIFF_MAX || size > store.most_m
 // What the calling thread keeps, and what no thread owns; with `from_others`, what others' caches have as well. True if
 // anything was given back.
 bool give_back(size_t pad, bool from_others) {
-  size_t in_holes = 0;
-  if (ThreadCache* cache = thread_state.cache; cache != nullptr) in_holes = cache->trim();
+  if (ThreadCache* cache = thread_state.cache; cache != nullptr) cache->flush_all();
   if (from_others) store.reach.take_all();
-  in_holes += store.registry.trim();
-  bool any = in_holes != 0;
+  bool any = store.registry.trim() != 0;
   any = store.large.trim(pad) || any;
   any = store.spans.trim(pad) || any;
   return any;
@@ -241,11 +239,8 @@ const char* check(bool all_caches) {
   if (const char* broken = store.large.check(); broken != nullptr) return broken;
   if (const char* broken = store.registry.check(); broken != nullptr) return broken;
   const char* broken = nullptr;
-  store.registry.for_each([&](SlabHeap& heap) {
-    if (broken != nullptr || heap.cache() == nullptr) return;
-    if (!all_caches && heap.cache() != thread_state.cache) return;
-    SlabHeap::Visit visit(heap);
-    if (const ThreadCache* cache = heap.cache(); cache != nullptr) broken = cache->check();
+  store.reach.for_each_cache([&](const ThreadCache& cache) {
+    if (broken == nullptr && (all_caches || &cache == thread_state.cache)) broken = cache.check();
   });
   return broken;
 }

@@ -11,15 +11,6 @@ bool CacheReach::has_fences() {
   return fences_.load(std::memory_order_relaxed) == Fences::kGiven;
 }
 
-template <class Act>
-void CacheReach::for_each_cache(Act act) {
-  registry_.for_each([&](SlabHeap& heap) {
-    if (heap.cache() == nullptr) return;
-    SlabHeap::Visit visit(heap);
-    if (ThreadCache* cache = heap.cache(); cache != nullptr) act(*cache);
-  });
-}
-
 // begin() has been true.
 template <class Wanted>
 void CacheReach::take(Wanted wanted) {

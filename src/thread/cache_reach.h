@@ -23,6 +23,16 @@ class CacheReach {
   // True if some thread has allocated since its cache was last taken.
   bool ages();
 
+  // Calls act(cache) for the cache of every thread, holding its heap's lock.
+  template <class Act>
+  void for_each_cache(Act act) {
+    registry_.for_each([&](SlabHeap& heap) {
+      if (heap.cache() == nullptr) return;
+      SlabHeap::Visit visit(heap);
+      if (ThreadCache* cache = heap.cache(); cache != nullptr) act(*cache);
+    });
+  }
+
   // In the child of a fork: the thread that was at it may be gone. What it has left shut off is its owner's still.
   void after_fork_in_child();
 
@@ -32,8 +42,6 @@ class CacheReach {
   bool has_fences();
   bool is_refused() const { return fences_.load(std::memory_order_relaxed) == Fences::kRefused; }
   bool begin() { return !is_taking_.exchange(true, std::memory_order_acquire); }
-  template <class Act>
-  void for_each_cache(Act act);
   template <class Wanted>
   void take(Wanted wanted);
 

@@ -101,7 +101,7 @@ void CacheRoster::orphan_others() {
         orphans_.push_front(cache);
         has_orphans_.store(true, std::memory_order_relaxed);
       } else {
-        cache->disown();
+        cache->heap().set_cache(nullptr);
       }
     }
     cache = next;

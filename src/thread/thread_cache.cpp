@@ -284,13 +284,6 @@ void ThreadCache::send_all_home() {
   heap_.open_all_mail();
 }
 
-size_t ThreadCache::trim() {
-  Operation operation(*this);
-  send_all_home();
-  heap_.release_empty(0);
-  return heap_.purge_holes();
-}
-
 void ThreadCache::retire() {
   Operation operation(*this);
   heap_.set_cache(nullptr);
@@ -313,9 +306,7 @@ size_t ThreadCache::count(size_t size_class) const { return state_->heads[size_c
 
 size_t ThreadCache::cached(size_t size_class) const {
   // Read while the thread may be changing arrays: an impossible difference counts as nothing.
-  const CacheHead& head = state_->heads[size_class];
-  const size_t held =
-      CacheHead::places_from(load_shared(head.base_low), CacheHead::lower_half(load_shared(head.top_number)));
+  const size_t held = count(size_class);
   return held > ArrayStore::kMostPlaces ? 0 : held;
 }
 
@@ -328,7 +319,7 @@ const char* ThreadCache::check() const {
     const Array& array = arrays_[c];
     if (array.places == 0) continue;
     const CacheHead& head = state_->heads[c];
-    if (CacheHead::places_from(head.base_low, head.limit_low) + array.raised != array.room || array.room > array.places)
+    if (static_cast<size_t>(head.limit() - head.base()) + array.raised != array.room || array.room > array.places)
       return "thread cache: a limit is not at the end of its array's room";
     if (head.held() > array.room) return "thread cache: a top lies outside its array";
     for (void** place = head.base() - array.pending; place < head.top(); ++place) {

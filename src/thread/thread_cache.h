@@ -58,13 +58,9 @@ class alignas(64) ThreadCache {
   void flush_all();
   // flush_all, and gives the arrays away: the thread ends.
   void retire();
-  // flush_all, then gives back empty slabs and the holes in others. Returns the bytes of the holes.
-  size_t trim();
 
   // The thread is gone with its TLS (in the child of a fork): go on with a copy of its state.
   void continue_with(ThreadState* copy) { state_ = copy; }
-  // The same without one: nobody looks at the cache any more.
-  void disown() { heap_.set_cache(nullptr); }
 
   // For another thread that holds the lock of the heap: shuts the owner off from what its arrays have; true if that is
   // anything. After a barrier in every thread, and if the owner has not come by meanwhile, sends home what it has not

@@ -42,12 +42,12 @@ struct CacheHead {
   void** base() const { return place_near_top(base_low); }
   void** limit() const { return place_near_top(limit_low); }
   // 0 also where a signal handler has interrupted a malloc that has counted down.
-  size_t held() const { return std::max(0, static_cast<int32_t>(lower_half(top_number) - base_low)); }
+  size_t held() const {
+    return std::max(0, static_cast<int32_t>(lower_half(load_shared(top_number)) - load_shared(base_low)));
+  }
   void move_top(void** place) { store_shared(top_number, number_of(place)); }
 
   static uint32_t lower_half(PlaceNumber number) { return static_cast<uint32_t>(number); }
-  // Modulo 2^32: what lies before `from` is far.
-  static size_t places_from(uint32_t from, uint32_t to) { return uint32_t{to - from}; }
 
  private:
   // No array lies across a multiple of 2^32 places.
