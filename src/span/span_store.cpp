@@ -38,7 +38,7 @@ Span* SpanStore::Bins::shortest(PageCount at_least) const {
 // What costs no fault first, then what the OS must still back. The span is in no bin.
 Span* SpanStore::locate_free(PageCount pages, Paging paging) {
   const Paging other = paging == Paging::kSmall ? Paging::kHuge : Paging::kSmall;
-  for (;;) {
+  for (bool refused = false;;) {
     Span* span = bins(paging, true).shortest(pages);
     if (span == nullptr) span = bins(other, true).shortest(pages);
     if (span == nullptr && paging == Paging::kHuge && advance_frontier(pages)) return frontier_;
@@ -47,7 +47,13 @@ Span* SpanStore::locate_free(PageCount pages, Paging paging) {
       remove(span);
       return span;
     }
-    if (!supply_chunk(Paging::kSmall) && !await_others()) return nullptr;
+    // What others had in hand may have come back while the OS refused: one more look says.
+    if (!refused)
+      refused = !supply_chunk(Paging::kSmall);
+    else if (await_others())
+      refused = false;
+    else
+      return nullptr;
   }
 }
 

@@ -89,6 +89,33 @@ TEST_F(SpanInHandTest, WhoFindsNothingElseWaits) {
   }
 }
 
+TEST_F(SpanInHandTest, WhatComesBackDuringARefusalIsFound) {
+  own.free_touched(first);
+  std::atomic<bool> refused{false};
+  std::atomic<bool> is_back{false};
+  std::thread other;
+  {
+    const SystemCallHook meanwhile(SYS_madvise, [&] {
+      if (other.joinable()) return true;
+      other = std::thread([&] {
+        const SystemCallHook refuses(SYS_mprotect, [&] {
+          refused = true;
+          while (!is_back) std::this_thread::yield();
+          return false;
+        });
+        Span* span = own.spans.allocate({10});
+        ASSERT_NE(span, nullptr);
+        EXPECT_EQ(span->first.in_chunk(), 0u);
+      });
+      while (!refused) std::this_thread::yield();
+      return true;
+    });
+    own.spans.trim(0);
+    is_back = true;
+    other.join();
+  }
+}
+
 TEST_F(SpanInHandTest, WithNothingInHandARefusalIsOne) {
   const SystemCallHook refuses(SYS_mprotect, [] { return false; });
   EXPECT_EQ(own.spans.allocate({10}), nullptr);
