@@ -58,7 +58,8 @@ void PoolStore<Checks, Source>::open_block(PoolBlock* block) noexcept {
 
 template <class Checks, class Source>
 bool PoolStore<Checks, Source>::refill(std::size_t want) {
-  if (carve_ == carve_end_) {
+  const bool opens = carve_ == carve_end_;
+  if (opens) {
     if (spare_ == nullptr && !fetch_block(next_block_bytes())) return false;
     PoolBlock* const block = spare_;
     demand_seal("alloc", block);
@@ -66,7 +67,10 @@ bool PoolStore<Checks, Source>::refill(std::size_t want) {
     open_block(block);
   }
   const std::size_t room = static_cast<std::size_t>(carve_end_ - carve_) / stride_;
-  const std::size_t count = std::min(room, std::max(want, kCarveBytes / stride_));
+  std::size_t count = std::min(room, std::max(want, kCarveBytes / stride_));
+  // Threads take whole batches, and blocks are so aligned that what a thread has of many pools would share a set of the
+  // processor's cache: a block begins with a portion whose length differs.
+  if (opens) count = 1 + scatter(carve_, count);
   // From the last to the first, so that elements come in the order of addresses.
   PoolSlot* head = nullptr;
   for (std::size_t i = count; i-- > 0;) head = ::new (carve_ + i * stride_) PoolSlot{head};

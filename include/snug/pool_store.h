@@ -280,8 +280,13 @@ class PoolStore {
     return refill(1) ? try_alloc() : nullptr;
   }
 
+  // A number below `end` that blocks which lie alike in their pages do not have in common.
+  static std::size_t scatter(const void* block, std::size_t end) noexcept {
+    return static_cast<std::size_t>(reinterpret_cast<uintptr_t>(block) * 0x9e3779b97f4a7c15u >> 32) % end;
+  }
+
   // After it the free list, which is empty, has a slot. Carves up to `want`, or what lies in an OS page if that is
-  // more.
+  // more; less at the beginning of a block.
   bool refill(std::size_t want);
   void open_block(PoolBlock* block) noexcept;
   bool fetch_block(std::size_t bytes);
