@@ -1,0 +1,115 @@
+// BlockPages: blocks of a map's classes out of pages of their own, and large blocks with pages to themselves. It moves
+// nothing; what it is told of owners and pins is for those that do.
+//
+//   per class   pages == those listed + full ones;  used == used blocks of all of them
+//
+// A page that becomes empty goes back to its source, but for a few that are kept for the next of any class.
+// Not thread-safe. O(1), but for what the source takes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "compact/block_map.h"
+#include "compact/page.h"
+#include "compact/page_bin.h"
+#include "compact/page_source.h"
+
+namespace snug {
+
+class BlockPages {
+ public:
+  struct Place {
+    CompactPage* page = nullptr;  // null: there is no memory
+    size_t index = 0;
+    char* block() const { return page->block_at(index); }
+    BlockOwner& owner() const { return page->owner(index); }
+    friend bool operator==(const Place&, const Place&) = default;
+  };
+  // Of pages that could not be emptied at once, and what all is made of.
+  struct Totals {
+    size_t blocks = 0;
+    size_t bytes_blocks = 0;
+    size_t bytes_free = 0;  // in pages that are not full
+    size_t bytes_tails = 0;
+    size_t bytes_large = 0;
+    size_t bytes_records = 0;
+    size_t bytes_spare = 0;
+    size_t pages = 0;  // of 16 KiB, spare ones apart
+    size_t rows_open = 0;
+    size_t rows_held = 0;
+  };
+
+  BlockPages(const BlockMap& map, PageSource source, bool has_owners)
+      : map_(map), source_(source), has_owners_(has_owners) {}
+  BlockPages(const BlockPages&) = delete;
+  BlockPages& operator=(const BlockPages&) = delete;
+
+  // `alignment` is a power of two.
+  Place take(size_t bytes, size_t alignment);
+  // The same in a page that is open.
+  Place take_in(CompactPage* page);
+  // True if the page has gone with it.
+  bool give(Place place);
+  // All pages go.
+  void release_all();
+
+  // For a block that lies here for certain.
+  Place place_of(const void* block) const {
+    CompactPage* const page = source_.page_of(block);
+    return {page,
+            page->is_large() ? 0 : map_[page->size_class].index_at(address_of(block) - address_of(page->row.start))};
+  }
+  // Null page: no used block begins there.
+  Place find(const void* block) const;
+  static size_t usable(const CompactPage& page) { return page.block; }
+  // What serves the request; count() for what is large.
+  size_t class_for(size_t bytes, size_t alignment) const;
+
+  size_t count() const { return map_.count(); }
+  const BlockMap& map() const { return map_; }
+  PageBin& bin(size_t size_class) { return bins_[size_class]; }
+  const PageBin& bin(size_t size_class) const { return bins_[size_class]; }
+  size_t large_blocks() const { return large_blocks_; }
+
+  Totals totals() const;  // O(classes)
+  const char* check() const;
+
+  // visit(page) for each page; it may give blocks of no page.
+  template <class Visit>
+  void for_each_page(Visit visit) const {
+    for (CompactPage* page = all_.front(); page != nullptr;) {
+      CompactPage* const next = AllPages::next(page);
+      visit(*page);
+      page = next;
+    }
+  }
+
+ private:
+  using AllPages = List<CompactPage, &CompactPage::in_all>;
+  // The most pages that are kept, of those that are one page long.
+  static constexpr size_t kMostSpare = 8;
+
+  Place take_of(size_t size_class);
+  Place take_large(size_t bytes, size_t alignment);
+  CompactPage* add_page(PageRow row, size_t block, size_t blocks, size_t size_class);
+  CompactPage* add_page_of(size_t size_class);
+  void release(CompactPage* page);
+  CompactPage* find_mapping(const void* block) const;
+  size_t record_bytes(size_t blocks) const { return CompactPage::record_bytes(blocks, has_owners_); }
+  const char* check_page(const CompactPage& page) const;
+
+  const BlockMap& map_;
+  PageSource source_;
+  const bool has_owners_;
+  PageBin bins_[BlockMap::kMostClasses];
+  AllPages all_;  // large blocks last
+  PageRow spare_[kMostSpare];
+  size_t spares_ = 0;
+  size_t large_blocks_ = 0;
+  size_t bytes_large_ = 0;
+  size_t bytes_pages_ = 0;
+  size_t bytes_records_ = 0;
+};
+
+}  // namespace snug

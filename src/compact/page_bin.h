@@ -1,0 +1,79 @@
+// PageBin: the pages of one class that are not full, told apart by how full they are. Blocks are taken from the
+// fullest, so that the emptiest may empty.
+//
+//   open()    == pages in the lists of levels; what compaction keeps within the bound
+//   held      pages that are not full either, but hold a pinned block, so that they cannot be emptied
+//
+// O(1).
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/list.h"
+#include "compact/page.h"
+
+namespace snug {
+
+class PageBin {
+ public:
+  using Pages = List<CompactPage, &CompactPage::in_list>;
+
+  size_t bound = 1;  // of open pages, for the heap to keep
+  size_t pages = 0;  // of the class, full ones as well
+  size_t used = 0;   // blocks
+
+  size_t open() const { return open_; }
+  size_t held() const { return held_; }
+
+  // Puts the page where it belongs now, at the front there; its blocks or its pins have changed.
+  void place(CompactPage* page) {
+    const uint8_t list = list_for(*page);
+    if (page->list == list) return;
+    remove(page);
+    page->list = list;
+    if (list == CompactPage::kUnlisted) return;
+    lists_[list].push_front(page);
+    if (list == CompactPage::kHeld)
+      ++held_;
+    else
+      ++open_, occupied_ |= 1u << list;
+  }
+  void remove(CompactPage* page) {
+    const uint8_t list = page->list;
+    if (list == CompactPage::kUnlisted) return;
+    lists_[list].remove(page);
+    page->list = CompactPage::kUnlisted;
+    if (list == CompactPage::kHeld) {
+      --held_;
+    } else {
+      --open_;
+      if (lists_[list].empty()) occupied_ &= ~(1u << list);
+    }
+  }
+
+  // The page to take a block from; null if all are full. One that is held cannot be emptied, but it can be filled.
+  CompactPage* to_fill() const {
+    if (held_ != 0) return lists_[CompactPage::kHeld].front();
+    return open_ != 0 ? fullest() : nullptr;
+  }
+  // Of two or more open pages.
+  CompactPage* fullest() const { return lists_[31 - std::countl_zero(occupied_)].front(); }
+  CompactPage* emptiest() const { return lists_[std::countr_zero(occupied_)].back(); }
+
+  const Pages& list(size_t index) const { return lists_[index]; }
+
+  static uint8_t list_for(const CompactPage& page) {
+    if (page.is_full()) return CompactPage::kUnlisted;
+    return page.pinned != 0 ? CompactPage::kHeld : page.level();
+  }
+
+ private:
+  Pages lists_[CompactPage::kLevels + 1];
+  uint32_t occupied_ = 0;  // which levels have pages
+  size_t open_ = 0;
+  size_t held_ = 0;
+};
+
+}  // namespace snug
