@@ -90,7 +90,7 @@ CompactPage* BlockPages::add_page(PageRow row, size_t block, size_t blocks, size
   page->row = row;
   page->block = block;
   page->blocks = static_cast<uint16_t>(blocks);
-  page->words = static_cast<uint16_t>(CompactPage::words_for(blocks));
+  page->free_all();
   page->size_class = static_cast<uint8_t>(size_class);
   source_.set_page(row, page);
   if (page->is_large())
@@ -164,12 +164,11 @@ const char* BlockPages::check_page(const CompactPage& page) const {
   size_t pinned = 0;
   for (size_t word = 0; word < page.words; ++word) {
     const uint64_t bits = page.bits()[word];
-    const size_t in_word = std::min<size_t>(64, page.blocks - word * 64);
-    const uint64_t all = bit_run(0, static_cast<unsigned>(in_word));
+    const uint64_t all = page.all_of(word);
     if ((bits & ~all) != 0) return "compact heap: a bit stands for no block";
-    if ((bits != 0) != ((page.used_words >> word & 1) != 0) || (bits == all) != ((page.full_words >> word & 1) != 0))
+    if ((bits != 0) != ((page.free_words >> word & 1) != 0) || (bits != all) != ((page.used_words >> word & 1) != 0))
       return "compact heap: a page's words of bits are not summed up rightly";
-    used += count_ones(bits);
+    used += count_ones(all & ~bits);
   }
   if (has_owners_)
     for (size_t i = 0; i < page.blocks; ++i) pinned += page.holds(i) && page.owner(i).pins() != 0 ? 1 : 0;
@@ -179,7 +178,9 @@ const char* BlockPages::check_page(const CompactPage& page) const {
   if (source_.page_of(page.row.start) != &page || page.home != this)
     return "compact heap: a page is not known as the heap's";
   if (page.is_large()) return page.list == CompactPage::kUnlisted ? nullptr : "compact heap: a large block is listed";
-  if (page.list != PageBin::list_for(page)) return "compact heap: a page is listed where it does not belong";
+  const uint8_t list = PageBin::list_for(page);
+  const bool is_level = list < CompactPage::kLevels && page.list < CompactPage::kLevels;
+  if (!page.is_in_place() || (page.list != list && !is_level)) return "compact heap: a page is listed where it does not belong";
   return nullptr;
 }
 

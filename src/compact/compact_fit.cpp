@@ -102,7 +102,7 @@ char* CompactFit::pin(HandleWord handle) {
   ++pins_;
   if (place.owner().pins() == 1) {
     ++place.page->pinned;
-    if (!place.page->is_large()) pages_.bin(place.page->size_class).place(place.page);
+    if (!place.page->is_large()) pages_.bin(place.page->size_class).place_anew(place.page);
   }
   return place.block();
 }
@@ -117,7 +117,7 @@ void CompactFit::unpin(HandleWord handle) {
   --place.page->pinned;
   if (place.page->is_large()) return;
   PageBin& bin = pages_.bin(place.page->size_class);
-  bin.place(place.page);
+  bin.place_anew(place.page);
   keep_bound(bin);
 }
 

@@ -1,8 +1,8 @@
 // CompactPage: the record of a run of pages that is cut into blocks of one class, or holds one large block. It lies
 // apart from the blocks, so that these begin where pages do.
 //
-//   used      == bits that are set == owners that are not free
-//   used_words, full_words   have a bit for each word of bits that is not all zero, and that is all one
+//   blocks - used == bits that are set, which are the free blocks'
+//   used_words       has a bit for each word of bits in which a block is used, free_words where one is free
 //
 // A block's owner is the slot of its handle (handle_table.h), and how often it is pinned. A heap without handles has no
 // owners.
@@ -68,9 +68,12 @@ struct alignas(64) CompactPage {
   uint16_t blocks = 0;
   uint16_t used = 0;
   uint16_t used_words = 0;
-  uint16_t full_words = 0;
+  uint16_t free_words = 0;
   uint16_t words = 0;
   uint16_t pinned = 0;  // blocks that are
+  // It belongs where it is listed as long as `used` is at least the one, and by less than the other.
+  uint16_t place_from = 0;
+  uint16_t place_span = 0;
   uint8_t size_class = 0;
   uint8_t list = kUnlisted;
 
@@ -88,40 +91,42 @@ struct alignas(64) CompactPage {
   char* block_at(size_t index) const { return row.start + index * block; }
   bool is_full() const { return used == blocks; }
   bool is_large() const { return size_class == kLarge; }
-  uint8_t level() const { return static_cast<uint8_t>(size_t{used} * kLevels / blocks); }
 
-  bool holds(size_t index) const { return index < blocks && tests_bit(bits(), index); }
+  bool is_in_place() const { return static_cast<uint16_t>(used - place_from) < place_span; }
 
+  bool holds(size_t index) const { return index < blocks && !tests_bit(bits(), index); }
+
+  void free_all() {
+    words = static_cast<uint16_t>(words_for(blocks));
+    for (size_t word = 0; word < words; ++word) bits()[word] = all_of(word);
+    free_words = static_cast<uint16_t>((1u << words) - 1);
+  }
   // The first free block becomes used; there is one.
   size_t take() {
-    const auto word = static_cast<size_t>(std::countr_one(full_words));
-    const auto bit = static_cast<size_t>(std::countr_one(bits()[word]));
-    set(word, bit);
+    const auto word = static_cast<size_t>(std::countr_zero(uint32_t{free_words}));
+    const auto bit = static_cast<size_t>(std::countr_zero(bits()[word]));
+    bits()[word] &= bits()[word] - 1;
+    used_words |= static_cast<uint16_t>(1u << word);
+    if (bits()[word] == 0) free_words &= static_cast<uint16_t>(~(1u << word));
+    ++used;
     return word * 64 + bit;
   }
   void give(size_t index) {
     const size_t word = index / 64;
-    bits()[word] &= ~(uint64_t{1} << index % 64);
-    full_words &= static_cast<uint16_t>(~(1u << word));
-    if (bits()[word] == 0) used_words &= static_cast<uint16_t>(~(1u << word));
+    bits()[word] |= uint64_t{1} << index % 64;
+    free_words |= static_cast<uint16_t>(1u << word);
+    if (bits()[word] == all_of(word)) used_words &= static_cast<uint16_t>(~(1u << word));
     --used;
   }
   // The last used block; there is one.
   size_t last_used() const {
     const size_t word = 31 - static_cast<size_t>(std::countl_zero(uint32_t{used_words}));
-    return word * 64 + 63 - static_cast<size_t>(std::countl_zero(bits()[word]));
+    return word * 64 + 63 - static_cast<size_t>(std::countl_zero(~bits()[word] & all_of(word)));
   }
-
- private:
-  void set(size_t word, size_t bit) {
-    bits()[word] |= uint64_t{1} << bit;
-    used_words |= static_cast<uint16_t>(1u << word);
-    if (is_word_full(word)) full_words |= static_cast<uint16_t>(1u << word);
-    ++used;
-  }
-  bool is_word_full(size_t word) const {
+  // The bits of a word that stand for blocks.
+  uint64_t all_of(size_t word) const {
     const size_t rest = blocks - word * 64;
-    return bits()[word] == bit_run(0, rest < 64 ? static_cast<unsigned>(rest) : 64);
+    return rest < 64 ? (uint64_t{1} << rest) - 1 : ~uint64_t{0};
   }
 };
 

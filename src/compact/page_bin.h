@@ -7,6 +7,7 @@
 // O(1).
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -27,18 +28,24 @@ class PageBin {
   size_t open() const { return open_; }
   size_t held() const { return held_; }
 
-  // Puts the page where it belongs now, at the front there; its blocks or its pins have changed.
+  // Puts the page where it belongs now, at the front there: its blocks have changed.
   void place(CompactPage* page) {
-    const uint8_t list = list_for(*page);
-    if (page->list == list) return;
+    if (!page->is_in_place()) place_anew(page);
+  }
+  // The same: whether it holds a pinned block has changed.
+  void place_anew(CompactPage* page) {
     remove(page);
+    const uint8_t list = list_for(*page);
     page->list = list;
+    set_range(page);
     if (list == CompactPage::kUnlisted) return;
     lists_[list].push_front(page);
-    if (list == CompactPage::kHeld)
+    if (list == CompactPage::kHeld) {
       ++held_;
-    else
-      ++open_, occupied_ |= 1u << list;
+    } else {
+      ++open_;
+      occupied_ |= 1u << list;
+    }
   }
   void remove(CompactPage* page) {
     const uint8_t list = page->list;
@@ -66,10 +73,27 @@ class PageBin {
 
   static uint8_t list_for(const CompactPage& page) {
     if (page.is_full()) return CompactPage::kUnlisted;
-    return page.pinned != 0 ? CompactPage::kHeld : page.level();
+    if (page.pinned != 0) return CompactPage::kHeld;
+    return static_cast<uint8_t>(uint32_t{page.used} * CompactPage::kLevels / page.blocks);
   }
 
  private:
+  static void set_range(CompactPage* page) {
+    const uint32_t blocks = page->blocks;
+    uint32_t from = 0;
+    uint32_t end = blocks;
+    if (page->list == CompactPage::kUnlisted) {
+      from = blocks;
+      end = blocks + 1;
+    } else if (page->list != CompactPage::kHeld) {
+      const auto least = [blocks](uint32_t level) { return (level * blocks + CompactPage::kLevels - 1) / CompactPage::kLevels; };
+      from = least(page->list == 0 ? 0u : page->list - 1u);
+      end = std::min(least(page->list + 2u), blocks);
+    }
+    page->place_from = static_cast<uint16_t>(from);
+    page->place_span = static_cast<uint16_t>(end - from);
+  }
+
   Pages lists_[CompactPage::kLevels + 1];
   uint32_t occupied_ = 0;  // which levels have pages
   size_t open_ = 0;
