@@ -16,43 +16,23 @@ size_t BlockPages::class_for(size_t bytes, size_t alignment) const {
   return size_class;
 }
 
-BlockPages::Place BlockPages::take(size_t bytes, size_t alignment) {
+BlockPages::Place BlockPages::take_otherwise(size_t bytes, size_t alignment) {
   const size_t size_class = class_for(bytes, alignment);
   return size_class == map_.count() ? take_large(bytes, alignment) : take_of(size_class);
 }
 
-BlockPages::Place BlockPages::take_of(size_t size_class) {
-  PageBin& bin = bins_[size_class];
-  CompactPage* page = bin.to_fill();
-  if (page == nullptr) page = add_page_of(size_class);
-  return page == nullptr ? Place{} : take_in(page);
-}
-
-BlockPages::Place BlockPages::take_in(CompactPage* page) {
-  PageBin& bin = bins_[page->size_class];
-  const size_t index = page->take();
-  ++bin.used;
-  bin.place(page);
-  return {page, index};
-}
-
-bool BlockPages::give(Place place) {
+// The page's only block.
+bool BlockPages::give_last(Place place) {
   CompactPage* const page = place.page;
   if (page->is_large()) {
     bytes_large_ -= page->block;
     --large_blocks_;
-    release(page);
-    return true;
+  } else {
+    PageBin& bin = bins_[page->size_class];
+    --bin.used;
+    --bin.pages;
+    bin.remove(page);
   }
-  PageBin& bin = bins_[page->size_class];
-  page->give(place.index);
-  --bin.used;
-  if (page->used != 0) {
-    bin.place(page);
-    return false;
-  }
-  bin.remove(page);
-  --bin.pages;
   release(page);
   return true;
 }
@@ -128,7 +108,7 @@ BlockPages::Place BlockPages::find(const void* block) const {
   CompactPage* const page = source_.find_page(block);
   if (page == nullptr) return {find_mapping(block), 0};
   if (page->home != this) return {};
-  const Place place = place_of(block);
+  const Place place = place_in(page, block);
   return page->holds(place.index) && place.block() == block ? place : Place{};
 }
 
@@ -180,7 +160,8 @@ const char* BlockPages::check_page(const CompactPage& page) const {
   if (page.is_large()) return page.list == CompactPage::kUnlisted ? nullptr : "compact heap: a large block is listed";
   const uint8_t list = PageBin::list_for(page);
   const bool is_level = list < CompactPage::kLevels && page.list < CompactPage::kLevels;
-  if (!page.is_in_place() || (page.list != list && !is_level)) return "compact heap: a page is listed where it does not belong";
+  if (!page.is_in_place() || (page.list != list && !is_level))
+    return "compact heap: a page is listed where it does not belong";
   return nullptr;
 }
 

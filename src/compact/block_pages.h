@@ -46,20 +46,34 @@ class BlockPages {
   BlockPages& operator=(const BlockPages&) = delete;
 
   // `alignment` is a power of two.
-  Place take(size_t bytes, size_t alignment);
-  // The same in a page that is open.
-  Place take_in(CompactPage* page);
+  Place take(size_t bytes, size_t alignment) {
+    if (bytes <= map_.largest() && alignment <= map_.granule()) [[likely]]
+      return take_of(map_.class_of(bytes));
+    return take_otherwise(bytes, alignment);
+  }
+  // A block of a page that is open.
+  Place take_in(CompactPage* page) {
+    PageBin& bin = bins_[page->size_class];
+    const size_t index = page->take();
+    ++bin.used;
+    bin.place(page);
+    return {page, index};
+  }
   // True if the page has gone with it.
-  bool give(Place place);
+  bool give(Place place) {
+    if (place.page->used == 1) [[unlikely]]
+      return give_last(place);
+    PageBin& bin = bins_[place.page->size_class];
+    place.page->give(place.index);
+    --bin.used;
+    bin.place(place.page);
+    return false;
+  }
   // All pages go.
   void release_all();
 
   // For a block that lies here for certain.
-  Place place_of(const void* block) const {
-    CompactPage* const page = source_.page_of(block);
-    return {page,
-            page->is_large() ? 0 : map_[page->size_class].index_at(address_of(block) - address_of(page->row.start))};
-  }
+  Place place_of(const void* block) const { return place_in(source_.page_of(block), block); }
   // Null page: no used block begins there.
   Place find(const void* block) const;
   static size_t usable(const CompactPage& page) { return page.block; }
@@ -90,7 +104,18 @@ class BlockPages {
   // The most pages that are kept, of those that are one page long.
   static constexpr size_t kMostSpare = 8;
 
-  Place take_of(size_t size_class);
+  Place place_in(CompactPage* page, const void* block) const {
+    const size_t offset = address_of(block) - address_of(page->row.start);
+    return {page, page->is_large() ? 0 : map_[page->size_class].index_at(offset)};
+  }
+  Place take_of(size_t size_class) {
+    CompactPage* page = bins_[size_class].to_fill();
+    if (page == nullptr) [[unlikely]]
+      page = add_page_of(size_class);
+    return page == nullptr ? Place{} : take_in(page);
+  }
+  Place take_otherwise(size_t bytes, size_t alignment);
+  bool give_last(Place place);
   Place take_large(size_t bytes, size_t alignment);
   CompactPage* add_page(PageRow row, size_t block, size_t blocks, size_t size_class);
   CompactPage* add_page_of(size_t size_class);

@@ -68,8 +68,8 @@ bool Store::open() {
   return true;
 }
 
-// Handlers that are registered later run their part before ours takes the locks, and after ours has dropped them, so that
-// they may allocate, or wait for a thread that does. Registering may allocate itself.
+// Handlers that are registered later run their part before ours takes the locks, and after ours has dropped them, so
+// that they may allocate, or wait for a thread that does. Registering may allocate itself.
 void Store::watch_forks() {
   if (watches_forks_.exchange(true)) return;
   ::pthread_atfork([] { store.before_fork(); }, [] { store.after_fork_in_parent(); },
