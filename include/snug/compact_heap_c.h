@@ -100,6 +100,8 @@ struct snug_compact_budget {
  * most. No system call but, for a budget of time, the clock's, which Linux answers without entering the kernel. Returns
  * 1 if something is left to do, else 0. */
 int snug_compact_step(struct snug_compact_heap* heap, const struct snug_compact_budget* budget);
+/* Gives up the move that a step has begun, if there is one: no block is on its way then. */
+void snug_compact_settle(struct snug_compact_heap* heap);
 /* Gives the OS what the table of handles does not use any more. Returns the bytes. */
 size_t snug_compact_trim(struct snug_compact_heap* heap);
 
@@ -129,9 +131,9 @@ struct snug_compact_stats {
 /* O(classes). */
 void snug_compact_get_stats(const struct snug_compact_heap* heap, struct snug_compact_stats* stats);
 
-/* The table of handles, for code that dereferences without a call: slot `handle >> 16` of slots holds
- * `address << 16 | generation`, which is the handle's block if the generation is `handle & 0xffff`, and the block is
- * not on its way. The table never moves; slot_limit rises. */
+/* The table of handles, for code that dereferences without a call: slots[(uint32_t)handle] ^ handle is the address of
+ * the handle's block, if the slot is less than slot_limit. It is 2^48 or more if the handle names no block, or one that
+ * is on its way: then ask snug_compact_deref. The table never moves; slot_limit rises. */
 struct snug_compact_view {
   const uint64_t* slots;
   size_t slot_limit;

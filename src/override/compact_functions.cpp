@@ -193,6 +193,8 @@ SNUG_EXPORT int snug_compact_step(snug_compact_heap* heap, const snug_compact_bu
   return fit(heap, "snug_compact_step").step(limit) ? 1 : 0;
 }
 
+SNUG_EXPORT void snug_compact_settle(snug_compact_heap* heap) { fit(heap, "snug_compact_settle").settle(); }
+
 SNUG_EXPORT size_t snug_compact_trim(snug_compact_heap* heap) { return fit(heap, "snug_compact_trim").trim(); }
 
 SNUG_EXPORT void* snug_compact_direct_alloc(snug_compact_heap* heap, size_t bytes, size_t alignment) {
