@@ -65,6 +65,13 @@ void snug_compact_destroy(struct snug_compact_heap* heap);
  * for what the map's sizes have (16 bytes; 8 in compact-fit's own). 0: there is no memory, or no slot for a handle.
  * O(1). */
 snug_handle snug_compact_alloc(struct snug_compact_heap* heap, size_t bytes, size_t alignment);
+/* The same for a block whose contents cannot be moved by copying their bytes: `relocate` moves them, in one go whatever
+ * the increment is, from the block `from` to the block `to`, and must not use the heap. Blocks of one size and one
+ * `relocate` lie in pages of their own; of such pairs a heap takes 64, and 0 is returned beyond. Such a block has at
+ * most 15 bytes more than is asked for, but for its alignment, and snug_compact_resize() gives it no other place.
+ * Beyond 32768 bytes blocks do not move. O(pairs). */
+snug_handle snug_compact_alloc_relocated(struct snug_compact_heap* heap, size_t bytes, size_t alignment,
+                                         void (*relocate)(void* from, void* to));
 /* O(1), and moves at most one block. 0 is ignored. */
 void snug_compact_free(struct snug_compact_heap* heap, snug_handle handle);
 /* Another size under the same handle, at a multiple of `alignment` (0: as above) from now on; contents are kept up to
@@ -87,7 +94,7 @@ void snug_compact_unpin(struct snug_compact_heap* heap, snug_handle handle);
 
 /* From now on. A smaller bound is kept when the call returns: O(pages). */
 void snug_compact_set_not_full(struct snug_compact_heap* heap, size_t not_full);
-/* For blocks of this size alone. */
+/* For blocks of this size alone, but those that are moved by functions. */
 void snug_compact_set_not_full_of(struct snug_compact_heap* heap, size_t bytes, size_t not_full);
 void snug_compact_set_increment(struct snug_compact_heap* heap, size_t increment);
 

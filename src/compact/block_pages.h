@@ -3,6 +3,8 @@
 //
 //   per class   pages == those listed + full ones;  used == used blocks of all of them
 //
+// A kind is a class beside the map's, for blocks of one size whose owners say how they are moved.
+//
 // A page that becomes empty goes back to its source, but for a few that are kept for the next of any class.
 // Not thread-safe. O(1), but for what the source takes.
 #pragma once
@@ -47,6 +49,8 @@ class BlockPages {
 
   // `alignment` is a power of two.
   Place take(size_t bytes, size_t alignment);
+  // A block of the class.
+  Place take_of(size_t size_class);
   // The same in a page that is open.
   Place take_in(CompactPage* page);
   // True if the page has gone with it.
@@ -57,19 +61,28 @@ class BlockPages {
   // For a block that lies here for certain.
   Place place_of(const void* block) const {
     CompactPage* const page = source_.page_of(block);
-    return {page,
-            page->is_large() ? 0 : map_[page->size_class].index_at(address_of(block) - address_of(page->row.start))};
+    return {page, page->index_at(block)};
   }
   // Null page: no used block begins there.
   Place find(const void* block) const;
   static size_t usable(const CompactPage& page) { return page.block; }
-  // What serves the request; count() for what is large.
+  // What serves the request; kLarge if it gets pages of its own.
   size_t class_for(size_t bytes, size_t alignment) const;
+  // The same for blocks that `relocate` moves: a kind, which is added if there is none yet. kNoKind: there is no
+  // memory, or there are kMostKinds. O(kinds).
+  size_t kind_for(size_t bytes, size_t alignment, Relocate relocate);
+  static constexpr size_t kMostKinds = 64;
+  static constexpr size_t kNoKind = ~size_t{0};
 
-  size_t count() const { return map_.count(); }
-  const BlockMap& map() const { return map_; }
-  PageBin& bin(size_t size_class) { return bins_[size_class]; }
-  const PageBin& bin(size_t size_class) const { return bins_[size_class]; }
+  // Classes of the map, and kinds behind them.
+  size_t count() const { return map_.count() + kind_count_; }
+  const BlockClass& sizes(size_t size_class) const {
+    return size_class < map_.count() ? map_[size_class] : kinds_[size_class - map_.count()]->sizes;
+  }
+  PageBin& bin(size_t size_class) {
+    return size_class < map_.count() ? bins_[size_class] : kinds_[size_class - map_.count()]->bin;
+  }
+  const PageBin& bin(size_t size_class) const { return const_cast<BlockPages*>(this)->bin(size_class); }
   size_t large_blocks() const { return large_blocks_; }
 
   Totals totals() const;  // O(classes)
@@ -87,22 +100,29 @@ class BlockPages {
 
  private:
   using AllPages = List<CompactPage, &CompactPage::in_all>;
+  struct Kind {
+    PageBin bin;
+    BlockClass sizes;
+    Relocate relocate = nullptr;
+  };
   // The most pages that are kept, of those that are one page long.
   static constexpr size_t kMostSpare = 8;
 
-  Place take_of(size_t size_class);
   Place take_large(size_t bytes, size_t alignment);
-  CompactPage* add_page(PageRow row, size_t block, size_t blocks, size_t size_class);
+  CompactPage* add_page(PageRow row, size_t block, size_t blocks);
   CompactPage* add_page_of(size_t size_class);
   void release(CompactPage* page);
   CompactPage* find_mapping(const void* block) const;
   size_t record_bytes(size_t blocks) const { return CompactPage::record_bytes(blocks, has_owners_); }
   const char* check_page(const CompactPage& page) const;
+  const char* check_bin(size_t size_class, size_t pages, size_t used) const;
 
   const BlockMap& map_;
   PageSource source_;
   const bool has_owners_;
   PageBin bins_[BlockMap::kMostClasses];
+  Kind* kinds_[kMostKinds] = {};
+  size_t kind_count_ = 0;
   AllPages all_;  // large blocks last
   PageRow spare_[kMostSpare];
   size_t spares_ = 0;

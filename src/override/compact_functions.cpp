@@ -146,6 +146,13 @@ SNUG_EXPORT snug_handle snug_compact_alloc(snug_compact_heap* heap, size_t bytes
   return alignment == 0 || bytes > PTRDIFF_MAX ? 0 : fit(heap, "snug_compact_alloc").allocate(bytes, alignment);
 }
 
+SNUG_EXPORT snug_handle snug_compact_alloc_relocated(snug_compact_heap* heap, size_t bytes, size_t alignment,
+                                                     void (*relocate)(void* from, void* to)) {
+  alignment = checked_alignment(alignment);
+  if (alignment == 0 || bytes > PTRDIFF_MAX || relocate == nullptr) return 0;
+  return fit(heap, "snug_compact_alloc_relocated").allocate(bytes, alignment, relocate);
+}
+
 SNUG_EXPORT void snug_compact_free(snug_compact_heap* heap, snug_handle handle) {
   if (handle != 0) fit(heap, "snug_compact_free").free(handle);
 }
