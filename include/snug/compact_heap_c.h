@@ -65,6 +65,13 @@ void snug_compact_destroy(struct snug_compact_heap* heap);
  * for what the map's sizes have (16 bytes; 8 in compact-fit's own). 0: there is no memory, or no slot for a handle.
  * O(1). */
 snug_handle snug_compact_alloc(struct snug_compact_heap* heap, size_t bytes, size_t alignment);
+/* The same for a block whose contents cannot be moved by copying their bytes: `relocate` moves them, in one go whatever
+ * the increment is, from the block `from` to the block `to`, and must not use the heap. Blocks of one size and one
+ * `relocate` lie in pages of their own; of such pairs a heap takes 64, and 0 is returned beyond. Such a block has at
+ * most 15 bytes more than is asked for, but for its alignment, and snug_compact_resize() gives it no other place.
+ * Beyond 32768 bytes blocks do not move. O(pairs). */
+snug_handle snug_compact_alloc_relocated(struct snug_compact_heap* heap, size_t bytes, size_t alignment,
+                                         void (*relocate)(void* from, void* to));
 /* O(1), and moves at most one block. 0 is ignored. */
 void snug_compact_free(struct snug_compact_heap* heap, snug_handle handle);
 /* Another size under the same handle, at a multiple of `alignment` (0: as above) from now on; contents are kept up to
@@ -87,7 +94,7 @@ void snug_compact_unpin(struct snug_compact_heap* heap, snug_handle handle);
 
 /* From now on. A smaller bound is kept when the call returns: O(pages). */
 void snug_compact_set_not_full(struct snug_compact_heap* heap, size_t not_full);
-/* For blocks of this size alone. */
+/* For blocks of this size alone, but those that are moved by functions. */
 void snug_compact_set_not_full_of(struct snug_compact_heap* heap, size_t bytes, size_t not_full);
 void snug_compact_set_increment(struct snug_compact_heap* heap, size_t increment);
 
@@ -100,6 +107,8 @@ struct snug_compact_budget {
  * most. No system call but, for a budget of time, the clock's, which Linux answers without entering the kernel. Returns
  * 1 if something is left to do, else 0. */
 int snug_compact_step(struct snug_compact_heap* heap, const struct snug_compact_budget* budget);
+/* Gives up the move that a step has begun, if there is one: no block is on its way then. */
+void snug_compact_settle(struct snug_compact_heap* heap);
 /* Gives the OS what the table of handles does not use any more. Returns the bytes. */
 size_t snug_compact_trim(struct snug_compact_heap* heap);
 
@@ -129,9 +138,9 @@ struct snug_compact_stats {
 /* O(classes). */
 void snug_compact_get_stats(const struct snug_compact_heap* heap, struct snug_compact_stats* stats);
 
-/* The table of handles, for code that dereferences without a call: slot `handle >> 16` of slots holds
- * `address << 16 | generation`, which is the handle's block if the generation is `handle & 0xffff`, and the block is
- * not on its way. The table never moves; slot_limit rises. */
+/* The table of handles, for code that dereferences without a call: slots[(uint32_t)handle] ^ handle is the address of
+ * the handle's block, if the slot is less than slot_limit. It is 2^48 or more if the handle names no block, or one that
+ * is on its way: then ask snug_compact_deref. The table never moves; slot_limit rises. */
 struct snug_compact_view {
   const uint64_t* slots;
   size_t slot_limit;

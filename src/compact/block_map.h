@@ -23,7 +23,29 @@ struct BlockClass {
   constexpr size_t tail() const { return bytes() - size_t{blocks} * block; }
   // Which block begins `offset` bytes from the start of the pages, if one does: exact for the multiples of a block.
   constexpr uint32_t index_at(size_t offset) const { return static_cast<uint32_t>(offset * inverse >> 32); }
+
+  constexpr BlockClass() = default;
+  constexpr BlockClass(size_t block_bytes, size_t page_count)
+      : block(static_cast<uint32_t>(block_bytes)),
+        pages(static_cast<uint16_t>(page_count)),
+        inverse(static_cast<uint32_t>(((uint64_t{1} << 32) + block_bytes - 1) / block_bytes)) {
+    blocks = static_cast<uint16_t>(bytes() / block_bytes);
+  }
 };
+
+// As many pages as waste no more than 1/32 at their end, but no more than eight.
+constexpr size_t pages_for_blocks_of(size_t block) {
+  constexpr size_t kMostPages = 8;
+  const auto tail = [block](size_t count) {
+    return count * kPageSize % block + (count * kPageSize < block ? count * kPageSize : 0);
+  };
+  size_t best = 1;
+  for (size_t pages = 1; pages <= kMostPages; ++pages) {
+    if (tail(pages) * best < tail(best) * pages) best = pages;
+    if (tail(best) * 32 <= best * kPageSize) break;
+  }
+  return best;
+}
 
 class BlockMap {
  public:
@@ -41,11 +63,7 @@ class BlockMap {
   // A map is made by adding its classes, in ascending order of sizes.
   constexpr explicit BlockMap(unsigned granule_shift) : granule_shift_(granule_shift) {}
   constexpr void add(size_t block, size_t pages) {
-    BlockClass& added = classes_[count_];
-    added.block = static_cast<uint32_t>(block);
-    added.pages = static_cast<uint16_t>(pages);
-    added.blocks = static_cast<uint16_t>(added.bytes() / block);
-    added.inverse = static_cast<uint32_t>(((uint64_t{1} << 32) + block - 1) / block);
+    classes_[count_] = BlockClass(block, pages);
     for (size_t i = count_ == 0 ? 0 : classes_[count_ - 1].block / granule() + 1; i <= block / granule(); ++i)
       index_[i] = static_cast<uint8_t>(count_);
     largest_ = block;
@@ -60,22 +78,12 @@ class BlockMap {
   std::array<uint8_t, kLargest / 16 + 1> index_{};
 };
 
-// Multiples of 16 up to 256, then sixteen classes a doubling: rounding is at most 1/16 of a block, 1/32 on average. As
-// many pages as waste no more than 1/32 at their end, but no more than eight.
+// Multiples of 16 up to 256, then sixteen classes a doubling: rounding is at most 1/16 of a block, 1/32 on average.
 constexpr BlockMap make_fine_map() {
-  constexpr size_t kMostPages = 8;
   BlockMap map(4);
   for (size_t block = 16, step = 16; block <= BlockMap::kLargest; block += step) {
     if (block >= 16 * step * 2) step *= 2;
-    size_t best = 1;
-    for (size_t pages = 1; pages <= kMostPages; ++pages) {
-      const auto tail = [&](size_t count) {
-        return count * kPageSize % block + (count * kPageSize < block ? count * kPageSize : 0);
-      };
-      if (tail(pages) * best < tail(best) * pages) best = pages;
-      if (tail(best) * 32 <= best * kPageSize) break;
-    }
-    map.add(block, best);
+    map.add(block, pages_for_blocks_of(block));
   }
   return map;
 }

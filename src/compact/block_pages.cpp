@@ -4,21 +4,35 @@
 #include <cstring>
 #include <new>
 
+#include "base/poison.h"
+
 namespace snug {
 
 // Blocks lie at multiples of their size from the start of a page, so that a size which is a multiple of the alignment
 // keeps it.
 size_t BlockPages::class_for(size_t bytes, size_t alignment) const {
-  if (bytes > map_.largest() || alignment > kPageSize) return map_.count();
+  if (bytes > map_.largest() || alignment > kPageSize) return CompactPage::kLarge;
   size_t size_class = map_.class_of(std::max<size_t>(bytes, 1));
   if (alignment <= map_.granule()) return size_class;
   while (size_class != map_.count() && (map_[size_class].block & (alignment - 1)) != 0) ++size_class;
-  return size_class;
+  return size_class == map_.count() ? size_t{CompactPage::kLarge} : size_class;
+}
+
+size_t BlockPages::kind_for(size_t bytes, size_t alignment, Relocate relocate) {
+  if (bytes > BlockMap::kLargest || alignment > kPageSize) return CompactPage::kLarge;
+  const size_t block = round_up(std::max<size_t>(bytes, 1), std::max<size_t>(alignment, 16));
+  for (size_t i = 0; i < kind_count_; ++i)
+    if (kinds_[i]->relocate == relocate && kinds_[i]->sizes.block == block) return map_.count() + i;
+  void* const record = kind_count_ == kMostKinds ? nullptr : source_.take_record(sizeof(Kind));
+  if (record == nullptr) return kNoKind;
+  bytes_records_ += sizeof(Kind);
+  kinds_[kind_count_] = ::new (record) Kind{{}, BlockClass(block, pages_for_blocks_of(block)), relocate};
+  return map_.count() + kind_count_++;
 }
 
 BlockPages::Place BlockPages::take_otherwise(size_t bytes, size_t alignment) {
   const size_t size_class = class_for(bytes, alignment);
-  return size_class == map_.count() ? take_large(bytes, alignment) : take_of(size_class);
+  return size_class == CompactPage::kLarge ? take_large(bytes, alignment) : take_of(size_class);
 }
 
 // The page's only block.
@@ -28,7 +42,8 @@ bool BlockPages::give_last(Place place) {
     bytes_large_ -= page->block;
     --large_blocks_;
   } else {
-    PageBin& bin = bins_[page->size_class];
+    PageBin& bin = *page->bin;
+    poison(place.block(), page->block);
     --bin.used;
     --bin.pages;
     bin.remove(page);
@@ -40,25 +55,34 @@ bool BlockPages::give_last(Place place) {
 BlockPages::Place BlockPages::take_large(size_t bytes, size_t alignment) {
   const PageRow row = source_.take(std::max<size_t>(bytes, 1), alignment);
   if (row.start == nullptr) return {};
-  CompactPage* const page = add_page(row, row.bytes, 1, CompactPage::kLarge);
+  CompactPage* const page = add_page(row, row.bytes, 1);
   if (page == nullptr) return {};
+  page->size_class = CompactPage::kLarge;
+  all_.push_back(page);
   bytes_large_ += page->block;
   ++large_blocks_;
   return {page, page->take()};
 }
 
 CompactPage* BlockPages::add_page_of(size_t size_class) {
-  const BlockClass& sizes = map_[size_class];
+  const BlockClass& sizes = this->sizes(size_class);
   const bool from_spare = sizes.pages == 1 && spares_ != 0;
   const PageRow row = from_spare ? spare_[--spares_] : source_.take(sizes.bytes(), kPageSize);
   if (row.start == nullptr) return nullptr;
-  CompactPage* const page = add_page(row, sizes.block, sizes.blocks, size_class);
-  if (page != nullptr) ++bins_[size_class].pages;
+  CompactPage* const page = add_page(row, sizes.block, sizes.blocks);
+  if (page == nullptr) return nullptr;
+  page->size_class = static_cast<uint8_t>(size_class);
+  page->inverse = sizes.inverse;
+  page->bin = &bin(size_class);
+  if (size_class >= map_.count()) page->relocate = kinds_[size_class - map_.count()]->relocate;
+  ++page->bin->pages;
+  all_.push_front(page);
+  poison(row.start, row.bytes);
   return page;
 }
 
 // The row goes back if there is no memory for its record.
-CompactPage* BlockPages::add_page(PageRow row, size_t block, size_t blocks, size_t size_class) {
+CompactPage* BlockPages::add_page(PageRow row, size_t block, size_t blocks) {
   void* const record = source_.take_record(record_bytes(blocks));
   if (record == nullptr) {
     source_.give(row);
@@ -71,12 +95,7 @@ CompactPage* BlockPages::add_page(PageRow row, size_t block, size_t blocks, size
   page->block = block;
   page->blocks = static_cast<uint16_t>(blocks);
   page->free_all();
-  page->size_class = static_cast<uint8_t>(size_class);
   source_.set_page(row, page);
-  if (page->is_large())
-    all_.push_back(page);
-  else
-    all_.push_front(page);
   bytes_pages_ += row.bytes;
   bytes_records_ += record_bytes(blocks);
   return page;
@@ -84,6 +103,7 @@ CompactPage* BlockPages::add_page(PageRow row, size_t block, size_t blocks, size
 
 void BlockPages::release(CompactPage* page) {
   const PageRow row = page->row;
+  unpoison(row.start, row.bytes);
   all_.remove(page);
   bytes_pages_ -= row.bytes;
   bytes_records_ -= record_bytes(page->blocks);
@@ -98,17 +118,19 @@ void BlockPages::release(CompactPage* page) {
 
 void BlockPages::release_all() {
   while (CompactPage* const page = all_.front()) {
-    if (!page->is_large()) bins_[page->size_class].remove(page);
+    if (!page->is_large()) page->bin->remove(page);
     release(page);
   }
   while (spares_ != 0) source_.give(spare_[--spares_]);
+  for (size_t i = 0; i < kind_count_; ++i) source_.give_record(kinds_[i], sizeof(Kind));
+  kind_count_ = 0;
 }
 
 BlockPages::Place BlockPages::find(const void* block) const {
   CompactPage* const page = source_.find_page(block);
   if (page == nullptr) return {find_mapping(block), 0};
   if (page->home != this) return {};
-  const Place place = place_in(page, block);
+  const Place place{page, page->index_at(block)};
   return page->holds(place.index) && place.block() == block ? place : Place{};
 }
 
@@ -121,12 +143,13 @@ CompactPage* BlockPages::find_mapping(const void* block) const {
 
 BlockPages::Totals BlockPages::totals() const {
   Totals totals;
-  for (size_t i = 0; i < map_.count(); ++i) {
-    const PageBin& bin = bins_[i];
+  for (size_t i = 0; i < count(); ++i) {
+    const PageBin& bin = this->bin(i);
+    const BlockClass& sizes = this->sizes(i);
     totals.blocks += bin.used;
-    totals.bytes_blocks += bin.used * map_[i].block;
-    totals.bytes_free += (bin.pages * map_[i].blocks - bin.used) * map_[i].block;
-    totals.bytes_tails += bin.pages * map_[i].tail();
+    totals.bytes_blocks += bin.used * sizes.block;
+    totals.bytes_free += (bin.pages * sizes.blocks - bin.used) * sizes.block;
+    totals.bytes_tails += bin.pages * sizes.tail();
     totals.rows_open += bin.open();
     totals.rows_held += bin.held();
   }
@@ -165,9 +188,25 @@ const char* BlockPages::check_page(const CompactPage& page) const {
   return nullptr;
 }
 
+const char* BlockPages::check_bin(size_t size_class, size_t pages, size_t used) const {
+  const PageBin& bin = this->bin(size_class);
+  if (bin.pages != pages || bin.used != used) return "compact heap: the counts of a class are wrong";
+  size_t listed[CompactPage::kLevels + 1] = {};
+  for (size_t list = 0; list <= CompactPage::kLevels; ++list)
+    for (const CompactPage* page = bin.list(list).front(); page != nullptr; page = PageBin::Pages::next(page)) {
+      if (page->bin != &bin || page->list != list) return "compact heap: a page lies in another's list";
+      ++listed[list];
+    }
+  size_t open = 0;
+  for (size_t level = 0; level < CompactPage::kLevels; ++level) open += listed[level];
+  if (open != bin.open() || listed[CompactPage::kHeld] != bin.held())
+    return "compact heap: the count of pages that are not full is wrong";
+  return nullptr;
+}
+
 const char* BlockPages::check() const {
-  size_t rows[BlockMap::kMostClasses] = {};
-  size_t used[BlockMap::kMostClasses] = {};
+  size_t rows[BlockMap::kMostClasses + kMostKinds] = {};
+  size_t used[BlockMap::kMostClasses + kMostKinds] = {};
   size_t large = 0;
   const char* broken = nullptr;
   for_each_page([&](const CompactPage& page) {
@@ -179,23 +218,9 @@ const char* BlockPages::check() const {
       used[page.size_class] += page.used;
     }
   });
-  if (broken != nullptr) return broken;
   if (large != large_blocks_) return "compact heap: the count of large blocks is wrong";
-  for (size_t i = 0; i < map_.count(); ++i) {
-    const PageBin& bin = bins_[i];
-    if (bin.pages != rows[i] || bin.used != used[i]) return "compact heap: the counts of a class are wrong";
-    size_t listed[CompactPage::kLevels + 1] = {};
-    for (size_t list = 0; list <= CompactPage::kLevels; ++list)
-      for (const CompactPage* page = bin.list(list).front(); page != nullptr; page = PageBin::Pages::next(page)) {
-        if (page->size_class != i || page->list != list) return "compact heap: a page lies in another's list";
-        ++listed[list];
-      }
-    size_t open = 0;
-    for (size_t level = 0; level < CompactPage::kLevels; ++level) open += listed[level];
-    if (open != bin.open() || listed[CompactPage::kHeld] != bin.held())
-      return "compact heap: the count of pages that are not full is wrong";
-  }
-  return nullptr;
+  for (size_t i = 0; i < count() && broken == nullptr; ++i) broken = check_bin(i, rows[i], used[i]);
+  return broken;
 }
 
 }  // namespace snug

@@ -16,13 +16,27 @@ constexpr const char* kNotPinned = "the block is not pinned";
 }  // namespace
 
 CompactFit::CompactFit(const BlockMap& map, PageSource source, HandleTable handles, size_t bound, size_t increment)
-    : pages_(map, source, true), handles_(handles), increment_(increment) {
+    : pages_(map, source, true), handles_(handles), bound_(bound), increment_(increment) {
   for (size_t i = 0; i < map.count(); ++i) pages_.bin(i).bound = bound;
 }
 
 HandleWord CompactFit::allocate(size_t bytes, size_t alignment) {
   settle();
-  const BlockPages::Place place = pages_.take(bytes, alignment);
+  return name(pages_.take(bytes, alignment));
+}
+
+HandleWord CompactFit::allocate(size_t bytes, size_t alignment, Relocate relocate) {
+  settle();
+  const size_t had = pages_.count();
+  const size_t kind = pages_.kind_for(bytes, alignment, relocate);
+  if (kind == BlockPages::kNoKind) return 0;
+  if (kind == CompactPage::kLarge) return name(pages_.take(bytes, alignment));
+  if (kind == had) pages_.bin(kind).bound = bound_;
+  return name(pages_.take_of(kind));
+}
+
+// Gives the place back if there is no handle for it.
+HandleWord CompactFit::name(BlockPages::Place place) {
   if (place.page == nullptr) return 0;
   const HandleWord handle = handles_.add(place.block());
   if (handle == 0) {
@@ -44,8 +58,8 @@ void CompactFit::free(HandleWord handle) {
 // A page that was full may be open now.
 void CompactFit::give(BlockPages::Place place) {
   CompactPage* const page = place.page;
-  const size_t size_class = page->size_class;
-  if (!pages_.give(place)) keep_bound(pages_.bin(size_class));
+  PageBin* const bin = page->bin;
+  if (!pages_.give(place)) keep_bound(*bin);
 }
 
 bool CompactFit::resize(HandleWord handle, size_t bytes, size_t alignment) {
@@ -53,6 +67,7 @@ bool CompactFit::resize(HandleWord handle, size_t bytes, size_t alignment) {
   const BlockPages::Place old = place_of(handle, "snug_compact_resize");
   const size_t had = old.page->block;
   const bool fits = bytes <= had && is_aligned(address_of(old.block()), alignment);
+  if (old.page->relocate != nullptr) return fits;
   const size_t size_class = pages_.class_for(bytes, alignment);
   if (fits && (old.page->is_large() ? bytes > had / 2 : size_class == old.page->size_class)) return true;
   if (old.owner().pins() != 0) return fits;
@@ -102,7 +117,7 @@ char* CompactFit::pin(HandleWord handle) {
   ++pins_;
   if (place.owner().pins() == 1) {
     ++place.page->pinned;
-    if (!place.page->is_large()) pages_.bin(place.page->size_class).place_anew(place.page);
+    if (!place.page->is_large()) place.page->bin->place_anew(place.page);
   }
   return place.block();
 }
@@ -116,7 +131,7 @@ void CompactFit::unpin(HandleWord handle) {
   if (place.owner().pins() != 0) return;
   --place.page->pinned;
   if (place.page->is_large()) return;
-  PageBin& bin = pages_.bin(place.page->size_class);
+  PageBin& bin = *place.page->bin;
   bin.place_anew(place.page);
   keep_bound(bin);
 }
@@ -125,6 +140,7 @@ void CompactFit::unpin(HandleWord handle) {
 
 void CompactFit::set_bound(size_t bound) {
   settle();
+  bound_ = bound;
   for (size_t i = 0; i < pages_.count(); ++i) {
     pages_.bin(i).bound = bound;
     keep_bound(pages_.bin(i));
@@ -134,7 +150,7 @@ void CompactFit::set_bound(size_t bound) {
 void CompactFit::set_bound_of(size_t bytes, size_t bound) {
   settle();
   const size_t size_class = pages_.class_for(bytes, 1);
-  if (size_class == pages_.count()) return;
+  if (size_class == CompactPage::kLarge) return;
   pages_.bin(size_class).bound = bound;
   keep_bound(pages_.bin(size_class));
 }
@@ -162,7 +178,7 @@ void CompactFit::begin_move(PageBin& bin) {
 bool CompactFit::go_on(CompactBudget& budget) {
   while (move_.left() != 0) {
     if (budget.is_used_up()) return false;
-    const size_t bytes = std::min(increment_, move_.left());
+    const size_t bytes = move_.next_part(increment_);
     move_.copy(bytes);
     budget.spend(bytes);
   }
@@ -206,7 +222,7 @@ size_t CompactFit::bytes_bound() const {
   size_t bytes = 0;
   for (size_t i = 0; i < pages_.count(); ++i) {
     const PageBin& bin = pages_.bin(i);
-    const BlockClass& sizes = pages_.map()[i];
+    const BlockClass& sizes = pages_.sizes(i);
     if (bin.bound == kNever) return SIZE_MAX;
     bytes += (bin.bound + bin.held()) * (sizes.blocks - size_t{1}) * sizes.block;
   }

@@ -35,6 +35,8 @@ class CompactFit {
 
   // 0: there is no memory.
   HandleWord allocate(size_t bytes, size_t alignment);
+  // A block that is moved by `relocate`, in one go, which must not use the heap.
+  HandleWord allocate(size_t bytes, size_t alignment, Relocate relocate);
   void free(HandleWord handle);
   // False: there is no memory, or the block is pinned and too short; it is as it was.
   bool resize(HandleWord handle, size_t bytes, size_t alignment);
@@ -72,6 +74,7 @@ class CompactFit {
   const char* check() const;
 
  private:
+  HandleWord name(BlockPages::Place place);
   BlockPages::Place place_of(HandleWord handle, const char* call);
   void give(BlockPages::Place place);
   void keep_bound(PageBin& bin);
@@ -84,6 +87,7 @@ class CompactFit {
   BlockPages pages_;
   HandleTable handles_;
   Move move_;
+  size_t bound_;  // of classes that are yet to come
   size_t increment_;
   size_t next_class_ = 0;  // where the next step begins
   size_t pins_ = 0;

@@ -37,7 +37,7 @@ void HandleTable::open(void* memory, size_t slots) {
   lay_out(static_cast<char*>(memory));
   writable_ = slots;
   close_bits_beyond(slots);
-  set_used(0);
+  close_slot_zero();
 }
 
 bool HandleTable::open(size_t slots) {
@@ -56,7 +56,7 @@ bool HandleTable::open(size_t slots) {
     return false;
   }
   close_bits_beyond(capacity_);
-  set_used(0);
+  close_slot_zero();
   return true;
 }
 
@@ -82,6 +82,12 @@ void HandleTable::close_bits_beyond(size_t slots) {
     if (children % 64 != 0) levels_[level][words - 1] |= ~bit_run(0, static_cast<unsigned>(children % 64));
     children = words;
   }
+}
+
+// Handle 0 is none, for whoever dereferences without asking as well.
+void HandleTable::close_slot_zero() {
+  slots_[0] = kResting;
+  set_used(0);
 }
 
 void HandleTable::set_used(size_t slot) {
@@ -128,15 +134,16 @@ HandleWord HandleTable::add(const void* address) {
     set_used(slot);
   uint64_t& word = slots_[slot];
   const uint64_t generation = (word == 0 ? first_block_ : word) ^ salt_;
-  word = uint64_t{address_of(address)} << 16 | generation;
+  const HandleWord handle = kResting | generation << 48 | slot;
+  word = handle ^ address_of(address);
   ++live_;
   end_ = std::max(end_, slot + 1);
-  return slot << 16 | generation;
+  return handle;
 }
 
 void HandleTable::remove(size_t slot) {
   uint64_t& word = slots_[slot];
-  const uint64_t block = (word & kMostBlocks) ^ salt_;
+  const uint64_t block = (word >> 48 & kMostBlocks) ^ salt_;
   --live_;
   if (block == kMostBlocks) {
     word = 0;
@@ -154,7 +161,7 @@ void HandleTable::remove(size_t slot) {
 size_t HandleTable::trim() {
   // The end of what must stay, then up to where the OS has not backed anything.
   size_t end = end_;
-  while (end != 0 && address(end - 1) == nullptr) --end;
+  while (end > 1 && !is_used(end - 1)) --end;
   const size_t first = round_up(end, os::page_size() / sizeof(uint64_t));
   const size_t last = end_;
   end_ = end;
@@ -179,13 +186,12 @@ const char* HandleTable::check() const {
   size_t live = 0;
   size_t retired = 0;
   for (size_t slot = 1; slot < end_; ++slot) {
-    const bool is_live = address(slot) != nullptr;
-    const bool is_used = tests_bit(levels_[0], slot);
-    if (is_live && !is_used) return "handle table: a slot in use counts as free";
-    if (!is_live && is_used && slots_[slot] != 0) return "handle table: a free slot counts as used";
-    if (!is_live && slots_[slot] > kMostBlocks) return "handle table: a slot has served too many blocks";
+    const bool is_live = is_used(slot);
+    const bool is_marked = tests_bit(levels_[0], slot);
+    if (is_live && !is_marked) return "handle table: a slot in use counts as free";
+    if (!is_live && is_marked && slots_[slot] != 0) return "handle table: a free slot counts as used";
     live += is_live ? 1 : 0;
-    retired += !is_live && is_used ? 1 : 0;
+    retired += !is_live && is_marked ? 1 : 0;
   }
   if (live != live_ || retired != retired_) return "handle table: the count of live handles is wrong";
   for (size_t level = 1; level < kLevels; ++level) {

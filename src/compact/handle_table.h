@@ -1,10 +1,15 @@
 // HandleTable: where the blocks lie that handles name. A handle is a slot of the table and the generation of the block
 // that the slot serves, so that a handle which has outlived its block names nothing.
 //
-//   handle   slot << 16 | generation     the generation: the how manieth block of the slot it is (1 … 32767), with the
-//                                        heap's salt (exclusive or), so that handles of other heaps differ in it
-//   slot     address << 16 | generation  in use; 0x8000 more while the block moves
-//            number of the next block    free; 0: it has served none yet
+//   handle   1 | generation: 15 | 0: 16 | slot: 32
+//            the generation: the how manieth block of the slot it is (1 … 32767), with the heap's salt (exclusive or),
+//            so that handles of other heaps differ in it
+//   slot     handle ^ address            in use; without the highest bit while the block moves
+//            number of the next block    free, up to 32767; 0: it has served none yet
+//
+// So `slot ^ handle` is the block's address, or beyond all addresses if the handle names no block, or one that moves: a
+// dereference is a load, an exclusive or and a comparison. What is in use is no small number, since addresses exceed
+// the numbers of slots (the table has 8 bytes for each, in a region below all blocks).
 //
 // A slot that has served 32767 blocks is retired, and slot 0 serves none: handle 0 is none. The lowest free slot is
 // taken first, so that the end of the table empties (trim). A tree of bits, one for each slot and above for 64 of the
@@ -30,8 +35,7 @@ class HandleTable {
  public:
   static constexpr size_t kMostSlots = size_t{1} << BlockOwner::kSlotBits;
   static constexpr uint64_t kMostBlocks = 0x7fff;  // of a slot, in its time
-  static constexpr uint64_t kGeneration = 0xffff;
-  static constexpr uint64_t kMoving = 0x8000;
+  static constexpr uint64_t kAddressLimit = uint64_t{1} << 48;
   static constexpr size_t kNone = ~size_t{0};
 
   // What a table of `slots` (1 … kMostSlots) takes where its memory is the caller's.
@@ -51,22 +55,24 @@ class HandleTable {
   // The slot's block is gone.
   void remove(size_t slot);
 
-  static size_t slot_of(HandleWord handle) { return handle >> 16; }
+  static size_t slot_of(HandleWord handle) { return handle & (kAddressLimit - 1); }
   // True if the handle names a block, which may be moving.
   bool is_live(HandleWord handle) const {
     const size_t slot = slot_of(handle);
-    return slot < writable_ && ((slots_[slot] ^ handle) & kGeneration & ~kMoving) == 0 && address(slot) != nullptr;
+    return slot < writable_ && address(slot) != nullptr && this->handle(slot) == handle;
   }
-  char* address(size_t slot) const { return at<char>(slots_[slot] >> 16); }
-  HandleWord handle(size_t slot) const { return slot << 16 | (slots_[slot] & kGeneration & ~kMoving); }
+  // Null if the slot is free, or 0.
+  char* address(size_t slot) const {
+    return is_used(slot) ? at<char>((slots_[slot] ^ slot) & (kAddressLimit - 1)) : nullptr;
+  }
+  // Of a slot in use.
+  HandleWord handle(size_t slot) const { return (slots_[slot] & ~(kAddressLimit - 1)) | kResting | slot; }
 
-  bool is_moving(size_t slot) const { return (slots_[slot] & kMoving) != 0; }
-  void begin_move(size_t slot) { slots_[slot] |= kMoving; }
-  void end_move(size_t slot) { slots_[slot] &= ~kMoving; }
+  bool is_moving(size_t slot) const { return (slots_[slot] & kResting) == 0; }
+  void begin_move(size_t slot) { slots_[slot] &= ~kResting; }
+  void end_move(size_t slot) { slots_[slot] |= kResting; }
   // Ends a move as well.
-  void set_address(size_t slot, const void* address) {
-    slots_[slot] = uint64_t{address_of(address)} << 16 | (slots_[slot] & kGeneration & ~kMoving);
-  }
+  void set_address(size_t slot, const void* address) { slots_[slot] = handle(slot) ^ address_of(address); }
 
   // Gives the OS what lies behind the last slot in use, and is not needed to tell old handles from new ones. Returns
   // the bytes. O(slots behind it).
@@ -82,6 +88,7 @@ class HandleTable {
   const char* check() const;
 
  private:
+  static constexpr uint64_t kResting = uint64_t{1} << 63;
   static constexpr size_t kLevels = 5;
   // Slots that become writable together, whole OS pages, and of their bits as well.
   static constexpr size_t kStep = size_t{1} << 17;
@@ -89,9 +96,11 @@ class HandleTable {
   static size_t words_at(size_t level, size_t slots) {
     return (slots + (size_t{64} << 6 * level) - 1) >> (6 * level + 6);
   }
+  bool is_used(size_t slot) const { return slots_[slot] > kMostBlocks; }
   void lay_out(char* memory);
   bool make_writable(size_t slots);
   void close_bits_beyond(size_t slots);
+  void close_slot_zero();
   void set_used(size_t slot);
   void set_free(size_t slot);
   size_t find_free() const;

@@ -7,7 +7,10 @@
 namespace snug {
 
 void Move::copy(size_t bytes) {
-  std::memcpy(to.block() + done, from.block() + done, bytes);
+  if (const Relocate relocate = from.page->relocate; relocate != nullptr)
+    relocate(from.block(), to.block());
+  else
+    std::memcpy(to.block() + done, from.block() + done, bytes);
   done += bytes;
 }
 

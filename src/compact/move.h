@@ -4,6 +4,7 @@
 // A move that was begun is finished, or given up: when its block is wanted, or anything else changes.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 #include "compact/block_pages.h"
@@ -18,6 +19,10 @@ struct Move {
 
   bool is_under_way() const { return from.page != nullptr; }
   size_t left() const { return from.page->block - done; }
+  // What is done in one go: objects that are no mere bytes are not cut.
+  size_t next_part(size_t increment) const {
+    return from.page->relocate != nullptr ? left() : std::min(increment, left());
+  }
   // Copies the next part.
   void copy(size_t bytes);
 };

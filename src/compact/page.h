@@ -43,6 +43,10 @@ class BlockOwner {
 };
 
 class BlockPages;
+class PageBin;
+
+// Makes of the object in the block `from` one in the block `to`, whose bytes are nobody's, and ends the old one.
+using Relocate = void (*)(void* from, void* to);
 
 // Pages in a row.
 struct PageRow {
@@ -53,7 +57,7 @@ struct PageRow {
 };
 
 struct alignas(64) CompactPage {
-  static constexpr uint8_t kLarge = BlockMap::kMostClasses;  // in the place of a class
+  static constexpr uint8_t kLarge = 255;  // in the place of a class
   // How full pages that are not full are told apart: by eighths.
   static constexpr uint8_t kLevels = 8;
   // Where a page is listed.
@@ -63,8 +67,11 @@ struct alignas(64) CompactPage {
   ListLink<CompactPage> in_list;
   ListLink<CompactPage> in_all;
   const BlockPages* home = nullptr;  // the heap's
+  PageBin* bin = nullptr;            // null: a large block
+  Relocate relocate = nullptr;       // null: what the blocks hold is moved by copying its bytes
   PageRow row;
-  size_t block = 0;  // bytes
+  size_t block = 0;      // bytes
+  uint32_t inverse = 0;  // as that of the class; 0 for a large block
   uint16_t blocks = 0;
   uint16_t used = 0;
   uint16_t used_words = 0;
@@ -89,8 +96,10 @@ struct alignas(64) CompactPage {
   const BlockOwner& owner(size_t index) const { return reinterpret_cast<const BlockOwner*>(bits() + words)[index]; }
 
   char* block_at(size_t index) const { return row.start + index * block; }
+  // As BlockClass::index_at().
+  size_t index_at(const void* address) const { return (address_of(address) - address_of(row.start)) * inverse >> 32; }
   bool is_full() const { return used == blocks; }
-  bool is_large() const { return size_class == kLarge; }
+  bool is_large() const { return bin == nullptr; }
 
   bool is_in_place() const { return static_cast<uint16_t>(used - place_from) < place_span; }
 

@@ -146,6 +146,13 @@ SNUG_EXPORT snug_handle snug_compact_alloc(snug_compact_heap* heap, size_t bytes
   return alignment == 0 || bytes > PTRDIFF_MAX ? 0 : fit(heap, "snug_compact_alloc").allocate(bytes, alignment);
 }
 
+SNUG_EXPORT snug_handle snug_compact_alloc_relocated(snug_compact_heap* heap, size_t bytes, size_t alignment,
+                                                     void (*relocate)(void* from, void* to)) {
+  alignment = checked_alignment(alignment);
+  if (alignment == 0 || bytes > PTRDIFF_MAX || relocate == nullptr) return 0;
+  return fit(heap, "snug_compact_alloc_relocated").allocate(bytes, alignment, relocate);
+}
+
 SNUG_EXPORT void snug_compact_free(snug_compact_heap* heap, snug_handle handle) {
   if (handle != 0) fit(heap, "snug_compact_free").free(handle);
 }
@@ -192,6 +199,8 @@ SNUG_EXPORT int snug_compact_step(snug_compact_heap* heap, const snug_compact_bu
   const CompactBudget limit = budget == nullptr ? CompactBudget() : CompactBudget(budget->nanoseconds, budget->bytes);
   return fit(heap, "snug_compact_step").step(limit) ? 1 : 0;
 }
+
+SNUG_EXPORT void snug_compact_settle(snug_compact_heap* heap) { fit(heap, "snug_compact_settle").settle(); }
 
 SNUG_EXPORT size_t snug_compact_trim(snug_compact_heap* heap) { return fit(heap, "snug_compact_trim").trim(); }
 

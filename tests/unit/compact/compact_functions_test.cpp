@@ -87,12 +87,42 @@ TEST(CompactFunctionsTest, TheViewLeadsWhereDerefDoes) {
   const auto handles = heap.fill(100, 64);
   snug_compact_view view;
   snug_compact_get_view(heap, &view);
+  const auto seen = [&view](snug_handle handle) {
+    const auto slot = static_cast<uint32_t>(handle);
+    EXPECT_LT(slot, view.slot_limit);
+    return view.slots[slot] ^ handle;
+  };
+  for (const snug_handle handle : handles)
+    ASSERT_EQ(reinterpret_cast<void*>(seen(handle)), snug_compact_deref(heap, handle));
+  constexpr uint64_t kAddressLimit = uint64_t{1} << 48;
+  EXPECT_GE(seen(0), kAddressLimit);
   for (const snug_handle handle : handles) {
-    ASSERT_LT(handle >> 16, view.slot_limit);
-    const uint64_t slot = view.slots[handle >> 16];
-    ASSERT_EQ(slot & 0xffff, handle & 0xffff);
-    ASSERT_EQ(reinterpret_cast<void*>(slot >> 16), snug_compact_deref(heap, handle));
+    snug_compact_free(heap, handle);
+    EXPECT_GE(seen(handle), kAddressLimit) << "freed";
   }
+  for (const snug_handle handle : heap.fill(100, 64)) EXPECT_LT(seen(handle), kAddressLimit);
+  for (const snug_handle handle : handles) EXPECT_GE(seen(handle), kAddressLimit) << "replaced";
+}
+
+TEST(CompactFunctionsTest, TheViewSeesNoBlockThatIsOnItsWay) {
+  CompactHeapFixture heap({.not_full = SNUG_COMPACT_NEVER, .increment = 64});
+  const auto handles = heap.fill(200, 256);
+  snug_compact_free(heap, handles[0]);
+  snug_compact_free(heap, handles[100]);
+  snug_compact_view view;
+  snug_compact_get_view(heap, &view);
+  const auto moving = [&] {
+    size_t count = 0;
+    for (size_t i = 1; i < 200; ++i)
+      if (i != 100) count += (view.slots[static_cast<uint32_t>(handles[i])] ^ handles[i]) >> 48 != 0 ? 1 : 0;
+    return count;
+  };
+  const snug_compact_budget budget{0, 64};
+  EXPECT_EQ(snug_compact_step(heap, &budget), 1);
+  EXPECT_EQ(moving(), 1u);
+  snug_compact_settle(heap);
+  EXPECT_EQ(moving(), 0u);
+  EXPECT_EQ(heap.stats().moves_aborted, 1u);
 }
 
 using CompactMisuseDeathTest = testing::Test;
@@ -103,16 +133,18 @@ TEST(CompactMisuseDeathTest, WhatIsNoHandleIsReported) {
   const snug_handle freed = snug_compact_alloc(heap, 100, 0);
   snug_compact_free(heap, freed);
   const snug_handle successor = snug_compact_alloc(heap, 100, 0);
-  EXPECT_EQ(freed >> 16, successor >> 16);
+  EXPECT_EQ(static_cast<uint32_t>(freed), static_cast<uint32_t>(successor));
   const char* const kNone = "names no block of this heap, or one that was freed";
   EXPECT_DEATH(snug_compact_deref(heap, freed), kNone);
   EXPECT_DEATH(snug_compact_free(heap, freed), kNone);
   EXPECT_DEATH(snug_compact_resize(heap, freed, 10, 0), kNone);
   EXPECT_DEATH(snug_compact_deref(heap, handle + 1), kNone);
+  EXPECT_DEATH(snug_compact_deref(heap, handle & ~(uint64_t{1} << 63)), kNone);
   EXPECT_DEATH(snug_compact_deref(heap, 0x123456789abcdef0), kNone);
+  EXPECT_DEATH(snug_compact_deref(heap, uint64_t{1} << 63), kNone);
   CompactHeapFixture other;
   const snug_handle foreign = snug_compact_alloc(other, 100, 0);
-  EXPECT_EQ(foreign >> 16, handle >> 16);
+  EXPECT_EQ(static_cast<uint32_t>(foreign), static_cast<uint32_t>(handle));
   EXPECT_DEATH(snug_compact_deref(heap, foreign), kNone);
 }
 

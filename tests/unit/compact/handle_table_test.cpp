@@ -38,13 +38,13 @@ TEST_F(HandleTableTest, NoHandleIsEverGivenTwice) {
   const HandleWord first = table.add(blocks);
   const size_t slot = HandleTable::slot_of(first);
   std::vector<bool> seen(1 << 16);
-  seen[first & 0xffff] = true;
+  seen[first >> 48] = true;
   for (uint64_t block = 1; block < HandleTable::kMostBlocks; ++block) {
     table.remove(slot);
     const HandleWord handle = table.add(blocks);
     ASSERT_EQ(HandleTable::slot_of(handle), slot);
-    ASSERT_FALSE(seen[handle & 0xffff]);
-    seen[handle & 0xffff] = true;
+    ASSERT_FALSE(seen[handle >> 48]);
+    seen[handle >> 48] = true;
   }
   table.remove(slot);
   EXPECT_NE(HandleTable::slot_of(table.add(blocks)), slot) << "a slot is retired when it has served them all";
