@@ -158,8 +158,10 @@ class BasicCellHeap {
   // or too short. What is cut off a shorter block is free from then on, unless it is too little for a cell. False for
   // null, which stands nowhere.
   bool resize_in_place(void* block, size_t bytes) {
-    if (block == nullptr || bytes > kLargestRequest) return false;
+    if (block == nullptr) return false;
     Cell* const cell = used_cell("CellHeap::resize", block);
+    if (bytes > kLargestRequest) [[unlikely]]
+      return false;
     const size_t size = cell_size(bytes);
     const size_t old_size = Layout::size_of(cell);
     Cell* next = Layout::behind(cell, old_size);
@@ -318,6 +320,7 @@ class BasicCellHeap {
   // What cheap checks look at.
   bool is_suspect(const Cell* cell) const {
     return !regions_.may_hold(Layout::block_of(cell)) || !Layout::is_live(cell) ||
+           !regions_.may_hold(Layout::block_of(cell), Layout::size_of(cell)) ||
            !Trailer::template agrees<Layout>(Layout::size_of(cell), Layout::next_of(cell));
   }
 
