@@ -106,11 +106,14 @@ bool Store::open_parts() {
 
 void Store::before_fork() {
   // One thread alone disturbs nobody, and may be forking in a signal handler that has interrupted it inside a lock.
-  forks_alone_ = os::is_single_threaded() && !idle.may_exist();
-  if (forks_alone_) return idle.before_fork();
+  if (os::is_single_threaded() && !idle.may_exist()) {
+    forks_alone_ = true;
+    return idle.before_fork();
+  }
   os::lock_open_streams();
   // Our first lock makes forks of several threads take turns; only its holder is the one that forks.
   opening_.lock();
+  forks_alone_ = false;
   Lock::begin_fork();
   opening_.hold_for_fork();
   idle.before_fork();

@@ -72,7 +72,7 @@ struct Store {
   std::atomic<bool> open_{false};
   std::atomic<bool> watches_forks_{false};
   bool configured_ = false;
-  bool forks_alone_ = false;  // between the handlers of one fork
+  bool forks_alone_ = false;  // between the handlers of one fork; with other threads under opening_
   Lock opening_;
 };
 
