@@ -5,9 +5,9 @@
 //   the mover marks the slot; waits until each reader that was inside has left, since it may have looked the block up
 //             before; copies; and changes the slot to the new address, unless the move was called off meanwhile
 //
-// The wait is no loop: the mover asks, now and then, whether it is over. Epochs tell who was inside: a mark begins a new
-// one, and a reader that enters says in which. What is marked before the epoch begins is seen by whoever enters after
-// the mover has looked (Dekker's rule: both sides write, then read what the other has written).
+// The wait is no loop: the mover asks, now and then, whether it is over. Epochs tell who was inside: a mark begins a
+// new one, and a reader that enters says in which. What is marked before the epoch begins is seen by whoever enters
+// after the mover has looked (Dekker's rule: both sides write, then read what the other has written).
 //
 // What a reader writes after it has called a move off may be read by the mover that still copies, for nothing: the copy
 // is thrown away. One mover at a time. A template, which tests/schedule runs in every order of its steps.

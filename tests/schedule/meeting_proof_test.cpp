@@ -1,5 +1,5 @@
-// How a reader and the mover of a compacting heap meet, as it ships: whatever a reader has written to the block, through
-// an address that it had in its section, is where the handle leads in the end.
+// How a reader and the mover of a compacting heap meet, as it ships: whatever a reader has written to the block,
+// through an address that it had in its section, is where the handle leads in the end.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -124,8 +124,8 @@ TEST(MeetingProof, AReaderAWriterAndTheMover) {
 }
 
 // But for the orders between the epoch and the mark before it: a reader could else know the new epoch and yet see the
-// slot unmarked, if its exchange came before the mark in the order of all such operations, as the language allows. In the
-// models that order is the one in which they happen.
+// slot unmarked, if its exchange came before the mark in the order of all such operations, as the language allows. In
+// the models that order is the one in which they happen.
 TEST(MeetingProof, NeedsEachOfItsOrders) {
   const std::vector<Bodies> scenarios = {
       {[](Heap& heap) { heap.write(0); }, [](Heap& heap) { heap.move(2); }},
