@@ -3,12 +3,10 @@
 // was freed.
 #include <gtest/gtest.h>
 
-#include <map>
-#include <regex>
 #include <string>
 #include <vector>
 
-#include "explore.h"
+#include "proof.h"
 #include "scheduled_atomics.h"
 #include "thread/array_ends.h"
 
@@ -137,53 +135,30 @@ class Cache {
   uint32_t popped_ = 0;  // the owner's
 };
 
-const std::vector<MemoryModel> kModels = {MemoryModel::kSequential, MemoryModel::kStoreBuffers, MemoryModel::kViews};
-
-Options with(MemoryModel memory, int preemptions) {
-  Options options;
-  options.memory = memory;
-  options.preemptions = preemptions;
-  return options;
-}
-
-void expect_proof(const std::vector<Body<Cache>>& bodies, int preemptions) {
-  for (const MemoryModel memory : kModels) {
-    const Outcome outcome = explore<Cache>(with(memory, preemptions), bodies, [](Cache& cache) { cache.check(); });
-    EXPECT_TRUE(outcome.passed()) << outcome.report;
-    testing::Test::RecordProperty("schedules", std::to_string(outcome.schedules));
-  }
-}
+const Body<Cache> kCheck = [](Cache& cache) { cache.check(); };
 
 TEST(ArrayEndsProof, AnOwnerThatPopsWhileAnotherTakes) {
-  expect_proof({[](Cache& cache) { cache.pop(), cache.pop(); }, [](Cache& cache) { cache.reach(); }}, 3);
+  prove<Cache>({[](Cache& cache) { cache.pop(), cache.pop(); }, [](Cache& cache) { cache.reach(); }}, 3, kCheck);
 }
 
 TEST(ArrayEndsProof, AnOwnerThatPopsMoreThanThereIs) {
-  expect_proof(
+  prove<Cache>(
       {[](Cache& cache) { cache.pop(), cache.pop(), cache.pop(), cache.pop(); }, [](Cache& cache) { cache.reach(); }},
-      3);
+      3, kCheck);
 }
 
 TEST(ArrayEndsProof, AnOwnerThatPopsAndPushes) {
-  expect_proof(
+  prove<Cache>(
       {[](Cache& cache) { cache.pop(), cache.push(), cache.pop(), cache.pop(); }, [](Cache& cache) { cache.reach(); }},
-      3);
+      3, kCheck);
 }
 
 TEST(ArrayEndsProof, NeedsEachOfItsOrders) {
-  const std::vector<std::vector<Body<Cache>>> scenarios = {
+  const std::vector<Bodies<Cache>> scenarios = {
       {[](Cache& cache) { cache.pop(), cache.pop(); }, [](Cache& cache) { cache.reach(); }},
       {[](Cache& cache) { cache.pop(), cache.push(); }, [](Cache& cache) { cache.reach(); }}};
-  std::map<std::string, size_t> unnoticed;
-  for (const std::vector<Body<Cache>>& bodies : scenarios)
-    for (const std::string& one :
-         unnoticed_weakenings<Cache>(with(MemoryModel::kViews, 3), {MemoryModel::kStoreBuffers, MemoryModel::kViews},
-                                     bodies, [](Cache& cache) { cache.check(); }))
-      ++unnoticed[one];
-  std::vector<std::string> by_none;
-  for (const auto& [one, times] : unnoticed)
-    if (times == scenarios.size()) by_none.push_back(one);
-  EXPECT_EQ(by_none, std::vector<std::string>{});
+  EXPECT_EQ(unnoticed_by_all(scenarios, {MemoryModel::kStoreBuffers, MemoryModel::kViews}, kCheck),
+            std::vector<std::string>{});
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // What explore() finds, counts, repeats and says.
-#include "explore.h"
+#include "proof.h"
 
 #include <gtest/gtest.h>
 
@@ -19,15 +19,6 @@ struct Pair {
   Var plain{0};
 };
 using Bodies = std::vector<Body<Pair>>;
-
-Options with(MemoryModel memory, int preemptions = kUnbounded) {
-  Options options;
-  options.memory = memory;
-  options.preemptions = preemptions;
-  return options;
-}
-
-const MemoryModel kModels[] = {MemoryModel::kSequential, MemoryModel::kStoreBuffers, MemoryModel::kViews};
 
 // -- how much is searched -------------------------------------------------------------------------------------------
 

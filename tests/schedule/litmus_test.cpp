@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "explore.h"
+#include "proof.h"
 #include "scheduled_atomics.h"
 
 namespace snug::schedule {
@@ -39,7 +39,6 @@ std::set<std::string> outcomes(MemoryModel memory, int preemptions, std::vector<
 }
 
 using Outcomes = std::set<std::string>;
-constexpr MemoryModel kModels[] = {MemoryModel::kSequential, MemoryModel::kStoreBuffers, MemoryModel::kViews};
 constexpr int kBounds[] = {kUnbounded, 3};
 
 // Each stores to one location and loads the other; `between` stands between.

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/std_atomics.h"
-#include "explore.h"
+#include "proof.h"
 #include "scheduled_atomics.h"
 
 namespace snug::schedule {
@@ -16,8 +16,6 @@ namespace {
 
 using Var = ScheduledAtomics::Var<int>;
 using Lines = std::vector<std::string>;
-
-const std::vector<MemoryModel> kModels = {MemoryModel::kSequential, MemoryModel::kStoreBuffers, MemoryModel::kViews};
 
 Options in(MemoryModel memory) {
   Options options;

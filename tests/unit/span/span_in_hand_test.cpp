@@ -28,6 +28,19 @@ class SpanInHandTest : public testing::Test {
   void TearDown() override { expect_sound(); }
   void expect_sound() { EXPECT_STREQ(own.spans.check(), nullptr); }
   SpanStatistics statistics() { return own.spans.statistics(); }
+  // Another thread that asks for the first ten pages, and has each chunk refused: it is to get what is in hand.
+  template <class Refusal>
+  std::thread ask_while_refused(Refusal refusal) {
+    return std::thread([this, refusal] {
+      const SystemCallHook refuses(SYS_mprotect, [&] {
+        refusal();
+        return false;
+      });
+      Span* span = own.spans.allocate({10});
+      ASSERT_NE(span, nullptr);
+      EXPECT_EQ(span->first.in_chunk(), 0u);
+    });
+  }
 
   unit::OwnSpans own;
   Span* first;
@@ -71,15 +84,7 @@ TEST_F(SpanInHandTest, WhoFindsNothingElseWaits) {
   {
     const SystemCallHook meanwhile(SYS_madvise, [&] {
       if (other.joinable()) return true;
-      other = std::thread([&] {
-        const SystemCallHook refuses(SYS_mprotect, [&] {
-          refused = true;
-          return false;
-        });
-        Span* span = own.spans.allocate({10});
-        ASSERT_NE(span, nullptr);
-        EXPECT_EQ(span->first.in_chunk(), 0u);
-      });
+      other = ask_while_refused([&] { refused = true; });
       while (!refused) std::this_thread::yield();
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       return true;
@@ -97,15 +102,9 @@ TEST_F(SpanInHandTest, WhatComesBackDuringARefusalIsFound) {
   {
     const SystemCallHook meanwhile(SYS_madvise, [&] {
       if (other.joinable()) return true;
-      other = std::thread([&] {
-        const SystemCallHook refuses(SYS_mprotect, [&] {
-          refused = true;
-          while (!is_back) std::this_thread::yield();
-          return false;
-        });
-        Span* span = own.spans.allocate({10});
-        ASSERT_NE(span, nullptr);
-        EXPECT_EQ(span->first.in_chunk(), 0u);
+      other = ask_while_refused([&] {
+        refused = true;
+        while (!is_back) std::this_thread::yield();
       });
       while (!refused) std::this_thread::yield();
       return true;
