@@ -11,6 +11,7 @@ namespace snug {
 
 constexpr size_t round_up(size_t value, size_t alignment) { return (value + alignment - 1) & ~(alignment - 1); }
 constexpr size_t round_down(size_t value, size_t alignment) { return value & ~(alignment - 1); }
+constexpr bool is_power_of_two(size_t value) { return value != 0 && (value & (value - 1)) == 0; }
 constexpr bool is_aligned(size_t value, size_t alignment) { return (value & (alignment - 1)) == 0; }
 
 // Index of the highest set bit; `value` is not 0.

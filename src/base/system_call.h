@@ -5,6 +5,7 @@
 // What libc does for us beyond the bare call stays libc's: clocks without a system call, threads, abort().
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 #include <type_traits>
 
@@ -36,6 +37,13 @@ SNUG_ALWAYS_INLINE long system_call(long number, First first = 0, Second second 
   SharedHolds::expect_none(number);
   return call_kernel(number, as_word(first), as_word(second), as_word(third), as_word(fourth), as_word(fifth),
                      as_word(sixth));
+}
+
+// The same again as long as a signal handler interrupts it before it has done anything.
+template <class... Arguments>
+long persistent_system_call(long number, Arguments... arguments) {
+  for (;;)
+    if (const long answer = system_call(number, arguments...); answer != -EINTR) return answer;
 }
 
 }  // namespace snug

@@ -4,17 +4,15 @@
 #include <cstring>
 #include <new>
 
-#include "base/poison.h"
-
 namespace snug {
 
 // Blocks lie at multiples of their size from the start of a page, so that a size which is a multiple of the alignment
 // keeps it.
 size_t BlockPages::class_for(size_t bytes, size_t alignment) const {
   if (bytes > map_.largest() || alignment > kPageSize) return CompactPage::kLarge;
-  size_t size_class = map_.class_of(std::max<size_t>(bytes, 1));
+  size_t size_class = map_.class_of(bytes);
   if (alignment <= map_.granule()) return size_class;
-  while (size_class != map_.count() && (map_[size_class].block & (alignment - 1)) != 0) ++size_class;
+  while (size_class != map_.count() && !is_aligned(map_[size_class].block, alignment)) ++size_class;
   return size_class == map_.count() ? size_t{CompactPage::kLarge} : size_class;
 }
 

@@ -27,9 +27,8 @@ class BlockPages {
     size_t index = 0;
     char* block() const { return page->block_at(index); }
     BlockOwner& owner() const { return page->owner(index); }
-    friend bool operator==(const Place&, const Place&) = default;
   };
-  // Of pages that could not be emptied at once, and what all is made of.
+  // What all pages hold, and what describes them.
   struct Totals {
     size_t blocks = 0;
     size_t bytes_blocks = 0;
@@ -91,7 +90,6 @@ class BlockPages {
   }
   // Null page: no used block begins there.
   Place find(const void* block) const;
-  static size_t usable(const CompactPage& page) { return page.block; }
   // What serves the request; kLarge if it gets pages of its own.
   size_t class_for(size_t bytes, size_t alignment) const;
   // The same for blocks that `relocate` moves: a kind, which is added if there is none yet. kNoKind: there is no
@@ -109,19 +107,14 @@ class BlockPages {
     return size_class < map_.count() ? bins_[size_class] : kinds_[size_class - map_.count()]->bin;
   }
   const PageBin& bin(size_t size_class) const { return const_cast<BlockPages*>(this)->bin(size_class); }
-  size_t large_blocks() const { return large_blocks_; }
 
   Totals totals() const;  // O(classes)
   const char* check() const;
 
-  // visit(page) for each page; it may give blocks of no page.
+  // visit(page) for each page. It must not take or give.
   template <class Visit>
   void for_each_page(Visit visit) const {
-    for (CompactPage* page = all_.front(); page != nullptr;) {
-      CompactPage* const next = AllPages::next(page);
-      visit(*page);
-      page = next;
-    }
+    for (const CompactPage* page = all_.front(); page != nullptr; page = AllPages::next(page)) visit(*page);
   }
 
  private:

@@ -10,7 +10,8 @@
 // after the mover has looked (Dekker's rule: both sides write, then read what the other has written).
 //
 // What a reader writes after it has called a move off may be read by the mover that still copies, for nothing: the copy
-// is thrown away. One mover at a time. A template, which tests/schedule runs in every order of its steps.
+// is thrown away. One mover at a time. A template, which tests/schedule runs in every order of its steps. No heap has
+// readers yet: CompactFit is one thread's at a time.
 #pragma once
 
 #include <atomic>
@@ -29,7 +30,6 @@ class Meeting {
   // A thread's, or whoever's that is not in two sections at once. In a chain that only grows.
   struct alignas(kCacheLine) Reader {
     typename Atomics::template Atomic<uint64_t> since{0};  // the epoch; 0: outside
-    typename Atomics::template Atomic<uint32_t> is_taken{1};
     Reader* next = nullptr;
   };
 

@@ -1,9 +1,9 @@
 // PageSource: where a compacting heap has its pages from, and the memory for their records: the store of snug's malloc,
 // or one region of the caller's, out of which everything comes and where nothing is ever asked of the OS.
 //
-//   region   [ which pages are taken | what they belong to | pages of 16 KiB: of blocks, of large blocks, of records ]
+//   region   [ free records | which pages are taken | whose they are | pages of 16 KiB: of blocks, or of records ]
 //
-// In the store O(1) but for system calls, in a region O(pages / 64). Not thread-safe, but for the store behind it.
+// In the store O(1) but for system calls, in a region O(pages). Not thread-safe, but for the store behind it.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ class PageSource {
  public:
   PageSource(SpanStore& spans, LargeStore& large, RecordMemory records)
       : spans_(&spans), large_(&large), records_(records) {}
-  // `start` is aligned to a page, and all of it is zero; bytes_ahead(bytes) of it are the source's own.
+  // `start` is aligned to a page. The source's own tables come first.
   PageSource(char* start, size_t bytes);
 
   // At least `bytes`, at a multiple of `alignment` (a power of two).

@@ -57,11 +57,9 @@ bool append_to_file(const char* path, const char* bytes, size_t count) {
   if (file < 0) return false;
   // A reader that is slow is waited for.
   system_call(SYS_fcntl, file, F_SETFL, O_APPEND);
-  long written = -1;
-  do written = system_call(SYS_write, file, bytes, count);
-  while (written == -EINTR);
+  const bool done = persistent_system_call(SYS_write, file, bytes, count) == static_cast<long>(count);
   system_call(SYS_close, file);
-  return written == static_cast<long>(count);
+  return done;
 }
 
 }  // namespace snug::os

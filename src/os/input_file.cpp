@@ -43,9 +43,7 @@ InputFile::~InputFile() {
 
 size_t InputFile::read(void* bytes, size_t capacity) {
   if (error_ != 0) return 0;
-  long count = -1;
-  do count = system_call(SYS_read, descriptor_, bytes, capacity);
-  while (count == -EINTR);
+  const long count = persistent_system_call(SYS_read, descriptor_, bytes, capacity);
   if (count < 0) error_ = static_cast<int>(-count);
   return count < 0 ? 0 : static_cast<size_t>(count);
 }

@@ -15,8 +15,6 @@
 
 namespace snug {
 
-SNUG_ALWAYS_INLINE bool is_power_of_two(size_t value) { return value != 0 && (value & (value - 1)) == 0; }
-
 inline void* reallocate(void* block, size_t size) {
   if (block == nullptr) return allocate(size);
   if (size == 0) {

@@ -1,10 +1,12 @@
 // The C functions of snug/compact_heap_c.h.
 #include "snug/compact_heap_c.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <new>
 
+#include "base/bits.h"
 #include "base/fatal.h"
 #include "compact/compact_fit.h"
 #include "heap/allocator.h"
@@ -33,6 +35,9 @@ constexpr const BlockMap* kMaps[] = {&kFineMap, &kCf16Map, &kCf32Map};
 
 void* allocate_record(size_t bytes) { return allocate_aligned(kCacheLine, bytes); }
 
+// An option that is not set has its default.
+size_t or_else(size_t option, size_t otherwise) { return option != 0 ? option : otherwise; }
+
 struct Memory {
   snug_compact_heap* heap = nullptr;
   void* table = nullptr;  // of handles
@@ -47,9 +52,9 @@ Memory cut_region(const snug_compact_options& options) {
   const uintptr_t end = address_of(options.region) + options.region_bytes;
   const uintptr_t heap = round_up(address_of(options.region), alignof(snug_compact_heap));
   const uintptr_t table = heap + sizeof(snug_compact_heap);
-  memory.handles = options.handles != 0 ? options.handles : options.region_bytes / kBytesAHandle;
-  memory.handles = memory.handles + 1 < HandleTable::kMostSlots ? memory.handles + 1 : HandleTable::kMostSlots;
-  if (options.direct) memory.handles = 0;
+  if (!options.direct)
+    memory.handles =
+        std::min(or_else(options.handles, options.region_bytes / kBytesAHandle) + 1, HandleTable::kMostSlots);
   const uintptr_t pages = round_up(table + HandleTable::bytes_for(memory.handles), kPageSize);
   if (end < address_of(options.region) || pages >= end || end - pages < 2 * kPageSize) return {};
   memory.heap = at<snug_compact_heap>(heap);
@@ -77,7 +82,7 @@ uint16_t next_salt() {
 snug_compact_heap* create(const snug_compact_options& options) {
   const bool in_region = options.region != nullptr;
   if (static_cast<unsigned>(options.map) > SNUG_COMPACT_CF32 || (options.direct != 0 && options.direct != 1) ||
-      (in_region ? options.region_bytes == 0 : options.region_bytes != 0) || options.handles >= HandleTable::kMostSlots)
+      in_region != (options.region_bytes != 0) || options.handles >= HandleTable::kMostSlots)
     return fail(EINVAL);
   const BlockMap& map = *kMaps[options.map];
   Memory memory;
@@ -97,12 +102,12 @@ snug_compact_heap* create(const snug_compact_options& options) {
   HandleTable handles(next_salt());
   if (in_region) {
     handles.open(memory.table, memory.handles);
-  } else if (!handles.open(options.handles == 0 ? HandleTable::kMostSlots : options.handles + 1)) {
+  } else if (!handles.open(or_else(options.handles, HandleTable::kMostSlots - 1) + 1)) {
     release(heap);
     return fail(ENOMEM);
   }
-  ::new (&heap->fit) CompactFit(map, source, handles, options.not_full == 0 ? 1 : options.not_full,
-                                options.increment == 0 ? CompactFit::kIncrement : options.increment);
+  ::new (&heap->fit) CompactFit(map, source, handles, or_else(options.not_full, 1),
+                                or_else(options.increment, CompactFit::kIncrement));
   return heap;
 }
 
@@ -119,7 +124,7 @@ BlockPages& direct(snug_compact_heap* heap, const char* call) {
 // 0: no power of two, or too much.
 size_t checked_alignment(size_t alignment) {
   if (alignment == 0) return 1;
-  return (alignment & (alignment - 1)) == 0 && alignment <= PTRDIFF_MAX / 2 ? alignment : 0;
+  return is_power_of_two(alignment) && alignment <= PTRDIFF_MAX / 2 ? alignment : 0;
 }
 
 }  // namespace
@@ -184,15 +189,15 @@ SNUG_EXPORT void snug_compact_unpin(snug_compact_heap* heap, snug_handle handle)
 }
 
 SNUG_EXPORT void snug_compact_set_not_full(snug_compact_heap* heap, size_t not_full) {
-  fit(heap, "snug_compact_set_not_full").set_bound(not_full == 0 ? 1 : not_full);
+  fit(heap, "snug_compact_set_not_full").set_bound(or_else(not_full, 1));
 }
 
 SNUG_EXPORT void snug_compact_set_not_full_of(snug_compact_heap* heap, size_t bytes, size_t not_full) {
-  fit(heap, "snug_compact_set_not_full_of").set_bound_of(bytes, not_full == 0 ? 1 : not_full);
+  fit(heap, "snug_compact_set_not_full_of").set_bound_of(bytes, or_else(not_full, 1));
 }
 
 SNUG_EXPORT void snug_compact_set_increment(snug_compact_heap* heap, size_t increment) {
-  fit(heap, "snug_compact_set_increment").set_increment(increment == 0 ? CompactFit::kIncrement : increment);
+  fit(heap, "snug_compact_set_increment").set_increment(or_else(increment, CompactFit::kIncrement));
 }
 
 SNUG_EXPORT int snug_compact_step(snug_compact_heap* heap, const snug_compact_budget* budget) {
