@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "os/memory.h"
 
@@ -33,6 +34,7 @@ void HandleTable::lay_out(char* memory) {
 }
 
 void HandleTable::open(void* memory, size_t slots) {
+  std::memset(memory, 0, bytes_for(slots));
   capacity_ = slots;
   lay_out(static_cast<char*>(memory));
   writable_ = slots;

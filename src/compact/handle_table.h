@@ -43,7 +43,7 @@ class HandleTable {
 
   explicit constexpr HandleTable(uint16_t salt) : salt_(salt & kMostBlocks) {}
 
-  // Over zeroed memory of bytes_for(slots), aligned to 8.
+  // Over memory of bytes_for(slots), aligned to 8, whatever is in it.
   void open(void* memory, size_t slots);
   // Over addresses of its own, of which it makes writable what it uses. False if the OS refuses. `slots` may become
   // fewer where addresses are few.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <new>
 
 namespace snug {
@@ -22,6 +23,7 @@ PageSource::PageSource(char* start, size_t bytes) {
   page_limit_ = address_of(first_page_) - address_of(start) < bytes
                     ? (bytes - (address_of(first_page_) - address_of(start))) / kPageSize
                     : 0;
+  if (page_limit_ != 0) std::memset(start, 0, address_of(pages_of_ + most_pages) - address_of(start));
 }
 
 PageRow PageSource::take(size_t bytes, size_t alignment) {

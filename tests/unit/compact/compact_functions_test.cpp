@@ -50,6 +50,22 @@ TEST(CompactFunctionsTest, WrongOptionsAreRefused) {
   refuses({.region = small, .region_bytes = SIZE_MAX}, ENOMEM);
 }
 
+TEST(CompactFunctionsTest, ARegionMayHoldAnythingBefore) {
+  std::vector<char> region(size_t{1} << 20, '\xff');
+  CompactOptions options;
+  options.region = region.data();
+  options.region_bytes = region.size();
+  for (int time = 0; time < 2; ++time) {
+    snug_compact_heap* const heap = options.create();
+    ASSERT_NE(heap, nullptr);
+    size_t served = 0;
+    while (snug_compact_alloc(heap, 100, 0) != 0) ++served;
+    EXPECT_GT(served, 5000u);
+    EXPECT_STREQ(snug_compact_check(heap), nullptr);
+    if (time == 1) snug_compact_destroy(heap);  // the first time the region is simply used again
+  }
+}
+
 TEST(CompactFunctionsTest, AHeapEndsWithItsHandles) {
   CompactHeapFixture heap({.handles = 3});
   EXPECT_LE(heap.stats().bytes_handles, 100u);
