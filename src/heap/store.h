@@ -44,6 +44,9 @@ struct Store {
   bool open();
   bool is_open() const { return open_.load(std::memory_order_acquire); }
   bool ensure_open() { return is_open() || open(); }
+  // The same at the end of the process, which a signal handler may have brought about in the middle of open(): it does
+  // not wait for whom it has interrupted.
+  bool ensure_open_at_exit() { return is_open() || (!opening_.is_held() && open()); }
 
   // Before any other library does, if that can be had.
   void watch_forks();

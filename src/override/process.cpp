@@ -16,7 +16,7 @@ SNUG_AT_LOAD SNUG_USED void prepare() {
 }
 
 SNUG_AT_EXIT SNUG_USED void conclude() {
-  store.ensure_open();
+  if (!store.ensure_open_at_exit()) return;
   report_statistics();
   settle_at_exit();
 }

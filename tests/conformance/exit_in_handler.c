@@ -1,7 +1,8 @@
 /* exit_in_handler.c: a signal handler that calls exit() while the program is in the middle of malloc. POSIX promises
  * nothing of that, yet programs do it, and malloc has no part in exit(): whatever was interrupted, the process ends.
  *
- * Children that do nothing but allocate are interrupted at moments spread over their work. Prints how many have ended.
+ * Children that do nothing but allocate are interrupted at moments spread over their work, every other one in its first
+ * allocations, where a malloc sets itself up. Prints how many have ended.
  */
 #define _GNU_SOURCE
 #include <malloc.h>
@@ -37,7 +38,7 @@ static void run_child(int number) {
   struct sigaction action = {0};
   action.sa_handler = leave;
   sigaction(SIGALRM, &action, NULL);
-  const struct itimerval soon = {.it_value = {.tv_usec = 1000 + 7 * number}};
+  const struct itimerval soon = {.it_value = {.tv_usec = number % 2 == 0 ? 1 + number : 1000 + 7 * number}};
   setitimer(ITIMER_REAL, &soon, NULL);
   allocate_for_ever();
 }
