@@ -22,7 +22,7 @@ void section(snug::CompactHeap& heap, Step step) {
   step(heap, nullptr);
 }
 
-// What it has more than the one before is an access, and the instruction that joins both.
+// What it has more than the one before is an access, and what joins both.
 std::uintptr_t one(const snug::Section& inside, snug::Handle<int> a) {
   return reinterpret_cast<std::uintptr_t>(inside.get(a));
 }

@@ -48,7 +48,7 @@ def main() -> None:
     functions = {name: shortest(code[name]) for name in ("checked", "one", "two", "section", "nothing")}
     counts = {
         "checked": functions["checked"] - 2,
-        "unchecked": functions["two"] - functions["one"] - 1,
+        "unchecked": functions["two"] - functions["one"],
         "section": functions["section"] - functions["nothing"],
     }
     bounds = dict(zip(counts, map(int, sys.argv[2:])))
