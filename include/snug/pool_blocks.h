@@ -259,13 +259,13 @@ PoolStats PoolStore<Checks, Source>::stats() const noexcept {
 
 // ---- checking
 
-// By the bits of a checked pool.
+// Among the first `slots` of a block, by the bits of a checked pool.
 template <class Checks, class Source>
-std::size_t PoolStore<Checks, Source>::live_slots(PoolBlock* block) const noexcept {
+std::size_t PoolStore<Checks, Source>::live_slots(PoolBlock* block, std::size_t slots) const noexcept {
   std::size_t live = 0;
-  for (std::size_t slot = 0; slot < block->slots; slot += 64) {
+  for (std::size_t slot = 0; slot < slots; slot += 64) {
     const uint64_t word = live_bits(slots_of(block))[slot / 64];
-    const std::size_t rest = block->slots - slot;
+    const std::size_t rest = slots - slot;
     live += static_cast<std::size_t>(std::popcount(rest < 64 ? word & ((uint64_t{1} << rest) - 1) : word));
   }
   return live;
@@ -276,11 +276,13 @@ void PoolStore<Checks, Source>::look_for_leaks() const noexcept {
   std::size_t leaked = 0;
   const void* first = nullptr;
   for (PoolBlock* block = blocks_; block != nullptr; block = block->next) {
-    const std::size_t live = live_slots(block);
+    const std::size_t live = live_slots(block, carved_slots(block));
     if (live == 0) continue;
     leaked += live;
-    const char* element = block->start();
-    while (!find(element).is_live()) element += stride_;
+    const uint64_t* const bits = live_bits(slots_of(block));
+    std::size_t slot = 0;
+    while ((bits[slot / 64] >> slot % 64 & 1) == 0) ++slot;
+    const char* const element = block->start() + slot * stride_;
     if (first == nullptr || std::less<const void*>{}(element, first)) first = element;
   }
   if (leaked == 0) return;
@@ -299,11 +301,16 @@ const char* PoolStore<Checks, Source>::check() const noexcept {
       if (!block->is_sealed()) return kRecordOverwritten;
       if (reinterpret_cast<uintptr_t>(block->start()) % alignment_ != 0) return "a block is not aligned";
       if (bytes_for(block->slots) > block->bytes) return "a block is shorter than its slots";
+      const std::size_t carved_here = chain == spare_ ? 0 : carved_slots(block);
+      if constexpr (kWatched) {
+        const std::size_t live_here = live_slots(block, carved_here);
+        live += live_here;
+        if (live_slots(block, block->slots) != live_here) return "a slot that was never handed out is marked as live";
+      }
       if (chain == spare_) continue;
       open_found |= end_of_slots(block) == carve_end_;
-      carved += static_cast<std::size_t>(end_of_carved(block) - block->start()) / stride_;
+      carved += carved_here;
       if constexpr (kWatched) {
-        live += live_slots(block);
         if (index_.look_up(block->start()).start != block->start()) return "the index of blocks was written over";
       }
     }

@@ -14,9 +14,9 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdio>
-#include <cstdlib>
 #include <string_view>
+
+#include "snug/last_line.h"
 
 namespace snug {
 
@@ -36,14 +36,17 @@ struct PoolName {
 
 // "snug: Pool<Node>::CALL(0xADDRESS): REASON", then abort().
 [[noreturn, gnu::cold, gnu::noinline]] inline void die_of_pool_misuse(const PoolName& pool, const char* call,
-                                                                      const void* address, const char* reason) {
-  char name[160];
+                                                                      const void* address,
+                                                                      const char* reason) noexcept {
+  // A long type must not push the reason out of the line.
+  constexpr std::size_t kMostOfType = 150;
+  LastLine line;
+  line.add("snug: Pool");
   if (pool.type.empty())
-    std::snprintf(name, sizeof name, "Pool{%zu, %zu}", pool.size, pool.alignment);
+    line.add("{").add_number(pool.size).add(", ").add_number(pool.alignment).add("}");
   else
-    std::snprintf(name, sizeof name, "Pool<%.*s>", static_cast<int>(pool.type.size()), pool.type.data());
-  std::fprintf(stderr, "snug: %s::%s(%p): %s\n", name, call, address, reason);
-  std::abort();
+    line.add("<").add(pool.type.data(), pool.type.size() < kMostOfType ? pool.type.size() : kMostOfType).add(">");
+  line.add("::").add(call).add("(").add_address(address).add("): ").add(reason).end_process();
 }
 
 // The name of T as the compiler writes it; no RTTI is needed.

@@ -320,6 +320,9 @@ class PoolStore {
     char* const end = end_of_slots(block);
     return end == carve_end_ ? carve_ : end;
   }
+  std::size_t carved_slots(PoolBlock* block) const noexcept {
+    return static_cast<std::size_t>(end_of_carved(block) - block->start()) / stride_;
+  }
 
   Place find(const void* address) const noexcept;
   PoolSlots slots_around(const void* address) const noexcept;
@@ -333,7 +336,7 @@ class PoolStore {
   void clear_live_bits(PoolBlock* block) noexcept {
     if constexpr (kWatched) std::memset(live_bits(slots_of(block)), 0, (block->slots + 63) / 64 * 8);
   }
-  std::size_t live_slots(PoolBlock* block) const noexcept;
+  std::size_t live_slots(PoolBlock* block, std::size_t slots) const noexcept;
 
   // ---- what a checked pool demands
 

@@ -3,6 +3,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 
 #include "base/bits.h"
@@ -14,6 +15,7 @@ namespace snug {
 void write_line(const char* bytes, size_t count) {
   while (count != 0) {
     const long written = system_call(SYS_write, STDERR_FILENO, bytes, count);
+    if (written == -EINTR) continue;
     if (written <= 0) return;  // nobody listens: there is nothing better to do
     bytes += written;
     count -= static_cast<size_t>(written);

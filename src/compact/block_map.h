@@ -55,7 +55,7 @@ class BlockMap {
 
   constexpr size_t count() const { return count_; }
   constexpr const BlockClass& operator[](size_t index) const { return classes_[index]; }
-  constexpr size_t largest() const { return classes_[count_ - 1].block; }
+  constexpr size_t largest() const { return largest_; }
   // All blocks lie at multiples of it.
   constexpr size_t granule() const { return size_t{1} << granule_shift_; }
   constexpr size_t class_of(size_t bytes) const { return index_[(bytes + granule() - 1) >> granule_shift_]; }
@@ -66,12 +66,14 @@ class BlockMap {
     classes_[count_] = BlockClass(block, pages);
     for (size_t i = count_ == 0 ? 0 : classes_[count_ - 1].block / granule() + 1; i <= block / granule(); ++i)
       index_[i] = static_cast<uint8_t>(count_);
+    largest_ = block;
     ++count_;
   }
 
  private:
   unsigned granule_shift_;
   size_t count_ = 0;
+  size_t largest_ = 0;
   std::array<BlockClass, kMostClasses> classes_{};
   std::array<uint8_t, kLargest / 16 + 1> index_{};
 };

@@ -30,44 +30,24 @@ size_t BlockPages::kind_for(size_t bytes, size_t alignment, Relocate relocate) {
   return map_.count() + kind_count_++;
 }
 
-BlockPages::Place BlockPages::take(size_t bytes, size_t alignment) {
+BlockPages::Place BlockPages::take_otherwise(size_t bytes, size_t alignment) {
   const size_t size_class = class_for(bytes, alignment);
   return size_class == CompactPage::kLarge ? take_large(bytes, alignment) : take_of(size_class);
 }
 
-BlockPages::Place BlockPages::take_of(size_t size_class) {
-  CompactPage* page = bin(size_class).to_fill();
-  if (page == nullptr) page = add_page_of(size_class);
-  return page == nullptr ? Place{} : take_in(page);
-}
-
-BlockPages::Place BlockPages::take_in(CompactPage* page) {
-  PageBin& bin = *page->bin;
-  const size_t index = page->take();
-  unpoison(page->block_at(index), page->block);
-  ++bin.used;
-  bin.place(page);
-  return {page, index};
-}
-
-bool BlockPages::give(Place place) {
+// The page's only block.
+bool BlockPages::give_last(Place place) {
   CompactPage* const page = place.page;
   if (page->is_large()) {
     bytes_large_ -= page->block;
     --large_blocks_;
-    release(page);
-    return true;
+  } else {
+    PageBin& bin = *page->bin;
+    poison(place.block(), page->block);
+    --bin.used;
+    --bin.pages;
+    bin.remove(page);
   }
-  PageBin& bin = *page->bin;
-  poison(place.block(), page->block);
-  page->give(place.index);
-  --bin.used;
-  if (page->used != 0) {
-    bin.place(page);
-    return false;
-  }
-  bin.remove(page);
-  --bin.pages;
   release(page);
   return true;
 }
@@ -150,7 +130,7 @@ BlockPages::Place BlockPages::find(const void* block) const {
   CompactPage* const page = source_.find_page(block);
   if (page == nullptr) return {find_mapping(block), 0};
   if (page->home != this) return {};
-  const Place place = place_of(block);
+  const Place place{page, page->index_at(block)};
   return page->holds(place.index) && place.block() == block ? place : Place{};
 }
 

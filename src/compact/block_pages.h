@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/poison.h"
 #include "compact/block_map.h"
 #include "compact/page.h"
 #include "compact/page_bin.h"
@@ -48,13 +49,38 @@ class BlockPages {
   BlockPages& operator=(const BlockPages&) = delete;
 
   // `alignment` is a power of two.
-  Place take(size_t bytes, size_t alignment);
+  Place take(size_t bytes, size_t alignment) {
+    if (bytes <= map_.largest() && alignment <= map_.granule()) [[likely]]
+      return take_of(map_.class_of(bytes));
+    return take_otherwise(bytes, alignment);
+  }
   // A block of the class.
-  Place take_of(size_t size_class);
+  Place take_of(size_t size_class) {
+    CompactPage* page = bin(size_class).to_fill();
+    if (page == nullptr) [[unlikely]]
+      page = add_page_of(size_class);
+    return page == nullptr ? Place{} : take_in(page);
+  }
   // The same in a page that is open.
-  Place take_in(CompactPage* page);
+  Place take_in(CompactPage* page) {
+    PageBin& bin = *page->bin;
+    const size_t index = page->take();
+    unpoison(page->block_at(index), page->block);
+    ++bin.used;
+    bin.place(page);
+    return {page, index};
+  }
   // True if the page has gone with it.
-  bool give(Place place);
+  bool give(Place place) {
+    if (place.page->used == 1) [[unlikely]]
+      return give_last(place);
+    PageBin& bin = *place.page->bin;
+    poison(place.block(), place.page->block);
+    place.page->give(place.index);
+    --bin.used;
+    bin.place(place.page);
+    return false;
+  }
   // All pages go.
   void release_all();
 
@@ -108,6 +134,8 @@ class BlockPages {
   // The most pages that are kept, of those that are one page long.
   static constexpr size_t kMostSpare = 8;
 
+  Place take_otherwise(size_t bytes, size_t alignment);
+  bool give_last(Place place);
   Place take_large(size_t bytes, size_t alignment);
   CompactPage* add_page(PageRow row, size_t block, size_t blocks);
   CompactPage* add_page_of(size_t size_class);

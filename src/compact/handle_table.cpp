@@ -107,7 +107,8 @@ void HandleTable::set_free(size_t slot) {
   }
 }
 
-size_t HandleTable::lowest_free() const {
+// Where the lowest free slot is; kNone if there is none.
+size_t HandleTable::find_free() const {
   size_t index = 0;
   for (size_t level = kLevels; level-- > 0;) {
     const uint64_t word = levels_[level][index];
@@ -120,10 +121,17 @@ size_t HandleTable::lowest_free() const {
 }
 
 HandleWord HandleTable::add(const void* address) {
-  const size_t slot = lowest_free();
-  if (slot == kNone) return 0;
-  if (slot >= writable_ && !make_writable(writable_ + kStep)) return 0;
-  set_used(slot);
+  uint64_t* free_bits = levels_[0] + lowest_word_;
+  if (lowest_word_ * 64 >= writable_ || *free_bits == kAllUsed) [[unlikely]] {
+    const size_t found = find_free();
+    if (found == kNone || (found >= writable_ && !make_writable(writable_ + kStep))) return 0;
+    lowest_word_ = found / 64;
+    free_bits = levels_[0] + lowest_word_;
+  }
+  const size_t slot = lowest_word_ * 64 + static_cast<size_t>(std::countr_one(*free_bits));
+  *free_bits |= *free_bits + 1;
+  if (*free_bits == kAllUsed) [[unlikely]]
+    set_used(slot);
   uint64_t& word = slots_[slot];
   const uint64_t generation = (word == 0 ? first_block_ : word) ^ salt_;
   const HandleWord handle = kResting | generation << 48 | slot;
@@ -143,7 +151,11 @@ void HandleTable::remove(size_t slot) {
     return;
   }
   word = block + 1;
-  set_free(slot);
+  uint64_t& free_bits = levels_[0][slot / 64];
+  lowest_word_ = std::min(lowest_word_, slot / 64);
+  if (free_bits == kAllUsed) [[unlikely]]
+    return set_free(slot);
+  free_bits &= ~(uint64_t{1} << slot % 64);
 }
 
 size_t HandleTable::trim() {

@@ -103,12 +103,13 @@ class HandleTable {
   void close_slot_zero();
   void set_used(size_t slot);
   void set_free(size_t slot);
-  size_t lowest_free() const;
+  size_t find_free() const;
 
   uint64_t* slots_ = nullptr;
   size_t capacity_ = 0;
   size_t writable_ = 0;  // slots
   uint64_t* levels_[kLevels] = {};
+  size_t lowest_word_ = 0;  // of bits: below it no slot is free
   size_t live_ = 0;
   size_t retired_ = 0;
   size_t end_ = 0;            // no slot from here on has been in use since the last trim

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/compiler.h"
 #include "base/list.h"
 #include "compact/page.h"
 
@@ -33,38 +34,21 @@ class PageBin {
     if (!page->is_in_place()) place_anew(page);
   }
   // The same: whether it holds a pinned block has changed.
-  void place_anew(CompactPage* page) {
-    remove(page);
+  SNUG_NOINLINE void place_anew(CompactPage* page) {
+    if (page->list != CompactPage::kUnlisted) drop(page);
     const uint8_t list = list_for(*page);
     page->list = list;
     set_range(page);
-    if (list == CompactPage::kUnlisted) return;
-    lists_[list].push_front(page);
-    if (list == CompactPage::kHeld) {
-      ++held_;
-    } else {
-      ++open_;
-      occupied_ |= 1u << list;
-    }
+    if (list != CompactPage::kUnlisted) add(page);
+    find_to_fill();
   }
   void remove(CompactPage* page) {
-    const uint8_t list = page->list;
-    if (list == CompactPage::kUnlisted) return;
-    lists_[list].remove(page);
-    page->list = CompactPage::kUnlisted;
-    if (list == CompactPage::kHeld) {
-      --held_;
-    } else {
-      --open_;
-      if (lists_[list].empty()) occupied_ &= ~(1u << list);
-    }
+    if (page->list != CompactPage::kUnlisted) drop(page);
+    find_to_fill();
   }
 
   // The page to take a block from; null if all are full. One that is held cannot be emptied, but it can be filled.
-  CompactPage* to_fill() const {
-    if (held_ != 0) return lists_[CompactPage::kHeld].front();
-    return open_ != 0 ? fullest() : nullptr;
-  }
+  CompactPage* to_fill() const { return to_fill_; }
   // Of two or more open pages.
   CompactPage* fullest() const { return lists_[31 - std::countl_zero(occupied_)].front(); }
   CompactPage* emptiest() const { return lists_[std::countr_zero(occupied_)].back(); }
@@ -78,6 +62,32 @@ class PageBin {
   }
 
  private:
+  void add(CompactPage* page) {
+    lists_[page->list].push_front(page);
+    if (page->list == CompactPage::kHeld) {
+      ++held_;
+    } else {
+      ++open_;
+      occupied_ |= 1u << page->list;
+    }
+  }
+  void drop(CompactPage* page) {
+    const uint8_t list = page->list;
+    lists_[list].remove(page);
+    page->list = CompactPage::kUnlisted;
+    if (list == CompactPage::kHeld) {
+      --held_;
+    } else {
+      --open_;
+      if (lists_[list].empty()) occupied_ &= ~(1u << list);
+    }
+  }
+  void find_to_fill() {
+    if (held_ != 0)
+      to_fill_ = lists_[CompactPage::kHeld].front();
+    else
+      to_fill_ = open_ != 0 ? fullest() : nullptr;
+  }
   static void set_range(CompactPage* page) {
     const uint32_t blocks = page->blocks;
     uint32_t from = 0;
@@ -86,7 +96,9 @@ class PageBin {
       from = blocks;
       end = blocks + 1;
     } else if (page->list != CompactPage::kHeld) {
-      const auto least = [blocks](uint32_t level) { return (level * blocks + CompactPage::kLevels - 1) / CompactPage::kLevels; };
+      const auto least = [blocks](uint32_t level) {
+        return (level * blocks + CompactPage::kLevels - 1) / CompactPage::kLevels;
+      };
       from = least(page->list == 0 ? 0u : page->list - 1u);
       end = std::min(least(page->list + 2u), blocks);
     }
@@ -94,6 +106,7 @@ class PageBin {
     page->place_span = static_cast<uint16_t>(end - from);
   }
 
+  CompactPage* to_fill_ = nullptr;
   Pages lists_[CompactPage::kLevels + 1];
   uint32_t occupied_ = 0;  // which levels have pages
   size_t open_ = 0;

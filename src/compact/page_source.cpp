@@ -134,22 +134,4 @@ void PageSource::set_page(const PageRow& row, CompactPage* page) {
   for (uint32_t i = 0; i < row.bytes / kPageSize; ++i) window.set_tag(window.page_of(row.start) + PageCount{i}, tag);
 }
 
-// Mappings may lie in the window, too, where the kernel has put them among others.
-CompactPage* PageSource::page_of(const void* address) const {
-  CompactPage* const page = find_page(address);
-  return page != nullptr ? page : static_cast<CompactPage* const*>(address)[-1];
-}
-
-CompactPage* PageSource::find_page(const void* address) const {
-  if (spans_ == nullptr) {
-    const size_t page = page_at(address);
-    return page < page_limit_ ? pages_of_[page] : nullptr;
-  }
-  const Window& window = spans_->window();
-  const size_t index = window.index_of(address);
-  if (index >= window.page_limit() || window.class_at(index) != 0) return nullptr;
-  const PageTag tag = window.tag({static_cast<uint32_t>(index)});
-  return tag.is_free_span() ? nullptr : tag.record<CompactPage>();
-}
-
 }  // namespace snug

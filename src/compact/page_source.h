@@ -39,9 +39,28 @@ class PageSource {
   // Whose the pages are; null while they are nobody's.
   void set_page(const PageRow& row, CompactPage* page);
   // For the start of a row that has been set, and for every address of one that is no mapping.
-  CompactPage* page_of(const void* address) const;
+  CompactPage* page_of(const void* address) const {
+    if (spans_ == nullptr) return pages_of_[page_at(address)];
+    // Mappings may lie in the window, too, where the kernel has put them among others.
+    const Window& window = spans_->window();
+    const size_t index = window.index_of(address);
+    if (index < window.page_limit()) [[likely]]
+      if (auto* const page = window.tag({static_cast<uint32_t>(index)}).record<CompactPage>(); page != nullptr)
+        return page;
+    return static_cast<CompactPage* const*>(address)[-1];
+  }
   // For any address: null if it lies in no row, or in one that is a mapping.
-  CompactPage* find_page(const void* address) const;
+  CompactPage* find_page(const void* address) const {
+    if (spans_ == nullptr) {
+      const size_t page = page_at(address);
+      return page < page_limit_ ? pages_of_[page] : nullptr;
+    }
+    const Window& window = spans_->window();
+    const size_t index = window.index_of(address);
+    if (index >= window.page_limit() || window.class_at(index) != 0) return nullptr;
+    const PageTag tag = window.tag({static_cast<uint32_t>(index)});
+    return tag.is_free_span() ? nullptr : tag.record<CompactPage>();
+  }
 
  private:
   // Records up to a page, by length in lines.

@@ -1,7 +1,7 @@
 // IdleThread: a thread that gives empty memory back while the program does nothing (idle_thread:on; there is none
 // otherwise). What frees do one by one as they pass, it does by the clock:
 //
-//   every purge_after / 2, 100 ms at least, while anything is ageing   gives back all that is overdue
+//   every purge_after / 4, 100 ms at least, while anything is ageing   gives back all that is overdue
 //   nothing is ageing                                                  sleeps until the next free that changes that
 //
 // It starts in a slow allocation, once the heap has outgrown its first chunk or has a large block, and not before the

@@ -64,13 +64,16 @@ bool Store::open() {
     LockGuard guard(opening_);
     if (!is_open() && !open_parts()) return false;
   }
-  // As early as the first allocation, if that comes before our constructor: handlers that a library registers later run
-  // their part before ours takes the locks, and after ours has dropped them, so that they may allocate. Registering may
-  // allocate itself.
-  if (!watches_forks_.exchange(true))
-    ::pthread_atfork([] { store.before_fork(); }, [] { store.after_fork_in_parent(); },
-                     [] { store.after_fork_in_child(); });
+  watch_forks();
   return true;
+}
+
+// Handlers that are registered later run their part before ours takes the locks, and after ours has dropped them, so
+// that they may allocate, or wait for a thread that does. Registering may allocate itself.
+void Store::watch_forks() {
+  if (watches_forks_.exchange(true)) return;
+  ::pthread_atfork([] { store.before_fork(); }, [] { store.after_fork_in_parent(); },
+                   [] { store.after_fork_in_child(); });
 }
 
 // Each step may be refused and is then tried again by the next allocation.
@@ -103,11 +106,14 @@ bool Store::open_parts() {
 
 void Store::before_fork() {
   // One thread alone disturbs nobody, and may be forking in a signal handler that has interrupted it inside a lock.
-  forks_alone_ = os::is_single_threaded() && !idle.may_exist();
-  if (forks_alone_) return idle.before_fork();
+  if (os::is_single_threaded() && !idle.may_exist()) {
+    forks_alone_ = true;
+    return idle.before_fork();
+  }
   os::lock_open_streams();
   // Our first lock makes forks of several threads take turns; only its holder is the one that forks.
   opening_.lock();
+  forks_alone_ = false;
   Lock::begin_fork();
   opening_.hold_for_fork();
   idle.before_fork();

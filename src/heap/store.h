@@ -45,6 +45,9 @@ struct Store {
   bool is_open() const { return open_.load(std::memory_order_acquire); }
   bool ensure_open() { return is_open() || open(); }
 
+  // Before any other library does, if that can be had.
+  void watch_forks();
+
   // For whoever has taken blocks from the slabs, and holds no lock any more. What is kept of large blocks makes way for
   // what spans have newly taken, and goes by its age: those who have no large blocks any more never come by otherwise.
   // And there are to be records for the next.
@@ -69,7 +72,7 @@ struct Store {
   std::atomic<bool> open_{false};
   std::atomic<bool> watches_forks_{false};
   bool configured_ = false;
-  bool forks_alone_ = false;  // between the handlers of one fork
+  bool forks_alone_ = false;  // between the handlers of one fork; with other threads under opening_
   Lock opening_;
 };
 

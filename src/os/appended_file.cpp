@@ -57,9 +57,11 @@ bool append_to_file(const char* path, const char* bytes, size_t count) {
   if (file < 0) return false;
   // A reader that is slow is waited for.
   system_call(SYS_fcntl, file, F_SETFL, O_APPEND);
-  const bool done = system_call(SYS_write, file, bytes, count) == static_cast<long>(count);
+  long written = -1;
+  do written = system_call(SYS_write, file, bytes, count);
+  while (written == -EINTR);
   system_call(SYS_close, file);
-  return done;
+  return written == static_cast<long>(count);
 }
 
 }  // namespace snug::os

@@ -12,7 +12,7 @@ namespace snug::os {
 namespace {
 
 // strerror may allocate.
-const char* reason(long error) {
+const char* reason(int error) {
   switch (error) {
     case ENOENT:
     case ENOTDIR:
@@ -34,7 +34,7 @@ const char* reason(long error) {
 
 InputFile::InputFile(const char* path)
     : descriptor_(system_call(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {
-  if (descriptor_ < 0) fault_ = reason(-descriptor_);
+  if (descriptor_ < 0) error_ = static_cast<int>(-descriptor_);
 }
 
 InputFile::~InputFile() {
@@ -42,18 +42,20 @@ InputFile::~InputFile() {
 }
 
 size_t InputFile::read(void* bytes, size_t capacity) {
-  if (fault_ != nullptr) return 0;
+  if (error_ != 0) return 0;
   long count = -1;
   do count = system_call(SYS_read, descriptor_, bytes, capacity);
   while (count == -EINTR);
-  if (count < 0) fault_ = reason(-count);
+  if (count < 0) error_ = static_cast<int>(-count);
   return count < 0 ? 0 : static_cast<size_t>(count);
 }
 
 void InputFile::seek(uint64_t offset) {
-  if (fault_ != nullptr) return;
+  if (error_ != 0) return;
   const long place = system_call(SYS_lseek, descriptor_, offset, SEEK_SET);
-  if (place < 0) fault_ = reason(-place);
+  if (place < 0) error_ = static_cast<int>(-place);
 }
+
+const char* InputFile::fault() const { return error_ != 0 ? reason(error_) : nullptr; }
 
 }  // namespace snug::os

@@ -19,11 +19,13 @@ class InputFile {
   // What is read next begins at this byte. Not pread(), which fewer filters of system calls allow than lseek().
   void seek(uint64_t offset);
   // Null, or why the file could not be opened or read: a sentence without a full stop.
-  const char* fault() const { return fault_; }
+  const char* fault() const;
+  // The same as a number of errno's; 0: nothing was refused.
+  int error() const { return error_; }
 
  private:
   long descriptor_;
-  const char* fault_ = nullptr;
+  int error_ = 0;
 };
 
 }  // namespace snug::os

@@ -6,9 +6,27 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include <cstring>
+
 #include "base/system_call.h"
 
 namespace snug::os {
+namespace {
+
+// Of the 16 bytes that the kernel gives each program at its start. libc makes its guards of the same ones: what becomes
+// an address must not show them.
+uint64_t seed_of_start() {
+  const auto* const bytes = reinterpret_cast<const void*>(::getauxval(AT_RANDOM));
+  if (bytes == nullptr) return milliseconds();
+  constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
+  uint64_t words[2];
+  std::memcpy(words, bytes, sizeof words);
+  uint64_t seed = (words[0] ^ words[1] * kOdd) * kOdd;
+  seed = (seed ^ seed >> 32) * kOdd;
+  return seed ^ seed >> 29;
+}
+
+}  // namespace
 
 size_t address_space_limit() {
   rlimit limit{};
@@ -35,7 +53,7 @@ uint64_t nanoseconds() {
 
 uint64_t random_seed() {
   uint64_t seed = 0;
-  if (system_call(SYS_getrandom, &seed, sizeof seed, GRND_NONBLOCK) != sizeof seed) seed = milliseconds();
+  if (system_call(SYS_getrandom, &seed, sizeof seed, GRND_NONBLOCK) != sizeof seed) return seed_of_start();
   return seed;
 }
 

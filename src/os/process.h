@@ -26,7 +26,8 @@ uint32_t milliseconds();
 // The exact clock in nanoseconds that never goes back. About 20 ns: no system call.
 uint64_t nanoseconds();
 
-// 64 bits from the kernel that nothing else is made of; the time if it has none yet.
+// 64 bits from the kernel that nothing else is made of. Where it refuses, or has none yet, the same 64 each time, made
+// of the bytes that it gave the program at its start.
 uint64_t random_seed();
 
 }  // namespace snug::os

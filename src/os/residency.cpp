@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 
 #include "base/bits.h"
@@ -15,6 +16,9 @@ namespace {
 constexpr uint64_t kInMemory = uint64_t{1} << 63;
 constexpr uint64_t kInSwap = uint64_t{1} << 62;
 constexpr size_t kPagesAtOnce = 256;
+
+// A process that has too many files open now, or a machine without memory, has not forbidden anything.
+bool may_pass(int error) { return error == EMFILE || error == ENFILE || error == ENOMEM; }
 
 }  // namespace
 
@@ -31,7 +35,7 @@ std::optional<size_t> held_pages(const void* start, size_t bytes) {
     uint64_t words[kPagesAtOnce];
     const size_t got = map.read(words, std::min(left, kPagesAtOnce) * sizeof *words) / sizeof *words;
     if (got == 0) {
-      was_refused.store(true, std::memory_order_relaxed);
+      if (!may_pass(map.error())) was_refused.store(true, std::memory_order_relaxed);
       return std::nullopt;
     }
     held += static_cast<size_t>(

@@ -1,4 +1,5 @@
-// fork.cc: forks while four threads allocate and free; every child allocates, frees what it inherited, and exits.
+// fork.cc: two threads fork at once while four allocate and free; every child allocates, frees what it inherited, and
+// exits.
 //
 // A fork copies the heap in the middle of the other threads' work. If a lock was held at that moment, or a list was
 // half linked, the child deadlocks or crashes. The alarm is the watchdog: a child that hangs dies by SIGALRM and is
@@ -20,6 +21,7 @@
 namespace {
 
 constexpr int kThreads = 4;
+constexpr int kForkers = 2;
 constexpr int kSlots = 512;
 constexpr unsigned kChildSeconds = 20;
 constexpr unsigned kParentSeconds = 280;
@@ -112,6 +114,40 @@ void* one_more_thread(void* argument) {
   _exit(0);
 }
 
+std::atomic<int> failures = 0;
+
+void note_failure(int number, int status) {
+  ++failures;
+  if (WIFSIGNALED(status))
+    std::fprintf(stderr, "fork: child %d ended by signal %d%s\n", number, WTERMSIG(status),
+                 WTERMSIG(status) == SIGALRM ? " (deadlock)" : "");
+  else
+    std::fprintf(stderr, "fork: child %d exited with %d\n", number, WEXITSTATUS(status));
+}
+
+struct Forks {
+  int first, count;
+};
+
+// Every kForkers-th of the forks.
+void* fork_some(void* argument) {
+  const Forks forks = *static_cast<Forks*>(argument);
+  pattern::Random random(99 + static_cast<std::uint64_t>(forks.first));
+  for (int number = forks.first; number < forks.count && failures < 5; number += kForkers) {
+    exchange_some(random, 10);
+    const pid_t pid = fork();
+    if (pid == 0) live_as_child(number);
+    if (pid < 0) {
+      std::perror("fork");
+      _exit(5);
+    }
+    int status = 0;
+    waitpid(pid, &status, 0);
+    if (status != 0) note_failure(number, status);
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -124,27 +160,13 @@ int main(int argc, char** argv) {
   pthread_t threads[kThreads];
   for (std::uintptr_t i = 0; i < kThreads; ++i)
     if (pthread_create(&threads[i], nullptr, worker, reinterpret_cast<void*>(i + 1)) != 0) return 4;
-  pattern::Random random(99);
-  int failures = 0;
-  for (int number = 0; number < forks; ++number) {
-    exchange_some(random, 10);
-    const pid_t pid = fork();
-    if (pid == 0) live_as_child(number);
-    if (pid < 0) {
-      std::perror("fork");
-      return 5;
-    }
-    int status = 0;
-    waitpid(pid, &status, 0);
-    if (status == 0) continue;
-    ++failures;
-    if (WIFSIGNALED(status))
-      std::fprintf(stderr, "fork: child %d ended by signal %d%s\n", number, WTERMSIG(status),
-                   WTERMSIG(status) == SIGALRM ? " (deadlock)" : "");
-    else
-      std::fprintf(stderr, "fork: child %d exited with %d\n", number, WEXITSTATUS(status));
-    if (failures == 5) break;
+  pthread_t forkers[kForkers];
+  Forks parts[kForkers];
+  for (int i = 0; i < kForkers; ++i) {
+    parts[i] = {i, forks};
+    if (pthread_create(&forkers[i], nullptr, fork_some, &parts[i]) != 0) return 4;
   }
+  for (pthread_t& thread : forkers) pthread_join(thread, nullptr);
   stop = true;
   for (pthread_t& thread : threads) pthread_join(thread, nullptr);
   int damaged = 0;
@@ -155,7 +177,7 @@ int main(int argc, char** argv) {
     ++failures;
   }
   std::printf("forks: %d, operations meanwhile: %llu, failures: %d, damaged blocks: %d\n", forks,
-              static_cast<unsigned long long>(operations.load()), failures, damaged);
+              static_cast<unsigned long long>(operations.load()), failures.load(), damaged);
   // Were the threads idle, the forks would prove nothing.
   return failures == 0 && damaged == 0 && operations > static_cast<std::uint64_t>(forks) * 20 ? 0 : 1;
 }

@@ -21,6 +21,8 @@ HEADING = "| call | made by | when | what for |"
 OWN = {"snug", "`libsnug_cell_rt.a`"}
 # As subprocess gives it, and as a shell in between would.
 STOPPED = {-signal.SIGSYS, 128 + signal.SIGSYS}
+# FILTER's own: the page lists a call that it does not know, which it says and which is to be mended; no filter here.
+UNKNOWN_CALL, NO_FILTER = 76, 77
 
 
 def listed_calls(page: Path) -> list[str]:
@@ -42,9 +44,11 @@ def run(library: str, calls: list[str], command: list[str]) -> int:
     # Standard error is read, too: a call that was stopped in a child of the program is named there.
     done = subprocess.run(command, env=environment(library, calls), stderr=subprocess.PIPE, text=True)
     sys.stderr.write(done.stderr)
+    if "listed_calls: " in done.stderr and done.returncode in {UNKNOWN_CALL, NO_FILTER}:
+        return done.returncode
     if done.returncode in STOPPED or "listed_calls: " in done.stderr:
         print("listed: snug has made a system call that docs/limits.md does not list")
-        return 77 if done.returncode == 77 else 1
+        return 1
     return abs(done.returncode)
 
 

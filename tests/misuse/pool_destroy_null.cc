@@ -1,4 +1,4 @@
-/* EXPECT abort: snug: Pool<Node>::destroy\(\(nil\)\): not an element of this pool
+/* EXPECT abort: snug: Pool<Node>::destroy\(0x0\): not an element of this pool
  * pool_destroy_null.cc: null is destroyed, whose destructor would read from it. */
 #include <snug/pool.h>
 

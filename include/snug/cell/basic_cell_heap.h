@@ -109,13 +109,12 @@ class BasicCellHeap {
     const size_t size = cell_size(bytes);
     const size_t longest = size + alignment + Layout::kSmallestCell;
     Cell* cell = index_.take(longest);
-    if (cell == nullptr) cell = locate_close(longest);
+    if (cell == nullptr) [[unlikely]]
+      cell = locate_aligned(alignment, size, longest);
     if (cell == nullptr) return nullptr;
     const size_t whole = Layout::size_of(cell);
-    const uintptr_t block = Layout::address_of(Layout::block_of(cell));
-    size_t gap = (alignment - block) & (alignment - 1);
+    const size_t gap = Layout::gap_in(cell, alignment);
     if (gap == 0) return occupy(cell, whole, size, kCellPrevUsed);
-    if (gap < Layout::kSmallestCell) gap += (Layout::kSmallestCell - gap + alignment - 1) & ~(alignment - 1);
     Cell* const aligned = Layout::behind(cell, gap);
     cell->head = gap | kCellPrevUsed;
     aligned->head = 0;
@@ -158,8 +157,10 @@ class BasicCellHeap {
   // or too short. What is cut off a shorter block is free from then on, unless it is too little for a cell. False for
   // null, which stands nowhere.
   bool resize_in_place(void* block, size_t bytes) {
-    if (block == nullptr || bytes > kLargestRequest) return false;
+    if (block == nullptr) return false;
     Cell* const cell = used_cell("CellHeap::resize", block);
+    if (bytes > kLargestRequest) [[unlikely]]
+      return false;
     const size_t size = cell_size(bytes);
     const size_t old_size = Layout::size_of(cell);
     Cell* next = Layout::behind(cell, old_size);
@@ -262,15 +263,17 @@ class BasicCellHeap {
 
   // What index_.take() has not found. Out of line, so that what it does costs other requests no registers.
   [[gnu::noinline]] void* allocate_close(size_t size) {
-    Cell* const cell = locate_close(size);
+    Cell* cell = index_.take_close(size);
+    if (cell == nullptr) cell = add_page(size);
     return cell == nullptr ? nullptr : occupy(cell, Layout::size_of(cell), size, kCellPrevUsed);
   }
-  Cell* locate_close(size_t size) {
-    Cell* const cell = index_.take_close(size);
-    if constexpr (kGrows) {
-      if (cell == nullptr) [[unlikely]]
-        return add_page(size);
-    }
+  // Of the cells that are too short for an aligned block wherever they begin, two may have a place: what such a block
+  // has left by itself, and the longest, which one has left together with the gap before it.
+  [[gnu::noinline]] Cell* locate_aligned(size_t alignment, size_t size, size_t longest) {
+    Cell* cell = index_.first_close(size);
+    if (!Layout::has_place(cell, alignment, size)) cell = index_.first_longest();
+    if (!Layout::has_place(cell, alignment, size)) return add_page(longest);
+    index_.remove(cell, Layout::size_of(cell));
     return cell;
   }
 
@@ -318,6 +321,7 @@ class BasicCellHeap {
   // What cheap checks look at.
   bool is_suspect(const Cell* cell) const {
     return !regions_.may_hold(Layout::block_of(cell)) || !Layout::is_live(cell) ||
+           !regions_.may_hold(Layout::block_of(cell), Layout::size_of(cell)) ||
            !Trailer::template agrees<Layout>(Layout::size_of(cell), Layout::next_of(cell));
   }
 
@@ -347,16 +351,17 @@ class BasicCellHeap {
 
   // A page that holds a cell of `size`, as one free cell in no index. It is long enough to be found by the same request
   // when it is free again: else a program that takes and frees one block would get another page each time.
-  Cell* add_page(size_t size)
-    requires kGrows
-  {
-    const size_t need = Index::surely_found(size) + Regions::kOverhead;
-    const size_t bytes = (need + Pages::kPageBytes - 1) / Pages::kPageBytes * Pages::kPageBytes;
-    if (bytes > Index::kLargestCell) return nullptr;
-    void* const page = pages_.take(bytes);
-    if (page == nullptr) return nullptr;
-    trace_.page_taken(page, bytes);
-    return add_cells(page, bytes, bytes);
+  Cell* add_page(size_t size) {
+    if constexpr (kGrows) {
+      const size_t need = Index::surely_found(size) + Regions::kOverhead;
+      const size_t bytes = (need + Pages::kPageBytes - 1) / Pages::kPageBytes * Pages::kPageBytes;
+      if (bytes > Index::kLargestCell) return nullptr;
+      void* const page = pages_.take(bytes);
+      if (page == nullptr) return nullptr;
+      trace_.page_taken(page, bytes);
+      return add_cells(page, bytes, bytes);
+    }
+    return nullptr;
   }
 
   void give_page(CellRegion* region) {

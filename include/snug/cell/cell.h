@@ -86,6 +86,16 @@ struct CellLayout {
   static Cell* before(const Cell* cell, size_t bytes) { return at(address_of(cell) - bytes); }
   static Cell* next_of(const Cell* cell) { return behind(cell, size_of(cell)); }
 
+  // How far behind the beginning of a free cell one begins whose block has the alignment: 0, or room for a free cell.
+  static size_t gap_in(const Cell* cell, size_t alignment) {
+    const size_t gap = (0 - address_of(block_of(cell))) & (alignment - 1);
+    if (gap == 0 || gap >= kSmallestCell) return gap;
+    return gap + ((kSmallestCell - gap + alignment - 1) & ~(alignment - 1));
+  }
+  static bool has_place(const Cell* cell, size_t alignment, size_t size) {
+    return cell != nullptr && gap_in(cell, alignment) + size <= size_of(cell);
+  }
+
   static void* block_of(const Cell* cell) { return reinterpret_cast<void*>(address_of(cell) + kWord); }
   static Cell* cell_of(const void* block) { return at(address_of(block) - kWord); }
 

@@ -10,6 +10,9 @@
 // An index has
 //   take(size)           unlinks and returns a free cell of at least `size` bytes, or null
 //   take_close(size)     what take() has passed over: called only if it found nothing
+//   first_close(size)    the first of the cells of about that length, shorter or not; by a scan the shortest that is no
+//                        shorter. It stays where it is. Null: there is none
+//   first_longest()      the same of the longest ones that there are; by a scan the longest. Null if no cell is free
 //   insert(cell, size)   the cell's head says nothing to it; its links are the index's from now on
 //   surely_found(size)   take(size) is not null while a cell of at least so many bytes is there
 //   remove(cell, size)   a cell that is in the index with that size
@@ -98,6 +101,11 @@ class CellLists {
   Cell* heads_[kBins];
 };
 
+template <class Layout>
+size_t size_or_none(const Cell* cell) {
+  return cell == nullptr ? 0 : Layout::size_of(cell);
+}
+
 // log2 of a number that is not 0.
 inline unsigned cell_log2(size_t value) {
   // 63 ^ n and not 63 - n: one instruction where the processor counts from the other end.
@@ -157,6 +165,17 @@ struct TwoLevelBins {
       return cell;
     }
 
+    Cell* first_close(size_t size) const {
+      const size_t bin = bin_of_units(size / Layout::kUnit);
+      return (lines_[bin / kLine] >> (bin % kLine) & 1) != 0 ? lists_.first(bin) : nullptr;
+    }
+
+    Cell* first_longest() const {
+      if (levels_ == 0) return nullptr;
+      const size_t level = cell_log2(levels_);
+      return lists_.first(level * kLine + cell_log2(lines_[level]));
+    }
+
     // The beginning of the first bin that take() looks into.
     static size_t surely_found(size_t size) {
       const size_t step = Layout::kUnit << shift_of(size / Layout::kUnit);
@@ -200,11 +219,7 @@ struct TwoLevelBins {
       return nullptr;
     }
 
-    size_t surely_taken() const {
-      if (levels_ == 0) return 0;
-      const size_t level = cell_log2(levels_);
-      return Layout::size_of(lists_.first(level * kLine + cell_log2(lines_[level])));
-    }
+    size_t surely_taken() const { return size_or_none<Layout>(first_longest()); }
 
    private:
     static constexpr size_t kLine = 32;
@@ -237,10 +252,9 @@ struct PowerOfTwoBins {
     }
 
     Cell* take(size_t size) {
-      const unsigned own = bin_of(size);
-      Cell* cell = (bins_ >> own & 1) != 0 ? lists_.first(own) : nullptr;
+      Cell* cell = first_close(size);
       if (cell == nullptr || Layout::size_of(cell) < size) {
-        const size_t above = bins_ & (~size_t{1} << own);
+        const size_t above = bins_ & (~size_t{1} << bin_of(size));
         if (above == 0) return nullptr;
         cell = lists_.first(static_cast<size_t>(std::countr_zero(above)));
       }
@@ -249,8 +263,13 @@ struct PowerOfTwoBins {
     }
 
     static Cell* take_close(size_t) { return nullptr; }
+    Cell* first_close(size_t size) const {
+      const unsigned own = bin_of(size);
+      return (bins_ >> own & 1) != 0 ? lists_.first(own) : nullptr;
+    }
+    Cell* first_longest() const { return bins_ == 0 ? nullptr : lists_.first(cell_log2(bins_)); }
     static size_t surely_found(size_t size) { return size; }
-    size_t surely_taken() const { return bins_ == 0 ? 0 : Layout::size_of(lists_.first(cell_log2(bins_))); }
+    size_t surely_taken() const { return size_or_none<Layout>(first_longest()); }
 
     void insert(Cell* cell, size_t size) {
       const unsigned bin = bin_of(size);
@@ -315,17 +334,27 @@ struct RovingScan {
     }
 
     static Cell* take_close(size_t) { return nullptr; }
-    static size_t surely_found(size_t size) { return size; }
-    size_t surely_taken() const {
-      size_t longest = 0;
-      const Cell* cell = rover_;
-      if (cell == nullptr) return longest;
+    Cell* first_close(size_t size) const {
+      Cell* closest = nullptr;
+      Cell* cell = rover_;
+      if (cell == nullptr) return nullptr;
       do {
-        if (Layout::size_of(cell) > longest) longest = Layout::size_of(cell);
+        const size_t found = Layout::size_of(cell);
+        if (found >= size && (closest == nullptr || found <= Layout::size_of(closest))) closest = cell;
         cell = cell->next;
       } while (cell != rover_);
+      return closest;
+    }
+    Cell* first_longest() const {
+      Cell* longest = rover_;
+      if (longest == nullptr) return longest;
+      for (Cell* cell = rover_->next; cell != rover_; cell = cell->next) {
+        if (Layout::size_of(cell) >= Layout::size_of(longest)) longest = cell;
+      }
       return longest;
     }
+    static size_t surely_found(size_t size) { return size; }
+    size_t surely_taken() const { return size_or_none<Layout>(first_longest()); }
 
     void insert(Cell* cell, size_t) {
       Cell* const next = rover_ != nullptr ? rover_ : cell;

@@ -9,6 +9,7 @@
 // A lock is any type with lock() and unlock().
 #pragma once
 
+#include <errno.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <string.h>
@@ -35,8 +36,10 @@ class PriorityInheritanceLock {
   PriorityInheritanceLock& operator=(const PriorityInheritanceLock&) = delete;
 
   void lock() {
-    if (pthread_mutex_lock(&mutex_) != 0) [[unlikely]]
-      AbortWithLine::misuse("LockedCellHeap", this, "the thread that is in the heap calls it again");
+    if (const int error = pthread_mutex_lock(&mutex_); error != 0) [[unlikely]]
+      AbortWithLine::misuse("LockedCellHeap", this,
+                            error == EDEADLK ? "the thread that is in the heap calls it again"
+                                             : "its lock was written over, or is held in another process");
   }
   void unlock() { pthread_mutex_unlock(&mutex_); }
 

@@ -79,9 +79,9 @@ class CellRegionList {
 
   // Whether a block may have this address: it is aligned, and not outside of all regions. O(1), and one comparison:
   // the bits that an odd address has too many become the highest.
-  bool may_hold(const void* block) const {
-    return std::rotr(Layout::address_of(block) - lowest_, std::countr_zero(Layout::kUnit)) < units_;
-  }
+  bool may_hold(const void* block) const { return place_of(block) < units_; }
+  // Of such a block's cell, whether it may be so long: else what stands behind it is no memory of the heap's.
+  bool may_hold(const void* block, size_t size) const { return place_of(block) + size / Layout::kUnit <= units_; }
 
   // The region whose cells the address lies among. O(regions).
   const CellRegion* locate(const void* address) const {
@@ -116,6 +116,10 @@ class CellRegionList {
   }
 
  private:
+  size_t place_of(const void* block) const {
+    return std::rotr(Layout::address_of(block) - lowest_, std::countr_zero(Layout::kUnit));
+  }
+
   static Cell* first_of(const void* start) {
     return Layout::at(Layout::round_up(Layout::address_of(start) + 2 * Layout::kWord) - Layout::kWord);
   }

@@ -39,12 +39,28 @@ TEST(ResidencyDeathTest, AnOsThatRefusesToSayIsAskedOnce) {
     std::memset(memory, 1, sizeof memory);
     int calls = 0;
     {
-      const unit::SystemCallHook refusal(SYS_openat, [&] { return ++calls == 0; });
+      const unit::SystemCallHook refusal(SYS_openat, [&] { return ++calls == 0; }, EACCES);
       if (held_pages(memory, page_size()) || held_pages(memory, page_size())) _exit(1);
     }
     _exit(calls == 1 ? 0 : 2);
   };
   EXPECT_EXIT(ask_twice(), testing::ExitedWithCode(0), "");
+}
+
+// A process that has too many files open at one moment has fewer at the next.
+TEST(Residency, WhatIsRefusedForTheMomentIsAskedAgain) {
+  auto* memory = static_cast<char*>(map(4 * page_size(), page_size()));
+  ASSERT_NE(memory, nullptr);
+  prefer_small_pages(memory, 4 * page_size());
+  memory[0] = 1;
+  for (const int error : {EMFILE, ENFILE, ENOMEM}) {
+    {
+      const unit::SystemCallHook refusal(SYS_openat, [] { return false; }, error);
+      EXPECT_EQ(held_pages(memory, page_size()), std::nullopt);
+    }
+    EXPECT_EQ(held_pages(memory, 4 * page_size()), 1u) << error;
+  }
+  release(memory, 4 * page_size());
 }
 
 }  // namespace

@@ -17,7 +17,8 @@ thread_local SystemCallHook* hook = nullptr;
 
 }  // namespace
 
-SystemCallHook::SystemCallHook(long number, std::function<bool()> ask) : number_(number), ask_(std::move(ask)) {
+SystemCallHook::SystemCallHook(long number, std::function<bool()> ask, int error)
+    : number_(number), ask_(std::move(ask)), error_(error) {
   hook = this;
 }
 SystemCallHook::~SystemCallHook() {
@@ -25,13 +26,13 @@ SystemCallHook::~SystemCallHook() {
   EXPECT_TRUE(asked_) << "system call " << number_ << " was not made";
 }
 
-bool SystemCallHook::permits(long number) {
-  if (hook == nullptr || hook->number_ != number) return true;
+const SystemCallHook* SystemCallHook::refuses(long number) {
+  if (hook == nullptr || hook->number_ != number) return nullptr;
   SystemCallHook* now = std::exchange(hook, nullptr);
   now->asked_ = true;
   const bool permitted = now->ask_();
   hook = now;
-  return permitted;
+  return permitted ? nullptr : now;
 }
 
 }  // namespace unit
@@ -39,7 +40,7 @@ bool SystemCallHook::permits(long number) {
 // In place of the library's own, which the linker then leaves in the archive.
 long call_kernel(long number, long first, long second, long third, long fourth, long fifth, long sixth) {
   const ErrnoKeeper keeper;
-  if (!unit::SystemCallHook::permits(number)) return -ENOMEM;
+  if (const auto* const hook = unit::SystemCallHook::refuses(number)) return -hook->error();
   const long answer = ::syscall(number, first, second, third, fourth, fifth, sixth);
   return answer == -1 ? -errno : answer;
 }

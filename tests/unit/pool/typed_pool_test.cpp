@@ -41,7 +41,7 @@ TEST(TypedPoolDeathTest, DestroysNothingThatIsNotLive) {
   EXPECT_DEATH(pool.destroy(made), "^snug: Pool<.*>::destroy\\(0x[0-9a-f]+\\): element is already free\n$");
   std::vector<int> foreign(10);
   EXPECT_DEATH(pool.destroy(&foreign), "^snug: Pool<.*>::destroy\\(.*\\): not an element of this pool\n$");
-  EXPECT_DEATH(pool.destroy(nullptr), "^snug: Pool<.*>::destroy\\(.nil.\\): not an element of this pool\n$");
+  EXPECT_DEATH(pool.destroy(nullptr), "^snug: Pool<.*>::destroy\\(0x0\\): not an element of this pool\n$");
 }
 
 TEST(TypedPool, FreesTheElementWhoseConstructorThrows) {
