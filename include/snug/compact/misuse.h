@@ -2,17 +2,14 @@
 #pragma once
 
 #include "snug/cpp20.h"
-
-#include <cstdio>
-#include <cstdlib>
+#include "snug/last_line.h"
 
 namespace snug {
 
 // "snug: CompactHeap::CALL(0xADDRESS): REASON", then abort().
 [[noreturn, gnu::cold, gnu::noinline]] inline void die_of_compact_misuse(const char* call, const void* heap,
                                                                          const char* reason) {
-  std::fprintf(stderr, "snug: CompactHeap::%s(%p): %s\n", call, heap, reason);
-  std::abort();
+  LastLine().add("snug: CompactHeap::").add(call).add("(").add_address(heap).add("): ").add(reason).end_process();
 }
 
 }  // namespace snug
