@@ -27,6 +27,6 @@ std::uintptr_t one(const snug::Section& inside, snug::Handle<int> a) {
   return reinterpret_cast<std::uintptr_t>(inside.get(a));
 }
 std::uintptr_t two(const snug::Section& inside, snug::Handle<int> a, snug::Handle<int> b) {
-  return one(inside, a) + reinterpret_cast<std::uintptr_t>(inside.get(b));
+  return reinterpret_cast<std::uintptr_t>(inside.get(a)) + reinterpret_cast<std::uintptr_t>(inside.get(b));
 }
 }

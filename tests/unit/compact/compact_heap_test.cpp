@@ -43,9 +43,7 @@ struct Point {
 
 class CompactHeapTest : public testing::Test {
  protected:
-  ~CompactHeapTest() override {
-    EXPECT_EQ(heap ? heap.check() : nullptr, nullptr);
-  }
+  ~CompactHeapTest() override { EXPECT_EQ(heap ? heap.check() : nullptr, nullptr); }
   template <class T, class Make>
   std::vector<Handle<T>> fill(size_t count, Make make) {
     std::vector<Handle<T>> handles;
