@@ -33,6 +33,7 @@
 
 #include "snug/address_order.h"
 #include "snug/cpp20.h"
+#include "snug/out_of_memory.h"
 #include "snug/pool_block_index.h"
 #include "snug/pool_checks.h"
 #include "snug/pool_source.h"
@@ -57,15 +58,6 @@ struct PoolStats {
   std::size_t free;      // elements that were given back
   std::size_t uncarved;  // slots never used since their block came or the pool was cleared
 };
-
-// What alloc() of an empty pool does when the source has nothing.
-[[noreturn, gnu::cold, gnu::noinline]] inline void throw_out_of_memory() {
-#if defined(__cpp_exceptions)
-  throw std::bad_alloc();
-#else
-  std::abort();
-#endif
-}
 
 struct PoolSlot {
   PoolSlot* next;

@@ -18,11 +18,13 @@ extern "C" void __asan_poison_memory_region(const volatile void* start, size_t b
 extern "C" void __asan_unpoison_memory_region(const volatile void* start, size_t bytes);
 
 namespace snug {
+inline constexpr bool kPoisons = true;
 inline void poison(const void* start, size_t bytes) { __asan_poison_memory_region(start, bytes); }
 inline void unpoison(const void* start, size_t bytes) { __asan_unpoison_memory_region(start, bytes); }
 }  // namespace snug
 #else
 namespace snug {
+inline constexpr bool kPoisons = false;
 inline void poison(const void*, size_t) {}
 inline void unpoison(const void*, size_t) {}
 }  // namespace snug

@@ -30,6 +30,7 @@ COVERED_PAGES = {"recipes.md": "tests/programs/recipes.py, with the real program
 # Languages in which nothing can be run: what programs print, and files of other programs.
 INERT = {"text", "ini", "systemd", "dockerfile", "nginx"}
 PREAMBLE = """\
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <list>
@@ -39,6 +40,7 @@ PREAMBLE = """\
 #include <snug/cell_heap.h>
 #include <snug/cell/locked_cell_heap.h>
 #include <snug/cell/real_time_region.h>
+#include <snug/compact_heap.h>
 #include <snug/pool.h>
 #include <snug/pooled.h>
 #include <snug/resource.h>

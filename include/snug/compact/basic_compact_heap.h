@@ -1,0 +1,398 @@
+// CompactHeap: a heap whose blocks move. snug/compact_heap.h says what for, and has the words.
+#pragma once
+
+#include "snug/cpp20.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "snug/compact/handle.h"
+#include "snug/compact/misuse.h"
+#include "snug/compact/relocation.h"
+#include "snug/compact_heap_c.h"
+#include "snug/out_of_memory.h"
+
+namespace snug {
+
+struct CompactHeapOptions {
+  std::size_t not_full = 1;      // kappa: pages of a class that may have a free block; SNUG_COMPACT_NEVER: all
+  std::size_t increment = 4096;  // iota: bytes that a move copies before it looks at the budget
+  snug_compact_map map = SNUG_COMPACT_FINE;
+  void* region = nullptr;        // null: memory comes from the store of snug's malloc; else all of it lies here
+  std::size_t region_bytes = 0;  // zeroed
+  std::size_t handles = 0;       // the most blocks at a time; 0: 2^27, in a region one for 64 bytes of it
+};
+
+class Section;
+template <class T>
+class Pinned;
+
+// One thread's at a time. Sections, pins and containers know the heap's address: move it only while there are none.
+// "Moves" in a comment: may move any block, so that every address which the heap has given is stale, but for pinned
+// blocks and those beyond 32 KiB; inside a Section the call ends the process with one line.
+class CompactHeap {
+ public:
+  // Throws std::bad_alloc if there is no memory, or if an option is wrong.
+  CompactHeap() : CompactHeap(CompactHeapOptions{}) {}
+  explicit CompactHeap(const CompactHeapOptions& options) {
+    if (!open(options)) throw_out_of_memory();
+  }
+  // The same, but the heap may be empty: see operator bool.
+  static CompactHeap try_create(const CompactHeapOptions& options = {}) noexcept {
+    CompactHeap heap(nullptr);
+    heap.open(options);
+    return heap;
+  }
+  CompactHeap(CompactHeap&& other) noexcept : CompactHeap(nullptr) { swap(other); }
+  CompactHeap& operator=(CompactHeap&& other) noexcept {
+    CompactHeap(std::move(other)).swap(*this);
+    return *this;
+  }
+  // All blocks go, without their destructors. Nothing may be pinned.
+  ~CompactHeap() {
+    expect_no_section("~CompactHeap");
+    snug_compact_destroy(heap_);
+  }
+  // False of a heap that was moved from, or could not be made: it can be destroyed and assigned to.
+  explicit operator bool() const noexcept { return heap_ != nullptr; }
+
+  // ---- objects
+
+  // A T made of the arguments. Its constructor runs inside a section: it may allocate. What it throws passes through.
+  // Throws std::bad_alloc if there is no memory, no handle, or no kind left (64, of types that are moved by functions).
+  // O(1), or O(kinds).
+  template <class T, class... Arguments>
+  [[nodiscard]] Handle<T> make(Arguments&&... arguments) {
+    const Handle<T> made = try_make<T>(std::forward<Arguments>(arguments)...);
+    if (!made) throw_out_of_memory();
+    return made;
+  }
+  // Null if there is no memory.
+  template <class T, class... Arguments>
+  [[nodiscard]] Handle<T> try_make(Arguments&&... arguments);
+  // Null is ignored. The object is taken out of its block first, so that its destructor may use the heap. Moves. O(1).
+  template <class T>
+  void destroy(Handle<T> object) noexcept;
+  // Another object in its place, made of the arguments. An assignment in the block would lose its way where the members
+  // that it assigns free blocks: then the object may move while it is assigned to. Moves as the old one's destructor.
+  template <class T, class... Arguments>
+  void replace(Handle<T> object, Arguments&&... arguments);
+
+  // ---- bytes
+
+  // Memory for `bytes` at a multiple of `alignment` (a power of two; 0: 16). O(1).
+  [[nodiscard]] Handle<> alloc(std::size_t bytes, std::size_t alignment = 0) {
+    const Handle<> block = try_alloc(bytes, alignment);
+    if (!block) throw_out_of_memory();
+    return block;
+  }
+  [[nodiscard]] Handle<> try_alloc(std::size_t bytes, std::size_t alignment = 0) noexcept {
+    return Handle<>(snug_compact_alloc(heap_, bytes, alignment));
+  }
+  // Null is ignored; runs no destructor. Moves. O(1).
+  void free(Handle<> block) noexcept {
+    expect_no_section("free");
+    snug_compact_free(heap_, block.word());
+  }
+  // Another size under the same name; contents are kept. False: there is no memory, or the block is pinned and too
+  // short. Moves. O(bytes).
+  bool resize(Handle<> block, std::size_t bytes, std::size_t alignment = 0) noexcept {
+    expect_no_section("resize");
+    return snug_compact_resize(heap_, block.word(), bytes, alignment) == 0;
+  }
+  // In bytes; all of it may be written.
+  std::size_t usable_size(Handle<> block) noexcept { return snug_compact_usable_size(heap_, block.word()); }
+
+  // ---- where things are
+
+  // Until the next call that moves. What names no live block, null included, ends the process with one line. O(1).
+  template <class T>
+  [[nodiscard, gnu::always_inline]] T* get(Handle<T> object) noexcept {
+    const auto slot = static_cast<std::uint32_t>(object.word());
+    std::uint64_t address = object.word();
+    if (slot >= view_.slot_limit || (address ^= view_.slots[slot]) >= address_limit_) [[unlikely]]
+      return static_cast<T*>(look_up(object.word()));
+    return reinterpret_cast<T*>(address);
+  }
+  template <class T>
+    requires(!std::is_void_v<T>)
+  [[nodiscard, gnu::always_inline]] T& operator[](Handle<T> object) noexcept {
+    return *get(object);
+  }
+  // Null for what names no live block.
+  template <class T>
+  [[nodiscard]] T* try_get(Handle<T> object) noexcept {
+    return static_cast<T*>(snug_compact_try_deref(heap_, object.word()));
+  }
+  // The block stays where it is as long as the Pinned lives. Empty if it has fifteen pins already. O(1).
+  template <class T>
+  [[nodiscard]] Pinned<T> pin(Handle<T> object) noexcept;
+
+  // ---- compaction
+
+  // Down to one page with free blocks a class. Moves. O(blocks).
+  void compact() noexcept { step(0, 0); }
+  // The same for so long (a std::chrono::duration), and so many bytes if they are not 0. Looks at the clock before each
+  // increment. True if something is left to do. Moves.
+  template <class Duration>
+  bool compact(Duration time, std::size_t bytes = 0) noexcept {
+    constexpr auto kNumerator = Duration::period::num;
+    constexpr auto kDenominator = Duration::period::den;
+    const auto nanoseconds = static_cast<double>(time.count()) * kNumerator * 1e9 / kDenominator;
+    // 0 would be no limit.
+    return step(nanoseconds < 1 ? 1 : static_cast<std::uint64_t>(nanoseconds), bytes);
+  }
+  bool compact_bytes(std::size_t bytes) noexcept { return step(0, bytes == 0 ? 1 : bytes); }
+  // Gives up the move that a slice has begun. O(1).
+  [[gnu::cold, gnu::noinline]] void settle() noexcept {
+    snug_compact_settle(heap_);
+    may_be_moving_ = false;
+  }
+
+  // At least 1. A smaller bound is kept when the call returns. Moves. O(pages).
+  void set_not_full(std::size_t pages) noexcept {
+    expect_no_section("set_not_full");
+    snug_compact_set_not_full(heap_, pages);
+  }
+  // For blocks of so many bytes alone; not for kinds.
+  void set_not_full_of(std::size_t bytes, std::size_t pages) noexcept {
+    expect_no_section("set_not_full_of");
+    snug_compact_set_not_full_of(heap_, bytes, pages);
+  }
+  void set_increment(std::size_t bytes) noexcept { snug_compact_set_increment(heap_, bytes); }
+  // Gives the OS what the table of handles does not use any more; returns the bytes.
+  std::size_t trim() noexcept { return snug_compact_trim(heap_); }
+
+  // ---- what is true of it
+
+  // O(classes).
+  snug_compact_stats stats() const noexcept {
+    snug_compact_stats stats;
+    snug_compact_get_stats(heap_, &stats);
+    return stats;
+  }
+  // Null if every invariant holds, else a static sentence that names the broken one. O(blocks).
+  const char* check() const noexcept { return snug_compact_check(heap_); }
+
+  // visit(Handle<>, void* block, std::size_t bytes) for each live block. It must neither use the heap nor throw.
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    using Visitor = std::remove_reference_t<Visit>;
+    snug_compact_walk(
+        heap_,
+        [](void* context, snug_handle handle, void* block, std::size_t bytes) {
+          (*static_cast<Visitor*>(context))(Handle<>(handle), block, bytes);
+        },
+        const_cast<void*>(static_cast<const void*>(&visit)));
+  }
+
+  // For the C interface. Do not call snug_compact_step() there: a section would not learn of the move.
+  snug_compact_heap* c_heap() const noexcept { return heap_; }
+
+  void swap(CompactHeap& other) noexcept {
+    expect_no_section("swap");
+    other.expect_no_section("swap");
+    std::swap(view_, other.view_);
+    std::swap(heap_, other.heap_);
+    std::swap(may_be_moving_, other.may_be_moving_);
+  }
+
+ private:
+  friend class Section;
+  template <class T>
+  friend class Pinned;
+
+  explicit CompactHeap(std::nullptr_t) noexcept {}
+
+  bool open(const CompactHeapOptions& from) noexcept {
+    const snug_compact_options options{from.not_full, from.increment,    from.map,    0,
+                                       from.region,   from.region_bytes, from.handles};
+    heap_ = snug_compact_create(&options);
+    if (heap_ != nullptr) snug_compact_get_view(heap_, &view_);
+    return heap_ != nullptr;
+  }
+  // Ends a move of the block, and sees what the table has grown by.
+  [[gnu::cold, gnu::noinline]] void* look_up(snug_handle handle) noexcept {
+    void* const block = snug_compact_deref(heap_, handle);
+    snug_compact_get_view(heap_, &view_);
+    return block;
+  }
+  bool step(std::uint64_t nanoseconds, std::uint64_t bytes) noexcept {
+    expect_no_section("compact");
+    const snug_compact_budget budget{nanoseconds, bytes};
+    may_be_moving_ = snug_compact_step(heap_, &budget) != 0;
+    return may_be_moving_;
+  }
+  void expect_no_section(const char* call) const noexcept {
+    if (sections_ != 0) [[unlikely]]
+      die_of_compact_misuse(call, heap_, "may move blocks, and a section is open");
+  }
+  // Blocks that do not fit a page of 32 KiB do not move.
+  template <class T>
+  static constexpr bool moves() {
+    return sizeof(T) <= 32768 && alignof(T) <= 16384;
+  }
+
+  snug_compact_view view_ = {};
+  // What an address is below. In memory, since a constant of that length takes an instruction of its own.
+  std::uint64_t address_limit_ = std::uint64_t{1} << 48;
+  snug_compact_heap* heap_ = nullptr;
+  std::uint32_t sections_ = 0;  // open
+  bool may_be_moving_ = false;  // a slice has ended in a move
+};
+
+// While it lives no block moves, so that addresses stay good: calls that may move end the process. Sections nest.
+class Section {
+ public:
+  // Gives up a move that a slice has begun.
+  [[gnu::always_inline]] explicit Section(CompactHeap& heap) noexcept : slots_(heap.view_.slots), heap_(heap) {
+    if (heap.may_be_moving_) [[unlikely]]
+      heap.settle();
+    ++heap.sections_;
+  }
+  Section(const Section&) = delete;
+  Section& operator=(const Section&) = delete;
+  [[gnu::always_inline]] ~Section() { --heap_.sections_; }
+
+  // Unchecked: the handle must name a live object of the heap.
+  template <class T>
+  [[nodiscard, gnu::always_inline]] T* get(Handle<T> object) const noexcept {
+    return reinterpret_cast<T*>(slots_[static_cast<std::uint32_t>(object.word())] ^ object.word());
+  }
+  template <class T>
+    requires(!std::is_void_v<T>)
+  [[nodiscard, gnu::always_inline]] T& operator[](Handle<T> object) const noexcept {
+    return *get(object);
+  }
+
+ private:
+  const std::uint64_t* slots_;
+  CompactHeap& heap_;
+};
+
+// An object that stays where it is. Its page takes no part in compaction meanwhile; destroy the object afterwards.
+template <class T>
+class Pinned {
+ public:
+  Pinned() noexcept = default;
+  Pinned(Pinned&& other) noexcept { swap(other); }
+  Pinned& operator=(Pinned&& other) noexcept {
+    Pinned(std::move(other)).swap(*this);
+    return *this;
+  }
+  ~Pinned() { reset(); }
+
+  T* get() const noexcept { return object_; }
+  T& operator*() const noexcept
+    requires(!std::is_void_v<T>)
+  {
+    return *object_;
+  }
+  T* operator->() const noexcept { return object_; }
+  Handle<T> handle() const noexcept { return handle_; }
+  explicit operator bool() const noexcept { return object_ != nullptr; }
+
+  // Makes up for what was not moved. Moves.
+  void reset() noexcept {
+    if (object_ == nullptr) return;
+    heap_->expect_no_section("unpin");
+    object_ = nullptr;
+    snug_compact_unpin(heap_->heap_, handle_.word());
+  }
+  void swap(Pinned& other) noexcept {
+    std::swap(heap_, other.heap_);
+    std::swap(handle_, other.handle_);
+    std::swap(object_, other.object_);
+  }
+
+ private:
+  friend class CompactHeap;
+  Pinned(CompactHeap& heap, Handle<T> handle) noexcept
+      : heap_(&heap), handle_(handle), object_(static_cast<T*>(snug_compact_pin(heap.heap_, handle.word()))) {}
+
+  CompactHeap* heap_ = nullptr;
+  Handle<T> handle_;
+  T* object_ = nullptr;
+};
+
+// A T that is made here and put into memory of a heap afterwards, in the place of another.
+template <class T>
+class Replacement {
+ public:
+  // The constructor runs inside a section.
+  template <class... Arguments>
+  explicit Replacement(CompactHeap& heap, Arguments&&... arguments) {
+    const Section still(heap);
+    ::new (static_cast<void*>(place_)) T(std::forward<Arguments>(arguments)...);
+  }
+  Replacement(const Replacement&) = delete;
+  Replacement& operator=(const Replacement&) = delete;
+
+  // Once. The old object's destructor runs when the new one is in place, and nothing is looked at any more.
+  void put_at(T* old) noexcept {
+    const TakenOut<T> taken(old);
+    relocate_at<T>(place_, old);
+  }
+
+ private:
+  alignas(T) unsigned char place_[sizeof(T)];
+};
+
+template <class T>
+Pinned<T> CompactHeap::pin(Handle<T> object) noexcept {
+  return Pinned<T>(*this, object);
+}
+
+template <class T, class... Arguments>
+Handle<T> CompactHeap::try_make(Arguments&&... arguments) {
+  static_assert(std::is_object_v<T> && !std::is_array_v<T>, "a handle names one object: for many take CompactVector");
+  snug_handle word = 0;
+  if constexpr (kMovedAsBytes<T> || !moves<T>())
+    word = snug_compact_alloc(heap_, sizeof(T), alignof(T));
+  else
+    word = snug_compact_alloc_relocated(heap_, sizeof(T), alignof(T), &relocate_at<std::remove_cv_t<T>>);
+  if (word == 0) return {};
+  // Frees the block unless the constructor came to its end.
+  struct Claim {
+    CompactHeap& heap;
+    Handle<> block;
+    ~Claim() {
+      if (block) heap.free(block);
+    }
+  } claim{*this, Handle<>(word)};
+  {
+    const Section still(*this);
+    ::new (static_cast<void*>(const_cast<std::remove_cv_t<T>*>(still.get(Handle<T>(word)))))
+        T(std::forward<Arguments>(arguments)...);
+  }
+  claim.block = nullptr;
+  return Handle<T>(word);
+}
+
+template <class T>
+void CompactHeap::destroy(Handle<T> object) noexcept {
+  using Object = std::remove_cv_t<T>;
+  if (!object) return;
+  if constexpr (std::is_trivially_destructible_v<T>) {
+    free(object);
+  } else if constexpr (!moves<T>()) {
+    get(object)->~T();
+    free(object);
+  } else {
+    expect_no_section("destroy");
+    // A destructor that frees other blocks would have its own object moved away.
+    const TakenOut<Object> taken(const_cast<Object*>(get(object)));
+    free(object);
+  }
+}
+
+template <class T, class... Arguments>
+void CompactHeap::replace(Handle<T> object, Arguments&&... arguments) {
+  Replacement<T> made(*this, std::forward<Arguments>(arguments)...);
+  made.put_at(get(object));
+}
+
+}  // namespace snug

@@ -1,0 +1,236 @@
+// CompactMap: a hash map whose buckets are one block of a CompactHeap, and whose entries are a block each.
+//
+//   size_ == entries in all chains;  each entry stands in the chain of its hash;  size_ <= buckets, but while empty
+//
+// What holds of CompactVector holds here: "Moves", the heap's life, and that a map may lie in a block itself. Keys and
+// values may be of any type that a heap can make (snug/compact/relocation.h), and of any that the others are equal to
+// and hashed like: a map of CompactString is asked with std::string_view.
+#pragma once
+
+#include "snug/cpp20.h"
+
+#include <bit>
+#include <cstddef>
+#include <string_view>
+#include <typeindex>
+#include <utility>
+
+#include "snug/compact/compact_string.h"
+#include "snug/compact/compact_vector.h"
+
+namespace snug {
+
+// std::hash, and one for all that is text.
+template <class K>
+struct CompactHash {
+  std::size_t operator()(const K& key) const noexcept { return std::hash<K>()(key); }
+};
+template <>
+struct CompactHash<CompactString> {
+  std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>()(text); }
+  std::size_t operator()(const CompactString& text) const noexcept { return (*this)(text.view()); }
+};
+struct CompactEqual {
+  template <class A, class B>
+  bool operator()(const A& a, const B& b) const noexcept {
+    return a == b;
+  }
+};
+
+template <class K, class V>
+struct CompactEntry {
+  template <class Key, class... Arguments>
+  CompactEntry(std::size_t hash_of_key, Key&& from, Arguments&&... arguments)
+      : hash(hash_of_key), key(std::forward<Key>(from)), value(std::forward<Arguments>(arguments)...) {}
+
+  Handle<CompactEntry> next;
+  std::size_t hash;
+  K key;
+  V value;
+};
+
+template <class K, class V>
+inline constexpr bool kTriviallyRelocatable<CompactEntry<K, V>> = kMovedAsBytes<K> && kMovedAsBytes<V>;
+
+template <class K, class V, class Hash = CompactHash<K>, class Equal = CompactEqual>
+class CompactMap {
+  using Entry = CompactEntry<K, V>;
+
+ public:
+  // Takes no memory.
+  explicit CompactMap(CompactHeap& heap) noexcept : buckets_(heap) {}
+  CompactMap(CompactMap&& other) noexcept : CompactMap(other.heap()) { swap(other); }
+  // Moves.
+  CompactMap& operator=(CompactMap&& other) noexcept {
+    CompactMap taken(std::move(other));
+    swap(taken);
+    return *this;
+  }
+  ~CompactMap() { end_entries(buckets_); }
+
+  std::size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+  CompactHeap& heap() const noexcept { return buckets_.heap(); }
+
+  // The value, until the next call that moves; null if there is no such key. O(1) on average.
+  template <class Key>
+  V* find(const Key& key) noexcept {
+    const Handle<Entry> found = locate(key, Hash()(key));
+    return found ? &heap().get(found)->value : nullptr;
+  }
+  template <class Key>
+  const V* find(const Key& key) const noexcept {
+    return const_cast<CompactMap*>(this)->find(key);
+  }
+  template <class Key>
+  bool contains(const Key& key) const noexcept {
+    return find(key) != nullptr;
+  }
+
+  // Makes an entry unless the key is there; the value, until the next call that moves, and whether it is new. The
+  // constructors run inside a section. Throws std::bad_alloc if there is no memory; then nothing has changed. Moves.
+  // O(1) on average, but O(size) where the buckets double.
+  template <class Key, class... Arguments>
+  std::pair<V*, bool> try_emplace(Key&& key, Arguments&&... arguments) {
+    CompactHeap& heap = this->heap();
+    const std::size_t hash = Hash()(key);
+    if (const Handle<Entry> found = locate(key, hash)) return {&heap.get(found)->value, false};
+    const Handle<Entry> made = add(hash, std::forward<Key>(key), std::forward<Arguments>(arguments)...);
+    return {&heap.get(made)->value, true};
+  }
+  // The value is replaced if the key is there. True if it was not.
+  template <class Key, class Value>
+  bool insert_or_assign(Key&& key, Value&& value) {
+    const std::size_t hash = Hash()(key);
+    if (const Handle<Entry> found = locate(key, hash)) {
+      Replacement<V> made(heap(), std::forward<Value>(value));
+      made.put_at(&heap().get(found)->value);
+      return false;
+    }
+    add(hash, std::forward<Key>(key), std::forward<Value>(value));
+    return true;
+  }
+  // A value-initialised one if the key is new.
+  template <class Key>
+  V& operator[](Key&& key) {
+    return *try_emplace(std::forward<Key>(key)).first;
+  }
+  // False if there is no such key. Moves. O(1) on average.
+  template <class Key>
+  bool erase(const Key& key) noexcept;
+  // Moves. O(size).
+  void clear() noexcept {
+    CompactMap taken(heap());
+    swap(taken);
+  }
+
+  // visit(const K&, V&) for each entry, inside a section. It may change values; it must not add or erase entries.
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    const Section section(heap());
+    for (Handle<Entry> entry : buckets_.in(section))
+      for (; entry; entry = section[entry].next) visit(std::as_const(section[entry].key), section[entry].value);
+  }
+
+  void swap(CompactMap& other) noexcept {
+    buckets_.swap(other.buckets_);
+    std::swap(size_, other.size_);
+  }
+
+  // Null if the map is sound, else a sentence that names the broken invariant. O(size).
+  const char* check() const noexcept;
+
+ private:
+  using Buckets = CompactVector<Handle<Entry>>;
+
+  static constexpr std::size_t kFewestBuckets = 8;
+
+  // Hashes may be numbers in a row, or multiples: the upper bits of a product tell them apart.
+  static std::size_t bucket_of(std::size_t hash, std::size_t buckets) noexcept {
+    return static_cast<std::size_t>(hash * 0x9e3779b97f4a7c15u >> (64 - std::countr_zero(buckets)));
+  }
+
+  template <class Key>
+  Handle<Entry> locate(const Key& key, std::size_t hash) const noexcept {
+    if (buckets_.empty()) return {};
+    const Section section(heap());
+    Handle<Entry> entry = buckets_.in(section)[bucket_of(hash, buckets_.size())];
+    while (entry && !(section[entry].hash == hash && Equal()(section[entry].key, key))) entry = section[entry].next;
+    return entry;
+  }
+  template <class... Arguments>
+  Handle<Entry> add(std::size_t hash, Arguments&&... arguments) {
+    Buckets spare(heap());  // freed last
+    if (size_ == buckets_.size()) spare.resize(size_ == 0 ? kFewestBuckets : size_ * 2);
+    const Handle<Entry> made = heap().template make<Entry>(hash, std::forward<Arguments>(arguments)...);
+    const Section section(heap());
+    if (!spare.empty()) {
+      for (Handle<Entry> entry : buckets_.in(section))
+        while (entry) {
+          const Handle<Entry> next = section[entry].next;
+          link(section, spare, entry);
+          entry = next;
+        }
+      buckets_.swap(spare);
+    }
+    link(section, buckets_, made);
+    ++size_;
+    return made;
+  }
+  static void link(const Section& section, Buckets& buckets, Handle<Entry> entry) noexcept {
+    Handle<Entry>& first = buckets.in(section)[bucket_of(section[entry].hash, buckets.size())];
+    section[entry].next = first;
+    first = entry;
+  }
+  // Each entry may free blocks, so that the buckets lie elsewhere.
+  static void end_entries(Buckets& of) noexcept {
+    Buckets buckets(std::move(of));
+    CompactHeap& heap = buckets.heap();
+    for (std::size_t i = 0; i != buckets.size(); ++i)
+      for (Handle<Entry> entry = buckets[i]; entry;) {
+        const Handle<Entry> next = heap[entry].next;
+        heap.destroy(entry);
+        entry = next;
+      }
+  }
+
+  Buckets buckets_;  // none, or a power of two
+  std::size_t size_ = 0;
+};
+
+template <class K, class V, class Hash, class Equal>
+inline constexpr bool kTriviallyRelocatable<CompactMap<K, V, Hash, Equal>> = true;
+
+template <class K, class V, class Hash, class Equal>
+template <class Key>
+bool CompactMap<K, V, Hash, Equal>::erase(const Key& key) noexcept {
+  const Handle<Entry> gone = locate(key, Hash()(key));
+  if (!gone) return false;
+  CompactHeap& heap = this->heap();
+  {
+    const Section section(heap);
+    Handle<Entry>* link = &buckets_.in(section)[bucket_of(section[gone].hash, buckets_.size())];
+    while (*link != gone) link = &section[*link].next;
+    *link = section[gone].next;
+    --size_;
+  }
+  heap.destroy(gone);
+  return true;
+}
+
+template <class K, class V, class Hash, class Equal>
+const char* CompactMap<K, V, Hash, Equal>::check() const noexcept {
+  const Section section(heap());
+  std::size_t entries = 0;
+  const auto buckets = buckets_.in(section);
+  for (std::size_t i = 0; i != buckets.size(); ++i)
+    for (Handle<Entry> entry = buckets[i]; entry; entry = heap()[entry].next) {
+      ++entries;
+      if (bucket_of(heap()[entry].hash, buckets.size()) != i || Hash()(heap()[entry].key) != heap()[entry].hash)
+        return "CompactMap: an entry stands in another's chain";
+    }
+  if (entries != size_) return "CompactMap: the count of entries is wrong";
+  return entries <= buckets.size() ? nullptr : "CompactMap: there are more entries than buckets";
+}
+
+}  // namespace snug

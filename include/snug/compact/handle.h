@@ -1,0 +1,47 @@
+// Handle: the name of a T in a CompactHeap, for as long as the T lives, wherever it lies meanwhile. Eight bytes, to be
+// copied like a number. It owns nothing, and names no other block after its own is gone.
+#pragma once
+
+#include "snug/cpp20.h"
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <typeindex>  // the shortest header that has std::hash
+
+#include "snug/compact_heap_c.h"
+
+namespace snug {
+
+// Handle<void> names a block of bytes; every handle is one.
+template <class T = void>
+class Handle {
+ public:
+  constexpr Handle() noexcept = default;
+  constexpr Handle(std::nullptr_t) noexcept {}
+  // Of what the C interface returned, for a block that holds a T.
+  constexpr explicit Handle(snug_handle word) noexcept : word_(word) {}
+  // To a const T, or to void.
+  template <class U>
+    requires(!std::is_same_v<U, T> && (std::is_void_v<T> || std::is_same_v<const U, T>))
+  constexpr Handle(Handle<U> other) noexcept : word_(other.word()) {}
+
+  constexpr snug_handle word() const noexcept { return word_; }
+  constexpr explicit operator bool() const noexcept { return word_ != 0; }
+
+  // The order says nothing of where blocks lie.
+  friend constexpr auto operator<=>(Handle, Handle) noexcept = default;
+
+ private:
+  snug_handle word_ = 0;  // 0: null
+};
+
+static_assert(sizeof(Handle<int>) == 8 && std::is_trivially_copyable_v<Handle<int>>);
+
+}  // namespace snug
+
+template <class T>
+struct std::hash<snug::Handle<T>> {
+  std::size_t operator()(snug::Handle<T> handle) const noexcept { return static_cast<std::size_t>(handle.word()); }
+};

@@ -1,0 +1,32 @@
+// What compact_access.py counts: ways to an object of a compacting heap, each in a function of its own.
+#include "snug/compact_heap.h"
+
+using Step = void (*)(snug::CompactHeap& heap, int* object);
+
+extern "C" {
+
+// Eight instructions, the load and the return.
+int checked(snug::CompactHeap& heap, snug::Handle<int> object) { return heap[object]; }
+
+void nothing(snug::CompactHeap& heap, Step step) {
+  step(heap, nullptr);
+  step(heap, nullptr);
+  step(heap, nullptr);
+}
+void section(snug::CompactHeap& heap, Step step) {
+  step(heap, nullptr);
+  {
+    const snug::Section inside(heap);
+    step(heap, nullptr);
+  }
+  step(heap, nullptr);
+}
+
+// What it has more than the one before is an access, and what joins both.
+std::uintptr_t one(const snug::Section& inside, snug::Handle<int> a) {
+  return reinterpret_cast<std::uintptr_t>(inside.get(a));
+}
+std::uintptr_t two(const snug::Section& inside, snug::Handle<int> a, snug::Handle<int> b) {
+  return reinterpret_cast<std::uintptr_t>(inside.get(a)) + reinterpret_cast<std::uintptr_t>(inside.get(b));
+}
+}
