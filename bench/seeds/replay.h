@@ -1,6 +1,6 @@
 // One replay of a trace on a heap, in three manners that do not disturb each other, each in a process of its own:
 //
-//   measure_memory  every OS page of every block is written; the heap's memory is looked at after each allocation
+//   measure_memory  every OS page of every block is written; the heap's memory is looked at after each operation
 //   time_steps      rdtsc around each operation; the first word of each block is written in between, untimed
 //   time_whole      the clock around all: what an operation costs with the loop and the writing of a word
 //
@@ -92,13 +92,13 @@ MemoryResult measure_memory(Heap& heap, const ReplayTrace& trace, size_t steps, 
     if (bytes == TraceStep::kFrees) {
       heap.free(slot);
       requested -= bytes_of[slot];
-      continue;
+    } else {
+      if (!heap.allocate(slot, bytes)) out_of_memory(step, bytes);
+      write_pages(heap.address(slot), bytes);
+      bytes_of[slot] = bytes;
+      requested += bytes;
+      result.most_requested = std::max(result.most_requested, requested);
     }
-    if (!heap.allocate(slot, bytes)) out_of_memory(step, bytes);
-    bytes_of[slot] = bytes;
-    write_pages(heap.address(slot), bytes);
-    requested += bytes;
-    result.most_requested = std::max(result.most_requested, requested);
     if constexpr (!std::is_same_v<Heap, OnMalloc>) {
       const HeapMemory now = heap.memory();
       result.most_not_full = std::max(result.most_not_full, now.not_full);
