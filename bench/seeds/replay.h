@@ -27,6 +27,7 @@ struct MemoryResult {
   uint64_t requested_at_end = 0;
   uint64_t most_requested = 0;
   uint64_t most_not_full = 0;  // at whatever moment
+  uint64_t resident = 0;       // growth of the process, its table of slots apart
 };
 
 struct OperationTicks {

@@ -189,29 +189,20 @@ class OnPagedCells {
   snug::CellHeap<Policy> heap_;
 };
 
-// Whatever malloc the process has: preload one.
-class OnMalloc {
+// What has become resident in this process since then.
+class ResidentGrowth {
  public:
-  explicit OnMalloc(const ReplayTrace& trace) : table_(trace.slots()), base_(resident("VmRSS:")) { forget_peak(); }
-
-  bool allocate(size_t slot, size_t bytes) { return (table_[slot] = std::malloc(bytes)) != nullptr || bytes == 0; }
-  void free(size_t slot) { std::free(table_[slot]); }
-  void* address(size_t slot) const { return table_[slot]; }
-  // Too slow to be asked for each block; the kernel keeps the peak.
-  HeapMemory memory() const { return {.total = grown("VmRSS:")}; }
-  HeapMemory peak() const { return {.total = grown("VmHWM:")}; }
-  static const char* check() { return nullptr; }
-
- private:
-  uint64_t grown(const char* field) const {
-    const uint64_t now = resident(field);
-    return now > base_ ? now - base_ : 0;
-  }
-  static void forget_peak() {
+  ResidentGrowth() : base_(resident("VmRSS:")) {
     const int file = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
     if (file < 0 || write(file, "5", 1) != 1) fail("cannot reset VmHWM in /proc/self/clear_refs");
     close(file);
   }
+  uint64_t now() const { return above(resident("VmRSS:")); }
+  uint64_t peak() const { return above(resident("VmHWM:")); }
+
+ private:
+  uint64_t above(uint64_t bytes) const { return bytes > base_ ? bytes - base_ : 0; }
+
   // A field of /proc/self/status in bytes, by plain system calls: fopen would allocate.
   static uint64_t resident(const char* field) {
     char text[4096];
@@ -225,8 +216,25 @@ class OnMalloc {
     return std::strtoull(at + std::strlen(field), nullptr, 10) << 10;
   }
 
-  SlotTable<void*> table_;
   uint64_t base_;
+};
+
+// Whatever malloc the process has: preload one.
+class OnMalloc {
+ public:
+  explicit OnMalloc(const ReplayTrace& trace) : table_(trace.slots()) {}
+
+  bool allocate(size_t slot, size_t bytes) { return (table_[slot] = std::malloc(bytes)) != nullptr || bytes == 0; }
+  void free(size_t slot) { std::free(table_[slot]); }
+  void* address(size_t slot) const { return table_[slot]; }
+  // Too slow to be asked for each block; the kernel keeps the peak.
+  HeapMemory memory() const { return {.total = growth_.now()}; }
+  HeapMemory peak() const { return {.total = growth_.peak()}; }
+  static const char* check() { return nullptr; }
+
+ private:
+  SlotTable<void*> table_;
+  ResidentGrowth growth_;
 };
 
 }  // namespace seeds

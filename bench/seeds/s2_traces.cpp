@@ -43,6 +43,8 @@ Figures: TRACE/HEAP/NAME, NAME one of
                                 bytes: free blocks in pages that are not full, at the peak, the end, the worst moment
   rounding, tails, handles, records
                                 bytes: at the peak, the other parts of the compacting heap's memory
+  resident                      bytes: growth of the process at its peak, with every page of every block written; what the
+                                heap counts should be about that (a pool of cells is not touched as a whole)
   moves                         of blocks, in the whole trace
   malloc_average, malloc_max, free_average, free_max
                                 ticks of rdtsc, the clock's own cost taken off, the first 10 left out
@@ -69,8 +71,8 @@ struct Options {
 };
 
 constexpr std::array kNamesOfMemory = {
-    "peak",          "end",      "requested", "requested_at_end", "not_full", "not_full_at_end",
-    "most_not_full", "rounding", "tails",     "handles",          "records",  "moves"};
+    "peak",  "end",     "requested", "requested_at_end", "not_full", "not_full_at_end", "most_not_full", "rounding",
+    "tails", "handles", "records",   "resident",         "moves"};
 constexpr std::array kNamesOfTicks = {"malloc_average", "malloc_max", "free_average", "free_max"};
 constexpr std::array kNamesOfWhole = {"throughput"};
 
@@ -120,7 +122,12 @@ Contestant contestant(std::string name, Make make, Replay<uint64_t> find_pool = 
           std::move(find_pool),
           [=](const Task& task) {
             const SlotTable<uint32_t> bytes_of(task.trace.slots());
-            return measure_memory(*make(task), task.trace, task.steps, bytes_of);
+            const ResidentGrowth growth;
+            const auto heap = make(task);
+            MemoryResult result = measure_memory(*heap, task.trace, task.steps, bytes_of);
+            const uint64_t table = task.trace.slots() * sizeof(void*);
+            result.resident = std::max(growth.peak(), table) - table;
+            return result;
           },
           [=](const Task& task) { return time_steps(*make(task), task.trace, task.steps); },
           [=](const Task& task) { return time_whole(*make(task), task.trace, task.steps); },
@@ -226,20 +233,20 @@ class Figures {
 void add_memory(Figures& figures, const std::string& prefix, const MemoryResult& found) {
   const HeapMemory& peak = found.peak;
   const uint64_t rounding = peak.blocks != 0 ? peak.blocks - found.requested_at_peak : 0;
-  const uint64_t values[] = {peak.total,
-                             found.end.total,
-                             found.requested_at_peak,
-                             found.requested_at_end,
-                             peak.not_full,
-                             found.end.not_full,
-                             found.most_not_full,
-                             rounding,
-                             peak.tails,
-                             peak.handles,
-                             peak.records,
-                             found.end.moves};
-  for (size_t i = 0; i < kNamesOfMemory.size(); ++i)
-    figures.add(prefix + kNamesOfMemory[i], static_cast<double>(values[i]), i + 1 < kNamesOfMemory.size() ? "B" : "1");
+  const std::pair<const char*, uint64_t> bytes[] = {{"peak", peak.total},
+                                                    {"end", found.end.total},
+                                                    {"requested", found.requested_at_peak},
+                                                    {"requested_at_end", found.requested_at_end},
+                                                    {"not_full", peak.not_full},
+                                                    {"not_full_at_end", found.end.not_full},
+                                                    {"most_not_full", found.most_not_full},
+                                                    {"rounding", rounding},
+                                                    {"tails", peak.tails},
+                                                    {"handles", peak.handles},
+                                                    {"records", peak.records},
+                                                    {"resident", found.resident}};
+  for (const auto& [name, value] : bytes) figures.add(prefix + name, static_cast<double>(value), "B");
+  figures.add(prefix + "moves", static_cast<double>(found.end.moves), "1");
 }
 
 void add_ticks(Figures& figures, const std::string& prefix, const TickResult& found) {

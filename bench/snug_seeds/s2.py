@@ -99,12 +99,12 @@ def parts_table(data: dict[str, Any]) -> Table:
     rows = []
     for trace in TRACES:
         for heap in ("CF16/1", "CF16/direct", "CF32/1", "CF32/direct"):
-            memory = {name: data["memory"][f"{trace}/{heap}/{name}"] for name in (*parts, "peak")}
+            memory = {name: data["memory"][f"{trace}/{heap}/{name}"] for name in (*parts, "peak", "resident")}
             rest = memory["peak"] - sum(memory[name] for name in parts)
             rows.append([f"{trace}, {heap}", *(f"{memory[name] / MB:.3f}" for name in parts), f"{rest / MB:.3f}",
-                         f"{memory['peak'] / MB:.2f}"])
+                         f"{memory['peak'] / MB:.2f}", f"{memory['resident'] / MB:.2f}"])
     return Table("What the memory is, MB, at its peak", [
-        "trace, heap", "requested", "rounding", "not full", "tails of pages", "handles", "records", "else", "all"], rows)
+        "trace, heap", "requested", "rounding", "not full", "tails of pages", "handles", "records", "else", "all", "became resident"], rows)
 
 
 def drift_table(data: dict[str, Any]) -> Table:

@@ -277,7 +277,7 @@ RECORDED int posix_memalign(void** result, size_t alignment, size_t bytes) {
 }
 
 // The ends of a process that run no destructors.
-RECORDED [[noreturn]] void _exit(int status) {
+RECORDED void _exit(int status) {
   {
     const Held held;
     recorder.flush();
@@ -285,4 +285,4 @@ RECORDED [[noreturn]] void _exit(int status) {
   syscall(SYS_exit_group, status);
   __builtin_unreachable();
 }
-RECORDED [[noreturn]] void _Exit(int status) { _exit(status); }
+RECORDED void _Exit(int status) { _exit(status); }

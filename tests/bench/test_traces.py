@@ -165,7 +165,7 @@ class ReplayTest(InFolder):
             heaps = {name.rpartition("/")[0] for name in found}
             self.assertEqual(len(heaps), 20)
             for heap in heaps:
-                self.assertEqual(len([name for name in found if name.rpartition("/")[0] == heap]), 17)
+                self.assertEqual(len([name for name in found if name.rpartition("/")[0] == heap]), 18)
                 self.assertEqual((found[f"{heap}/requested"], found[f"{heap}/requested_at_end"]), (40200, 200))
             self.assertGreaterEqual(found["a/TLSF/16/peak"], 40200)
         only = figures(run(TRACES, "--rounds", "1", "--only", "a/cells/peak,*/TLSF/8/end", "--pool", "TLSF/8=1M", trace))
