@@ -64,13 +64,16 @@ bool Store::open() {
     LockGuard guard(opening_);
     if (!is_open() && !open_parts()) return false;
   }
-  // As early as the first allocation, if that comes before our constructor: handlers that a library registers later run
-  // their part before ours takes the locks, and after ours has dropped them, so that they may allocate. Registering may
-  // allocate itself.
-  if (!watches_forks_.exchange(true))
-    ::pthread_atfork([] { store.before_fork(); }, [] { store.after_fork_in_parent(); },
-                     [] { store.after_fork_in_child(); });
+  watch_forks();
   return true;
+}
+
+// Handlers that are registered later run their part before ours takes the locks, and after ours has dropped them, so
+// that they may allocate, or wait for a thread that does. Registering may allocate itself.
+void Store::watch_forks() {
+  if (watches_forks_.exchange(true)) return;
+  ::pthread_atfork([] { store.before_fork(); }, [] { store.after_fork_in_parent(); },
+                   [] { store.after_fork_in_child(); });
 }
 
 // Each step may be refused and is then tried again by the next allocation.

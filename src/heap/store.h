@@ -45,6 +45,9 @@ struct Store {
   bool is_open() const { return open_.load(std::memory_order_acquire); }
   bool ensure_open() { return is_open() || open(); }
 
+  // Before any other library does, if that can be had.
+  void watch_forks();
+
   // For whoever has taken blocks from the slabs, and holds no lock any more. What is kept of large blocks makes way for
   // what spans have newly taken, and goes by its age: those who have no large blocks any more never come by otherwise.
   // And there are to be records for the next.

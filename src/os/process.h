@@ -23,6 +23,9 @@ inline bool is_single_threaded() { return __libc_single_threaded != 0; }
 // A coarse clock in milliseconds that never goes back; wraps after 49 days. About 5 ns: no system call.
 uint32_t milliseconds();
 
+// The exact clock in nanoseconds that never goes back. About 20 ns: no system call.
+uint64_t nanoseconds();
+
 // 64 bits from the kernel that nothing else is made of; the time if it has none yet.
 uint64_t random_seed();
 

@@ -3,6 +3,7 @@
 // if the program has one at all: without it nothing can throw. The one file that is compiled with exceptions.
 #include <dlfcn.h>
 
+#include <bit>
 #include <cstdlib>
 #include <new>
 
@@ -100,7 +101,11 @@ SNUG_COLD void* new_large(size_t size) {
 SNUG_ALWAYS_INLINE void* new_or_null(size_t size) {
   return snug::allocate<new_slow<retry_nothrow_of>, new_large<retry_nothrow_of>>(size);
 }
+// The language leaves open what others than powers of two do.
+bool is_valid(std::align_val_t alignment) { return std::has_single_bit(static_cast<size_t>(alignment)); }
+
 SNUG_ALWAYS_INLINE void* new_or_null(size_t size, std::align_val_t alignment) {
+  if (!is_valid(alignment)) return nullptr;
   const size_t bytes = static_cast<size_t>(alignment);
   void* block = snug::allocate_aligned(bytes, size);
   return block != nullptr ? block : retry_nothrow([=] { return snug::allocate_aligned(bytes, size); });
@@ -109,6 +114,7 @@ SNUG_ALWAYS_INLINE void* new_or_throw(size_t size) {
   return snug::allocate<new_slow<retry_new_of>, new_large<retry_new_of>>(size);
 }
 SNUG_ALWAYS_INLINE void* new_or_throw(size_t size, std::align_val_t alignment) {
+  if (!is_valid(alignment)) throw_bad_alloc();
   void* block = snug::allocate_aligned(static_cast<size_t>(alignment), size);
   return block != nullptr ? block : retry_new_of(size, alignment);
 }

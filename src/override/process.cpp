@@ -8,12 +8,15 @@
 namespace snug {
 namespace {
 
+// Ahead of every other library's constructors (-z initfirst), libc's own among them: there is no environment yet, and
+// the store opens with the first allocation.
 SNUG_AT_LOAD SNUG_USED void prepare() {
-  store.open();
+  store.watch_forks();
   store.idle.permit();
 }
 
 SNUG_AT_EXIT SNUG_USED void conclude() {
+  store.ensure_open();
   report_statistics();
   settle_at_exit();
 }

@@ -32,10 +32,12 @@ namespace snug {
 // learns the owner without touching the slab.
 //   slab page          address of its Slab | owner's heap id << 48
 //   end of a free span address of its Span | kFreeSpan
+//   page of anything else   address of its record
 class PageTag {
  public:
   constexpr PageTag() = default;
   static PageTag slab(const void* slab, uint16_t owner) { return PageTag(address_of(slab) | uint64_t{owner} << 48); }
+  static PageTag other(const void* record) { return PageTag(address_of(record)); }
   static PageTag free_span(const void* span) { return PageTag(address_of(span) | kFreeSpan); }
 
   bool is_free_span() const { return (word_ & kFreeSpan) != 0; }

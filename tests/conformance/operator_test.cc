@@ -186,6 +186,24 @@ TEST(NewExpression, throws_through_destructors) {
   EXPECT_EQ(new (nothrow) char[impossible], nullptr);
 }
 
+TEST(NewForms, refuse_alignments_that_are_no_power_of_two) {
+  for (const NewForm& form : kNewForms) {
+    if (!form.is_aligned) continue;
+    for (const std::size_t alignment : {0, 3, 24, 48, 96, 1000, 5000, 3000000})
+      for (const std::size_t size : {1, 100, 5000, 3000000}) {
+        void* block = nullptr;
+        bool thrown = false;
+        try {
+          block = form.allocate(size, alignment);
+        } catch (const std::bad_alloc&) {
+          thrown = true;
+        }
+        EXPECT_EQ(block, nullptr) << form.name << ' ' << size << " at " << alignment;
+        EXPECT_EQ(thrown, form.throws) << form.name << ' ' << size << " at " << alignment;
+      }
+  }
+}
+
 TEST(OperatorDelete, ignores_null) {
   for (const DeleteForm& form : kDeleteForms) form.release(nullptr, 100, 64);
   // Again and again, where an allocator might keep it for a block.

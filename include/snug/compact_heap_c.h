@@ -1,0 +1,161 @@
+/* compact_heap_c.h: the compacting heap in C. Blocks move, so that what is free never lies scattered: a program holds
+ * handles, and asks for a block's address when it wants to touch it.
+ *
+ *   struct snug_compact_heap* heap = snug_compact_create(NULL);
+ *   snug_handle name = snug_compact_alloc(heap, 100, 0);
+ *   strcpy(snug_compact_deref(heap, name), "snug");
+ *   snug_compact_free(heap, name);
+ *
+ * Compact-fit (Craciunas, Kirsch, Payer, Sokolova, Stadler, Staudinger, "A Compacting Real-Time Memory Management
+ * System", USENIX ATC 2008): blocks of one size class lie in pages of their own. Of each class at most `not_full` pages
+ * have a free block (and those that hold pinned blocks, which stay where they are): a free that would leave one more
+ * moves one block of another page into the hole. So the free memory inside pages never exceeds
+ *
+ *   sum over classes of  not_full * (blocks a page - 1) * block size
+ *
+ * whatever the program has done before. What is empty goes back to the store that snug's malloc uses.
+ *
+ * An address is good until the next call for the heap that may move blocks: free, resize, unpin, compact and
+ * set_not_full. Pin a block for longer. A heap is one thread's at a time: lock it, or give each thread its own. Sizes
+ * are in bytes. libsnug.so and libsnug.a have these functions; the same in C++ with types is snug/compact_heap.h.
+ * A handle that was freed, or is none, ends the process with one line that says so.
+ */
+#ifndef SNUG_COMPACT_HEAP_C_H
+#define SNUG_COMPACT_HEAP_C_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct snug_compact_heap;
+
+/* Names a block for as long as it lives, and no other block of the heap ever after. 0 names none. */
+typedef uint64_t snug_handle;
+
+/* The value of not_full for a heap that never moves anything by itself. */
+#define SNUG_COMPACT_NEVER ((size_t)-1)
+
+/* Which block sizes there are. */
+enum snug_compact_map {
+  SNUG_COMPACT_FINE = 0, /* sixteen classes a doubling: at most 6% of a block is rounding */
+  SNUG_COMPACT_CF16 = 1, /* compact-fit's own: growth 1.125 from 16 bytes in pages of 16 KiB, for comparisons */
+  SNUG_COMPACT_CF32 = 2  /* the same from 32 bytes */
+};
+
+struct snug_compact_options {
+  size_t not_full;  /* kappa: pages of a class that may have a free block; at least 1, 0: 1 */
+  size_t increment; /* iota: bytes that a move copies before it looks at the budget; 0: 4096 */
+  enum snug_compact_map map;
+  int direct;          /* 1: no handles, and nothing ever moves: snug_compact_direct_alloc and _free are its only two */
+  void* region;        /* NULL: memory comes from the store of snug's malloc; else everything lies here, */
+  size_t region_bytes; /* so that the heap makes no system call: see snug_cell_region_map() for such memory */
+  size_t handles; /* the most blocks at a time, as far as handles go; 0: 2^27, in a region one for 64 bytes of it */
+};
+
+/* NULL options: a heap with all zero. NULL: the OS refuses memory, the region is too small, or an option is wrong
+ * (errno is ENOMEM or EINVAL). */
+struct snug_compact_heap* snug_compact_create(const struct snug_compact_options* options);
+/* Frees every block. The heap must hold no pin. */
+void snug_compact_destroy(struct snug_compact_heap* heap);
+
+/* A block of at least `bytes` (0 counts as 1), whose address is always a multiple of `alignment`: a power of two, or 0
+ * for what the map's sizes have (16 bytes; 8 in compact-fit's own). 0: there is no memory, or no slot for a handle.
+ * O(1). */
+snug_handle snug_compact_alloc(struct snug_compact_heap* heap, size_t bytes, size_t alignment);
+/* The same for a block whose contents cannot be moved by copying their bytes: `relocate` moves them, in one go whatever
+ * the increment is, from the block `from` to the block `to`, and must not use the heap. Blocks of one size and one
+ * `relocate` lie in pages of their own; of such pairs a heap takes 64, and 0 is returned beyond. Such a block has at
+ * most 15 bytes more than is asked for, but for its alignment, and snug_compact_resize() gives it no other place.
+ * Beyond 32768 bytes blocks do not move. O(pairs). */
+snug_handle snug_compact_alloc_relocated(struct snug_compact_heap* heap, size_t bytes, size_t alignment,
+                                         void (*relocate)(void* from, void* to));
+/* O(1), and moves at most one block. 0 is ignored. */
+void snug_compact_free(struct snug_compact_heap* heap, snug_handle handle);
+/* Another size under the same handle, at a multiple of `alignment` (0: as above) from now on; contents are kept up to
+ * the lesser of both sizes. 0 if done; -1: there is no memory, or the block is pinned and too short, and it is as it
+ * was. */
+int snug_compact_resize(struct snug_compact_heap* heap, snug_handle handle, size_t bytes, size_t alignment);
+/* Where the block lies now. */
+void* snug_compact_deref(struct snug_compact_heap* heap, snug_handle handle);
+/* The same, but NULL for a handle that names no live block. */
+void* snug_compact_try_deref(struct snug_compact_heap* heap, snug_handle handle);
+/* All of it may be written. */
+size_t snug_compact_usable_size(struct snug_compact_heap* heap, snug_handle handle);
+
+/* The block stays where it is, whose address is returned, until it is unpinned as often as it was pinned (at most 15
+ * times at once: then NULL). The page that holds it takes no part in compaction meanwhile. A pinned block cannot be
+ * freed. */
+void* snug_compact_pin(struct snug_compact_heap* heap, snug_handle handle);
+/* Makes up for what was not moved meanwhile: up to as many moves as a page has blocks. */
+void snug_compact_unpin(struct snug_compact_heap* heap, snug_handle handle);
+
+/* From now on. A smaller bound is kept when the call returns: O(pages). */
+void snug_compact_set_not_full(struct snug_compact_heap* heap, size_t not_full);
+/* For blocks of this size alone, but those that are moved by functions. */
+void snug_compact_set_not_full_of(struct snug_compact_heap* heap, size_t bytes, size_t not_full);
+void snug_compact_set_increment(struct snug_compact_heap* heap, size_t increment);
+
+struct snug_compact_budget {
+  uint64_t nanoseconds; /* 0: no limit */
+  uint64_t bytes;       /* to copy; 0: no limit */
+};
+/* Compacts beyond what not_full asks for, down to one page with free blocks a class, in idle time. Looks at the budget
+ * before each increment, and stops in the middle of a move if it is used up, so that it oversteps by one increment at
+ * most. No system call but, for a budget of time, the clock's, which Linux answers without entering the kernel. Returns
+ * 1 if something is left to do, else 0. */
+int snug_compact_step(struct snug_compact_heap* heap, const struct snug_compact_budget* budget);
+/* Gives up the move that a step has begun, if there is one: no block is on its way then. */
+void snug_compact_settle(struct snug_compact_heap* heap);
+/* Gives the OS what the table of handles does not use any more. Returns the bytes. */
+size_t snug_compact_trim(struct snug_compact_heap* heap);
+
+/* Of a heap that is direct. */
+void* snug_compact_direct_alloc(struct snug_compact_heap* heap, size_t bytes, size_t alignment);
+void snug_compact_direct_free(struct snug_compact_heap* heap, void* block);
+
+struct snug_compact_stats {
+  size_t blocks;         /* live */
+  size_t bytes_blocks;   /* of them, as large as their classes make them */
+  size_t bytes_not_full; /* free blocks in pages that are not full: the size-class fragmentation */
+  size_t bytes_bound;    /* what bytes_not_full cannot exceed; pages that hold pins are counted in both */
+  size_t bytes_tails;    /* at the ends of pages, too short for a block */
+  size_t bytes_large;    /* of bytes_blocks, in blocks that have pages of their own */
+  size_t bytes_spare;    /* in empty pages, kept for the next that is wanted: at most 128 KiB */
+  size_t bytes_handles;  /* of the table of handles */
+  size_t bytes_records;  /* of what describes pages, back pointers to handles included, and of the heap itself */
+  size_t pages;          /* of 16 KiB, spare ones apart */
+  size_t rows_not_full;  /* of pages that blocks of one class lie in together, one to eight */
+  size_t rows_pinned;    /* of them, those that hold a pinned block */
+  size_t pins;
+  size_t moves_in_flight; /* begun by a step that came to its budget's end */
+  uint64_t moves;         /* so far, and their bytes; moves that were given up, since something changed */
+  uint64_t bytes_moved;
+  uint64_t moves_aborted;
+};
+/* O(classes). */
+void snug_compact_get_stats(const struct snug_compact_heap* heap, struct snug_compact_stats* stats);
+
+/* The table of handles, for code that dereferences without a call: slots[(uint32_t)handle] ^ handle is the address of
+ * the handle's block, if the slot is less than slot_limit. It is 2^48 or more if the handle names no block, or one that
+ * is on its way: then ask snug_compact_deref. The table never moves; slot_limit rises. */
+struct snug_compact_view {
+  const uint64_t* slots;
+  size_t slot_limit;
+};
+void snug_compact_get_view(struct snug_compact_heap* heap, struct snug_compact_view* view);
+
+/* Calls visit(context, handle, block, usable bytes) for each live block. It must not use the heap. */
+void snug_compact_walk(struct snug_compact_heap* heap,
+                       void (*visit)(void* context, snug_handle handle, void* block, size_t bytes), void* context);
+
+/* NULL if every invariant holds, else a static sentence that names the broken one. O(blocks). */
+const char* snug_compact_check(const struct snug_compact_heap* heap);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SNUG_COMPACT_HEAP_C_H */

@@ -1,0 +1,226 @@
+#include "compact/block_pages.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "base/poison.h"
+
+namespace snug {
+
+// Blocks lie at multiples of their size from the start of a page, so that a size which is a multiple of the alignment
+// keeps it.
+size_t BlockPages::class_for(size_t bytes, size_t alignment) const {
+  if (bytes > map_.largest() || alignment > kPageSize) return CompactPage::kLarge;
+  size_t size_class = map_.class_of(std::max<size_t>(bytes, 1));
+  if (alignment <= map_.granule()) return size_class;
+  while (size_class != map_.count() && (map_[size_class].block & (alignment - 1)) != 0) ++size_class;
+  return size_class == map_.count() ? size_t{CompactPage::kLarge} : size_class;
+}
+
+size_t BlockPages::kind_for(size_t bytes, size_t alignment, Relocate relocate) {
+  if (bytes > BlockMap::kLargest || alignment > kPageSize) return CompactPage::kLarge;
+  const size_t block = round_up(std::max<size_t>(bytes, 1), std::max<size_t>(alignment, 16));
+  for (size_t i = 0; i < kind_count_; ++i)
+    if (kinds_[i]->relocate == relocate && kinds_[i]->sizes.block == block) return map_.count() + i;
+  void* const record = kind_count_ == kMostKinds ? nullptr : source_.take_record(sizeof(Kind));
+  if (record == nullptr) return kNoKind;
+  bytes_records_ += sizeof(Kind);
+  kinds_[kind_count_] = ::new (record) Kind{{}, BlockClass(block, pages_for_blocks_of(block)), relocate};
+  return map_.count() + kind_count_++;
+}
+
+BlockPages::Place BlockPages::take_otherwise(size_t bytes, size_t alignment) {
+  const size_t size_class = class_for(bytes, alignment);
+  return size_class == CompactPage::kLarge ? take_large(bytes, alignment) : take_of(size_class);
+}
+
+// The page's only block.
+bool BlockPages::give_last(Place place) {
+  CompactPage* const page = place.page;
+  if (page->is_large()) {
+    bytes_large_ -= page->block;
+    --large_blocks_;
+  } else {
+    PageBin& bin = *page->bin;
+    poison(place.block(), page->block);
+    --bin.used;
+    --bin.pages;
+    bin.remove(page);
+  }
+  release(page);
+  return true;
+}
+
+BlockPages::Place BlockPages::take_large(size_t bytes, size_t alignment) {
+  const PageRow row = source_.take(std::max<size_t>(bytes, 1), alignment);
+  if (row.start == nullptr) return {};
+  CompactPage* const page = add_page(row, row.bytes, 1);
+  if (page == nullptr) return {};
+  page->size_class = CompactPage::kLarge;
+  all_.push_back(page);
+  bytes_large_ += page->block;
+  ++large_blocks_;
+  return {page, page->take()};
+}
+
+CompactPage* BlockPages::add_page_of(size_t size_class) {
+  const BlockClass& sizes = this->sizes(size_class);
+  const bool from_spare = sizes.pages == 1 && spares_ != 0;
+  const PageRow row = from_spare ? spare_[--spares_] : source_.take(sizes.bytes(), kPageSize);
+  if (row.start == nullptr) return nullptr;
+  CompactPage* const page = add_page(row, sizes.block, sizes.blocks);
+  if (page == nullptr) return nullptr;
+  page->size_class = static_cast<uint8_t>(size_class);
+  page->inverse = sizes.inverse;
+  page->bin = &bin(size_class);
+  if (size_class >= map_.count()) page->relocate = kinds_[size_class - map_.count()]->relocate;
+  ++page->bin->pages;
+  all_.push_front(page);
+  poison(row.start, row.bytes);
+  return page;
+}
+
+// The row goes back if there is no memory for its record.
+CompactPage* BlockPages::add_page(PageRow row, size_t block, size_t blocks) {
+  void* const record = source_.take_record(record_bytes(blocks));
+  if (record == nullptr) {
+    source_.give(row);
+    return nullptr;
+  }
+  std::memset(record, 0, record_bytes(blocks));
+  auto* const page = ::new (record) CompactPage;
+  page->home = this;
+  page->row = row;
+  page->block = block;
+  page->blocks = static_cast<uint16_t>(blocks);
+  page->free_all();
+  source_.set_page(row, page);
+  bytes_pages_ += row.bytes;
+  bytes_records_ += record_bytes(blocks);
+  return page;
+}
+
+void BlockPages::release(CompactPage* page) {
+  const PageRow row = page->row;
+  unpoison(row.start, row.bytes);
+  all_.remove(page);
+  bytes_pages_ -= row.bytes;
+  bytes_records_ -= record_bytes(page->blocks);
+  source_.set_page(row, nullptr);
+  const bool is_large = page->is_large();
+  source_.give_record(page, record_bytes(page->blocks));
+  if (!is_large && row.bytes == kPageSize && spares_ != kMostSpare)
+    spare_[spares_++] = row;
+  else
+    source_.give(row);
+}
+
+void BlockPages::release_all() {
+  while (CompactPage* const page = all_.front()) {
+    if (!page->is_large()) page->bin->remove(page);
+    release(page);
+  }
+  while (spares_ != 0) source_.give(spare_[--spares_]);
+  for (size_t i = 0; i < kind_count_; ++i) source_.give_record(kinds_[i], sizeof(Kind));
+  kind_count_ = 0;
+}
+
+BlockPages::Place BlockPages::find(const void* block) const {
+  CompactPage* const page = source_.find_page(block);
+  if (page == nullptr) return {find_mapping(block), 0};
+  if (page->home != this) return {};
+  const Place place{page, page->index_at(block)};
+  return page->holds(place.index) && place.block() == block ? place : Place{};
+}
+
+// O(large blocks).
+CompactPage* BlockPages::find_mapping(const void* block) const {
+  CompactPage* page = all_.back();
+  while (page != nullptr && page->is_large() && page->row.start != block) page = AllPages::prev(page);
+  return page != nullptr && page->is_large() ? page : nullptr;
+}
+
+BlockPages::Totals BlockPages::totals() const {
+  Totals totals;
+  for (size_t i = 0; i < count(); ++i) {
+    const PageBin& bin = this->bin(i);
+    const BlockClass& sizes = this->sizes(i);
+    totals.blocks += bin.used;
+    totals.bytes_blocks += bin.used * sizes.block;
+    totals.bytes_free += (bin.pages * sizes.blocks - bin.used) * sizes.block;
+    totals.bytes_tails += bin.pages * sizes.tail();
+    totals.rows_open += bin.open();
+    totals.rows_held += bin.held();
+  }
+  totals.blocks += large_blocks_;
+  totals.bytes_blocks += bytes_large_;
+  totals.bytes_large = bytes_large_;
+  totals.bytes_records = bytes_records_;
+  totals.bytes_spare = spares_ * kPageSize;
+  totals.pages = (bytes_pages_ + kPageSize - 1) / kPageSize;
+  return totals;
+}
+
+const char* BlockPages::check_page(const CompactPage& page) const {
+  size_t used = 0;
+  size_t pinned = 0;
+  for (size_t word = 0; word < page.words; ++word) {
+    const uint64_t bits = page.bits()[word];
+    const uint64_t all = page.all_of(word);
+    if ((bits & ~all) != 0) return "compact heap: a bit stands for no block";
+    if ((bits != 0) != ((page.free_words >> word & 1) != 0) || (bits != all) != ((page.used_words >> word & 1) != 0))
+      return "compact heap: a page's words of bits are not summed up rightly";
+    used += count_ones(all & ~bits);
+  }
+  if (has_owners_)
+    for (size_t i = 0; i < page.blocks; ++i) pinned += page.holds(i) && page.owner(i).pins() != 0 ? 1 : 0;
+  if (used != page.used) return "compact heap: the count of a page's used blocks is wrong";
+  if (used == 0) return "compact heap: an empty page is kept";
+  if (pinned != page.pinned) return "compact heap: the count of a page's pinned blocks is wrong";
+  if (source_.page_of(page.row.start) != &page || page.home != this)
+    return "compact heap: a page is not known as the heap's";
+  if (page.is_large()) return page.list == CompactPage::kUnlisted ? nullptr : "compact heap: a large block is listed";
+  const uint8_t list = PageBin::list_for(page);
+  const bool is_level = list < CompactPage::kLevels && page.list < CompactPage::kLevels;
+  if (!page.is_in_place() || (page.list != list && !is_level))
+    return "compact heap: a page is listed where it does not belong";
+  return nullptr;
+}
+
+const char* BlockPages::check_bin(size_t size_class, size_t pages, size_t used) const {
+  const PageBin& bin = this->bin(size_class);
+  if (bin.pages != pages || bin.used != used) return "compact heap: the counts of a class are wrong";
+  size_t listed[CompactPage::kLevels + 1] = {};
+  for (size_t list = 0; list <= CompactPage::kLevels; ++list)
+    for (const CompactPage* page = bin.list(list).front(); page != nullptr; page = PageBin::Pages::next(page)) {
+      if (page->bin != &bin || page->list != list) return "compact heap: a page lies in another's list";
+      ++listed[list];
+    }
+  size_t open = 0;
+  for (size_t level = 0; level < CompactPage::kLevels; ++level) open += listed[level];
+  if (open != bin.open() || listed[CompactPage::kHeld] != bin.held())
+    return "compact heap: the count of pages that are not full is wrong";
+  return nullptr;
+}
+
+const char* BlockPages::check() const {
+  size_t rows[BlockMap::kMostClasses + kMostKinds] = {};
+  size_t used[BlockMap::kMostClasses + kMostKinds] = {};
+  size_t large = 0;
+  const char* broken = nullptr;
+  for_each_page([&](const CompactPage& page) {
+    if (broken == nullptr) broken = check_page(page);
+    if (page.is_large()) {
+      ++large;
+    } else {
+      ++rows[page.size_class];
+      used[page.size_class] += page.used;
+    }
+  });
+  if (large != large_blocks_) return "compact heap: the count of large blocks is wrong";
+  for (size_t i = 0; i < count() && broken == nullptr; ++i) broken = check_bin(i, rows[i], used[i]);
+  return broken;
+}
+
+}  // namespace snug

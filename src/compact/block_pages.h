@@ -1,0 +1,163 @@
+// BlockPages: blocks of a map's classes out of pages of their own, and large blocks with pages to themselves. It moves
+// nothing; what it is told of owners and pins is for those that do.
+//
+//   per class   pages == those listed + full ones;  used == used blocks of all of them
+//
+// A kind is a class beside the map's, for blocks of one size whose owners say how they are moved.
+//
+// A page that becomes empty goes back to its source, but for a few that are kept for the next of any class.
+// Not thread-safe. O(1), but for what the source takes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/poison.h"
+#include "compact/block_map.h"
+#include "compact/page.h"
+#include "compact/page_bin.h"
+#include "compact/page_source.h"
+
+namespace snug {
+
+class BlockPages {
+ public:
+  struct Place {
+    CompactPage* page = nullptr;  // null: there is no memory
+    size_t index = 0;
+    char* block() const { return page->block_at(index); }
+    BlockOwner& owner() const { return page->owner(index); }
+    friend bool operator==(const Place&, const Place&) = default;
+  };
+  // Of pages that could not be emptied at once, and what all is made of.
+  struct Totals {
+    size_t blocks = 0;
+    size_t bytes_blocks = 0;
+    size_t bytes_free = 0;  // in pages that are not full
+    size_t bytes_tails = 0;
+    size_t bytes_large = 0;
+    size_t bytes_records = 0;
+    size_t bytes_spare = 0;
+    size_t pages = 0;  // of 16 KiB, spare ones apart
+    size_t rows_open = 0;
+    size_t rows_held = 0;
+  };
+
+  BlockPages(const BlockMap& map, PageSource source, bool has_owners)
+      : map_(map), source_(source), has_owners_(has_owners) {}
+  BlockPages(const BlockPages&) = delete;
+  BlockPages& operator=(const BlockPages&) = delete;
+
+  // `alignment` is a power of two.
+  Place take(size_t bytes, size_t alignment) {
+    if (bytes <= map_.largest() && alignment <= map_.granule()) [[likely]]
+      return take_of(map_.class_of(bytes));
+    return take_otherwise(bytes, alignment);
+  }
+  // A block of the class.
+  Place take_of(size_t size_class) {
+    CompactPage* page = bin(size_class).to_fill();
+    if (page == nullptr) [[unlikely]]
+      page = add_page_of(size_class);
+    return page == nullptr ? Place{} : take_in(page);
+  }
+  // The same in a page that is open.
+  Place take_in(CompactPage* page) {
+    PageBin& bin = *page->bin;
+    const size_t index = page->take();
+    unpoison(page->block_at(index), page->block);
+    ++bin.used;
+    bin.place(page);
+    return {page, index};
+  }
+  // True if the page has gone with it.
+  bool give(Place place) {
+    if (place.page->used == 1) [[unlikely]]
+      return give_last(place);
+    PageBin& bin = *place.page->bin;
+    poison(place.block(), place.page->block);
+    place.page->give(place.index);
+    --bin.used;
+    bin.place(place.page);
+    return false;
+  }
+  // All pages go.
+  void release_all();
+
+  // For a block that lies here for certain.
+  Place place_of(const void* block) const {
+    CompactPage* const page = source_.page_of(block);
+    return {page, page->index_at(block)};
+  }
+  // Null page: no used block begins there.
+  Place find(const void* block) const;
+  static size_t usable(const CompactPage& page) { return page.block; }
+  // What serves the request; kLarge if it gets pages of its own.
+  size_t class_for(size_t bytes, size_t alignment) const;
+  // The same for blocks that `relocate` moves: a kind, which is added if there is none yet. kNoKind: there is no
+  // memory, or there are kMostKinds. O(kinds).
+  size_t kind_for(size_t bytes, size_t alignment, Relocate relocate);
+  static constexpr size_t kMostKinds = 64;
+  static constexpr size_t kNoKind = ~size_t{0};
+
+  // Classes of the map, and kinds behind them.
+  size_t count() const { return map_.count() + kind_count_; }
+  const BlockClass& sizes(size_t size_class) const {
+    return size_class < map_.count() ? map_[size_class] : kinds_[size_class - map_.count()]->sizes;
+  }
+  PageBin& bin(size_t size_class) {
+    return size_class < map_.count() ? bins_[size_class] : kinds_[size_class - map_.count()]->bin;
+  }
+  const PageBin& bin(size_t size_class) const { return const_cast<BlockPages*>(this)->bin(size_class); }
+  size_t large_blocks() const { return large_blocks_; }
+
+  Totals totals() const;  // O(classes)
+  const char* check() const;
+
+  // visit(page) for each page; it may give blocks of no page.
+  template <class Visit>
+  void for_each_page(Visit visit) const {
+    for (CompactPage* page = all_.front(); page != nullptr;) {
+      CompactPage* const next = AllPages::next(page);
+      visit(*page);
+      page = next;
+    }
+  }
+
+ private:
+  using AllPages = List<CompactPage, &CompactPage::in_all>;
+  struct Kind {
+    PageBin bin;
+    BlockClass sizes;
+    Relocate relocate = nullptr;
+  };
+  // The most pages that are kept, of those that are one page long.
+  static constexpr size_t kMostSpare = 8;
+
+  Place take_otherwise(size_t bytes, size_t alignment);
+  bool give_last(Place place);
+  Place take_large(size_t bytes, size_t alignment);
+  CompactPage* add_page(PageRow row, size_t block, size_t blocks);
+  CompactPage* add_page_of(size_t size_class);
+  void release(CompactPage* page);
+  CompactPage* find_mapping(const void* block) const;
+  size_t record_bytes(size_t blocks) const { return CompactPage::record_bytes(blocks, has_owners_); }
+  const char* check_page(const CompactPage& page) const;
+  const char* check_bin(size_t size_class, size_t pages, size_t used) const;
+
+  const BlockMap& map_;
+  PageSource source_;
+  const bool has_owners_;
+  PageBin bins_[BlockMap::kMostClasses];
+  Kind* kinds_[kMostKinds] = {};
+  size_t kind_count_ = 0;
+  AllPages all_;  // large blocks last
+  PageRow spare_[kMostSpare];
+  size_t spares_ = 0;
+  size_t large_blocks_ = 0;
+  size_t bytes_large_ = 0;
+  size_t bytes_pages_ = 0;
+  size_t bytes_records_ = 0;
+};
+
+}  // namespace snug

@@ -1,0 +1,206 @@
+#include "compact/handle_table.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "os/memory.h"
+
+namespace snug {
+namespace {
+
+constexpr uint64_t kAllUsed = ~uint64_t{0};
+
+}  // namespace
+
+size_t HandleTable::bytes_for(size_t slots) {
+  size_t words = slots;
+  for (size_t level = 0; level < kLevels; ++level) words += words_at(level, slots);
+  return words * sizeof(uint64_t);
+}
+
+// The levels from the highest down, then the slots: what is written ahead of use comes first.
+void HandleTable::lay_out(char* memory) {
+  auto* word = reinterpret_cast<uint64_t*>(memory);
+  for (size_t level = kLevels; level-- > 1;) {
+    levels_[level] = word;
+    word += words_at(level, capacity_);
+  }
+  if (reservation_ != nullptr) word = at<uint64_t>(round_up(address_of(word), os::page_size()));
+  levels_[0] = word;
+  word += words_at(0, capacity_);
+  if (reservation_ != nullptr) word = at<uint64_t>(round_up(address_of(word), os::page_size()));
+  slots_ = word;
+}
+
+void HandleTable::open(void* memory, size_t slots) {
+  capacity_ = slots;
+  lay_out(static_cast<char*>(memory));
+  writable_ = slots;
+  close_bits_beyond(slots);
+  close_slot_zero();
+}
+
+bool HandleTable::open(size_t slots) {
+  // Steps are whole, so that what becomes writable are whole OS pages.
+  for (slots = round_up(slots, kStep); slots >= kStep; slots /= 2) {
+    capacity_ = slots = round_up(slots, kStep);
+    reserved_ = round_up(bytes_for(slots) + 3 * os::page_size(), os::page_size());
+    reservation_ = static_cast<char*>(os::reserve(nullptr, reserved_));
+    if (reservation_ != nullptr) break;
+    if (slots == kStep) return false;
+  }
+  lay_out(reservation_);
+  if (!os::commit(reservation_, static_cast<size_t>(reinterpret_cast<char*>(levels_[0]) - reservation_)) ||
+      !make_writable(kStep)) {
+    close();
+    return false;
+  }
+  close_bits_beyond(capacity_);
+  close_slot_zero();
+  return true;
+}
+
+void HandleTable::close() {
+  if (reservation_ != nullptr) os::release(reservation_, reserved_);
+  *this = HandleTable(salt_);
+}
+
+bool HandleTable::make_writable(size_t slots) {
+  const auto commit = [](uint64_t* words, size_t first, size_t last) {
+    return os::commit(words + first, (last - first) * sizeof(uint64_t));
+  };
+  if (!commit(levels_[0], writable_ / 64, slots / 64) || !commit(slots_, writable_, slots)) return false;
+  writable_ = slots;
+  return true;
+}
+
+// What no slot stands behind is as good as used. Level 0 has no such bit where it is made writable in steps.
+void HandleTable::close_bits_beyond(size_t slots) {
+  size_t children = slots;
+  for (size_t level = 0; level < kLevels; ++level) {
+    const size_t words = words_at(level, slots);
+    if (children % 64 != 0) levels_[level][words - 1] |= ~bit_run(0, static_cast<unsigned>(children % 64));
+    children = words;
+  }
+}
+
+// Handle 0 is none, for whoever dereferences without asking as well.
+void HandleTable::close_slot_zero() {
+  slots_[0] = kResting;
+  set_used(0);
+}
+
+void HandleTable::set_used(size_t slot) {
+  for (size_t level = 0, index = slot; level < kLevels; ++level, index /= 64) {
+    uint64_t& word = levels_[level][index / 64];
+    word |= uint64_t{1} << index % 64;
+    if (word != kAllUsed) return;
+  }
+}
+
+void HandleTable::set_free(size_t slot) {
+  for (size_t level = 0, index = slot; level < kLevels; ++level, index /= 64) {
+    uint64_t& word = levels_[level][index / 64];
+    const bool was_full = word == kAllUsed;
+    word &= ~(uint64_t{1} << index % 64);
+    if (!was_full) return;
+  }
+}
+
+// Where the lowest free slot is; kNone if there is none.
+size_t HandleTable::find_free() const {
+  size_t index = 0;
+  for (size_t level = kLevels; level-- > 0;) {
+    const uint64_t word = levels_[level][index];
+    if (word == kAllUsed) return kNone;  // the highest level alone: below, a bit above has promised one
+    index = index * 64 + static_cast<size_t>(std::countr_one(word));
+    // What is not writable yet is free from its first slot on.
+    if (level == 1 && index * 64 >= writable_) return index * 64;
+  }
+  return index;
+}
+
+HandleWord HandleTable::add(const void* address) {
+  uint64_t* free_bits = levels_[0] + lowest_word_;
+  if (lowest_word_ * 64 >= writable_ || *free_bits == kAllUsed) [[unlikely]] {
+    const size_t found = find_free();
+    if (found == kNone || (found >= writable_ && !make_writable(writable_ + kStep))) return 0;
+    lowest_word_ = found / 64;
+    free_bits = levels_[0] + lowest_word_;
+  }
+  const size_t slot = lowest_word_ * 64 + static_cast<size_t>(std::countr_one(*free_bits));
+  *free_bits |= *free_bits + 1;
+  if (*free_bits == kAllUsed) [[unlikely]]
+    set_used(slot);
+  uint64_t& word = slots_[slot];
+  const uint64_t generation = (word == 0 ? first_block_ : word) ^ salt_;
+  const HandleWord handle = kResting | generation << 48 | slot;
+  word = handle ^ address_of(address);
+  ++live_;
+  end_ = std::max(end_, slot + 1);
+  return handle;
+}
+
+void HandleTable::remove(size_t slot) {
+  uint64_t& word = slots_[slot];
+  const uint64_t block = (word >> 48 & kMostBlocks) ^ salt_;
+  --live_;
+  if (block == kMostBlocks) {
+    word = 0;
+    ++retired_;
+    return;
+  }
+  word = block + 1;
+  uint64_t& free_bits = levels_[0][slot / 64];
+  lowest_word_ = std::min(lowest_word_, slot / 64);
+  if (free_bits == kAllUsed) [[unlikely]]
+    return set_free(slot);
+  free_bits &= ~(uint64_t{1} << slot % 64);
+}
+
+size_t HandleTable::trim() {
+  // The end of what must stay, then up to where the OS has not backed anything.
+  size_t end = end_;
+  while (end > 1 && !is_used(end - 1)) --end;
+  const size_t first = round_up(end, os::page_size() / sizeof(uint64_t));
+  const size_t last = end_;
+  end_ = end;
+  if (reservation_ == nullptr || first >= last) return 0;
+  uint64_t most = first_block_;
+  for (size_t slot = first; slot < last; ++slot) most = std::max(most, slots_[slot]);
+  // All slots there begin with that number from now on: not if that would use them up.
+  if (most > kMostBlocks / 2) return 0;
+  const size_t bytes = round_up((last - first) * sizeof(uint64_t), os::page_size());
+  if (!os::purge(slots_ + first, bytes)) return 0;
+  first_block_ = most;
+  return bytes;
+}
+
+size_t HandleTable::bytes() const {
+  size_t bytes = end_ * sizeof(uint64_t);
+  for (size_t level = 0; level < kLevels; ++level) bytes += words_at(level, end_) * sizeof(uint64_t);
+  return bytes;
+}
+
+const char* HandleTable::check() const {
+  size_t live = 0;
+  size_t retired = 0;
+  for (size_t slot = 1; slot < end_; ++slot) {
+    const bool is_live = is_used(slot);
+    const bool is_marked = tests_bit(levels_[0], slot);
+    if (is_live && !is_marked) return "handle table: a slot in use counts as free";
+    if (!is_live && is_marked && slots_[slot] != 0) return "handle table: a free slot counts as used";
+    live += is_live ? 1 : 0;
+    retired += !is_live && is_marked ? 1 : 0;
+  }
+  if (live != live_ || retired != retired_) return "handle table: the count of live handles is wrong";
+  for (size_t level = 1; level < kLevels; ++level) {
+    const size_t children = words_at(level - 1, end_);
+    for (size_t child = 0; child < children; ++child)
+      if (tests_bit(levels_[level], child) != (levels_[level - 1][child] == kAllUsed))
+        return "handle table: a bit above does not tell whether a word is full";
+  }
+  return nullptr;
+}
+
+}  // namespace snug

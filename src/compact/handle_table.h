@@ -1,0 +1,122 @@
+// HandleTable: where the blocks lie that handles name. A handle is a slot of the table and the generation of the block
+// that the slot serves, so that a handle which has outlived its block names nothing.
+//
+//   handle   1 | generation: 15 | 0: 16 | slot: 32
+//            the generation: the how manieth block of the slot it is (1 … 32767), with the heap's salt (exclusive or),
+//            so that handles of other heaps differ in it
+//   slot     handle ^ address            in use; without the highest bit while the block moves
+//            number of the next block    free, up to 32767; 0: it has served none yet
+//
+// So `slot ^ handle` is the block's address, or beyond all addresses if the handle names no block, or one that moves: a
+// dereference is a load, an exclusive or and a comparison. What is in use is no small number, since addresses exceed
+// the numbers of slots (the table has 8 bytes for each, in a region below all blocks).
+//
+// A slot that has served 32767 blocks is retired, and slot 0 serves none: handle 0 is none. The lowest free slot is
+// taken first, so that the end of the table empties (trim). A tree of bits, one for each slot and above for 64 of the
+// level below, finds it: a bit is set where nothing is free.
+//
+//   live_ == slots below end_ in use;   above none is
+//
+// The table lies in addresses that are reserved once, and are made writable as it grows: a slot never moves. Not
+// thread-safe. O(1).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bits.h"
+#include "compact/page.h"
+
+namespace snug {
+
+using HandleWord = uint64_t;
+
+class HandleTable {
+ public:
+  static constexpr size_t kMostSlots = size_t{1} << BlockOwner::kSlotBits;
+  static constexpr uint64_t kMostBlocks = 0x7fff;  // of a slot, in its time
+  static constexpr uint64_t kAddressLimit = uint64_t{1} << 48;
+  static constexpr size_t kNone = ~size_t{0};
+
+  // What a table of `slots` (1 … kMostSlots) takes where its memory is the caller's.
+  static size_t bytes_for(size_t slots);
+
+  explicit constexpr HandleTable(uint16_t salt) : salt_(salt & kMostBlocks) {}
+
+  // Over zeroed memory of bytes_for(slots), aligned to 8.
+  void open(void* memory, size_t slots);
+  // Over addresses of its own, of which it makes writable what it uses. False if the OS refuses. `slots` may become
+  // fewer where addresses are few.
+  bool open(size_t slots);
+  void close();
+
+  // A handle of a block at `address`; 0 if no slot is left, or no memory.
+  HandleWord add(const void* address);
+  // The slot's block is gone.
+  void remove(size_t slot);
+
+  static size_t slot_of(HandleWord handle) { return handle & (kAddressLimit - 1); }
+  // True if the handle names a block, which may be moving.
+  bool is_live(HandleWord handle) const {
+    const size_t slot = slot_of(handle);
+    return slot < writable_ && address(slot) != nullptr && this->handle(slot) == handle;
+  }
+  // Null if the slot is free, or 0.
+  char* address(size_t slot) const {
+    return is_used(slot) ? at<char>((slots_[slot] ^ slot) & (kAddressLimit - 1)) : nullptr;
+  }
+  // Of a slot in use.
+  HandleWord handle(size_t slot) const { return (slots_[slot] & ~(kAddressLimit - 1)) | kResting | slot; }
+
+  bool is_moving(size_t slot) const { return (slots_[slot] & kResting) == 0; }
+  void begin_move(size_t slot) { slots_[slot] &= ~kResting; }
+  void end_move(size_t slot) { slots_[slot] |= kResting; }
+  // Ends a move as well.
+  void set_address(size_t slot, const void* address) { slots_[slot] = handle(slot) ^ address_of(address); }
+
+  // Gives the OS what lies behind the last slot in use, and is not needed to tell old handles from new ones. Returns
+  // the bytes. O(slots behind it).
+  size_t trim();
+
+  size_t live() const { return live_; }
+  // Of memory, as far as slots have been in use.
+  size_t bytes() const;
+  const uint64_t* slots() const { return slots_; }
+  size_t slot_limit() const { return writable_; }  // rises
+
+  // O(slots that have been in use).
+  const char* check() const;
+
+ private:
+  static constexpr uint64_t kResting = uint64_t{1} << 63;
+  static constexpr size_t kLevels = 5;
+  // Slots that become writable together, whole OS pages, and of their bits as well.
+  static constexpr size_t kStep = size_t{1} << 17;
+
+  static size_t words_at(size_t level, size_t slots) {
+    return (slots + (size_t{64} << 6 * level) - 1) >> (6 * level + 6);
+  }
+  bool is_used(size_t slot) const { return slots_[slot] > kMostBlocks; }
+  void lay_out(char* memory);
+  bool make_writable(size_t slots);
+  void close_bits_beyond(size_t slots);
+  void close_slot_zero();
+  void set_used(size_t slot);
+  void set_free(size_t slot);
+  size_t find_free() const;
+
+  uint64_t* slots_ = nullptr;
+  size_t capacity_ = 0;
+  size_t writable_ = 0;  // slots
+  uint64_t* levels_[kLevels] = {};
+  size_t lowest_word_ = 0;  // of bits: below it no slot is free
+  size_t live_ = 0;
+  size_t retired_ = 0;
+  size_t end_ = 0;            // no slot from here on has been in use since the last trim
+  uint64_t first_block_ = 1;  // the number of the first block of a slot that is 0
+  uint16_t salt_ = 0;
+  char* reservation_ = nullptr;  // null over the caller's memory
+  size_t reserved_ = 0;
+};
+
+}  // namespace snug

@@ -1,0 +1,116 @@
+// PageBin: the pages of one class that are not full, told apart by how full they are. Blocks are taken from the
+// fullest, so that the emptiest may empty.
+//
+//   open()    == pages in the lists of levels; what compaction keeps within the bound
+//   held      pages that are not full either, but hold a pinned block, so that they cannot be emptied
+//
+// O(1).
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/compiler.h"
+#include "base/list.h"
+#include "compact/page.h"
+
+namespace snug {
+
+class PageBin {
+ public:
+  using Pages = List<CompactPage, &CompactPage::in_list>;
+
+  size_t bound = 1;  // of open pages, for the heap to keep
+  size_t pages = 0;  // of the class, full ones as well
+  size_t used = 0;   // blocks
+
+  size_t open() const { return open_; }
+  size_t held() const { return held_; }
+
+  // Puts the page where it belongs now, at the front there: its blocks have changed.
+  void place(CompactPage* page) {
+    if (!page->is_in_place()) place_anew(page);
+  }
+  // The same: whether it holds a pinned block has changed.
+  SNUG_NOINLINE void place_anew(CompactPage* page) {
+    if (page->list != CompactPage::kUnlisted) drop(page);
+    const uint8_t list = list_for(*page);
+    page->list = list;
+    set_range(page);
+    if (list != CompactPage::kUnlisted) add(page);
+    find_to_fill();
+  }
+  void remove(CompactPage* page) {
+    if (page->list != CompactPage::kUnlisted) drop(page);
+    find_to_fill();
+  }
+
+  // The page to take a block from; null if all are full. One that is held cannot be emptied, but it can be filled.
+  CompactPage* to_fill() const { return to_fill_; }
+  // Of two or more open pages.
+  CompactPage* fullest() const { return lists_[31 - std::countl_zero(occupied_)].front(); }
+  CompactPage* emptiest() const { return lists_[std::countr_zero(occupied_)].back(); }
+
+  const Pages& list(size_t index) const { return lists_[index]; }
+
+  static uint8_t list_for(const CompactPage& page) {
+    if (page.is_full()) return CompactPage::kUnlisted;
+    if (page.pinned != 0) return CompactPage::kHeld;
+    return static_cast<uint8_t>(uint32_t{page.used} * CompactPage::kLevels / page.blocks);
+  }
+
+ private:
+  void add(CompactPage* page) {
+    lists_[page->list].push_front(page);
+    if (page->list == CompactPage::kHeld) {
+      ++held_;
+    } else {
+      ++open_;
+      occupied_ |= 1u << page->list;
+    }
+  }
+  void drop(CompactPage* page) {
+    const uint8_t list = page->list;
+    lists_[list].remove(page);
+    page->list = CompactPage::kUnlisted;
+    if (list == CompactPage::kHeld) {
+      --held_;
+    } else {
+      --open_;
+      if (lists_[list].empty()) occupied_ &= ~(1u << list);
+    }
+  }
+  void find_to_fill() {
+    if (held_ != 0)
+      to_fill_ = lists_[CompactPage::kHeld].front();
+    else
+      to_fill_ = open_ != 0 ? fullest() : nullptr;
+  }
+  static void set_range(CompactPage* page) {
+    const uint32_t blocks = page->blocks;
+    uint32_t from = 0;
+    uint32_t end = blocks;
+    if (page->list == CompactPage::kUnlisted) {
+      from = blocks;
+      end = blocks + 1;
+    } else if (page->list != CompactPage::kHeld) {
+      const auto least = [blocks](uint32_t level) {
+        return (level * blocks + CompactPage::kLevels - 1) / CompactPage::kLevels;
+      };
+      from = least(page->list == 0 ? 0u : page->list - 1u);
+      end = std::min(least(page->list + 2u), blocks);
+    }
+    page->place_from = static_cast<uint16_t>(from);
+    page->place_span = static_cast<uint16_t>(end - from);
+  }
+
+  CompactPage* to_fill_ = nullptr;
+  Pages lists_[CompactPage::kLevels + 1];
+  uint32_t occupied_ = 0;  // which levels have pages
+  size_t open_ = 0;
+  size_t held_ = 0;
+};
+
+}  // namespace snug

@@ -1,0 +1,137 @@
+#include "compact/page_source.h"
+
+#include <algorithm>
+#include <bit>
+#include <new>
+
+namespace snug {
+namespace {
+
+// A large block that is no span lies so far behind the start of its mapping at least, the address of its record before
+// it.
+constexpr size_t kLead = kCacheLine;
+
+}  // namespace
+
+PageSource::PageSource(char* start, size_t bytes) {
+  const size_t most_pages = bytes / kPageSize;
+  free_records_ = reinterpret_cast<FreeRecord**>(start);
+  taken_ = reinterpret_cast<uint64_t*>(free_records_ + kRecordLengths);
+  pages_of_ = reinterpret_cast<CompactPage**>(taken_ + (most_pages + 63) / 64);
+  first_page_ = at<char>(round_up(address_of(pages_of_ + most_pages), kPageSize));
+  page_limit_ = address_of(first_page_) - address_of(start) < bytes
+                    ? (bytes - (address_of(first_page_) - address_of(start))) / kPageSize
+                    : 0;
+}
+
+PageRow PageSource::take(size_t bytes, size_t alignment) {
+  if (spans_ != nullptr) return take_in_store(bytes, alignment);
+  return bytes > page_limit_ * kPageSize ? PageRow{} : take_in_region((bytes + kPageSize - 1) / kPageSize, alignment);
+}
+
+PageRow PageSource::take_in_store(size_t bytes, size_t alignment) {
+  if (bytes <= kChunkSize && alignment <= kChunkSize) {
+    const PageCount pages{static_cast<uint32_t>((bytes + kPageSize - 1) / kPageSize)};
+    const PageCount unit{static_cast<uint32_t>(std::max(alignment, kPageSize) / kPageSize)};
+    Span* const span = spans_->allocate(pages, unit);
+    if (span == nullptr) return {};
+    return {spans_->window().start_of(span->first), pages.bytes(), span, false};
+  }
+  const size_t lead = std::max(alignment, kLead);
+  if (bytes > SIZE_MAX / 2 || lead > SIZE_MAX / 4) return {};
+  void* const mapping = large_->allocate({.size = bytes + lead, .alignment = lead});
+  if (mapping == nullptr) return {};
+  return {static_cast<char*>(mapping) + lead, bytes, mapping, true};
+}
+
+PageRow PageSource::take_in_region(size_t pages, size_t alignment) {
+  const size_t unit = std::max(alignment, kPageSize);
+  while (lowest_ != page_limit_ && is_taken(lowest_)) {
+    // A word at a time.
+    const uint64_t rest = taken_[lowest_ / 64] >> lowest_ % 64;
+    lowest_ = std::min(page_limit_, lowest_ + static_cast<size_t>(std::countr_one(rest)));
+  }
+  for (size_t first = lowest_; first + pages <= page_limit_;) {
+    char* const start = first_page_ + first * kPageSize;
+    if (const size_t beyond = address_of(start) & (unit - 1); beyond != 0) {
+      first += (unit - beyond) / kPageSize;
+      continue;
+    }
+    size_t free = 0;
+    while (free != pages && !is_taken(first + free)) ++free;
+    if (free == pages) {
+      mark(first, pages, true);
+      return {start, pages * kPageSize, nullptr, false};
+    }
+    first += free + 1;
+  }
+  return {};
+}
+
+void PageSource::give(const PageRow& row) {
+  if (spans_ == nullptr) {
+    const size_t first = page_at(row.start);
+    mark(first, row.bytes / kPageSize, false);
+    lowest_ = std::min(lowest_, first);
+  } else if (row.is_mapping) {
+    large_->free(row.backing);
+    large_->purge_as_due();
+  } else {
+    spans_->free(static_cast<Span*>(row.backing), PageCount{static_cast<uint32_t>(row.bytes / kPageSize)});
+  }
+}
+
+void PageSource::mark(size_t first, size_t count, bool taken) {
+  for_each_word(first, count, [&](size_t word, uint64_t mask) {
+    if (taken)
+      taken_[word] |= mask;
+    else
+      taken_[word] &= ~mask;
+  });
+}
+
+void* PageSource::take_record(size_t bytes) {
+  if (spans_ != nullptr) return records_.allocate(bytes);
+  bytes = round_up(bytes, kCacheLine);
+  FreeRecord*& list = free_records_[bytes / kCacheLine];
+  if (list != nullptr) {
+    FreeRecord* const record = list;
+    list = record->next;
+    return record;
+  }
+  if (static_cast<size_t>(carve_end_ - carve_) < bytes) {
+    // What is left of the page before is too short for this one, and may serve a shorter one later.
+    if (const auto left = static_cast<size_t>(carve_end_ - carve_); left != 0)
+      free_records_[left / kCacheLine] =
+          ::new (static_cast<void*>(carve_)) FreeRecord{free_records_[left / kCacheLine]};
+    const PageRow page = take_in_region(1, kPageSize);
+    carve_ = page.start;
+    carve_end_ = page.start == nullptr ? nullptr : page.start + page.bytes;
+    if (carve_ == nullptr) return nullptr;
+  }
+  void* const record = carve_;
+  carve_ += bytes;
+  return record;
+}
+
+void PageSource::give_record(void* record, size_t bytes) {
+  if (spans_ != nullptr) return records_.free(record);
+  FreeRecord*& list = free_records_[round_up(bytes, kCacheLine) / kCacheLine];
+  list = ::new (record) FreeRecord{list};
+}
+
+void PageSource::set_page(const PageRow& row, CompactPage* page) {
+  if (spans_ == nullptr) {
+    for (size_t i = 0; i < row.bytes / kPageSize; ++i) pages_of_[page_at(row.start) + i] = page;
+    return;
+  }
+  if (row.is_mapping) {
+    reinterpret_cast<CompactPage**>(row.start)[-1] = page;
+    return;
+  }
+  Window& window = spans_->window();
+  const PageTag tag = page == nullptr ? PageTag() : PageTag::other(page);
+  for (uint32_t i = 0; i < row.bytes / kPageSize; ++i) window.set_tag(window.page_of(row.start) + PageCount{i}, tag);
+}
+
+}  // namespace snug

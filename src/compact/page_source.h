@@ -1,0 +1,93 @@
+// PageSource: where a compacting heap has its pages from, and the memory for their records: the store of snug's malloc,
+// or one region of the caller's, out of which everything comes and where nothing is ever asked of the OS.
+//
+//   region   [ which pages are taken | what they belong to | pages of 16 KiB: of blocks, of large blocks, of records ]
+//
+// In the store O(1) but for system calls, in a region O(pages / 64). Not thread-safe, but for the store behind it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/units.h"
+#include "compact/page.h"
+#include "span/large_store.h"
+#include "span/span_store.h"
+
+namespace snug {
+
+// Memory for records, aligned to 64 bytes: snug's malloc, which lies above.
+struct RecordMemory {
+  void* (*allocate)(size_t bytes);
+  void (*free)(void* record);
+};
+
+class PageSource {
+ public:
+  PageSource(SpanStore& spans, LargeStore& large, RecordMemory records)
+      : spans_(&spans), large_(&large), records_(records) {}
+  // `start` is aligned to a page, and all of it is zero; bytes_ahead(bytes) of it are the source's own.
+  PageSource(char* start, size_t bytes);
+
+  // At least `bytes`, at a multiple of `alignment` (a power of two).
+  PageRow take(size_t bytes, size_t alignment);
+  void give(const PageRow& row);
+
+  void* take_record(size_t bytes);
+  void give_record(void* record, size_t bytes);
+
+  // Whose the pages are; null while they are nobody's.
+  void set_page(const PageRow& row, CompactPage* page);
+  // For the start of a row that has been set, and for every address of one that is no mapping.
+  CompactPage* page_of(const void* address) const {
+    if (spans_ == nullptr) return pages_of_[page_at(address)];
+    // Mappings may lie in the window, too, where the kernel has put them among others.
+    const Window& window = spans_->window();
+    const size_t index = window.index_of(address);
+    if (index < window.page_limit()) [[likely]]
+      if (auto* const page = window.tag({static_cast<uint32_t>(index)}).record<CompactPage>(); page != nullptr)
+        return page;
+    return static_cast<CompactPage* const*>(address)[-1];
+  }
+  // For any address: null if it lies in no row, or in one that is a mapping.
+  CompactPage* find_page(const void* address) const {
+    if (spans_ == nullptr) {
+      const size_t page = page_at(address);
+      return page < page_limit_ ? pages_of_[page] : nullptr;
+    }
+    const Window& window = spans_->window();
+    const size_t index = window.index_of(address);
+    if (index >= window.page_limit() || window.class_at(index) != 0) return nullptr;
+    const PageTag tag = window.tag({static_cast<uint32_t>(index)});
+    return tag.is_free_span() ? nullptr : tag.record<CompactPage>();
+  }
+
+ private:
+  // Records up to a page, by length in lines.
+  struct FreeRecord {
+    FreeRecord* next;
+  };
+  static constexpr size_t kRecordLengths = kPageSize / kCacheLine + 1;
+
+  PageRow take_in_store(size_t bytes, size_t alignment);
+  PageRow take_in_region(size_t pages, size_t alignment);
+  bool is_taken(size_t page) const { return tests_bit(taken_, page); }
+  void mark(size_t first, size_t count, bool taken);
+  size_t page_at(const void* address) const { return (address_of(address) - address_of(first_page_)) >> kPageShift; }
+
+  SpanStore* spans_ = nullptr;
+  LargeStore* large_ = nullptr;
+  RecordMemory records_ = {};
+
+  // Of a region.
+  uint64_t* taken_ = nullptr;
+  CompactPage** pages_of_ = nullptr;
+  char* first_page_ = nullptr;
+  size_t page_limit_ = 0;
+  size_t lowest_ = 0;  // no page below is free
+  char* carve_ = nullptr;
+  char* carve_end_ = nullptr;
+  FreeRecord** free_records_ = nullptr;
+};
+
+}  // namespace snug

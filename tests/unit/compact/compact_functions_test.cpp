@@ -1,0 +1,174 @@
+// The C interface: what it refuses, and what it reports.
+#include <cerrno>
+
+#include "compact_heap_fixture.h"
+
+namespace snug {
+namespace {
+
+TEST(CompactFunctionsTest, BlocksOfAnySizeAndAlignment) {
+  CompactHeapFixture heap;
+  for (size_t bytes : {size_t{0}, size_t{1}, size_t{100}, size_t{32768}, size_t{32769}, size_t{3} << 20})
+    for (size_t alignment = 1; alignment <= size_t{4} << 20; alignment *= 2) {
+      const snug_handle handle = snug_compact_alloc(heap, bytes, alignment);
+      ASSERT_NE(handle, 0u) << bytes << " at " << alignment;
+      char* const block = static_cast<char*>(snug_compact_deref(heap, handle));
+      ASSERT_EQ(reinterpret_cast<uintptr_t>(block) % alignment, 0u);
+      ASSERT_GE(snug_compact_usable_size(heap, handle), bytes);
+      std::memset(block, 1, snug_compact_usable_size(heap, handle));
+      heap.expect_sound();
+      if (alignment % 32 != 0) snug_compact_free(heap, handle);
+    }
+}
+
+TEST(CompactFunctionsTest, WhatCannotBeServedIsRefused) {
+  CompactHeapFixture heap;
+  EXPECT_EQ(snug_compact_alloc(heap, SIZE_MAX, 0), 0u);
+  EXPECT_EQ(snug_compact_alloc(heap, PTRDIFF_MAX, 0), 0u);
+  EXPECT_EQ(snug_compact_alloc(heap, 100, 48), 0u);
+  EXPECT_EQ(snug_compact_alloc(heap, 100, size_t{1} << 63), 0u);
+  const snug_handle handle = snug_compact_alloc(heap, 100, 0);
+  EXPECT_EQ(snug_compact_resize(heap, handle, SIZE_MAX, 0), -1);
+  EXPECT_EQ(snug_compact_resize(heap, handle, 100, 3), -1);
+  snug_compact_free(heap, 0);
+  EXPECT_EQ(snug_compact_try_deref(heap, 0), nullptr);
+  EXPECT_EQ(snug_compact_try_deref(heap, ~snug_handle{0}), nullptr);
+}
+
+TEST(CompactFunctionsTest, WrongOptionsAreRefused) {
+  const auto refuses = [](const CompactOptions& options, int error) {
+    errno = 0;
+    EXPECT_EQ(options.create(), nullptr);
+    EXPECT_EQ(errno, error);
+  };
+  char small[4096];
+  refuses({.map = static_cast<snug_compact_map>(3)}, EINVAL);
+  refuses({.direct = 2}, EINVAL);
+  refuses({.region_bytes = 1}, EINVAL);
+  refuses({.handles = size_t{1} << 27}, EINVAL);
+  refuses({.region = small, .region_bytes = sizeof small}, ENOMEM);
+  refuses({.region = small, .region_bytes = SIZE_MAX}, ENOMEM);
+}
+
+TEST(CompactFunctionsTest, AHeapEndsWithItsHandles) {
+  CompactHeapFixture heap({.handles = 3});
+  EXPECT_LE(heap.stats().bytes_handles, 100u);
+}
+
+TEST(CompactFunctionsTest, ADirectHeapFreesByAddress) {
+  CompactHeapFixture heap({.direct = 1});
+  std::vector<void*> blocks;
+  for (const size_t bytes : {size_t{10}, size_t{1000}, size_t{40000}, size_t{5} << 20}) {
+    blocks.push_back(snug_compact_direct_alloc(heap, bytes, 0));
+    ASSERT_NE(blocks.back(), nullptr);
+    std::memset(blocks.back(), 1, bytes);
+    heap.expect_sound();
+  }
+  for (void* const block : blocks) snug_compact_direct_free(heap, block);
+  EXPECT_EQ(heap.stats().pages, 0u);
+}
+
+TEST(CompactFunctionsTest, AWalkComesByEveryBlock) {
+  CompactHeapFixture heap;
+  const auto handles = heap.fill(1000, 100);
+  size_t sum = 0;
+  snug_compact_walk(
+      heap,
+      [](void* context, snug_handle, void* block, size_t bytes) {
+        EXPECT_EQ(bytes, 112u);
+        *static_cast<size_t*>(context) += *static_cast<size_t*>(block);
+      },
+      &sum);
+  EXPECT_EQ(sum, 999u * 1000 / 2);
+}
+
+TEST(CompactFunctionsTest, TheViewLeadsWhereDerefDoes) {
+  CompactHeapFixture heap;
+  const auto handles = heap.fill(100, 64);
+  snug_compact_view view;
+  snug_compact_get_view(heap, &view);
+  const auto seen = [&view](snug_handle handle) {
+    const auto slot = static_cast<uint32_t>(handle);
+    EXPECT_LT(slot, view.slot_limit);
+    return view.slots[slot] ^ handle;
+  };
+  for (const snug_handle handle : handles)
+    ASSERT_EQ(reinterpret_cast<void*>(seen(handle)), snug_compact_deref(heap, handle));
+  constexpr uint64_t kAddressLimit = uint64_t{1} << 48;
+  EXPECT_GE(seen(0), kAddressLimit);
+  for (const snug_handle handle : handles) {
+    snug_compact_free(heap, handle);
+    EXPECT_GE(seen(handle), kAddressLimit) << "freed";
+  }
+  for (const snug_handle handle : heap.fill(100, 64)) EXPECT_LT(seen(handle), kAddressLimit);
+  for (const snug_handle handle : handles) EXPECT_GE(seen(handle), kAddressLimit) << "replaced";
+}
+
+TEST(CompactFunctionsTest, TheViewSeesNoBlockThatIsOnItsWay) {
+  CompactHeapFixture heap({.not_full = SNUG_COMPACT_NEVER, .increment = 64});
+  const auto handles = heap.fill(200, 256);
+  snug_compact_free(heap, handles[0]);
+  snug_compact_free(heap, handles[100]);
+  snug_compact_view view;
+  snug_compact_get_view(heap, &view);
+  const auto moving = [&] {
+    size_t count = 0;
+    for (size_t i = 1; i < 200; ++i)
+      if (i != 100) count += (view.slots[static_cast<uint32_t>(handles[i])] ^ handles[i]) >> 48 != 0 ? 1 : 0;
+    return count;
+  };
+  const snug_compact_budget budget{0, 64};
+  EXPECT_EQ(snug_compact_step(heap, &budget), 1);
+  EXPECT_EQ(moving(), 1u);
+  snug_compact_settle(heap);
+  EXPECT_EQ(moving(), 0u);
+  EXPECT_EQ(heap.stats().moves_aborted, 1u);
+}
+
+using CompactMisuseDeathTest = testing::Test;
+
+TEST(CompactMisuseDeathTest, WhatIsNoHandleIsReported) {
+  CompactHeapFixture heap;
+  const snug_handle handle = snug_compact_alloc(heap, 100, 0);
+  const snug_handle freed = snug_compact_alloc(heap, 100, 0);
+  snug_compact_free(heap, freed);
+  const snug_handle successor = snug_compact_alloc(heap, 100, 0);
+  EXPECT_EQ(static_cast<uint32_t>(freed), static_cast<uint32_t>(successor));
+  const char* const kNone = "names no block of this heap, or one that was freed";
+  EXPECT_DEATH(snug_compact_deref(heap, freed), kNone);
+  EXPECT_DEATH(snug_compact_free(heap, freed), kNone);
+  EXPECT_DEATH(snug_compact_resize(heap, freed, 10, 0), kNone);
+  EXPECT_DEATH(snug_compact_deref(heap, handle + 1), kNone);
+  EXPECT_DEATH(snug_compact_deref(heap, handle & ~(uint64_t{1} << 63)), kNone);
+  EXPECT_DEATH(snug_compact_deref(heap, 0x123456789abcdef0), kNone);
+  EXPECT_DEATH(snug_compact_deref(heap, uint64_t{1} << 63), kNone);
+  CompactHeapFixture other;
+  const snug_handle foreign = snug_compact_alloc(other, 100, 0);
+  EXPECT_EQ(static_cast<uint32_t>(foreign), static_cast<uint32_t>(handle));
+  EXPECT_DEATH(snug_compact_deref(heap, foreign), kNone);
+}
+
+TEST(CompactMisuseDeathTest, PinsAreHeldTo) {
+  CompactHeapFixture heap;
+  const snug_handle handle = snug_compact_alloc(heap, 100, 0);
+  EXPECT_DEATH(snug_compact_unpin(heap, handle), "not pinned");
+  for (int i = 0; i < 15; ++i) EXPECT_NE(snug_compact_pin(heap, handle), nullptr);
+  EXPECT_EQ(snug_compact_pin(heap, handle), nullptr);
+  EXPECT_DEATH(snug_compact_free(heap, handle), "the block is pinned");
+  EXPECT_DEATH(snug_compact_destroy(heap), "blocks of the heap are pinned");
+  for (int i = 0; i < 15; ++i) snug_compact_unpin(heap, handle);
+}
+
+TEST(CompactMisuseDeathTest, TheTwoKindsOfHeapsAreNotMixed) {
+  CompactHeapFixture heap;
+  CompactHeapFixture direct({.direct = 1});
+  EXPECT_DEATH(snug_compact_direct_alloc(heap, 1, 0), "is not direct");
+  EXPECT_DEATH(snug_compact_alloc(direct, 1, 0), "is direct");
+  char* const block = static_cast<char*>(snug_compact_direct_alloc(direct, 100, 0));
+  EXPECT_DEATH(snug_compact_direct_free(direct, block + 16), "not a block of this heap");
+  snug_compact_direct_free(direct, block);
+  EXPECT_DEATH(snug_compact_direct_free(direct, block), "not a block of this heap");
+}
+
+}  // namespace
+}  // namespace snug

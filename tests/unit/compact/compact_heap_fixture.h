@@ -1,0 +1,79 @@
+// A compacting heap of the test's own, which is sound whenever the test looks.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "snug/compact_heap_c.h"
+
+namespace snug {
+
+// The options, each with a default, so that a test names those that it means.
+struct CompactOptions {
+  size_t not_full = 0;
+  size_t increment = 0;
+  snug_compact_map map = SNUG_COMPACT_FINE;
+  int direct = 0;
+  void* region = nullptr;
+  size_t region_bytes = 0;
+  size_t handles = 0;
+
+  snug_compact_heap* create() const {
+    const snug_compact_options options{not_full, increment, map, direct, region, region_bytes, handles};
+    return snug_compact_create(&options);
+  }
+};
+
+class CompactHeapFixture {
+ public:
+  explicit CompactHeapFixture(CompactOptions options = {}, size_t region_bytes = 0) {
+    if (region_bytes != 0) {
+      region_.resize(region_bytes);
+      options.region = region_.data();
+      options.region_bytes = region_bytes;
+    }
+    heap_ = options.create();
+    EXPECT_NE(heap_, nullptr);
+  }
+  ~CompactHeapFixture() {
+    expect_sound();
+    snug_compact_destroy(heap_);
+  }
+  CompactHeapFixture(const CompactHeapFixture&) = delete;
+  CompactHeapFixture& operator=(const CompactHeapFixture&) = delete;
+
+  operator snug_compact_heap*() const { return heap_; }  // NOLINT: it is one, to its functions
+
+  // So many blocks, each of which holds its number.
+  std::vector<snug_handle> fill(size_t count, size_t bytes) {
+    std::vector<snug_handle> handles;
+    for (size_t i = 0; i < count; ++i) {
+      handles.push_back(snug_compact_alloc(heap_, bytes, 0));
+      EXPECT_NE(handles.back(), 0u);
+      *static_cast<size_t*>(snug_compact_deref(heap_, handles.back())) = i;
+    }
+    return handles;
+  }
+  size_t number_of(snug_handle handle) { return *static_cast<size_t*>(snug_compact_deref(heap_, handle)); }
+
+  snug_compact_stats stats() const {
+    snug_compact_stats stats;
+    snug_compact_get_stats(heap_, &stats);
+    return stats;
+  }
+  void expect_sound() const {
+    const char* const broken = snug_compact_check(heap_);
+    EXPECT_EQ(broken, nullptr) << broken;
+  }
+
+ private:
+  std::vector<char> region_;
+  snug_compact_heap* heap_ = nullptr;
+};
+
+}  // namespace snug

@@ -1,0 +1,97 @@
+#include "compact/handle_table.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace snug {
+namespace {
+
+char blocks[64];
+
+class HandleTableTest : public testing::Test {
+ protected:
+  HandleTableTest() { EXPECT_TRUE(table.open(HandleTable::kMostSlots)); }
+  ~HandleTableTest() override {
+    EXPECT_EQ(table.check(), nullptr);
+    table.close();
+  }
+  HandleTable table{0};
+};
+
+TEST_F(HandleTableTest, AHandleLeadsToItsBlockUntilThatIsGone) {
+  const HandleWord handle = table.add(blocks);
+  EXPECT_NE(handle, 0u);
+  EXPECT_TRUE(table.is_live(handle));
+  EXPECT_EQ(table.address(HandleTable::slot_of(handle)), blocks);
+  table.set_address(HandleTable::slot_of(handle), blocks + 16);
+  EXPECT_TRUE(table.is_live(handle)) << "it outlives a move";
+  table.remove(HandleTable::slot_of(handle));
+  EXPECT_FALSE(table.is_live(handle));
+  const HandleWord next = table.add(blocks + 32);
+  EXPECT_EQ(HandleTable::slot_of(next), HandleTable::slot_of(handle)) << "the lowest slot is taken first";
+  EXPECT_NE(next, handle);
+  EXPECT_FALSE(table.is_live(handle));
+}
+
+TEST_F(HandleTableTest, NoHandleIsEverGivenTwice) {
+  const HandleWord first = table.add(blocks);
+  const size_t slot = HandleTable::slot_of(first);
+  std::vector<bool> seen(1 << 16);
+  seen[first >> 48] = true;
+  for (uint64_t block = 1; block < HandleTable::kMostBlocks; ++block) {
+    table.remove(slot);
+    const HandleWord handle = table.add(blocks);
+    ASSERT_EQ(HandleTable::slot_of(handle), slot);
+    ASSERT_FALSE(seen[handle >> 48]);
+    seen[handle >> 48] = true;
+  }
+  table.remove(slot);
+  EXPECT_NE(HandleTable::slot_of(table.add(blocks)), slot) << "a slot is retired when it has served them all";
+  EXPECT_FALSE(table.is_live(first));
+}
+
+TEST_F(HandleTableTest, ItGrowsAndAlwaysTakesTheLowestSlot) {
+  std::vector<HandleWord> handles;
+  for (size_t i = 0; i < 300'000; ++i) {
+    handles.push_back(table.add(blocks));
+    ASSERT_EQ(HandleTable::slot_of(handles.back()), i + 1);
+  }
+  for (const size_t i : {size_t{250'000}, size_t{70'000}, size_t{3}}) table.remove(i);
+  EXPECT_EQ(HandleTable::slot_of(table.add(blocks)), 3u);
+  EXPECT_EQ(HandleTable::slot_of(table.add(blocks)), 70'000u);
+  EXPECT_EQ(HandleTable::slot_of(table.add(blocks)), 250'000u);
+  EXPECT_EQ(HandleTable::slot_of(table.add(blocks)), 300'001u);
+}
+
+TEST_F(HandleTableTest, WhatATrimGaveBackTellsOldHandlesFromNewOnes) {
+  std::vector<HandleWord> handles;
+  for (size_t i = 0; i < 100'000; ++i) handles.push_back(table.add(blocks));
+  for (size_t i = 10; i < handles.size(); ++i) table.remove(HandleTable::slot_of(handles[i]));
+  EXPECT_GT(table.trim(), 700'000u);
+  EXPECT_EQ(table.check(), nullptr);
+  for (size_t i = 10; i < handles.size(); ++i) {
+    const HandleWord handle = table.add(blocks);
+    ASSERT_EQ(HandleTable::slot_of(handle), HandleTable::slot_of(handles[i]));
+    ASSERT_FALSE(table.is_live(handles[i])) << i;
+    ASSERT_TRUE(table.is_live(handle));
+  }
+}
+
+TEST(HandleTableInMemoryTest, ItEndsWhereItsMemoryDoes) {
+  for (const size_t slots : {2u, 63u, 64u, 65u, 4095u, 4097u}) {
+    std::vector<uint64_t> memory(HandleTable::bytes_for(slots) / 8 + 1);
+    memory.back() = 0x5a5a;
+    HandleTable table(0);
+    table.open(memory.data(), slots);
+    for (size_t i = 1; i < slots; ++i) ASSERT_EQ(HandleTable::slot_of(table.add(blocks)), i);
+    EXPECT_EQ(table.add(blocks), 0u);
+    EXPECT_EQ(table.check(), nullptr);
+    table.remove(1);
+    EXPECT_NE(table.add(blocks), 0u);
+    EXPECT_EQ(memory.back(), 0x5a5au);
+  }
+}
+
+}  // namespace
+}  // namespace snug
