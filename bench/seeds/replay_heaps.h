@@ -7,7 +7,7 @@
 //
 // What counts as a heap's memory:
 //
-//   compacting   pages * 16 KiB + the table of handles + the records of pages, from its statistics
+//   compacting   pages * 16 KiB + spare pages + the table of handles + the records of pages, from its statistics
 //   cells        one pool, the smallest (within 0.5%) in which the whole trace is served; TLSF gives nothing back
 //   cells, paged pages of 64 KiB or more that it has taken from the OS; empty ones above 64 KiB go back
 //   malloc       growth of what is resident (VmRSS, VmHWM), with each OS page of each block written
@@ -35,6 +35,7 @@ struct HeapMemory {
   uint64_t not_full = 0;  // free blocks in pages that are not full: size-class fragmentation
   uint64_t blocks = 0;    // live ones, as large as their classes make them
   uint64_t tails = 0;     // at the ends of pages
+  uint64_t spare = 0;     // in empty pages
   uint64_t handles = 0;
   uint64_t records = 0;
   uint64_t moves = 0;
@@ -71,10 +72,11 @@ inline snug_compact_heap* create_compact(const snug_compact_options& options) {
 inline HeapMemory memory_of(const snug_compact_heap* heap) {
   snug_compact_stats now{};
   snug_compact_get_stats(heap, &now);
-  return {.total = now.pages * kCompactPage + now.bytes_handles + now.bytes_records,
+  return {.total = now.pages * kCompactPage + now.bytes_spare + now.bytes_handles + now.bytes_records,
           .not_full = now.bytes_not_full,
           .blocks = now.bytes_blocks,
           .tails = now.bytes_tails,
+          .spare = now.bytes_spare,
           .handles = now.bytes_handles,
           .records = now.bytes_records,
           .moves = now.moves};

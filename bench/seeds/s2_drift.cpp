@@ -34,8 +34,8 @@ A store whose objects are replaced by chance while their mean size drifts: resid
 time. Prints a row for each point in time, then one line of JSON.
 
 Figures: ratio (resident at the end, by requested), peak_ratio (the most that was resident, by requested), resident,
-requested (MiB, at the end), not_full (of pages, the share that has a free block, at the end; compact only), ns (a
-replacement).
+requested (MiB, at the end), not_full_least and not_full_most (of pages, the share that has a free block, at the end; of
+the compacting heap, which counts rows of one to eight pages), ns (a replacement).
 
   --heap NAME      compact or malloc: whichever malloc is preloaded (default compact)
   --bytes N        requested all the time, with K, M or G (default 256M)
@@ -64,6 +64,7 @@ struct Options {
   double scale = 1;
 };
 
+constexpr double kMostPagesOfRow = 8;  // of the compacting heap
 constexpr size_t kLeast = 16;
 constexpr uint64_t kLongest = 16;  // means
 
@@ -72,7 +73,7 @@ struct Point {
   double mean;
   uint64_t requested;
   uint64_t resident;
-  double not_full;  // of pages
+  double not_full;  // rows of pages by pages: the least share of pages that it can be
 };
 
 // Bytes of the process that are its own, less what it had before there was a heap.
@@ -101,7 +102,7 @@ class CompactStore {
   double not_full() const {
     snug_compact_stats now{};
     snug_compact_get_stats(heap_, &now);
-    return now.pages == 0 ? 0 : static_cast<double>(now.pages_not_full) / static_cast<double>(now.pages);
+    return now.pages == 0 ? 0 : static_cast<double>(now.rows_not_full) / static_cast<double>(now.pages);
   }
 
  private:
@@ -295,7 +296,10 @@ void Drift<Store>::print() const {
   figure("peak_ratio", peak, "1", ",");
   figure("resident", static_cast<double>(end.resident) / kMebi, "MiB", ",");
   figure("requested", static_cast<double>(end.requested) / kMebi, "MiB", ",");
-  if (options_.heap == "compact") figure("not_full", end.not_full, "1", ",");
+  if (options_.heap == "compact") {
+    figure("not_full_least", end.not_full, "1", ",");
+    figure("not_full_most", std::min(1.0, kMostPagesOfRow * end.not_full), "1", ",");
+  }
   figure("ns", ns_, "ns", "");
   std::printf("]}\n");
 }

@@ -41,7 +41,7 @@ Figures: TRACE/HEAP/NAME, NAME one of
   requested, requested_at_end   bytes: the program's, at the peak of the heap's memory and at the end
   not_full, not_full_at_end, most_not_full
                                 bytes: free blocks in pages that are not full, at the peak, the end, the worst moment
-  rounding, tails, handles, records
+  rounding, tails, spare, handles, records
                                 bytes: at the peak, the other parts of the compacting heap's memory
   resident                      bytes: growth of the process at its peak, with every page of every block written; what the
                                 heap counts should be about that (a pool of cells is not touched as a whole)
@@ -71,8 +71,8 @@ struct Options {
 };
 
 constexpr std::array kNamesOfMemory = {
-    "peak",  "end",     "requested", "requested_at_end", "not_full", "not_full_at_end", "most_not_full", "rounding",
-    "tails", "handles", "records",   "resident",         "moves"};
+    "peak",     "end",   "requested", "requested_at_end", "not_full", "not_full_at_end", "most_not_full",
+    "rounding", "tails", "spare",     "handles",          "records",  "resident",        "moves"};
 constexpr std::array kNamesOfTicks = {"malloc_average", "malloc_max", "free_average", "free_max"};
 constexpr std::array kNamesOfWhole = {"throughput"};
 
@@ -242,6 +242,7 @@ void add_memory(Figures& figures, const std::string& prefix, const MemoryResult&
                                                     {"most_not_full", found.most_not_full},
                                                     {"rounding", rounding},
                                                     {"tails", peak.tails},
+                                                    {"spare", peak.spare},
                                                     {"handles", peak.handles},
                                                     {"records", peak.records},
                                                     {"resident", found.resident}};

@@ -95,7 +95,7 @@ def kappa_table(data: dict[str, Any], trace: str) -> Table:
 
 
 def parts_table(data: dict[str, Any]) -> Table:
-    parts = ("requested", "rounding", "not_full", "tails", "handles", "records")
+    parts = ("requested", "rounding", "not_full", "tails", "spare", "handles", "records")
     rows = []
     for trace in TRACES:
         for heap in ("CF16/1", "CF16/direct", "CF32/1", "CF32/direct"):
@@ -104,7 +104,7 @@ def parts_table(data: dict[str, Any]) -> Table:
             rows.append([f"{trace}, {heap}", *(f"{memory[name] / MB:.3f}" for name in parts), f"{rest / MB:.3f}",
                          f"{memory['peak'] / MB:.2f}", f"{memory['resident'] / MB:.2f}"])
     return Table("What the memory is, MB, at its peak", [
-        "trace, heap", "requested", "rounding", "not full", "tails of pages", "handles", "records", "else", "all", "became resident"], rows)
+        "trace, heap", "requested", "rounding", "not full", "tails of pages", "spare pages", "handles", "records", "else", "all", "became resident"], rows)
 
 
 def drift_table(data: dict[str, Any]) -> Table:
@@ -115,8 +115,8 @@ def drift_table(data: dict[str, Any]) -> Table:
         for order in DRIFT_ORDERS:
             figures = data["drift"][order][heap]["figures"]
             row += [f"{figures['ratio']:.3f}", f"{figures['peak_ratio']:.3f}", f"{figures['ns']:.0f}"]
-        not_full = data["drift"][DRIFT_ORDERS[0]][heap]["figures"].get("not_full")
-        rows.append([*row, "–" if not_full is None else f"{not_full:.2%}"])
+        figures = data["drift"][DRIFT_ORDERS[0]][heap]["figures"]
+        rows.append([*row, f"{figures['not_full_least']:.2%} to {figures['not_full_most']:.2%}" if heap == "compact" else "–"])
     columns = [f"{order}: {name}" for order in DRIFT_ORDERS for name in ("resident / requested at the end", "the most",
                                                                         "ns a replacement")]
     return Table(f"A store of {DRIFT_BYTES} whose objects grow from 256 to 2048 B", ["heap", *columns, "pages not full"], rows)

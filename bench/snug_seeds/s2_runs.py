@@ -23,7 +23,7 @@ BY_KAPPA = tuple(f"CF16/{kappa}" for kappa in KAPPAS)
 TIMED = ("TLSF/8", "TLSF/16", "cells", "CF16/1", "CF16/inf", "CF16/direct", "CF32/1", "CF32/direct")
 IN_POOLS = ("TLSF/8", "TLSF/16")
 MEMORY = ("peak", "end", "requested", "requested_at_end", "not_full", "not_full_at_end", "most_not_full", "rounding",
-          "tails", "handles", "records", "resident", "moves")
+          "tails", "spare", "handles", "records", "resident", "moves")
 TICKS = ("malloc_average", "malloc_max", "free_average", "free_max")
 DRIFT_BYTES, DRIFT_ORDERS = "1G", ("sweep", "chance")
 

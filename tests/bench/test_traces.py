@@ -17,7 +17,7 @@ RECORD_EMACS = SOURCE / "bench" / "traces" / "record_emacs"
 TRACES, DRIFT = (BUILD / "bin" / "seeds" / name for name in ("s2_traces", "s2_drift"))
 SNUG = BUILD / "bin" / "snug"
 TRACED = os.environ["TRACED"]
-HAS_COMPACT = TRACES.exists()
+HAS_REPLAY = TRACES.exists()
 
 
 def run(*command, **environment):
@@ -134,7 +134,7 @@ class EmacsTest(InFolder):
         self.expect_refused(run(RECORD_EMACS, "--files", "0"), 2, "^record_emacs: --files")
 
 
-@unittest.skipUnless(HAS_COMPACT, "no compacting heap in this build")
+@unittest.skipUnless(HAS_REPLAY, "this build has no s2_traces: x86-64 alone")
 class ReplayTest(InFolder):
     TEXT = "# a comment\na\t1\t100\n\na\t2\t40000\nr\t1\t3\t200\nf\t2\na\t2\t0\n"
 
@@ -165,8 +165,10 @@ class ReplayTest(InFolder):
             heaps = {name.rpartition("/")[0] for name in found}
             self.assertEqual(len(heaps), 20)
             for heap in heaps:
-                self.assertEqual(len([name for name in found if name.rpartition("/")[0] == heap]), 18)
-                self.assertEqual((found[f"{heap}/requested"], found[f"{heap}/requested_at_end"]), (40200, 200))
+                self.assertEqual(len([name for name in found if name.rpartition("/")[0] == heap]), 19)
+                # The peak of a heap that compacts is the first of two, before or after 100 bytes became 200.
+                self.assertIn(found[f"{heap}/requested"], (40100, 40200))
+                self.assertEqual(found[f"{heap}/requested_at_end"], 200)
             self.assertGreaterEqual(found["a/TLSF/16/peak"], 40200)
         only = figures(run(TRACES, "--rounds", "1", "--only", "a/cells/peak,*/TLSF/8/end", "--pool", "TLSF/8=1M", trace))
         self.assertEqual(only, {"a/cells/peak": 65536, "a/TLSF/8/end": 1 << 20})
@@ -186,7 +188,7 @@ class ReplayTest(InFolder):
         self.expect_refused(damaged, 1, r"^s2_traces: the block of \d+ bytes allocated in step \d+ was damaged when ")
 
 
-@unittest.skipUnless(HAS_COMPACT, "no compacting heap in this build")
+@unittest.skipUnless(HAS_REPLAY, "this build has no s2_traces: x86-64 alone")
 class DriftTest(InFolder):
     def test_the_store_grows_its_objects_and_keeps_its_bytes(self):
         for heap in ("compact", "malloc"):
