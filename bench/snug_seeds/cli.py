@@ -1,4 +1,4 @@
-"""The command line: snug-seeds [S0|S1|S3|S4]."""
+"""The command line: snug-seeds [S0|S1|S2|S3|S4]."""
 
 import json
 import time
@@ -15,13 +15,13 @@ from snug_bench.problem import Problem
 from snug_bench.sheet import standard_screen
 from snug_bench.source_documents import FILE_NAME
 
-from snug_seeds import s0, s1, s3, s4
+from snug_seeds import s0, s1, s2, s3, s4
 from snug_seeds.bench import FULL, QUICK, Bench
 from snug_seeds.section import Section
 from snug_seeds.table import documents_text, markdown, print_section
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES: dict[str, ModuleType] = {"S0": s0, "S1": s1, "S3": s3, "S4": s4}
+SOURCES: dict[str, ModuleType] = {"S0": s0, "S1": s1, "S2": s2, "S3": s3, "S4": s4}
 PEERS = "glibc,mimalloc,jemalloc,tcmalloc,mimalloc3,snmalloc,tlsf"
 BUILD = ROOT / "build" / "release"
 
@@ -31,7 +31,7 @@ screen = standard_screen()
 
 @app.command(context_settings={"help_option_names": ["-h", "--help"]})
 def run(
-    sources: Annotated[list[str] | None, typer.Argument(help="S0, S1, S3, S4; all of them by default.")] = None,
+    sources: Annotated[list[str] | None, typer.Argument(help="S0, S1, S2, S3, S4; all of them by default.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Two short runs of each: shows that it works, proves "
                                         "nothing.")] = False,
     figures: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write every run to FILE.")] = None,
@@ -43,7 +43,7 @@ def run(
 ) -> None:
     """Run the programs of published tables anew, beside today's peers, with plots and a verdict a claim.
 
-    docs/seeds.md says how to read them. Full: about ten minutes, on a machine that does nothing else.
+    docs/seeds.md says how to read them. Full: about twenty minutes, on a machine that does nothing else.
     """
     chosen = list(dict.fromkeys(word.upper() for word in sources or SOURCES))
     if unknown := [word for word in chosen if word not in SOURCES]:

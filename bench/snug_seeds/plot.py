@@ -67,7 +67,7 @@ def styles_for(names: list[str]) -> dict[str, Style]:
     return {name: styles[word] for name, word in known.items()}
 
 
-def draw_lines(axes: Any, xs: list[int], lines: dict[str, list[float]], every: int = 1) -> None:
+def draw_lines(axes: Any, xs: list[float], lines: dict[str, list[float]], every: int = 1) -> None:
     """A marker at every so many points, and each line's name at its end, none over another."""
     styles = styles_for(list(lines))
     for name, ys in lines.items():
@@ -144,3 +144,22 @@ def draw_batches(folder: Path, sides: dict[str, dict[str, dict[str, float]]]) ->
         figure.legend(loc="outside lower left", ncols=3, fontsize=8.5, frameon=False, handletextpad=0.2)
         plots.append(save(figure, folder / f"s4_{side}.svg", title))
     return plots
+
+
+def draw_by_kappa(folder: Path, trace: str, kappas: tuple[str, ...], lines: dict[str, list[float]]) -> Plot:
+    """Each line by its value at the first kappa, since their units differ."""
+    figure, axes = panel_of("by that of full compaction, logarithmic", "kappa: pages of a class that may have a free block")
+    relative = {name: [max(value, 1e-9) / max(values[0], 1e-9) for value in values] for name, values in lines.items()}
+    logarithmic(axes, "y", [value for values in relative.values() for value in values])
+    axes.set_xticks(range(len(kappas)), kappas)
+    draw_lines(axes, list(range(len(kappas))), relative)
+    return save(figure, folder / f"s2_kappa_{trace}.svg", f"S2, {trace}: throughput, memory and size-class fragmentation by kappa")
+
+
+def draw_drift(folder: Path, order: str, series: dict[str, list[list[float]]]) -> Plot:
+    """`series`: {heap: [[turns, requested, resident, share of pages not full]]}."""
+    figure, axes = panel_of("resident memory by what is requested", "times that all was replaced")
+    turns = [point[0] for point in next(iter(series.values()))]
+    draw_lines(axes, turns, {name: [resident / requested for _, requested, resident, _ in points]
+                             for name, points in series.items()}, every=max(1, len(turns) // 8))
+    return save(figure, folder / f"s2_drift_{order}.svg", f"S2: a store whose objects grow, replaced in the order of {order}")

@@ -1,9 +1,11 @@
 // A malloc that damages blocks, for the test that every workload notices it: glibc's, but that from the 200th block on,
-// each hundredth malloc overwrites the first bytes of the block before it, if that is still alive.
+// each hundredth malloc overwrites the first bytes of the block before it, if that is still alive and has $DAMAGED_FROM
+// bytes or more, 16 by default.
 #include <dlfcn.h>
 
 #include <atomic>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 
 namespace {
@@ -11,6 +13,11 @@ namespace {
 constexpr unsigned kFirst = 200;
 constexpr unsigned kOneIn = 100;
 constexpr size_t kSmallest = 16;
+
+size_t smallest() {
+  const char* const asked = std::getenv("DAMAGED_FROM");
+  return asked != nullptr ? std::strtoull(asked, nullptr, 10) : kSmallest;
+}
 
 std::atomic<unsigned> count{0};
 std::atomic<char*> latest{nullptr};
@@ -24,9 +31,10 @@ Function* next(const char* name) {
 
 extern "C" void* malloc(size_t size) {
   static auto* const real = next<void*(size_t)>("malloc");
+  static const size_t least = smallest();
   const unsigned number = count.fetch_add(1);
   char* const block = static_cast<char*>(real(size));
-  char* const before = latest.exchange(size >= kSmallest ? block : nullptr);
+  char* const before = latest.exchange(size >= least ? block : nullptr);
   if (before != nullptr && number >= kFirst && number % kOneIn == 0) std::memset(before, 0x5a, 8);
   return block;
 }

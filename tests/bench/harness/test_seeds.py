@@ -265,7 +265,7 @@ def test_a_library_that_is_not_loaded_ends_all(bench, tmp_path):
 
 
 @pytest.mark.parametrize(("options", "said"), [
-    ({"sources": ["S2"]}, "no source 'S2'"), ({"build": Path("/nowhere")}, "no /nowhere/bin/seeds"),
+    ({"sources": ["S9"]}, "no source 'S9'"), ({"build": Path("/nowhere")}, "no /nowhere/bin/seeds"),
     ({"out": Path("/proc/none")}, "cannot make /proc/none"), ({"peers": "nobody"}, "no allocator 'nobody'")])
 def test_what_cannot_be_run_is_said(options, said, tmp_path):
     with pytest.raises(Problem, match=said):
@@ -279,6 +279,6 @@ def test_a_build_without_the_command_is_said(tmp_path):
 
 
 def test_an_error_is_one_line():
-    done = subprocess.run([sys.executable, "-m", "snug_seeds.cli", "S2"], capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-m", "snug_seeds.cli", "S9"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "snug-seeds: no source 'S2' (there are: S0, S1, S3, S4)\n"
+    assert done.stderr == "snug-seeds: no source 'S9' (there are: S0, S1, S2, S3, S4)\n"
