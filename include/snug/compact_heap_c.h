@@ -15,10 +15,11 @@
  *
  * whatever the program has done before. What is empty goes back to the store that snug's malloc uses.
  *
- * An address is good until the next call for the heap that may move blocks: free, resize, unpin, compact and
- * set_not_full. Pin a block for longer. A heap is one thread's at a time: lock it, or give each thread its own. Sizes
- * are in bytes. libsnug.so and libsnug.a have these functions; the same in C++ with types is snug/compact_heap.h.
- * A handle that was freed, or is none, ends the process with one line that says so.
+ * An address is good until the next call for the heap that may move blocks: free, resize, unpin, step and
+ * set_not_full. Pin a block for longer. A heap is one thread's at a time, unless its options say how several share it;
+ * then addresses are good inside of a section (below). Sizes are in bytes. libsnug.so and libsnug.a have these
+ * functions; the same in C++ with types is snug/compact_heap.h. A handle that was freed, or is none, ends the process
+ * with one line that says so.
  */
 #ifndef SNUG_COMPACT_HEAP_C_H
 #define SNUG_COMPACT_HEAP_C_H
@@ -45,6 +46,14 @@ enum snug_compact_map {
   SNUG_COMPACT_CF32 = 2  /* the same from 32 bytes */
 };
 
+/* Who uses the heap. What is freed or resized, and its contents, are the caller's own at that moment, as with malloc.
+ */
+enum snug_compact_sharing {
+  SNUG_COMPACT_ONE_THREAD = 0, /* at a time */
+  SNUG_COMPACT_ONE_LOCK = 1,   /* any threads: one lock for the heap */
+  SNUG_COMPACT_CLASS_LOCKS = 2 /* any threads: a lock for each class of sizes, and short ones for what classes share */
+};
+
 struct snug_compact_options {
   size_t not_full;  /* kappa: pages of a class that may have a free block; at least 1, 0: 1 */
   size_t increment; /* iota: bytes that a move copies before it looks at the budget; 0: 4096 */
@@ -53,6 +62,7 @@ struct snug_compact_options {
   void* region;        /* NULL: memory comes from the store of snug's malloc; else everything lies here, */
   size_t region_bytes; /* so that the heap makes no system call: see snug_cell_region_map() for such memory */
   size_t handles; /* the most blocks at a time, as far as handles go; 0: 2^27, in a region one for 64 bytes of it */
+  enum snug_compact_sharing sharing;
 };
 
 /* NULL options: a heap with all zero. NULL: the OS refuses memory, the region is too small, or an option is wrong
@@ -134,18 +144,39 @@ struct snug_compact_stats {
   uint64_t moves;         /* so far, and their bytes; moves that were given up, since something changed */
   uint64_t bytes_moved;
   uint64_t moves_aborted;
+  /* How often a thread had to wait for a lock: the heap's one, those of classes, the table's of handles, and that for
+   * pages. */
+  uint64_t waits_heap, waits_classes, waits_handles, waits_pages;
 };
 /* O(classes). */
 void snug_compact_get_stats(const struct snug_compact_heap* heap, struct snug_compact_stats* stats);
 
 /* The table of handles, for code that dereferences without a call: slots[(uint32_t)handle] ^ handle is the address of
  * the handle's block, if the slot is less than slot_limit. It is 2^48 or more if the handle names no block, or one that
- * is on its way: then ask snug_compact_deref. The table never moves; slot_limit rises. */
+ * is on its way: then ask snug_compact_deref. The table never moves; slot_limit rises. Where several threads have the
+ * heap, slots are loaded with the order __ATOMIC_SEQ_CST, in a section; to enter one is
+ * __atomic_exchange_n(&reader->epoch, __atomic_load_n(view.epoch, __ATOMIC_ACQUIRE), __ATOMIC_SEQ_CST), and to leave it
+ * __atomic_store_n(&reader->epoch, 0, __ATOMIC_RELEASE). */
 struct snug_compact_view {
   const uint64_t* slots;
   size_t slot_limit;
+  const uint64_t* epoch;
 };
 void snug_compact_get_view(struct snug_compact_heap* heap, struct snug_compact_view* view);
+
+/* Sections, for a heap that several threads have. What a thread looks up inside of one stays where it is until the
+ * thread leaves: its moves wait, nobody else does. Pages that have become emptier meanwhile are made up for by the
+ * calls that come after; so stay for microseconds, and pin what takes longer. A reader is one thread's at a time, and
+ * in one section at a time. Calls for the heap are allowed inside, snug_compact_destroy() apart. */
+struct snug_compact_reader {
+  uint64_t epoch; /* since when it is inside; 0: it is outside */
+};
+/* NULL: there is no memory (ENOMEM). It costs 64 bytes; those of destroyed ones serve again. O(readers). */
+struct snug_compact_reader* snug_compact_reader_create(struct snug_compact_heap* heap);
+/* Outside of a section. */
+void snug_compact_reader_destroy(struct snug_compact_heap* heap, struct snug_compact_reader* reader);
+void snug_compact_enter(struct snug_compact_heap* heap, struct snug_compact_reader* reader);
+void snug_compact_leave(struct snug_compact_heap* heap, struct snug_compact_reader* reader);
 
 /* Calls visit(context, handle, block, usable bytes) for each live block. It must not use the heap. */
 void snug_compact_walk(struct snug_compact_heap* heap,

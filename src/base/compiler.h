@@ -13,6 +13,15 @@
 #define SNUG_ASM_NAME(name) __asm__(name)
 // Makes this file's references to the symbol weak, the compiler's own ones included.
 #define SNUG_WEAK_REFERENCE(symbol) __asm__(".weak " symbol)
+// Of this function's accesses ThreadSanitizer hears nothing.
+#if defined(__SANITIZE_THREAD__)
+#define SNUG_HAS_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SNUG_HAS_THREAD_SANITIZER 1
+#endif
+#endif
+#define SNUG_UNWATCHED __attribute__((noinline, no_sanitize("thread")))
 // Runs before main, ahead of the constructors of programs that link us; and after the program's own destructors.
 #define SNUG_AT_LOAD __attribute__((constructor(101)))
 #define SNUG_AT_EXIT __attribute__((destructor(101)))

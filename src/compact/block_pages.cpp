@@ -8,10 +8,9 @@ namespace snug {
 
 // Blocks lie at multiples of their size from the start of a page, so that a size which is a multiple of the alignment
 // keeps it.
-size_t BlockPages::class_for(size_t bytes, size_t alignment) const {
+size_t BlockPages::class_for_otherwise(size_t bytes, size_t alignment) const {
   if (bytes > map_.largest() || alignment > kPageSize) return CompactPage::kLarge;
   size_t size_class = map_.class_of(bytes);
-  if (alignment <= map_.granule()) return size_class;
   while (size_class != map_.count() && !is_aligned(map_[size_class].block, alignment)) ++size_class;
   return size_class == map_.count() ? size_t{CompactPage::kLarge} : size_class;
 }
@@ -19,27 +18,23 @@ size_t BlockPages::class_for(size_t bytes, size_t alignment) const {
 size_t BlockPages::kind_for(size_t bytes, size_t alignment, Relocate relocate) {
   if (bytes > BlockMap::kLargest || alignment > kPageSize) return CompactPage::kLarge;
   const size_t block = round_up(std::max<size_t>(bytes, 1), std::max<size_t>(alignment, 16));
-  for (size_t i = 0; i < kind_count_; ++i)
+  const TurnGuard guard(turn_);
+  const size_t kinds = kind_count_.load(std::memory_order_relaxed);
+  for (size_t i = 0; i < kinds; ++i)
     if (kinds_[i]->relocate == relocate && kinds_[i]->sizes.block == block) return map_.count() + i;
-  void* const record = kind_count_ == kMostKinds ? nullptr : source_.take_record(sizeof(Kind));
+  void* const record = kinds == kMostKinds ? nullptr : source_.take_record(sizeof(Kind));
   if (record == nullptr) return kNoKind;
   bytes_records_ += sizeof(Kind);
-  kinds_[kind_count_] = ::new (record) Kind{{}, BlockClass(block, pages_for_blocks_of(block)), relocate};
-  return map_.count() + kind_count_++;
-}
-
-BlockPages::Place BlockPages::take_otherwise(size_t bytes, size_t alignment) {
-  const size_t size_class = class_for(bytes, alignment);
-  return size_class == CompactPage::kLarge ? take_large(bytes, alignment) : take_of(size_class);
+  kinds_[kinds] = ::new (record) Kind{{}, BlockClass(block, pages_for_blocks_of(block)), relocate};
+  if (turn_.is_shared()) kinds_[kinds]->bin.turn.share();
+  kind_count_.store(kinds + 1, std::memory_order_release);
+  return map_.count() + kinds;
 }
 
 // The page's only block.
 bool BlockPages::give_last(Place place) {
   CompactPage* const page = place.page;
-  if (page->is_large()) {
-    bytes_large_ -= page->block;
-    --large_blocks_;
-  } else {
+  if (!page->is_large()) {
     PageBin& bin = *page->bin;
     poison(place.block(), page->block);
     --bin.used;
@@ -51,11 +46,11 @@ bool BlockPages::give_last(Place place) {
 }
 
 BlockPages::Place BlockPages::take_large(size_t bytes, size_t alignment) {
+  const TurnGuard guard(turn_);
   const PageRow row = source_.take(std::max<size_t>(bytes, 1), alignment);
   if (row.start == nullptr) return {};
-  CompactPage* const page = add_page(row, row.bytes, 1);
+  CompactPage* const page = add_page(row, CompactPage::kLarge, row.bytes, 1);
   if (page == nullptr) return {};
-  page->size_class = CompactPage::kLarge;
   all_.push_back(page);
   bytes_large_ += page->block;
   ++large_blocks_;
@@ -63,16 +58,15 @@ BlockPages::Place BlockPages::take_large(size_t bytes, size_t alignment) {
 }
 
 CompactPage* BlockPages::add_page_of(size_t size_class) {
+  const TurnGuard guard(turn_);
   const BlockClass& sizes = this->sizes(size_class);
   const bool from_spare = sizes.pages == 1 && spares_ != 0;
   const PageRow row = from_spare ? spare_[--spares_] : source_.take(sizes.bytes(), kPageSize);
   if (row.start == nullptr) return nullptr;
-  CompactPage* const page = add_page(row, sizes.block, sizes.blocks);
+  CompactPage* const page = add_page(row, size_class, sizes.block, sizes.blocks);
   if (page == nullptr) return nullptr;
-  page->size_class = static_cast<uint8_t>(size_class);
   page->inverse = sizes.inverse;
-  page->bin = &bin(size_class);
-  if (size_class >= map_.count()) page->relocate = kinds_[size_class - map_.count()]->relocate;
+  if (is_kind(size_class)) page->relocate = kinds_[size_class - map_.count()]->relocate;
   ++page->bin->pages;
   all_.push_front(page);
   poison(row.start, row.bytes);
@@ -80,7 +74,7 @@ CompactPage* BlockPages::add_page_of(size_t size_class) {
 }
 
 // The row goes back if there is no memory for its record.
-CompactPage* BlockPages::add_page(PageRow row, size_t block, size_t blocks) {
+CompactPage* BlockPages::add_page(PageRow row, size_t size_class, size_t block, size_t blocks) {
   void* const record = source_.take_record(record_bytes(blocks));
   if (record == nullptr) {
     source_.give(row);
@@ -89,6 +83,8 @@ CompactPage* BlockPages::add_page(PageRow row, size_t block, size_t blocks) {
   std::memset(record, 0, record_bytes(blocks));
   auto* const page = ::new (record) CompactPage;
   page->home = this;
+  page->size_class = static_cast<uint8_t>(size_class);
+  if (size_class != CompactPage::kLarge) page->bin = &bin(size_class);
   page->row = row;
   page->block = block;
   page->blocks = static_cast<uint16_t>(blocks);
@@ -100,7 +96,12 @@ CompactPage* BlockPages::add_page(PageRow row, size_t block, size_t blocks) {
 }
 
 void BlockPages::release(CompactPage* page) {
+  const TurnGuard guard(turn_);
   const PageRow row = page->row;
+  if (page->is_large()) {
+    bytes_large_ -= page->block;
+    --large_blocks_;
+  }
   unpoison(row.start, row.bytes);
   all_.remove(page);
   bytes_pages_ -= row.bytes;
@@ -120,8 +121,8 @@ void BlockPages::release_all() {
     release(page);
   }
   while (spares_ != 0) source_.give(spare_[--spares_]);
-  for (size_t i = 0; i < kind_count_; ++i) source_.give_record(kinds_[i], sizeof(Kind));
-  kind_count_ = 0;
+  const size_t kinds = kind_count_.exchange(0, std::memory_order_relaxed);
+  for (size_t i = 0; i < kinds; ++i) source_.give_record(kinds_[i], sizeof(Kind));
 }
 
 BlockPages::Place BlockPages::find(const void* block) const {
@@ -144,6 +145,7 @@ BlockPages::Totals BlockPages::totals() const {
   for (size_t i = 0; i < count(); ++i) {
     const PageBin& bin = this->bin(i);
     const BlockClass& sizes = this->sizes(i);
+    const TurnGuard guard(bin.turn);
     totals.blocks += bin.used;
     totals.bytes_blocks += bin.used * sizes.block;
     totals.bytes_free += (bin.pages * sizes.blocks - bin.used) * sizes.block;
@@ -151,6 +153,7 @@ BlockPages::Totals BlockPages::totals() const {
     totals.rows_open += bin.open();
     totals.rows_held += bin.held();
   }
+  const TurnGuard guard(turn_);
   totals.blocks += large_blocks_;
   totals.bytes_blocks += bytes_large_;
   totals.bytes_large = bytes_large_;

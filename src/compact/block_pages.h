@@ -6,9 +6,11 @@
 // A kind is a class beside the map's, for blocks of one size whose owners say how they are moved.
 //
 // A page that becomes empty goes back to its source, but for a few that are kept for the next of any class.
-// Not thread-safe. O(1), but for what the source takes.
+// O(1), but for what the source takes. After share() several threads may use it, if they keep to the turns of the bins;
+// what all classes share has a turn here, which is taken inside of theirs.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -22,12 +24,7 @@ namespace snug {
 
 class BlockPages {
  public:
-  struct Place {
-    CompactPage* page = nullptr;  // null: there is no memory
-    size_t index = 0;
-    char* block() const { return page->block_at(index); }
-    BlockOwner& owner() const { return page->owner(index); }
-  };
+  using Place = BlockPlace;  // without a page: there is no memory
   // What all pages hold, and what describes them.
   struct Totals {
     size_t blocks = 0;
@@ -46,12 +43,12 @@ class BlockPages {
       : map_(map), source_(source), has_owners_(has_owners) {}
   BlockPages(const BlockPages&) = delete;
   BlockPages& operator=(const BlockPages&) = delete;
+  void share() { turn_.share(); }
 
   // `alignment` is a power of two.
   Place take(size_t bytes, size_t alignment) {
-    if (bytes <= map_.largest() && alignment <= map_.granule()) [[likely]]
-      return take_of(map_.class_of(bytes));
-    return take_otherwise(bytes, alignment);
+    const size_t size_class = class_for(bytes, alignment);
+    return size_class != CompactPage::kLarge ? take_of(size_class) : take_large(bytes, alignment);
   }
   // A block of the class.
   Place take_of(size_t size_class) {
@@ -80,18 +77,34 @@ class BlockPages {
     bin.place(place.page);
     return false;
   }
+  // Of pages of its own.
+  Place take_large(size_t bytes, size_t alignment);
   // All pages go.
   void release_all();
+
+  void* take_record(size_t bytes) {
+    const TurnGuard guard(turn_);
+    return source_.take_record(bytes);
+  }
+  void give_record(void* record, size_t bytes) {
+    const TurnGuard guard(turn_);
+    source_.give_record(record, bytes);
+  }
 
   // For a block that lies here for certain.
   Place place_of(const void* block) const {
     CompactPage* const page = source_.page_of(block);
     return {page, page->index_at(block)};
   }
+  size_t class_after(const void* block) const { return source_.class_after(block); }  // as the source's
   // Null page: no used block begins there.
   Place find(const void* block) const;
   // What serves the request; kLarge if it gets pages of its own.
-  size_t class_for(size_t bytes, size_t alignment) const;
+  size_t class_for(size_t bytes, size_t alignment) const {
+    if (bytes <= map_.largest() && alignment <= map_.granule()) [[likely]]
+      return map_.class_of(bytes);
+    return class_for_otherwise(bytes, alignment);
+  }
   // The same for blocks that `relocate` moves: a kind, which is added if there is none yet. kNoKind: there is no
   // memory, or there are kMostKinds. O(kinds).
   size_t kind_for(size_t bytes, size_t alignment, Relocate relocate);
@@ -99,7 +112,8 @@ class BlockPages {
   static constexpr size_t kNoKind = ~size_t{0};
 
   // Classes of the map, and kinds behind them.
-  size_t count() const { return map_.count() + kind_count_; }
+  size_t count() const { return map_.count() + kind_count_.load(std::memory_order_acquire); }
+  bool is_kind(size_t size_class) const { return size_class >= map_.count(); }
   const BlockClass& sizes(size_t size_class) const {
     return size_class < map_.count() ? map_[size_class] : kinds_[size_class - map_.count()]->sizes;
   }
@@ -109,6 +123,7 @@ class BlockPages {
   const PageBin& bin(size_t size_class) const { return const_cast<BlockPages*>(this)->bin(size_class); }
 
   Totals totals() const;  // O(classes)
+  uint32_t waits() const { return turn_.waits(); }
   const char* check() const;
 
   // visit(page) for each page. It must not take or give.
@@ -127,10 +142,9 @@ class BlockPages {
   // The most pages that are kept, of those that are one page long.
   static constexpr size_t kMostSpare = 8;
 
-  Place take_otherwise(size_t bytes, size_t alignment);
+  size_t class_for_otherwise(size_t bytes, size_t alignment) const;
   bool give_last(Place place);
-  Place take_large(size_t bytes, size_t alignment);
-  CompactPage* add_page(PageRow row, size_t block, size_t blocks);
+  CompactPage* add_page(PageRow row, size_t size_class, size_t block, size_t blocks);
   CompactPage* add_page_of(size_t size_class);
   void release(CompactPage* page);
   CompactPage* find_mapping(const void* block) const;
@@ -143,8 +157,9 @@ class BlockPages {
   const bool has_owners_;
   PageBin bins_[BlockMap::kMostClasses];
   Kind* kinds_[kMostKinds] = {};
-  size_t kind_count_ = 0;
-  AllPages all_;  // large blocks last
+  std::atomic<size_t> kind_count_{0};
+  mutable Turn turn_;  // for all below, for the source, and to add a kind
+  AllPages all_;       // large blocks last
   PageRow spare_[kMostSpare];
   size_t spares_ = 0;
   size_t large_blocks_ = 0;

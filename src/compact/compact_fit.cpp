@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
+#include <new>
 
 #include "base/fatal.h"
 
@@ -12,31 +12,56 @@ namespace {
 constexpr const char* kNoBlock = "the handle names no block of this heap, or one that was freed";
 constexpr const char* kPinned = "the block is pinned";
 constexpr const char* kNotPinned = "the block is not pinned";
+constexpr const char* kInside = "the reader is in a section";
 
 }  // namespace
 
-CompactFit::CompactFit(const BlockMap& map, PageSource source, HandleTable handles, size_t bound, size_t increment)
-    : pages_(map, source, true), handles_(handles), bound_(bound), increment_(increment) {
-  for (size_t i = 0; i < map.count(); ++i) pages_.bin(i).bound = bound;
+CompactFit::CompactFit(const BlockMap& map, PageSource source, uint16_t salt, Sharing sharing)
+    : sharing_(sharing), pages_(map, source, true), handles_(salt) {
+  if (sharing == Sharing::kHeap) turn_.share();
+  if (sharing != Sharing::kClasses) return;
+  for (size_t i = 0; i < map.count(); ++i) pages_.bin(i).turn.share();
+  large_turn_.share();
+  handle_turn_.share();
+  pages_.share();
 }
 
 HandleWord CompactFit::allocate(size_t bytes, size_t alignment) {
-  settle();
-  return name(pages_.take(bytes, alignment));
+  if (!is_shared()) [[likely]]
+    return name(pages_.take(bytes, alignment));
+  const size_t size_class = pages_.class_for(bytes, alignment);
+  return size_class == CompactPage::kLarge ? allocate_large(bytes, alignment) : allocate_of(size_class);
 }
 
 HandleWord CompactFit::allocate(size_t bytes, size_t alignment, Relocate relocate) {
-  settle();
-  const size_t had = pages_.count();
-  const size_t kind = pages_.kind_for(bytes, alignment, relocate);
+  size_t kind = 0;
+  {
+    const TurnGuard heap(turn_);
+    const size_t had = pages_.count();
+    kind = pages_.kind_for(bytes, alignment, relocate);
+    if (kind == had) pages_.bin(kind).bound = bound_.load(std::memory_order_relaxed);
+  }
   if (kind == BlockPages::kNoKind) return 0;
-  if (kind == CompactPage::kLarge) return name(pages_.take(bytes, alignment));
-  if (kind == had) pages_.bin(kind).bound = bound_;
-  return name(pages_.take_of(kind));
+  return kind == CompactPage::kLarge ? allocate_large(bytes, alignment) : allocate_of(kind);
+}
+
+HandleWord CompactFit::allocate_of(size_t size_class) {
+  const ClassTurn turn(*this, pages_.bin(size_class).turn);
+  return name_in_turn(pages_.take_of(size_class));
+}
+
+HandleWord CompactFit::allocate_large(size_t bytes, size_t alignment) {
+  const ClassTurn turn(*this, large_turn_);
+  return name_in_turn(pages_.take_large(bytes, alignment));
+}
+
+HandleWord CompactFit::name_in_turn(Place place) {
+  const TurnGuard guard(handle_turn_);
+  return name(place);
 }
 
 // Gives the place back if there is no handle for it.
-HandleWord CompactFit::name(BlockPages::Place place) {
+HandleWord CompactFit::name(Place place) {
   if (place.page == nullptr) return 0;
   const HandleWord handle = handles_.add(place.block());
   if (handle == 0) {
@@ -48,55 +73,114 @@ HandleWord CompactFit::name(BlockPages::Place place) {
 }
 
 void CompactFit::free(HandleWord handle) {
-  settle();
-  const BlockPages::Place place = place_of(handle, "snug_compact_free");
-  if (place.owner().pins() != 0) die_of_misuse("snug_compact_free", place.block(), kPinned);
-  handles_.remove(HandleTable::slot_of(handle));
-  give(place);
+  PageBin* bin = nullptr;
+  {
+    const BlockTurn turn(*this, handle, "snug_compact_free");
+    const Place place = turn.place;
+    if (place.owner().pins() != 0) die_of_misuse("snug_compact_free", place.block(), kPinned);
+    abort_move_of(place);
+    bin = place.page->bin;
+    handle_turn_.lock();
+    handles_.remove(HandleTable::slot_of(handle));
+    handle_turn_.unlock();
+    pages_.give(place);
+    if (bin == nullptr || bin->open_without_move() <= bin->bound) return;
+  }
+  keep_bound(*bin, kMovesOfAFree);
 }
 
-// A page that was full may be open now.
-void CompactFit::give(BlockPages::Place place) {
-  CompactPage* const page = place.page;
-  PageBin* const bin = page->bin;
-  if (!pages_.give(place)) keep_bound(*bin);
-}
-
+// The old place and the new one are pinned while the contents are copied, with no turn held.
 bool CompactFit::resize(HandleWord handle, size_t bytes, size_t alignment) {
-  settle();
-  const BlockPages::Place old = place_of(handle, "snug_compact_resize");
-  const size_t had = old.page->block;
-  const bool fits = bytes <= had && is_aligned(address_of(old.block()), alignment);
-  if (old.page->relocate != nullptr) return fits;
+  Place old;
+  bool fits = false;
+  {
+    const BlockTurn turn(*this, handle, "snug_compact_resize");
+    old = turn.place;
+    const size_t had = old.page->block;
+    fits = bytes <= had && is_aligned(address_of(old.block()), alignment);
+    if (old.page->relocate != nullptr) return fits;
+    const size_t size_class = pages_.class_for(bytes, alignment);
+    if (fits && (old.page->is_large() ? bytes > had / 2 : size_class == old.page->size_class)) return true;
+    if (old.owner().pins() != 0) return fits;
+    abort_move_of(old);
+    pin_place(old);
+  }
+  const size_t slot = HandleTable::slot_of(handle);
+  const Place place = take_and_pin(bytes, alignment, slot);
+  const bool is_done = place.page != nullptr;
+  if (is_done) std::memcpy(place.block(), old.block(), std::min(old.page->block, place.page->block));
+  for (const Place& end : {place, old}) {
+    if (end.page == nullptr) continue;
+    PageBin* const bin = end.page->bin;
+    {
+      const ClassTurn turn(*this, turn_of(end.page->size_class));
+      unpin_place(end);
+      if (end == place)
+        handles_.set_address(slot, place.block());
+      else if (is_done)
+        pages_.give(old);
+    }
+    if (bin != nullptr) keep_bound(*bin, kAllMoves);
+  }
+  return is_done || fits;
+}
+
+CompactFit::Place CompactFit::take_and_pin(size_t bytes, size_t alignment, size_t slot) {
   const size_t size_class = pages_.class_for(bytes, alignment);
-  if (fits && (old.page->is_large() ? bytes > had / 2 : size_class == old.page->size_class)) return true;
-  if (old.owner().pins() != 0) return fits;
-  const BlockPages::Place place = pages_.take(bytes, alignment);
-  if (place.page == nullptr) return fits;
-  std::memcpy(place.block(), old.block(), std::min(had, place.page->block));
-  place.owner() = old.owner();
-  handles_.set_address(HandleTable::slot_of(handle), place.block());
-  give(old);
-  return true;
+  const ClassTurn turn(*this, turn_of(size_class));
+  const Place place = pages_.take(bytes, alignment);
+  if (place.page == nullptr) return place;
+  place.owner() = BlockOwner(slot);
+  pin_place(place);
+  return place;
 }
 
 void CompactFit::close() {
-  move_ = {};
   pages_.release_all();
+  Reader* reader = readers_.exchange(nullptr);
+  while (reader != nullptr) {
+    auto* const next = static_cast<Reader*>(reader->next);
+    pages_.give_record(reader, sizeof(Reader));
+    reader = next;
+  }
   handles_.close();
 }
 
 // ---- handles
 
-BlockPages::Place CompactFit::place_of(HandleWord handle, const char* call) {
-  if (!handles_.is_live(handle)) die_of_misuse(call, at<void>(handle), kNoBlock);
-  return pages_.place_of(handles_.address(HandleTable::slot_of(handle)));
+CompactFit::Place CompactFit::place_of(HandleWord handle, const char* call) {
+  char* const block = handles_.find(handle);
+  if (block == nullptr) die_of_misuse(call, at<void>(handle), kNoBlock);
+  return pages_.place_of(block);
+}
+
+Turn& CompactFit::turn_of_class_of(HandleWord handle) {
+  const char* const block = handles_.find(handle);
+  const size_t class_after = block == nullptr ? 0 : pages_.class_after(block);
+  // A block that somebody else frees at this moment: whose turn it is does not matter, since place_of() will see it.
+  return class_after == 0 || class_after > pages_.count() ? large_turn_ : pages_.bin(class_after - 1).turn;
 }
 
 char* CompactFit::find(HandleWord handle) {
-  if (!handles_.is_live(handle)) return nullptr;
-  if (handles_.is_moving(HandleTable::slot_of(handle))) abort_move();
-  return handles_.address(HandleTable::slot_of(handle));
+  if (!is_shared()) {
+    char* const block = handles_.find(handle);
+    if (block != nullptr && handles_.is_moving(HandleTable::slot_of(handle))) abort_move_of(pages_.place_of(block));
+    return block;
+  }
+  // An object that a function moves is not called off in the middle: the reader waits for the turn.
+  PageBin* const bin = bin_of_object_on_its_way(handle);
+  if (bin == nullptr) return handles_.find_at_rest(handle);
+  const ClassTurn turn(*this, bin->turn);
+  return handles_.find_at_rest(handle);
+}
+
+PageBin* CompactFit::bin_of_object_on_its_way(HandleWord handle) {
+  const char* const block = handles_.find(handle);
+  if (block == nullptr || !handles_.is_moving(HandleTable::slot_of(handle))) return nullptr;
+  const size_t class_after = pages_.class_after(block);
+  return class_after != 0 && pages_.is_kind(class_after - 1) && class_after <= pages_.count()
+             ? &pages_.bin(class_after - 1)
+             : nullptr;
 }
 
 char* CompactFit::address(HandleWord handle, const char* call) {
@@ -105,162 +189,79 @@ char* CompactFit::address(HandleWord handle, const char* call) {
   return block;
 }
 
-size_t CompactFit::usable(HandleWord handle) { return place_of(handle, "snug_compact_usable_size").page->block; }
+size_t CompactFit::usable(HandleWord handle) {
+  return BlockTurn(*this, handle, "snug_compact_usable_size").place.page->block;
+}
+
+size_t CompactFit::trim() {
+  const TurnGuard heap(turn_);
+  const TurnGuard guard(handle_turn_);
+  return handles_.trim();
+}
 
 // ---- pins
 
 char* CompactFit::pin(HandleWord handle) {
-  settle();
-  const BlockPages::Place place = place_of(handle, "snug_compact_pin");
-  if (place.owner().pins() == BlockOwner::kMostPins) return nullptr;
-  place.owner().pin();
-  ++pins_;
-  if (place.owner().pins() == 1) {
-    ++place.page->pinned;
-    if (!place.page->is_large()) place.page->bin->place_anew(place.page);
-  }
-  return place.block();
+  const BlockTurn turn(*this, handle, "snug_compact_pin");
+  if (turn.place.owner().pins() == BlockOwner::kMostPins) return nullptr;
+  abort_move_of(turn.place);
+  pin_place(turn.place);
+  return turn.place.block();
 }
 
 void CompactFit::unpin(HandleWord handle) {
-  settle();
-  const BlockPages::Place place = place_of(handle, "snug_compact_unpin");
-  if (place.owner().pins() == 0) die_of_misuse("snug_compact_unpin", place.block(), kNotPinned);
+  PageBin* bin = nullptr;
+  {
+    const BlockTurn turn(*this, handle, "snug_compact_unpin");
+    if (turn.place.owner().pins() == 0) die_of_misuse("snug_compact_unpin", turn.place.block(), kNotPinned);
+    unpin_place(turn.place);
+    bin = turn.place.page->bin;
+  }
+  if (bin != nullptr) keep_bound(*bin, kAllMoves);
+}
+
+void CompactFit::pin_place(Place place) {
+  CompactPage* const page = place.page;
+  place.owner().pin();
+  ++(page->is_large() ? large_pins_ : page->bin->pins);
+  if (place.owner().pins() != 1) return;
+  ++page->pinned;
+  if (!page->is_large()) page->bin->place_anew(page);
+}
+
+void CompactFit::unpin_place(Place place) {
+  CompactPage* const page = place.page;
   place.owner().unpin();
-  --pins_;
+  --(page->is_large() ? large_pins_ : page->bin->pins);
   if (place.owner().pins() != 0) return;
-  --place.page->pinned;
-  if (place.page->is_large()) return;
-  PageBin& bin = *place.page->bin;
-  bin.place_anew(place.page);
-  keep_bound(bin);
+  --page->pinned;
+  if (!page->is_large()) page->bin->place_anew(page);
 }
 
-// ---- moves
+// ---- readers
 
-void CompactFit::set_bound(size_t bound) {
-  settle();
-  bound_ = bound;
-  for (size_t i = 0; i < pages_.count(); ++i) {
-    pages_.bin(i).bound = bound;
-    keep_bound(pages_.bin(i));
+CompactFit::Reader* CompactFit::open_reader() {
+  const TurnGuard heap(turn_);
+  const TurnGuard guard(handle_turn_);
+  Reader* const first = readers_.load(std::memory_order_relaxed);
+  Reader* reader = first;
+  while (reader != nullptr && reader->is_open) reader = static_cast<Reader*>(reader->next);
+  if (reader == nullptr) {
+    void* const record = pages_.take_record(sizeof(Reader));
+    if (record == nullptr) return nullptr;
+    reader = ::new (record) Reader;
+    reader->next = first;
+    readers_.store(reader, std::memory_order_release);
   }
+  reader->is_open = true;
+  return reader;
 }
 
-void CompactFit::set_bound_of(size_t bytes, size_t bound) {
-  settle();
-  const size_t size_class = pages_.class_for(bytes, 1);
-  if (size_class == CompactPage::kLarge) return;
-  pages_.bin(size_class).bound = bound;
-  keep_bound(pages_.bin(size_class));
-}
-
-// A hole that a free has made is the only one of its page, which is the fullest then: one move fills it.
-void CompactFit::keep_bound(PageBin& bin) {
-  CompactBudget unlimited;
-  while (bin.open() > bin.bound) {
-    begin_move(bin);
-    go_on(unlimited);
-  }
-}
-
-// The bin has two open pages.
-void CompactFit::begin_move(PageBin& bin) {
-  CompactPage* const from = bin.emptiest();
-  const size_t index = from->last_used();
-  move_ = {{from, index}, pages_.take_in(bin.fullest()), 0};
-  const size_t slot = from->owner(index).slot();
-  move_.to.owner() = BlockOwner::arriving(slot);
-  handles_.begin_move(slot);
-}
-
-// False if the budget is used up before the block has arrived.
-bool CompactFit::go_on(CompactBudget& budget) {
-  while (move_.left() != 0) {
-    if (budget.is_used_up()) return false;
-    const size_t bytes = move_.next_part(increment_);
-    move_.copy(bytes);
-    budget.spend(bytes);
-  }
-  finish_move();
-  return true;
-}
-
-void CompactFit::finish_move() {
-  const Move move = std::exchange(move_, {});
-  move.to.owner() = move.from.owner();
-  handles_.set_address(move.from.owner().slot(), move.to.block());
-  ++moves_.finished;
-  moves_.bytes += move.done;
-  pages_.give(move.from);
-}
-
-void CompactFit::abort_move() {
-  const Move move = std::exchange(move_, {});
-  handles_.end_move(move.from.owner().slot());
-  ++moves_.aborted;
-  pages_.give(move.to);
-}
-
-bool CompactFit::step(CompactBudget budget) {
-  if (move_.is_under_way() && !go_on(budget)) return true;
-  for (size_t seen = 0; seen != pages_.count(); ++seen) {
-    PageBin& bin = pages_.bin(next_class_);
-    while (bin.open() > 1) {
-      if (budget.is_used_up()) return true;
-      begin_move(bin);
-      if (!go_on(budget)) return true;
-    }
-    next_class_ = (next_class_ + 1) % pages_.count();
-  }
-  return false;
-}
-
-// ---- what is true of it
-
-size_t CompactFit::bytes_bound() const {
-  size_t bytes = 0;
-  for (size_t i = 0; i < pages_.count(); ++i) {
-    const PageBin& bin = pages_.bin(i);
-    const BlockClass& sizes = pages_.sizes(i);
-    if (bin.bound == kNever) return SIZE_MAX;
-    bytes += (bin.bound + bin.held()) * (sizes.blocks - size_t{1}) * sizes.block;
-  }
-  return bytes;
-}
-
-const char* CompactFit::check_owners(const CompactPage& page, size_t* blocks) const {
-  for (size_t i = 0; i < page.blocks; ++i) {
-    if (!page.holds(i)) continue;
-    const BlockOwner owner = page.owner(i);
-    if (owner.is_arriving()) {
-      if (move_.to.page != &page || move_.to.index != i) return "compact heap: a place is taken for no move";
-      continue;
-    }
-    ++*blocks;
-    if (handles_.address(owner.slot()) != page.block_at(i)) return "compact heap: a handle does not lead to its block";
-  }
-  return nullptr;
-}
-
-const char* CompactFit::check() const {
-  if (const char* broken = pages_.check(); broken != nullptr) return broken;
-  if (const char* broken = handles_.check(); broken != nullptr) return broken;
-  size_t blocks = 0;
-  size_t pins = 0;
-  const char* broken = nullptr;
-  pages_.for_each_page([&](const CompactPage& page) {
-    if (broken == nullptr) broken = check_owners(page, &blocks);
-    for (size_t i = 0; i < page.blocks; ++i) pins += page.holds(i) ? page.owner(i).pins() : 0;
-  });
-  if (broken != nullptr) return broken;
-  if (blocks != handles_.live()) return "compact heap: not as many blocks as handles";
-  if (pins != pins_) return "compact heap: the count of pins is wrong";
-  for (size_t i = 0; i < pages_.count(); ++i) {
-    const PageBin& bin = pages_.bin(i);
-    if (bin.open() > bin.bound) return "compact heap: more pages of a class are not full than its bound";
-  }
-  return nullptr;
+void CompactFit::close_reader(Reader* reader) {
+  const TurnGuard heap(turn_);
+  const TurnGuard guard(handle_turn_);
+  if (reader->since.load(std::memory_order_relaxed) != 0) die_of_misuse("snug_compact_reader_destroy", reader, kInside);
+  reader->is_open = false;
 }
 
 }  // namespace snug

@@ -7,31 +7,46 @@
 // Pages that hold pinned blocks are not open, and count apart. Blocks beyond the largest class have pages to
 // themselves, and do not move: what lies between them is no memory, only addresses.
 //
+// A heap has one thread, or several that take turns: over the whole heap, or over each class, and inside of that over
+// the table of handles and over the pages. A turn is dropped between the parts of a move. Who reads and writes blocks
+// takes no turn but enters a section, through a Reader: what was there when it entered does not move until it has left
+// (meeting.h). A free waits for no reader. It leaves the move to those who come later, so that with readers the bound
+// is exceeded by the blocks that were freed while one of them was inside.
+//
 // After "A Compacting Real-Time Memory Management System" (Craciunas, Kirsch, Payer, Sokolova, Stadler, Staudinger,
-// USENIX ATC 2008). Not thread-safe. Allocation is O(1); a free too, and moves at most one block.
+// USENIX ATC 2008). Allocation is O(1); a free too, and moves at most one block, or what earlier ones left to it:
+// three.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "compact/block_pages.h"
+#include "compact/compact_budget.h"
 #include "compact/handle_table.h"
-#include "compact/move.h"
+#include "compact/meeting.h"
 
 namespace snug {
+
+// What the threads of a heap take turns over.
+enum class Sharing : uint8_t { kOneThread, kHeap, kClasses };
 
 class CompactFit {
  public:
   static constexpr size_t kNever = ~size_t{0};  // a bound: nothing moves unless a step is asked for
   static constexpr size_t kIncrement = 4096;
 
-  struct Moves {
-    uint64_t finished = 0;
-    uint64_t bytes = 0;
-    uint64_t aborted = 0;
+  // A thread's, or whoever's that is in one section at a time.
+  struct Reader : Meeting<>::Reader {
+    bool is_open = false;
   };
 
-  CompactFit(const BlockMap& map, PageSource source, HandleTable handles, size_t bound, size_t increment);
+  CompactFit(const BlockMap& map, PageSource source, uint16_t salt, Sharing sharing);
+
+  // For opening it, before any use; and for those who look up addresses without a call.
+  HandleTable& handles() { return handles_; }
+  const HandleTable& handles() const { return handles_; }
 
   // 0: there is no memory.
   HandleWord allocate(size_t bytes, size_t alignment);
@@ -40,10 +55,11 @@ class CompactFit {
   void free(HandleWord handle);
   // False: there is no memory, or the block is pinned and too short; it is as it was.
   bool resize(HandleWord handle, size_t bytes, size_t alignment);
-  // All blocks go, and the table. Nothing may be pinned.
+  // All blocks go, the readers, and the table. Nothing may be pinned.
   void close();
 
-  // Where the block lies; a move of it is given up. Null if the handle names none.
+  // Where the block lies; a move of it is called off. Null if the handle names none. For a heap's only thread, or in a
+  // section.
   char* find(HandleWord handle);
   // The same, but the process ends.
   char* address(HandleWord handle, const char* call);
@@ -53,45 +69,139 @@ class CompactFit {
   char* pin(HandleWord handle);
   void unpin(HandleWord handle);
 
+  bool is_shared() const { return sharing_ != Sharing::kOneThread; }
+  // Null: there is no memory.
+  Reader* open_reader();
+  // Outside of a section.
+  void close_reader(Reader* reader);
+  void enter(Reader& reader) { meeting_.enter(reader); }
+  void leave(Reader& reader) { meeting_.leave(reader); }
+  const Meeting<>::Slot& epoch() const { return meeting_.epoch(); }
+
   void set_bound(size_t bound);
   void set_bound_of(size_t bytes, size_t bound);
-  void set_increment(size_t bytes) { increment_ = bytes; }
+  void set_increment(size_t bytes) { increment_.store(bytes, std::memory_order_relaxed); }
   // Down to one open page a class. True if something is left to do.
   bool step(CompactBudget budget);
-  // Gives up what a step has begun.
-  void settle() {
-    if (move_.is_under_way()) [[unlikely]]
-      abort_move();
-  }
-  size_t trim() { return handles_.trim(); }
+  // Gives up the moves that are under way.
+  void settle();
+  size_t trim();
 
-  const BlockPages& pages() const { return pages_; }
-  const HandleTable& handles() const { return handles_; }
-  const Moves& moves() const { return moves_; }
-  bool is_moving() const { return move_.is_under_way(); }
-  size_t pins() const { return pins_; }
-  size_t bytes_bound() const;
+  // visit(handle, block, bytes) for each live block.
+  template <class Visit>
+  void for_each_block(Visit visit) const {
+    const Standstill standstill(*this);
+    pages_.for_each_page([&](const CompactPage& page) {
+      for (size_t i = 0; i < page.blocks; ++i)
+        if (page.holds(i) && handles_.address(page.owner(i).slot()) == page.block_at(i))
+          visit(handles_.handle(page.owner(i).slot()), page.block_at(i), page.block);
+    });
+  }
+
+  struct Totals {
+    BlockPages::Totals pages;
+    size_t bytes_bound = 0;
+    size_t bytes_handles = 0;
+    size_t pins = 0;
+    size_t moves_under_way = 0;
+    MoveCounts moves;
+    // Turns that were waited for.
+    uint64_t waits_heap = 0;
+    uint64_t waits_classes = 0;
+    uint64_t waits_handles = 0;
+    uint64_t waits_pages = 0;
+  };
+  Totals totals() const;  // O(classes)
+  size_t pins() const { return totals().pins; }
   const char* check() const;
 
  private:
-  HandleWord name(BlockPages::Place place);
-  BlockPages::Place place_of(HandleWord handle, const char* call);
-  void give(BlockPages::Place place);
-  void keep_bound(PageBin& bin);
-  void begin_move(PageBin& bin);
-  bool go_on(CompactBudget& budget);
-  void finish_move();
-  void abort_move();
-  const char* check_owners(const CompactPage& page, size_t* blocks) const;
+  using Place = BlockPages::Place;
+  // Of one operation: one for the page that a free has opened, one for the move that it has given up, and one more, so
+  // that what readers have kept from moving becomes less.
+  static constexpr size_t kMovesOfAFree = 3;
+  static constexpr size_t kAllMoves = ~size_t{0};
+  enum class Progress { kNothingToDo, kMore, kWaits, kMoved, kCalledOff };
 
+  // A class's turn, or that of large blocks; the heap's before it. One test where the heap has one thread.
+  class ClassTurn {
+   public:
+    ClassTurn(const CompactFit& heap, Turn& turn) : heap_(heap), turn_(heap.is_shared() ? &turn : nullptr) {
+      if (turn_ != nullptr) [[unlikely]]
+        heap.turn_.lock(), turn_->lock();
+    }
+    ~ClassTurn() {
+      if (turn_ != nullptr) [[unlikely]]
+        turn_->unlock(), heap_.turn_.unlock();
+    }
+    ClassTurn(const ClassTurn&) = delete;
+    ClassTurn& operator=(const ClassTurn&) = delete;
+
+   private:
+    const CompactFit& heap_;
+    Turn* const turn_;
+  };
+  // The turn of a handle's class, and where its block lies meanwhile.
+  class BlockTurn {
+   public:
+    BlockTurn(CompactFit& heap, HandleWord handle, const char* call)
+        : turn_(heap, heap.turn_for(handle)), place(heap.place_of(handle, call)) {}
+
+   private:
+    const ClassTurn turn_;
+
+   public:
+    const Place place;
+  };
+  // All turns.
+  class Standstill {
+   public:
+    explicit Standstill(const CompactFit& heap);
+    ~Standstill();
+
+   private:
+    const CompactFit& heap_;
+    const size_t classes_;
+  };
+
+  HandleWord name(Place place);
+  HandleWord name_in_turn(Place place);
+  HandleWord allocate_of(size_t size_class);
+  HandleWord allocate_large(size_t bytes, size_t alignment);
+  Place place_of(HandleWord handle, const char* call);
+  // The block may be on its way, but stays in its class.
+  Turn& turn_for(HandleWord handle) {
+    return sharing_ == Sharing::kClasses ? turn_of_class_of(handle) : large_turn_;  // which is nobody's else
+  }
+  Turn& turn_of_class_of(HandleWord handle);
+  Turn& turn_of(size_t size_class) {
+    return size_class == CompactPage::kLarge ? large_turn_ : pages_.bin(size_class).turn;
+  }
+  PageBin* bin_of_object_on_its_way(HandleWord handle);
+  void give(Place place);
+  void pin_place(Place place);
+  void unpin_place(Place place);
+  Place take_and_pin(size_t bytes, size_t alignment, size_t slot);
+  void keep_bound(PageBin& bin, size_t most_moves);
+  Progress advance(PageBin& bin, size_t bound, CompactBudget& budget);
+  void begin_move(PageBin& bin);
+  bool finish_move(PageBin& bin);
+  void abort_move(PageBin& bin);
+  void abort_move_of(Place place);
+  const char* check_owners(const CompactPage& page, size_t* blocks, size_t* pins) const;
+
+  const Sharing sharing_;
   BlockPages pages_;
   HandleTable handles_;
-  Move move_;
-  size_t bound_;  // of classes that are yet to come
-  size_t increment_;
-  size_t next_class_ = 0;  // where the next step begins
-  size_t pins_ = 0;
-  Moves moves_;
+  mutable Turn turn_;        // over the whole heap
+  mutable Turn large_turn_;  // over large blocks
+  mutable Turn handle_turn_;
+  std::atomic<size_t> bound_{1};  // of classes that are yet to come
+  std::atomic<size_t> increment_{kIncrement};
+  std::atomic<size_t> next_class_{0};  // where the next step begins
+  size_t large_pins_ = 0;
+  Meeting<> meeting_;
+  std::atomic<Reader*> readers_{nullptr};  // all there have ever been
 };
 
 }  // namespace snug

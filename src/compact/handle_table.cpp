@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <new>
 
 #include "os/memory.h"
 
@@ -30,14 +31,14 @@ void HandleTable::lay_out(char* memory) {
   levels_[0] = word;
   word += words_at(0, capacity_);
   if (reservation_ != nullptr) word = at<uint64_t>(round_up(address_of(word), os::page_size()));
-  slots_ = word;
+  slots_ = reinterpret_cast<Meeting<>::Slot*>(word);
 }
 
 void HandleTable::open(void* memory, size_t slots) {
   std::memset(memory, 0, bytes_for(slots));
   capacity_ = slots;
   lay_out(static_cast<char*>(memory));
-  writable_ = slots;
+  writable_.store(slots, std::memory_order_relaxed);
   close_bits_beyond(slots);
   close_slot_zero();
 }
@@ -64,15 +65,16 @@ bool HandleTable::open(size_t slots) {
 
 void HandleTable::close() {
   if (reservation_ != nullptr) os::release(reservation_, reserved_);
-  *this = HandleTable(salt_);
+  const uint16_t salt = salt_;
+  ::new (this) HandleTable(salt);
 }
 
 bool HandleTable::make_writable(size_t slots) {
-  const auto commit = [](uint64_t* words, size_t first, size_t last) {
-    return os::commit(words + first, (last - first) * sizeof(uint64_t));
-  };
-  if (!commit(levels_[0], writable_ / 64, slots / 64) || !commit(slots_, writable_, slots)) return false;
-  writable_ = slots;
+  const size_t had = slot_limit();
+  if (!os::commit(levels_[0] + had / 64, (slots - had) / 64 * sizeof(uint64_t)) ||
+      !os::commit(slots_ + had, (slots - had) * sizeof(uint64_t)))
+    return false;
+  writable_.store(slots, std::memory_order_release);
   return true;
 }
 
@@ -88,7 +90,7 @@ void HandleTable::close_bits_beyond(size_t slots) {
 
 // Handle 0 is none, for whoever dereferences without asking as well.
 void HandleTable::close_slot_zero() {
-  slots_[0] = kResting;
+  set_word(0, kResting);
   set_used(0);
 }
 
@@ -117,16 +119,16 @@ size_t HandleTable::find_free() const {
     if (word == kAllUsed) return kNone;  // the highest level alone: below, a bit above has promised one
     index = index * 64 + static_cast<size_t>(std::countr_one(word));
     // What is not writable yet is free from its first slot on.
-    if (level == 1 && index * 64 >= writable_) return index * 64;
+    if (level == 1 && index * 64 >= slot_limit()) return index * 64;
   }
   return index;
 }
 
 HandleWord HandleTable::add(const void* address) {
   uint64_t* free_bits = levels_[0] + lowest_word_;
-  if (lowest_word_ * 64 >= writable_ || *free_bits == kAllUsed) [[unlikely]] {
+  if (lowest_word_ * 64 >= slot_limit() || *free_bits == kAllUsed) [[unlikely]] {
     const size_t found = find_free();
-    if (found == kNone || (found >= writable_ && !make_writable(writable_ + kStep))) return 0;
+    if (found == kNone || (found >= slot_limit() && !make_writable(slot_limit() + kStep))) return 0;
     lowest_word_ = found / 64;
     free_bits = levels_[0] + lowest_word_;
   }
@@ -134,25 +136,24 @@ HandleWord HandleTable::add(const void* address) {
   *free_bits |= *free_bits + 1;
   if (*free_bits == kAllUsed) [[unlikely]]
     set_used(slot);
-  uint64_t& word = slots_[slot];
-  const uint64_t generation = (word == 0 ? first_block_ : word) ^ salt_;
+  const uint64_t block = word(slot);
+  const uint64_t generation = (block == 0 ? first_block_ : block) ^ salt_;
   const HandleWord handle = kResting | generation << 48 | slot;
-  word = handle ^ address_of(address);
+  set_word(slot, handle ^ address_of(address));
   ++live_;
   end_ = std::max(end_, slot + 1);
   return handle;
 }
 
 void HandleTable::remove(size_t slot) {
-  uint64_t& word = slots_[slot];
-  const uint64_t block = (word >> 48 & kMostBlocks) ^ salt_;
+  const uint64_t block = (word(slot) >> 48 & kMostBlocks) ^ salt_;
   --live_;
   if (block == kMostBlocks) {
-    word = 0;
+    set_word(slot, 0);
     ++retired_;
     return;
   }
-  word = block + 1;
+  set_word(slot, block + 1);
   uint64_t& free_bits = levels_[0][slot / 64];
   lowest_word_ = std::min(lowest_word_, slot / 64);
   if (free_bits == kAllUsed) [[unlikely]]
@@ -169,7 +170,7 @@ size_t HandleTable::trim() {
   end_ = end;
   if (reservation_ == nullptr || first >= last) return 0;
   uint64_t most = first_block_;
-  for (size_t slot = first; slot < last; ++slot) most = std::max(most, slots_[slot]);
+  for (size_t slot = first; slot < last; ++slot) most = std::max(most, word(slot));
   // All slots there begin with that number from now on: not if that would use them up.
   if (most > kMostBlocks / 2) return 0;
   const size_t bytes = round_up((last - first) * sizeof(uint64_t), os::page_size());
@@ -191,7 +192,7 @@ const char* HandleTable::check() const {
     const bool is_live = is_used(slot);
     const bool is_marked = tests_bit(levels_[0], slot);
     if (is_live && !is_marked) return "handle table: a slot in use counts as free";
-    if (!is_live && is_marked && slots_[slot] != 0) return "handle table: a free slot counts as used";
+    if (!is_live && is_marked && word(slot) != 0) return "handle table: a free slot counts as used";
     live += is_live ? 1 : 0;
     retired += !is_live && is_marked ? 1 : 0;
   }

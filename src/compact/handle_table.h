@@ -17,14 +17,17 @@
 //
 //   live_ == slots below end_ in use;   above none is
 //
-// The table lies in addresses that are reserved once, and are made writable as it grows: a slot never moves. Not
-// thread-safe. O(1).
+// The table lies in addresses that are reserved once, and are made writable as it grows: a slot never moves. One thread
+// at a time changes it, but for moves, which the lock of the block's class guards; find() is for any thread, and its
+// look-ups are as the meeting of readers and movers wants them (meeting.h). O(1).
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 #include "base/bits.h"
+#include "compact/meeting.h"
 #include "compact/page.h"
 
 namespace snug {
@@ -41,7 +44,9 @@ class HandleTable {
   // What a table of `slots` (1 … kMostSlots) takes where its memory is the caller's.
   static size_t bytes_for(size_t slots);
 
-  explicit constexpr HandleTable(uint16_t salt) : salt_(salt & kMostBlocks) {}
+  explicit HandleTable(uint16_t salt) : salt_(salt & kMostBlocks) {}
+  HandleTable(const HandleTable&) = delete;
+  HandleTable& operator=(const HandleTable&) = delete;
 
   // Over memory of bytes_for(slots), aligned to 8, whatever is in it.
   void open(void* memory, size_t slots);
@@ -56,23 +61,35 @@ class HandleTable {
   void remove(size_t slot);
 
   static size_t slot_of(HandleWord handle) { return handle & (kAddressLimit - 1); }
-  // True if the handle names a block, which may be moving.
-  bool is_live(HandleWord handle) const {
+  // Where the handle's block lies, which may be moving; null if it names none.
+  char* find(HandleWord handle) const {
+    return slot_of(handle) < slot_limit() ? block_of(handle, word(slot_of(handle))) : nullptr;
+  }
+  // The same for a reader: the block stays there, and a move of it is off.
+  char* find_at_rest(HandleWord handle) {
     const size_t slot = slot_of(handle);
-    return slot < writable_ && address(slot) != nullptr && this->handle(slot) == handle;
+    if (slot >= slot_limit()) return nullptr;
+    const auto is_of_handle = [handle](uint64_t word) { return block_of(handle, word) != nullptr; };
+    return block_of(handle, Meeting<>::call_off(slots_[slot], kResting, is_of_handle));
   }
   // Null if the slot is free, or 0.
-  char* address(size_t slot) const {
-    return is_used(slot) ? at<char>((slots_[slot] ^ slot) & (kAddressLimit - 1)) : nullptr;
-  }
+  char* address(size_t slot) const { return block_at(slot, word(slot)); }
   // Of a slot in use.
-  HandleWord handle(size_t slot) const { return (slots_[slot] & ~(kAddressLimit - 1)) | kResting | slot; }
+  HandleWord handle(size_t slot) const { return (word(slot) & ~(kAddressLimit - 1)) | kResting | slot; }
 
-  bool is_moving(size_t slot) const { return (slots_[slot] & kResting) == 0; }
-  void begin_move(size_t slot) { slots_[slot] &= ~kResting; }
-  void end_move(size_t slot) { slots_[slot] |= kResting; }
-  // Ends a move as well.
-  void set_address(size_t slot, const void* address) { slots_[slot] = handle(slot) ^ address_of(address); }
+  // Where one thread has the heap. Several meet by `meeting`; the epoch is returned, and arrive() is false if a reader
+  // has called the move off.
+  void begin_move(size_t slot) { set_word(slot, word(slot) & ~kResting); }
+  uint64_t begin_move(size_t slot, Meeting<>& meeting) { return meeting.begin(slots_[slot], kResting); }
+  bool is_moving(size_t slot) const { return (word(slot) & kResting) == 0; }
+  void call_off(size_t slot) {
+    Meeting<>::call_off(slots_[slot], kResting, [](uint64_t) { return true; });
+  }
+  bool arrive(size_t slot, const void* address) {
+    return Meeting<>::arrive(slots_[slot], word(slot) & ~kResting, handle(slot) ^ address_of(address));
+  }
+  // Ends a move as well, whoever reads meanwhile.
+  void set_address(size_t slot, const void* address) { set_word(slot, handle(slot) ^ address_of(address)); }
 
   // Gives the OS what lies behind the last slot in use, and is not needed to tell old handles from new ones. Returns
   // the bytes. O(slots behind it).
@@ -81,8 +98,8 @@ class HandleTable {
   size_t live() const { return live_; }
   // Of memory, as far as slots have been in use.
   size_t bytes() const;
-  const uint64_t* slots() const { return slots_; }
-  size_t slot_limit() const { return writable_; }  // rises
+  const uint64_t* slots() const { return reinterpret_cast<const uint64_t*>(slots_); }
+  size_t slot_limit() const { return writable_.load(std::memory_order_acquire); }  // rises
 
   // O(slots that have been in use).
   const char* check() const;
@@ -96,7 +113,17 @@ class HandleTable {
   static size_t words_at(size_t level, size_t slots) {
     return (slots + (size_t{64} << 6 * level) - 1) >> (6 * level + 6);
   }
-  bool is_used(size_t slot) const { return slots_[slot] > kMostBlocks; }
+  uint64_t word(size_t slot) const { return slots_[slot].load(std::memory_order_relaxed); }
+  void set_word(size_t slot, uint64_t word) { slots_[slot].store(word, std::memory_order_release); }
+  static char* block_at(size_t slot, uint64_t word) {
+    return word > kMostBlocks ? at<char>((word ^ slot) & (kAddressLimit - 1)) : nullptr;
+  }
+  // Null if the word is not of the block that the handle names.
+  static char* block_of(HandleWord handle, uint64_t word) {
+    const uint64_t address = (word | kResting) ^ handle;
+    return word > kMostBlocks && address < kAddressLimit ? at<char>(address) : nullptr;
+  }
+  bool is_used(size_t slot) const { return word(slot) > kMostBlocks; }
   void lay_out(char* memory);
   bool make_writable(size_t slots);
   void close_bits_beyond(size_t slots);
@@ -105,9 +132,9 @@ class HandleTable {
   void set_free(size_t slot);
   size_t find_free() const;
 
-  uint64_t* slots_ = nullptr;
+  Meeting<>::Slot* slots_ = nullptr;
   size_t capacity_ = 0;
-  size_t writable_ = 0;  // slots
+  std::atomic<size_t> writable_{0};  // slots
   uint64_t* levels_[kLevels] = {};
   size_t lowest_word_ = 0;  // of bits: below it no slot is free
   size_t live_ = 0;

@@ -10,8 +10,7 @@
 // after the mover has looked (Dekker's rule: both sides write, then read what the other has written).
 //
 // What a reader writes after it has called a move off may be read by the mover that still copies, for nothing: the copy
-// is thrown away. One mover at a time. A template, which tests/schedule runs in every order of its steps. No heap has
-// readers yet: CompactFit is one thread's at a time.
+// is thrown away. One mover of a block at a time. A template, which tests/schedule runs in every order of its steps.
 #pragma once
 
 #include <atomic>
@@ -40,12 +39,16 @@ class Meeting {
   }
   void leave(Reader& reader) { reader.since.store(0, std::memory_order_release); }
 
-  // The slot's word at rest, whatever it was. `resting` is the bit that a move takes away.
-  static uint64_t call_off(Slot& slot, uint64_t resting) {
+  // The slot's word at rest, whatever it was; as it is if it is not what the reader looks for. `resting` is the bit
+  // that a move takes away.
+  template <class IsWanted>
+  static uint64_t call_off(Slot& slot, uint64_t resting, IsWanted is_wanted) {
     uint64_t word = slot.load(std::memory_order_seq_cst);
-    while ((word & resting) == 0)
-      if (slot.compare_exchange_weak(word, word | resting, std::memory_order_relaxed, std::memory_order_acquire))
-        return word | resting;
+    while ((word & resting) == 0 && is_wanted(word)) {
+      uint64_t seen = word;
+      if (slot.compare_exchange_weak(seen, word | resting, std::memory_order_relaxed)) return word | resting;
+      word = slot.load(std::memory_order_acquire);
+    }
     return word;
   }
 
@@ -71,6 +74,9 @@ class Meeting {
   static bool arrive(Slot& slot, uint64_t marked, uint64_t arrived) {
     return slot.compare_exchange_strong(marked, arrived, std::memory_order_release, std::memory_order_relaxed);
   }
+
+  // What a reader enters in.
+  const Slot& epoch() const { return epoch_; }
 
  private:
   alignas(kCacheLine) typename Atomics::template Atomic<uint64_t> epoch_{1};

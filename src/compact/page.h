@@ -139,4 +139,14 @@ struct alignas(64) CompactPage {
   }
 };
 
+// A block's place in a page.
+struct BlockPlace {
+  CompactPage* page = nullptr;  // null: there is none
+  size_t index = 0;
+
+  char* block() const { return page->block_at(index); }
+  BlockOwner& owner() const { return page->owner(index); }
+  friend bool operator==(const BlockPlace&, const BlockPlace&) = default;
+};
+
 }  // namespace snug

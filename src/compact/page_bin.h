@@ -1,5 +1,5 @@
 // PageBin: the pages of one class that are not full, told apart by how full they are. Blocks are taken from the
-// fullest, so that the emptiest may empty.
+// fullest, so that the emptiest may empty. Whose turn it is says `turn`, and which block is on its way `move`.
 //
 //   open()    == pages in the lists of levels; what compaction keeps within the bound
 //   held      pages that are not full either, but hold a pinned block, so that they cannot be emptied
@@ -14,19 +14,37 @@
 
 #include "base/compiler.h"
 #include "base/list.h"
+#include "compact/move.h"
 #include "compact/page.h"
+#include "compact/turn.h"
 
 namespace snug {
 
-class PageBin {
+// Of moves that are over.
+struct MoveCounts {
+  uint64_t finished = 0;
+  uint64_t bytes = 0;
+  uint64_t aborted = 0;
+};
+
+class alignas(kCacheLine) PageBin {
  public:
   using Pages = List<CompactPage, &CompactPage::in_list>;
 
   size_t bound = 1;  // of open pages, for the heap to keep
   size_t pages = 0;  // of the class, full ones as well
   size_t used = 0;   // blocks
+  size_t pins = 0;   // of its blocks
+  mutable Turn turn;
+  Move move;
+  MoveCounts moves;
 
   size_t open() const { return open_; }
+  // How many there will be if the move that is under way is given up.
+  size_t open_without_move() const {
+    const CompactPage* const to = move.to.page;
+    return open_ + (to != nullptr && to->is_full() && to->pinned == 0 ? 1 : 0);
+  }
   size_t held() const { return held_; }
 
   // Puts the page where it belongs now, at the front there: its blocks have changed.

@@ -18,12 +18,12 @@ PageSource::PageSource(char* start, size_t bytes) {
   const size_t most_pages = bytes / kPageSize;
   free_records_ = reinterpret_cast<FreeRecord**>(start);
   taken_ = reinterpret_cast<uint64_t*>(free_records_ + kRecordLengths);
-  pages_of_ = reinterpret_cast<CompactPage**>(taken_ + (most_pages + 63) / 64);
-  first_page_ = at<char>(round_up(address_of(pages_of_ + most_pages), kPageSize));
+  tags_ = reinterpret_cast<std::atomic<PageTag>*>(taken_ + (most_pages + 63) / 64);
+  first_page_ = at<char>(round_up(address_of(tags_ + most_pages), kPageSize));
   page_limit_ = address_of(first_page_) - address_of(start) < bytes
                     ? (bytes - (address_of(first_page_) - address_of(start))) / kPageSize
                     : 0;
-  if (page_limit_ != 0) std::memset(start, 0, address_of(pages_of_ + most_pages) - address_of(start));
+  if (page_limit_ != 0) std::memset(start, 0, address_of(tags_ + most_pages) - address_of(start));
 }
 
 PageRow PageSource::take(size_t bytes, size_t alignment) {
@@ -123,8 +123,11 @@ void PageSource::give_record(void* record, size_t bytes) {
 }
 
 void PageSource::set_page(const PageRow& row, CompactPage* page) {
+  const uint16_t class_after = page == nullptr || page->is_large() ? 0 : static_cast<uint16_t>(page->size_class + 1);
+  const PageTag tag = page == nullptr ? PageTag() : PageTag::other(page, class_after);
   if (spans_ == nullptr) {
-    for (size_t i = 0; i < row.bytes / kPageSize; ++i) pages_of_[page_at(row.start) + i] = page;
+    for (size_t i = 0; i < row.bytes / kPageSize; ++i)
+      tags_[page_at(row.start) + i].store(tag, std::memory_order_relaxed);
     return;
   }
   if (row.is_mapping) {
@@ -132,7 +135,6 @@ void PageSource::set_page(const PageRow& row, CompactPage* page) {
     return;
   }
   Window& window = spans_->window();
-  const PageTag tag = page == nullptr ? PageTag() : PageTag::other(page);
   for (uint32_t i = 0; i < row.bytes / kPageSize; ++i) window.set_tag(window.page_of(row.start) + PageCount{i}, tag);
 }
 

@@ -6,6 +6,7 @@
 // In the store O(1) but for system calls, in a region O(pages). Not thread-safe, but for the store behind it.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -40,7 +41,7 @@ class PageSource {
   void set_page(const PageRow& row, CompactPage* page);
   // For the start of a row that has been set, and for every address of one that is no mapping.
   CompactPage* page_of(const void* address) const {
-    if (spans_ == nullptr) return pages_of_[page_at(address)];
+    if (spans_ == nullptr) return tag_in_region(page_at(address)).record<CompactPage>();
     // Mappings may lie in the window, too, where the kernel has put them among others.
     const Window& window = spans_->window();
     const size_t index = window.index_of(address);
@@ -49,11 +50,19 @@ class PageSource {
         return page;
     return static_cast<CompactPage* const*>(address)[-1];
   }
+  // One more than the class of a block; 0 if it is large. By any thread: the page itself may be going meanwhile, and
+  // the answer is then of no use, but the question does no harm.
+  size_t class_after(const void* block) const {
+    if (spans_ == nullptr) return tag_in_region(page_at(block)).owner();
+    const Window& window = spans_->window();
+    const size_t index = window.index_of(block);
+    return index < window.page_limit() ? window.tag({static_cast<uint32_t>(index)}).owner() : 0;
+  }
   // For any address: null if it lies in no row, or in one that is a mapping.
   CompactPage* find_page(const void* address) const {
     if (spans_ == nullptr) {
       const size_t page = page_at(address);
-      return page < page_limit_ ? pages_of_[page] : nullptr;
+      return page < page_limit_ ? tag_in_region(page).record<CompactPage>() : nullptr;
     }
     const Window& window = spans_->window();
     const size_t index = window.index_of(address);
@@ -71,6 +80,7 @@ class PageSource {
 
   PageRow take_in_store(size_t bytes, size_t alignment);
   PageRow take_in_region(size_t pages, size_t alignment);
+  PageTag tag_in_region(size_t page) const { return tags_[page].load(std::memory_order_relaxed); }
   bool is_taken(size_t page) const { return tests_bit(taken_, page); }
   void mark(size_t first, size_t count, bool taken);
   size_t page_at(const void* address) const { return (address_of(address) - address_of(first_page_)) >> kPageShift; }
@@ -81,7 +91,7 @@ class PageSource {
 
   // Of a region.
   uint64_t* taken_ = nullptr;
-  CompactPage** pages_of_ = nullptr;
+  std::atomic<PageTag>* tags_ = nullptr;
   char* first_page_ = nullptr;
   size_t page_limit_ = 0;
   size_t lowest_ = 0;  // no page below is free

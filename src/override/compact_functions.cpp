@@ -82,6 +82,7 @@ uint16_t next_salt() {
 snug_compact_heap* create(const snug_compact_options& options) {
   const bool in_region = options.region != nullptr;
   if (static_cast<unsigned>(options.map) > SNUG_COMPACT_CF32 || (options.direct != 0 && options.direct != 1) ||
+      static_cast<unsigned>(options.sharing) > SNUG_COMPACT_CLASS_LOCKS || (options.direct && options.sharing != 0) ||
       in_region != (options.region_bytes != 0) || options.handles >= HandleTable::kMostSlots)
     return fail(EINVAL);
   const BlockMap& map = *kMaps[options.map];
@@ -99,15 +100,15 @@ snug_compact_heap* create(const snug_compact_options& options) {
     ::new (&heap->pages) BlockPages(map, source, false);
     return heap;
   }
-  HandleTable handles(next_salt());
+  CompactFit& fit = *::new (&heap->fit) CompactFit(map, source, next_salt(), static_cast<Sharing>(options.sharing));
   if (in_region) {
-    handles.open(memory.table, memory.handles);
-  } else if (!handles.open(or_else(options.handles, HandleTable::kMostSlots - 1) + 1)) {
+    fit.handles().open(memory.table, memory.handles);
+  } else if (!fit.handles().open(or_else(options.handles, HandleTable::kMostSlots - 1) + 1)) {
     release(heap);
     return fail(ENOMEM);
   }
-  ::new (&heap->fit) CompactFit(map, source, handles, or_else(options.not_full, 1),
-                                or_else(options.increment, CompactFit::kIncrement));
+  fit.set_bound(or_else(options.not_full, 1));
+  fit.set_increment(or_else(options.increment, CompactFit::kIncrement));
   return heap;
 }
 
@@ -120,6 +121,12 @@ BlockPages& direct(snug_compact_heap* heap, const char* call) {
   if (!heap->direct) die_of_misuse(call, heap, "the heap is not direct, and has handles");
   return heap->pages;
 }
+
+// What C sees of a reader is its first word.
+static_assert(sizeof(snug_compact_reader) == sizeof(uint64_t) && sizeof(CompactFit::Reader::since) == sizeof(uint64_t));
+
+snug_compact_reader* as_public(CompactFit::Reader* reader) { return reinterpret_cast<snug_compact_reader*>(reader); }
+CompactFit::Reader* as_reader(snug_compact_reader* reader) { return reinterpret_cast<CompactFit::Reader*>(reader); }
 
 // 0: no power of two, or too much.
 size_t checked_alignment(size_t alignment) {
@@ -226,13 +233,16 @@ SNUG_EXPORT void snug_compact_direct_free(snug_compact_heap* heap, void* block) 
 }
 
 SNUG_EXPORT void snug_compact_get_stats(const snug_compact_heap* heap, snug_compact_stats* stats) {
-  const BlockPages& pages = heap->direct ? heap->pages : heap->fit.pages();
-  const BlockPages::Totals totals = pages.totals();
+  CompactFit::Totals all;
+  if (heap->direct)
+    all.pages = heap->pages.totals();
+  else
+    all = heap->fit.totals();
+  const BlockPages::Totals& totals = all.pages;
   *stats = {};
   stats->blocks = totals.blocks;
   stats->bytes_blocks = totals.bytes_blocks;
   stats->bytes_not_full = totals.bytes_free;
-  stats->bytes_bound = SIZE_MAX;
   stats->bytes_tails = totals.bytes_tails;
   stats->bytes_large = totals.bytes_large;
   stats->bytes_spare = totals.bytes_spare;
@@ -240,25 +250,24 @@ SNUG_EXPORT void snug_compact_get_stats(const snug_compact_heap* heap, snug_comp
   stats->pages = totals.pages;
   stats->rows_not_full = totals.rows_open + totals.rows_held;
   stats->rows_pinned = totals.rows_held;
-  if (heap->direct) return;
-  const CompactFit& fit = heap->fit;
-  stats->bytes_bound = fit.bytes_bound();
-  stats->bytes_handles = fit.handles().bytes();
-  stats->pins = fit.pins();
-  stats->moves_in_flight = fit.is_moving() ? 1 : 0;
-  stats->moves = fit.moves().finished;
-  stats->bytes_moved = fit.moves().bytes;
-  stats->moves_aborted = fit.moves().aborted;
+  stats->bytes_bound = heap->direct ? SIZE_MAX : all.bytes_bound;
+  stats->bytes_handles = all.bytes_handles;
+  stats->pins = all.pins;
+  stats->moves_in_flight = all.moves_under_way;
+  stats->moves = all.moves.finished;
+  stats->bytes_moved = all.moves.bytes;
+  stats->moves_aborted = all.moves.aborted;
+  stats->waits_heap = all.waits_heap;
+  stats->waits_classes = all.waits_classes;
+  stats->waits_handles = all.waits_handles;
+  stats->waits_pages = all.waits_pages;
 }
 
 SNUG_EXPORT void snug_compact_walk(snug_compact_heap* heap,
                                    void (*visit)(void* context, snug_handle handle, void* block, size_t bytes),
                                    void* context) {
-  CompactFit& compact = fit(heap, "snug_compact_walk");
-  compact.settle();
-  compact.pages().for_each_page([&](const CompactPage& page) {
-    for (size_t i = 0; i < page.blocks; ++i)
-      if (page.holds(i)) visit(context, compact.handles().handle(page.owner(i).slot()), page.block_at(i), page.block);
+  fit(heap, "snug_compact_walk").for_each_block([&](HandleWord handle, void* block, size_t bytes) {
+    visit(context, handle, block, bytes);
   });
 }
 
@@ -267,8 +276,29 @@ SNUG_EXPORT const char* snug_compact_check(const snug_compact_heap* heap) {
 }
 
 SNUG_EXPORT void snug_compact_get_view(snug_compact_heap* heap, snug_compact_view* view) {
-  const HandleTable& handles = fit(heap, "snug_compact_get_view").handles();
-  *view = {handles.slots(), handles.slot_limit()};
+  const CompactFit& compact = fit(heap, "snug_compact_get_view");
+  static_assert(sizeof compact.epoch() == sizeof(uint64_t));
+  *view = {compact.handles().slots(), compact.handles().slot_limit(),
+           reinterpret_cast<const uint64_t*>(&compact.epoch())};
+}
+
+SNUG_EXPORT snug_compact_reader* snug_compact_reader_create(snug_compact_heap* heap) {
+  CompactFit& compact = fit(heap, "snug_compact_reader_create");
+  if (!compact.is_shared()) die_of_misuse("snug_compact_reader_create", heap, "the heap is one thread's");
+  CompactFit::Reader* const reader = compact.open_reader();
+  return reader != nullptr ? as_public(reader) : (errno = ENOMEM, nullptr);
+}
+
+SNUG_EXPORT void snug_compact_reader_destroy(snug_compact_heap* heap, snug_compact_reader* reader) {
+  if (reader != nullptr) fit(heap, "snug_compact_reader_destroy").close_reader(as_reader(reader));
+}
+
+SNUG_EXPORT void snug_compact_enter(snug_compact_heap* heap, snug_compact_reader* reader) {
+  fit(heap, "snug_compact_enter").enter(*as_reader(reader));
+}
+
+SNUG_EXPORT void snug_compact_leave(snug_compact_heap* heap, snug_compact_reader* reader) {
+  fit(heap, "snug_compact_leave").leave(*as_reader(reader));
 }
 
 }  // extern "C"

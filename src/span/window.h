@@ -37,7 +37,7 @@ class PageTag {
  public:
   constexpr PageTag() = default;
   static PageTag slab(const void* slab, uint16_t owner) { return PageTag(address_of(slab) | uint64_t{owner} << 48); }
-  static PageTag other(const void* record) { return PageTag(address_of(record)); }
+  static PageTag other(const void* record, uint16_t owner) { return slab(record, owner); }
   static PageTag free_span(const void* span) { return PageTag(address_of(span) | kFreeSpan); }
 
   bool is_free_span() const { return (word_ & kFreeSpan) != 0; }

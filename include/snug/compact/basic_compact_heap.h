@@ -208,8 +208,8 @@ class CompactHeap {
   explicit CompactHeap(std::nullptr_t) noexcept {}
 
   bool open(const CompactHeapOptions& from) noexcept {
-    const snug_compact_options options{from.not_full, from.increment,    from.map,    0,
-                                       from.region,   from.region_bytes, from.handles};
+    const snug_compact_options options{from.not_full, from.increment,    from.map,     0,
+                                       from.region,   from.region_bytes, from.handles, SNUG_COMPACT_ONE_THREAD};
     heap_ = snug_compact_create(&options);
     if (heap_ != nullptr) snug_compact_get_view(heap_, &view_);
     return heap_ != nullptr;

@@ -22,9 +22,10 @@ struct CompactOptions {
   void* region = nullptr;
   size_t region_bytes = 0;
   size_t handles = 0;
+  snug_compact_sharing sharing = SNUG_COMPACT_ONE_THREAD;
 
   snug_compact_heap* create() const {
-    const snug_compact_options options{not_full, increment, map, direct, region, region_bytes, handles};
+    const snug_compact_options options{not_full, increment, map, direct, region, region_bytes, handles, sharing};
     return snug_compact_create(&options);
   }
 };

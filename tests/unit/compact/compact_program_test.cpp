@@ -176,14 +176,19 @@ TEST_P(CompactProgramTest, AnyOrderOfOperationsLeavesItSound) {
   EXPECT_EQ(moved != 0, moves);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, CompactProgramTest,
-                         testing::Values(ProgramCase{"Full", {}, 0, true},
-                                         ProgramCase{"Partial", {.not_full = 3, .increment = 100}, 0, true},
-                                         ProgramCase{"Cf16", {.map = SNUG_COMPACT_CF16}, 0, true},
-                                         ProgramCase{"Cf32", {.not_full = 2, .map = SNUG_COMPACT_CF32}, 0, true},
-                                         ProgramCase{"Region", {}, size_t{16} << 20, true},
-                                         ProgramCase{"SmallRegion", {.handles = 500}, size_t{1} << 20, true}),
-                         [](const auto& tested) { return tested.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    All, CompactProgramTest,
+    testing::Values(ProgramCase{"Full", {}, 0, true},
+                    ProgramCase{"Partial", {.not_full = 3, .increment = 100}, 0, true},
+                    ProgramCase{"Cf16", {.map = SNUG_COMPACT_CF16}, 0, true},
+                    ProgramCase{"Cf32", {.not_full = 2, .map = SNUG_COMPACT_CF32}, 0, true},
+                    ProgramCase{"OneLock", {.sharing = SNUG_COMPACT_ONE_LOCK}, 0, true},
+                    ProgramCase{
+                        "ClassLocks", {.not_full = 2, .increment = 100, .sharing = SNUG_COMPACT_CLASS_LOCKS}, 0, true},
+                    ProgramCase{"ClassLocksInRegion", {.sharing = SNUG_COMPACT_CLASS_LOCKS}, size_t{16} << 20, true},
+                    ProgramCase{"Region", {}, size_t{16} << 20, true},
+                    ProgramCase{"SmallRegion", {.handles = 500}, size_t{1} << 20, true}),
+    [](const auto& tested) { return tested.param.name; });
 
 }  // namespace
 }  // namespace snug

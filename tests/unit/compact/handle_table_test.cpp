@@ -22,16 +22,16 @@ class HandleTableTest : public testing::Test {
 TEST_F(HandleTableTest, AHandleLeadsToItsBlockUntilThatIsGone) {
   const HandleWord handle = table.add(blocks);
   EXPECT_NE(handle, 0u);
-  EXPECT_TRUE(table.is_live(handle));
+  EXPECT_NE(table.find(handle), nullptr);
   EXPECT_EQ(table.address(HandleTable::slot_of(handle)), blocks);
   table.set_address(HandleTable::slot_of(handle), blocks + 16);
-  EXPECT_TRUE(table.is_live(handle)) << "it outlives a move";
+  EXPECT_NE(table.find(handle), nullptr) << "it outlives a move";
   table.remove(HandleTable::slot_of(handle));
-  EXPECT_FALSE(table.is_live(handle));
+  EXPECT_EQ(table.find(handle), nullptr);
   const HandleWord next = table.add(blocks + 32);
   EXPECT_EQ(HandleTable::slot_of(next), HandleTable::slot_of(handle)) << "the lowest slot is taken first";
   EXPECT_NE(next, handle);
-  EXPECT_FALSE(table.is_live(handle));
+  EXPECT_EQ(table.find(handle), nullptr);
 }
 
 TEST_F(HandleTableTest, NoHandleIsEverGivenTwice) {
@@ -48,7 +48,7 @@ TEST_F(HandleTableTest, NoHandleIsEverGivenTwice) {
   }
   table.remove(slot);
   EXPECT_NE(HandleTable::slot_of(table.add(blocks)), slot) << "a slot is retired when it has served them all";
-  EXPECT_FALSE(table.is_live(first));
+  EXPECT_EQ(table.find(first), nullptr);
 }
 
 TEST_F(HandleTableTest, ItGrowsAndAlwaysTakesTheLowestSlot) {
@@ -73,8 +73,8 @@ TEST_F(HandleTableTest, WhatATrimGaveBackTellsOldHandlesFromNewOnes) {
   for (size_t i = 10; i < handles.size(); ++i) {
     const HandleWord handle = table.add(blocks);
     ASSERT_EQ(HandleTable::slot_of(handle), HandleTable::slot_of(handles[i]));
-    ASSERT_FALSE(table.is_live(handles[i])) << i;
-    ASSERT_TRUE(table.is_live(handle));
+    ASSERT_EQ(table.find(handles[i]), nullptr) << i;
+    ASSERT_NE(table.find(handle), nullptr);
   }
 }
 

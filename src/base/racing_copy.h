@@ -1,0 +1,23 @@
+// A copy of bytes that another thread may be writing, which is thrown away if it was. What is copied then is any
+// mixture of old and new, and nobody reads it.
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+
+#include "base/compiler.h"
+
+namespace snug {
+
+// ThreadSanitizer cannot know that the copy is thrown away.
+#if SNUG_HAS_THREAD_SANITIZER
+SNUG_UNWATCHED inline void racing_copy(void* to, const void* from, size_t bytes) {
+  auto* const target = static_cast<volatile char*>(to);
+  const auto* const source = static_cast<const volatile char*>(from);
+  for (size_t i = 0; i < bytes; ++i) target[i] = source[i];
+}
+#else
+inline void racing_copy(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
+#endif
+
+}  // namespace snug

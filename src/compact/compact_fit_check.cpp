@@ -1,0 +1,96 @@
+// What is true of a compacting heap, and how much it holds.
+#include "compact/compact_fit.h"
+
+namespace snug {
+
+CompactFit::Standstill::Standstill(const CompactFit& heap) : heap_(heap), classes_(heap.pages_.count()) {
+  heap.turn_.lock();
+  for (size_t i = 0; i < classes_; ++i) heap.pages_.bin(i).turn.lock();
+  heap.large_turn_.lock();
+  heap.handle_turn_.lock();
+}
+
+CompactFit::Standstill::~Standstill() {
+  heap_.handle_turn_.unlock();
+  heap_.large_turn_.unlock();
+  for (size_t i = classes_; i-- > 0;) heap_.pages_.bin(i).turn.unlock();
+  heap_.turn_.unlock();
+}
+
+CompactFit::Totals CompactFit::totals() const {
+  const TurnGuard heap(turn_);
+  Totals totals;
+  totals.pages = pages_.totals();
+  for (size_t i = 0; i < pages_.count(); ++i) {
+    const PageBin& bin = pages_.bin(i);
+    const BlockClass& sizes = pages_.sizes(i);
+    const TurnGuard guard(bin.turn);
+    if (bin.bound == kNever || totals.bytes_bound == SIZE_MAX)
+      totals.bytes_bound = SIZE_MAX;
+    else
+      totals.bytes_bound += (bin.bound + bin.held()) * (sizes.blocks - size_t{1}) * sizes.block;
+    totals.pins += bin.pins;
+    totals.moves_under_way += bin.move.is_under_way() ? 1 : 0;
+    totals.moves.finished += bin.moves.finished;
+    totals.moves.bytes += bin.moves.bytes;
+    totals.moves.aborted += bin.moves.aborted;
+    totals.waits_classes += bin.turn.waits();
+  }
+  {
+    const TurnGuard guard(large_turn_);
+    totals.pins += large_pins_;
+  }
+  {
+    const TurnGuard guard(handle_turn_);
+    totals.bytes_handles = handles_.bytes();
+  }
+  totals.waits_heap = turn_.waits();
+  totals.waits_classes += large_turn_.waits();
+  totals.waits_handles = handle_turn_.waits();
+  totals.waits_pages = pages_.waits();
+  return totals;
+}
+
+const char* CompactFit::check_owners(const CompactPage& page, size_t* blocks, size_t* pins) const {
+  for (size_t i = 0; i < page.blocks; ++i) {
+    if (!page.holds(i)) continue;
+    const BlockOwner owner = page.owner(i);
+    if (owner.is_arriving()) {
+      if (page.bin == nullptr || page.bin->move.to.page != &page || page.bin->move.to.index != i)
+        return "compact heap: a place is taken for no move";
+      continue;
+    }
+    *pins += owner.pins();
+    // A thread that resizes a block has pinned two places, and the handle leads to one of them.
+    if (handles_.address(owner.slot()) == page.block_at(i))
+      ++*blocks;
+    else if (owner.pins() == 0)
+      return "compact heap: a handle does not lead to its block";
+  }
+  return nullptr;
+}
+
+// With several threads, one of them may be between a free and the move that makes up for it.
+const char* CompactFit::check() const {
+  const Standstill standstill(*this);
+  if (const char* broken = pages_.check(); broken != nullptr) return broken;
+  if (const char* broken = handles_.check(); broken != nullptr) return broken;
+  size_t blocks = 0;
+  size_t pins = 0;
+  const char* broken = nullptr;
+  pages_.for_each_page([&](const CompactPage& page) {
+    if (broken == nullptr) broken = check_owners(page, &blocks, &pins);
+  });
+  if (broken != nullptr) return broken;
+  if (blocks != handles_.live()) return "compact heap: not as many blocks as handles";
+  size_t counted = large_pins_;
+  for (size_t i = 0; i < pages_.count(); ++i) {
+    const PageBin& bin = pages_.bin(i);
+    counted += bin.pins;
+    if (!is_shared() && bin.open_without_move() > bin.bound)
+      return "compact heap: more pages of a class are not full than its bound";
+  }
+  return pins == counted ? nullptr : "compact heap: the count of pins is wrong";
+}
+
+}  // namespace snug

@@ -1,0 +1,134 @@
+// How a compacting heap's blocks move, a part at a time.
+#include "compact/compact_fit.h"
+
+namespace snug {
+
+void CompactFit::set_bound(size_t bound) {
+  bound_.store(bound, std::memory_order_relaxed);
+  for (size_t i = 0; i < pages_.count(); ++i) {
+    PageBin& bin = pages_.bin(i);
+    {
+      const ClassTurn turn(*this, bin.turn);
+      bin.bound = bound;
+    }
+    keep_bound(bin, kAllMoves);
+  }
+}
+
+void CompactFit::set_bound_of(size_t bytes, size_t bound) {
+  const size_t size_class = pages_.class_for(bytes, 1);
+  if (size_class == CompactPage::kLarge) return;
+  PageBin& bin = pages_.bin(size_class);
+  {
+    const ClassTurn turn(*this, bin.turn);
+    bin.bound = bound;
+  }
+  keep_bound(bin, kAllMoves);
+}
+
+// Each part in a turn of its own.
+void CompactFit::keep_bound(PageBin& bin, size_t most_moves) {
+  CompactBudget unlimited;
+  while (most_moves != 0) {
+    const ClassTurn turn(*this, bin.turn);
+    if (bin.open_without_move() <= bin.bound) return;
+    const Progress progress = advance(bin, bin.bound, unlimited);
+    if (progress == Progress::kNothingToDo || progress == Progress::kWaits) return;
+    if (progress != Progress::kMore) --most_moves;
+  }
+}
+
+// Begins a move, or does the next part of the one that is under way. In the class's turn.
+CompactFit::Progress CompactFit::advance(PageBin& bin, size_t bound, CompactBudget& budget) {
+  Move& move = bin.move;
+  if (!move.is_under_way()) {
+    if (bin.open() <= bound) return Progress::kNothingToDo;
+    begin_move(bin);
+  }
+  if (!handles_.is_moving(move.from.owner().slot())) {
+    abort_move(bin);
+    return Progress::kCalledOff;
+  }
+  if (is_shared() && !Meeting<>::is_alone(readers_.load(std::memory_order_acquire), move.epoch))
+    return Progress::kWaits;
+  const size_t bytes = move.next_part(increment_.load(std::memory_order_relaxed));
+  move.copy(bytes);
+  budget.spend(bytes);
+  if (move.left() != 0) return Progress::kMore;
+  return finish_move(bin) ? Progress::kMoved : Progress::kCalledOff;
+}
+
+// The bin has two open pages.
+void CompactFit::begin_move(PageBin& bin) {
+  CompactPage* const from = bin.emptiest();
+  const size_t index = from->last_used();
+  const size_t slot = from->owner(index).slot();
+  bin.move.begin({from, index}, pages_.take_in(bin.fullest()));
+  bin.move.to.owner() = BlockOwner::arriving(slot);
+  if (is_shared())
+    bin.move.epoch = handles_.begin_move(slot, meeting_);
+  else
+    handles_.begin_move(slot);
+}
+
+// False: it was called off meanwhile, and is given up.
+bool CompactFit::finish_move(PageBin& bin) {
+  const Move& move = bin.move;
+  const size_t slot = move.from.owner().slot();
+  if (!is_shared() || move.from.page->relocate != nullptr) {
+    handles_.set_address(slot, move.to.block());
+  } else if (!handles_.arrive(slot, move.to.block())) {
+    abort_move(bin);
+    return false;
+  }
+  move.to.owner() = move.from.owner();
+  ++bin.moves.finished;
+  bin.moves.bytes += move.done;
+  const Place from = move.from;
+  bin.move.end();
+  pages_.give(from);
+  return true;
+}
+
+void CompactFit::abort_move(PageBin& bin) {
+  const Place to = bin.move.to;
+  handles_.call_off(bin.move.from.owner().slot());
+  bin.move.end();
+  ++bin.moves.aborted;
+  pages_.give(to);
+}
+
+void CompactFit::abort_move_of(Place place) {
+  PageBin* const bin = place.page->bin;
+  if (bin != nullptr && bin->move.from == place) abort_move(*bin);
+}
+
+void CompactFit::settle() {
+  for (size_t i = 0; i < pages_.count(); ++i) {
+    PageBin& bin = pages_.bin(i);
+    const ClassTurn turn(*this, bin.turn);
+    if (bin.move.is_under_way()) abort_move(bin);
+  }
+}
+
+bool CompactFit::step(CompactBudget budget) {
+  bool waits = false;
+  size_t size_class = next_class_.load(std::memory_order_relaxed) % pages_.count();
+  for (size_t left = pages_.count(); left != 0; --left) {
+    PageBin& bin = pages_.bin(size_class);
+    for (;;) {
+      const ClassTurn turn(*this, bin.turn);
+      if (!bin.move.is_under_way() && bin.open() <= 1) break;
+      if (budget.is_used_up()) return true;
+      // What a reader has called off, or looks at, is for the next time.
+      const Progress progress = advance(bin, 1, budget);
+      waits |= progress == Progress::kWaits;
+      if (progress == Progress::kWaits) break;
+    }
+    size_class = (size_class + 1) % pages_.count();
+    next_class_.store(size_class, std::memory_order_relaxed);
+  }
+  return waits;
+}
+
+}  // namespace snug

@@ -1,0 +1,390 @@
+// A compacting heap that several threads have: what stays while a reader is inside, what is made up for afterwards, and
+// that nothing is lost while threads allocate, free, read, write and compact at once.
+#include <signal.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "compact_heap_fixture.h"
+
+namespace snug {
+namespace {
+
+constexpr size_t kBlocks = 64;  // of 256 bytes in a page
+
+class Reader {
+ public:
+  explicit Reader(snug_compact_heap* heap) : heap_(heap), reader_(snug_compact_reader_create(heap)) {
+    EXPECT_NE(reader_, nullptr);
+  }
+  ~Reader() { snug_compact_reader_destroy(heap_, reader_); }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  void enter() { snug_compact_enter(heap_, reader_); }
+  void leave() { snug_compact_leave(heap_, reader_); }
+  snug_compact_reader* get() const { return reader_; }
+
+ private:
+  snug_compact_heap* heap_;
+  snug_compact_reader* reader_;
+};
+
+// Which of them is on its way.
+size_t moving_one(snug_compact_heap* heap, const std::vector<snug_handle>& handles) {
+  snug_compact_view view;
+  snug_compact_get_view(heap, &view);
+  const auto is_moving = [&](snug_handle handle) {
+    return handle != 0 && (view.slots[static_cast<uint32_t>(handle)] ^ handle) >> 48 == uint64_t{1} << 15;
+  };
+  return static_cast<size_t>(std::find_if(handles.begin(), handles.end(), is_moving) - handles.begin());
+}
+
+class SharedCompactHeapTest : public testing::TestWithParam<snug_compact_sharing> {
+ protected:
+  CompactOptions options(size_t not_full = 1, size_t increment = 0) const {
+    return {.not_full = not_full, .increment = increment, .sharing = GetParam()};
+  }
+};
+
+TEST_P(SharedCompactHeapTest, WhatAReaderMayHaveLookedUpStaysUntilItHasLeft) {
+  CompactHeapFixture heap(options());
+  const auto handles = heap.fill(3 * kBlocks, 256);
+  Reader reader(heap);
+  reader.enter();
+  std::vector<void*> seen;
+  for (const snug_handle handle : handles) seen.push_back(snug_compact_deref(heap, handle));
+  // A hole in each page: two blocks should move, and none may.
+  for (size_t page = 0; page < 3; ++page) snug_compact_free(heap, handles[page * kBlocks]);
+  EXPECT_EQ(heap.stats().moves, 0u);
+  EXPECT_EQ(heap.stats().moves_in_flight, 1u);
+  EXPECT_EQ(snug_compact_step(heap, nullptr), 1) << "something is left to do";
+  for (size_t i = 0; i < handles.size(); ++i) {
+    if (i % kBlocks == 0) continue;
+    ASSERT_EQ(*static_cast<size_t*>(seen[i]), i);
+    ASSERT_EQ(snug_compact_deref(heap, handles[i]), seen[i]);
+  }
+  reader.leave();
+  EXPECT_EQ(snug_compact_step(heap, nullptr), 0);
+  EXPECT_EQ(heap.stats().rows_not_full, 1u);
+  EXPECT_GE(heap.stats().moves, 2u);
+  for (size_t i = 0; i < handles.size(); ++i)
+    if (i % kBlocks != 0) {
+      ASSERT_EQ(heap.number_of(handles[i]), i);
+    }
+}
+
+TEST_P(SharedCompactHeapTest, WhatWasNotMovedForAReaderIsMadeUpForByTheFreesAfterIt) {
+  CompactHeapFixture heap(options());
+  const auto handles = heap.fill(41 * kBlocks, 256);
+  Reader reader(heap);
+  reader.enter();
+  for (size_t page = 0; page < 20; ++page) snug_compact_free(heap, handles[page * kBlocks]);
+  EXPECT_EQ(heap.stats().rows_not_full, 19u) << "and one more that a block is to fill";
+  reader.leave();
+  size_t frees = 0;
+  while (heap.stats().rows_not_full > 1) {
+    ASSERT_LT(frees, 20u) << "each free moves more than it asks for";
+    const uint64_t before = heap.stats().moves;
+    snug_compact_free(heap, handles[(20 + frees++) * kBlocks]);
+    ASSERT_LE(heap.stats().moves - before, 3u);
+  }
+}
+
+TEST_P(SharedCompactHeapTest, AMoveThatWaitsIsCalledOffByWhoWantsTheBlock) {
+  CompactHeapFixture heap(options());
+  const auto handles = heap.fill(2 * kBlocks, 256);
+  Reader first(heap);
+  Reader second(heap);
+  first.enter();
+  snug_compact_free(heap, handles[0]);
+  snug_compact_free(heap, handles[kBlocks]);
+  ASSERT_EQ(heap.stats().moves_in_flight, 1u);
+  second.enter();
+  first.leave();
+  // The second has entered after the move began, and could not keep it up but by asking.
+  std::vector<void*> seen;
+  for (const snug_handle handle : handles)
+    seen.push_back(handle == handles[0] || handle == handles[kBlocks] ? nullptr : snug_compact_deref(heap, handle));
+  EXPECT_EQ(snug_compact_step(heap, nullptr), 1);
+  EXPECT_EQ(heap.stats().moves_aborted, 1u);
+  EXPECT_EQ(heap.stats().moves, 0u);
+  for (size_t i = 0; i < handles.size(); ++i)
+    if (seen[i] != nullptr) {
+      ASSERT_EQ(snug_compact_deref(heap, handles[i]), seen[i]);
+    }
+  second.leave();
+  EXPECT_EQ(snug_compact_step(heap, nullptr), 0);
+  EXPECT_EQ(heap.stats().moves, 1u);
+}
+
+TEST_P(SharedCompactHeapTest, AMoveWaitsForNobodyWhoEnteredAfterIt) {
+  CompactHeapFixture heap(options());
+  const auto handles = heap.fill(2 * kBlocks, 256);
+  Reader first(heap);
+  Reader second(heap);
+  first.enter();
+  snug_compact_free(heap, handles[0]);
+  snug_compact_free(heap, handles[kBlocks]);
+  second.enter();
+  first.leave();
+  EXPECT_EQ(snug_compact_step(heap, nullptr), 0);
+  EXPECT_EQ(heap.stats().moves, 1u);
+  second.leave();
+}
+
+TEST_P(SharedCompactHeapTest, ABlockThatGoesTakesItsMoveWithIt) {
+  CompactHeapFixture heap(options());
+  auto handles = heap.fill(2 * kBlocks, 256);
+  Reader reader(heap);
+  reader.enter();
+  snug_compact_free(heap, handles[0]);
+  snug_compact_free(heap, handles[kBlocks]);
+  ASSERT_EQ(heap.stats().moves_in_flight, 1u);
+  const size_t moving = moving_one(heap, handles);
+  ASSERT_LT(moving, handles.size());
+  snug_compact_free(heap, handles[moving]);
+  EXPECT_EQ(heap.stats().moves_aborted, 1u);
+  reader.leave();
+  EXPECT_EQ(snug_compact_step(heap, nullptr), 0);
+  EXPECT_EQ(heap.stats().blocks, 2 * kBlocks - 3);
+  for (size_t i = 1; i < handles.size(); ++i) {
+    if (i == kBlocks || i == moving) continue;
+    ASSERT_EQ(heap.number_of(handles[i]), i);
+  }
+  EXPECT_EQ(snug_compact_try_deref(heap, handles[moving]), nullptr);
+}
+
+TEST_P(SharedCompactHeapTest, APinnedBlockGivesItsMoveUp) {
+  CompactHeapFixture heap(options());
+  const auto handles = heap.fill(2 * kBlocks, 256);
+  Reader reader(heap);
+  reader.enter();
+  snug_compact_free(heap, handles[0]);
+  snug_compact_free(heap, handles[kBlocks]);
+  const size_t moving = moving_one(heap, handles);
+  ASSERT_LT(moving, handles.size());
+  const void* const address = snug_compact_pin(heap, handles[moving]);
+  reader.leave();
+  EXPECT_EQ(snug_compact_step(heap, nullptr), 0);
+  EXPECT_EQ(snug_compact_deref(heap, handles[moving]), address);
+  snug_compact_unpin(heap, handles[moving]);
+  EXPECT_EQ(heap.stats().rows_not_full, 1u);
+}
+
+TEST_P(SharedCompactHeapTest, ReadersServeAgain) {
+  CompactHeapFixture heap(options());
+  snug_compact_reader* const first = snug_compact_reader_create(heap);
+  snug_compact_reader_destroy(heap, first);
+  snug_compact_reader_destroy(heap, nullptr);
+  snug_compact_reader* const second = snug_compact_reader_create(heap);
+  EXPECT_EQ(first, second);
+  snug_compact_reader* const third = snug_compact_reader_create(heap);
+  EXPECT_NE(second, third);
+  snug_compact_reader_destroy(heap, second);
+  snug_compact_reader_destroy(heap, third);
+}
+
+void move_bytes(void* from, void* to) { std::memcpy(to, from, 256); }
+
+// Each thread has blocks of its own, whose contents it looks at whenever it has entered, and some that all share, where
+// it adds to a count. One more thread compacts.
+class Crowd {
+ public:
+  static constexpr size_t kThreads = 4, kShared = 200;
+
+  Crowd(snug_compact_heap* heap, size_t operations) : heap_(heap), operations_(operations) {
+    for (size_t i = 0; i < kShared; ++i) {
+      shared_[i] =
+          i % 4 == 0 ? snug_compact_alloc_relocated(heap_, 256, 0, move_bytes) : snug_compact_alloc(heap_, 256, 0);
+      std::memset(snug_compact_deref(heap_, shared_[i]), 0, 256);
+    }
+  }
+  void run() {
+    std::vector<std::thread> threads;
+    for (size_t i = 0; i < kThreads; ++i) threads.emplace_back([this, i] { work(i); });
+    std::thread compactor([this] { compact(); });
+    for (std::thread& thread : threads) thread.join();
+    done_ = true;
+    compactor.join();
+    uint64_t counted = 0;
+    for (const snug_handle handle : shared_) {
+      counted += counter(snug_compact_deref(heap_, handle)).load();
+      snug_compact_free(heap_, handle);
+    }
+    EXPECT_EQ(counted, added_);
+  }
+
+ private:
+  struct Own {
+    snug_handle handle;
+    size_t bytes;
+    unsigned char content;
+  };
+
+  static std::atomic<uint64_t>& counter(void* block) { return *static_cast<std::atomic<uint64_t>*>(block); }
+
+  void work(size_t number) {
+    std::minstd_rand random(static_cast<unsigned>(number + 1));
+    Reader reader(heap_);
+    std::vector<Own> own;
+    for (size_t i = 0; i < operations_; ++i) {
+      if (own.size() < 50 || (own.size() < 800 && random() % 2 == 0)) {
+        own.push_back({0, 1 + random() % (random() % 50 == 0 ? 40000 : 400), static_cast<unsigned char>(random())});
+        own.back().handle = snug_compact_alloc(heap_, own.back().bytes, 0);
+        ASSERT_NE(own.back().handle, 0u);
+        reader.enter();
+        std::memset(snug_compact_deref(heap_, own.back().handle), own.back().content, own.back().bytes);
+        reader.leave();
+        continue;
+      }
+      std::swap(own[random() % own.size()], own.back());
+      if (random() % 8 == 0) resize(own.back(), random);
+      reader.enter();
+      expect_content(own.back());
+      add_to_shared(random() % kShared);
+      // Inside of the section, or outside.
+      const bool inside = random() % 4 == 0;
+      if (!inside) reader.leave();
+      snug_compact_free(heap_, own.back().handle);
+      if (inside) reader.leave();
+      own.pop_back();
+      if (random() % 16 == 0 && !own.empty()) pin(own.back());
+    }
+    for (const Own& block : own) snug_compact_free(heap_, block.handle);
+  }
+  void expect_content(const Own& own) {
+    const auto* const content = static_cast<unsigned char*>(snug_compact_deref(heap_, own.handle));
+    for (size_t i = 0; i < own.bytes; i += 1 + own.bytes / 40) ASSERT_EQ(content[i], own.content);
+  }
+  void add_to_shared(size_t index) {
+    counter(snug_compact_deref(heap_, shared_[index])).fetch_add(1, std::memory_order_relaxed);
+    added_.fetch_add(1, std::memory_order_relaxed);
+  }
+  void resize(Own& own, std::minstd_rand& random) {
+    const size_t bytes = 1 + random() % 3000;
+    ASSERT_EQ(snug_compact_resize(heap_, own.handle, bytes, 0), 0);
+    own.bytes = std::min(own.bytes, bytes);
+  }
+  void pin(const Own& own) {
+    const auto* const content = static_cast<unsigned char*>(snug_compact_pin(heap_, own.handle));
+    ASSERT_EQ(content[own.bytes - 1], own.content);
+    snug_compact_unpin(heap_, own.handle);
+  }
+  void compact() {
+    while (!done_) {
+      const snug_compact_budget budget{0, 10000};
+      snug_compact_step(heap_, &budget);
+      if (const char* broken = snug_compact_check(heap_); broken != nullptr) {
+        ADD_FAILURE() << broken;
+        return;
+      }
+      std::this_thread::yield();
+    }
+  }
+
+  snug_compact_heap* heap_;
+  const size_t operations_;
+  snug_handle shared_[kShared] = {};
+  std::atomic<uint64_t> added_{0};
+  std::atomic<bool> done_{false};
+};
+
+TEST_P(SharedCompactHeapTest, NothingIsLostInACrowd) {
+  for (const size_t increment : {size_t{4096}, size_t{64}}) {
+    CompactHeapFixture heap(options(1, increment));
+    Crowd(heap, 20000).run();
+    snug_compact_step(heap, nullptr);
+    const snug_compact_stats stats = heap.stats();
+    EXPECT_EQ(stats.blocks, 0u);
+    EXPECT_EQ(stats.pages, 0u);
+    EXPECT_GT(stats.moves, 0u);
+    EXPECT_EQ(stats.pins, 0u);
+  }
+}
+
+// What a signal handler does that interrupts the mover: a page of the block is out of reach until then.
+struct WriteInTheMiddle {
+  static constexpr size_t kBytes = 3 * 4096, kFirst = 2000, kLast = 2 * 4096 + 2000;
+
+  snug_compact_heap* heap = nullptr;
+  snug_compact_reader* reader = nullptr;
+  snug_handle handle = 0;
+  char* block = nullptr;
+  int faults = 0;
+
+  void write() {
+    ++faults;
+    mprotect(block + 4096, 4096, PROT_READ | PROT_WRITE);
+    snug_compact_enter(heap, reader);
+    char* const found = static_cast<char*>(snug_compact_deref(heap, handle));
+    found[kFirst] = found[kLast] = 'w';
+    snug_compact_leave(heap, reader);
+  }
+};
+WriteInTheMiddle* in_the_middle = nullptr;
+
+TEST_P(SharedCompactHeapTest, WhatIsWrittenWhileTheBlockIsCopiedIsNotLost) {
+  CompactHeapFixture heap(options(1, WriteInTheMiddle::kBytes));
+  std::vector<snug_handle> handles;
+  for (int i = 0; i < 64; ++i) handles.push_back(snug_compact_alloc(heap, WriteInTheMiddle::kBytes, 4096));
+  Reader first(heap);
+  Reader second(heap);
+  first.enter();
+  // Until one is on its way, and waits.
+  size_t freed = 0;
+  while (heap.stats().moves_in_flight == 0) snug_compact_free(heap, std::exchange(handles[freed++ * 7], 0));
+  const size_t moving = moving_one(heap, handles);
+  ASSERT_LT(moving, handles.size());
+  snug_compact_view view;
+  snug_compact_get_view(heap, &view);
+  const snug_handle handle = handles[moving];
+  WriteInTheMiddle write{heap, second.get(), handle,
+                         reinterpret_cast<char*>((view.slots[static_cast<uint32_t>(handle)] ^ handle) << 1 >> 1)};
+  in_the_middle = &write;
+  struct sigaction action = {};
+  struct sigaction before = {};
+  action.sa_handler = [](int) { in_the_middle->write(); };
+  sigaction(SIGSEGV, &action, &before);
+  first.leave();
+  ASSERT_EQ(mprotect(write.block + 4096, 4096, PROT_NONE), 0);
+  snug_compact_step(heap, nullptr);
+  sigaction(SIGSEGV, &before, nullptr);
+  EXPECT_EQ(write.faults, 1) << "else nothing was tried";
+  EXPECT_EQ(heap.stats().moves_aborted, 1u);
+  const char* const found = static_cast<char*>(snug_compact_deref(heap, handle));
+  EXPECT_EQ(found[WriteInTheMiddle::kFirst], 'w');
+  EXPECT_EQ(found[WriteInTheMiddle::kLast], 'w');
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SharedCompactHeapTest, testing::Values(SNUG_COMPACT_ONE_LOCK, SNUG_COMPACT_CLASS_LOCKS),
+                         [](const auto& info) {
+                           return std::string(info.param == SNUG_COMPACT_ONE_LOCK ? "OneLock" : "ClassLocks");
+                         });
+
+TEST(SharedCompactHeapDeathTest, SaysWhatReadersMayNot) {
+  CompactHeapFixture own;
+  EXPECT_DEATH(snug_compact_reader_create(own), "snug_compact_reader_create.*the heap is one thread's");
+  CompactHeapFixture heap({.sharing = SNUG_COMPACT_CLASS_LOCKS});
+  Reader reader(heap);
+  reader.enter();
+  EXPECT_DEATH(snug_compact_reader_destroy(heap, reader.get()),
+               "snug_compact_reader_destroy.*the reader is in a section");
+  reader.leave();
+  const auto handles = heap.fill(2, 100);
+  snug_compact_free(heap, handles[0]);
+  EXPECT_DEATH(snug_compact_free(heap, handles[0]), "snug_compact_free.*names no block");
+  EXPECT_DEATH(snug_compact_deref(heap, handles[0]), "snug_compact_deref.*names no block");
+}
+
+TEST(SharedCompactHeapTest, ADirectHeapIsOneThreadsOwn) {
+  EXPECT_EQ((CompactOptions{.direct = 1, .sharing = SNUG_COMPACT_ONE_LOCK}).create(), nullptr);
+  EXPECT_EQ((CompactOptions{.sharing = static_cast<snug_compact_sharing>(3)}).create(), nullptr);
+}
+
+}  // namespace
+}  // namespace snug
