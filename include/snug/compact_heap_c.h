@@ -104,8 +104,8 @@ void snug_compact_unpin(struct snug_compact_heap* heap, snug_handle handle);
 
 /* From now on. A smaller bound is kept when the call returns: O(pages). */
 void snug_compact_set_not_full(struct snug_compact_heap* heap, size_t not_full);
-/* For blocks of this size alone, but those that are moved by functions. */
-void snug_compact_set_not_full_of(struct snug_compact_heap* heap, size_t bytes, size_t not_full);
+/* For blocks of this size alone, but those that are moved by functions. -1: there is no memory. */
+int snug_compact_set_not_full_of(struct snug_compact_heap* heap, size_t bytes, size_t not_full);
 void snug_compact_set_increment(struct snug_compact_heap* heap, size_t increment);
 
 struct snug_compact_budget {

@@ -20,15 +20,29 @@ size_t BlockPages::kind_for(size_t bytes, size_t alignment, Relocate relocate) {
   const size_t block = round_up(std::max<size_t>(bytes, 1), std::max<size_t>(alignment, 16));
   const TurnGuard guard(turn_);
   const size_t kinds = kind_count_.load(std::memory_order_relaxed);
-  for (size_t i = 0; i < kinds; ++i)
-    if (kinds_[i]->relocate == relocate && kinds_[i]->sizes.block == block) return map_.count() + i;
-  void* const record = kinds == kMostKinds ? nullptr : source_.take_record(sizeof(Kind));
-  if (record == nullptr) return kNoKind;
-  bytes_records_ += sizeof(Kind);
-  kinds_[kinds] = ::new (record) Kind{{}, BlockClass(block, pages_for_blocks_of(block)), relocate};
-  if (turn_.is_shared()) kinds_[kinds]->bin.turn.share();
+  const size_t next = map_.count() + kinds;
+  for (size_t kind = map_.count(); kind != next; ++kind)
+    if (bin(kind)->relocate == relocate && bin(kind)->sizes.block == block) return kind;
+  if (kinds == kMostKinds || add_bin(BlockClass(block, pages_for_blocks_of(block)), next, relocate) == nullptr)
+    return kNoKind;
   kind_count_.store(kinds + 1, std::memory_order_release);
-  return map_.count() + kinds;
+  return next;
+}
+
+PageBin* BlockPages::add_bin_for(size_t size_class) {
+  const TurnGuard guard(turn_);
+  PageBin* const bin = this->bin(size_class);  // by another thread meanwhile
+  return bin != nullptr ? bin : add_bin(map_[size_class], size_class, nullptr);
+}
+
+PageBin* BlockPages::add_bin(const BlockClass& sizes, size_t size_class, Relocate relocate) {
+  void* const record = source_.take_record(sizeof(PageBin));
+  if (record == nullptr) return nullptr;
+  bytes_records_ += sizeof(PageBin);
+  auto* const bin = ::new (record) PageBin(sizes, size_class, relocate, bound_.load(std::memory_order_relaxed));
+  if (turn_.is_shared()) bin->turn.share();
+  bins_[size_class].store(bin, std::memory_order_release);
+  return bin;
 }
 
 // The page's only block.
@@ -49,7 +63,7 @@ BlockPages::Place BlockPages::take_large(size_t bytes, size_t alignment) {
   const TurnGuard guard(turn_);
   const PageRow row = source_.take(std::max<size_t>(bytes, 1), alignment);
   if (row.start == nullptr) return {};
-  CompactPage* const page = add_page(row, CompactPage::kLarge, row.bytes, 1);
+  CompactPage* const page = add_page(row, nullptr, row.bytes, 1);
   if (page == nullptr) return {};
   all_.push_back(page);
   bytes_large_ += page->block;
@@ -57,16 +71,16 @@ BlockPages::Place BlockPages::take_large(size_t bytes, size_t alignment) {
   return {page, page->take()};
 }
 
-CompactPage* BlockPages::add_page_of(size_t size_class) {
+CompactPage* BlockPages::add_page_to(PageBin& bin) {
   const TurnGuard guard(turn_);
-  const BlockClass& sizes = this->sizes(size_class);
+  const BlockClass& sizes = bin.sizes;
   const bool from_spare = sizes.pages == 1 && spares_ != 0;
   const PageRow row = from_spare ? spare_[--spares_] : source_.take(sizes.bytes(), kPageSize);
   if (row.start == nullptr) return nullptr;
-  CompactPage* const page = add_page(row, size_class, sizes.block, sizes.blocks);
+  CompactPage* const page = add_page(row, &bin, sizes.block, sizes.blocks);
   if (page == nullptr) return nullptr;
   page->inverse = sizes.inverse;
-  if (is_kind(size_class)) page->relocate = kinds_[size_class - map_.count()]->relocate;
+  page->relocate = bin.relocate;
   ++page->bin->pages;
   all_.push_front(page);
   poison(row.start, row.bytes);
@@ -74,7 +88,7 @@ CompactPage* BlockPages::add_page_of(size_t size_class) {
 }
 
 // The row goes back if there is no memory for its record.
-CompactPage* BlockPages::add_page(PageRow row, size_t size_class, size_t block, size_t blocks) {
+CompactPage* BlockPages::add_page(PageRow row, PageBin* bin, size_t block, size_t blocks) {
   void* const record = source_.take_record(record_bytes(blocks));
   if (record == nullptr) {
     source_.give(row);
@@ -83,8 +97,8 @@ CompactPage* BlockPages::add_page(PageRow row, size_t size_class, size_t block, 
   std::memset(record, 0, record_bytes(blocks));
   auto* const page = ::new (record) CompactPage;
   page->home = this;
-  page->size_class = static_cast<uint8_t>(size_class);
-  if (size_class != CompactPage::kLarge) page->bin = &bin(size_class);
+  page->bin = bin;
+  page->size_class = bin == nullptr ? CompactPage::kLarge : bin->size_class;
   page->row = row;
   page->block = block;
   page->blocks = static_cast<uint16_t>(blocks);
@@ -121,8 +135,9 @@ void BlockPages::release_all() {
     release(page);
   }
   while (spares_ != 0) source_.give(spare_[--spares_]);
-  const size_t kinds = kind_count_.exchange(0, std::memory_order_relaxed);
-  for (size_t i = 0; i < kinds; ++i) source_.give_record(kinds_[i], sizeof(Kind));
+  for (size_t i = 0; i < count(); ++i)
+    if (PageBin* const bin = bins_[i].exchange(nullptr); bin != nullptr) source_.give_record(bin, sizeof(PageBin));
+  kind_count_.store(0, std::memory_order_relaxed);
 }
 
 BlockPages::Place BlockPages::find(const void* block) const {
@@ -142,9 +157,8 @@ CompactPage* BlockPages::find_mapping(const void* block) const {
 
 BlockPages::Totals BlockPages::totals() const {
   Totals totals;
-  for (size_t i = 0; i < count(); ++i) {
-    const PageBin& bin = this->bin(i);
-    const BlockClass& sizes = this->sizes(i);
+  for_each_bin([&](const PageBin& bin) {
+    const BlockClass& sizes = bin.sizes;
     const TurnGuard guard(bin.turn);
     totals.blocks += bin.used;
     totals.bytes_blocks += bin.used * sizes.block;
@@ -152,7 +166,7 @@ BlockPages::Totals BlockPages::totals() const {
     totals.bytes_tails += bin.pages * sizes.tail();
     totals.rows_open += bin.open();
     totals.rows_held += bin.held();
-  }
+  });
   const TurnGuard guard(turn_);
   totals.blocks += large_blocks_;
   totals.bytes_blocks += bytes_large_;
@@ -190,7 +204,9 @@ const char* BlockPages::check_page(const CompactPage& page) const {
 }
 
 const char* BlockPages::check_bin(size_t size_class, size_t pages, size_t used) const {
-  const PageBin& bin = this->bin(size_class);
+  if (this->bin(size_class) == nullptr) return pages == 0 ? nullptr : "compact heap: a page is of no class";
+  const PageBin& bin = *this->bin(size_class);
+  if (bin.size_class != size_class) return "compact heap: a class lies in another's place";
   if (bin.pages != pages || bin.used != used) return "compact heap: the counts of a class are wrong";
   size_t listed[CompactPage::kLevels + 1] = {};
   for (size_t list = 0; list <= CompactPage::kLevels; ++list)

@@ -52,9 +52,13 @@ class BlockPages {
   }
   // A block of the class.
   Place take_of(size_t size_class) {
-    CompactPage* page = bin(size_class).to_fill();
+    PageBin* const bin = bin_for(size_class);
+    return bin == nullptr ? Place{} : take_from(*bin);
+  }
+  Place take_from(PageBin& bin) {
+    CompactPage* page = bin.to_fill();
     if (page == nullptr) [[unlikely]]
-      page = add_page_of(size_class);
+      page = add_page_to(bin);
     return page == nullptr ? Place{} : take_in(page);
   }
   // The same in a page that is open.
@@ -109,21 +113,32 @@ class BlockPages {
   // memory, or there are kMostKinds. O(kinds).
   size_t kind_for(size_t bytes, size_t alignment, Relocate relocate);
   static constexpr size_t kMostKinds = 64;
+  static constexpr size_t kMostBins = BlockMap::kMostClasses + kMostKinds;
   static constexpr size_t kNoKind = ~size_t{0};
 
   // Classes of the map, and kinds behind them.
   size_t count() const { return map_.count() + kind_count_.load(std::memory_order_acquire); }
   bool is_kind(size_t size_class) const { return size_class >= map_.count(); }
-  const BlockClass& sizes(size_t size_class) const {
-    return size_class < map_.count() ? map_[size_class] : kinds_[size_class - map_.count()]->sizes;
+  // Null: there has been no block of the class.
+  PageBin* bin(size_t size_class) const { return bins_[size_class].load(std::memory_order_acquire); }
+  // Null: there is no memory.
+  PageBin* bin_for(size_t size_class) {
+    PageBin* const bin = this->bin(size_class);
+    if (bin == nullptr) [[unlikely]]
+      return add_bin_for(size_class);
+    return bin;
   }
-  PageBin& bin(size_t size_class) {
-    return size_class < map_.count() ? bins_[size_class] : kinds_[size_class - map_.count()]->bin;
+  // visit(bin) for each that there is by now.
+  template <class Visit>
+  void for_each_bin(Visit visit) const {
+    for (size_t i = 0; i < count(); ++i)
+      if (PageBin* const bin = this->bin(i); bin != nullptr) visit(*bin);
   }
-  const PageBin& bin(size_t size_class) const { return const_cast<BlockPages*>(this)->bin(size_class); }
+  // Of open pages, for classes that are yet to come.
+  void set_bound(size_t bound) { bound_.store(bound, std::memory_order_relaxed); }
 
   Totals totals() const;  // O(classes)
-  uint32_t waits() const { return turn_.waits(); }
+  Turn& turn() const { return turn_; }
   const char* check() const;
 
   // visit(page) for each page. It must not take or give.
@@ -134,18 +149,15 @@ class BlockPages {
 
  private:
   using AllPages = List<CompactPage, &CompactPage::in_all>;
-  struct Kind {
-    PageBin bin;
-    BlockClass sizes;
-    Relocate relocate = nullptr;
-  };
   // The most pages that are kept, of those that are one page long.
   static constexpr size_t kMostSpare = 8;
 
   size_t class_for_otherwise(size_t bytes, size_t alignment) const;
   bool give_last(Place place);
-  CompactPage* add_page(PageRow row, size_t size_class, size_t block, size_t blocks);
-  CompactPage* add_page_of(size_t size_class);
+  CompactPage* add_page(PageRow row, PageBin* bin, size_t block, size_t blocks);
+  CompactPage* add_page_to(PageBin& bin);
+  SNUG_COLD PageBin* add_bin_for(size_t size_class);
+  PageBin* add_bin(const BlockClass& sizes, size_t size_class, Relocate relocate);
   void release(CompactPage* page);
   CompactPage* find_mapping(const void* block) const;
   size_t record_bytes(size_t blocks) const { return CompactPage::record_bytes(blocks, has_owners_); }
@@ -155,8 +167,8 @@ class BlockPages {
   const BlockMap& map_;
   PageSource source_;
   const bool has_owners_;
-  PageBin bins_[BlockMap::kMostClasses];
-  Kind* kinds_[kMostKinds] = {};
+  std::atomic<PageBin*> bins_[kMostBins] = {};
+  std::atomic<size_t> bound_{1};
   std::atomic<size_t> kind_count_{0};
   mutable Turn turn_;  // for all below, for the source, and to add a kind
   AllPages all_;       // large blocks last

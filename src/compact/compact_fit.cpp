@@ -20,7 +20,6 @@ CompactFit::CompactFit(const BlockMap& map, PageSource source, uint16_t salt, Sh
     : sharing_(sharing), pages_(map, source, true), handles_(salt) {
   if (sharing == Sharing::kHeap) turn_.share();
   if (sharing != Sharing::kClasses) return;
-  for (size_t i = 0; i < map.count(); ++i) pages_.bin(i).turn.share();
   large_turn_.share();
   handle_turn_.share();
   pages_.share();
@@ -37,17 +36,17 @@ HandleWord CompactFit::allocate(size_t bytes, size_t alignment, Relocate relocat
   size_t kind = 0;
   {
     const TurnGuard heap(turn_);
-    const size_t had = pages_.count();
     kind = pages_.kind_for(bytes, alignment, relocate);
-    if (kind == had) pages_.bin(kind).bound = bound_.load(std::memory_order_relaxed);
   }
   if (kind == BlockPages::kNoKind) return 0;
   return kind == CompactPage::kLarge ? allocate_large(bytes, alignment) : allocate_of(kind);
 }
 
 HandleWord CompactFit::allocate_of(size_t size_class) {
-  const ClassTurn turn(*this, pages_.bin(size_class).turn);
-  return name_in_turn(pages_.take_of(size_class));
+  PageBin* const bin = pages_.bin_for(size_class);
+  if (bin == nullptr) return 0;
+  const ClassTurn turn(*this, bin->turn);
+  return name_in_turn(pages_.take_from(*bin));
 }
 
 HandleWord CompactFit::allocate_large(size_t bytes, size_t alignment) {
@@ -113,7 +112,7 @@ bool CompactFit::resize(HandleWord handle, size_t bytes, size_t alignment) {
     if (end.page == nullptr) continue;
     PageBin* const bin = end.page->bin;
     {
-      const ClassTurn turn(*this, turn_of(end.page->size_class));
+      const ClassTurn turn(*this, turn_of(bin));
       unpin_place(end);
       if (end == place)
         handles_.set_address(slot, place.block());
@@ -127,8 +126,10 @@ bool CompactFit::resize(HandleWord handle, size_t bytes, size_t alignment) {
 
 CompactFit::Place CompactFit::take_and_pin(size_t bytes, size_t alignment, size_t slot) {
   const size_t size_class = pages_.class_for(bytes, alignment);
-  const ClassTurn turn(*this, turn_of(size_class));
-  const Place place = pages_.take(bytes, alignment);
+  PageBin* const bin = size_class == CompactPage::kLarge ? nullptr : pages_.bin_for(size_class);
+  if (bin == nullptr && size_class != CompactPage::kLarge) return {};
+  const ClassTurn turn(*this, turn_of(bin));
+  const Place place = bin == nullptr ? pages_.take_large(bytes, alignment) : pages_.take_from(*bin);
   if (place.page == nullptr) return place;
   place.owner() = BlockOwner(slot);
   pin_place(place);
@@ -158,7 +159,7 @@ Turn& CompactFit::turn_of_class_of(HandleWord handle) {
   const char* const block = handles_.find(handle);
   const size_t class_after = block == nullptr ? 0 : pages_.class_after(block);
   // A block that somebody else frees at this moment: whose turn it is does not matter, since place_of() will see it.
-  return class_after == 0 || class_after > pages_.count() ? large_turn_ : pages_.bin(class_after - 1).turn;
+  return class_after == 0 || class_after > pages_.count() ? large_turn_ : turn_of(pages_.bin(class_after - 1));
 }
 
 char* CompactFit::find(HandleWord handle) {
@@ -179,7 +180,7 @@ PageBin* CompactFit::bin_of_object_on_its_way(HandleWord handle) {
   if (block == nullptr || !handles_.is_moving(HandleTable::slot_of(handle))) return nullptr;
   const size_t class_after = pages_.class_after(block);
   return class_after != 0 && pages_.is_kind(class_after - 1) && class_after <= pages_.count()
-             ? &pages_.bin(class_after - 1)
+             ? pages_.bin(class_after - 1)
              : nullptr;
 }
 

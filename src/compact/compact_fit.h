@@ -79,7 +79,8 @@ class CompactFit {
   const Meeting<>::Slot& epoch() const { return meeting_.epoch(); }
 
   void set_bound(size_t bound);
-  void set_bound_of(size_t bytes, size_t bound);
+  // False: there is no memory.
+  bool set_bound_of(size_t bytes, size_t bound);
   void set_increment(size_t bytes) { increment_.store(bytes, std::memory_order_relaxed); }
   // Down to one open page a class. True if something is left to do.
   bool step(CompactBudget budget);
@@ -160,8 +161,10 @@ class CompactFit {
     ~Standstill();
 
    private:
+    bool holds_all();
+
     const CompactFit& heap_;
-    const size_t classes_;
+    const PageBin* held_[BlockPages::kMostBins] = {};
   };
 
   HandleWord name(Place place);
@@ -174,14 +177,13 @@ class CompactFit {
     return sharing_ == Sharing::kClasses ? turn_of_class_of(handle) : large_turn_;  // which is nobody's else
   }
   Turn& turn_of_class_of(HandleWord handle);
-  Turn& turn_of(size_t size_class) {
-    return size_class == CompactPage::kLarge ? large_turn_ : pages_.bin(size_class).turn;
-  }
+  Turn& turn_of(const PageBin* bin) const { return bin == nullptr ? large_turn_ : bin->turn; }
   PageBin* bin_of_object_on_its_way(HandleWord handle);
   void give(Place place);
   void pin_place(Place place);
   void unpin_place(Place place);
   Place take_and_pin(size_t bytes, size_t alignment, size_t slot);
+  void set_bound_of(PageBin& bin, size_t bound);
   void keep_bound(PageBin& bin, size_t most_moves);
   Progress advance(PageBin& bin, size_t bound, CompactBudget& budget);
   void begin_move(PageBin& bin);
@@ -196,7 +198,6 @@ class CompactFit {
   mutable Turn turn_;        // over the whole heap
   mutable Turn large_turn_;  // over large blocks
   mutable Turn handle_turn_;
-  std::atomic<size_t> bound_{1};  // of classes that are yet to come
   std::atomic<size_t> increment_{kIncrement};
   std::atomic<size_t> next_class_{0};  // where the next step begins
   size_t large_pins_ = 0;

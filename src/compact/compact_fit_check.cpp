@@ -3,17 +3,40 @@
 
 namespace snug {
 
-CompactFit::Standstill::Standstill(const CompactFit& heap) : heap_(heap), classes_(heap.pages_.count()) {
+// The turn of large blocks comes first, and keeps two of these from waiting for each other: nobody wants another one
+// while holding it. A class that is added while the turns are taken is seen at the end, when none can be added any
+// more.
+CompactFit::Standstill::Standstill(const CompactFit& heap) : heap_(heap) {
   heap.turn_.lock();
-  for (size_t i = 0; i < classes_; ++i) heap.pages_.bin(i).turn.lock();
   heap.large_turn_.lock();
-  heap.handle_turn_.lock();
+  while (!holds_all()) {
+    for (size_t i = 0; i < BlockPages::kMostBins; ++i) {
+      if (held_[i] != nullptr) continue;
+      held_[i] = heap.pages_.bin(i);
+      if (held_[i] != nullptr) held_[i]->turn.lock();
+    }
+  }
+}
+
+// Keeps the last two turns if so.
+bool CompactFit::Standstill::holds_all() {
+  heap_.handle_turn_.lock();
+  heap_.pages_.turn().lock();
+  for (size_t i = 0; i < BlockPages::kMostBins; ++i) {
+    if (held_[i] == heap_.pages_.bin(i)) continue;
+    heap_.pages_.turn().unlock();
+    heap_.handle_turn_.unlock();
+    return false;
+  }
+  return true;
 }
 
 CompactFit::Standstill::~Standstill() {
+  heap_.pages_.turn().unlock();
   heap_.handle_turn_.unlock();
+  for (const PageBin* bin : held_)
+    if (bin != nullptr) bin->turn.unlock();
   heap_.large_turn_.unlock();
-  for (size_t i = classes_; i-- > 0;) heap_.pages_.bin(i).turn.unlock();
   heap_.turn_.unlock();
 }
 
@@ -21,21 +44,19 @@ CompactFit::Totals CompactFit::totals() const {
   const TurnGuard heap(turn_);
   Totals totals;
   totals.pages = pages_.totals();
-  for (size_t i = 0; i < pages_.count(); ++i) {
-    const PageBin& bin = pages_.bin(i);
-    const BlockClass& sizes = pages_.sizes(i);
+  pages_.for_each_bin([&](const PageBin& bin) {
     const TurnGuard guard(bin.turn);
     if (bin.bound == kNever || totals.bytes_bound == SIZE_MAX)
       totals.bytes_bound = SIZE_MAX;
     else
-      totals.bytes_bound += (bin.bound + bin.held()) * (sizes.blocks - size_t{1}) * sizes.block;
+      totals.bytes_bound += (bin.bound + bin.held()) * (bin.sizes.blocks - size_t{1}) * bin.sizes.block;
     totals.pins += bin.pins;
     totals.moves_under_way += bin.move.is_under_way() ? 1 : 0;
     totals.moves.finished += bin.moves.finished;
     totals.moves.bytes += bin.moves.bytes;
     totals.moves.aborted += bin.moves.aborted;
     totals.waits_classes += bin.turn.waits();
-  }
+  });
   {
     const TurnGuard guard(large_turn_);
     totals.pins += large_pins_;
@@ -47,7 +68,7 @@ CompactFit::Totals CompactFit::totals() const {
   totals.waits_heap = turn_.waits();
   totals.waits_classes += large_turn_.waits();
   totals.waits_handles = handle_turn_.waits();
-  totals.waits_pages = pages_.waits();
+  totals.waits_pages = pages_.turn().waits();
   return totals;
 }
 
@@ -84,12 +105,12 @@ const char* CompactFit::check() const {
   if (broken != nullptr) return broken;
   if (blocks != handles_.live()) return "compact heap: not as many blocks as handles";
   size_t counted = large_pins_;
-  for (size_t i = 0; i < pages_.count(); ++i) {
-    const PageBin& bin = pages_.bin(i);
+  pages_.for_each_bin([&](const PageBin& bin) {
     counted += bin.pins;
     if (!is_shared() && bin.open_without_move() > bin.bound)
-      return "compact heap: more pages of a class are not full than its bound";
-  }
+      broken = "compact heap: more pages of a class are not full than its bound";
+  });
+  if (broken != nullptr) return broken;
   return pins == counted ? nullptr : "compact heap: the count of pins is wrong";
 }
 

@@ -4,21 +4,20 @@
 namespace snug {
 
 void CompactFit::set_bound(size_t bound) {
-  bound_.store(bound, std::memory_order_relaxed);
-  for (size_t i = 0; i < pages_.count(); ++i) {
-    PageBin& bin = pages_.bin(i);
-    {
-      const ClassTurn turn(*this, bin.turn);
-      bin.bound = bound;
-    }
-    keep_bound(bin, kAllMoves);
-  }
+  pages_.set_bound(bound);
+  pages_.for_each_bin([&](PageBin& bin) { set_bound_of(bin, bound); });
 }
 
-void CompactFit::set_bound_of(size_t bytes, size_t bound) {
+bool CompactFit::set_bound_of(size_t bytes, size_t bound) {
   const size_t size_class = pages_.class_for(bytes, 1);
-  if (size_class == CompactPage::kLarge) return;
-  PageBin& bin = pages_.bin(size_class);
+  if (size_class == CompactPage::kLarge) return true;
+  PageBin* const bin = pages_.bin_for(size_class);
+  if (bin == nullptr) return false;
+  set_bound_of(*bin, bound);
+  return true;
+}
+
+void CompactFit::set_bound_of(PageBin& bin, size_t bound) {
   {
     const ClassTurn turn(*this, bin.turn);
     bin.bound = bound;
@@ -104,26 +103,25 @@ void CompactFit::abort_move_of(Place place) {
 }
 
 void CompactFit::settle() {
-  for (size_t i = 0; i < pages_.count(); ++i) {
-    PageBin& bin = pages_.bin(i);
+  pages_.for_each_bin([&](PageBin& bin) {
     const ClassTurn turn(*this, bin.turn);
     if (bin.move.is_under_way()) abort_move(bin);
-  }
+  });
 }
 
 bool CompactFit::step(CompactBudget budget) {
   bool waits = false;
   size_t size_class = next_class_.load(std::memory_order_relaxed) % pages_.count();
   for (size_t left = pages_.count(); left != 0; --left) {
-    PageBin& bin = pages_.bin(size_class);
-    for (;;) {
-      const ClassTurn turn(*this, bin.turn);
-      if (!bin.move.is_under_way() && bin.open() <= 1) break;
+    PageBin* const bin = pages_.bin(size_class);
+    while (bin != nullptr) {
+      const ClassTurn turn(*this, bin->turn);
+      if (!bin->move.is_under_way() && bin->open() <= 1) break;
       if (budget.is_used_up()) return true;
-      // What a reader has called off, or looks at, is for the next time.
-      const Progress progress = advance(bin, 1, budget);
-      waits |= progress == Progress::kWaits;
-      if (progress == Progress::kWaits) break;
+      if (advance(*bin, 1, budget) == Progress::kWaits) {
+        waits = true;
+        break;
+      }
     }
     size_class = (size_class + 1) % pages_.count();
     next_class_.store(size_class, std::memory_order_relaxed);

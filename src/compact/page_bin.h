@@ -31,7 +31,13 @@ class alignas(kCacheLine) PageBin {
  public:
   using Pages = List<CompactPage, &CompactPage::in_list>;
 
-  size_t bound = 1;  // of open pages, for the heap to keep
+  PageBin(const BlockClass& block_sizes, size_t number, Relocate moved_by, size_t open_bound)
+      : sizes(block_sizes), relocate(moved_by), size_class(static_cast<uint8_t>(number)), bound(open_bound) {}
+
+  const BlockClass sizes;
+  const Relocate relocate;  // of a kind; null: what the blocks hold is moved by copying its bytes
+  const uint8_t size_class;
+  size_t bound;      // of open pages, for the heap to keep
   size_t pages = 0;  // of the class, full ones as well
   size_t used = 0;   // blocks
   size_t pins = 0;   // of its blocks

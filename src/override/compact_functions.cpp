@@ -199,8 +199,8 @@ SNUG_EXPORT void snug_compact_set_not_full(snug_compact_heap* heap, size_t not_f
   fit(heap, "snug_compact_set_not_full").set_bound(or_else(not_full, 1));
 }
 
-SNUG_EXPORT void snug_compact_set_not_full_of(snug_compact_heap* heap, size_t bytes, size_t not_full) {
-  fit(heap, "snug_compact_set_not_full_of").set_bound_of(bytes, or_else(not_full, 1));
+SNUG_EXPORT int snug_compact_set_not_full_of(snug_compact_heap* heap, size_t bytes, size_t not_full) {
+  return fit(heap, "snug_compact_set_not_full_of").set_bound_of(bytes, or_else(not_full, 1)) ? 0 : -1;
 }
 
 SNUG_EXPORT void snug_compact_set_increment(snug_compact_heap* heap, size_t increment) {
