@@ -119,8 +119,6 @@ struct snug_compact_budget {
 int snug_compact_step(struct snug_compact_heap* heap, const struct snug_compact_budget* budget);
 /* Gives up the move that a step has begun, if there is one: no block is on its way then. */
 void snug_compact_settle(struct snug_compact_heap* heap);
-/* Gives the OS what the table of handles does not use any more. Returns the bytes. */
-size_t snug_compact_trim(struct snug_compact_heap* heap);
 
 /* Of a heap that is direct. */
 void* snug_compact_direct_alloc(struct snug_compact_heap* heap, size_t bytes, size_t alignment);

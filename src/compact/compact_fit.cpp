@@ -25,11 +25,21 @@ CompactFit::CompactFit(const BlockMap& map, PageSource source, uint16_t salt, Sh
   pages_.share();
 }
 
+// Rather than a page more, which would be one too many if a move under way is given up, the block gets the move's hole.
+inline CompactFit::Place CompactFit::take_from(PageBin& bin) {
+  if (bin.to_fill() == nullptr && bin.move.is_under_way()) [[unlikely]]
+    abort_move(bin);
+  return pages_.take_from(bin);
+}
+
 HandleWord CompactFit::allocate(size_t bytes, size_t alignment) {
-  if (!is_shared()) [[likely]]
-    return name(pages_.take(bytes, alignment));
   const size_t size_class = pages_.class_for(bytes, alignment);
-  return size_class == CompactPage::kLarge ? allocate_large(bytes, alignment) : allocate_of(size_class);
+  if (size_class == CompactPage::kLarge) [[unlikely]]
+    return allocate_large(bytes, alignment);
+  if (is_shared()) [[unlikely]]
+    return allocate_of(size_class);
+  PageBin* const bin = pages_.bin_for(size_class);
+  return bin == nullptr ? 0 : name(take_from(*bin));
 }
 
 HandleWord CompactFit::allocate(size_t bytes, size_t alignment, Relocate relocate) {
@@ -46,7 +56,7 @@ HandleWord CompactFit::allocate_of(size_t size_class) {
   PageBin* const bin = pages_.bin_for(size_class);
   if (bin == nullptr) return 0;
   const ClassTurn turn(*this, bin->turn);
-  return name_in_turn(pages_.take_from(*bin));
+  return name_in_turn(take_from(*bin));
 }
 
 HandleWord CompactFit::allocate_large(size_t bytes, size_t alignment) {
@@ -77,15 +87,20 @@ void CompactFit::free(HandleWord handle) {
     const BlockTurn turn(*this, handle, "snug_compact_free");
     const Place place = turn.place;
     if (place.owner().pins() != 0) die_of_misuse("snug_compact_free", place.block(), kPinned);
-    abort_move_of(place);
     bin = place.page->bin;
+    // One thread gives up what its step has begun in the class: then the page that opens is the fullest, and one move
+    // fills it. With readers a move that waits would have to wait anew.
+    if (is_shared())
+      abort_move_of(place);
+    else if (bin != nullptr && bin->move.is_under_way())
+      abort_move(*bin);
     handle_turn_.lock();
     handles_.remove(HandleTable::slot_of(handle));
     handle_turn_.unlock();
     pages_.give(place);
     if (bin == nullptr || bin->open_without_move() <= bin->bound) return;
   }
-  keep_bound(*bin, kMovesOfAFree);
+  keep_bound(*bin, readers_.load(std::memory_order_relaxed) == nullptr ? kAllMoves : kMovesOfAFree);
 }
 
 // The old place and the new one are pinned while the contents are copied, with no turn held.
@@ -129,7 +144,7 @@ CompactFit::Place CompactFit::take_and_pin(size_t bytes, size_t alignment, size_
   PageBin* const bin = size_class == CompactPage::kLarge ? nullptr : pages_.bin_for(size_class);
   if (bin == nullptr && size_class != CompactPage::kLarge) return {};
   const ClassTurn turn(*this, turn_of(bin));
-  const Place place = bin == nullptr ? pages_.take_large(bytes, alignment) : pages_.take_from(*bin);
+  const Place place = bin == nullptr ? pages_.take_large(bytes, alignment) : take_from(*bin);
   if (place.page == nullptr) return place;
   place.owner() = BlockOwner(slot);
   pin_place(place);
@@ -192,12 +207,6 @@ char* CompactFit::address(HandleWord handle, const char* call) {
 
 size_t CompactFit::usable(HandleWord handle) {
   return BlockTurn(*this, handle, "snug_compact_usable_size").place.page->block;
-}
-
-size_t CompactFit::trim() {
-  const TurnGuard heap(turn_);
-  const TurnGuard guard(handle_turn_);
-  return handles_.trim();
 }
 
 // ---- pins

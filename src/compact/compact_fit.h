@@ -86,7 +86,6 @@ class CompactFit {
   bool step(CompactBudget budget);
   // Gives up the moves that are under way.
   void settle();
-  size_t trim();
 
   // visit(handle, block, bytes) for each live block.
   template <class Visit>
@@ -118,8 +117,8 @@ class CompactFit {
 
  private:
   using Place = BlockPages::Place;
-  // Of one operation: one for the page that a free has opened, one for the move that it has given up, and one more, so
-  // that what readers have kept from moving becomes less.
+  // Where there are readers: one for the page that the free has opened, one for a move that it finds under way, and one
+  // more, so that what they have kept from moving becomes less.
   static constexpr size_t kMovesOfAFree = 3;
   static constexpr size_t kAllMoves = ~size_t{0};
   enum class Progress { kNothingToDo, kMore, kWaits, kMoved, kCalledOff };
@@ -170,6 +169,7 @@ class CompactFit {
   HandleWord name(Place place);
   HandleWord name_in_turn(Place place);
   HandleWord allocate_of(size_t size_class);
+  Place take_from(PageBin& bin);
   HandleWord allocate_large(size_t bytes, size_t alignment);
   Place place_of(HandleWord handle, const char* call);
   // The block may be on its way, but stays in its class.

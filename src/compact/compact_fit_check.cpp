@@ -1,4 +1,5 @@
 // What is true of a compacting heap, and how much it holds.
+#include "base/compiler.h"
 #include "compact/compact_fit.h"
 
 namespace snug {
@@ -46,10 +47,11 @@ CompactFit::Totals CompactFit::totals() const {
   totals.pages = pages_.totals();
   pages_.for_each_bin([&](const PageBin& bin) {
     const TurnGuard guard(bin.turn);
-    if (bin.bound == kNever || totals.bytes_bound == SIZE_MAX)
+    size_t bound = 0;
+    if (add_overflows(bin.bound, bin.held(), &bound) ||
+        multiply_overflows(bound, (bin.sizes.blocks - size_t{1}) * bin.sizes.block, &bound) ||
+        add_overflows(totals.bytes_bound, bound, &totals.bytes_bound))
       totals.bytes_bound = SIZE_MAX;
-    else
-      totals.bytes_bound += (bin.bound + bin.held()) * (bin.sizes.blocks - size_t{1}) * bin.sizes.block;
     totals.pins += bin.pins;
     totals.moves_under_way += bin.move.is_under_way() ? 1 : 0;
     totals.moves.finished += bin.moves.finished;

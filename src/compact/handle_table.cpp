@@ -15,14 +15,16 @@ constexpr uint64_t kAllUsed = ~uint64_t{0};
 }  // namespace
 
 size_t HandleTable::bytes_for(size_t slots) {
-  size_t words = slots;
+  size_t words = slots + leaves_for(slots);
   for (size_t level = 0; level < kLevels; ++level) words += words_at(level, slots);
   return words * sizeof(uint64_t);
 }
 
-// The levels from the highest down, then the slots: what is written ahead of use comes first.
+// The leaves, the levels from the highest down, then the slots: what is written ahead of use comes first.
 void HandleTable::lay_out(char* memory) {
   auto* word = reinterpret_cast<uint64_t*>(memory);
+  leaves_ = reinterpret_cast<Leaf*>(word);
+  word += leaves_for(capacity_);
   for (size_t level = kLevels; level-- > 1;) {
     levels_[level] = word;
     word += words_at(level, capacity_);
@@ -92,6 +94,7 @@ void HandleTable::close_bits_beyond(size_t slots) {
 void HandleTable::close_slot_zero() {
   set_word(0, kResting);
   set_used(0);
+  begin_leaf(0);
 }
 
 void HandleTable::set_used(size_t slot) {
@@ -136,8 +139,11 @@ HandleWord HandleTable::add(const void* address) {
   *free_bits |= *free_bits + 1;
   if (*free_bits == kAllUsed) [[unlikely]]
     set_used(slot);
+  const size_t leaf = slot / kLeafSlots;
+  if (leaves_[leaf].used++ == 0) [[unlikely]]
+    begin_leaf(leaf);
   const uint64_t block = word(slot);
-  const uint64_t generation = (block == 0 ? first_block_ : block) ^ salt_;
+  const uint64_t generation = (block == 0 ? leaves_[leaf].first + 1u : block) ^ salt_;
   const HandleWord handle = kResting | generation << 48 | slot;
   set_word(slot, handle ^ address_of(address));
   ++live_;
@@ -148,12 +154,21 @@ HandleWord HandleTable::add(const void* address) {
 void HandleTable::remove(size_t slot) {
   const uint64_t block = (word(slot) >> 48 & kMostBlocks) ^ salt_;
   --live_;
+  const size_t leaf = slot / kLeafSlots;
+  leaves_[leaf].last = std::max(leaves_[leaf].last, static_cast<uint16_t>(block));
+  const bool is_last = --leaves_[leaf].used == 0;
   if (block == kMostBlocks) {
     set_word(slot, 0);
     ++retired_;
-    return;
+  } else {
+    set_word(slot, block + 1);
+    make_free(slot);
   }
-  set_word(slot, block + 1);
+  if (is_last) [[unlikely]]
+    end_leaf(leaf);
+}
+
+void HandleTable::make_free(size_t slot) {
   uint64_t& free_bits = levels_[0][slot / 64];
   lowest_word_ = std::min(lowest_word_, slot / 64);
   if (free_bits == kAllUsed) [[unlikely]]
@@ -161,26 +176,35 @@ void HandleTable::remove(size_t slot) {
   free_bits &= ~(uint64_t{1} << slot % 64);
 }
 
-size_t HandleTable::trim() {
-  // The end of what must stay, then up to where the OS has not backed anything.
-  size_t end = end_;
-  while (end > 1 && !is_used(end - 1)) --end;
-  const size_t first = round_up(end, os::page_size() / sizeof(uint64_t));
-  const size_t last = end_;
-  end_ = end;
-  if (reservation_ == nullptr || first >= last) return 0;
-  uint64_t most = first_block_;
-  for (size_t slot = first; slot < last; ++slot) most = std::max(most, word(slot));
-  // All slots there begin with that number from now on: not if that would use them up.
-  if (most > kMostBlocks / 2) return 0;
-  const size_t bytes = round_up((last - first) * sizeof(uint64_t), os::page_size());
-  if (!os::purge(slots_ + first, bytes)) return 0;
-  first_block_ = most;
-  return bytes;
+void HandleTable::begin_leaf(size_t leaf) {
+  leaves_[leaf].used = 1;
+  if (leaf == spare_leaf_) spare_leaf_ = kNone;
+  leaves_backed_ += leaves_[leaf].is_backed == 0 ? 1 : 0;
+  leaves_[leaf].is_backed = 1;
+}
+
+void HandleTable::end_leaf(size_t leaf) {
+  if (spare_leaf_ == kNone) {
+    spare_leaf_ = leaf;
+    return;
+  }
+  const size_t higher = std::max(leaf, spare_leaf_);
+  spare_leaf_ = std::min(leaf, spare_leaf_);
+  purge_leaf(higher);
+}
+
+// Not if its slots would have to begin with numbers that use them up.
+void HandleTable::purge_leaf(size_t leaf) {
+  Leaf& emptied = leaves_[leaf];
+  if (reservation_ == nullptr || emptied.last > kMostBlocks / 2) return;
+  if (!os::purge(slots_ + leaf * kLeafSlots, kPageSize)) return;
+  emptied.first = emptied.last;
+  emptied.is_backed = 0;
+  --leaves_backed_;
 }
 
 size_t HandleTable::bytes() const {
-  size_t bytes = end_ * sizeof(uint64_t);
+  size_t bytes = std::min(leaves_backed_ * kPageSize, end_ * sizeof(uint64_t)) + leaves_for(end_) * sizeof(Leaf);
   for (size_t level = 0; level < kLevels; ++level) bytes += words_at(level, end_) * sizeof(uint64_t);
   return bytes;
 }
@@ -195,6 +219,12 @@ const char* HandleTable::check() const {
     if (!is_live && is_marked && word(slot) != 0) return "handle table: a free slot counts as used";
     live += is_live ? 1 : 0;
     retired += !is_live && is_marked ? 1 : 0;
+  }
+  for (size_t leaf = 0; leaf < leaves_for(end_); ++leaf) {
+    size_t used = leaf == 0 ? 1 : 0;
+    for (size_t slot = leaf * kLeafSlots; slot < std::min((leaf + 1) * kLeafSlots, end_); ++slot)
+      used += is_used(slot) && slot != 0 ? 1 : 0;
+    if (used != leaves_[leaf].used) return "handle table: the count of a leaf's slots in use is wrong";
   }
   if (live != live_ || retired != retired_) return "handle table: the count of live handles is wrong";
   for (size_t level = 1; level < kLevels; ++level) {

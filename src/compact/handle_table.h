@@ -12,10 +12,13 @@
 // the numbers of slots (the table has 8 bytes for each, in a region below all blocks).
 //
 // A slot that has served 32767 blocks is retired, and slot 0 serves none: handle 0 is none. The lowest free slot is
-// taken first, so that the end of the table empties (trim). A tree of bits, one for each slot and above for 64 of the
+// taken first, so that the end of the table empties, and the OS gets it back: a leaf (16 KiB of slots) that empties
+// waits for the next one, and the higher of both goes, so that a table which grows and shrinks by one block asks the OS
+// for nothing. A leaf keeps the highest number that a block had in it, with which its slots go on when they are wanted
+// again. A tree of bits, one for each slot and above for 64 of the
 // level below, finds it: a bit is set where nothing is free.
 //
-//   live_ == slots below end_ in use;   above none is
+//   live_ == slots below end_ in use;   above none is.   Of each leaf, used == its slots in use, slot 0 among them
 //
 // The table lies in addresses that are reserved once, and are made writable as it grows: a slot never moves. One thread
 // at a time changes it, but for moves, which the lock of the block's class guards; find() is for any thread, and its
@@ -27,6 +30,7 @@
 #include <cstdint>
 
 #include "base/bits.h"
+#include "base/compiler.h"
 #include "compact/meeting.h"
 #include "compact/page.h"
 
@@ -91,12 +95,8 @@ class HandleTable {
   // Ends a move as well, whoever reads meanwhile.
   void set_address(size_t slot, const void* address) { set_word(slot, handle(slot) ^ address_of(address)); }
 
-  // Gives the OS what lies behind the last slot in use, and is not needed to tell old handles from new ones. Returns
-  // the bytes. O(slots behind it).
-  size_t trim();
-
   size_t live() const { return live_; }
-  // Of memory, as far as slots have been in use.
+  // Of memory, as far as it is backed.
   size_t bytes() const;
   const uint64_t* slots() const { return reinterpret_cast<const uint64_t*>(slots_); }
   size_t slot_limit() const { return writable_.load(std::memory_order_acquire); }  // rises
@@ -107,6 +107,14 @@ class HandleTable {
  private:
   static constexpr uint64_t kResting = uint64_t{1} << 63;
   static constexpr size_t kLevels = 5;
+  static constexpr size_t kLeafSlots = kPageSize / sizeof(uint64_t);
+  struct Leaf {
+    uint16_t used = 0;
+    uint16_t first = 0;  // its slots that are 0 have served so many, or less
+    uint16_t last = 0;   // the highest number of a block that is gone
+    uint16_t is_backed = 0;
+  };
+  static_assert(sizeof(Leaf) == sizeof(uint64_t));
   // Slots that become writable together, whole OS pages, and of their bits as well.
   static constexpr size_t kStep = size_t{1} << 17;
 
@@ -128,6 +136,11 @@ class HandleTable {
   bool make_writable(size_t slots);
   void close_bits_beyond(size_t slots);
   void close_slot_zero();
+  void begin_leaf(size_t leaf);
+  SNUG_COLD void end_leaf(size_t leaf);
+  void purge_leaf(size_t leaf);
+  static size_t leaves_for(size_t slots) { return (slots + kLeafSlots - 1) / kLeafSlots; }
+  void make_free(size_t slot);
   void set_used(size_t slot);
   void set_free(size_t slot);
   size_t find_free() const;
@@ -139,8 +152,10 @@ class HandleTable {
   size_t lowest_word_ = 0;  // of bits: below it no slot is free
   size_t live_ = 0;
   size_t retired_ = 0;
-  size_t end_ = 0;            // no slot from here on has been in use since the last trim
-  uint64_t first_block_ = 1;  // the number of the first block of a slot that is 0
+  size_t end_ = 0;  // no slot from here on has been in use
+  Leaf* leaves_ = nullptr;
+  size_t spare_leaf_ = kNone;  // empty, and backed
+  size_t leaves_backed_ = 0;
   uint16_t salt_ = 0;
   char* reservation_ = nullptr;  // null over the caller's memory
   size_t reserved_ = 0;

@@ -214,8 +214,6 @@ SNUG_EXPORT int snug_compact_step(snug_compact_heap* heap, const snug_compact_bu
 
 SNUG_EXPORT void snug_compact_settle(snug_compact_heap* heap) { fit(heap, "snug_compact_settle").settle(); }
 
-SNUG_EXPORT size_t snug_compact_trim(snug_compact_heap* heap) { return fit(heap, "snug_compact_trim").trim(); }
-
 SNUG_EXPORT void* snug_compact_direct_alloc(snug_compact_heap* heap, size_t bytes, size_t alignment) {
   alignment = checked_alignment(alignment);
   if (alignment == 0 || bytes > PTRDIFF_MAX) return nullptr;

@@ -163,8 +163,6 @@ class CompactHeap {
     snug_compact_set_not_full_of(heap_, bytes, pages);
   }
   void set_increment(std::size_t bytes) noexcept { snug_compact_set_increment(heap_, bytes); }
-  // Gives the OS what the table of handles does not use any more; returns the bytes.
-  std::size_t trim() noexcept { return snug_compact_trim(heap_); }
 
   // ---- what is true of it
 

@@ -65,6 +65,17 @@ TEST(CompactFitTest, AStepOverstepsItsBudgetByOneIncrementAtMost) {
 }
 
 // A block that is wanted on its way stays where it was: a write to it would be lost.
+TEST(CompactFitTest, AHugeBudgetOrBoundIsNone) {
+  CompactHeapFixture heap({.not_full = size_t{1} << 62});
+  const auto handles = heap.fill(20 * kBlocks, 256);
+  const auto other = heap.fill(20, 1000);
+  for (size_t i = 0; i < handles.size(); i += 2) snug_compact_free(heap, handles[i]);
+  EXPECT_EQ(heap.stats().bytes_bound, SIZE_MAX);
+  const snug_compact_budget budget{UINT64_MAX, 0};
+  EXPECT_EQ(snug_compact_step(heap, &budget), 0);
+  EXPECT_LE(heap.stats().rows_not_full, 2u);
+}
+
 TEST(CompactFitTest, ABlockThatIsWantedOnItsWayStays) {
   CompactHeapFixture heap({.not_full = SNUG_COMPACT_NEVER, .increment = 64});
   const auto handles = heap.fill(2 * kBlocks, 256);

@@ -133,7 +133,6 @@ class CompactProgram {
     if (random_() % 2 == 0) snug_compact_set_increment(heap_, 1 + random_() % 3000);
     if (random_() % 4 == 0) snug_compact_set_not_full(heap_, 1 + random_() % 4);
     if (random_() % 4 == 0) snug_compact_set_not_full_of(heap_, random_size(), 1 + random_() % 4);
-    if (random_() % 4 == 0) snug_compact_trim(heap_);
   }
 
   void compare() {
