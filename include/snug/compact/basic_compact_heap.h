@@ -142,8 +142,9 @@ class CompactHeap {
     constexpr auto kNumerator = Duration::period::num;
     constexpr auto kDenominator = Duration::period::den;
     const auto nanoseconds = static_cast<double>(time.count()) * kNumerator * 1e9 / kDenominator;
+    if (nanoseconds >= kNoTimeLimit) return step(0, bytes);
     // 0 would be no limit.
-    return step(nanoseconds < 1 ? 1 : static_cast<std::uint64_t>(nanoseconds), bytes);
+    return step(nanoseconds >= 1 ? static_cast<std::uint64_t>(nanoseconds) : 1, bytes);
   }
   bool compact_bytes(std::size_t bytes) noexcept { return step(0, bytes == 0 ? 1 : bytes); }
   // Gives up the move that a slice has begun. O(1).
@@ -180,13 +181,13 @@ class CompactHeap {
   // visit(Handle<>, void* block, std::size_t bytes) for each live block. It must neither use the heap nor throw.
   template <class Visit>
   void for_each(Visit&& visit) {
-    using Visitor = std::remove_reference_t<Visit>;
+    auto call = [&visit](snug_handle handle, void* block, std::size_t bytes) { visit(Handle<>(handle), block, bytes); };
     snug_compact_walk(
         heap_,
         [](void* context, snug_handle handle, void* block, std::size_t bytes) {
-          (*static_cast<Visitor*>(context))(Handle<>(handle), block, bytes);
+          (*static_cast<decltype(call)*>(context))(handle, block, bytes);
         },
-        const_cast<void*>(static_cast<const void*>(&visit)));
+        &call);
   }
 
   // For the C interface. Do not call snug_compact_step() there: a section would not learn of the move.
@@ -204,6 +205,9 @@ class CompactHeap {
   friend class Section;
   template <class T>
   friend class Pinned;
+
+  // 146 years: a budget of more has no limit.
+  static constexpr double kNoTimeLimit = 4611686018427387904.0;
 
   explicit CompactHeap(std::nullptr_t) noexcept {}
 

@@ -188,6 +188,9 @@ TEST_F(CompactHeapTest, SlicesAreLimitedByBytesAndByTime) {
   }
   EXPECT_GT(slices, 100u);
   EXPECT_EQ(heap.stats().rows_not_full, 1u);
+  for (size_t i = 1; i < blocks.size(); i += 4) heap.free(blocks[i]);
+  EXPECT_FALSE(heap.compact(std::chrono::hours::max())) << "no limit";
+  EXPECT_EQ(heap.stats().rows_not_full, 1u);
   EXPECT_FALSE(heap.compact(std::chrono::seconds(1)));
   EXPECT_FALSE(heap.compact(std::chrono::microseconds(100), 1));
 }
@@ -247,6 +250,15 @@ TEST_F(CompactHeapTest, AWalkComesByEveryBlock) {
     sum += *static_cast<int*>(block);
   });
   EXPECT_EQ(sum, 45);
+}
+
+size_t walked = 0;
+void count_walked(Handle<>, void*, size_t) { ++walked; }
+
+TEST_F(CompactHeapTest, AFunctionMayWalk) {
+  (void)heap.make<int>(1);
+  heap.for_each(count_walked);
+  EXPECT_EQ(walked, 1u);
 }
 
 TEST_F(CompactHeapTest, TypesThatCanBeCopiedAsBytesNeedNoKind) {
