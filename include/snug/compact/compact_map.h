@@ -42,6 +42,15 @@ struct CompactEntry {
   template <class Key, class... Arguments>
   CompactEntry(std::size_t hash_of_key, Key&& from, Arguments&&... arguments)
       : hash(hash_of_key), key(std::forward<Key>(from)), value(std::forward<Arguments>(arguments)...) {}
+  // Key and value each in its own way.
+  friend void relocate(CompactEntry* from, CompactEntry* to) noexcept
+    requires(!(kMovedAsBytes<K> && kMovedAsBytes<V>))
+  {
+    to->next = from->next;
+    to->hash = from->hash;
+    relocate_at<K>(&from->key, &to->key);
+    relocate_at<V>(&from->value, &to->value);
+  }
 
   Handle<CompactEntry> next;
   std::size_t hash;
