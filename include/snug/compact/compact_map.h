@@ -2,7 +2,8 @@
 //
 //   size_ == entries in all chains;  each entry stands in the chain of its hash;  size_ <= buckets, but while empty
 //
-// What holds of CompactVector holds here: "Moves", the heap's life, and that a map may lie in a block itself. Keys and
+// What holds of CompactVector holds here: "Moves", the heap's life, that a map may lie in a block itself, and what
+// constructors may do. Hash and comparison run inside a section too, and are made anew for each call. Keys and
 // values may be of any type that a heap can make (snug/compact/relocation.h), and of any that the others are equal to
 // and hashed like: a map of CompactString is asked with std::string_view.
 #pragma once
@@ -15,6 +16,7 @@
 #include <typeindex>
 #include <utility>
 
+#include "snug/compact/building.h"
 #include "snug/compact/compact_string.h"
 #include "snug/compact/compact_vector.h"
 
@@ -23,7 +25,7 @@ namespace snug {
 // std::hash, and one for all that is text.
 template <class K>
 struct CompactHash {
-  std::size_t operator()(const K& key) const noexcept { return std::hash<K>()(key); }
+  std::size_t operator()(const K& key) const { return std::hash<K>()(key); }
 };
 template <>
 struct CompactHash<CompactString> {
@@ -32,7 +34,7 @@ struct CompactHash<CompactString> {
 };
 struct CompactEqual {
   template <class A, class B>
-  bool operator()(const A& a, const B& b) const noexcept {
+  bool operator()(const A& a, const B& b) const {
     return a == b;
   }
 };
@@ -83,22 +85,22 @@ class CompactMap {
 
   // The value, until the next call that moves; null if there is no such key. O(1) on average.
   template <class Key>
-  V* find(const Key& key) noexcept {
+  V* find(const Key& key) {
     const Handle<Entry> found = locate(key, Hash()(key));
     return found ? &heap().get(found)->value : nullptr;
   }
   template <class Key>
-  const V* find(const Key& key) const noexcept {
+  const V* find(const Key& key) const {
     return const_cast<CompactMap*>(this)->find(key);
   }
   template <class Key>
-  bool contains(const Key& key) const noexcept {
+  bool contains(const Key& key) const {
     return find(key) != nullptr;
   }
 
-  // Makes an entry unless the key is there; the value, until the next call that moves, and whether it is new. The
-  // constructors run inside a section. Throws std::bad_alloc if there is no memory; then nothing has changed. Moves.
-  // O(1) on average, but O(size) where the buckets double.
+  // Makes an entry unless the key is there; the value, until the next call that moves, and whether it is new. Throws
+  // std::bad_alloc if there is no memory, and what the constructors, the hash and the comparison throw; then nothing has
+  // changed but what the arguments hold. Moves. O(1) on average, but O(size) where the buckets double.
   template <class Key, class... Arguments>
   std::pair<V*, bool> try_emplace(Key&& key, Arguments&&... arguments) {
     CompactHeap& heap = this->heap();
@@ -112,7 +114,9 @@ class CompactMap {
   bool insert_or_assign(Key&& key, Value&& value) {
     const std::size_t hash = Hash()(key);
     if (const Handle<Entry> found = locate(key, hash)) {
-      Replacement<V> made(heap(), std::forward<Value>(value));
+      Building building(heap());
+      Replacement<V> made(std::forward<Value>(value));
+      building.end();
       made.put_at(&heap().get(found)->value);
       return false;
     }
@@ -126,7 +130,7 @@ class CompactMap {
   }
   // False if there is no such key. Moves. O(1) on average.
   template <class Key>
-  bool erase(const Key& key) noexcept;
+  bool erase(const Key& key);
   // Moves. O(size).
   void clear() noexcept {
     CompactMap taken(heap());
@@ -147,7 +151,7 @@ class CompactMap {
   }
 
   // Null if the map is sound, else a sentence that names the broken invariant. O(size).
-  const char* check() const noexcept;
+  const char* check() const;
 
  private:
   using Buckets = CompactVector<Handle<Entry>>;
@@ -160,7 +164,7 @@ class CompactMap {
   }
 
   template <class Key>
-  Handle<Entry> locate(const Key& key, std::size_t hash) const noexcept {
+  Handle<Entry> locate(const Key& key, std::size_t hash) const {
     if (buckets_.empty()) return {};
     const Section section(heap());
     Handle<Entry> entry = buckets_.in(section)[bucket_of(hash, buckets_.size())];
@@ -171,7 +175,9 @@ class CompactMap {
   Handle<Entry> add(std::size_t hash, Arguments&&... arguments) {
     Buckets spare(heap());  // freed last
     if (size_ == buckets_.size()) spare.resize(size_ == 0 ? kFewestBuckets : size_ * 2);
+    Building building(heap());
     const Handle<Entry> made = heap().template make<Entry>(hash, std::forward<Arguments>(arguments)...);
+    building.end();
     const Section section(heap());
     if (!spare.empty()) {
       for (Handle<Entry> entry : buckets_.in(section))
@@ -212,7 +218,7 @@ inline constexpr bool kTriviallyRelocatable<CompactMap<K, V, Hash, Equal>> = tru
 
 template <class K, class V, class Hash, class Equal>
 template <class Key>
-bool CompactMap<K, V, Hash, Equal>::erase(const Key& key) noexcept {
+bool CompactMap<K, V, Hash, Equal>::erase(const Key& key) {
   const Handle<Entry> gone = locate(key, Hash()(key));
   if (!gone) return false;
   CompactHeap& heap = this->heap();
@@ -228,7 +234,7 @@ bool CompactMap<K, V, Hash, Equal>::erase(const Key& key) noexcept {
 }
 
 template <class K, class V, class Hash, class Equal>
-const char* CompactMap<K, V, Hash, Equal>::check() const noexcept {
+const char* CompactMap<K, V, Hash, Equal>::check() const {
   const Section section(heap());
   std::size_t entries = 0;
   const auto buckets = buckets_.in(section);

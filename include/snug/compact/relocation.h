@@ -86,4 +86,34 @@ class TakenOut {
   alignas(T) unsigned char place_[sizeof(T)];
 };
 
+// A T that is made here, to be put into memory of a heap afterwards. Destroyed here if that does not come to pass.
+template <class T>
+class Replacement {
+ public:
+  template <class... Arguments>
+  explicit Replacement(Arguments&&... arguments) {
+    ::new (static_cast<void*>(place_)) T(std::forward<Arguments>(arguments)...);
+  }
+  Replacement(const Replacement&) = delete;
+  Replacement& operator=(const Replacement&) = delete;
+  ~Replacement() {
+    if (is_here_) std::launder(reinterpret_cast<T*>(place_))->~T();
+  }
+
+  // Once. To memory for a T.
+  void move_to(void* place) noexcept {
+    relocate_at<T>(place_, place);
+    is_here_ = false;
+  }
+  // Once. In the place of another, whose destructor runs when this one is there, and nothing is looked at any more.
+  void put_at(T* old) noexcept {
+    const TakenOut<T> taken(old);
+    move_to(old);
+  }
+
+ private:
+  alignas(T) unsigned char place_[sizeof(T)];
+  bool is_here_ = true;
+};
+
 }  // namespace snug
