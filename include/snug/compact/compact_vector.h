@@ -85,9 +85,9 @@ class CompactVector {
     make_room(1, room);
     // Before the others come to the larger block: it may be made of one of them, which loses its contents by that.
     if constexpr (std::is_trivially_copyable_v<T> && std::is_trivially_constructible_v<Object, Arguments...>) {
-      const Object made(std::forward<Arguments>(arguments)...);
+      const Handle<T> block = room.block ? Handle<T>(room.block.word()) : handle_;
+      ::new (static_cast<void*>(place(*heap_, block, size_))) Object(std::forward<Arguments>(arguments)...);
       move_into(room);
-      ::new (static_cast<void*>(place(*heap_, handle_, size_))) Object(made);
     } else {
       Building building(*heap_);
       Replacement<Object> made(std::forward<Arguments>(arguments)...);
@@ -162,7 +162,7 @@ class CompactVector {
     std::swap(capacity_, other.capacity_);
   }
 
-  friend bool operator==(const CompactVector& a, const CompactVector& b) noexcept {
+  friend bool operator==(const CompactVector& a, const CompactVector& b) {
     return a.size_ == b.size_ && std::equal(a.data(), a.data() + a.size_, b.data());
   }
 

@@ -328,6 +328,19 @@ TEST(CompactVectorTest, AnElementMayBeMadeOfOneThatItsVectorLeavesBehind) {
   EXPECT_EQ(heap.stats().blocks, 0u);
 }
 
+TEST(CompactVectorTest, AnElementMayBeLargerThanTheStack) {
+  struct Large {
+    char bytes[size_t{16} << 20];
+  };
+  CompactHeap heap;
+  CompactVector<Large> vector(heap);
+  vector.resize(1);
+  vector[0].bytes[12'345'678] = 'x';
+  vector.push_back(vector[0]);
+  EXPECT_EQ(vector[0].bytes[12'345'678], 'x');
+  EXPECT_EQ(vector[1].bytes[12'345'678], 'x');
+}
+
 struct Tree;
 
 }  // namespace
