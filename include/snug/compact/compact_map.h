@@ -3,9 +3,9 @@
 //   size_ == entries in all chains;  each entry stands in the chain of its hash;  size_ <= buckets, but while empty
 //
 // What holds of CompactVector holds here: "Moves", the heap's life, that a map may lie in a block itself, and what
-// constructors may do. Hash and comparison run inside a section too, and are made anew for each call. Keys and
-// values may be of any type that a heap can make (snug/compact/relocation.h), and of any that the others are equal to
-// and hashed like: a map of CompactString is asked with std::string_view.
+// constructors may do. Hash and comparison run inside a section too, and are made anew for each call. A map is not
+// copied. Keys and values may be of any type that a heap can make (snug/compact/relocation.h), and of any that the
+// others are equal to and hashed like: a map of CompactString is asked with std::string_view.
 #pragma once
 
 #include "snug/cpp20.h"

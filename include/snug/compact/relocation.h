@@ -41,9 +41,10 @@ concept RelocatedByAnothersFunction = !RelocatedByFunction<T> && requires(T* pla
 // True if a T is moved by copying its bytes.
 template <class T>
 inline constexpr bool kMovedAsBytes = [] {
-  static_assert(!RelocatedByAnothersFunction<T>,
+  using Object = std::remove_cv_t<T>;
+  static_assert(!RelocatedByAnothersFunction<Object>,
                 "the relocate(from, to) that is found for T is its base's, or one for any type: give T its own");
-  return kTriviallyRelocatable<T> && !RelocatedByFunction<T>;
+  return kTriviallyRelocatable<Object> && !RelocatedByFunction<Object>;
 }();
 
 // GCC would warn of an object's bytes that its constructor has not set.

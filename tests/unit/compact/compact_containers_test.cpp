@@ -245,6 +245,35 @@ TEST(CompactMapTest, AMapMayLieInABlock) {
   EXPECT_EQ(heap.stats().blocks, 0u);
 }
 
+// A trie: each node has a map of nodes, which are moved by their constructor.
+struct Node {
+  explicit Node(CompactHeap& heap) : children(heap) {}
+  size_t ends = 0;
+  CompactMap<char, Node> children;
+};
+
+TEST(CompactMapTest, AMapMayHoldWhatHoldsIt) {
+  CompactHeap heap;
+  const Handle<Node> root = heap.make<Node>(heap);
+  const auto at = [&](std::string_view word) {
+    Node* node = heap.get(root);
+    for (const char c : word) node = node->children.try_emplace(c, heap).first;
+    return node;
+  };
+  for (size_t i = 0; i < 3000; ++i) ++at(std::to_string(i * i % 1000))->ends;
+  for (char c = '1'; c != '5'; ++c) heap[root].children.erase(c);
+  size_t ends = 0;
+  for (size_t i = 0; i < 3000; ++i)
+    ends += std::string_view("1234").find(std::to_string(i * i % 1000)[0]) != std::string_view::npos ? 0 : 1;
+  size_t found = 0;
+  for (size_t i = 0; i < 1000; ++i) found += at(std::to_string(i))->ends;
+  EXPECT_EQ(found, ends);
+  heap[root].children = std::move(heap[root].children.find('5')->children);
+  EXPECT_EQ(heap.check(), nullptr);
+  heap.destroy(root);
+  EXPECT_EQ(heap.stats().blocks, 0u);
+}
+
 TEST(CompactMapTest, EntriesThatMeetAConditionGo) {
   CompactHeap heap;
   using Map = CompactMap<size_t, CompactString>;
@@ -309,74 +338,6 @@ TEST(CompactStringTest, StringsAreComparedByTheirText) {
   EXPECT_EQ(a, b);
   const Section section(heap);
   EXPECT_EQ(b.in(section), "a");
-}
-
-TEST(CompactVectorTest, AnElementMayBeMadeOfOneThatItsVectorLeavesBehind) {
-  CompactHeap heap;
-  CompactVector<CompactString> vector(heap);
-  vector.emplace_back(heap, "the first");
-  for (size_t i = 0; i < 100; ++i) {
-    vector.push_back(std::move(vector[i]));
-    ASSERT_EQ(vector.back(), "the first");
-    ASSERT_TRUE(vector[i].empty());
-  }
-  vector.replace(3, std::move(vector.back()));
-  vector.replace(3, std::move(vector[3]));
-  EXPECT_EQ(vector[3], "the first");
-  vector.clear();
-  vector.shrink_to_fit();
-  EXPECT_EQ(heap.stats().blocks, 0u);
-}
-
-TEST(CompactVectorTest, AnElementMayBeLargerThanTheStack) {
-  struct Large {
-    char bytes[size_t{16} << 20];
-  };
-  CompactHeap heap;
-  CompactVector<Large> vector(heap);
-  vector.resize(1);
-  vector[0].bytes[12'345'678] = 'x';
-  vector.push_back(vector[0]);
-  EXPECT_EQ(vector[0].bytes[12'345'678], 'x');
-  EXPECT_EQ(vector[1].bytes[12'345'678], 'x');
-}
-
-struct Tree;
-
-}  // namespace
-
-template <>
-inline constexpr bool kTriviallyRelocatable<Tree> = true;
-
-namespace {
-
-struct Tree {
-  explicit Tree(CompactHeap& heap, int n) : number(n), children(heap) {}
-  int number;
-  CompactVector<Tree> children;
-};
-
-TEST(CompactVectorTest, AVectorMayHoldWhatHoldsIt) {
-  CompactHeap heap;
-  Tree tree(heap, 1);
-  for (int i = 2; i < 20; ++i) {
-    tree.children.emplace_back(heap, i);
-    for (int j = 0; j < i; ++j) tree.children.back().children.emplace_back(heap, j);
-  }
-  tree.children.erase(3);
-  tree.children[4].children = CompactVector<Tree>(heap);
-  EXPECT_EQ(tree.children[3].number, 6);
-  EXPECT_EQ(tree.children[3].children[5].number, 5);
-}
-
-TEST(CompactVectorTest, RefusedMemoryChangesNothing) {
-  std::vector<char> region(size_t{1} << 20);
-  CompactHeap heap({.region = region.data(), .region_bytes = region.size()});
-  CompactVector<size_t> vector(heap, {1, 2, 3});
-  EXPECT_THROW(vector.reserve(1 << 20), std::bad_alloc);
-  EXPECT_THROW(vector.reserve(SIZE_MAX), std::bad_alloc);
-  EXPECT_THROW(vector.resize(1 << 20), std::bad_alloc);
-  EXPECT_EQ(vector, CompactVector<size_t>(heap, {1, 2, 3}));
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 // passes through, nothing has changed, and every block is accounted for.
 #include <gtest/gtest.h>
 
+#include <map>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -201,6 +203,62 @@ TEST_F(CompactExceptionsTest, ArgumentsAreKeptIfThereIsNoMemory) {
   }
   EXPECT_THROW(vector.push_back(std::move(text)), std::bad_alloc);
   EXPECT_EQ(text, "text");
+}
+
+// Containers in a map in a block, beside a model: what is refused, at whichever element, changes neither.
+TEST_F(CompactExceptionsTest, AnyOrderOfRefusalsLeavesWhatAModelHolds) {
+  using Map = CompactMap<CompactString, CompactVector<Picky>>;
+  std::mt19937 random(1);
+  const Handle<Map> map = heap.make<Map>(heap);
+  std::map<std::string, std::vector<int>> model;
+  size_t refused = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const std::string key = "the key " + std::to_string(random() % 50);
+    Picky::left = 1'000'000;
+    const auto found = [&]() -> CompactVector<Picky>& {
+      return *heap[map].try_emplace(CompactString(heap, key), heap).first;
+    };
+    (void)found();
+    std::vector<int>& numbers = model[key];
+    Picky::left = static_cast<int>(random() % 8);
+    try {
+      const size_t choice = random() % 8;
+      if (choice < 3) {
+        found().emplace_back(heap, i), numbers.push_back(i);
+      } else if (choice == 3) {
+        found().append(found().data(), numbers.size() / 2);
+        numbers.insert(numbers.end(), numbers.begin(), numbers.begin() + static_cast<ptrdiff_t>(numbers.size() / 2));
+      } else if (choice == 4 && !numbers.empty()) {
+        const size_t at = random() % numbers.size();
+        found().replace(at, heap, i), numbers[at] = i;
+      } else if (choice == 5) {
+        heap[map].insert_or_assign(CompactString(heap, key), CompactVector<Picky>(found()));
+      } else if (choice == 6 && !numbers.empty()) {
+        found().resize(numbers.size() + 3, found().front()), numbers.resize(numbers.size() + 3, numbers.front());
+      } else if (random() % 4 == 0) {
+        heap[map].erase(key), model.erase(key);
+      } else if (!numbers.empty()) {
+        found().erase(0), numbers.erase(numbers.begin());
+      }
+    } catch (const Refusal&) {
+      ++refused;
+    }
+    if (i % 16 != 0) continue;
+    ASSERT_EQ(heap.check(), nullptr);
+    ASSERT_EQ(heap[map].size(), model.size());
+    size_t blocks = 2;  // the map and its buckets
+    for (const auto& [name, expected] : model) {
+      const auto& vector = *heap[map].find(name);
+      ASSERT_EQ(vector.size(), expected.size());
+      for (size_t j = 0; j < expected.size(); ++j) ASSERT_EQ(vector[j].number, expected[j]);
+      blocks += 2 + (vector.capacity() != 0 ? 1 : 0) + expected.size();
+    }
+    ASSERT_EQ(heap.stats().blocks, blocks);
+  }
+  EXPECT_GT(refused, 1000u);
+  EXPECT_GT(heap.stats().moves, 1000u);
+  heap.destroy(map);
+  EXPECT_EQ(heap.stats().blocks, 0u);
 }
 
 struct ThrowingHash {

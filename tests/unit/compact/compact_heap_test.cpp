@@ -142,6 +142,7 @@ TEST_F(CompactHeapTest, EntriesOfAMapAreMovedByTheFunctionsOfKeyAndValue) {
 // A function for a base would leave the rest behind; a template of one's own is one for the type itself.
 static_assert(RelocatedByFunction<Knot> && RelocatedByFunction<knots::Loop<int>>);
 static_assert(!RelocatedByFunction<knots::Tassel> && RelocatedByAnothersFunction<knots::Tassel>);
+static_assert(!kMovedAsBytes<const Knot> && kMovedAsBytes<const Point> && kMovedAsBytes<const std::unique_ptr<int>>);
 static_assert(!RelocatedByFunction<Point> && !RelocatedByAnothersFunction<Point> && !RelocatedByFunction<int>);
 
 TEST_F(CompactHeapTest, ObjectsMayBeOfAnyLengthAndAlignment) {
