@@ -15,9 +15,11 @@
 // hole, so that the heap takes hardly more than what lives in it, whatever the program has done before.
 // docs/compact-heap.md has the bound, the costs, and when not to use it.
 //
-//   snug/compact/basic_compact_heap.h   CompactHeap, Section, Pinned
+//   snug/compact/basic_compact_heap.h   CompactHeap, Section
+//   snug/compact/pinned.h               Pinned
 //   snug/compact/handle.h               Handle
 //   snug/compact/relocation.h           what types may lie in it, and how they say that they are moved
+//   snug/compact/building.h             how containers make their elements
 //   snug/compact/compact_vector.h       CompactVector, an array that grows
 //   snug/compact/compact_string.h       CompactString
 //   snug/compact/compact_map.h          CompactMap, a hash map
@@ -32,4 +34,5 @@
 #include "snug/compact/compact_string.h"
 #include "snug/compact/compact_vector.h"
 #include "snug/compact/handle.h"
+#include "snug/compact/pinned.h"
 #include "snug/compact/relocation.h"

@@ -1,10 +1,11 @@
-// CompactHeap: a heap whose blocks move. snug/compact_heap.h says what for, and has the words.
+// CompactHeap: a heap whose blocks move, and Section. snug/compact_heap.h says what for, and has the words.
 #pragma once
 
 #include "snug/cpp20.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <new>
 #include <type_traits>
 #include <utility>
@@ -28,7 +29,7 @@ struct CompactHeapOptions {
 
 class Section;
 template <class T>
-class Pinned;
+class Pinned;  // snug/compact/pinned.h
 
 // One thread's at a time. Sections, pins and containers know the heap's address: move it only while there are none.
 // "Moves" in a comment: may move any block, so that every address which the heap has given is stale, but for pinned
@@ -61,23 +62,24 @@ class CompactHeap {
 
   // ---- objects
 
-  // A T made of the arguments. Its constructor runs inside a section: it may allocate. What it throws passes through.
-  // Throws std::bad_alloc if there is no memory, no handle, or no kind left (64, of types that are moved by functions).
-  // O(1), or O(kinds).
+  // A T made of the arguments. It is made before it comes into its block, so that its constructor may use the heap.
+  // What that throws passes through. Throws std::bad_alloc if there is no memory, no handle, or no kind left (64, of
+  // types that are moved by functions). Moves as the constructor. O(1), or O(kinds).
   template <class T, class... Arguments>
   [[nodiscard]] Handle<T> make(Arguments&&... arguments) {
-    const Handle<T> made = try_make<T>(std::forward<Arguments>(arguments)...);
-    if (!made) throw_out_of_memory();
-    return made;
+    return build<T>(throw_out_of_memory, std::forward<Arguments>(arguments)...);
   }
-  // Null if there is no memory.
+  // Null if there is no memory; of a kind, and inside a section, the arguments are used all the same.
   template <class T, class... Arguments>
-  [[nodiscard]] Handle<T> try_make(Arguments&&... arguments);
+  [[nodiscard]] Handle<T> try_make(Arguments&&... arguments) {
+    return build<T>([] {}, std::forward<Arguments>(arguments)...);
+  }
   // Null is ignored. The object is taken out of its block first, so that its destructor may use the heap. Moves. O(1).
   template <class T>
   void destroy(Handle<T> object) noexcept;
   // Another object in its place, made of the arguments. An assignment in the block would lose its way where the members
-  // that it assigns free blocks: then the object may move while it is assigned to. Moves as the old one's destructor.
+  // that it assigns free blocks: then the object may move while it is assigned to. Moves as the constructor of the new
+  // and the destructor of the old.
   template <class T, class... Arguments>
   void replace(Handle<T> object, Arguments&&... arguments);
 
@@ -142,8 +144,9 @@ class CompactHeap {
     constexpr auto kNumerator = Duration::period::num;
     constexpr auto kDenominator = Duration::period::den;
     const auto nanoseconds = static_cast<double>(time.count()) * kNumerator * 1e9 / kDenominator;
+    if (nanoseconds >= kNoTimeLimit) return step(0, bytes);
     // 0 would be no limit.
-    return step(nanoseconds < 1 ? 1 : static_cast<std::uint64_t>(nanoseconds), bytes);
+    return step(nanoseconds >= 1 ? static_cast<std::uint64_t>(nanoseconds) : 1, bytes);
   }
   bool compact_bytes(std::size_t bytes) noexcept { return step(0, bytes == 0 ? 1 : bytes); }
   // Gives up the move that a slice has begun. O(1).
@@ -178,13 +181,13 @@ class CompactHeap {
   // visit(Handle<>, void* block, std::size_t bytes) for each live block. It must neither use the heap nor throw.
   template <class Visit>
   void for_each(Visit&& visit) {
-    using Visitor = std::remove_reference_t<Visit>;
+    auto call = [&visit](snug_handle handle, void* block, std::size_t bytes) { visit(Handle<>(handle), block, bytes); };
     snug_compact_walk(
         heap_,
         [](void* context, snug_handle handle, void* block, std::size_t bytes) {
-          (*static_cast<Visitor*>(context))(Handle<>(handle), block, bytes);
+          (*static_cast<decltype(call)*>(context))(handle, block, bytes);
         },
-        const_cast<void*>(static_cast<const void*>(&visit)));
+        &call);
   }
 
   // For the C interface. Do not call snug_compact_step() there: a section would not learn of the move.
@@ -200,8 +203,12 @@ class CompactHeap {
 
  private:
   friend class Section;
+  friend class Building;
   template <class T>
   friend class Pinned;
+
+  // 146 years: a budget of more has no limit.
+  static constexpr double kNoTimeLimit = 4611686018427387904.0;
 
   explicit CompactHeap(std::nullptr_t) noexcept {}
 
@@ -224,10 +231,23 @@ class CompactHeap {
     may_be_moving_ = snug_compact_step(heap_, &budget) != 0;
     return may_be_moving_;
   }
-  void expect_no_section(const char* call) const noexcept {
+  void expect_no_section(const char* call) noexcept {
     if (sections_ != 0) [[unlikely]]
-      die_of_compact_misuse(call, heap_, "may move blocks, and a section is open");
+      refuse(call);
   }
+  // What an element's constructor has made is given back when it throws: whatever has its address is not used again.
+  [[gnu::cold, gnu::noinline]] void refuse(const char* call) noexcept {
+#if defined(__cpp_exceptions)
+    if (sections_ == building_ && std::uncaught_exceptions() != 0) {
+      ++forgiven_;
+      return;
+    }
+#endif
+    die_of_compact_misuse(call, heap_, "may move blocks, and a section is open");
+  }
+  // refused() is called if there is no memory.
+  template <class T, class Refused, class... Arguments>
+  Handle<T> build(Refused refused, Arguments&&... arguments);
   // Blocks that do not fit a page of 32 KiB do not move.
   template <class T>
   static constexpr bool moves() {
@@ -239,6 +259,8 @@ class CompactHeap {
   std::uint64_t address_limit_ = std::uint64_t{1} << 48;
   snug_compact_heap* heap_ = nullptr;
   std::uint32_t sections_ = 0;  // open
+  std::uint32_t building_ = 0;  // of them, those that elements are made in
+  std::uint32_t forgiven_ = 0;  // calls that may have moved blocks in there
   bool may_be_moving_ = false;  // a slice has ended in a move
 };
 
@@ -271,103 +293,42 @@ class Section {
   CompactHeap& heap_;
 };
 
-// An object that stays where it is. Its page takes no part in compaction meanwhile; destroy the object afterwards.
-template <class T>
-class Pinned {
- public:
-  Pinned() noexcept = default;
-  Pinned(Pinned&& other) noexcept { swap(other); }
-  Pinned& operator=(Pinned&& other) noexcept {
-    Pinned(std::move(other)).swap(*this);
-    return *this;
-  }
-  ~Pinned() { reset(); }
-
-  T* get() const noexcept { return object_; }
-  T& operator*() const noexcept
-    requires(!std::is_void_v<T>)
-  {
-    return *object_;
-  }
-  T* operator->() const noexcept { return object_; }
-  Handle<T> handle() const noexcept { return handle_; }
-  explicit operator bool() const noexcept { return object_ != nullptr; }
-
-  // Makes up for what was not moved. Moves.
-  void reset() noexcept {
-    if (object_ == nullptr) return;
-    heap_->expect_no_section("unpin");
-    object_ = nullptr;
-    snug_compact_unpin(heap_->heap_, handle_.word());
-  }
-  void swap(Pinned& other) noexcept {
-    std::swap(heap_, other.heap_);
-    std::swap(handle_, other.handle_);
-    std::swap(object_, other.object_);
-  }
-
- private:
-  friend class CompactHeap;
-  Pinned(CompactHeap& heap, Handle<T> handle) noexcept
-      : heap_(&heap), handle_(handle), object_(static_cast<T*>(snug_compact_pin(heap.heap_, handle.word()))) {}
-
-  CompactHeap* heap_ = nullptr;
-  Handle<T> handle_;
-  T* object_ = nullptr;
-};
-
-// A T that is made here and put into memory of a heap afterwards, in the place of another.
-template <class T>
-class Replacement {
- public:
-  // The constructor runs inside a section.
-  template <class... Arguments>
-  explicit Replacement(CompactHeap& heap, Arguments&&... arguments) {
-    const Section still(heap);
-    ::new (static_cast<void*>(place_)) T(std::forward<Arguments>(arguments)...);
-  }
-  Replacement(const Replacement&) = delete;
-  Replacement& operator=(const Replacement&) = delete;
-
-  // Once. The old object's destructor runs when the new one is in place, and nothing is looked at any more.
-  void put_at(T* old) noexcept {
-    const TakenOut<T> taken(old);
-    relocate_at<T>(place_, old);
-  }
-
- private:
-  alignas(T) unsigned char place_[sizeof(T)];
-};
-
-template <class T>
-Pinned<T> CompactHeap::pin(Handle<T> object) noexcept {
-  return Pinned<T>(*this, object);
-}
-
-template <class T, class... Arguments>
-Handle<T> CompactHeap::try_make(Arguments&&... arguments) {
+template <class T, class Refused, class... Arguments>
+Handle<T> CompactHeap::build(Refused refused, Arguments&&... arguments) {
   static_assert(std::is_object_v<T> && !std::is_array_v<T>, "a handle names one object: for many take CompactVector");
-  snug_handle word = 0;
-  if constexpr (kMovedAsBytes<T> || !moves<T>())
-    word = snug_compact_alloc(heap_, sizeof(T), alignof(T));
-  else
-    word = snug_compact_alloc_relocated(heap_, sizeof(T), alignof(T), &relocate_at<std::remove_cv_t<T>>);
-  if (word == 0) return {};
-  // Frees the block unless the constructor came to its end.
+  using Object = std::remove_cv_t<T>;
+  // Frees the block unless the object came into it.
   struct Claim {
     CompactHeap& heap;
-    Handle<> block;
+    snug_handle word = 0;
     ~Claim() {
-      if (block) heap.free(block);
+      if (word == 0) return;
+      if constexpr (moves<T>()) heap.expect_no_section("free");
+      snug_compact_free(heap.heap_, word);
     }
-  } claim{*this, Handle<>(word)};
-  {
-    const Section still(*this);
-    ::new (static_cast<void*>(const_cast<std::remove_cv_t<T>*>(still.get(Handle<T>(word)))))
-        T(std::forward<Arguments>(arguments)...);
+  } claim{*this};
+  if constexpr (!moves<T>()) {
+    claim.word = snug_compact_alloc(heap_, sizeof(T), alignof(T));
+    if (claim.word == 0) return refused(), Handle<T>();
+    ::new (get(Handle<>(claim.word))) Object(std::forward<Arguments>(arguments)...);
+  } else {
+    // A block comes first, so that there are arguments left if there is none; but not where it could not be freed, nor
+    // one of a kind, in which the constructor's frees would find no object to move.
+    bool has_block = false;
+    if constexpr (kMovedAsBytes<Object>) has_block = sections_ == building_;
+    if (has_block && (claim.word = snug_compact_alloc(heap_, sizeof(T), alignof(T))) == 0)
+      return refused(), Handle<T>();
+    Replacement<Object> made(std::forward<Arguments>(arguments)...);
+    if (!has_block) {
+      if constexpr (kMovedAsBytes<Object>)
+        claim.word = snug_compact_alloc(heap_, sizeof(T), alignof(T));
+      else
+        claim.word = snug_compact_alloc_relocated(heap_, sizeof(T), alignof(T), &relocate_at<Object>);
+      if (claim.word == 0) return refused(), Handle<T>();
+    }
+    made.move_to(get(Handle<>(claim.word)));
   }
-  claim.block = nullptr;
-  return Handle<T>(word);
+  return Handle<T>(std::exchange(claim.word, 0));
 }
 
 template <class T>
@@ -389,7 +350,7 @@ void CompactHeap::destroy(Handle<T> object) noexcept {
 
 template <class T, class... Arguments>
 void CompactHeap::replace(Handle<T> object, Arguments&&... arguments) {
-  Replacement<T> made(*this, std::forward<Arguments>(arguments)...);
+  Replacement<T> made(std::forward<Arguments>(arguments)...);
   made.put_at(get(object));
 }
 

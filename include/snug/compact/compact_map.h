@@ -2,19 +2,23 @@
 //
 //   size_ == entries in all chains;  each entry stands in the chain of its hash;  size_ <= buckets, but while empty
 //
-// What holds of CompactVector holds here: "Moves", the heap's life, and that a map may lie in a block itself. Keys and
-// values may be of any type that a heap can make (snug/compact/relocation.h), and of any that the others are equal to
-// and hashed like: a map of CompactString is asked with std::string_view.
+// What holds of CompactVector holds here: "Moves", the heap's life, that a map may lie in a block itself, and what
+// constructors may do. Hash and comparison run inside a section too, and are made anew for each call. A map is not
+// copied. Keys and values may be of any type that a heap can make (snug/compact/relocation.h), and of any that the
+// others are equal to and hashed like: a map of CompactString is asked with std::string_view.
 #pragma once
 
 #include "snug/cpp20.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <string_view>
+#include <type_traits>
 #include <typeindex>
 #include <utility>
 
+#include "snug/compact/building.h"
 #include "snug/compact/compact_string.h"
 #include "snug/compact/compact_vector.h"
 
@@ -23,7 +27,7 @@ namespace snug {
 // std::hash, and one for all that is text.
 template <class K>
 struct CompactHash {
-  std::size_t operator()(const K& key) const noexcept { return std::hash<K>()(key); }
+  std::size_t operator()(const K& key) const { return std::hash<K>()(key); }
 };
 template <>
 struct CompactHash<CompactString> {
@@ -32,7 +36,7 @@ struct CompactHash<CompactString> {
 };
 struct CompactEqual {
   template <class A, class B>
-  bool operator()(const A& a, const B& b) const noexcept {
+  bool operator()(const A& a, const B& b) const {
     return a == b;
   }
 };
@@ -42,6 +46,15 @@ struct CompactEntry {
   template <class Key, class... Arguments>
   CompactEntry(std::size_t hash_of_key, Key&& from, Arguments&&... arguments)
       : hash(hash_of_key), key(std::forward<Key>(from)), value(std::forward<Arguments>(arguments)...) {}
+  // Key and value each in its own way.
+  friend void relocate(CompactEntry* from, CompactEntry* to) noexcept
+    requires(!(kMovedAsBytes<K> && kMovedAsBytes<V>))
+  {
+    to->next = from->next;
+    to->hash = from->hash;
+    relocate_at<K>(&from->key, &to->key);
+    relocate_at<V>(&from->value, &to->value);
+  }
 
   Handle<CompactEntry> next;
   std::size_t hash;
@@ -74,40 +87,44 @@ class CompactMap {
 
   // The value, until the next call that moves; null if there is no such key. O(1) on average.
   template <class Key>
-  V* find(const Key& key) noexcept {
-    const Handle<Entry> found = locate(key, Hash()(key));
+  V* find(const Key& key) {
+    const Handle<Entry> found = locate(as_asked(key));
     return found ? &heap().get(found)->value : nullptr;
   }
   template <class Key>
-  const V* find(const Key& key) const noexcept {
+  const V* find(const Key& key) const {
     return const_cast<CompactMap*>(this)->find(key);
   }
   template <class Key>
-  bool contains(const Key& key) const noexcept {
+  bool contains(const Key& key) const {
     return find(key) != nullptr;
   }
 
-  // Makes an entry unless the key is there; the value, until the next call that moves, and whether it is new. The
-  // constructors run inside a section. Throws std::bad_alloc if there is no memory; then nothing has changed. Moves.
-  // O(1) on average, but O(size) where the buckets double.
+  // Makes an entry unless the key is there; the value, until the next call that moves, and whether it is new. Throws
+  // std::bad_alloc if there is no memory, and what the constructors, the hash and the comparison throw; then nothing
+  // has changed but what the arguments hold. Moves. O(1) on average, but O(size) where the buckets double.
   template <class Key, class... Arguments>
   std::pair<V*, bool> try_emplace(Key&& key, Arguments&&... arguments) {
     CompactHeap& heap = this->heap();
-    const std::size_t hash = Hash()(key);
-    if (const Handle<Entry> found = locate(key, hash)) return {&heap.get(found)->value, false};
-    const Handle<Entry> made = add(hash, std::forward<Key>(key), std::forward<Arguments>(arguments)...);
+    auto&& asked = as_asked(std::forward<Key>(key));
+    const std::size_t hash = Hash()(asked);
+    if (const Handle<Entry> found = locate(asked, hash)) return {&heap.get(found)->value, false};
+    const Handle<Entry> made = add(hash, std::forward<decltype(asked)>(asked), std::forward<Arguments>(arguments)...);
     return {&heap.get(made)->value, true};
   }
   // The value is replaced if the key is there. True if it was not.
   template <class Key, class Value>
   bool insert_or_assign(Key&& key, Value&& value) {
-    const std::size_t hash = Hash()(key);
-    if (const Handle<Entry> found = locate(key, hash)) {
-      Replacement<V> made(heap(), std::forward<Value>(value));
+    auto&& asked = as_asked(std::forward<Key>(key));
+    const std::size_t hash = Hash()(asked);
+    if (const Handle<Entry> found = locate(asked, hash)) {
+      Building building(heap());
+      Replacement<V> made(std::forward<Value>(value));
+      building.end();
       made.put_at(&heap().get(found)->value);
       return false;
     }
-    add(hash, std::forward<Key>(key), std::forward<Value>(value));
+    add(hash, std::forward<decltype(asked)>(asked), std::forward<Value>(value));
     return true;
   }
   // A value-initialised one if the key is new.
@@ -117,7 +134,24 @@ class CompactMap {
   }
   // False if there is no such key. Moves. O(1) on average.
   template <class Key>
-  bool erase(const Key& key) noexcept;
+  bool erase(const Key& key);
+  // Erases the entries of which should_go(const K&, V&) is true, and returns how many. It runs as a visitor of
+  // for_each(). Moves. O(size).
+  template <class ShouldGo>
+  std::size_t erase_if(ShouldGo should_go);
+  // Room for so many entries. Throws std::bad_alloc if there is no memory; then nothing has changed. Moves. O(size).
+  void reserve(std::size_t size) {
+    if (size <= buckets_.size()) return;
+    if (size > kMostBuckets) throw_out_of_memory();
+    Buckets spare(heap());
+    rehash(buckets_for(size), spare);
+  }
+  // Gives back what more than the fewest buckets for its entries take. As reserve().
+  void shrink_to_fit() {
+    if (size_ == 0) return clear();
+    Buckets spare(heap());
+    if (const std::size_t fewest = buckets_for(size_); fewest < buckets_.size()) rehash(fewest, spare);
+  }
   // Moves. O(size).
   void clear() noexcept {
     CompactMap taken(heap());
@@ -131,6 +165,13 @@ class CompactMap {
     for (Handle<Entry> entry : buckets_.in(section))
       for (; entry; entry = section[entry].next) visit(std::as_const(section[entry].key), section[entry].value);
   }
+  template <class Visit>
+  void for_each(Visit&& visit) const {
+    const Section section(heap());
+    for (Handle<Entry> entry : buckets_.in(section))
+      for (; entry; entry = section[entry].next)
+        visit(std::as_const(section[entry].key), std::as_const(section[entry].value));
+  }
 
   void swap(CompactMap& other) noexcept {
     buckets_.swap(other.buckets_);
@@ -138,20 +179,54 @@ class CompactMap {
   }
 
   // Null if the map is sound, else a sentence that names the broken invariant. O(size).
-  const char* check() const noexcept;
+  const char* check() const;
 
  private:
   using Buckets = CompactVector<Handle<Entry>>;
 
+  // Entries that are the map's no more, and go when the function has come to its end. Each may free blocks.
+  struct Chain {
+    explicit Chain(CompactHeap& owner) noexcept : heap(owner) {}
+    Chain(const Chain&) = delete;
+    Chain& operator=(const Chain&) = delete;
+    ~Chain() {
+      while (first) {
+        const Handle<Entry> entry = first;
+        first = heap[entry].next;
+        heap.destroy(entry);
+      }
+    }
+    CompactHeap& heap;
+    Handle<Entry> first;
+  };
+
   static constexpr std::size_t kFewestBuckets = 8;
+  static constexpr std::size_t kMostBuckets = std::size_t{1} << 48;
+
+  static std::size_t buckets_for(std::size_t entries) noexcept {
+    return std::bit_ceil(std::max(entries, kFewestBuckets));
+  }
 
   // Hashes may be numbers in a row, or multiples: the upper bits of a product tell them apart.
   static std::size_t bucket_of(std::size_t hash, std::size_t buckets) noexcept {
     return static_cast<std::size_t>(hash * 0x9e3779b97f4a7c15u >> (64 - std::countr_zero(buckets)));
   }
 
+  // Numbers are asked for as keys, whatever their type is, as in the standard's maps.
   template <class Key>
-  Handle<Entry> locate(const Key& key, std::size_t hash) const noexcept {
+  static decltype(auto) as_asked(Key&& key) noexcept {
+    if constexpr (std::is_integral_v<K> && std::is_integral_v<std::remove_cvref_t<Key>>)
+      return static_cast<K>(key);
+    else
+      return std::forward<Key>(key);
+  }
+
+  template <class Key>
+  Handle<Entry> locate(const Key& key) const {
+    return locate(key, Hash()(key));
+  }
+  template <class Key>
+  Handle<Entry> locate(const Key& key, std::size_t hash) const {
     if (buckets_.empty()) return {};
     const Section section(heap());
     Handle<Entry> entry = buckets_.in(section)[bucket_of(hash, buckets_.size())];
@@ -161,21 +236,29 @@ class CompactMap {
   template <class... Arguments>
   Handle<Entry> add(std::size_t hash, Arguments&&... arguments) {
     Buckets spare(heap());  // freed last
-    if (size_ == buckets_.size()) spare.resize(size_ == 0 ? kFewestBuckets : size_ * 2);
+    if (size_ == buckets_.size()) spare.resize(buckets_for(size_ + 1));
+    Building building(heap());
     const Handle<Entry> made = heap().template make<Entry>(hash, std::forward<Arguments>(arguments)...);
+    building.end();
     const Section section(heap());
-    if (!spare.empty()) {
-      for (Handle<Entry> entry : buckets_.in(section))
-        while (entry) {
-          const Handle<Entry> next = section[entry].next;
-          link(section, spare, entry);
-          entry = next;
-        }
-      buckets_.swap(spare);
-    }
+    if (!spare.empty()) exchange(section, spare);
     link(section, buckets_, made);
     ++size_;
     return made;
+  }
+  // `spare` is empty, and has the old buckets afterwards.
+  void rehash(std::size_t buckets, Buckets& spare) {
+    spare.resize(buckets);
+    exchange(Section(heap()), spare);
+  }
+  void exchange(const Section& section, Buckets& spare) noexcept {
+    for (Handle<Entry> entry : buckets_.in(section))
+      while (entry) {
+        const Handle<Entry> next = section[entry].next;
+        link(section, spare, entry);
+        entry = next;
+      }
+    buckets_.swap(spare);
   }
   static void link(const Section& section, Buckets& buckets, Handle<Entry> entry) noexcept {
     Handle<Entry>& first = buckets.in(section)[bucket_of(section[entry].hash, buckets.size())];
@@ -185,13 +268,10 @@ class CompactMap {
   // Each entry may free blocks, so that the buckets lie elsewhere.
   static void end_entries(Buckets& of) noexcept {
     Buckets buckets(std::move(of));
-    CompactHeap& heap = buckets.heap();
-    for (std::size_t i = 0; i != buckets.size(); ++i)
-      for (Handle<Entry> entry = buckets[i]; entry;) {
-        const Handle<Entry> next = heap[entry].next;
-        heap.destroy(entry);
-        entry = next;
-      }
+    for (std::size_t i = 0; i != buckets.size(); ++i) {
+      Chain gone(buckets.heap());
+      gone.first = buckets[i];
+    }
   }
 
   Buckets buckets_;  // none, or a power of two
@@ -203,8 +283,8 @@ inline constexpr bool kTriviallyRelocatable<CompactMap<K, V, Hash, Equal>> = tru
 
 template <class K, class V, class Hash, class Equal>
 template <class Key>
-bool CompactMap<K, V, Hash, Equal>::erase(const Key& key) noexcept {
-  const Handle<Entry> gone = locate(key, Hash()(key));
+bool CompactMap<K, V, Hash, Equal>::erase(const Key& key) {
+  const Handle<Entry> gone = locate(as_asked(key));
   if (!gone) return false;
   CompactHeap& heap = this->heap();
   {
@@ -219,7 +299,28 @@ bool CompactMap<K, V, Hash, Equal>::erase(const Key& key) noexcept {
 }
 
 template <class K, class V, class Hash, class Equal>
-const char* CompactMap<K, V, Hash, Equal>::check() const noexcept {
+template <class ShouldGo>
+std::size_t CompactMap<K, V, Hash, Equal>::erase_if(ShouldGo should_go) {
+  Chain gone(heap());
+  const std::size_t had = size_;
+  const Section section(heap());
+  for (Handle<Entry>& first : buckets_.in(section))
+    for (Handle<Entry>* link = &first; *link;) {
+      const Handle<Entry> entry = *link;
+      if (should_go(std::as_const(section[entry].key), section[entry].value)) {
+        *link = section[entry].next;
+        section[entry].next = gone.first;
+        gone.first = entry;
+        --size_;
+      } else {
+        link = &section[entry].next;
+      }
+    }
+  return had - size_;
+}
+
+template <class K, class V, class Hash, class Equal>
+const char* CompactMap<K, V, Hash, Equal>::check() const {
   const Section section(heap());
   std::size_t entries = 0;
   const auto buckets = buckets_.in(section);

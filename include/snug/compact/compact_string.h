@@ -23,6 +23,7 @@ class CompactString {
   std::size_t size() const noexcept { return characters_.size(); }
   bool empty() const noexcept { return characters_.empty(); }
   std::size_t capacity() const noexcept { return characters_.capacity(); }
+  CompactHeap& heap() const noexcept { return characters_.heap(); }
   char& operator[](std::size_t index) noexcept { return characters_[index]; }
   char operator[](std::size_t index) const noexcept { return characters_[index]; }
 

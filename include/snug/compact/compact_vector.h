@@ -4,7 +4,11 @@
 //
 // The heap must live longer, where it is. Calls that say "Moves" make every address in the heap stale, elements' and
 // iterators' included; the others may be made inside a section. A container may lie in a block itself: whatever may
-// move blocks comes last in each function, when nothing of *this is looked at any more.
+// move blocks comes last in each function, when nothing of *this is looked at any more. So elements are made inside a
+// section (snug/compact/building.h): their constructors may allocate in the heap, and must not free but when they
+// throw.
+//
+// A copy lies in the heap of what it is copied from, and an assignment takes the heap of what is assigned.
 #pragma once
 
 #include "snug/cpp20.h"
@@ -19,16 +23,13 @@
 #include <utility>
 
 #include "snug/compact/basic_compact_heap.h"
+#include "snug/compact/building.h"
 
 namespace snug {
 
+// T may be incomplete where the vector is a member of it.
 template <class T>
 class CompactVector {
-  static_assert(
-      kMovedAsBytes<T>,
-      "a CompactVector moves its elements by copying their bytes: specialise snug::kTriviallyRelocatable<T> if "
-      "T allows that, else hold Handle<T>");
-
  public:
   using value_type = T;
 
@@ -74,50 +75,61 @@ class CompactVector {
     return {handle_ ? section.get(handle_) : nullptr, size_};
   }
 
-  // Throw std::bad_alloc if there is no memory; then nothing has changed. Elements may be made of other elements.
-  // Move. Amortised O(1).
+  // Throw std::bad_alloc if there is no memory, and what the constructors of elements throw; then nothing has changed.
+  // Elements may be made of other elements. Move. Amortised O(1) an element.
   void push_back(const T& element) { emplace_back(element); }
   void push_back(T&& element) { emplace_back(std::move(element)); }
-  // The constructor runs inside a section.
   template <class... Arguments>
   void emplace_back(Arguments&&... arguments) {
-    FreedLast old(*heap_);
-    make_room(size_ + 1, old);
-    {
-      const Section still(*heap_);
-      ::new (place(still, size_)) T(std::forward<Arguments>(arguments)...);
+    Room room(*heap_);
+    make_room(1, room);
+    // Before the others come to the larger block: it may be made of one of them, which loses its contents by that.
+    if constexpr (std::is_trivially_copyable_v<T> && std::is_trivially_constructible_v<Object, Arguments...>) {
+      const Handle<T> block = room.block ? Handle<T>(room.block.word()) : handle_;
+      ::new (static_cast<void*>(place(*heap_, block, size_))) Object(std::forward<Arguments>(arguments)...);
+      move_into(room);
+    } else {
+      Building building(*heap_);
+      Replacement<Object> made(std::forward<Arguments>(arguments)...);
+      building.end();
+      move_into(room);
+      made.move_to(place(*heap_, handle_, size_));
     }
     ++size_;
   }
   // Of elements that are trivially copyable, or copied one by one.
   void append(const T* elements, std::size_t count) {
-    FreedLast old(*heap_);
-    make_room(size_ + count, old);
-    const Section still(*heap_);
     if constexpr (std::is_trivially_copyable_v<T>) {
-      if (count != 0) std::memcpy(place(still, size_), elements, count * sizeof(T));
+      Room room(*heap_);
+      make_room(count, room);
+      move_into(room);
+      if (count != 0) std::memcpy(static_cast<void*>(place(*heap_, handle_, size_)), elements, count * sizeof(T));
       size_ += count;
     } else {
-      for (; count != 0; --count, ++size_) ::new (place(still, size_)) T(*elements++);
+      grow(count, [elements](auto add) mutable { add(*elements++); });
     }
   }
   // Value-initialises what is new, or copies `element` there. Moves.
   void resize(std::size_t size) {
     if (size <= size_) return shrink(size);
-    grow(size, [](void* place) { ::new (place) T(); });
+    grow(size - size_, [](auto add) { add(); });
   }
   void resize(std::size_t size, const T& element) {
     if (size <= size_) return shrink(size);
-    grow(size, [&element](void* place) { ::new (place) T(element); });
+    grow(size - size_, [&element](auto add) { add(element); });
   }
   void reserve(std::size_t capacity) {
-    FreedLast old(*heap_);
-    if (capacity > capacity_) change_block(capacity, old);
+    if (capacity <= capacity_) return;
+    Room room(*heap_);
+    take_block(capacity, room);
+    move_into(room);
   }
   void shrink_to_fit() {
+    if (size_ == capacity_) return;
     if (size_ == 0) return clear_and_free();
-    FreedLast old(*heap_);
-    change_block(size_, old);
+    Room room(*heap_);
+    take_block(size_, room);
+    move_into(room);
   }
 
   // There is one. Moves if T has a destructor.
@@ -127,7 +139,9 @@ class CompactVector {
   // Another element in its place, made of the arguments: as CompactHeap::replace(). Moves as pop_back().
   template <class... Arguments>
   void replace(std::size_t index, Arguments&&... arguments) {
-    Replacement<T> made(*heap_, std::forward<Arguments>(arguments)...);
+    Building building(*heap_);
+    Replacement<T> made(std::forward<Arguments>(arguments)...);
+    building.end();
     made.put_at(data() + index);
   }
   // The elements behind come one place nearer. O(elements behind). Moves as pop_back().
@@ -148,51 +162,93 @@ class CompactVector {
     std::swap(capacity_, other.capacity_);
   }
 
-  friend bool operator==(const CompactVector& a, const CompactVector& b) noexcept {
+  friend bool operator==(const CompactVector& a, const CompactVector& b) {
     return a.size_ == b.size_ && std::equal(a.data(), a.data() + a.size_, b.data());
   }
 
  private:
-  // The block that a larger one has replaced: freed when the function has come to its end.
-  struct FreedLast {
-    explicit FreedLast(CompactHeap& owner) noexcept : heap(owner) {}
-    FreedLast(const FreedLast&) = delete;
-    FreedLast& operator=(const FreedLast&) = delete;
-    ~FreedLast() {
+  using Object = std::remove_cv_t<T>;
+
+  static constexpr std::size_t most_elements() { return static_cast<std::size_t>(-1) / 2 / sizeof(T); }
+
+  // A block that is to take the elements; when it has them, the one where they were. Freed when the function has come
+  // to its end.
+  struct Room {
+    explicit Room(CompactHeap& owner) noexcept : heap(owner) {}
+    Room(const Room&) = delete;
+    Room& operator=(const Room&) = delete;
+    ~Room() {
       if (block) heap.free(block);
     }
     CompactHeap& heap;
     Handle<> block;
   };
+  // Elements that are not the vector's yet; destroyed unless it takes them.
+  struct Made {
+    Made(CompactHeap& owner, Handle<T> of, std::size_t index) noexcept
+        : heap(owner), handle(of), first(index), last(index) {}
+    Made(const Made&) = delete;
+    Made& operator=(const Made&) = delete;
+    ~Made() { end_elements(heap, handle, first, last); }
+    CompactHeap& heap;
+    Handle<T> handle;
+    std::size_t first, last;
+  };
 
-  static void* place(const Section& section, Handle<T> handle, std::size_t index) noexcept {
-    return static_cast<void*>(const_cast<std::remove_cv_t<T>*>(section.get(handle) + index));
+  static Object* place(CompactHeap& heap, Handle<T> handle, std::size_t index) noexcept {
+    return const_cast<Object*>(heap.get(handle) + index);
   }
-  void* place(const Section& section, std::size_t index) const noexcept { return place(section, handle_, index); }
 
-  void make_room(std::size_t size, FreedLast& old) {
-    if (size > capacity_) change_block(std::max(size, capacity_ + capacity_ / 2), old);
+  // For so many more elements, if there is no room for them.
+  void make_room(std::size_t count, Room& room) {
+    if (count <= capacity_ - size_) return;
+    if (count > most_elements()) throw_out_of_memory();
+    take_block(std::max(size_ + count, capacity_ + capacity_ / 2), room);
   }
-  void change_block(std::size_t capacity, FreedLast& old) {
-    if (capacity > static_cast<std::size_t>(-1) / 2 / sizeof(T)) throw_out_of_memory();
-    const Handle<T> grown(heap_->alloc(capacity * sizeof(T), alignof(T)).word());
-    const Section still(*heap_);
-    if (size_ != 0) std::memcpy(place(still, grown, 0), place(still, 0), size_ * sizeof(T));
-    old.block = handle_;
+  void take_block(std::size_t capacity, Room& room) {
+    static_assert(
+        kMovedAsBytes<T>,
+        "a CompactVector moves its elements by copying their bytes: specialise snug::kTriviallyRelocatable<T> "
+        "if T allows that, else hold Handle<T>");
+    if (capacity > most_elements()) throw_out_of_memory();
+    room.block = heap_->alloc(capacity * sizeof(T), alignof(T));
+  }
+  // The elements come to the room's block, if it has one.
+  void move_into(Room& room) noexcept {
+    if (!room.block) return;
+    const Handle<T> grown(room.block.word());
+    if (size_ != 0)
+      std::memcpy(static_cast<void*>(place(*heap_, grown, 0)), static_cast<const void*>(data()), size_ * sizeof(T));
+    room.block = handle_;
     handle_ = grown;
     capacity_ = heap_->usable_size(grown) / sizeof(T);
   }
+  // make(add) calls add() with what the next element is made of.
   template <class Make>
-  void grow(std::size_t size, Make make) {
-    FreedLast old(*heap_);
-    make_room(size, old);
-    const Section still(*heap_);
-    for (; size_ != size; ++size_) make(place(still, size_));
+  void grow(std::size_t count, Make make) {
+    Room room(*heap_);
+    make_room(count, room);
+    move_into(room);
+    Made made(*heap_, handle_, size_);
+    Building building(*heap_);
+    Object* next = count != 0 ? place(*heap_, handle_, size_) : nullptr;
+    for (; count != 0; --count, ++made.last)
+      make([&](const auto&... from) {
+        if constexpr (std::is_trivially_copyable_v<T>) {
+          ::new (static_cast<void*>(next++)) Object(from...);
+        } else {
+          // One that throws may have its place moved away while its members go.
+          Replacement<Object> one(from...);
+          one.move_to(place(made.heap, made.handle, made.last));
+        }
+      });
+    building.end();
+    made.first = size_ = made.last;
   }
   void shrink(std::size_t size) noexcept {
     const std::size_t had = size_;
     size_ = size;
-    if constexpr (!std::is_trivially_destructible_v<T>) end_elements(*heap_, handle_, size, had);
+    end_elements(*heap_, handle_, size, had);
   }
   void clear_and_free() noexcept {
     CompactVector old(*heap_);
@@ -205,10 +261,11 @@ class CompactVector {
   }
   // Each element may free blocks, so that the next lies elsewhere.
   static void end_elements(CompactHeap& heap, Handle<T> handle, std::size_t first, std::size_t last) noexcept {
-    for (; first != last; ++first) const TakenOut<T> taken(heap.get(handle) + first);
+    if constexpr (!std::is_trivially_destructible_v<T>)
+      for (; first != last; ++first) const TakenOut<Object> taken(place(heap, handle, first));
   }
   static void end(CompactHeap& heap, Handle<T> handle, std::size_t first, std::size_t last) noexcept {
-    if constexpr (!std::is_trivially_destructible_v<T>) end_elements(heap, handle, first, last);
+    end_elements(heap, handle, first, last);
     if (handle) heap.free(handle);
   }
 

@@ -4,7 +4,8 @@
 //   it
 //                          (std::unique_ptr does; std::string of libstdc++ does not, it may hold its own address)
 //   relocate(from, to)     if T's namespace has it, whatever else holds: to is memory for a T. It must not throw, and
-//                          must not use the heap. For objects whose address others know.
+//                          must not use the heap. For objects whose address others know. A T whose base has one
+//                          needs its own: the base's would leave the rest of the object behind.
 //   T(std::move(from)), from.~T()   else; neither may throw or use the heap
 //
 // Specialise the variable before the first use of T in a heap.
@@ -12,6 +13,7 @@
 
 #include "snug/cpp20.h"
 
+#include <cstddef>
 #include <cstring>
 #include <new>
 #include <type_traits>
@@ -22,12 +24,38 @@ namespace snug {
 template <class T>
 inline constexpr bool kTriviallyRelocatable = std::is_trivially_copyable_v<T>;
 
+// Where a function for T* is found, this one is worse; one for pointers to a base of T is worse than this one.
+namespace relocation {
 template <class T>
-concept RelocatedByFunction = requires(T* place) { relocate(place, place); };
+void relocate(T* from, T* to) = delete;
+template <class T>
+concept HasFunction = requires(T* place) { relocate(place, place); };
+}  // namespace relocation
+
+template <class T>
+concept RelocatedByFunction = relocation::HasFunction<T>;
+
+template <class T>
+concept RelocatedByAnothersFunction = !RelocatedByFunction<T> && requires(T* place) { relocate(place, place); };
 
 // True if a T is moved by copying its bytes.
 template <class T>
-inline constexpr bool kMovedAsBytes = kTriviallyRelocatable<T> && !RelocatedByFunction<T>;
+inline constexpr bool kMovedAsBytes = [] {
+  using Object = std::remove_cv_t<T>;
+  static_assert(!RelocatedByAnothersFunction<Object>,
+                "the relocate(from, to) that is found for T is its base's, or one for any type: give T its own");
+  return kTriviallyRelocatable<Object> && !RelocatedByFunction<Object>;
+}();
+
+// GCC would warn of an object's bytes that its constructor has not set.
+#pragma GCC diagnostic push
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+[[gnu::always_inline]] inline void copy_bytes(void* to, const void* from, std::size_t bytes) noexcept {
+  std::memcpy(to, from, bytes);
+}
+#pragma GCC diagnostic pop
 
 // `to` is memory for a T, and becomes the T that lies at `from`, which is memory only afterwards.
 template <class T>
@@ -36,7 +64,7 @@ void relocate_at(void* from, void* to) noexcept {
   if constexpr (RelocatedByFunction<T>) {
     relocate(old, static_cast<T*>(to));
   } else if constexpr (kTriviallyRelocatable<T>) {
-    std::memcpy(to, from, sizeof(T));
+    copy_bytes(to, from, std::is_empty_v<T> ? 0 : sizeof(T));
   } else {
     static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_destructible_v<T>,
                   "a compacting heap moves its objects at any time: T needs a move constructor that does not throw, or "
@@ -57,6 +85,36 @@ class TakenOut {
 
  private:
   alignas(T) unsigned char place_[sizeof(T)];
+};
+
+// A T that is made here, to be put into memory of a heap afterwards. Destroyed here if that does not come to pass.
+template <class T>
+class Replacement {
+ public:
+  template <class... Arguments>
+  explicit Replacement(Arguments&&... arguments) {
+    ::new (static_cast<void*>(place_)) T(std::forward<Arguments>(arguments)...);
+  }
+  Replacement(const Replacement&) = delete;
+  Replacement& operator=(const Replacement&) = delete;
+  ~Replacement() {
+    if (is_here_) std::launder(reinterpret_cast<T*>(place_))->~T();
+  }
+
+  // Once. To memory for a T.
+  void move_to(void* place) noexcept {
+    relocate_at<T>(place_, place);
+    is_here_ = false;
+  }
+  // Once. In the place of another, whose destructor runs when this one is there, and nothing is looked at any more.
+  void put_at(T* old) noexcept {
+    const TakenOut<T> taken(old);
+    move_to(old);
+  }
+
+ private:
+  alignas(T) unsigned char place_[sizeof(T)];
+  bool is_here_ = true;
 };
 
 }  // namespace snug

@@ -245,6 +245,84 @@ TEST(CompactMapTest, AMapMayLieInABlock) {
   EXPECT_EQ(heap.stats().blocks, 0u);
 }
 
+// A trie: each node has a map of nodes, which are moved by their constructor.
+struct Node {
+  explicit Node(CompactHeap& heap) : children(heap) {}
+  size_t ends = 0;
+  CompactMap<char, Node> children;
+};
+
+TEST(CompactMapTest, AMapMayHoldWhatHoldsIt) {
+  CompactHeap heap;
+  const Handle<Node> root = heap.make<Node>(heap);
+  const auto at = [&](std::string_view word) {
+    Node* node = heap.get(root);
+    for (const char c : word) node = node->children.try_emplace(c, heap).first;
+    return node;
+  };
+  for (size_t i = 0; i < 3000; ++i) ++at(std::to_string(i * i % 1000))->ends;
+  for (char c = '1'; c != '5'; ++c) heap[root].children.erase(c);
+  size_t ends = 0;
+  for (size_t i = 0; i < 3000; ++i)
+    ends += std::string_view("1234").find(std::to_string(i * i % 1000)[0]) != std::string_view::npos ? 0 : 1;
+  size_t found = 0;
+  for (size_t i = 0; i < 1000; ++i) found += at(std::to_string(i))->ends;
+  EXPECT_EQ(found, ends);
+  heap[root].children = std::move(heap[root].children.find('5')->children);
+  EXPECT_EQ(heap.check(), nullptr);
+  heap.destroy(root);
+  EXPECT_EQ(heap.stats().blocks, 0u);
+}
+
+TEST(CompactMapTest, EntriesThatMeetAConditionGo) {
+  CompactHeap heap;
+  using Map = CompactMap<size_t, CompactString>;
+  const Handle<Map> map = heap.make<Map>(heap);
+  for (size_t i = 0; i < 5000; ++i) heap[map].try_emplace(i, heap, std::to_string(i));
+  const auto erase = [&](size_t divisor) {
+    return heap[map].erase_if([&](size_t key, CompactString& text) { return key % divisor == 0 && !text.empty(); });
+  };
+  EXPECT_EQ(erase(3), 1667u);
+  EXPECT_EQ(erase(3), 0u);
+  EXPECT_EQ(heap[map].size(), 3333u);
+  EXPECT_EQ(heap[map].check(), nullptr);
+  EXPECT_EQ(heap.stats().blocks, 3333u * 2 + 2);
+  // What has been found when the condition throws has gone.
+  EXPECT_THROW(heap[map].erase_if([](size_t key, CompactString&) { return key == 4 ? throw 1 : key % 2 == 0; }), int);
+  EXPECT_EQ(heap[map].check(), nullptr);
+  EXPECT_EQ(heap[map].size() * 2 + 2, heap.stats().blocks);
+  EXPECT_NE(heap[map].find(1), nullptr);
+  EXPECT_NE(heap[map].find(4), nullptr);
+  const size_t left = heap[map].size();
+  EXPECT_EQ(erase(1), left);
+  EXPECT_EQ(heap.stats().blocks, 2u);
+  heap.destroy(map);
+}
+
+TEST(CompactMapTest, BucketsAreReservedAndGivenBack) {
+  CompactHeap heap;
+  CompactMap<unsigned, int> map(heap);
+  map.reserve(1000);
+  const size_t reserved = heap.stats().bytes_blocks;
+  EXPECT_GE(reserved, 1000 * sizeof(Handle<>));
+  for (int i = 0; i < 1000; ++i) map.try_emplace(i, i);
+  map.reserve(10);
+  EXPECT_EQ(heap.stats().blocks, 1001u);
+  map.erase_if([](unsigned key, int) { return key >= 10; });
+  EXPECT_GE(heap.stats().bytes_blocks, reserved);
+  map.shrink_to_fit();
+  EXPECT_EQ(map.check(), nullptr);
+  EXPECT_LT(heap.stats().bytes_blocks, 1000u);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(*map.find(i), i);
+  EXPECT_THROW(map.reserve(SIZE_MAX), std::bad_alloc);
+  int sum = 0;
+  std::as_const(map).for_each([&](const unsigned&, const int& value) { sum += value; });
+  EXPECT_EQ(sum, 45);
+  map.erase_if([](unsigned, int) { return true; });
+  map.shrink_to_fit();
+  EXPECT_EQ(heap.stats().blocks, 0u);
+}
+
 TEST(CompactStringTest, StringsAreComparedByTheirText) {
   CompactHeap heap;
   const CompactString a(heap, "a");
@@ -260,16 +338,6 @@ TEST(CompactStringTest, StringsAreComparedByTheirText) {
   EXPECT_EQ(a, b);
   const Section section(heap);
   EXPECT_EQ(b.in(section), "a");
-}
-
-TEST(CompactVectorTest, RefusedMemoryChangesNothing) {
-  std::vector<char> region(size_t{1} << 20);
-  CompactHeap heap({.region = region.data(), .region_bytes = region.size()});
-  CompactVector<size_t> vector(heap, {1, 2, 3});
-  EXPECT_THROW(vector.reserve(1 << 20), std::bad_alloc);
-  EXPECT_THROW(vector.reserve(SIZE_MAX), std::bad_alloc);
-  EXPECT_THROW(vector.resize(1 << 20), std::bad_alloc);
-  EXPECT_EQ(vector, CompactVector<size_t>(heap, {1, 2, 3}));
 }
 
 }  // namespace

@@ -25,6 +25,17 @@ void relocate(Knot* from, Knot* to) {
   to->number = from->number;
 }
 
+template <class T>
+struct Loop {
+  Loop* self = this;
+};
+template <class T>
+void relocate(Loop<T>* from, Loop<T>* to);
+
+struct Tassel : Knot {
+  std::string text;
+};
+
 }  // namespace knots
 
 namespace snug {
@@ -111,6 +122,29 @@ TEST_F(CompactHeapTest, ObjectsAreMovedByTheFunctionOfTheirNamespace) {
   }
 }
 
+TEST_F(CompactHeapTest, EntriesOfAMapAreMovedByTheFunctionsOfKeyAndValue) {
+  CompactMap<size_t, Knot> map(heap);
+  CompactMap<std::string, Knot> names(heap);
+  for (size_t i = 0; i < 3000; ++i) {
+    map.try_emplace(i, int(i));
+    names.try_emplace(std::to_string(i), int(i));
+  }
+  for (size_t i = 0; i < 3000; ++i)
+    if (i % 3 != 0) map.erase(i), names.erase(std::to_string(i));
+  EXPECT_GT(heap.stats().moves, 0u);
+  for (size_t i = 0; i < 3000; i += 3) {
+    ASSERT_EQ(map.find(i)->number, int(i));
+    ASSERT_EQ(map.find(i)->self, map.find(i));
+    ASSERT_EQ(names.find(std::to_string(i))->self, names.find(std::to_string(i)));
+  }
+}
+
+// A function for a base would leave the rest behind; a template of one's own is one for the type itself.
+static_assert(RelocatedByFunction<Knot> && RelocatedByFunction<knots::Loop<int>>);
+static_assert(!RelocatedByFunction<knots::Tassel> && RelocatedByAnothersFunction<knots::Tassel>);
+static_assert(!kMovedAsBytes<const Knot> && kMovedAsBytes<const Point> && kMovedAsBytes<const std::unique_ptr<int>>);
+static_assert(!RelocatedByFunction<Point> && !RelocatedByAnothersFunction<Point> && !RelocatedByFunction<int>);
+
 TEST_F(CompactHeapTest, ObjectsMayBeOfAnyLengthAndAlignment) {
   struct alignas(256) Wide {
     char bytes[256];
@@ -188,6 +222,9 @@ TEST_F(CompactHeapTest, SlicesAreLimitedByBytesAndByTime) {
   }
   EXPECT_GT(slices, 100u);
   EXPECT_EQ(heap.stats().rows_not_full, 1u);
+  for (size_t i = 1; i < blocks.size(); i += 4) heap.free(blocks[i]);
+  EXPECT_FALSE(heap.compact(std::chrono::hours::max())) << "no limit";
+  EXPECT_EQ(heap.stats().rows_not_full, 1u);
   EXPECT_FALSE(heap.compact(std::chrono::seconds(1)));
   EXPECT_FALSE(heap.compact(std::chrono::microseconds(100), 1));
 }
@@ -247,6 +284,15 @@ TEST_F(CompactHeapTest, AWalkComesByEveryBlock) {
     sum += *static_cast<int*>(block);
   });
   EXPECT_EQ(sum, 45);
+}
+
+size_t walked = 0;
+void count_walked(Handle<>, void*, size_t) { ++walked; }
+
+TEST_F(CompactHeapTest, AFunctionMayWalk) {
+  (void)heap.make<int>(1);
+  heap.for_each(count_walked);
+  EXPECT_EQ(walked, 1u);
 }
 
 TEST_F(CompactHeapTest, TypesThatCanBeCopiedAsBytesNeedNoKind) {
