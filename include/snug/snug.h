@@ -70,7 +70,8 @@ SNUG_API void snug_free_batch(void* const* blocks, size_t count);
 /* Empties the cache of every thread, then gives the OS every OS page without a live block in slabs, whoever owns them,
  * and among empty pages and mappings, keeping about `pad` bytes of each of the last two. Other threads need not do
  * anything for that, and are not stopped. Where the kernel refuses membarrier (Linux before 4.14, or a sandbox) the
- * caches of other running threads stay as they are. Returns 1 if anything was given back, else 0. Slow: walks the heap. */
+ * caches of other running threads stay as they are. Returns 1 if anything was given back, else 0. Slow: walks the
+ * heap. */
 SNUG_API int snug_malloc_trim(size_t pad);
 
 /* ---- statistics ------------------------------------------------------------------------------------------- */
