@@ -14,6 +14,8 @@ namespace {
 constexpr double kBand = 1.03;            // costs within ±3% are equal
 constexpr double kMostOthersShare = 0.1;  // of the machine, beyond which times say nothing
 constexpr double kMostHalfWidth = 0.1;
+// Worth a figure: beyond it some runs took next to no time.
+constexpr double kWidestHalfWidth = 10;
 
 constexpr double kPageBytes = 4096;
 constexpr double kLeast = 1e-3;
@@ -89,7 +91,8 @@ std::string Noise::reasons() const {
     reasons.push_back(fmt::format("other programs took {:.0f}% of the processors", *others_share * 100));
   }
   if (half_width && *half_width > kMostHalfWidth)
-    reasons.push_back(fmt::format("ratios spread by ±{:.0f}%", *half_width * 100));
+    reasons.push_back(fmt::format("ratios spread by {}±{:.0f}%", *half_width > kWidestHalfWidth ? "more than " : "",
+                                  std::min(*half_width, kWidestHalfWidth) * 100));
   return fmt::format("{}", fmt::join(reasons, ", "));
 }
 

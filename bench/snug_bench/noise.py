@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from snug_bench.processor_time import ProcessorTime
 
 MOST = 0.10  # of either
+WIDEST = 10.0  # half width that is worth a figure: beyond it some runs took next to no time
 SHORTEST = 1.0  # second of a processor: a hundred ticks, each 1% of it
 
 
@@ -28,7 +29,8 @@ class Noise:
         if self.others_share is not None and self.others_share > MOST:
             found.append(f"other programs took {self.others_share:.0%} of the processors")
         if self.half_width is not None and self.half_width > MOST:
-            found.append(f"ratios spread by ±{self.half_width:.0%}")
+            more = "more than " if self.half_width > WIDEST else ""
+            found.append(f"ratios spread by {more}±{min(self.half_width, WIDEST):.0%}")
         return ", ".join(found)
 
     @property

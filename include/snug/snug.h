@@ -67,12 +67,11 @@ SNUG_API void snug_free_batch(void* const* blocks, size_t count);
 
 /* ---- memory given back ------------------------------------------------------------------------------------ */
 
-/* Empties the calling thread's cache, then gives the OS every OS page without a live block in that thread's slabs, in
- * slabs that no thread owns and among empty pages and mappings, keeping about `pad` bytes of each of the last two.
- * Other running threads are asked, and not waited for: each empties its cache and gives back empty slabs and OS pages
- * inside others in one of its next slow operations. The pages of those empty slabs go to the OS with time, or with the
- * next call. A thread that makes no slow operations keeps what it has. Returns 1 if anything was given back by the
- * call itself, else 0. Slow: walks the heap. */
+/* Empties the cache of every thread, then gives the OS every OS page without a live block in slabs, whoever owns them,
+ * and among empty pages and mappings, keeping about `pad` bytes of each of the last two. Other threads need not do
+ * anything for that, and are not stopped. Where the kernel refuses membarrier (Linux before 4.14, or a sandbox) the
+ * caches of other running threads stay as they are. Returns 1 if anything was given back, else 0. Slow: walks the
+ * heap. */
 SNUG_API int snug_malloc_trim(size_t pad);
 
 /* ---- statistics ------------------------------------------------------------------------------------------- */
