@@ -17,6 +17,7 @@
 //
 //   snug/compact/basic_compact_heap.h   CompactHeap, Section
 //   snug/compact/pinned.h               Pinned
+//   snug/compact/shared_compact_heap.h  SharedCompactHeap, CompactReader, SharedSection: for several threads
 //   snug/compact/handle.h               Handle
 //   snug/compact/relocation.h           what types may lie in it, and how they say that they are moved
 //   snug/compact/building.h             how containers make their elements
@@ -24,8 +25,8 @@
 //   snug/compact/compact_string.h       CompactString
 //   snug/compact/compact_map.h          CompactMap, a hash map
 //
-// Header-only over the C interface (snug/compact_heap_c.h), which libsnug.so and libsnug.a have. A heap is one thread's
-// at a time: lock it, or give each thread its own. Sizes are in bytes. A misuse that is found ends the process with one
+// Header-only over the C interface (snug/compact_heap_c.h), which libsnug.so and libsnug.a have. A CompactHeap is one
+// thread's at a time. Sizes are in bytes. A misuse that is found ends the process with one
 // line: handles that name no live block, calls that may move blocks inside a section, what is pinned and freed.
 #pragma once
 
@@ -36,3 +37,4 @@
 #include "snug/compact/handle.h"
 #include "snug/compact/pinned.h"
 #include "snug/compact/relocation.h"
+#include "snug/compact/shared_compact_heap.h"

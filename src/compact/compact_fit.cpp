@@ -52,8 +52,15 @@ HandleWord CompactFit::allocate(size_t bytes, size_t alignment, Relocate relocat
   return kind == CompactPage::kLarge ? allocate_large(bytes, alignment) : allocate_of(kind);
 }
 
+PageBin* CompactFit::bin_in_turn(size_t size_class) {
+  if (PageBin* const bin = pages_.bin(size_class); bin != nullptr) [[likely]]
+    return bin;
+  const TurnGuard heap(turn_);
+  return pages_.bin_for(size_class);
+}
+
 HandleWord CompactFit::allocate_of(size_t size_class) {
-  PageBin* const bin = pages_.bin_for(size_class);
+  PageBin* const bin = bin_in_turn(size_class);
   if (bin == nullptr) return 0;
   const ClassTurn turn(*this, bin->turn);
   return name_in_turn(take_from(*bin));
@@ -141,7 +148,7 @@ bool CompactFit::resize(HandleWord handle, size_t bytes, size_t alignment) {
 
 CompactFit::Place CompactFit::take_and_pin(size_t bytes, size_t alignment, size_t slot) {
   const size_t size_class = pages_.class_for(bytes, alignment);
-  PageBin* const bin = size_class == CompactPage::kLarge ? nullptr : pages_.bin_for(size_class);
+  PageBin* const bin = size_class == CompactPage::kLarge ? nullptr : bin_in_turn(size_class);
   if (bin == nullptr && size_class != CompactPage::kLarge) return {};
   const ClassTurn turn(*this, turn_of(bin));
   const Place place = bin == nullptr ? pages_.take_large(bytes, alignment) : take_from(*bin);

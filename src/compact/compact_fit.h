@@ -168,6 +168,7 @@ class CompactFit {
 
   HandleWord name(Place place);
   HandleWord name_in_turn(Place place);
+  PageBin* bin_in_turn(size_t size_class);  // null: there is no memory
   HandleWord allocate_of(size_t size_class);
   Place take_from(PageBin& bin);
   HandleWord allocate_large(size_t bytes, size_t alignment);

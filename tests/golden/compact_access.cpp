@@ -22,6 +22,24 @@ void section(snug::CompactHeap& heap, Step step) {
   step(heap, nullptr);
 }
 
+void nothing_shared(snug::CompactReader& reader, void (*step)(snug::CompactReader&)) {
+  step(reader);
+  step(reader);
+  step(reader);
+}
+void shared_section(snug::CompactReader& reader, void (*step)(snug::CompactReader&)) {
+  step(reader);
+  {
+    const snug::SharedSection inside(reader);
+    step(reader);
+  }
+  step(reader);
+}
+// With the table's address, which stays in a register where there is more than one access, and the return.
+int* unchecked_shared(const snug::SharedSection& inside, snug::Handle<int> object) { return inside.get(object); }
+// With the load and the return.
+int checked_shared(const snug::SharedSection& inside, snug::Handle<int> object) { return *inside.checked(object); }
+
 // What it has more than the one before is an access, and what joins both.
 std::uintptr_t one(const snug::Section& inside, snug::Handle<int> a) {
   return reinterpret_cast<std::uintptr_t>(inside.get(a));

@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <random>
 #include <thread>
 #include <utility>
 
+#include "base/compiler.h"
 #include "compact_heap_fixture.h"
 
 namespace snug {
@@ -195,9 +197,10 @@ void move_bytes(void* from, void* to) { std::memcpy(to, from, 256); }
 // it adds to a count. One more thread compacts.
 class Crowd {
  public:
-  static constexpr size_t kThreads = 4, kShared = 200;
+  static constexpr size_t kShared = 200;
 
-  Crowd(snug_compact_heap* heap, size_t operations) : heap_(heap), operations_(operations) {
+  Crowd(snug_compact_heap* heap, size_t threads, size_t operations)
+      : heap_(heap), threads_(threads), operations_(operations) {
     for (size_t i = 0; i < kShared; ++i) {
       shared_[i] =
           i % 4 == 0 ? snug_compact_alloc_relocated(heap_, 256, 0, move_bytes) : snug_compact_alloc(heap_, 256, 0);
@@ -206,7 +209,7 @@ class Crowd {
   }
   void run() {
     std::vector<std::thread> threads;
-    for (size_t i = 0; i < kThreads; ++i) threads.emplace_back([this, i] { work(i); });
+    for (size_t i = 0; i < threads_; ++i) threads.emplace_back([this, i] { work(i); });
     std::thread compactor([this] { compact(); });
     for (std::thread& thread : threads) thread.join();
     done_ = true;
@@ -288,16 +291,21 @@ class Crowd {
   }
 
   snug_compact_heap* heap_;
-  const size_t operations_;
+  const size_t threads_;
+  const size_t operations_;  // of each
   snug_handle shared_[kShared] = {};
   std::atomic<uint64_t> added_{0};
   std::atomic<bool> done_{false};
 };
 
+// SNUG_SOAK_OPERATIONS=100000000: so many, by eight threads.
 TEST_P(SharedCompactHeapTest, NothingIsLostInACrowd) {
+  const char* const soak = std::getenv("SNUG_SOAK_OPERATIONS");
+  const size_t threads = soak != nullptr ? 8 : 4;
+  const size_t operations = (soak != nullptr ? std::strtoull(soak, nullptr, 10) : kSanitized ? 20000 : 80000) / threads;
   for (const size_t increment : {size_t{4096}, size_t{64}}) {
     CompactHeapFixture heap(options(1, increment));
-    Crowd(heap, 20000).run();
+    Crowd(heap, threads, operations).run();
     snug_compact_step(heap, nullptr);
     const snug_compact_stats stats = heap.stats();
     EXPECT_EQ(stats.blocks, 0u);
@@ -359,6 +367,44 @@ TEST_P(SharedCompactHeapTest, WhatIsWrittenWhileTheBlockIsCopiedIsNotLost) {
   const char* const found = static_cast<char*>(snug_compact_deref(heap, handle));
   EXPECT_EQ(found[WriteInTheMiddle::kFirst], 'w');
   EXPECT_EQ(found[WriteInTheMiddle::kLast], 'w');
+}
+
+std::atomic<bool> is_relocating{false};
+std::atomic<bool> is_looked_up{false};
+
+// Stays in the middle until somebody wants the block, and a little longer.
+void relocate_slowly(void* from, void* to) {
+  is_relocating = true;
+  while (!is_looked_up) std::this_thread::yield();
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  std::memcpy(to, from, 256);
+  is_relocating = false;
+}
+
+TEST_P(SharedCompactHeapTest, WhoLooksUpAnObjectThatAFunctionMovesWaitsForIt) {
+  is_relocating = is_looked_up = false;
+  CompactHeapFixture heap(options(SNUG_COMPACT_NEVER));
+  std::vector<snug_handle> handles;
+  for (size_t i = 0; i < 2 * kBlocks; ++i)
+    handles.push_back(snug_compact_alloc_relocated(heap, 256, 0, relocate_slowly));
+  snug_compact_free(heap, std::exchange(handles[0], 0));
+  snug_compact_free(heap, std::exchange(handles[kBlocks], 0));
+  Reader reader(heap);
+  std::thread mover([&] {
+    const snug_compact_budget one_move{0, 1};
+    snug_compact_step(heap, &one_move);
+  });
+  while (!is_relocating) std::this_thread::yield();
+  const size_t moving = moving_one(heap, handles);
+  ASSERT_LT(moving, handles.size());
+  reader.enter();
+  is_looked_up = true;
+  const void* const found = snug_compact_deref(heap, handles[moving]);
+  EXPECT_FALSE(is_relocating);
+  mover.join();
+  EXPECT_EQ(snug_compact_deref(heap, handles[moving]), found);
+  reader.leave();
+  EXPECT_EQ(heap.stats().moves, 1u);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SharedCompactHeapTest, testing::Values(SNUG_COMPACT_ONE_LOCK, SNUG_COMPACT_CLASS_LOCKS),

@@ -1,0 +1,208 @@
+// SharedCompactHeap: a compacting heap that several threads have. Each of them has a CompactReader, and touches blocks
+// in a SharedSection: what was there when it began does not move until it ends.
+//
+//   snug::SharedCompactHeap heap;
+//   snug::CompactReader reader(heap);                  // a thread's
+//   {
+//     snug::SharedSection section(reader);
+//     snug::Handle<Point> point = section.make<Point>(1, 2);
+//     section[point].x = 3;                            // good up to the end of the section, whatever others free
+//     section.destroy(point);
+//   }
+//
+// A section takes no lock and makes nobody wait, but it keeps blocks from moving: stay inside for microseconds. What is
+// freed, destroyed or resized is the caller's own at that moment, as with malloc; so are an object's contents.
+#pragma once
+
+#include "snug/cpp20.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "snug/compact/basic_compact_heap.h"
+#include "snug/compact/handle.h"
+#include "snug/compact/misuse.h"
+#include "snug/compact/relocation.h"
+#include "snug/compact_heap_c.h"
+#include "snug/out_of_memory.h"
+
+namespace snug {
+
+// What the threads of a heap take turns over when they allocate, free and move.
+enum class CompactLocks { kOne = SNUG_COMPACT_ONE_LOCK, kOfClasses = SNUG_COMPACT_CLASS_LOCKS };
+
+// By any threads at once, but for its end. Readers and sections know its address.
+class SharedCompactHeap {
+ public:
+  // Throws std::bad_alloc if there is no memory, or if an option is wrong.
+  explicit SharedCompactHeap(const CompactHeapOptions& from = {}, CompactLocks locks = CompactLocks::kOfClasses) {
+    const snug_compact_options options{
+        from.not_full, from.increment,    from.map,     0,
+        from.region,   from.region_bytes, from.handles, static_cast<snug_compact_sharing>(locks)};
+    heap_ = snug_compact_create(&options);
+    if (heap_ == nullptr) throw_out_of_memory();
+    snug_compact_get_view(heap_, &view_);
+  }
+  SharedCompactHeap(const SharedCompactHeap&) = delete;
+  SharedCompactHeap& operator=(const SharedCompactHeap&) = delete;
+  // All blocks go, without their destructors. Nothing may be pinned, and no thread may be in a section.
+  ~SharedCompactHeap() { snug_compact_destroy(heap_); }
+
+  // Memory for `bytes` at a multiple of `alignment` (a power of two; 0: 16). O(1).
+  [[nodiscard]] Handle<> alloc(std::size_t bytes, std::size_t alignment = 0) {
+    const Handle<> block = try_alloc(bytes, alignment);
+    if (!block) throw_out_of_memory();
+    return block;
+  }
+  // Null if there is no memory.
+  [[nodiscard]] Handle<> try_alloc(std::size_t bytes, std::size_t alignment = 0) noexcept {
+    return Handle<>(snug_compact_alloc(heap_, bytes, alignment));
+  }
+  // Null is ignored; runs no destructor. O(1).
+  void free(Handle<> block) noexcept { snug_compact_free(heap_, block.word()); }
+  // Another size under the same name; contents are kept. False: there is no memory, or the block is pinned and too
+  // short. Addresses of this block are stale afterwards, in sections as well. O(bytes).
+  bool resize(Handle<> block, std::size_t bytes, std::size_t alignment = 0) noexcept {
+    return snug_compact_resize(heap_, block.word(), bytes, alignment) == 0;
+  }
+  // In bytes; all of it may be written.
+  std::size_t usable_size(Handle<> block) noexcept { return snug_compact_usable_size(heap_, block.word()); }
+
+  // The block stays where it is until it is unpinned as often; null if it has fifteen pins already. O(1).
+  template <class T>
+  [[nodiscard]] T* pin(Handle<T> object) noexcept {
+    return static_cast<T*>(snug_compact_pin(heap_, object.word()));
+  }
+  void unpin(Handle<> object) noexcept { snug_compact_unpin(heap_, object.word()); }
+
+  // Down to one page with free blocks a class, as far as readers let it: true if something is left to do. nanoseconds
+  // and bytes: 0 is no limit; looked at before each increment.
+  bool compact(std::uint64_t nanoseconds = 0, std::uint64_t bytes = 0) noexcept {
+    const snug_compact_budget budget{nanoseconds, bytes};
+    return snug_compact_step(heap_, &budget) != 0;
+  }
+  // At least 1.
+  void set_not_full(std::size_t pages) noexcept { snug_compact_set_not_full(heap_, pages); }
+  void set_increment(std::size_t bytes) noexcept { snug_compact_set_increment(heap_, bytes); }
+
+  // O(classes).
+  snug_compact_stats stats() const noexcept {
+    snug_compact_stats stats;
+    snug_compact_get_stats(heap_, &stats);
+    return stats;
+  }
+  // Null if every invariant holds, else a static sentence that names the broken one. All others wait. O(blocks).
+  const char* check() const noexcept { return snug_compact_check(heap_); }
+  snug_compact_heap* c_heap() const noexcept { return heap_; }
+
+ private:
+  friend class SharedSection;
+
+  snug_compact_view view_ = {};
+  snug_compact_heap* heap_ = nullptr;
+};
+
+// A thread's, or whoever's that is in one section at a time.
+class CompactReader {
+ public:
+  // Throws std::bad_alloc if there is no memory. O(readers).
+  explicit CompactReader(SharedCompactHeap& heap) : heap_(heap), reader_(snug_compact_reader_create(heap.c_heap())) {
+    if (reader_ == nullptr) throw_out_of_memory();
+  }
+  CompactReader(const CompactReader&) = delete;
+  CompactReader& operator=(const CompactReader&) = delete;
+  ~CompactReader() { snug_compact_reader_destroy(heap_.c_heap(), reader_); }
+
+ private:
+  friend class SharedSection;
+
+  SharedCompactHeap& heap_;
+  snug_compact_reader* reader_;
+};
+
+// Sections of one reader do not nest: that ends the process with one line.
+class SharedSection {
+ public:
+  [[gnu::always_inline]] explicit SharedSection(CompactReader& reader) noexcept
+      : heap_(reader.heap_), reader_(reader.reader_), slots_(heap_.view_.slots), slot_limit_(heap_.view_.slot_limit) {
+    const std::uint64_t now = __atomic_load_n(heap_.view_.epoch, __ATOMIC_ACQUIRE);
+    if (__atomic_exchange_n(&reader_->epoch, now, __ATOMIC_SEQ_CST) != 0) [[unlikely]]
+      die_of_compact_misuse("SharedSection", heap_.heap_, "the reader is in a section already");
+  }
+  SharedSection(const SharedSection&) = delete;
+  SharedSection& operator=(const SharedSection&) = delete;
+  [[gnu::always_inline]] ~SharedSection() { __atomic_store_n(&reader_->epoch, 0, __ATOMIC_RELEASE); }
+
+  // For handles that name a live object. One that was freed is found unless its slot serves another block.
+  template <class T>
+  [[nodiscard, gnu::always_inline]] T* get(Handle<T> object) const noexcept {
+    const std::uint64_t address = load(object.word()) ^ object.word();
+    // The highest bit: a block on its way, or a free slot.
+    if (static_cast<std::int64_t>(address) < 0) [[unlikely]]
+      return static_cast<T*>(look_up(object.word()));
+    return reinterpret_cast<T*>(address);
+  }
+  template <class T>
+    requires(!std::is_void_v<T>)
+  [[nodiscard, gnu::always_inline]] T& operator[](Handle<T> object) const noexcept {
+    return *get(object);
+  }
+  // For any handle: what names no live block ends the process with one line.
+  template <class T>
+  [[nodiscard, gnu::always_inline]] T* checked(Handle<T> object) const noexcept {
+    const auto slot = static_cast<std::uint32_t>(object.word());
+    std::uint64_t address = object.word();
+    if (slot >= slot_limit_ || (address ^= load(object.word())) >= address_limit_) [[unlikely]]
+      return static_cast<T*>(look_up(object.word()));
+    return reinterpret_cast<T*>(address);
+  }
+  // Null for what names no live block.
+  template <class T>
+  [[nodiscard]] T* try_get(Handle<T> object) const noexcept {
+    return static_cast<T*>(snug_compact_try_deref(heap_.heap_, object.word()));
+  }
+
+  // A T made of the arguments, before it comes into its block. What its constructor throws passes through. Throws
+  // std::bad_alloc if there is no memory, no handle, or no kind left (64, of types that are moved by functions).
+  template <class T, class... Arguments>
+  [[nodiscard]] Handle<T> make(Arguments&&... arguments) const {
+    static_assert(std::is_object_v<T> && !std::is_array_v<T>, "a handle names one object");
+    using Object = std::remove_cv_t<T>;
+    Replacement<Object> made(std::forward<Arguments>(arguments)...);
+    snug_handle word = 0;
+    if constexpr (kMovedAsBytes<Object>)
+      word = snug_compact_alloc(heap_.heap_, sizeof(T), alignof(T));
+    else
+      word = snug_compact_alloc_relocated(heap_.heap_, sizeof(T), alignof(T), &relocate_at<Object>);
+    if (word == 0) throw_out_of_memory();
+    // The section keeps it from being moved before there is an object in it.
+    made.move_to(get(Handle<Object>(word)));
+    return Handle<T>(word);
+  }
+  // Null is ignored. The object is taken out of its block first, so that its destructor may use the heap.
+  template <class T>
+  void destroy(Handle<T> object) const noexcept {
+    if (!object) return;
+    const TakenOut<std::remove_cv_t<T>> taken(const_cast<std::remove_cv_t<T>*>(checked(object)));
+    snug_compact_free(heap_.heap_, object.word());
+  }
+
+ private:
+  [[gnu::always_inline]] std::uint64_t load(snug_handle handle) const noexcept {
+    return __atomic_load_n(&slots_[static_cast<std::uint32_t>(handle)], __ATOMIC_SEQ_CST);
+  }
+  [[gnu::cold, gnu::noinline]] void* look_up(snug_handle handle) const noexcept {
+    return snug_compact_deref(heap_.heap_, handle);
+  }
+
+  const SharedCompactHeap& heap_;
+  snug_compact_reader* const reader_;
+  const std::uint64_t* const slots_;
+  const std::size_t slot_limit_;  // as it was once; slots beyond it are looked up by a call
+  // What an address is below. In memory, since a constant of that length takes an instruction of its own.
+  const std::uint64_t address_limit_ = std::uint64_t{1} << 48;
+};
+
+}  // namespace snug
