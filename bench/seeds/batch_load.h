@@ -38,6 +38,12 @@ inline size_t draw_mixed(workload::Random& random) {
 // What takes long to move: each doubling from 512 B to 32 KiB as likely as any other.
 inline size_t draw_large(workload::Random& random) { return random.log_between(512, 32 << 10); }
 
+// One size, which takes at least a word.
+template <size_t kBytes>
+size_t draw_exactly(workload::Random&) {
+  return kBytes;
+}
+
 constexpr BatchLoad kMixed{.draw = draw_mixed};
 constexpr BatchLoad kLarge{.blocks = 64, .buffers = 4, .draw = draw_large};
 

@@ -35,8 +35,9 @@ struct HeapCounts {
   uint64_t waits_pages = 0;
   uint64_t moves = 0;
   uint64_t moves_in_flight = 0;
-  uint64_t not_full = 0;  // bytes
-  uint64_t bound = 0;     // of them
+  uint64_t not_full = 0;       // bytes that are free in pages that are not full
+  uint64_t bound = 0;          // of them
+  uint64_t rows_not_full = 0;  // of pages
 };
 
 class CompactHeaps {
@@ -92,6 +93,7 @@ class CompactHeaps {
       all.moves_in_flight += now.moves_in_flight;
       all.not_full += now.bytes_not_full;
       all.bound += now.bytes_bound;
+      all.rows_not_full += now.rows_not_full;
     }
     return all;
   }

@@ -57,13 +57,25 @@ class TickSpread {
   size_t count_ = 0;
 };
 
-// Adds PREFIX/count … PREFIX/max. `round(seed)` returns the figures, in a process of its own.
+// Adds PREFIX/count … PREFIX/max of each prefix. `round(seed)` returns what each has, and runs in a process of its own.
+template <size_t N, class Round>
+void measure_spreads(workload::Report& report, const std::array<std::string, N>& prefixes, Round&& round) {
+  workload::Report::Figure figures[N * TickSpread::kCount];
+  for (size_t i = 0; i < N; ++i)
+    for (size_t j = 0; j < TickSpread::kCount; ++j)
+      figures[i * TickSpread::kCount + j] = {prefixes[i] + "/" + TickSpread::kNames[j], j == 0 ? "1" : "us"};
+  report.measure(figures, [&](uint64_t seed) {
+    const std::array<TickSpread::Figures, N> spreads = workload::in_child([&] { return round(seed); });
+    std::array<double, N * TickSpread::kCount> all;
+    for (size_t i = 0; i < N; ++i)
+      std::copy(spreads[i].begin(), spreads[i].end(), all.begin() + i * TickSpread::kCount);
+    return all;
+  });
+}
+
 template <class Round>
 void measure_spread(workload::Report& report, const std::string& prefix, Round&& round) {
-  workload::Report::Figure figures[TickSpread::kCount];
-  for (size_t i = 0; i < TickSpread::kCount; ++i)
-    figures[i] = {prefix + "/" + TickSpread::kNames[i], i == 0 ? "1" : "us"};
-  report.measure(figures, [&](uint64_t seed) { return workload::in_child([&] { return round(seed); }); });
+  measure_spreads<1>(report, {prefix}, [&](uint64_t seed) { return std::array<TickSpread::Figures, 1>{round(seed)}; });
 }
 
 }  // namespace seeds

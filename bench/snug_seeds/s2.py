@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from snug_seeds import s2_pauses, s2_runs, s2_threads
+from snug_seeds import s2_latency, s2_pauses, s2_runs, s2_threads, s2_transient
 from snug_seeds.bench import Bench
 from snug_seeds.plot import draw_by_kappa, draw_drift
 from snug_seeds.published import PUBLISHED
@@ -13,7 +13,7 @@ from snug_seeds.section import Section, Table, quotient, spread
 
 __all__ = ["measure", "section"]
 MB = 1e6
-PARTS = {"threads": s2_threads, "pauses": s2_pauses}
+PARTS = {"threads": s2_threads, "latency": s2_latency, "transient": s2_transient, "pauses": s2_pauses}
 
 
 def measure(bench: Bench) -> dict[str, Any]:

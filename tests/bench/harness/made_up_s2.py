@@ -1,6 +1,7 @@
 """Runs of S2 that were never made: each part's figures as its claims have them, on a machine with eight cores."""
 
-from snug_seeds import s2_pauses, s2_threads
+from snug_seeds import s2_latency, s2_pauses, s2_threads, s2_transient
+from snug_seeds.published import PUBLISHED
 
 RUNS = 6
 
@@ -37,3 +38,21 @@ def pauses(changes: dict[str, float] | None = None) -> dict:
                 value = 0.2 / (at + 1) if what == "free" else 100.5
                 figures |= {f"{what}/kappa={kappa}/increment={increment}/{name}": value for name in s2_pauses.NAMES}
     return {"runs": changed({s2_pauses.CELL: figures}, changes or {})}
+
+
+def latency(changes: dict[str, float] | None = None, cores: int = 8) -> dict:
+    figures = {f"{heap}/size={size}/{of}{operation}/{name}": 1.0 for heap in s2_latency.HEAPS for size in s2_latency.SIZES
+               for of in (s2_latency.OF_SMALLEST, "") for operation in s2_latency.OPERATIONS for name in s2_latency.SHOWN}
+    return {"cores": cores, "runs": changed({s2_latency.CELL: figures}, changes or {})}
+
+
+def transient(changes: dict[str, float] | None = None, cores: int = 8) -> dict:
+    figures = {f"increment={increment}/{name}": 1.0 + at for at, increment in enumerate(s2_transient.INCREMENTS)
+               for name in s2_transient.SHOWN}
+    figures |= {f"increment={increment}/most_in_flight": 4.0 for increment in s2_transient.INCREMENTS}
+    figures["bound"] = PUBLISHED["s2"]["bound"]["bytes"]
+    return {"cores": cores, "runs": changed({s2_transient.CELL: figures}, changes or {})}
+
+
+def parts() -> dict:
+    return {"threads": threads(), "latency": latency(), "transient": transient(), "pauses": pauses()}

@@ -68,8 +68,7 @@ def test_reallocations_and_damage_in_a_trace(tmp_path):
 
 def made_up(**changes: float) -> dict:
     """As published: ratios of memory and ticks, on six runs; what the document gives no figures of is favourable."""
-    data: dict = {"scale": 1, "profile": [], "memory": {}, "runs": {}, "drift": {}, "threads": made_up_s2.threads(),
-                  "pauses": made_up_s2.pauses()}
+    data: dict = {"scale": 1, "profile": [], "memory": {}, "runs": {}, "drift": {}} | made_up_s2.parts()
     for trace in TRACES:
         published = PUBLISHED["s2"][trace]
         heaps = dict.fromkeys([*BY_KAPPA, *TIMED])
@@ -158,7 +157,7 @@ def test_tables_and_plots(tmp_path):
     section = s2.section(made_up(), tmp_path)
     assert all(len(row) == len(table.columns) for table in section.tables for row in table.rows)
     assert [row[1:3] for row in section.tables[0].rows if row[0] == "TLSF, to 16 B"] == [["25.7", "203.7"]]
-    assert all("<text" in plot.file.read_text() for plot in section.plots) and len(section.plots) == 8
+    assert all("<text" in plot.file.read_text() for plot in section.plots) and len(section.plots) == 10
 
 
 @pytest.mark.skipif(not (BUILD / "bin" / "seeds" / "s2_traces").exists(), reason="this build has no s2_traces: x86-64 alone")
