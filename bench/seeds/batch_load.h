@@ -1,6 +1,6 @@
 // BatchLoad: Compact-fit's random load on several threads. A thread has buffers, each with a batch of blocks. Over and
 // over it allocates a batch, writes the first word of each block, and frees the batch of a buffer that chance chooses:
-// of its own, or, every s-th time (*sharing*), of the next thread. One block in 64 is compared before it is freed.
+// of its own, or, every s-th time (*sharing*), of the next thread.
 #pragma once
 
 #include <array>
@@ -23,6 +23,7 @@ struct BatchLoad {
   size_t buffers = 32;          // of a thread
   unsigned every = 0;           // so many times a thread frees a batch of the next one; 0: never
   size_t (*draw)(workload::Random&) = nullptr;
+  unsigned verify = 64;  // one block in so many is compared before it is freed
 };
 
 // The document's sizes: of 4494, so many from [0, 16) (here from 8, room for a word), [16, 32), [32, 64) … [2048,
@@ -120,7 +121,6 @@ class BatchThread {
 
  private:
   static constexpr size_t kSizes = 1 << 14;
-  static constexpr size_t kSampled = 64;
 
   static uint64_t stamp_of(BlockName name) { return name * 0x9e3779b97f4a7c15ull; }
 
@@ -138,7 +138,7 @@ class BatchThread {
   void free(const Batch& batch) {
     {
       const typename Heaps::Look look(heaps_, number_, batch.owner);
-      for (size_t i = 0; i < load_.blocks; i += kSampled)
+      for (size_t i = 0; i < load_.blocks; i += load_.verify)
         if (*static_cast<uint64_t*>(heaps_.address(batch.owner, batch.names[i])) != stamp_of(batch.names[i]))
           workload::fail("a block was damaged");
     }

@@ -79,7 +79,7 @@ class Probe {
 
 template <class Heaps>
 Spreads run(Heaps& heaps, const Size& size, const Options& options, uint64_t seed) {
-  const BatchLoad load{.blocks = 64, .buffers = 4, .draw = size.draw};
+  const BatchLoad load{.blocks = 64, .buffers = 4, .draw = size.draw, .verify = options.verify};
   Probe<Heaps> probe(heaps, size.bytes);
   seeds::run_load(heaps, load, kBusyThreads, seed, [&] {
     const double end = now_ns() + kMilliseconds * 1e6 * options.scale;
@@ -109,9 +109,8 @@ eighth times single operations: of a smallest block (16 B), and of blocks of tha
   never/classes             the same where nothing moves
   TLSF/lock                 cells in TLSF's bins behind a mutex)",
     .figures =
-        "HEAP/size=B/OPERATION/NAME, B 16 to 16384. OPERATION: smallest_alloc, smallest_free, alloc, free. NAME: "
-        "count, and "
-        "in us: mean, p50, p99, p99.9, p99.99, p99.999, max; -1: none lay beyond."};
+        R"(HEAP/size=B/OPERATION/NAME, B 16 to 16384. OPERATION: smallest_alloc, smallest_free, alloc, free. NAME:
+count, and in us: mean, p50, p99, p99.9, p99.99, p99.999, max; -1: none lay beyond.)"};
 
 void measure_all(const Options& options, Report& report) {
   const struct {

@@ -20,7 +20,8 @@ constexpr size_t kIncrements[] = {64, 1024, 4096, 32768};
 // is written, of the others a byte: the memory is there.
 class Store {
  public:
-  Store(size_t kappa, size_t increment, uint64_t seed) : handles_(kBlocks), random_(seed) {
+  Store(size_t kappa, size_t increment, unsigned verify, uint64_t seed)
+      : handles_(kBlocks), random_(seed), verify_(verify) {
     snug_compact_options options{};
     options.not_full = kappa;
     options.increment = increment;
@@ -38,8 +39,7 @@ class Store {
   // Ticks of the free.
   uint32_t replace() {
     snug_handle& victim = handles_[random_.below(kBlocks)];
-    const auto* const block = static_cast<const unsigned char*>(snug_compact_deref(heap_, victim));
-    if (*block != tag(victim)) fail("a block was damaged");
+    if (++replaced_ % verify_ == 0) compare(victim);
     const uint32_t spent = clock_.time([&] { snug_compact_free(heap_, victim); });
     victim = allocate();
     return spent;
@@ -57,6 +57,10 @@ class Store {
 
  private:
   static unsigned char tag(snug_handle handle) { return static_cast<unsigned char>(handle * 37 >> 3); }
+  void compare(snug_handle handle) const {
+    if (*static_cast<const unsigned char*>(snug_compact_deref(heap_, handle)) != tag(handle))
+      fail("a block was damaged");
+  }
   snug_handle allocate() {
     const snug_handle handle = snug_compact_alloc(heap_, random_.log_between(16, 32 << 10), 0);
     if (handle == 0) fail("out of memory");
@@ -67,11 +71,13 @@ class Store {
   Array<snug_handle> handles_;
   Random random_;
   const TickClock clock_;
+  const unsigned verify_;
+  unsigned replaced_ = 0;
   snug_compact_heap* heap_ = nullptr;
 };
 
 TickSpread::Figures time_frees(size_t kappa, size_t increment, const Options& options, uint64_t seed) {
-  Store store(kappa, increment, seed);
+  Store store(kappa, increment, options.verify, seed);
   for (size_t i = 0; i < kBlocks; ++i) store.replace();
   TickSpread spread(scaled(options, kFrees));
   while (!spread.is_full()) spread.add(store.replace());
@@ -81,7 +87,7 @@ TickSpread::Figures time_frees(size_t kappa, size_t increment, const Options& op
 
 // Of the slices that use up their time: those after which something is left to do.
 TickSpread::Figures time_slices(size_t kappa, size_t increment, const Options& options, uint64_t seed) {
-  Store store(kappa, increment, seed);
+  Store store(kappa, increment, options.verify, seed);
   TickSpread spread(kMostSlices);
   const double end = now_ns() + kSliceMilliseconds * 1e6 * options.scale;
   while (now_ns() < end) {
@@ -102,9 +108,8 @@ const Program kProgram = {
     .what = R"(Replaces 8192 blocks of 16 B to 32 KiB by chance on the compacting heap, and times each free (which moves
 blocks, if kappa is not inf); and replaces 2048 of them at a time, and compacts in steps that are given 100 us until
 nothing is left to do, and times each step that used up its time.)",
-    .figures =
-        "free/kappa=K/increment=B/NAME, K 1, 4, 64, inf, B 64 to 32768; slice/…, K from 4 (with 1 nothing is left to a "
-        "step). count, and in us: mean, p50, p99, p99.9, p99.99, p99.999, max; -1: none lay beyond."};
+    .figures = R"(free/kappa=K/increment=B/NAME, K 1, 4, 64, inf, B 64 to 32768; slice/…, K from 4 (with 1 nothing is
+left to a step). NAME: count, and in us: mean, p50, p99, p99.9, p99.99, p99.999, max; -1: none lay beyond.)"};
 
 void measure_all(const Options& options, Report& report) {
   for (const size_t kappa : kKappas) {

@@ -17,7 +17,8 @@ constexpr size_t kUnbounded = 64 << 10;  // no block that moves is as long
 using Figures = std::array<double, 5>;
 
 template <class Heaps>
-Figures run(Heaps& heaps, const BatchLoad& load, unsigned threads, const Options& options, uint64_t seed) {
+Figures run(Heaps& heaps, BatchLoad load, unsigned threads, const Options& options, uint64_t seed) {
+  load.verify = options.verify;
   const seeds::LoadResult result =
       seeds::run_load(heaps, load, threads, seed, [&] { seeds::sleep_ns(kMilliseconds * 1e6 * options.scale); });
   const double millions = std::max(result.operations, 1.0) / 1e6;
@@ -119,10 +120,9 @@ blocks have 32 to 63 bytes (large: 64 blocks of 512 B to 32 KiB, 4 batches). On
   mixed/increment=B the compacting heap with locks a class, moves in parts of B bytes, 16 to 32768, or whole (none)
   large/increment=B the same on large blocks, with the heap's own classes)",
     .figures =
-        "threads=1/HEAP/NAME to threads=8/…; sharing and increments of 1, 2, 4, 8 threads and 1, 8. throughput: M/s, "
-        "operations a second; waits_heap, waits_classes, waits_handles, waits_pages: how often a thread had to wait "
-        "for "
-        "a lock of that level, for 10^6 operations."};
+        R"(threads=1/HEAP/NAME to threads=8/…; sharing of 1, 2, 4, 8 threads, increments of 1, 8. throughput: M/s,
+operations a second; waits_heap, waits_classes, waits_handles, waits_pages: how often a thread had to wait for a lock of
+that level, for 10^6 operations.)"};
 
 void measure_all(const Options& options, Report& report) {
   for (unsigned threads = 1; threads <= kMostThreads; ++threads) measure_heaps(threads, options, report);

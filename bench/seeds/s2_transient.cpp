@@ -38,7 +38,7 @@ Figures run(size_t increment, const Options& options, uint64_t seed) {
   wanted.increment = increment;
   wanted.sharing = SNUG_COMPACT_CLASS_LOCKS;
   CompactHeaps heaps(kThreads, wanted, false);
-  const BatchLoad load{.blocks = 64, .buffers = 8, .draw = draw_four_classes};
+  const BatchLoad load{.blocks = 64, .buffers = 8, .draw = draw_four_classes, .verify = options.verify};
   double samples = 0;
   Average in_flight, beyond, not_full;
   seeds::run_load(heaps, load, kThreads, seed, [&] {
@@ -78,14 +78,11 @@ const Program kProgram = {
     .what =
         R"(Eight threads allocate 64 blocks and free 64, over and over, each with 8 such batches alive, of four classes
 of 3.5 to 4 KiB, on the compacting heap with kappa = 1 and a lock for each class. A ninth looks at the heap every 20 us.)",
-    .figures =
-        "increment=B/NAME, B 16 to 32768, or none: moves are whole. NAME: samples; in_flight, most_in_flight: moves "
-        "that "
-        "were under way, on average and at most; held, most_held: bytes that these held twice, each block as 4096; "
-        "beyond, most_beyond: rows of pages that are not full beyond one a class, since moves take their time; "
-        "not_full, "
-        "most_not_full: bytes that are free in all that are not full. bound: of these, what kappa = 1 allows if each "
-        "of Compact-fit's classes from 16 B is in use."};
+    .figures = R"(increment=B/NAME, B 16 to 32768, or none: moves are whole. NAME: samples; in_flight, most_in_flight:
+moves that were under way, on average and at most; held, most_held: bytes that these held twice, each block as 4096;
+beyond, most_beyond: rows of pages that are not full beyond one a class, since moves take their time; not_full,
+most_not_full: bytes that are free in all that are not full. bound: of these, what kappa = 1 allows if each of
+Compact-fit's classes from 16 B is in use.)"};
 
 void measure_all(const Options& options, Report& report) {
   for (const size_t increment :

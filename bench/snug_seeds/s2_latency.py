@@ -51,8 +51,8 @@ def latency_table(data: dict[str, Any], title: str, of: str) -> Table:
 def verdicts(data: dict[str, Any]) -> list[Verdict]:
     found = []
     for operation in OPERATIONS:
-        claim = (f"moves of large blocks do not delay small ones: a lock a class, {THREADS} threads, 99% of the {operation}s of a smallest "
-                 f"block take at most {GROWS} times as long beside blocks of {LARGE} B as beside those of {SMALL} B")
+        claim = (f"moves of large blocks do not delay small ones: a lock a class, {THREADS} threads, 99% of the {operation}s of a "
+                 f"smallest block take at most {GROWS} times as long beside blocks of {LARGE} B as beside those of {SMALL} B")
         large, small = (latency(data, "full/classes", size, OF_SMALLEST + operation, "p99") for size in (LARGE, SMALL))
         is_told = large and small and min(small.values) > 0
         found.append(judge(claim, quotient(large, small), most=GROWS) if is_told else Verdict(claim, OPEN, "too few or too short to tell"))
@@ -69,5 +69,6 @@ def plots(data: dict[str, Any], folder: Path) -> list[Plot]:
         found = (latency(data, heap, size, f"{OF_SMALLEST}free", "p99") for size in SIZES)
         return [each.median if each else 0 for each in found]
 
-    return [draw_by_steps(folder / "s2_latency.svg", "S2: system latency of 8 threads by block size", "µs, 99% of a smallest block's frees",
-                          "the others' block size, bytes", list(SIZES), {heap: line(heap) for heap in HEAPS})]
+    return [draw_by_steps(folder / "s2_latency.svg", "S2: system latency of 8 threads by block size",
+                          "µs, 99% of a smallest block's frees, logarithmic", "the others' block size, bytes", list(SIZES),
+                          {heap: line(heap) for heap in HEAPS})]

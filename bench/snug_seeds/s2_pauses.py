@@ -49,7 +49,8 @@ def told(found: Sample | None, form: str) -> str:
 def verdicts(data: dict[str, Any]) -> list[Verdict]:
     full, never = (pause(data, "free", kappa, DEFAULT, "p50") for kappa in ("1", "inf"))
     claim = "less compaction is shorter pauses: half of all frees take at most as long without as with full compaction"
-    found = [judge(claim, quotient(never, full), most=1) if full and never and min(full.values) > 0 else Verdict(claim, OPEN, "too short to tell")]
+    is_told = full and never and min(full.values) > 0
+    found = [judge(claim, quotient(never, full), most=1) if is_told else Verdict(claim, OPEN, "too short to tell")]
     for increment in INCREMENTS[:-1]:
         slices = pause(data, "slice", "inf", increment, "p99")
         claim = (f"a step oversteps by one increment at most: given {ASKED} µs, with increments of {increment} B, 99% take at most "

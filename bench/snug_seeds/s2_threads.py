@@ -38,7 +38,8 @@ SHARING_COSTS = 0.9
 def runs(bench: Bench) -> dict[str, Callable[[int], dict[str, Any]]]:
     """All heaps that are called directly in one process a round, each malloc in one of its own."""
     only = ",".join(f"*/{group}/*" for group in GROUPS)
-    cells: dict[str, Callable[[int], dict[str, Any]]] = {CELL: lambda seed: bench.figures(PROGRAM, "--seed", str(seed), "--only", only)}
+    cells: dict[str, Callable[[int], dict[str, Any]]] = {
+        CELL: lambda seed: bench.figures(PROGRAM, "--seed", str(seed), "--only", only)}
     for each in named(bench.contenders, MALLOCS):
         cells[f"malloc of {each.name}"] = lambda seed, each=each: bench.figures(
             PROGRAM, "--seed", str(seed), "--only", "*/malloc/throughput", on=each)

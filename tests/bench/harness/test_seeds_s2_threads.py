@@ -1,4 +1,5 @@
-"""S2 on several threads, its latency, transient fragmentation and pauses: how each claim is judged, what is shown, and the programs themselves."""
+"""S2 on several threads, its latency, transient fragmentation and pauses: how each claim is judged, what is shown, and the
+programs themselves."""
 
 import os
 import subprocess
