@@ -3,14 +3,21 @@
 from pathlib import Path
 from typing import Any
 
+from snug_seeds import s2_latency, s2_pauses, s2_runs, s2_threads, s2_transient
+from snug_seeds.bench import Bench
 from snug_seeds.plot import draw_by_kappa, draw_drift
 from snug_seeds.published import PUBLISHED
 from snug_seeds.s2_claims import verdicts
-from snug_seeds.s2_runs import BY_KAPPA, DRIFT_BYTES, DRIFT_ORDERS, KAPPAS, MEMORY, TRACES, figure, heaps_of, measure
+from snug_seeds.s2_runs import BY_KAPPA, DRIFT_BYTES, DRIFT_ORDERS, KAPPAS, MEMORY, TRACES, figure, heaps_of
 from snug_seeds.section import Section, Table, quotient, spread
 
 __all__ = ["measure", "section"]
 MB = 1e6
+PARTS = {"threads": s2_threads, "latency": s2_latency, "transient": s2_transient, "pauses": s2_pauses}
+
+
+def measure(bench: Bench) -> dict[str, Any]:
+    return s2_runs.measure(bench) | {name: part.measure(bench) for name, part in PARTS.items()}
 
 
 def section(data: dict[str, Any], folder: Path) -> Section:
@@ -36,6 +43,11 @@ def section(data: dict[str, Any], folder: Path) -> Section:
         "not full": [data["memory"][f"{trace}/{heap}/most_not_full"] / MB for heap in BY_KAPPA]}) for trace in TRACES]
     section.plots += [draw_drift(folder, order, {heap: each["series"] for heap, each in data["drift"][order].items()})
                       for order in DRIFT_ORDERS]
+    for name, part in PARTS.items():
+        section.tables += part.tables(data[name])
+        section.verdicts += part.verdicts(data[name])
+        section.remarks += part.REMARKS
+        section.plots += part.plots(data[name], folder)
     return section
 
 
