@@ -77,4 +77,23 @@ class CompactHeapFixture {
   snug_compact_heap* heap_ = nullptr;
 };
 
+// A reader of a heap that several threads have.
+class Reader {
+ public:
+  explicit Reader(snug_compact_heap* heap) : heap_(heap), reader_(snug_compact_reader_create(heap)) {
+    EXPECT_NE(reader_, nullptr);
+  }
+  ~Reader() { snug_compact_reader_destroy(heap_, reader_); }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  void enter() { snug_compact_enter(heap_, reader_); }
+  void leave() { snug_compact_leave(heap_, reader_); }
+  snug_compact_reader* get() const { return reader_; }
+
+ private:
+  snug_compact_heap* heap_;
+  snug_compact_reader* reader_;
+};
+
 }  // namespace snug
