@@ -49,9 +49,9 @@ void open_head_table(const ClassTable& table, SizedDelete sized_delete) {
                      [](size_t step, size_t c) { head_offsets[step] = static_cast<int32_t>(offset_of_head(c)); });
   SNUG_ASSERT(table.max_size >= kMediumSizeMax, "every size below needs a class");
   // The ends last: until they are set no entry is looked at.
-  std::atomic_signal_fence(std::memory_order_release);
-  heads_end = kHeadsEnd;
-  trusted_end = sized_delete == SizedDelete::kTrust ? kHeadsEnd : 0;
+  std::atomic_ref<size_t>(heads_end).store(kHeadsEnd, std::memory_order_release);
+  if (sized_delete == SizedDelete::kTrust)
+    std::atomic_ref<size_t>(trusted_end).store(kHeadsEnd, std::memory_order_release);
 }
 
 }  // namespace snug

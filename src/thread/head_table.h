@@ -12,6 +12,7 @@
 // The ends are 0 until open_head_table(): every request takes a slow path until then.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -34,6 +35,12 @@ static_assert(kHeadsEnd % kSmallStep == 1, "the difference of a size and the end
 SNUG_HIDDEN extern constinit size_t heads_end;    // kHeadsEnd: sizes below are in the table
 SNUG_HIDDEN extern constinit size_t trusted_end;  // sizes below are trusted by a sized delete
 SNUG_HIDDEN extern constinit int32_t head_offsets[kHeadSteps];
+
+// One of both ends. Another thread may be opening the table: the end is written last and read first, which x86 keeps to,
+// and only a plain access is folded into the subtraction. Where accesses are watched the order is told.
+SNUG_ALWAYS_INLINE size_t look_at_end(size_t& end) {
+  return kSanitized ? std::atomic_ref<size_t>(end).load(std::memory_order_acquire) : end;
+}
 
 // What a sized delete does with the size that it is told.
 enum class SizedDelete { kTrust, kCheck };
@@ -63,7 +70,7 @@ static_assert(size_of_step(-1) == kMediumSizeMax && size_of_step(-HeadStep{kHead
 // large for a sized delete to file it rightly, so a process that opens the table with several threads trusts none.
 inline size_t size_at_distance(size_t beyond) {
   size_t size;
-  return add_overflows(beyond, heads_end, &size) ? SIZE_MAX : size;
+  return add_overflows(beyond, look_at_end(heads_end), &size) ? SIZE_MAX : size;
 }
 
 }  // namespace snug
