@@ -22,29 +22,12 @@
 #include "snug/cell/locked_cell_heap.h"
 #include "snug/cell_heap.h"
 #include "snug/cell_heap_c.h"
+#include "step_program.h"
 
 namespace snug::stepping {
 namespace {
 
 constexpr size_t kRegion = size_t{1} << 30;
-constexpr size_t kSlots = 24;
-
-struct Random {
-  uint64_t state;
-  uint32_t below(uint32_t bound) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    return static_cast<uint32_t>((state >> 33) % bound);
-  }
-};
-
-// Allocates into the slot if it is empty, else frees what is there.
-struct Step {
-  uint32_t slot;
-  uint32_t bytes;
-};
-
-using Program = std::vector<Step>;
-
 struct Count {
   uint64_t instructions = 0;
   uint64_t system_calls = 0;
@@ -93,55 +76,15 @@ Count measure(const Program& program) {
   return count;
 }
 
-struct Worst {
-  Count count;
-  Program program;
-};
-
-uint32_t any_size(Random& random) {
-  const uint32_t doubling = random.below(22);
-  return random.below((uint32_t{16} << doubling)) + 1;
-}
-
-Program fresh(Random& random) {
-  uint32_t palette[6];
-  for (uint32_t& size : palette) size = any_size(random);
-  Program program(2 + random.below(50));
-  for (Step& step : program) step = {random.below(kSlots), palette[random.below(6)] + random.below(3) * 16};
-  return program;
-}
-
-Program changed(Program program, Random& random) {
-  for (uint32_t changes = 1 + random.below(3); changes != 0; --changes) {
-    const size_t at = random.below(static_cast<uint32_t>(program.size()));
-    const Step other{random.below(kSlots), random.below(2) != 0 ? any_size(random) : program[at].bytes};
-    switch (random.below(4)) {
-      case 0:
-        if (program.size() < 100) program.insert(program.begin() + static_cast<std::ptrdiff_t>(at), other);
-        break;
-      case 1:
-        if (program.size() > 2) program.erase(program.begin() + static_cast<std::ptrdiff_t>(at));
-        break;
-      case 2:
-        program[at] = other;
-        break;
-      default:
-        program[at].bytes = program[random.below(static_cast<uint32_t>(program.size()))].bytes;
-    }
-  }
-  return program;
-}
-
 struct Search {
-  Worst malloc_worst, free_worst;
+  Worst<Count> malloc_worst, free_worst;
   uint64_t system_calls = 0;
 
   void consider(const Program& program) {
     const Count count = measure(program);
     system_calls += count.system_calls;
-    Worst& worst = count.was_malloc ? malloc_worst : free_worst;
-    // As long is enough: drifting along a plateau finds ways up.
-    if (count.instructions >= worst.count.instructions) worst = {count, program};
+    Worst<Count>& worst = count.was_malloc ? malloc_worst : free_worst;
+    worst.consider(count, program);
   }
 
   void run(size_t programs) {

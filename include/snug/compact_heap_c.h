@@ -126,7 +126,7 @@ void snug_compact_direct_free(struct snug_compact_heap* heap, void* block);
 
 struct snug_compact_stats {
   size_t blocks;         /* live */
-  size_t bytes_blocks;   /* of them, as large as their classes make them */
+  size_t bytes_blocks;   /* of them and of places that moves fill, as large as their classes make them */
   size_t bytes_not_full; /* free blocks in pages that are not full: the size-class fragmentation */
   size_t bytes_bound;    /* what bytes_not_full cannot exceed; pages that hold pins are counted in both */
   size_t bytes_tails;    /* at the ends of pages, too short for a block */
@@ -163,9 +163,10 @@ struct snug_compact_view {
 void snug_compact_get_view(struct snug_compact_heap* heap, struct snug_compact_view* view);
 
 /* Sections, for a heap that several threads have. What a thread looks up inside of one stays where it is until the
- * thread leaves: its moves wait, nobody else does. Pages that have become emptier meanwhile are made up for by the
- * calls that come after; so stay for microseconds, and pin what takes longer. A reader is one thread's at a time, and
- * in one section at a time. Calls for the heap are allowed inside, snug_compact_destroy() apart. */
+ * thread leaves: its moves wait, nobody else does. Look nothing up outside. Pages that have become emptier meanwhile
+ * are made up for by the calls that come after; so stay for microseconds, and pin what takes longer. A reader is one
+ * thread's at a time, and in one section at a time. Calls for the heap are allowed inside, snug_compact_destroy()
+ * apart. */
 struct snug_compact_reader {
   uint64_t epoch; /* since when it is inside; 0: it is outside */
 };

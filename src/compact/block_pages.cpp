@@ -39,7 +39,7 @@ PageBin* BlockPages::add_bin(const BlockClass& sizes, size_t size_class, Relocat
   void* const record = source_.take_record(sizeof(PageBin));
   if (record == nullptr) return nullptr;
   bytes_records_ += sizeof(PageBin);
-  auto* const bin = ::new (record) PageBin(sizes, size_class, relocate, bound_.load(std::memory_order_relaxed));
+  auto* const bin = ::new (record) PageBin(sizes, size_class, relocate, bound_);
   if (turn_.is_shared()) bin->turn.share();
   bins_[size_class].store(bin, std::memory_order_release);
   return bin;
@@ -59,12 +59,13 @@ bool BlockPages::give_last(Place place) {
   return true;
 }
 
-BlockPages::Place BlockPages::take_large(size_t bytes, size_t alignment) {
+BlockPages::Place BlockPages::take_large(size_t bytes, size_t alignment, Relocate relocate) {
   const TurnGuard guard(turn_);
   const PageRow row = source_.take(std::max<size_t>(bytes, 1), alignment);
   if (row.start == nullptr) return {};
   CompactPage* const page = add_page(row, nullptr, row.bytes, 1);
   if (page == nullptr) return {};
+  page->relocate = relocate;
   all_.push_back(page);
   bytes_large_ += page->block;
   ++large_blocks_;
@@ -222,8 +223,8 @@ const char* BlockPages::check_bin(size_t size_class, size_t pages, size_t used) 
 }
 
 const char* BlockPages::check() const {
-  size_t rows[BlockMap::kMostClasses + kMostKinds] = {};
-  size_t used[BlockMap::kMostClasses + kMostKinds] = {};
+  size_t rows[kMostBins] = {};
+  size_t used[kMostBins] = {};
   size_t large = 0;
   const char* broken = nullptr;
   for_each_page([&](const CompactPage& page) {

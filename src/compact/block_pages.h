@@ -82,7 +82,7 @@ class BlockPages {
     return false;
   }
   // Of pages of its own.
-  Place take_large(size_t bytes, size_t alignment);
+  Place take_large(size_t bytes, size_t alignment, Relocate relocate = nullptr);
   // All pages go.
   void release_all();
 
@@ -135,7 +135,10 @@ class BlockPages {
       if (PageBin* const bin = this->bin(i); bin != nullptr) visit(*bin);
   }
   // Of open pages, for classes that are yet to come.
-  void set_bound(size_t bound) { bound_.store(bound, std::memory_order_relaxed); }
+  void set_bound(size_t bound) {
+    const TurnGuard guard(turn_);
+    bound_ = bound;
+  }
 
   Totals totals() const;  // O(classes)
   Turn& turn() const { return turn_; }
@@ -168,10 +171,10 @@ class BlockPages {
   PageSource source_;
   const bool has_owners_;
   std::atomic<PageBin*> bins_[kMostBins] = {};
-  std::atomic<size_t> bound_{1};
   std::atomic<size_t> kind_count_{0};
-  mutable Turn turn_;  // for all below, for the source, and to add a kind
-  AllPages all_;       // large blocks last
+  mutable Turn turn_;  // for all below, for the source, and to add a class
+  size_t bound_ = 1;
+  AllPages all_;  // large blocks last
   PageRow spare_[kMostSpare];
   size_t spares_ = 0;
   size_t large_blocks_ = 0;

@@ -12,6 +12,7 @@ namespace {
 constexpr const char* kNoBlock = "the handle names no block of this heap, or one that was freed";
 constexpr const char* kPinned = "the block is pinned";
 constexpr const char* kNotPinned = "the block is not pinned";
+constexpr const char* kNoReader = "the reader was destroyed before";
 constexpr const char* kInside = "the reader is in a section";
 
 }  // namespace
@@ -35,7 +36,7 @@ inline CompactFit::Place CompactFit::take_from(PageBin& bin) {
 HandleWord CompactFit::allocate(size_t bytes, size_t alignment) {
   const size_t size_class = pages_.class_for(bytes, alignment);
   if (size_class == CompactPage::kLarge) [[unlikely]]
-    return allocate_large(bytes, alignment);
+    return allocate_large(bytes, alignment, nullptr);
   if (is_shared()) [[unlikely]]
     return allocate_of(size_class);
   PageBin* const bin = pages_.bin_for(size_class);
@@ -49,7 +50,7 @@ HandleWord CompactFit::allocate(size_t bytes, size_t alignment, Relocate relocat
     kind = pages_.kind_for(bytes, alignment, relocate);
   }
   if (kind == BlockPages::kNoKind) return 0;
-  return kind == CompactPage::kLarge ? allocate_large(bytes, alignment) : allocate_of(kind);
+  return kind == CompactPage::kLarge ? allocate_large(bytes, alignment, relocate) : allocate_of(kind);
 }
 
 PageBin* CompactFit::bin_in_turn(size_t size_class) {
@@ -66,9 +67,9 @@ HandleWord CompactFit::allocate_of(size_t size_class) {
   return name_in_turn(take_from(*bin));
 }
 
-HandleWord CompactFit::allocate_large(size_t bytes, size_t alignment) {
+HandleWord CompactFit::allocate_large(size_t bytes, size_t alignment, Relocate relocate) {
   const ClassTurn turn(*this, large_turn_);
-  return name_in_turn(pages_.take_large(bytes, alignment));
+  return name_in_turn(pages_.take_large(bytes, alignment, relocate));
 }
 
 HandleWord CompactFit::name_in_turn(Place place) {
@@ -118,7 +119,9 @@ bool CompactFit::resize(HandleWord handle, size_t bytes, size_t alignment) {
     const BlockTurn turn(*this, handle, "snug_compact_resize");
     old = turn.place;
     const size_t had = old.page->block;
-    fits = bytes <= had && is_aligned(address_of(old.block()), alignment);
+    // Wherever it may be moved, a block of a class lies at a multiple of its size from the start of a page.
+    fits = bytes <= had && (old.page->is_large() ? is_aligned(address_of(old.block()), alignment)
+                                                 : alignment <= kPageSize && is_aligned(had, alignment));
     if (old.page->relocate != nullptr) return fits;
     const size_t size_class = pages_.class_for(bytes, alignment);
     if (fits && (old.page->is_large() ? bytes > had / 2 : size_class == old.page->size_class)) return true;
@@ -171,39 +174,52 @@ void CompactFit::close() {
 
 // ---- handles
 
-CompactFit::Place CompactFit::place_of(HandleWord handle, const char* call) {
+char* CompactFit::block_of(HandleWord handle, const char* call) const {
   char* const block = handles_.find(handle);
   if (block == nullptr) die_of_misuse(call, at<void>(handle), kNoBlock);
-  return pages_.place_of(block);
+  return block;
 }
 
-Turn& CompactFit::turn_of_class_of(HandleWord handle) {
-  const char* const block = handles_.find(handle);
-  const size_t class_after = block == nullptr ? 0 : pages_.class_after(block);
-  // A block that somebody else frees at this moment: whose turn it is does not matter, since place_of() will see it.
+Turn& CompactFit::turn_of_block(const char* block) const {
+  const size_t class_after = sharing_ == Sharing::kClasses ? pages_.class_after(block) : 0;
   return class_after == 0 || class_after > pages_.count() ? large_turn_ : turn_of(pages_.bin(class_after - 1));
 }
 
-char* CompactFit::find(HandleWord handle) {
-  if (!is_shared()) {
-    char* const block = handles_.find(handle);
-    if (block != nullptr && handles_.is_moving(HandleTable::slot_of(handle))) abort_move_of(pages_.place_of(block));
-    return block;
+// The block may move while the turn is waited for, and its page go, so that what the page's tag said was another's. In
+// the class's turn no page of the class comes or goes, and none of its blocks: if the tag says the same again, and the
+// block is still there, it is decided. Nothing of the page is read before.
+void CompactFit::BlockTurn::take(HandleWord handle, const char* call) {
+  heap_.turn_.lock();
+  for (;;) {
+    turn_ = &heap_.turn_of_block(heap_.block_of(handle, call));
+    turn_->lock();
+    const char* const block = heap_.block_of(handle, call);
+    if (&heap_.turn_of_block(block) == turn_ && heap_.handles_.find(handle) == block) {
+      place = heap_.pages_.place_of(block);
+      return;
+    }
+    turn_->unlock();
   }
-  // An object that a function moves is not called off in the middle: the reader waits for the turn.
-  PageBin* const bin = bin_of_object_on_its_way(handle);
-  if (bin == nullptr) return handles_.find_at_rest(handle);
-  const ClassTurn turn(*this, bin->turn);
-  return handles_.find_at_rest(handle);
 }
 
-PageBin* CompactFit::bin_of_object_on_its_way(HandleWord handle) {
-  const char* const block = handles_.find(handle);
-  if (block == nullptr || !handles_.is_moving(HandleTable::slot_of(handle))) return nullptr;
-  const size_t class_after = pages_.class_after(block);
-  return class_after != 0 && pages_.is_kind(class_after - 1) && class_after <= pages_.count()
-             ? pages_.bin(class_after - 1)
-             : nullptr;
+char* CompactFit::find(HandleWord handle) {
+  for (;;) {
+    const HandleTable::Look look = handles_.look(handle);
+    if (look.block == nullptr || !look.is_moving()) return look.block;
+    const size_t slot = HandleTable::slot_of(handle);
+    if (!is_shared()) {
+      abort_move_of(pages_.place_of(look.block));
+      return look.block;
+    }
+    const size_t class_after = pages_.class_after(look.block);
+    if (class_after != 0 && pages_.is_kind(class_after - 1)) {
+      // An object that a function moves is not called off in the middle: the reader waits for its turn.
+      const BlockTurn turn(*this, handle, "snug_compact_deref");
+      handles_.call_off(slot);
+      return turn.place.block();
+    }
+    if (handles_.call_off(slot, look)) return look.block;
+  }
 }
 
 char* CompactFit::address(HandleWord handle, const char* call) {
@@ -268,7 +284,7 @@ CompactFit::Reader* CompactFit::open_reader() {
     if (record == nullptr) return nullptr;
     reader = ::new (record) Reader;
     reader->next = first;
-    readers_.store(reader, std::memory_order_release);
+    readers_.store(reader, std::memory_order_seq_cst);
   }
   reader->is_open = true;
   return reader;
@@ -277,8 +293,11 @@ CompactFit::Reader* CompactFit::open_reader() {
 void CompactFit::close_reader(Reader* reader) {
   const TurnGuard heap(turn_);
   const TurnGuard guard(handle_turn_);
-  if (reader->since.load(std::memory_order_relaxed) != 0) die_of_misuse("snug_compact_reader_destroy", reader, kInside);
+  if (!reader->is_open) die_of_misuse("snug_compact_reader_destroy", reader, kNoReader);
+  if (reader->since.load(std::memory_order_relaxed) != 0) die_inside("snug_compact_reader_destroy", *reader);
   reader->is_open = false;
 }
+
+void CompactFit::die_inside(const char* call, const Reader& reader) { die_of_misuse(call, &reader, kInside); }
 
 }  // namespace snug

@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/compiler.h"
 #include "compact/block_pages.h"
 #include "compact/compact_budget.h"
 #include "compact/handle_table.h"
@@ -74,7 +75,10 @@ class CompactFit {
   Reader* open_reader();
   // Outside of a section.
   void close_reader(Reader* reader);
-  void enter(Reader& reader) { meeting_.enter(reader); }
+  void enter(Reader& reader) {
+    if (meeting_.enter(reader) != 0) [[unlikely]]
+      die_inside("snug_compact_enter", reader);
+  }
   void leave(Reader& reader) { meeting_.leave(reader); }
   const Meeting<>::Slot& epoch() const { return meeting_.epoch(); }
 
@@ -89,12 +93,14 @@ class CompactFit {
 
   // visit(handle, block, bytes) for each live block.
   template <class Visit>
-  void for_each_block(Visit visit) const {
+  void for_each_block(Visit visit) {
     const Standstill standstill(*this);
     pages_.for_each_page([&](const CompactPage& page) {
       for (size_t i = 0; i < page.blocks; ++i)
-        if (page.holds(i) && handles_.address(page.owner(i).slot()) == page.block_at(i))
+        if (page.holds(i) && handles_.address(page.owner(i).slot()) == page.block_at(i)) {
+          handles_.call_off(page.owner(i).slot());  // what is written there is not lost
           visit(handles_.handle(page.owner(i).slot()), page.block_at(i), page.block);
+        }
     });
   }
 
@@ -141,17 +147,30 @@ class CompactFit {
     const CompactFit& heap_;
     Turn* const turn_;
   };
-  // The turn of a handle's class, and where its block lies meanwhile.
+  // The turn of a handle's class, and where its block lies meanwhile. The process ends if the handle names none.
   class BlockTurn {
    public:
-    BlockTurn(CompactFit& heap, HandleWord handle, const char* call)
-        : turn_(heap, heap.turn_for(handle)), place(heap.place_of(handle, call)) {}
+    BlockTurn(CompactFit& heap, HandleWord handle, const char* call) : heap_(heap) {
+      if (!heap.is_shared()) [[likely]]
+        place = heap.pages_.place_of(heap.block_of(handle, call));
+      else
+        take(handle, call);
+    }
+    ~BlockTurn() {
+      if (turn_ != nullptr) [[unlikely]]
+        turn_->unlock(), heap_.turn_.unlock();
+    }
+    BlockTurn(const BlockTurn&) = delete;
+    BlockTurn& operator=(const BlockTurn&) = delete;
 
    private:
-    const ClassTurn turn_;
+    SNUG_NOINLINE void take(HandleWord handle, const char* call);
+
+    CompactFit& heap_;
+    Turn* turn_ = nullptr;
 
    public:
-    const Place place;
+    Place place;
   };
   // All turns.
   class Standstill {
@@ -171,15 +190,10 @@ class CompactFit {
   PageBin* bin_in_turn(size_t size_class);  // null: there is no memory
   HandleWord allocate_of(size_t size_class);
   Place take_from(PageBin& bin);
-  HandleWord allocate_large(size_t bytes, size_t alignment);
-  Place place_of(HandleWord handle, const char* call);
-  // The block may be on its way, but stays in its class.
-  Turn& turn_for(HandleWord handle) {
-    return sharing_ == Sharing::kClasses ? turn_of_class_of(handle) : large_turn_;  // which is nobody's else
-  }
-  Turn& turn_of_class_of(HandleWord handle);
+  HandleWord allocate_large(size_t bytes, size_t alignment, Relocate relocate);
+  char* block_of(HandleWord handle, const char* call) const;
+  Turn& turn_of_block(const char* block) const;
   Turn& turn_of(const PageBin* bin) const { return bin == nullptr ? large_turn_ : bin->turn; }
-  PageBin* bin_of_object_on_its_way(HandleWord handle);
   void give(Place place);
   void pin_place(Place place);
   void unpin_place(Place place);
@@ -188,7 +202,9 @@ class CompactFit {
   void keep_bound(PageBin& bin, size_t most_moves);
   Progress advance(PageBin& bin, size_t bound, CompactBudget& budget);
   void begin_move(PageBin& bin);
+  [[noreturn]] SNUG_COLD static void die_inside(const char* call, const Reader& reader);
   bool finish_move(PageBin& bin);
+  Progress call_off(PageBin& bin);
   void abort_move(PageBin& bin);
   void abort_move_of(Place place);
   const char* check_owners(const CompactPage& page, size_t* blocks, size_t* pins) const;

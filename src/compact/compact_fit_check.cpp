@@ -66,6 +66,10 @@ CompactFit::Totals CompactFit::totals() const {
   {
     const TurnGuard guard(handle_turn_);
     totals.bytes_handles = handles_.bytes();
+    totals.pages.blocks = handles_.live();  // no place twice that a block is on its way to
+    for (const auto* reader = readers_.load(std::memory_order_relaxed); reader != nullptr;
+         reader = static_cast<const Reader*>(reader->next))
+      totals.pages.bytes_records += sizeof(Reader);
   }
   totals.waits_heap = turn_.waits();
   totals.waits_classes += large_turn_.waits();

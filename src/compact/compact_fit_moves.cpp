@@ -4,7 +4,10 @@
 namespace snug {
 
 void CompactFit::set_bound(size_t bound) {
-  pages_.set_bound(bound);
+  {
+    const TurnGuard heap(turn_);
+    pages_.set_bound(bound);
+  }
   pages_.for_each_bin([&](PageBin& bin) { set_bound_of(bin, bound); });
 }
 
@@ -44,23 +47,31 @@ CompactFit::Progress CompactFit::advance(PageBin& bin, size_t bound, CompactBudg
     if (bin.open() <= bound) return Progress::kNothingToDo;
     begin_move(bin);
   }
-  if (!handles_.is_moving(move.from.owner().slot())) {
-    abort_move(bin);
-    return Progress::kCalledOff;
-  }
-  if (is_shared() && !Meeting<>::is_alone(readers_.load(std::memory_order_acquire), move.epoch))
+  if (!handles_.is_moving(move.from.owner().slot())) return call_off(bin);
+  if (is_shared() && !Meeting<>::is_alone(readers_.load(std::memory_order_seq_cst), move.epoch))
     return Progress::kWaits;
   const size_t bytes = move.next_part(increment_.load(std::memory_order_relaxed));
   move.copy(bytes);
   budget.spend(bytes);
   if (move.left() != 0) return Progress::kMore;
-  return finish_move(bin) ? Progress::kMoved : Progress::kCalledOff;
+  if (!finish_move(bin)) return call_off(bin);
+  bin.called_off = 0;
+  return Progress::kMoved;
 }
 
-// The bin has two open pages.
+// The next move is another block's: one that is wanted all the time would keep all others from moving.
+CompactFit::Progress CompactFit::call_off(PageBin& bin) {
+  ++bin.called_off;
+  abort_move(bin);
+  return Progress::kCalledOff;
+}
+
+// The bin has two open pages at least. After moves that were called off it is the turn of the next blocks of the page,
+// a few of each, and of the next pages.
 void CompactFit::begin_move(PageBin& bin) {
-  CompactPage* const from = bin.emptiest();
-  const size_t index = from->last_used();
+  constexpr size_t kOfAPage = 4;
+  CompactPage* const from = bin.emptiest(bin.called_off / kOfAPage);
+  const size_t index = from->last_used(bin.called_off % kOfAPage);
   const size_t slot = from->owner(index).slot();
   bin.move.begin({from, index}, pages_.take_in(bin.fullest()));
   bin.move.to.owner() = BlockOwner::arriving(slot);
@@ -70,14 +81,13 @@ void CompactFit::begin_move(PageBin& bin) {
     handles_.begin_move(slot);
 }
 
-// False: it was called off meanwhile, and is given up.
+// False: it was called off meanwhile.
 bool CompactFit::finish_move(PageBin& bin) {
   const Move& move = bin.move;
   const size_t slot = move.from.owner().slot();
   if (!is_shared() || move.from.page->relocate != nullptr) {
     handles_.set_address(slot, move.to.block());
   } else if (!handles_.arrive(slot, move.to.block())) {
-    abort_move(bin);
     return false;
   }
   move.to.owner() = move.from.owner();

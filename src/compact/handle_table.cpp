@@ -197,8 +197,9 @@ void HandleTable::end_leaf(size_t leaf) {
 void HandleTable::purge_leaf(size_t leaf) {
   Leaf& emptied = leaves_[leaf];
   if (reservation_ == nullptr || emptied.last > kMostBlocks / 2) return;
-  if (!os::purge(slots_ + leaf * kLeafSlots, kPageSize)) return;
+  // First, since the OS may give back a part before it refuses.
   emptied.first = emptied.last;
+  if (!os::purge(slots_ + leaf * kLeafSlots, kPageSize)) return;
   emptied.is_backed = 0;
   --leaves_backed_;
 }

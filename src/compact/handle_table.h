@@ -12,11 +12,12 @@
 // the numbers of slots (the table has 8 bytes for each, in a region below all blocks).
 //
 // A slot that has served 32767 blocks is retired, and slot 0 serves none: handle 0 is none. The lowest free slot is
-// taken first, so that the end of the table empties, and the OS gets it back: a leaf (16 KiB of slots) that empties
-// waits for the next one, and the higher of both goes, so that a table which grows and shrinks by one block asks the OS
-// for nothing. A leaf keeps the highest number that a block had in it, with which its slots go on when they are wanted
-// again. A tree of bits, one for each slot and above for 64 of the
-// level below, finds it: a bit is set where nothing is free.
+// taken first. A tree of bits, one for each slot and above for 64 of the level below, finds it: a bit is set where
+// nothing is free.
+//
+// So the end of the table empties, and the OS gets it back: a leaf (16 KiB of slots) that empties waits for the next
+// one, and the higher of both goes, so that a table which grows and shrinks by one block asks the OS for nothing. A
+// leaf keeps the highest number that a block had in it, with which its slots go on when they are wanted again.
 //
 //   live_ == slots below end_ in use;   above none is.   Of each leaf, used == its slots in use, slot 0 among them
 //
@@ -44,6 +45,7 @@ class HandleTable {
   static constexpr uint64_t kMostBlocks = 0x7fff;  // of a slot, in its time
   static constexpr uint64_t kAddressLimit = uint64_t{1} << 48;
   static constexpr size_t kNone = ~size_t{0};
+  static constexpr uint64_t kResting = uint64_t{1} << 63;  // of a slot's word: without it the block moves
 
   // What a table of `slots` (1 … kMostSlots) takes where its memory is the caller's.
   static size_t bytes_for(size_t slots);
@@ -65,17 +67,18 @@ class HandleTable {
   void remove(size_t slot);
 
   static size_t slot_of(HandleWord handle) { return handle & (kAddressLimit - 1); }
-  // Where the handle's block lies, which may be moving; null if it names none.
-  char* find(HandleWord handle) const {
-    return slot_of(handle) < slot_limit() ? block_of(handle, word(slot_of(handle))) : nullptr;
+  // A look at a slot: where the handle's block lies, null if it names none; and whether it is on its way.
+  struct Look {
+    uint64_t word = 0;
+    char* block = nullptr;
+    bool is_moving() const { return (word & kResting) == 0; }
+  };
+  Look look(HandleWord handle) const {
+    if (slot_of(handle) >= slot_limit()) return {};
+    const uint64_t word = Meeting<>::look(slots_[slot_of(handle)]);
+    return {word, block_of(handle, word)};
   }
-  // The same for a reader: the block stays there, and a move of it is off.
-  char* find_at_rest(HandleWord handle) {
-    const size_t slot = slot_of(handle);
-    if (slot >= slot_limit()) return nullptr;
-    const auto is_of_handle = [handle](uint64_t word) { return block_of(handle, word) != nullptr; };
-    return block_of(handle, Meeting<>::call_off(slots_[slot], kResting, is_of_handle));
-  }
+  char* find(HandleWord handle) const { return look(handle).block; }
   // Null if the slot is free, or 0.
   char* address(size_t slot) const { return block_at(slot, word(slot)); }
   // Of a slot in use.
@@ -86,9 +89,14 @@ class HandleTable {
   void begin_move(size_t slot) { set_word(slot, word(slot) & ~kResting); }
   uint64_t begin_move(size_t slot, Meeting<>& meeting) { return meeting.begin(slots_[slot], kResting); }
   bool is_moving(size_t slot) const { return (word(slot) & kResting) == 0; }
+  // Does nothing to a block at rest.
   void call_off(size_t slot) {
-    Meeting<>::call_off(slots_[slot], kResting, [](uint64_t) { return true; });
+    uint64_t seen = 0;
+    do seen = word(slot);
+    while ((seen & kResting) == 0 && !Meeting<>::call_off(slots_[slot], seen, kResting));
   }
+  // False: the slot has changed since the look.
+  bool call_off(size_t slot, Look look) { return Meeting<>::call_off(slots_[slot], look.word, kResting); }
   bool arrive(size_t slot, const void* address) {
     return Meeting<>::arrive(slots_[slot], word(slot) & ~kResting, handle(slot) ^ address_of(address));
   }
@@ -105,7 +113,6 @@ class HandleTable {
   const char* check() const;
 
  private:
-  static constexpr uint64_t kResting = uint64_t{1} << 63;
   static constexpr size_t kLevels = 5;
   static constexpr size_t kLeafSlots = kPageSize / sizeof(uint64_t);
   struct Leaf {

@@ -6,8 +6,9 @@
 //             before; copies; and changes the slot to the new address, unless the move was called off meanwhile
 //
 // The wait is no loop: the mover asks, now and then, whether it is over. Epochs tell who was inside: a mark begins a
-// new one, and a reader that enters says in which. What is marked before the epoch begins is seen by whoever enters
-// after the mover has looked (Dekker's rule: both sides write, then read what the other has written).
+// new one, and a reader that enters says in which. A reader that names the new epoch sees the mark, which came before
+// it. One that the mover did not see inside sees the mark as well (Dekker's rule: both write, then read what the other
+// has written).
 //
 // What a reader writes after it has called a move off may be read by the mover that still copies, for nothing: the copy
 // is thrown away. One mover of a block at a time. A template, which tests/schedule runs in every order of its steps.
@@ -34,22 +35,18 @@ class Meeting {
 
   // ---- readers
 
-  void enter(Reader& reader) {
-    reader.since.exchange(epoch_.load(std::memory_order_acquire), std::memory_order_seq_cst);
+  // 0, or the epoch of the section that the reader is in already.
+  uint64_t enter(Reader& reader) {
+    return reader.since.exchange(epoch_.load(std::memory_order_acquire), std::memory_order_seq_cst);
   }
   void leave(Reader& reader) { reader.since.store(0, std::memory_order_release); }
 
-  // The slot's word at rest, whatever it was; as it is if it is not what the reader looks for. `resting` is the bit
-  // that a move takes away.
-  template <class IsWanted>
-  static uint64_t call_off(Slot& slot, uint64_t resting, IsWanted is_wanted) {
-    uint64_t word = slot.load(std::memory_order_seq_cst);
-    while ((word & resting) == 0 && is_wanted(word)) {
-      uint64_t seen = word;
-      if (slot.compare_exchange_weak(seen, word | resting, std::memory_order_relaxed)) return word | resting;
-      word = slot.load(std::memory_order_acquire);
-    }
-    return word;
+  // The slot's word, in a section: what it leads to stays while the reader is inside, if it is at rest.
+  static uint64_t look(const Slot& slot) { return slot.load(std::memory_order_seq_cst); }
+  // Calls the move of a word off that was looked up. `resting` is the bit that a move takes away. False: the word is
+  // another by now.
+  static bool call_off(Slot& slot, uint64_t word, uint64_t resting) {
+    return slot.compare_exchange_strong(word, word | resting, std::memory_order_relaxed);
   }
 
   // ---- the mover
@@ -66,9 +63,6 @@ class Meeting {
       if (since != 0 && since < epoch) return false;
     }
     return true;
-  }
-  static bool is_under_way(const Slot& slot, uint64_t resting) {
-    return (slot.load(std::memory_order_relaxed) & resting) == 0;
   }
   // False: it was called off.
   static bool arrive(Slot& slot, uint64_t marked, uint64_t arrived) {

@@ -132,6 +132,15 @@ struct alignas(64) CompactPage {
     const size_t word = 31 - static_cast<size_t>(std::countl_zero(uint32_t{used_words}));
     return word * 64 + 63 - static_cast<size_t>(std::countl_zero(~bits()[word] & all_of(word)));
   }
+  // One that so many used ones lie behind; round and round.
+  size_t last_used(size_t number) const {
+    size_t index = last_used();
+    for (number %= used; number != 0; --number) {
+      do --index;
+      while (!holds(index));
+    }
+    return index;
+  }
   // The bits of a word that stand for blocks.
   uint64_t all_of(size_t word) const {
     const size_t rest = blocks - word * 64;

@@ -44,6 +44,7 @@ class alignas(kCacheLine) PageBin {
   mutable Turn turn;
   Move move;
   MoveCounts moves;
+  size_t called_off = 0;  // moves one after the other
 
   size_t open() const { return open_; }
   // How many there will be if the move that is under way is given up.
@@ -76,6 +77,16 @@ class alignas(kCacheLine) PageBin {
   // Of two or more open pages.
   CompactPage* fullest() const { return lists_[31 - std::countl_zero(occupied_)].front(); }
   CompactPage* emptiest() const { return lists_[std::countr_zero(occupied_)].back(); }
+  // The same, or one that so many are emptier than; round and round, but for the fullest.
+  CompactPage* emptiest(size_t number) const {
+    if (number == 0) [[likely]]
+      return emptiest();
+    number %= std::min(open_ - 1, kMostTried);
+    for (uint32_t levels = occupied_; levels != 0; levels &= levels - 1)
+      for (CompactPage* page = lists_[std::countr_zero(levels)].back(); page != nullptr; page = Pages::prev(page))
+        if (number-- == 0) return page;
+    return emptiest();
+  }
 
   const Pages& list(size_t index) const { return lists_[index]; }
 
@@ -86,6 +97,8 @@ class alignas(kCacheLine) PageBin {
   }
 
  private:
+  static constexpr size_t kMostTried = 8;
+
   void add(CompactPage* page) {
     lists_[page->list].push_front(page);
     if (page->list == CompactPage::kHeld) {

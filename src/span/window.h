@@ -29,15 +29,15 @@
 namespace snug {
 
 // Which record describes a page, and which heap owns it, in one word, so that a thread that frees another's block
-// learns the owner without touching the slab.
+// learns the owner without touching the slab. In the place of an owner other pages have a number of their layer's.
 //   slab page          address of its Slab | owner's heap id << 48
 //   end of a free span address of its Span | kFreeSpan
-//   page of anything else   address of its record
+//   page of anything else   address of its record | number << 48
 class PageTag {
  public:
   constexpr PageTag() = default;
   static PageTag slab(const void* slab, uint16_t owner) { return PageTag(address_of(slab) | uint64_t{owner} << 48); }
-  static PageTag other(const void* record, uint16_t owner) { return slab(record, owner); }
+  static PageTag other(const void* record, uint16_t number) { return slab(record, number); }
   static PageTag free_span(const void* span) { return PageTag(address_of(span) | kFreeSpan); }
 
   bool is_free_span() const { return (word_ & kFreeSpan) != 0; }

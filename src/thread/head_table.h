@@ -36,8 +36,8 @@ SNUG_HIDDEN extern constinit size_t heads_end;    // kHeadsEnd: sizes below are 
 SNUG_HIDDEN extern constinit size_t trusted_end;  // sizes below are trusted by a sized delete
 SNUG_HIDDEN extern constinit int32_t head_offsets[kHeadSteps];
 
-// One of both ends. Another thread may be opening the table: the end is written last and read first, which x86 keeps to,
-// and only a plain access is folded into the subtraction. Where accesses are watched the order is told.
+// One of both ends. Another thread may be opening the table: the end is written last and read first, which x86 keeps
+// to, and only a plain access is folded into the subtraction. Where accesses are watched the order is told.
 SNUG_ALWAYS_INLINE size_t look_at_end(size_t& end) {
   return kSanitized ? std::atomic_ref<size_t>(end).load(std::memory_order_acquire) : end;
 }

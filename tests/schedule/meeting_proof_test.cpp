@@ -1,4 +1,5 @@
-// How a reader and the mover of a compacting heap meet, as it ships: whatever a reader has written to the block,
+// How readers and a mover of a compacting heap meet, by the steps that ship in the order in which the heap does them
+// (blocks of bytes; a chain of readers that does not grow): whatever a reader has written to the block,
 // through an address that it had in its section, is where the handle leads in the end.
 #include <gtest/gtest.h>
 
@@ -58,7 +59,6 @@ class Heap {
       return;
     }
     for (int word = 0; word < 2; ++word) {
-      if (!Shared::is_under_way(slot_, kResting)) return;
       blocks_[1 - from].words[word].store(blocks_[from].words[word].load(std::memory_order_relaxed),
                                           std::memory_order_relaxed);
     }
@@ -77,7 +77,11 @@ class Heap {
 
  private:
   uint64_t call_off() {
-    return Shared::call_off(slot_, kResting, [](uint64_t) { return true; });
+    for (;;) {
+      const uint64_t word = Shared::look(slot_);
+      if ((word & kResting) != 0) return word;
+      if (Shared::call_off(slot_, word, kResting)) return word | kResting;
+    }
   }
   struct Block {
     Atomics::Atomic<uint32_t> words[2];
@@ -109,8 +113,7 @@ TEST(MeetingProof, AReaderAWriterAndTheMover) {
 
 // But for the orders between the epoch and the mark before it: a reader could else know the new epoch and yet see the
 // slot unmarked, if its exchange came before the mark in the order of all such operations, as the language allows. In
-// the models that order is the one in which they happen. (The load of the epoch has its name from another, which is
-// needed.)
+// the models that order is the one in which they happen.
 TEST(MeetingProof, NeedsEachOfItsOrders) {
   const std::vector<Bodies<Heap>> scenarios = {
       {[](Heap& heap) { heap.write(0); }, [](Heap& heap) { heap.move(2); }},

@@ -22,9 +22,9 @@ struct CompactHeapOptions {
   std::size_t not_full = 1;      // kappa: pages of a class that may have a free block; SNUG_COMPACT_NEVER: all
   std::size_t increment = 4096;  // iota: bytes that a move copies before it looks at the budget
   snug_compact_map map = SNUG_COMPACT_FINE;
-  void* region = nullptr;        // null: memory comes from the store of snug's malloc; else all of it lies here
-  std::size_t region_bytes = 0;  // zeroed
-  std::size_t handles = 0;       // the most blocks at a time; 0: 2^27, in a region one for 64 bytes of it
+  void* region = nullptr;  // null: memory comes from the store of snug's malloc; else all of it lies here
+  std::size_t region_bytes = 0;
+  std::size_t handles = 0;  // the most blocks at a time; 0: 2^27, in a region one for 64 bytes of it
 };
 
 class Section;

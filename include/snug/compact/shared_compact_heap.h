@@ -1,5 +1,5 @@
 // SharedCompactHeap: a compacting heap that several threads have. Each of them has a CompactReader, and touches blocks
-// in a SharedSection: what was there when it began does not move until it ends.
+// in a SharedSection: what it looks up there does not move until the section ends.
 //
 //   snug::SharedCompactHeap heap;
 //   snug::CompactReader reader(heap);                  // a thread's
@@ -98,6 +98,7 @@ class SharedCompactHeap {
   snug_compact_heap* c_heap() const noexcept { return heap_; }
 
  private:
+  friend class CompactReader;
   friend class SharedSection;
 
   snug_compact_view view_ = {};
@@ -108,7 +109,8 @@ class SharedCompactHeap {
 class CompactReader {
  public:
   // Throws std::bad_alloc if there is no memory. O(readers).
-  explicit CompactReader(SharedCompactHeap& heap) : heap_(heap), reader_(snug_compact_reader_create(heap.c_heap())) {
+  explicit CompactReader(SharedCompactHeap& heap)
+      : heap_(heap), reader_(snug_compact_reader_create(heap.c_heap())), slot_limit_(heap.view_.slot_limit) {
     if (reader_ == nullptr) throw_out_of_memory();
   }
   CompactReader(const CompactReader&) = delete;
@@ -120,13 +122,18 @@ class CompactReader {
 
   SharedCompactHeap& heap_;
   snug_compact_reader* reader_;
+  std::size_t slot_limit_;  // as the thread knows it; slots beyond it are looked up by a call
 };
 
 // Sections of one reader do not nest: that ends the process with one line.
 class SharedSection {
  public:
   [[gnu::always_inline]] explicit SharedSection(CompactReader& reader) noexcept
-      : heap_(reader.heap_), reader_(reader.reader_), slots_(heap_.view_.slots), slot_limit_(heap_.view_.slot_limit) {
+      : heap_(reader.heap_),
+        owner_(reader),
+        reader_(reader.reader_),
+        slots_(heap_.view_.slots),
+        slot_limit_(reader.slot_limit_) {
     const std::uint64_t now = __atomic_load_n(heap_.view_.epoch, __ATOMIC_ACQUIRE);
     if (__atomic_exchange_n(&reader_->epoch, now, __ATOMIC_SEQ_CST) != 0) [[unlikely]]
       die_of_compact_misuse("SharedSection", heap_.heap_, "the reader is in a section already");
@@ -194,13 +201,18 @@ class SharedSection {
     return __atomic_load_n(&slots_[static_cast<std::uint32_t>(handle)], __ATOMIC_SEQ_CST);
   }
   [[gnu::cold, gnu::noinline]] void* look_up(snug_handle handle) const noexcept {
+    // The table may have grown: for the next section.
+    snug_compact_view view;
+    snug_compact_get_view(heap_.heap_, &view);
+    owner_.slot_limit_ = view.slot_limit;
     return snug_compact_deref(heap_.heap_, handle);
   }
 
   const SharedCompactHeap& heap_;
+  CompactReader& owner_;
   snug_compact_reader* const reader_;
   const std::uint64_t* const slots_;
-  const std::size_t slot_limit_;  // as it was once; slots beyond it are looked up by a call
+  const std::size_t slot_limit_;
   // What an address is below. In memory, since a constant of that length takes an instruction of its own.
   const std::uint64_t address_limit_ = std::uint64_t{1} << 48;
 };

@@ -76,6 +76,37 @@ TEST(CompactFitTest, AHugeBudgetOrBoundIsNone) {
   EXPECT_LE(heap.stats().rows_not_full, 2u);
 }
 
+TEST(CompactFitTest, WhatAWalkWritesToABlockOnItsWayIsNotLost) {
+  CompactHeapFixture heap({.not_full = SNUG_COMPACT_NEVER, .increment = 64});
+  const auto handles = heap.fill(2 * kBlocks, 256);
+  snug_compact_free(heap, handles[0]);
+  snug_compact_free(heap, handles[kBlocks]);
+  const snug_compact_budget a_part{0, 64};
+  ASSERT_EQ(snug_compact_step(heap, &a_part), 1);
+  ASSERT_EQ(heap.stats().moves_in_flight, 1u);
+  ASSERT_EQ(heap.stats().blocks, handles.size() - 2);
+  snug_compact_walk(
+      heap, [](void*, snug_handle, void* block, size_t) { *static_cast<size_t*>(block) += 1000; }, nullptr);
+  EXPECT_EQ(snug_compact_step(heap, nullptr), 0);
+  EXPECT_EQ(heap.stats().moves, 1u);
+  for (size_t i = 1; i < handles.size(); ++i) {
+    if (i == kBlocks) continue;
+    ASSERT_EQ(heap.number_of(handles[i]), i + 1000);
+  }
+}
+
+TEST(CompactFitTest, AnAlignmentIsKeptWhereverABlockMoves) {
+  CompactHeapFixture heap;
+  const auto handles = heap.fill(200, 48);
+  for (const snug_handle handle : handles) {
+    // By chance some lie at a multiple of 256, and would not after a move.
+    snug_compact_pin(heap, handle);
+    EXPECT_EQ(snug_compact_resize(heap, handle, 48, 256), -1);
+    EXPECT_EQ(snug_compact_resize(heap, handle, 48, 16), 0);
+    snug_compact_unpin(heap, handle);
+  }
+}
+
 TEST(CompactFitTest, ABlockThatIsWantedOnItsWayStays) {
   CompactHeapFixture heap({.not_full = SNUG_COMPACT_NEVER, .increment = 64});
   const auto handles = heap.fill(2 * kBlocks, 256);

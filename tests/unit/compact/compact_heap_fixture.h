@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "snug/compact_heap_c.h"
@@ -78,14 +79,14 @@ class CompactHeapFixture {
 };
 
 // A reader of a heap that several threads have.
-class Reader {
+class SectionReader {
  public:
-  explicit Reader(snug_compact_heap* heap) : heap_(heap), reader_(snug_compact_reader_create(heap)) {
+  explicit SectionReader(snug_compact_heap* heap) : heap_(heap), reader_(snug_compact_reader_create(heap)) {
     EXPECT_NE(reader_, nullptr);
   }
-  ~Reader() { snug_compact_reader_destroy(heap_, reader_); }
-  Reader(const Reader&) = delete;
-  Reader& operator=(const Reader&) = delete;
+  ~SectionReader() { snug_compact_reader_destroy(heap_, reader_); }
+  SectionReader(const SectionReader&) = delete;
+  SectionReader& operator=(const SectionReader&) = delete;
 
   void enter() { snug_compact_enter(heap_, reader_); }
   void leave() { snug_compact_leave(heap_, reader_); }

@@ -35,7 +35,7 @@ class SharedCompactHeapTest : public testing::TestWithParam<snug_compact_sharing
 TEST_P(SharedCompactHeapTest, WhatAReaderMayHaveLookedUpStaysUntilItHasLeft) {
   CompactHeapFixture heap(options());
   const auto handles = heap.fill(3 * kBlocks, 256);
-  Reader reader(heap);
+  SectionReader reader(heap);
   reader.enter();
   std::vector<void*> seen;
   for (const snug_handle handle : handles) seen.push_back(snug_compact_deref(heap, handle));
@@ -62,7 +62,7 @@ TEST_P(SharedCompactHeapTest, WhatAReaderMayHaveLookedUpStaysUntilItHasLeft) {
 TEST_P(SharedCompactHeapTest, WhatWasNotMovedForAReaderIsMadeUpForByTheFreesAfterIt) {
   CompactHeapFixture heap(options());
   const auto handles = heap.fill(41 * kBlocks, 256);
-  Reader reader(heap);
+  SectionReader reader(heap);
   reader.enter();
   for (size_t page = 0; page < 20; ++page) snug_compact_free(heap, handles[page * kBlocks]);
   EXPECT_EQ(heap.stats().rows_not_full, 19u) << "and one more that a block is to fill";
@@ -79,8 +79,8 @@ TEST_P(SharedCompactHeapTest, WhatWasNotMovedForAReaderIsMadeUpForByTheFreesAfte
 TEST_P(SharedCompactHeapTest, AMoveThatWaitsIsCalledOffByWhoWantsTheBlock) {
   CompactHeapFixture heap(options());
   const auto handles = heap.fill(2 * kBlocks, 256);
-  Reader first(heap);
-  Reader second(heap);
+  SectionReader first(heap);
+  SectionReader second(heap);
   first.enter();
   snug_compact_free(heap, handles[0]);
   snug_compact_free(heap, handles[kBlocks]);
@@ -106,8 +106,8 @@ TEST_P(SharedCompactHeapTest, AMoveThatWaitsIsCalledOffByWhoWantsTheBlock) {
 TEST_P(SharedCompactHeapTest, AMoveWaitsForNobodyWhoEnteredAfterIt) {
   CompactHeapFixture heap(options());
   const auto handles = heap.fill(2 * kBlocks, 256);
-  Reader first(heap);
-  Reader second(heap);
+  SectionReader first(heap);
+  SectionReader second(heap);
   first.enter();
   snug_compact_free(heap, handles[0]);
   snug_compact_free(heap, handles[kBlocks]);
@@ -121,7 +121,7 @@ TEST_P(SharedCompactHeapTest, AMoveWaitsForNobodyWhoEnteredAfterIt) {
 TEST_P(SharedCompactHeapTest, ABlockThatGoesTakesItsMoveWithIt) {
   CompactHeapFixture heap(options());
   auto handles = heap.fill(2 * kBlocks, 256);
-  Reader reader(heap);
+  SectionReader reader(heap);
   reader.enter();
   snug_compact_free(heap, handles[0]);
   snug_compact_free(heap, handles[kBlocks]);
@@ -143,7 +143,7 @@ TEST_P(SharedCompactHeapTest, ABlockThatGoesTakesItsMoveWithIt) {
 TEST_P(SharedCompactHeapTest, APinnedBlockGivesItsMoveUp) {
   CompactHeapFixture heap(options());
   const auto handles = heap.fill(2 * kBlocks, 256);
-  Reader reader(heap);
+  SectionReader reader(heap);
   reader.enter();
   snug_compact_free(heap, handles[0]);
   snug_compact_free(heap, handles[kBlocks]);
@@ -195,8 +195,8 @@ TEST_P(SharedCompactHeapTest, WhatIsWrittenWhileTheBlockIsCopiedIsNotLost) {
   CompactHeapFixture heap(options(1, WriteInTheMiddle::kBytes));
   std::vector<snug_handle> handles;
   for (int i = 0; i < 64; ++i) handles.push_back(snug_compact_alloc(heap, WriteInTheMiddle::kBytes, 4096));
-  Reader first(heap);
-  Reader second(heap);
+  SectionReader first(heap);
+  SectionReader second(heap);
   first.enter();
   // Until one is on its way, and waits.
   size_t freed = 0;
@@ -244,7 +244,7 @@ TEST_P(SharedCompactHeapTest, WhoLooksUpAnObjectThatAFunctionMovesWaitsForIt) {
     handles.push_back(snug_compact_alloc_relocated(heap, 256, 0, relocate_slowly));
   snug_compact_free(heap, std::exchange(handles[0], 0));
   snug_compact_free(heap, std::exchange(handles[kBlocks], 0));
-  Reader reader(heap);
+  SectionReader reader(heap);
   std::thread mover([&] {
     const snug_compact_budget one_move{0, 1};
     snug_compact_step(heap, &one_move);
@@ -271,7 +271,7 @@ TEST(SharedCompactHeapDeathTest, SaysWhatReadersMayNot) {
   CompactHeapFixture own;
   EXPECT_DEATH(snug_compact_reader_create(own), "snug_compact_reader_create.*the heap is one thread's");
   CompactHeapFixture heap({.sharing = SNUG_COMPACT_CLASS_LOCKS});
-  Reader reader(heap);
+  SectionReader reader(heap);
   reader.enter();
   EXPECT_DEATH(snug_compact_reader_destroy(heap, reader.get()),
                "snug_compact_reader_destroy.*the reader is in a section");

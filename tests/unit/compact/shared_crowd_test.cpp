@@ -53,7 +53,7 @@ class Crowd {
 
   void work(size_t number) {
     std::minstd_rand random(static_cast<unsigned>(number + 1));
-    Reader reader(heap_);
+    SectionReader reader(heap_);
     std::vector<Own> own;
     for (size_t i = 0; i < operations_; ++i) {
       if (own.size() < 50 || (own.size() < 800 && random() % 2 == 0)) {

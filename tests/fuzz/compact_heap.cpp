@@ -1,0 +1,223 @@
+// Any bytes are a program of operations on a compacting heap: the first two choose its options, each four after them
+// are a step. Beside it runs what the program knows: what each block holds, where pins and readers keep it, and what
+// each has to find there after every step.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <vector>
+
+#include "snug/compact_heap_c.h"
+
+namespace {
+
+struct Block {
+  snug_handle handle = 0;
+  size_t bytes = 0;
+  uint8_t content = 0;
+  unsigned pins = 0;
+  void* pinned_at = nullptr;
+  bool is_kind = false;
+};
+
+void move_bytes(void* from, void* to) { std::memcpy(to, from, 96); }
+
+class Program {
+ public:
+  Program(uint8_t first, uint8_t second) {
+    snug_compact_options options{};
+    options.sharing = static_cast<snug_compact_sharing>(first % 3);
+    options.map = static_cast<snug_compact_map>(first / 3 % 3);
+    constexpr size_t kBounds[] = {1, 2, 5, SNUG_COMPACT_NEVER};
+    options.not_full = kBounds[first / 9 % 4];
+    constexpr size_t kIncrements[] = {1, 100, 4096, 65536};
+    options.increment = kIncrements[second % 4];
+    if (second / 4 % 2 == 1) {
+      region_.resize(size_t{1} << 19, static_cast<char>(second));  // whatever is in it
+      options.region = region_.data();
+      options.region_bytes = region_.size();
+    }
+    is_shared_ = options.sharing != SNUG_COMPACT_ONE_THREAD;
+    heap_ = snug_compact_create(&options);
+    require(heap_ != nullptr, "the heap was made");
+    if (is_shared_)
+      for (Reader& reader : readers_) reader.reader = snug_compact_reader_create(heap_);
+  }
+  ~Program() {
+    for (Reader& reader : readers_) {
+      if (reader.is_inside) snug_compact_leave(heap_, reader.reader);
+      snug_compact_reader_destroy(heap_, reader.reader);
+    }
+    for (const Block& block : blocks_) {
+      for (unsigned pin = 0; pin < block.pins; ++pin) snug_compact_unpin(heap_, block.handle);
+      expect_content(block, snug_compact_deref(heap_, block.handle));
+      snug_compact_free(heap_, block.handle);
+    }
+    snug_compact_step(heap_, nullptr);
+    expect_sound();
+    snug_compact_stats stats;
+    snug_compact_get_stats(heap_, &stats);
+    require(stats.blocks == 0 && stats.pages == 0 && stats.pins == 0, "nothing is left");
+    for (const snug_handle handle : dead_) require(snug_compact_try_deref(heap_, handle) == nullptr, "dead is dead");
+    snug_compact_destroy(heap_);
+  }
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+
+  void step(uint8_t operation, uint8_t which, uint16_t amount) {
+    Block* const block = blocks_.empty() ? nullptr : &blocks_[which % blocks_.size()];
+    switch (operation % 10) {
+      case 0:
+      case 1:
+      case 2:
+        allocate(which, amount);
+        break;
+      case 3:
+      case 4:
+        if (block != nullptr && block->pins == 0) free(*block);
+        break;
+      case 5:
+        if (block != nullptr) resize(*block, amount);
+        break;
+      case 6:
+        if (block != nullptr) which % 2 == 0 ? pin(*block) : unpin(*block);
+        break;
+      case 7: {
+        const snug_compact_budget budget{0, amount};
+        snug_compact_step(heap_, &budget);
+        break;
+      }
+      case 8:
+        section(readers_[which % kReaders], which / kReaders);
+        break;
+      default:
+        if (amount % 2 == 0)
+          snug_compact_set_not_full(heap_, 1 + amount / 2 % 5);
+        else
+          snug_compact_set_not_full_of(heap_, amount, 1 + which % 5);
+    }
+    expect_sound();
+    for (const Reader& reader : readers_)
+      for (const auto& [handle, seen] : reader.seen) {
+        require(snug_compact_deref(heap_, handle) == seen, "what a reader has seen stays");
+        expect_content(*find(handle), seen);
+      }
+    for (const Block& pinned : blocks_)
+      if (pinned.pins != 0) expect_content(pinned, pinned.pinned_at);
+  }
+
+ private:
+  static constexpr size_t kReaders = 2, kMostBlocks = 400;
+  struct Reader {
+    snug_compact_reader* reader = nullptr;
+    bool is_inside = false;
+    std::map<snug_handle, void*> seen;
+  };
+
+  static void require(bool holds, const char* what) {
+    if (holds) return;
+    std::fprintf(stderr, "does not hold: %s\n", what);
+    std::abort();
+  }
+  void expect_sound() {
+    if (const char* broken = snug_compact_check(heap_); broken != nullptr) require(false, broken);
+  }
+  static void expect_content(const Block& block, const void* at) {
+    const auto* const bytes = static_cast<const uint8_t*>(at);
+    for (size_t i = 0; i < block.bytes; i += 1 + block.bytes / 8)
+      require(bytes[i] == block.content, "contents are kept");
+    require(bytes[block.bytes - 1] == block.content, "contents are kept to the end");
+  }
+  Block* find(snug_handle handle) {
+    for (Block& block : blocks_)
+      if (block.handle == handle) return &block;
+    return nullptr;
+  }
+  void forget(snug_handle handle) {
+    for (Reader& reader : readers_) reader.seen.erase(handle);
+  }
+
+  void allocate(uint8_t which, uint16_t amount) {
+    if (blocks_.size() == kMostBlocks) return;
+    Block block;
+    block.is_kind = which % 8 == 7;
+    block.bytes = block.is_kind ? 96 : 1 + (which % 16 == 3 ? amount : amount % 700);
+    const size_t alignment = which % 8 == 5 ? size_t{1} << amount % 15 : 0;
+    block.handle = block.is_kind ? snug_compact_alloc_relocated(heap_, 96, 0, move_bytes)
+                                 : snug_compact_alloc(heap_, block.bytes, alignment);
+    if (block.handle == 0) return;
+    block.content = static_cast<uint8_t>(++number_);
+    auto* const address = static_cast<char*>(snug_compact_deref(heap_, block.handle));
+    require(alignment == 0 || reinterpret_cast<uintptr_t>(address) % alignment == 0, "it is aligned");
+    require(snug_compact_usable_size(heap_, block.handle) >= block.bytes, "it is long enough");
+    std::memset(address, block.content, block.bytes);
+    blocks_.push_back(block);
+  }
+  void free(Block& block) {
+    expect_content(block, snug_compact_deref(heap_, block.handle));
+    forget(block.handle);
+    snug_compact_free(heap_, block.handle);
+    require(snug_compact_try_deref(heap_, block.handle) == nullptr, "what is freed is gone");
+    dead_.push_back(block.handle);
+    block = blocks_.back();
+    blocks_.pop_back();
+  }
+  void resize(Block& block, uint16_t amount) {
+    const size_t bytes = 1 + (amount % 16 == 3 ? amount : amount % 900);
+    void* const before = snug_compact_deref(heap_, block.handle);
+    if (snug_compact_resize(heap_, block.handle, bytes, 0) != 0) {
+      require(snug_compact_deref(heap_, block.handle) == before, "what could not be resized is as it was");
+      return;
+    }
+    forget(block.handle);
+    if (bytes < block.bytes) block.bytes = bytes;
+    expect_content(block, snug_compact_deref(heap_, block.handle));
+  }
+  void pin(Block& block) {
+    void* const address = snug_compact_pin(heap_, block.handle);
+    require((address == nullptr) == (block.pins == 15), "fifteen pins");
+    if (address == nullptr) return;
+    require(block.pins == 0 || block.pinned_at == address, "a pinned block stays");
+    block.pinned_at = address;
+    ++block.pins;
+  }
+  void unpin(Block& block) {
+    if (block.pins == 0) return;
+    --block.pins;
+    snug_compact_unpin(heap_, block.handle);
+  }
+  // Goes in, looks at blocks from one on, or goes out.
+  void section(Reader& reader, size_t from) {
+    if (!is_shared_) return;
+    if (!reader.is_inside) {
+      snug_compact_enter(heap_, reader.reader);
+      reader.is_inside = true;
+    } else if (from % 4 == 0) {
+      snug_compact_leave(heap_, reader.reader);
+      reader.is_inside = false;
+      reader.seen.clear();
+    } else {
+      for (size_t i = from; i < blocks_.size() && i < from + 8; ++i)
+        reader.seen[blocks_[i].handle] = snug_compact_deref(heap_, blocks_[i].handle);
+    }
+  }
+
+  snug_compact_heap* heap_ = nullptr;
+  std::vector<char> region_;
+  bool is_shared_ = false;
+  Reader readers_[kReaders];
+  std::vector<Block> blocks_;
+  std::vector<snug_handle> dead_;
+  unsigned number_ = 0;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t count) {
+  if (count < 2) return 0;
+  Program program(bytes[0], bytes[1]);
+  for (size_t at = 2, steps = 0; at + 4 <= count && steps < 400; at += 4, ++steps)
+    program.step(bytes[at], bytes[at + 1], static_cast<uint16_t>(bytes[at + 2] | bytes[at + 3] << 8));
+  return 0;
+}

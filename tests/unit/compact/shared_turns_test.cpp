@@ -1,0 +1,68 @@
+// Threads that want the same blocks again and again, and readers that are used wrongly.
+#include "compact_heap_fixture.h"
+
+namespace snug {
+namespace {
+
+constexpr size_t kBlocks = 64;  // of 256 bytes in a page
+
+class SharedTurnsTest : public testing::TestWithParam<snug_compact_sharing> {};
+
+// Two readers whose sections overlap, and who both look at it each time, keep a block where it is. The others move.
+TEST_P(SharedTurnsTest, ABlockThatIsAlwaysWantedKeepsNoOtherFromMoving) {
+  CompactHeapFixture heap({.sharing = GetParam()});
+  const auto handles = heap.fill(20 * kBlocks, 256);
+  SectionReader first(heap);
+  SectionReader second(heap);
+  first.enter();
+  for (size_t page = 0; page < 20; ++page) snug_compact_free(heap, handles[page * kBlocks]);
+  ASSERT_GE(heap.stats().rows_not_full, 19u);
+  snug_compact_view view;
+  snug_compact_get_view(heap, &view);
+  snug_handle wanted = 0;
+  for (const snug_handle handle : handles)
+    if ((view.slots[static_cast<uint32_t>(handle)] ^ handle) >> 48 == uint64_t{1} << 15) wanted = handle;
+  ASSERT_NE(wanted, 0u);
+  void* const stays = snug_compact_deref(heap, wanted);
+  for (int i = 0; i < 100; ++i) {
+    for (auto [in, out] : {std::pair(&second, &first), std::pair(&first, &second)}) {
+      in->enter();
+      ASSERT_EQ(snug_compact_deref(heap, wanted), stays);
+      out->leave();
+      snug_compact_step(heap, nullptr);
+      ASSERT_EQ(snug_compact_deref(heap, wanted), stays);
+    }
+  }
+  first.leave();
+  EXPECT_LE(heap.stats().rows_not_full, 3u);
+  EXPECT_GE(heap.stats().moves, 16u);
+}
+
+TEST_P(SharedTurnsTest, AFunctionsLargeBlockStays) {
+  CompactHeapFixture heap({.sharing = GetParam()});
+  const snug_handle large = snug_compact_alloc_relocated(heap, 40000, 0, [](void*, void*) { std::abort(); });
+  const void* const address = snug_compact_deref(heap, large);
+  EXPECT_EQ(snug_compact_resize(heap, large, 100, 0), 0);
+  EXPECT_EQ(snug_compact_resize(heap, large, 1000000, 0), -1);
+  EXPECT_EQ(snug_compact_deref(heap, large), address);
+  snug_compact_free(heap, large);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SharedTurnsTest, testing::Values(SNUG_COMPACT_ONE_LOCK, SNUG_COMPACT_CLASS_LOCKS),
+                         [](const auto& info) {
+                           return std::string(info.param == SNUG_COMPACT_ONE_LOCK ? "OneLock" : "ClassLocks");
+                         });
+
+TEST(SharedTurnsDeathTest, SaysHowAReaderIsUsedWrongly) {
+  CompactHeapFixture heap({.sharing = SNUG_COMPACT_CLASS_LOCKS});
+  snug_compact_reader* const reader = snug_compact_reader_create(heap);
+  snug_compact_enter(heap, reader);
+  EXPECT_DEATH(snug_compact_enter(heap, reader), "snug_compact_enter.*the reader is in a section");
+  EXPECT_DEATH(snug_compact_reader_destroy(heap, reader), "snug_compact_reader_destroy.*the reader is in a section");
+  snug_compact_leave(heap, reader);
+  snug_compact_reader_destroy(heap, reader);
+  EXPECT_DEATH(snug_compact_reader_destroy(heap, reader), "snug_compact_reader_destroy.*was destroyed before");
+}
+
+}  // namespace
+}  // namespace snug
