@@ -40,7 +40,7 @@ SNUG_ALWAYS_INLINE void* allocate_from(CacheHead* head, Otherwise otherwise) {
 template <void* (&slow)(HeadStep) = allocate_slow, void* (&large)(size_t) = allocate_large>
 SNUG_ALWAYS_INLINE void* allocate(size_t size) {
   size_t beyond = size;
-  if (!subtract_borrows(&beyond, look_at_end(heads_end))) [[unlikely]]
+  if (!subtract_end(&beyond, heads_end)) [[unlikely]]
     return large(size_at_distance(beyond));
   const HeadStep step = step_at_distance(beyond);
   return allocate_from(head_of(step), [step] { return slow(step); });
@@ -61,7 +61,7 @@ SNUG_ALWAYS_INLINE void release(void* block) {
 // not if it is handed out again. Elsewhere `trusted_end` is 0.
 SNUG_ALWAYS_INLINE void release_sized(void* block, size_t size) {
   size_t beyond = size;
-  if (!subtract_borrows(&beyond, look_at_end(trusted_end))) [[likely]]
+  if (!subtract_end(&beyond, trusted_end)) [[likely]]
     return release(block);
   if (!push_trusted(head_of(step_at_distance(beyond)), block)) [[unlikely]]
     release_slow(block);

@@ -36,10 +36,16 @@ SNUG_HIDDEN extern constinit size_t heads_end;    // kHeadsEnd: sizes below are 
 SNUG_HIDDEN extern constinit size_t trusted_end;  // sizes below are trusted by a sized delete
 SNUG_HIDDEN extern constinit int32_t head_offsets[kHeadSteps];
 
-// One of both ends. Another thread may be opening the table: the end is written last and read first, which x86 keeps
-// to, and only a plain access is folded into the subtraction. Where accesses are watched the order is told.
-SNUG_ALWAYS_INLINE size_t look_at_end(size_t& end) {
-  return kSanitized ? std::atomic_ref<size_t>(end).load(std::memory_order_acquire) : end;
+// Subtracts one of both ends; true if the number was less. Another thread may be opening the table: the end is written
+// last and read first, which x86 keeps to, and only a plain access is folded into the subtraction. Where accesses are
+// watched the order is told.
+SNUG_ALWAYS_INLINE bool subtract_end(size_t* number, size_t& end) {
+  if constexpr (kSanitized) {
+    const size_t seen = std::atomic_ref<size_t>(end).load(std::memory_order_acquire);
+    return subtract_borrows(number, seen);
+  } else {
+    return subtract_borrows(number, end);
+  }
 }
 
 // What a sized delete does with the size that it is told.
@@ -70,7 +76,8 @@ static_assert(size_of_step(-1) == kMediumSizeMax && size_of_step(-HeadStep{kHead
 // large for a sized delete to file it rightly, so a process that opens the table with several threads trusts none.
 inline size_t size_at_distance(size_t beyond) {
   size_t size;
-  return add_overflows(beyond, look_at_end(heads_end), &size) ? SIZE_MAX : size;
+  const size_t end = kSanitized ? std::atomic_ref<size_t>(heads_end).load(std::memory_order_relaxed) : heads_end;
+  return add_overflows(beyond, end, &size) ? SIZE_MAX : size;
 }
 
 }  // namespace snug
