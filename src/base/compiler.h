@@ -14,17 +14,27 @@
 // Makes this file's references to the symbol weak, the compiler's own ones included.
 #define SNUG_WEAK_REFERENCE(symbol) __asm__(".weak " symbol)
 // Of this function's accesses ThreadSanitizer hears nothing.
-#if defined(__SANITIZE_THREAD__)
-#define SNUG_HAS_THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define SNUG_HAS_THREAD_SANITIZER 1
-#endif
-#endif
 #define SNUG_UNWATCHED __attribute__((noinline, no_sanitize("thread")))
 // Runs before main, ahead of the constructors of programs that link us; and after the program's own destructors.
 #define SNUG_AT_LOAD __attribute__((constructor(101)))
 #define SNUG_AT_EXIT __attribute__((destructor(101)))
+
+// 1 where that sanitizer is active: GCC defines a macro, Clang has a feature.
+#if defined(__has_feature)
+#define SNUG_HAS_FEATURE(name) __has_feature(name)
+#else
+#define SNUG_HAS_FEATURE(name) 0
+#endif
+#if defined(__SANITIZE_THREAD__) || SNUG_HAS_FEATURE(thread_sanitizer)
+#define SNUG_HAS_THREAD_SANITIZER 1
+#else
+#define SNUG_HAS_THREAD_SANITIZER 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || SNUG_HAS_FEATURE(address_sanitizer)
+#define SNUG_HAS_ADDRESS_SANITIZER 1
+#else
+#define SNUG_HAS_ADDRESS_SANITIZER 0
+#endif
 
 namespace snug {
 
@@ -53,16 +63,6 @@ SNUG_ALWAYS_INLINE void cpu_relax() {
 }
 
 // True where a sanitizer watches memory accesses: then racy-by-design reads must be visibly atomic.
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-inline constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-inline constexpr bool kSanitized = true;
-#else
-inline constexpr bool kSanitized = false;
-#endif
-#else
-inline constexpr bool kSanitized = false;
-#endif
+inline constexpr bool kSanitized = SNUG_HAS_THREAD_SANITIZER || SNUG_HAS_ADDRESS_SANITIZER;
 
 }  // namespace snug

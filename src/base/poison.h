@@ -4,16 +4,9 @@
 
 #include <cstddef>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define SNUG_HAS_ADDRESS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SNUG_HAS_ADDRESS_SANITIZER 1
-#endif
-#endif
+#include "base/compiler.h"
 
-#if defined(SNUG_HAS_ADDRESS_SANITIZER)
-#undef SNUG_HAS_ADDRESS_SANITIZER
+#if SNUG_HAS_ADDRESS_SANITIZER
 extern "C" void __asan_poison_memory_region(const volatile void* start, size_t bytes);
 extern "C" void __asan_unpoison_memory_region(const volatile void* start, size_t bytes);
 

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <new>
 
+#include "base/compiler.h"
+
 namespace snug {
 
 // Blocks lie at multiples of their size from the start of a page, so that a size which is a multiple of the alignment
@@ -46,7 +48,7 @@ PageBin* BlockPages::add_bin(const BlockClass& sizes, size_t size_class, Relocat
 }
 
 // The page's only block.
-bool BlockPages::give_last(Place place) {
+void BlockPages::give_last(Place place) {
   CompactPage* const page = place.page;
   if (!page->is_large()) {
     PageBin& bin = *page->bin;
@@ -56,7 +58,6 @@ bool BlockPages::give_last(Place place) {
     bin.remove(page);
   }
   release(page);
-  return true;
 }
 
 BlockPages::Place BlockPages::take_large(size_t bytes, size_t alignment, Relocate relocate) {
@@ -167,6 +168,17 @@ BlockPages::Totals BlockPages::totals() const {
     totals.bytes_tails += bin.pages * sizes.tail();
     totals.rows_open += bin.open();
     totals.rows_held += bin.held();
+    size_t bound = 0;
+    if (add_overflows(bin.bound, bin.held(), &bound) ||
+        multiply_overflows(bound, (sizes.blocks - size_t{1}) * sizes.block, &bound) ||
+        add_overflows(totals.bytes_bound, bound, &totals.bytes_bound))
+      totals.bytes_bound = SIZE_MAX;
+    totals.pins += bin.pins;
+    totals.moves_under_way += bin.move.is_under_way() ? 1 : 0;
+    totals.moves.finished += bin.moves.finished;
+    totals.moves.bytes += bin.moves.bytes;
+    totals.moves.aborted += bin.moves.aborted;
+    totals.waits_classes += bin.turn.waits();
   });
   const TurnGuard guard(turn_);
   totals.blocks += large_blocks_;

@@ -37,6 +37,12 @@ class BlockPages {
     size_t pages = 0;  // of 16 KiB, spare ones apart
     size_t rows_open = 0;
     size_t rows_held = 0;
+    // What the heap knows of it that moves blocks.
+    size_t bytes_bound = 0;
+    size_t pins = 0;
+    size_t moves_under_way = 0;
+    MoveCounts moves;
+    uint64_t waits_classes = 0;  // turns that were waited for
   };
 
   BlockPages(const BlockMap& map, PageSource source, bool has_owners)
@@ -70,8 +76,8 @@ class BlockPages {
     bin.place(page);
     return {page, index};
   }
-  // True if the page has gone with it.
-  bool give(Place place) {
+  // The page goes with its last block.
+  void give(Place place) {
     if (place.page->used == 1) [[unlikely]]
       return give_last(place);
     PageBin& bin = *place.page->bin;
@@ -79,7 +85,6 @@ class BlockPages {
     place.page->give(place.index);
     --bin.used;
     bin.place(place.page);
-    return false;
   }
   // Of pages of its own.
   Place take_large(size_t bytes, size_t alignment, Relocate relocate = nullptr);
@@ -100,7 +105,12 @@ class BlockPages {
     CompactPage* const page = source_.page_of(block);
     return {page, page->index_at(block)};
   }
-  size_t class_after(const void* block) const { return source_.class_after(block); }  // as the source's
+  // Of a block, which may be on its way to another page meanwhile: then the answer is of no use, but the question does
+  // no harm. Null: it is large.
+  PageBin* bin_at(const void* block) const {
+    const size_t class_after = source_.class_after(block);
+    return class_after == 0 || class_after > count() ? nullptr : bin(class_after - 1);
+  }
   // Null page: no used block begins there.
   Place find(const void* block) const;
   // What serves the request; kLarge if it gets pages of its own.
@@ -118,7 +128,6 @@ class BlockPages {
 
   // Classes of the map, and kinds behind them.
   size_t count() const { return map_.count() + kind_count_.load(std::memory_order_acquire); }
-  bool is_kind(size_t size_class) const { return size_class >= map_.count(); }
   // Null: there has been no block of the class.
   PageBin* bin(size_t size_class) const { return bins_[size_class].load(std::memory_order_acquire); }
   // Null: there is no memory.
@@ -156,7 +165,7 @@ class BlockPages {
   static constexpr size_t kMostSpare = 8;
 
   size_t class_for_otherwise(size_t bytes, size_t alignment) const;
-  bool give_last(Place place);
+  void give_last(Place place);
   CompactPage* add_page(PageRow row, PageBin* bin, size_t block, size_t blocks);
   CompactPage* add_page_to(PageBin& bin);
   SNUG_COLD PageBin* add_bin_for(size_t size_class);

@@ -174,15 +174,10 @@ void CompactFit::close() {
 
 // ---- handles
 
-char* CompactFit::block_of(HandleWord handle, const char* call) const {
-  char* const block = handles_.find(handle);
-  if (block == nullptr) die_of_misuse(call, at<void>(handle), kNoBlock);
+char* CompactFit::expect(char* block, HandleWord handle, const char* call) {
+  if (block == nullptr) [[unlikely]]
+    die_of_misuse(call, at<void>(handle), kNoBlock);
   return block;
-}
-
-Turn& CompactFit::turn_of_block(const char* block) const {
-  const size_t class_after = sharing_ == Sharing::kClasses ? pages_.class_after(block) : 0;
-  return class_after == 0 || class_after > pages_.count() ? large_turn_ : turn_of(pages_.bin(class_after - 1));
 }
 
 // The block may move while the turn is waited for, and its page go, so that what the page's tag said was another's. In
@@ -211,8 +206,7 @@ char* CompactFit::find(HandleWord handle) {
       abort_move_of(pages_.place_of(look.block));
       return look.block;
     }
-    const size_t class_after = pages_.class_after(look.block);
-    if (class_after != 0 && pages_.is_kind(class_after - 1)) {
+    if (const PageBin* const bin = pages_.bin_at(look.block); bin != nullptr && bin->relocate != nullptr) {
       // An object that a function moves is not called off in the middle: the reader waits for its turn.
       const BlockTurn turn(*this, handle, "snug_compact_deref");
       handles_.call_off(slot);
@@ -222,11 +216,7 @@ char* CompactFit::find(HandleWord handle) {
   }
 }
 
-char* CompactFit::address(HandleWord handle, const char* call) {
-  char* const block = find(handle);
-  if (block == nullptr) die_of_misuse(call, at<void>(handle), kNoBlock);
-  return block;
-}
+char* CompactFit::address(HandleWord handle, const char* call) { return expect(find(handle), handle, call); }
 
 size_t CompactFit::usable(HandleWord handle) {
   return BlockTurn(*this, handle, "snug_compact_usable_size").place.page->block;

@@ -9,7 +9,7 @@
 //
 // A heap has one thread, or several that take turns: over the whole heap, or over each class, and inside of that over
 // the table of handles and over the pages. A turn is dropped between the parts of a move. Who reads and writes blocks
-// takes no turn but enters a section, through a Reader: what was there when it entered does not move until it has left
+// takes no turn but enters a section, through a Reader: what it looks up there does not move until it has left
 // (meeting.h). A free waits for no reader. It leaves the move to those who come later, so that with readers the bound
 // is exceeded by the blocks that were freed while one of them was inside.
 //
@@ -106,19 +106,14 @@ class CompactFit {
 
   struct Totals {
     BlockPages::Totals pages;
-    size_t bytes_bound = 0;
     size_t bytes_handles = 0;
-    size_t pins = 0;
-    size_t moves_under_way = 0;
-    MoveCounts moves;
     // Turns that were waited for.
     uint64_t waits_heap = 0;
-    uint64_t waits_classes = 0;
     uint64_t waits_handles = 0;
     uint64_t waits_pages = 0;
   };
   Totals totals() const;  // O(classes)
-  size_t pins() const { return totals().pins; }
+  size_t pins() const { return totals().pages.pins; }
   const char* check() const;
 
  private:
@@ -127,7 +122,8 @@ class CompactFit {
   // more, so that what they have kept from moving becomes less.
   static constexpr size_t kMovesOfAFree = 3;
   static constexpr size_t kAllMoves = ~size_t{0};
-  enum class Progress { kNothingToDo, kMore, kWaits, kMoved, kCalledOff };
+  // Of a move: there is more of it to do, readers are waited for, or it is over.
+  enum class Progress { kMore, kWaits, kOver };
 
   // A class's turn, or that of large blocks; the heap's before it. One test where the heap has one thread.
   class ClassTurn {
@@ -191,16 +187,19 @@ class CompactFit {
   HandleWord allocate_of(size_t size_class);
   Place take_from(PageBin& bin);
   HandleWord allocate_large(size_t bytes, size_t alignment, Relocate relocate);
-  char* block_of(HandleWord handle, const char* call) const;
-  Turn& turn_of_block(const char* block) const;
+  // What was looked up; the process ends if it is null.
+  static char* expect(char* block, HandleWord handle, const char* call);
+  char* block_of(HandleWord handle, const char* call) const { return expect(handles_.find(handle), handle, call); }
+  Turn& turn_of_block(const char* block) const {
+    return turn_of(sharing_ == Sharing::kClasses ? pages_.bin_at(block) : nullptr);
+  }
   Turn& turn_of(const PageBin* bin) const { return bin == nullptr ? large_turn_ : bin->turn; }
-  void give(Place place);
   void pin_place(Place place);
   void unpin_place(Place place);
   Place take_and_pin(size_t bytes, size_t alignment, size_t slot);
   void set_bound_of(PageBin& bin, size_t bound);
   void keep_bound(PageBin& bin, size_t most_moves);
-  Progress advance(PageBin& bin, size_t bound, CompactBudget& budget);
+  Progress advance(PageBin& bin, CompactBudget& budget);
   void begin_move(PageBin& bin);
   [[noreturn]] SNUG_COLD static void die_inside(const char* call, const Reader& reader);
   bool finish_move(PageBin& bin);

@@ -1,5 +1,4 @@
 // What is true of a compacting heap, and how much it holds.
-#include "base/compiler.h"
 #include "compact/compact_fit.h"
 
 namespace snug {
@@ -45,23 +44,9 @@ CompactFit::Totals CompactFit::totals() const {
   const TurnGuard heap(turn_);
   Totals totals;
   totals.pages = pages_.totals();
-  pages_.for_each_bin([&](const PageBin& bin) {
-    const TurnGuard guard(bin.turn);
-    size_t bound = 0;
-    if (add_overflows(bin.bound, bin.held(), &bound) ||
-        multiply_overflows(bound, (bin.sizes.blocks - size_t{1}) * bin.sizes.block, &bound) ||
-        add_overflows(totals.bytes_bound, bound, &totals.bytes_bound))
-      totals.bytes_bound = SIZE_MAX;
-    totals.pins += bin.pins;
-    totals.moves_under_way += bin.move.is_under_way() ? 1 : 0;
-    totals.moves.finished += bin.moves.finished;
-    totals.moves.bytes += bin.moves.bytes;
-    totals.moves.aborted += bin.moves.aborted;
-    totals.waits_classes += bin.turn.waits();
-  });
   {
     const TurnGuard guard(large_turn_);
-    totals.pins += large_pins_;
+    totals.pages.pins += large_pins_;
   }
   {
     const TurnGuard guard(handle_turn_);
@@ -72,7 +57,7 @@ CompactFit::Totals CompactFit::totals() const {
       totals.pages.bytes_records += sizeof(Reader);
   }
   totals.waits_heap = turn_.waits();
-  totals.waits_classes += large_turn_.waits();
+  totals.pages.waits_classes += large_turn_.waits();
   totals.waits_handles = handle_turn_.waits();
   totals.waits_pages = pages_.turn().waits();
   return totals;

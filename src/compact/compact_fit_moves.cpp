@@ -34,19 +34,17 @@ void CompactFit::keep_bound(PageBin& bin, size_t most_moves) {
   while (most_moves != 0) {
     const ClassTurn turn(*this, bin.turn);
     if (bin.open_without_move() <= bin.bound) return;
-    const Progress progress = advance(bin, bin.bound, unlimited);
-    if (progress == Progress::kNothingToDo || progress == Progress::kWaits) return;
-    if (progress != Progress::kMore) --most_moves;
+    const Progress progress = advance(bin, unlimited);
+    if (progress == Progress::kWaits) return;
+    if (progress == Progress::kOver) --most_moves;
   }
 }
 
-// Begins a move, or does the next part of the one that is under way. In the class's turn.
-CompactFit::Progress CompactFit::advance(PageBin& bin, size_t bound, CompactBudget& budget) {
+// Does the next part of the move that is under way, or begins one if there is none: then the bin has two open pages at
+// least. In the class's turn.
+CompactFit::Progress CompactFit::advance(PageBin& bin, CompactBudget& budget) {
   Move& move = bin.move;
-  if (!move.is_under_way()) {
-    if (bin.open() <= bound) return Progress::kNothingToDo;
-    begin_move(bin);
-  }
+  if (!move.is_under_way()) begin_move(bin);
   if (!handles_.is_moving(move.from.owner().slot())) return call_off(bin);
   if (is_shared() && !Meeting<>::is_alone(readers_.load(std::memory_order_seq_cst), move.epoch))
     return Progress::kWaits;
@@ -56,17 +54,17 @@ CompactFit::Progress CompactFit::advance(PageBin& bin, size_t bound, CompactBudg
   if (move.left() != 0) return Progress::kMore;
   if (!finish_move(bin)) return call_off(bin);
   bin.called_off = 0;
-  return Progress::kMoved;
+  return Progress::kOver;
 }
 
 // The next move is another block's: one that is wanted all the time would keep all others from moving.
 CompactFit::Progress CompactFit::call_off(PageBin& bin) {
   ++bin.called_off;
   abort_move(bin);
-  return Progress::kCalledOff;
+  return Progress::kOver;
 }
 
-// The bin has two open pages at least. After moves that were called off it is the turn of the next blocks of the page,
+// After moves that were called off it is the turn of the next blocks of the page,
 // a few of each, and of the next pages.
 void CompactFit::begin_move(PageBin& bin) {
   constexpr size_t kOfAPage = 4;
@@ -128,7 +126,7 @@ bool CompactFit::step(CompactBudget budget) {
       const ClassTurn turn(*this, bin->turn);
       if (!bin->move.is_under_way() && bin->open() <= 1) break;
       if (budget.is_used_up()) return true;
-      if (advance(*bin, 1, budget) == Progress::kWaits) {
+      if (advance(*bin, budget) == Progress::kWaits) {
         waits = true;
         break;
       }

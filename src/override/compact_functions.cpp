@@ -248,15 +248,15 @@ SNUG_EXPORT void snug_compact_get_stats(const snug_compact_heap* heap, snug_comp
   stats->pages = totals.pages;
   stats->rows_not_full = totals.rows_open + totals.rows_held;
   stats->rows_pinned = totals.rows_held;
-  stats->bytes_bound = heap->direct ? SIZE_MAX : all.bytes_bound;
+  stats->bytes_bound = heap->direct ? SIZE_MAX : totals.bytes_bound;
   stats->bytes_handles = all.bytes_handles;
-  stats->pins = all.pins;
-  stats->moves_in_flight = all.moves_under_way;
-  stats->moves = all.moves.finished;
-  stats->bytes_moved = all.moves.bytes;
-  stats->moves_aborted = all.moves.aborted;
+  stats->pins = totals.pins;
+  stats->moves_in_flight = totals.moves_under_way;
+  stats->moves = totals.moves.finished;
+  stats->bytes_moved = totals.moves.bytes;
+  stats->moves_aborted = totals.moves.aborted;
   stats->waits_heap = all.waits_heap;
-  stats->waits_classes = all.waits_classes;
+  stats->waits_classes = totals.waits_classes;
   stats->waits_handles = all.waits_handles;
   stats->waits_pages = all.waits_pages;
 }
