@@ -18,6 +18,7 @@
 //   snug/compact/basic_compact_heap.h   CompactHeap, Section
 //   snug/compact/pinned.h               Pinned
 //   snug/compact/shared_compact_heap.h  SharedCompactHeap, CompactReader, SharedSection: for several threads
+//   snug/compact/compact_heap_core.h    what both kinds of heap have: bytes, statistics, options
 //   snug/compact/handle.h               Handle
 //   snug/compact/relocation.h           what types may lie in it, and how they say that they are moved
 //   snug/compact/building.h             how containers make their elements

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "snug/compact/compact_heap_core.h"
 #include "snug/compact/handle.h"
 #include "snug/compact/misuse.h"
 #include "snug/compact/relocation.h"
@@ -18,15 +19,6 @@
 
 namespace snug {
 
-struct CompactHeapOptions {
-  std::size_t not_full = 1;      // kappa: pages of a class that may have a free block; SNUG_COMPACT_NEVER: all
-  std::size_t increment = 4096;  // iota: bytes that a move copies before it looks at the budget
-  snug_compact_map map = SNUG_COMPACT_FINE;
-  void* region = nullptr;  // null: memory comes from the store of snug's malloc; else all of it lies here
-  std::size_t region_bytes = 0;
-  std::size_t handles = 0;  // the most blocks at a time; 0: 2^27, in a region one for 64 bytes of it
-};
-
 class Section;
 template <class T>
 class Pinned;  // snug/compact/pinned.h
@@ -34,17 +26,17 @@ class Pinned;  // snug/compact/pinned.h
 // One thread's at a time. Sections, pins and containers know the heap's address: move it only while there are none.
 // "Moves" in a comment: may move any block, so that every address which the heap has given is stale, but for pinned
 // blocks and those beyond 32 KiB; inside a Section the call ends the process with one line.
-class CompactHeap {
+class CompactHeap : public CompactHeapCore {
  public:
   // Throws std::bad_alloc if there is no memory, or if an option is wrong.
   CompactHeap() : CompactHeap(CompactHeapOptions{}) {}
   explicit CompactHeap(const CompactHeapOptions& options) {
-    if (!open(options)) throw_out_of_memory();
+    if (!open(options, SNUG_COMPACT_ONE_THREAD)) throw_out_of_memory();
   }
   // The same, but the heap may be empty: see operator bool.
   static CompactHeap try_create(const CompactHeapOptions& options = {}) noexcept {
     CompactHeap heap(nullptr);
-    heap.open(options);
+    heap.open(options, SNUG_COMPACT_ONE_THREAD);
     return heap;
   }
   CompactHeap(CompactHeap&& other) noexcept : CompactHeap(nullptr) { swap(other); }
@@ -85,15 +77,6 @@ class CompactHeap {
 
   // ---- bytes
 
-  // Memory for `bytes` at a multiple of `alignment` (a power of two; 0: 16). O(1).
-  [[nodiscard]] Handle<> alloc(std::size_t bytes, std::size_t alignment = 0) {
-    const Handle<> block = try_alloc(bytes, alignment);
-    if (!block) throw_out_of_memory();
-    return block;
-  }
-  [[nodiscard]] Handle<> try_alloc(std::size_t bytes, std::size_t alignment = 0) noexcept {
-    return Handle<>(snug_compact_alloc(heap_, bytes, alignment));
-  }
   // Null is ignored; runs no destructor. Moves. O(1).
   void free(Handle<> block) noexcept {
     expect_no_section("free");
@@ -105,9 +88,6 @@ class CompactHeap {
     expect_no_section("resize");
     return snug_compact_resize(heap_, block.word(), bytes, alignment) == 0;
   }
-  // In bytes; all of it may be written.
-  std::size_t usable_size(Handle<> block) noexcept { return snug_compact_usable_size(heap_, block.word()); }
-
   // ---- where things are
 
   // Until the next call that moves. What names no live block, null included, ends the process with one line. O(1).
@@ -165,33 +145,6 @@ class CompactHeap {
     expect_no_section("set_not_full_of");
     snug_compact_set_not_full_of(heap_, bytes, pages);
   }
-  void set_increment(std::size_t bytes) noexcept { snug_compact_set_increment(heap_, bytes); }
-
-  // ---- what is true of it
-
-  // O(classes).
-  snug_compact_stats stats() const noexcept {
-    snug_compact_stats stats;
-    snug_compact_get_stats(heap_, &stats);
-    return stats;
-  }
-  // Null if every invariant holds, else a static sentence that names the broken one. O(blocks).
-  const char* check() const noexcept { return snug_compact_check(heap_); }
-
-  // visit(Handle<>, void* block, std::size_t bytes) for each live block. It must neither use the heap nor throw.
-  template <class Visit>
-  void for_each(Visit&& visit) {
-    auto call = [&visit](snug_handle handle, void* block, std::size_t bytes) { visit(Handle<>(handle), block, bytes); };
-    snug_compact_walk(
-        heap_,
-        [](void* context, snug_handle handle, void* block, std::size_t bytes) {
-          (*static_cast<decltype(call)*>(context))(handle, block, bytes);
-        },
-        &call);
-  }
-
-  // For the C interface. Do not call snug_compact_step() there: a section would not learn of the move.
-  snug_compact_heap* c_heap() const noexcept { return heap_; }
 
   void swap(CompactHeap& other) noexcept {
     expect_no_section("swap");
@@ -212,13 +165,6 @@ class CompactHeap {
 
   explicit CompactHeap(std::nullptr_t) noexcept {}
 
-  bool open(const CompactHeapOptions& from) noexcept {
-    const snug_compact_options options{from.not_full, from.increment,    from.map,     0,
-                                       from.region,   from.region_bytes, from.handles, SNUG_COMPACT_ONE_THREAD};
-    heap_ = snug_compact_create(&options);
-    if (heap_ != nullptr) snug_compact_get_view(heap_, &view_);
-    return heap_ != nullptr;
-  }
   // Ends a move of the block, and sees what the table has grown by.
   [[gnu::cold, gnu::noinline]] void* look_up(snug_handle handle) noexcept {
     void* const block = snug_compact_deref(heap_, handle);
@@ -254,10 +200,8 @@ class CompactHeap {
     return sizeof(T) <= 32768 && alignof(T) <= 16384;
   }
 
-  snug_compact_view view_ = {};
   // What an address is below. In memory, since a constant of that length takes an instruction of its own.
   std::uint64_t address_limit_ = std::uint64_t{1} << 48;
-  snug_compact_heap* heap_ = nullptr;
   std::uint32_t sections_ = 0;  // open
   std::uint32_t building_ = 0;  // of them, those that elements are made in
   std::uint32_t forgiven_ = 0;  // calls that may have moved blocks in there

@@ -21,7 +21,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "snug/compact/basic_compact_heap.h"
+#include "snug/compact/compact_heap_core.h"
 #include "snug/compact/handle.h"
 #include "snug/compact/misuse.h"
 #include "snug/compact/relocation.h"
@@ -34,32 +34,15 @@ namespace snug {
 enum class CompactLocks { kOne = SNUG_COMPACT_ONE_LOCK, kOfClasses = SNUG_COMPACT_CLASS_LOCKS };
 
 // By any threads at once, but for its end. Readers and sections know its address.
-class SharedCompactHeap {
+class SharedCompactHeap : public CompactHeapCore {
  public:
   // Throws std::bad_alloc if there is no memory, or if an option is wrong.
   explicit SharedCompactHeap(const CompactHeapOptions& from = {}, CompactLocks locks = CompactLocks::kOfClasses) {
-    const snug_compact_options options{
-        from.not_full, from.increment,    from.map,     0,
-        from.region,   from.region_bytes, from.handles, static_cast<snug_compact_sharing>(locks)};
-    heap_ = snug_compact_create(&options);
-    if (heap_ == nullptr) throw_out_of_memory();
-    snug_compact_get_view(heap_, &view_);
+    if (!open(from, static_cast<snug_compact_sharing>(locks))) throw_out_of_memory();
   }
-  SharedCompactHeap(const SharedCompactHeap&) = delete;
-  SharedCompactHeap& operator=(const SharedCompactHeap&) = delete;
   // All blocks go, without their destructors. Nothing may be pinned, and no thread may be in a section.
   ~SharedCompactHeap() { snug_compact_destroy(heap_); }
 
-  // Memory for `bytes` at a multiple of `alignment` (a power of two; 0: 16). O(1).
-  [[nodiscard]] Handle<> alloc(std::size_t bytes, std::size_t alignment = 0) {
-    const Handle<> block = try_alloc(bytes, alignment);
-    if (!block) throw_out_of_memory();
-    return block;
-  }
-  // Null if there is no memory.
-  [[nodiscard]] Handle<> try_alloc(std::size_t bytes, std::size_t alignment = 0) noexcept {
-    return Handle<>(snug_compact_alloc(heap_, bytes, alignment));
-  }
   // Null is ignored; runs no destructor. O(1).
   void free(Handle<> block) noexcept { snug_compact_free(heap_, block.word()); }
   // Another size under the same name; contents are kept. False: there is no memory, or the block is pinned and too
@@ -67,9 +50,6 @@ class SharedCompactHeap {
   bool resize(Handle<> block, std::size_t bytes, std::size_t alignment = 0) noexcept {
     return snug_compact_resize(heap_, block.word(), bytes, alignment) == 0;
   }
-  // In bytes; all of it may be written.
-  std::size_t usable_size(Handle<> block) noexcept { return snug_compact_usable_size(heap_, block.word()); }
-
   // The block stays where it is until it is unpinned as often; null if it has fifteen pins already. O(1).
   template <class T>
   [[nodiscard]] T* pin(Handle<T> object) noexcept {
@@ -85,24 +65,10 @@ class SharedCompactHeap {
   }
   // At least 1.
   void set_not_full(std::size_t pages) noexcept { snug_compact_set_not_full(heap_, pages); }
-  void set_increment(std::size_t bytes) noexcept { snug_compact_set_increment(heap_, bytes); }
-
-  // O(classes).
-  snug_compact_stats stats() const noexcept {
-    snug_compact_stats stats;
-    snug_compact_get_stats(heap_, &stats);
-    return stats;
-  }
-  // Null if every invariant holds, else a static sentence that names the broken one. All others wait. O(blocks).
-  const char* check() const noexcept { return snug_compact_check(heap_); }
-  snug_compact_heap* c_heap() const noexcept { return heap_; }
 
  private:
   friend class CompactReader;
   friend class SharedSection;
-
-  snug_compact_view view_ = {};
-  snug_compact_heap* heap_ = nullptr;
 };
 
 // A thread's, or whoever's that is in one section at a time.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -96,5 +97,21 @@ class SectionReader {
   snug_compact_heap* heap_;
   snug_compact_reader* reader_;
 };
+
+// The ways in which several threads share a heap, and their names in tests.
+inline auto shared_heaps() { return testing::Values(SNUG_COMPACT_ONE_LOCK, SNUG_COMPACT_CLASS_LOCKS); }
+inline std::string name_of_sharing(const testing::TestParamInfo<snug_compact_sharing>& info) {
+  return info.param == SNUG_COMPACT_ONE_LOCK ? "OneLock" : "ClassLocks";
+}
+
+// Which of them is on its way.
+inline size_t moving_one(snug_compact_heap* heap, const std::vector<snug_handle>& handles) {
+  snug_compact_view view;
+  snug_compact_get_view(heap, &view);
+  const auto is_moving = [&](snug_handle handle) {
+    return handle != 0 && (view.slots[static_cast<uint32_t>(handle)] ^ handle) >> 48 == uint64_t{1} << 15;
+  };
+  return static_cast<size_t>(std::find_if(handles.begin(), handles.end(), is_moving) - handles.begin());
+}
 
 }  // namespace snug

@@ -15,14 +15,10 @@ namespace {
 
 constexpr size_t kBlocks = 64;  // of 256 bytes in a page
 
-// Which of them is on its way.
-size_t moving_one(snug_compact_heap* heap, const std::vector<snug_handle>& handles) {
-  snug_compact_view view;
-  snug_compact_get_view(heap, &view);
-  const auto is_moving = [&](snug_handle handle) {
-    return handle != 0 && (view.slots[static_cast<uint32_t>(handle)] ^ handle) >> 48 == uint64_t{1} << 15;
-  };
-  return static_cast<size_t>(std::find_if(handles.begin(), handles.end(), is_moving) - handles.begin());
+// So that a block of one page is to move into the other.
+void free_in_two_pages(snug_compact_heap* heap, const std::vector<snug_handle>& handles) {
+  snug_compact_free(heap, handles[0]);
+  snug_compact_free(heap, handles[kBlocks]);
 }
 
 class SharedCompactHeapTest : public testing::TestWithParam<snug_compact_sharing> {
@@ -82,8 +78,7 @@ TEST_P(SharedCompactHeapTest, AMoveThatWaitsIsCalledOffByWhoWantsTheBlock) {
   SectionReader first(heap);
   SectionReader second(heap);
   first.enter();
-  snug_compact_free(heap, handles[0]);
-  snug_compact_free(heap, handles[kBlocks]);
+  free_in_two_pages(heap, handles);
   ASSERT_EQ(heap.stats().moves_in_flight, 1u);
   second.enter();
   first.leave();
@@ -109,8 +104,7 @@ TEST_P(SharedCompactHeapTest, AMoveWaitsForNobodyWhoEnteredAfterIt) {
   SectionReader first(heap);
   SectionReader second(heap);
   first.enter();
-  snug_compact_free(heap, handles[0]);
-  snug_compact_free(heap, handles[kBlocks]);
+  free_in_two_pages(heap, handles);
   second.enter();
   first.leave();
   EXPECT_EQ(snug_compact_step(heap, nullptr), 0);
@@ -123,8 +117,7 @@ TEST_P(SharedCompactHeapTest, ABlockThatGoesTakesItsMoveWithIt) {
   auto handles = heap.fill(2 * kBlocks, 256);
   SectionReader reader(heap);
   reader.enter();
-  snug_compact_free(heap, handles[0]);
-  snug_compact_free(heap, handles[kBlocks]);
+  free_in_two_pages(heap, handles);
   ASSERT_EQ(heap.stats().moves_in_flight, 1u);
   const size_t moving = moving_one(heap, handles);
   ASSERT_LT(moving, handles.size());
@@ -145,8 +138,7 @@ TEST_P(SharedCompactHeapTest, APinnedBlockGivesItsMoveUp) {
   const auto handles = heap.fill(2 * kBlocks, 256);
   SectionReader reader(heap);
   reader.enter();
-  snug_compact_free(heap, handles[0]);
-  snug_compact_free(heap, handles[kBlocks]);
+  free_in_two_pages(heap, handles);
   const size_t moving = moving_one(heap, handles);
   ASSERT_LT(moving, handles.size());
   const void* const address = snug_compact_pin(heap, handles[moving]);
@@ -262,10 +254,7 @@ TEST_P(SharedCompactHeapTest, WhoLooksUpAnObjectThatAFunctionMovesWaitsForIt) {
   EXPECT_EQ(heap.stats().moves, 1u);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SharedCompactHeapTest, testing::Values(SNUG_COMPACT_ONE_LOCK, SNUG_COMPACT_CLASS_LOCKS),
-                         [](const auto& info) {
-                           return std::string(info.param == SNUG_COMPACT_ONE_LOCK ? "OneLock" : "ClassLocks");
-                         });
+INSTANTIATE_TEST_SUITE_P(All, SharedCompactHeapTest, shared_heaps(), name_of_sharing);
 
 TEST(SharedCompactHeapDeathTest, SaysWhatReadersMayNot) {
   CompactHeapFixture own;

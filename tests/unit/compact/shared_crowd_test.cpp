@@ -137,10 +137,7 @@ TEST_P(SharedCrowdTest, NothingIsLostInACrowd) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SharedCrowdTest, testing::Values(SNUG_COMPACT_ONE_LOCK, SNUG_COMPACT_CLASS_LOCKS),
-                         [](const auto& info) {
-                           return std::string(info.param == SNUG_COMPACT_ONE_LOCK ? "OneLock" : "ClassLocks");
-                         });
+INSTANTIATE_TEST_SUITE_P(All, SharedCrowdTest, shared_heaps(), name_of_sharing);
 
 }  // namespace
 }  // namespace snug

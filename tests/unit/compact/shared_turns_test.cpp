@@ -17,12 +17,9 @@ TEST_P(SharedTurnsTest, ABlockThatIsAlwaysWantedKeepsNoOtherFromMoving) {
   first.enter();
   for (size_t page = 0; page < 20; ++page) snug_compact_free(heap, handles[page * kBlocks]);
   ASSERT_GE(heap.stats().rows_not_full, 19u);
-  snug_compact_view view;
-  snug_compact_get_view(heap, &view);
-  snug_handle wanted = 0;
-  for (const snug_handle handle : handles)
-    if ((view.slots[static_cast<uint32_t>(handle)] ^ handle) >> 48 == uint64_t{1} << 15) wanted = handle;
-  ASSERT_NE(wanted, 0u);
+  const size_t moving = moving_one(heap, handles);
+  ASSERT_LT(moving, handles.size());
+  const snug_handle wanted = handles[moving];
   void* const stays = snug_compact_deref(heap, wanted);
   for (int i = 0; i < 100; ++i) {
     for (auto [in, out] : {std::pair(&second, &first), std::pair(&first, &second)}) {
@@ -48,10 +45,7 @@ TEST_P(SharedTurnsTest, AFunctionsLargeBlockStays) {
   snug_compact_free(heap, large);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SharedTurnsTest, testing::Values(SNUG_COMPACT_ONE_LOCK, SNUG_COMPACT_CLASS_LOCKS),
-                         [](const auto& info) {
-                           return std::string(info.param == SNUG_COMPACT_ONE_LOCK ? "OneLock" : "ClassLocks");
-                         });
+INSTANTIATE_TEST_SUITE_P(All, SharedTurnsTest, shared_heaps(), name_of_sharing);
 
 TEST(SharedTurnsDeathTest, SaysHowAReaderIsUsedWrongly) {
   CompactHeapFixture heap({.sharing = SNUG_COMPACT_CLASS_LOCKS});
