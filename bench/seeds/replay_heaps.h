@@ -22,6 +22,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "proc_field.h"
 #include "replay_trace.h"
 #include "seed_command.h"
 #include "snug/cell_heap.h"
@@ -205,17 +206,11 @@ class ResidentGrowth {
  private:
   uint64_t above(uint64_t bytes) const { return bytes > base_ ? bytes - base_ : 0; }
 
-  // A field of /proc/self/status in bytes, by plain system calls: fopen would allocate.
+  // A field of /proc/self/status, in bytes.
   static uint64_t resident(const char* field) {
-    char text[4096];
-    const int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-    const ssize_t length = file < 0 ? -1 : read(file, text, sizeof text - 1);
-    if (file >= 0) close(file);
-    if (length <= 0) fail("no /proc/self/status");
-    text[length] = '\0';
-    const char* const at = std::strstr(text, field);
-    if (at == nullptr) fail(std::string("no ") + field);
-    return std::strtoull(at + std::strlen(field), nullptr, 10) << 10;
+    const std::optional<size_t> kib = workload::proc_field_kib("/proc/self/status", field);
+    if (!kib) fail(std::string("no ") + field + " in /proc/self/status");
+    return uint64_t{*kib} << 10;
   }
 
   uint64_t base_;

@@ -4,10 +4,9 @@
 // A request is a buffer, a list of small objects, and a session whose state it replaces: what it frees was mostly made
 // by another thread. In the load `short` every list has 12 objects, two of a class or so; in `long` one in 16 has 600,
 // many more of a class than Dense caches: caches that can fill up do, and lie full in many threads.
-#include <fcntl.h>
-
 #include <atomic>
 
+#include "proc_field.h"
 #include "workload.h"
 
 namespace workload {
@@ -63,15 +62,9 @@ void serve(Random& random, Array<std::atomic<Object*>>& sessions, size_t long_li
 
 // KiB that were resident at the most so far.
 double peak_rss_kib() {
-  char text[4096];
-  const int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-  const ssize_t length = file < 0 ? -1 : read(file, text, sizeof text - 1);
-  if (file >= 0) close(file);
-  if (length <= 0) fail("no /proc/self/status");
-  text[length] = '\0';
-  const char* const at = std::strstr(text, "VmHWM:");
-  if (at == nullptr) fail("no VmHWM");
-  return static_cast<double>(std::strtoull(at + std::strlen("VmHWM:"), nullptr, 10));
+  const std::optional<size_t> kib = proc_field_kib("/proc/self/status", "VmHWM:");
+  if (!kib) fail("no VmHWM in /proc/self/status");
+  return static_cast<double>(*kib);
 }
 
 // Requests a second in thousands, and the peak.

@@ -78,15 +78,9 @@ struct Point {
 
 // Bytes of the process that are its own, less what it had before there was a heap.
 uint64_t own_bytes() {
-  char text[4096];
-  const int file = open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);
-  const ssize_t length = file < 0 ? -1 : read(file, text, sizeof text - 1);
-  if (file >= 0) close(file);
-  if (length <= 0) fail("no /proc/self/smaps_rollup");
-  text[length] = '\0';
-  const char* const at = std::strstr(text, "Anonymous:");
-  if (at == nullptr) fail("no field Anonymous in /proc/self/smaps_rollup");
-  return std::strtoull(at + std::strlen("Anonymous:"), nullptr, 10) << 10;
+  const std::optional<size_t> kib = workload::proc_field_kib("/proc/self/smaps_rollup", "Anonymous:");
+  if (!kib) fail("no field Anonymous in /proc/self/smaps_rollup");
+  return uint64_t{*kib} << 10;
 }
 
 class CompactStore {
@@ -313,39 +307,32 @@ void run(const Options& options) {
 
 Options parse(int argc, char** argv) {
   Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    if (word == "--help" || word == "-h") {
-      std::fputs(kHelp, stdout);
-      std::exit(0);
-    }
-    if (i + 1 == argc) refuse("'" + word + "' is unknown, or lacks its value");
-    const char* const value = argv[++i];
+  for_each_argument(argc, argv, kHelp, [&](const std::string& word, auto next) {
     if (word == "--heap")
-      options.heap = value;
+      options.heap = next();
     else if (word == "--bytes")
-      options.bytes = number(word, value, 1 << 20, uint64_t{1} << 40);
+      options.bytes = number(word, next(), 1 << 20, uint64_t{1} << 40);
     else if (word == "--from")
-      options.from = number(word, value, 2 * kLeast, 1 << 20);
+      options.from = number(word, next(), 2 * kLeast, 1 << 20);
     else if (word == "--to")
-      options.to = number(word, value, 2 * kLeast, 1 << 20);
+      options.to = number(word, next(), 2 * kLeast, 1 << 20);
     else if (word == "--turns")
-      options.turns = number(word, value, 1, 1000);
+      options.turns = number(word, next(), 1, 1000);
     else if (word == "--order")
-      options.order = value;
+      options.order = next();
     else if (word == "--kappa")
-      options.kappa = number(word, value, 1, uint64_t{1} << 32);
+      options.kappa = number(word, next(), 1, uint64_t{1} << 32);
     else if (word == "--points")
-      options.points = number(word, value, 1, 1000);
+      options.points = number(word, next(), 1, 1000);
     else if (word == "--seed")
-      options.seed = number(word, value, 0, UINT64_MAX);
+      options.seed = number(word, next(), 0, UINT64_MAX);
     else if (word == "--rounds")
-      number(word, value, 1, 1);  // the harness says so to every program
+      number(word, next(), 1, 1);  // the harness says so to every program
     else if (word == "--scale")
-      options.scale = fraction(word, value);
+      options.scale = fraction(word, next());
     else
       refuse("unknown option '" + word + "'");
-  }
+  });
   if (options.heap != "compact" && options.heap != "malloc")
     refuse("--heap: '" + options.heap + "' is neither compact nor malloc");
   if (options.order != "sweep" && options.order != "chance")

@@ -356,35 +356,24 @@ void add_pool(Options& options, const std::string& text) {
 
 Options parse(int argc, char** argv) {
   Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    if (word == "--help" || word == "-h") {
-      std::fputs(kHelp, stdout);
-      std::exit(0);
-    }
-    if (word == "--verify") {
+  for_each_argument(argc, argv, kHelp, [&](const std::string& word, auto next) {
+    if (word == "--verify")
       options.verifies = true;
-      continue;
-    }
-    if (word == "-" || !word.starts_with("-")) {
+    else if (word == "-" || !word.starts_with("-"))
       options.traces.push_back(word);
-      continue;
-    }
-    if (word != "--rounds" && word != "--scale" && word != "--seed" && word != "--only" && word != "--pool")
-      refuse("unknown option '" + word + "'");
-    if (i + 1 == argc) refuse(word + " lacks its value");
-    const char* const value = argv[++i];
-    if (word == "--rounds")
-      options.rounds = static_cast<unsigned>(number(word, value, 1, 1000));
+    else if (word == "--rounds")
+      options.rounds = static_cast<unsigned>(number(word, next(), 1, 1000));
     else if (word == "--scale")
-      options.scale = fraction(word, value);
+      options.scale = fraction(word, next());
     else if (word == "--seed")
-      options.seed = number(word, value, 0, UINT64_MAX);
+      options.seed = number(word, next(), 0, UINT64_MAX);
     else if (word == "--only")
-      options.only = value;
+      options.only = next();
+    else if (word == "--pool")
+      add_pool(options, next());
     else
-      add_pool(options, value);
-  }
+      refuse("unknown option '" + word + "'");
+  });
   if (options.traces.empty()) refuse("no TRACE");
   return options;
 }

@@ -37,6 +37,22 @@ inline uint64_t number(const std::string& option, const char* text, uint64_t lea
   return scaled;
 }
 
+// Calls take(word, next) for each argument; next() is the one after it, which the option needs. --help prints the help.
+template <class Take>
+void for_each_argument(int argc, char** argv, const char* help, Take take) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--help" || word == "-h") {
+      std::fputs(help, stdout);
+      std::exit(0);
+    }
+    take(word, [&]() -> const char* {
+      if (i + 1 == argc) refuse(word + " lacks its value");
+      return argv[++i];
+    });
+  }
+}
+
 inline double fraction(const std::string& option, const char* text) {
   char* end = nullptr;
   const double value = std::strtod(text, &end);

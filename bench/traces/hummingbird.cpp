@@ -188,33 +188,26 @@ void write_trace(const Parameters& wanted) {
 
 Parameters parse(int argc, char** argv) {
   Parameters wanted;
-  for (int i = 1; i < argc; ++i) {
-    const std::string word = argv[i];
-    if (word == "--help" || word == "-h") {
-      std::fputs(kHelp, stdout);
-      std::exit(0);
-    }
-    if (i + 1 == argc) refuse("'" + word + "' is unknown, or lacks its value");
-    const char* const value = argv[++i];
+  for_each_argument(argc, argv, kHelp, [&](const std::string& word, auto next) {
     if (word == "--events")
-      wanted.events = number(word, value, 1, uint64_t{1} << 28);
+      wanted.events = number(word, next(), 1, uint64_t{1} << 28);
     else if (word == "--live")
-      wanted.live = number(word, value, kCluster, uint64_t{1} << 40);
+      wanted.live = number(word, next(), kCluster, uint64_t{1} << 40);
     else if (word == "--table")
-      wanted.table = number(word, value, 0, uint64_t{1} << 31);
+      wanted.table = number(word, next(), 0, uint64_t{1} << 31);
     else if (word == "--clusters")
-      wanted.clusters = fraction(word, value);
+      wanted.clusters = fraction(word, next());
     else if (word == "--metadata")
-      wanted.metadata = fraction(word, value);
+      wanted.metadata = fraction(word, next());
     else if (word == "--reads")
-      wanted.reads = fraction(word, value);
+      wanted.reads = fraction(word, next());
     else if (word == "--exponent")
-      wanted.exponent = fraction(word, value);
+      wanted.exponent = fraction(word, next());
     else if (word == "--seed")
-      wanted.seed = number(word, value, 0, UINT64_MAX);
+      wanted.seed = number(word, next(), 0, UINT64_MAX);
     else
       refuse("unknown option '" + word + "'");
-  }
+  });
   return wanted;
 }
 

@@ -1,10 +1,12 @@
 #include "workload.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 
 #include <cmath>
+#include <optional>
+
+#include "proc_field.h"
 
 namespace workload {
 
@@ -107,19 +109,9 @@ Trim find_trim() {
 }
 
 size_t rollup_kib(const char* field) {
-  char text[4096];
-  const int file = open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);
-  if (file < 0) fail("no /proc/self/smaps_rollup");
-  size_t length = 0;
-  for (ssize_t n = 1; n > 0 && length < sizeof text - 1; length += static_cast<size_t>(n)) {
-    n = read(file, text + length, sizeof text - 1 - length);
-    if (n <= 0) break;
-  }
-  close(file);
-  text[length] = '\0';
-  const char* const at = std::strstr(text, field);
-  if (at == nullptr) fail("a field is missing in smaps_rollup");
-  return std::strtoull(at + std::strlen(field), nullptr, 10);
+  const std::optional<size_t> kib = proc_field_kib("/proc/self/smaps_rollup", field);
+  if (!kib) fail("a field is missing in /proc/self/smaps_rollup");
+  return *kib;
 }
 
 bool Report::wants(const std::string& name) const {
