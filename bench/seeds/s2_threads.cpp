@@ -67,6 +67,7 @@ void measure_heaps(unsigned threads, const Options& options, Report& report) {
     };
     on("lock", SNUG_COMPACT_ONE_LOCK, false);
     on("classes", SNUG_COMPACT_CLASS_LOCKS, false);
+    on("cores", SNUG_COMPACT_CORES, false);
     on("private", SNUG_COMPACT_ONE_THREAD, true);
   }
   for (const bool one_each : {false, true}) {
@@ -76,14 +77,18 @@ void measure_heaps(unsigned threads, const Options& options, Report& report) {
   measure("malloc", seeds::kMixed, threads, options, report, [] { return std::make_unique<seeds::MallocHeaps>(); });
 }
 
-// Each thread has a heap of its own, which others may free in.
+// Each thread has a heap of its own, which others may free in; or each core.
 void measure_sharing(unsigned threads, const Options& options, Report& report) {
   for (const auto& [name, kappa] : kKappas) {
     for (const unsigned every : {0u, 8u, 2u, 1u}) {
       BatchLoad load = seeds::kMixed;
       load.every = every;
-      measure_compact(std::string(name) + "/sharing=" + (every == 0 ? "none" : std::to_string(every)), load, threads,
-                      options, report, compact_options(kappa, SNUG_COMPACT_ONE_LOCK), true);
+      const std::string sharing = "sharing=" + (every == 0 ? "none" : std::to_string(every));
+      const std::string prefix = std::string(name) + "/";
+      measure_compact(prefix + sharing, load, threads, options, report, compact_options(kappa, SNUG_COMPACT_ONE_LOCK),
+                      true);
+      measure_compact(prefix + "cores/" + sharing, load, threads, options, report,
+                      compact_options(kappa, SNUG_COMPACT_CORES), false);
     }
   }
 }
@@ -113,8 +118,10 @@ blocks have 32 to 63 bytes (large: 64 blocks of 512 B to 32 KiB, 4 batches). On
   full/…            the compacting heap, kappa = 1, classes of Compact-fit from 16 B
   never/…           the same where nothing moves
     lock, classes     one heap, with one lock, or with one a class
+    cores             one that has a heap for each core
     private           a heap for each thread, without locks
     sharing=S         a heap for each thread, with a lock; every S-th batch that is freed is the next thread's
+    cores/sharing=S   the same with a heap for each core
   TLSF/…            cells in TLSF's bins: one heap behind a mutex (lock), or a heap for each thread (private)
   malloc            the process's: preload any
   mixed/increment=B the compacting heap with locks a class, moves in parts of B bytes, 16 to 32768, or whole (none)

@@ -17,12 +17,15 @@ THREADS, SOME_THREADS = tuple(range(1, 9)), (1, 2, 4, 8)
 INCREMENT_THREADS = (1, 8)
 SEVERAL = SOME_THREADS[1:]
 HEAPS = {
-    "full/lock": "compacting, one lock", "full/classes": "compacting, a lock a class", "full/private": "compacting, a heap a thread",
+    "full/lock": "compacting, one lock", "full/classes": "compacting, a lock a class", "full/cores": "compacting, a heap a core",
+    "full/private": "compacting, a heap a thread",
     "never/lock": "not compacting, one lock", "never/classes": "not compacting, a lock a class",
-    "never/private": "not compacting, a heap a thread", "TLSF/lock": "TLSF, one lock", "TLSF/private": "TLSF, a heap a thread"}
+    "never/cores": "not compacting, a heap a core", "never/private": "not compacting, a heap a thread",
+    "TLSF/lock": "TLSF, one lock", "TLSF/private": "TLSF, a heap a thread"}
 LEVELS = {"full/lock": ("heap",), "never/lock": ("heap",), "full/classes": ("classes", "handles", "pages"),
-          "never/classes": ("classes", "handles", "pages")}
+          "never/classes": ("classes", "handles", "pages"), "full/cores": ("heap",), "never/cores": ("heap",)}
 KINDS = {"full": "compacting", "never": "not compacting"}
+OWNERS = {"": "a heap a thread", "cores/": "a heap a core"}
 SHARING = {"none": "none", "8": "every 8th batch", "2": "every other batch", "1": "every batch"}
 INCREMENTS = ("none", "32768", "4096", "1024", "256", "64", "16")
 LOADS = ("mixed", "large")
@@ -77,9 +80,10 @@ def waits_table(data: dict[str, Any]) -> Table:
 
 
 def sharing_table(data: dict[str, Any]) -> Table:
-    rows = [[f"{title}, {words}", *(f"{throughput(data, f'{kind}/sharing={every}', threads).median:.2f}" for threads in SOME_THREADS)]
-            for kind, title in KINDS.items() for every, words in SHARING.items()]
-    return Table("(1) Throughput by sharing, M/s: a heap a thread, each with a lock", [
+    rows = [[f"{title}, {owner}, {words}",
+             *(f"{throughput(data, f'{kind}/{prefix}sharing={every}', threads).median:.2f}" for threads in SOME_THREADS)]
+            for kind, title in KINDS.items() for prefix, owner in OWNERS.items() for every, words in SHARING.items()]
+    return Table("(1) Throughput by sharing, M/s: heaps with a lock each", [
         "heap, what is freed of the next thread's", *columns(SOME_THREADS)], rows)
 
 
@@ -110,8 +114,9 @@ def verdicts(data: dict[str, Any]) -> list[Verdict]:
         each += [
             judge(f"full compaction costs a constant factor: with a heap a thread {threads} threads pay at most {COSTS_MORE} times "
                   "what one pays", quotient(cost(data, threads), cost(data, 1)), most=COSTS_MORE),
-            judge(f"without sharing throughput scales: not compacting, a heap a thread, {threads} threads do at least "
-                  f"{SCALES * threads:g} times what one does", gain(data, "never/private", threads), least=SCALES * threads)]
+            *(judge(f"without sharing throughput scales: not compacting, {HEAPS[heap].split(', ')[1]}, {threads} threads do at "
+                    f"least {SCALES * threads:g} times what one does", gain(data, heap, threads), least=SCALES * threads)
+              for heap in ("never/private", "never/cores"))]
         each += [judge(f"sharing determines scalability: {title}, {threads} threads that free each other's batches do at most "
                        f"{SHARING_COSTS} times what those do that free their own",
                        quotient(throughput(data, f"{kind}/sharing=1", threads), throughput(data, f"{kind}/sharing=none", threads)),

@@ -51,7 +51,11 @@ enum snug_compact_map {
 enum snug_compact_sharing {
   SNUG_COMPACT_ONE_THREAD = 0, /* at a time */
   SNUG_COMPACT_ONE_LOCK = 1,   /* any threads: one lock for the heap */
-  SNUG_COMPACT_CLASS_LOCKS = 2 /* any threads: a lock for each class of sizes, and short ones for what classes share */
+  SNUG_COMPACT_CLASS_LOCKS = 2, /* any threads: a lock for each class of sizes, and short ones for what classes share */
+  SNUG_COMPACT_CORES = 3 /* any threads: a heap for each core, with a lock of its own, and one table of handles. A block
+                            is allocated in the heap of the core that the thread runs on, and freed where it is from.
+                            Faster than the others where blocks are mostly freed by the core that has allocated them;
+                            not_full pages a class for each core. Not in a region */
 };
 
 struct snug_compact_options {
@@ -61,7 +65,8 @@ struct snug_compact_options {
   int direct;          /* 1: no handles, and nothing ever moves: snug_compact_direct_alloc and _free are its only two */
   void* region;        /* NULL: memory comes from the store of snug's malloc; else everything lies here, */
   size_t region_bytes; /* so that the heap makes no system call: see snug_cell_region_map() for such memory */
-  size_t handles; /* the most blocks at a time, as far as handles go; 0: 2^27, in a region one for 64 bytes of it */
+  size_t handles; /* the most blocks at a time (of each core), as far as handles go; 0: 2^27, in a region one for 64
+                     bytes of it; with more than 32 cores fewer, 2^32 for all */
   enum snug_compact_sharing sharing;
 };
 
@@ -142,8 +147,8 @@ struct snug_compact_stats {
   uint64_t moves;         /* so far, and their bytes; moves that were given up, since something changed */
   uint64_t bytes_moved;
   uint64_t moves_aborted;
-  /* How often a thread had to wait for a lock: the heap's one, those of classes, the table's of handles, and that for
-   * pages. */
+  /* How often a thread had to wait for a lock: the heap's one, or those of cores' heaps, those of classes, the table's
+   * of handles, and that for pages. */
   uint64_t waits_heap, waits_classes, waits_handles, waits_pages;
 };
 /* O(classes). */

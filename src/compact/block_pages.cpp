@@ -190,6 +190,26 @@ BlockPages::Totals BlockPages::totals() const {
   return totals;
 }
 
+void BlockPages::Totals::add(const Totals& others) {
+  blocks += others.blocks;
+  bytes_blocks += others.bytes_blocks;
+  bytes_free += others.bytes_free;
+  bytes_tails += others.bytes_tails;
+  bytes_large += others.bytes_large;
+  bytes_records += others.bytes_records;
+  bytes_spare += others.bytes_spare;
+  pages += others.pages;
+  rows_open += others.rows_open;
+  rows_held += others.rows_held;
+  if (add_overflows(bytes_bound, others.bytes_bound, &bytes_bound)) bytes_bound = SIZE_MAX;
+  pins += others.pins;
+  moves_under_way += others.moves_under_way;
+  moves.finished += others.moves.finished;
+  moves.bytes += others.moves.bytes;
+  moves.aborted += others.moves.aborted;
+  waits_classes += others.waits_classes;
+}
+
 const char* BlockPages::check_page(const CompactPage& page) const {
   size_t used = 0;
   size_t pinned = 0;

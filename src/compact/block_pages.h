@@ -43,6 +43,8 @@ class BlockPages {
     size_t moves_under_way = 0;
     MoveCounts moves;
     uint64_t waits_classes = 0;  // turns that were waited for
+
+    void add(const Totals& others);
   };
 
   BlockPages(const BlockMap& map, PageSource source, bool has_owners)

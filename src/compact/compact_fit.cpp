@@ -17,9 +17,12 @@ constexpr const char* kInside = "the reader is in a section";
 
 }  // namespace
 
-CompactFit::CompactFit(const BlockMap& map, PageSource source, uint16_t salt, Sharing sharing)
-    : sharing_(sharing), pages_(map, source, true), handles_(salt) {
-  if (sharing == Sharing::kHeap) turn_.share();
+CompactFit::CompactFit(const BlockMap& map, PageSource source, uint16_t salt, Sharing sharing, Readers* others)
+    : sharing_(sharing),
+      pages_(map, source, true),
+      handles_(salt),
+      readers_(others != nullptr ? *others : own_readers_) {
+  if (sharing == Sharing::kHeap || sharing == Sharing::kCores) turn_.share();
   if (sharing != Sharing::kClasses) return;
   large_turn_.share();
   handle_turn_.share();
@@ -85,7 +88,7 @@ HandleWord CompactFit::name(Place place) {
     pages_.give(place);
     return 0;
   }
-  place.owner() = BlockOwner(HandleTable::slot_of(handle));
+  place.owner() = BlockOwner(handles_.slot(handle));
   return handle;
 }
 
@@ -103,12 +106,12 @@ void CompactFit::free(HandleWord handle) {
     else if (bin != nullptr && bin->move.is_under_way())
       abort_move(*bin);
     handle_turn_.lock();
-    handles_.remove(HandleTable::slot_of(handle));
+    handles_.remove(handles_.slot(handle));
     handle_turn_.unlock();
     pages_.give(place);
     if (bin == nullptr || bin->open_without_move() <= bin->bound) return;
   }
-  keep_bound(*bin, readers_.load(std::memory_order_relaxed) == nullptr ? kAllMoves : kMovesOfAFree);
+  keep_bound(*bin, readers_.first.load(std::memory_order_relaxed) == nullptr ? kAllMoves : kMovesOfAFree);
 }
 
 // The old place and the new one are pinned while the contents are copied, with no turn held.
@@ -129,7 +132,7 @@ bool CompactFit::resize(HandleWord handle, size_t bytes, size_t alignment) {
     abort_move_of(old);
     pin_place(old);
   }
-  const size_t slot = HandleTable::slot_of(handle);
+  const size_t slot = handles_.slot(handle);
   const Place place = take_and_pin(bytes, alignment, slot);
   const bool is_done = place.page != nullptr;
   if (is_done) std::memcpy(place.block(), old.block(), std::min(old.page->block, place.page->block));
@@ -163,7 +166,7 @@ CompactFit::Place CompactFit::take_and_pin(size_t bytes, size_t alignment, size_
 
 void CompactFit::close() {
   pages_.release_all();
-  Reader* reader = readers_.exchange(nullptr);
+  Reader* reader = own_readers_.first.exchange(nullptr);
   while (reader != nullptr) {
     auto* const next = static_cast<Reader*>(reader->next);
     pages_.give_record(reader, sizeof(Reader));
@@ -201,7 +204,7 @@ char* CompactFit::find(HandleWord handle) {
   for (;;) {
     const HandleTable::Look look = handles_.look(handle);
     if (look.block == nullptr || !look.is_moving()) return look.block;
-    const size_t slot = HandleTable::slot_of(handle);
+    const size_t slot = handles_.slot(handle);
     if (!is_shared()) {
       abort_move_of(pages_.place_of(look.block));
       return look.block;
@@ -266,7 +269,7 @@ void CompactFit::unpin_place(Place place) {
 CompactFit::Reader* CompactFit::open_reader() {
   const TurnGuard heap(turn_);
   const TurnGuard guard(handle_turn_);
-  Reader* const first = readers_.load(std::memory_order_relaxed);
+  Reader* const first = readers_.first.load(std::memory_order_relaxed);
   Reader* reader = first;
   while (reader != nullptr && reader->is_open) reader = static_cast<Reader*>(reader->next);
   if (reader == nullptr) {
@@ -274,7 +277,7 @@ CompactFit::Reader* CompactFit::open_reader() {
     if (record == nullptr) return nullptr;
     reader = ::new (record) Reader;
     reader->next = first;
-    readers_.store(reader, std::memory_order_seq_cst);
+    readers_.first.store(reader, std::memory_order_seq_cst);
   }
   reader->is_open = true;
   return reader;

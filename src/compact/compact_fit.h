@@ -30,8 +30,8 @@
 
 namespace snug {
 
-// What the threads of a heap take turns over.
-enum class Sharing : uint8_t { kOneThread, kHeap, kClasses };
+// What the threads of a heap take turns over. Of the heaps of several cores each has a turn (core_heaps.h).
+enum class Sharing : uint8_t { kOneThread, kHeap, kClasses, kCores };
 
 class CompactFit {
  public:
@@ -43,7 +43,14 @@ class CompactFit {
     bool is_open = false;
   };
 
-  CompactFit(const BlockMap& map, PageSource source, uint16_t salt, Sharing sharing);
+  // Who is in a section, and since when.
+  struct Readers {
+    Meeting<> meeting;
+    std::atomic<Reader*> first{nullptr};  // all there have ever been
+  };
+
+  // Of several heaps that share a range of handles all but the first have its readers: `others`.
+  CompactFit(const BlockMap& map, PageSource source, uint16_t salt, Sharing sharing, Readers* others = nullptr);
 
   // For opening it, before any use; and for those who look up addresses without a call.
   HandleTable& handles() { return handles_; }
@@ -56,7 +63,7 @@ class CompactFit {
   void free(HandleWord handle);
   // False: there is no memory, or the block is pinned and too short; it is as it was.
   bool resize(HandleWord handle, size_t bytes, size_t alignment);
-  // All blocks go, the readers, and the table. Nothing may be pinned.
+  // All blocks go, the heap's own readers, and the table. Nothing may be pinned.
   void close();
 
   // Where the block lies; a move of it is called off. Null if the handle names none. For a heap's only thread, or in a
@@ -76,18 +83,19 @@ class CompactFit {
   // Outside of a section.
   void close_reader(Reader* reader);
   void enter(Reader& reader) {
-    if (meeting_.enter(reader) != 0) [[unlikely]]
+    if (readers_.meeting.enter(reader) != 0) [[unlikely]]
       die_inside("snug_compact_enter", reader);
   }
-  void leave(Reader& reader) { meeting_.leave(reader); }
-  const Meeting<>::Slot& epoch() const { return meeting_.epoch(); }
+  void leave(Reader& reader) { readers_.meeting.leave(reader); }
+  const Meeting<>::Slot& epoch() const { return readers_.meeting.epoch(); }
+  Readers& readers() { return readers_; }
 
   void set_bound(size_t bound);
   // False: there is no memory.
   bool set_bound_of(size_t bytes, size_t bound);
   void set_increment(size_t bytes) { increment_.store(bytes, std::memory_order_relaxed); }
   // Down to one open page a class. True if something is left to do.
-  bool step(CompactBudget budget);
+  bool step(CompactBudget& budget);
   // Gives up the moves that are under way.
   void settle();
 
@@ -111,6 +119,8 @@ class CompactFit {
     uint64_t waits_heap = 0;
     uint64_t waits_handles = 0;
     uint64_t waits_pages = 0;
+
+    void add(const Totals& others);
   };
   Totals totals() const;  // O(classes)
   size_t pins() const { return totals().pages.pins; }
@@ -217,8 +227,8 @@ class CompactFit {
   std::atomic<size_t> increment_{kIncrement};
   std::atomic<size_t> next_class_{0};  // where the next step begins
   size_t large_pins_ = 0;
-  Meeting<> meeting_;
-  std::atomic<Reader*> readers_{nullptr};  // all there have ever been
+  Readers own_readers_;
+  Readers& readers_;
 };
 
 }  // namespace snug

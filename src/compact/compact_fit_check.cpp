@@ -52,7 +52,7 @@ CompactFit::Totals CompactFit::totals() const {
     const TurnGuard guard(handle_turn_);
     totals.bytes_handles = handles_.bytes();
     totals.pages.blocks = handles_.live();  // no place twice that a block is on its way to
-    for (const auto* reader = readers_.load(std::memory_order_relaxed); reader != nullptr;
+    for (const auto* reader = own_readers_.first.load(std::memory_order_relaxed); reader != nullptr;
          reader = static_cast<const Reader*>(reader->next))
       totals.pages.bytes_records += sizeof(Reader);
   }
@@ -61,6 +61,14 @@ CompactFit::Totals CompactFit::totals() const {
   totals.waits_handles = handle_turn_.waits();
   totals.waits_pages = pages_.turn().waits();
   return totals;
+}
+
+void CompactFit::Totals::add(const Totals& others) {
+  pages.add(others.pages);
+  bytes_handles += others.bytes_handles;
+  waits_heap += others.waits_heap;
+  waits_handles += others.waits_handles;
+  waits_pages += others.waits_pages;
 }
 
 const char* CompactFit::check_owners(const CompactPage& page, size_t* blocks, size_t* pins) const {

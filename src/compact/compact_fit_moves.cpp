@@ -46,7 +46,7 @@ CompactFit::Progress CompactFit::advance(PageBin& bin, CompactBudget& budget) {
   Move& move = bin.move;
   if (!move.is_under_way()) begin_move(bin);
   if (!handles_.is_moving(move.from.owner().slot())) return call_off(bin);
-  if (is_shared() && !Meeting<>::is_alone(readers_.load(std::memory_order_seq_cst), move.epoch))
+  if (is_shared() && !Meeting<>::is_alone(readers_.first.load(std::memory_order_seq_cst), move.epoch))
     return Progress::kWaits;
   const size_t bytes = move.next_part(increment_.load(std::memory_order_relaxed));
   move.copy(bytes);
@@ -74,7 +74,7 @@ void CompactFit::begin_move(PageBin& bin) {
   bin.move.begin({from, index}, pages_.take_in(bin.fullest()));
   bin.move.to.owner() = BlockOwner::arriving(slot);
   if (is_shared())
-    bin.move.epoch = handles_.begin_move(slot, meeting_);
+    bin.move.epoch = handles_.begin_move(slot, readers_.meeting);
   else
     handles_.begin_move(slot);
 }
@@ -117,7 +117,7 @@ void CompactFit::settle() {
   });
 }
 
-bool CompactFit::step(CompactBudget budget) {
+bool CompactFit::step(CompactBudget& budget) {
   bool waits = false;
   size_t size_class = next_class_.load(std::memory_order_relaxed) % pages_.count();
   for (size_t left = pages_.count(); left != 0; --left) {

@@ -33,7 +33,7 @@ void HandleTable::lay_out(char* memory) {
   levels_[0] = word;
   word += words_at(0, capacity_);
   if (reservation_ != nullptr) word = at<uint64_t>(round_up(address_of(word), os::page_size()));
-  slots_ = reinterpret_cast<Meeting<>::Slot*>(word);
+  if (slots_ == nullptr) slots_ = reinterpret_cast<Slot*>(word);
 }
 
 void HandleTable::open(void* memory, size_t slots) {
@@ -49,17 +49,30 @@ bool HandleTable::open(size_t slots) {
   // Steps are whole, so that what becomes writable are whole OS pages.
   for (slots = round_up(slots, kStep); slots >= kStep; slots /= 2) {
     capacity_ = slots = round_up(slots, kStep);
-    reserved_ = round_up(bytes_for(slots) + 3 * os::page_size(), os::page_size());
-    reservation_ = static_cast<char*>(os::reserve(nullptr, reserved_));
-    if (reservation_ != nullptr) break;
-    if (slots == kStep) return false;
+    if (open_reserved(bytes_for(slots))) return true;
+    if (reservation_ != nullptr || slots == kStep) break;
   }
+  close();
+  return false;
+}
+
+bool HandleTable::open(Slot* range, size_t base, size_t slots) {
+  slots_ = range + base;
+  base_ = base;
+  capacity_ = round_up(slots, kStep);
+  if (open_reserved(bytes_for(capacity_) - capacity_ * sizeof(Slot))) return true;
+  close();
+  return false;
+}
+
+bool HandleTable::open_reserved(size_t bytes) {
+  reserved_ = round_up(bytes + 3 * os::page_size(), os::page_size());
+  reservation_ = static_cast<char*>(os::reserve(nullptr, reserved_));
+  if (reservation_ == nullptr) return false;
   lay_out(reservation_);
   if (!os::commit(reservation_, static_cast<size_t>(reinterpret_cast<char*>(levels_[0]) - reservation_)) ||
-      !make_writable(kStep)) {
-    close();
+      !make_writable(kStep))
     return false;
-  }
   close_bits_beyond(capacity_);
   close_slot_zero();
   return true;
@@ -92,7 +105,7 @@ void HandleTable::close_bits_beyond(size_t slots) {
 
 // Handle 0 is none, for whoever dereferences without asking as well.
 void HandleTable::close_slot_zero() {
-  set_word(0, kResting);
+  set_word(0, kResting | base_);
   set_used(0);
   begin_leaf(0);
 }
@@ -144,7 +157,7 @@ HandleWord HandleTable::add(const void* address) {
     begin_leaf(leaf);
   const uint64_t block = word(slot);
   const uint64_t generation = (block == 0 ? leaves_[leaf].first + 1u : block) ^ salt_;
-  const HandleWord handle = kResting | generation << 48 | slot;
+  const HandleWord handle = kResting | generation << 48 | (base_ + slot);
   set_word(slot, handle ^ address_of(address));
   ++live_;
   end_ = std::max(end_, slot + 1);

@@ -11,9 +11,10 @@
 // dereference is a load, an exclusive or and a comparison. What is in use is no small number, since addresses exceed
 // the numbers of slots (the table has 8 bytes for each, in a region below all blocks).
 //
-// A slot that has served 32767 blocks is retired, and slot 0 serves none: handle 0 is none. The lowest free slot is
-// taken first. A tree of bits, one for each slot and above for 64 of the level below, finds it: a bit is set where
-// nothing is free.
+// A slot that has served 32767 blocks is retired, and slot 0 serves none: handle 0 is none. Several tables may share
+// one range of slots, each with a part of it: its slots are counted from the part's first, and handles name them by
+// their number in the range. The lowest free slot is taken first. A tree of bits, one for each slot and above for 64 of
+// the level below, finds it: a bit is set where nothing is free.
 //
 // So the end of the table empties, and the OS gets it back: a leaf (16 KiB of slots) that empties waits for the next
 // one, and the higher of both goes, so that a table which grows and shrinks by one block asks the OS for nothing. A
@@ -46,9 +47,13 @@ class HandleTable {
   static constexpr uint64_t kAddressLimit = uint64_t{1} << 48;
   static constexpr size_t kNone = ~size_t{0};
   static constexpr uint64_t kResting = uint64_t{1} << 63;  // of a slot's word: without it the block moves
+  // Slots that become writable together, whole OS pages, and of their bits as well.
+  static constexpr size_t kStep = size_t{1} << 17;
 
   // What a table of `slots` (1 … kMostSlots) takes where its memory is the caller's.
   static size_t bytes_for(size_t slots);
+
+  using Slot = Meeting<>::Slot;
 
   explicit HandleTable(uint16_t salt) : salt_(salt & kMostBlocks) {}
   HandleTable(const HandleTable&) = delete;
@@ -59,6 +64,9 @@ class HandleTable {
   // Over addresses of its own, of which it makes writable what it uses. False if the OS refuses. `slots` may become
   // fewer where addresses are few.
   bool open(size_t slots);
+  // Over `slots` of a range, from the one of number `base` on: memory that reads as zero until the table makes it
+  // writable, in steps of kStep. The range stays the caller's.
+  bool open(Slot* range, size_t base, size_t slots);
   void close();
 
   // A handle of a block at `address`; 0 if no slot is left, or no memory.
@@ -66,7 +74,10 @@ class HandleTable {
   // The slot's block is gone.
   void remove(size_t slot);
 
+  // In the range of slots.
   static size_t slot_of(HandleWord handle) { return handle & (kAddressLimit - 1); }
+  // In the table, if it is one of the table's.
+  size_t slot(HandleWord handle) const { return slot_of(handle) - base_; }
   // A look at a slot: where the handle's block lies, null if it names none; and whether it is on its way.
   struct Look {
     uint64_t word = 0;
@@ -74,15 +85,16 @@ class HandleTable {
     bool is_moving() const { return (word & kResting) == 0; }
   };
   Look look(HandleWord handle) const {
-    if (slot_of(handle) >= slot_limit()) return {};
-    const uint64_t word = Meeting<>::look(slots_[slot_of(handle)]);
+    const size_t index = slot(handle);
+    if (index >= slot_limit()) return {};
+    const uint64_t word = Meeting<>::look(slots_[index]);
     return {word, block_of(handle, word)};
   }
   char* find(HandleWord handle) const { return look(handle).block; }
   // Null if the slot is free, or 0.
   char* address(size_t slot) const { return block_at(slot, word(slot)); }
   // Of a slot in use.
-  HandleWord handle(size_t slot) const { return (word(slot) & ~(kAddressLimit - 1)) | kResting | slot; }
+  HandleWord handle(size_t slot) const { return (word(slot) & ~(kAddressLimit - 1)) | kResting | (base_ + slot); }
 
   // Where one thread has the heap. Several meet by `meeting`; the epoch is returned, and arrive() is false if a reader
   // has called the move off.
@@ -106,7 +118,7 @@ class HandleTable {
   size_t live() const { return live_; }
   // Of memory, as far as it is backed.
   size_t bytes() const;
-  const uint64_t* slots() const { return reinterpret_cast<const uint64_t*>(slots_); }
+  const Slot* slots() const { return slots_; }
   size_t slot_limit() const { return writable_.load(std::memory_order_acquire); }  // rises
 
   // O(slots that have been in use).
@@ -122,16 +134,13 @@ class HandleTable {
     uint16_t is_backed = 0;
   };
   static_assert(sizeof(Leaf) == sizeof(uint64_t));
-  // Slots that become writable together, whole OS pages, and of their bits as well.
-  static constexpr size_t kStep = size_t{1} << 17;
-
   static size_t words_at(size_t level, size_t slots) {
     return (slots + (size_t{64} << 6 * level) - 1) >> (6 * level + 6);
   }
   uint64_t word(size_t slot) const { return slots_[slot].load(std::memory_order_relaxed); }
   void set_word(size_t slot, uint64_t word) { slots_[slot].store(word, std::memory_order_release); }
-  static char* block_at(size_t slot, uint64_t word) {
-    return word > kMostBlocks ? at<char>((word ^ slot) & (kAddressLimit - 1)) : nullptr;
+  char* block_at(size_t slot, uint64_t word) const {
+    return word > kMostBlocks ? at<char>((word ^ (base_ + slot)) & (kAddressLimit - 1)) : nullptr;
   }
   // Null if the word is not of the block that the handle names.
   static char* block_of(HandleWord handle, uint64_t word) {
@@ -140,6 +149,7 @@ class HandleTable {
   }
   bool is_used(size_t slot) const { return word(slot) > kMostBlocks; }
   void lay_out(char* memory);
+  bool open_reserved(size_t bytes);
   bool make_writable(size_t slots);
   void close_bits_beyond(size_t slots);
   void close_slot_zero();
@@ -152,7 +162,8 @@ class HandleTable {
   void set_free(size_t slot);
   size_t find_free() const;
 
-  Meeting<>::Slot* slots_ = nullptr;
+  Slot* slots_ = nullptr;
+  size_t base_ = 0;  // the number of its first slot in the range
   size_t capacity_ = 0;
   std::atomic<size_t> writable_{0};  // slots
   uint64_t* levels_[kLevels] = {};

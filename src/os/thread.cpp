@@ -1,10 +1,12 @@
 #include "os/thread.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cstddef>
 
@@ -47,6 +49,18 @@ bool start_thread(void (*body)()) {
 void name_thread(const char* name) { system_call(SYS_prctl, PR_SET_NAME, name); }
 
 bool is_main_thread() { return system_call(SYS_gettid) == os::process_id(); }
+
+size_t current_core() {
+  const ErrnoKeeper keeper;
+  const int core = ::sched_getcpu();
+  return core < 0 ? 0 : static_cast<size_t>(core);
+}
+
+size_t core_count() {
+  const ErrnoKeeper keeper;
+  const long count = ::sysconf(_SC_NPROCESSORS_CONF);
+  return count < 1 ? 1 : static_cast<size_t>(count);
+}
 
 uint64_t processor_nanoseconds() {
   timespec used{};

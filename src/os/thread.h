@@ -1,6 +1,7 @@
 // What snug asks of the OS about threads.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace snug::os {
@@ -14,6 +15,13 @@ void name_thread(const char* name);
 
 // True in the thread that main runs in, or that forked.
 bool is_main_thread();
+
+// The processor that the thread runs on at this moment; 0 if nobody knows. No system call where libc has registered
+// restartable sequences (glibc 2.35 and later) or the kernel a vDSO.
+size_t current_core();
+
+// How many processors the machine may have: their numbers are below, as a rule. Reads files of the kernel's.
+size_t core_count();
 
 // Processor time that the calling thread has used, in nanoseconds. A system call. Leaves errno alone.
 uint64_t processor_nanoseconds();

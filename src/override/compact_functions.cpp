@@ -9,25 +9,32 @@
 #include "base/bits.h"
 #include "base/fatal.h"
 #include "compact/compact_fit.h"
+#include "compact/core_heaps.h"
 #include "heap/allocator.h"
 #include "heap/store.h"
+#include "os/thread.h"
 
 using namespace snug;
 
-// What C knows by name only. One of the two is used.
+// What C knows by name only. One of the three is used.
 struct snug_compact_heap {
-  explicit snug_compact_heap(bool is_direct, bool is_in_region) : direct(is_direct), in_region(is_in_region) {}
+  enum class Kind : uint8_t { kOne, kOfCores, kDirect };
+
+  snug_compact_heap(Kind which, bool is_in_region) : kind(which), in_region(is_in_region) {}
   ~snug_compact_heap() {}
 
-  const bool direct;
+  const Kind kind;
   const bool in_region;
   union {
     CompactFit fit;
+    CoreHeaps cores;
     BlockPages pages;
   };
 };
 
 namespace {
+
+using Kind = snug_compact_heap::Kind;
 
 constexpr size_t kBytesAHandle = 64;  // of a region, if nobody says
 
@@ -79,13 +86,40 @@ uint16_t next_salt() {
   return salt;
 }
 
-snug_compact_heap* create(const snug_compact_options& options) {
+bool is_wrong(const snug_compact_options& options) {
   const bool in_region = options.region != nullptr;
-  if (static_cast<unsigned>(options.map) > SNUG_COMPACT_CF32 || (options.direct != 0 && options.direct != 1) ||
-      static_cast<unsigned>(options.sharing) > SNUG_COMPACT_CLASS_LOCKS || (options.direct && options.sharing != 0) ||
-      in_region != (options.region_bytes != 0) || options.handles >= HandleTable::kMostSlots)
-    return fail(EINVAL);
+  return static_cast<unsigned>(options.map) > SNUG_COMPACT_CF32 || (options.direct != 0 && options.direct != 1) ||
+         static_cast<unsigned>(options.sharing) > SNUG_COMPACT_CORES || (options.direct && options.sharing != 0) ||
+         in_region != (options.region_bytes != 0) || options.handles >= HandleTable::kMostSlots ||
+         (in_region && options.sharing == SNUG_COMPACT_CORES);
+}
+
+Kind kind_of(const snug_compact_options& options) {
+  if (options.direct) return Kind::kDirect;
+  return options.sharing == SNUG_COMPACT_CORES ? Kind::kOfCores : Kind::kOne;
+}
+
+// False: there is no memory.
+bool open(snug_compact_heap* heap, const snug_compact_options& options, const Memory& memory) {
   const BlockMap& map = *kMaps[options.map];
+  const PageSource source = heap->in_region ? PageSource(memory.pages, memory.page_bytes)
+                                            : PageSource(store.spans, store.large, {allocate_record, release});
+  if (heap->kind == Kind::kDirect) {
+    ::new (&heap->pages) BlockPages(map, source, false);
+    return true;
+  }
+  const size_t slots = or_else(options.handles, HandleTable::kMostSlots - 1) + 1;
+  if (heap->kind == Kind::kOfCores)
+    return (::new (&heap->cores) CoreHeaps(map, source, next_salt(), os::current_core))->open(os::core_count(), slots);
+  CompactFit& fit = *::new (&heap->fit) CompactFit(map, source, next_salt(), static_cast<Sharing>(options.sharing));
+  if (!heap->in_region) return fit.handles().open(slots);
+  fit.handles().open(memory.table, memory.handles);
+  return true;
+}
+
+snug_compact_heap* create(const snug_compact_options& options) {
+  if (is_wrong(options)) return fail(EINVAL);
+  const bool in_region = options.region != nullptr;
   Memory memory;
   if (in_region) {
     memory = cut_region(options);
@@ -93,32 +127,52 @@ snug_compact_heap* create(const snug_compact_options& options) {
     memory.heap = static_cast<snug_compact_heap*>(allocate_record(sizeof(snug_compact_heap)));
   }
   if (memory.heap == nullptr) return fail(ENOMEM);
-  auto* const heap = ::new (memory.heap) snug_compact_heap(options.direct != 0, in_region);
-  const PageSource source = in_region ? PageSource(memory.pages, memory.page_bytes)
-                                      : PageSource(store.spans, store.large, {allocate_record, release});
-  if (options.direct) {
-    ::new (&heap->pages) BlockPages(map, source, false);
-    return heap;
-  }
-  CompactFit& fit = *::new (&heap->fit) CompactFit(map, source, next_salt(), static_cast<Sharing>(options.sharing));
-  if (in_region) {
-    fit.handles().open(memory.table, memory.handles);
-  } else if (!fit.handles().open(or_else(options.handles, HandleTable::kMostSlots - 1) + 1)) {
+  auto* const heap = ::new (memory.heap) snug_compact_heap(kind_of(options), in_region);
+  if (!open(heap, options, memory)) {
     release(heap);
     return fail(ENOMEM);
   }
-  fit.set_bound(or_else(options.not_full, 1));
-  fit.set_increment(or_else(options.increment, CompactFit::kIncrement));
+  if (heap->kind == Kind::kDirect) return heap;
+  snug_compact_set_not_full(heap, options.not_full);
+  snug_compact_set_increment(heap, options.increment);
   return heap;
 }
 
-CompactFit& fit(snug_compact_heap* heap, const char* call) {
-  if (heap->direct) die_of_misuse(call, heap, "the heap is direct, and has no handles");
-  return heap->fit;
+void expect_handles(const snug_compact_heap* heap, const char* call) {
+  if (heap->kind == Kind::kDirect) [[unlikely]]
+    die_of_misuse(call, heap, "the heap is direct, and has no handles");
+}
+
+// The heap, or the core's, that the handle is of.
+CompactFit& fit_of(snug_compact_heap* heap, snug_handle handle, const char* call) {
+  if (heap->kind == Kind::kOne) [[likely]]
+    return heap->fit;
+  expect_handles(heap, call);
+  return heap->cores.heap_of(handle);
+}
+
+// The heap, or the one that has the readers.
+CompactFit& fit(snug_compact_heap* heap, const char* call) { return fit_of(heap, 0, call); }
+
+// use(CompactFit&) or use(CoreHeaps&).
+template <class Use>
+auto with(snug_compact_heap* heap, const char* call, Use use) {
+  if (heap->kind == Kind::kOne) [[likely]]
+    return use(heap->fit);
+  expect_handles(heap, call);
+  return use(heap->cores);
+}
+
+// use(CompactFit&) for each there is.
+template <class Use>
+void for_each_fit(snug_compact_heap* heap, const char* call, Use use) {
+  if (heap->kind == Kind::kOne) return use(heap->fit);
+  expect_handles(heap, call);
+  heap->cores.for_each(use);
 }
 
 BlockPages& direct(snug_compact_heap* heap, const char* call) {
-  if (!heap->direct) die_of_misuse(call, heap, "the heap is not direct, and has handles");
+  if (heap->kind != Kind::kDirect) die_of_misuse(call, heap, "the heap is not direct, and has handles");
   return heap->pages;
 }
 
@@ -144,75 +198,83 @@ SNUG_EXPORT snug_compact_heap* snug_compact_create(const snug_compact_options* o
 
 SNUG_EXPORT void snug_compact_destroy(snug_compact_heap* heap) {
   if (heap == nullptr) return;
-  if (heap->direct) {
+  if (heap->kind == Kind::kDirect) {
     heap->pages.release_all();
   } else {
-    if (heap->fit.pins() != 0) die_of_misuse("snug_compact_destroy", heap, "blocks of the heap are pinned");
-    heap->fit.close();
+    with(heap, "snug_compact_destroy", [heap](auto& heaps) {
+      if (heaps.totals().pages.pins != 0) die_of_misuse("snug_compact_destroy", heap, "blocks of the heap are pinned");
+      heaps.close();
+    });
   }
   if (!heap->in_region) release(heap);
 }
 
 SNUG_EXPORT snug_handle snug_compact_alloc(snug_compact_heap* heap, size_t bytes, size_t alignment) {
   alignment = checked_alignment(alignment);
-  return alignment == 0 || bytes > PTRDIFF_MAX ? 0 : fit(heap, "snug_compact_alloc").allocate(bytes, alignment);
+  if (alignment == 0 || bytes > PTRDIFF_MAX) return 0;
+  return with(heap, "snug_compact_alloc", [=](auto& heaps) { return heaps.allocate(bytes, alignment); });
 }
 
 SNUG_EXPORT snug_handle snug_compact_alloc_relocated(snug_compact_heap* heap, size_t bytes, size_t alignment,
                                                      void (*relocate)(void* from, void* to)) {
   alignment = checked_alignment(alignment);
   if (alignment == 0 || bytes > PTRDIFF_MAX || relocate == nullptr) return 0;
-  return fit(heap, "snug_compact_alloc_relocated").allocate(bytes, alignment, relocate);
+  return with(heap, "snug_compact_alloc_relocated",
+              [=](auto& heaps) { return heaps.allocate(bytes, alignment, relocate); });
 }
 
 SNUG_EXPORT void snug_compact_free(snug_compact_heap* heap, snug_handle handle) {
-  if (handle != 0) fit(heap, "snug_compact_free").free(handle);
+  if (handle != 0) fit_of(heap, handle, "snug_compact_free").free(handle);
 }
 
 SNUG_EXPORT int snug_compact_resize(snug_compact_heap* heap, snug_handle handle, size_t bytes, size_t alignment) {
   alignment = checked_alignment(alignment);
   if (alignment == 0 || bytes > PTRDIFF_MAX) return -1;
-  return fit(heap, "snug_compact_resize").resize(handle, bytes, alignment) ? 0 : -1;
+  return fit_of(heap, handle, "snug_compact_resize").resize(handle, bytes, alignment) ? 0 : -1;
 }
 
 SNUG_EXPORT void* snug_compact_deref(snug_compact_heap* heap, snug_handle handle) {
-  return fit(heap, "snug_compact_deref").address(handle, "snug_compact_deref");
+  return fit_of(heap, handle, "snug_compact_deref").address(handle, "snug_compact_deref");
 }
 
 SNUG_EXPORT void* snug_compact_try_deref(snug_compact_heap* heap, snug_handle handle) {
-  return fit(heap, "snug_compact_try_deref").find(handle);
+  return fit_of(heap, handle, "snug_compact_try_deref").find(handle);
 }
 
 SNUG_EXPORT size_t snug_compact_usable_size(snug_compact_heap* heap, snug_handle handle) {
-  return fit(heap, "snug_compact_usable_size").usable(handle);
+  return fit_of(heap, handle, "snug_compact_usable_size").usable(handle);
 }
 
 SNUG_EXPORT void* snug_compact_pin(snug_compact_heap* heap, snug_handle handle) {
-  return fit(heap, "snug_compact_pin").pin(handle);
+  return fit_of(heap, handle, "snug_compact_pin").pin(handle);
 }
 
 SNUG_EXPORT void snug_compact_unpin(snug_compact_heap* heap, snug_handle handle) {
-  fit(heap, "snug_compact_unpin").unpin(handle);
+  fit_of(heap, handle, "snug_compact_unpin").unpin(handle);
 }
 
 SNUG_EXPORT void snug_compact_set_not_full(snug_compact_heap* heap, size_t not_full) {
-  fit(heap, "snug_compact_set_not_full").set_bound(or_else(not_full, 1));
+  with(heap, "snug_compact_set_not_full", [=](auto& heaps) { heaps.set_bound(or_else(not_full, 1)); });
 }
 
 SNUG_EXPORT int snug_compact_set_not_full_of(snug_compact_heap* heap, size_t bytes, size_t not_full) {
-  return fit(heap, "snug_compact_set_not_full_of").set_bound_of(bytes, or_else(not_full, 1)) ? 0 : -1;
+  return with(heap, "snug_compact_set_not_full_of",
+              [=](auto& heaps) { return heaps.set_bound_of(bytes, or_else(not_full, 1)) ? 0 : -1; });
 }
 
 SNUG_EXPORT void snug_compact_set_increment(snug_compact_heap* heap, size_t increment) {
-  fit(heap, "snug_compact_set_increment").set_increment(or_else(increment, CompactFit::kIncrement));
+  with(heap, "snug_compact_set_increment",
+       [=](auto& heaps) { heaps.set_increment(or_else(increment, CompactFit::kIncrement)); });
 }
 
 SNUG_EXPORT int snug_compact_step(snug_compact_heap* heap, const snug_compact_budget* budget) {
-  const CompactBudget limit = budget == nullptr ? CompactBudget() : CompactBudget(budget->nanoseconds, budget->bytes);
-  return fit(heap, "snug_compact_step").step(limit) ? 1 : 0;
+  CompactBudget limit = budget == nullptr ? CompactBudget() : CompactBudget(budget->nanoseconds, budget->bytes);
+  return with(heap, "snug_compact_step", [&](auto& heaps) { return heaps.step(limit) ? 1 : 0; });
 }
 
-SNUG_EXPORT void snug_compact_settle(snug_compact_heap* heap) { fit(heap, "snug_compact_settle").settle(); }
+SNUG_EXPORT void snug_compact_settle(snug_compact_heap* heap) {
+  for_each_fit(heap, "snug_compact_settle", [](CompactFit& one) { one.settle(); });
+}
 
 SNUG_EXPORT void* snug_compact_direct_alloc(snug_compact_heap* heap, size_t bytes, size_t alignment) {
   alignment = checked_alignment(alignment);
@@ -232,10 +294,10 @@ SNUG_EXPORT void snug_compact_direct_free(snug_compact_heap* heap, void* block) 
 
 SNUG_EXPORT void snug_compact_get_stats(const snug_compact_heap* heap, snug_compact_stats* stats) {
   CompactFit::Totals all;
-  if (heap->direct)
+  if (heap->kind == Kind::kDirect)
     all.pages = heap->pages.totals();
   else
-    all = heap->fit.totals();
+    all = heap->kind == Kind::kOne ? heap->fit.totals() : heap->cores.totals();
   const BlockPages::Totals& totals = all.pages;
   *stats = {};
   stats->blocks = totals.blocks;
@@ -248,7 +310,7 @@ SNUG_EXPORT void snug_compact_get_stats(const snug_compact_heap* heap, snug_comp
   stats->pages = totals.pages;
   stats->rows_not_full = totals.rows_open + totals.rows_held;
   stats->rows_pinned = totals.rows_held;
-  stats->bytes_bound = heap->direct ? SIZE_MAX : totals.bytes_bound;
+  stats->bytes_bound = heap->kind == Kind::kDirect ? SIZE_MAX : totals.bytes_bound;
   stats->bytes_handles = all.bytes_handles;
   stats->pins = totals.pins;
   stats->moves_in_flight = totals.moves_under_way;
@@ -264,20 +326,23 @@ SNUG_EXPORT void snug_compact_get_stats(const snug_compact_heap* heap, snug_comp
 SNUG_EXPORT void snug_compact_walk(snug_compact_heap* heap,
                                    void (*visit)(void* context, snug_handle handle, void* block, size_t bytes),
                                    void* context) {
-  fit(heap, "snug_compact_walk").for_each_block([&](HandleWord handle, void* block, size_t bytes) {
-    visit(context, handle, block, bytes);
+  for_each_fit(heap, "snug_compact_walk", [=](CompactFit& one) {
+    one.for_each_block([=](HandleWord handle, void* block, size_t bytes) { visit(context, handle, block, bytes); });
   });
 }
 
 SNUG_EXPORT const char* snug_compact_check(const snug_compact_heap* heap) {
-  return heap->direct ? heap->pages.check() : heap->fit.check();
+  if (heap->kind == Kind::kDirect) return heap->pages.check();
+  return heap->kind == Kind::kOne ? heap->fit.check() : heap->cores.check();
 }
 
 SNUG_EXPORT void snug_compact_get_view(snug_compact_heap* heap, snug_compact_view* view) {
   const CompactFit& compact = fit(heap, "snug_compact_get_view");
-  static_assert(sizeof compact.epoch() == sizeof(uint64_t));
-  *view = {compact.handles().slots(), compact.handles().slot_limit(),
-           reinterpret_cast<const uint64_t*>(&compact.epoch())};
+  const bool is_one = heap->kind == Kind::kOne;
+  static_assert(sizeof(HandleTable::Slot) == sizeof(uint64_t));
+  view->slots = reinterpret_cast<const uint64_t*>(is_one ? compact.handles().slots() : heap->cores.slots());
+  view->slot_limit = is_one ? compact.handles().slot_limit() : heap->cores.slot_limit();
+  view->epoch = reinterpret_cast<const uint64_t*>(&compact.epoch());
 }
 
 SNUG_EXPORT snug_compact_reader* snug_compact_reader_create(snug_compact_heap* heap) {

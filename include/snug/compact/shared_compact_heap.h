@@ -31,7 +31,11 @@
 namespace snug {
 
 // What the threads of a heap take turns over when they allocate, free and move.
-enum class CompactLocks { kOne = SNUG_COMPACT_ONE_LOCK, kOfClasses = SNUG_COMPACT_CLASS_LOCKS };
+enum class CompactLocks {
+  kOne = SNUG_COMPACT_ONE_LOCK,
+  kOfClasses = SNUG_COMPACT_CLASS_LOCKS,
+  kOfCores = SNUG_COMPACT_CORES,  // a heap for each core; not in a region
+};
 
 // By any threads at once, but for its end. Readers and sections know its address.
 class SharedCompactHeap : public CompactHeapCore {

@@ -19,9 +19,9 @@ def threads(changes: dict[str, float] | None = None, cores: int = 8) -> dict:
     for count in s2_threads.THREADS:
         for heap in s2_threads.HEAPS:
             figures |= {f"threads={count}/{heap}/waits_{level}": 0.0 for level in ("heap", "classes", "handles", "pages")}
-            figures[f"threads={count}/{heap}/throughput"] = 10.0 * (count if heap.endswith("private") else 1)
-        figures |= {f"threads={count}/{kind}/sharing={every}/throughput": 10.0 * (count if every == "none" else 1)
-                    for kind in s2_threads.KINDS for every in s2_threads.SHARING}
+            figures[f"threads={count}/{heap}/throughput"] = 10.0 * (count if heap.endswith(("private", "cores")) else 1)
+        figures |= {f"threads={count}/{kind}/{owner}sharing={every}/throughput": 10.0 * (count if every == "none" else 1)
+                    for kind in s2_threads.KINDS for owner in s2_threads.OWNERS for every in s2_threads.SHARING}
         figures |= {f"threads={count}/{load}/increment={increment}/throughput": 10.0 - at
                     for load in s2_threads.LOADS for at, increment in enumerate(s2_threads.INCREMENTS)}
     cells = {s2_threads.CELL: figures} | {

@@ -34,7 +34,8 @@ def test_figures_as_claimed_fulfil_the_claims(name):
 @pytest.mark.parametrize(("name", "figure", "value", "claims"), [
     ("s2_threads", "threads=4/full/classes/throughput", 30.0, ["compacting, 4 threads do at most 2 times"]),
     ("s2_threads", "threads=8/full/private/throughput", 40.0, ["8 threads pay at most 1.25"]),
-    ("s2_threads", "threads=4/never/private/throughput", 25.0, ["4 threads do at least 3 times"]),
+    ("s2_threads", "threads=4/never/private/throughput", 25.0, ["a heap a thread, 4 threads do at least 3 times"]),
+    ("s2_threads", "threads=4/never/cores/throughput", 25.0, ["a heap a core, 4 threads do at least 3 times"]),
     ("s2_threads", "threads=2/never/sharing=1/throughput", 19.0, ["not compacting, 2 threads that free each other's"]),
     ("s2_threads", "threads=1/large/increment=16/throughput", 11.0, ["1 thread, large blocks"]),
     ("s2_pauses", "free/kappa=inf/increment=4096/p50", 0.3, ["half of all frees"]),
@@ -99,10 +100,10 @@ def test_tables_and_plots(name, tmp_path):
 
 def test_the_tables_of_threads_show_each_heap():
     heaps, waits, sharing, increments = s2_threads.tables(made_up_s2.threads({"threads=8/full/classes/waits_handles": 77.0}))
-    assert heaps.rows[2] == ["compacting, a heap a thread", *(f"{10 * count}.00" for count in range(1, 9))]
-    assert [row[0] for row in heaps.rows[8:]] == ["malloc of snug", "malloc of glibc"]
+    assert heaps.rows[3] == ["compacting, a heap a thread", *(f"{10 * count}.00" for count in range(1, 9))]
+    assert [row[0] for row in heaps.rows[10:]] == ["malloc of snug", "malloc of glibc"]
     assert [row[-1] for row in waits.rows if row[0] == "compacting, a lock a class: handles"] == ["77"]
-    assert "not compacting, every 8th batch" in [row[0] for row in sharing.rows]
+    assert "not compacting, a heap a core, every 8th batch" in [row[0] for row in sharing.rows]
     assert [row[0] for row in increments.rows] == ["whole moves", "32768", "4096", "1024", "256", "64", "16"]
 
 

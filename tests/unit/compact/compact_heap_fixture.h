@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -98,10 +99,31 @@ class SectionReader {
   snug_compact_reader* reader_;
 };
 
+// The thread and those that it starts run on one core meanwhile, so that heaps of cores are one heap.
+class OnOneCore {
+ public:
+  OnOneCore() {
+    EXPECT_EQ(::sched_getaffinity(0, sizeof before_, &before_), 0);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(::sched_getcpu(), &one);
+    EXPECT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+  }
+  ~OnOneCore() { ::sched_setaffinity(0, sizeof before_, &before_); }
+  OnOneCore(const OnOneCore&) = delete;
+  OnOneCore& operator=(const OnOneCore&) = delete;
+
+ private:
+  cpu_set_t before_;
+};
+
 // The ways in which several threads share a heap, and their names in tests.
-inline auto shared_heaps() { return testing::Values(SNUG_COMPACT_ONE_LOCK, SNUG_COMPACT_CLASS_LOCKS); }
+inline auto shared_heaps() {
+  return testing::Values(SNUG_COMPACT_ONE_LOCK, SNUG_COMPACT_CLASS_LOCKS, SNUG_COMPACT_CORES);
+}
 inline std::string name_of_sharing(const testing::TestParamInfo<snug_compact_sharing>& info) {
-  return info.param == SNUG_COMPACT_ONE_LOCK ? "OneLock" : "ClassLocks";
+  constexpr const char* kNames[] = {"OneThread", "OneLock", "ClassLocks", "Cores"};
+  return kNames[info.param];
 }
 
 // Which of them is on its way.

@@ -26,6 +26,9 @@ class SharedCompactHeapTest : public testing::TestWithParam<snug_compact_sharing
   CompactOptions options(size_t not_full = 1, size_t increment = 0) const {
     return {.not_full = not_full, .increment = increment, .sharing = GetParam()};
   }
+
+ private:
+  const OnOneCore on_one_core_;
 };
 
 TEST_P(SharedCompactHeapTest, WhatAReaderMayHaveLookedUpStaysUntilItHasLeft) {
@@ -273,7 +276,8 @@ TEST(SharedCompactHeapDeathTest, SaysWhatReadersMayNot) {
 
 TEST(SharedCompactHeapTest, ADirectHeapIsOneThreadsOwn) {
   EXPECT_EQ((CompactOptions{.direct = 1, .sharing = SNUG_COMPACT_ONE_LOCK}).create(), nullptr);
-  EXPECT_EQ((CompactOptions{.sharing = static_cast<snug_compact_sharing>(3)}).create(), nullptr);
+  EXPECT_EQ((CompactOptions{.direct = 1, .sharing = SNUG_COMPACT_CORES}).create(), nullptr);
+  EXPECT_EQ((CompactOptions{.sharing = static_cast<snug_compact_sharing>(4)}).create(), nullptr);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "compact_heap_fixture.h"
 #include "snug/compact_heap.h"
 
 namespace snug {
@@ -62,10 +63,10 @@ void churn(SharedCompactHeap& heap, unsigned seed, std::atomic<int>& bad) {
   for (const auto& [handle, text] : strings) section.destroy(handle);
 }
 
-class SharedSectionTest : public testing::TestWithParam<CompactLocks> {};
+class SharedSectionTest : public testing::TestWithParam<snug_compact_sharing> {};
 
 TEST_P(SharedSectionTest, ObjectsStayWhatTheyAreWhileThreadsMakeAndDestroyThem) {
-  SharedCompactHeap heap({.increment = 64}, GetParam());
+  SharedCompactHeap heap({.increment = 64}, static_cast<CompactLocks>(GetParam()));
   std::atomic<int> bad{0};
   std::atomic<bool> done{false};
   std::thread compactor([&] {
@@ -85,7 +86,7 @@ TEST_P(SharedSectionTest, ObjectsStayWhatTheyAreWhileThreadsMakeAndDestroyThem) 
 }
 
 TEST_P(SharedSectionTest, AddressesAreGoodUntilItsEnd) {
-  SharedCompactHeap heap({}, GetParam());
+  SharedCompactHeap heap({}, static_cast<CompactLocks>(GetParam()));
   CompactReader reader(heap);
   std::vector<Handle<Rooted>> objects;
   {
@@ -109,7 +110,7 @@ TEST_P(SharedSectionTest, AddressesAreGoodUntilItsEnd) {
 }
 
 TEST_P(SharedSectionTest, HandlesBeyondWhereTheTableEndedAreFound) {
-  SharedCompactHeap heap({}, GetParam());
+  SharedCompactHeap heap({}, static_cast<CompactLocks>(GetParam()));
   CompactReader reader(heap);
   std::vector<Handle<int>> numbers;
   for (int i = 0; i < 200'000; ++i) numbers.push_back(SharedSection(reader).make<int>(i));
@@ -121,7 +122,7 @@ TEST_P(SharedSectionTest, HandlesBeyondWhereTheTableEndedAreFound) {
 }
 
 TEST_P(SharedSectionTest, BytesAreResizedAndPinned) {
-  SharedCompactHeap heap({}, GetParam());
+  SharedCompactHeap heap({}, static_cast<CompactLocks>(GetParam()));
   const Handle<> block = heap.alloc(100);
   auto* const bytes = static_cast<char*>(heap.pin(block));
   std::fill_n(bytes, 100, 'x');
@@ -137,10 +138,7 @@ TEST_P(SharedSectionTest, BytesAreResizedAndPinned) {
   heap.free(block);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SharedSectionTest, testing::Values(CompactLocks::kOne, CompactLocks::kOfClasses),
-                         [](const auto& info) {
-                           return std::string(info.param == CompactLocks::kOne ? "OneLock" : "ClassLocks");
-                         });
+INSTANTIATE_TEST_SUITE_P(All, SharedSectionTest, shared_heaps(), name_of_sharing);
 
 TEST(SharedSectionDeathTest, SaysWhatIsNoneOfItsBlocks) {
   SharedCompactHeap heap;

@@ -6,7 +6,9 @@ namespace {
 
 constexpr size_t kBlocks = 64;  // of 256 bytes in a page
 
-class SharedTurnsTest : public testing::TestWithParam<snug_compact_sharing> {};
+class SharedTurnsTest : public testing::TestWithParam<snug_compact_sharing> {
+  const OnOneCore on_one_core_;
+};
 
 // Two readers whose sections overlap, and who both look at it each time, keep a block where it is. The others move.
 TEST_P(SharedTurnsTest, ABlockThatIsAlwaysWantedKeepsNoOtherFromMoving) {

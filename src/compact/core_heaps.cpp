@@ -1,0 +1,115 @@
+#include "compact/core_heaps.h"
+
+#include <algorithm>
+#include <bit>
+#include <new>
+
+#include "os/memory.h"
+
+namespace snug {
+
+bool CoreHeaps::open(size_t cores, size_t slots) {
+  count_ = std::clamp<size_t>(cores, 1, kMostHeaps);
+  const size_t most = std::min(HandleTable::kMostSlots, kMostSlots / std::bit_ceil(count_));
+  if (!map_slots(std::clamp(std::bit_ceil(slots), HandleTable::kStep, most))) return false;
+  if (void* const record = source_.take_record(count_ * sizeof(Entry)); record != nullptr) {
+    heaps_ = static_cast<Entry*>(record);
+    for (size_t i = 0; i < count_; ++i) ::new (heaps_ + i) Entry(nullptr);
+    if (heap_for(0) != nullptr) return true;
+  }
+  close();
+  return false;
+}
+
+// Where addresses are few, with fewer slots.
+bool CoreHeaps::map_slots(size_t slots) {
+  for (; slots >= HandleTable::kStep; slots /= 2) {
+    slots_ = static_cast<HandleTable::Slot*>(os::map_read_only(count_ * slots * sizeof(HandleTable::Slot)));
+    if (slots_ == nullptr) continue;
+    slot_shift_ = static_cast<unsigned>(std::countr_zero(slots));
+    return true;
+  }
+  return false;
+}
+
+// The first one last: it has the others' readers.
+void CoreHeaps::close() {
+  for (size_t i = heaps_ != nullptr ? count_ : 0; i-- > 0;) {
+    CompactFit* const heap = at_index(i);
+    if (heap == nullptr) continue;
+    heap->close();
+    source_.give_record(heap, sizeof(CompactFit));
+  }
+  if (heaps_ != nullptr) source_.give_record(heaps_, count_ * sizeof(Entry));
+  os::release(slots_, slot_limit() * sizeof(HandleTable::Slot));
+}
+
+CompactFit* CoreHeaps::add(size_t index) {
+  const TurnGuard guard(turn_);
+  if (CompactFit* const heap = at_index(index); heap != nullptr) return heap;  // by another thread meanwhile
+  void* const record = source_.take_record(sizeof(CompactFit));
+  if (record == nullptr) return nullptr;
+  CompactFit::Readers* const readers = index == 0 ? nullptr : &first().readers();
+  auto* const heap = ::new (record) CompactFit(map_, source_, salt_, Sharing::kCores, readers);
+  if (!heap->handles().open(slots_, index << slot_shift_, size_t{1} << slot_shift_)) {
+    source_.give_record(record, sizeof(CompactFit));
+    return nullptr;
+  }
+  heap->set_bound(bound_);
+  heap->set_increment(increment_);
+  heaps_[index].store(heap, std::memory_order_release);
+  return heap;
+}
+
+void CoreHeaps::set_bound(size_t bound) {
+  {
+    const TurnGuard guard(turn_);
+    bound_ = bound;
+  }
+  for_each([&](CompactFit& heap) { heap.set_bound(bound); });
+}
+
+bool CoreHeaps::set_bound_of(size_t bytes, size_t bound) {
+  for (size_t i = 0; i < count_; ++i)
+    if (CompactFit* const heap = heap_for(i); heap == nullptr || !heap->set_bound_of(bytes, bound)) return false;
+  return true;
+}
+
+void CoreHeaps::set_increment(size_t bytes) {
+  const TurnGuard guard(turn_);
+  increment_ = bytes;
+  for_each([&](CompactFit& heap) { heap.set_increment(bytes); });
+}
+
+// Each step goes on where the one before ran out of its budget.
+bool CoreHeaps::step(CompactBudget budget) {
+  bool is_left = false;
+  size_t index = next_.load(std::memory_order_relaxed) % count_;
+  for (size_t left = count_; left != 0; --left) {
+    if (CompactFit* const heap = at_index(index); heap != nullptr && heap->step(budget)) is_left = true;
+    if (is_left && budget.is_used_up()) break;
+    index = (index + 1) % count_;
+    next_.store(index, std::memory_order_relaxed);
+  }
+  return is_left;
+}
+
+CompactFit::Totals CoreHeaps::totals() const {
+  CompactFit::Totals all;
+  for_each([&](const CompactFit& heap) {
+    all.add(heap.totals());
+    all.pages.bytes_records += sizeof(CompactFit);
+  });
+  all.pages.bytes_records += count_ * sizeof(Entry);
+  return all;
+}
+
+const char* CoreHeaps::check() const {
+  const char* broken = nullptr;
+  for_each([&](const CompactFit& heap) {
+    if (broken == nullptr) broken = heap.check();
+  });
+  return broken;
+}
+
+}  // namespace snug
