@@ -49,8 +49,8 @@ enum snug_compact_map {
 /* Who uses the heap. What is freed or resized, and its contents, are the caller's own at that moment, as with malloc.
  */
 enum snug_compact_sharing {
-  SNUG_COMPACT_ONE_THREAD = 0, /* at a time */
-  SNUG_COMPACT_ONE_LOCK = 1,   /* any threads: one lock for the heap */
+  SNUG_COMPACT_ONE_THREAD = 0,  /* at a time */
+  SNUG_COMPACT_ONE_LOCK = 1,    /* any threads: one lock for the heap */
   SNUG_COMPACT_CLASS_LOCKS = 2, /* any threads: a lock for each class of sizes, and short ones for what classes share */
   SNUG_COMPACT_CORES = 3 /* any threads: a heap for each core, with a lock of its own, and one table of handles. A block
                             is allocated in the heap of the core that the thread runs on, and freed where it is from.

@@ -1,6 +1,6 @@
 // A mutex of four bytes: zero is open, so that a zeroed object is ready before any constructor has run. Waiters sleep
 // in the kernel after a short spin. Not recursive. std::mutex would do, but for its 40 bytes and its need of the
-// C++ runtime in some configurations.
+// C++ runtime in some configurations. A template, which tests/schedule runs in every order of its steps.
 #pragma once
 
 #include <pthread.h>
@@ -15,11 +15,25 @@
 
 namespace snug {
 
-class Lock {
+// Which thread forks at this moment.
+class ForkingThread {
  public:
-  constexpr Lock() = default;
-  Lock(const Lock&) = delete;
-  Lock& operator=(const Lock&) = delete;
+  static void begin() { thread_.store(this_thread(), std::memory_order_relaxed); }
+  static void end() { thread_.store(0, std::memory_order_relaxed); }
+  static bool is_this_one() { return thread_.load(std::memory_order_relaxed) == this_thread(); }
+
+ private:
+  static uintptr_t this_thread() { return static_cast<uintptr_t>(::pthread_self()); }
+
+  static inline constinit std::atomic<uintptr_t> thread_{0};
+};
+
+template <class Atomics = StdAtomics, class Forks = ForkingThread>
+class BasicLock {
+ public:
+  constexpr BasicLock() = default;
+  BasicLock(const BasicLock&) = delete;
+  BasicLock& operator=(const BasicLock&) = delete;
 
   void lock() {
     uint32_t expected = kOpen;
@@ -31,7 +45,7 @@ class Lock {
   bool try_lock() {
     uint32_t expected = kOpen;
     return word_.compare_exchange_strong(expected, kHeld, std::memory_order_seq_cst) ||
-           (expected == kHeldByFork && this_thread_forks());
+           (expected == kHeldByFork && Forks::is_this_one());
   }
   // By anyone: by the time the caller looks at the answer it may be another.
   bool is_held() const { return word_.load(std::memory_order_relaxed) != kOpen; }
@@ -59,25 +73,23 @@ class Lock {
   }
   // Names the calling thread as the one that forks, or nobody.
   static void begin_fork() {
-    forking_thread_.store(this_thread(), std::memory_order_relaxed);
+    Forks::begin();
     SharedHolds::begin_exemption();
   }
   static void end_fork() {
-    forking_thread_.store(0, std::memory_order_relaxed);
+    Forks::end();
     SharedHolds::end_exemption();
   }
 
  private:
   static constexpr uint32_t kOpen = 0, kHeld = 1, kWaited = 2, kHeldByFork = 3;
 
-  static uintptr_t this_thread() { return static_cast<uintptr_t>(::pthread_self()); }
-  static bool this_thread_forks() { return forking_thread_.load(std::memory_order_relaxed) == this_thread(); }
-  void wake(int count) { StdAtomics::futex_wake(word_, count); }
+  void wake(int count) { Atomics::futex_wake(word_, count); }
 
   SNUG_COLD void lock_contended() {
-    for (int spin = 0; spin < StdAtomics::kSpins; ++spin) {
+    for (int spin = 0; spin < Atomics::kSpins; ++spin) {
       if (try_lock()) return;
-      cpu_relax();
+      Atomics::cpu_relax();
     }
     while (!try_lock_with_waiters()) {
     }
@@ -87,19 +99,20 @@ class Lock {
   bool try_lock_with_waiters() {
     uint32_t seen = word_.load(std::memory_order_relaxed);
     if (seen == kHeldByFork) {
-      if (this_thread_forks()) return true;
+      if (Forks::is_this_one()) return true;
     } else {
       if (seen != kWaited && !word_.compare_exchange_strong(seen, kWaited, std::memory_order_acquire)) return false;
       if (seen == kOpen) return true;
       seen = kWaited;
     }
-    StdAtomics::futex_wait(word_, seen);
+    Atomics::futex_wait(word_, seen);
     return false;
   }
 
-  std::atomic<uint32_t> word_{kOpen};
-  static inline constinit std::atomic<uintptr_t> forking_thread_{0};
+  typename Atomics::template Atomic<uint32_t> word_{kOpen};
 };
+
+using Lock = BasicLock<>;
 
 // A lock that any thread of the process may want: no system call happens while it is held. Builds with assertions see
 // to that.

@@ -102,6 +102,9 @@ class Scheduler {
   void read(Accesses& accesses, uint64_t shown);
   void write(Accesses& accesses, uint64_t shown);
 
+  // The number of the thread that acts, as in the scenario's bodies.
+  unsigned current() const { return current_; }
+
   // Ends the run; does not return.
   [[noreturn]] void fail(Verdict verdict, const std::string& complaint);
 

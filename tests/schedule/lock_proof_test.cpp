@@ -1,0 +1,114 @@
+// The lock that ships, by every order of steps of two or three threads: who holds it is alone and sees what the holder
+// before has written, nobody sleeps who could have it, and a thread that forks passes through what it holds.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/lock.h"
+#include "proof.h"
+#include "scheduled_atomics.h"
+
+namespace snug::schedule {
+namespace {
+
+// The first thread of a scenario is the one that forks.
+struct FirstForks {
+  static void begin() {}
+  static void end() {}
+  static bool is_this_one() { return Scheduler::active().current() == 0; }
+};
+
+class Room {
+ public:
+  void pass() {
+    lock_.lock();
+    enter();
+    lock_.unlock();
+  }
+  void try_to_pass() {
+    if (!lock_.try_lock()) return;
+    enter();
+    lock_.unlock();
+  }
+  // As a fork's handlers: others' run in the middle, and take the lock as well.
+  void fork() {
+    lock_.lock_for_fork();
+    pass();
+    enter();
+    lock_.unlock_after_fork();
+  }
+  // Leaves a message; who holds the lock, or whoever gets it, takes it (slab/mailbox.h).
+  void leave_message() {
+    message_.store(true, std::memory_order_seq_cst);
+    take_messages();
+  }
+  void hold() {
+    lock_.lock();
+    lock_.unlock();
+    take_messages();
+  }
+  void check() {
+    require(!lock_.is_held(), "the lock is open at the end");
+    require(!message_.load(std::memory_order_relaxed), "no message is left behind");
+  }
+  int entries() const { return entries_; }
+
+ private:
+  void enter() { entries_ = entries_ + 1; }
+  void take_messages() {
+    while (message_.load(std::memory_order_seq_cst)) {
+      if (!lock_.try_lock()) return;
+      message_.store(false, std::memory_order_relaxed);
+      lock_.unlock();
+    }
+  }
+
+  BasicLock<ScheduledAtomics, FirstForks> lock_;
+  ScheduledAtomics::Var<int> entries_{0};
+  ScheduledAtomics::Atomic<bool> message_{false};
+};
+
+const Body<Room> kPass = [](Room& room) { room.pass(); };
+const Body<Room> kPassTwice = [](Room& room) { room.pass(), room.pass(); };
+const Body<Room> kTry = [](Room& room) { room.try_to_pass(); };
+const Body<Room> kFork = [](Room& room) { room.fork(); };
+const Body<Room> kMessage = [](Room& room) { room.leave_message(); };
+const Body<Room> kHold = [](Room& room) { room.hold(); };
+
+const Body<Room> kCheck = [](Room& room) { room.check(); };
+
+Body<Room> entered(int times) {
+  return [times](Room& room) {
+    room.check();
+    require(room.entries() == times, "each thread has been inside as often as it was let in");
+  };
+}
+
+TEST(LockProof, TwoThreadsAreAloneInside) { prove<Room>({kPassTwice, kPassTwice}, 4, entered(4)); }
+
+TEST(LockProof, ThreeThreadsAreAloneInside) { prove<Room>({kPass, kPass, kPass}, 4, entered(3)); }
+
+TEST(LockProof, WhoTriesDoesNotDisturb) { prove<Room>({kPass, kTry, kPass}, 4, kCheck); }
+
+TEST(LockProof, AThreadThatForksPassesThroughItsOwnLock) {
+  prove<Room>({kFork, kPass}, 4, entered(3));
+  prove<Room>({kFork, kTry, kPass}, 3, kCheck);
+}
+
+TEST(LockProof, WhereTryingFailsTheHolderSeesWhatWasDoneBefore) {
+  prove<Room>({kMessage, kHold}, 4, kCheck);
+  prove<Room>({kMessage, kHold, kMessage}, 3, kCheck);
+}
+
+// But for that of a try that succeeds: what matters is that a failing one is a load in the order of all such
+// operations.
+TEST(LockProof, NeedsEachOfItsOrders) {
+  const std::vector<Bodies<Room>> scenarios = {{kPass, kPass}, {kPass, kTry}, {kFork, kPass}, {kMessage, kHold}};
+  EXPECT_EQ(unnoticed_by_all(scenarios, kModels, kCheck),
+            (std::vector<std::string>{"lock.h compare_exchange(seq_cst, seq_cst) as "
+                                      "compare_exchange(acq_rel, seq_cst)"}));
+}
+
+}  // namespace
+}  // namespace snug::schedule
