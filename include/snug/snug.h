@@ -65,6 +65,37 @@ SNUG_API size_t snug_malloc_batch(size_t size, void** blocks, size_t count);
  * Preserves errno. O(count). */
 SNUG_API void snug_free_batch(void* const* blocks, size_t count);
 
+/* ---- blocks that are moved -------------------------------------------------------------------------------- */
+
+/* For a program that can move its blocks, since it knows every pointer to them: a store, a cache, an index. What is
+ * left after many frees lies scattered over slabs, the stretches of memory that blocks of one size are cut from, and
+ * each keeps its slab. Ask for each block in idle time, and move those for which the answer is 1:
+ *
+ *   if (snug_should_move(block)) {
+ *     void* moved = snug_malloc_uncached(size);
+ *     if (moved != NULL) {
+ *       memcpy(moved, block, size);
+ *       snug_free_uncached(block);
+ *       block = moved;
+ *     }
+ *   }
+ *
+ * Slabs become empty so, and their memory goes back as after any free. Go round again as long as blocks are moved.
+ *
+ * snug_should_move() returns 1 if the block's slab has free blocks, is not the one that its heap hands out from, and is
+ * at most an eighth fuller than the average of the heap's other such slabs of the size; else 0. 0 for NULL, and for
+ * blocks with pages of their own (beyond 256 KiB by default). The answer is of this moment: other threads may change
+ * it. The block must be live, and stay so during the call: an address that snug did not hand out, or that of a block
+ * that is seen to be free, ends the process with one line. Takes the lock of the heap that the slab belongs to. O(1).
+ */
+SNUG_API int snug_should_move(const void* block);
+/* As malloc and free, but past the thread's cache of free blocks, which would hand out again what was just freed, and
+ * would keep it from going home. Blocks of these functions and of the others are the same. Slower: each takes a lock.
+ * snug_free_uncached preserves errno; NULL is ignored; another pointer that snug did not hand out ends the process with
+ * one line. O(1). */
+SNUG_API void* snug_malloc_uncached(size_t size);
+SNUG_API void snug_free_uncached(void* block);
+
 /* ---- memory given back ------------------------------------------------------------------------------------ */
 
 /* Empties the cache of every thread, then gives the OS every OS page without a live block in slabs, whoever owns them,

@@ -169,6 +169,40 @@ void release_slow(void* block) noexcept {
   }
 }
 
+void* allocate_uncached(size_t size) noexcept {
+  if (!store.ensure_open()) return out_of_memory();
+  if (size > store.table->max_size) return large_block({.size = size});
+  void* block = counted(insist(size, [size]() -> void* {
+    const size_t size_class = store.table->class_of(size);
+    ThreadCache* cache = thread_cache();
+    return cache != nullptr ? cache->take_uncached(size_class) : store.registry.allocate_shared(size_class);
+  }));
+  store.look_ahead();
+  store.idle.start_if_wanted();
+  return block;
+}
+
+void release_uncached(void* block) noexcept {
+  const size_t scaled_class = class_at(block);
+  ThreadCache* cache = thread_state.cache;
+  if (scaled_class == 0 || cache == nullptr) return release_slow(block);
+  ErrnoKeeper keeper;
+  if (is_newest(head_of(relative_thread_state(), scaled_class), block)) die_of_misuse("free", block, kAlreadyFree);
+  cache->give_uncached(scaled_class / kClassScale, block);
+}
+
+bool should_move(const void* block, const char* call) {
+  if (block == nullptr) return false;
+  const size_t scaled_class = class_at(block);
+  if (scaled_class == 0) {
+    usable_size(block, call);  // what is no large block, either, ends the process
+    return false;
+  }
+  if (is_newest(head_of(relative_thread_state(), scaled_class), block)) die_of_misuse(call, block, kAlreadyFree);
+  ThreadCache* cache = thread_state.cache;
+  return store.registry.should_move(block, cache != nullptr ? &cache->heap() : nullptr, call);
+}
+
 void* allocate_zeroed(size_t count, size_t size) {
   size_t bytes = 0;
   if (multiply_overflows(count, size, &bytes)) return out_of_memory();

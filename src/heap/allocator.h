@@ -67,6 +67,14 @@ SNUG_ALWAYS_INLINE void release_sized(void* block, size_t size) {
     release_slow(block);
 }
 
+// As allocate() and release(), but past the thread's cache: the block comes from the slab that is drawn from, and goes
+// home at once, so that its slab can become empty.
+void* allocate_uncached(size_t size) noexcept;
+void release_uncached(void* block) noexcept;
+// True if memory came home sooner were the block's contents in one that is allocated so, and the block released so.
+// False for null. `call` names the caller in a report of misuse.
+bool should_move(const void* block, const char* call);
+
 // `zeroed` bytes: `count * size`, overflow checked.
 void* allocate_zeroed(size_t count, size_t size);
 // `alignment` is a power of two.

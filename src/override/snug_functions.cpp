@@ -58,6 +58,10 @@ SNUG_EXPORT size_t snug_malloc_batch(size_t size, void** blocks, size_t count) {
 }
 SNUG_EXPORT void snug_free_batch(void* const* blocks, size_t count) { release_batch(blocks, count); }
 
+SNUG_EXPORT int snug_should_move(const void* block) { return should_move(block, "should_move") ? 1 : 0; }
+SNUG_EXPORT void* snug_malloc_uncached(size_t size) { return allocate_uncached(size); }
+SNUG_EXPORT void snug_free_uncached(void* block) { release_uncached(block); }
+
 SNUG_EXPORT int snug_malloc_trim(size_t pad) { return trim(pad) ? 1 : 0; }
 SNUG_EXPORT int snug_get_stats(snug_stats* stats) {
   *stats = gather_statistics();

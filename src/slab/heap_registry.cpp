@@ -4,6 +4,7 @@
 #include <new>
 #include <span>
 
+#include "base/fatal.h"
 #include "os/memory.h"
 #include "os/process.h"
 
@@ -18,6 +19,16 @@ constexpr size_t kHeapsAtOnce = 8;
 
 // Bytes of empty slabs that all heaps together keep beyond the usual.
 constexpr size_t kMostExtra = size_t{32} << 20;
+
+// The slab of a block that is asked about, whose heap's lock is held. One in a thread's cache counts as live.
+const Slab& slab_of_live(const Window& window, const void* block, const char* call) {
+  const Slab& slab = *window.tag(window.page_of(block)).record<Slab>();
+  if (!slab.has_block_at(block)) die_of_misuse(call, block, "points inside a block");
+  const size_t slot = (address_of(block) - address_of(slab.start)) / slab.block_size;
+  if (slot >= slab.carved) die_of_misuse(call, block, "block was never handed out");
+  if (tests_bit(slab.free_bits(), slot)) die_of_misuse(call, block, "block is already free");
+  return slab;
+}
 
 }  // namespace
 
@@ -141,6 +152,20 @@ size_t HeapRegistry::take_shared(size_t size_class, void** end, size_t groups) {
     got += more;
   }
   return got;
+}
+
+bool HeapRegistry::should_move(const void* block, SlabHeap* own, const char* call) {
+  for (;;) {
+    SlabHeap& owner = *heap(window().tag(window().page_of(block)).owner());
+    if (&owner == own) {
+      SlabHeap::Hold hold(owner);
+      return owner.is_worth_leaving(slab_of_live(window(), block, call));
+    }
+    SlabHeap::Look look(owner);
+    // Its slab may have been adopted meanwhile.
+    if (window().tag(window().page_of(block)).owner() != owner.id()) continue;
+    return owner.is_worth_leaving(slab_of_live(window(), block, call));
+  }
 }
 
 void HeapRegistry::take_home(size_t size_class, void* block) {

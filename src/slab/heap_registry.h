@@ -40,6 +40,11 @@ class HeapRegistry {
   // SlabHeap::take_group.
   size_t take_shared(size_t size_class, void** end, size_t groups);
 
+  // True if the block, a live one, had better lie in another slab (SlabHeap::is_worth_leaving). `own` is the
+  // calling thread's heap, or null; no heap's lock is held. Ends the process if the address is no block's, or the block
+  // is free; `call` is what is named then.
+  bool should_move(const void* block, SlabHeap* own, const char* call);
+
   // Takes home a block of the class that a thread without a heap has freed.
   void take_home(size_t size_class, void* block);
 

@@ -105,6 +105,7 @@ Slab* SlabHeap::take_empty(size_t size_class) {
   Slab* slab = bin.empty.front();
   bin.empty.remove(slab);
   bin.partial.push_front(slab);
+  ++bin.partial_slabs;
   empty_bytes_ -= slab->span->pages.bytes();
   return slab;
 }
@@ -172,6 +173,7 @@ void SlabHeap::insert(Slab* slab) {
   bin.out.add(slab->used());
   if (slab->used() != 0) {
     bin.partial.push_front(slab);
+    ++bin.partial_slabs;
   } else {
     bin.empty.push_front(slab);
     empty_bytes_ += slab->span->pages.bytes();
@@ -246,7 +248,10 @@ SNUG_ALWAYS_INLINE size_t SlabHeap::put_home(Slab& slab, const SizeClass& sizes,
 }
 
 void SlabHeap::set_full(Slab& slab) {
-  bins_[slab.size_class].partial.remove(&slab);
+  Bin& bin = bins_[slab.size_class];
+  bin.partial.remove(&slab);
+  --bin.partial_slabs;
+  ++bin.full_slabs;
   slab.full = true;
 }
 
@@ -255,15 +260,30 @@ void SlabHeap::settle(Slab& slab) {
   Bin& bin = bins_[slab.size_class];
   if (slab.full && (!is_shared_ || slab.has_group(registry_.table().classes[slab.size_class].line_group))) {
     slab.full = false;
+    --bin.full_slabs;
+    ++bin.partial_slabs;
     bin.partial.push_back(&slab);  // behind the others, so that more of its blocks gather
   }
   if (slab.used() != 0) return;
   bin.partial.remove(&slab);
+  --bin.partial_slabs;
   bin.empty.push_front(&slab);
   empty_bytes_ += slab.span->pages.bytes();
   if (!keeps_too_many_empty()) return;
   if (!is_asleep()) given_away_ += slab.span->pages.bytes();
   release(&slab);
+}
+
+bool SlabHeap::is_worth_leaving(const Slab& slab) const {
+  const Bin& bin = bins_[slab.size_class];
+  const Slab* const drawn_from = bin.partial.front();
+  if (slab.full || &slab == drawn_from) return false;
+  // Of the partial slabs, that one apart. Shared slabs may have lone blocks to give and count as full: then this is
+  // less than the truth.
+  const size_t in_full = size_t{bin.full_slabs} * slab.capacity;
+  const size_t apart = in_full + drawn_from->used();
+  const size_t used = bin.out.get() > apart ? bin.out.get() - apart : 0;
+  return slab.used() * (bin.partial_slabs - 1) <= used + used / 8;
 }
 
 bool SlabHeap::keeps_too_many_empty() const {
@@ -317,6 +337,7 @@ bool SlabHeap::give_slab(size_t size_class, SlabHeap& heir) {
   if (slab == nullptr && !bin.empty.empty()) slab = take_empty(size_class);
   if (slab == nullptr) return false;
   bin.partial.remove(slab);
+  --bin.partial_slabs;
   bin.slabs.subtract(1);
   slab_count_.subtract(1);
   slab_bytes_ -= slab->span->pages.bytes();
@@ -344,49 +365,6 @@ size_t SlabHeap::purge_some_holes(size_t most, size_t* bytes) {
     }
   registry_.count_holes(*bytes - before);
   return slabs;
-}
-
-const char* SlabHeap::check_listed(const Slab& slab, size_t size_class) const {
-  if (const char* broken = slab.check(); broken != nullptr) return broken;
-  if (slab.full) return "slab heap: a full slab is in a list";
-  if (slab.owner != id_ || slab.size_class != size_class) return "slab heap: a slab belongs elsewhere";
-  const Window& window = registry_.window();
-  for (uint32_t i = 0; i < slab.span->pages.value; ++i) {
-    const PageId page = slab.span->first + PageCount{i};
-    if (window.tag(page).record<Slab>() != &slab || window.tag(page).owner() != id_ ||
-        window.class_at(page.value) != scaled(size_class))
-      return "slab heap: a page's tag or class does not name its slab";
-  }
-  return nullptr;
-}
-
-const char* SlabHeap::check() const {
-  size_t all_slabs = 0;
-  size_t empty_bytes = 0;
-  for (size_t c = 0; c < kMaxClasses; ++c) {
-    const Bin& bin = bins_[c];
-    size_t listed = 0;
-    size_t out = 0;
-    for (const Slab* slab = bin.partial.front(); slab != nullptr; slab = SlabList::next(slab), ++listed) {
-      if (const char* broken = check_listed(*slab, c); broken != nullptr) return broken;
-      if (slab->used() == 0) return "slab heap: an empty slab is among the partial ones";
-      out += slab->used();
-    }
-    for (const Slab* slab = bin.empty.front(); slab != nullptr; slab = SlabList::next(slab), ++listed) {
-      if (const char* broken = check_listed(*slab, c); broken != nullptr) return broken;
-      if (slab->used() != 0) return "slab heap: a slab with live blocks is among the empty ones";
-      empty_bytes += slab->span->pages.bytes();
-    }
-    const size_t slabs = bin.slabs.get();
-    if (slabs < listed) return "slab heap: the count of a class's slabs is wrong";
-    // Those in no list are full, but for lone blocks in shared ones.
-    const size_t most = out + (slabs - listed) * registry_.table().classes[c].blocks_per_slab;
-    if (is_shared_ ? bin.out.get() > most : bin.out.get() != most)
-      return "slab heap: the count of a class's blocks is wrong";
-    all_slabs += slabs;
-  }
-  if (all_slabs != slab_count_.get() || empty_bytes != empty_bytes_) return "slab heap: the counts of slabs are wrong";
-  return nullptr;
 }
 
 }  // namespace snug

@@ -17,6 +17,7 @@
 // they need them.
 //
 //   per class:   out == sum of used over its slabs; those that have a block to give are in its list, in any order
+//                slabs == partial_slabs + full_slabs + those in the list of empty ones
 //   all slabs:   empty_bytes_ == bytes of slabs of which nothing is used
 #pragma once
 
@@ -47,6 +48,7 @@ class alignas(64) SlabHeap {
  public:
   class Hold;
   class Visit;
+  class Look;
 
   SlabHeap(HeapRegistry& registry, uint16_t id);
 
@@ -72,6 +74,11 @@ class alignas(64) SlabHeap {
     visits_ = kVisitsOfASleeper;
     mailbox_.leave_unattended();
   }
+
+  // True if the slab would be empty sooner without one of its blocks than the class's other partial slabs on average:
+  // what is allocated anew comes from the first of them, so that a block moved there brings memory home. A slab that is
+  // an eighth above the average counts as well, or slabs that are equally full would all stay. O(1).
+  bool is_worth_leaving(const Slab& slab) const;
 
   // The cache of the heap's thread, whose arrays the lock guards as well; null if it has none.
   ThreadCache* cache() const { return cache_.load(std::memory_order_relaxed); }
@@ -125,6 +132,8 @@ class alignas(64) SlabHeap {
     SlabList empty;    // slabs without live blocks: drawn from when there is no partial one
     OwnerCounter slabs;
     OwnerCounter out;
+    uint32_t partial_slabs = 0;
+    uint32_t full_slabs = 0;
     PageId newest;  // where its newest slab of small pages begins, or began
     WholeUse use;
   };
@@ -155,6 +164,7 @@ class alignas(64) SlabHeap {
   void end_hold();
   bool try_visit();
   void begin_visit();
+  void begin_look();
   void end_visit();
   void open(SlabRemoteFrees& remote);
   void post(size_t size_class, void* const* blocks, size_t count);
@@ -214,6 +224,18 @@ class SlabHeap::Visit {
   ~Visit() { heap_.end_visit(); }
   Visit(const Visit&) = delete;
   Visit& operator=(const Visit&) = delete;
+
+ private:
+  SlabHeap& heap_;
+};
+
+// Another thread looks at something, and takes nothing off the owner: that says nothing of whether the owner sleeps.
+class SlabHeap::Look {
+ public:
+  explicit Look(SlabHeap& heap) : heap_(heap) { heap_.begin_look(); }
+  ~Look() { heap_.end_visit(); }
+  Look(const Look&) = delete;
+  Look& operator=(const Look&) = delete;
 
  private:
   SlabHeap& heap_;

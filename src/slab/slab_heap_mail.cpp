@@ -24,6 +24,8 @@ void SlabHeap::begin_visit() {
   note_visit();
 }
 
+void SlabHeap::begin_look() { mailbox_.begin_visit(opens()); }
+
 void SlabHeap::end_visit() { mailbox_.end_visit(opens()); }
 
 void SlabHeap::look_again() { mailbox_.look_again(opens()); }

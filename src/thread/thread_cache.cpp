@@ -186,6 +186,20 @@ void ThreadCache::give_batch(size_t size_class, void* const* blocks, size_t coun
   scavenge_as_due();
 }
 
+void* ThreadCache::take_uncached(size_t size_class) {
+  Operation operation(*this);
+  void* block = nullptr;
+  if (heap_.refill(size_class, &block + 1, 1) != 0) registry_.note_use();
+  scavenge_as_due();
+  return block;
+}
+
+void ThreadCache::give_uncached(size_t size_class, void* block) {
+  Operation operation(*this);
+  heap_.flush(size_class, &block, 1);
+  scavenge_as_due();
+}
+
 bool ThreadCache::open(size_t size_class) {
   const size_t room = first_room(sizes(size_class));
   return use_array(size_class, affords(size_class, room) ? room : 1);

@@ -54,6 +54,10 @@ class alignas(64) ThreadCache {
   size_t take_batch(size_t size_class, void** blocks, size_t count);
   // Takes `count` blocks of the class at once: what the array has no room for goes straight home.
   void give_batch(size_t size_class, void* const* blocks, size_t count);
+  // One block straight from the slabs, from the one that is drawn from, and one straight home: the array is neither
+  // looked at nor changed. Null if the OS refuses.
+  void* take_uncached(size_t size_class);
+  void give_uncached(size_t size_class, void* block);
   // Sends every cached block home.
   void flush_all();
   // flush_all, and gives the arrays away: the thread ends.

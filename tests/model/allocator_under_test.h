@@ -18,6 +18,9 @@ struct AllocatorUnderTest {
   void (*free_sized)(void* block, size_t size);
   void (*free_aligned_sized)(void* block, size_t alignment, size_t size);
   void (*free_batch)(void* const* blocks, size_t count);
+  int (*should_move)(const void* block);
+  void* (*malloc_uncached)(size_t size);
+  void (*free_uncached)(void* block);
   size_t (*usable_size)(void* block);
   int (*trim)(size_t pad);
   int (*get_stats)(snug_stats* stats);
@@ -25,12 +28,21 @@ struct AllocatorUnderTest {
 };
 
 inline AllocatorUnderTest snug_under_test() {
-  return {snug_malloc,       snug_calloc,
-          snug_realloc,      snug_aligned_alloc,
-          snug_malloc_batch, snug_free,
-          snug_free_sized,   snug_free_aligned_sized,
-          snug_free_batch,   snug_malloc_usable_size,
-          snug_malloc_trim,  snug_get_stats,
+  return {snug_malloc,
+          snug_calloc,
+          snug_realloc,
+          snug_aligned_alloc,
+          snug_malloc_batch,
+          snug_free,
+          snug_free_sized,
+          snug_free_aligned_sized,
+          snug_free_batch,
+          snug_should_move,
+          snug_malloc_uncached,
+          snug_free_uncached,
+          snug_malloc_usable_size,
+          snug_malloc_trim,
+          snug_get_stats,
           snug_check};
 }
 

@@ -53,6 +53,9 @@ std::ostream& operator<<(std::ostream& out, const Operation& operation) {
     case OperationKind::kFreeBatch:
       out << "free_batch(" << operation.count << " blocks from ";
       break;
+    case OperationKind::kMove:
+      out << "move(";
+      break;
     case OperationKind::kUsableSize:
       out << "usable_size(";
       break;

@@ -22,6 +22,7 @@ enum class OperationKind : uint8_t {
   kFree,
   kFreeSized,
   kFreeBatch,
+  kMove,  // to a block past the thread's cache
   kUsableSize,
   kTrim,
   kVerifyAll,

@@ -94,6 +94,11 @@ size_t repeating_batch(size_t size, void** blocks, size_t count) {
   return got;
 }
 
+void leaking_free_uncached(void* block) {
+  static unsigned count = 0;
+  if (++count % 20 != 0) snug_free_uncached(block);
+}
+
 void forgetful_batch(void* const* blocks, size_t count) { snug_free_batch(blocks, count < 2 ? count : count - 1); }
 
 int forgetful_stats(snug_stats* stats) {
@@ -134,6 +139,7 @@ void crashing_free(void* block) {
 
 void forget_newest(AllocatorUnderTest& heap) {
   heap.free = newest_forgetting_free;
+  heap.free_uncached = newest_forgetting_free;
   heap.free_sized = newest_forgetting_free_sized;
   heap.free_aligned_sized = newest_forgetting_free_aligned_sized;
   heap.realloc = newest_forgetting_realloc;
@@ -173,6 +179,9 @@ std::vector<PlantedFault> planted_faults() {
       {"Leak", "blocks_in_use is", altered([](Heap& h) { h.free = leaking_free; })},
       {"BatchOverlap", "overlaps live", altered([](Heap& h) { h.malloc_batch = repeating_batch; })},
       {"BatchLeak", "blocks_in_use is", altered([](Heap& h) { h.free_batch = forgetful_batch; })},
+      {"MoveLeak", "blocks_in_use is", altered([](Heap& h) { h.free_uncached = leaking_free_uncached; })},
+      {"MoveNull", "a null block",
+       altered([](Heap& h) { h.malloc_uncached = [](size_t) -> void* { return nullptr; }; })},
       {"BrokenInvariant", "a planted broken invariant", altered([](Heap& h) { h.check = complaining_check; })},
       {"Crash", "died of signal", altered([](Heap& h) { h.free = crashing_free; })},
   };

@@ -127,6 +127,8 @@ void write_steady(Writer& writer, SizeMix mix, size_t operations) {
       live += writer.batch(OperationKind::kMallocBatch, mix);
     } else if (die < 170) {
       live -= std::min(live, writer.batch(OperationKind::kFreeBatch, mix));
+    } else if (die < 180) {
+      writer.put(OperationKind::kMove);
     } else if (writer.draw(2 * comfortable) >= live) {
       writer.allocate(mix);
       ++live;

@@ -48,6 +48,9 @@ Complaint ProgramRunner::step(const Operation& operation) {
       case OperationKind::kFreeBatch:
         complaint = free_batch(operation);
         break;
+      case OperationKind::kMove:
+        complaint = move(LiveBlock(*chosen));
+        break;
       case OperationKind::kFreeSized:
         complaint = free_block(LiveBlock(*chosen), true);
         break;
@@ -161,6 +164,21 @@ Complaint ProgramRunner::free_batch(const Operation& operation) {
     blocks.push_back(reinterpret_cast<void*>(block.address));
   }
   allocator_.free_batch(blocks.data(), blocks.size());
+  return std::nullopt;
+}
+
+// Whatever the answer is, which is advice: both blocks live for a while.
+Complaint ProgramRunner::move(const LiveBlock& block) {
+  if (Complaint complaint = verify(block, block.usable)) return complaint;
+  void* const from = reinterpret_cast<void*>(block.address);
+  const int answer = allocator_.should_move(from);
+  if (answer != 0 && answer != 1) return "should_move answers " + std::to_string(answer);
+  void* const to = allocator_.malloc_uncached(block.requested);
+  ++allocations_;
+  if (Complaint complaint = account_for(to, block.requested, 16, false)) return complaint;
+  if (Complaint complaint = verify(block, block.usable)) return complaint;
+  if (Complaint complaint = reference_.remove(block.address)) return complaint;
+  allocator_.free_uncached(from);
   return std::nullopt;
 }
 

@@ -44,6 +44,7 @@ class ProgramRunner {
   Complaint allocate(const Operation& operation);
   Complaint allocate_batch(const Operation& operation);
   Complaint free_batch(const Operation& operation);
+  Complaint move(const LiveBlock& block);
   Complaint reallocate(const Operation& operation);
   Complaint free_block(const LiveBlock& block, bool sized);
   Complaint verify(const LiveBlock& block, size_t prefix) const;

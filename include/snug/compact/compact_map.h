@@ -5,7 +5,11 @@
 // What holds of CompactVector holds here: "Moves", the heap's life, that a map may lie in a block itself, and what
 // constructors may do. Hash and comparison run inside a section too, and are made anew for each call. A map is not
 // copied. Keys and values may be of any type that a heap can make (snug/compact/relocation.h), and of any that the
-// others are equal to and hashed like: a map of CompactString is asked with std::string_view.
+// others are equal to and hashed like: a map of CompactString is asked with std::string_view. What has to know the heap
+// is made of the heap and the arguments, so that the characters of a key are copied only if the key is new:
+//
+//   snug::CompactMap<snug::CompactString, snug::CompactString> names(heap);
+//   names.insert_or_assign("Ada", "Lovelace");
 #pragma once
 
 #include "snug/cpp20.h"
@@ -46,6 +50,9 @@ struct CompactEntry {
   template <class Key, class... Arguments>
   CompactEntry(std::size_t hash_of_key, Key&& from, Arguments&&... arguments)
       : hash(hash_of_key), key(std::forward<Key>(from)), value(std::forward<Arguments>(arguments)...) {}
+  template <class Key, class... Arguments>
+  CompactEntry(CompactHeap& heap_of_key, std::size_t hash_of_key, Key&& from, Arguments&&... arguments)
+      : hash(hash_of_key), key(heap_of_key, std::forward<Key>(from)), value(std::forward<Arguments>(arguments)...) {}
   // Key and value each in its own way.
   friend void relocate(CompactEntry* from, CompactEntry* to) noexcept
     requires(!(kMovedAsBytes<K> && kMovedAsBytes<V>))
@@ -112,19 +119,19 @@ class CompactMap {
     const Handle<Entry> made = add(hash, std::forward<decltype(asked)>(asked), std::forward<Arguments>(arguments)...);
     return {&heap.get(made)->value, true};
   }
-  // The value is replaced if the key is there. True if it was not.
-  template <class Key, class Value>
-  bool insert_or_assign(Key&& key, Value&& value) {
+  // The value is replaced by one made of the arguments if the key is there. True if it was not. As try_emplace().
+  template <class Key, class... Arguments>
+  bool insert_or_assign(Key&& key, Arguments&&... arguments) {
     auto&& asked = as_asked(std::forward<Key>(key));
     const std::size_t hash = Hash()(asked);
     if (const Handle<Entry> found = locate(asked, hash)) {
       Building building(heap());
-      Replacement<V> made(std::forward<Value>(value));
+      Replacement<V> made = replacement_of(std::forward<Arguments>(arguments)...);
       building.end();
       made.put_at(&heap().get(found)->value);
       return false;
     }
-    add(hash, std::forward<decltype(asked)>(asked), std::forward<Value>(value));
+    add(hash, std::forward<decltype(asked)>(asked), std::forward<Arguments>(arguments)...);
     return true;
   }
   // A value-initialised one if the key is new.
@@ -233,12 +240,34 @@ class CompactMap {
     while (entry && !(section[entry].hash == hash && Equal()(section[entry].key, key))) entry = section[entry].next;
     return entry;
   }
+  // The value first: the heap stands before what it is made of, if it has no constructor without. Then the key.
+  template <class Key, class... Arguments>
+  Handle<Entry> make_entry(std::size_t hash, Key&& key, Arguments&&... arguments) {
+    if constexpr (std::is_constructible_v<V, Arguments...>)
+      return make_keyed(hash, std::forward<Key>(key), std::forward<Arguments>(arguments)...);
+    else
+      return make_keyed(hash, std::forward<Key>(key), heap(), std::forward<Arguments>(arguments)...);
+  }
+  template <class Key, class... OfValue>
+  Handle<Entry> make_keyed(std::size_t hash, Key&& key, OfValue&&... of_value) {
+    if constexpr (std::is_constructible_v<K, Key>)
+      return heap().template make<Entry>(hash, std::forward<Key>(key), std::forward<OfValue>(of_value)...);
+    else
+      return heap().template make<Entry>(heap(), hash, std::forward<Key>(key), std::forward<OfValue>(of_value)...);
+  }
+  template <class... Arguments>
+  Replacement<V> replacement_of(Arguments&&... arguments) {
+    if constexpr (std::is_constructible_v<V, Arguments...>)
+      return Replacement<V>(std::forward<Arguments>(arguments)...);
+    else
+      return Replacement<V>(heap(), std::forward<Arguments>(arguments)...);
+  }
   template <class... Arguments>
   Handle<Entry> add(std::size_t hash, Arguments&&... arguments) {
     Buckets spare(heap());  // freed last
     if (size_ == buckets_.size()) spare.resize(buckets_for(size_ + 1));
     Building building(heap());
-    const Handle<Entry> made = heap().template make<Entry>(hash, std::forward<Arguments>(arguments)...);
+    const Handle<Entry> made = make_entry(hash, std::forward<Arguments>(arguments)...);
     building.end();
     const Section section(heap());
     if (!spare.empty()) exchange(section, spare);

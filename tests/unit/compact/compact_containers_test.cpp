@@ -228,6 +228,35 @@ TEST(CompactMapTest, TextIsFoundByText) {
   EXPECT_EQ(*std::as_const(map).find(std::string_view("three")), 3);
 }
 
+// A value that knows its heap, and counts how often one was made.
+struct Note {
+  Note(CompactHeap& heap, std::string_view from, int number_of_it) : text(heap, from), number(number_of_it) { ++made; }
+  CompactString text;
+  int number;
+  static inline int made = 0;
+};
+
+TEST(CompactMapTest, WhatHasToKnowTheHeapIsMadeInTheMapsOwn) {
+  CompactHeap heap;
+  CompactMap<CompactString, Note> notes(heap);
+  EXPECT_TRUE(notes.try_emplace("Ada", "first", 1).second);
+  EXPECT_FALSE(notes.try_emplace("Ada", "second", 2).second);
+  EXPECT_EQ(Note::made, 1);
+  EXPECT_EQ(notes.find("Ada")->text, "first");
+  EXPECT_FALSE(notes.insert_or_assign("Ada", std::string("third"), 3));
+  EXPECT_TRUE(notes.insert_or_assign(std::string_view("Bob"), "fourth", 4));
+  EXPECT_EQ(notes.find("Ada")->text, "third");
+  EXPECT_EQ(notes.find("Ada")->number, 3);
+  EXPECT_EQ(notes.find("Bob")->number, 4);
+
+  CompactMap<CompactString, CompactString> names(heap);
+  names["Ada"].append("Lovelace");
+  EXPECT_EQ(names["Ada"], "Lovelace");
+  EXPECT_FALSE(names.insert_or_assign("Ada", CompactString(heap, "Byron")));  // one that is there is taken
+  EXPECT_EQ(*names.find("Ada"), "Byron");
+  EXPECT_EQ(heap.check(), nullptr);
+}
+
 TEST(CompactMapTest, AMapMayLieInABlock) {
   CompactHeap heap;
   using Index = CompactMap<size_t, CompactVector<size_t>>;

@@ -1,0 +1,136 @@
+#include "request_reader.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "number.h"
+
+namespace cache_server {
+namespace {
+
+constexpr std::size_t kReadAtOnce = std::size_t{16} << 10;
+constexpr std::size_t kKept = std::size_t{256} << 10;  // of an empty buffer; what a large value took more goes
+constexpr std::size_t kLongestLine = std::size_t{64} << 10;
+
+}  // namespace
+
+std::span<char> RequestReader::room() {
+  if (begin_ != 0) {
+    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+    for (Place& place : places_) place.offset -= begin_;
+    at_ -= begin_;
+    end_ -= begin_;
+    begin_ = 0;
+  }
+  if (end_ == 0 && buffer_.size() > kKept) std::vector<char>().swap(buffer_);
+  std::size_t wanted = end_ + kReadAtOnce;
+  // The whole of a large word at once, and the end of its line.
+  if (word_length_ != kUnknown) wanted = std::max(wanted, at_ + word_length_ + 2);
+  if (buffer_.size() < wanted) {
+    buffer_.reserve(wanted);  // no more than that
+    buffer_.resize(wanted);
+  }
+  return {buffer_.data() + end_, buffer_.size() - end_};
+}
+
+RequestReader::Found RequestReader::next() {
+  if (!error_.empty()) return Found::kError;
+  if (is_whole_) {
+    is_whole_ = false;
+    words_.clear();
+    places_.clear();
+    line_.clear();
+    begin_ = at_;
+  }
+  while (words_left_ == 0) {
+    if (!begin_request()) return stopped();
+    if (is_whole_) return Found::kRequest;  // it was a line
+  }
+  for (; words_left_ != 0; --words_left_)
+    if (!read_word()) return stopped();
+  for (const Place& place : places_) words_.emplace_back(buffer_.data() + place.offset, place.length);
+  is_whole_ = true;
+  return Found::kRequest;
+}
+
+// False if there is nothing whole yet, or an error. A request without words is passed over.
+bool RequestReader::begin_request() {
+  begin_ = at_;
+  if (at_ == end_) return false;
+  if (buffer_[at_] != '*') return read_line();
+  std::string_view digits;
+  if (!take_header('*', "too big mbulk count string", &digits)) return false;
+  long long count = 0;
+  if (!read_number(digits, &count) || count > static_cast<long long>(limits_.words)) {
+    fail("invalid multibulk length");
+    return false;
+  }
+  words_left_ = count > 0 ? static_cast<std::size_t>(count) : 0;
+  return true;
+}
+
+bool RequestReader::read_word() {
+  if (word_length_ == kUnknown) {
+    if (at_ != end_ && buffer_[at_] != '$') {
+      fail(std::string("expected '$', got '") + buffer_[at_] + "'");
+      return false;
+    }
+    std::string_view digits;
+    if (!take_header('$', "too big bulk count string", &digits)) return false;
+    long long length = 0;
+    if (!read_number(digits, &length) || length < 0 || length > static_cast<long long>(limits_.word_bytes)) {
+      fail("invalid bulk length");
+      return false;
+    }
+    if (at_ - begin_ + static_cast<std::size_t>(length) > request_limit()) {
+      fail("too big request");
+      return false;
+    }
+    word_length_ = static_cast<std::size_t>(length);
+  }
+  if (end_ - at_ < word_length_ + 2) return false;
+  places_.push_back({at_, word_length_});
+  at_ += word_length_ + 2;
+  word_length_ = kUnknown;
+  return true;
+}
+
+// The number behind the kind's sign, if the whole line is there.
+bool RequestReader::take_header(char kind, const char* too_long, std::string_view* digits) {
+  const std::string_view rest(buffer_.data() + at_, end_ - at_);
+  const std::size_t length = rest.find('\r');
+  if (length == rest.npos && rest.size() > kLongestLine) {
+    fail(too_long);
+    return false;
+  }
+  if (length == rest.npos || length + 2 > rest.size() || rest[0] != kind) return false;
+  *digits = rest.substr(1, length - 1);
+  at_ += length + 2;
+  return true;
+}
+
+bool RequestReader::read_line() {
+  const std::string_view rest(buffer_.data() + at_, end_ - at_);
+  const std::size_t length = rest.find('\n');
+  if (length == rest.npos) {
+    if (rest.size() > kLongestLine) fail("too big inline request");
+    return false;
+  }
+  at_ += length + 1;
+  std::string_view line = rest.substr(0, length);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  if (!split_line(line, &line_)) {
+    fail("unbalanced quotes in request");
+    return false;
+  }
+  words_.assign(line_.begin(), line_.end());
+  is_whole_ = !words_.empty();
+  return true;
+}
+
+RequestReader::Found RequestReader::fail(std::string reason) {
+  error_ = "Protocol error: " + std::move(reason);
+  return Found::kError;
+}
+
+}  // namespace cache_server

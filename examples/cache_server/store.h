@@ -1,0 +1,73 @@
+// Store: keys and values in a compacting heap. Both are strings of any bytes; a value may have a moment at which it is
+// gone.
+//
+//   expiring_ == values that have such a moment;  no value's lies before earliest_
+//
+// The heap's options say whether it compacts. Nothing here knows: blocks are reached through the map alone, and what
+// get() returns is good until the next call that changes something.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "snug/compact_heap.h"
+
+namespace cache_server {
+
+// Milliseconds since 1970.
+using Moment = std::int64_t;
+inline constexpr Moment kNever = 0;
+
+struct Value {
+  Value(snug::CompactHeap& heap, std::string_view from, Moment gone) : text(heap, from), gone_at(gone) {}
+
+  snug::CompactString text;
+  Moment gone_at;
+};
+
+}  // namespace cache_server
+
+// A string may be moved by its bytes, and so may what holds one.
+template <>
+inline constexpr bool snug::kTriviallyRelocatable<cache_server::Value> = true;
+
+namespace cache_server {
+
+class Store {
+ public:
+  // Throws std::bad_alloc if there is no memory.
+  explicit Store(const snug::CompactHeapOptions& options) : heap_(options), values_(heap_) {}
+
+  // Null if there is no such key.
+  const Value* get(std::string_view key, Moment now);
+  // Throws std::bad_alloc if there is no memory; then nothing has changed.
+  void set(std::string_view key, std::string_view text, Moment gone_at = kNever);
+  // False if there was no such key.
+  bool erase(std::string_view key, Moment now);
+  void clear() noexcept;
+  // Erases what is gone. O(size) if something is, else O(1).
+  void sweep(Moment now);
+
+  // Those that are gone and were not swept yet are counted.
+  std::size_t size() const noexcept { return values_.size(); }
+  std::size_t expiring() const noexcept { return expiring_; }
+
+  // Moves everything together, whatever the options say.
+  void compact() noexcept { heap_.compact(); }
+  snug_compact_stats stats() const noexcept { return heap_.stats(); }
+  // Null, or what is wrong. O(size).
+  const char* check() const;
+
+ private:
+  static bool is_gone(const Value& value, Moment now) { return value.gone_at != kNever && value.gone_at <= now; }
+  void forget_moment(const Value& value) noexcept { expiring_ -= value.gone_at != kNever; }
+
+  snug::CompactHeap heap_;
+  snug::CompactMap<snug::CompactString, Value> values_;
+  std::size_t expiring_ = 0;
+  Moment earliest_ = kNever;
+};
+
+}  // namespace cache_server

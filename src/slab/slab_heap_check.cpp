@@ -1,0 +1,51 @@
+// SlabHeap's invariant (slab/slab_heap.h) against its slabs, one by one.
+#include "slab/heap_registry.h"
+#include "slab/slab_heap.h"
+
+namespace snug {
+
+const char* SlabHeap::check_listed(const Slab& slab, size_t size_class) const {
+  if (const char* broken = slab.check(); broken != nullptr) return broken;
+  if (slab.full) return "slab heap: a full slab is in a list";
+  if (slab.owner != id_ || slab.size_class != size_class) return "slab heap: a slab belongs elsewhere";
+  const Window& window = registry_.window();
+  for (uint32_t i = 0; i < slab.span->pages.value; ++i) {
+    const PageId page = slab.span->first + PageCount{i};
+    if (window.tag(page).record<Slab>() != &slab || window.tag(page).owner() != id_ ||
+        window.class_at(page.value) != scaled(size_class))
+      return "slab heap: a page's tag or class does not name its slab";
+  }
+  return nullptr;
+}
+
+const char* SlabHeap::check() const {
+  size_t all_slabs = 0;
+  size_t empty_bytes = 0;
+  for (size_t c = 0; c < kMaxClasses; ++c) {
+    const Bin& bin = bins_[c];
+    size_t listed = 0;
+    size_t out = 0;
+    for (const Slab* slab = bin.partial.front(); slab != nullptr; slab = SlabList::next(slab), ++listed) {
+      if (const char* broken = check_listed(*slab, c); broken != nullptr) return broken;
+      if (slab->used() == 0) return "slab heap: an empty slab is among the partial ones";
+      out += slab->used();
+    }
+    if (listed != bin.partial_slabs) return "slab heap: the count of a class's partial slabs is wrong";
+    for (const Slab* slab = bin.empty.front(); slab != nullptr; slab = SlabList::next(slab), ++listed) {
+      if (const char* broken = check_listed(*slab, c); broken != nullptr) return broken;
+      if (slab->used() != 0) return "slab heap: a slab with live blocks is among the empty ones";
+      empty_bytes += slab->span->pages.bytes();
+    }
+    const size_t slabs = bin.slabs.get();
+    if (slabs != listed + bin.full_slabs) return "slab heap: the count of a class's slabs is wrong";
+    // Those in no list are full, but for lone blocks in shared ones.
+    const size_t most = out + bin.full_slabs * registry_.table().classes[c].blocks_per_slab;
+    if (is_shared_ ? bin.out.get() > most : bin.out.get() != most)
+      return "slab heap: the count of a class's blocks is wrong";
+    all_slabs += slabs;
+  }
+  if (all_slabs != slab_count_.get() || empty_bytes != empty_bytes_) return "slab heap: the counts of slabs are wrong";
+  return nullptr;
+}
+
+}  // namespace snug
