@@ -38,6 +38,8 @@ GOOD = {
     "src/heap/heap.h": '#pragma once\n#include "span/span.h"\nvoid* take(size_t);\n',
     "tests/unit/bits_test.cc": '#include "base/bits.h"\n#ifdef __linux__\n#endif\n',
     "scripts/report": "#!/bin/sh\n" + "true\n" * 399,
+    "trace/event.h": '#pragma once\n#include <stddef.h>\n',
+    "trace/reader.cc": '#include "trace/event.h"\n',
     "docs/long.md": "words\n" * 1000,
     "docs/internal-fragmentation.md": "a term of the trade, not an empty name\n",
 }
@@ -54,6 +56,9 @@ def header(body: str) -> str:
 
 
 CASES = [
+    Case({"trace/a.h": header('#include "base/bits.h"\n')}, "trace/a.h:2", "trace/ includes itself"),
+    Case({"trace/a.h": header('#include "trace/gone.h"\n')}, "trace/a.h:2", "trace/ includes itself"),
+    Case({"trace/a.cc": "\n" * 401}, "trace/a.cc:401", "stays within"),
     Case({"src/span/a.h": header('#include "span.h"\n')}, "src/span/a.h:2", "no path from src/"),
     Case({"src/span/a.h": header('#include "../os/pages.h"\n')}, "src/span/a.h:2", "no path from src/"),
     Case({"src/span/a.h": header('#include "span/gone.h"\n')}, "src/span/a.h:2", "no path from src/"),
