@@ -23,6 +23,7 @@ inline constexpr std::uint16_t kVersion = 1;
 inline constexpr std::size_t kChunkAlign = 8;
 // A payload, in the file and out of it.
 inline constexpr std::uint32_t kMostPayload = std::uint32_t{16} << 20;
+inline constexpr std::uint32_t kMostSpan = std::uint32_t{32} << 20;
 
 struct FileHeader {
   std::uint64_t magic = kFileMagic;
@@ -77,7 +78,7 @@ static_assert(sizeof(ChunkHeader) == 96 && offsetof(ChunkHeader, state) == 56 &&
 
 struct IndexEntry {
   std::uint64_t offset = 0;  // of the chunk in the file
-  ChunkHeader header;
+  ChunkHeader header;        // its magic is 0, lest who goes through a damaged file take it for a chunk
 };
 static_assert(sizeof(IndexEntry) == 104);
 

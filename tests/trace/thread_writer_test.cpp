@@ -3,68 +3,15 @@
 
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <vector>
 
-#include "trace/event_decoder.h"
+#include "recorded_file.h"
 
 namespace snug::trace {
 namespace {
 
-// Chunks of `bytes`, kept as a recorder's file would have them.
-class Memory {
- public:
-  explicit Memory(std::size_t bytes = kLeastChunk, std::uint16_t flags = 0) : bytes_(bytes) {
-    supply.take = [](void* self) { return static_cast<Memory*>(self)->take(); };
-    supply.context = this;
-    supply.turns = &turns;
-    supply.chunk_flags = flags;
-  }
-
-  // Of a sealed chunk its payload; of an open one all up to its span.
-  std::vector<Event> events_of(std::size_t chunk) const {
-    const ChunkHeader header = header_of(chunk);
-    const auto* const payload = reinterpret_cast<const std::uint8_t*>(chunks[chunk].get()) + sizeof header;
-    const bool is_sealed = header.state == ChunkState::kSealed;
-    EventDecoder decoder(header, {payload, is_sealed ? header.stored_bytes : header.span - sizeof header});
-    std::vector<Event> events;
-    Event event;
-    Decoded decoded = Decoded::kEvent;
-    while ((decoded = decoder.next(event)) == Decoded::kEvent) events.push_back(event);
-    EXPECT_EQ(decoded, Decoded::kEnd);
-    return events;
-  }
-  std::vector<Event> events() const {
-    std::vector<Event> all;
-    for (std::size_t i = 0; i < chunks.size(); ++i)
-      for (const Event& event : events_of(i)) all.push_back(event);
-    return all;
-  }
-  ChunkHeader header_of(std::size_t chunk) const { return part_at<ChunkHeader>(chunks[chunk].get()); }
-
-  Supply supply;
-  std::atomic<std::uint64_t> turns = 0;
-  std::size_t most_chunks = SIZE_MAX;
-  std::vector<std::unique_ptr<std::uint64_t[]>> chunks;
-
- private:
-  ChunkMemory take() {
-    if (chunks.size() >= most_chunks) return {};
-    chunks.push_back(std::make_unique<std::uint64_t[]>(bytes_ / 8));
-    return {chunks.back().get(), bytes_};
-  }
-  std::size_t bytes_;
-};
-
-Event malloc_of(std::uint64_t size, std::uint64_t time) {
-  return {.operation = Operation::kMalloc, .time = time, .size = size};
-}
-Event free_of(BlockId block, std::uint64_t time) {
-  return {.operation = Operation::kFree, .time = time, .block = block};
-}
-
 TEST(ThreadWriter, NamesBlocksByThreadAndNumber) {
-  Memory memory;
+  RecordedFile memory;
   ThreadWriter writer;
   writer.begin(memory.supply, 7);
   const BlockId first = writer.append(malloc_of(24, 5));
@@ -82,7 +29,7 @@ TEST(ThreadWriter, NamesBlocksByThreadAndNumber) {
 }
 
 TEST(ThreadWriter, AnEventIsThereWithoutTheSeal) {
-  Memory memory;
+  RecordedFile memory;
   ThreadWriter writer;
   writer.begin(memory.supply, 1);
   for (std::size_t i = 1; i <= 100; ++i) {
@@ -100,7 +47,7 @@ TEST(ThreadWriter, AnEventIsThereWithoutTheSeal) {
 }
 
 TEST(ThreadWriter, AChunkGoesOnWhereTheOneBeforeEnded) {
-  Memory memory;
+  RecordedFile memory;
   ThreadWriter writer;
   writer.begin(memory.supply, 3);
   constexpr std::size_t kCount = 20000;
@@ -117,7 +64,7 @@ TEST(ThreadWriter, AChunkGoesOnWhereTheOneBeforeEnded) {
 }
 
 TEST(ThreadWriter, WhatNamesAnothersBlockTakesATurn) {
-  Memory memory;
+  RecordedFile memory;
   ThreadWriter one;
   ThreadWriter other;
   one.begin(memory.supply, 1);
@@ -136,7 +83,7 @@ TEST(ThreadWriter, WhatNamesAnothersBlockTakesATurn) {
 }
 
 TEST(ThreadWriter, TimeNeverFallsInAThread) {
-  Memory memory;
+  RecordedFile memory;
   ThreadWriter writer;
   writer.begin(memory.supply, 1);
   writer.append(malloc_of(1, 10));
@@ -147,7 +94,7 @@ TEST(ThreadWriter, TimeNeverFallsInAThread) {
 // The supply is asked in the middle of append(): what is called there stands for a signal handler that interrupts it.
 TEST(ThreadWriter, AnInterruptionIsSetAside) {
   struct Interrupted {
-    Memory memory;
+    RecordedFile memory;
     ThreadWriter writer;
     std::vector<BlockId> inside;
     std::uint64_t count = 0;
@@ -179,7 +126,7 @@ TEST(ThreadWriter, AnInterruptionIsSetAside) {
 
 TEST(ThreadWriter, WhatHasNoRoomAsideIsCounted) {
   struct Interrupted {
-    Memory memory;
+    RecordedFile memory;
     ThreadWriter writer;
   } here;
   Supply supply = here.memory.supply;
@@ -203,7 +150,7 @@ TEST(ThreadWriter, WhatHasNoRoomAsideIsCounted) {
 }
 
 TEST(ThreadWriter, WithoutMemoryEventsAreCounted) {
-  Memory memory;
+  RecordedFile memory;
   memory.most_chunks = 0;
   ThreadWriter writer;
   writer.begin(memory.supply, 1);
@@ -219,7 +166,7 @@ TEST(ThreadWriter, WithoutMemoryEventsAreCounted) {
 }
 
 TEST(ThreadWriter, TextsAndStacks) {
-  Memory memory(kLeastChunk, kWithStacks);
+  RecordedFile memory(kLeastChunk, kWithStacks);
   ThreadWriter writer;
   writer.begin(memory.supply, 1);
   const std::string path(5000, 'p');
