@@ -46,6 +46,9 @@ struct Event {
 };
 
 inline constexpr std::uint64_t kNanosecondsPerStep = 64;
+// Bounds that no program reaches, within which no difference overflows.
+inline constexpr std::uint64_t kMostTime = std::uint64_t{1} << 62;
+inline constexpr std::uint64_t kMostTurn = std::uint64_t{1} << 62;
 
 // The place of an event in the total order. Of the events of one turn that which took it comes first; for the others
 // the turn says that nothing passed between their threads, and time decides, then the thread's number.

@@ -23,11 +23,12 @@ Decoded EventDecoder::next(Event& event) {
   const std::uint8_t* from = take_turn(at_ + 1, (head & kTurnBit) != 0, event);
   std::uint64_t steps = 0;
   if (from != nullptr) from = take_varint(from, end_, steps);
+  if (from != nullptr && steps > kMostTime - standing_.time) from = nullptr;
   event.time = standing_.time + steps;
-  if (from != nullptr && event.time >= standing_.time) from = take_fields(from, event);
+  if (from != nullptr) from = take_fields(from, event);
   if (from != nullptr && may_allocate && flags_ != 0) from = take_varint(from, end_, event.stack);
   const bool has_number = !event.allocates() || standing_.number < kMostNumber;
-  const bool is_whole = from != nullptr && event.time >= standing_.time && has_number;
+  const bool is_whole = from != nullptr && has_number;
   if (!is_whole || (event.operation == Operation::kNumber && (event.values[0] - 1 >= kMostNumber))) {
     standing_ = before;
     return Decoded::kDamaged;
@@ -45,7 +46,7 @@ const std::uint8_t* EventDecoder::take_turn(const std::uint8_t* from, bool is_to
   from = take_varint(from, end_, word);
   event.takes_turn = (word & 1) != 0;
   event.turn += word >> 1;
-  return word < 2 || event.turn < standing_.turn ? nullptr : from;
+  return word < 2 || word >> 1 > kMostTurn - standing_.turn ? nullptr : from;
 }
 
 const std::uint8_t* EventDecoder::take_block(const std::uint8_t* from, Event& event) {

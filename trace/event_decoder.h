@@ -15,7 +15,7 @@ enum class Decoded : std::uint8_t { kEvent, kEnd, kDamaged };
 
 class EventDecoder {
  public:
-  // The header says where the thread stands.
+  // The header says where the thread stands: at most at kMostTime, kMostTurn and kMostNumber.
   EventDecoder(const ChunkHeader& header, std::span<const std::uint8_t> payload);
 
   // kEnd behind the last event, or before a head that is 0. The texts of the event point into the payload.

@@ -9,7 +9,7 @@ namespace {
 
 bool may_hold_events(const ChunkHeader& header) {
   return header.thread != 0 && header.thread <= kMostThread && header.number != 0 && header.number <= kMostNumber &&
-         header.flags <= kWithStacks;
+         header.time <= kMostTime && header.turn <= kMostTurn && header.flags <= kWithStacks;
 }
 
 std::string name_of(const ChunkHeader& header) {
@@ -27,7 +27,7 @@ TraceReader::TraceReader(Source& source, const ChunkDirectory& directory, Damage
     if (header.kind == ChunkKind::kEvents && may_hold_events(header)) {
       order_.push_back(i);
     } else {
-      damage_.tell_chunk(chunks[i].offset, "the chunk is of a kind that there is not");
+      damage_.tell_chunk(chunks[i].offset, "the chunk says what cannot be, or is of a kind that there is not");
     }
   }
   std::sort(order_.begin(), order_.end(), [&chunks](std::uint32_t a, std::uint32_t b) {
