@@ -11,7 +11,7 @@ from typing import Callable, Iterable, NamedTuple
 GOOD = {
     "src/layers.txt": "# lowest first\nbase\nos size # equal rank\nspan\nheap\noverride\n",
     "src/CMakeLists.txt": "add_library(x)\n",
-    "tools/layers.txt": "on src # the library\ntext process\nrun\n",
+    "tools/layers.txt": "on src trace recorder # the library and the traces\ntext process\nrun\n",
     "tools/CMakeLists.txt": "add_executable(y)\n",
     "tools/completion/snug.bash": "complete snug\n",
     "tools/text/table.h": '#pragma once\n#include "size/classes.h"\n#include "snug/snug.h"\n',
@@ -47,6 +47,11 @@ GOOD = {
     "src/heap/heap.h": '#pragma once\n#include "span/span.h"\nvoid* take(size_t);\n',
     "tests/unit/bits_test.cc": '#include "base/bits.h"\n#ifdef __linux__\n#endif\n',
     "scripts/report": "#!/bin/sh\n" + "true\n" * 399,
+    "trace/event.h": '#pragma once\n#include <stddef.h>\n',
+    "trace/reader.cc": '#include "trace/event.h"\n',
+    "recorder/ring.h": '#pragma once\n#include "trace/event.h"\n',
+    "recorder/ring.cc": '#include "recorder/ring.h"\n#include <atomic>\n',
+    "tools/run/record.cc": '#include "recorder/ring.h"\n#include "trace/event.h"\n',
     "docs/long.md": "words\n" * 1000,
     "docs/internal-fragmentation.md": "a term of the trade, not an empty name\n",
 }
@@ -63,6 +68,18 @@ def header(body: str) -> str:
 
 
 CASES = [
+    Case({"trace/a.h": header('#include "base/bits.h"\n')}, "trace/a.h:2", "trace/ includes from trace/ and system"),
+    Case({"trace/a.h": header('#include "event.h"\n')}, "trace/a.h:2", "trace/ includes from trace/ and system"),
+    Case({"trace/a.h": header('#include "trace/gone.h"\n')}, "trace/a.h:2", "trace/ includes from trace/ and system"),
+    Case({"trace/a.h": header('#include "recorder/ring.h"\n')}, "trace/a.h:2", "trace/ includes from trace/ and system"),
+    Case({"trace/a.h": header("#include <trace/event.h>\n")}, "trace/a.h:2", "is ours"),
+    Case({"recorder/a.h": header('#include "snug/snug.h"\n')}, "recorder/a.h:2", "recorder/ includes from recorder/ and"),
+    Case({"recorder/a.h": header('#include "text/table.h"\n')}, "recorder/a.h:2", "recorder/ includes from recorder/ and"),
+    Case({"recorder/a.h": header('#include "recorder/a.h"\n')}, "recorder/a.h:2", "circle of includes"),
+    Case({"src/base/a.h": header('#include "trace/event.h"\n')}, "src/base/a.h:2", "no path from src/ to a file"),
+    Case({"tools/run/a.h": header('#include "event.h"\n')}, "tools/run/a.h:2", "no path from tools/ or src/ to a file"),
+    Case({"tools/run/a.h": header("#include <trace/event.h>\n")}, "tools/run/a.h:2", "is ours"),
+    Case({"trace/a.cc": "\n" * 401}, "trace/a.cc:401", "stays within"),
     Case({"src/span/a.h": header('#include "span.h"\n')}, "src/span/a.h:2", "no path from src/"),
     Case({"src/span/a.h": header('#include "../os/pages.h"\n')}, "src/span/a.h:2", "no path from src/"),
     Case({"src/span/a.h": header('#include "span/gone.h"\n')}, "src/span/a.h:2", "no path from src/"),
@@ -95,7 +112,7 @@ CASES = [
     Case({"tools/novel/a.h": header("")}, "tools/novel/a.h:1", "lies in no layer of tools/layers.txt"),
     Case(
         {
-            "tools/layers.txt": "on src\nsize\ntext process\nrun\n",
+            "tools/layers.txt": "on src trace recorder\nsize\ntext process\nrun\n",
             "tools/size/pages.h": header(""),
             "src/size/pages.h": header(""),
             "tools/run/a.cc": '#include "size/pages.h"\n',
@@ -108,7 +125,11 @@ CASES = [
         "tools/run/b.h:2",
         "circle of includes: tools/run/a.h -> tools/run/b.h -> tools/run/a.h",
     ),
-    Case({"tools/layers.txt": "text process\nrun\n", "tools/run/run.cc": ""}, "tools/text/table.h:2", "no path from tools/ to"),
+    Case(
+        {"tools/layers.txt": "on trace recorder\ntext process\nrun\n", "tools/run/run.cc": ""},
+        "tools/text/table.h:2",
+        "no path from tools/ to",
+    ),
     Case({"src/span/a.cc": "#ifdef __linux__\n#endif\n"}, "src/span/a.cc:1", "conditional on the OS (__linux__)"),
     Case({"src/base/a.cc": "\n#if defined(SYS_mmap)\n#endif\n"}, "src/base/a.cc:2", "conditional on the OS (SYS_mmap)"),
     Case({"src/span/a.cc": "#if 1 && \\\n  __GLIBC__ > 1\n#endif\n"}, "src/span/a.cc:1", "(__GLIBC__)"),
