@@ -29,11 +29,6 @@ void TraceAccount::add(const Event& event) {
   if (event.allocates()) come(event, event.result);
 }
 
-std::uint64_t TraceAccount::size_of(BlockId block) const {
-  const auto found = live_.find(block);
-  return found == live_.end() ? 0 : found->second;
-}
-
 void TraceAccount::come(const Event& event, BlockId block) {
   if (block == BlockId::kNone) return tell(event, "a null pointer was found");
   const auto [place, is_new] = live_.try_emplace(block, event.size);

@@ -43,8 +43,8 @@ class TraceAccount {
   std::size_t peak_blocks() const { return peak_blocks_; }  // at that moment
   std::uint64_t peak_time() const { return peak_time_; }
   std::uint64_t faults() const { return faults_; }
-  // Bytes asked for of a live block; 0 of one that is not known.
-  std::uint64_t size_of(BlockId block) const;
+  // Bytes asked for of each live block.
+  const std::unordered_map<BlockId, std::uint64_t>& live() const { return live_; }
 
  private:
   void come(const Event& event, BlockId block);

@@ -134,14 +134,15 @@ TEST(Damage, AChunkThatIsThereTwiceIsReadOnce) {
 // The lengths that a hostile header may give: checksums are right.
 TEST(Damage, HostileLengths) {
   const Bytes bytes = small_trace(3);
-  const auto with = [&bytes](auto change) {
+  const std::size_t at = sizeof(FileHeader) + part_at<ChunkHeader>(bytes.data() + sizeof(FileHeader)).span;
+  const auto with = [&bytes, at](auto change) {
     Bytes changed = without_index(bytes);
-    auto header = part_at<ChunkHeader>(changed.data() + sizeof(FileHeader));
+    auto header = part_at<ChunkHeader>(changed.data() + at);
     change(header);
     header.begin_checksum = begin_checksum_of(header);
     if (header.stored_bytes < 1000)
-      header.end_checksum = end_checksum_of(header, changed.data() + sizeof(FileHeader) + sizeof header);
-    std::memcpy(changed.data() + sizeof(FileHeader), &header, sizeof header);
+      header.end_checksum = end_checksum_of(header, changed.data() + at + sizeof header);
+    std::memcpy(changed.data() + at, &header, sizeof header);
     return read_trace(changed);
   };
   EXPECT_FALSE(is_told(with([](ChunkHeader&) {})));
@@ -149,11 +150,43 @@ TEST(Damage, HostileLengths) {
   EXPECT_TRUE(is_told(with([](ChunkHeader& header) { header.plain_bytes += 1; })));
   EXPECT_TRUE(is_told(with([](ChunkHeader& header) { header.plain_bytes = 0; })));
   EXPECT_TRUE(is_told(with([](ChunkHeader& header) { header.stored_bytes = UINT32_MAX; })));
+  EXPECT_TRUE(is_told(with([](ChunkHeader& header) { header.events += 1; })));
   EXPECT_TRUE(is_told(with([](ChunkHeader& header) { header.span = 0; })));
   EXPECT_TRUE(is_told(with([](ChunkHeader& header) { header.span = 8; })));
   EXPECT_TRUE(is_told(with([](ChunkHeader& header) { header.span = UINT32_MAX - 7; })));
   EXPECT_TRUE(is_told(with([](ChunkHeader& header) { header.codec = Codec{9}; })));
   EXPECT_TRUE(is_told(with([](ChunkHeader& header) { header.kind = ChunkKind{9}; })));
+}
+
+// Payloads that no writer makes, with heads, varints and blocks that cannot be.
+TEST(Damage, WhatIsNoEventIsRefused) {
+  const auto decoded = [](const Bytes& payload) {
+    ChunkHeader header;
+    header.thread = 1;
+    header.number = 3;
+    EventDecoder decoder(header, payload);
+    Event event;
+    return decoder.next(event);
+  };
+  const auto code = [](Operation operation, int bits = 0) { return static_cast<std::uint8_t>(int(operation) | bits); };
+  const std::uint8_t free = code(Operation::kFree);
+  EXPECT_EQ(decoded({}), Decoded::kEnd);
+  EXPECT_EQ(decoded({0, 1, 2}), Decoded::kEnd);
+  EXPECT_EQ(decoded({free, 0, 2 << 1}), Decoded::kEvent);
+  EXPECT_EQ(decoded({free, 0, 3 << 1}), Decoded::kDamaged);  // block 0 of the thread
+  EXPECT_EQ(decoded({free, 0, 4 << 1}), Decoded::kDamaged);
+  EXPECT_EQ(decoded({free, 0, 1, 0}), Decoded::kDamaged);  // block 0 of thread 0
+  EXPECT_EQ(decoded({free, 0}), Decoded::kDamaged);
+  EXPECT_EQ(decoded({code(Operation::kFree, kRefusedBit), 0, 0}), Decoded::kDamaged);
+  EXPECT_EQ(decoded({code(Operation::kMalloc, kTurnBit), 0, 0, 8}), Decoded::kDamaged);  // a turn that does not move
+  EXPECT_EQ(decoded({code(Operation::kMalloc, kTurnBit), 3, 0, 8}), Decoded::kEvent);
+  EXPECT_EQ(decoded({code(Operation::kNumber), 0, 0}), Decoded::kDamaged);
+  EXPECT_EQ(decoded({static_cast<std::uint8_t>(kOperations), 0}), Decoded::kDamaged);
+  Bytes most = {code(Operation::kMalloc), 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1};
+  EXPECT_EQ(decoded(most), Decoded::kEvent);
+  most.back() = 2;  // a size of 65 bits
+  EXPECT_EQ(decoded(most), Decoded::kDamaged);
+  EXPECT_EQ(decoded({code(Operation::kExec), 0, 5, 'a', 'b', 'c', 'd'}), Decoded::kDamaged);
 }
 
 // What a killed process leaves is read to its last whole event, whatever stands behind.

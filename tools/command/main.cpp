@@ -19,6 +19,7 @@
 #include "snug/snug.h"
 #include "text/printable.h"
 #include "text/user_error.h"
+#include "traces/trace_command.h"
 
 namespace snug::tool {
 
@@ -60,6 +61,7 @@ int run_tool(std::vector<std::string> arguments) {
   const MeasureCommand measure(app, program);
   const ConfigCommand config(app);
   const ClassesCommand classes(app);
+  const TraceCommand trace(app);
   if (arguments.empty())
     throw UserError(fmt::format("name a command: {} (snug --help tells more)", command_names(app)));
   const std::string first = arguments.front();
@@ -79,6 +81,7 @@ int run_tool(std::vector<std::string> arguments) {
     throw UserError(fmt::format("{} ({}--help tells more)", error.what(), takes_program ? "snug " + first + " " : ""));
   }
   if (classes.chosen()) return classes.execute();
+  if (trace.chosen()) return trace.execute();
   if (run.chosen()) return run.execute();
   if (doctor.chosen()) return doctor.execute();
   return measure.chosen() ? measure.execute() : config.execute();
