@@ -140,8 +140,7 @@ TEST(Damage, HostileLengths) {
     auto header = part_at<ChunkHeader>(changed.data() + at);
     change(header);
     header.begin_checksum = begin_checksum_of(header);
-    if (header.stored_bytes < 1000)
-      header.end_checksum = end_checksum_of(header, changed.data() + at + sizeof header);
+    if (header.stored_bytes < 1000) header.end_checksum = end_checksum_of(header, changed.data() + at + sizeof header);
     std::memcpy(changed.data() + at, &header, sizeof header);
     return read_trace(changed);
   };
