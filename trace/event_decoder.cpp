@@ -34,7 +34,7 @@ Decoded EventDecoder::next(Event& event) {
     return Decoded::kDamaged;
   }
   if (event.allocates()) event.result = block_id(standing_.thread, standing_.number);
-  standing_.advance(event);
+  standing_.advance(event, {event.time, event.turn, event.takes_turn});
   at_ = from;
   return Decoded::kEvent;
 }

@@ -22,6 +22,14 @@ static_assert(kOperations <= kRefusedBit);
 inline constexpr std::size_t kMostEventBytes = 1 + (2 + kMostFields + 2) * kMostVarint;
 inline constexpr std::size_t kMostTextBytes = 3 + kMostText;
 
+// Where in its thread's order an event is written, which may be later than it says of itself. Beside the event, since
+// copies of events are what appending one would cost most.
+struct Stamp {
+  std::uint64_t time = 0;
+  std::uint64_t turn = 0;
+  bool takes_turn = false;
+};
+
 // Where a thread stands between two events.
 struct Standing {
   std::uint32_t thread = 0;
@@ -31,9 +39,9 @@ struct Standing {
   std::uint64_t foreign = 0;  // of the block of another thread that it named last in this chunk
 
   // After an event.
-  void advance(const Event& event) {
-    time = event.time;
-    turn = event.turn;
+  void advance(const Event& event, const Stamp& stamp) {
+    time = stamp.time;
+    turn = stamp.turn;
     if (event.operation == Operation::kNumber) number = event.values[0];
     if (event.allocates()) ++number;
   }
@@ -63,18 +71,20 @@ inline std::uint8_t* put_text(std::uint8_t* to, std::string_view text) {
   return to + length;
 }
 
-// Neither its time nor its turn is less than where the thread stands; a turn that it takes is more. The number of an
-// allocation's result is the thread's next. The standing is advanced.
-inline EncodedEvent encode(const Event& event, Standing& at, std::uint16_t chunk_flags, std::uint8_t* to) {
+// Of the event the operation and its fields count. Neither time nor turn of the stamp is less than where the thread
+// stands; a turn that it takes is more. The number of an allocation's result is the thread's next. The standing is
+// advanced.
+inline EncodedEvent encode(const Event& event, const Stamp& stamp, Standing& at, std::uint16_t chunk_flags,
+                           std::uint8_t* to) {
   const OperationTraits& traits = traits_of(event.operation);
   auto head = static_cast<std::uint8_t>(event.operation);
   if (event.is_refused) head |= kRefusedBit;
   std::uint8_t* end = to + 1;
-  if (event.turn != at.turn) {
+  if (stamp.turn != at.turn) {
     head |= kTurnBit;
-    end = put_varint(end, (event.turn - at.turn) << 1 | (event.takes_turn ? 1 : 0));
+    end = put_varint(end, (stamp.turn - at.turn) << 1 | (stamp.takes_turn ? 1 : 0));
   }
-  end = put_varint(end, event.time - at.time);
+  end = put_varint(end, stamp.time - at.time);
   std::size_t values = 0;
   std::size_t texts = 0;
   for (const Field field : traits.fields) {
@@ -101,7 +111,7 @@ inline EncodedEvent encode(const Event& event, Standing& at, std::uint16_t chunk
   }
   const bool may_have_stack = traits.effect == Effect::kAllocates || traits.effect == Effect::kReallocates;
   if (may_have_stack && chunk_flags != 0) end = put_varint(end, event.stack);
-  at.advance(event);
+  at.advance(event, stamp);
   return {head, end};
 }
 

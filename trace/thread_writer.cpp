@@ -33,24 +33,27 @@ BlockId ThreadWriter::append(const Event& event) {
   if (is_busy_.load(std::memory_order_relaxed)) return set_aside(event);
   is_busy_.store(true, std::memory_order_relaxed);
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  Event whole = event;
-  whole.thread = at_.thread;
-  whole.takes_turn =
-      whole.takes_turn || traits_of(whole.operation).takes_turn || names_another_thread(whole, at_.thread);
-  whole.turn = whole.takes_turn ? supply_.turns->fetch_add(1, std::memory_order_relaxed) + 1
-                                : supply_.turns->load(std::memory_order_relaxed);
-  whole.result = whole.allocates() ? block_id(at_.thread, at_.number) : BlockId::kNone;
-  add(whole);
+  Stamp stamp = stamp_of(event);
+  if (stamp.takes_turn) stamp.turn = supply_.turns->fetch_add(1, std::memory_order_relaxed) + 1;
+  const BlockId result = event.allocates() ? block_id(at_.thread, at_.number) : BlockId::kNone;
+  add(event, stamp, result);
   // Whoever interrupts after the last look and before the mark goes leaves its events to the look behind the mark.
   for (;;) {
     add_aside();
     std::atomic_signal_fence(std::memory_order_seq_cst);
     is_busy_.store(false, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (aside_count_.load(std::memory_order_relaxed) == 0) return whole.result;
+    if (aside_count_.load(std::memory_order_relaxed) == 0) return result;
     is_busy_.store(true, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
+}
+
+// Of a turn that is to be taken, not which.
+Stamp ThreadWriter::stamp_of(const Event& event) const {
+  const bool takes_turn =
+      event.takes_turn || traits_of(event.operation).takes_turn || names_another_thread(event, at_.thread);
+  return {event.time, takes_turn ? 0 : supply_.turns->load(std::memory_order_relaxed), takes_turn};
 }
 
 // Runs in a signal handler, which another may interrupt in turn: a place is claimed in one step, and filled before
@@ -62,13 +65,12 @@ BlockId ThreadWriter::set_aside(Event event) {
     lose(1);
     return BlockId::kNone;
   }
-  event.thread = at_.thread;
-  // Taken when the event is added, so that turns rise in the thread.
-  event.takes_turn =
-      event.takes_turn || traits_of(event.operation).takes_turn || names_another_thread(event, event.thread);
-  event.turn = event.takes_turn ? 0 : supply_.turns->load(std::memory_order_relaxed);
-  event.result = event.allocates() ? block_id(event.thread, aside_number_.fetch_add(1, std::memory_order_relaxed))
-                                   : BlockId::kNone;
+  // A turn is taken when the event is added, so that turns rise in the thread.
+  const Stamp stamp = stamp_of(event);
+  event.takes_turn = stamp.takes_turn;
+  event.turn = stamp.turn;
+  event.result =
+      event.allocates() ? block_id(at_.thread, aside_number_.fetch_add(1, std::memory_order_relaxed)) : BlockId::kNone;
   aside_[place] = event;
   return event.result;
 }
@@ -77,43 +79,41 @@ void ThreadWriter::add_aside() {
   std::uint32_t added = 0;
   for (std::uint32_t count = aside_count_.load(std::memory_order_relaxed); count != 0;) {
     for (; added < std::min<std::uint32_t>(count, kMostAside); ++added) {
-      Event event = aside_[added];
+      const Event& event = aside_[added];
       if (event.operation == Operation::kNone) continue;
-      if (event.takes_turn) event.turn = supply_.turns->fetch_add(1, std::memory_order_relaxed) + 1;
-      add(event);
+      Stamp stamp = {event.time, event.turn, event.takes_turn};
+      if (stamp.takes_turn) stamp.turn = supply_.turns->fetch_add(1, std::memory_order_relaxed) + 1;
+      add(event, stamp, event.result);
     }
     if (aside_count_.compare_exchange_strong(count, 0, std::memory_order_relaxed)) return;
   }
 }
 
-void ThreadWriter::add(Event& event) {
-  event.time = std::max(event.time, at_.time);
-  event.turn = std::max(event.turn, at_.turn);
-  // Back from the numbers of blocks that came in a signal handler, or to them.
-  if (event.allocates() && number_of(event.result) != at_.number) {
-    const std::uint64_t usual = at_.number;
-    Event jump{.operation = Operation::kNumber, .time = at_.time, .turn = at_.turn};
-    jump.values[0] = number_of(event.result);
-    put(jump);
-    put(event);
-    jump.time = at_.time;
-    jump.turn = at_.turn;
-    jump.values[0] = usual;
-    put(jump);
-    at_.number = usual;  // even if there was no room
+void ThreadWriter::add(const Event& event, Stamp stamp, BlockId result) {
+  stamp.time = std::max(stamp.time, at_.time);
+  stamp.turn = std::max(stamp.turn, at_.turn);
+  const std::uint64_t usual = at_.number;
+  if (result == BlockId::kNone || number_of(result) == usual) {
+    put(event, stamp);
+    at_.number = usual + (result == BlockId::kNone ? 0 : 1);  // even if there was no room
     return;
   }
-  const std::uint64_t next = at_.number + (event.allocates() ? 1 : 0);
-  put(event);
-  at_.number = next;
+  // To the numbers of blocks that came in a signal handler, and back.
+  Event jump{.operation = Operation::kNumber};
+  jump.values[0] = number_of(result);
+  put(jump, {at_.time, at_.turn});
+  put(event, stamp);
+  jump.values[0] = usual;
+  put(jump, {at_.time, at_.turn});
+  at_.number = usual;
 }
 
-void ThreadWriter::put(Event& event) {
+void ThreadWriter::put(const Event& event, const Stamp& stamp) {
   if (!make_room(event)) {
     lose(event.operation == Operation::kNumber ? 0 : 1);
     return;
   }
-  const EncodedEvent encoded = encode(event, at_, supply_.chunk_flags, next_);
+  const EncodedEvent encoded = encode(event, stamp, at_, supply_.chunk_flags, next_);
   std::atomic_ref(*next_).store(encoded.head, std::memory_order_release);
   next_ = encoded.end;
   ++header_.events;
@@ -126,9 +126,9 @@ bool ThreadWriter::make_room(const Event& event) {
   // What is lost is told as soon as there is room, which a new chunk has.
   if (lost_.load(std::memory_order_relaxed) == 0) return true;
   const std::uint64_t lost = lost_.exchange(0, std::memory_order_relaxed);
-  Event told{.operation = Operation::kLost, .time = at_.time, .turn = at_.turn};
+  Event told{.operation = Operation::kLost};
   told.values[0] = lost;
-  put(told);
+  put(told, {at_.time, at_.turn});
   return make_room(event);
 }
 

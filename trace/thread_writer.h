@@ -74,8 +74,9 @@ class ThreadWriter {
 
   BlockId set_aside(Event event);
   void add_aside();
-  void add(Event& event);
-  void put(Event& event);
+  Stamp stamp_of(const Event& event) const;
+  void add(const Event& event, Stamp stamp, BlockId result);
+  void put(const Event& event, const Stamp& stamp);
   bool make_room(const Event& event);
   bool open();
   void seal();

@@ -24,16 +24,14 @@ void TraceFile::add_facts(std::string_view facts) {
 
 void TraceFile::add(const Event& event) {
   Thread& thread = thread_of_event(event);
-  Event raised = event;
-  raised.time = std::max(event.time, thread.at.time);
-  raised.turn = std::max(event.turn, thread.at.turn);
-  raised.takes_turn = event.takes_turn && raised.turn != thread.at.turn;
+  const std::uint64_t turn = std::max(event.turn, thread.at.turn);
+  const Stamp stamp = {std::max(event.time, thread.at.time), turn, event.takes_turn && turn != thread.at.turn};
   if (event.allocates() && number_of(event.result) != thread.at.number) {
-    Event jump{.operation = Operation::kNumber, .time = thread.at.time, .turn = thread.at.turn};
+    Event jump{.operation = Operation::kNumber};
     jump.values[0] = number_of(event.result);
-    encode_into(thread, jump);
+    encode_into(thread, jump, {thread.at.time, thread.at.turn});
   }
-  encode_into(thread, raised);
+  encode_into(thread, event, stamp);
   ++events_;
   if (event.operation == Operation::kThreadEnd) {
     // The thread stays known, with next to no memory: an event may yet come.
@@ -65,11 +63,11 @@ void TraceFile::begin_chunk(Thread& thread, std::uint32_t serial) {
   thread.bytes.clear();
 }
 
-void TraceFile::encode_into(Thread& thread, const Event& event) {
+void TraceFile::encode_into(Thread& thread, const Event& event, const Stamp& stamp) {
   const std::size_t before = thread.bytes.size();
   thread.bytes.resize(before + kMostEventBytes + event.texts[0].size() + event.texts[1].size());
   std::uint8_t* const begin = thread.bytes.data() + before;
-  const EncodedEvent encoded = encode(event, thread.at, options_.chunk_flags, begin);
+  const EncodedEvent encoded = encode(event, stamp, thread.at, options_.chunk_flags, begin);
   *begin = encoded.head;
   thread.bytes.resize(before + static_cast<std::size_t>(encoded.end - begin));
   ++thread.header.events;

@@ -49,7 +49,7 @@ class TraceFile {
   };
 
   Thread& thread_of_event(const Event& event);
-  void encode_into(Thread& thread, const Event& event);
+  void encode_into(Thread& thread, const Event& event, const Stamp& stamp);
   void begin_chunk(Thread& thread, std::uint32_t serial);
   void end_chunk(Thread& thread);
   void write_chunk(ChunkHeader header, const std::vector<std::uint8_t>& payload);
