@@ -34,7 +34,8 @@ void call_family() {
   grown = used(std::realloc(grown, 1 << 20));
   std::free(used(reallocarray(grown, 2, 52)));
   std::free(used(std::aligned_alloc(64, 128)));
-  std::free(used(memalign(48, 106)));  // no power of two
+  std::size_t odd = 48;  // no power of two, which Clang would refuse if it saw it
+  std::free(used(memalign(*used(&odd), 106)));
   void* block = nullptr;
   if (posix_memalign(&block, 4096, 107) != 0) std::abort();
   if (malloc_usable_size(used(block)) < 107) std::abort();

@@ -12,7 +12,7 @@ from pathlib import Path
 from trace_file import ALLOCATING, Trace
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-from tool_under_test import TOOL, clean_environment  # noqa: E402
+from tool_under_test import LIBRARY, TOOL, clean_environment  # noqa: E402
 
 SUBJECT = os.environ["RECORD_SUBJECT"]
 EARLY = os.environ["RECORD_EARLY"]
@@ -111,6 +111,34 @@ class RecordTest(unittest.TestCase):
 
     def test_tells_of_a_free_before_anybody_has_the_block_again(self):
         self.assert_whole(Recorded("threads", "7", HANDS_ON="1"))
+
+    def test_real_programs(self):
+        threads = ("import json, threading; text = json.dumps([{str(i): list(range(i % 9))} for i in range(2000)]);"
+                   "threads = [threading.Thread(target=json.loads, args=(text,)) for _ in range(4)];"
+                   "[thread.start() for thread in threads]; [thread.join() for thread in threads]")
+        for program, *arguments in (
+                (sys.executable, "-c", threads),
+                ("perl", "-e", "$h{$_} = 'x' x ($_ % 100) for 1 .. 3000; system('true'); print scalar(sort keys %h)"),
+                ("sh", "-c", "for i in 1 2 3 4 5; do ls / | sort | head -n 2; done")):
+            with self.subTest(program):
+                recorded = Recorded(*arguments, program=program, PYTHONMALLOC="malloc")
+                self.assertEqual(recorded.run.returncode, 0, recorded.run.stderr)
+                self.assert_whole(recorded)
+                self.assertGreater(sum(len(trace.events) for trace in recorded.traces()), 1000)
+
+    def test_same_events_on_each_allocator(self):
+        def asked(trace):
+            return [(event.operation, event.size) for event in trace.events if event.allocates() or event.frees()]
+
+        expected = asked(Recorded("churn", "2000").main)
+        for allocator in ("glibc", "snug", "jemalloc", "mimalloc", "tcmalloc", "tbbmalloc", "scudo"):
+            recorded = Recorded("churn", "2000", allocator=allocator, options=("--library", LIBRARY))
+            if recorded.main is None and "is not installed" in recorded.run.stderr:
+                continue
+            with self.subTest(allocator):
+                recorded.main.check()
+                self.assertIn(allocator if allocator != "glibc" else "libc.so", recorded.main.facts["allocator"])
+                self.assertEqual(asked(recorded.main), expected)
 
     def test_resolvers(self):
         recorded = Recorded(program=EARLY)
