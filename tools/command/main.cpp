@@ -15,6 +15,7 @@
 #include "doctor/doctor_command.h"
 #include "library/allocator_catalogue.h"
 #include "measure/measure_command.h"
+#include "record/record_command.h"
 #include "run/run_command.h"
 #include "snug/snug.h"
 #include "text/printable.h"
@@ -29,6 +30,7 @@ constexpr const char* kExamples = R"(Examples:
   snug run ./job                                           on snug instead of the system's malloc
   snug run --compare glibc,jemalloc ./job                  is it worth it?
   snug doctor ./job                                        does anything stand in the way?
+  snug record -o job.trace ./job                           what does it allocate, and when?
   snug config                                              settings, and what is in force here
   snug classes dense                                       a size-class map, or the best one for a program
 `snug run --help` tells more.)";
@@ -59,6 +61,7 @@ int run_tool(std::vector<std::string> arguments) {
   const RunCommand run(app, program);
   const DoctorCommand doctor(app, program);
   const MeasureCommand measure(app, program);
+  const RecordCommand record(app, program);
   const ConfigCommand config(app);
   const ClassesCommand classes(app);
   const TraceCommand trace(app);
@@ -69,7 +72,7 @@ int run_tool(std::vector<std::string> arguments) {
   const CLI::App* const command = find_command(app, first);
   if ((!first.starts_with('-') || first == "-") && command == nullptr)
     throw UserError(fmt::format("'{}' is no command (snug --help lists them)", first));
-  const bool takes_program = first == "run" || first == "doctor" || first == "measure";
+  const bool takes_program = first == "run" || first == "doctor" || first == "measure" || first == "record";
   if (takes_program) program = take_program(*command, arguments);
   try {
     std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
@@ -84,6 +87,7 @@ int run_tool(std::vector<std::string> arguments) {
   if (trace.chosen()) return trace.execute();
   if (run.chosen()) return run.execute();
   if (doctor.chosen()) return doctor.execute();
+  if (record.chosen()) return record.execute();
   return measure.chosen() ? measure.execute() : config.execute();
 }
 

@@ -3,12 +3,14 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 
 #include "text/user_error.h"
@@ -99,6 +101,18 @@ ChildProcess::ChildProcess(const Command& command, const HeldSignals& signals) {
 }
 
 ChildProcess::~ChildProcess() { close(descriptor_); }
+
+void end_by_signal(int signal) {
+  const rlimit no_core{0, 0};  // the program has left one if it was to
+  setrlimit(RLIMIT_CORE, &no_core);
+  std::signal(signal, SIG_DFL);
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, signal);
+  sigprocmask(SIG_UNBLOCK, &only, nullptr);
+  raise(signal);
+  _exit(128 + signal);  // not reached: every signal that ends a child ends us too
+}
 
 void become(const std::vector<std::string>& arguments, const Environment& environment) {
   const std::vector<std::string> assignments = environment.assignments();

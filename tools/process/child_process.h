@@ -63,6 +63,9 @@ class ChildProcess {
   int descriptor_;
 };
 
+// Ends the tool as the program ended, so that whoever waits sees no difference. What is to be cleaned up is, before.
+[[noreturn]] void end_by_signal(int signal);
+
 // Replaces the tool by the program: same process, so exit status, signals and job control need no care at all.
 // Throws UserError with status 127 or 126 if that fails.
 [[noreturn]] void become(const std::vector<std::string>& arguments, const Environment& environment);

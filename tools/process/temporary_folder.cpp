@@ -13,7 +13,7 @@ namespace snug::tool {
 namespace {
 
 // SNUG_CONF separates its keys by commas, so a report file cannot have one in its path.
-std::string parent_folder() {
+std::filesystem::path parent_folder() {
   const char* chosen = std::getenv("TMPDIR");
   if (chosen == nullptr || *chosen == '\0' || std::strchr(chosen, ',') != nullptr) return "/tmp";
   return chosen;
@@ -21,8 +21,10 @@ std::string parent_folder() {
 
 }  // namespace
 
-TemporaryFolder::TemporaryFolder() {
-  std::string name = parent_folder() + "/snug-XXXXXX";
+TemporaryFolder::TemporaryFolder() : TemporaryFolder(parent_folder()) {}
+
+TemporaryFolder::TemporaryFolder(const std::filesystem::path& parent) {
+  std::string name = parent / "snug-XXXXXX";
   if (mkdtemp(name.data()) == nullptr) {
     throw UserError(fmt::format("cannot make a temporary folder '{}': {}", name, std::strerror(errno)));
   }

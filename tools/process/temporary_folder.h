@@ -1,4 +1,5 @@
-// TemporaryFolder: a folder of our own under $TMPDIR or /tmp, gone with its contents when the value dies.
+// TemporaryFolder: a folder of our own under $TMPDIR or /tmp, or another one, gone with its contents when the value
+// dies.
 #pragma once
 
 #include <filesystem>
@@ -8,6 +9,7 @@ namespace snug::tool {
 class TemporaryFolder {
  public:
   TemporaryFolder();
+  explicit TemporaryFolder(const std::filesystem::path& parent);
   ~TemporaryFolder();
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -75,18 +74,6 @@ std::string report_text(const std::vector<nlohmann::json>& processes, pid_t prog
                                       : fmt::format("snug: the program itself, process {}, did not report: it ended by "
                                                     "_exit (as dash does) or a signal, or is not served\n",
                                                     program));
-}
-
-[[noreturn]] void end_by_signal(int signal) {
-  const rlimit no_core{0, 0};  // the program has left one if it was to
-  setrlimit(RLIMIT_CORE, &no_core);
-  std::signal(signal, SIG_DFL);
-  sigset_t only;
-  sigemptyset(&only);
-  sigaddset(&only, signal);
-  sigprocmask(SIG_UNBLOCK, &only, nullptr);
-  raise(signal);
-  _exit(128 + signal);  // not reached: every signal that ends a child ends us too
 }
 
 }  // namespace
