@@ -2,8 +2,10 @@
 // and what threads record at one time comes out in an order that can be.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "made_up_trace.h"
 #include "recorded_file.h"
@@ -14,8 +16,6 @@
 namespace snug::trace {
 namespace {
 
-std::vector<KeptEvent> kept(const std::vector<Event>& events) { return {events.begin(), events.end()}; }
-
 TEST(Checksum, IsThatOfThePage) {
   EXPECT_EQ(crc32c("123456789", 9), 0xe3069283u);
   const std::string text(1000, 'x');
@@ -25,10 +25,13 @@ TEST(Checksum, IsThatOfThePage) {
 
 // The page orders events of threads by number where turn and time are equal: the order in which they were made up is
 // one of those, so both are brought to the page's.
-std::vector<KeptEvent> in_order(std::vector<Event> events) {
-  std::stable_sort(events.begin(), events.end(),
-                   [](const Event& a, const Event& b) { return place_of(a) < place_of(b); });
-  return kept(events);
+std::vector<KeptEvent> in_order(const std::vector<Event>& events) {
+  std::vector<std::pair<Place, std::size_t>> order;
+  for (std::size_t i = 0; i < events.size(); ++i) order.emplace_back(place_of(events[i]), i);
+  std::sort(order.begin(), order.end());
+  std::vector<KeptEvent> sorted;
+  for (const auto& [place, i] : order) sorted.emplace_back(events[i]);
+  return sorted;
 }
 
 TEST(RoundTrip, AnyEvents) {

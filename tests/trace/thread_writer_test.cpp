@@ -46,6 +46,19 @@ TEST(ThreadWriter, AnEventIsThereWithoutTheSeal) {
   EXPECT_EQ(header.end_checksum, end_checksum_of(header, memory.chunks[0].get() + sizeof header / 8));
 }
 
+// What the page says of the length of events.
+TEST(ThreadWriter, UsualEventsTakeFourBytesAtMost) {
+  RecordedFile memory;
+  ThreadWriter writer;
+  writer.begin(memory.supply, 1);
+  const BlockId first = writer.append(malloc_of(1, 0));
+  std::uint64_t time = 0;
+  for (int i = 0; i < 2000; ++i) writer.append(malloc_of(16383, time += 127));
+  writer.append(free_of(first, time + 127));
+  writer.finish();
+  EXPECT_LE(memory.header_of(0).stored_bytes, 3 + 2001 * 4u);
+}
+
 TEST(ThreadWriter, AChunkGoesOnWhereTheOneBeforeEnded) {
   RecordedFile memory;
   ThreadWriter writer;
