@@ -24,6 +24,16 @@ void* allocate(Operation operation, std::size_t size, std::size_t alignment, Cal
   return block;
 }
 
+// The size of a block that goes, if it is to be told; else 0.
+inline std::size_t size_to_tell(void* block) {
+  const Ring* const ring = ring_of_process();
+  if (ring == nullptr || !ring->tells_sizes.load(std::memory_order_relaxed)) [[likely]]
+    return 0;
+  if (block == nullptr || !watched.has_usable_size) return 0;
+  const InsideAllocator inside;
+  return watched.usable_size(block);
+}
+
 // And that of its going before it.
 inline void free_block(Operation operation, void* block, std::size_t size = 0, std::size_t alignment = 0) {
   if (early_blocks.owns(block)) [[unlikely]] {
@@ -33,7 +43,7 @@ inline void free_block(Operation operation, void* block, std::size_t size = 0, s
   }
   if (!has_watched()) [[unlikely]]
     return;  // the null pointer
-  tell_aligned(operation, block, size, alignment);
+  tell_aligned(operation, block, size != 0 ? size : size_to_tell(block), alignment);
   const InsideAllocator inside;
   watched.free(block);
 }

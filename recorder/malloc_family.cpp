@@ -34,11 +34,12 @@ template <class Call>
 void* reallocate(Operation operation, void* block, std::size_t size, Call call) {
   if (!has_watched()) [[unlikely]]
     return block == nullptr ? early_blocks.allocate(size) : reallocate_early(block, size);
-  tell(kReallocBegins, reinterpret_cast<std::uintptr_t>(block), size);
+  const bool is_early = early_blocks.owns(block);
+  tell(kReallocBegins, reinterpret_cast<std::uintptr_t>(block), is_early ? 0 : size_to_tell(block));
   void* moved;
   {
     const InsideAllocator inside;
-    moved = early_blocks.owns(block) ? reallocate_early(block, size) : call();
+    moved = is_early ? reallocate_early(block, size) : call();
   }
   tell(operation, moved, size, refused_if_null(moved));
   return moved;

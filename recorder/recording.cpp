@@ -190,6 +190,7 @@ Ring* begin_ring(pid_t parent) {
   name_allocator(*ring);
   name_program(*ring);
   ring->state.store(is_paused() ? RingState::kPaused : RingState::kOn, std::memory_order_relaxed);
+  ring->tells_sizes.store(parent != 0, std::memory_order_relaxed);
   ring->magic.store(kRingMagic, std::memory_order_release);
   return ring;
 }

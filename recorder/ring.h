@@ -25,7 +25,7 @@ inline constexpr std::uint64_t kSlots = 1 << 15;
 inline constexpr std::uint32_t kMostThread = (1 << 24) - 1;
 
 // Codes of a slot beside those of trace::Operation.
-inline constexpr std::uint8_t kReallocBegins = 0xf0;  // a reallocation is under way: address and size as in its call
+inline constexpr std::uint8_t kReallocBegins = 0xf0;  // a reallocation of the block at this address is under way
 inline constexpr std::uint8_t kRest = 0xf1;           // the second half of what the slot of the ticket before began
 
 struct Slot {
@@ -87,6 +87,9 @@ struct Ring {
   alignas(64) std::atomic<std::uint64_t> next;
   alignas(64) std::atomic<std::uint64_t> consumed;
   std::atomic<RingState> state;
+  // Blocks may go that nobody has seen come: of a child of a fork, and behind a pause. So each block that goes is told
+  // with the size that the allocator says it has.
+  std::atomic<bool> tells_sizes;
   alignas(64) std::atomic<std::uint32_t> threads;  // numbers given so far
   alignas(64) Slot slots[kSlots];
 

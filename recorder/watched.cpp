@@ -29,6 +29,12 @@ void look_up(Function*& function, const char* name) {
   function = next<Function>(name);
 }
 
+bool are_of_one_file(void* function, void* other) {
+  Dl_info one{};
+  Dl_info two{};
+  return dladdr(function, &one) != 0 && dladdr(other, &two) != 0 && one.dli_fbase == two.dli_fbase;
+}
+
 // A program that brings its own operator new for one form counts on the library's other forms to call it.
 bool are_operators_ours() {
   const auto is_ours = [](const char* name, void* ours) { return dlsym(RTLD_DEFAULT, name) == ours; };
@@ -56,6 +62,8 @@ bool prepare_watched() {
   look_up(watched.trim, "malloc_trim");
   look_up(watched.mallinfo2, "mallinfo2");
   look_up(watched.malloc, "malloc");
+  watched.has_usable_size =
+      are_of_one_file(reinterpret_cast<void*>(watched.malloc), reinterpret_cast<void*>(watched.usable_size));
   watched.has_our_operators = are_operators_ours();
   is_watched_known.store(true, std::memory_order_release);
   return true;

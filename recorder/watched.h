@@ -24,6 +24,8 @@ struct Watched {
   std::size_t (*usable_size)(void*);
   int (*trim)(std::size_t);
   struct mallinfo2 (*mallinfo2)();
+  // Whether it is the allocator's usable_size, and not that of another one behind it.
+  bool has_usable_size;
   // Whether operator new and delete of the program are the recorder's, in all their forms.
   bool has_our_operators;
 };

@@ -82,7 +82,7 @@ void ProcessTrace::take_whole(const RingEvent& event, const RingEvent& rest) {
       end_reallocation(told, event.address);
       return;
     case Effect::kFrees:
-      told.block = block_at(event.thread, event.address, told.time, Then::kGoes);
+      told.block = block_at(event, Then::kGoes);
       break;
     case Effect::kFinds:
       told.block = trace::block_id(0, ++counts_.found_blocks);
@@ -90,7 +90,7 @@ void ProcessTrace::take_whole(const RingEvent& event, const RingEvent& rest) {
       break;
     case Effect::kNothing:
       if (told.operation == Operation::kUsableSize)
-        told.block = block_at(event.thread, event.address, told.time, Then::kStays);
+        told.block = block_at(event, Then::kStays);
       else if (told.operation == Operation::kMap)
         told.values = {event.address, event.size, event.mark};
       else
@@ -107,7 +107,7 @@ void ProcessTrace::take_whole(const RingEvent& event, const RingEvent& rest) {
 
 // The old address may be another block's before the reallocation has ended.
 void ProcessTrace::begin_reallocation(std::uint32_t thread, const RingEvent& event) {
-  const BlockId goes = block_at(thread, event.address, steps_of(event.nanoseconds), Then::kGoes);
+  const BlockId goes = block_at(event, Then::kGoes);
   thread_of(thread).goes = goes;
   thread_of(thread).address = event.address;
 }
@@ -133,14 +133,18 @@ BlockId ProcessTrace::add(Event& told) {
   return told.result;
 }
 
-BlockId ProcessTrace::block_at(std::uint32_t thread, std::uint64_t address, std::uint64_t time, Then then) {
-  if (address == 0) return BlockId::kNone;
-  BlockId block = then == Then::kGoes ? blocks_.take(address) : blocks_.find(address);
+BlockId ProcessTrace::block_at(const RingEvent& event, Then then) {
+  if (event.address == 0) return BlockId::kNone;
+  BlockId block = then == Then::kGoes ? blocks_.take(event.address) : blocks_.find(event.address);
   if (block != BlockId::kNone) return block;
   block = trace::block_id(0, ++counts_.found_blocks);
-  Event found{.operation = Operation::kFound, .thread = thread, .time = time, .block = block};
+  Event found{.operation = Operation::kFound,
+              .thread = event.thread,
+              .time = steps_of(event.nanoseconds),
+              .block = block,
+              .size = event.size};
   add(found);
-  if (then == Then::kStays) put_block(address, block);
+  if (then == Then::kStays) put_block(event.address, block);
   return block;
 }
 

@@ -77,7 +77,7 @@ class ProcessTrace {
 
   // The block at an address. One that nobody has seen come is told as found.
   enum class Then { kGoes, kStays };
-  trace::BlockId block_at(std::uint32_t thread, std::uint64_t address, std::uint64_t time, Then then);
+  trace::BlockId block_at(const recorder::RingEvent& event, Then then);
   void put_block(std::uint64_t address, trace::BlockId block);
 
   const std::filesystem::path path_;

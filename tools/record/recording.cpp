@@ -63,6 +63,7 @@ void Recording::pause() {
   std::ofstream(folder_.path() / recorder::kPausedFile).flush();
   discover();
   for (Running& running : running_) {
+    running.ring.let_sizes_be_told();
     running.ring.set_state(RingState::kPaused);
     running.ring.drain(recorder::kSlots, [&](const recorder::RingEvent& event) { running.trace->take(event); });
     running.trace->pause(since(running.ring.ring()));
@@ -143,6 +144,7 @@ void Recording::begin(RingFile ring) {
                                   ring.ring().program, arguments_of(ring.ring()), ring.ring().allocator);
   if (ring.ring().forked_from != 0) facts += fmt::format("parent\t{}\n", ring.ring().forked_from);
   // It may have looked for the file just before that came or went.
+  if (is_paused_) ring.let_sizes_be_told();
   ring.set_state(is_paused_ ? RingState::kPaused : RingState::kOn);
   auto trace = std::make_unique<ProcessTrace>(file_of(process), ring.ring(), level_, facts);
   running_.push_back({.ring = std::move(ring), .trace = std::move(trace), .next_sample = Clock::now()});

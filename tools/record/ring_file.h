@@ -35,6 +35,7 @@ class RingFile {
 
   bool has_ended() const;
   void set_state(recorder::RingState state) { ring_->state.store(state, std::memory_order_release); }
+  void let_sizes_be_told() { ring_->tells_sizes.store(true, std::memory_order_relaxed); }
 
  private:
   RingFile(recorder::Ring* ring, int descriptor) : ring_(ring), descriptor_(descriptor) {}

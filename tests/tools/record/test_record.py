@@ -178,6 +178,14 @@ class RecordTest(unittest.TestCase):
             self.assertGreaterEqual(trace.count("found"), 1)
         self.assert_whole(recorded)
 
+    def test_size_of_what_a_child_inherits(self):
+        recorded = Recorded("storm", "3", allocator="glibc")
+        self.assertEqual(len(recorded.others), 3)
+        for trace in recorded.others:
+            trace.check()
+            inherited = [event.size for event in trace.events if event.operation == "found"]
+            self.assertTrue(any(777 <= size < 800 for size in inherited), inherited)
+
     def test_execs(self):
         recorded = Recorded("exec", "4")
         self.assertEqual(len(recorded.others), 4)
