@@ -5,7 +5,7 @@ if(NOT EXISTS "${MANIFEST}")
 endif()
 
 function(remove_if_empty folder)
-  while(folder MATCHES "/(include|cmake)/snug(/|$)" AND IS_DIRECTORY "${folder}")
+  while(folder MATCHES "/(include|cmake|lib[^/]*|lib/[^/]+)/snug(/|$)" AND IS_DIRECTORY "${folder}")
     file(GLOB entries LIST_DIRECTORIES TRUE "${folder}/*" "${folder}/.*")
     if(entries)
       return()

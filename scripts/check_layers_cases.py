@@ -11,6 +11,15 @@ from typing import Callable, Iterable, NamedTuple
 GOOD = {
     "src/layers.txt": "# lowest first\nbase\nos size # equal rank\nspan\nheap\noverride\n",
     "src/CMakeLists.txt": "add_library(x)\n",
+    "tools/layers.txt": "on src trace recorder # the library and the traces\ntext process\nrun\n",
+    "tools/CMakeLists.txt": "add_executable(y)\n",
+    "tools/completion/snug.bash": "complete snug\n",
+    "tools/text/table.h": '#pragma once\n#include "size/classes.h"\n#include "snug/snug.h"\n',
+    "tools/process/child.h": "#pragma once\n#ifdef __linux__\n#endif\ninline auto path = getenv(\"PATH\");\n",
+    "tools/run/run.cc": (
+        '#include "process/child.h"\n#include "text/table.h"\n#include "heap/heap.h"\n[[gnu::cold]] void cold();\n'
+        'extern "C" int entry() { return 0; }\n'
+    ),
     "include/snug/snug.h": (
         "#ifndef SNUG_SNUG_H\n#define SNUG_SNUG_H\n#if defined(__GNUC__)\n#define API __attribute__((visibility))\n"
         "#endif\n#ifdef __cplusplus\nextern \"C\" {\n#endif\nAPI void* snug_malloc(size_t);\n"
@@ -38,6 +47,11 @@ GOOD = {
     "src/heap/heap.h": '#pragma once\n#include "span/span.h"\nvoid* take(size_t);\n',
     "tests/unit/bits_test.cc": '#include "base/bits.h"\n#ifdef __linux__\n#endif\n',
     "scripts/report": "#!/bin/sh\n" + "true\n" * 399,
+    "trace/event.h": '#pragma once\n#include <stddef.h>\n',
+    "trace/reader.cc": '#include "trace/event.h"\n',
+    "recorder/ring.h": '#pragma once\n#include "trace/event.h"\n',
+    "recorder/ring.cc": '#include "recorder/ring.h"\n#include <atomic>\n',
+    "tools/run/record.cc": '#include "recorder/ring.h"\n#include "trace/event.h"\n',
     "docs/long.md": "words\n" * 1000,
     "docs/internal-fragmentation.md": "a term of the trade, not an empty name\n",
 }
@@ -54,6 +68,18 @@ def header(body: str) -> str:
 
 
 CASES = [
+    Case({"trace/a.h": header('#include "base/bits.h"\n')}, "trace/a.h:2", "trace/ includes from trace/ and system"),
+    Case({"trace/a.h": header('#include "event.h"\n')}, "trace/a.h:2", "trace/ includes from trace/ and system"),
+    Case({"trace/a.h": header('#include "trace/gone.h"\n')}, "trace/a.h:2", "trace/ includes from trace/ and system"),
+    Case({"trace/a.h": header('#include "recorder/ring.h"\n')}, "trace/a.h:2", "trace/ includes from trace/ and system"),
+    Case({"trace/a.h": header("#include <trace/event.h>\n")}, "trace/a.h:2", "is ours"),
+    Case({"recorder/a.h": header('#include "snug/snug.h"\n')}, "recorder/a.h:2", "recorder/ includes from recorder/ and"),
+    Case({"recorder/a.h": header('#include "text/table.h"\n')}, "recorder/a.h:2", "recorder/ includes from recorder/ and"),
+    Case({"recorder/a.h": header('#include "recorder/a.h"\n')}, "recorder/a.h:2", "circle of includes"),
+    Case({"src/base/a.h": header('#include "trace/event.h"\n')}, "src/base/a.h:2", "no path from src/ to a file"),
+    Case({"tools/run/a.h": header('#include "event.h"\n')}, "tools/run/a.h:2", "no path from tools/ or src/ to a file"),
+    Case({"tools/run/a.h": header("#include <trace/event.h>\n")}, "tools/run/a.h:2", "is ours"),
+    Case({"trace/a.cc": "\n" * 401}, "trace/a.cc:401", "stays within"),
     Case({"src/span/a.h": header('#include "span.h"\n')}, "src/span/a.h:2", "no path from src/"),
     Case({"src/span/a.h": header('#include "../os/pages.h"\n')}, "src/span/a.h:2", "no path from src/"),
     Case({"src/span/a.h": header('#include "span/gone.h"\n')}, "src/span/a.h:2", "no path from src/"),
@@ -73,6 +99,37 @@ CASES = [
         "circle of includes: src/span/a.h -> src/span/b.h -> src/span/a.h",
     ),
     Case({"src/span/a.h": header('#include "span/a.h"\n')}, "src/span/a.h:2", "circle of includes"),
+    Case({"src/heap/a.h": header('#include "text/table.h"\n')}, "src/heap/a.h:2", "no path from src/ to a file"),
+    Case({"include/snug/a.h": header("#include <text/table.h>\n")}, "include/snug/a.h:2", "is ours"),
+    Case({"tools/text/a.h": header('#include "table.h"\n')}, "tools/text/a.h:2", "no path from tools/ or src/ to"),
+    Case({"tools/run/a.h": header('#include "../text/table.h"\n')}, "tools/run/a.h:2", "no path from tools/ or src/"),
+    Case({"tools/run/a.h": header("#include <text/table.h>\n")}, "tools/run/a.h:2", "is ours"),
+    Case({"tools/run/a.h": header("#include <size/classes.h>\n")}, "tools/run/a.h:2", "is ours"),
+    Case({"tools/run/a.h": header('#include "snug/gone.h"\n')}, "tools/run/a.h:2", "no such public header"),
+    Case({"tools/process/a.h": header('#include "text/table.h"\n')}, "tools/process/a.h:2", "equal rank"),
+    Case({"tools/text/a.cc": '#include "run/b.h"\n', "tools/run/b.h": header("")}, "tools/text/a.cc:1", "below run/"),
+    Case({"tools/main.cc": ""}, "tools/main.cc:1", "lies in no layer of tools/layers.txt"),
+    Case({"tools/novel/a.h": header("")}, "tools/novel/a.h:1", "lies in no layer of tools/layers.txt"),
+    Case(
+        {
+            "tools/layers.txt": "on src trace recorder\nsize\ntext process\nrun\n",
+            "tools/size/pages.h": header(""),
+            "src/size/pages.h": header(""),
+            "tools/run/a.cc": '#include "size/pages.h"\n',
+        },
+        "tools/run/a.cc:1",
+        "is tools/size/pages.h and src/size/pages.h",
+    ),
+    Case(
+        {"tools/run/a.h": header('#include "run/b.h"\n'), "tools/run/b.h": header('#include "run/a.h"\n')},
+        "tools/run/b.h:2",
+        "circle of includes: tools/run/a.h -> tools/run/b.h -> tools/run/a.h",
+    ),
+    Case(
+        {"tools/layers.txt": "on trace recorder\ntext process\nrun\n", "tools/run/run.cc": ""},
+        "tools/text/table.h:2",
+        "no path from tools/ to",
+    ),
     Case({"src/span/a.cc": "#ifdef __linux__\n#endif\n"}, "src/span/a.cc:1", "conditional on the OS (__linux__)"),
     Case({"src/base/a.cc": "\n#if defined(SYS_mmap)\n#endif\n"}, "src/base/a.cc:2", "conditional on the OS (SYS_mmap)"),
     Case({"src/span/a.cc": "#if 1 && \\\n  __GLIBC__ > 1\n#endif\n"}, "src/span/a.cc:1", "(__GLIBC__)"),
@@ -96,7 +153,7 @@ CASES = [
     Case({"src/heap/a.cc": "void snug_free(void* block) {\n}\n"}, "src/heap/a.cc:1", "a definition of snug_free"),
     Case({"src/heap/a.cc": "void operator delete(void* p) noexcept {}\n"}, "src/heap/a.cc:1", "a global operator"),
     Case({"tests/util.h": header("")}, "tests/util.h:1", "'util.h' names no thing"),
-    Case({"tools/string_utils.cc": ""}, "tools/string_utils.cc:1", "names no thing"),
+    Case({"tools/text/string_utils.cc": ""}, "tools/text/string_utils.cc:1", "names no thing"),
     Case({"docs/misc.md": ""}, "docs/misc.md:1", "names no thing"),
     Case({"src/span/detail/a.cc": ""}, "src/span/detail/a.cc:1", "'detail' names no thing"),
     Case({"bench/common/a.py": ""}, "bench/common/a.py:1", "'common' names no thing"),

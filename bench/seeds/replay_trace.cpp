@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "allocation_trace.h"
+#include "classes/allocation_trace.h"
 #include "seed_command.h"
 
 namespace seeds {

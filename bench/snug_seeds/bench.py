@@ -19,7 +19,7 @@ from snug_bench.processor_time import ProcessorTime, processor_time
 from snug_bench.statistics import Sample
 
 RUN_SECONDS = 300
-WARM_MEBIBYTES = 512  # more than any of the programs takes; what it is for: tools/warm_memory.h
+WARM_MEBIBYTES = 512  # more than any of the programs takes; what it is for: tools/measure/warm_memory.h
 
 
 @dataclass(frozen=True)

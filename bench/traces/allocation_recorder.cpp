@@ -1,5 +1,5 @@
 // allocation_recorder: writes down what a program allocates and frees, in the order in which it happens, in the line
-// format that `snug classes fit` and bench/seeds/s2_traces read (tools/allocation_trace.h):
+// format that `snug classes fit` and bench/seeds/s2_traces read (tools/classes/allocation_trace.h):
 //
 //   a <TAB> key <TAB> bytes      malloc, calloc, memalign and their kin; the key is the address, hexadecimal
 //   f <TAB> key                  free

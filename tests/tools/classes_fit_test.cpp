@@ -1,5 +1,5 @@
 // The fitted map against every map there is, where there are few enough to try them all.
-#include "classes_fit.h"
+#include "classes/classes_fit.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>

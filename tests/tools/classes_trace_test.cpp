@@ -1,5 +1,5 @@
 // The sizes that a trace comes to, against a naive count of random programs; and what is no trace.
-#include "classes_trace.h"
+#include "classes/classes_trace.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "allocation_trace.h"
-#include "classes_fit_input.h"
+#include "classes/allocation_trace.h"
+#include "classes/classes_fit_input.h"
 
 namespace snug::tool {
 

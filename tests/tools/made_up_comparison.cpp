@@ -13,8 +13,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "comparison_json.h"
-#include "comparison_table.h"
+#include "compare/comparison_json.h"
+#include "compare/comparison_table.h"
 
 namespace {
 

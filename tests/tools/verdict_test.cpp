@@ -1,6 +1,6 @@
 // The rule of verdicts on made-up samples (tests/verdict_cases.json, which the benchmark's harness answers as well),
 // and what others took of the processors.
-#include "verdict.h"
+#include "compare/verdict.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "processor_time.h"
-#include "quantity.h"
+#include "compare/processor_time.h"
+#include "print/quantity.h"
 
 namespace snug::tool {
 namespace {

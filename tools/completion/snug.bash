@@ -30,7 +30,7 @@ _snug() {
   allocators+=' snmalloc tbbmalloc tcmalloc tcmalloc_google tlsf'
   [[ $current == *,* ]] && list=${current%,*},
   case $previous in
-    --compare | --on)
+    --compare | --on | --allocator)
       mapfile -t COMPREPLY < <(compgen -P "$list" -W "$allocators" -- "${current##*,}")
       return
       ;;

@@ -1,7 +1,7 @@
 // Whether a program's code calls dlopen with RTLD_DEEPBIND written into the call.
 #pragma once
 
-#include "doctor/elf_file.h"
+#include "library/elf_file.h"
 
 namespace snug::tool {
 

@@ -12,9 +12,9 @@
 #include "doctor/program_path.h"
 #include "doctor/running_process.h"
 #include "doctor/system_findings.h"
-#include "printable.h"
-#include "table.h"
-#include "user_error.h"
+#include "print/table.h"
+#include "text/printable.h"
+#include "text/user_error.h"
 
 namespace snug::tool {
 

@@ -6,7 +6,7 @@
 #include <set>
 #include <sstream>
 
-#include "user_error.h"
+#include "text/user_error.h"
 
 namespace snug::tool {
 

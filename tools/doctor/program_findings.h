@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "doctor/elf_file.h"
 #include "doctor/finding.h"
-#include "environment.h"
+#include "library/elf_file.h"
+#include "process/environment.h"
 
 namespace snug::tool {
 

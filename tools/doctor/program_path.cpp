@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <sstream>
 
-#include "user_error.h"
+#include "text/user_error.h"
 
 namespace snug::tool {
 

@@ -12,7 +12,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "user_error.h"
+#include "text/user_error.h"
 
 namespace snug::tool {
 

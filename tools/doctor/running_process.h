@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "doctor/elf_file.h"
-#include "environment.h"
+#include "library/elf_file.h"
+#include "process/environment.h"
 
 namespace snug::tool {
 

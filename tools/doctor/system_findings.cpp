@@ -8,7 +8,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "quantity.h"
+#include "print/quantity.h"
 
 namespace snug::tool {
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "doctor/finding.h"
-#include "environment.h"
+#include "process/environment.h"
 
 namespace snug::tool {
 

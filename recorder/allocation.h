@@ -1,0 +1,51 @@
+// One call of the allocator with its event, for the malloc family and for operators new and delete alike.
+#pragma once
+
+#include <cstddef>
+
+#include "recorder/recording.h"
+#include "recorder/watched.h"
+
+namespace snug::recorder {
+
+inline std::uint8_t refused_if_null(const void* block) { return block == nullptr ? kRefused : 0; }
+
+// The event of a block's coming stands behind the call. `call` is not made before there is an allocator to watch.
+template <class Call>
+void* allocate(Operation operation, std::size_t size, std::size_t alignment, Call call) {
+  if (!has_watched()) [[unlikely]]
+    return early_blocks.allocate(size, alignment);
+  void* block;
+  {
+    const InsideAllocator inside;
+    block = call();
+  }
+  tell_aligned(operation, block, size, alignment, refused_if_null(block));
+  return block;
+}
+
+// The size of a block that goes, if it is to be told; else 0.
+inline std::size_t size_to_tell(void* block) {
+  const Ring* const ring = ring_of_process();
+  if (ring == nullptr || !ring->tells_sizes.load(std::memory_order_relaxed)) [[likely]]
+    return 0;
+  if (block == nullptr || !watched.has_usable_size) return 0;
+  const InsideAllocator inside;
+  return watched.usable_size(block);
+}
+
+// And that of its going before it.
+inline void free_block(Operation operation, void* block, std::size_t size = 0, std::size_t alignment = 0) {
+  if (early_blocks.owns(block)) [[unlikely]] {
+    if (has_watched()) tell_aligned(operation, block, size, alignment);
+    early_blocks.free(block);
+    return;
+  }
+  if (!has_watched()) [[unlikely]]
+    return;  // the null pointer
+  tell_aligned(operation, block, size != 0 ? size : size_to_tell(block), alignment);
+  const InsideAllocator inside;
+  watched.free(block);
+}
+
+}  // namespace snug::recorder

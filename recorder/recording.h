@@ -1,0 +1,125 @@
+// Recording: this process's ring, and what writes into it. Nothing here allocates; what waits does so outside of any
+// lock of ours, so that every thread that has drawn a ticket can always fill its slot.
+//
+// A child of a fork, however it came about, must not write into its parent's ring. So the pointer to the ring lies in a
+// page that the kernel hands to a child as zeroes, and the child's first event opens a ring of its own.
+#pragma once
+
+#include <ctime>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "recorder/ring.h"
+#include "trace/operation.h"
+
+namespace snug::recorder {
+
+using trace::Operation;
+
+// What the kernel wipes in a child.
+struct ProcessPage {
+  std::atomic<Ring*> ring;
+  std::atomic<std::uint32_t> is_opening;
+  std::atomic<bool> is_refused;  // there is no ring, and there will be none
+};
+
+struct ThreadState {
+  Ring* of;  // the ring that the number is of
+  std::uint32_t number;
+  std::uint32_t parent;  // the number of the thread that made it; 0 is unknown
+  // Of calls of the allocator that this thread is inside of. What the allocator calls meanwhile is its own affair.
+  std::uint32_t depth;
+};
+
+extern ProcessPage* process_page;
+extern thread_local constinit ThreadState this_thread;
+
+// Opens the ring of this process, unless nobody records. Null, then.
+Ring* open_ring();
+// Gives the calling thread its number in the ring, and tells of its birth.
+void number_thread(Ring& ring);
+// Waits until the slot of the ticket is free.
+void wait_for_room(Ring& ring, std::uint64_t ticket);
+// Tells of the calling thread's end. libc may yet free what it holds for the thread.
+void end_thread();
+
+inline Ring* ring_of_process() {
+  ProcessPage* const page = process_page;
+  if (page != nullptr) [[likely]] {
+    Ring* const ring = page->ring.load(std::memory_order_acquire);
+    if (ring != nullptr) [[likely]]
+      return ring;
+  }
+  return open_ring();
+}
+
+inline std::uint64_t now() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+inline void fill(Ring& ring, std::uint64_t ticket, std::uint8_t operation, std::uint64_t address, std::uint64_t size,
+                 std::uint8_t mark) {
+  if (ticket - ring.consumed.load(std::memory_order_acquire) >= kSlots) [[unlikely]]
+    wait_for_room(ring, ticket);
+  Slot& slot = ring.slot_of(ticket);
+  slot.when = (now() - ring.began) << 8 | mark;
+  slot.address = address;
+  slot.size = size;
+  slot.head.store(head_of(ticket, this_thread.number, operation), std::memory_order_release);
+}
+
+// The ring, if there is anything to be told: somebody records, and the allocator is not telling itself.
+inline Ring* ring_for_event() {
+  if (this_thread.depth != 0) [[unlikely]]
+    return nullptr;
+  Ring* const ring = ring_of_process();
+  if (ring == nullptr || ring->state.load(std::memory_order_relaxed) != RingState::kOn) [[unlikely]]
+    return nullptr;
+  if (this_thread.of != ring) [[unlikely]]
+    number_thread(*ring);
+  return ring;
+}
+
+inline void tell(std::uint8_t operation, std::uint64_t address, std::uint64_t size, std::uint8_t mark = 0) {
+  if (Ring* const ring = ring_for_event(); ring != nullptr)
+    fill(*ring, ring->next.fetch_add(1, std::memory_order_relaxed), operation, address, size, mark);
+}
+
+inline void tell(Operation operation, const void* block, std::uint64_t size, std::uint8_t mark = 0) {
+  tell(static_cast<std::uint8_t>(operation), reinterpret_cast<std::uintptr_t>(block), size, mark);
+}
+
+inline void tell_with_rest(Operation operation, std::uint64_t address, std::uint64_t size, std::uint8_t mark,
+                           std::uint64_t rest_address, std::uint64_t rest_size) {
+  Ring* const ring = ring_for_event();
+  if (ring == nullptr) return;
+  const std::uint64_t ticket = ring->next.fetch_add(2, std::memory_order_relaxed);
+  fill(*ring, ticket, static_cast<std::uint8_t>(operation), address, size, mark);
+  fill(*ring, ticket + 1, kRest, rest_address, rest_size, 0);
+}
+
+// `refused`: kRefused or 0.
+inline void tell_aligned(Operation operation, const void* block, std::uint64_t size, std::uint64_t alignment,
+                         std::uint8_t refused = 0) {
+  if (alignment == 0)
+    tell(operation, block, size, refused);
+  else if (std::has_single_bit(alignment))
+    tell(operation, block, size, static_cast<std::uint8_t>(refused | (std::countr_zero(alignment) + 1)));
+  else
+    tell_with_rest(operation, reinterpret_cast<std::uintptr_t>(block), size, refused | kOddAlignment, alignment, 0);
+}
+
+// Stands around a call of the allocator.
+class InsideAllocator {
+ public:
+  InsideAllocator() { ++this_thread.depth; }
+  ~InsideAllocator() { --this_thread.depth; }
+  InsideAllocator(const InsideAllocator&) = delete;
+  InsideAllocator& operator=(const InsideAllocator&) = delete;
+};
+
+}  // namespace snug::recorder

@@ -1,0 +1,106 @@
+// Ring: the events of one process on their way from its threads to `snug record`, in a file that both map. It outlives
+// the process: what was in it when somebody killed the process is read all the same.
+//
+//   Ring:  what the process is | next | consumed, state | threads | slot 0 … slot 32767
+//
+// A thread draws a ticket from `next`, waits until the slot of that ticket is free, fills it, and stores its head last.
+// Tickets are the order of the events: a block's coming draws its ticket behind the call of the allocator, its going
+// before, so that of two events of one address the earlier one has the lower ticket, whichever threads they are of.
+//
+//   consumed <= next;  a ticket's slot is free  <=>  ticket < consumed + kSlots
+//   slot i holds the event of ticket t  <=>  i == t mod kSlots and its stamp is t + 1, modulo 2^32
+//
+// Threads of the process write `next`, `threads` and slots; `snug record` alone writes `consumed` and `state`, but for
+// a process that finds it dead.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace snug::recorder {
+
+inline constexpr std::uint64_t kRingMagic = 0x31676e6972677573;  // "sugring1"
+// 1 MiB: a few milliseconds of a program that does nothing but allocate, which is how often `snug record` looks.
+inline constexpr std::uint64_t kSlots = 1 << 15;
+inline constexpr std::uint32_t kMostThread = (1 << 24) - 1;
+
+// Codes of a slot beside those of trace::Operation.
+inline constexpr std::uint8_t kReallocBegins = 0xf0;  // a reallocation of the block at this address is under way
+inline constexpr std::uint8_t kRest = 0xf1;           // the second half of what the slot of the ticket before began
+
+struct Slot {
+  std::atomic<std::uint64_t> head;  // stamp << 32 | thread << 8 | operation
+  std::uint64_t when;               // nanoseconds since the ring began << 8 | kRefused | mark
+  std::uint64_t address;
+  std::uint64_t size;
+};
+static_assert(sizeof(Slot) == 32 && std::atomic<std::uint64_t>::is_always_lock_free);
+
+inline constexpr std::uint8_t kRefused = 0x80;
+// What the rest of that byte says: of an alignment its logarithm and one more, or 0 if it is 0; of a mapping its
+// protection. An alignment that is no power of two has this mark, and stands in the slot behind, as its address.
+inline constexpr std::uint8_t kMark = 0x7f;
+inline constexpr std::uint8_t kOddAlignment = 0x7f;
+
+constexpr std::uint64_t head_of(std::uint64_t ticket, std::uint32_t thread, std::uint8_t operation) {
+  return (ticket + 1) << 32 | std::uint64_t{thread} << 8 | operation;
+}
+constexpr bool is_head_of(std::uint64_t head, std::uint64_t ticket) {
+  return head >> 32 == ((ticket + 1) & 0xffffffff);
+}
+
+// A slot's event as its reader has it.
+struct RingEvent {
+  std::uint32_t thread = 0;
+  std::uint8_t operation = 0;
+  bool is_refused = false;
+  std::uint8_t mark = 0;
+  std::uint64_t nanoseconds = 0;  // since the ring began
+  std::uint64_t address = 0;
+  std::uint64_t size = 0;
+};
+
+// `head`: the slot's, which has been seen to be that of a ticket.
+constexpr RingEvent event_of(std::uint64_t head, const Slot& slot) {
+  return {.thread = static_cast<std::uint32_t>(head >> 8) & kMostThread,
+          .operation = static_cast<std::uint8_t>(head),
+          .is_refused = (slot.when & kRefused) != 0,
+          .mark = static_cast<std::uint8_t>(slot.when & kMark),
+          .nanoseconds = slot.when >> 8,
+          .address = slot.address,
+          .size = slot.size};
+}
+
+// Abandoned: nobody reads the ring any more, and nobody need wait for room.
+enum class RingState : std::uint32_t { kPaused, kOn, kAbandoned };
+
+struct Ring {
+  std::atomic<std::uint64_t> magic;  // stored last of this part
+  std::uint32_t process;
+  std::uint32_t forked_from;  // the process; 0 if it began by an exec
+  std::uint64_t began;        // CLOCK_MONOTONIC in nanoseconds
+  std::uint64_t began_at;     // CLOCK_REALTIME, likewise
+  char allocator[1024];       // the file that the recorded malloc lies in
+  char program[1024];         // the file that was executed
+  char arguments[4096];       // what it was given, each with a zero behind it; the last may be cut off
+
+  alignas(64) std::atomic<std::uint64_t> next;
+  alignas(64) std::atomic<std::uint64_t> consumed;
+  std::atomic<RingState> state;
+  // Blocks may go that nobody has seen come: of a child of a fork, and behind a pause. So each block that goes is told
+  // with the size that the allocator says it has.
+  std::atomic<bool> tells_sizes;
+  alignas(64) std::atomic<std::uint32_t> threads;  // numbers given so far
+  alignas(64) Slot slots[kSlots];
+
+  Slot& slot_of(std::uint64_t ticket) { return slots[ticket % kSlots]; }
+};
+
+// The variable that tells a program's recorder where `snug record` waits: its process id, a colon and a folder.
+inline constexpr const char* kSessionVariable = "SNUG_RECORD";
+// A file in that folder, there while nothing is to be recorded.
+inline constexpr const char* kPausedFile = "paused";
+// How the files of rings are called there: "ring.PROCESS.NUMBER".
+inline constexpr const char* kRingPrefix = "ring.";
+
+}  // namespace snug::recorder

@@ -1,0 +1,75 @@
+// Births of threads, with who made them, and forks. A thread that libc makes by another function (thrd_create, a timer)
+// is told of at its first event.
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "recorder/exported.h"
+#include "recorder/recording.h"
+#include "recorder/watched.h"
+
+namespace snug::recorder {
+
+namespace {
+
+using Routine = void*(void*);
+
+// What a thread that is being made is to do. Each lies here only until the thread runs.
+struct Birth {
+  std::atomic<bool> is_taken;
+  Routine* routine;
+  void* argument;
+  std::uint32_t parent;
+};
+constinit Birth births[256] = {};
+
+Birth& take_birth() {
+  for (;;) {
+    for (Birth& birth : births)
+      if (!birth.is_taken.load(std::memory_order_relaxed) && !birth.is_taken.exchange(true, std::memory_order_acquire))
+        return birth;
+    syscall(SYS_sched_yield);
+  }
+}
+
+void* run_thread(void* place) {
+  auto& birth = *static_cast<Birth*>(place);
+  Routine* const routine = birth.routine;
+  void* const argument = birth.argument;
+  this_thread.parent = birth.parent;
+  birth.is_taken.store(false, std::memory_order_release);
+  static_cast<void>(ring_for_event());
+  return routine(argument);
+}
+
+using Create = int(pthread_t*, const pthread_attr_t*, Routine*, void*);
+using Fork = pid_t();
+
+}  // namespace
+
+extern "C" RECORDER_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, Routine* routine,
+                                              void* argument) {
+  static constinit Create* create = nullptr;
+  if (create == nullptr) create = next<Create>("pthread_create");
+  // A thread that the allocator makes is its own affair, but what it allocates is not.
+  if (ring_for_event() == nullptr) return create(thread, attributes, routine, argument);
+  Birth& birth = take_birth();
+  birth.routine = routine;
+  birth.argument = argument;
+  birth.parent = this_thread.number;
+  const int error = create(thread, attributes, run_thread, &birth);
+  if (error != 0) birth.is_taken.store(false, std::memory_order_release);
+  return error;
+}
+
+extern "C" RECORDER_EXPORT pid_t fork() {
+  static constinit Fork* next_fork = nullptr;
+  if (next_fork == nullptr) next_fork = next<Fork>("fork");
+  const pid_t child = next_fork();
+  if (child > 0) tell(static_cast<std::uint8_t>(Operation::kFork), static_cast<std::uint64_t>(child), 0);
+  if (child == 0) static_cast<void>(ring_for_event());
+  return child;
+}
+
+}  // namespace snug::recorder

@@ -1,0 +1,72 @@
+#include "recorder/watched.h"
+
+#include <dlfcn.h>
+
+#include <new>
+
+namespace snug::recorder {
+
+constinit Watched watched = {};
+constinit std::atomic<bool> is_watched_known = false;
+constinit EarlyBlocks early_blocks;
+
+namespace {
+
+constinit std::atomic<bool> is_somebody_at_it = false;
+
+// Holds its own address as soon as the dynamic linker has set this library's addresses. It does so for the allocator
+// first, since that stands behind this library in the order of symbols: before, neither can be called.
+constinit const volatile void* const volatile own_address = &own_address;
+
+bool are_addresses_set() {
+  const volatile void* here = nullptr;
+  asm("lea %1, %0" : "=r"(here) : "m"(own_address));
+  return own_address == here;
+}
+
+template <class Function>
+void look_up(Function*& function, const char* name) {
+  function = next<Function>(name);
+}
+
+bool are_of_one_file(void* function, void* other) {
+  Dl_info one{};
+  Dl_info two{};
+  return dladdr(function, &one) != 0 && dladdr(other, &two) != 0 && one.dli_fbase == two.dli_fbase;
+}
+
+// A program that brings its own operator new for one form counts on the library's other forms to call it.
+bool are_operators_ours() {
+  const auto is_ours = [](const char* name, void* ours) { return dlsym(RTLD_DEFAULT, name) == ours; };
+  return is_ours("_Znwm", reinterpret_cast<void*>(static_cast<void* (*)(std::size_t)>(&::operator new))) &&
+         is_ours("_ZdlPv", reinterpret_cast<void*>(static_cast<void (*)(void*) noexcept>(&::operator delete)));
+}
+
+}  // namespace
+
+void* next_function(const char* name) { return dlsym(RTLD_NEXT, name); }
+
+bool prepare_watched() {
+  if (!are_addresses_set() || is_somebody_at_it.exchange(true, std::memory_order_acquire))
+    return is_watched_known.load(std::memory_order_acquire);
+  look_up(watched.calloc, "calloc");
+  look_up(watched.realloc, "realloc");
+  look_up(watched.reallocarray, "reallocarray");
+  look_up(watched.memalign, "memalign");
+  look_up(watched.aligned_alloc, "aligned_alloc");
+  look_up(watched.posix_memalign, "posix_memalign");
+  look_up(watched.valloc, "valloc");
+  look_up(watched.pvalloc, "pvalloc");
+  look_up(watched.free, "free");
+  look_up(watched.usable_size, "malloc_usable_size");
+  look_up(watched.trim, "malloc_trim");
+  look_up(watched.mallinfo2, "mallinfo2");
+  look_up(watched.malloc, "malloc");
+  watched.has_usable_size =
+      are_of_one_file(reinterpret_cast<void*>(watched.malloc), reinterpret_cast<void*>(watched.usable_size));
+  watched.has_our_operators = are_operators_ours();
+  is_watched_known.store(true, std::memory_order_release);
+  return true;
+}
+
+}  // namespace snug::recorder

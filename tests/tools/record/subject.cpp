@@ -1,0 +1,172 @@
+// What the tests of `snug record` record: each way to allocate and free, and each way for threads and processes to
+// begin and end. subject MODE [NUMBER]
+#include <malloc.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <new>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+// The compiler must not see that nothing is done with a block.
+template <class Block>
+Block* used(Block* block) {
+  asm volatile("" : "+r"(block) : : "memory");
+  return block;
+}
+
+// Each function once, with sizes of its own: 100 + n, and what is freed is told in the same order.
+void call_family() {
+  std::free(used(std::malloc(101)));
+  std::free(used(std::calloc(2, 51)));
+  void* grown = used(std::realloc(nullptr, 103));
+  grown = used(std::realloc(grown, 1 << 20));
+  std::free(used(reallocarray(grown, 2, 52)));
+  std::free(used(std::aligned_alloc(64, 128)));
+  std::size_t odd = 48;  // no power of two, which Clang would refuse if it saw it
+  std::free(used(memalign(*used(&odd), 106)));
+  void* block = nullptr;
+  if (posix_memalign(&block, 4096, 107) != 0) std::abort();
+  if (malloc_usable_size(used(block)) < 107) std::abort();
+  std::free(block);
+  std::free(used(valloc(108)));
+  std::free(used(pvalloc(109)));
+  std::free(nullptr);
+  if (used(std::malloc(PTRDIFF_MAX)) != nullptr) std::abort();
+  malloc_trim(110);
+
+  constexpr std::align_val_t kAligned{64};
+  ::operator delete(used(::operator new(201)));
+  ::operator delete[](used(::operator new[](202)));
+  ::operator delete(used(::operator new(203, std::nothrow)), std::nothrow);
+  ::operator delete[](used(::operator new[](204, std::nothrow)), std::nothrow);
+  ::operator delete(used(::operator new(205, kAligned)), kAligned);
+  ::operator delete[](used(::operator new[](206, kAligned)), kAligned);
+  ::operator delete(used(::operator new(207, kAligned, std::nothrow)), kAligned, std::nothrow);
+  ::operator delete[](used(::operator new[](208, kAligned, std::nothrow)), kAligned, std::nothrow);
+  ::operator delete(used(::operator new(209)), 209);
+  ::operator delete[](used(::operator new[](210)), 210);
+  ::operator delete(used(::operator new(211, kAligned)), 211, kAligned);
+  ::operator delete[](used(::operator new[](212, kAligned)), 212, kAligned);
+
+  void* map = mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  map = mremap(map, 8192, 16384, MREMAP_MAYMOVE);
+  munmap(map, 16384);
+}
+
+// Threads that pass blocks on to each other, in a ring of them: what one allocates the next one frees or grows.
+void pass_blocks(int threads, int rounds) {
+  std::deque<std::atomic<void*>> places(static_cast<std::size_t>(threads));
+  std::vector<std::thread> running;
+  for (int i = 0; i < threads; ++i)
+    running.emplace_back([&places, threads, rounds, i] {
+      auto& mine = places[static_cast<std::size_t>(i)];
+      auto& next = places[static_cast<std::size_t>((i + 1) % threads)];
+      for (int round = 0; round < rounds; ++round) {
+        if (void* block = mine.exchange(nullptr); block != nullptr)
+          std::free(used(round % 3 == 0 ? std::realloc(block, 300) : block));
+        // So that the threads take turns even where one could do its rounds in one slice of a processor's time.
+        std::this_thread::yield();
+        std::free(next.exchange(used(std::malloc(static_cast<std::size_t>(16 + round % 200)))));
+      }
+    });
+  for (std::thread& thread : running) thread.join();
+  for (auto& place : places) std::free(place.load());
+}
+
+void churn(int rounds) {
+  void* kept[64] = {};
+  for (int round = 0; round < rounds; ++round) {
+    auto& place = kept[round % 64];
+    std::free(place);
+    place = used(std::malloc(static_cast<std::size_t>(8 + round % 500)));
+  }
+  for (void* block : kept) std::free(block);
+}
+
+// Processes that fork others, some of which end at once, while a second thread allocates.
+void storm(int processes) {
+  std::atomic<bool> is_over = false;
+  std::thread other([&is_over] {
+    while (!is_over.load()) churn(10);
+  });
+  char* const inherited = used(static_cast<char*>(std::malloc(777)));
+  for (int i = 0; i < processes; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      std::free(inherited);
+      churn(20 + i);
+      if (i % 3 == 0) raise(SIGKILL);
+      _exit(0);
+    }
+    waitpid(child, nullptr, 0);
+  }
+  is_over.store(true);
+  other.join();
+  std::free(inherited);
+}
+
+struct AtBothEnds {
+  std::vector<int> values = std::vector<int>(31);
+  ~AtBothEnds() { std::free(used(std::malloc(31337))); }
+};
+AtBothEnds at_both_ends;
+
+thread_local struct AtThreadEnd {
+  void* block = used(std::malloc(41));
+  ~AtThreadEnd() { std::free(block); }
+} at_thread_end;
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  const std::string mode = count > 1 ? arguments[1] : "";
+  const int number = count > 2 ? std::atoi(arguments[2]) : 0;
+  if (mode == "family") {
+    call_family();
+  } else if (mode == "threads") {
+    pass_blocks(number, 1 + 20000 / number);
+  } else if (mode == "short-threads") {
+    for (int i = 0; i < number; ++i) std::thread([] { asm volatile("" : : "r"(at_thread_end.block)); }).join();
+  } else if (mode == "churn") {
+    churn(number);
+  } else if (mode == "storm") {
+    storm(number);
+  } else if (mode == "exec") {
+    churn(number);
+    const std::string less = std::to_string(number - 1);
+    if (number > 0) execl("/proc/self/exe", arguments[0], "exec", less.c_str(), nullptr);
+  } else if (mode == "killed") {
+    std::vector<std::thread> running;
+    for (int i = 0; i < 3; ++i)
+      running.emplace_back([] {
+        for (;;) churn(1000);
+      });
+    churn(number);
+    raise(SIGKILL);
+  } else if (mode == "paused") {
+    std::puts("ready");
+    std::fflush(stdout);
+    for (int step; (step = std::getchar()) != EOF;) {
+      if (step == '\n') continue;
+      churn(number);
+      std::puts("done");
+      std::fflush(stdout);
+    }
+  } else {
+    std::fprintf(stderr, "subject: no mode '%s'\n", mode.c_str());
+    return 2;
+  }
+  return 0;
+}

@@ -1,0 +1,240 @@
+"""snug record: every event is in the trace. Who says so is an allocator that counts, in the same run."""
+
+import os
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+from trace_file import ALLOCATING, Trace
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from tool_under_test import LIBRARY, TOOL, clean_environment  # noqa: E402
+
+SUBJECT = os.environ["RECORD_SUBJECT"]
+EARLY = os.environ["RECORD_EARLY"]
+COUNTING = os.environ["RECORD_COUNTING"]
+KINDS = "malloc calloc realloc reallocarray aligned_alloc memalign posix_memalign valloc pvalloc free".split()
+# What an operator asks the allocator for.
+PLAIN_NEW = ("new", "new[]", "new_nothrow", "new[]_nothrow")
+ALIGNED_NEW = ("new_aligned", "new[]_aligned", "new_aligned_nothrow", "new[]_aligned_nothrow")
+
+
+class Recorded:
+    """One run of the subject under the recorder, on the allocator that counts."""
+
+    def __init__(self, *subject, options=(), allocator=COUNTING, program=SUBJECT, **variables):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "job.trace")
+            self.run = subprocess.run(
+                [TOOL, "record", "-o", file, "--level=0", "--allocator", allocator, *options, "--", program, *subject],
+                env=clean_environment(COUNTS=f"{folder}/counts", **variables), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, text=True, timeout=100, check=False)
+            self.main = Trace(file) if file.exists() else None
+            self.others = [Trace(path) for path in sorted(Path(folder).glob("job.*.trace"))]
+            self.counts = {}
+            for path in Path(folder).glob("counts.*"):
+                _, process, number = path.name.split(".")
+                sums = struct.unpack("<20Q", path.read_bytes())
+                self.counts[int(process), int(number)] = dict(zip(KINDS, zip(sums[:10], sums[10:])))
+
+    def traces(self):
+        return [self.main, *self.others]
+
+
+def told(trace):
+    """Calls and bytes by the allocator's functions."""
+    sums = {kind: (trace.count(kind), trace.bytes(kind)) for kind in KINDS}
+    freeing = [event for event in trace.events if event.operation.startswith(("free", "delete"))]
+    sums["free"] = (len(freeing), 0)
+    for kind, operators in (("malloc", PLAIN_NEW), ("memalign", ALIGNED_NEW)):
+        sums[kind] = (sums[kind][0] + trace.count(*operators), sums[kind][1] + trace.bytes(*operators))
+    return sums
+
+
+class RecordTest(unittest.TestCase):
+    maxDiff = None
+
+    def assert_whole(self, recorded):
+        """Each trace keeps its order, and says what the allocator has counted in that process."""
+        self.assertIsNotNone(recorded.main, recorded.run.stderr)
+        counts = sorted(tuple(sorted(sums.items())) for sums in recorded.counts.values())
+        traces = sorted(tuple(sorted(told(trace).items())) for trace in recorded.traces())
+        for trace in recorded.traces():
+            trace.check()
+        self.assertEqual(traces, counts)
+        self.assertNotIn("frees were not seen", recorded.run.stderr)
+
+    def test_whole_family(self):
+        recorded = Recorded("family")
+        self.assertEqual(recorded.run.returncode, 0, recorded.run.stderr)
+        trace = recorded.main
+        self.assert_whole(recorded)
+        asked = {event.operation: event for event in trace.events if 101 <= event.size <= 110 or 200 < event.size < 213}
+        sizes = {operation: event.size for operation, event in asked.items() if operation in ALLOCATING}
+        self.assertEqual(sizes | {"realloc": 103}, {
+            "malloc": 101, "calloc": 102, "realloc": 103, "reallocarray": 104, "memalign": 106, "posix_memalign": 107,
+            "valloc": 108, "pvalloc": 109, "new": 209, "new[]": 210, "new_nothrow": 203, "new[]_nothrow": 204,
+            "new_aligned": 211, "new[]_aligned": 212, "new_aligned_nothrow": 207, "new[]_aligned_nothrow": 208})
+        self.assertEqual({asked[name].alignment for name in sizes if "aligned" in name}, {64})
+        self.assertEqual((asked["memalign"].alignment, asked["posix_memalign"].alignment), (48, 4096))
+        self.assertEqual([(event.size, event.alignment) for event in trace.events if event.operation == "aligned_alloc"],
+                         [(128, 64)])
+        told_sizes = {(event.operation, event.size) for event in trace.events if event.operation.endswith("sized")}
+        self.assertLessEqual({("delete_sized", 209), ("delete[]_sized", 210)}, told_sizes)
+        self.assertEqual(asked["delete_sized_aligned"].size, 211)
+        self.assertEqual(asked["delete[]_sized_aligned"].size, 212)
+        deletes = {event.operation for event in trace.events if event.operation.startswith("delete")}
+        self.assertEqual(len(deletes), 12)
+        self.assertEqual([event.operation for event in trace.events if event.refused], ["malloc"])
+        self.assertEqual(trace.count("trim"), 1)
+        self.assertEqual(trace.count("usable_size"), 1)
+        names = [event.operation for event in trace.events if event.operation in ("map", "remap", "unmap")]
+        self.assertEqual(names[-3:], ["map", "remap", "unmap"])
+        grown = [event for event in trace.events if event.operation == "realloc" and event.size in (103, 1 << 20)]
+        self.assertIsNone(grown[0].block)
+        self.assertEqual(grown[1].block, grown[0].result)
+
+    def test_threads_that_pass_blocks_on(self):
+        for threads in (1, 2, 7):
+            recorded = Recorded("threads", str(threads))
+            self.assert_whole(recorded)
+            begun = [event for event in recorded.main.events if event.operation == "thread_begin"]
+            self.assertEqual(len(begun), threads + 1)
+            self.assertEqual([event.values[1] for event in begun], [0] + [1] * threads, "who made them")
+            self.assertEqual(recorded.main.count("thread_end"), threads)
+        handed_over = [event for event in recorded.main.events if event.frees() and event.block[0] != event.thread]
+        self.assertGreater(len(handed_over), 100)
+
+    def test_tells_of_a_free_before_anybody_has_the_block_again(self):
+        self.assert_whole(Recorded("threads", "7", HANDS_ON="1"))
+
+    def test_real_programs(self):
+        threads = ("import json, threading; text = json.dumps([{str(i): list(range(i % 9))} for i in range(2000)]);"
+                   "threads = [threading.Thread(target=json.loads, args=(text,)) for _ in range(4)];"
+                   "[thread.start() for thread in threads]; [thread.join() for thread in threads]")
+        for program, *arguments in (
+                (sys.executable, "-c", threads),
+                ("perl", "-e", "$h{$_} = 'x' x ($_ % 100) for 1 .. 3000; system('true'); print scalar(sort keys %h)"),
+                ("sh", "-c", "for i in 1 2 3 4 5; do ls / | sort | head -n 2; done")):
+            with self.subTest(program):
+                recorded = Recorded(*arguments, program=program, PYTHONMALLOC="malloc")
+                self.assertEqual(recorded.run.returncode, 0, recorded.run.stderr)
+                self.assert_whole(recorded)
+                self.assertGreater(sum(len(trace.events) for trace in recorded.traces()), 1000)
+
+    def test_same_events_on_each_allocator(self):
+        def asked(trace):
+            return [(event.operation, event.size) for event in trace.events if event.allocates() or event.frees()]
+
+        expected = asked(Recorded("churn", "2000").main)
+        for allocator in ("glibc", "snug", "jemalloc", "mimalloc", "tcmalloc", "tbbmalloc", "scudo"):
+            recorded = Recorded("churn", "2000", allocator=allocator, options=("--library", LIBRARY))
+            if recorded.main is None and "is not installed" in recorded.run.stderr:
+                continue
+            with self.subTest(allocator):
+                recorded.main.check()
+                self.assertIn(allocator if allocator != "glibc" else "libc.so", recorded.main.facts["allocator"])
+                self.assertEqual(asked(recorded.main), expected)
+
+    def test_resolvers(self):
+        recorded = Recorded(program=EARLY)
+        self.assertEqual(recorded.run.returncode, 0, recorded.run.stderr)
+        trace = recorded.main
+        trace.check()
+        # The program's resolver runs when there is an allocator, its library's before: that block was only found.
+        self.assertEqual([event.operation for event in trace.events if event.size == 4001], ["malloc"])
+        self.assertEqual([event.operation for event in trace.events if event.size == 4002], ["found"])
+        [found] = [event.block for event in trace.events if event.size == 4002]
+        self.assertIn("free", [event.operation for event in trace.events if event.block == found])
+        self.assertEqual(trace.count("thread_begin"), 1)
+
+    def test_two_hundred_threads(self):
+        self.assert_whole(Recorded("threads", "200"))
+        recorded = Recorded("short-threads", "200")
+        self.assert_whole(recorded)
+        self.assertEqual(recorded.main.count("thread_end"), 200)
+
+    def test_full_ring_blocks(self):
+        recorded = Recorded("churn", "60000")  # many times what the ring holds
+        self.assert_whole(recorded)
+
+    def test_constructors_and_destructors(self):
+        recorded = Recorded("churn", "1")
+        self.assert_whole(recorded)
+        sizes = [event.size for event in recorded.main.events]
+        self.assertIn(31337, sizes)
+        self.assertIn(31 * 4, sizes)
+
+    def test_forks(self):
+        recorded = Recorded("storm", "30")
+        self.assertEqual(len(recorded.others), 30)
+        self.assertEqual(recorded.main.count("fork"), 30)
+        for trace in recorded.others:
+            self.assertEqual(trace.facts["parent"], str(recorded.main.process))
+            self.assertGreaterEqual(trace.count("found"), 1)
+        self.assert_whole(recorded)
+
+    def test_size_of_what_a_child_inherits(self):
+        recorded = Recorded("storm", "3", allocator="glibc")
+        self.assertEqual(len(recorded.others), 3)
+        for trace in recorded.others:
+            trace.check()
+            inherited = [event.size for event in trace.events if event.operation == "found"]
+            self.assertTrue(any(777 <= size < 800 for size in inherited), inherited)
+
+    def test_execs(self):
+        recorded = Recorded("exec", "4")
+        self.assertEqual(len(recorded.others), 4)
+        self.assertEqual({trace.process for trace in recorded.traces()}, {recorded.main.process})
+        self.assertEqual([trace.count("exec") for trace in recorded.traces()].count(1), 4)
+        self.assert_whole(recorded)
+
+    def test_kill_loses_nothing_but_calls_cut_short(self):
+        recorded = Recorded("killed", "20000")
+        self.assertEqual(recorded.run.returncode, -signal.SIGKILL)
+        recorded.main.check()
+        [counts] = recorded.counts.values()
+        sums = told(recorded.main)
+        for kind in ("malloc", "free"):
+            # Each thread may have been in one call: a malloc that has been counted, a free that has yet to be.
+            self.assertLessEqual(abs(counts[kind][0] - sums[kind][0]), 4)
+        self.assertGreater(sums["malloc"][0], 20000)
+
+    def test_starts_and_stops_by_signal(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "job.trace")
+            with subprocess.Popen([TOOL, "record", "-o", file, "--level=0", "--paused", "--", SUBJECT, "paused", "1000"],
+                                  env=clean_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, text=True) as process:
+                def step():
+                    process.stdin.write("x\n")
+                    process.stdin.flush()
+                    self.assertEqual(process.stdout.readline(), "done\n")
+
+                def send(number):
+                    process.send_signal(number)
+                    subprocess.run(["sleep", "0.3"], check=True)
+
+                self.assertEqual(process.stdout.readline(), "ready\n")
+                step()
+                send(signal.SIGUSR1)
+                step()
+                send(signal.SIGUSR2)
+                step()
+                step()
+                send(signal.SIGUSR1)
+                step()
+                process.stdin.close()
+            trace = Trace(file)
+            trace.check()
+            self.assertEqual(trace.count("malloc"), 2000 + 1)  # and the destructor's
+            self.assertEqual([event.operation for event in trace.events if event.operation in ("pause", "resume")],
+                             ["resume", "pause", "resume"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,266 @@
+"""snug trace: traces made out of other formats, looked at, cut, filtered, packed, and turned into others again."""
+
+import csv
+import io
+import json
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from tool_under_test import TOOL, clean_environment, snug
+
+LINES = "".join(f"{line}\n" for line in (
+    "a\t1\t24", "a\t2\t1000", "r\t1\t3\t48", "f\t2", "a\t2\t70000", "f\t3", "a\t5\t8"))
+
+MTRACE = """= Start
+@ ./a program:[0x11b0] + 0x55f1e1cd32a0 0xa
+@ ./a program:[0x11c5] < 0x55f1e1cd32a0
+@ ./a program:[0x11c5] > 0x55f1e1cd34a0 0xc8
+@ ./a program:[0x11ed] + 0x55f1e1cd32a0 0x15
+@ ./a program:[0x123e] ! 0x55f1e1cd34a0 0x3fffffffffffffff
+@ ./a program:[0x11fd] - 0x55f1e1cd32a0
+@ ./a program:[0x1258] - 0x7000
+= End
+"""
+
+HEAPTRACK = """v 10400 3
+X ./program
+s 4 main
+i 7fa2 1
+t 1 0
+a 18 1
++ 0
++ 0
+c a
+a 400 1
++ 1
+R 10
+- 0
+- 1
+"""
+
+
+class FolderTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def path(self, name):
+        return str(self.folder / name)
+
+    def file(self, name, text):
+        (self.folder / name).write_text(text)
+        return self.path(name)
+
+    def trace(self, *arguments, status=0):
+        process = snug("trace", *arguments)
+        self.assertEqual(process.returncode, status, (arguments, process.stderr))
+        self.said = process.stderr
+        return process.stdout
+
+    def imported(self, text, name="made.trace"):
+        self.trace("import", self.file("text", text), "-o", self.path(name))
+        return self.path(name)
+
+    def info(self, file):
+        return json.loads(self.trace("info", file, "--json"))
+
+    def events(self, file):
+        return [json.loads(line) for line in self.trace("head", file, "--json", "-n", "1000000").splitlines()]
+
+    def long_trace(self):
+        """Blocks of 1 to 3000 bytes; each hundredth lives on. Several chunks."""
+        lines = []
+        for i in range(1, 3001):
+            lines.append(f"a\t{i:x}\t{i}")
+            if i % 100:
+                lines.append(f"f\t{i:x}")
+        return self.imported("\n".join(lines) + "\n", "long.trace")
+
+
+class ImportTest(FolderTest):
+    def test_lines(self):
+        file = self.imported(LINES)
+        self.assertIn("lines says nothing of: threads", self.said)
+        info = self.info(file)
+        self.assertEqual({name: row["events"] for name, row in info["operations"].items()},
+                         {"malloc": 4, "realloc": 1, "free": 2})
+        self.assertEqual(info["peak"], {"bytes": 70048, "blocks": 2, "time_ns": 4 * 64})
+        self.assertEqual((info["blocks"]["live_at_end"], info["blocks"]["bytes_at_end"]), (2, 70008))
+        self.assertEqual(info["facts"][0], {"key": "imported", "value": "lines"})
+        realloc = self.events(file)[2]
+        self.assertEqual((realloc["block"], realloc["result"], realloc["size"]), ("1:1", "1:3", 48))
+        self.trace("check", file)
+
+    def test_mtrace(self):
+        file = self.imported(MTRACE)
+        self.assertIn("1 block(s) were there before the trace began", self.said)
+        events = self.events(file)
+        self.assertEqual([event["operation"] for event in events],
+                         ["malloc", "realloc", "malloc", "realloc", "free", "found", "free"])
+        self.assertTrue(events[3]["refused"])
+        self.assertEqual((events[3]["block"], events[4]["block"]), ("1:2", "1:3"))
+        self.trace("check", file)
+
+    def test_heaptrack(self):
+        file = self.imported(HEAPTRACK)
+        events = self.events(file)
+        self.assertEqual([event["operation"] for event in events],
+                         ["malloc", "malloc", "malloc", "sample", "free", "free"])
+        self.assertEqual([event["size"] for event in events[:3]], [24, 24, 1024])
+        self.assertEqual([event["block"] for event in events[4:]], ["1:2", "1:3"])  # the one that came last
+        self.assertEqual(events[2]["time_ns"], 10_000_000)
+        self.assertEqual(events[3]["value"], 16 * 4096)
+
+    def test_compressed_text_and_standard_input(self):
+        text = self.file("text", HEAPTRACK)
+        expected = self.info(self.imported(HEAPTRACK))["operations"]
+        with open(text, encoding="utf-8") as file:
+            subprocess.run([TOOL, "trace", "import", "-", "-o", self.path("piped")], stdin=file, check=True,
+                           env=clean_environment(), stderr=subprocess.DEVNULL)
+        self.assertEqual(self.info(self.path("piped"))["operations"], expected)
+        # A frame of zstd by hand: one block as it is, the last.
+        data = HEAPTRACK.encode()
+        frame = b"\x28\xb5\x2f\xfd\x20" + bytes([len(data)]) + (len(data) << 3 | 1).to_bytes(3, "little") + data
+        Path(text).write_bytes(frame)
+        self.trace("import", text, "-o", self.path("framed"))
+        self.assertEqual(self.info(self.path("framed"))["operations"], expected)
+        Path(text).write_bytes(frame[:-1])
+        self.trace("import", text, "-o", self.path("cut"), status=2)
+        self.assertIn("cannot be read", self.said)
+
+    def test_what_is_wrong_is_said_with_its_line(self):
+        for text, words in ((LINES + "f\t9\n", ":8: key 9 names no live block"),
+                            (MTRACE + "@ x > 0x1 0x2\n", ":10: the two halves"),
+                            (MTRACE + "@ x + 0x1\n", ":10: no event of mtrace"),
+                            (HEAPTRACK + "+ 9\n", ":15: there is no allocation 9"),
+                            (HEAPTRACK + "- 1\n", ":15: more blocks of this allocation"),
+                            ("v 1 4\n", ":1: version 4 of heaptrack's format"),
+                            ("\x1f\x8b", "compressed by gzip"),
+                            ("words\n", "of no format that is known")):
+            self.trace("import", self.file("text", text), "-o", self.path("x"), status=2)
+            self.assertIn(words, self.said)
+            self.assertEqual(self.said.count("\n"), 1, self.said)
+
+
+class ExportTest(FolderTest):
+    def test_lines_are_what_was_imported(self):
+        file = self.imported(LINES)
+        lines = self.trace("export", file, "--to", "lines")
+        self.assertIn("lines loses: threads", self.said)
+        again = self.imported(lines, "again.trace")
+        self.assertEqual(self.events(again), self.events(file))
+
+    def test_blocks_that_were_found_are_allocated(self):
+        lines = self.trace("export", self.imported(MTRACE), "--to", "lines")
+        self.assertEqual(self.info(self.imported(lines, "again.trace"))["operations"]["free"]["events"], 2)
+
+    def test_csv(self):
+        rows = list(csv.DictReader(io.StringIO(self.trace("export", self.imported(LINES), "--to", "csv"))))
+        self.assertEqual(len(rows), 7)
+        self.assertEqual((rows[2]["operation"], rows[2]["block"], rows[2]["result"], rows[2]["size"]),
+                         ("realloc", "1:1", "1:3", "48"))
+
+    def test_chrome(self):
+        file = self.path("chrome.json")
+        self.trace("export", self.imported(HEAPTRACK), "--to", "chrome", "-o", file)
+        events = json.loads(Path(file).read_text())["traceEvents"]
+        live = [event["args"]["bytes"] for event in events if event["name"] == "live bytes"]
+        self.assertEqual((live[0], live[1], live[-1]), (24, 1072, 24))
+        self.assertEqual([event["args"]["bytes"] for event in events if event["name"] == "resident"], [65536])
+
+    def test_a_full_disk_is_told(self):
+        self.trace("export", self.imported(LINES), "--to", "csv", "-o", "/dev/full", status=1)
+        self.assertIn("cannot write '/dev/full'", self.said)
+
+
+class PartTest(FolderTest):
+    def test_cut(self):
+        file = self.long_trace()
+        whole = self.events(file)
+        begin, end = whole[1001]["time_ns"] * 1e-9, whole[2000]["time_ns"] * 1e-9
+        self.trace("cut", file, "--from", f"{begin:.9f}", "--to", f"{end:.9f}", "-o", self.path("part"))
+        part = self.events(self.path("part"))
+        found = [event for event in part if event["operation"] == "found"]
+        self.assertEqual(part[len(found):], whole[1001:2000])
+        self.assertEqual([event["size"] for event in found], [100, 200, 300, 400, 500])
+        self.assertTrue(json.loads(self.trace("check", self.path("part"), "--json"))["well"])
+
+    def test_filter(self):
+        file = self.imported(LINES)
+        self.trace("filter", file, "--most", "100", "-o", self.path("small"))
+        self.assertEqual([(event["operation"], event["size"]) for event in self.events(self.path("small"))
+                          if event["operation"] != "free"], [("malloc", 24), ("realloc", 48), ("malloc", 8)])
+        self.assertEqual(self.info(self.path("small"))["blocks"]["live_at_end"], 1)
+        self.trace("check", self.path("small"))
+        self.trace("filter", file, "--thread", "2", "-o", self.path("none"))
+        self.assertEqual(self.events(self.path("none")), [])
+        self.assertEqual(self.info(self.path("none"))["facts"], self.info(file)["facts"])
+
+    def test_pack(self):
+        file = self.long_trace()
+        self.trace("pack", file, "--level", "0", "-o", self.path("plain"))
+        self.trace("pack", self.path("plain"), "--level", "19", "-o", self.path("packed"))
+        plain, packed = self.info(self.path("plain")), self.info(self.path("packed"))
+        self.assertGreater(plain["file_bytes"], 2 * packed["file_bytes"])
+        self.assertEqual(plain["operations"], packed["operations"])
+        self.assertEqual(self.events(self.path("packed")), self.events(file))
+        self.assertLess(plain["plain_bytes"] / plain["events"], 12)
+
+    def test_a_trace_is_not_written_over_itself(self):
+        file = self.imported(LINES)
+        self.trace("pack", file, "-o", file, status=2)
+        self.assertIn("cannot be written at the same time", self.said)
+        self.trace("check", file)
+
+
+class DamageTest(FolderTest):
+    def test_check_tells_file_and_offset(self):
+        file = self.imported(LINES)
+        data = bytearray(Path(file).read_bytes())
+        second = 64 + int.from_bytes(data[64 + 8:64 + 12], "little")
+        data[second + 97] ^= 1
+        Path(file).write_bytes(data)
+        self.trace("check", file, status=1)
+        self.assertEqual(self.said.splitlines(),
+                         [f"snug: {file}:{second}: chunk 0 of thread 1: the chunk's checksum is wrong",
+                          f"snug: {file}: 1 damaged chunk(s) passed over, 0 missing; the rest was read"])
+        self.trace("info", file)  # reads on
+        self.assertEqual(self.info(file)["damaged_chunks"], 1)
+
+    def test_a_file_that_was_cut_is_read(self):
+        file = self.long_trace()
+        whole = Path(file).read_bytes()
+        Path(file).write_bytes(whole[:-16])
+        self.assertFalse(self.info(file)["has_index"])
+        self.trace("check", file)
+        Path(file).write_bytes(whole[:len(whole) // 2])
+        self.trace("check", file, status=1)
+
+    def test_what_is_no_trace(self):
+        for data, words in ((b"", ":0: it is no trace"), (b"x" * 100, ":0: it is no trace"),
+                            (b"\x89snugtr\n\x02" + bytes(60), ":0: version 2 of the format")):
+            Path(self.path("file")).write_bytes(data)
+            self.trace("info", self.path("file"), status=2)
+            self.assertEqual(self.said.count("\n"), 1)
+            self.assertIn(words, self.said)
+        self.trace("info", self.path("gone"), status=2)
+        self.trace("info", str(self.folder), status=2)
+
+
+class HelpTest(FolderTest):
+    def test_each_command_teaches(self):
+        for command in ("info", "check", "head", "cut", "filter", "pack", "import", "export"):
+            self.assertRegex(self.trace(command, "--help"), f"Examples?:(\n.*)*snug trace {command}")
+
+    def test_wrong_usage_is_one_line(self):
+        for arguments in ((), ("info",), ("cut", "x", "-o", "y", "--from", "2", "--to", "1"), ("head", "x", "-n", "a"),
+                          ("export", "x", "--to", "arrow"), ("wrong",)):
+            self.trace(*arguments, status=2)
+            self.assertEqual(self.said.count("\n"), 1, self.said)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,48 @@
+#include "classes/classes_fit_input.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <iostream>
+
+#include "text/numbered_lines.h"
+#include "text/user_error.h"
+
+namespace snug::tool {
+
+namespace {
+
+// Leaves the lines at the first one that says it.
+bool is_trace(NumberedLines& lines) {
+  while (lines.next()) {
+    const std::string_view line = lines.line();
+    const std::size_t begin = line.find_first_not_of(" \t\r\v\f");
+    if (begin == std::string_view::npos || line[begin] == '#') continue;
+    lines.put_back();
+    const char first = line[begin];
+    return (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z');
+  }
+  return false;
+}
+
+}  // namespace
+
+FitInput parse_fit_input(std::istream& text, const std::string& name, std::optional<TraceCount> counted) {
+  NumberedLines lines(text, name);
+  if (is_trace(lines)) {
+    CountedTrace trace = count_trace(lines, counted.value_or(TraceCount::kPeak));
+    return {std::move(trace.histogram), trace.summary};
+  }
+  SizeHistogram histogram = parse_histogram(lines);
+  if (counted) throw lines.fault_of_text("--of says what to count of a trace, and this is a histogram");
+  return {std::move(histogram), std::nullopt};
+}
+
+FitInput read_fit_input(const std::string& path, std::optional<TraceCount> counted) {
+  if (path == "-") return parse_fit_input(std::cin, "standard input", counted);
+  std::ifstream file(path);
+  if (!file) throw UserError(fmt::format("'{}' cannot be read", path));
+  return parse_fit_input(file, path, counted);
+}
+
+}  // namespace snug::tool

@@ -1,0 +1,245 @@
+#include "compare/comparison.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "compare/processor_time.h"
+#include "compare/progress.h"
+#include "process/program_report.h"
+#include "process/temporary_folder.h"
+#include "text/user_error.h"
+
+namespace snug::tool {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct OutputDigest {
+  std::uint64_t bytes = 0;
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a: outputs are compared by accident, not by an adversary
+};
+
+OutputDigest digest(const fs::path& file) {
+  OutputDigest result;
+  std::ifstream stream(file, std::ios::binary);
+  char buffer[1 << 15];
+  while (stream.read(buffer, sizeof buffer), stream.gcount() > 0) {
+    result.bytes += static_cast<std::uint64_t>(stream.gcount());
+    for (std::streamsize i = 0; i < stream.gcount(); ++i) {
+      result.hash = (result.hash ^ static_cast<unsigned char>(buffer[i])) * 0x100000001b3;
+    }
+  }
+  return result;
+}
+
+// Runs one contender's program once and judges the run.
+class Runner {
+ public:
+  Runner(const ComparisonPlan& plan, const HeldSignals& signals) : plan_(plan), signals_(signals) {}
+
+  Run run(Contender& contender, int round, int position, bool prove_bindings, const Tick& tick) const {
+    const TemporaryFolder folder;
+    const fs::path report = folder.path() / "report";
+    const fs::path figures = folder.path() / "figures";
+    Command command = command_for(contender, folder.path());
+    command.environment.set("SNUG_FIGURES", figures);
+    if (contender.reports_itself()) {
+      if (!plan_.snug_configuration.empty()) command.environment.configure_snug(plan_.snug_configuration);
+      command.environment.configure_snug("report:" + report.string());
+    }
+    if (prove_bindings) request_bindings(command.environment, folder.path());
+
+    Run run;
+    run.round = round;
+    run.position = position;
+    run.measurement = measure(command, signals_, plan_.time_limit, tick);
+    run.figures = read_figures(figures);
+    const Served served = count_served(report);
+    run.allocations = served.allocations;
+    run.processes = served.processes;
+    if (prove_bindings) contender.bindings = read_bindings(folder.path(), contender.allocator.library);
+    if (plan_.check_output) {
+      const OutputDigest output = digest(command.output);
+      run.output_bytes = output.bytes;
+      run.output_hash = output.hash;
+    }
+    run.objection = objection(contender, run, command.errors);
+    if (!run.measurement.succeeded() && !command.errors.empty()) run.last_words = last_lines(command.errors);
+    return run;
+  }
+
+ private:
+  Command command_for(const Contender& contender, const fs::path& folder) const {
+    Command command{.arguments = plan_.program,
+                    .environment = Environment::current(),
+                    .input = plan_.input,
+                    .output = {},
+                    .errors = {},
+                    .group = ProcessGroup::kOwn,
+                    .huge_pages = contender.allocator.huge_pages};
+    command.environment.preload(contender.allocator.library);
+    if (plan_.check_output) {
+      command.output = folder / "output";
+    } else if (!plan_.show_output) {
+      command.output = "/dev/null";
+    }
+    if (!plan_.show_output) command.errors = folder / "errors";
+    return command;
+  }
+
+  std::string objection(const Contender& contender, const Run& run, const fs::path& errors) const {
+    if (!run.measurement.succeeded()) {
+      const std::string said = errors.empty() ? "" : last_line(errors);
+      return run.measurement.ending_text() + (said.empty() ? "" : ": " + said);
+    }
+    if (contender.reports_itself() && run.allocations < plan_.min_served) {
+      return fmt::format("not run on snug: it proved {} allocations in {} processes, at least {} are asked for ({})",
+                         run.allocations, run.processes, plan_.min_served,
+                         run.processes != 0 ? "it may allocate nothing"
+                                            : "a static program, or one that ends by _exit or a signal, proves none");
+    }
+    if (contender.bindings && !contender.bindings->proven() && !contender.reports_itself()) {
+      return fmt::format("not run on {}: {}", contender.allocator.name, contender.bindings->text());
+    }
+    return {};
+  }
+
+  const ComparisonPlan& plan_;
+  const HeldSignals& signals_;
+};
+
+// Who comes first in a round would otherwise always find the same state of caches and of the clock frequency.
+std::vector<std::size_t> shuffled_order(std::size_t count, std::mt19937_64& random) {
+  std::vector<std::size_t> order(count);
+  for (std::size_t i = 0; i < count; ++i) order[i] = i;
+  // Not std::shuffle: its use of the generator may differ from library to library, the seed must not.
+  for (std::size_t i = count; i > 1; --i) std::swap(order[i - 1], order[random() % i]);
+  return order;
+}
+
+// Asks each allocator's library whether it works and what it is, before any time is spent on runs.
+std::vector<Contender> prepare(const ComparisonPlan& plan, const HeldSignals& signals) {
+  std::vector<Contender> contenders;
+  for (const Allocator& allocator : plan.allocators) {
+    Contender contender;
+    contender.allocator = allocator;
+    const Identity identity = identify(allocator, signals);
+    contender.allocator.version = identity.version;
+    if (identity.malloc_library != allocator.library) {
+      contender.refusal =
+          fmt::format("not run on {}: preloaded, it leaves malloc to {}", allocator.name, identity.malloc_library);
+    }
+    contenders.push_back(std::move(contender));
+  }
+  return contenders;
+}
+
+// All counted runs must have written the same; the first one of all sets the standard.
+std::string find_output_difference(const std::vector<Contender>& contenders) {
+  const Run* standard = nullptr;
+  std::string standard_name;
+  for (const Contender& contender : contenders) {
+    for (const Run* run : contender.counted()) {
+      if (standard == nullptr) {
+        standard = run;
+        standard_name = contender.allocator.name;
+      } else if (run->output_hash != standard->output_hash || run->output_bytes != standard->output_bytes) {
+        return fmt::format(
+            "output differs: {} wrote {} bytes (hash {:016x}) in round {}, {} {} bytes (hash {:016x}) "
+            "in round {}",
+            standard_name, standard->output_bytes, standard->output_hash, standard->round, contender.allocator.name,
+            run->output_bytes, run->output_hash, run->round);
+      }
+    }
+  }
+  return {};
+}
+
+void run_rounds(Comparison& comparison, const HeldSignals& signals) {
+  const ComparisonPlan& plan = comparison.plan;
+  std::vector<std::string> names;
+  std::vector<Contender*> admitted;
+  for (Contender& contender : comparison.contenders) {
+    if (!contender.refusal.empty()) continue;
+    names.push_back(contender.allocator.name);
+    admitted.push_back(&contender);
+  }
+  Progress progress(names, plan.warmup_rounds + plan.rounds);
+  const Runner runner(plan, signals);
+  std::mt19937_64 random(plan.seed);
+
+  const int first_round = 1 - plan.warmup_rounds;
+  for (int round = first_round; round <= plan.rounds; ++round) {
+    const bool warmup = round <= 0;
+    // Peers have no statistics of their own that we could trust in a program we do not control: for them the
+    // dynamic linker is the witness, in the first warm-up, as its testimony costs time.
+    const bool prove_bindings = round == first_round && warmup;
+    int position = 0;
+    bool somebody_succeeded = names.empty();
+    std::string last_words;
+    for (const std::size_t index : shuffled_order(names.size(), random)) {
+      Contender& contender = *admitted[index];
+      progress.begin(names[index], warmup ? 0 : round);
+      Run run = runner.run(contender, warmup ? 0 : round, ++position, prove_bindings,
+                           [&](pid_t, double elapsed) { progress.tick(elapsed); });
+      const Measurement& cost = run.measurement;
+      progress.end(cost.wall_seconds, run.counts() ? fmt::format("{:.3f} s", cost.wall_seconds) : run.objection);
+      if (cost.ending == Ending::kInterrupted) {
+        comparison.interrupted_by = cost.code;
+        return;
+      }
+      somebody_succeeded = somebody_succeeded || cost.succeeded();
+      last_words = run.last_words;
+      (warmup ? contender.warmups : contender.runs).push_back(std::move(run));
+    }
+    if (round == first_round && !somebody_succeeded) {
+      comparison.given_up = last_words;
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+bool Contender::reports_itself() const { return allocator.name == "snug" || allocator.name == "snug-nothp"; }
+
+std::vector<const Run*> Contender::counted() const {
+  std::vector<const Run*> result;
+  for (const Run& run : runs) {
+    if (run.counts()) result.push_back(&run);
+  }
+  return result;
+}
+
+bool Comparison::clean() const {
+  return interrupted_by == 0 && output_difference.empty() &&
+         std::all_of(contenders.begin(), contenders.end(), [&](const Contender& contender) {
+           return contender.counted().size() == static_cast<std::size_t>(plan.rounds) &&
+                  std::all_of(contender.warmups.begin(), contender.warmups.end(),
+                              [](const Run& run) { return run.counts(); });
+         });
+}
+
+Comparison compare(const ComparisonPlan& plan) {
+  const HeldSignals signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT});
+  Comparison comparison{.plan = plan,
+                        .contenders = prepare(plan, signals),
+                        .interrupted_by = 0,
+                        .output_difference = {},
+                        .others_share = {},
+                        .given_up = {}};
+  const ProcessorTime before = processor_time_now();
+  run_rounds(comparison, signals);
+  comparison.others_share = others_share(before, processor_time_now());
+  if (plan.check_output) comparison.output_difference = find_output_difference(comparison.contenders);
+  return comparison;
+}
+
+}  // namespace snug::tool

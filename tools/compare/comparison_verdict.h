@@ -1,0 +1,15 @@
+// The sentence that ends a comparison.
+#pragma once
+
+#include <string>
+
+#include "compare/comparison.h"
+
+namespace snug::tool {
+
+// In how many of the judged rows snug is better, equal, worse or unclear; on a noisy machine that time cannot be
+// judged, why, and the same of the other rows. And in what it is worse, by how much: in time, too, however noisy it
+// was.
+std::string verdict_sentence(const Comparison& comparison);
+
+}  // namespace snug::tool

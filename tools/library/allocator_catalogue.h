@@ -1,0 +1,40 @@
+// The allocators that can be named on the command line, where each one's library is, and what it says it is.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "process/child_process.h"
+
+namespace snug::tool {
+
+struct Allocator {
+  std::string name;     // as the user named it
+  std::string library;  // canonical path of what is preloaded; of glibc too (see find_allocator)
+  std::string version;  // empty until identify() has asked
+  HugePages huge_pages = HugePages::kAllowed;
+};
+
+// What a process that had the allocator preloaded reports of itself.
+struct Identity {
+  std::string malloc_library;  // canonical path of the file that its malloc lies in
+  std::string version;
+};
+
+// `name` is one of known_allocators(), "snug" (served by `snug_library`) or the path of a library, each of them
+// followed by "-nothp" if wanted: without transparent huge pages. Throws UserError that names the command to get it.
+// glibc is preloaded like the others: it changes nothing for most programs, and puts glibc's malloc first in those
+// that link another one, as Debian's redis-server does.
+Allocator find_allocator(const std::string& name, const std::string& snug_library);
+
+// The names, without "snug" and "-nothp".
+std::vector<std::string> known_allocators();
+
+// Starts this tool once more with the allocator preloaded and lets it say where its malloc came from.
+Identity identify(const Allocator& allocator, const HeldSignals& signals);
+
+// What that other process does: prints its Identity as JSON. The exit status.
+int print_identity();
+inline constexpr const char* kPrintIdentityArgument = "--print-malloc-identity";
+
+}  // namespace snug::tool

@@ -1,0 +1,115 @@
+#include "process/measured_process.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+namespace snug::tool {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+double seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+}
+
+// Milliseconds to sleep in poll, rounded up so that a time limit is over when we wake.
+int sleep_milliseconds(double elapsed, double time_limit, double tick_seconds) {
+  const double left = time_limit > 0 ? std::min(tick_seconds, time_limit - elapsed) : tick_seconds;
+  return std::max(0, static_cast<int>(left * 1000) + 1);
+}
+
+// Waits until the child has ended by itself or must be ended; fills in the reason in the second case.
+void await(const ChildProcess& child, const HeldSignals& signals, Clock::time_point start, double time_limit,
+           const Tick& tick, double tick_seconds, Measurement& result) {
+  pollfd watched[2] = {{child.descriptor(), POLLIN, 0}, {signals.descriptor(), POLLIN, 0}};
+  for (;;) {
+    poll(watched, 2, sleep_milliseconds(seconds_since(start), time_limit, tick_seconds));
+    if (watched[0].revents != 0) return;
+    if (watched[1].revents != 0) {
+      signalfd_siginfo received;
+      if (read(signals.descriptor(), &received, sizeof received) != sizeof received) continue;
+      result.ending = Ending::kInterrupted;
+      result.code = static_cast<int>(received.ssi_signo);
+      return;
+    }
+    const double elapsed = seconds_since(start);
+    if (time_limit > 0 && elapsed >= time_limit) {
+      result.ending = Ending::kTimedOut;
+      return;
+    }
+    if (tick) tick(child.pid(), elapsed);
+  }
+}
+
+}  // namespace
+
+const char* Measurement::ending_name() const {
+  switch (ending) {
+    case Ending::kExited:
+      return "exited";
+    case Ending::kSignalled:
+      return "signalled";
+    case Ending::kTimedOut:
+      return "timed out";
+    case Ending::kInterrupted:
+      return "interrupted";
+  }
+  return "";
+}
+
+std::string Measurement::ending_text() const {
+  switch (ending) {
+    case Ending::kExited:
+      return fmt::format("exit status {}", code);
+    case Ending::kSignalled:
+      return fmt::format("killed by SIG{}", sigabbrev_np(code) != nullptr ? sigabbrev_np(code) : std::to_string(code));
+    case Ending::kTimedOut:
+      return fmt::format("stopped at the time limit, after {:.1f} s", wall_seconds);
+    case Ending::kInterrupted:
+      return "interrupted";
+  }
+  return {};
+}
+
+Measurement measure(const Command& command, const HeldSignals& signals, double time_limit, const Tick& tick,
+                    double tick_seconds) {
+  Measurement result;
+  const Clock::time_point start = Clock::now();
+  const ChildProcess child(command, signals);
+  await(child, signals, start, time_limit, tick, tick_seconds, result);
+  if (result.ending != Ending::kExited) kill(-child.pid(), SIGKILL);
+  int status = 0;
+  rusage usage{};
+  while (wait4(child.pid(), &status, 0, &usage) < 0 && errno == EINTR) {
+  }
+  result.wall_seconds = seconds_since(start);
+  result.user_seconds = seconds(usage.ru_utime);
+  result.system_seconds = seconds(usage.ru_stime);
+  result.peak_rss_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+  result.minor_faults = static_cast<std::uint64_t>(usage.ru_minflt);
+  result.major_faults = static_cast<std::uint64_t>(usage.ru_majflt);
+  result.voluntary_switches = static_cast<std::uint64_t>(usage.ru_nvcsw);
+  result.involuntary_switches = static_cast<std::uint64_t>(usage.ru_nivcsw);
+  if (result.ending != Ending::kExited) return result;
+  if (WIFSIGNALED(status)) {
+    result.ending = Ending::kSignalled;
+    result.code = WTERMSIG(status);
+  } else {
+    result.code = WEXITSTATUS(status);
+  }
+  return result;
+}
+
+}  // namespace snug::tool

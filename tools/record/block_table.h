@@ -1,0 +1,51 @@
+// BlockTable: which block of a trace lies at an address now. Open addressing with linear probing; what follows a slot
+// that is emptied moves up, so that no look-up passes over graves:
+//
+//   from its home slot to where a block stands, no slot is empty;    at most 2/3 of the slots are used
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "trace/block_id.h"
+
+namespace snug::tool {
+
+class BlockTable {
+ public:
+  BlockTable() : slots_(kFewest) {}
+
+  // What lay there before, kNone if nothing did.
+  trace::BlockId put(std::uint64_t address, trace::BlockId block);
+  // kNone if nothing lies there.
+  trace::BlockId find(std::uint64_t address) const { return slots_[place_of(address)].block; }
+  trace::BlockId take(std::uint64_t address);
+
+  std::size_t size() const { return size_; }
+
+ private:
+  static constexpr std::size_t kFewest = 4096;
+
+  struct Slot {
+    std::uint64_t address = 0;
+    trace::BlockId block = trace::BlockId::kNone;  // kNone: the slot is empty
+  };
+
+  std::size_t home_of(std::uint64_t address) const {
+    return static_cast<std::size_t>((address >> 4) * 0x9e3779b97f4a7c15 >> 20) & (slots_.size() - 1);
+  }
+  // Where the address stands, or the empty slot where it would.
+  std::size_t place_of(std::uint64_t address) const {
+    std::size_t place = home_of(address);
+    while (slots_[place].block != trace::BlockId::kNone && slots_[place].address != address) place = after(place);
+    return place;
+  }
+  std::size_t after(std::size_t place) const { return (place + 1) & (slots_.size() - 1); }
+  void grow();
+
+  std::vector<Slot> slots_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace snug::tool

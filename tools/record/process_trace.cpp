@@ -1,0 +1,209 @@
+#include "record/process_trace.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "text/user_error.h"
+
+namespace snug::tool {
+
+using recorder::RingEvent;
+using trace::BlockId;
+using trace::Effect;
+using trace::Event;
+using trace::Operation;
+
+namespace {
+
+std::uint64_t steps_of(std::uint64_t nanoseconds) { return nanoseconds / trace::kNanosecondsPerStep; }
+
+bool takes_two_slots(const RingEvent& event) {
+  if (event.operation == static_cast<std::uint8_t>(Operation::kRemap)) return true;
+  if (event.mark != recorder::kOddAlignment || !trace::is_operation(event.operation)) return false;
+  return std::ranges::count(traits_of(Operation{event.operation}).fields, trace::Field::kAlignment) != 0;
+}
+
+std::uint64_t alignment_of(const RingEvent& event, const RingEvent& rest) {
+  if (event.mark == recorder::kOddAlignment) return rest.address;
+  return event.mark == 0 ? 0 : std::uint64_t{1} << (event.mark - 1);
+}
+
+UserError cannot_write(const std::filesystem::path& path) {
+  return UserError(fmt::format("cannot write '{}': {}", path.string(), std::strerror(errno)));
+}
+
+std::FILE* open_file(const std::filesystem::path& path) {
+  std::FILE* const file = std::fopen(path.c_str(), "we");
+  if (file == nullptr) throw cannot_write(path);
+  return file;
+}
+
+}  // namespace
+
+ProcessTrace::ProcessTrace(const std::filesystem::path& path, const recorder::Ring& ring, int level,
+                           const std::string& facts)
+    : path_(path),
+      process_(ring.process),
+      stream_(open_file(path)),
+      file_(stream_.get(), {.process = ring.process, .started = ring.began_at, .level = level}) {
+  file_.add_facts(facts);
+}
+
+void ProcessTrace::take(const RingEvent& event) {
+  if (event.operation == recorder::kRest) {
+    if (begun_) take_whole(*begun_, event);
+    begun_.reset();
+  } else if (takes_two_slots(event)) {
+    begun_ = event;
+  } else {
+    take_whole(event, {});
+  }
+}
+
+void ProcessTrace::take_whole(const RingEvent& event, const RingEvent& rest) {
+  if (event.operation == recorder::kReallocBegins) return begin_reallocation(event.thread, event);
+  if (!trace::is_operation(event.operation)) return;
+  Event told{.operation = Operation{event.operation},
+             .is_refused = event.is_refused,
+             .thread = event.thread,
+             .time = steps_of(event.nanoseconds),
+             .size = event.size,
+             .alignment = alignment_of(event, rest)};
+  switch (told.effect()) {
+    case Effect::kAllocates:
+      put_block(event.address, add(told));
+      return;
+    case Effect::kReallocates:
+      end_reallocation(told, event.address);
+      return;
+    case Effect::kFrees:
+      told.block = block_at(event, Then::kGoes);
+      break;
+    case Effect::kFinds:
+      told.block = trace::block_id(0, ++counts_.found_blocks);
+      put_block(event.address, told.block);
+      break;
+    case Effect::kNothing:
+      if (told.operation == Operation::kUsableSize)
+        told.block = block_at(event, Then::kStays);
+      else if (told.operation == Operation::kMap)
+        told.values = {event.address, event.size, event.mark};
+      else
+        told.values = {event.address, event.size, rest.address, rest.size};
+  }
+  if (told.operation == Operation::kThreadBegin) thread_of(event.thread).system_id = event.address;
+  if (told.operation == Operation::kThreadEnd) {
+    thread_of(event.thread).ended_at = told.time;
+    ended_.push_back(event.thread);
+  } else {
+    add(told);
+  }
+}
+
+// The old address may be another block's before the reallocation has ended.
+void ProcessTrace::begin_reallocation(std::uint32_t thread, const RingEvent& event) {
+  const BlockId goes = block_at(event, Then::kGoes);
+  thread_of(thread).goes = goes;
+  thread_of(thread).address = event.address;
+}
+
+void ProcessTrace::end_reallocation(Event& told, std::uint64_t address) {
+  told.block = std::exchange(thread_of(told.thread).goes, BlockId::kNone);
+  const BlockId result = add(told);
+  if (!told.is_refused)
+    put_block(address, result);
+  else if (told.size != 0)
+    put_block(thread_of(told.thread).address, told.block);
+}
+
+// The identity of the block that has come.
+BlockId ProcessTrace::add(Event& told) {
+  ++counts_.events;
+  if (told.allocates()) told.result = trace::block_id(told.thread, thread_of(told.thread).number++);
+  const bool is_anothers = told.block != BlockId::kNone && trace::thread_of(told.block) != told.thread;
+  told.takes_turn = is_anothers || traits_of(told.operation).takes_turn;
+  if (told.takes_turn) ++turns_;
+  told.turn = turns_;
+  file_.add(told);
+  return told.result;
+}
+
+BlockId ProcessTrace::block_at(const RingEvent& event, Then then) {
+  if (event.address == 0) return BlockId::kNone;
+  BlockId block = then == Then::kGoes ? blocks_.take(event.address) : blocks_.find(event.address);
+  if (block != BlockId::kNone) return block;
+  block = trace::block_id(0, ++counts_.found_blocks);
+  Event found{.operation = Operation::kFound,
+              .thread = event.thread,
+              .time = steps_of(event.nanoseconds),
+              .block = block,
+              .size = event.size};
+  add(found);
+  if (then == Then::kStays) put_block(event.address, block);
+  return block;
+}
+
+void ProcessTrace::put_block(std::uint64_t address, BlockId block) {
+  if (block != BlockId::kNone && blocks_.put(address, block) != BlockId::kNone) ++counts_.missed_frees;
+}
+
+ProcessTrace::Thread& ProcessTrace::thread_of(std::uint32_t thread) {
+  if (thread >= threads_.size()) threads_.resize(thread + 1);
+  return threads_[thread];
+}
+
+void ProcessTrace::mark_gone_threads() {
+  const auto is_there = [this](std::uint32_t thread) {
+    return access(fmt::format("/proc/{}/task/{}", process_, threads_[thread].system_id).c_str(), F_OK) == 0;
+  };
+  const auto gone = std::ranges::partition(ended_, is_there);
+  gone_.insert(gone_.end(), gone.begin(), gone.end());
+  ended_.erase(gone.begin(), gone.end());
+}
+
+void ProcessTrace::end_gone_threads() {
+  for (const std::uint32_t thread : gone_) end_thread(thread);
+  gone_.clear();
+}
+
+void ProcessTrace::end_thread(std::uint32_t thread) {
+  Event told{.operation = Operation::kThreadEnd, .thread = thread, .time = threads_[thread].ended_at};
+  add(told);
+}
+
+void ProcessTrace::add_of_process(Event told, std::uint64_t nanoseconds) {
+  told.thread = 1;
+  told.time = steps_of(nanoseconds);
+  add(told);
+}
+
+void ProcessTrace::pause(std::uint64_t nanoseconds) { add_of_process({.operation = Operation::kPause}, nanoseconds); }
+void ProcessTrace::resume(std::uint64_t nanoseconds) { add_of_process({.operation = Operation::kResume}, nanoseconds); }
+
+void ProcessTrace::sample(std::uint64_t nanoseconds, trace::Measure measure, std::uint64_t value) {
+  add_of_process({.operation = Operation::kSample, .values = {static_cast<std::uint64_t>(measure), value}},
+                 nanoseconds);
+}
+
+void ProcessTrace::exec(const std::string& program) {
+  add_of_process({.operation = Operation::kExec, .texts = {program, {}}}, 0);
+}
+
+void ProcessTrace::exit(int status) {
+  add_of_process({.operation = Operation::kExit, .values = {static_cast<std::uint64_t>(status)}}, 0);
+}
+
+void ProcessTrace::finish(std::uint64_t unfinished) {
+  counts_.unfinished = unfinished;
+  end_gone_threads();
+  for (const std::uint32_t thread : ended_) end_thread(thread);
+  if (!file_.finish() || std::fflush(stream_.get()) != 0) throw cannot_write(path_);
+  counts_.bytes = file_.bytes();
+}
+
+}  // namespace snug::tool

@@ -1,0 +1,96 @@
+// ProcessTrace: one process's trace, made of the events of its ring in their order. It knows which block lies at which
+// address, and so names blocks by identities that are never used again; and it counts the turns that the order of a
+// trace consists of (docs/trace-format.md).
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "record/block_table.h"
+#include "recorder/ring.h"
+#include "trace/event.h"
+#include "trace/trace_file.h"
+
+namespace snug::tool {
+
+// What was seen besides the events.
+struct RecordingCounts {
+  std::uint64_t events = 0;
+  std::uint64_t found_blocks = 0;  // that were there before the recording
+  std::uint64_t missed_frees = 0;  // blocks whose address was given to another one, without a free
+  std::uint64_t unfinished = 0;    // calls in which the process was killed
+  std::uint64_t bytes = 0;         // of the file
+};
+
+class ProcessTrace {
+ public:
+  // `level`: of compression, 0 for none. Throws UserError.
+  ProcessTrace(const std::filesystem::path& path, const recorder::Ring& ring, int level, const std::string& facts);
+
+  // The ring's events, in their order.
+  void take(const recorder::RingEvent& event);
+
+  // A thread tells of its end before libc has done with it, which may free what it holds for the thread. So the end
+  // stands in the trace only when the kernel knows the thread no more. mark_gone_threads() asks it; end_gone_threads()
+  // comes when all that the ring held by then has been taken.
+  void mark_gone_threads();
+  void end_gone_threads();
+
+  // What nobody but the collector knows. `nanoseconds`: since the ring began.
+  void pause(std::uint64_t nanoseconds);
+  void resume(std::uint64_t nanoseconds);
+  void sample(std::uint64_t nanoseconds, trace::Measure measure, std::uint64_t value);
+  void exec(const std::string& program);
+  void exit(int status);
+  // Nothing comes any more. `unfinished`: calls that had begun. Throws UserError if the file is not whole.
+  void finish(std::uint64_t unfinished);
+
+  const RecordingCounts& counts() const { return counts_; }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  struct Thread {
+    std::uint64_t number = 1;  // of the next block that it is given
+    // Of the reallocation that is under way.
+    trace::BlockId goes = trace::BlockId::kNone;
+    std::uint64_t address = 0;
+    std::uint64_t system_id = 0;
+    std::uint64_t ended_at = 0;
+  };
+  struct CloseFile {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+
+  // `rest`: what stood in the slot behind, of an event that takes two.
+  void take_whole(const recorder::RingEvent& event, const recorder::RingEvent& rest);
+  void begin_reallocation(std::uint32_t thread, const recorder::RingEvent& event);
+  void end_reallocation(trace::Event& told, std::uint64_t address);
+  trace::BlockId add(trace::Event& told);
+  void add_of_process(trace::Event told, std::uint64_t nanoseconds);
+  void end_thread(std::uint32_t thread);
+  Thread& thread_of(std::uint32_t thread);
+
+  // The block at an address. One that nobody has seen come is told as found.
+  enum class Then { kGoes, kStays };
+  trace::BlockId block_at(const recorder::RingEvent& event, Then then);
+  void put_block(std::uint64_t address, trace::BlockId block);
+
+  const std::filesystem::path path_;
+  const std::uint32_t process_;
+  std::unique_ptr<std::FILE, CloseFile> stream_;
+  trace::TraceFile file_;
+  std::uint64_t turns_ = 0;
+  BlockTable blocks_;
+  std::vector<Thread> threads_;  // by number
+  std::vector<std::uint32_t> ended_;
+  std::vector<std::uint32_t> gone_;
+  std::optional<recorder::RingEvent> begun_;  // its rest is yet to come
+  RecordingCounts counts_;
+};
+
+}  // namespace snug::tool

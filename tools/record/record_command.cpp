@@ -1,0 +1,161 @@
+#include "record/record_command.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+
+#include "library/allocator_catalogue.h"
+#include "library/snug_library.h"
+#include "print/quantity.h"
+#include "process/child_process.h"
+#include "record/recording.h"
+#include "text/number_within.h"
+#include "text/printable.h"
+#include "text/user_error.h"
+
+namespace snug::tool {
+
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  snug record -o job.trace ./job
+      Records ./job on its own allocator. What it starts is recorded too, each process in a file of its own:
+      job.PROCESS.trace.
+  snug record --allocator jemalloc -- python3 job.py
+      The same on another allocator.
+  snug record --paused ./server
+      Records nothing until it is told to: kill -USR1 PROCESS starts, kill -USR2 PROCESS stops, where PROCESS
+      is the number of snug record.
+
+Exit status: the program's own; 126 or 127 if it cannot be executed; 1 if nothing could be recorded.)";
+
+// How long the collector sleeps while there is nothing to collect: at first, and at last.
+constexpr std::chrono::microseconds kShortestSleep{200};
+constexpr std::chrono::microseconds kLongestSleep{5000};
+
+struct Run {
+  Recording& recording;
+  const HeldSignals& signals;
+  pid_t program;
+  int status = 0;      // of the program, as wait() has it
+  int interrupts = 0;  // from the terminal
+  bool has_children = true;
+};
+
+// A terminal sends Ctrl-C to the program as well. A program that goes on is left alone at the second.
+void take_signals(Run& run) {
+  signalfd_siginfo received;
+  while (read(run.signals.descriptor(), &received, sizeof received) == sizeof received) {
+    const auto signal = static_cast<int>(received.ssi_signo);
+    if (signal == SIGUSR1)
+      run.recording.resume();
+    else if (signal == SIGUSR2)
+      run.recording.pause();
+    else if (signal == SIGINT && received.ssi_code == SI_KERNEL)
+      ++run.interrupts;
+    else if (signal != SIGCHLD && received.ssi_code != SI_KERNEL)
+      kill(run.program, signal);
+  }
+}
+
+// Whoever loses its parent among the recorded processes becomes a child of the tool, so that none is left behind.
+void reap(Run& run) {
+  int status = 0;
+  pid_t process = 0;
+  while ((process = waitpid(-1, &status, WNOHANG)) > 0) {
+    if (process == run.program) run.status = status;
+    run.recording.note_exit(process, WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
+  }
+  run.has_children = process == 0 || errno != ECHILD;
+}
+
+void collect_until_end(Run& run) {
+  std::chrono::microseconds sleep = kShortestSleep;
+  while (run.has_children && run.interrupts < 2) {
+    reap(run);
+    if (run.recording.collect()) {
+      sleep = kShortestSleep;
+    } else {
+      const timespec time{.tv_sec = 0, .tv_nsec = sleep.count() * 1000};
+      pollfd watched{.fd = run.signals.descriptor(), .events = POLLIN, .revents = 0};
+      ppoll(&watched, 1, &time, nullptr);
+      sleep = std::min(sleep * 2, kLongestSleep);
+    }
+    take_signals(run);
+  }
+}
+
+void print_summary(const std::vector<RecordedProcess>& processes) {
+  for (const RecordedProcess& process : processes) {
+    const RecordingCounts& counts = process.counts;
+    std::string rest;
+    if (counts.missed_frees != 0) rest += fmt::format(", {} frees were not seen", counts.missed_frees);
+    if (counts.unfinished != 0) rest += fmt::format(", {} calls were cut short", counts.unfinished);
+    fmt::print(stderr, "snug record: {}: process {}, {} events, {}{}\n", printable(process.file.string()),
+               process.process, value_text(static_cast<double>(counts.events), kCount),
+               value_text(static_cast<double>(counts.bytes), kBytes), rest);
+  }
+}
+
+}  // namespace
+
+RecordCommand::RecordCommand(CLI::App& app, const std::vector<std::string>& program) : program_(program) {
+  command_ = app.add_subcommand("record",
+                                "snug record [options] program [arguments...]\n"
+                                "Record what a program allocates and frees, in files that can be replayed");
+  command_->footer(kExamples);
+  command_
+      ->add_option("-o,--output", file_,
+                   "The program's trace, by default snug.trace; other processes have their number in the name")
+      ->type_name("FILE");
+  command_->add_option("--allocator", allocator_, "Record on this allocator, instead of the program's own")
+      ->type_name("NAME|PATH");
+  command_->add_option("--library", library_, "The libsnug.so to use, instead of the one beside this tool")
+      ->type_name("PATH");
+  command_->add_option("--level", level_, "Compression of the files by zstd; 0: none")
+      ->check(number_within(0, 19))
+      ->capture_default_str()
+      ->type_name("N");
+  command_->add_flag("--paused", is_paused_, "Record nothing before SIGUSR1");
+}
+
+int RecordCommand::execute() const {
+  if (program_.empty()) throw UserError("snug record: name a program, as in: snug record ls -l");
+  Allocator allocator;
+  if (!allocator_.empty())
+    allocator = find_allocator(allocator_, allocator_.starts_with("snug") ? find_snug_library(library_) : "");
+  Command command{
+      .arguments = program_, .environment = Environment::current(), .input = {}, .output = {}, .errors = {}};
+  command.huge_pages = allocator.huge_pages;
+  const int status = record(command, allocator.library);
+  if (WIFSIGNALED(status)) end_by_signal(WTERMSIG(status));
+  return WEXITSTATUS(status);
+}
+
+// The program's status, as wait() has it.
+int RecordCommand::record(Command& command, const std::string& library) const {
+  Recording recording(file_, level_);
+  if (is_paused_) recording.pause();
+  recording.prepare(command.environment, find_recorder_library(), library);
+  const HeldSignals signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD});
+  prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  const ChildProcess child(command, signals);
+  recording.set_program(child.pid());
+  Run run{.recording = recording, .signals = signals, .program = child.pid()};
+  collect_until_end(run);
+  recording.finish();
+  print_summary(recording.processes());
+  if (!recording.processes().empty()) return run.status;
+  throw UserError(fmt::format("nothing was recorded; `snug doctor {}` tells what stands in the way", program_.front()),
+                  EXIT_FAILURE);
+}
+
+}  // namespace snug::tool

@@ -1,0 +1,32 @@
+// `snug record`: what a program asks of its allocator, written down.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "process/child_process.h"
+
+namespace snug::tool {
+
+class RecordCommand {
+ public:
+  // Adds the subcommand to `app`. `program`: the program and its arguments, split off before options were parsed.
+  RecordCommand(CLI::App& app, const std::vector<std::string>& program);
+
+  bool chosen() const { return command_->parsed(); }
+  int execute() const;  // the exit status
+
+ private:
+  int record(Command& command, const std::string& library) const;
+
+  CLI::App* command_;
+  const std::vector<std::string>& program_;
+  std::string file_ = "snug.trace";
+  std::string allocator_;
+  std::string library_;
+  int level_ = 3;
+  bool is_paused_ = false;
+};
+
+}  // namespace snug::tool

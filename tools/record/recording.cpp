@@ -1,0 +1,187 @@
+#include "record/recording.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <utility>
+
+#include "text/user_error.h"
+
+namespace snug::tool {
+
+namespace fs = std::filesystem;
+
+using recorder::RingState;
+
+namespace {
+
+constexpr std::size_t kEventsATurn = 16384;  // of one process, before the others have theirs
+constexpr std::chrono::milliseconds kSampleEvery{100};
+
+// Memory, where there is such a folder: a disk would write every event twice.
+fs::path parent_folder() {
+  std::error_code error;
+  const fs::path memory = "/dev/shm";
+  return fs::is_directory(memory, error) && access(memory.c_str(), W_OK | X_OK) == 0 ? memory
+                                                                                     : fs::temp_directory_path();
+}
+
+std::uint64_t since(const recorder::Ring& ring) {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  const auto nanoseconds = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+  return static_cast<std::uint64_t>(nanoseconds) - ring.began;
+}
+
+// A line of what a process was given.
+std::string arguments_of(const recorder::Ring& ring) {
+  std::string text(ring.arguments, sizeof ring.arguments);
+  text.resize(text.find_last_not_of('\0') + 1);
+  for (char& character : text)
+    if (character == '\0' || character == '\n' || character == '\t') character = ' ';
+  return text;
+}
+
+}  // namespace
+
+Recording::Recording(fs::path file, int level) : folder_(parent_folder()), file_(std::move(file)), level_(level) {}
+
+Recording::~Recording() {
+  for (Running& running : running_) running.ring.set_state(RingState::kAbandoned);
+}
+
+void Recording::prepare(Environment& environment, const std::string& recorder, const std::string& library) const {
+  if (!library.empty()) environment.preload(library);
+  environment.preload(recorder);
+  environment.set(recorder::kSessionVariable, fmt::format("{}:{}", getpid(), folder_.path().string()));
+}
+
+void Recording::pause() {
+  if (is_paused_) return;
+  is_paused_ = true;
+  std::ofstream(folder_.path() / recorder::kPausedFile).flush();
+  discover();
+  for (Running& running : running_) {
+    running.ring.let_sizes_be_told();
+    running.ring.set_state(RingState::kPaused);
+    running.ring.drain(recorder::kSlots, [&](const recorder::RingEvent& event) { running.trace->take(event); });
+    running.trace->pause(since(running.ring.ring()));
+  }
+}
+
+void Recording::resume() {
+  if (!is_paused_) return;
+  discover();
+  is_paused_ = false;
+  fs::remove(folder_.path() / recorder::kPausedFile);
+  for (Running& running : running_) {
+    running.trace->resume(since(running.ring.ring()));
+    running.ring.set_state(RingState::kOn);
+  }
+}
+
+bool Recording::collect() {
+  bool was_busy = discover();
+  for (auto running = running_.begin(); running != running_.end();) {
+    // Asked before: what it has done by then is in the ring.
+    const bool has_ended = running->ring.has_ended();
+    running->trace->mark_gone_threads();
+    const auto take = [&](const recorder::RingEvent& event) { running->trace->take(event); };
+    const std::size_t taken = running->ring.drain(kEventsATurn, take);
+    if (taken < kEventsATurn) running->trace->end_gone_threads();
+    was_busy = taken != 0 || was_busy;
+    if (has_ended) {
+      finish(*running);
+      running = running_.erase(running);
+      was_busy = true;
+    } else {
+      sample(*running);
+      ++running;
+    }
+  }
+  return was_busy;
+}
+
+void Recording::note_exit(pid_t process, int status) {
+  for (Running& running : running_)
+    if (running.ring.process() == process) running.status = status;
+}
+
+void Recording::finish() {
+  discover();
+  for (Running& running : running_) {
+    running.ring.set_state(RingState::kAbandoned);
+    finish(running);
+  }
+  running_.clear();
+}
+
+bool Recording::discover() {
+  std::vector<RingFile> found;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_.path())) {
+    if (!entry.path().filename().string().starts_with(recorder::kRingPrefix)) continue;
+    if (auto ring = RingFile::open(entry.path())) found.push_back(std::move(*ring));
+  }
+  std::vector<std::size_t> order(found.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::ranges::sort(order, {}, [&](std::size_t i) { return found[i].ring().began; });
+  for (const std::size_t i : order) begin(std::move(found[i]));
+  return !found.empty();
+}
+
+void Recording::begin(RingFile ring) {
+  const pid_t process = ring.process();
+  // The process has executed another program: no thread of the old one is left.
+  const auto old = std::ranges::find(running_, process, [](const Running& running) { return running.ring.process(); });
+  if (old != running_.end()) {
+    old->ring.drain(recorder::kSlots, [&](const recorder::RingEvent& event) { old->trace->take(event); });
+    old->trace->exec(ring.ring().program);
+    finish(*old);
+    running_.erase(old);
+  }
+  std::string facts = fmt::format("program\t{}\narguments\t{}\nallocator\t{}\nrecorder\tsnug record\n",
+                                  ring.ring().program, arguments_of(ring.ring()), ring.ring().allocator);
+  if (ring.ring().forked_from != 0) facts += fmt::format("parent\t{}\n", ring.ring().forked_from);
+  // It may have looked for the file just before that came or went.
+  if (is_paused_) ring.let_sizes_be_told();
+  ring.set_state(is_paused_ ? RingState::kPaused : RingState::kOn);
+  auto trace = std::make_unique<ProcessTrace>(file_of(process), ring.ring(), level_, facts);
+  running_.push_back({.ring = std::move(ring), .trace = std::move(trace), .next_sample = Clock::now()});
+}
+
+void Recording::sample(Running& running) const {
+  if (Clock::now() < running.next_sample) return;
+  running.next_sample = Clock::now() + kSampleEvery;
+  std::ifstream file(fmt::format("/proc/{}/statm", running.ring.process()));
+  std::uint64_t pages = 0;
+  if (file >> pages >> pages)
+    running.trace->sample(since(running.ring.ring()), trace::Measure::kResident,
+                          pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)));
+}
+
+void Recording::finish(Running& running) {
+  const std::size_t unfinished =
+      running.ring.drain_rest([&](const recorder::RingEvent& event) { running.trace->take(event); });
+  if (running.status) running.trace->exit(*running.status);
+  running.trace->finish(unfinished);
+  finished_.push_back(
+      {.process = running.ring.process(), .file = running.trace->path(), .counts = running.trace->counts()});
+}
+
+fs::path Recording::file_of(pid_t process) const {
+  const auto is_taken = [&](const fs::path& path) {
+    return std::ranges::any_of(finished_, [&](const RecordedProcess& other) { return other.file == path; }) ||
+           std::ranges::any_of(running_, [&](const Running& other) { return other.trace->path() == path; });
+  };
+  if (process == program_ && !is_taken(file_)) return file_;
+  const std::string stem = file_.stem();
+  fs::path path;
+  for (int number = 1; path.empty() || is_taken(path); ++number) {
+    const std::string again = number == 1 ? "" : fmt::format("-{}", number);
+    path = fs::path(file_).replace_filename(fmt::format("{}.{}{}{}", stem, process, again, file_.extension().string()));
+  }
+  return path;
+}
+
+}  // namespace snug::tool

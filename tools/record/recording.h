@@ -1,0 +1,81 @@
+// Recording: what `snug record` collects of a program and of all that it starts. Each process that loads the recorder's
+// library brings a ring into the recording's folder; the recording empties the rings and writes a trace for each.
+//
+//   events written + events in rings == events that happened, while the recording is on
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "process/environment.h"
+#include "process/temporary_folder.h"
+#include "record/process_trace.h"
+#include "record/ring_file.h"
+
+namespace snug::tool {
+
+struct RecordedProcess {
+  pid_t process = 0;
+  std::filesystem::path file;
+  RecordingCounts counts;
+};
+
+class Recording {
+ public:
+  // `file`: of the program itself; other processes' files have their number in the name.
+  // `level`: of the files' compression, 0 for none.
+  Recording(std::filesystem::path file, int level);
+  ~Recording();
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  // Lets what is started with the environment be recorded, on the allocator of `library`, or its own if that is empty.
+  void prepare(Environment& environment, const std::string& recorder, const std::string& library) const;
+  void set_program(pid_t program) { program_ = program; }
+
+  // Those that run, and those yet to come.
+  void pause();
+  void resume();
+
+  // Takes what is there, and finishes the traces of processes that have ended. False if there was nothing to do.
+  bool collect();
+  // The status of one of the processes, before it is collected for the last time.
+  void note_exit(pid_t process, int status);
+  // Takes what is there once more, and finishes all traces, whoever runs on.
+  void finish();
+
+  // Those that are finished.
+  const std::vector<RecordedProcess>& processes() const { return finished_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  struct Running {
+    RingFile ring;
+    std::unique_ptr<ProcessTrace> trace;
+    Clock::time_point next_sample;
+    std::optional<int> status = std::nullopt;
+  };
+
+  bool discover();
+  void begin(RingFile ring);
+  void sample(Running& running) const;
+  void finish(Running& running);
+  std::filesystem::path file_of(pid_t process) const;
+
+  TemporaryFolder folder_;
+  const std::filesystem::path file_;
+  const int level_;
+  pid_t program_ = 0;
+  bool is_paused_ = false;
+  std::list<Running> running_;
+  std::vector<RecordedProcess> finished_;
+};
+
+}  // namespace snug::tool

@@ -1,0 +1,54 @@
+#include "record/ring_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "text/user_error.h"
+
+namespace snug::tool {
+
+using recorder::Ring;
+
+std::optional<RingFile> RingFile::open(const std::filesystem::path& path) {
+  const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  if (file < 0) throw UserError(fmt::format("cannot open '{}': {}", path.string(), std::strerror(errno)));
+  struct stat status{};
+  void* memory = MAP_FAILED;
+  if (fstat(file, &status) == 0 && static_cast<std::uint64_t>(status.st_size) == sizeof(Ring))
+    memory = mmap(nullptr, sizeof(Ring), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  close(file);
+  if (memory == MAP_FAILED) return std::nullopt;
+  auto* const ring = static_cast<Ring*>(memory);
+  if (ring->magic.load(std::memory_order_acquire) != recorder::kRingMagic) {
+    munmap(memory, sizeof(Ring));
+    return std::nullopt;
+  }
+  std::filesystem::remove(path);
+  return RingFile(ring, static_cast<int>(syscall(SYS_pidfd_open, ring->process, 0)));
+}
+
+RingFile::RingFile(RingFile&& other) noexcept
+    : ring_(std::exchange(other.ring_, nullptr)),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      consumed_(other.consumed_) {}
+
+RingFile::~RingFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+  if (ring_ != nullptr) munmap(ring_, sizeof(Ring));
+}
+
+bool RingFile::has_ended() const {
+  pollfd watched{.fd = descriptor_, .events = POLLIN, .revents = 0};
+  return descriptor_ < 0 || poll(&watched, 1, 0) > 0;
+}
+
+}  // namespace snug::tool

@@ -1,0 +1,79 @@
+// RingFile: the ring of one process (recorder/ring.h), as the one who reads it sees it. The file is gone as soon as it
+// is mapped; the process is watched by a descriptor of its own, so that its number may be another's by and by.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include "recorder/ring.h"
+
+namespace snug::tool {
+
+class RingFile {
+ public:
+  // Nothing if the process has yet to write what it is. Throws UserError.
+  static std::optional<RingFile> open(const std::filesystem::path& path);
+  RingFile(RingFile&& other) noexcept;
+  ~RingFile();
+  RingFile(const RingFile&) = delete;
+  RingFile& operator=(const RingFile&) = delete;
+  RingFile& operator=(RingFile&&) = delete;
+
+  const recorder::Ring& ring() const { return *ring_; }
+  pid_t process() const { return static_cast<pid_t>(ring_->process); }
+
+  // Gives away the events that are there, at most so many; gives back how many these were. `visit(event)`.
+  template <class Visit>
+  std::size_t drain(std::size_t most, Visit visit);
+  // The same with all of a process that has ended. Gives back the calls that it was killed in.
+  template <class Visit>
+  std::size_t drain_rest(Visit visit);
+
+  bool has_ended() const;
+  void set_state(recorder::RingState state) { ring_->state.store(state, std::memory_order_release); }
+  void let_sizes_be_told() { ring_->tells_sizes.store(true, std::memory_order_relaxed); }
+
+ private:
+  RingFile(recorder::Ring* ring, int descriptor) : ring_(ring), descriptor_(descriptor) {}
+
+  // So many events are read before their slots are given back: the word that says so is one that every thread reads.
+  static constexpr std::uint64_t kTogether = 256;
+
+  recorder::Ring* ring_;
+  int descriptor_;  // of the process; -1: it had ended already
+  std::uint64_t consumed_ = 0;
+};
+
+template <class Visit>
+std::size_t RingFile::drain(std::size_t most, Visit visit) {
+  std::size_t count = 0;
+  for (; count < most; ++count, ++consumed_) {
+    const recorder::Slot& slot = ring_->slot_of(consumed_);
+    const std::uint64_t head = slot.head.load(std::memory_order_acquire);
+    if (!recorder::is_head_of(head, consumed_)) break;
+    visit(event_of(head, slot));
+    if (consumed_ % kTogether == 0) ring_->consumed.store(consumed_, std::memory_order_release);
+  }
+  if (count != 0) ring_->consumed.store(consumed_, std::memory_order_release);
+  return count;
+}
+
+template <class Visit>
+std::size_t RingFile::drain_rest(Visit visit) {
+  std::size_t unfinished = 0;
+  for (const std::uint64_t end = ring_->next.load(std::memory_order_acquire); consumed_ != end; ++consumed_) {
+    const recorder::Slot& slot = ring_->slot_of(consumed_);
+    const std::uint64_t head = slot.head.load(std::memory_order_acquire);
+    if (recorder::is_head_of(head, consumed_))
+      visit(event_of(head, slot));
+    else
+      ++unfinished;
+  }
+  return unfinished;
+}
+
+}  // namespace snug::tool

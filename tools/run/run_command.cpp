@@ -1,0 +1,190 @@
+#include "run/run_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "compare/comparison_json.h"
+#include "compare/comparison_table.h"
+#include "config/configuration.h"
+#include "doctor/diagnosis.h"
+#include "library/snug_library.h"
+#include "print/table.h"
+#include "run/reported_run.h"
+#include "text/number_within.h"
+#include "text/printable.h"
+#include "text/user_error.h"
+
+namespace snug::tool {
+
+namespace {
+
+constexpr const char* kStandardOutput = "-";
+
+constexpr std::size_t kHelpColumns = 68;  // beside the options
+
+constexpr const char* kExamples = R"(Examples:
+  snug run redis-server --port 7000
+      Runs redis-server on snug, as if started without the tool: its exit status and signals are the tool's.
+      If something stands in the way, one line says what; `snug doctor redis-server` tells more.
+  snug run --report python3 job.py
+      The same, then prints what snug did in each process.
+  snug run --conf purge_after:0 ./server
+      With a setting of SNUG_CONF; `snug config` lists them.
+  snug run --compare glibc,jemalloc,mimalloc -n 7 sort -o /dev/null words.txt
+      Seven runs on each allocator, interleaved; one table of medians, and what they prove.
+  snug run --compare glibc,./build/libmine.so --check-output --json=result.json ./job
+
+Options of snug stand before the program; -- may stand between.
+
+A name with -nothp behind it runs without transparent huge pages: mimalloc-nothp.
+A program may measure itself: a JSON object {"load": {"value": 1.2, "unit": "op/s", "better": "higher"}} that it
+writes to the file $SNUG_FIGURES becomes a row of the table.
+
+Exit status: the program's own; 126 or 127 if it cannot be executed. With --compare: 0; 1 if a run failed or was not
+served by its allocator, or if output differs; 128 + the signal that stopped it.)";
+
+}  // namespace
+
+RunCommand::RunCommand(CLI::App& app, const std::vector<std::string>& program) : program_(program) {
+  command_ = app.add_subcommand("run",
+                                "snug run [options] program [arguments...]\n"
+                                "Run a program on snug, or compare it on several allocators");
+  command_->footer(kExamples);
+  command_->add_option("--library", library_, "The libsnug.so to use, instead of the one beside this tool")
+      ->type_name("PATH");
+  command_->add_option("--conf", configuration_, "Settings of snug, added to SNUG_CONF")->type_name("KEY:VALUE,...");
+  auto* report =
+      command_->add_flag("--report", report_, "At the end, print snug's statistics of each process on stderr");
+  command_
+      ->add_option(
+          "--compare", compare_,
+          // Lines that fit a terminal: CLI11 breaks none by itself, and indents what stands behind a break.
+          fmt::format("{}", fmt::join(wrapped(fmt::format("Run on snug and on each of these allocators: {}, or "
+                                                          "the path of a library",
+                                                          fmt::join(known_allocators(), ", ")),
+                                              kHelpColumns),
+                                      "\n")))
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NAME|PATH,...")
+      ->excludes(report);
+  const std::string group = "With --compare";
+  const auto only_compared = [&](CLI::Option* option) {
+    comparison_options_.push_back(option->group(group));
+    return option;
+  };
+  only_compared(command_->add_option("-n,--rounds", rounds_, "Rounds; each runs every allocator once"))
+      ->check(number_within(1, 10000))
+      ->capture_default_str()
+      ->type_name("N");
+  only_compared(command_->add_option("--warmup", warmup_rounds_,
+                                     "Rounds before those, not counted; the first proves who serves malloc"))
+      ->check(number_within(0, 100))
+      ->capture_default_str()
+      ->type_name("N");
+  only_compared(command_->add_option("--seed", seed_, "Seed of the order within each round"))
+      ->capture_default_str()
+      ->type_name("N");
+  only_compared(command_->add_option("--timeout", time_limit_, "Kill a run that takes longer; it counts as failed"))
+      ->check(CLI::PositiveNumber)
+      ->type_name("SECONDS");
+  only_compared(command_->add_option("--min-served", min_served_,
+                                     "Allocations that snug must prove in each run, else it counts as not run"))
+      ->capture_default_str()
+      ->type_name("N");
+  only_compared(command_->add_option("--input", input_, "File for the program's standard input"))
+      ->check(CLI::Validator(
+          [](const std::string& file) {
+            return access(file.c_str(), R_OK) == 0 ? ""
+                                                   : fmt::format("cannot read '{}': {}", file, std::strerror(errno));
+          },
+          ""))
+      ->capture_default_str()
+      ->type_name("FILE");
+  auto* show =
+      only_compared(command_->add_flag("--show-output", show_output_, "Do not discard what the program writes"));
+  only_compared(
+      command_->add_flag("--check-output", check_output_, "Fail if standard output is not the same in every run"))
+      ->excludes(show);
+  json_option_ = only_compared(command_->add_option("--json", json_file_,
+                                                    "Write the comparison as JSON to FILE; without FILE, to stdout "
+                                                    "(and the table to stderr)"))
+                     ->expected(0, 1)
+                     ->default_str(kStandardOutput)
+                     ->type_name("[FILE]");
+}
+
+void RunCommand::refuse_options_without_comparison() const {
+  for (const CLI::Option* option : comparison_options_) {
+    if (option->count() > 0) throw UserError(fmt::format("{} needs --compare", option->get_name()));
+  }
+}
+
+int RunCommand::execute() const {
+  if (program_.empty()) throw UserError("snug run: name a program, as in: snug run ls -l");
+  if (compare_.empty()) refuse_options_without_comparison();
+  check_settings(configuration_);
+  const std::string library = find_snug_library(library_);
+  const std::string line = hindrance(program_.front(), Environment::current());
+  if (!line.empty()) fmt::print(stderr, "snug: {}\n", printable(line));
+  if (!compare_.empty()) return execute_comparison(library);
+  Command command{
+      .arguments = program_, .environment = Environment::current(), .input = {}, .output = {}, .errors = {}};
+  command.environment.preload(library);
+  if (!configuration_.empty()) command.environment.configure_snug(configuration_);
+  if (report_) return run_with_report(std::move(command));
+  become(command.arguments, command.environment);
+}
+
+int RunCommand::execute_comparison(const std::string& library) const {
+  read_settings();  // says what is wrong in SNUG_CONF: what the program says of it is not shown
+  ComparisonPlan plan{.program = program_,
+                      .allocators = {find_allocator("snug", library)},
+                      .snug_configuration = configuration_,
+                      .input = input_,
+                      .rounds = rounds_,
+                      .warmup_rounds = warmup_rounds_,
+                      .seed = seed_,
+                      .time_limit = time_limit_,
+                      .min_served = min_served_,
+                      .show_output = show_output_,
+                      .check_output = check_output_};
+  for (auto name = compare_.begin(); name != compare_.end(); ++name) {
+    if (std::find(compare_.begin(), name, *name) != name)
+      throw UserError(fmt::format("--compare: '{}' stands there twice", *name));
+  }
+  for (const std::string& name : compare_) {
+    if (name != "snug") plan.allocators.push_back(find_allocator(name, library));
+  }
+  // Opened before hours of runs, not after them.
+  const bool to_standard_output = json_option_->count() > 0 && (json_file_.empty() || json_file_ == kStandardOutput);
+  std::ofstream file;
+  if (json_option_->count() > 0 && !to_standard_output) {
+    file.open(json_file_);
+    if (!file) throw UserError(fmt::format("cannot write '{}'", json_file_));
+  }
+  const Comparison comparison = compare(plan);
+  const std::size_t width = terminal_width(to_standard_output ? STDERR_FILENO : STDOUT_FILENO);
+  (to_standard_output ? std::cerr : std::cout) << comparison_table(comparison, width) << std::flush;
+  if (json_option_->count() > 0) {
+    std::ostream& target = to_standard_output ? std::cout : file;
+    target << comparison_json(comparison, read_host()).dump(2) << '\n' << std::flush;
+    if (!target) throw UserError("cannot write the JSON: disk full or pipe closed");
+  }
+  if (comparison.given_up) {
+    fmt::print(stderr, "snug: given up after one round: the program fails on every allocator\n{}",
+               *comparison.given_up);
+  }
+  if (comparison.interrupted_by != 0) return 128 + comparison.interrupted_by;
+  return comparison.clean() ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+}  // namespace snug::tool

@@ -1,0 +1,17 @@
+// An event in words: a line for people, JSON for programs. Blocks are written as thread:number.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "trace/event.h"
+
+namespace snug::tool {
+
+std::string block_name(trace::BlockId block);
+double seconds_of(std::uint64_t time);
+
+std::string event_line(const trace::Event& event);
+nlohmann::ordered_json event_json(const trace::Event& event);
+
+}  // namespace snug::tool

@@ -1,0 +1,19 @@
+// What heaptrack writes (.zst, .gz; version 1 to 3), to be imported. Numbers are hexadecimal. Of its lines these count:
+//
+//   v version-of-heaptrack version-of-the-file      the first
+//   a bytes stack      the next kind of allocation, counted from 0: a size, from a stack
+//   + kind             a block of that kind comes
+//   - kind             one goes, which is not said
+//   c milliseconds     time since the beginning
+//   R pages            the resident set
+#pragma once
+
+#include "text/numbered_lines.h"
+#include "traces/imported_blocks.h"
+
+namespace snug::tool {
+
+// Throws UserError at a line that cannot be.
+void read_heaptrack_file(NumberedLines& lines, ImportedBlocks& blocks);
+
+}  // namespace snug::tool

@@ -1,0 +1,238 @@
+#include "traces/trace_command.h"
+
+#include <fmt/format.h>
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "text/number_within.h"
+#include "text/user_error.h"
+#include "traces/event_text.h"
+#include "traces/trace_export.h"
+#include "traces/trace_import.h"
+#include "traces/trace_info.h"
+#include "traces/trace_output.h"
+#include "traces/trace_part.h"
+
+namespace snug::tool {
+
+namespace {
+
+constexpr const char* kExamples =
+    R"(A trace says what a program asked of its allocator, event by event, of all threads, in one order. Block 3:17 is the
+17th that thread 3 was given; no identity is used twice. What is damaged in a file is passed over with a line on
+standard error, the rest is read.
+
+Examples:
+  snug trace import heaptrack.prog.123.zst -o prog.trace
+  snug trace info prog.trace                       what is it of, and what does it add up to?
+  snug trace head -n 50 prog.trace
+  snug trace cut prog.trace --from 2 --to 3.5 -o part.trace
+  snug trace export prog.trace --to lines | snug classes fit -)";
+
+constexpr const char* kInfoExamples = R"(Examples:
+  snug trace info prog.trace
+  snug trace info prog.trace --json | jq .peak.bytes)";
+
+constexpr const char* kCheckExamples =
+    R"(Exit status: 0 all is well, 1 the file is damaged, or events cannot be (a block is freed twice, …), or some were lost.
+
+Example:
+  snug trace check prog.trace)";
+
+constexpr const char* kHeadExamples =
+    R"(A line has seconds, turn (* where the event took it), thread, operation, its fields, and the block that came.
+
+Examples:
+  snug trace head prog.trace -n 50
+  snug trace head prog.trace -n 1000000 --json | jq 'select(.size > 1000000)')";
+
+constexpr const char* kCutExamples = R"(Blocks that live when the part begins are found there, by an event each.
+
+Example:
+  snug trace cut prog.trace --from 2 --to 3.5 -o part.trace)";
+
+constexpr const char* kFilterExamples =
+    R"(A block is kept with all events that name it, and with what a realloc makes of it. Left out with the blocks are
+allocations that failed, and frees of null pointers.
+
+Examples:
+  snug trace filter prog.trace --most 1024 -o small.trace
+  snug trace filter prog.trace --thread 3 --thread 4 -o two.trace)";
+
+constexpr const char* kPackExamples =
+    R"(A recorder that was killed leaves a file without an index, in part uncompressed. It can be read as it is.
+
+Example:
+  snug trace pack killed.trace --level 19 -o prog.trace)";
+
+constexpr std::uint64_t kMostSeconds = std::uint64_t{1} << 32;
+
+std::uint64_t steps_of(double seconds) {
+  return static_cast<std::uint64_t>(seconds * 1e9 / static_cast<double>(trace::kNanosecondsPerStep));
+}
+
+// Names of files and programs may be no UTF-8.
+std::string json_text(const nlohmann::ordered_json& json, int indent) {
+  return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+int printed(const std::string& text) {
+  std::cout << text << std::flush;
+  return std::cout ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+}  // namespace
+
+TraceCommand::TraceCommand(CLI::App& app) {
+  command_ = app.add_subcommand("trace",
+                                "snug trace info|check|head|cut|filter|pack|import|export FILE [options]\n"
+                                "Look at traces of allocations, take parts of them, turn them from and into others");
+  command_->footer(kExamples);
+  command_->require_subcommand(1);
+  add_readers();
+  add_makers();
+  add_converters();
+}
+
+CLI::App* TraceCommand::add(const char* name, const char* usage, const char* examples) {
+  CLI::App* const command = command_->add_subcommand(name, usage);
+  command->footer(examples);
+  command->add_option("FILE", file_, "The trace")->required();
+  return command;
+}
+
+void TraceCommand::take_output(CLI::App* command) {
+  command->add_option("-o", output_, "The trace to write")->required()->type_name("FILE");
+}
+
+void TraceCommand::add_readers() {
+  add("info", "What a trace is of, and what it adds up to", kInfoExamples)->add_flag("--json", json_, "As JSON");
+  add("check", "Is every event readable and possible?", kCheckExamples)->add_flag("--json", json_, "As JSON");
+  CLI::App* const head = add("head", "The first events", kHeadExamples);
+  head->add_option("-n", count_, "How many")->capture_default_str()->type_name("N");
+  head->add_flag("--json", json_, "As JSON, an object a line");
+}
+
+void TraceCommand::add_makers() {
+  CLI::App* const cut = add("cut", "The part between two times", kCutExamples);
+  const auto seconds = number_within(0.0, static_cast<double>(kMostSeconds));
+  cut->add_option("--from", from_, "Where it begins, from the trace's beginning; 0 unless given")
+      ->check(seconds)
+      ->type_name("SECONDS");
+  cut->add_option("--to", to_, "Where it ends; the trace's end unless given")->check(seconds)->type_name("SECONDS");
+  take_output(cut);
+  CLI::App* const filter = add("filter", "Some of the blocks, with all that happens to them", kFilterExamples);
+  filter->add_option("--thread", threads_, "Blocks that this thread allocated; may be given several times")
+      ->type_name("N");
+  filter->add_option("--least", least_, "Blocks of so many bytes at least")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("BYTES");
+  filter->add_option("--most", most_, "Blocks of so many bytes at most")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("BYTES");
+  take_output(filter);
+  CLI::App* const pack = add("pack", "The same trace, compressed and with an index", kPackExamples);
+  pack->add_option("--level", level_, "Of zstd: 0 (no compression) to 19")
+      ->check(number_within(0, 19))
+      ->capture_default_str()
+      ->type_name("N");
+  take_output(pack);
+}
+
+void TraceCommand::add_converters() {
+  CLI::App* const import = add("import", "A trace out of another format", import_help());
+  import->add_option("--from", format_, "The format; what the file begins with tells it unless given")
+      ->check(CLI::IsMember(import_formats()))
+      ->type_name("FORMAT");
+  take_output(import);
+  CLI::App* const other = add("export", "Another format out of a trace", export_help());
+  other->add_option("--to", format_, "The format")
+      ->required()
+      ->check(CLI::IsMember(export_formats()))
+      ->type_name("FORMAT");
+  other->add_option("-o", output_, "The file to write; standard output unless given")->type_name("FILE");
+}
+
+int TraceCommand::execute() const {
+  const std::string name = command_->get_subcommands().front()->get_name();
+  if (name == "info") return info();
+  if (name == "check") return check();
+  if (name == "head") return head();
+  if (name == "cut") return cut();
+  if (name == "filter") return filter();
+  if (name == "pack") return pack();
+  return name == "import" ? import() : export_trace();
+}
+
+int TraceCommand::info() const {
+  TraceInput input(file_);
+  const TraceInfo info = read_info(input);
+  return printed(json_ ? json_text(info_json(input, info), 2) : info_text(input, info));
+}
+
+int TraceCommand::check() const {
+  TraceInput input(file_);
+  const TraceInfo info = read_info(input);
+  const trace::TraceAccount& account = info.account;
+  const bool is_well = input.damage().faults() == 0 && account.faults() == 0 && account.lost() == 0;
+  if (json_) {
+    nlohmann::ordered_json json = info_json(input, info);
+    json["first_impossible_events"] = info.impossible;
+    json["well"] = is_well;
+    printed(json_text(json, 2));
+    return is_well ? EXIT_SUCCESS : EXIT_FAILURE;
+  }
+  for (const std::string& line : info.impossible) printed(line + "\n");
+  printed(fmt::format("{} events, {} of them cannot be, {} lost; {} fault(s) in the file\n", account.events(),
+                      account.faults(), account.lost(), input.damage().faults()));
+  return is_well ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int TraceCommand::head() const {
+  TraceInput input(file_);
+  trace::Event event;
+  for (std::uint64_t i = 0; i < count_ && std::cout && input.next(event); ++i)
+    std::cout << (json_ ? json_text(event_json(event), -1) : event_line(event) + "\n");
+  return printed("");
+}
+
+int TraceCommand::cut() const {
+  if (from_ >= to_) throw UserError("--from is not before --to");
+  TraceInput input(file_);
+  TraceOutput output(output_, input);
+  cut_trace(input, output, steps_of(from_), steps_of(to_));
+  output.finish();
+  return EXIT_SUCCESS;
+}
+
+int TraceCommand::filter() const {
+  if (least_ > most_) throw UserError("--least is more than --most");
+  TraceInput input(file_);
+  TraceOutput output(output_, input);
+  filter_trace(input, output, {.threads = {threads_.begin(), threads_.end()}, .least = least_, .most = most_});
+  output.finish();
+  return EXIT_SUCCESS;
+}
+
+int TraceCommand::pack() const {
+  TraceInput input(file_);
+  TraceOutput output(output_, input, {.level = level_});
+  trace::Event event;
+  while (input.next(event)) output.add(event);
+  output.finish();
+  return EXIT_SUCCESS;
+}
+
+int TraceCommand::import() const {
+  import_trace(file_, format_, output_);
+  return EXIT_SUCCESS;
+}
+
+int TraceCommand::export_trace() const {
+  TraceInput input(file_);
+  tool::export_trace(input, format_, output_);
+  return EXIT_SUCCESS;
+}
+
+}  // namespace snug::tool

@@ -1,0 +1,17 @@
+// Other formats out of a trace. What they cannot say is said on standard error.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "traces/trace_input.h"
+
+namespace snug::tool {
+
+std::vector<std::string> export_formats();
+const char* export_help();
+
+// To the file, or to standard output if `path` is empty. Throws UserError.
+void export_trace(TraceInput& input, const std::string& format, const std::string& path);
+
+}  // namespace snug::tool

@@ -1,0 +1,24 @@
+// What a trace is of and what its events add up to, as text and as JSON.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "trace/trace_account.h"
+#include "traces/trace_input.h"
+
+namespace snug::tool {
+
+struct TraceInfo {
+  trace::TraceAccount account;
+  std::vector<std::string> impossible;  // the first events that cannot be
+};
+
+// Reads the trace to its end.
+TraceInfo read_info(TraceInput& input);
+
+std::string info_text(const TraceInput& input, const TraceInfo& info);
+nlohmann::ordered_json info_json(const TraceInput& input, const TraceInfo& info);
+
+}  // namespace snug::tool

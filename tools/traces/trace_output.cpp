@@ -1,0 +1,59 @@
+#include "traces/trace_output.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "print/quantity.h"
+#include "text/printable.h"
+#include "text/user_error.h"
+
+namespace snug::tool {
+
+namespace {
+
+std::FILE* open_for_writing(const std::string& path) {
+  std::FILE* const file = std::fopen(path.c_str(), "we");
+  if (file == nullptr) throw UserError(fmt::format("cannot write '{}': {}", path, std::strerror(errno)), EXIT_FAILURE);
+  return file;
+}
+
+trace::TraceFileOptions options_of(const TraceInput& input, trace::TraceFileOptions options, const std::string& path) {
+  std::error_code none;
+  if (std::filesystem::equivalent(input.path(), path, none))
+    throw UserError(fmt::format("'{}' is read, and cannot be written at the same time", path));
+  options.process = input.directory().file().process;
+  options.started = input.directory().file().started;
+  options.chunk_flags = input.chunk_flags();
+  return options;
+}
+
+}  // namespace
+
+TraceOutput::TraceOutput(const std::string& path, const trace::TraceFileOptions& options)
+    : path_(path), file_(open_for_writing(path)), trace_(std::make_unique<trace::TraceFile>(file_, options)) {}
+
+TraceOutput::TraceOutput(const std::string& path, const TraceInput& input, trace::TraceFileOptions options)
+    : TraceOutput(path, options_of(input, options, path)) {
+  add_facts(input.facts());
+}
+
+TraceOutput::~TraceOutput() {
+  if (file_ != nullptr) std::fclose(file_);
+}
+
+void TraceOutput::finish() {
+  const bool written = trace_->finish();
+  const bool closed = std::fclose(file_) == 0;
+  file_ = nullptr;
+  if (!written || !closed) throw UserError(fmt::format("cannot write '{}'", path_), EXIT_FAILURE);
+  const double events = static_cast<double>(trace_->events() == 0 ? 1 : trace_->events());
+  fmt::print(stderr, "snug: wrote {}: {} events, {} ({:.2f} bytes an event, {:.2f} before compression)\n",
+             printable(path_), trace_->events(), value_text(static_cast<double>(trace_->bytes()), kBytes),
+             static_cast<double>(trace_->bytes()) / events, static_cast<double>(trace_->plain_bytes()) / events);
+}
+
+}  // namespace snug::tool

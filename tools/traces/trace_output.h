@@ -1,0 +1,34 @@
+// TraceOutput: the trace file that a command makes, closed with a line on standard error that says how large it became.
+#pragma once
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "trace/trace_file.h"
+#include "traces/trace_input.h"
+
+namespace snug::tool {
+
+class TraceOutput {
+ public:
+  // Throws UserError. The file must be none that is read.
+  TraceOutput(const std::string& path, const trace::TraceFileOptions& options);
+  // Of the same process as `input`, from the same moment, with its facts.
+  TraceOutput(const std::string& path, const TraceInput& input, trace::TraceFileOptions options = {});
+  ~TraceOutput();
+  TraceOutput(const TraceOutput&) = delete;
+  TraceOutput& operator=(const TraceOutput&) = delete;
+
+  void add_facts(const std::string& facts) { trace_->add_facts(facts); }
+  void add(const trace::Event& event) { trace_->add(event); }
+  // Ends the file and says so. Throws UserError if it could not be written.
+  void finish();
+
+ private:
+  std::string path_;
+  std::FILE* file_;
+  std::unique_ptr<trace::TraceFile> trace_;
+};
+
+}  // namespace snug::tool

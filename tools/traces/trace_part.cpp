@@ -1,0 +1,82 @@
+#include "traces/trace_part.h"
+
+#include <algorithm>
+#include <unordered_set>
+#include <vector>
+
+#include "trace/trace_account.h"
+
+namespace snug::tool {
+
+namespace {
+
+using trace::BlockId;
+using trace::Effect;
+using trace::Event;
+using trace::Operation;
+
+bool is_definition(const Event& event) {
+  return event.operation == Operation::kModule || event.operation == Operation::kFrame;
+}
+
+// In front of all that follows: the turn before the first event's, by its thread.
+void find_live_blocks(const trace::TraceAccount& account, const Event& first, TraceOutput& output) {
+  std::vector<std::pair<BlockId, std::uint64_t>> blocks(account.live().begin(), account.live().end());
+  std::sort(blocks.begin(), blocks.end());
+  for (const auto& [block, size] : blocks) {
+    output.add({.operation = Operation::kFound,
+                .thread = first.thread,
+                .time = first.time,
+                .turn = first.takes_turn ? first.turn - 1 : first.turn,
+                .block = block,
+                .size = size});
+  }
+}
+
+}  // namespace
+
+void cut_trace(TraceInput& input, TraceOutput& output, std::uint64_t from, std::uint64_t to) {
+  trace::TraceAccount before;
+  bool has_begun = false;
+  Event event;
+  while (input.next(event)) {
+    // A stretch of the trace's order, in which time may fall by a little from one thread to another.
+    if (event.time >= to) return;
+    if (!has_begun && event.time < from) {
+      before.add(event);
+      if (is_definition(event)) output.add(event);
+      continue;
+    }
+    if (!has_begun) find_live_blocks(before, event, output);
+    has_begun = true;
+    output.add(event);
+  }
+}
+
+void filter_trace(TraceInput& input, TraceOutput& output, const BlockChoice& choice) {
+  std::unordered_set<BlockId> chosen;
+  const auto is_chosen = [&choice](BlockId block, std::uint64_t size) {
+    return size >= choice.least && size <= choice.most &&
+           (choice.threads.empty() || choice.threads.contains(thread_of(block)));
+  };
+  Event event;
+  while (input.next(event)) {
+    const Effect effect = event.effect();
+    const bool is_of_blocks = effect != Effect::kNothing || event.operation == Operation::kUsableSize;
+    bool keep = !is_of_blocks;
+    if (event.block != BlockId::kNone && effect != Effect::kFinds) {
+      keep = chosen.contains(event.block);
+    } else if (effect == Effect::kFinds) {
+      keep = is_chosen(event.block, event.size);
+      if (keep) chosen.insert(event.block);
+    } else if (event.allocates()) {
+      keep = is_chosen(event.result, event.size);
+    }
+    if (!keep) continue;
+    if (event.frees()) chosen.erase(event.block);
+    if (event.allocates()) chosen.insert(event.result);
+    output.add(event);
+  }
+}
+
+}  // namespace snug::tool

@@ -1,0 +1,16 @@
+// Payloads of chunks by zstd. A dependency of the tools: what runs inside of a watched program writes plain chunks.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace snug::trace {
+
+// Empty if the bytes do not become fewer.
+std::vector<std::uint8_t> compressed(std::span<const std::uint8_t> plain, int level);
+
+// Whether the bytes are one frame of exactly as many bytes as `plain` has room for, which it is then.
+bool decompress(std::span<const std::uint8_t> stored, std::span<std::uint8_t> plain);
+
+}  // namespace snug::trace

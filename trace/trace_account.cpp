@@ -1,0 +1,56 @@
+#include "trace/trace_account.h"
+
+namespace snug::trace {
+
+namespace {
+
+std::string name_of(BlockId block) { return std::to_string(thread_of(block)) + ":" + std::to_string(number_of(block)); }
+
+}  // namespace
+
+void TraceAccount::add(const Event& event) {
+  const Place place = place_of(event);
+  if (place < last_) tell(event, "the event stands behind one that is later");
+  if (event.takes_turn && events_ != 0 && place.turn == last_.turn)
+    tell(event, "turn " + std::to_string(event.turn) + " is taken when others have it");
+  last_ = place;
+  const auto operation = static_cast<std::size_t>(event.operation);
+  ++events_;
+  ++counts_[operation];
+  bytes_[operation] += event.size;
+  refused_ += event.is_refused ? 1 : 0;
+  turns_ += event.takes_turn ? 1 : 0;
+  if (event.operation == Operation::kLost) lost_ += event.values[0];
+  if (event.thread != last_thread_) threads_.insert(last_thread_ = event.thread);
+  if (event.effect() == Effect::kFinds) come(event, event.block);
+  if (event.frees()) go(event);
+  if (event.operation == Operation::kUsableSize && event.block != BlockId::kNone && !live_.contains(event.block))
+    tell(event, "block " + name_of(event.block) + " is not there");
+  if (event.allocates()) come(event, event.result);
+}
+
+void TraceAccount::come(const Event& event, BlockId block) {
+  if (block == BlockId::kNone) return tell(event, "a null pointer was found");
+  const auto [place, is_new] = live_.try_emplace(block, event.size);
+  if (!is_new) return tell(event, "block " + name_of(block) + " is there already");
+  live_bytes_ += event.size;
+  if (live_bytes_ <= peak_bytes_) return;
+  peak_bytes_ = live_bytes_;
+  peak_blocks_ = live_.size();
+  peak_time_ = event.time;
+}
+
+void TraceAccount::go(const Event& event) {
+  const auto found = live_.find(event.block);
+  if (found == live_.end()) return tell(event, "block " + name_of(event.block) + " is not there");
+  if (thread_of(event.block) != event.thread) ++freed_by_others_;
+  live_bytes_ -= found->second;
+  live_.erase(found);
+}
+
+void TraceAccount::tell(const Event& event, const std::string& what) {
+  ++faults_;
+  if (listener_) listener_(event, what);
+}
+
+}  // namespace snug::trace

@@ -1,0 +1,73 @@
+// TraceAccount: what the events of a trace, in its order, add up to, and whether they can be:
+//
+//   live blocks == came + found - gone,   each identity comes once and goes once
+//
+// What cannot be is told, and passed over. It holds the live blocks. Used by one thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "trace/event.h"
+
+namespace snug::trace {
+
+class TraceAccount {
+ public:
+  // Hears of each event that cannot be, and why.
+  using Listener = std::function<void(const Event& event, const std::string& what)>;
+
+  TraceAccount() = default;
+  explicit TraceAccount(Listener listener) : listener_(std::move(listener)) {}
+
+  void add(const Event& event);
+
+  std::uint64_t events() const { return events_; }
+  std::uint64_t count_of(Operation operation) const { return counts_[static_cast<std::size_t>(operation)]; }
+  std::uint64_t bytes_of(Operation operation) const { return bytes_[static_cast<std::size_t>(operation)]; }
+  std::uint64_t refused() const { return refused_; }
+  std::uint64_t lost() const { return lost_; }
+  std::uint64_t turns() const { return turns_; }  // that were taken
+  std::uint64_t freed_by_others() const { return freed_by_others_; }
+  std::uint64_t last_time() const { return last_.time; }
+  std::size_t threads() const { return threads_.size(); }
+
+  std::size_t live_blocks() const { return live_.size(); }
+  std::uint64_t live_bytes() const { return live_bytes_; }
+  std::uint64_t peak_bytes() const { return peak_bytes_; }
+  std::size_t peak_blocks() const { return peak_blocks_; }  // at that moment
+  std::uint64_t peak_time() const { return peak_time_; }
+  std::uint64_t faults() const { return faults_; }
+  // Bytes asked for of each live block.
+  const std::unordered_map<BlockId, std::uint64_t>& live() const { return live_; }
+
+ private:
+  void come(const Event& event, BlockId block);
+  void go(const Event& event);
+  void tell(const Event& event, const std::string& what);
+
+  Listener listener_;
+  std::array<std::uint64_t, kOperations> counts_ = {};
+  std::array<std::uint64_t, kOperations> bytes_ = {};  // asked for, or told at a free
+  std::unordered_map<BlockId, std::uint64_t> live_;
+  std::unordered_set<std::uint32_t> threads_;
+  Place last_ = {};
+  std::uint32_t last_thread_ = 0;
+  std::uint64_t events_ = 0;
+  std::uint64_t refused_ = 0;
+  std::uint64_t lost_ = 0;
+  std::uint64_t turns_ = 0;
+  std::uint64_t freed_by_others_ = 0;
+  std::uint64_t live_bytes_ = 0;
+  std::uint64_t peak_bytes_ = 0;
+  std::size_t peak_blocks_ = 0;
+  std::uint64_t peak_time_ = 0;
+  std::uint64_t faults_ = 0;
+};
+
+}  // namespace snug::trace

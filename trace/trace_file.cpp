@@ -1,0 +1,125 @@
+#include "trace/trace_file.h"
+
+#include <algorithm>
+
+#include "trace/compression.h"
+
+namespace snug::trace {
+
+TraceFile::TraceFile(std::FILE* file, const TraceFileOptions& options) : file_(file), options_(options) {
+  FileHeader header;
+  header.process = options.process;
+  header.started = options.started;
+  header.checksum = checksum_of(header);
+  write(&header, sizeof header);
+}
+
+void TraceFile::add_facts(std::string_view facts) {
+  ChunkHeader header;
+  header.kind = ChunkKind::kFacts;
+  header.serial = facts_++;
+  facts = facts.substr(0, kMostPayload);
+  write_chunk(header, {facts.begin(), facts.end()});
+}
+
+void TraceFile::add(const Event& event) {
+  Thread& thread = thread_of_event(event);
+  const std::uint64_t turn = std::max(event.turn, thread.at.turn);
+  const Stamp stamp = {std::max(event.time, thread.at.time), turn, event.takes_turn && turn != thread.at.turn};
+  if (event.allocates() && number_of(event.result) != thread.at.number) {
+    Event jump{.operation = Operation::kNumber};
+    jump.values[0] = number_of(event.result);
+    encode_into(thread, jump, {thread.at.time, thread.at.turn});
+  }
+  encode_into(thread, event, stamp);
+  ++events_;
+  if (event.operation == Operation::kThreadEnd) {
+    // The thread stays known, with next to no memory: an event may yet come.
+    end_chunk(thread);
+    thread.bytes = {};
+  }
+}
+
+TraceFile::Thread& TraceFile::thread_of_event(const Event& event) {
+  if (last_ != nullptr && last_->at.thread == event.thread) return *last_;
+  const auto [found, is_new] = threads_.try_emplace(event.thread);
+  last_ = &found->second;
+  if (is_new) {
+    last_->at = {.thread = event.thread};
+    begin_chunk(*last_, 0);
+  }
+  return *last_;
+}
+
+void TraceFile::begin_chunk(Thread& thread, std::uint32_t serial) {
+  thread.at.foreign = 0;
+  thread.header = {.kind = ChunkKind::kEvents,
+                   .flags = options_.chunk_flags,
+                   .thread = thread.at.thread,
+                   .serial = serial,
+                   .time = thread.at.time,
+                   .turn = thread.at.turn,
+                   .number = thread.at.number};
+  thread.bytes.clear();
+}
+
+void TraceFile::encode_into(Thread& thread, const Event& event, const Stamp& stamp) {
+  const std::size_t before = thread.bytes.size();
+  thread.bytes.resize(before + kMostEventBytes + event.texts[0].size() + event.texts[1].size());
+  std::uint8_t* const begin = thread.bytes.data() + before;
+  const EncodedEvent encoded = encode(event, stamp, thread.at, options_.chunk_flags, begin);
+  *begin = encoded.head;
+  thread.bytes.resize(before + static_cast<std::size_t>(encoded.end - begin));
+  ++thread.header.events;
+  if (thread.bytes.size() >= options_.chunk_bytes) end_chunk(thread);
+}
+
+void TraceFile::end_chunk(Thread& thread) {
+  if (thread.bytes.empty()) return;
+  thread.header.last_time = thread.at.time;
+  thread.header.last_turn = thread.at.turn;
+  plain_bytes_ += thread.bytes.size();
+  write_chunk(thread.header, thread.bytes);
+  begin_chunk(thread, thread.header.serial + 1);
+}
+
+void TraceFile::write_chunk(ChunkHeader header, const std::vector<std::uint8_t>& payload) {
+  std::vector<std::uint8_t> packed;
+  if (options_.level != 0) packed = compressed(payload, options_.level);
+  const std::vector<std::uint8_t>& stored = packed.empty() ? payload : packed;
+  const std::size_t unused = (kChunkAlign - stored.size() % kChunkAlign) % kChunkAlign;
+  header.codec = packed.empty() ? Codec::kPlain : Codec::kZstd;
+  header.plain_bytes = static_cast<std::uint32_t>(payload.size());
+  header.stored_bytes = static_cast<std::uint32_t>(stored.size());
+  header.span = static_cast<std::uint32_t>(sizeof header + stored.size() + unused);
+  header.begin_checksum = begin_checksum_of(header);
+  header.end_checksum = end_checksum_of(header, stored.data());
+  header.state = ChunkState::kSealed;
+  if (header.kind != ChunkKind::kIndex) index_.push_back({offset_, header});
+  header.magic = kChunkMagic;
+  constexpr std::uint8_t kUnused[kChunkAlign] = {};
+  write(&header, sizeof header);
+  write(stored.data(), stored.size());
+  write(kUnused, unused);
+}
+
+bool TraceFile::finish() {
+  for (auto& [number, thread] : threads_) end_chunk(thread);
+  const std::size_t bytes = index_.size() * sizeof(IndexEntry);
+  if (bytes <= kMostPayload) {  // a reader does without
+    const auto* const begin = reinterpret_cast<const std::uint8_t*>(index_.data());
+    ChunkHeader header;
+    header.kind = ChunkKind::kIndex;
+    const Trailer trailer = {.index = offset_};
+    write_chunk(header, {begin, begin + bytes});
+    write(&trailer, sizeof trailer);
+  }
+  return std::fflush(file_) == 0 && !failed_;
+}
+
+void TraceFile::write(const void* bytes, std::size_t count) {
+  failed_ = failed_ || std::fwrite(bytes, 1, count, file_) != count;
+  offset_ += count;
+}
+
+}  // namespace snug::trace

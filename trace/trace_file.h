@@ -1,0 +1,70 @@
+// TraceFile: writes a whole trace, out of events in any order that keeps each thread's: what importers, cuts and
+// filters make. It compresses, and ends with an index. For a program that watches itself there is ThreadWriter.
+//
+// It holds a chunk of each thread that has not ended, and 104 bytes for each chunk that is written. Used by one thread.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "trace/event.h"
+#include "trace/event_encoder.h"
+#include "trace/layout.h"
+
+namespace snug::trace {
+
+struct TraceFileOptions {
+  std::uint32_t process = 0;
+  std::uint64_t started = 0;  // nanoseconds since 1970
+  std::uint16_t chunk_flags = 0;
+  int level = 3;                          // of zstd; 0 leaves chunks as they are
+  std::uint32_t chunk_bytes = 256 << 10;  // of events, decompressed; larger ones compress better and hold more memory
+};
+
+class TraceFile {
+ public:
+  // The file is the caller's, open for writing, at its begin.
+  TraceFile(std::FILE* file, const TraceFileOptions& options);
+
+  // Lines of a key, a tab and a value; at most kMostPayload bytes.
+  void add_facts(std::string_view facts);
+  // All of the event counts: thread, time, turn, and of an allocation its result, whose thread is the event's. In a
+  // thread neither time nor turn may fall, they are raised.
+  void add(const Event& event);
+  // Ends the file. False if anything could not be written.
+  bool finish();
+
+  std::uint64_t bytes() const { return offset_; }
+  std::uint64_t plain_bytes() const { return plain_bytes_; }  // of events
+  std::uint64_t events() const { return events_; }
+
+ private:
+  struct Thread {
+    ChunkHeader header;
+    Standing at;
+    std::vector<std::uint8_t> bytes;
+  };
+
+  Thread& thread_of_event(const Event& event);
+  void encode_into(Thread& thread, const Event& event, const Stamp& stamp);
+  void begin_chunk(Thread& thread, std::uint32_t serial);
+  void end_chunk(Thread& thread);
+  void write_chunk(ChunkHeader header, const std::vector<std::uint8_t>& payload);
+  void write(const void* bytes, std::size_t count);
+
+  std::FILE* file_;
+  TraceFileOptions options_;
+  std::map<std::uint32_t, Thread> threads_;
+  Thread* last_ = nullptr;  // whose the event before was
+  std::vector<IndexEntry> index_;
+  std::uint32_t facts_ = 0;
+  std::uint64_t offset_ = 0;
+  std::uint64_t plain_bytes_ = 0;
+  std::uint64_t events_ = 0;
+  bool failed_ = false;
+};
+
+}  // namespace snug::trace

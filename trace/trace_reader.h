@@ -1,0 +1,73 @@
+// TraceReader: the events of all threads, merged into the total order of the trace. It holds one chunk of each thread
+// that is alive, and the directory:
+//
+//   place of what was given last <= place of the next event of every stream
+//
+// in a trace that keeps its order; one that does not is given as it is, and check tells. Used by one thread.
+#pragma once
+
+#include <cstdint>
+#include <queue>
+#include <string>
+#include <vector>
+
+#include "trace/chunk_directory.h"
+#include "trace/damage.h"
+#include "trace/event.h"
+#include "trace/event_decoder.h"
+#include "trace/source.h"
+
+namespace snug::trace {
+
+class TraceReader {
+ public:
+  // All three are the caller's, and outlive the reader.
+  TraceReader(Source& source, const ChunkDirectory& directory, Damage& damage);
+
+  // False behind the last event. Texts of the event live until the next call.
+  bool next(Event& event);
+
+  // Chunks that were begun, of chunks(): how far the reader is.
+  std::size_t chunks_read() const { return chunks_read_; }
+  std::size_t chunks() const { return order_.size(); }
+  // Of threads that never sealed their last chunk.
+  std::size_t open_chunks() const { return open_chunks_; }
+
+ private:
+  // A thread: its chunks are order_[next] … order_[end - 1], the one before them is being read.
+  struct Stream {
+    std::size_t next;
+    std::size_t end;
+    bool is_open = false;
+    bool has_event = false;
+    std::vector<std::uint8_t> payload = {};
+    EventDecoder decoder{{}, {}};
+    std::uint64_t decoded = 0;  // events of the chunk
+    Event event = {};
+  };
+  struct Waiting {
+    Place place;
+    std::size_t stream;
+    friend bool operator<(const Waiting& a, const Waiting& b) { return b.place < a.place; }  // the least on top
+  };
+
+  void drop_repeated_chunks();
+  void make_streams();
+  // To the stream's next event, through chunks that have none. False at its end.
+  bool advance(Stream& stream);
+  bool open_next_chunk(Stream& stream);
+  void end_chunk(Stream& stream, Decoded how);
+  void wait(std::size_t stream);
+
+  Source& source_;
+  const ChunkDirectory& directory_;
+  Damage& damage_;
+  std::vector<std::uint32_t> order_;  // indices into the directory, by thread and serial
+  std::vector<Stream> streams_;
+  std::priority_queue<Waiting> waiting_;
+  std::size_t current_ = 0;  // the stream of the event given last; streams_.size() if it has ended
+  std::size_t chunks_read_ = 0;
+  std::size_t open_chunks_ = 0;
+};
+
+}  // namespace snug::trace
