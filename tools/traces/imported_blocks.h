@@ -8,13 +8,13 @@
 #include <unordered_map>
 
 #include "trace/event.h"
-#include "traces/trace_output.h"
+#include "trace/trace_file.h"
 
 namespace snug::tool {
 
 class ImportedBlocks {
  public:
-  explicit ImportedBlocks(TraceOutput& output) : output_(output) {}
+  explicit ImportedBlocks(trace::TraceFile& output) : output_(output) {}
 
   // Where the format says no time, an event is a step behind the one before; otherwise this sets it.
   void set_time(std::uint64_t time) { time_ = time; }
@@ -37,7 +37,7 @@ class ImportedBlocks {
   void add(trace::Event event);
   void come(trace::Event event, std::uint64_t key);
 
-  TraceOutput& output_;
+  trace::TraceFile& output_;
   std::unordered_map<std::uint64_t, trace::BlockId> live_;
   std::uint64_t number_ = 1;
   std::uint64_t time_ = 0;

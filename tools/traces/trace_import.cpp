@@ -95,7 +95,7 @@ void import_trace(const std::string& path, const std::string& format_name, const
   const ImportFormat& format = format_of(format_name, lines);
   TraceOutput output(output_path, trace::TraceFileOptions{});
   output.add_facts(facts_of(format));
-  ImportedBlocks blocks(output);
+  ImportedBlocks blocks(output.trace());
   format.read(lines, blocks);
   output.finish();
   fmt::print(stderr, "snug: {} says nothing of: {}\n", format.name, format.lacks);

@@ -22,6 +22,7 @@ class TraceOutput {
 
   void add_facts(const std::string& facts) { trace_->add_facts(facts); }
   void add(const trace::Event& event) { trace_->add(event); }
+  trace::TraceFile& trace() { return *trace_; }
   // Ends the file and says so. Throws UserError if it could not be written.
   void finish();
 
