@@ -176,10 +176,8 @@ void add_unknown(std::string& reply, Words words) {
   std::string arguments;
   for (std::size_t i = 1; i < words.size() && arguments.size() < kShown; ++i)
     arguments += "'" + std::string(words[i].substr(0, kShown - arguments.size())) + "' ";
-  std::string text =
+  const std::string text =
       "ERR unknown command '" + std::string(words[0].substr(0, kShown)) + "', with args beginning with: " + arguments;
-  // It is a line.
-  std::ranges::replace_if(text, [](char c) { return c == '\r' || c == '\n'; }, ' ');
   add_error(reply, text);
 }
 

@@ -1,6 +1,7 @@
 // Replies in RESP, each added to the end of what is to be sent.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -14,8 +15,16 @@ inline void add_line(std::string& to, char kind, std::string_view text) {
 }
 
 inline void add_status(std::string& to, std::string_view text) { add_line(to, '+', text); }
-// `text` begins with a word in capitals, as ERR.
-inline void add_error(std::string& to, std::string_view text) { add_line(to, '-', text); }
+// `text` begins with a word in capitals, as ERR. What a client has sent may be in it: an error is one line all the
+// same, and no long one.
+inline void add_error(std::string& to, std::string_view text) {
+  constexpr std::size_t kLongest = 512;
+  const std::size_t begin = to.size() + 1;
+  add_line(to, '-', text.substr(0, kLongest));
+  std::replace_if(
+      to.begin() + static_cast<std::ptrdiff_t>(begin), to.end() - 2, [](char c) { return c == '\r' || c == '\n'; },
+      ' ');
+}
 inline void add_number(std::string& to, long long number) { add_line(to, ':', std::to_string(number)); }
 inline void add_null(std::string& to) { to += "$-1\r\n"; }
 // Before so many replies, which are its elements.

@@ -23,11 +23,13 @@ std::span<char> RequestReader::room() {
     begin_ = 0;
   }
   if (end_ == 0 && buffer_.size() > kKept) std::vector<char>().swap(buffer_);
-  std::size_t wanted = end_ + kReadAtOnce;
-  // The whole of a large word at once, and the end of its line.
-  if (word_length_ != kUnknown) wanted = std::max(wanted, at_ + word_length_ + 2);
-  if (buffer_.size() < wanted) {
-    buffer_.reserve(wanted);  // no more than that
+  // Twice as much when it is full, so that each byte is copied a few times at most; of a large word no more than it
+  // has, with the end of its line.
+  if (end_ == buffer_.size() || buffer_.size() < kReadAtOnce) {
+    std::size_t wanted = std::max(end_ + kReadAtOnce, 2 * end_);
+    if (word_length_ != kUnknown && at_ + word_length_ + 2 > end_)
+      wanted = std::min(wanted, at_ + word_length_ + 2 + kReadAtOnce);
+    buffer_.reserve(wanted);
     buffer_.resize(wanted);
   }
   return {buffer_.data() + end_, buffer_.size() - end_};

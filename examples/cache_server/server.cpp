@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "reply.h"
 #include "snug/snug.h"
@@ -108,7 +109,7 @@ void Server::run() {
       if (number == listener_.number())
         accept_clients();
       else if (const auto found = clients_.find(number); found != clients_.end())
-        attend(*found->second, events[i].events);
+        attend_or_close(*found->second, events[i].events);
     }
     if (now_ - house_kept < kTick && now_ >= house_kept) continue;
     house_kept = now_;
@@ -130,6 +131,15 @@ void Server::accept_clients() {
     setsockopt(number, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     clients_.emplace(number, std::make_unique<Client>(number, limits_));
     watch(number, EPOLLIN, EPOLL_CTL_ADD);
+  }
+}
+
+// A client for whose request or replies there is no memory has to go; the others stay.
+void Server::attend_or_close(Client& client, unsigned events) {
+  try {
+    attend(client, events);
+  } catch (const std::bad_alloc&) {
+    close(client);
   }
 }
 

@@ -56,6 +56,7 @@ class Server {
 
   void watch(int number, unsigned events, int operation);
   void accept_clients();
+  void attend_or_close(Client& client, unsigned events);
   void attend(Client& client, unsigned events);
   bool read_from(Client& client);
   bool answer(Client& client);

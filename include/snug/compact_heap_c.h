@@ -54,8 +54,8 @@ enum snug_compact_sharing {
   SNUG_COMPACT_CLASS_LOCKS = 2, /* any threads: a lock for each class of sizes, and short ones for what classes share */
   SNUG_COMPACT_CORES = 3 /* any threads: a heap for each core, with a lock of its own, and one table of handles. A block
                             is allocated in the heap of the core that the thread runs on, and freed where it is from.
-                            Faster than the others where blocks are mostly freed by the core that has allocated them;
-                            not_full pages a class for each core. Not in a region */
+                            What is said of a heap's memory (not_full pages a class, spare pages, pairs of size and
+                            function, handles) is true of each core's. Not in a region */
 };
 
 struct snug_compact_options {
@@ -156,7 +156,8 @@ void snug_compact_get_stats(const struct snug_compact_heap* heap, struct snug_co
 
 /* The table of handles, for code that dereferences without a call: slots[(uint32_t)handle] ^ handle is the address of
  * the handle's block, if the slot is less than slot_limit. It is 2^48 or more if the handle names no block, or one that
- * is on its way: then ask snug_compact_deref. The table never moves; slot_limit rises. Where several threads have the
+ * is on its way: then ask snug_compact_deref. What lacks the highest bit is no handle, and may look like one that leads
+ * to an address. The table never moves; slot_limit rises. Where several threads have the
  * heap, slots are loaded with the order __ATOMIC_SEQ_CST, in a section; to enter one is
  * __atomic_exchange_n(&reader->epoch, __atomic_load_n(view.epoch, __ATOMIC_ACQUIRE), __ATOMIC_SEQ_CST), and to leave it
  * __atomic_store_n(&reader->epoch, 0, __ATOMIC_RELEASE). */

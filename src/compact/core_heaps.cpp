@@ -5,8 +5,15 @@
 #include <new>
 
 #include "os/memory.h"
+#include "os/process.h"
 
 namespace snug {
+namespace {
+
+// Of the addresses that a process may have, where they are limited, the range of handles takes one in so many.
+constexpr size_t kPartOfAddresses = 8;
+
+}  // namespace
 
 bool CoreHeaps::open(size_t cores, size_t slots) {
   count_ = std::clamp<size_t>(cores, 1, kMostHeaps);
@@ -21,15 +28,22 @@ bool CoreHeaps::open(size_t cores, size_t slots) {
   return false;
 }
 
-// Where addresses are few, with fewer slots.
+// Where addresses are few, with fewer slots, then with fewer heaps.
 bool CoreHeaps::map_slots(size_t slots) {
-  for (; slots >= HandleTable::kStep; slots /= 2) {
-    slots_ = static_cast<HandleTable::Slot*>(os::map_read_only(count_ * slots * sizeof(HandleTable::Slot)));
-    if (slots_ == nullptr) continue;
-    slot_shift_ = static_cast<unsigned>(std::countr_zero(slots));
-    return true;
+  const size_t most = os::address_space_limit() / kPartOfAddresses;
+  for (;;) {
+    const size_t bytes = count_ * slots * sizeof(HandleTable::Slot);
+    if (bytes <= most) slots_ = static_cast<HandleTable::Slot*>(os::map_read_only(bytes));
+    if (slots_ != nullptr) break;
+    if (slots > HandleTable::kStep)
+      slots /= 2;
+    else if (count_ > 1)
+      count_ = (count_ + 1) / 2;
+    else
+      return false;
   }
-  return false;
+  slot_shift_ = static_cast<unsigned>(std::countr_zero(slots));
+  return true;
 }
 
 // The first one last: it has the others' readers.
@@ -105,11 +119,14 @@ CompactFit::Totals CoreHeaps::totals() const {
 }
 
 const char* CoreHeaps::check() const {
-  const char* broken = nullptr;
-  for_each([&](const CompactFit& heap) {
-    if (broken == nullptr) broken = heap.check();
-  });
-  return broken;
+  for (size_t i = 0; i < count_; ++i) {
+    const CompactFit* const heap = at_index(i);
+    if (heap == nullptr) continue;
+    if (heap->handles().slots() != slots_ + (i << slot_shift_))
+      return "compact heap: a core's handles lie in another's part";
+    if (const char* const broken = heap->check(); broken != nullptr) return broken;
+  }
+  return nullptr;
 }
 
 }  // namespace snug

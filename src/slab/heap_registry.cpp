@@ -20,13 +20,15 @@ constexpr size_t kHeapsAtOnce = 8;
 // Bytes of empty slabs that all heaps together keep beyond the usual.
 constexpr size_t kMostExtra = size_t{32} << 20;
 
+constexpr const char* kAlreadyFree = "block is already free";
+
 // The slab of a block that is asked about, whose heap's lock is held. One in a thread's cache counts as live.
 const Slab& slab_of_live(const Window& window, const void* block, const char* call) {
   const Slab& slab = *window.tag(window.page_of(block)).record<Slab>();
   if (!slab.has_block_at(block)) die_of_misuse(call, block, "points inside a block");
   const size_t slot = (address_of(block) - address_of(slab.start)) / slab.block_size;
   if (slot >= slab.carved) die_of_misuse(call, block, "block was never handed out");
-  if (tests_bit(slab.free_bits(), slot)) die_of_misuse(call, block, "block is already free");
+  if (tests_bit(slab.free_bits(), slot)) die_of_misuse(call, block, kAlreadyFree);
   return slab;
 }
 
@@ -154,18 +156,21 @@ size_t HeapRegistry::take_shared(size_t size_class, void** end, size_t groups) {
   return got;
 }
 
+// The slab goes with its last block, so that a block which comes home as the lock is taken may leave none behind.
 bool HeapRegistry::should_move(const void* block, SlabHeap* own, const char* call) {
-  for (;;) {
-    SlabHeap& owner = *heap(window().tag(window().page_of(block)).owner());
+  const auto owner_now = [&] { return window().tag(window().page_of(block)).owner(); };
+  for (uint16_t id = owner_now(); id != 0; id = owner_now()) {
+    SlabHeap& owner = *heap(id);
     if (&owner == own) {
       SlabHeap::Hold hold(owner);
+      if (owner_now() != id) break;
       return owner.is_worth_leaving(slab_of_live(window(), block, call));
     }
     SlabHeap::Look look(owner);
-    // Its slab may have been adopted meanwhile.
-    if (window().tag(window().page_of(block)).owner() != owner.id()) continue;
+    if (owner_now() != id) continue;  // the slab may have been adopted meanwhile
     return owner.is_worth_leaving(slab_of_live(window(), block, call));
   }
+  die_of_misuse(call, block, kAlreadyFree);
 }
 
 void HeapRegistry::take_home(size_t size_class, void* block) {

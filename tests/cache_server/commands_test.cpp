@@ -98,6 +98,9 @@ TEST_F(Commands, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(ask({"GET"}), "-ERR wrong number of arguments for 'get' command\r\n");
   EXPECT_EQ(ask({"Set", "k"}), "-ERR wrong number of arguments for 'set' command\r\n");
   EXPECT_EQ(ask({"CONFIG", "SET", "save", ""}), "-ERR only CONFIG GET is known here\r\n");
+  const std::string no_second_reply = ask({"MEMORY", "x\r\n+OK"});
+  EXPECT_EQ(no_second_reply.find('\n'), no_second_reply.size() - 1);
+  EXPECT_LT(ask({"MEMORY", std::string(100'000, 'x')}).size(), 600u);
   const std::string long_one = ask({std::string(1000, 'x'), std::string(1000, 'y'), "z"});
   EXPECT_LT(long_one.size(), 400u);
 }

@@ -99,11 +99,12 @@ class SectionReader {
   snug_compact_reader* reader_;
 };
 
-// The thread and those that it starts run on one core meanwhile, so that heaps of cores are one heap.
+// If wanted, the thread and those that it starts run on one core meanwhile, so that heaps of cores are one heap.
 class OnOneCore {
  public:
-  OnOneCore() {
+  explicit OnOneCore(bool wanted) {
     EXPECT_EQ(::sched_getaffinity(0, sizeof before_, &before_), 0);
+    if (!wanted) return;
     cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET(::sched_getcpu(), &one);

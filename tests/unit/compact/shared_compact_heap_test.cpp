@@ -28,7 +28,7 @@ class SharedCompactHeapTest : public testing::TestWithParam<snug_compact_sharing
   }
 
  private:
-  const OnOneCore on_one_core_;
+  const OnOneCore on_one_core_{GetParam() == SNUG_COMPACT_CORES};
 };
 
 TEST_P(SharedCompactHeapTest, WhatAReaderMayHaveLookedUpStaysUntilItHasLeft) {

@@ -7,7 +7,7 @@ namespace {
 constexpr size_t kBlocks = 64;  // of 256 bytes in a page
 
 class SharedTurnsTest : public testing::TestWithParam<snug_compact_sharing> {
-  const OnOneCore on_one_core_;
+  const OnOneCore on_one_core_{GetParam() == SNUG_COMPACT_CORES};
 };
 
 // Two readers whose sections overlap, and who both look at it each time, keep a block where it is. The others move.
