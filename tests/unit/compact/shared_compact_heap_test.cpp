@@ -8,6 +8,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/compiler.h"
 #include "compact_heap_fixture.h"
 
 namespace snug {
@@ -277,7 +278,10 @@ TEST(SharedCompactHeapDeathTest, SaysWhatReadersMayNot) {
 TEST(SharedCompactHeapTest, ADirectHeapIsOneThreadsOwn) {
   EXPECT_EQ((CompactOptions{.direct = 1, .sharing = SNUG_COMPACT_ONE_LOCK}).create(), nullptr);
   EXPECT_EQ((CompactOptions{.direct = 1, .sharing = SNUG_COMPACT_CORES}).create(), nullptr);
-  EXPECT_EQ((CompactOptions{.sharing = static_cast<snug_compact_sharing>(4)}).create(), nullptr);
+  // C++ has no such value of the type, as a sanitizer knows; C has.
+  if (!kSanitized) {
+    EXPECT_EQ((CompactOptions{.sharing = static_cast<snug_compact_sharing>(4)}).create(), nullptr);
+  }
 }
 
 }  // namespace
