@@ -4,8 +4,7 @@
 // lock, which others ask for only to free, pin or resize a block of it, or to compact. So its locks are waited for by
 // those who share blocks, or who were moved to another core in the middle of a call.
 //
-//   range of handles   [ heap 0 | heap 1 | … ]    slots_each for each, a power of two; a handle's heap is slot /
-//   slots_each
+//   range of handles   [ heap 0 | heap 1 | … ]    2^slot_shift slots for each; a handle's heap is slot >> slot_shift
 //
 // A heap comes into being when its core first allocates. What CompactFit states of a heap is true of each: the bound of
 // all is that of one, times their number. Readers are all heaps' (the first one has them), so that one section holds

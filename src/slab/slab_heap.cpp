@@ -105,7 +105,6 @@ Slab* SlabHeap::take_empty(size_t size_class) {
   Slab* slab = bin.empty.front();
   bin.empty.remove(slab);
   bin.partial.push_front(slab);
-  ++bin.partial_slabs;
   empty_bytes_ -= slab->span->pages.bytes();
   return slab;
 }
@@ -173,7 +172,6 @@ void SlabHeap::insert(Slab* slab) {
   bin.out.add(slab->used());
   if (slab->used() != 0) {
     bin.partial.push_front(slab);
-    ++bin.partial_slabs;
   } else {
     bin.empty.push_front(slab);
     empty_bytes_ += slab->span->pages.bytes();
@@ -250,7 +248,6 @@ SNUG_ALWAYS_INLINE size_t SlabHeap::put_home(Slab& slab, const SizeClass& sizes,
 void SlabHeap::set_full(Slab& slab) {
   Bin& bin = bins_[slab.size_class];
   bin.partial.remove(&slab);
-  --bin.partial_slabs;
   ++bin.full_slabs;
   slab.full = true;
 }
@@ -261,12 +258,10 @@ void SlabHeap::settle(Slab& slab) {
   if (slab.full && (!is_shared_ || slab.has_group(registry_.table().classes[slab.size_class].line_group))) {
     slab.full = false;
     --bin.full_slabs;
-    ++bin.partial_slabs;
     bin.partial.push_back(&slab);  // behind the others, so that more of its blocks gather
   }
   if (slab.used() != 0) return;
   bin.partial.remove(&slab);
-  --bin.partial_slabs;
   bin.empty.push_front(&slab);
   empty_bytes_ += slab.span->pages.bytes();
   if (!keeps_too_many_empty()) return;
@@ -283,7 +278,10 @@ bool SlabHeap::is_worth_leaving(const Slab& slab) const {
   const size_t in_full = size_t{bin.full_slabs} * slab.capacity;
   const size_t apart = in_full + drawn_from->used();
   const size_t used = bin.out.get() > apart ? bin.out.get() - apart : 0;
-  return slab.used() * (bin.partial_slabs - 1) <= used + used / 8;
+  // What is counted where slabs change lists is paid for by frees: the few empty ones are counted here.
+  size_t others = bin.slabs.get() - bin.full_slabs - 1;
+  for (const Slab* empty = bin.empty.front(); empty != nullptr; empty = SlabList::next(empty)) --others;
+  return slab.used() * others <= used + used / 8;
 }
 
 bool SlabHeap::keeps_too_many_empty() const {
@@ -337,7 +335,6 @@ bool SlabHeap::give_slab(size_t size_class, SlabHeap& heir) {
   if (slab == nullptr && !bin.empty.empty()) slab = take_empty(size_class);
   if (slab == nullptr) return false;
   bin.partial.remove(slab);
-  --bin.partial_slabs;
   bin.slabs.subtract(1);
   slab_count_.subtract(1);
   slab_bytes_ -= slab->span->pages.bytes();

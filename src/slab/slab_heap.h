@@ -17,7 +17,7 @@
 // they need them.
 //
 //   per class:   out == sum of used over its slabs; those that have a block to give are in its list, in any order
-//                slabs == partial_slabs + full_slabs + those in the list of empty ones
+//                slabs == full_slabs + those in the lists of partial and of empty ones
 //   all slabs:   empty_bytes_ == bytes of slabs of which nothing is used
 #pragma once
 
@@ -77,7 +77,7 @@ class alignas(64) SlabHeap {
 
   // True if the slab would be empty sooner without one of its blocks than the class's other partial slabs on average:
   // what is allocated anew comes from the first of them, so that a block moved there brings memory home. A slab that is
-  // an eighth above the average counts as well, or slabs that are equally full would all stay. O(1).
+  // an eighth above the average counts as well, or slabs that are equally full would all stay. O(empty slabs kept).
   bool is_worth_leaving(const Slab& slab) const;
 
   // The cache of the heap's thread, whose arrays the lock guards as well; null if it has none.
@@ -132,7 +132,6 @@ class alignas(64) SlabHeap {
     SlabList empty;    // slabs without live blocks: drawn from when there is no partial one
     OwnerCounter slabs;
     OwnerCounter out;
-    uint32_t partial_slabs = 0;
     uint32_t full_slabs = 0;
     PageId newest;  // where its newest slab of small pages begins, or began
     WholeUse use;
