@@ -254,22 +254,26 @@ void number_thread(Ring& ring) {
     this_thread.number = 1;
   } else {
     this_thread.number = ring.threads.fetch_add(1, std::memory_order_relaxed) + 1;
-    fill(ring, ring.next.fetch_add(1, std::memory_order_relaxed), static_cast<std::uint8_t>(Operation::kThreadBegin),
-         static_cast<std::uint64_t>(thread), this_thread.parent, 0);
+    const std::uint64_t when = when_of(ring, 0);
+    std::uint64_t ticket;
+    if (draw(ring, 1, ticket))
+      fill(ring, ticket, when, static_cast<std::uint8_t>(Operation::kThreadBegin), static_cast<std::uint64_t>(thread),
+           this_thread.parent);
   }
   const InsideAllocator inside;
   if (has_key && !has_key_set)
     pthread_setspecific(end_of_thread, reinterpret_cast<void*>(std::uintptr_t{PTHREAD_DESTRUCTOR_ITERATIONS}));
 }
 
-void wait_for_room(Ring& ring, std::uint64_t ticket) {
+bool wait_for_room(Ring& ring, std::uint64_t count) {
   const ErrnoKeeper keeper;
-  for (unsigned waits = 1; ticket - ring.consumed.load(std::memory_order_acquire) >= kSlots; ++waits) {
+  for (unsigned waits = 1; !has_room(ring, ring.next.load(std::memory_order_relaxed), count); ++waits) {
     if (waits % 1024 == 0 && syscall(SYS_kill, session.collector, 0) != 0 && errno == ESRCH)
       ring.state.store(RingState::kAbandoned, std::memory_order_relaxed);
-    if (ring.state.load(std::memory_order_relaxed) == RingState::kAbandoned) return;
+    if (ring.state.load(std::memory_order_relaxed) != RingState::kOn) return false;
     sleep_microseconds(50);
   }
+  return ring.state.load(std::memory_order_relaxed) == RingState::kOn;
 }
 
 void end_thread() {

@@ -3,11 +3,11 @@
 //
 //   Ring:  what the process is | next | consumed, state | threads | slot 0 … slot 32767
 //
-// A thread draws a ticket from `next`, waits until the slot of that ticket is free, fills it, and stores its head last.
+// A thread waits until a slot is free, draws its ticket from `next`, fills it, and stores its head last.
 // Tickets are the order of the events: a block's coming draws its ticket behind the call of the allocator, its going
 // before, so that of two events of one address the earlier one has the lower ticket, whichever threads they are of.
 //
-//   consumed <= next;  a ticket's slot is free  <=>  ticket < consumed + kSlots
+//   consumed <= next <= consumed + kSlots
 //   slot i holds the event of ticket t  <=>  i == t mod kSlots and its stamp is t + 1, modulo 2^32
 //
 // Threads of the process write `next`, `threads` and slots; `snug record` alone writes `consumed` and `state`, but for

@@ -90,7 +90,7 @@ bool Recording::collect() {
     const auto take = [&](const recorder::RingEvent& event) { running->trace->take(event); };
     const std::size_t taken = running->ring.drain(kEventsATurn, take);
     if (taken < kEventsATurn) running->trace->end_gone_threads();
-    was_busy = taken != 0 || was_busy;
+    was_busy = taken != 0 || running->ring.pass_over(Clock::now()) || was_busy;
     if (has_ended) {
       finish(*running);
       running = running_.erase(running);

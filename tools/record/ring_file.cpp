@@ -39,7 +39,10 @@ std::optional<RingFile> RingFile::open(const std::filesystem::path& path) {
 RingFile::RingFile(RingFile&& other) noexcept
     : ring_(std::exchange(other.ring_, nullptr)),
       descriptor_(std::exchange(other.descriptor_, -1)),
-      consumed_(other.consumed_) {}
+      consumed_(other.consumed_),
+      passed_over_(other.passed_over_),
+      stuck_at_(other.stuck_at_),
+      stuck_since_(other.stuck_since_) {}
 
 RingFile::~RingFile() {
   if (descriptor_ >= 0) close(descriptor_);
@@ -49,6 +52,20 @@ RingFile::~RingFile() {
 bool RingFile::has_ended() const {
   pollfd watched{.fd = descriptor_, .events = POLLIN, .revents = 0};
   return descriptor_ < 0 || poll(&watched, 1, 0) > 0;
+}
+
+bool RingFile::pass_over(std::chrono::steady_clock::time_point now) {
+  // An event of two slots waits when there is one left.
+  const bool is_full = ring_->next.load(std::memory_order_acquire) - consumed_ >= recorder::kSlots - 1;
+  if (!is_full || stuck_at_ != consumed_) {
+    stuck_at_ = is_full ? consumed_ : UINT64_MAX;
+    stuck_since_ = now;
+    return false;
+  }
+  if (now - stuck_since_ < kPatience) return false;
+  ++passed_over_;
+  ring_->consumed.store(++consumed_, std::memory_order_release);
+  return true;
 }
 
 }  // namespace snug::tool

@@ -1,9 +1,13 @@
 // RingFile: the ring of one process (recorder/ring.h), as the one who reads it sees it. The file is gone as soon as it
 // is mapped; the process is watched by a descriptor of its own, so that its number may be another's by and by.
+//
+// A thread that has drawn a ticket fills its slot within some ten instructions, unless a signal handler leaves it there
+// for good. The threads that come behind wait once the ring is full, so the slot is passed over then.
 #pragma once
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -29,9 +33,12 @@ class RingFile {
   // Gives away the events that are there, at most so many; gives back how many these were. `visit(event)`.
   template <class Visit>
   std::size_t drain(std::size_t most, Visit visit);
-  // The same with all of a process that has ended. Gives back the calls that it was killed in.
+  // The same with all of a process that has ended. Gives back the calls that it was killed in, or left for good.
   template <class Visit>
   std::size_t drain_rest(Visit visit);
+  // Gives up the slot that drain() has come to, if the ring has been full behind it for so long. Whether it did.
+  bool pass_over(std::chrono::steady_clock::time_point now);
+  static constexpr std::chrono::seconds kPatience{2};
 
   bool has_ended() const;
   void set_state(recorder::RingState state) { ring_->state.store(state, std::memory_order_release); }
@@ -46,6 +53,10 @@ class RingFile {
   recorder::Ring* ring_;
   int descriptor_;  // of the process; -1: it had ended already
   std::uint64_t consumed_ = 0;
+  std::uint64_t passed_over_ = 0;
+  // Since when the ring has been full behind this ticket.
+  std::uint64_t stuck_at_ = UINT64_MAX;
+  std::chrono::steady_clock::time_point stuck_since_ = {};
 };
 
 template <class Visit>
@@ -64,7 +75,7 @@ std::size_t RingFile::drain(std::size_t most, Visit visit) {
 
 template <class Visit>
 std::size_t RingFile::drain_rest(Visit visit) {
-  std::size_t unfinished = 0;
+  std::size_t unfinished = passed_over_;
   for (const std::uint64_t end = ring_->next.load(std::memory_order_acquire); consumed_ != end; ++consumed_) {
     const recorder::Slot& slot = ring_->slot_of(consumed_);
     const std::uint64_t head = slot.head.load(std::memory_order_acquire);

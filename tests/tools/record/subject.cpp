@@ -3,10 +3,12 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <csetjmp>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -123,6 +125,34 @@ struct AtBothEnds {
 };
 AtBothEnds at_both_ends;
 
+// The ring is full when the signal comes: whoever reads it, the parent, sleeps until then.
+sigjmp_buf behind_the_wait;
+bool is_left_by_exit = false;
+
+struct ManyBlocks {
+  std::vector<void*> blocks;
+  ~ManyBlocks() {
+    for (void* block : blocks) std::free(block);
+  }
+};
+ManyBlocks many_blocks;
+
+void leave_wait(int) {
+  kill(getppid(), SIGCONT);
+  if (is_left_by_exit) std::exit(0);
+  siglongjmp(behind_the_wait, 1);
+}
+
+void wait_and_leave(int events) {
+  for (int i = 0; is_left_by_exit && i < events; ++i) many_blocks.blocks.push_back(used(std::malloc(16)));
+  std::signal(SIGALRM, leave_wait);
+  if (sigsetjmp(behind_the_wait, 1) != 0) return churn(events);
+  kill(getppid(), SIGSTOP);
+  const itimerval once = {.it_interval = {}, .it_value = {.tv_sec = 0, .tv_usec = 500'000}};
+  setitimer(ITIMER_REAL, &once, nullptr);
+  for (;;) churn(1000);
+}
+
 thread_local struct AtThreadEnd {
   void* block = used(std::malloc(41));
   ~AtThreadEnd() { std::free(block); }
@@ -147,6 +177,9 @@ int main(int count, char** arguments) {
     churn(number);
     const std::string less = std::to_string(number - 1);
     if (number > 0) execl("/proc/self/exe", arguments[0], "exec", less.c_str(), nullptr);
+  } else if (mode == "exit-in-handler" || mode == "jump-from-handler") {
+    is_left_by_exit = mode == "exit-in-handler";
+    wait_and_leave(number);
   } else if (mode == "killed") {
     std::vector<std::thread> running;
     for (int i = 0; i < 3; ++i)

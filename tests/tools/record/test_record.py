@@ -162,6 +162,17 @@ class RecordTest(unittest.TestCase):
         recorded = Recorded("churn", "60000")  # many times what the ring holds
         self.assert_whole(recorded)
 
+    def test_a_handler_may_leave_a_thread_that_waits(self):
+        """By exit(), whose destructors free more than the ring holds, and by siglongjmp()."""
+        for mode in ("exit-in-handler", "jump-from-handler"):
+            with self.subTest(mode):
+                recorded = Recorded(mode, "60000")
+                self.assertEqual(recorded.run.returncode, 0, recorded.run.stderr)
+                recorded.main.check()
+                self.assertGreater(recorded.main.count("malloc"), 60000)
+                self.assertGreater(recorded.main.count("free"), 60000)
+                self.assertNotIn("cut short", recorded.run.stderr)
+
     def test_constructors_and_destructors(self):
         recorded = Recorded("churn", "1")
         self.assert_whole(recorded)
