@@ -96,8 +96,11 @@ struct Ring {
   Slot& slot_of(std::uint64_t ticket) { return slots[ticket % kSlots]; }
 };
 
-// The variable that tells a program's recorder where `snug record` waits: its process id, a colon and a folder.
+// The variable that tells a program's recorder where `snug record` waits: its process id, the number of the PID
+// namespace that this is of (0: not known), and a folder, with colons between them.
 inline constexpr const char* kSessionVariable = "SNUG_RECORD";
+// A file in that folder that `snug record` holds a lock on (flock) while it lives.
+inline constexpr const char* kCollectorFile = "collector";
 // A file in that folder, there while nothing is to be recorded.
 inline constexpr const char* kPausedFile = "paused";
 // How the files of rings are called there: "ring.PROCESS.NUMBER".

@@ -1,9 +1,13 @@
 #include "record/recording.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 #include <utility>
 
@@ -28,6 +32,23 @@ fs::path parent_folder() {
                                                                                      : fs::temp_directory_path();
 }
 
+// As long as this process lives, and is no zombie.
+int lock_folder(const fs::path& folder) {
+  const fs::path path = folder / recorder::kCollectorFile;
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (file < 0 || flock(file, LOCK_EX | LOCK_NB) != 0)
+    throw UserError(fmt::format("cannot lock '{}': {}", path.string(), std::strerror(errno)));
+  return file;
+}
+
+// The kernel's name of it is "pid:[NUMBER]".
+std::string pid_namespace() {
+  std::error_code error;
+  const std::string name = fs::read_symlink("/proc/self/ns/pid", error).string();
+  const std::size_t begin = name.find('[') + 1;
+  return begin == 0 ? "0" : name.substr(begin, name.find(']') - begin);
+}
+
 std::uint64_t since(const recorder::Ring& ring) {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   const auto nanoseconds = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
@@ -45,16 +66,15 @@ std::string arguments_of(const recorder::Ring& ring) {
 
 }  // namespace
 
-Recording::Recording(fs::path file, int level) : folder_(parent_folder()), file_(std::move(file)), level_(level) {}
+Recording::Recording(fs::path file, int level)
+    : folder_(parent_folder()), lock_(lock_folder(folder_.path())), file_(std::move(file)), level_(level) {}
 
-Recording::~Recording() {
-  for (Running& running : running_) running.ring.set_state(RingState::kAbandoned);
-}
+Recording::~Recording() { close(lock_); }
 
 void Recording::prepare(Environment& environment, const std::string& recorder, const std::string& library) const {
   if (!library.empty()) environment.preload(library);
   environment.preload(recorder);
-  environment.set(recorder::kSessionVariable, fmt::format("{}:{}", getpid(), folder_.path().string()));
+  environment.set(recorder::kSessionVariable, fmt::format("{}:{}:{}", getpid(), pid_namespace(), folder_.path().string()));
 }
 
 void Recording::pause() {

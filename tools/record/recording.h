@@ -70,6 +70,7 @@ class Recording {
   std::filesystem::path file_of(pid_t process) const;
 
   TemporaryFolder folder_;
+  const int lock_;  // on the collector's file: those who write ask whether it is held
   const std::filesystem::path file_;
   const int level_;
   pid_t program_ = 0;

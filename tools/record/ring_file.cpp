@@ -33,12 +33,13 @@ std::optional<RingFile> RingFile::open(const std::filesystem::path& path) {
     return std::nullopt;
   }
   std::filesystem::remove(path);
-  return RingFile(ring, static_cast<int>(syscall(SYS_pidfd_open, ring->process, 0)));
+  return RingFile(ring);
 }
 
 RingFile::RingFile(RingFile&& other) noexcept
     : ring_(std::exchange(other.ring_, nullptr)),
       descriptor_(std::exchange(other.descriptor_, -1)),
+      is_gone_(other.is_gone_),
       consumed_(other.consumed_),
       passed_over_(other.passed_over_),
       stuck_at_(other.stuck_at_),
@@ -46,12 +47,21 @@ RingFile::RingFile(RingFile&& other) noexcept
 
 RingFile::~RingFile() {
   if (descriptor_ >= 0) close(descriptor_);
-  if (ring_ != nullptr) munmap(ring_, sizeof(Ring));
+  if (ring_ == nullptr) return;
+  set_state(recorder::RingState::kAbandoned);
+  munmap(ring_, sizeof(Ring));
 }
 
-bool RingFile::has_ended() const {
+// There may be no descriptor to be had just now, which says nothing of the process.
+void RingFile::watch_process() {
+  descriptor_ = static_cast<int>(syscall(SYS_pidfd_open, ring_->process, 0));
+  is_gone_ = descriptor_ < 0 && errno == ESRCH;
+}
+
+bool RingFile::has_ended() {
+  if (descriptor_ < 0 && !is_gone_) watch_process();
   pollfd watched{.fd = descriptor_, .events = POLLIN, .revents = 0};
-  return descriptor_ < 0 || poll(&watched, 1, 0) > 0;
+  return is_gone_ || (descriptor_ >= 0 && poll(&watched, 1, 0) > 0);
 }
 
 bool RingFile::pass_over(std::chrono::steady_clock::time_point now) {

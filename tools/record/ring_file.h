@@ -22,6 +22,7 @@ class RingFile {
   // Nothing if the process has yet to write what it is. Throws UserError.
   static std::optional<RingFile> open(const std::filesystem::path& path);
   RingFile(RingFile&& other) noexcept;
+  // Whoever writes need not wait any more.
   ~RingFile();
   RingFile(const RingFile&) = delete;
   RingFile& operator=(const RingFile&) = delete;
@@ -40,18 +41,21 @@ class RingFile {
   bool pass_over(std::chrono::steady_clock::time_point now);
   static constexpr std::chrono::seconds kPatience{2};
 
-  bool has_ended() const;
+  // Whether the process has, and not merely cannot be watched at the moment.
+  bool has_ended();
   void set_state(recorder::RingState state) { ring_->state.store(state, std::memory_order_release); }
   void let_sizes_be_told() { ring_->tells_sizes.store(true, std::memory_order_relaxed); }
 
  private:
-  RingFile(recorder::Ring* ring, int descriptor) : ring_(ring), descriptor_(descriptor) {}
+  explicit RingFile(recorder::Ring* ring) : ring_(ring) { watch_process(); }
+  void watch_process();
 
   // So many events are read before their slots are given back: the word that says so is one that every thread reads.
   static constexpr std::uint64_t kTogether = 256;
 
   recorder::Ring* ring_;
-  int descriptor_;  // of the process; -1: it had ended already
+  int descriptor_ = -1;  // of the process
+  bool is_gone_ = false;  // it had ended before it could be watched
   std::uint64_t consumed_ = 0;
   std::uint64_t passed_over_ = 0;
   // Since when the ring has been full behind this ticket.

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "process/temporary_folder.h"
@@ -54,6 +55,40 @@ TEST_F(RingFileTest, PassesOverASlotThatStaysEmptyInAFullRing) {
   EXPECT_EQ(ring_->consumed.load(), 1u);
   EXPECT_EQ(file->drain(kSlots, ignore), kSlots - 1);
   EXPECT_EQ(file->drain_rest(ignore), 1u) << "it is told";
+}
+
+TEST_F(RingFileTest, KnowsWhetherTheProcessHasEnded) {
+  std::optional<RingFile> file = RingFile::open(path_);
+  ASSERT_TRUE(file.has_value());
+  EXPECT_FALSE(file->has_ended());
+}
+
+// Such a number is refused, as it is where no descriptor is left: that says nothing of the process.
+TEST_F(RingFileTest, AProcessThatCannotBeWatchedHasNotEnded) {
+  ring_->process = 0;
+  std::optional<RingFile> file = RingFile::open(path_);
+  ASSERT_TRUE(file.has_value());
+  EXPECT_FALSE(file->has_ended());
+  ring_->process = static_cast<std::uint32_t>(getpid());
+  EXPECT_FALSE(file->has_ended());
+}
+
+TEST_F(RingFileTest, AProcessThatIsNotThereHasEnded) {
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  waitpid(child, nullptr, 0);
+  ring_->process = static_cast<std::uint32_t>(child);
+  std::optional<RingFile> file = RingFile::open(path_);
+  ASSERT_TRUE(file.has_value());
+  EXPECT_TRUE(file->has_ended());
+}
+
+TEST_F(RingFileTest, NobodyWaitsForARingThatIsReadNoMore) {
+  std::optional<RingFile> file = RingFile::open(path_);
+  ASSERT_TRUE(file.has_value());
+  ring_->state.store(recorder::RingState::kOn);
+  file.reset();
+  EXPECT_EQ(ring_->state.load(), recorder::RingState::kAbandoned);
 }
 
 }  // namespace

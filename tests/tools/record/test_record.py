@@ -1,11 +1,14 @@
 """snug record: every event is in the trace. Who says so is an allocator that counts, in the same run."""
 
 import os
+import select
+import shutil
 import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -43,6 +46,45 @@ class Recorded:
 
     def traces(self):
         return [self.main, *self.others]
+
+
+class KilledCollector:
+    """A subject that waits for its steps, of 60000 rounds each, and the tool that recorded it, which is a zombie."""
+
+    def __enter__(self):
+        self.files = tempfile.TemporaryDirectory()
+        self.errors = open(Path(self.files.name, "errors"), "w+")
+        self.tool = subprocess.Popen([TOOL, "record", "-o", Path(self.files.name, "job.trace"), "--", SUBJECT, "paused", "60000"],
+                                     env=clean_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                     stderr=self.errors, text=True)
+        assert self.tool.stdout.readline() == "ready\n"
+        [self.subject] = Path(f"/proc/{self.tool.pid}/task/{self.tool.pid}/children").read_text().split()
+        variables = Path("/proc", self.subject, "environ").read_bytes().split(b"\0")
+        [session] = [line for line in variables if line.startswith(b"SNUG_RECORD=")]
+        self.folder = Path(session.decode().split(":")[-1])
+        time.sleep(0.3)  # the ring has been found by then
+        self.tool.send_signal(signal.SIGKILL)
+        os.waitid(os.P_PID, self.tool.pid, os.WEXITED | os.WNOWAIT)
+        return self
+
+    def step(self, what="x"):
+        self.tool.stdin.write(what + "\n")
+        self.tool.stdin.flush()
+        done, _, _ = select.select([self.tool.stdout], [], [], 60)
+        if not done:
+            os.kill(int(self.subject), signal.SIGKILL)
+        assert done and self.tool.stdout.readline().startswith("done"), "the subject waits"
+
+    def said(self):
+        return Path(self.errors.name).read_text()
+
+    def __exit__(self, *_):
+        self.tool.stdin.close()
+        self.tool.wait()
+        self.tool.stdout.close()
+        self.errors.close()
+        self.files.cleanup()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def told(trace):
@@ -214,6 +256,19 @@ class RecordTest(unittest.TestCase):
             # Each thread may have been in one call: a malloc that has been counted, a free that has yet to be.
             self.assertLessEqual(abs(counts[kind][0] - sums[kind][0]), 4)
         self.assertGreater(sums["malloc"][0], 20000)
+
+    def test_a_process_in_another_pid_namespace_says_so(self):
+        unshare = ("unshare", "--user", "--map-root-user", "--pid", "--fork")
+        if subprocess.run([*unshare, "true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+            self.skipTest("no PID namespaces for users here")
+        recorded = Recorded(*unshare[1:], SUBJECT, "churn", "60000", program=unshare[0], allocator="glibc")
+        self.assertEqual(recorded.run.returncode, 0, recorded.run.stderr)
+        self.assertIn("process 1 is not recorded: snug record: it runs in another PID namespace", recorded.run.stderr)
+
+    def test_nobody_waits_for_a_collector_that_was_killed(self):
+        """Not even while it is a zombie."""
+        with KilledCollector() as killed:
+            killed.step()
 
     def test_starts_and_stops_by_signal(self):
         with tempfile.TemporaryDirectory() as folder:
