@@ -31,12 +31,14 @@ void sleep_microseconds(long microseconds) {
   syscall(SYS_nanosleep, &time, nullptr);
 }
 
+// Asks first whether anybody reads it: a daemon and what it starts outlive the recording, and have its variable still.
 Ring* map_ring() {
   if (is_collector_elsewhere()) {
     complain("snug record", "it runs in another PID namespace");
     return nullptr;
   }
-  SessionPath path;
+  if (is_collector_gone()) return nullptr;
+  SessionPath& path = process_page->ring_path;
   int file = -1;
   for (std::uint64_t number = 0; file < 0; ++number) {
     path = path_of_ring(static_cast<std::uint64_t>(getpid()), number);
@@ -108,6 +110,12 @@ Ring* begin_ring(pid_t parent) {
   ring->tells_sizes.store(parent != 0, std::memory_order_relaxed);
   ring->magic.store(kRingMagic, std::memory_order_release);
   return ring;
+}
+
+// Nobody has read it, or will. It may lie in the folder still, and would do so for good.
+void abandon(Ring& ring) {
+  ring.state.store(RingState::kAbandoned, std::memory_order_relaxed);
+  syscall(SYS_unlinkat, AT_FDCWD, process_page->ring_path.text, 0);
 }
 
 bool make_process_page() {
@@ -183,8 +191,7 @@ void number_thread(Ring& ring) {
 bool wait_for_room(Ring& ring, std::uint64_t count) {
   const ErrnoKeeper keeper;
   for (unsigned waits = 1; !has_room(ring, ring.next.load(std::memory_order_relaxed), count); ++waits) {
-    if (waits % 1024 == 0 && is_collector_gone())
-      ring.state.store(RingState::kAbandoned, std::memory_order_relaxed);
+    if (waits % 1024 == 0 && is_collector_gone()) abandon(ring);
     if (ring.state.load(std::memory_order_relaxed) != RingState::kOn) return false;
     sleep_microseconds(50);
   }

@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "recorder/ring.h"
+#include "recorder/session.h"
 #include "trace/operation.h"
 
 namespace snug::recorder {
@@ -25,7 +26,9 @@ struct ProcessPage {
   std::atomic<Ring*> ring;
   std::atomic<std::uint32_t> is_opening;
   std::atomic<bool> is_refused;  // there is no ring, and there will be none
+  SessionPath ring_path;
 };
+static_assert(sizeof(ProcessPage) <= 4096);
 
 struct ThreadState {
   Ring* of;  // the ring that the number is of

@@ -193,7 +193,10 @@ int main(int count, char** arguments) {
     std::fflush(stdout);
     for (int step; (step = std::getchar()) != EOF;) {
       if (step == '\n') continue;
-      churn(number);
+      if (step == 's')
+        std::system("ls / > /dev/null");
+      else
+        churn(number);
       std::puts("done");
       std::fflush(stdout);
     }

@@ -270,6 +270,17 @@ class RecordTest(unittest.TestCase):
         with KilledCollector() as killed:
             killed.step()
 
+    def test_nothing_is_left_for_a_collector_that_was_killed(self):
+        """Whatever starts afterwards keeps silent, and leaves no ring in memory."""
+        with KilledCollector() as killed:
+            for _ in range(3):
+                killed.step("s")
+            self.assertEqual(killed.said(), "")
+            self.assertEqual([path.name for path in killed.folder.iterdir()], ["collector"])
+            shutil.rmtree(killed.folder)
+            killed.step("s")
+            self.assertEqual(killed.said(), "")
+
     def test_starts_and_stops_by_signal(self):
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder, "job.trace")
