@@ -1,6 +1,7 @@
 #include "trace/trace_file.h"
 
 #include <algorithm>
+#include <cerrno>
 
 #include "trace/compression.h"
 
@@ -114,12 +115,17 @@ bool TraceFile::finish() {
     write_chunk(header, {begin, begin + bytes});
     write(&trailer, sizeof trailer);
   }
-  return std::fflush(file_) == 0 && !failed_;
+  note(std::fflush(file_) == 0);
+  return error_ == 0;
 }
 
 void TraceFile::write(const void* bytes, std::size_t count) {
-  failed_ = failed_ || std::fwrite(bytes, 1, count, file_) != count;
+  if (error_ == 0) note(std::fwrite(bytes, 1, count, file_) == count);
   offset_ += count;
+}
+
+void TraceFile::note(bool is_written) {
+  if (!is_written && error_ == 0) error_ = errno != 0 ? errno : EIO;
 }
 
 }  // namespace snug::trace

@@ -36,6 +36,8 @@ class TraceFile {
   void add(const Event& event);
   // Ends the file. False if anything could not be written.
   bool finish();
+  // Of the first that could not be, as in errno; 0 as long as all could.
+  int error() const { return error_; }
 
   std::uint64_t bytes() const { return offset_; }
   std::uint64_t plain_bytes() const { return plain_bytes_; }  // of events
@@ -54,6 +56,7 @@ class TraceFile {
   void end_chunk(Thread& thread);
   void write_chunk(ChunkHeader header, const std::vector<std::uint8_t>& payload);
   void write(const void* bytes, std::size_t count);
+  void note(bool is_written);
 
   std::FILE* file_;
   TraceFileOptions options_;
@@ -64,7 +67,7 @@ class TraceFile {
   std::uint64_t offset_ = 0;
   std::uint64_t plain_bytes_ = 0;
   std::uint64_t events_ = 0;
-  bool failed_ = false;
+  int error_ = 0;
 };
 
 }  // namespace snug::trace

@@ -1,10 +1,12 @@
 #include "record/process_trace.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -33,17 +35,31 @@ std::uint64_t alignment_of(const RingEvent& event, const RingEvent& rest) {
   return event.mark == 0 ? 0 : std::uint64_t{1} << (event.mark - 1);
 }
 
-UserError cannot_write(const std::filesystem::path& path) {
-  return UserError(fmt::format("cannot write '{}': {}", path.string(), std::strerror(errno)));
+UserError cannot_write(const std::filesystem::path& path, int error) {
+  return UserError(fmt::format("cannot write '{}': {}", path.string(), std::strerror(error)), EXIT_FAILURE);
 }
 
 std::FILE* open_file(const std::filesystem::path& path) {
   std::FILE* const file = std::fopen(path.c_str(), "we");
-  if (file == nullptr) throw cannot_write(path);
+  if (file == nullptr) throw cannot_write(path, errno);
   return file;
 }
 
 }  // namespace
+
+// A file that is not there is made, and taken away again.
+void expect_writable(const std::filesystem::path& path) {
+  int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file >= 0) {
+    std::filesystem::remove(path);
+  } else if (errno == EEXIST) {
+    file = open(path.c_str(), O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0600);
+  }
+  if (file >= 0)
+    close(file);
+  else if (errno != ENXIO)  // a pipe whose reader is yet to come
+    throw cannot_write(path, errno);
+}
 
 ProcessTrace::ProcessTrace(const std::filesystem::path& path, const recorder::Ring& ring, int level,
                            const std::string& facts)
@@ -198,11 +214,16 @@ void ProcessTrace::exit(int status) {
   add_of_process({.operation = Operation::kExit, .values = {static_cast<std::uint64_t>(status)}}, 0);
 }
 
+void ProcessTrace::expect_written() const {
+  if (file_.error() != 0) throw cannot_write(path_, file_.error());
+}
+
 void ProcessTrace::finish(std::uint64_t unfinished) {
   counts_.unfinished = unfinished;
   end_gone_threads();
   for (const std::uint32_t thread : ended_) end_thread(thread);
-  if (!file_.finish() || std::fflush(stream_.get()) != 0) throw cannot_write(path_);
+  file_.finish();
+  expect_written();
   counts_.bytes = file_.bytes();
 }
 

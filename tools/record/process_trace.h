@@ -27,6 +27,9 @@ struct RecordingCounts {
   std::uint64_t bytes = 0;         // of the file
 };
 
+// Throws UserError if there can be no such file; leaves what is there as it is.
+void expect_writable(const std::filesystem::path& path);
+
 class ProcessTrace {
  public:
   // `level`: of compression, 0 for none. Throws UserError.
@@ -47,6 +50,8 @@ class ProcessTrace {
   void sample(std::uint64_t nanoseconds, trace::Measure measure, std::uint64_t value);
   void exec(const std::string& program);
   void exit(int status);
+  // Throws UserError if some of it could not be written.
+  void expect_written() const;
   // Nothing comes any more. `unfinished`: calls that had begun. Throws UserError if the file is not whole.
   void finish(std::uint64_t unfinished);
 

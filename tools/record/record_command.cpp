@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 
 #include "library/allocator_catalogue.h"
 #include "library/snug_library.h"
@@ -35,7 +37,8 @@ constexpr const char* kExamples = R"(Examples:
       Records nothing until it is told to: kill -USR1 PROCESS starts, kill -USR2 PROCESS stops, where PROCESS
       is the number of snug record.
 
-Exit status: the program's own; 126 or 127 if it cannot be executed; 1 if nothing could be recorded.)";
+Exit status: the program's own; 126 or 127 if it cannot be executed; 1 if nothing could be recorded, or some process
+could not be to its end.)";
 
 // How long the collector sleeps while there is nothing to collect: at first, and at last.
 constexpr std::chrono::microseconds kShortestSleep{200};
@@ -93,6 +96,15 @@ void collect_until_end(Run& run) {
   }
 }
 
+// Each process that is recorded takes two descriptors. Gives back the limit as it was.
+rlimit raise_file_limit() {
+  rlimit usual{};
+  getrlimit(RLIMIT_NOFILE, &usual);
+  const rlimit raised = {.rlim_cur = usual.rlim_max, .rlim_max = usual.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &raised);
+  return usual;
+}
+
 void print_summary(const std::vector<RecordedProcess>& processes) {
   for (const RecordedProcess& process : processes) {
     const RecordingCounts& counts = process.counts;
@@ -142,17 +154,20 @@ int RecordCommand::execute() const {
 
 // The program's status, as wait() has it.
 int RecordCommand::record(Command& command, const std::string& library) const {
+  expect_writable(file_);
   Recording recording(file_, level_);
   if (is_paused_) recording.pause();
   recording.prepare(command.environment, find_recorder_library(), library);
   const HeldSignals signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD});
   prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  command.open_files = raise_file_limit();
   const ChildProcess child(command, signals);
   recording.set_program(child.pid());
   Run run{.recording = recording, .signals = signals, .program = child.pid()};
   collect_until_end(run);
   recording.finish();
   print_summary(recording.processes());
+  if (recording.has_failed()) return W_EXITCODE(EXIT_FAILURE, 0);
   if (!recording.processes().empty()) return run.status;
   throw UserError(fmt::format("nothing was recorded; `snug doctor {}` tells what stands in the way", program_.front()),
                   EXIT_FAILURE);

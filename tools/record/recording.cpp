@@ -55,6 +55,8 @@ std::uint64_t since(const recorder::Ring& ring) {
   return static_cast<std::uint64_t>(nanoseconds) - ring.began;
 }
 
+std::string name_of(const RingFile& ring) { return fmt::format("process {}", ring.process()); }
+
 // A line of what a process was given.
 std::string arguments_of(const recorder::Ring& ring) {
   std::string text(ring.arguments, sizeof ring.arguments);
@@ -101,26 +103,43 @@ void Recording::resume() {
   }
 }
 
+template <class Work>
+bool Recording::attempt(const std::string& what, Work work) {
+  try {
+    work();
+    return true;
+  } catch (const UserError& error) {
+    fmt::print(stderr, "snug record: {} is not recorded further: {}\n", what, error.what());
+    has_failed_ = true;
+    return false;
+  }
+}
+
 bool Recording::collect() {
   bool was_busy = discover();
-  for (auto running = running_.begin(); running != running_.end();) {
-    // Asked before: what it has done by then is in the ring.
-    const bool has_ended = running->ring.has_ended();
-    running->trace->mark_gone_threads();
-    const auto take = [&](const recorder::RingEvent& event) { running->trace->take(event); };
-    const std::size_t taken = running->ring.drain(kEventsATurn, take);
-    if (taken < kEventsATurn) running->trace->end_gone_threads();
-    was_busy = taken != 0 || running->ring.pass_over(Clock::now()) || was_busy;
-    if (has_ended) {
-      finish(*running);
-      running = running_.erase(running);
-      was_busy = true;
-    } else {
-      sample(*running);
-      ++running;
-    }
-  }
+  std::erase_if(running_, [&](Running& running) {
+    After after = After::kIsOver;
+    attempt(name_of(running.ring), [&] { after = collect(running, was_busy); });
+    return after == After::kIsOver;
+  });
   return was_busy;
+}
+
+Recording::After Recording::collect(Running& running, bool& was_busy) {
+  // Asked before: what it has done by then is in the ring.
+  const bool has_ended = running.ring.has_ended();
+  running.trace->mark_gone_threads();
+  const auto take = [&](const recorder::RingEvent& event) { running.trace->take(event); };
+  const std::size_t taken = running.ring.drain(kEventsATurn, take);
+  if (taken < kEventsATurn) running.trace->end_gone_threads();
+  running.trace->expect_written();
+  was_busy = taken != 0 || has_ended || running.ring.pass_over(Clock::now()) || was_busy;
+  if (has_ended) {
+    finish(running);
+    return After::kIsOver;
+  }
+  sample(running);
+  return After::kRuns;
 }
 
 void Recording::note_exit(pid_t process, int status) {
@@ -132,41 +151,51 @@ void Recording::finish() {
   discover();
   for (Running& running : running_) {
     running.ring.set_state(RingState::kAbandoned);
-    finish(running);
+    attempt(name_of(running.ring), [&] { finish(running); });
   }
   running_.clear();
 }
 
 bool Recording::discover() {
   std::vector<RingFile> found;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder_.path())) {
-    if (!entry.path().filename().string().starts_with(recorder::kRingPrefix)) continue;
-    if (auto ring = RingFile::open(entry.path())) found.push_back(std::move(*ring));
+  std::error_code none;  // for want of a descriptor, there is nothing to be found for the moment
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_.path(), none)) {
+    const fs::path path = entry.path();
+    if (!path.filename().string().starts_with(recorder::kRingPrefix) || given_up_.contains(path)) continue;
+    const bool is_well = attempt(path.filename(), [&] {
+      if (auto ring = RingFile::open(path)) found.push_back(std::move(*ring));
+    });
+    if (!is_well) given_up_.insert(path);
   }
   std::vector<std::size_t> order(found.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::sort(order, {}, [&](std::size_t i) { return found[i].ring().began; });
-  for (const std::size_t i : order) begin(std::move(found[i]));
+  for (const std::size_t i : order) attempt(name_of(found[i]), [&] { begin(std::move(found[i])); });
   return !found.empty();
 }
 
-void Recording::begin(RingFile ring) {
-  const pid_t process = ring.process();
-  // The process has executed another program: no thread of the old one is left.
-  const auto old = std::ranges::find(running_, process, [](const Running& running) { return running.ring.process(); });
-  if (old != running_.end()) {
+// The process has executed another program: no thread of the old one is left.
+void Recording::end_for_exec(const RingFile& next) {
+  const auto old =
+      std::ranges::find(running_, next.process(), [](const Running& running) { return running.ring.process(); });
+  if (old == running_.end()) return;
+  attempt(name_of(old->ring), [&] {
     old->ring.drain(recorder::kSlots, [&](const recorder::RingEvent& event) { old->trace->take(event); });
-    old->trace->exec(ring.ring().program);
+    old->trace->exec(next.ring().program);
     finish(*old);
-    running_.erase(old);
-  }
+  });
+  running_.erase(old);
+}
+
+void Recording::begin(RingFile ring) {
+  end_for_exec(ring);
   std::string facts = fmt::format("program\t{}\narguments\t{}\nallocator\t{}\nrecorder\tsnug record\n",
                                   ring.ring().program, arguments_of(ring.ring()), ring.ring().allocator);
   if (ring.ring().forked_from != 0) facts += fmt::format("parent\t{}\n", ring.ring().forked_from);
   // It may have looked for the file just before that came or went.
   if (is_paused_) ring.let_sizes_be_told();
   ring.set_state(is_paused_ ? RingState::kPaused : RingState::kOn);
-  auto trace = std::make_unique<ProcessTrace>(file_of(process), ring.ring(), level_, facts);
+  auto trace = std::make_unique<ProcessTrace>(file_of(ring.process()), ring.ring(), level_, facts);
   running_.push_back({.ring = std::move(ring), .trace = std::move(trace), .next_sample = Clock::now()});
 }
 

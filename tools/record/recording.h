@@ -2,6 +2,8 @@
 // library brings a ring into the recording's folder; the recording empties the rings and writes a trace for each.
 //
 //   events written + events in rings == events that happened, while the recording is on
+//
+// What goes wrong with one process is said in a line, and ends the recording of that process alone.
 #pragma once
 
 #include <chrono>
@@ -10,6 +12,7 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -52,6 +55,7 @@ class Recording {
 
   // Those that are finished.
   const std::vector<RecordedProcess>& processes() const { return finished_; }
+  bool has_failed() const { return has_failed_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -65,6 +69,12 @@ class Recording {
 
   bool discover();
   void begin(RingFile ring);
+  void end_for_exec(const RingFile& next);
+  // What an UserError stops is said to be over. Whether none did.
+  template <class Work>
+  bool attempt(const std::string& what, Work work);
+  enum class After : std::uint8_t { kRuns, kIsOver };
+  After collect(Running& running, bool& was_busy);
   void sample(Running& running) const;
   void finish(Running& running);
   std::filesystem::path file_of(pid_t process) const;
@@ -75,6 +85,8 @@ class Recording {
   const int level_;
   pid_t program_ = 0;
   bool is_paused_ = false;
+  bool has_failed_ = false;
+  std::set<std::filesystem::path> given_up_;  // rings that cannot be opened
   std::list<Running> running_;
   std::vector<RecordedProcess> finished_;
 };

@@ -20,7 +20,11 @@ using recorder::Ring;
 
 std::optional<RingFile> RingFile::open(const std::filesystem::path& path) {
   const int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (file < 0) throw UserError(fmt::format("cannot open '{}': {}", path.string(), std::strerror(errno)));
+  if (file < 0) {
+    // The process may have taken it away. For want of a descriptor, it is looked at again.
+    if (errno == ENOENT || errno == EMFILE || errno == ENFILE || errno == ENOMEM) return std::nullopt;
+    throw UserError(fmt::format("cannot open '{}': {}", path.string(), std::strerror(errno)));
+  }
   struct stat status{};
   void* memory = MAP_FAILED;
   if (fstat(file, &status) == 0 && static_cast<std::uint64_t>(status.st_size) == sizeof(Ring))

@@ -19,7 +19,7 @@ namespace snug::tool {
 
 class RingFile {
  public:
-  // Nothing if the process has yet to write what it is. Throws UserError.
+  // Nothing if the process has yet to write what it is, or has taken it away. Throws UserError.
   static std::optional<RingFile> open(const std::filesystem::path& path);
   RingFile(RingFile&& other) noexcept;
   // Whoever writes need not wait any more.

@@ -83,6 +83,11 @@ TEST_F(RingFileTest, AProcessThatIsNotThereHasEnded) {
   EXPECT_TRUE(file->has_ended());
 }
 
+TEST_F(RingFileTest, AFileThatIsGoneByNowIsNone) {
+  std::filesystem::remove(path_);
+  EXPECT_FALSE(RingFile::open(path_).has_value());
+}
+
 TEST_F(RingFileTest, NobodyWaitsForARingThatIsReadNoMore) {
   std::optional<RingFile> file = RingFile::open(path_);
   ASSERT_TRUE(file.has_value());

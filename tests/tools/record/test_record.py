@@ -1,6 +1,7 @@
 """snug record: every event is in the trace. Who says so is an allocator that counts, in the same run."""
 
 import os
+import resource
 import select
 import shutil
 import signal
@@ -280,6 +281,39 @@ class RecordTest(unittest.TestCase):
             shutil.rmtree(killed.folder)
             killed.step("s")
             self.assertEqual(killed.said(), "")
+
+    def record(self, folder, *program, file="job.trace", **options):
+        return subprocess.run([TOOL, "record", "-o", Path(folder, file), "--level=0", "--", *program], env=clean_environment(),
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                              timeout=100, check=False, **options)
+
+    def test_nothing_starts_before_the_file_can_be_written(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = self.record(folder, "touch", f"{folder}/started", file="none/job.trace")
+            self.assertEqual(run.returncode, 1)
+            self.assertIn("job.trace': No such file or directory", run.stderr)
+            self.assertEqual(os.listdir(folder), [])
+
+    def test_a_file_that_cannot_be_written_leaves_the_others(self):
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "job.trace").symlink_to("/dev/full")
+            run = self.record(folder, "sh", "-c", f"{SUBJECT} churn 10; {SUBJECT} churn 20; exit 0")
+            self.assertEqual(run.returncode, 1)
+            self.assertRegex(run.stderr, r"process \d+ is not recorded further: cannot write .*: No space left on device")
+            others = [Trace(path) for path in Path(folder).glob("job.*.trace")]
+            self.assertEqual(sum(trace.facts["program"].endswith(Path(SUBJECT).name) for trace in others), 2)
+            for trace in others:
+                trace.check()
+
+    def test_more_processes_than_usual_descriptors(self):
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        with tempfile.TemporaryDirectory() as folder:
+            run = self.record(folder, "sh", "-c", "ulimit -n; for i in $(seq 30); do sleep 1 & done; wait",
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (24, most)))
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertEqual(run.stdout, "24\n")
+            programs = [Trace(path).facts["program"] for path in Path(folder).glob("job.*.trace")]
+            self.assertEqual(sum(program.endswith("sleep") for program in programs), 30)
 
     def test_starts_and_stops_by_signal(self):
         with tempfile.TemporaryDirectory() as folder:
