@@ -108,6 +108,7 @@ Ring* begin_ring(pid_t parent) {
   name_program(*ring);
   ring->state.store(is_session_paused() ? RingState::kPaused : RingState::kOn, std::memory_order_relaxed);
   ring->tells_sizes.store(parent != 0, std::memory_order_relaxed);
+  ring->threads.store(1, std::memory_order_relaxed);
   ring->magic.store(kRingMagic, std::memory_order_release);
   return ring;
 }
@@ -171,18 +172,19 @@ void number_thread(Ring& ring) {
   const ErrnoKeeper keeper;
   const auto thread = static_cast<pid_t>(syscall(SYS_gettid));
   const bool has_key_set = this_thread.number != 0;
+  const bool is_first = thread == getpid();
+  // The dynamic linker sets the first thread's variables once more, when that has already allocated. It may also come
+  // after others, if the recording was stopped before.
+  const bool has_begun = is_first && process_page->has_first_begun.exchange(true, std::memory_order_relaxed);
+  this_thread.number = is_first ? 1 : ring.threads.fetch_add(1, std::memory_order_relaxed) + 1;
+  // A signal handler that comes between the two would tell by a number of another ring.
+  std::atomic_signal_fence(std::memory_order_seq_cst);
   this_thread.of = &ring;
-  // The dynamic linker sets the first thread's variables once more, when that has already allocated.
-  if (thread == getpid() && ring.threads.load(std::memory_order_relaxed) != 0) {
-    this_thread.number = 1;
-  } else {
-    this_thread.number = ring.threads.fetch_add(1, std::memory_order_relaxed) + 1;
-    const std::uint64_t when = when_of(ring, 0);
-    std::uint64_t ticket;
-    if (draw(ring, 1, ticket))
-      fill(ring, ticket, when, static_cast<std::uint8_t>(Operation::kThreadBegin), static_cast<std::uint64_t>(thread),
-           this_thread.parent);
-  }
+  const std::uint64_t when = when_of(ring, 0);
+  std::uint64_t ticket;
+  if (!has_begun && draw(ring, 1, ticket))
+    fill(ring, ticket, when, static_cast<std::uint8_t>(Operation::kThreadBegin), static_cast<std::uint64_t>(thread),
+         this_thread.parent);
   const InsideAllocator inside;
   if (has_key && !has_key_set)
     pthread_setspecific(end_of_thread, reinterpret_cast<void*>(std::uintptr_t{PTHREAD_DESTRUCTOR_ITERATIONS}));

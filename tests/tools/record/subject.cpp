@@ -153,6 +153,33 @@ void wait_and_leave(int events) {
   for (;;) churn(1000);
 }
 
+void grow(int rounds) {
+  void* block = nullptr;
+  for (int round = 0; round < rounds; ++round)
+    block = used(std::realloc(block, static_cast<std::size_t>(10 + round % 5000)));
+  std::free(block);
+}
+
+// A thread that is there before the recording goes on, and comes first then.
+std::atomic<int> whose_turn = 0;
+std::thread other_thread;
+
+void begin_other_thread(int rounds) {
+  other_thread = std::thread([rounds] {
+    while (whose_turn.load() == 0) std::this_thread::yield();
+    std::free(used(std::malloc(9)));
+    whose_turn.store(2);
+    grow(rounds);
+  });
+}
+
+void grow_in_both_threads(int rounds) {
+  whose_turn.store(1);
+  while (whose_turn.load() == 1) std::this_thread::yield();
+  grow(rounds);
+  other_thread.join();
+}
+
 thread_local struct AtThreadEnd {
   void* block = used(std::malloc(41));
   ~AtThreadEnd() { std::free(block); }
@@ -195,6 +222,10 @@ int main(int count, char** arguments) {
       if (step == '\n') continue;
       if (step == 's')
         std::system("ls / > /dev/null");
+      else if (step == 'b')
+        begin_other_thread(number);
+      else if (step == 'g')
+        grow_in_both_threads(number);
       else
         churn(number);
       std::puts("done");

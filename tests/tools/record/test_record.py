@@ -88,6 +88,45 @@ class KilledCollector:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
+class Stepped:
+    """A subject that goes on when it is told to, and the tool that records it."""
+
+    def __init__(self, rounds, *options):
+        self.rounds, self.options = rounds, options
+
+    def __enter__(self):
+        self.files = tempfile.TemporaryDirectory()
+        self.file = Path(self.files.name, "job.trace")
+        self.tool = subprocess.Popen(
+            [TOOL, "record", "-o", self.file, "--level=0", *self.options, "--", SUBJECT, "paused", str(self.rounds)],
+            env=clean_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        assert self.tool.stdout.readline() == "ready\n"
+        return self
+
+    def step(self, what="x"):
+        """What the subject has said of it."""
+        self.tool.stdin.write(what + "\n")
+        self.tool.stdin.flush()
+        answer = self.tool.stdout.readline()
+        assert answer.startswith("done"), answer
+        return answer
+
+    def send(self, number):
+        self.tool.send_signal(number)
+        time.sleep(0.3)
+
+    def finish(self):
+        self.tool.stdin.close()
+        self.tool.wait(60)
+        return Trace(self.file)
+
+    def __exit__(self, *_):
+        self.tool.stdin.close()
+        self.tool.wait(60)
+        self.tool.stdout.close()
+        self.files.cleanup()
+
+
 def told(trace):
     """Calls and bytes by the allocator's functions."""
     sums = {kind: (trace.count(kind), trace.bytes(kind)) for kind in KINDS}
@@ -316,35 +355,35 @@ class RecordTest(unittest.TestCase):
             self.assertEqual(sum(program.endswith("sleep") for program in programs), 30)
 
     def test_starts_and_stops_by_signal(self):
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder, "job.trace")
-            with subprocess.Popen([TOOL, "record", "-o", file, "--level=0", "--paused", "--", SUBJECT, "paused", "1000"],
-                                  env=clean_environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                  stderr=subprocess.DEVNULL, text=True) as process:
-                def step():
-                    process.stdin.write("x\n")
-                    process.stdin.flush()
-                    self.assertEqual(process.stdout.readline(), "done\n")
+        with Stepped(1000, "--paused") as stepped:
+            stepped.step()
+            stepped.send(signal.SIGUSR1)
+            stepped.step()
+            stepped.send(signal.SIGUSR2)
+            stepped.step()
+            stepped.step()
+            stepped.send(signal.SIGUSR1)
+            stepped.step()
+            trace = stepped.finish()
+        trace.check()
+        self.assertEqual(trace.count("malloc"), 2000 + 1)  # and the destructor's
+        self.assertEqual([event.operation for event in trace.events if event.operation in ("pause", "resume")],
+                         ["resume", "pause", "resume"])
 
-                def send(number):
-                    process.send_signal(number)
-                    subprocess.run(["sleep", "0.3"], check=True)
-
-                self.assertEqual(process.stdout.readline(), "ready\n")
-                step()
-                send(signal.SIGUSR1)
-                step()
-                send(signal.SIGUSR2)
-                step()
-                step()
-                send(signal.SIGUSR1)
-                step()
-                process.stdin.close()
-            trace = Trace(file)
-            trace.check()
-            self.assertEqual(trace.count("malloc"), 2000 + 1)  # and the destructor's
-            self.assertEqual([event.operation for event in trace.events if event.operation in ("pause", "resume")],
-                             ["resume", "pause", "resume"])
+    def test_the_first_thread_has_the_first_number_when_another_comes_before(self):
+        with Stepped(20000, "--paused") as stepped:
+            stepped.step("b")
+            stepped.send(signal.SIGUSR1)
+            stepped.step("g")
+            trace = stepped.finish()
+        trace.check()
+        begun = {event.thread: event.values[0] for event in trace.events if event.operation == "thread_begin"}
+        self.assertEqual(trace.count("thread_begin"), 2)
+        self.assertEqual(begun[1], trace.process)
+        # Each thread grows what it has itself.
+        grown = [event for event in trace.events if event.operation == "realloc"]
+        self.assertEqual({event.block[0] - event.thread for event in grown if event.block}, {0})
+        self.assertEqual(sum(event.block is None for event in grown), 2)
 
 
 if __name__ == "__main__":
