@@ -37,6 +37,10 @@ constexpr const char* kExamples = R"(Examples:
       Records nothing until it is told to: kill -USR1 PROCESS starts, kill -USR2 PROCESS stops, where PROCESS
       is the number of snug record.
 
+What the program leaves running is recorded, too, until it has ended; SIGTERM to snug record, or Ctrl-C, ends the
+recording then, and leaves it running. Meanwhile snug record is the parent of whoever has lost its own (as init is
+elsewhere: PR_SET_CHILD_SUBREAPER).
+
 Exit status: the program's own; 126 or 127 if it cannot be executed; 1 if nothing could be recorded, or some process
 could not be to its end.)";
 
@@ -47,13 +51,15 @@ constexpr std::chrono::microseconds kLongestSleep{5000};
 struct Run {
   Recording& recording;
   const HeldSignals& signals;
-  pid_t program;
+  pid_t program;       // 0 as soon as it has been reaped: its number may be another's then
   int status = 0;      // of the program, as wait() has it
   int interrupts = 0;  // from the terminal
   bool has_children = true;
+  bool is_over = false;
 };
 
-// A terminal sends Ctrl-C to the program as well. A program that goes on is left alone at the second.
+// A terminal sends Ctrl-C to the program as well. A program that goes on is left alone at the second. When it has ended
+// and others have not, daemons as a rule, the first of any signal ends the recording.
 void take_signals(Run& run) {
   signalfd_siginfo received;
   while (read(run.signals.descriptor(), &received, sizeof received) == sizeof received) {
@@ -62,9 +68,13 @@ void take_signals(Run& run) {
       run.recording.resume();
     else if (signal == SIGUSR2)
       run.recording.pause();
+    else if (signal == SIGCHLD)
+      continue;
+    else if (run.program == 0)
+      run.is_over = true;
     else if (signal == SIGINT && received.ssi_code == SI_KERNEL)
-      ++run.interrupts;
-    else if (signal != SIGCHLD && received.ssi_code != SI_KERNEL)
+      run.is_over = ++run.interrupts == 2;
+    else if (received.ssi_code != SI_KERNEL)
       kill(run.program, signal);
   }
 }
@@ -74,7 +84,10 @@ void reap(Run& run) {
   int status = 0;
   pid_t process = 0;
   while ((process = waitpid(-1, &status, WNOHANG)) > 0) {
-    if (process == run.program) run.status = status;
+    if (process == run.program) {
+      run.status = status;
+      run.program = 0;
+    }
     run.recording.note_exit(process, WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
   }
   run.has_children = process == 0 || errno != ECHILD;
@@ -82,7 +95,7 @@ void reap(Run& run) {
 
 void collect_until_end(Run& run) {
   std::chrono::microseconds sleep = kShortestSleep;
-  while (run.has_children && run.interrupts < 2) {
+  while (run.has_children && !run.is_over) {
     reap(run);
     if (run.recording.collect()) {
       sleep = kShortestSleep;

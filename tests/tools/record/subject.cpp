@@ -198,6 +198,8 @@ int main(int count, char** arguments) {
     for (int i = 0; i < number; ++i) std::thread([] { asm volatile("" : : "r"(at_thread_end.block)); }).join();
   } else if (mode == "churn") {
     churn(number);
+  } else if (mode == "churn-for-ever") {
+    for (;;) churn(1000);
   } else if (mode == "storm") {
     storm(number);
   } else if (mode == "exec") {

@@ -321,6 +321,27 @@ class RecordTest(unittest.TestCase):
             killed.step("s")
             self.assertEqual(killed.said(), "")
 
+    def test_sigterm_ends_what_waits_for_a_daemon(self):
+        with tempfile.TemporaryDirectory() as folder:
+            daemon = Path(folder, "daemon")
+            program = f"{SUBJECT} churn-for-ever & echo $! > {daemon}; exit 3"
+            with subprocess.Popen([TOOL, "record", "-o", Path(folder, "job.trace"), "--level=0", "--", "sh", "-c", program],
+                                  env=clean_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.PIPE, text=True) as tool:
+                try:
+                    time.sleep(1)
+                    self.assertIsNone(tool.poll(), "the daemon runs")
+                    tool.send_signal(signal.SIGTERM)
+                    self.assertEqual(tool.wait(20), 3)
+                    os.kill(int(daemon.read_text()), 0)  # it does still
+                finally:
+                    os.kill(int(daemon.read_text()), signal.SIGKILL)
+                    tool.kill()
+                tool.stderr.read()
+            [trace] = [trace for trace in map(Trace, Path(folder).glob("job.*.trace"))
+                       if trace.facts["arguments"].endswith("churn-for-ever")]
+            self.assertGreater(trace.count("malloc"), 10000)
+
     def record(self, folder, *program, file="job.trace", **options):
         return subprocess.run([TOOL, "record", "-o", Path(folder, file), "--level=0", "--", *program], env=clean_environment(),
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
