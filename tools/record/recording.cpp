@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <thread>
 #include <utility>
 
 #include "text/user_error.h"
@@ -23,6 +24,7 @@ namespace {
 
 constexpr std::size_t kEventsATurn = 16384;  // of one process, before the others have theirs
 constexpr std::chrono::milliseconds kSampleEvery{100};
+constexpr std::chrono::milliseconds kLastWait{100};  // for events that are under way when the recording ends
 
 // Memory, where there is such a folder: a disk would write every event twice.
 fs::path parent_folder() {
@@ -147,10 +149,14 @@ void Recording::note_exit(pid_t process, int status) {
     if (running.ring.process() == process) running.status = status;
 }
 
+// Those that run on stop telling first. What they have tickets for is there within a few stores.
 void Recording::finish() {
   discover();
+  for (Running& running : running_) running.ring.set_state(RingState::kPaused);
   for (Running& running : running_) {
-    running.ring.set_state(RingState::kAbandoned);
+    const Clock::time_point patience = Clock::now() + kLastWait;
+    const auto take = [&](const recorder::RingEvent& event) { running.trace->take(event); };
+    while (!running.ring.drain_to_end(take) && Clock::now() < patience) std::this_thread::yield();
     attempt(name_of(running.ring), [&] { finish(running); });
   }
   running_.clear();

@@ -34,6 +34,9 @@ class RingFile {
   // Gives away the events that are there, at most so many; gives back how many these were. `visit(event)`.
   template <class Visit>
   std::size_t drain(std::size_t most, Visit visit);
+  // The same with all of a process that has stopped telling; false while a slot is yet to be filled.
+  template <class Visit>
+  bool drain_to_end(Visit visit);
   // The same with all of a process that has ended. Gives back the calls that it was killed in, or left for good.
   template <class Visit>
   std::size_t drain_rest(Visit visit);
@@ -75,6 +78,12 @@ std::size_t RingFile::drain(std::size_t most, Visit visit) {
   }
   if (count != 0) ring_->consumed.store(consumed_, std::memory_order_release);
   return count;
+}
+
+template <class Visit>
+bool RingFile::drain_to_end(Visit visit) {
+  drain(recorder::kSlots, visit);
+  return consumed_ == ring_->next.load(std::memory_order_acquire);
 }
 
 template <class Visit>

@@ -337,9 +337,11 @@ class RecordTest(unittest.TestCase):
                 finally:
                     os.kill(int(daemon.read_text()), signal.SIGKILL)
                     tool.kill()
-                tool.stderr.read()
+                said = tool.stderr.read()
+            self.assertNotIn("cut short", said)
             [trace] = [trace for trace in map(Trace, Path(folder).glob("job.*.trace"))
                        if trace.facts["arguments"].endswith("churn-for-ever")]
+            trace.check()
             self.assertGreater(trace.count("malloc"), 10000)
 
     def record(self, folder, *program, file="job.trace", **options):
