@@ -79,18 +79,23 @@ void take_signals(Run& run) {
   }
 }
 
-// Whoever loses its parent among the recorded processes becomes a child of the tool, so that none is left behind.
+// Whoever loses its parent among the recorded processes becomes a child of the tool, so that none is left behind. One
+// that has ended keeps its number until its ring has been found, however short it was there.
 void reap(Run& run) {
-  int status = 0;
-  pid_t process = 0;
-  while ((process = waitpid(-1, &status, WNOHANG)) > 0) {
-    if (process == run.program) {
+  for (;;) {
+    siginfo_t ended{};
+    const int error = waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT);
+    run.has_children = error == 0 || errno != ECHILD;
+    if (error != 0 || ended.si_pid == 0) return;
+    run.recording.discover();
+    int status = 0;
+    waitpid(ended.si_pid, &status, 0);
+    if (ended.si_pid == run.program) {
       run.status = status;
       run.program = 0;
     }
-    run.recording.note_exit(process, WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
+    run.recording.note_exit(ended.si_pid, WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
   }
-  run.has_children = process == 0 || errno != ECHILD;
 }
 
 void collect_until_end(Run& run) {

@@ -48,6 +48,8 @@ class Recording {
 
   // Takes what is there, and finishes the traces of processes that have ended. False if there was nothing to do.
   bool collect();
+  // Looks for processes that have come. Whether there are any.
+  bool discover();
   // The status of one of the processes, before it is collected for the last time.
   void note_exit(pid_t process, int status);
   // Takes what is there once more, and finishes all traces, whoever runs on.
@@ -67,7 +69,6 @@ class Recording {
     std::optional<int> status = std::nullopt;
   };
 
-  bool discover();
   void begin(RingFile ring);
   void end_for_exec(const RingFile& next);
   // What an UserError stops is said to be over. Whether none did.

@@ -255,6 +255,14 @@ class RecordTest(unittest.TestCase):
                 self.assertGreater(recorded.main.count("free"), 60000)
                 self.assertNotIn("cut short", recorded.run.stderr)
 
+    def test_status_of_processes_that_end_at_once(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for _ in range(10):
+                run = self.record(folder, SUBJECT, "no such mode")
+                self.assertEqual(run.returncode, 2)
+                exits = [event.values for event in Trace(Path(folder, "job.trace")).events if event.operation == "exit"]
+                self.assertEqual(exits, [[2]])
+
     def test_constructors_and_destructors(self):
         recorded = Recorded("churn", "1")
         self.assert_whole(recorded)
