@@ -198,8 +198,21 @@ void ProcessTrace::add_of_process(Event told, std::uint64_t nanoseconds) {
   add(told);
 }
 
-void ProcessTrace::pause(std::uint64_t nanoseconds) { add_of_process({.operation = Operation::kPause}, nanoseconds); }
-void ProcessTrace::resume(std::uint64_t nanoseconds) { add_of_process({.operation = Operation::kResume}, nanoseconds); }
+void ProcessTrace::pause(std::uint64_t nanoseconds) {
+  add_of_process({.operation = Operation::kPause}, nanoseconds);
+  forget_blocks();
+}
+
+void ProcessTrace::resume(std::uint64_t nanoseconds) {
+  forget_blocks();
+  add_of_process({.operation = Operation::kResume}, nanoseconds);
+}
+
+// What lies at an address may be another block by the time that it is told of again.
+void ProcessTrace::forget_blocks() {
+  blocks_ = {};
+  for (Thread& thread : threads_) thread.goes = BlockId::kNone;
+}
 
 void ProcessTrace::sample(std::uint64_t nanoseconds, trace::Measure measure, std::uint64_t value) {
   add_of_process({.operation = Operation::kSample, .values = {static_cast<std::uint64_t>(measure), value}},

@@ -44,7 +44,8 @@ class ProcessTrace {
   void mark_gone_threads();
   void end_gone_threads();
 
-  // What nobody but the collector knows. `nanoseconds`: since the ring began.
+  // What nobody but the collector knows. `nanoseconds`: since the ring began. Behind a pause no block is known any more:
+  // what is named again was found.
   void pause(std::uint64_t nanoseconds);
   void resume(std::uint64_t nanoseconds);
   void sample(std::uint64_t nanoseconds, trace::Measure measure, std::uint64_t value);
@@ -84,6 +85,7 @@ class ProcessTrace {
   enum class Then { kGoes, kStays };
   trace::BlockId block_at(const recorder::RingEvent& event, Then then);
   void put_block(std::uint64_t address, trace::BlockId block);
+  void forget_blocks();
 
   const std::filesystem::path path_;
   const std::uint32_t process_;

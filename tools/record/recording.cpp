@@ -100,6 +100,8 @@ void Recording::resume() {
   is_paused_ = false;
   fs::remove(folder_.path() / recorder::kPausedFile);
   for (Running& running : running_) {
+    // Of a thread that was told to stop in the middle of it.
+    running.ring.drain(recorder::kSlots, [&](const recorder::RingEvent& event) { running.trace->take(event); });
     running.trace->resume(since(running.ring.ring()));
     running.ring.set_state(RingState::kOn);
   }

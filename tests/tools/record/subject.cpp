@@ -218,12 +218,19 @@ int main(int count, char** arguments) {
     churn(number);
     raise(SIGKILL);
   } else if (mode == "paused") {
+    void* kept = nullptr;
     std::puts("ready");
     std::fflush(stdout);
     for (int step; (step = std::getchar()) != EOF;) {
       if (step == '\n') continue;
       if (step == 's')
         std::system("ls / > /dev/null");
+      else if (step == 'a')
+        std::printf("at %p, ", kept = used(std::malloc(5001)));
+      else if (step == 'A')
+        std::printf("at %p, ", kept = used(std::malloc(5009)));
+      else if (step == 'f')
+        std::free(kept);
       else if (step == 'b')
         begin_other_thread(number);
       else if (step == 'g')

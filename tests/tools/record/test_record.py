@@ -108,7 +108,7 @@ class Stepped:
         self.tool.stdin.write(what + "\n")
         self.tool.stdin.flush()
         answer = self.tool.stdout.readline()
-        assert answer.startswith("done"), answer
+        assert answer.endswith("done\n"), answer
         return answer
 
     def send(self, number):
@@ -400,6 +400,22 @@ class RecordTest(unittest.TestCase):
         self.assertEqual(trace.count("malloc"), 2000 + 1)  # and the destructor's
         self.assertEqual([event.operation for event in trace.events if event.operation in ("pause", "resume")],
                          ["resume", "pause", "resume"])
+
+    def test_a_block_that_came_in_a_pause_is_found(self):
+        """It lies where one was that went in the pause."""
+        with Stepped(1) as stepped:
+            first = stepped.step("a")
+            stepped.send(signal.SIGUSR2)
+            stepped.step("f")
+            self.assertEqual(stepped.step("A"), first, "the test needs an address that is given again")
+            stepped.send(signal.SIGUSR1)
+            stepped.step("f")
+            trace = stepped.finish()
+        trace.check()
+        [came] = [event.result for event in trace.events if event.size == 5001]
+        self.assertEqual([event for event in trace.events if event.block == came], [])
+        [found] = [event.block for event in trace.events if event.operation == "found" and 5009 <= event.size < 5050]
+        self.assertEqual([event.operation for event in trace.events if event.block == found], ["found", "free"])
 
     def test_the_first_thread_has_the_first_number_when_another_comes_before(self):
         with Stepped(20000, "--paused") as stepped:
