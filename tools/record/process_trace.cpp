@@ -64,7 +64,7 @@ void expect_writable(const std::filesystem::path& path) {
 ProcessTrace::ProcessTrace(const std::filesystem::path& path, const recorder::Ring& ring, int level,
                            const std::string& facts)
     : path_(path),
-      process_(ring.process),
+      ring_(ring),
       stream_(open_file(path)),
       file_(stream_.get(), {.process = ring.process, .started = ring.began_at, .level = level}) {
   file_.add_facts(facts);
@@ -175,21 +175,24 @@ ProcessTrace::Thread& ProcessTrace::thread_of(std::uint32_t thread) {
 
 void ProcessTrace::mark_gone_threads() {
   const auto is_there = [this](std::uint32_t thread) {
-    return access(fmt::format("/proc/{}/task/{}", process_, threads_[thread].system_id).c_str(), F_OK) == 0;
+    return access(fmt::format("/proc/{}/task/{}", ring_.process, threads_[thread].system_id).c_str(), F_OK) == 0;
   };
   const auto gone = std::ranges::partition(ended_, is_there);
-  gone_.insert(gone_.end(), gone.begin(), gone.end());
+  for (const std::uint32_t thread : gone) add_later(end_of_thread(thread));
   ended_.erase(gone.begin(), gone.end());
 }
 
-void ProcessTrace::end_gone_threads() {
-  for (const std::uint32_t thread : gone_) end_thread(thread);
-  gone_.clear();
+void ProcessTrace::catch_up() {
+  const std::uint64_t taken = ring_.consumed.load(std::memory_order_relaxed);
+  for (; !waiting_.empty() && waiting_.front().ticket <= taken; waiting_.pop_front()) add(waiting_.front().event);
 }
 
-void ProcessTrace::end_thread(std::uint32_t thread) {
-  Event told{.operation = Operation::kThreadEnd, .thread = thread, .time = threads_[thread].ended_at};
-  add(told);
+void ProcessTrace::add_later(const Event& told) {
+  waiting_.push_back({ring_.next.load(std::memory_order_acquire), told});
+}
+
+Event ProcessTrace::end_of_thread(std::uint32_t thread) const {
+  return {.operation = Operation::kThreadEnd, .thread = thread, .time = threads_[thread].ended_at};
 }
 
 void ProcessTrace::add_of_process(Event told, std::uint64_t nanoseconds) {
@@ -214,9 +217,12 @@ void ProcessTrace::forget_blocks() {
   for (Thread& thread : threads_) thread.goes = BlockId::kNone;
 }
 
+// Of the first thread, whose clock it must not move past what the thread has in the ring.
 void ProcessTrace::sample(std::uint64_t nanoseconds, trace::Measure measure, std::uint64_t value) {
-  add_of_process({.operation = Operation::kSample, .values = {static_cast<std::uint64_t>(measure), value}},
-                 nanoseconds);
+  add_later({.operation = Operation::kSample,
+             .thread = 1,
+             .time = steps_of(nanoseconds),
+             .values = {static_cast<std::uint64_t>(measure), value}});
 }
 
 void ProcessTrace::exec(const std::string& program) {
@@ -233,8 +239,8 @@ void ProcessTrace::expect_written() const {
 
 void ProcessTrace::finish(std::uint64_t unfinished) {
   counts_.unfinished = unfinished;
-  end_gone_threads();
-  for (const std::uint32_t thread : ended_) end_thread(thread);
+  for (const std::uint32_t thread : ended_) add_later(end_of_thread(thread));
+  for (Waiting& waiting : waiting_) add(waiting.event);
   file_.finish();
   expect_written();
   counts_.bytes = file_.bytes();

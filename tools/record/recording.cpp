@@ -135,7 +135,7 @@ Recording::After Recording::collect(Running& running, bool& was_busy) {
   running.trace->mark_gone_threads();
   const auto take = [&](const recorder::RingEvent& event) { running.trace->take(event); };
   const std::size_t taken = running.ring.drain(kEventsATurn, take);
-  if (taken < kEventsATurn) running.trace->end_gone_threads();
+  running.trace->catch_up();
   running.trace->expect_written();
   was_busy = taken != 0 || has_ended || running.ring.pass_over(Clock::now()) || was_busy;
   if (has_ended) {
