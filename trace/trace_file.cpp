@@ -104,6 +104,12 @@ void TraceFile::write_chunk(ChunkHeader header, const std::vector<std::uint8_t>&
   write(kUnused, unused);
 }
 
+void TraceFile::save(std::uint64_t time) {
+  for (auto& [number, thread] : threads_)
+    if (thread.header.time <= time) end_chunk(thread);
+  note(std::fflush(file_) == 0);
+}
+
 bool TraceFile::finish() {
   for (auto& [number, thread] : threads_) end_chunk(thread);
   const std::size_t bytes = index_.size() * sizeof(IndexEntry);

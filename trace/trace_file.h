@@ -1,5 +1,5 @@
 // TraceFile: writes a whole trace, out of events in any order that keeps each thread's: what importers, cuts and
-// filters make. It compresses, and ends with an index. For a program that watches itself there is ThreadWriter.
+// filters make, and what `snug record` writes. It compresses, and ends with an index.
 //
 // It holds a chunk of each thread that has not ended, and 104 bytes for each chunk that is written. Used by one thread.
 #pragma once
@@ -34,6 +34,9 @@ class TraceFile {
   // All of the event counts: thread, time, turn, and of an allocation its result, whose thread is the event's. In a
   // thread neither time nor turn may fall, they are raised.
   void add(const Event& event);
+  // Ends the chunks that are as old as this time, by what the thread did before they began, and hands all that is ended
+  // to the file: it is read even if the writer is killed.
+  void save(std::uint64_t time);
   // Ends the file. False if anything could not be written.
   bool finish();
   // Of the first that could not be, as in errno; 0 as long as all could.

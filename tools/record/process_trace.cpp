@@ -68,6 +68,8 @@ ProcessTrace::ProcessTrace(const std::filesystem::path& path, const recorder::Ri
       stream_(open_file(path)),
       file_(stream_.get(), {.process = ring.process, .started = ring.began_at, .level = level}) {
   file_.add_facts(facts);
+  file_.save(0);
+  expect_written();
 }
 
 void ProcessTrace::take(const RingEvent& event) {
@@ -231,6 +233,11 @@ void ProcessTrace::exec(const std::string& program) {
 
 void ProcessTrace::exit(int status) {
   add_of_process({.operation = Operation::kExit, .values = {static_cast<std::uint64_t>(status)}}, 0);
+}
+
+void ProcessTrace::save(std::uint64_t nanoseconds) {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  if (nanoseconds > kSecond) file_.save(steps_of(nanoseconds - kSecond));
 }
 
 void ProcessTrace::expect_written() const {

@@ -52,6 +52,9 @@ class ProcessTrace {
   void sample(std::uint64_t nanoseconds, trace::Measure measure, std::uint64_t value);
   void exec(const std::string& program);
   void exit(int status);
+  // Hands to the file what is older than a second. To be called once a second or so: not more is lost then than two
+  // seconds, whoever is killed.
+  void save(std::uint64_t nanoseconds);
   // Throws UserError if some of it could not be written.
   void expect_written() const;
   // Nothing comes any more. `unfinished`: calls that had begun. Throws UserError if the file is not whole.

@@ -24,6 +24,7 @@ namespace {
 
 constexpr std::size_t kEventsATurn = 16384;  // of one process, before the others have theirs
 constexpr std::chrono::milliseconds kSampleEvery{100};
+constexpr std::chrono::seconds kSaveEvery{1};
 constexpr std::chrono::milliseconds kLastWait{100};  // for events that are under way when the recording ends
 
 // Memory, where there is such a folder: a disk would write every event twice.
@@ -136,6 +137,7 @@ Recording::After Recording::collect(Running& running, bool& was_busy) {
   const auto take = [&](const recorder::RingEvent& event) { running.trace->take(event); };
   const std::size_t taken = running.ring.drain(kEventsATurn, take);
   running.trace->catch_up();
+  save(running);
   running.trace->expect_written();
   was_busy = taken != 0 || has_ended || running.ring.pass_over(Clock::now()) || was_busy;
   if (has_ended) {
@@ -204,7 +206,8 @@ void Recording::begin(RingFile ring) {
   if (is_paused_) ring.let_sizes_be_told();
   ring.set_state(is_paused_ ? RingState::kPaused : RingState::kOn);
   auto trace = std::make_unique<ProcessTrace>(file_of(ring.process()), ring.ring(), level_, facts);
-  running_.push_back({.ring = std::move(ring), .trace = std::move(trace), .next_sample = Clock::now()});
+  const Clock::time_point now = Clock::now();
+  running_.push_back({.ring = std::move(ring), .trace = std::move(trace), .next_sample = now, .next_save = now + kSaveEvery});
 }
 
 void Recording::sample(Running& running) const {
@@ -215,6 +218,12 @@ void Recording::sample(Running& running) const {
   if (file >> pages >> pages)
     running.trace->sample(since(running.ring.ring()), trace::Measure::kResident,
                           pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)));
+}
+
+void Recording::save(Running& running) const {
+  if (Clock::now() < running.next_save) return;
+  running.next_save = Clock::now() + kSaveEvery;
+  running.trace->save(since(running.ring.ring()));
 }
 
 void Recording::finish(Running& running) {

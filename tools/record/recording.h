@@ -66,6 +66,7 @@ class Recording {
     RingFile ring;
     std::unique_ptr<ProcessTrace> trace;
     Clock::time_point next_sample;
+    Clock::time_point next_save;
     std::optional<int> status = std::nullopt;
   };
 
@@ -77,6 +78,7 @@ class Recording {
   enum class After : std::uint8_t { kRuns, kIsOver };
   After collect(Running& running, bool& was_busy);
   void sample(Running& running) const;
+  void save(Running& running) const;
   void finish(Running& running);
   std::filesystem::path file_of(pid_t process) const;
 

@@ -1,5 +1,6 @@
 """snug record: every event is in the trace. Who says so is an allocator that counts, in the same run."""
 
+import json
 import os
 import resource
 import select
@@ -317,6 +318,21 @@ class RecordTest(unittest.TestCase):
         """Not even while it is a zombie."""
         with KilledCollector() as killed:
             killed.step()
+
+    def test_a_killed_collector_leaves_all_but_two_seconds(self):
+        with Stepped(5000) as stepped:
+            stepped.step()
+            early = json.loads(self.trace_info(stepped.file))
+            self.assertIn("program", [fact["key"] for fact in early["facts"]])
+            time.sleep(2.5)
+            stepped.tool.kill()
+            info = json.loads(self.trace_info(stepped.file))
+        self.assertFalse(info["has_index"])
+        self.assertEqual(info["damaged_chunks"], 0)
+        self.assertGreaterEqual(info["operations"]["malloc"]["events"], 5000)
+
+    def trace_info(self, file):
+        return subprocess.run([TOOL, "trace", "info", file, "--json"], stdout=subprocess.PIPE, text=True, check=True).stdout
 
     def test_nothing_is_left_for_a_collector_that_was_killed(self):
         """Whatever starts afterwards keeps silent, and leaves no ring in memory."""
