@@ -3,8 +3,9 @@
 //   file:    FileHeader | chunk | chunk | … | index chunk | Trailer        what stands behind the chunks is optional
 //   chunk:   ChunkHeader | payload | unused bytes up to the next chunk
 //
-// A chunk is open while its writer adds to it, and sealed afterwards; each step is made by one last store (`magic`,
-// then `state`), so that a writer may be killed at any instruction. Every chunk begins at a multiple of kChunkAlign.
+// The format knows chunks that are open while their writer adds to them, in a mapping of the file, and are sealed
+// afterwards; each step is made by one last store (`magic`, then `state`), so that such a writer may be killed at any
+// instruction. We read them; TraceFile writes whole chunks, sealed. Every chunk begins at a multiple of kChunkAlign.
 #pragma once
 
 #include <bit>
@@ -99,10 +100,5 @@ Part part_at(const void* bytes) {
 std::uint32_t checksum_of(const FileHeader& header);
 std::uint32_t begin_checksum_of(const ChunkHeader& header);
 std::uint32_t end_checksum_of(const ChunkHeader& header, const void* payload);
-
-// Both write to zeroed memory that other processes may read at any time. The header is given by value: only what it
-// says of the first part counts for open_chunk, of the second for seal_chunk; they compute its checksums.
-void open_chunk(void* memory, ChunkHeader header);
-void seal_chunk(void* memory, ChunkHeader header);
 
 }  // namespace snug::trace

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "made_up_trace.h"
-#include "recorded_file.h"
 #include "trace/checksum.h"
 #include "whole_file.h"
 
@@ -191,18 +190,28 @@ TEST(Damage, WhatIsNoEventIsRefused) {
   EXPECT_EQ(decoded({code(Operation::kExec), 0, 5, 'a', 'b', 'c', 'd'}), Decoded::kDamaged);
 }
 
-// What a killed process leaves is read to its last whole event, whatever stands behind.
+// What a writer leaves that was killed is read to its last whole event, whatever stands behind.
 TEST(Damage, AnOpenChunkEndsWhereNoEventIs) {
-  RecordedFile file;
-  ThreadWriter writer;
-  writer.begin(file.supply, 1);
-  for (std::uint64_t i = 1; i <= 10; ++i) writer.append(malloc_of(i, i));
-  Bytes bytes = file.image();
+  std::vector<Event> events;
+  for (std::uint64_t i = 1; i <= 10; ++i)
+    events.push_back(
+        {.operation = Operation::kMalloc, .thread = 1, .time = i, .result = block_id(1, i), .size = i});
+  Bytes bytes = without_index(write_trace(events, {.level = 0}));
+  const std::size_t begin = sizeof(FileHeader) + part_at<ChunkHeader>(bytes.data() + sizeof(FileHeader)).span;
+  const std::size_t end = begin + sizeof(ChunkHeader) + 30;
+  // Its span is what the writer has set aside.
+  auto header = part_at<ChunkHeader>(bytes.data() + begin);
+  ASSERT_EQ(header.stored_bytes, 30u);
+  header.span = sizeof header + 64;
+  header.begin_checksum = begin_checksum_of(header);
+  bytes.resize(begin + header.span);
+  std::memcpy(bytes.data() + begin, &header, sizeof header);
+  std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(begin + offsetof(ChunkHeader, state)),
+              sizeof header - offsetof(ChunkHeader, state), std::uint8_t{0});
   ReadTrace read = read_trace(bytes);
   EXPECT_EQ(read.events.size(), 10u);
   EXPECT_EQ(read.open_chunks, 1u);
   EXPECT_FALSE(is_told(read));
-  const std::size_t end = sizeof(FileHeader) + sizeof(ChunkHeader) + 30;
   ASSERT_EQ(bytes[end], 0);
   bytes[end + 1] = 5;  // an event that was under way: its head is not stored
   EXPECT_EQ(read_trace(bytes).events.size(), 10u);
