@@ -5,6 +5,8 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "recorder/exported.h"
 #include "recorder/recording.h"
 #include "recorder/watched.h"
@@ -43,30 +45,25 @@ void* run_thread(void* place) {
   return routine(argument);
 }
 
-using Create = int(pthread_t*, const pthread_attr_t*, Routine*, void*);
-using Fork = pid_t();
-
 }  // namespace
 
 extern "C" RECORDER_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, Routine* routine,
                                               void* argument) {
-  static constinit Create* create = nullptr;
-  if (create == nullptr) create = next<Create>("pthread_create");
+  if (!has_watched()) return EAGAIN;
   // A thread that the allocator makes is its own affair, but what it allocates is not.
-  if (ring_for_event() == nullptr) return create(thread, attributes, routine, argument);
+  if (ring_for_event() == nullptr) return watched.pthread_create(thread, attributes, routine, argument);
   Birth& birth = take_birth();
   birth.routine = routine;
   birth.argument = argument;
   birth.parent = this_thread.number;
-  const int error = create(thread, attributes, run_thread, &birth);
+  const int error = watched.pthread_create(thread, attributes, run_thread, &birth);
   if (error != 0) birth.is_taken.store(false, std::memory_order_release);
   return error;
 }
 
 extern "C" RECORDER_EXPORT pid_t fork() {
-  static constinit Fork* next_fork = nullptr;
-  if (next_fork == nullptr) next_fork = next<Fork>("fork");
-  const pid_t child = next_fork();
+  if (!has_watched()) return -1;
+  const pid_t child = watched.fork();
   if (child > 0) tell(static_cast<std::uint8_t>(Operation::kFork), static_cast<std::uint64_t>(child), 0);
   if (child == 0) static_cast<void>(ring_for_event());
   return child;

@@ -22,6 +22,7 @@ from tool_under_test import LIBRARY, TOOL, clean_environment  # noqa: E402
 SUBJECT = os.environ["RECORD_SUBJECT"]
 EARLY = os.environ["RECORD_EARLY"]
 COUNTING = os.environ["RECORD_COUNTING"]
+WAITING = os.environ["RECORD_WAITING"]
 KINDS = "malloc calloc realloc reallocarray aligned_alloc memalign posix_memalign valloc pvalloc free".split()
 # What an operator asks the allocator for.
 PLAIN_NEW = ("new", "new[]", "new_nothrow", "new[]_nothrow")
@@ -235,6 +236,11 @@ class RecordTest(unittest.TestCase):
         self.assertIn("free", [event.operation for event in trace.events if event.block == found])
         self.assertEqual(trace.count("thread_begin"), 1)
 
+    def test_nothing_is_looked_up_while_a_library_is_loaded(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = self.record(folder, sys.executable, "-c", f"import ctypes; ctypes.CDLL({WAITING!r})")
+            self.assertEqual(run.returncode, 0, run.stderr)
+
     def test_two_hundred_threads(self):
         self.assert_whole(Recorded("threads", "200"))
         recorded = Recorded("short-threads", "200")
@@ -371,7 +377,7 @@ class RecordTest(unittest.TestCase):
     def record(self, folder, *program, file="job.trace", **options):
         return subprocess.run([TOOL, "record", "-o", Path(folder, file), "--level=0", "--", *program], env=clean_environment(),
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              timeout=100, check=False, **options)
+                              timeout=60, check=False, **options)
 
     def test_nothing_starts_before_the_file_can_be_written(self):
         with tempfile.TemporaryDirectory() as folder:
