@@ -1,8 +1,10 @@
-// All replaceable forms of operator new and delete. Those of C++'s runtime call malloc and free, and that is what these
-// do, so that an event can say which form it was. What comes of a refusal is the runtime's business: its operator is
+// All replaceable forms of operator new and delete. Those of C++'s runtime call malloc, aligned_alloc and free, and that is
+// what these do, so that an event can say which form it was. What comes of a refusal is the runtime's business: its operator is
 // called, and asks this library's malloc again after each call of the program's handler.
 //
-// A program that replaces the plain forms expects the others to call its own. They are left to the runtime then.
+// A program that replaces the plain forms expects the others to call its own. They are left to the runtime then; and all
+// are where the program has a malloc of its own, which the runtime calls, and these would not.
+#include <bit>
 #include <cstdlib>
 #include <new>
 
@@ -24,21 +26,28 @@ void* new_of_runtime(Operation operation, Arguments... arguments) {
 
 bool is_ours() { return !has_watched() || watched.has_our_operators; }
 
+// As the runtime does: never for nothing, and a multiple of the alignment.
+std::size_t at_least_one(std::size_t size) { return size != 0 ? size : 1; }
+
+void* call_aligned(std::size_t alignment, std::size_t size) {
+  if (!std::has_single_bit(alignment) || size > SIZE_MAX - alignment) return nullptr;
+  return watched.aligned_alloc(alignment, (at_least_one(size) + alignment - 1) / alignment * alignment);
+}
+
 template <class... Arguments>
 void* allocate_new(Operation operation, std::size_t size, Arguments... arguments) {
+  const auto call = [=] { return watched.malloc(at_least_one(size)); };
   if (is_ours()) [[likely]]
-    if (void* block = allocate(operation, size, 0, [=] { return watched.malloc(size); }); block != nullptr)
-      return block;
+    if (void* const block = allocate(operation, size, 0, call); block != nullptr) return block;
   return new_of_runtime(operation, size, arguments...);
 }
 
 template <class... Arguments>
-void* allocate_new(Operation operation, std::size_t size, std::align_val_t alignment,
-                   Arguments... arguments) {
+void* allocate_new(Operation operation, std::size_t size, std::align_val_t alignment, Arguments... arguments) {
   const auto bytes = static_cast<std::size_t>(alignment);
+  const auto call = [=] { return call_aligned(bytes, size); };
   if (is_ours()) [[likely]]
-    if (void* block = allocate(operation, size, bytes, [=] { return watched.memalign(bytes, size); }); block != nullptr)
-      return block;
+    if (void* const block = allocate(operation, size, bytes, call); block != nullptr) return block;
   return new_of_runtime(operation, size, alignment, arguments...);
 }
 
