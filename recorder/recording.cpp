@@ -168,6 +168,18 @@ Ring* open_ring() {
   return ring;
 }
 
+namespace {
+
+// 0 if there are no more: a larger one would be read as a part of the ticket, in the head of a slot.
+std::uint32_t next_number(Ring& ring) {
+  std::uint32_t given = ring.threads.load(std::memory_order_relaxed);
+  while (given < kMostThread)
+    if (ring.threads.compare_exchange_weak(given, given + 1, std::memory_order_relaxed)) return given + 1;
+  return 0;
+}
+
+}  // namespace
+
 void number_thread(Ring& ring) {
   const ErrnoKeeper keeper;
   const auto thread = static_cast<pid_t>(syscall(SYS_gettid));
@@ -176,7 +188,12 @@ void number_thread(Ring& ring) {
   // The dynamic linker sets the first thread's variables once more, when that has already allocated. It may also come
   // after others, if the recording was stopped before.
   const bool has_begun = is_first && process_page->has_first_begun.exchange(true, std::memory_order_relaxed);
-  this_thread.number = is_first ? 1 : ring.threads.fetch_add(1, std::memory_order_relaxed) + 1;
+  const std::uint32_t number = is_first ? 1 : next_number(ring);
+  if (number == 0) {
+    ++this_thread.depth;  // for good: it tells nothing
+    return;
+  }
+  this_thread.number = number;
   // A signal handler that comes between the two would tell by a number of another ring.
   std::atomic_signal_fence(std::memory_order_seq_cst);
   this_thread.of = &ring;

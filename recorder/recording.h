@@ -44,7 +44,8 @@ extern thread_local constinit ThreadState this_thread;
 
 // Opens the ring of this process, unless nobody records. Null, then.
 Ring* open_ring();
-// Gives the calling thread its number in the ring, and tells of its birth.
+// Gives the calling thread its number in the ring, and tells of its birth. If there is no number left, the thread stays
+// without, as if it were inside of the allocator.
 void number_thread(Ring& ring);
 // Waits until there is room for so many events. False if there is nothing to be told any more.
 bool wait_for_room(Ring& ring, std::uint64_t count);
@@ -105,8 +106,10 @@ inline Ring* ring_for_event() {
   Ring* const ring = ring_of_process();
   if (ring == nullptr || ring->state.load(std::memory_order_relaxed) != RingState::kOn) [[unlikely]]
     return nullptr;
-  if (this_thread.of != ring) [[unlikely]]
+  if (this_thread.of != ring) [[unlikely]] {
     number_thread(*ring);
+    if (this_thread.depth != 0) return nullptr;
+  }
   return ring;
 }
 

@@ -91,7 +91,8 @@ void read_session() {
       if (used < sizeof line) line[used++] = bytes[i];
       if (bytes[i] != '\0') continue;
       const std::size_t name = strlen(kSessionVariable);
-      if (used <= sizeof line && used > name && memcmp(line, kSessionVariable, name) == 0 && line[name] == '=')
+      const bool is_whole = line[used - 1] == '\0';  // and not cut off
+      if (is_whole && used > name && memcmp(line, kSessionVariable, name) == 0 && line[name] == '=')
         take_session(line + name + 1);
       used = 0;
     }

@@ -1,7 +1,6 @@
 // Births of threads, with who made them, and forks. A thread that libc makes by another function (thrd_create, a timer)
-// is told of at its first event.
+// is told of at its first event, and so is one of more than there is room for here.
 #include <pthread.h>
-#include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -26,13 +25,12 @@ struct Birth {
 };
 constinit Birth births[256] = {};
 
-Birth& take_birth() {
-  for (;;) {
-    for (Birth& birth : births)
-      if (!birth.is_taken.load(std::memory_order_relaxed) && !birth.is_taken.exchange(true, std::memory_order_acquire))
-        return birth;
-    syscall(SYS_sched_yield);
-  }
+// Null if that many threads have been made and none of them runs yet, which the one that makes them may be the reason of.
+Birth* take_birth() {
+  for (Birth& birth : births)
+    if (!birth.is_taken.load(std::memory_order_relaxed) && !birth.is_taken.exchange(true, std::memory_order_acquire))
+      return &birth;
+  return nullptr;
 }
 
 void* run_thread(void* place) {
@@ -51,13 +49,13 @@ extern "C" RECORDER_EXPORT int pthread_create(pthread_t* thread, const pthread_a
                                               void* argument) {
   if (!has_watched()) return EAGAIN;
   // A thread that the allocator makes is its own affair, but what it allocates is not.
-  if (ring_for_event() == nullptr) return watched.pthread_create(thread, attributes, routine, argument);
-  Birth& birth = take_birth();
-  birth.routine = routine;
-  birth.argument = argument;
-  birth.parent = this_thread.number;
-  const int error = watched.pthread_create(thread, attributes, run_thread, &birth);
-  if (error != 0) birth.is_taken.store(false, std::memory_order_release);
+  Birth* const birth = ring_for_event() != nullptr ? take_birth() : nullptr;
+  if (birth == nullptr) return watched.pthread_create(thread, attributes, routine, argument);
+  birth->routine = routine;
+  birth->argument = argument;
+  birth->parent = this_thread.number;
+  const int error = watched.pthread_create(thread, attributes, run_thread, birth);
+  if (error != 0) birth->is_taken.store(false, std::memory_order_release);
   return error;
 }
 

@@ -24,15 +24,21 @@ namespace {
 
 std::uint64_t steps_of(std::uint64_t nanoseconds) { return nanoseconds / trace::kNanosecondsPerStep; }
 
-bool takes_two_slots(const RingEvent& event) {
-  if (event.operation == static_cast<std::uint8_t>(Operation::kRemap)) return true;
-  if (event.mark != recorder::kOddAlignment || !trace::is_operation(event.operation)) return false;
-  return std::ranges::count(traits_of(Operation{event.operation}).fields, trace::Field::kAlignment) != 0;
+bool has_alignment(std::uint8_t operation) {
+  return trace::is_operation(operation) &&
+         std::ranges::count(traits_of(Operation{operation}).fields, trace::Field::kAlignment) != 0;
 }
 
+bool takes_two_slots(const RingEvent& event) {
+  if (event.operation == static_cast<std::uint8_t>(Operation::kRemap)) return true;
+  return event.mark == recorder::kOddAlignment && has_alignment(event.operation);
+}
+
+// The mark says something else of other operations.
 std::uint64_t alignment_of(const RingEvent& event, const RingEvent& rest) {
+  if (!has_alignment(event.operation)) return 0;
   if (event.mark == recorder::kOddAlignment) return rest.address;
-  return event.mark == 0 ? 0 : std::uint64_t{1} << (event.mark - 1);
+  return event.mark == 0 || event.mark > 64 ? 0 : std::uint64_t{1} << (event.mark - 1);
 }
 
 UserError cannot_write(const std::filesystem::path& path, int error) {
