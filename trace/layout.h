@@ -22,8 +22,10 @@ inline constexpr std::uint64_t kTrailerMagic = 0x0a646e65'756e7389;  // "\x89snu
 inline constexpr std::uint32_t kChunkMagic = 0x6b436e73;             // "snCk"
 inline constexpr std::uint16_t kVersion = 1;
 inline constexpr std::size_t kChunkAlign = 8;
-// A payload, in the file and out of it.
-inline constexpr std::uint32_t kMostPayload = std::uint32_t{16} << 20;
+// Payloads, in the file and out of it: what a reader must have room for. Of facts all together are meant.
+inline constexpr std::uint32_t kMostPayload = std::uint32_t{1} << 20;
+inline constexpr std::uint32_t kMostFacts = std::uint32_t{1} << 20;
+inline constexpr std::uint32_t kMostIndex = std::uint32_t{16} << 20;
 inline constexpr std::uint32_t kMostSpan = std::uint32_t{32} << 20;
 
 struct FileHeader {
@@ -76,6 +78,10 @@ struct ChunkHeader {
 };
 static_assert(sizeof(ChunkHeader) == 96 && offsetof(ChunkHeader, state) == 56 &&
               offsetof(ChunkHeader, last_turn) == 88);
+
+constexpr std::uint32_t most_payload(ChunkKind kind) {
+  return kind == ChunkKind::kIndex ? kMostIndex : kind == ChunkKind::kFacts ? kMostFacts : kMostPayload;
+}
 
 struct IndexEntry {
   std::uint64_t offset = 0;  // of the chunk in the file

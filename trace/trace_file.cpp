@@ -19,7 +19,7 @@ void TraceFile::add_facts(std::string_view facts) {
   ChunkHeader header;
   header.kind = ChunkKind::kFacts;
   header.serial = facts_++;
-  facts = facts.substr(0, kMostPayload);
+  facts = facts.substr(0, kMostFacts);
   write_chunk(header, {facts.begin(), facts.end()});
 }
 
@@ -113,7 +113,7 @@ void TraceFile::save(std::uint64_t time) {
 bool TraceFile::finish() {
   for (auto& [number, thread] : threads_) end_chunk(thread);
   const std::size_t bytes = index_.size() * sizeof(IndexEntry);
-  if (bytes <= kMostPayload) {  // a reader does without
+  if (bytes <= kMostIndex) {  // a reader does without
     const auto* const begin = reinterpret_cast<const std::uint8_t*>(index_.data());
     ChunkHeader header;
     header.kind = ChunkKind::kIndex;

@@ -21,7 +21,7 @@ struct TraceFileOptions {
   std::uint64_t started = 0;  // nanoseconds since 1970
   std::uint16_t chunk_flags = 0;
   int level = 3;                          // of zstd; 0 leaves chunks as they are
-  std::uint32_t chunk_bytes = 256 << 10;  // of events, decompressed; larger ones compress better and hold more memory
+  std::uint32_t chunk_bytes = 256 << 10;  // of events, decompressed; half of kMostPayload at most
 };
 
 class TraceFile {
@@ -29,7 +29,7 @@ class TraceFile {
   // The file is the caller's, open for writing, at its begin.
   TraceFile(std::FILE* file, const TraceFileOptions& options);
 
-  // Lines of a key, a tab and a value; at most kMostPayload bytes.
+  // Lines of a key, a tab and a value; at most kMostFacts bytes.
   void add_facts(std::string_view facts);
   // All of the event counts: thread, time, turn, and of an allocation its result, whose thread is the event's. In a
   // thread neither time nor turn may fall, they are raised.

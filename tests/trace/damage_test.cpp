@@ -159,6 +159,71 @@ TEST(Damage, HostileLengths) {
   EXPECT_TRUE(is_told(with([](ChunkHeader& header) { header.kind = ChunkKind{9}; })));
 }
 
+// A small file must not make its reader take much memory: what is more than can be is told, and not held.
+TEST(Damage, PayloadsAndFactsHaveBounds) {
+  std::vector<Event> events;
+  for (std::uint64_t i = 1; i <= 400'000; ++i)
+    events.push_back({.operation = Operation::kMalloc, .thread = 1, .result = block_id(1, i), .size = 8});
+  EXPECT_FALSE(is_told(read_trace(write_trace(events, {.chunk_bytes = kMostPayload / 2}))));
+  const ReadTrace large = read_trace(write_trace(events, {.chunk_bytes = kMostPayload + 1}));
+  EXPECT_TRUE(is_told(large));
+  EXPECT_LT(large.events.size(), events.size());
+
+  char* memory = nullptr;
+  std::size_t count = 0;
+  std::FILE* const file = ::open_memstream(&memory, &count);
+  TraceFile trace(file, {});
+  for (int i = 0; i < 3; ++i) trace.add_facts(std::string(kMostFacts / 2, 'f'));
+  EXPECT_TRUE(trace.finish());
+  std::fclose(file);
+  const ReadTrace facts = read_trace(Bytes(memory, memory + count));
+  std::free(memory);
+  EXPECT_TRUE(is_told(facts));
+  EXPECT_EQ(facts.facts.size(), kMostFacts);
+}
+
+// What lies between chunks is read once, in however many places it lies.
+TEST(Damage, ASearchReadsTheFileOnce) {
+  class CountingSource final : public Source {
+   public:
+    explicit CountingSource(std::span<const std::uint8_t> bytes) : source_(bytes) {}
+    std::uint64_t size() const override { return source_.size(); }
+    bool read(std::uint64_t offset, void* to, std::size_t count) override {
+      bytes_read += count;
+      return source_.read(offset, to, count);
+    }
+    std::uint64_t bytes_read = 0;
+
+   private:
+    MemorySource source_;
+  };
+  FileHeader header;
+  header.checksum = checksum_of(header);
+  ChunkHeader chunk;
+  chunk.magic = kChunkMagic;
+  chunk.kind = ChunkKind::kFacts;
+  chunk.span = sizeof chunk;
+  chunk.begin_checksum = begin_checksum_of(chunk);
+  Bytes bytes;
+  const auto add = [&bytes](const auto& part) {
+    const auto* const begin = reinterpret_cast<const std::uint8_t*>(&part);
+    bytes.insert(bytes.end(), begin, begin + sizeof part);
+  };
+  add(header);
+  for (int i = 0; i < 5000; ++i) {
+    add(chunk);
+    add(std::uint64_t{1});
+  }
+  CountingSource source(bytes);
+  Damage damage;
+  std::string refusal;
+  const auto directory = ChunkDirectory::read(source, damage, refusal);
+  ASSERT_TRUE(directory.has_value());
+  EXPECT_EQ(directory->chunks().size(), 5000u);
+  EXPECT_EQ(damage.damaged_chunks(), 5000u);
+  EXPECT_LT(source.bytes_read, 4 * bytes.size());
+}
+
 // Payloads that no writer makes, with heads, varints and blocks that cannot be.
 TEST(Damage, WhatIsNoEventIsRefused) {
   const auto decoded = [](const Bytes& payload) {
