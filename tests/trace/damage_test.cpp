@@ -85,16 +85,29 @@ TEST(Damage, AnIndexStandsInForHeaders) {
   EXPECT_TRUE(read.events == whole.events);
 }
 
+// A file may end anywhere. Each chunk that is there to its last byte is read, and no other; where the file ends within
+// one, that is told.
 TEST(Damage, EachLength) {
   for (const int level : {0, 3}) {
     const Bytes bytes = small_trace(level);
     const ReadTrace whole = read_trace(bytes);
+    const std::size_t end = without_index(bytes).size();
+    std::size_t begin = sizeof(FileHeader);  // of the chunk that the file ends in
+    std::size_t events = 0;                  // in the chunks that are whole
     for (std::size_t length = 0; length < bytes.size(); ++length) {
       const ReadTrace read = read_trace({bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(length)});
       ASSERT_FALSE(read.has_index) << length;
-      ASSERT_TRUE(is_told(read) || is_part_of(read.events, whole.events)) << length;
       ASSERT_EQ(read.refusal.empty(), length >= sizeof(FileHeader)) << length;
+      ASSERT_TRUE(is_part_of(read.events, whole.events)) << length;
+      if (length < begin) continue;
+      const auto chunk = part_at<ChunkHeader>(bytes.data() + begin);
+      if (begin < end && length == begin + sizeof chunk + chunk.stored_bytes && chunk.kind == ChunkKind::kEvents)
+        events += chunk.events;
+      if (begin < end && length == begin + chunk.span) begin += chunk.span;
+      ASSERT_EQ(read.events.size(), events) << length;
+      if (begin < end || length == begin) ASSERT_EQ(is_told(read), length != begin) << length;
     }
+    EXPECT_EQ(events, whole.events.size());
   }
 }
 
