@@ -1,9 +1,9 @@
-// All replaceable forms of operator new and delete. Those of C++'s runtime call malloc, aligned_alloc and free, and that is
-// what these do, so that an event can say which form it was. What comes of a refusal is the runtime's business: its operator is
-// called, and asks this library's malloc again after each call of the program's handler.
+// All replaceable forms of operator new and delete. Those of C++'s runtime call malloc, aligned_alloc and free, and that
+// is what these do, so that an event can say which form it was. What comes of a refusal is the runtime's business: its
+// operator is called, and asks this library's malloc again after each call of the program's handler.
 //
-// A program that replaces the plain forms expects the others to call its own. They are left to the runtime then; and all
-// are where the program has a malloc of its own, which the runtime calls, and these would not.
+// A program that replaces the plain forms expects the others to call its own. They are left to the runtime then; and
+// all are where the program has a malloc of its own, which the runtime calls, and these would not.
 #include <bit>
 #include <cstdlib>
 #include <new>
@@ -53,8 +53,7 @@ void* allocate_new(Operation operation, std::size_t size, std::align_val_t align
 
 // `arguments`: those of the runtime's operator behind the block.
 template <class... Arguments>
-void free_delete(Operation operation, void* block, std::size_t size, std::size_t alignment,
-                 Arguments... arguments) {
+void free_delete(Operation operation, void* block, std::size_t size, std::size_t alignment, Arguments... arguments) {
   if (is_ours() || early_blocks.owns(block)) [[likely]]
     return free_block(operation, block, size, alignment);
   if (void* const function = operator_of_runtime(operation); function != nullptr)
@@ -115,12 +114,10 @@ RECORDER_EXPORT void operator delete[](void* block, std::align_val_t alignment) 
   free_delete(kDeleteArrayAligned, block, 0, bytes_of(alignment), alignment);
 }
 RECORDER_EXPORT void operator delete(void* block, std::align_val_t alignment, NoThrow mark) noexcept {
-  free_delete<std::align_val_t, NoThrow>(kDeleteAlignedNothrow, block, 0,
-                                         bytes_of(alignment), alignment, mark);
+  free_delete<std::align_val_t, NoThrow>(kDeleteAlignedNothrow, block, 0, bytes_of(alignment), alignment, mark);
 }
 RECORDER_EXPORT void operator delete[](void* block, std::align_val_t alignment, NoThrow mark) noexcept {
-  free_delete<std::align_val_t, NoThrow>(kDeleteArrayAlignedNothrow, block, 0,
-                                         bytes_of(alignment), alignment, mark);
+  free_delete<std::align_val_t, NoThrow>(kDeleteArrayAlignedNothrow, block, 0, bytes_of(alignment), alignment, mark);
 }
 RECORDER_EXPORT void operator delete(void* block, std::size_t size, std::align_val_t alignment) noexcept {
   free_delete(kDeleteSizedAligned, block, size, bytes_of(alignment), size, alignment);

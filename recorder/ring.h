@@ -90,7 +90,8 @@ struct Ring {
   // Blocks may go that nobody has seen come: of a child of a fork, and behind a pause. So each block that goes is told
   // with the size that the allocator says it has.
   std::atomic<bool> tells_sizes;
-  alignas(64) std::atomic<std::uint32_t> threads;  // numbers given so far; 1 is the first thread's, if it has come or not
+  // Numbers given so far; 1 is the first thread's, whether it has come or not.
+  alignas(64) std::atomic<std::uint32_t> threads;
   alignas(64) Slot slots[kSlots];
 
   Slot& slot_of(std::uint64_t ticket) { return slots[ticket % kSlots]; }

@@ -25,7 +25,7 @@ struct Birth {
 };
 constinit Birth births[256] = {};
 
-// Null if that many threads have been made and none of them runs yet, which the one that makes them may be the reason of.
+// Null if that many threads have been made and none of them runs yet: the one that makes them may be the reason.
 Birth* take_birth() {
   for (Birth& birth : births)
     if (!birth.is_taken.load(std::memory_order_relaxed) && !birth.is_taken.exchange(true, std::memory_order_acquire))

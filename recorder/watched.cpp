@@ -75,8 +75,8 @@ bool are_of_one_file(void* function, void* other) {
   return dladdr(function, &one) != 0 && dladdr(other, &two) != 0 && one.dli_fbase == two.dli_fbase;
 }
 
-// A program that brings its own operator new for one form counts on the library's other forms to call it. One that brings
-// its own malloc expects all to be of that heap, which does not call the one behind this library.
+// A program that brings its own operator new for one form counts on the library's other forms to call it. One that
+// brings its own malloc expects all to be of that heap, which does not call the one behind this library.
 bool are_operators_ours() {
   const auto is_ours = [](const char* name, void* ours) { return dlsym(RTLD_DEFAULT, name) == ours; };
   return is_ours("_Znwm", reinterpret_cast<void*>(static_cast<void* (*)(std::size_t)>(&::operator new))) &&

@@ -1,8 +1,8 @@
 // What is watched: the allocator, the runtime's operators, and the functions of libc that tell of mappings, threads and
 // forks; whatever would serve the program without the recorder.
 //
-// All are looked up at once, when the first block is asked for: a look-up takes the dynamic linker's lock, which a thread
-// may hold that waits, in the constructor of what it loads, for the one that looks.
+// All are looked up at once, when the first block is asked for: a look-up takes the dynamic linker's lock, which a
+// thread may hold that waits, in the constructor of what it loads, for the one that looks.
 #pragma once
 
 #include <malloc.h>

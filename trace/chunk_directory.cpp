@@ -35,8 +35,8 @@ bool is_trailer(Source& source, std::uint64_t offset) {
 
 }  // namespace
 
-// A stretch of the file in memory, kept from one search to the next: between two chunks there may be little to pass over,
-// again and again.
+// A stretch of the file in memory, kept from one search to the next: between two chunks there may be little to pass
+// over, again and again.
 class Piece {
  public:
   explicit Piece(Source& source) : source_(source) {}

@@ -17,8 +17,8 @@
 
 namespace snug::trace {
 
-// A file may name blocks whose identities would all fall into one bucket, if it knew what they are hashed to: so that is
-// not the identity itself, and not the same each time.
+// A file may name blocks whose identities would all fall into one bucket, if it knew what they are hashed to: so that
+// is not the identity itself, and not the same each time.
 class BlockHash {
  public:
   BlockHash();

@@ -45,8 +45,8 @@ class ProcessTrace {
   // Adds what has waited for events of the ring that are taken by now.
   void catch_up();
 
-  // What nobody but the collector knows. `nanoseconds`: since the ring began. Behind a pause no block is known any more:
-  // what is named again was found.
+  // What nobody but the collector knows. `nanoseconds`: since the ring began. Behind a pause no block is known any
+  // more: what is named again was found.
   void pause(std::uint64_t nanoseconds);
   void resume(std::uint64_t nanoseconds);
   void sample(std::uint64_t nanoseconds, trace::Measure measure, std::uint64_t value);

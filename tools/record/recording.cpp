@@ -79,7 +79,8 @@ Recording::~Recording() { close(lock_); }
 void Recording::prepare(Environment& environment, const std::string& recorder, const std::string& library) const {
   if (!library.empty()) environment.preload(library);
   environment.preload(recorder);
-  environment.set(recorder::kSessionVariable, fmt::format("{}:{}:{}", getpid(), pid_namespace(), folder_.path().string()));
+  environment.set(recorder::kSessionVariable,
+                  fmt::format("{}:{}:{}", getpid(), pid_namespace(), folder_.path().string()));
 }
 
 void Recording::pause() {
@@ -207,7 +208,8 @@ void Recording::begin(RingFile ring) {
   ring.set_state(is_paused_ ? RingState::kPaused : RingState::kOn);
   auto trace = std::make_unique<ProcessTrace>(file_of(ring.process()), ring.ring(), level_, facts);
   const Clock::time_point now = Clock::now();
-  running_.push_back({.ring = std::move(ring), .trace = std::move(trace), .next_sample = now, .next_save = now + kSaveEvery});
+  running_.push_back(
+      {.ring = std::move(ring), .trace = std::move(trace), .next_sample = now, .next_save = now + kSaveEvery});
 }
 
 void Recording::sample(Running& running) const {

@@ -1,4 +1,4 @@
-"""snug record while it runs: pauses, ends, files that cannot be written, and what becomes of a program whose recorder ends."""
+"""snug record while it runs: pauses and ends, files that cannot be written, programs whose recorder is gone."""
 
 import json
 import os
@@ -16,7 +16,8 @@ from trace_file import Trace
 
 
 def info_of(file):
-    return json.loads(subprocess.run([TOOL, "trace", "info", file, "--json"], stdout=subprocess.PIPE, text=True, check=True).stdout)
+    text = subprocess.run([TOOL, "trace", "info", file, "--json"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    return json.loads(text)
 
 
 class RecordingTest(unittest.TestCase):
@@ -77,7 +78,8 @@ class RecordingTest(unittest.TestCase):
                 said = tool.stderr.read()
             self.assertNotIn("cut short", said)
             infos = {path: info_of(path) for path in Path(folder).glob("job.*.trace")}
-            [file] = [path for path, info in infos.items() if {"key": "arguments", "value": f"{SUBJECT} churn-for-ever"} in info["facts"]]
+            fact = {"key": "arguments", "value": f"{SUBJECT} churn-for-ever"}
+            [file] = [path for path, info in infos.items() if fact in info["facts"]]
             self.assertGreater(infos[file]["operations"]["malloc"]["events"], 10000)
             subprocess.run([TOOL, "trace", "check", file], stdout=subprocess.DEVNULL, check=True)
 
