@@ -88,6 +88,8 @@ void reap(Run& run) {
     run.has_children = error == 0 || errno != ECHILD;
     if (error != 0 || ended.si_pid == 0) return;
     run.recording.discover();
+    // A Ctrl-C that has ended the program is not one that came when it had ended.
+    if (ended.si_pid == run.program) take_signals(run);
     int status = 0;
     waitpid(ended.si_pid, &status, 0);
     if (ended.si_pid == run.program) {

@@ -121,9 +121,9 @@ def told(trace):
     sums = {kind: (trace.count(kind), trace.bytes(kind)) for kind in KINDS}
     freeing = [event for event in trace.events if event.operation.startswith(("free", "delete"))]
     sums["free"] = (len(freeing), 0)
-    sums["malloc"] = (sums["malloc"][0] + trace.count(*PLAIN_NEW), sums["malloc"][1] + trace.bytes(*PLAIN_NEW))
-    # The runtime asks for a multiple of the alignment.
-    aligned = [-(-event.size // event.alignment) * event.alignment for event in trace.events if event.operation in ALIGNED_NEW]
-    calls, bytes_asked = sums["aligned_alloc"]
-    sums["aligned_alloc"] = (calls + len(aligned), bytes_asked + sum(aligned))
+    # The runtime never asks for nothing, and for a multiple of the alignment.
+    for kind, operators in (("malloc", PLAIN_NEW), ("aligned_alloc", ALIGNED_NEW)):
+        asked = [(max(event.size, 1), max(event.alignment, 1)) for event in trace.events if event.operation in operators]
+        calls, bytes_asked = sums[kind]
+        sums[kind] = (calls + len(asked), bytes_asked + sum(-(-size // step) * step for size, step in asked))
     return sums
