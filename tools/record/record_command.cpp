@@ -103,6 +103,7 @@ void reap(Run& run) {
 void collect_until_end(Run& run) {
   std::chrono::microseconds sleep = kShortestSleep;
   while (run.has_children && !run.is_over) {
+    run.recording.mark_ended();
     reap(run);
     if (run.recording.collect()) {
       sleep = kShortestSleep;

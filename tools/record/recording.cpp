@@ -121,6 +121,10 @@ bool Recording::attempt(const std::string& what, Work work) {
   }
 }
 
+void Recording::mark_ended() {
+  for (Running& running : running_) running.has_ended = running.ring.has_ended();
+}
+
 bool Recording::collect() {
   bool was_busy = discover();
   std::erase_if(running_, [&](Running& running) {
@@ -132,8 +136,7 @@ bool Recording::collect() {
 }
 
 Recording::After Recording::collect(Running& running, bool& was_busy) {
-  // Asked before: what it has done by then is in the ring.
-  const bool has_ended = running.ring.has_ended();
+  const bool has_ended = running.has_ended;
   running.trace->mark_gone_threads();
   const auto take = [&](const recorder::RingEvent& event) { running.trace->take(event); };
   const std::size_t taken = running.ring.drain(kEventsATurn, take);

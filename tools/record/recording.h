@@ -46,7 +46,9 @@ class Recording {
   void pause();
   void resume();
 
-  // Takes what is there, and finishes the traces of processes that have ended. False if there was nothing to do.
+  // Looks who has ended. What such a process has done is in its ring by then, and its status can be had.
+  void mark_ended();
+  // Takes what is there, and finishes the traces of processes that were marked. False if there was nothing to do.
   bool collect();
   // Looks for processes that have come. Whether there are any.
   bool discover();
@@ -68,6 +70,7 @@ class Recording {
     Clock::time_point next_sample;
     Clock::time_point next_save;
     std::optional<int> status = std::nullopt;
+    bool has_ended = false;
   };
 
   void begin(RingFile ring);
