@@ -17,7 +17,8 @@ std::uint64_t number_of(const void* address) { return reinterpret_cast<std::uint
 
 // Before there is anything to be called, in a resolver of indirect functions, all here is refused.
 template <class Map>
-void* map(Map Watched::*function, void* address, std::size_t bytes, int protection, int flags, int file, off_t offset) {
+void* map(Map Watched::* function, void* address, std::size_t bytes, int protection, int flags, int file,
+          off_t offset) {
   if (!has_watched()) return MAP_FAILED;
   void* const memory = (watched.*function)(address, bytes, protection, flags, file, offset);
   if (memory != MAP_FAILED) tell(Operation::kMap, memory, bytes, static_cast<std::uint8_t>(protection & kMark));

@@ -1,6 +1,6 @@
-// All replaceable forms of operator new and delete. Those of C++'s runtime call malloc, aligned_alloc and free, and that
-// is what these do, so that an event can say which form it was. What comes of a refusal is the runtime's business: its
-// operator is called, and asks this library's malloc again after each call of the program's handler.
+// All replaceable forms of operator new and delete. Those of C++'s runtime call malloc, aligned_alloc and free, and
+// that is what these do, so that an event can say which form it was. What comes of a refusal is the runtime's business:
+// its operator is called, and asks this library's malloc again after each call of the program's handler.
 //
 // A program that replaces the plain forms expects the others to call its own. They are left to the runtime then; and
 // all are where the program has a malloc of its own, which the runtime calls, and these would not.

@@ -25,7 +25,7 @@ using trace::Operation;
 struct ProcessPage {
   std::atomic<Ring*> ring;
   std::atomic<std::uint32_t> is_opening;
-  std::atomic<bool> is_refused;  // there is no ring, and there will be none
+  std::atomic<bool> is_refused;       // there is no ring, and there will be none
   std::atomic<bool> has_first_begun;  // the first thread's begin has been told
   SessionPath ring_path;
 };

@@ -105,7 +105,9 @@ TEST(Damage, EachLength) {
         events += chunk.events;
       if (begin < end && length == begin + chunk.span) begin += chunk.span;
       ASSERT_EQ(read.events.size(), events) << length;
-      if (begin < end || length == begin) ASSERT_EQ(is_told(read), length != begin) << length;
+      if (begin < end || length == begin) {
+        ASSERT_EQ(is_told(read), length != begin) << length;
+      }
     }
     EXPECT_EQ(events, whole.events.size());
   }
@@ -272,8 +274,7 @@ TEST(Damage, WhatIsNoEventIsRefused) {
 TEST(Damage, AnOpenChunkEndsWhereNoEventIs) {
   std::vector<Event> events;
   for (std::uint64_t i = 1; i <= 10; ++i)
-    events.push_back(
-        {.operation = Operation::kMalloc, .thread = 1, .time = i, .result = block_id(1, i), .size = i});
+    events.push_back({.operation = Operation::kMalloc, .thread = 1, .time = i, .result = block_id(1, i), .size = i});
   Bytes bytes = without_index(write_trace(events, {.level = 0}));
   const std::size_t begin = sizeof(FileHeader) + part_at<ChunkHeader>(bytes.data() + sizeof(FileHeader)).span;
   const std::size_t end = begin + sizeof(ChunkHeader) + 30;

@@ -74,11 +74,8 @@ TEST(RoundTrip, UsualEventsTakeFourBytesAtMost) {
   std::uint64_t time = 0;
   std::vector<Event> events;
   for (std::uint64_t i = 1; i <= 2001; ++i)
-    events.push_back({.operation = Operation::kMalloc,
-                      .thread = 1,
-                      .time = time += 127,
-                      .result = block_id(1, i),
-                      .size = 16383});
+    events.push_back(
+        {.operation = Operation::kMalloc, .thread = 1, .time = time += 127, .result = block_id(1, i), .size = 16383});
   events.push_back({.operation = Operation::kFree, .thread = 1, .time = time += 127, .block = block_id(1, 1)});
   const Bytes bytes = write_trace(events, {.level = 0});
   const auto facts = part_at<ChunkHeader>(bytes.data() + sizeof(FileHeader));

@@ -105,7 +105,7 @@ class ProcessTrace {
   BlockTable blocks_;
   std::vector<Thread> threads_;  // by number
   std::vector<std::uint32_t> ended_;
-  std::deque<Waiting> waiting_;  // by ticket
+  std::deque<Waiting> waiting_;               // by ticket
   std::optional<recorder::RingEvent> begun_;  // its rest is yet to come
   RecordingCounts counts_;
 };

@@ -57,7 +57,7 @@ class RingFile {
   static constexpr std::uint64_t kTogether = 256;
 
   recorder::Ring* ring_;
-  int descriptor_ = -1;  // of the process
+  int descriptor_ = -1;   // of the process
   bool is_gone_ = false;  // it had ended before it could be watched
   std::uint64_t consumed_ = 0;
   std::uint64_t passed_over_ = 0;
