@@ -24,9 +24,10 @@ void* allocate(Operation operation, std::size_t size, std::size_t alignment, Cal
   return block;
 }
 
-// The size of a block that goes, if it is to be told; else 0.
+// The size of a block that goes, if it is to be told; else 0. Whoever has interrupted the allocator tells nothing, and
+// must not ask the allocator either.
 inline std::size_t size_to_tell(void* block) {
-  const Ring* const ring = ring_of_process();
+  const Ring* const ring = ring_for_event();
   if (ring == nullptr || !ring->tells_sizes.load(std::memory_order_relaxed)) [[likely]]
     return 0;
   if (block == nullptr || !watched.has_usable_size) return 0;

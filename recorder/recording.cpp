@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 
+#include "recorder/session.h"
 #include "recorder/watched.h"
 
 namespace snug::recorder {
@@ -21,28 +21,9 @@ thread_local constinit ThreadState this_thread = {};
 
 namespace {
 
-// What the environment said when the process began. Programs write over theirs, to show a title.
-struct Session {
-  bool is_known = false;
-  pid_t collector = 0;
-  char folder[512] = {};
-};
-constinit Session session;
 constinit std::atomic<bool> is_known_to_be_alone = false;  // nobody records
 
 constinit std::atomic<bool> is_session_locked = false;
-
-// Keeps errno, which belongs to the program.
-class ErrnoKeeper {
- public:
-  ErrnoKeeper() : kept_(errno) {}
-  ~ErrnoKeeper() { errno = kept_; }
-  ErrnoKeeper(const ErrnoKeeper&) = delete;
-  ErrnoKeeper& operator=(const ErrnoKeeper&) = delete;
-
- private:
-  const int kept_;
-};
 
 // Without libc's wrapper, which is a point where a thread may be cancelled.
 void sleep_microseconds(long microseconds) {
@@ -50,76 +31,20 @@ void sleep_microseconds(long microseconds) {
   syscall(SYS_nanosleep, &time, nullptr);
 }
 
-std::size_t append(char* to, std::size_t at, std::size_t room, const char* text) {
-  for (; *text != '\0' && at + 1 < room; ++text) to[at++] = *text;
-  to[at] = '\0';
-  return at;
-}
-
-std::size_t append(char* to, std::size_t at, std::size_t room, std::uint64_t number) {
-  char digits[24];
-  std::size_t first = sizeof digits - 1;
-  digits[first] = '\0';
-  do digits[--first] = static_cast<char>('0' + number % 10);
-  while ((number /= 10) != 0);
-  return append(to, at, room, digits + first);
-}
-
-void complain(const char* what, int error) {
-  char line[256];
-  std::size_t length = append(line, 0, sizeof line, "snug record: process ");
-  length = append(line, length, sizeof line, static_cast<std::uint64_t>(getpid()));
-  length = append(line, length, sizeof line, " is not recorded: ");
-  length = append(line, length, sizeof line, what);
-  length = append(line, length, sizeof line, ": ");
-  length = append(line, length, sizeof line, strerrordesc_np(error));
-  length = append(line, length, sizeof line, "\n");
-  static_cast<void>(!syscall(SYS_write, STDERR_FILENO, line, length));
-}
-
-// Reads "PROCESS:FOLDER".
-void take_session(const char* value) {
-  std::uint64_t collector = 0;
-  for (; *value >= '0' && *value <= '9'; ++value) collector = collector * 10 + static_cast<std::uint64_t>(*value - '0');
-  if (*value != ':' || strlen(value) >= sizeof session.folder) return;
-  append(session.folder, 0, sizeof session.folder, value + 1);
-  session.collector = static_cast<pid_t>(collector);
-  session.is_known = true;
-}
-
-// From the kernel's copy of the environment: libc has none yet when the first blocks are asked for. Variables are read
-// through a window, of which the end of what was read last is kept.
-void read_session() {
-  const auto file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/environ", O_RDONLY | O_CLOEXEC));
-  if (file < 0) return;
-  char line[1024];
-  std::size_t used = 0;
-  char bytes[1024];
-  for (long length = 0; !session.is_known && (length = syscall(SYS_read, file, bytes, sizeof bytes)) > 0;)
-    for (long i = 0; i < length; ++i) {
-      if (used < sizeof line) line[used++] = bytes[i];
-      if (bytes[i] != '\0') continue;
-      const std::size_t name = strlen(kSessionVariable);
-      if (used <= sizeof line && used > name && memcmp(line, kSessionVariable, name) == 0 && line[name] == '=')
-        take_session(line + name + 1);
-      used = 0;
-    }
-  syscall(SYS_close, file);
-}
-
+// Asks first whether anybody reads it: a daemon and what it starts outlive the recording, and have its variable still.
 Ring* map_ring() {
-  char path[640];
+  if (is_collector_elsewhere()) {
+    complain("snug record", "it runs in another PID namespace");
+    return nullptr;
+  }
+  if (is_collector_gone()) return nullptr;
+  SessionPath& path = process_page->ring_path;
   int file = -1;
   for (std::uint64_t number = 0; file < 0; ++number) {
-    std::size_t length = append(path, 0, sizeof path, session.folder);
-    length = append(path, length, sizeof path, "/");
-    length = append(path, length, sizeof path, kRingPrefix);
-    length = append(path, length, sizeof path, static_cast<std::uint64_t>(getpid()));
-    length = append(path, length, sizeof path, ".");
-    append(path, length, sizeof path, number);
-    file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    path = path_of_ring(static_cast<std::uint64_t>(getpid()), number);
+    file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path.text, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (file < 0 && errno != EEXIST) {
-      complain(session.folder, errno);
+      complain(session_folder(), strerrordesc_np(errno));
       return nullptr;
     }
   }
@@ -130,20 +55,12 @@ Ring* map_ring() {
   const int error = errno;
   syscall(SYS_close, file);
   if (memory == MAP_FAILED) {
-    syscall(SYS_unlink, path);
-    complain(path, error);
+    syscall(SYS_unlinkat, AT_FDCWD, path.text, 0);
+    complain(path.text, strerrordesc_np(error));
     return nullptr;
   }
   madvise(memory, sizeof(Ring), MADV_DONTFORK);
   return static_cast<Ring*>(memory);
-}
-
-bool is_paused() {
-  char path[640];
-  std::size_t length = append(path, 0, sizeof path, session.folder);
-  length = append(path, length, sizeof path, "/");
-  append(path, length, sizeof path, kPausedFile);
-  return syscall(SYS_access, path, F_OK) == 0;
 }
 
 pthread_key_t end_of_thread;
@@ -161,7 +78,7 @@ void at_end_of_thread(void* rounds_left) {
 void name_allocator(Ring& ring) {
   Dl_info info{};
   if (dladdr(reinterpret_cast<void*>(watched.malloc), &info) != 0 && info.dli_fname != nullptr)
-    append(ring.allocator, 0, sizeof ring.allocator, info.dli_fname);
+    memcpy(ring.allocator, info.dli_fname, strnlen(info.dli_fname, sizeof ring.allocator - 1));
 }
 
 // By itself, since a process may have ended before anybody looks at it.
@@ -189,17 +106,24 @@ Ring* begin_ring(pid_t parent) {
   ring->began_at = static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
   name_allocator(*ring);
   name_program(*ring);
-  ring->state.store(is_paused() ? RingState::kPaused : RingState::kOn, std::memory_order_relaxed);
+  ring->state.store(is_session_paused() ? RingState::kPaused : RingState::kOn, std::memory_order_relaxed);
   ring->tells_sizes.store(parent != 0, std::memory_order_relaxed);
+  ring->threads.store(1, std::memory_order_relaxed);
   ring->magic.store(kRingMagic, std::memory_order_release);
   return ring;
+}
+
+// Nobody has read it, or will. It may lie in the folder still, and would do so for good.
+void abandon(Ring& ring) {
+  ring.state.store(RingState::kAbandoned, std::memory_order_relaxed);
+  syscall(SYS_unlinkat, AT_FDCWD, process_page->ring_path.text, 0);
 }
 
 bool make_process_page() {
   void* const page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return false;
   if (madvise(page, 4096, MADV_WIPEONFORK) != 0) {
-    complain("MADV_WIPEONFORK", errno);
+    complain("MADV_WIPEONFORK", strerrordesc_np(errno));
     munmap(page, 4096);
     return false;
   }
@@ -214,7 +138,7 @@ Ring* open_ring_once(bool is_first) {
   const InsideAllocator inside;
   if (is_first && !is_session_locked.exchange(true, std::memory_order_acquire)) {
     read_session();
-    if (!session.is_known || !make_process_page()) is_known_to_be_alone.store(true, std::memory_order_relaxed);
+    if (!has_session() || !make_process_page()) is_known_to_be_alone.store(true, std::memory_order_relaxed);
   }
   if (process_page == nullptr) return nullptr;
   ProcessPage& page = *process_page;
@@ -244,32 +168,53 @@ Ring* open_ring() {
   return ring;
 }
 
+namespace {
+
+// 0 if there are no more: a larger one would be read as a part of the ticket, in the head of a slot.
+std::uint32_t next_number(Ring& ring) {
+  std::uint32_t given = ring.threads.load(std::memory_order_relaxed);
+  while (given < kMostThread)
+    if (ring.threads.compare_exchange_weak(given, given + 1, std::memory_order_relaxed)) return given + 1;
+  return 0;
+}
+
+}  // namespace
+
 void number_thread(Ring& ring) {
   const ErrnoKeeper keeper;
   const auto thread = static_cast<pid_t>(syscall(SYS_gettid));
   const bool has_key_set = this_thread.number != 0;
-  this_thread.of = &ring;
-  // The dynamic linker sets the first thread's variables once more, when that has already allocated.
-  if (thread == getpid() && ring.threads.load(std::memory_order_relaxed) != 0) {
-    this_thread.number = 1;
-  } else {
-    this_thread.number = ring.threads.fetch_add(1, std::memory_order_relaxed) + 1;
-    fill(ring, ring.next.fetch_add(1, std::memory_order_relaxed), static_cast<std::uint8_t>(Operation::kThreadBegin),
-         static_cast<std::uint64_t>(thread), this_thread.parent, 0);
+  const bool is_first = thread == getpid();
+  // The dynamic linker sets the first thread's variables once more, when that has already allocated. It may also come
+  // after others, if the recording was stopped before.
+  const bool has_begun = is_first && process_page->has_first_begun.exchange(true, std::memory_order_relaxed);
+  const std::uint32_t number = is_first ? 1 : next_number(ring);
+  if (number == 0) {
+    ++this_thread.depth;  // for good: it tells nothing
+    return;
   }
+  this_thread.number = number;
+  // A signal handler that comes between the two would tell by a number of another ring.
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  this_thread.of = &ring;
+  const std::uint64_t when = when_of(ring, 0);
+  std::uint64_t ticket;
+  if (!has_begun && draw(ring, 1, ticket))
+    fill(ring, ticket, when, static_cast<std::uint8_t>(Operation::kThreadBegin), static_cast<std::uint64_t>(thread),
+         this_thread.parent);
   const InsideAllocator inside;
   if (has_key && !has_key_set)
     pthread_setspecific(end_of_thread, reinterpret_cast<void*>(std::uintptr_t{PTHREAD_DESTRUCTOR_ITERATIONS}));
 }
 
-void wait_for_room(Ring& ring, std::uint64_t ticket) {
+bool wait_for_room(Ring& ring, std::uint64_t count) {
   const ErrnoKeeper keeper;
-  for (unsigned waits = 1; ticket - ring.consumed.load(std::memory_order_acquire) >= kSlots; ++waits) {
-    if (waits % 1024 == 0 && syscall(SYS_kill, session.collector, 0) != 0 && errno == ESRCH)
-      ring.state.store(RingState::kAbandoned, std::memory_order_relaxed);
-    if (ring.state.load(std::memory_order_relaxed) == RingState::kAbandoned) return;
+  for (unsigned waits = 1; !has_room(ring, ring.next.load(std::memory_order_relaxed), count); ++waits) {
+    if (waits % 1024 == 0 && is_collector_gone()) abandon(ring);
+    if (ring.state.load(std::memory_order_relaxed) != RingState::kOn) return false;
     sleep_microseconds(50);
   }
+  return ring.state.load(std::memory_order_relaxed) == RingState::kOn;
 }
 
 void end_thread() {

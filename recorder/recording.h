@@ -1,5 +1,7 @@
 // Recording: this process's ring, and what writes into it. Nothing here allocates; what waits does so outside of any
-// lock of ours, so that every thread that has drawn a ticket can always fill its slot.
+// lock of ours and without a ticket, so that whoever has drawn one fills its slot at once. A signal handler may thus
+// leave a thread that waits for good, by exit() or siglongjmp(). Between the ticket and the slot lie a few stores; for
+// a thread that is torn out of these, `snug record` passes over the slot (tools/record/ring_file.h).
 //
 // A child of a fork, however it came about, must not write into its parent's ring. So the pointer to the ring lies in a
 // page that the kernel hands to a child as zeroes, and the child's first event opens a ring of its own.
@@ -12,6 +14,7 @@
 #include <cstdint>
 
 #include "recorder/ring.h"
+#include "recorder/session.h"
 #include "trace/operation.h"
 
 namespace snug::recorder {
@@ -22,8 +25,11 @@ using trace::Operation;
 struct ProcessPage {
   std::atomic<Ring*> ring;
   std::atomic<std::uint32_t> is_opening;
-  std::atomic<bool> is_refused;  // there is no ring, and there will be none
+  std::atomic<bool> is_refused;       // there is no ring, and there will be none
+  std::atomic<bool> has_first_begun;  // the first thread's begin has been told
+  SessionPath ring_path;
 };
+static_assert(sizeof(ProcessPage) <= 4096);
 
 struct ThreadState {
   Ring* of;  // the ring that the number is of
@@ -38,10 +44,11 @@ extern thread_local constinit ThreadState this_thread;
 
 // Opens the ring of this process, unless nobody records. Null, then.
 Ring* open_ring();
-// Gives the calling thread its number in the ring, and tells of its birth.
+// Gives the calling thread its number in the ring, and tells of its birth. If there is no number left, the thread stays
+// without, as if it were inside of the allocator.
 void number_thread(Ring& ring);
-// Waits until the slot of the ticket is free.
-void wait_for_room(Ring& ring, std::uint64_t ticket);
+// Waits until there is room for so many events. False if there is nothing to be told any more.
+bool wait_for_room(Ring& ring, std::uint64_t count);
 // Tells of the calling thread's end. libc may yet free what it holds for the thread.
 void end_thread();
 
@@ -61,12 +68,32 @@ inline std::uint64_t now() {
   return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-inline void fill(Ring& ring, std::uint64_t ticket, std::uint8_t operation, std::uint64_t address, std::uint64_t size,
-                 std::uint8_t mark) {
-  if (ticket - ring.consumed.load(std::memory_order_acquire) >= kSlots) [[unlikely]]
-    wait_for_room(ring, ticket);
+// What a slot says besides its event's own numbers.
+inline std::uint64_t when_of(const Ring& ring, std::uint8_t mark) { return (now() - ring.began) << 8 | mark; }
+
+// `next` may have been read before `consumed` moved on, and be the lesser of the two.
+inline bool has_room(const Ring& ring, std::uint64_t next, std::uint64_t count) {
+  const std::uint64_t held = next + count - ring.consumed.load(std::memory_order_acquire);
+  return static_cast<std::int64_t>(held) <= static_cast<std::int64_t>(kSlots);
+}
+
+// Draws so many tickets, one behind the other, of slots that are free. False if there is nothing to be told any more.
+inline bool draw(Ring& ring, std::uint64_t count, std::uint64_t& ticket) {
+  ticket = ring.next.load(std::memory_order_relaxed);
+  for (;;) {
+    if (!has_room(ring, ticket, count)) [[unlikely]] {
+      if (!wait_for_room(ring, count)) return false;
+      ticket = ring.next.load(std::memory_order_relaxed);
+    } else if (ring.next.compare_exchange_weak(ticket, ticket + count, std::memory_order_relaxed)) {
+      return true;
+    }
+  }
+}
+
+inline void fill(Ring& ring, std::uint64_t ticket, std::uint64_t when, std::uint8_t operation, std::uint64_t address,
+                 std::uint64_t size) {
   Slot& slot = ring.slot_of(ticket);
-  slot.when = (now() - ring.began) << 8 | mark;
+  slot.when = when;
   slot.address = address;
   slot.size = size;
   slot.head.store(head_of(ticket, this_thread.number, operation), std::memory_order_release);
@@ -79,14 +106,20 @@ inline Ring* ring_for_event() {
   Ring* const ring = ring_of_process();
   if (ring == nullptr || ring->state.load(std::memory_order_relaxed) != RingState::kOn) [[unlikely]]
     return nullptr;
-  if (this_thread.of != ring) [[unlikely]]
+  if (this_thread.of != ring) [[unlikely]] {
     number_thread(*ring);
+    if (this_thread.depth != 0) return nullptr;
+  }
   return ring;
 }
 
 inline void tell(std::uint8_t operation, std::uint64_t address, std::uint64_t size, std::uint8_t mark = 0) {
-  if (Ring* const ring = ring_for_event(); ring != nullptr)
-    fill(*ring, ring->next.fetch_add(1, std::memory_order_relaxed), operation, address, size, mark);
+  Ring* const ring = ring_for_event();
+  if (ring == nullptr) return;
+  const std::uint64_t when = when_of(*ring, mark);
+  std::uint64_t ticket;
+  if (draw(*ring, 1, ticket)) [[likely]]
+    fill(*ring, ticket, when, operation, address, size);
 }
 
 inline void tell(Operation operation, const void* block, std::uint64_t size, std::uint8_t mark = 0) {
@@ -97,9 +130,11 @@ inline void tell_with_rest(Operation operation, std::uint64_t address, std::uint
                            std::uint64_t rest_address, std::uint64_t rest_size) {
   Ring* const ring = ring_for_event();
   if (ring == nullptr) return;
-  const std::uint64_t ticket = ring->next.fetch_add(2, std::memory_order_relaxed);
-  fill(*ring, ticket, static_cast<std::uint8_t>(operation), address, size, mark);
-  fill(*ring, ticket + 1, kRest, rest_address, rest_size, 0);
+  const std::uint64_t when = when_of(*ring, mark);
+  std::uint64_t ticket;
+  if (!draw(*ring, 2, ticket)) return;
+  fill(*ring, ticket, when, static_cast<std::uint8_t>(operation), address, size);
+  fill(*ring, ticket + 1, when, kRest, rest_address, rest_size);
 }
 
 // `refused`: kRefused or 0.

@@ -3,11 +3,11 @@
 //
 //   Ring:  what the process is | next | consumed, state | threads | slot 0 … slot 32767
 //
-// A thread draws a ticket from `next`, waits until the slot of that ticket is free, fills it, and stores its head last.
+// A thread waits until a slot is free, draws its ticket from `next`, fills it, and stores its head last.
 // Tickets are the order of the events: a block's coming draws its ticket behind the call of the allocator, its going
 // before, so that of two events of one address the earlier one has the lower ticket, whichever threads they are of.
 //
-//   consumed <= next;  a ticket's slot is free  <=>  ticket < consumed + kSlots
+//   consumed <= next <= consumed + kSlots
 //   slot i holds the event of ticket t  <=>  i == t mod kSlots and its stamp is t + 1, modulo 2^32
 //
 // Threads of the process write `next`, `threads` and slots; `snug record` alone writes `consumed` and `state`, but for
@@ -90,14 +90,18 @@ struct Ring {
   // Blocks may go that nobody has seen come: of a child of a fork, and behind a pause. So each block that goes is told
   // with the size that the allocator says it has.
   std::atomic<bool> tells_sizes;
-  alignas(64) std::atomic<std::uint32_t> threads;  // numbers given so far
+  // Numbers given so far; 1 is the first thread's, whether it has come or not.
+  alignas(64) std::atomic<std::uint32_t> threads;
   alignas(64) Slot slots[kSlots];
 
   Slot& slot_of(std::uint64_t ticket) { return slots[ticket % kSlots]; }
 };
 
-// The variable that tells a program's recorder where `snug record` waits: its process id, a colon and a folder.
+// The variable that tells a program's recorder where `snug record` waits: its process id, the number of the PID
+// namespace that this is of (0: not known), and a folder, with colons between them.
 inline constexpr const char* kSessionVariable = "SNUG_RECORD";
+// A file in that folder that `snug record` holds a lock on (flock) while it lives.
+inline constexpr const char* kCollectorFile = "collector";
 // A file in that folder, there while nothing is to be recorded.
 inline constexpr const char* kPausedFile = "paused";
 // How the files of rings are called there: "ring.PROCESS.NUMBER".

@@ -1,9 +1,10 @@
 // Births of threads, with who made them, and forks. A thread that libc makes by another function (thrd_create, a timer)
-// is told of at its first event.
+// is told of at its first event, and so is one of more than there is room for here.
 #include <pthread.h>
-#include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
+
+#include <cerrno>
 
 #include "recorder/exported.h"
 #include "recorder/recording.h"
@@ -24,13 +25,12 @@ struct Birth {
 };
 constinit Birth births[256] = {};
 
-Birth& take_birth() {
-  for (;;) {
-    for (Birth& birth : births)
-      if (!birth.is_taken.load(std::memory_order_relaxed) && !birth.is_taken.exchange(true, std::memory_order_acquire))
-        return birth;
-    syscall(SYS_sched_yield);
-  }
+// Null if that many threads have been made and none of them runs yet: the one that makes them may be the reason.
+Birth* take_birth() {
+  for (Birth& birth : births)
+    if (!birth.is_taken.load(std::memory_order_relaxed) && !birth.is_taken.exchange(true, std::memory_order_acquire))
+      return &birth;
+  return nullptr;
 }
 
 void* run_thread(void* place) {
@@ -43,30 +43,25 @@ void* run_thread(void* place) {
   return routine(argument);
 }
 
-using Create = int(pthread_t*, const pthread_attr_t*, Routine*, void*);
-using Fork = pid_t();
-
 }  // namespace
 
 extern "C" RECORDER_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, Routine* routine,
                                               void* argument) {
-  static constinit Create* create = nullptr;
-  if (create == nullptr) create = next<Create>("pthread_create");
+  if (!has_watched()) return EAGAIN;
   // A thread that the allocator makes is its own affair, but what it allocates is not.
-  if (ring_for_event() == nullptr) return create(thread, attributes, routine, argument);
-  Birth& birth = take_birth();
-  birth.routine = routine;
-  birth.argument = argument;
-  birth.parent = this_thread.number;
-  const int error = create(thread, attributes, run_thread, &birth);
-  if (error != 0) birth.is_taken.store(false, std::memory_order_release);
+  Birth* const birth = ring_for_event() != nullptr ? take_birth() : nullptr;
+  if (birth == nullptr) return watched.pthread_create(thread, attributes, routine, argument);
+  birth->routine = routine;
+  birth->argument = argument;
+  birth->parent = this_thread.number;
+  const int error = watched.pthread_create(thread, attributes, run_thread, birth);
+  if (error != 0) birth->is_taken.store(false, std::memory_order_release);
   return error;
 }
 
 extern "C" RECORDER_EXPORT pid_t fork() {
-  static constinit Fork* next_fork = nullptr;
-  if (next_fork == nullptr) next_fork = next<Fork>("fork");
-  const pid_t child = next_fork();
+  if (!has_watched()) return -1;
+  const pid_t child = watched.fork();
   if (child > 0) tell(static_cast<std::uint8_t>(Operation::kFork), static_cast<std::uint64_t>(child), 0);
   if (child == 0) static_cast<void>(ring_for_event());
   return child;

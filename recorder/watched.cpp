@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <cstdlib>
 #include <new>
 
 namespace snug::recorder {
@@ -24,9 +25,48 @@ bool are_addresses_set() {
   return own_address == here;
 }
 
+using trace::Operation;
+
+// By their operations: forms of new, then of delete.
+constexpr const char* kOperatorNames[] = {
+    "_Znwm",
+    "_Znam",
+    "_ZnwmRKSt9nothrow_t",
+    "_ZnamRKSt9nothrow_t",
+    "_ZnwmSt11align_val_t",
+    "_ZnamSt11align_val_t",
+    "_ZnwmSt11align_val_tRKSt9nothrow_t",
+    "_ZnamSt11align_val_tRKSt9nothrow_t",
+    "_ZdlPv",
+    "_ZdaPv",
+    "_ZdlPvRKSt9nothrow_t",
+    "_ZdaPvRKSt9nothrow_t",
+    "_ZdlPvm",
+    "_ZdaPvm",
+    "_ZdlPvSt11align_val_t",
+    "_ZdaPvSt11align_val_t",
+    "_ZdlPvSt11align_val_tRKSt9nothrow_t",
+    "_ZdaPvSt11align_val_tRKSt9nothrow_t",
+    "_ZdlPvmSt11align_val_t",
+    "_ZdaPvmSt11align_val_t",
+};
+constexpr std::size_t kOperators = sizeof kOperatorNames / sizeof *kOperatorNames;
+constinit void* operators[kOperators] = {};
+
+constexpr std::size_t place_of(Operation operation) {
+  const auto code = static_cast<std::size_t>(operation);
+  constexpr auto kFirstNew = static_cast<std::size_t>(Operation::kNew);
+  constexpr auto kFirstDelete = static_cast<std::size_t>(Operation::kDelete);
+  constexpr auto kForms = static_cast<std::size_t>(Operation::kNewArrayAlignedNothrow) - kFirstNew + 1;
+  return code < kFirstDelete ? code - kFirstNew : code - kFirstDelete + kForms;
+}
+static_assert(place_of(Operation::kDelete) == 8 && place_of(Operation::kDeleteArraySizedAligned) == kOperators - 1);
+
+void* next_function(const char* name) { return dlsym(RTLD_NEXT, name); }
+
 template <class Function>
 void look_up(Function*& function, const char* name) {
-  function = next<Function>(name);
+  function = reinterpret_cast<Function*>(next_function(name));
 }
 
 bool are_of_one_file(void* function, void* other) {
@@ -35,16 +75,22 @@ bool are_of_one_file(void* function, void* other) {
   return dladdr(function, &one) != 0 && dladdr(other, &two) != 0 && one.dli_fbase == two.dli_fbase;
 }
 
-// A program that brings its own operator new for one form counts on the library's other forms to call it.
+// A program that brings its own operator new for one form counts on the library's other forms to call it. One that
+// brings its own malloc expects all to be of that heap, which does not call the one behind this library.
 bool are_operators_ours() {
   const auto is_ours = [](const char* name, void* ours) { return dlsym(RTLD_DEFAULT, name) == ours; };
   return is_ours("_Znwm", reinterpret_cast<void*>(static_cast<void* (*)(std::size_t)>(&::operator new))) &&
-         is_ours("_ZdlPv", reinterpret_cast<void*>(static_cast<void (*)(void*) noexcept>(&::operator delete)));
+         is_ours("_ZdlPv", reinterpret_cast<void*>(static_cast<void (*)(void*) noexcept>(&::operator delete))) &&
+         is_ours("malloc", reinterpret_cast<void*>(&::malloc)) && is_ours("free", reinterpret_cast<void*>(&::free));
 }
 
 }  // namespace
 
-void* next_function(const char* name) { return dlsym(RTLD_NEXT, name); }
+// One that came later, by dlopen, is looked for when it is asked for: after a refusal, as a rule.
+void* operator_of_runtime(Operation operation) {
+  const std::size_t place = place_of(operation);
+  return operators[place] != nullptr ? operators[place] : next_function(kOperatorNames[place]);
+}
 
 bool prepare_watched() {
   if (!are_addresses_set() || is_somebody_at_it.exchange(true, std::memory_order_acquire))
@@ -62,6 +108,15 @@ bool prepare_watched() {
   look_up(watched.trim, "malloc_trim");
   look_up(watched.mallinfo2, "mallinfo2");
   look_up(watched.malloc, "malloc");
+  look_up(watched.mmap, "mmap");
+  look_up(watched.mmap64, "mmap64");
+  look_up(watched.munmap, "munmap");
+  look_up(watched.mremap, "mremap");
+  look_up(watched.sbrk, "sbrk");
+  look_up(watched.brk, "brk");
+  look_up(watched.pthread_create, "pthread_create");
+  look_up(watched.fork, "fork");
+  for (std::size_t place = 0; place < kOperators; ++place) operators[place] = next_function(kOperatorNames[place]);
   watched.has_usable_size =
       are_of_one_file(reinterpret_cast<void*>(watched.malloc), reinterpret_cast<void*>(watched.usable_size));
   watched.has_our_operators = are_operators_ours();

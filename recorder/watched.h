@@ -1,12 +1,20 @@
-// The allocator that is watched: whatever would serve the program without the recorder.
+// What is watched: the allocator, the runtime's operators, and the functions of libc that tell of mappings, threads and
+// forks; whatever would serve the program without the recorder.
+//
+// All are looked up at once, when the first block is asked for: a look-up takes the dynamic linker's lock, which a
+// thread may hold that waits, in the constructor of what it loads, for the one that looks.
 #pragma once
 
 #include <malloc.h>
+#include <pthread.h>
+#include <sys/types.h>
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 
 #include "recorder/early_blocks.h"
+#include "trace/operation.h"
 
 namespace snug::recorder {
 
@@ -24,6 +32,16 @@ struct Watched {
   std::size_t (*usable_size)(void*);
   int (*trim)(std::size_t);
   struct mallinfo2 (*mallinfo2)();
+
+  void* (*mmap)(void*, std::size_t, int, int, int, off_t);
+  void* (*mmap64)(void*, std::size_t, int, int, int, off_t);
+  int (*munmap)(void*, std::size_t);
+  void* (*mremap)(void*, std::size_t, std::size_t, int, ...);
+  void* (*sbrk)(intptr_t);
+  int (*brk)(void*);
+  int (*pthread_create)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+  pid_t (*fork)();
+
   // Whether it is the allocator's usable_size, and not that of another one behind it.
   bool has_usable_size;
   // Whether operator new and delete of the program are the recorder's, in all their forms.
@@ -41,12 +59,7 @@ bool prepare_watched();
 
 inline bool has_watched() { return is_watched_known.load(std::memory_order_acquire) || prepare_watched(); }
 
-// The next definition of a function behind this library's own; null if there is none.
-void* next_function(const char* name);
-
-template <class Function>
-Function* next(const char* name) {
-  return reinterpret_cast<Function*>(next_function(name));
-}
+// The C++ runtime's own form of operator new or delete; null if there is no runtime.
+void* operator_of_runtime(trace::Operation operation);
 
 }  // namespace snug::recorder

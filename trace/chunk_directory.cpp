@@ -35,6 +35,33 @@ bool is_trailer(Source& source, std::uint64_t offset) {
 
 }  // namespace
 
+// A stretch of the file in memory, kept from one search to the next: between two chunks there may be little to pass
+// over, again and again.
+class Piece {
+ public:
+  explicit Piece(Source& source) : source_(source) {}
+
+  // Null if they cannot be read.
+  const std::uint8_t* at(std::uint64_t offset, std::uint64_t count) {
+    if (offset < begin_ || offset + count > begin_ + bytes_.size()) {
+      begin_ = offset;
+      bytes_.resize(std::min<std::uint64_t>(source_.size() - offset, kBytes));
+      if (!source_.read(begin_, bytes_.data(), bytes_.size())) {
+        bytes_.clear();
+        return nullptr;
+      }
+    }
+    return bytes_.data() + (offset - begin_);
+  }
+
+ private:
+  static constexpr std::uint64_t kBytes = std::uint64_t{1} << 16;
+
+  Source& source_;
+  std::uint64_t begin_ = 0;
+  std::vector<std::uint8_t> bytes_;
+};
+
 std::optional<ChunkDirectory> ChunkDirectory::read(Source& source, Damage& damage, std::string& refusal) {
   std::array<std::uint8_t, sizeof(FileHeader)> bytes = {};
   ChunkDirectory directory;
@@ -94,6 +121,7 @@ bool ChunkDirectory::take_index(Source& source, Damage& damage) {
 void ChunkDirectory::walk(Source& source, Damage& damage) {
   const std::uint64_t size = source.size();
   std::array<std::uint8_t, sizeof(ChunkHeader)> bytes = {};
+  Piece piece(source);
   std::uint64_t offset = sizeof(FileHeader);
   while (offset < size) {
     if (source.read(offset, bytes.data(), bytes.size())) {
@@ -106,35 +134,27 @@ void ChunkDirectory::walk(Source& source, Damage& damage) {
         continue;
       }
     }
-    offset = find_chunk(source, offset, damage);
+    offset = find_chunk(source, piece, offset, damage);
   }
 }
 
-std::uint64_t ChunkDirectory::find_chunk(Source& source, std::uint64_t offset, Damage& damage) const {
-  constexpr std::size_t kPiece = std::size_t{1} << 16;
+std::uint64_t ChunkDirectory::find_chunk(Source& source, Piece& piece, std::uint64_t offset, Damage& damage) const {
   const std::uint64_t begin = offset;
   const std::uint64_t size = source.size();
-  if (is_trailer(source, offset)) return size;
-  std::vector<std::uint8_t> piece;
   bool is_damage = false;
   const auto tell = [&](std::uint64_t end) {
     if (is_damage) damage.tell_chunk(begin, std::to_string(end - begin) + " bytes are no chunk, and passed over");
     return end;
   };
-  while (offset < size) {
-    // A header may reach beyond the piece in which it begins.
-    piece.resize(std::min<std::uint64_t>(size - offset, kPiece + sizeof(ChunkHeader)));
-    if (!source.read(offset, piece.data(), piece.size())) break;
-    const std::size_t places = std::min(piece.size(), kPiece);
-    for (std::size_t at = 0; at < places; at += kChunkAlign) {
-      const std::size_t left = piece.size() - at;
-      if (left >= sizeof(ChunkHeader) && part_at<std::uint32_t>(piece.data() + at) == kChunkMagic &&
-          is_chunk(part_at<ChunkHeader>(piece.data() + at)))
-        return tell(offset + at);
-      if (is_trailer(source, offset + at)) return tell(size);
-      is_damage = is_damage || !is_zero(piece.data() + at, std::min(left, kChunkAlign));
-    }
-    offset += places;
+  for (; offset < size; offset += kChunkAlign) {
+    // What is left at the file's end may be too short for a header.
+    const std::uint64_t left = size - offset;
+    const std::uint8_t* const at = piece.at(offset, std::min<std::uint64_t>(left, sizeof(ChunkHeader)));
+    if (at == nullptr) break;
+    if (left >= sizeof(ChunkHeader) && part_at<std::uint32_t>(at) == kChunkMagic && is_chunk(part_at<ChunkHeader>(at)))
+      return tell(offset);
+    if (is_trailer(source, offset)) return tell(size);
+    is_damage = is_damage || !is_zero(at, std::min<std::uint64_t>(left, kChunkAlign));
   }
   return tell(size);
 }
@@ -148,7 +168,8 @@ bool load_payload(Source& source, const IndexEntry& chunk, std::vector<std::uint
   const bool is_sealed = header.state == ChunkState::kSealed;
   if (!is_sealed && header.state != ChunkState::kOpen) return fail("the chunk is neither open nor sealed");
   std::uint64_t count = bytes_in_file(header);
-  if (count > header.span - sizeof header || count > kMostPayload) return fail("the chunk's length cannot be");
+  const std::uint32_t most = most_payload(header.kind);
+  if (count > header.span - sizeof header || count > most) return fail("the chunk's length cannot be");
   const std::uint64_t begin = chunk.offset + sizeof header;
   const std::uint64_t there = begin < source.size() ? source.size() - begin : 0;
   if (!is_sealed) count = std::min(count, there);
@@ -165,7 +186,7 @@ bool load_payload(Source& source, const IndexEntry& chunk, std::vector<std::uint
     payload = std::move(stored);
     return true;
   }
-  if (header.codec != Codec::kZstd || header.plain_bytes > kMostPayload) return fail("the chunk's coding is unknown");
+  if (header.codec != Codec::kZstd || header.plain_bytes > most) return fail("the chunk's coding is unknown");
   payload.resize(header.plain_bytes);
   return decompress(stored, payload) || fail("the chunk cannot be decompressed");
 }
@@ -179,6 +200,10 @@ std::string read_facts(Source& source, const ChunkDirectory& directory, Damage& 
     if (!load_payload(source, chunk, payload, fault)) {
       damage.tell_chunk(chunk.offset, fault);
       continue;
+    }
+    if (payload.size() > kMostFacts - facts.size()) {
+      damage.tell_chunk(chunk.offset, "there are more facts than can be");
+      break;
     }
     facts.append(reinterpret_cast<const char*>(payload.data()), payload.size());
   }

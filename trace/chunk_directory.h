@@ -15,6 +15,8 @@
 
 namespace snug::trace {
 
+class Piece;
+
 class ChunkDirectory {
  public:
   // None, and why in `refusal`, if this is no trace, or one of another version. What is wrong beyond is told `damage`.
@@ -29,7 +31,7 @@ class ChunkDirectory {
   bool take_index(Source& source, Damage& damage);
   void walk(Source& source, Damage& damage);
   // The next place from `offset` on where a chunk begins, or the file's end.
-  std::uint64_t find_chunk(Source& source, std::uint64_t offset, Damage& damage) const;
+  std::uint64_t find_chunk(Source& source, Piece& piece, std::uint64_t offset, Damage& damage) const;
 
   FileHeader file_;
   std::vector<IndexEntry> chunks_;
@@ -40,7 +42,7 @@ class ChunkDirectory {
 // its span.
 bool load_payload(Source& source, const IndexEntry& chunk, std::vector<std::uint8_t>& payload, std::string& fault);
 
-// All chunks of facts, one behind the other.
+// All chunks of facts, one behind the other, up to kMostFacts bytes.
 std::string read_facts(Source& source, const ChunkDirectory& directory, Damage& damage);
 
 }  // namespace snug::trace

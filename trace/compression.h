@@ -1,4 +1,4 @@
-// Payloads of chunks by zstd. A dependency of the tools: what runs inside of a watched program writes plain chunks.
+// Payloads of chunks by zstd.
 #pragma once
 
 #include <cstdint>

@@ -3,8 +3,9 @@
 //   file:    FileHeader | chunk | chunk | … | index chunk | Trailer        what stands behind the chunks is optional
 //   chunk:   ChunkHeader | payload | unused bytes up to the next chunk
 //
-// A chunk is open while its writer adds to it, and sealed afterwards; each step is made by one last store (`magic`,
-// then `state`), so that a writer may be killed at any instruction. Every chunk begins at a multiple of kChunkAlign.
+// The format knows chunks that are open while their writer adds to them, in a mapping of the file, and are sealed
+// afterwards; each step is made by one last store (`magic`, then `state`), so that such a writer may be killed at any
+// instruction. We read them; TraceFile writes whole chunks, sealed. Every chunk begins at a multiple of kChunkAlign.
 #pragma once
 
 #include <bit>
@@ -21,8 +22,10 @@ inline constexpr std::uint64_t kTrailerMagic = 0x0a646e65'756e7389;  // "\x89snu
 inline constexpr std::uint32_t kChunkMagic = 0x6b436e73;             // "snCk"
 inline constexpr std::uint16_t kVersion = 1;
 inline constexpr std::size_t kChunkAlign = 8;
-// A payload, in the file and out of it.
-inline constexpr std::uint32_t kMostPayload = std::uint32_t{16} << 20;
+// Payloads, in the file and out of it: what a reader must have room for. Of facts all together are meant.
+inline constexpr std::uint32_t kMostPayload = std::uint32_t{1} << 20;
+inline constexpr std::uint32_t kMostFacts = std::uint32_t{1} << 20;
+inline constexpr std::uint32_t kMostIndex = std::uint32_t{16} << 20;
 inline constexpr std::uint32_t kMostSpan = std::uint32_t{32} << 20;
 
 struct FileHeader {
@@ -76,6 +79,10 @@ struct ChunkHeader {
 static_assert(sizeof(ChunkHeader) == 96 && offsetof(ChunkHeader, state) == 56 &&
               offsetof(ChunkHeader, last_turn) == 88);
 
+constexpr std::uint32_t most_payload(ChunkKind kind) {
+  return kind == ChunkKind::kIndex ? kMostIndex : kind == ChunkKind::kFacts ? kMostFacts : kMostPayload;
+}
+
 struct IndexEntry {
   std::uint64_t offset = 0;  // of the chunk in the file
   ChunkHeader header;        // its magic is 0, lest who goes through a damaged file take it for a chunk
@@ -99,10 +106,5 @@ Part part_at(const void* bytes) {
 std::uint32_t checksum_of(const FileHeader& header);
 std::uint32_t begin_checksum_of(const ChunkHeader& header);
 std::uint32_t end_checksum_of(const ChunkHeader& header, const void* payload);
-
-// Both write to zeroed memory that other processes may read at any time. The header is given by value: only what it
-// says of the first part counts for open_chunk, of the second for seal_chunk; they compute its checksums.
-void open_chunk(void* memory, ChunkHeader header);
-void seal_chunk(void* memory, ChunkHeader header);
 
 }  // namespace snug::trace

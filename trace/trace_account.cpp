@@ -1,5 +1,7 @@
 #include "trace/trace_account.h"
 
+#include <random>
+
 namespace snug::trace {
 
 namespace {
@@ -7,6 +9,11 @@ namespace {
 std::string name_of(BlockId block) { return std::to_string(thread_of(block)) + ":" + std::to_string(number_of(block)); }
 
 }  // namespace
+
+BlockHash::BlockHash() {
+  std::random_device random;
+  seed_ = std::uint64_t{random()} << 32 | random();
+}
 
 void TraceAccount::add(const Event& event) {
   const Place place = place_of(event);

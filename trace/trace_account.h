@@ -17,6 +17,22 @@
 
 namespace snug::trace {
 
+// A file may name blocks whose identities would all fall into one bucket, if it knew what they are hashed to: so that
+// is not the identity itself, and not the same each time.
+class BlockHash {
+ public:
+  BlockHash();
+  std::size_t operator()(BlockId block) const {
+    std::uint64_t mixed = (static_cast<std::uint64_t>(block) ^ seed_) * 0x9e3779b97f4a7c15;
+    mixed = (mixed ^ mixed >> 32) * 0xd6e8feb86659fd93;
+    return static_cast<std::size_t>(mixed ^ mixed >> 32);
+  }
+
+ private:
+  std::uint64_t seed_;
+};
+using LiveBlocks = std::unordered_map<BlockId, std::uint64_t, BlockHash>;
+
 class TraceAccount {
  public:
   // Hears of each event that cannot be, and why.
@@ -44,7 +60,7 @@ class TraceAccount {
   std::uint64_t peak_time() const { return peak_time_; }
   std::uint64_t faults() const { return faults_; }
   // Bytes asked for of each live block.
-  const std::unordered_map<BlockId, std::uint64_t>& live() const { return live_; }
+  const LiveBlocks& live() const { return live_; }
 
  private:
   void come(const Event& event, BlockId block);
@@ -54,7 +70,7 @@ class TraceAccount {
   Listener listener_;
   std::array<std::uint64_t, kOperations> counts_ = {};
   std::array<std::uint64_t, kOperations> bytes_ = {};  // asked for, or told at a free
-  std::unordered_map<BlockId, std::uint64_t> live_;
+  LiveBlocks live_;
   std::unordered_set<std::uint32_t> threads_;
   Place last_ = {};
   std::uint32_t last_thread_ = 0;

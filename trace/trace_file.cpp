@@ -1,6 +1,7 @@
 #include "trace/trace_file.h"
 
 #include <algorithm>
+#include <cerrno>
 
 #include "trace/compression.h"
 
@@ -18,7 +19,7 @@ void TraceFile::add_facts(std::string_view facts) {
   ChunkHeader header;
   header.kind = ChunkKind::kFacts;
   header.serial = facts_++;
-  facts = facts.substr(0, kMostPayload);
+  facts = facts.substr(0, kMostFacts);
   write_chunk(header, {facts.begin(), facts.end()});
 }
 
@@ -103,10 +104,16 @@ void TraceFile::write_chunk(ChunkHeader header, const std::vector<std::uint8_t>&
   write(kUnused, unused);
 }
 
+void TraceFile::save(std::uint64_t time) {
+  for (auto& [number, thread] : threads_)
+    if (thread.header.time <= time) end_chunk(thread);
+  note(std::fflush(file_) == 0);
+}
+
 bool TraceFile::finish() {
   for (auto& [number, thread] : threads_) end_chunk(thread);
   const std::size_t bytes = index_.size() * sizeof(IndexEntry);
-  if (bytes <= kMostPayload) {  // a reader does without
+  if (bytes <= kMostIndex) {  // a reader does without
     const auto* const begin = reinterpret_cast<const std::uint8_t*>(index_.data());
     ChunkHeader header;
     header.kind = ChunkKind::kIndex;
@@ -114,13 +121,18 @@ bool TraceFile::finish() {
     write_chunk(header, {begin, begin + bytes});
     write(&trailer, sizeof trailer);
   }
-  return std::fflush(file_) == 0 && !failed_;
+  note(std::fflush(file_) == 0);
+  return error_ == 0;
 }
 
 void TraceFile::write(const void* bytes, std::size_t count) {
   if (count == 0) return;  // of a trace without chunks the index has no memory
-  failed_ = failed_ || std::fwrite(bytes, 1, count, file_) != count;
+  if (error_ == 0) note(std::fwrite(bytes, 1, count, file_) == count);
   offset_ += count;
+}
+
+void TraceFile::note(bool is_written) {
+  if (!is_written && error_ == 0) error_ = errno != 0 ? errno : EIO;
 }
 
 }  // namespace snug::trace

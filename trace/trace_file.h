@@ -1,5 +1,5 @@
 // TraceFile: writes a whole trace, out of events in any order that keeps each thread's: what importers, cuts and
-// filters make. It compresses, and ends with an index. For a program that watches itself there is ThreadWriter.
+// filters make, and what `snug record` writes. It compresses, and ends with an index.
 //
 // It holds a chunk of each thread that has not ended, and 104 bytes for each chunk that is written. Used by one thread.
 #pragma once
@@ -21,7 +21,7 @@ struct TraceFileOptions {
   std::uint64_t started = 0;  // nanoseconds since 1970
   std::uint16_t chunk_flags = 0;
   int level = 3;                          // of zstd; 0 leaves chunks as they are
-  std::uint32_t chunk_bytes = 256 << 10;  // of events, decompressed; larger ones compress better and hold more memory
+  std::uint32_t chunk_bytes = 256 << 10;  // of events, decompressed; half of kMostPayload at most
 };
 
 class TraceFile {
@@ -29,13 +29,18 @@ class TraceFile {
   // The file is the caller's, open for writing, at its begin.
   TraceFile(std::FILE* file, const TraceFileOptions& options);
 
-  // Lines of a key, a tab and a value; at most kMostPayload bytes.
+  // Lines of a key, a tab and a value; at most kMostFacts bytes.
   void add_facts(std::string_view facts);
   // All of the event counts: thread, time, turn, and of an allocation its result, whose thread is the event's. In a
   // thread neither time nor turn may fall, they are raised.
   void add(const Event& event);
+  // Ends the chunks that are as old as this time, by what the thread did before they began, and hands all that is ended
+  // to the file: it is read even if the writer is killed.
+  void save(std::uint64_t time);
   // Ends the file. False if anything could not be written.
   bool finish();
+  // Of the first that could not be, as in errno; 0 as long as all could.
+  int error() const { return error_; }
 
   std::uint64_t bytes() const { return offset_; }
   std::uint64_t plain_bytes() const { return plain_bytes_; }  // of events
@@ -54,6 +59,7 @@ class TraceFile {
   void end_chunk(Thread& thread);
   void write_chunk(ChunkHeader header, const std::vector<std::uint8_t>& payload);
   void write(const void* bytes, std::size_t count);
+  void note(bool is_written);
 
   std::FILE* file_;
   TraceFileOptions options_;
@@ -64,7 +70,7 @@ class TraceFile {
   std::uint64_t offset_ = 0;
   std::uint64_t plain_bytes_ = 0;
   std::uint64_t events_ = 0;
-  bool failed_ = false;
+  int error_ = 0;
 };
 
 }  // namespace snug::trace

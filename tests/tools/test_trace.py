@@ -209,11 +209,16 @@ class PartTest(FolderTest):
         self.assertEqual(self.events(self.path("packed")), self.events(file))
         self.assertLess(plain["plain_bytes"] / plain["events"], 12)
 
-    def test_a_trace_is_not_written_over_itself(self):
-        file = self.imported(LINES)
-        self.trace("pack", file, "-o", file, status=2)
-        self.assertIn("cannot be written at the same time", self.said)
+    def test_no_file_is_written_over_itself(self):
+        file, text = self.imported(LINES), self.path("text")
+        (self.folder / "link").symlink_to("text")
+        for arguments in (("pack", file, "-o", file), ("cut", file, "-o", file), ("filter", file, "-o", file),
+                          ("export", file, "--to", "lines", "-o", file), ("export", file, "--to", "csv", "-o", file),
+                          ("import", text, "-o", text), ("import", text, "-o", self.path("link"))):
+            self.trace(*arguments, status=2)
+            self.assertIn("cannot be written at the same time", self.said)
         self.trace("check", file)
+        self.assertEqual(Path(text).read_text(), LINES)
 
 
 class DamageTest(FolderTest):

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "made_up_trace.h"
-#include "recorded_file.h"
 #include "trace/checksum.h"
 #include "whole_file.h"
 
@@ -86,16 +85,31 @@ TEST(Damage, AnIndexStandsInForHeaders) {
   EXPECT_TRUE(read.events == whole.events);
 }
 
+// A file may end anywhere. Each chunk that is there to its last byte is read, and no other; where the file ends within
+// one, that is told.
 TEST(Damage, EachLength) {
   for (const int level : {0, 3}) {
     const Bytes bytes = small_trace(level);
     const ReadTrace whole = read_trace(bytes);
+    const std::size_t end = without_index(bytes).size();
+    std::size_t begin = sizeof(FileHeader);  // of the chunk that the file ends in
+    std::size_t events = 0;                  // in the chunks that are whole
     for (std::size_t length = 0; length < bytes.size(); ++length) {
       const ReadTrace read = read_trace({bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(length)});
       ASSERT_FALSE(read.has_index) << length;
-      ASSERT_TRUE(is_told(read) || is_part_of(read.events, whole.events)) << length;
       ASSERT_EQ(read.refusal.empty(), length >= sizeof(FileHeader)) << length;
+      ASSERT_TRUE(is_part_of(read.events, whole.events)) << length;
+      if (length < begin) continue;
+      const auto chunk = part_at<ChunkHeader>(bytes.data() + begin);
+      if (begin < end && length == begin + sizeof chunk + chunk.stored_bytes && chunk.kind == ChunkKind::kEvents)
+        events += chunk.events;
+      if (begin < end && length == begin + chunk.span) begin += chunk.span;
+      ASSERT_EQ(read.events.size(), events) << length;
+      if (begin < end || length == begin) {
+        ASSERT_EQ(is_told(read), length != begin) << length;
+      }
     }
+    EXPECT_EQ(events, whole.events.size());
   }
 }
 
@@ -160,6 +174,71 @@ TEST(Damage, HostileLengths) {
   EXPECT_TRUE(is_told(with([](ChunkHeader& header) { header.kind = ChunkKind{9}; })));
 }
 
+// A small file must not make its reader take much memory: what is more than can be is told, and not held.
+TEST(Damage, PayloadsAndFactsHaveBounds) {
+  std::vector<Event> events;
+  for (std::uint64_t i = 1; i <= 400'000; ++i)
+    events.push_back({.operation = Operation::kMalloc, .thread = 1, .result = block_id(1, i), .size = 8});
+  EXPECT_FALSE(is_told(read_trace(write_trace(events, {.chunk_bytes = kMostPayload / 2}))));
+  const ReadTrace large = read_trace(write_trace(events, {.chunk_bytes = kMostPayload + 1}));
+  EXPECT_TRUE(is_told(large));
+  EXPECT_LT(large.events.size(), events.size());
+
+  char* memory = nullptr;
+  std::size_t count = 0;
+  std::FILE* const file = ::open_memstream(&memory, &count);
+  TraceFile trace(file, {});
+  for (int i = 0; i < 3; ++i) trace.add_facts(std::string(kMostFacts / 2, 'f'));
+  EXPECT_TRUE(trace.finish());
+  std::fclose(file);
+  const ReadTrace facts = read_trace(Bytes(memory, memory + count));
+  std::free(memory);
+  EXPECT_TRUE(is_told(facts));
+  EXPECT_EQ(facts.facts.size(), kMostFacts);
+}
+
+// What lies between chunks is read once, in however many places it lies.
+TEST(Damage, ASearchReadsTheFileOnce) {
+  class CountingSource final : public Source {
+   public:
+    explicit CountingSource(std::span<const std::uint8_t> bytes) : source_(bytes) {}
+    std::uint64_t size() const override { return source_.size(); }
+    bool read(std::uint64_t offset, void* to, std::size_t count) override {
+      bytes_read += count;
+      return source_.read(offset, to, count);
+    }
+    std::uint64_t bytes_read = 0;
+
+   private:
+    MemorySource source_;
+  };
+  FileHeader header;
+  header.checksum = checksum_of(header);
+  ChunkHeader chunk;
+  chunk.magic = kChunkMagic;
+  chunk.kind = ChunkKind::kFacts;
+  chunk.span = sizeof chunk;
+  chunk.begin_checksum = begin_checksum_of(chunk);
+  Bytes bytes;
+  const auto add = [&bytes](const auto& part) {
+    const auto* const begin = reinterpret_cast<const std::uint8_t*>(&part);
+    bytes.insert(bytes.end(), begin, begin + sizeof part);
+  };
+  add(header);
+  for (int i = 0; i < 5000; ++i) {
+    add(chunk);
+    add(std::uint64_t{1});
+  }
+  CountingSource source(bytes);
+  Damage damage;
+  std::string refusal;
+  const auto directory = ChunkDirectory::read(source, damage, refusal);
+  ASSERT_TRUE(directory.has_value());
+  EXPECT_EQ(directory->chunks().size(), 5000u);
+  EXPECT_EQ(damage.damaged_chunks(), 5000u);
+  EXPECT_LT(source.bytes_read, 4 * bytes.size());
+}
+
 // Payloads that no writer makes, with heads, varints and blocks that cannot be.
 TEST(Damage, WhatIsNoEventIsRefused) {
   const auto decoded = [](const Bytes& payload) {
@@ -191,18 +270,27 @@ TEST(Damage, WhatIsNoEventIsRefused) {
   EXPECT_EQ(decoded({code(Operation::kExec), 0, 5, 'a', 'b', 'c', 'd'}), Decoded::kDamaged);
 }
 
-// What a killed process leaves is read to its last whole event, whatever stands behind.
+// What a writer leaves that was killed is read to its last whole event, whatever stands behind.
 TEST(Damage, AnOpenChunkEndsWhereNoEventIs) {
-  RecordedFile file;
-  ThreadWriter writer;
-  writer.begin(file.supply, 1);
-  for (std::uint64_t i = 1; i <= 10; ++i) writer.append(malloc_of(i, i));
-  Bytes bytes = file.image();
+  std::vector<Event> events;
+  for (std::uint64_t i = 1; i <= 10; ++i)
+    events.push_back({.operation = Operation::kMalloc, .thread = 1, .time = i, .result = block_id(1, i), .size = i});
+  Bytes bytes = without_index(write_trace(events, {.level = 0}));
+  const std::size_t begin = sizeof(FileHeader) + part_at<ChunkHeader>(bytes.data() + sizeof(FileHeader)).span;
+  const std::size_t end = begin + sizeof(ChunkHeader) + 30;
+  // Its span is what the writer has set aside.
+  auto header = part_at<ChunkHeader>(bytes.data() + begin);
+  ASSERT_EQ(header.stored_bytes, 30u);
+  header.span = sizeof header + 64;
+  header.begin_checksum = begin_checksum_of(header);
+  bytes.resize(begin + header.span);
+  std::memcpy(bytes.data() + begin, &header, sizeof header);
+  std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(begin + offsetof(ChunkHeader, state)),
+              sizeof header - offsetof(ChunkHeader, state), std::uint8_t{0});
   ReadTrace read = read_trace(bytes);
   EXPECT_EQ(read.events.size(), 10u);
   EXPECT_EQ(read.open_chunks, 1u);
   EXPECT_FALSE(is_told(read));
-  const std::size_t end = sizeof(FileHeader) + sizeof(ChunkHeader) + 30;
   ASSERT_EQ(bytes[end], 0);
   bytes[end + 1] = 5;  // an event that was under way: its head is not stored
   EXPECT_EQ(read_trace(bytes).events.size(), 10u);

@@ -46,6 +46,7 @@ bool redirect(const std::string& path, int descriptor, int flags) {
 void execute(const Command& command, const HeldSignals& signals, char* const* arguments, char* const* variables) {
   if (command.group == ProcessGroup::kOwn) setpgid(0, 0);
   if (command.huge_pages == HugePages::kRefused) prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0);
+  if (command.open_files) setrlimit(RLIMIT_NOFILE, &*command.open_files);
   if (!redirect(command.input, STDIN_FILENO, O_RDONLY)) return;
   if (!redirect(command.output, STDOUT_FILENO, O_WRONLY | O_CREAT | O_TRUNC)) return;
   if (!redirect(command.errors, STDERR_FILENO, O_WRONLY | O_CREAT | O_TRUNC)) return;

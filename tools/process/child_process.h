@@ -1,9 +1,11 @@
 // Starting programs: the command, the signals held back meanwhile, and the started child.
 #pragma once
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <csignal>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +27,7 @@ struct Command {
   std::string errors;
   ProcessGroup group = ProcessGroup::kShared;
   HugePages huge_pages = HugePages::kAllowed;
+  std::optional<rlimit> open_files = {};  // how many the program may have; as many as we unless given
 };
 
 // Holds `signals` back from the tool while it lives and makes them readable, so that waiting for a child and being

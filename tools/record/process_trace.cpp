@@ -1,10 +1,12 @@
 #include "record/process_trace.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -22,36 +24,58 @@ namespace {
 
 std::uint64_t steps_of(std::uint64_t nanoseconds) { return nanoseconds / trace::kNanosecondsPerStep; }
 
+bool has_alignment(std::uint8_t operation) {
+  return trace::is_operation(operation) &&
+         std::ranges::count(traits_of(Operation{operation}).fields, trace::Field::kAlignment) != 0;
+}
+
 bool takes_two_slots(const RingEvent& event) {
   if (event.operation == static_cast<std::uint8_t>(Operation::kRemap)) return true;
-  if (event.mark != recorder::kOddAlignment || !trace::is_operation(event.operation)) return false;
-  return std::ranges::count(traits_of(Operation{event.operation}).fields, trace::Field::kAlignment) != 0;
+  return event.mark == recorder::kOddAlignment && has_alignment(event.operation);
 }
 
+// The mark says something else of other operations.
 std::uint64_t alignment_of(const RingEvent& event, const RingEvent& rest) {
+  if (!has_alignment(event.operation)) return 0;
   if (event.mark == recorder::kOddAlignment) return rest.address;
-  return event.mark == 0 ? 0 : std::uint64_t{1} << (event.mark - 1);
+  return event.mark == 0 || event.mark > 64 ? 0 : std::uint64_t{1} << (event.mark - 1);
 }
 
-UserError cannot_write(const std::filesystem::path& path) {
-  return UserError(fmt::format("cannot write '{}': {}", path.string(), std::strerror(errno)));
+UserError cannot_write(const std::filesystem::path& path, int error) {
+  return UserError(fmt::format("cannot write '{}': {}", path.string(), std::strerror(error)), EXIT_FAILURE);
 }
 
 std::FILE* open_file(const std::filesystem::path& path) {
   std::FILE* const file = std::fopen(path.c_str(), "we");
-  if (file == nullptr) throw cannot_write(path);
+  if (file == nullptr) throw cannot_write(path, errno);
   return file;
 }
 
 }  // namespace
 
+// A file that is not there is made, and taken away again.
+void expect_writable(const std::filesystem::path& path) {
+  int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file >= 0) {
+    std::filesystem::remove(path);
+  } else if (errno == EEXIST) {
+    file = open(path.c_str(), O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0600);
+  }
+  if (file >= 0)
+    close(file);
+  else if (errno != ENXIO)  // a pipe whose reader is yet to come
+    throw cannot_write(path, errno);
+}
+
 ProcessTrace::ProcessTrace(const std::filesystem::path& path, const recorder::Ring& ring, int level,
                            const std::string& facts)
     : path_(path),
-      process_(ring.process),
+      ring_(ring),
       stream_(open_file(path)),
       file_(stream_.get(), {.process = ring.process, .started = ring.began_at, .level = level}) {
   file_.add_facts(facts);
+  file_.save(0);
+  expect_written();
 }
 
 void ProcessTrace::take(const RingEvent& event) {
@@ -159,21 +183,24 @@ ProcessTrace::Thread& ProcessTrace::thread_of(std::uint32_t thread) {
 
 void ProcessTrace::mark_gone_threads() {
   const auto is_there = [this](std::uint32_t thread) {
-    return access(fmt::format("/proc/{}/task/{}", process_, threads_[thread].system_id).c_str(), F_OK) == 0;
+    return access(fmt::format("/proc/{}/task/{}", ring_.process, threads_[thread].system_id).c_str(), F_OK) == 0;
   };
   const auto gone = std::ranges::partition(ended_, is_there);
-  gone_.insert(gone_.end(), gone.begin(), gone.end());
+  for (const std::uint32_t thread : gone) add_later(end_of_thread(thread));
   ended_.erase(gone.begin(), gone.end());
 }
 
-void ProcessTrace::end_gone_threads() {
-  for (const std::uint32_t thread : gone_) end_thread(thread);
-  gone_.clear();
+void ProcessTrace::catch_up() {
+  const std::uint64_t taken = ring_.consumed.load(std::memory_order_relaxed);
+  for (; !waiting_.empty() && waiting_.front().ticket <= taken; waiting_.pop_front()) add(waiting_.front().event);
 }
 
-void ProcessTrace::end_thread(std::uint32_t thread) {
-  Event told{.operation = Operation::kThreadEnd, .thread = thread, .time = threads_[thread].ended_at};
-  add(told);
+void ProcessTrace::add_later(const Event& told) {
+  waiting_.push_back({ring_.next.load(std::memory_order_acquire), told});
+}
+
+Event ProcessTrace::end_of_thread(std::uint32_t thread) const {
+  return {.operation = Operation::kThreadEnd, .thread = thread, .time = threads_[thread].ended_at};
 }
 
 void ProcessTrace::add_of_process(Event told, std::uint64_t nanoseconds) {
@@ -182,12 +209,28 @@ void ProcessTrace::add_of_process(Event told, std::uint64_t nanoseconds) {
   add(told);
 }
 
-void ProcessTrace::pause(std::uint64_t nanoseconds) { add_of_process({.operation = Operation::kPause}, nanoseconds); }
-void ProcessTrace::resume(std::uint64_t nanoseconds) { add_of_process({.operation = Operation::kResume}, nanoseconds); }
+void ProcessTrace::pause(std::uint64_t nanoseconds) {
+  add_of_process({.operation = Operation::kPause}, nanoseconds);
+  forget_blocks();
+}
 
+void ProcessTrace::resume(std::uint64_t nanoseconds) {
+  forget_blocks();
+  add_of_process({.operation = Operation::kResume}, nanoseconds);
+}
+
+// What lies at an address may be another block by the time that it is told of again.
+void ProcessTrace::forget_blocks() {
+  blocks_ = {};
+  for (Thread& thread : threads_) thread.goes = BlockId::kNone;
+}
+
+// Of the first thread, whose clock it must not move past what the thread has in the ring.
 void ProcessTrace::sample(std::uint64_t nanoseconds, trace::Measure measure, std::uint64_t value) {
-  add_of_process({.operation = Operation::kSample, .values = {static_cast<std::uint64_t>(measure), value}},
-                 nanoseconds);
+  add_later({.operation = Operation::kSample,
+             .thread = 1,
+             .time = steps_of(nanoseconds),
+             .values = {static_cast<std::uint64_t>(measure), value}});
 }
 
 void ProcessTrace::exec(const std::string& program) {
@@ -198,11 +241,21 @@ void ProcessTrace::exit(int status) {
   add_of_process({.operation = Operation::kExit, .values = {static_cast<std::uint64_t>(status)}}, 0);
 }
 
+void ProcessTrace::save(std::uint64_t nanoseconds) {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  if (nanoseconds > kSecond) file_.save(steps_of(nanoseconds - kSecond));
+}
+
+void ProcessTrace::expect_written() const {
+  if (file_.error() != 0) throw cannot_write(path_, file_.error());
+}
+
 void ProcessTrace::finish(std::uint64_t unfinished) {
   counts_.unfinished = unfinished;
-  end_gone_threads();
-  for (const std::uint32_t thread : ended_) end_thread(thread);
-  if (!file_.finish() || std::fflush(stream_.get()) != 0) throw cannot_write(path_);
+  for (const std::uint32_t thread : ended_) add_later(end_of_thread(thread));
+  for (Waiting& waiting : waiting_) add(waiting.event);
+  file_.finish();
+  expect_written();
   counts_.bytes = file_.bytes();
 }
 

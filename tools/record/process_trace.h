@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <deque>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -27,26 +28,35 @@ struct RecordingCounts {
   std::uint64_t bytes = 0;         // of the file
 };
 
+// Throws UserError if there can be no such file; leaves what is there as it is.
+void expect_writable(const std::filesystem::path& path);
+
 class ProcessTrace {
  public:
-  // `level`: of compression, 0 for none. Throws UserError.
+  // `level`: of compression, 0 for none. The ring outlives the trace. Throws UserError.
   ProcessTrace(const std::filesystem::path& path, const recorder::Ring& ring, int level, const std::string& facts);
 
   // The ring's events, in their order.
   void take(const recorder::RingEvent& event);
 
   // A thread tells of its end before libc has done with it, which may free what it holds for the thread. So the end
-  // stands in the trace only when the kernel knows the thread no more. mark_gone_threads() asks it; end_gone_threads()
-  // comes when all that the ring held by then has been taken.
+  // stands in the trace only when the kernel knows the thread no more, and all that the ring held by then was taken.
   void mark_gone_threads();
-  void end_gone_threads();
+  // Adds what has waited for events of the ring that are taken by now.
+  void catch_up();
 
-  // What nobody but the collector knows. `nanoseconds`: since the ring began.
+  // What nobody but the collector knows. `nanoseconds`: since the ring began. Behind a pause no block is known any
+  // more: what is named again was found.
   void pause(std::uint64_t nanoseconds);
   void resume(std::uint64_t nanoseconds);
   void sample(std::uint64_t nanoseconds, trace::Measure measure, std::uint64_t value);
   void exec(const std::string& program);
   void exit(int status);
+  // Hands to the file what is older than a second. To be called once a second or so: not more is lost then than two
+  // seconds, whoever is killed.
+  void save(std::uint64_t nanoseconds);
+  // Throws UserError if some of it could not be written.
+  void expect_written() const;
   // Nothing comes any more. `unfinished`: calls that had begun. Throws UserError if the file is not whole.
   void finish(std::uint64_t unfinished);
 
@@ -62,6 +72,11 @@ class ProcessTrace {
     std::uint64_t system_id = 0;
     std::uint64_t ended_at = 0;
   };
+  // An event that stands behind those of the ring's tickets below this one.
+  struct Waiting {
+    std::uint64_t ticket;
+    trace::Event event;
+  };
   struct CloseFile {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
@@ -72,23 +87,25 @@ class ProcessTrace {
   void end_reallocation(trace::Event& told, std::uint64_t address);
   trace::BlockId add(trace::Event& told);
   void add_of_process(trace::Event told, std::uint64_t nanoseconds);
-  void end_thread(std::uint32_t thread);
+  void add_later(const trace::Event& told);
+  trace::Event end_of_thread(std::uint32_t thread) const;
   Thread& thread_of(std::uint32_t thread);
 
   // The block at an address. One that nobody has seen come is told as found.
   enum class Then { kGoes, kStays };
   trace::BlockId block_at(const recorder::RingEvent& event, Then then);
   void put_block(std::uint64_t address, trace::BlockId block);
+  void forget_blocks();
 
   const std::filesystem::path path_;
-  const std::uint32_t process_;
+  const recorder::Ring& ring_;
   std::unique_ptr<std::FILE, CloseFile> stream_;
   trace::TraceFile file_;
   std::uint64_t turns_ = 0;
   BlockTable blocks_;
   std::vector<Thread> threads_;  // by number
   std::vector<std::uint32_t> ended_;
-  std::vector<std::uint32_t> gone_;
+  std::deque<Waiting> waiting_;               // by ticket
   std::optional<recorder::RingEvent> begun_;  // its rest is yet to come
   RecordingCounts counts_;
 };

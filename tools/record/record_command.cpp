@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 
 #include "library/allocator_catalogue.h"
 #include "library/snug_library.h"
@@ -35,7 +37,12 @@ constexpr const char* kExamples = R"(Examples:
       Records nothing until it is told to: kill -USR1 PROCESS starts, kill -USR2 PROCESS stops, where PROCESS
       is the number of snug record.
 
-Exit status: the program's own; 126 or 127 if it cannot be executed; 1 if nothing could be recorded.)";
+What the program leaves running is recorded, too, until it has ended; SIGTERM to snug record, or Ctrl-C, ends the
+recording then, and leaves it running. Meanwhile snug record is the parent of whoever has lost its own (as init is
+elsewhere: PR_SET_CHILD_SUBREAPER).
+
+Exit status: the program's own; 126 or 127 if it cannot be executed; 1 if nothing could be recorded, or some process
+could not be to its end.)";
 
 // How long the collector sleeps while there is nothing to collect: at first, and at last.
 constexpr std::chrono::microseconds kShortestSleep{200};
@@ -44,13 +51,15 @@ constexpr std::chrono::microseconds kLongestSleep{5000};
 struct Run {
   Recording& recording;
   const HeldSignals& signals;
-  pid_t program;
+  pid_t program;       // 0 as soon as it has been reaped: its number may be another's then
   int status = 0;      // of the program, as wait() has it
   int interrupts = 0;  // from the terminal
   bool has_children = true;
+  bool is_over = false;
 };
 
-// A terminal sends Ctrl-C to the program as well. A program that goes on is left alone at the second.
+// A terminal sends Ctrl-C to the program as well. A program that goes on is left alone at the second. When it has ended
+// and others have not, daemons as a rule, the first of any signal ends the recording.
 void take_signals(Run& run) {
   signalfd_siginfo received;
   while (read(run.signals.descriptor(), &received, sizeof received) == sizeof received) {
@@ -59,27 +68,42 @@ void take_signals(Run& run) {
       run.recording.resume();
     else if (signal == SIGUSR2)
       run.recording.pause();
+    else if (signal == SIGCHLD)
+      continue;
+    else if (run.program == 0)
+      run.is_over = true;
     else if (signal == SIGINT && received.ssi_code == SI_KERNEL)
-      ++run.interrupts;
-    else if (signal != SIGCHLD && received.ssi_code != SI_KERNEL)
+      run.is_over = ++run.interrupts == 2;
+    else if (received.ssi_code != SI_KERNEL)
       kill(run.program, signal);
   }
 }
 
-// Whoever loses its parent among the recorded processes becomes a child of the tool, so that none is left behind.
+// Whoever loses its parent among the recorded processes becomes a child of the tool, so that none is left behind. One
+// that has ended keeps its number until its ring has been found, however short it was there.
 void reap(Run& run) {
-  int status = 0;
-  pid_t process = 0;
-  while ((process = waitpid(-1, &status, WNOHANG)) > 0) {
-    if (process == run.program) run.status = status;
-    run.recording.note_exit(process, WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
+  for (;;) {
+    siginfo_t ended{};
+    const int error = waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT);
+    run.has_children = error == 0 || errno != ECHILD;
+    if (error != 0 || ended.si_pid == 0) return;
+    run.recording.discover();
+    // A Ctrl-C that has ended the program is not one that came when it had ended.
+    if (ended.si_pid == run.program) take_signals(run);
+    int status = 0;
+    waitpid(ended.si_pid, &status, 0);
+    if (ended.si_pid == run.program) {
+      run.status = status;
+      run.program = 0;
+    }
+    run.recording.note_exit(ended.si_pid, WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status));
   }
-  run.has_children = process == 0 || errno != ECHILD;
 }
 
 void collect_until_end(Run& run) {
   std::chrono::microseconds sleep = kShortestSleep;
-  while (run.has_children && run.interrupts < 2) {
+  while (run.has_children && !run.is_over) {
+    run.recording.mark_ended();
     reap(run);
     if (run.recording.collect()) {
       sleep = kShortestSleep;
@@ -91,6 +115,15 @@ void collect_until_end(Run& run) {
     }
     take_signals(run);
   }
+}
+
+// Each process that is recorded takes two descriptors. Gives back the limit as it was.
+rlimit raise_file_limit() {
+  rlimit usual{};
+  getrlimit(RLIMIT_NOFILE, &usual);
+  const rlimit raised = {.rlim_cur = usual.rlim_max, .rlim_max = usual.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &raised);
+  return usual;
 }
 
 void print_summary(const std::vector<RecordedProcess>& processes) {
@@ -142,17 +175,20 @@ int RecordCommand::execute() const {
 
 // The program's status, as wait() has it.
 int RecordCommand::record(Command& command, const std::string& library) const {
+  expect_writable(file_);
   Recording recording(file_, level_);
   if (is_paused_) recording.pause();
   recording.prepare(command.environment, find_recorder_library(), library);
   const HeldSignals signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD});
   prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  command.open_files = raise_file_limit();
   const ChildProcess child(command, signals);
   recording.set_program(child.pid());
   Run run{.recording = recording, .signals = signals, .program = child.pid()};
   collect_until_end(run);
   recording.finish();
   print_summary(recording.processes());
+  if (recording.has_failed()) return W_EXITCODE(EXIT_FAILURE, 0);
   if (!recording.processes().empty()) return run.status;
   throw UserError(fmt::format("nothing was recorded; `snug doctor {}` tells what stands in the way", program_.front()),
                   EXIT_FAILURE);

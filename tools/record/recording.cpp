@@ -1,10 +1,15 @@
 #include "record/recording.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fstream>
+#include <thread>
 #include <utility>
 
 #include "text/user_error.h"
@@ -19,6 +24,8 @@ namespace {
 
 constexpr std::size_t kEventsATurn = 16384;  // of one process, before the others have theirs
 constexpr std::chrono::milliseconds kSampleEvery{100};
+constexpr std::chrono::seconds kSaveEvery{1};
+constexpr std::chrono::milliseconds kLastWait{100};  // for events that are under way when the recording ends
 
 // Memory, where there is such a folder: a disk would write every event twice.
 fs::path parent_folder() {
@@ -28,11 +35,30 @@ fs::path parent_folder() {
                                                                                      : fs::temp_directory_path();
 }
 
+// As long as this process lives, and is no zombie.
+int lock_folder(const fs::path& folder) {
+  const fs::path path = folder / recorder::kCollectorFile;
+  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (file < 0 || flock(file, LOCK_EX | LOCK_NB) != 0)
+    throw UserError(fmt::format("cannot lock '{}': {}", path.string(), std::strerror(errno)));
+  return file;
+}
+
+// The kernel's name of it is "pid:[NUMBER]".
+std::string pid_namespace() {
+  std::error_code error;
+  const std::string name = fs::read_symlink("/proc/self/ns/pid", error).string();
+  const std::size_t begin = name.find('[') + 1;
+  return begin == 0 ? "0" : name.substr(begin, name.find(']') - begin);
+}
+
 std::uint64_t since(const recorder::Ring& ring) {
   const auto now = std::chrono::steady_clock::now().time_since_epoch();
   const auto nanoseconds = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
   return static_cast<std::uint64_t>(nanoseconds) - ring.began;
 }
+
+std::string name_of(const RingFile& ring) { return fmt::format("process {}", ring.process()); }
 
 // A line of what a process was given.
 std::string arguments_of(const recorder::Ring& ring) {
@@ -45,16 +71,16 @@ std::string arguments_of(const recorder::Ring& ring) {
 
 }  // namespace
 
-Recording::Recording(fs::path file, int level) : folder_(parent_folder()), file_(std::move(file)), level_(level) {}
+Recording::Recording(fs::path file, int level)
+    : folder_(parent_folder()), lock_(lock_folder(folder_.path())), file_(std::move(file)), level_(level) {}
 
-Recording::~Recording() {
-  for (Running& running : running_) running.ring.set_state(RingState::kAbandoned);
-}
+Recording::~Recording() { close(lock_); }
 
 void Recording::prepare(Environment& environment, const std::string& recorder, const std::string& library) const {
   if (!library.empty()) environment.preload(library);
   environment.preload(recorder);
-  environment.set(recorder::kSessionVariable, fmt::format("{}:{}", getpid(), folder_.path().string()));
+  environment.set(recorder::kSessionVariable,
+                  fmt::format("{}:{}:{}", getpid(), pid_namespace(), folder_.path().string()));
 }
 
 void Recording::pause() {
@@ -76,31 +102,54 @@ void Recording::resume() {
   is_paused_ = false;
   fs::remove(folder_.path() / recorder::kPausedFile);
   for (Running& running : running_) {
+    // Of a thread that was told to stop in the middle of it.
+    running.ring.drain(recorder::kSlots, [&](const recorder::RingEvent& event) { running.trace->take(event); });
     running.trace->resume(since(running.ring.ring()));
     running.ring.set_state(RingState::kOn);
   }
 }
 
+template <class Work>
+bool Recording::attempt(const std::string& what, Work work) {
+  try {
+    work();
+    return true;
+  } catch (const UserError& error) {
+    fmt::print(stderr, "snug record: {} is not recorded further: {}\n", what, error.what());
+    has_failed_ = true;
+    return false;
+  }
+}
+
+void Recording::mark_ended() {
+  for (Running& running : running_) running.has_ended = running.ring.has_ended();
+}
+
 bool Recording::collect() {
   bool was_busy = discover();
-  for (auto running = running_.begin(); running != running_.end();) {
-    // Asked before: what it has done by then is in the ring.
-    const bool has_ended = running->ring.has_ended();
-    running->trace->mark_gone_threads();
-    const auto take = [&](const recorder::RingEvent& event) { running->trace->take(event); };
-    const std::size_t taken = running->ring.drain(kEventsATurn, take);
-    if (taken < kEventsATurn) running->trace->end_gone_threads();
-    was_busy = taken != 0 || was_busy;
-    if (has_ended) {
-      finish(*running);
-      running = running_.erase(running);
-      was_busy = true;
-    } else {
-      sample(*running);
-      ++running;
-    }
-  }
+  std::erase_if(running_, [&](Running& running) {
+    After after = After::kIsOver;
+    attempt(name_of(running.ring), [&] { after = collect(running, was_busy); });
+    return after == After::kIsOver;
+  });
   return was_busy;
+}
+
+Recording::After Recording::collect(Running& running, bool& was_busy) {
+  const bool has_ended = running.has_ended;
+  running.trace->mark_gone_threads();
+  const auto take = [&](const recorder::RingEvent& event) { running.trace->take(event); };
+  const std::size_t taken = running.ring.drain(kEventsATurn, take);
+  running.trace->catch_up();
+  save(running);
+  running.trace->expect_written();
+  was_busy = taken != 0 || has_ended || running.ring.pass_over(Clock::now()) || was_busy;
+  if (has_ended) {
+    finish(running);
+    return After::kIsOver;
+  }
+  sample(running);
+  return After::kRuns;
 }
 
 void Recording::note_exit(pid_t process, int status) {
@@ -108,46 +157,62 @@ void Recording::note_exit(pid_t process, int status) {
     if (running.ring.process() == process) running.status = status;
 }
 
+// Those that run on stop telling first. What they have tickets for is there within a few stores.
 void Recording::finish() {
   discover();
+  for (Running& running : running_) running.ring.set_state(RingState::kPaused);
   for (Running& running : running_) {
-    running.ring.set_state(RingState::kAbandoned);
-    finish(running);
+    const Clock::time_point patience = Clock::now() + kLastWait;
+    const auto take = [&](const recorder::RingEvent& event) { running.trace->take(event); };
+    while (!running.ring.drain_to_end(take) && Clock::now() < patience) std::this_thread::yield();
+    attempt(name_of(running.ring), [&] { finish(running); });
   }
   running_.clear();
 }
 
 bool Recording::discover() {
   std::vector<RingFile> found;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder_.path())) {
-    if (!entry.path().filename().string().starts_with(recorder::kRingPrefix)) continue;
-    if (auto ring = RingFile::open(entry.path())) found.push_back(std::move(*ring));
+  std::error_code none;  // for want of a descriptor, there is nothing to be found for the moment
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_.path(), none)) {
+    const fs::path path = entry.path();
+    if (!path.filename().string().starts_with(recorder::kRingPrefix) || given_up_.contains(path)) continue;
+    const bool is_well = attempt(path.filename(), [&] {
+      if (auto ring = RingFile::open(path)) found.push_back(std::move(*ring));
+    });
+    if (!is_well) given_up_.insert(path);
   }
   std::vector<std::size_t> order(found.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::ranges::sort(order, {}, [&](std::size_t i) { return found[i].ring().began; });
-  for (const std::size_t i : order) begin(std::move(found[i]));
+  for (const std::size_t i : order) attempt(name_of(found[i]), [&] { begin(std::move(found[i])); });
   return !found.empty();
 }
 
-void Recording::begin(RingFile ring) {
-  const pid_t process = ring.process();
-  // The process has executed another program: no thread of the old one is left.
-  const auto old = std::ranges::find(running_, process, [](const Running& running) { return running.ring.process(); });
-  if (old != running_.end()) {
+// The process has executed another program: no thread of the old one is left.
+void Recording::end_for_exec(const RingFile& next) {
+  const auto old =
+      std::ranges::find(running_, next.process(), [](const Running& running) { return running.ring.process(); });
+  if (old == running_.end()) return;
+  attempt(name_of(old->ring), [&] {
     old->ring.drain(recorder::kSlots, [&](const recorder::RingEvent& event) { old->trace->take(event); });
-    old->trace->exec(ring.ring().program);
+    old->trace->exec(next.ring().program);
     finish(*old);
-    running_.erase(old);
-  }
+  });
+  running_.erase(old);
+}
+
+void Recording::begin(RingFile ring) {
+  end_for_exec(ring);
   std::string facts = fmt::format("program\t{}\narguments\t{}\nallocator\t{}\nrecorder\tsnug record\n",
                                   ring.ring().program, arguments_of(ring.ring()), ring.ring().allocator);
   if (ring.ring().forked_from != 0) facts += fmt::format("parent\t{}\n", ring.ring().forked_from);
   // It may have looked for the file just before that came or went.
   if (is_paused_) ring.let_sizes_be_told();
   ring.set_state(is_paused_ ? RingState::kPaused : RingState::kOn);
-  auto trace = std::make_unique<ProcessTrace>(file_of(process), ring.ring(), level_, facts);
-  running_.push_back({.ring = std::move(ring), .trace = std::move(trace), .next_sample = Clock::now()});
+  auto trace = std::make_unique<ProcessTrace>(file_of(ring.process()), ring.ring(), level_, facts);
+  const Clock::time_point now = Clock::now();
+  running_.push_back(
+      {.ring = std::move(ring), .trace = std::move(trace), .next_sample = now, .next_save = now + kSaveEvery});
 }
 
 void Recording::sample(Running& running) const {
@@ -158,6 +223,12 @@ void Recording::sample(Running& running) const {
   if (file >> pages >> pages)
     running.trace->sample(since(running.ring.ring()), trace::Measure::kResident,
                           pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)));
+}
+
+void Recording::save(Running& running) const {
+  if (Clock::now() < running.next_save) return;
+  running.next_save = Clock::now() + kSaveEvery;
+  running.trace->save(since(running.ring.ring()));
 }
 
 void Recording::finish(Running& running) {

@@ -2,6 +2,8 @@
 // library brings a ring into the recording's folder; the recording empties the rings and writes a trace for each.
 //
 //   events written + events in rings == events that happened, while the recording is on
+//
+// What goes wrong with one process is said in a line, and ends the recording of that process alone.
 #pragma once
 
 #include <chrono>
@@ -10,6 +12,7 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,8 +46,12 @@ class Recording {
   void pause();
   void resume();
 
-  // Takes what is there, and finishes the traces of processes that have ended. False if there was nothing to do.
+  // Looks who has ended. What such a process has done is in its ring by then, and its status can be had.
+  void mark_ended();
+  // Takes what is there, and finishes the traces of processes that were marked. False if there was nothing to do.
   bool collect();
+  // Looks for processes that have come. Whether there are any.
+  bool discover();
   // The status of one of the processes, before it is collected for the last time.
   void note_exit(pid_t process, int status);
   // Takes what is there once more, and finishes all traces, whoever runs on.
@@ -52,6 +59,7 @@ class Recording {
 
   // Those that are finished.
   const std::vector<RecordedProcess>& processes() const { return finished_; }
+  bool has_failed() const { return has_failed_; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -60,20 +68,31 @@ class Recording {
     RingFile ring;
     std::unique_ptr<ProcessTrace> trace;
     Clock::time_point next_sample;
+    Clock::time_point next_save;
     std::optional<int> status = std::nullopt;
+    bool has_ended = false;
   };
 
-  bool discover();
   void begin(RingFile ring);
+  void end_for_exec(const RingFile& next);
+  // What an UserError stops is said to be over. Whether none did.
+  template <class Work>
+  bool attempt(const std::string& what, Work work);
+  enum class After : std::uint8_t { kRuns, kIsOver };
+  After collect(Running& running, bool& was_busy);
   void sample(Running& running) const;
+  void save(Running& running) const;
   void finish(Running& running);
   std::filesystem::path file_of(pid_t process) const;
 
   TemporaryFolder folder_;
+  const int lock_;  // on the collector's file: those who write ask whether it is held
   const std::filesystem::path file_;
   const int level_;
   pid_t program_ = 0;
   bool is_paused_ = false;
+  bool has_failed_ = false;
+  std::set<std::filesystem::path> given_up_;  // rings that cannot be opened
   std::list<Running> running_;
   std::vector<RecordedProcess> finished_;
 };

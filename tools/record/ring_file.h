@@ -1,9 +1,13 @@
 // RingFile: the ring of one process (recorder/ring.h), as the one who reads it sees it. The file is gone as soon as it
 // is mapped; the process is watched by a descriptor of its own, so that its number may be another's by and by.
+//
+// A thread that has drawn a ticket fills its slot within some ten instructions, unless a signal handler leaves it there
+// for good. The threads that come behind wait once the ring is full, so the slot is passed over then.
 #pragma once
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -15,9 +19,10 @@ namespace snug::tool {
 
 class RingFile {
  public:
-  // Nothing if the process has yet to write what it is. Throws UserError.
+  // Nothing if the process has yet to write what it is, or has taken it away. Throws UserError.
   static std::optional<RingFile> open(const std::filesystem::path& path);
   RingFile(RingFile&& other) noexcept;
+  // Whoever writes need not wait any more.
   ~RingFile();
   RingFile(const RingFile&) = delete;
   RingFile& operator=(const RingFile&) = delete;
@@ -29,23 +34,36 @@ class RingFile {
   // Gives away the events that are there, at most so many; gives back how many these were. `visit(event)`.
   template <class Visit>
   std::size_t drain(std::size_t most, Visit visit);
-  // The same with all of a process that has ended. Gives back the calls that it was killed in.
+  // The same with all of a process that has stopped telling; false while a slot is yet to be filled.
+  template <class Visit>
+  bool drain_to_end(Visit visit);
+  // The same with all of a process that has ended. Gives back the calls that it was killed in, or left for good.
   template <class Visit>
   std::size_t drain_rest(Visit visit);
+  // Gives up the slot that drain() has come to, if the ring has been full behind it for so long. Whether it did.
+  bool pass_over(std::chrono::steady_clock::time_point now);
+  static constexpr std::chrono::seconds kPatience{2};
 
-  bool has_ended() const;
+  // Whether the process has, and not merely cannot be watched at the moment.
+  bool has_ended();
   void set_state(recorder::RingState state) { ring_->state.store(state, std::memory_order_release); }
   void let_sizes_be_told() { ring_->tells_sizes.store(true, std::memory_order_relaxed); }
 
  private:
-  RingFile(recorder::Ring* ring, int descriptor) : ring_(ring), descriptor_(descriptor) {}
+  explicit RingFile(recorder::Ring* ring) : ring_(ring) { watch_process(); }
+  void watch_process();
 
   // So many events are read before their slots are given back: the word that says so is one that every thread reads.
   static constexpr std::uint64_t kTogether = 256;
 
   recorder::Ring* ring_;
-  int descriptor_;  // of the process; -1: it had ended already
+  int descriptor_ = -1;   // of the process
+  bool is_gone_ = false;  // it had ended before it could be watched
   std::uint64_t consumed_ = 0;
+  std::uint64_t passed_over_ = 0;
+  // Since when the ring has been full behind this ticket.
+  std::uint64_t stuck_at_ = UINT64_MAX;
+  std::chrono::steady_clock::time_point stuck_since_ = {};
 };
 
 template <class Visit>
@@ -63,8 +81,14 @@ std::size_t RingFile::drain(std::size_t most, Visit visit) {
 }
 
 template <class Visit>
+bool RingFile::drain_to_end(Visit visit) {
+  drain(recorder::kSlots, visit);
+  return consumed_ == ring_->next.load(std::memory_order_acquire);
+}
+
+template <class Visit>
 std::size_t RingFile::drain_rest(Visit visit) {
-  std::size_t unfinished = 0;
+  std::size_t unfinished = passed_over_;
   for (const std::uint64_t end = ring_->next.load(std::memory_order_acquire); consumed_ != end; ++consumed_) {
     const recorder::Slot& slot = ring_->slot_of(consumed_);
     const std::uint64_t head = slot.head.load(std::memory_order_acquire);

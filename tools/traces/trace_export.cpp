@@ -12,6 +12,7 @@
 #include "text/user_error.h"
 #include "trace/trace_account.h"
 #include "traces/event_text.h"
+#include "traces/trace_output.h"
 
 namespace snug::tool {
 
@@ -154,6 +155,7 @@ Examples:
 void export_trace(TraceInput& input, const std::string& format_name, const std::string& path) {
   const ExportFormat* format = kFormats;
   while (format->name != format_name) ++format;  // the option's check knows them all
+  if (!path.empty()) expect_other_file(input.path(), path);
   std::FILE* const file = path.empty() ? stdout : std::fopen(path.c_str(), "we");
   if (file == nullptr) throw UserError(fmt::format("cannot write '{}': {}", path, std::strerror(errno)), EXIT_FAILURE);
   format->put(input, [file](const std::string& text) { std::fwrite(text.data(), 1, text.size(), file); });

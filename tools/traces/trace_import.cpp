@@ -93,6 +93,7 @@ void import_trace(const std::string& path, const std::string& format_name, const
   TextStream stream(path);
   NumberedLines lines(stream.text(), stream.name());
   const ImportFormat& format = format_of(format_name, lines);
+  expect_other_file(path, output_path);
   TraceOutput output(output_path, trace::TraceFileOptions{});
   output.add_facts(facts_of(format));
   ImportedBlocks blocks(output.trace());

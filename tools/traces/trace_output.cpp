@@ -22,9 +22,7 @@ std::FILE* open_for_writing(const std::string& path) {
 }
 
 trace::TraceFileOptions options_of(const TraceInput& input, trace::TraceFileOptions options, const std::string& path) {
-  std::error_code none;
-  if (std::filesystem::equivalent(input.path(), path, none))
-    throw UserError(fmt::format("'{}' is read, and cannot be written at the same time", path));
+  expect_other_file(input.path(), path);
   options.process = input.directory().file().process;
   options.started = input.directory().file().started;
   options.chunk_flags = input.chunk_flags();
@@ -32,6 +30,12 @@ trace::TraceFileOptions options_of(const TraceInput& input, trace::TraceFileOpti
 }
 
 }  // namespace
+
+void expect_other_file(const std::string& input, const std::string& output) {
+  std::error_code none;
+  if (std::filesystem::equivalent(input == "-" ? "/dev/stdin" : input, output, none))
+    throw UserError(fmt::format("'{}' is read, and cannot be written at the same time", output));
+}
 
 TraceOutput::TraceOutput(const std::string& path, const trace::TraceFileOptions& options)
     : path_(path), file_(open_for_writing(path)), trace_(std::make_unique<trace::TraceFile>(file_, options)) {}

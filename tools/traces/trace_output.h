@@ -10,9 +10,13 @@
 
 namespace snug::tool {
 
+// Throws UserError if both are one file, by whatever names: opening the output would destroy the input. "-" is standard
+// input.
+void expect_other_file(const std::string& input, const std::string& output);
+
 class TraceOutput {
  public:
-  // Throws UserError. The file must be none that is read.
+  // Throws UserError. The file must be none that is read, see expect_other_file().
   TraceOutput(const std::string& path, const trace::TraceFileOptions& options);
   // Of the same process as `input`, from the same moment, with its facts.
   TraceOutput(const std::string& path, const TraceInput& input, trace::TraceFileOptions options = {});

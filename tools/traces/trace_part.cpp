@@ -54,7 +54,7 @@ void cut_trace(TraceInput& input, TraceOutput& output, std::uint64_t from, std::
 }
 
 void filter_trace(TraceInput& input, TraceOutput& output, const BlockChoice& choice) {
-  std::unordered_set<BlockId> chosen;
+  std::unordered_set<BlockId, trace::BlockHash> chosen;
   const auto is_chosen = [&choice](BlockId block, std::uint64_t size) {
     return size >= choice.least && size <= choice.most &&
            (choice.threads.empty() || choice.threads.contains(thread_of(block)));

@@ -3,10 +3,12 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <csetjmp>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -123,6 +125,61 @@ struct AtBothEnds {
 };
 AtBothEnds at_both_ends;
 
+// The ring is full when the signal comes: whoever reads it, the parent, sleeps until then.
+sigjmp_buf behind_the_wait;
+bool is_left_by_exit = false;
+
+struct ManyBlocks {
+  std::vector<void*> blocks;
+  ~ManyBlocks() {
+    for (void* block : blocks) std::free(block);
+  }
+};
+ManyBlocks many_blocks;
+
+void leave_wait(int) {
+  kill(getppid(), SIGCONT);
+  if (is_left_by_exit) std::exit(0);
+  siglongjmp(behind_the_wait, 1);
+}
+
+void wait_and_leave(int events) {
+  for (int i = 0; is_left_by_exit && i < events; ++i) many_blocks.blocks.push_back(used(std::malloc(16)));
+  std::signal(SIGALRM, leave_wait);
+  if (sigsetjmp(behind_the_wait, 1) != 0) return churn(events);
+  kill(getppid(), SIGSTOP);
+  const itimerval once = {.it_interval = {}, .it_value = {.tv_sec = 0, .tv_usec = 500'000}};
+  setitimer(ITIMER_REAL, &once, nullptr);
+  for (;;) churn(1000);
+}
+
+void grow(int rounds) {
+  void* block = nullptr;
+  for (int round = 0; round < rounds; ++round)
+    block = used(std::realloc(block, static_cast<std::size_t>(10 + round % 5000)));
+  std::free(block);
+}
+
+// A thread that is there before the recording goes on, and comes first then.
+std::atomic<int> whose_turn = 0;
+std::thread other_thread;
+
+void begin_other_thread(int rounds) {
+  other_thread = std::thread([rounds] {
+    while (whose_turn.load() == 0) std::this_thread::yield();
+    std::free(used(std::malloc(9)));
+    whose_turn.store(2);
+    grow(rounds);
+  });
+}
+
+void grow_in_both_threads(int rounds) {
+  whose_turn.store(1);
+  while (whose_turn.load() == 1) std::this_thread::yield();
+  grow(rounds);
+  other_thread.join();
+}
+
 thread_local struct AtThreadEnd {
   void* block = used(std::malloc(41));
   ~AtThreadEnd() { std::free(block); }
@@ -141,12 +198,17 @@ int main(int count, char** arguments) {
     for (int i = 0; i < number; ++i) std::thread([] { asm volatile("" : : "r"(at_thread_end.block)); }).join();
   } else if (mode == "churn") {
     churn(number);
+  } else if (mode == "churn-for-ever") {
+    for (;;) churn(1000);
   } else if (mode == "storm") {
     storm(number);
   } else if (mode == "exec") {
     churn(number);
     const std::string less = std::to_string(number - 1);
     if (number > 0) execl("/proc/self/exe", arguments[0], "exec", less.c_str(), nullptr);
+  } else if (mode == "exit-in-handler" || mode == "jump-from-handler") {
+    is_left_by_exit = mode == "exit-in-handler";
+    wait_and_leave(number);
   } else if (mode == "killed") {
     std::vector<std::thread> running;
     for (int i = 0; i < 3; ++i)
@@ -156,11 +218,25 @@ int main(int count, char** arguments) {
     churn(number);
     raise(SIGKILL);
   } else if (mode == "paused") {
+    void* kept = nullptr;
     std::puts("ready");
     std::fflush(stdout);
     for (int step; (step = std::getchar()) != EOF;) {
       if (step == '\n') continue;
-      churn(number);
+      if (step == 's')
+        std::system("ls / > /dev/null");
+      else if (step == 'a')
+        std::printf("at %p, ", kept = used(std::malloc(5001)));
+      else if (step == 'A')
+        std::printf("at %p, ", kept = used(std::malloc(5009)));
+      else if (step == 'f')
+        std::free(kept);
+      else if (step == 'b')
+        begin_other_thread(number);
+      else if (step == 'g')
+        grow_in_both_threads(number);
+      else
+        churn(number);
       std::puts("done");
       std::fflush(stdout);
     }

@@ -1,0 +1,150 @@
+#include "recorder/session.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "recorder/ring.h"
+
+namespace snug::recorder {
+
+namespace {
+
+struct Session {
+  bool is_known = false;
+  pid_t collector = 0;
+  std::uint64_t pid_namespace = 0;  // 0: not known
+  char folder[512] = {};
+};
+constinit Session session;
+
+std::size_t append(char* to, std::size_t at, std::size_t room, const char* text) {
+  for (; *text != '\0' && at + 1 < room; ++text) to[at++] = *text;
+  to[at] = '\0';
+  return at;
+}
+
+std::size_t append(char* to, std::size_t at, std::size_t room, std::uint64_t number) {
+  char digits[24];
+  std::size_t first = sizeof digits - 1;
+  digits[first] = '\0';
+  do digits[--first] = static_cast<char>('0' + number % 10);
+  while ((number /= 10) != 0);
+  return append(to, at, room, digits + first);
+}
+
+// Moves on behind the digits.
+std::uint64_t take_number(const char*& text) {
+  std::uint64_t number = 0;
+  for (; *text >= '0' && *text <= '9'; ++text) number = number * 10 + static_cast<std::uint64_t>(*text - '0');
+  return number;
+}
+
+// Reads "PROCESS:NAMESPACE:FOLDER".
+void take_session(const char* value) {
+  const std::uint64_t collector = take_number(value);
+  if (*value++ != ':') return;
+  const std::uint64_t pid_namespace = take_number(value);
+  if (*value++ != ':' || strlen(value) >= sizeof session.folder) return;
+  append(session.folder, 0, sizeof session.folder, value);
+  session.collector = static_cast<pid_t>(collector);
+  session.pid_namespace = pid_namespace;
+  session.is_known = true;
+}
+
+enum class Lock : std::uint8_t { kHeld, kFree, kMissing, kNotKnown };
+
+// The collector's, on its file.
+Lock look_at_lock() {
+  const SessionPath path = path_in_session(kCollectorFile);
+  const auto file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path.text, O_RDONLY | O_CLOEXEC));
+  if (file < 0) return errno == ENOENT || errno == ENOTDIR ? Lock::kMissing : Lock::kNotKnown;
+  const bool is_free = syscall(SYS_flock, file, LOCK_SH | LOCK_NB) == 0;
+  const bool is_held = !is_free && errno == EWOULDBLOCK;
+  syscall(SYS_close, file);
+  return is_free ? Lock::kFree : is_held ? Lock::kHeld : Lock::kNotKnown;
+}
+
+// The kernel calls it "pid:[NUMBER]".
+std::uint64_t own_pid_namespace() {
+  char name[64] = {};
+  if (syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/pid", name, sizeof name - 1) < 0) return 0;
+  const char* digits = strchr(name, '[');
+  if (digits == nullptr) return 0;
+  return take_number(++digits);
+}
+
+}  // namespace
+
+// Variables are read through a window, of which the end of what was read last is kept.
+void read_session() {
+  const auto file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/environ", O_RDONLY | O_CLOEXEC));
+  if (file < 0) return;
+  char line[1024];
+  std::size_t used = 0;
+  char bytes[1024];
+  for (long length = 0; !session.is_known && (length = syscall(SYS_read, file, bytes, sizeof bytes)) > 0;)
+    for (long i = 0; i < length; ++i) {
+      if (used < sizeof line) line[used++] = bytes[i];
+      if (bytes[i] != '\0') continue;
+      const std::size_t name = strlen(kSessionVariable);
+      const bool is_whole = line[used - 1] == '\0';  // and not cut off
+      if (is_whole && used > name && memcmp(line, kSessionVariable, name) == 0 && line[name] == '=')
+        take_session(line + name + 1);
+      used = 0;
+    }
+  syscall(SYS_close, file);
+}
+
+bool has_session() { return session.is_known; }
+const char* session_folder() { return session.folder; }
+
+SessionPath path_in_session(const char* name) {
+  SessionPath path;
+  std::size_t length = append(path.text, 0, sizeof path.text, session.folder);
+  length = append(path.text, length, sizeof path.text, "/");
+  append(path.text, length, sizeof path.text, name);
+  return path;
+}
+
+SessionPath path_of_ring(std::uint64_t process, std::uint64_t number) {
+  SessionPath path = path_in_session(kRingPrefix);
+  std::size_t length = append(path.text, strlen(path.text), sizeof path.text, process);
+  length = append(path.text, length, sizeof path.text, ".");
+  append(path.text, length, sizeof path.text, number);
+  return path;
+}
+
+// A process that has put on another user's rights may be kept from the file. Its number is then all there is to ask.
+bool is_collector_gone() {
+  const ErrnoKeeper keeper;
+  const Lock lock = look_at_lock();
+  if (lock == Lock::kNotKnown) return syscall(SYS_kill, session.collector, 0) != 0 && errno == ESRCH;
+  return lock != Lock::kHeld;
+}
+
+// One that has no sight of the folder may have been given other mounts along with its namespace.
+bool is_collector_elsewhere() {
+  const ErrnoKeeper keeper;
+  const std::uint64_t own = own_pid_namespace();
+  return own != 0 && session.pid_namespace != 0 && own != session.pid_namespace && look_at_lock() != Lock::kFree;
+}
+
+bool is_session_paused() { return syscall(SYS_access, path_in_session(kPausedFile).text, F_OK) == 0; }
+
+void complain(const char* what, const char* why) {
+  char line[kMostPath + 256];
+  std::size_t length = append(line, 0, sizeof line, "snug record: process ");
+  length = append(line, length, sizeof line, static_cast<std::uint64_t>(getpid()));
+  length = append(line, length, sizeof line, " is not recorded: ");
+  length = append(line, length, sizeof line, what);
+  length = append(line, length, sizeof line, ": ");
+  length = append(line, length, sizeof line, why);
+  length = append(line, length, sizeof line, "\n");
+  static_cast<void>(!syscall(SYS_write, STDERR_FILENO, line, length));
+}
+
+}  // namespace snug::recorder

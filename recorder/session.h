@@ -1,0 +1,49 @@
+// Session: the recording that this process may be part of. The environment named it when the process began: who
+// collects, in which PID namespace, and the folder where rings are left for it. Nothing here allocates.
+//
+// Whether the collector lives is not asked by its number, which may be a zombie's or another's: it holds a lock on a
+// file in the folder as long as it runs.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+
+namespace snug::recorder {
+
+// Keeps errno, which belongs to the program.
+class ErrnoKeeper {
+ public:
+  ErrnoKeeper() : kept_(errno) {}
+  ~ErrnoKeeper() { errno = kept_; }
+  ErrnoKeeper(const ErrnoKeeper&) = delete;
+  ErrnoKeeper& operator=(const ErrnoKeeper&) = delete;
+
+ private:
+  const int kept_;
+};
+
+inline constexpr std::size_t kMostPath = 640;
+
+// From the kernel's copy of the environment: libc has none yet when the first blocks are asked for, and programs write
+// over theirs, to show a title. Once, before all else here.
+void read_session();
+bool has_session();
+const char* session_folder();
+
+// A file's path in the folder; the name may be followed by numbers, each behind a point.
+struct SessionPath {
+  char text[kMostPath];
+};
+SessionPath path_in_session(const char* name);
+SessionPath path_of_ring(std::uint64_t process, std::uint64_t number);
+
+bool is_collector_gone();
+// Whether the collector would take this process's number for another process. False as well if it is gone.
+bool is_collector_elsewhere();
+bool is_session_paused();
+
+// Says on standard error that this process is not recorded, and why.
+void complain(const char* what, const char* why);
+
+}  // namespace snug::recorder

@@ -1,0 +1,85 @@
+// ProcessTrace: where events stand that the ring does not have, on a ring that the test writes itself.
+#include "record/process_trace.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "process/temporary_folder.h"
+#include "trace/chunk_directory.h"
+#include "trace/trace_reader.h"
+
+namespace snug::tool {
+namespace {
+
+using recorder::Ring;
+using recorder::RingEvent;
+using trace::Event;
+using trace::Operation;
+
+constexpr std::uint64_t kStep = trace::kNanosecondsPerStep;
+constexpr std::uint64_t kNoThread = std::uint64_t{1} << 40;  // no thread of the kernel's has this number
+
+class ProcessTraceTest : public testing::Test {
+ protected:
+  ProcessTraceTest() : ring_(std::make_unique<Ring>()), path_(folder_.path() / "trace") {
+    ring_->process = static_cast<std::uint32_t>(getpid());
+    trace_ = std::make_unique<ProcessTrace>(path_, *ring_, 0, "");
+  }
+
+  // The ring's next event, as far as it has been read.
+  void take(std::uint32_t thread, Operation operation, std::uint64_t steps, std::uint64_t address) {
+    trace_->take({.thread = thread,
+                  .operation = static_cast<std::uint8_t>(operation),
+                  .nanoseconds = steps * kStep,
+                  .address = address,
+                  .size = 8});
+    ring_->consumed.fetch_add(1);
+    trace_->catch_up();
+  }
+
+  std::vector<Event> events() {
+    trace_->finish(0);
+    std::string fault;
+    const auto source = trace::open_source(path_, fault);
+    trace::Damage damage;
+    const auto directory = trace::ChunkDirectory::read(*source, damage, fault);
+    trace::TraceReader reader(*source, *directory, damage);
+    std::vector<Event> all;
+    for (Event event; reader.next(event);) all.push_back(event);
+    return all;
+  }
+
+  TemporaryFolder folder_;
+  std::unique_ptr<Ring> ring_;
+  const std::filesystem::path path_;
+  std::unique_ptr<ProcessTrace> trace_;
+};
+
+TEST_F(ProcessTraceTest, ASampleStandsBehindWhatTheRingHolds) {
+  ring_->next.store(2);
+  take(1, Operation::kMalloc, 100, 0x1000);
+  trace_->sample(5000 * kStep, trace::Measure::kResident, 1);
+  take(1, Operation::kMalloc, 200, 0x2000);
+  ring_->next.store(3);
+  take(1, Operation::kMalloc, 6000, 0x3000);
+  std::vector<std::uint64_t> times;
+  for (const Event& event : events()) times.push_back(event.time);
+  EXPECT_EQ(times, (std::vector<std::uint64_t>{100, 200, 5000, 6000}));
+}
+
+TEST_F(ProcessTraceTest, AThreadsEndStandsBehindItsLastFrees) {
+  ring_->next.store(4);
+  take(2, Operation::kThreadBegin, 1, kNoThread);
+  take(2, Operation::kMalloc, 2, 0x1000);
+  take(2, Operation::kThreadEnd, 3, 0);
+  trace_->mark_gone_threads();
+  trace_->catch_up();
+  take(2, Operation::kFree, 4, 0x1000);
+  std::vector<Operation> told;
+  for (const Event& event : events()) told.push_back(event.operation);
+  EXPECT_EQ(told, (std::vector<Operation>{Operation::kThreadBegin, Operation::kMalloc, Operation::kFree,
+                                          Operation::kThreadEnd}));
+}
+
+}  // namespace
+}  // namespace snug::tool

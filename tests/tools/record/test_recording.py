@@ -1,0 +1,163 @@
+"""snug record while it runs: pauses and ends, files that cannot be written, programs whose recorder is gone."""
+
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+from recorded import SUBJECT, TOOL, KilledCollector, Recorded, Stepped, clean_environment, record
+from trace_file import Trace
+
+
+def info_of(file):
+    text = subprocess.run([TOOL, "trace", "info", file, "--json"], stdout=subprocess.PIPE, text=True, check=True).stdout
+    return json.loads(text)
+
+
+class RecordingTest(unittest.TestCase):
+    maxDiff = None
+
+    def test_a_process_in_another_pid_namespace_says_so(self):
+        unshare = ("unshare", "--user", "--map-root-user", "--pid", "--fork")
+        if subprocess.run([*unshare, "true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+            self.skipTest("no PID namespaces for users here")
+        recorded = Recorded(*unshare[1:], SUBJECT, "churn", "60000", program=unshare[0], allocator="glibc")
+        self.assertEqual(recorded.run.returncode, 0, recorded.run.stderr)
+        self.assertIn("process 1 is not recorded: snug record: it runs in another PID namespace", recorded.run.stderr)
+
+    def test_nobody_waits_for_a_collector_that_was_killed(self):
+        """Not even while it is a zombie."""
+        with KilledCollector(60000) as killed:
+            killed.step()
+
+    def test_a_killed_collector_leaves_all_but_two_seconds(self):
+        with Stepped(5000) as stepped:
+            stepped.step()
+            early = info_of(stepped.file)
+            self.assertIn("program", [fact["key"] for fact in early["facts"]])
+            time.sleep(2.5)
+            stepped.tool.kill()
+            info = info_of(stepped.file)
+        self.assertFalse(info["has_index"])
+        self.assertEqual(info["damaged_chunks"], 0)
+        self.assertGreaterEqual(info["operations"]["malloc"]["events"], 5000)
+
+    def test_nothing_is_left_for_a_collector_that_was_killed(self):
+        """Whatever starts afterwards keeps silent, and leaves no ring in memory."""
+        with KilledCollector(60000) as killed:
+            for _ in range(3):
+                killed.step("s")
+            self.assertEqual(killed.said(), "")
+            self.assertEqual([path.name for path in killed.folder.iterdir()], ["collector"])
+            shutil.rmtree(killed.folder)
+            killed.step("s")
+            self.assertEqual(killed.said(), "")
+
+    def test_sigterm_ends_what_waits_for_a_daemon(self):
+        with tempfile.TemporaryDirectory() as folder:
+            daemon = Path(folder, "daemon")
+            program = f"{SUBJECT} churn-for-ever & echo $! > {daemon}; exit 3"
+            with subprocess.Popen([TOOL, "record", "-o", Path(folder, "job.trace"), "--level=0", "--", "sh", "-c", program],
+                                  env=clean_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.PIPE, text=True) as tool:
+                try:
+                    time.sleep(1)
+                    self.assertIsNone(tool.poll(), "the daemon runs")
+                    tool.send_signal(signal.SIGTERM)
+                    self.assertEqual(tool.wait(20), 3)
+                    os.kill(int(daemon.read_text()), 0)  # it does still
+                finally:
+                    os.kill(int(daemon.read_text()), signal.SIGKILL)
+                    tool.kill()
+                said = tool.stderr.read()
+            self.assertNotIn("cut short", said)
+            infos = {path: info_of(path) for path in Path(folder).glob("job.*.trace")}
+            fact = {"key": "arguments", "value": f"{SUBJECT} churn-for-ever"}
+            [file] = [path for path, info in infos.items() if fact in info["facts"]]
+            self.assertGreater(infos[file]["operations"]["malloc"]["events"], 10000)
+            subprocess.run([TOOL, "trace", "check", file], stdout=subprocess.DEVNULL, check=True)
+
+    def test_nothing_starts_before_the_file_can_be_written(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = record(folder, "touch", f"{folder}/started", file="none/job.trace")
+            self.assertEqual(run.returncode, 1)
+            self.assertIn("job.trace': No such file or directory", run.stderr)
+            self.assertEqual(os.listdir(folder), [])
+
+    def test_a_file_that_cannot_be_written_leaves_the_others(self):
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "job.trace").symlink_to("/dev/full")
+            run = record(folder, "sh", "-c", f"{SUBJECT} churn 10; {SUBJECT} churn 20; exit 0")
+            self.assertEqual(run.returncode, 1)
+            self.assertRegex(run.stderr, r"process \d+ is not recorded further: cannot write .*: No space left on device")
+            others = [Trace(path) for path in Path(folder).glob("job.*.trace")]
+            self.assertEqual(sum(trace.facts["program"].endswith(Path(SUBJECT).name) for trace in others), 2)
+            for trace in others:
+                trace.check()
+
+    def test_more_processes_than_usual_descriptors(self):
+        _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+        with tempfile.TemporaryDirectory() as folder:
+            run = record(folder, "sh", "-c", "ulimit -n; for i in $(seq 30); do sleep 1 & done; wait",
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (24, most)))
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertEqual(run.stdout, "24\n")
+            programs = [Trace(path).facts["program"] for path in Path(folder).glob("job.*.trace")]
+            self.assertEqual(sum(program.endswith("sleep") for program in programs), 30)
+
+    def test_starts_and_stops_by_signal(self):
+        with Stepped(1000, "--paused") as stepped:
+            stepped.step()
+            stepped.send(signal.SIGUSR1)
+            stepped.step()
+            stepped.send(signal.SIGUSR2)
+            stepped.step()
+            stepped.step()
+            stepped.send(signal.SIGUSR1)
+            stepped.step()
+            trace = stepped.finish()
+        trace.check()
+        self.assertEqual(trace.count("malloc"), 2000 + 1)  # and the destructor's
+        self.assertEqual([event.operation for event in trace.events if event.operation in ("pause", "resume")],
+                         ["resume", "pause", "resume"])
+
+    def test_a_block_that_came_in_a_pause_is_found(self):
+        """It lies where one was that went in the pause."""
+        with Stepped(1) as stepped:
+            first = stepped.step("a")
+            stepped.send(signal.SIGUSR2)
+            stepped.step("f")
+            self.assertEqual(stepped.step("A"), first, "the test needs an address that is given again")
+            stepped.send(signal.SIGUSR1)
+            stepped.step("f")
+            trace = stepped.finish()
+        trace.check()
+        [came] = [event.result for event in trace.events if event.size == 5001]
+        self.assertEqual([event for event in trace.events if event.block == came], [])
+        [found] = [event.block for event in trace.events if event.operation == "found" and 5009 <= event.size < 5050]
+        self.assertEqual([event.operation for event in trace.events if event.block == found], ["found", "free"])
+
+    def test_the_first_thread_has_the_first_number_when_another_comes_before(self):
+        with Stepped(20000, "--paused") as stepped:
+            stepped.step("b")
+            stepped.send(signal.SIGUSR1)
+            stepped.step("g")
+            trace = stepped.finish()
+        trace.check()
+        begun = {event.thread: event.values[0] for event in trace.events if event.operation == "thread_begin"}
+        self.assertEqual(trace.count("thread_begin"), 2)
+        self.assertEqual(begun[1], trace.process)
+        # Each thread grows what it has itself.
+        grown = [event for event in trace.events if event.operation == "realloc"]
+        self.assertEqual({event.block[0] - event.thread for event in grown if event.block}, {0})
+        self.assertEqual(sum(event.block is None for event in grown), 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
