@@ -6,6 +6,7 @@ skipped; the others speak to the server themselves.
 
 import os
 import random
+import select
 import shutil
 import signal
 import socket
@@ -90,16 +91,19 @@ class Protocol(Session):
         client = self.client_of(self.server)
         client.call("SET", "large", "x" * 1_000_000)
         before = self.server.memory()
-        greedy = socket.create_connection(("127.0.0.1", self.server.port))
+        greedy = socket.create_connection(("127.0.0.1", self.server.port), timeout=20)
         self.addCleanup(greedy.close)
         greedy.sendall(b"GET large\r\n" * 1000)  # a gigabyte of replies
-        time.sleep(1)
+        # Once a reply has begun to come, whoever asks next is answered when the server has no more to do for that one.
+        self.assertTrue(select.select([greedy], [], [], 20)[0])
         self.assertEqual(client.call("PING"), b"PONG")
         if not IS_SANITIZED:
             self.assertLess(self.server.memory() - before, 8 << 20)
         received = 0
         while received < 20_000_000:
-            received += len(greedy.recv(1 << 20))
+            piece = greedy.recv(1 << 20)
+            self.assertTrue(piece, f"the server has closed the connection after {received} bytes")
+            received += len(piece)
         greedy.close()
         self.assertEqual(client.call("PING"), b"PONG")
 
