@@ -9,7 +9,7 @@ namespace cache_server {
 namespace {
 
 constexpr std::size_t kReadAtOnce = std::size_t{16} << 10;
-constexpr std::size_t kKept = std::size_t{256} << 10;  // of each buffer, between requests
+constexpr std::size_t kKept = std::size_t{64} << 10;  // of each buffer, between requests
 constexpr std::size_t kLongestLine = std::size_t{64} << 10;
 
 template <class T>
