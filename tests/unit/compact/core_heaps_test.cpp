@@ -227,7 +227,7 @@ TEST_F(CoreHeapsTest, ACoreWhoseHandlesAreUsedUpAllocatesInAnothersHeap) {
 
 TEST_F(CoreHeapsTest, HasFewerHandlesWhereAddressesAreFew) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer takes addresses by the tebibyte";
-  const auto with_few_addresses = [this] {
+  const auto with_few_addresses = [] {
     const rlimit few{size_t{1} << 30, size_t{1} << 30};
     ::setrlimit(RLIMIT_AS, &few);
     CoreHeaps& other = *new CoreHeaps(kFineMap, PageSource(store.spans, store.large, {allocate_record, release}), 7,
