@@ -17,6 +17,7 @@ struct ServerFacts {
   int port = 0;
   bool compacts = true;
   std::size_t clients = 0;
+  std::size_t buffers = 0;  // bytes, of their requests and replies
   std::uint64_t commands = 0;
   Moment started_at = 0;
 };

@@ -60,6 +60,7 @@ void add_memory(Lines& lines, const Store& store, const ServerFacts& facts) {
   lines.add("used_memory_rss", resident);
   lines.add("used_memory_rss_human", readable(resident));
   lines.add("mem_fragmentation_ratio", ratio_of(resident, used));
+  lines.add("mem_clients_normal", facts.buffers);
   lines.add("mem_allocator", std::string("snug-") + snug_version());
   lines.add("compaction", facts.compacts ? "on" : "off");
   lines.add("compact_blocks", stats.blocks);

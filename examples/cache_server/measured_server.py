@@ -19,11 +19,11 @@ def resident_bytes(process_id):
 
 
 class CacheServer:
-    """The cache server of this folder, on a free port."""
+    """The cache server of this folder, on a free port. `how` is for Popen."""
 
-    def __init__(self, program, options):
+    def __init__(self, program, options, **how):
         self.process = subprocess.Popen([str(program), "--port", "0", *options], stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **how)
         ready, _, _ = select.select([self.process.stdout], [], [], 20)
         first = self.process.stdout.readline() if ready else ""
         found = re.fullmatch(r"ready on [\d.]+:(\d+), compaction (?:on|off)\n", first)

@@ -15,6 +15,7 @@ namespace {
 constexpr const char* kHelp = R"(cache_server: a cache in memory that redis-cli and redis-benchmark talk to
 
   cache_server [--port N] [--bind ADDRESS] [--compaction on|off] [--value-limit BYTES] [--clients N]
+               [--buffer-limit BYTES]
 
 Keys and values lie in snug's compacting heap, which moves them together as others go: after many were deleted the
 server takes what the rest needs. What it holds is in memory alone, and gone when it ends.
@@ -23,7 +24,9 @@ server takes what the rest needs. What it holds is in memory alone, and gone whe
   --bind ADDRESS        on which address of IPv4 (default 127.0.0.1); there is no password, so leave it there
   --compaction on|off   on: of each size one page at most has a free place (the default); off: nothing ever moves
   --value-limit BYTES   of one key or value (default 64M); K, M and G stand for 2^10, 2^20 and 2^30
-  --clients N           at the same time (default 1000)
+  --clients N           at the same time (default 1000); fewer if there may not be so many open files
+  --buffer-limit BYTES  of requests and replies of all clients together (default 1G), of which one that waits has 16K
+                        or some more; beyond, the connection that takes most is closed
 
 Commands: PING ECHO GET SET (EX, PX) DEL UNLINK EXISTS PTTL DBSIZE FLUSHALL INFO MEMORY (USAGE, PURGE) CONFIG GET
 COMMAND QUIT. SIGTERM and SIGINT end it.
@@ -72,6 +75,8 @@ void read_option(std::string_view name, std::string_view value, Options* options
     options->value_bytes = read_count(name, value, 1, std::size_t{512} << 20);
   } else if (name == "--clients") {
     options->clients = read_count(name, value, 1, 100'000);
+  } else if (name == "--buffer-limit") {
+    options->buffer_bytes = read_count(name, value, std::size_t{1} << 20, std::size_t{1} << 40);
   } else {
     refuse(name, "is no option; --help lists them");
   }

@@ -12,6 +12,7 @@ struct Options {
   bool compacts = true;
   std::size_t value_bytes = std::size_t{64} << 20;  // at most, of one key or value
   std::size_t clients = 1000;                       // at most, at a time
+  std::size_t buffer_bytes = std::size_t{1} << 30;  // at most, of all clients' requests and replies
 };
 
 // Ends the process with the help, or with one line if something is wrong (status 2).

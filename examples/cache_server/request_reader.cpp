@@ -9,10 +9,28 @@ namespace cache_server {
 namespace {
 
 constexpr std::size_t kReadAtOnce = std::size_t{16} << 10;
-constexpr std::size_t kKept = std::size_t{256} << 10;  // of an empty buffer; what a large value took more goes
+constexpr std::size_t kKept = std::size_t{64} << 10;  // of each buffer, between requests
 constexpr std::size_t kLongestLine = std::size_t{64} << 10;
 
+template <class T>
+std::size_t bytes_of(const std::vector<T>& buffer) {
+  return buffer.capacity() * sizeof(T);
+}
+
+// What it has more than is worth keeping goes.
+template <class T>
+void let_go(std::vector<T>& buffer) {
+  buffer.clear();
+  if (bytes_of(buffer) > kKept) std::vector<T>().swap(buffer);
+}
+
 }  // namespace
+
+std::size_t RequestReader::held_bytes() const {
+  std::size_t bytes = bytes_of(buffer_) + bytes_of(places_) + bytes_of(words_) + bytes_of(line_);
+  for (const std::string& word : line_) bytes += word.capacity();
+  return bytes;
+}
 
 std::span<char> RequestReader::room() {
   if (begin_ != 0) {
@@ -22,12 +40,11 @@ std::span<char> RequestReader::room() {
     end_ -= begin_;
     begin_ = 0;
   }
-  if (end_ == 0 && buffer_.size() > kKept) std::vector<char>().swap(buffer_);
-  // Twice as much when it is full, so that each byte is copied a few times at most; of a large word no more than it
-  // has, with the end of its line.
+  // Twice as much when it is full, so that each byte is copied a few times at most; for a word that is most of the
+  // request no more than it has, with the end of its line.
   if (end_ == buffer_.size() || buffer_.size() < kReadAtOnce) {
     std::size_t wanted = std::max(end_ + kReadAtOnce, 2 * end_);
-    if (word_length_ != kUnknown && at_ + word_length_ + 2 > end_)
+    if (word_length_ != kUnknown && word_length_ >= end_ / 2 && at_ + word_length_ + 2 > end_)
       wanted = std::min(wanted, at_ + word_length_ + 2 + kReadAtOnce);
     buffer_.reserve(wanted);
     buffer_.resize(wanted);
@@ -37,13 +54,7 @@ std::span<char> RequestReader::room() {
 
 RequestReader::Found RequestReader::next() {
   if (!error_.empty()) return Found::kError;
-  if (is_whole_) {
-    is_whole_ = false;
-    words_.clear();
-    places_.clear();
-    line_.clear();
-    begin_ = at_;
-  }
+  if (is_whole_) end_request();
   while (words_left_ == 0) {
     if (!begin_request()) return stopped();
     if (is_whole_) return Found::kRequest;  // it was a line
@@ -53,6 +64,20 @@ RequestReader::Found RequestReader::next() {
   for (const Place& place : places_) words_.emplace_back(buffer_.data() + place.offset, place.length);
   is_whole_ = true;
   return Found::kRequest;
+}
+
+// What has come behind it is kept, in a buffer of its own if the request's was large and is mostly empty now.
+void RequestReader::end_request() {
+  is_whole_ = false;
+  let_go(words_);
+  let_go(places_);
+  let_go(line_);
+  begin_ = at_;
+  if (buffer_.size() <= kKept || end_ - begin_ > kKept / 2) return;
+  buffer_ = std::vector<char>(buffer_.begin() + static_cast<std::ptrdiff_t>(begin_),
+                              buffer_.begin() + static_cast<std::ptrdiff_t>(end_));
+  end_ -= begin_;
+  at_ = begin_ = 0;
 }
 
 // False if there is nothing whole yet, or an error. A request without words is passed over.

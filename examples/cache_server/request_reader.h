@@ -7,7 +7,8 @@
 //             0          begin_                  at_             end_   size()
 //
 // It goes on where it stopped when more comes, so that a large value is looked at once. It never holds more than
-// `limits` allow, and says what is wrong in the words of Redis.
+// `limits` allow, and gives back what a large request took as soon as that is done with. It says what is wrong in the
+// words of Redis.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +39,8 @@ class RequestReader {
   std::span<const std::string_view> words() const { return words_; }
   std::string_view error() const { return error_; }
 
-  std::size_t held_bytes() const { return buffer_.size(); }
+  // What it takes by now, whatever is in it.
+  std::size_t held_bytes() const;
 
  private:
   struct Place {
@@ -46,6 +48,7 @@ class RequestReader {
   };
   static constexpr std::size_t kUnknown = static_cast<std::size_t>(-1);
 
+  void end_request();
   bool begin_request();
   bool read_word();
   bool read_line();

@@ -17,14 +17,16 @@
 #include <cstring>
 #include <new>
 
+#include "open_files.h"
 #include "reply.h"
 #include "snug/snug.h"
 
 namespace cache_server {
 namespace {
 
-constexpr int kTick = 100;                    // milliseconds
-constexpr std::size_t kWorthGivingBack = 64;  // pages
+constexpr int kTick = 100;                                   // milliseconds
+constexpr std::size_t kWorthGivingBack = 64;                 // pages
+constexpr std::size_t kKeptReplies = std::size_t{64} << 10;  // of a buffer for replies, when all are sent
 
 Moment clock_now() {
   using std::chrono::duration_cast, std::chrono::milliseconds, std::chrono::system_clock;
@@ -78,22 +80,24 @@ File::~File() {
 
 Server::Server(const Options& options)
     : store_({.not_full = options.compacts ? 1 : SNUG_COMPACT_NEVER}),
-      most_clients_(options.clients),
+      most_clients_(granted_clients(options.clients)),
+      most_buffers_(options.buffer_bytes),
       limits_{.word_bytes = options.value_bytes},
       signals_(open_signals()),
       listener_(open_listener(options)),
       events_(epoll_create1(EPOLL_CLOEXEC)) {
   if (events_.number() < 0) fail("epoll_create1");
   facts_ = {.port = port_of(listener_.number()), .compacts = options.compacts, .started_at = clock_now()};
-  watch(signals_.number(), EPOLLIN, EPOLL_CTL_ADD);
-  watch(listener_.number(), EPOLLIN, EPOLL_CTL_ADD);
+  if (!watch(signals_.number(), EPOLLIN, EPOLL_CTL_ADD) || !watch(listener_.number(), EPOLLIN, EPOLL_CTL_ADD))
+    fail("epoll_ctl");
 }
 
-void Server::watch(int number, unsigned events, int operation) {
+// False: the OS refuses.
+bool Server::watch(int number, unsigned events, int operation) {
   epoll_event event{};
   event.events = events;
   event.data.fd = number;
-  if (epoll_ctl(events_.number(), operation, number, &event) != 0) fail("epoll_ctl");
+  return epoll_ctl(events_.number(), operation, number, &event) == 0;
 }
 
 void Server::run() {
@@ -103,14 +107,17 @@ void Server::run() {
     const int count = epoll_wait(events_.number(), events, std::size(events), kTick);
     if (count < 0 && errno != EINTR) fail("epoll_wait");
     now_ = clock_now();
+    bool comes_one = false;
     for (int i = 0; i < count; ++i) {
       const int number = events[i].data.fd;
       if (number == signals_.number()) return;
       if (number == listener_.number())
-        accept_clients();
+        comes_one = true;
       else if (const auto found = clients_.find(number); found != clients_.end())
         attend_or_close(*found->second, events[i].events);
     }
+    // Last, so that no event is taken for one of a new client that has the number of one that went.
+    if (comes_one) accept_clients();
     if (now_ - house_kept < kTick && now_ >= house_kept) continue;
     house_kept = now_;
     keep_house();
@@ -120,6 +127,9 @@ void Server::run() {
 void Server::accept_clients() {
   for (;;) {
     const int number = accept4(listener_.number(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (number < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
+    // Who waits for a file would be told of again at once, and again.
+    if (number < 0 && errno != EAGAIN) is_listening_ = !watch(listener_.number(), 0, EPOLL_CTL_MOD);
     if (number < 0) return;
     if (clients_.size() >= most_clients_) {
       const File refused(number);
@@ -127,35 +137,52 @@ void Server::accept_clients() {
       [[maybe_unused]] const ssize_t sent = send(number, kFull.data(), kFull.size(), MSG_NOSIGNAL);
       continue;
     }
-    const int on = 1;
-    setsockopt(number, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    clients_.emplace(number, std::make_unique<Client>(number, limits_));
-    watch(number, EPOLLIN, EPOLL_CTL_ADD);
+    add_client(number);
   }
+}
+
+// It goes again if there is no memory for it, or it cannot be watched.
+void Server::add_client(int number) {
+  File connection(number);
+  const int on = 1;
+  setsockopt(number, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  try {
+    clients_.emplace(number, std::make_unique<Client>(std::move(connection), limits_));
+  } catch (const std::bad_alloc&) {
+    return;
+  }
+  if (!watch(number, EPOLLIN, EPOLL_CTL_ADD)) close(*clients_.at(number));
+}
+
+// A file may be free again.
+void Server::listen_again() {
+  if (!is_listening_) is_listening_ = watch(listener_.number(), EPOLLIN, EPOLL_CTL_MOD);
 }
 
 // A client for whose request or replies there is no memory has to go; the others stay.
 void Server::attend_or_close(Client& client, unsigned events) {
+  bool stays = false;
   try {
-    attend(client, events);
+    stays = attend(client, events);
   } catch (const std::bad_alloc&) {
-    close(client);
   }
+  stays ? count_buffers(client) : close(client);
 }
 
-void Server::attend(Client& client, unsigned events) {
-  if ((events & (EPOLLERR | EPOLLHUP)) != 0) return close(client);
-  const bool is_there = (events & EPOLLOUT) == 0 || send_to(client);
-  if (!is_there || (!client.is_waiting && (events & EPOLLOUT) == 0 && !read_from(client))) return close(client);
+// False if the client is gone.
+bool Server::attend(Client& client, unsigned events) {
+  if ((events & (EPOLLERR | EPOLLHUP)) != 0) return false;
+  if ((events & EPOLLOUT) != 0 && !send_to(client)) return false;
+  if (!client.is_waiting && (events & EPOLLOUT) == 0 && !read_from(client)) return false;
   // Requests that have come, as far as their replies are taken.
   while (!client.is_waiting && !client.is_closing) {
     const bool is_more = answer(client);
-    if (!send_to(client)) return close(client);
+    if (!send_to(client)) return false;
     if (!is_more) break;
   }
-  if (client.is_closing && !client.is_waiting) return close(client);
+  if (client.is_closing && !client.is_waiting) return false;
   const unsigned wanted = client.is_waiting ? EPOLLOUT : EPOLLIN;
-  if (wanted != (events & (EPOLLIN | EPOLLOUT))) watch(client.file.number(), wanted, EPOLL_CTL_MOD);
+  return wanted == (events & (EPOLLIN | EPOLLOUT)) || watch(client.file.number(), wanted, EPOLL_CTL_MOD);
 }
 
 // False if the client is gone.
@@ -181,6 +208,7 @@ bool Server::answer(Client& client) {
     }
     ++facts_.commands;
     facts_.clients = clients_.size();
+    facts_.buffers = buffers_;
     if (execute(client.reader.words(), store_, facts_, now_, client.replies) == Then::kClose) {
       client.is_closing = true;
       return false;
@@ -202,14 +230,27 @@ bool Server::send_to(Client& client) {
   client.is_waiting = false;
   client.sent = 0;
   client.replies.clear();
-  if (client.replies.capacity() > 2 * kMostReplies) std::string().swap(client.replies);  // there was a large value
+  if (client.replies.capacity() > kKeptReplies) std::string().swap(client.replies);  // there were many, or a large one
   return true;
 }
 
-void Server::close(Client& client) { clients_.erase(client.file.number()); }
+void Server::count_buffers(Client& client) {
+  buffers_ -= client.buffers;
+  client.buffers = client.reader.held_bytes() + client.replies.capacity();
+  buffers_ += client.buffers;
+  while (buffers_ > most_buffers_)
+    close(*std::ranges::max_element(clients_, {}, [](const auto& each) { return each.second->buffers; })->second);
+}
+
+void Server::close(Client& client) {
+  buffers_ -= client.buffers;
+  clients_.erase(client.file.number());
+  listen_again();
+}
 
 // What the heap has given back to snug's store goes to the kernel when nobody asks for anything.
 void Server::keep_house() {
+  listen_again();  // others' files may be free as well
   store_.sweep(now_);
   const std::size_t pages = store_.stats().pages;
   pages_seen_ = std::max(pages_seen_, pages);

@@ -1,13 +1,20 @@
 // Server: connections of one store, on one thread, by epoll.
 //
 // A client whose replies have not been taken is not read from: so a connection holds a request, and replies up to
-// kMostReplies and one value more, whatever the client does. Replies to a pipeline are sent together.
+// kMostReplies and one value more, whatever the client does. Replies to a pipeline are sent together. What all of them
+// hold is bounded too: beyond, the client that holds most has to go.
+//
+//   buffers_ == what all clients hold, as of the last time that each was attended to;  buffers_ <= most_buffers_
+//
+// Where the OS refuses something for one client (a file, memory, to be watched), that client has to go or wait, and the
+// others do not notice.
 #pragma once
 
 #include <cstddef>
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "commands.h"
 #include "options.h"
@@ -43,33 +50,40 @@ class Server {
 
  private:
   struct Client {
-    Client(int number, const RequestLimits& limits) : file(number), reader(limits) {}
+    Client(File&& connection, const RequestLimits& limits) : file(std::move(connection)), reader(limits) {}
     File file;
     RequestReader reader;
     std::string replies;
     std::size_t sent = 0;     // of the replies
+    std::size_t buffers = 0;  // bytes, when it was last attended to
     bool is_waiting = false;  // for the client to take replies
     bool is_closing = false;  // when they are taken
   };
 
   static constexpr std::size_t kMostReplies = std::size_t{1} << 20;
 
-  void watch(int number, unsigned events, int operation);
+  bool watch(int number, unsigned events, int operation);
   void accept_clients();
+  void add_client(int number);
+  void listen_again();
   void attend_or_close(Client& client, unsigned events);
-  void attend(Client& client, unsigned events);
+  bool attend(Client& client, unsigned events);
   bool read_from(Client& client);
   bool answer(Client& client);
   bool send_to(Client& client);
+  void count_buffers(Client& client);
   void close(Client& client);
   void keep_house();
 
   Store store_;
   ServerFacts facts_;
   const std::size_t most_clients_;
+  const std::size_t most_buffers_;
   const RequestLimits limits_;
   File signals_, listener_, events_;
+  bool is_listening_ = true;  // not for want of files: until there may be some
   std::unordered_map<int, std::unique_ptr<Client>> clients_;
+  std::size_t buffers_ = 0;
   Moment now_ = 0;
   std::uint64_t commands_seen_ = 0;  // when house was last kept
   std::size_t pages_seen_ = 0;       // the most since memory was last given back

@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace cache_server {
+namespace {
+
+Moment earlier(Moment known, Moment other) { return known == kNever ? other : std::min(known, other); }
+
+}  // namespace
 
 const Value* Store::get(std::string_view key, Moment now) {
   const Value* const value = values_.find(key);
@@ -19,6 +24,7 @@ void Store::set(std::string_view key, std::string_view text, Moment gone_at) {
   expiring_ -= had_moment;
   if (gone_at == kNever) return;
   earliest_ = expiring_ == 0 ? gone_at : std::min(earliest_, gone_at);
+  later_ = earlier(later_, gone_at);
   ++expiring_;
 }
 
@@ -32,17 +38,22 @@ bool Store::erase(std::string_view key, Moment now) {
 void Store::clear() noexcept {
   values_.clear();
   expiring_ = 0;
+  swept_ = 0;
 }
 
 void Store::sweep(Moment now) {
   if (expiring_ == 0 || earliest_ > now) return;
-  Moment next = kNever;
-  expiring_ -= values_.erase_if([&](const snug::CompactString&, const Value& value) {
+  if (swept_ == 0) later_ = kNever;
+  const auto should_go = [&](const snug::CompactString&, const Value& value) {
     if (is_gone(value, now)) return true;
-    if (value.gone_at != kNever && (next == kNever || value.gone_at < next)) next = value.gone_at;
+    if (value.gone_at != kNever) later_ = earlier(later_, value.gone_at);
     return false;
-  });
-  earliest_ = next;
+  };
+  expiring_ -= values_.erase_if(should_go, swept_, kSweptAtOnce);
+  swept_ += kSweptAtOnce;
+  if (swept_ < values_.bucket_count()) return;
+  swept_ = 0;
+  earliest_ = later_;
 }
 
 const char* Store::check() const {

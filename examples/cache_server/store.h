@@ -3,6 +3,11 @@
 //
 //   expiring_ == values that have such a moment;  no value's lies before earliest_
 //
+// Who is asked for when his moment has come is gone for the asker. The others are swept, a part of the map at a time:
+//
+//   [ seen in this round | not seen yet ]      no moment of a value that was seen lies before later_, nor that of one
+//     0                  swept_                that was set meanwhile, wherever it is: the next round's earliest_
+//
 // The heap's options say whether it compacts. Nothing here knows: blocks are reached through the map alone, and what
 // get() returns is good until the next call that changes something.
 #pragma once
@@ -47,8 +52,9 @@ class Store {
   // False if there was no such key.
   bool erase(std::string_view key, Moment now);
   void clear() noexcept;
-  // Erases what is gone. O(size) if something is, else O(1).
+  // Erases what is gone in the next part of the map, if anything is: O(kSweptAtOnce), whatever the size.
   void sweep(Moment now);
+  static constexpr std::size_t kSweptAtOnce = 4096;  // buckets, of which there are one or two for a value
 
   // Those that are gone and were not swept yet are counted.
   std::size_t size() const noexcept { return values_.size(); }
@@ -68,6 +74,8 @@ class Store {
   snug::CompactMap<snug::CompactString, Value> values_;
   std::size_t expiring_ = 0;
   Moment earliest_ = kNever;
+  std::size_t swept_ = 0;  // buckets in this round
+  Moment later_ = kNever;  // kNever: there is none yet
 };
 
 }  // namespace cache_server

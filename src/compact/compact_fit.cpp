@@ -184,20 +184,13 @@ char* CompactFit::expect(char* block, HandleWord handle, const char* call) {
 }
 
 // The block may move while the turn is waited for, and its page go, so that what the page's tag said was another's. In
-// the class's turn no page of the class comes or goes, and none of its blocks: if the tag says the same again, and the
-// block is still there, it is decided. Nothing of the page is read before.
+// the class's turn no page of the class comes or goes, and none of its blocks. Nothing of the page is read before.
 void CompactFit::BlockTurn::take(HandleWord handle, const char* call) {
   heap_.turn_.lock();
-  for (;;) {
-    turn_ = &heap_.turn_of_block(heap_.block_of(handle, call));
-    turn_->lock();
-    const char* const block = heap_.block_of(handle, call);
-    if (&heap_.turn_of_block(block) == turn_ && heap_.handles_.find(handle) == block) {
-      place = heap_.pages_.place_of(block);
-      return;
-    }
-    turn_->unlock();
-  }
+  const auto [turn, block] = lock_turn_of([&] { return heap_.block_of(handle, call); },
+                                          [&](const char* found) -> Turn& { return heap_.turn_of_block(found); });
+  turn_ = turn;
+  place = heap_.pages_.place_of(block);
 }
 
 char* CompactFit::find(HandleWord handle) {

@@ -69,24 +69,43 @@ CompactFit* CoreHeaps::add(size_t index) {
     source_.give_record(record, sizeof(CompactFit));
     return nullptr;
   }
-  heap->set_bound(bound_);
-  heap->set_increment(increment_);
+  if (!set_up(*heap)) {
+    heap->close();
+    source_.give_record(record, sizeof(CompactFit));
+    return nullptr;
+  }
   heaps_[index].store(heap, std::memory_order_release);
   return heap;
 }
 
+// Gives a new heap what the others were told.
+bool CoreHeaps::set_up(CompactFit& heap) const {
+  heap.set_increment(increment_);
+  heap.set_bound(bound_);
+  for (size_t i = 0; i < map_.count(); ++i)
+    if (bounds_of_[i] != kUnset && !heap.set_bound_of(map_[i].block, bounds_of_[i])) return false;
+  return true;
+}
+
+// A heap that is added meanwhile either has come before the turn, and is told here, or knows of it from set_up().
 void CoreHeaps::set_bound(size_t bound) {
   {
     const TurnGuard guard(turn_);
     bound_ = bound;
+    std::ranges::fill(bounds_of_, kUnset);
   }
   for_each([&](CompactFit& heap) { heap.set_bound(bound); });
 }
 
 bool CoreHeaps::set_bound_of(size_t bytes, size_t bound) {
-  for (size_t i = 0; i < count_; ++i)
-    if (CompactFit* const heap = heap_for(i); heap == nullptr || !heap->set_bound_of(bytes, bound)) return false;
-  return true;
+  if (bytes > map_.largest()) return true;  // such blocks do not move
+  {
+    const TurnGuard guard(turn_);
+    bounds_of_[map_.class_of(bytes)] = bound;
+  }
+  bool are_told = true;
+  for_each([&](CompactFit& heap) { are_told = heap.set_bound_of(bytes, bound) && are_told; });
+  return are_told;
 }
 
 void CoreHeaps::set_increment(size_t bytes) {

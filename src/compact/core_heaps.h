@@ -6,9 +6,10 @@
 //
 //   range of handles   [ heap 0 | heap 1 | … ]    2^slot_shift slots for each; a handle's heap is slot >> slot_shift
 //
-// A heap comes into being when its core first allocates. What CompactFit states of a heap is true of each: the bound of
-// all is that of one, times their number. Readers are all heaps' (the first one has them), so that one section holds
-// for all of them.
+// A heap comes into being when its core first allocates, and is told then what the others were. What CompactFit states
+// of a heap is true of each: the bound of all is that of one, times their number; and each counts the kinds that it has
+// been asked for (a pair of size and function), so that the first heaps to have kMostKinds refuse one that others still
+// take. Readers are all heaps' (the first one has them), so that one section holds for all of them.
 //
 // Thread-safe but for open() and close().
 #pragma once
@@ -41,7 +42,8 @@ class CoreHeaps {
   // Nothing may be pinned.
   void close();
 
-  // In the heap of the calling thread's core, or in another one if that has no memory or no slot. 0: none has.
+  // In the heap of the calling thread's core, or in another one if that has no memory, no slot, or too many kinds. 0:
+  // it has asked every heap that there is, each in its turn. O(1), or O(heaps) where the first one refuses.
   template <class... Arguments>
   HandleWord allocate(size_t bytes, size_t alignment, Arguments... relocate) {
     const size_t home = core_() % count_;
@@ -61,8 +63,9 @@ class CoreHeaps {
   // Has the readers of all.
   CompactFit& first() const { return *at_index(0); }
 
-  // Of each heap, those to come as well.
+  // Of each heap, those to come as well; no heap is made for it. The bound of a class holds until the next of all.
   void set_bound(size_t bound);
+  // False: some heap had no memory for it. Those to come are told anyway.
   bool set_bound_of(size_t bytes, size_t bound);
   void set_increment(size_t bytes);
   // True if something is left to do.
@@ -84,6 +87,7 @@ class CoreHeaps {
 
  private:
   using Entry = std::atomic<CompactFit*>;
+  static constexpr size_t kUnset = 0;  // in the place of a bound
 
   CompactFit* at_index(size_t index) const { return heaps_[index].load(std::memory_order_acquire); }
   // Null: there is no memory.
@@ -92,6 +96,7 @@ class CoreHeaps {
     return heap != nullptr ? heap : add(index);
   }
   SNUG_COLD CompactFit* add(size_t index);
+  bool set_up(CompactFit& heap) const;
   bool map_slots(size_t slots);
 
   const BlockMap& map_;
@@ -105,6 +110,7 @@ class CoreHeaps {
   std::atomic<size_t> next_{0};  // where the next step begins
   Turn turn_;                    // to add a heap, and for what follows
   size_t bound_ = 1;
+  size_t bounds_of_[BlockMap::kMostClasses] = {};  // of classes that have bounds of their own
   size_t increment_ = CompactFit::kIncrement;
 };
 

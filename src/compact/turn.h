@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 #include "base/lock.h"
 
@@ -36,5 +37,21 @@ class Turn {
 };
 
 using TurnGuard = LockGuard<Turn>;
+
+// Locks the turn of a thing that moves: find() says where it lies, turn_of(place) whose turn that place is. Both are
+// asked without the turn, so that the thing may have left between the questions, and its place be another's. In a turn
+// no place of its own comes or goes: so if the place has that turn, and the thing is still there afterwards, it is
+// decided. (Places that nobody has share a turn with some that somebody has, and come and go: hence the last question.)
+// Returns the turn and the place.
+template <class Find, class TurnOf>
+auto lock_turn_of(Find find, TurnOf turn_of) {
+  for (;;) {
+    auto& turn = turn_of(find());
+    turn.lock();
+    const auto place = find();
+    if (&turn_of(place) == &turn && find() == place) return std::pair(&turn, place);
+    turn.unlock();
+  }
+}
 
 }  // namespace snug

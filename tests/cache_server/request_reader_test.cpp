@@ -153,8 +153,70 @@ TEST(RequestReader, HoldsALargeValueOnceAndLetsItGo) {
   }
   EXPECT_LT(most, (9u << 20));
   EXPECT_EQ(reader.next(), RequestReader::Found::kNothing);
+  EXPECT_LT(reader.held_bytes(), 1u << 20) << "whether or not the client sends any more";
   EXPECT_FALSE(reader.room().empty());
   EXPECT_LT(reader.held_bytes(), 1u << 20);
+}
+
+// All of it, with which a request is whole.
+void give(RequestReader& reader, std::string_view text) {
+  while (!text.empty()) {
+    const std::span<char> room = reader.room();
+    const std::size_t count = std::min({room.size(), text.size(), std::size_t{16} << 10});
+    std::copy_n(text.begin(), count, room.begin());
+    reader.add(count);
+    text.remove_prefix(count);
+    EXPECT_EQ(reader.next() == RequestReader::Found::kRequest, text.empty());
+  }
+}
+
+TEST(RequestReader, LetsGoOfWhatManyWordsTake) {
+  constexpr std::size_t kWords = 100'000;
+  RequestReader reader;
+  give(reader, encoded(Request(kWords, "x")));
+  EXPECT_EQ(reader.words().size(), kWords);
+  EXPECT_GE(reader.held_bytes(), kWords * (sizeof(std::string_view) + 2 * sizeof(std::size_t)));
+  EXPECT_EQ(reader.next(), RequestReader::Found::kNothing);
+  EXPECT_LT(reader.held_bytes(), 1u << 20);
+  std::string line;
+  for (int i = 0; i < 30'000; ++i) line += "a ";
+  give(reader, line + "\n");
+  EXPECT_EQ(reader.words().size(), 30'000u);
+  EXPECT_GE(reader.held_bytes(), 30'000 * (sizeof(std::string_view) + sizeof(std::string)));
+  EXPECT_EQ(reader.next(), RequestReader::Found::kNothing);
+  EXPECT_LT(reader.held_bytes(), 1u << 20);
+}
+
+TEST(RequestReader, KeepsWhatComesBehindALargeRequest) {
+  const Request large = {"SET", "k", std::string(1 << 20, 'x')};
+  const Request next = {"GET", "key"};
+  const std::string text = encoded(large) + encoded(next) + encoded(next);
+  for (const std::size_t step : {std::size_t{1000}, std::size_t{16} << 10, text.size()})
+    EXPECT_EQ(read_all(text, step).requests, (std::vector<Request>{large, next, next}));
+}
+
+// The buffer doubles: each byte is copied to a new one twice at most, on average.
+TEST(RequestReader, CopiesLittleOfARequestOfManyWords) {
+  const std::string text = encoded(Request(100'000, "x"));
+  RequestReader reader;
+  const char* start = nullptr;
+  std::size_t buffers = 0;
+  std::size_t copied = 0;
+  for (std::size_t given = 0; given != text.size();) {
+    const std::span<char> room = reader.room();
+    if (room.data() - given != start) {
+      start = room.data() - given;
+      copied += given;
+      ++buffers;
+    }
+    const std::size_t count = std::min({room.size(), text.size() - given, std::size_t{16} << 10});
+    std::copy_n(text.begin() + static_cast<std::ptrdiff_t>(given), count, room.begin());
+    reader.add(count);
+    given += count;
+    EXPECT_EQ(reader.next() == RequestReader::Found::kRequest, given == text.size());
+  }
+  EXPECT_LE(copied, 2 * text.size());
+  EXPECT_LE(buffers, 10u);
 }
 
 }  // namespace

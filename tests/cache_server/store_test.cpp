@@ -124,4 +124,28 @@ TEST(Store, TakesLessAfterDeletionsIfItCompacts) {
   EXPECT_LT(with * 2, without);
 }
 
+// However many are gone, no sweep takes long; and all have been gone through after so many sweeps as there are parts.
+TEST(Store, IsSweptAPartAtATime) {
+  Store store({});
+  constexpr std::size_t kKeys = 100'000;
+  constexpr Moment kGone = 1000;
+  for (std::size_t i = 0; i < kKeys; ++i) store.set("key" + std::to_string(i), "v", i % 2 == 0 ? kGone : 2 * kGone);
+  constexpr std::size_t kParts = 131072 / Store::kSweptAtOnce;
+  for (std::size_t part = 0; part < kParts; ++part) {
+    if (part == kParts / 2)  // some in parts that have been swept, some in others
+      for (int i = 0; i < 20; ++i) store.set("early" + std::to_string(i), "v", kGone);
+    const std::size_t before = store.size();
+    store.sweep(kGone);
+    EXPECT_LT(before - store.size(), Store::kSweptAtOnce) << "not all at once";
+    EXPECT_LT(store.size(), before);
+  }
+  EXPECT_GT(store.size(), kKeys / 2);
+  EXPECT_EQ(store.check(), nullptr);
+  for (std::size_t part = 0; part < kParts; ++part) store.sweep(kGone);
+  EXPECT_EQ(store.size(), kKeys / 2) << "what was set in the middle of a round goes with the next";
+  for (std::size_t part = 0; part < kParts; ++part) store.sweep(2 * kGone);
+  EXPECT_EQ(store.size(), 0u);
+  EXPECT_EQ(store.expiring(), 0u);
+}
+
 }  // namespace

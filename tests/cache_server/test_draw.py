@@ -15,6 +15,18 @@ from pathlib import Path
 DRAW = Path(os.environ["SNUG_SOURCE"]) / "examples" / "cache_server" / "draw"
 SVG = "{http://www.w3.org/2000/svg}"
 
+# What begins as the server does, and answers nonsense.
+IMPOSTOR = """#!/usr/bin/env python3
+import socket, threading
+def answer(connection):
+    while connection.recv(65536):
+        connection.sendall(b"$nonsense\\r\\n")
+listener = socket.create_server(("127.0.0.1", 0))
+print(f"ready on 127.0.0.1:{listener.getsockname()[1]}, compaction on", flush=True)
+while True:
+    threading.Thread(target=answer, args=[listener.accept()[0]], daemon=True).start()
+"""
+
 
 class Draw(unittest.TestCase):
     def test_picture_and_table(self) -> None:
@@ -47,6 +59,17 @@ class Draw(unittest.TestCase):
             colours = [re.search(rf"--{name}:(#[0-9a-f]{{6}})", half) for half in (light, dark)]
             assert colours[0] and colours[1], name
             self.assertNotEqual(colours[0][1], colours[1][1], name)
+
+    def test_whatever_goes_wrong_is_one_line(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            impostor = Path(folder) / "impostor"
+            impostor.write_text(IMPOSTOR)
+            impostor.chmod(0o755)
+            done = subprocess.run([DRAW, "-o", Path(folder) / "memory.svg", "--mib", "1", "--busy", "0.1", "--idle", "0.1", "--build",
+                                   os.environ["SNUG_BUILD"], "--program", impostor], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertRegex(done.stderr.splitlines()[-1], "^draw: cache_server, (compacts|does not): ValueError: .*nonsense")
+        self.assertNotIn("Traceback", done.stderr)
 
     def test_bad_options_are_one_line(self) -> None:
         done = subprocess.run([DRAW, "--mib", "0"], capture_output=True, text=True, timeout=60)

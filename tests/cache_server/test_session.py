@@ -6,6 +6,8 @@ skipped; the others speak to the server themselves.
 
 import os
 import random
+import resource
+import select
 import shutil
 import signal
 import socket
@@ -30,11 +32,22 @@ def refused(*options: str) -> tuple[int, str]:
 
 
 class Served(unittest.TestCase):
+    server: CacheServer
+
     def client_of(self, server: CacheServer) -> Client:
         client = Client(server.port)
         self.addCleanup(client.socket.close)
         self.addCleanup(client.replies.close)
         return client
+
+    def raw(self, sent: bytes) -> bytes:
+        """What comes back before the server closes the connection, which it must."""
+        with socket.create_connection(("127.0.0.1", self.server.port), timeout=20) as connection:
+            connection.sendall(sent)
+            received = b""
+            while piece := connection.recv(65536):
+                received += piece
+            return received
 
 
 class Session(Served):
@@ -48,15 +61,6 @@ class Session(Served):
         done = subprocess.run([program, "-p", str(self.server.port), *arguments], input=text, capture_output=True,
                               text=True, timeout=60, check=True)
         return done.stdout
-
-    def raw(self, sent: bytes) -> bytes:
-        """What comes back before the server closes the connection, which it must."""
-        with socket.create_connection(("127.0.0.1", self.server.port), timeout=20) as connection:
-            connection.sendall(sent)
-            received = b""
-            while piece := connection.recv(65536):
-                received += piece
-            return received
 
 
 class RedisTools(Session):
@@ -90,16 +94,19 @@ class Protocol(Session):
         client = self.client_of(self.server)
         client.call("SET", "large", "x" * 1_000_000)
         before = self.server.memory()
-        greedy = socket.create_connection(("127.0.0.1", self.server.port))
+        greedy = socket.create_connection(("127.0.0.1", self.server.port), timeout=20)
         self.addCleanup(greedy.close)
         greedy.sendall(b"GET large\r\n" * 1000)  # a gigabyte of replies
-        time.sleep(1)
+        # Once a reply has begun to come, whoever asks next is answered when the server has no more to do for that one.
+        self.assertTrue(select.select([greedy], [], [], 20)[0])
         self.assertEqual(client.call("PING"), b"PONG")
         if not IS_SANITIZED:
             self.assertLess(self.server.memory() - before, 8 << 20)
         received = 0
         while received < 20_000_000:
-            received += len(greedy.recv(1 << 20))
+            piece = greedy.recv(1 << 20)
+            self.assertTrue(piece, f"the server has closed the connection after {received} bytes")
+            received += len(piece)
         greedy.close()
         self.assertEqual(client.call("PING"), b"PONG")
 
@@ -121,6 +128,29 @@ class Protocol(Session):
         while client.call("DBSIZE") != b"1":  # swept, without being asked for
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.05)
+
+
+class Files(Served):
+    def begin(self, soft: int, hard: int, *options: str) -> None:
+        self.server = CacheServer(PROGRAM, options, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard)))
+        self.addCleanup(self.server.kill)
+
+    def end(self) -> str:
+        self.server.process.send_signal(signal.SIGTERM)
+        return self.server.process.communicate(timeout=20)[1]
+
+    def test_there_are_no_more_clients_than_files(self) -> None:
+        self.begin(20, 40)
+        clients = [self.client_of(self.server) for _ in range(8)]
+        self.assertEqual({client.call("PING") for client in clients}, {b"PONG"})
+        self.assertEqual(self.raw(b""), b"-ERR max number of clients reached\r\n")
+        self.assertEqual(self.end(), "cache_server: --clients 1000: there may be 40 open files (ulimit -n), so it is 8\n")
+
+    def test_the_limit_is_raised_as_far_as_it_may_be(self) -> None:
+        self.begin(20, 100, "--clients", "50")
+        clients = [self.client_of(self.server) for _ in range(50)]
+        self.assertEqual({client.call("PING") for client in clients}, {b"PONG"})
+        self.assertEqual(self.end(), "")
 
 
 class Program(Served):
@@ -146,7 +176,7 @@ class Program(Served):
 
     def test_help_names_every_option(self) -> None:
         said = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, timeout=20, check=True).stdout
-        for option in ("--port", "--bind", "--compaction", "--value-limit", "--clients"):
+        for option in ("--port", "--bind", "--compaction", "--value-limit", "--clients", "--buffer-limit"):
             self.assertIn(f"\n  {option} ", said)
 
     def test_it_ends_cleanly(self) -> None:

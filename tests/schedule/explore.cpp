@@ -1,6 +1,9 @@
 #include "explore.h"
 
+#include <algorithm>
 #include <cstring>
+#include <map>
+#include <set>
 
 namespace snug::schedule {
 
@@ -85,18 +88,23 @@ Outcome explore(const Options& options, Scenario& scenario) {
 }
 
 std::vector<std::string> unnoticed_weakenings(const Options& options, const std::vector<MemoryModel>& models,
-                                              Scenario& scenario) {
-  std::set<Place> places;
-  for (const MemoryModel model : models) {
-    Scheduler scheduler(scenario, model, options.max_steps);
-    scheduler.note_places(places);
-    const Outcome outcome = explore_with(scheduler, options);
-    if (!outcome.passed()) return {outcome.report};
+                                              const std::vector<Scenario*>& scenarios) {
+  std::map<Place, std::vector<Scenario*>> passing;  // of each place, the scenarios that come by
+  for (Scenario* const scenario : scenarios) {
+    std::set<Place> places;
+    for (const MemoryModel model : models) {
+      Scheduler scheduler(*scenario, model, options.max_steps);
+      scheduler.note_places(places);
+      const Outcome outcome = explore_with(scheduler, options);
+      if (!outcome.passed()) return {outcome.report};
+    }
+    for (const Place& place : places) passing[place].push_back(scenario);
   }
   std::vector<std::string> unnoticed;
-  for (const Place& place : places) {
+  for (const auto& [place, those] : passing) {
     for (const Weakening& weakening : weakenings_of(place)) {
-      if (!is_noticed(weakening, options, models, scenario)) unnoticed.push_back(weakening.text());
+      const auto notices = [&](Scenario* scenario) { return is_noticed(weakening, options, models, *scenario); };
+      if (std::none_of(those.begin(), those.end(), notices)) unnoticed.push_back(weakening.text());
     }
   }
   return unnoticed;

@@ -47,10 +47,11 @@ struct Outcome {
 
 Outcome explore(const Options& options, Scenario& scenario);
 
-// Each order of the protocol weakened in turn: those weakenings with which the scenario passes in all of the
-// models, as text. The scenario must pass as it stands; if not, the report is all that is returned.
+// Each order of the protocol weakened in turn, place by place: those weakenings with which each scenario that comes by
+// the place passes in all of the models, as text. A scenario that does not come by says nothing of it. All must pass as
+// they stand; if one does not, its report is all that is returned.
 std::vector<std::string> unnoticed_weakenings(const Options& options, const std::vector<MemoryModel>& models,
-                                              Scenario& scenario);
+                                              const std::vector<Scenario*>& scenarios);
 
 // Inside a body or the final check: fails the run unless `condition` holds.
 void require(bool condition, const char* what, std::source_location where = std::source_location::current());
@@ -92,7 +93,7 @@ template <class State>
 std::vector<std::string> unnoticed_weakenings(const Options& options, const std::vector<MemoryModel>& models,
                                               std::vector<Body<State>> bodies, Body<State> final_check = {}) {
   StateScenario<State> scenario([] { return std::make_unique<State>(); }, std::move(bodies), std::move(final_check));
-  return unnoticed_weakenings(options, models, scenario);
+  return unnoticed_weakenings(options, models, {&scenario});
 }
 
 // For a State that is ready when it is made.

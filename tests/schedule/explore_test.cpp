@@ -337,5 +337,61 @@ TEST(UnnoticedWeakenings, NameWhatIsTooStrong) {
   EXPECT_NE(unnoticed[0].find(" store(seq_cst) as store(release)"), std::string::npos) << unnoticed[0];
 }
 
+// Two ways to give a value, each of which only those come by who take it.
+class Ways {
+ public:
+  void give_exactly() {
+    value_ = 1;
+    exact_.store(1, std::memory_order_release);
+  }
+  void give_too_strongly() {
+    value_ = 1;
+    strong_.store(1, std::memory_order_seq_cst);
+  }
+  void give_twice() {
+    value_ = 1;
+    exact_.store(1, std::memory_order_release);
+    strong_.store(1, std::memory_order_release);
+  }
+  void take_exact() { take(exact_.load(std::memory_order_acquire)); }
+  void take_strong() { take(strong_.load(std::memory_order_acquire)); }
+
+ private:
+  void take(int given) {
+    if (given == 1) require(value_ == 1, "the value");
+  }
+
+  ScheduledAtomics::Var<int> value_{0};
+  ScheduledAtomics::Atomic<int> exact_{0}, strong_{0};
+};
+
+std::vector<std::string> unnoticed_of(const std::vector<schedule::Bodies<Ways>>& scenarios) {
+  return unnoticed_by_all<Ways>(scenarios, {MemoryModel::kSequential}, {});
+}
+
+TEST(UnnoticedByAll, NamesWhatOneScenarioAloneComesBy) {
+  EXPECT_EQ(unnoticed_of({{&Ways::give_exactly, &Ways::take_exact}, {&Ways::give_too_strongly, &Ways::take_strong}}),
+            std::vector<std::string>{"explore_test.cpp give_too_strongly: store(seq_cst) as store(release)"});
+}
+
+// The first store is missed by one of the scenarios, the second by both.
+TEST(UnnoticedByAll, TellsPlacesOfOneTextApart) {
+  EXPECT_EQ(unnoticed_of({{&Ways::give_twice, &Ways::take_exact}, {&Ways::give_twice, [](Ways&) {}}}),
+            std::vector<std::string>{"explore_test.cpp give_twice: store(release) as store(relaxed)"});
+}
+
+TEST(UnnoticedByAll, TellsOfAScenarioThatFails) {
+  const Body<Ways> fails = [](Ways&) { require(false, "what never holds"); };
+  const std::vector<std::string> told = unnoticed_of({{&Ways::give_exactly, &Ways::take_exact}, {fails}});
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_NE(told[0].find("required: what never holds"), std::string::npos) << told[0];
+}
+
+TEST(Weakening, NamesTheFunctionHoweverTheCompilerWritesIt) {
+  EXPECT_EQ(bare_name("bool snug::Stack<T>::pop(T) [with T = int]"), "pop");
+  EXPECT_EQ(bare_name("void snug::(anonymous namespace)::Room<snug::(anonymous namespace)::Forks>::hold()"), "hold");
+  EXPECT_EQ(bare_name("main"), "main");
+}
+
 }  // namespace
 }  // namespace snug::schedule

@@ -1,10 +1,11 @@
 // What proofs of protocols share: a scenario of threads passes in every memory model, and each order that is weakened
-// is caught by some scenario.
+// is caught by some scenario that comes by its place.
 #pragma once
 
 #include <gtest/gtest.h>
 
-#include <map>
+#include <algorithm>
+#include <memory>
 #include <regex>
 #include <string>
 #include <vector>
@@ -36,18 +37,22 @@ void prove(const Bodies<State>& bodies, int preemptions, const Body<State>& chec
   }
 }
 
-// The weakened orders that no scenario notices, in any of the models; without the numbers of lines.
+// The weakened orders that no scenario notices of those that come by their place, in any of the models: a line for each
+// place, without its number. A scenario that fails as it stands is told of instead.
 template <class State>
 std::vector<std::string> unnoticed_by_all(const std::vector<Bodies<State>>& scenarios,
                                           const std::vector<MemoryModel>& models, const Body<State>& check) {
-  std::map<std::string, size_t> unnoticed;
-  for (const Bodies<State>& bodies : scenarios)
-    for (const std::string& one : unnoticed_weakenings<State>(with(MemoryModel::kViews, 3), models, bodies, check))
-      ++unnoticed[std::regex_replace(one, std::regex(":[0-9]+"), "")];
-  std::vector<std::string> by_none;
-  for (const auto& [one, times] : unnoticed)
-    if (times == scenarios.size()) by_none.push_back(one);
-  return by_none;
+  std::vector<StateScenario<State>> made;
+  made.reserve(scenarios.size());  // they are pointed to
+  std::vector<Scenario*> pointers;
+  for (const Bodies<State>& bodies : scenarios) {
+    made.emplace_back([] { return std::make_unique<State>(); }, bodies, check);
+    pointers.push_back(&made.back());
+  }
+  std::vector<std::string> unnoticed = unnoticed_weakenings(with(MemoryModel::kViews, 3), models, pointers);
+  for (std::string& one : unnoticed) one = std::regex_replace(one, std::regex("^([^ :]+):[0-9]+ "), "$1 ");
+  std::sort(unnoticed.begin(), unnoticed.end());
+  return unnoticed;
 }
 
 }  // namespace snug::schedule

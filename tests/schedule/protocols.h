@@ -121,7 +121,7 @@ class Bell {
   }
   void wait() {
     uint32_t seen = kSilent;
-    state_.compare_exchange_strong(seen, kAwaited, std::memory_order_acquire, std::memory_order_acquire);
+    state_.compare_exchange_strong(seen, kAwaited, std::memory_order_relaxed, std::memory_order_relaxed);
     while (state_.load(std::memory_order_acquire) != kRung) Atomics::futex_wait(state_, kAwaited);
   }
 

@@ -10,16 +10,18 @@
 #include <compare>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "operation.h"
 
 namespace snug::schedule {
 
-// Where an operation stands in the text, and how it stands there.
+// Where an operation stands in the text, and how it stands there. The same place in two instances of a template is one.
 struct Place {
   std::string_view file;
   uint32_t line = 0, column = 0;
+  std::string_view function;  // its bare name, which stays when lines change
   Kind kind = Kind::kFence;
   std::memory_order order = std::memory_order_relaxed;
   std::memory_order failure = std::memory_order_relaxed;
@@ -34,9 +36,12 @@ struct Weakening {
   std::memory_order order, failure;
 
   Operation applied_to(Operation operation) const;
-  // "stack.h:41 load(acquire) as load(relaxed)"
+  // "stack.h:41 pop: load(acquire) as load(relaxed)"
   std::string text() const;
 };
+
+// The bare name of a function, out of what the compiler says of it: "void snug::Stack<T>::push(T) [with T = int]".
+std::string_view bare_name(std::string_view function);
 
 std::vector<Weakening> weakenings_of(const Place& place);
 

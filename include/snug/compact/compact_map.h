@@ -145,7 +145,15 @@ class CompactMap {
   // Erases the entries of which should_go(const K&, V&) is true, and returns how many. It runs as a visitor of
   // for_each(). Moves. O(size).
   template <class ShouldGo>
-  std::size_t erase_if(ShouldGo should_go);
+  std::size_t erase_if(ShouldGo should_go) {
+    return erase_if(std::move(should_go), 0, bucket_count());
+  }
+  // The same in `count` buckets from `first` on, or in as many as there are, so that a large map is gone through a part
+  // at a time. Where the buckets double meanwhile, what has not been seen lies in those to come. Moves. O(buckets).
+  template <class ShouldGo>
+  std::size_t erase_if(ShouldGo should_go, std::size_t first, std::size_t count);
+  // About one for each entry.
+  std::size_t bucket_count() const noexcept { return buckets_.size(); }
   // Room for so many entries. Throws std::bad_alloc if there is no memory; then nothing has changed. Moves. O(size).
   void reserve(std::size_t size) {
     if (size <= buckets_.size()) return;
@@ -329,12 +337,14 @@ bool CompactMap<K, V, Hash, Equal>::erase(const Key& key) {
 
 template <class K, class V, class Hash, class Equal>
 template <class ShouldGo>
-std::size_t CompactMap<K, V, Hash, Equal>::erase_if(ShouldGo should_go) {
+std::size_t CompactMap<K, V, Hash, Equal>::erase_if(ShouldGo should_go, std::size_t first, std::size_t count) {
   Chain gone(heap());
   const std::size_t had = size_;
   const Section section(heap());
-  for (Handle<Entry>& first : buckets_.in(section))
-    for (Handle<Entry>* link = &first; *link;) {
+  const auto buckets = buckets_.in(section);
+  if (first >= buckets.size()) return 0;
+  for (Handle<Entry>& bucket : buckets.subspan(first, std::min(count, buckets.size() - first)))
+    for (Handle<Entry>* link = &bucket; *link;) {
       const Handle<Entry> entry = *link;
       if (should_go(std::as_const(section[entry].key), section[entry].value)) {
         *link = section[entry].next;

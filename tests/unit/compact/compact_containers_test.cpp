@@ -328,6 +328,26 @@ TEST(CompactMapTest, EntriesThatMeetAConditionGo) {
   heap.destroy(map);
 }
 
+// Each entry is seen, though the buckets double on the way.
+TEST(CompactMapTest, EntriesGoAPartAtATime) {
+  CompactHeap heap;
+  CompactMap<unsigned, int> map(heap);
+  EXPECT_EQ(map.erase_if([](unsigned, int) { return true; }, 0, 10), 0u);
+  for (unsigned i = 0; i < 1000; ++i) map.try_emplace(i, 0);
+  const size_t buckets = map.bucket_count();
+  EXPECT_EQ(buckets, 1024u);
+  for (size_t first = 0; first < map.bucket_count(); first += 100) {
+    const size_t gone = map.erase_if([](unsigned key, int) { return key % 2 == 0; }, first, 100);
+    EXPECT_LT(gone, 150u);
+    if (first == 500)
+      for (unsigned i = 1000; i < 2000; ++i) map.try_emplace(i, 0);
+  }
+  EXPECT_GT(map.bucket_count(), buckets);
+  EXPECT_EQ(map.check(), nullptr);
+  for (unsigned i = 0; i < 1000; ++i) EXPECT_EQ(map.contains(i), i % 2 != 0);
+  EXPECT_EQ(map.erase_if([](unsigned, int) { return true; }, map.bucket_count(), 100), 0u);
+}
+
 TEST(CompactMapTest, BucketsAreReservedAndGivenBack) {
   CompactHeap heap;
   CompactMap<unsigned, int> map(heap);

@@ -145,11 +145,42 @@ TEST_F(CoreHeapsTest, ABoundIsThatOfHeapsToComeAsWell) {
   heaps.set_bound(5);
   EXPECT_EQ(free_every_other(fill(1, 20 * kBlocks, 256)), 5u);
   EXPECT_TRUE(heaps.set_bound_of(100, 3));
-  EXPECT_EQ(heaps_there(), kCores);
-  const size_t before = heaps.totals().pages.rows_open;
-  EXPECT_EQ(free_every_other(fill(2, 4000, 100)), before + 3);
+  EXPECT_EQ(heaps_there(), 2u) << "a bound makes no heap";
+  const auto opened_by = [this](size_t core, size_t bytes) {
+    const size_t before = heaps.totals().pages.rows_open;
+    return free_every_other(fill(core, 4000, bytes)) - before;
+  };
+  EXPECT_EQ(opened_by(1, 100), 3u);
+  EXPECT_EQ(opened_by(2, 100), 3u) << "it has come since";
+  EXPECT_EQ(opened_by(2, 200), 5u) << "the other classes have that of all";
   heaps.set_bound(1);
-  EXPECT_LE(heaps.totals().pages.rows_open, 2u);
+  EXPECT_LE(heaps.totals().pages.rows_open, 4u);
+}
+
+TEST_F(CoreHeapsTest, TheBoundOfAllEndsThoseOfClasses) {
+  EXPECT_TRUE(heaps.set_bound_of(100, 3));
+  EXPECT_TRUE(heaps.set_bound_of(100000, 3)) << "there is none of blocks that do not move";
+  heaps.set_bound(2);
+  EXPECT_EQ(free_every_other(fill(1, 4000, 100)), 2u);
+}
+
+// Each heap counts its own; what one refuses another takes.
+TEST_F(CoreHeapsTest, KindsAreThoseOfEachHeap) {
+  const auto allocate_kind_on = [this](size_t core, size_t number) {
+    core_now = core;
+    return heaps.allocate(16 * (number + 1), 1, [](void*, void*) {});
+  };
+  std::vector<HandleWord> handles;
+  for (size_t number = 0; number < BlockPages::kMostKinds; ++number) handles.push_back(allocate_kind_on(1, number));
+  EXPECT_EQ(heaps.heap_of(handles[0]).totals().pages.blocks, BlockPages::kMostKinds);
+  for (size_t number = 0; number < BlockPages::kMostKinds; ++number)
+    handles.push_back(allocate_kind_on(1, BlockPages::kMostKinds + number));
+  EXPECT_EQ(heaps.heap_of(handles[0]).totals().pages.blocks, BlockPages::kMostKinds);
+  EXPECT_EQ(heaps.first().totals().pages.blocks, BlockPages::kMostKinds);
+  EXPECT_EQ(allocate_kind_on(1, 200), 0u) << "no heap that there is takes one more";
+  handles.push_back(allocate_kind_on(2, 200));
+  EXPECT_EQ(heaps.heap_of(handles.back()).totals().pages.blocks, 1u);
+  for (const HandleWord handle : handles) free(handle);
 }
 
 TEST_F(CoreHeapsTest, AStepCompactsAllAndKeepsItsBudget) {

@@ -117,5 +117,38 @@ TEST_F(SlabLeavingTest, AnAdoptedSlabCountsInItsNewHeap) {
   EXPECT_FALSE(should_move(2, &heir));  // the last partial one of the heap that was
 }
 
+// A block that another thread has freed lies in the mail until the lock is taken. If its slab was all its own, and the
+// heap keeps as many empty ones as it may, the slab goes in that moment: nothing is left there to look at.
+class SlabThatGoesTest : public SlabLeavingTest {
+ protected:
+  SlabThatGoesTest() : other(*own.registry.acquire()) {
+    const size_t large = kRoomyTable.class_of(8192);
+    std::vector<void*> taken = own.take(heap, large, 32 * own.sizes(large).blocks_per_slab);
+    freed = taken.back();
+    taken.pop_back();
+    own.give(heap, large, taken);
+    own.give(other, large, {freed});
+    EXPECT_TRUE(heap.has_mail());
+    EXPECT_EQ(owner(), heap.id());
+  }
+  ~SlabThatGoesTest() override {
+    own.open_mail(heap);
+    EXPECT_EQ(owner(), 0) << "the slab has gone with the block";
+  }
+  uint16_t owner() { return own.window.tag(own.window.page_of(freed)).owner(); }
+
+  SlabHeap& other;
+  void* freed = nullptr;
+};
+
+TEST_F(SlabThatGoesTest, IsNotLookedAtByItsOwner) {
+  EXPECT_DEATH(own.registry.should_move(freed, &heap, "asked"), "asked.*block is already free");
+}
+
+TEST_F(SlabThatGoesTest, IsNotLookedAtByOthers) {
+  EXPECT_DEATH(own.registry.should_move(freed, &other, "asked"), "asked.*block is already free");
+  EXPECT_DEATH(own.registry.should_move(freed, nullptr, "asked"), "asked.*block is already free");
+}
+
 }  // namespace
 }  // namespace snug

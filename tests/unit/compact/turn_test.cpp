@@ -1,0 +1,80 @@
+// Whose turn it is to change a block that moves while one asks. What happens between two questions stands in a script,
+// so that each order of steps is one that the test has chosen.
+#include "compact/turn.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+namespace snug {
+namespace {
+
+// A lock that nobody waits for.
+struct OwnTurn {
+  bool is_held = false;
+
+  void lock() {
+    EXPECT_FALSE(is_held);
+    is_held = true;
+  }
+  void unlock() {
+    EXPECT_TRUE(is_held);
+    is_held = false;
+  }
+};
+
+class LockTurnTest : public testing::Test {
+ protected:
+  // The block is of the first class. Pages that nobody has are under the turn of large blocks, as in CompactFit.
+  enum Tag { kFirst, kOther, kLarge };
+
+  void move_to(size_t page, Tag left_to) {
+    tags[block_in] = left_to;
+    block_in = page;
+    tags[page] = kFirst;
+  }
+  // script[n] comes between the n-th look at the handle and the look at the page's tag.
+  size_t take(std::vector<std::function<void()>> script) {
+    size_t looks = 0;
+    const auto find = [&] { return block_in; };
+    const auto turn_of = [&](size_t page) -> OwnTurn& {
+      if (looks < script.size()) script[looks]();
+      ++looks;
+      return turns[tags[page]];
+    };
+    const auto [turn, page] = lock_turn_of(find, turn_of);
+    EXPECT_EQ(turn, &turns[kFirst]);
+    EXPECT_TRUE(turns[kFirst].is_held);
+    EXPECT_FALSE(turns[kOther].is_held || turns[kLarge].is_held);
+    return page;
+  }
+
+  OwnTurn turns[3];
+  Tag tags[4] = {kFirst, kLarge, kLarge, kLarge};
+  size_t block_in = 0;
+};
+
+TEST_F(LockTurnTest, IsThatOfABlockAtRest) { EXPECT_EQ(take({}), 0u); }
+
+TEST_F(LockTurnTest, IsNotThatOfTheClassThatHasGotThePage) {
+  EXPECT_EQ(take({[&] { move_to(1, kOther); }}), 1u);
+}
+
+TEST_F(LockTurnTest, IsThatOfTheClassWhereverTheBlockHasGone) {
+  EXPECT_EQ(take({[&] { move_to(1, kFirst); }}), 1u) << "its old page is still of the class";
+}
+
+// The turn of large blocks keeps no page from being given back.
+TEST_F(LockTurnTest, IsNotThatOfAPageThatIsGoneAgain) {
+  EXPECT_EQ(take({[&] { move_to(1, kLarge); }, [&] { move_to(2, kLarge); }}), 2u);
+}
+
+TEST_F(LockTurnTest, IsAskedForAsOftenAsThePageGoes) {
+  EXPECT_EQ(take({[&] { move_to(1, kOther); }, [] {}, [&] { move_to(2, kOther); }, [] {}, [&] { move_to(3, kLarge); }}),
+            3u);
+}
+
+}  // namespace
+}  // namespace snug
