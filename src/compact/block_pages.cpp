@@ -42,7 +42,7 @@ PageBin* BlockPages::add_bin(const BlockClass& sizes, size_t size_class, Relocat
   if (record == nullptr) return nullptr;
   bytes_records_ += sizeof(PageBin);
   auto* const bin = ::new (record) PageBin(sizes, size_class, relocate, bound_);
-  if (turn_.is_shared()) bin->turn.share();
+  if (shares_classes_) bin->turn.share();
   bins_[size_class].store(bin, std::memory_order_release);
   return bin;
 }
@@ -60,40 +60,50 @@ void BlockPages::give_last(Place place) {
   release(page);
 }
 
-BlockPages::Place BlockPages::take_large(size_t bytes, size_t alignment, Relocate relocate) {
-  const TurnGuard guard(turn_);
-  const PageRow row = source_.take(std::max<size_t>(bytes, 1), alignment);
+PageRow BlockPages::take_row(size_t bytes, size_t alignment) {
+  return in_turn_of_source([&] { return source_.take(std::max<size_t>(bytes, 1), alignment); });
+}
+
+BlockPages::Place BlockPages::add_large(PageRow row, Relocate relocate) {
   if (row.start == nullptr) return {};
   CompactPage* const page = add_page(row, nullptr, row.bytes, 1);
   if (page == nullptr) return {};
   page->relocate = relocate;
+  const TurnGuard guard(turn_);
   all_.push_back(page);
   bytes_large_ += page->block;
   ++large_blocks_;
   return {page, page->take()};
 }
 
+PageRow BlockPages::take_row_of(const BlockClass& sizes) {
+  {
+    const TurnGuard guard(turn_);
+    if (sizes.pages == 1 && spares_ != 0) return spare_[--spares_];
+  }
+  return take_row(sizes.bytes(), kPageSize);
+}
+
 CompactPage* BlockPages::add_page_to(PageBin& bin) {
-  const TurnGuard guard(turn_);
   const BlockClass& sizes = bin.sizes;
-  const bool from_spare = sizes.pages == 1 && spares_ != 0;
-  const PageRow row = from_spare ? spare_[--spares_] : source_.take(sizes.bytes(), kPageSize);
+  const PageRow row = take_row_of(sizes);
   if (row.start == nullptr) return nullptr;
   CompactPage* const page = add_page(row, &bin, sizes.block, sizes.blocks);
   if (page == nullptr) return nullptr;
   page->inverse = sizes.inverse;
   page->relocate = bin.relocate;
   ++page->bin->pages;
-  all_.push_front(page);
   poison(row.start, row.bytes);
+  const TurnGuard guard(turn_);
+  all_.push_front(page);
   return page;
 }
 
 // The row goes back if there is no memory for its record.
 CompactPage* BlockPages::add_page(PageRow row, PageBin* bin, size_t block, size_t blocks) {
-  void* const record = source_.take_record(record_bytes(blocks));
+  void* const record = take_record(record_bytes(blocks));
   if (record == nullptr) {
-    source_.give(row);
+    in_turn_of_source([&] { source_.give(row); });
     return nullptr;
   }
   std::memset(record, 0, record_bytes(blocks));
@@ -105,6 +115,7 @@ CompactPage* BlockPages::add_page(PageRow row, PageBin* bin, size_t block, size_
   page->block = block;
   page->blocks = static_cast<uint16_t>(blocks);
   page->free_all();
+  const TurnGuard guard(turn_);
   source_.set_page(row, page);
   bytes_pages_ += row.bytes;
   bytes_records_ += record_bytes(blocks);
@@ -123,12 +134,37 @@ void BlockPages::release(CompactPage* page) {
   bytes_pages_ -= row.bytes;
   bytes_records_ -= record_bytes(page->blocks);
   source_.set_page(row, nullptr);
-  const bool is_large = page->is_large();
+  const bool is_spare = keep_as_spare(*page);
+  if (defers_) {
+    if (is_spare) page->row = {};
+    leaving_.push_back(page);
+    leaving_count_.store(leaving_count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    return;
+  }
   source_.give_record(page, record_bytes(page->blocks));
-  if (!is_large && row.bytes == kPageSize && spares_ != kMostSpare)
-    spare_[spares_++] = row;
-  else
-    source_.give(row);
+  if (!is_spare) source_.give(row);
+}
+
+bool BlockPages::keep_as_spare(const CompactPage& page) {
+  if (page.is_large() || page.row.bytes != kPageSize || spares_ == kMostSpare) return false;
+  spare_[spares_++] = page.row;
+  return true;
+}
+
+void BlockPages::give_back_leaving() {
+  for (;;) {
+    CompactPage* page = nullptr;
+    {
+      const TurnGuard guard(turn_);
+      page = leaving_.front();
+      if (page == nullptr) return;
+      leaving_.remove(page);
+      leaving_count_.store(leaving_count_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+    }
+    const PageRow row = page->row;
+    source_.give_record(page, record_bytes(page->blocks));
+    if (row.start != nullptr) source_.give(row);
+  }
 }
 
 void BlockPages::release_all() {
@@ -136,6 +172,7 @@ void BlockPages::release_all() {
     if (!page->is_large()) page->bin->remove(page);
     release(page);
   }
+  give_back();
   while (spares_ != 0) source_.give(spare_[--spares_]);
   for (size_t i = 0; i < count(); ++i)
     if (PageBin* const bin = bins_[i].exchange(nullptr); bin != nullptr) source_.give_record(bin, sizeof(PageBin));

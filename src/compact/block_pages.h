@@ -6,13 +6,16 @@
 // A kind is a class beside the map's, for blocks of one size whose owners say how they are moved.
 //
 // A page that becomes empty goes back to its source, but for a few that are kept for the next of any class.
-// O(1), but for what the source takes. After share() several threads may use it, if they keep to the turns of the bins;
-// what all classes share has a turn here, which is taken inside of theirs.
+// O(1), but for what the source takes. After share() several threads may use it, if they keep to the turns of the bins,
+// or to one over all; what all classes share has a turn here, which is taken inside of theirs. The OS may take its time
+// over pages: none are asked for in that turn, and what goes back waits until the turns are over in which it emptied,
+// for give_back().
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include "base/poison.h"
 #include "compact/block_map.h"
@@ -51,12 +54,20 @@ class BlockPages {
       : map_(map), source_(source), has_owners_(has_owners) {}
   BlockPages(const BlockPages&) = delete;
   BlockPages& operator=(const BlockPages&) = delete;
-  void share() { turn_.share(); }
+  void share() {
+    turn_.share();
+    defers_ = source_.asks_the_os();
+  }
+  // The same, and each class has a turn of its own.
+  void share_classes() {
+    share();
+    shares_classes_ = true;
+  }
 
   // `alignment` is a power of two.
   Place take(size_t bytes, size_t alignment) {
     const size_t size_class = class_for(bytes, alignment);
-    return size_class != CompactPage::kLarge ? take_of(size_class) : take_large(bytes, alignment);
+    return size_class != CompactPage::kLarge ? take_of(size_class) : add_large(take_row(bytes, alignment));
   }
   // A block of the class.
   Place take_of(size_t size_class) {
@@ -88,18 +99,22 @@ class BlockPages {
     --bin.used;
     bin.place(place.page);
   }
-  // Of pages of its own.
-  Place take_large(size_t bytes, size_t alignment, Relocate relocate = nullptr);
+  // Pages for a large block, and the block in them. No turn is needed for the first.
+  PageRow take_row(size_t bytes, size_t alignment);
+  Place add_large(PageRow row, Relocate relocate = nullptr);
+  // To the source, what has become empty. In no turn.
+  void give_back() {
+    if (leaving_count_.load(std::memory_order_relaxed) != 0) [[unlikely]]
+      give_back_leaving();
+  }
   // All pages go.
   void release_all();
 
   void* take_record(size_t bytes) {
-    const TurnGuard guard(turn_);
-    return source_.take_record(bytes);
+    return in_turn_of_source([&] { return source_.take_record(bytes); });
   }
   void give_record(void* record, size_t bytes) {
-    const TurnGuard guard(turn_);
-    source_.give_record(record, bytes);
+    in_turn_of_source([&] { source_.give_record(record, bytes); });
   }
 
   // For a block that lies here for certain.
@@ -166,10 +181,20 @@ class BlockPages {
   // The most pages that are kept, of those that are one page long.
   static constexpr size_t kMostSpare = 8;
 
+  // The store needs no turn.
+  template <class Use>
+  std::invoke_result_t<Use> in_turn_of_source(Use use) {
+    if (source_.asks_the_os()) return use();
+    const TurnGuard guard(turn_);
+    return use();
+  }
   size_t class_for_otherwise(size_t bytes, size_t alignment) const;
   void give_last(Place place);
   CompactPage* add_page(PageRow row, PageBin* bin, size_t block, size_t blocks);
   CompactPage* add_page_to(PageBin& bin);
+  PageRow take_row_of(const BlockClass& sizes);
+  bool keep_as_spare(const CompactPage& page);
+  void give_back_leaving();
   SNUG_COLD PageBin* add_bin_for(size_t size_class);
   PageBin* add_bin(const BlockClass& sizes, size_t size_class, Relocate relocate);
   void release(CompactPage* page);
@@ -184,8 +209,12 @@ class BlockPages {
   std::atomic<PageBin*> bins_[kMostBins] = {};
   std::atomic<size_t> kind_count_{0};
   mutable Turn turn_;  // for all below, for the source, and to add a class
+  bool shares_classes_ = false;
+  bool defers_ = false;  // pages that have become empty
   size_t bound_ = 1;
-  AllPages all_;  // large blocks last
+  AllPages all_;      // large blocks last
+  AllPages leaving_;  // empty, and nobody's
+  std::atomic<size_t> leaving_count_{0};
   PageRow spare_[kMostSpare];
   size_t spares_ = 0;
   size_t large_blocks_ = 0;

@@ -22,11 +22,14 @@ CompactFit::CompactFit(const BlockMap& map, PageSource source, uint16_t salt, Sh
       pages_(map, source, true),
       handles_(salt),
       readers_(others != nullptr ? *others : own_readers_) {
-  if (sharing == Sharing::kHeap || sharing == Sharing::kCores) turn_.share();
-  if (sharing != Sharing::kClasses) return;
-  large_turn_.share();
-  handle_turn_.share();
-  pages_.share();
+  if (sharing == Sharing::kHeap || sharing == Sharing::kCores) {
+    turn_.share();
+    pages_.share();
+  } else if (sharing == Sharing::kClasses) {
+    large_turn_.share();
+    handle_turn_.share();
+    pages_.share_classes();
+  }
 }
 
 // Rather than a page more, which would be one too many if a move under way is given up, the block gets the move's hole.
@@ -71,8 +74,9 @@ HandleWord CompactFit::allocate_of(size_t size_class) {
 }
 
 HandleWord CompactFit::allocate_large(size_t bytes, size_t alignment, Relocate relocate) {
+  const PageRow row = pages_.take_row(bytes, alignment);
   const ClassTurn turn(*this, large_turn_);
-  return name_in_turn(pages_.take_large(bytes, alignment, relocate));
+  return name_in_turn(pages_.add_large(row, relocate));
 }
 
 HandleWord CompactFit::name_in_turn(Place place) {
@@ -156,8 +160,9 @@ CompactFit::Place CompactFit::take_and_pin(size_t bytes, size_t alignment, size_
   const size_t size_class = pages_.class_for(bytes, alignment);
   PageBin* const bin = size_class == CompactPage::kLarge ? nullptr : bin_in_turn(size_class);
   if (bin == nullptr && size_class != CompactPage::kLarge) return {};
+  const PageRow row = bin == nullptr ? pages_.take_row(bytes, alignment) : PageRow{};
   const ClassTurn turn(*this, turn_of(bin));
-  const Place place = bin == nullptr ? pages_.take_large(bytes, alignment) : take_from(*bin);
+  const Place place = bin == nullptr ? pages_.add_large(row) : take_from(*bin);
   if (place.page == nullptr) return place;
   place.owner() = BlockOwner(slot);
   pin_place(place);

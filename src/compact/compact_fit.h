@@ -138,19 +138,19 @@ class CompactFit {
   // A class's turn, or that of large blocks; the heap's before it. One test where the heap has one thread.
   class ClassTurn {
    public:
-    ClassTurn(const CompactFit& heap, Turn& turn) : heap_(heap), turn_(heap.is_shared() ? &turn : nullptr) {
+    ClassTurn(CompactFit& heap, Turn& turn) : heap_(heap), turn_(heap.is_shared() ? &turn : nullptr) {
       if (turn_ != nullptr) [[unlikely]]
         heap.turn_.lock(), turn_->lock();
     }
     ~ClassTurn() {
       if (turn_ != nullptr) [[unlikely]]
-        turn_->unlock(), heap_.turn_.unlock();
+        heap_.end_turn(*turn_);
     }
     ClassTurn(const ClassTurn&) = delete;
     ClassTurn& operator=(const ClassTurn&) = delete;
 
    private:
-    const CompactFit& heap_;
+    CompactFit& heap_;
     Turn* const turn_;
   };
   // The turn of a handle's class, and where its block lies meanwhile. The process ends if the handle names none.
@@ -164,7 +164,7 @@ class CompactFit {
     }
     ~BlockTurn() {
       if (turn_ != nullptr) [[unlikely]]
-        turn_->unlock(), heap_.turn_.unlock();
+        heap_.end_turn(*turn_);
     }
     BlockTurn(const BlockTurn&) = delete;
     BlockTurn& operator=(const BlockTurn&) = delete;
@@ -191,6 +191,12 @@ class CompactFit {
     const PageBin* held_[BlockPages::kMostBins] = {};
   };
 
+  // And pages that have emptied in it go back.
+  void end_turn(Turn& turn) {
+    turn.unlock();
+    turn_.unlock();
+    pages_.give_back();
+  }
   HandleWord name(Place place);
   HandleWord name_in_turn(Place place);
   PageBin* bin_in_turn(size_t size_class);  // null: there is no memory

@@ -3,7 +3,8 @@
 //
 //   region   [ free records | which pages are taken | whose they are | pages of 16 KiB: of blocks, or of records ]
 //
-// In the store O(1) but for system calls, in a region O(pages). Not thread-safe, but for the store behind it.
+// In the store O(1) but for system calls, and any threads may take and give at once; in a region O(pages), one thread
+// at a time.
 #pragma once
 
 #include <atomic>
@@ -29,6 +30,9 @@ class PageSource {
       : spans_(&spans), large_(&large), records_(records) {}
   // `start` is aligned to a page. The source's own tables come first.
   PageSource(char* start, size_t bytes);
+
+  // True of the store: pages may take the OS some time.
+  bool asks_the_os() const { return spans_ != nullptr; }
 
   // At least `bytes`, at a multiple of `alignment` (a power of two).
   PageRow take(size_t bytes, size_t alignment);

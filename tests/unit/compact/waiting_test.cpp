@@ -1,0 +1,100 @@
+// Who waits while a heap's pages and records come and go: nobody who wants another class, and nobody at all while
+// something goes back.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <future>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compact/compact_fit.h"
+#include "heap/allocator.h"
+#include "heap/store.h"
+
+namespace snug {
+namespace {
+
+constexpr size_t kBlocks = 64;  // of 256 bytes in a page
+
+// What another thread does while the heap has a record made or freed.
+void (*meanwhile)() = nullptr;
+size_t looks = 0;
+
+// Ends the process if the other thread waits: it would do so for ever.
+void look() {
+  if (meanwhile == nullptr) return;
+  void (*const act)() = std::exchange(meanwhile, nullptr);
+  ++looks;
+  auto done = std::async(std::launch::async, act);
+  if (done.wait_for(std::chrono::seconds(20)) != std::future_status::ready) std::abort();
+  meanwhile = act;
+}
+
+void* allocate_record(size_t bytes) {
+  look();
+  return allocate_aligned(kCacheLine, bytes);
+}
+void free_record(void* record) {
+  look();
+  release(record);
+}
+
+class WaitingTest : public testing::TestWithParam<Sharing> {
+ protected:
+  WaitingTest() {
+    EXPECT_TRUE(store.ensure_open());
+    heap =
+        new CompactFit(kFineMap, PageSource(store.spans, store.large, {allocate_record, free_record}), 0, GetParam());
+    EXPECT_TRUE(heap->handles().open(HandleTable::kStep));
+    looks = 0;
+    for (const size_t bytes : {256, 100}) heap->free(heap->allocate(bytes, 1));  // the classes are there
+  }
+  ~WaitingTest() override {
+    meanwhile = nullptr;
+    EXPECT_EQ(heap->check(), nullptr);
+    heap->close();
+    delete heap;
+  }
+  static std::vector<HandleWord> fill(size_t count, size_t bytes) {
+    std::vector<HandleWord> handles;
+    for (size_t i = 0; i < count; ++i) handles.push_back(heap->allocate(bytes, 1));
+    return handles;
+  }
+
+  static inline CompactFit* heap = nullptr;
+};
+
+TEST_P(WaitingTest, NobodyWaitsWhileSomethingGoesBack) {
+  const auto handles = fill(30 * kBlocks, 256);
+  const HandleWord large = heap->allocate(size_t{4} << 20, 1);
+  meanwhile = [] {
+    for (const size_t bytes : {size_t{256}, size_t{100}, size_t{4} << 20}) heap->free(heap->allocate(bytes, 1));
+  };
+  for (const HandleWord handle : handles) heap->free(handle);
+  EXPECT_GE(looks, 20u);
+  looks = 0;
+  heap->free(large);
+  EXPECT_GE(looks, 1u);
+}
+
+TEST_P(WaitingTest, OtherClassesDoNotWaitForPages) {
+  if (GetParam() != Sharing::kClasses) GTEST_SKIP() << "the heap has one lock";
+  meanwhile = [] { heap->free(heap->allocate(100, 1)); };
+  const auto handles = fill(30 * kBlocks, 256);
+  EXPECT_GE(looks, 20u);
+  meanwhile = nullptr;
+  for (const HandleWord handle : handles) heap->free(handle);
+}
+
+std::string name_of(const testing::TestParamInfo<Sharing>& info) {
+  constexpr const char* kNames[] = {"OneThread", "OneLock", "ClassLocks", "Cores"};
+  return kNames[static_cast<size_t>(info.param)];
+}
+
+INSTANTIATE_TEST_SUITE_P(All, WaitingTest, testing::Values(Sharing::kHeap, Sharing::kClasses, Sharing::kCores),
+                         name_of);
+
+}  // namespace
+}  // namespace snug
