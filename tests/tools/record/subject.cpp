@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <barrier>
 #include <csetjmp>
 #include <csignal>
 #include <cstdio>
@@ -70,16 +71,18 @@ void call_family() {
 // Threads that pass blocks on to each other, in a ring of them: what one allocates the next one frees or grows.
 void pass_blocks(int threads, int rounds) {
   std::deque<std::atomic<void*>> places(static_cast<std::size_t>(threads));
+  std::barrier meeting(threads);
   std::vector<std::thread> running;
   for (int i = 0; i < threads; ++i)
-    running.emplace_back([&places, threads, rounds, i] {
+    running.emplace_back([&places, &meeting, threads, rounds, i] {
       auto& mine = places[static_cast<std::size_t>(i)];
       auto& next = places[static_cast<std::size_t>((i + 1) % threads)];
       for (int round = 0; round < rounds; ++round) {
         if (void* block = mine.exchange(nullptr); block != nullptr)
           std::free(used(round % 3 == 0 ? std::realloc(block, 300) : block));
-        // So that the threads take turns even where one could do its rounds in one slice of a processor's time.
-        std::this_thread::yield();
+        // Between two meetings each thread passes a block on, even where one could do its rounds in one slice of a
+        // processor's time: what a thread stored last is still there, or its neighbour has had it.
+        if (round % 8 == 0) meeting.arrive_and_wait();
         std::free(next.exchange(used(std::malloc(static_cast<std::size_t>(16 + round % 200)))));
       }
     });
