@@ -108,6 +108,7 @@ void* refilled(size_t size, bool* untouched = nullptr) {
 void* large_block(const LargeRequest& request) {
   if (request.size > PTRDIFF_MAX) return out_of_memory();
   store.arena.stock_as_due();
+  store.heed_memory_limit_as_due(request.size);
   void* block = counted(insist(request.size, [&request] { return store.large.allocate(request); }));
   store.idle.start_if_wanted();
   return block;
