@@ -34,7 +34,7 @@ ThreadCache* cache_for_free() {
 }
 
 // A block of the class, not counted.
-void* refill_class(size_t size_class) {
+void* refill_class(size_t size_class, bool* untouched) {
   ThreadCache* cache = thread_cache();
   if (store.roster.has_orphans()) [[unlikely]]
     store.roster.reap_orphans();
@@ -42,7 +42,7 @@ void* refill_class(size_t size_class) {
   // The array may hold blocks after all: beginning the cache may have allocated.
   void* block;
   if (pop(head_of(relative_thread_state(), scaled(size_class)), &block)) return block;
-  block = cache->refill(size_class);
+  block = cache->refill(size_class, untouched);
   store.look_ahead();
   return block;
 }
@@ -91,11 +91,12 @@ void* counted(void* block) {
   return block;
 }
 
-// A block of the size's class, whose array is empty. The allocation has been counted.
-void* refilled(size_t size) {
-  void* block = insist(size, [size]() -> void* {
+// A block of the size's class, whose array is empty. The allocation has been counted. Who wants zeros asks whether it
+// was never used and reads as zero.
+void* refilled(size_t size, bool* untouched = nullptr) {
+  void* block = insist(size, [size, untouched]() -> void* {
     if (!store.ensure_open()) return nullptr;
-    return refill_class(store.table->class_of(size));
+    return refill_class(store.table->class_of(size), untouched);
   });
   if (block == nullptr) add_relative<-1>(&relative_thread_state()->allocations);
   if (thread_state.cache == nullptr) count_without_cache();
@@ -107,6 +108,7 @@ void* refilled(size_t size) {
 void* large_block(const LargeRequest& request) {
   if (request.size > PTRDIFF_MAX) return out_of_memory();
   store.arena.stock_as_due();
+  store.heed_memory_limit_as_due(request.size);
   void* block = counted(insist(request.size, [&request] { return store.large.allocate(request); }));
   store.idle.start_if_wanted();
   return block;
@@ -207,10 +209,17 @@ void* allocate_zeroed(size_t count, size_t size) {
   size_t bytes = 0;
   if (multiply_overflows(count, size, &bytes)) return out_of_memory();
   if (bytes > PTRDIFF_MAX) return out_of_memory();
-  if (bytes > kSmallSizeMax && store.ensure_open() && bytes > store.table->max_size)
+  bool untouched = false;
+  void* block;
+  if (bytes <= kSmallSizeMax || !store.ensure_open()) {
+    block = allocate(bytes);
+  } else if (bytes > store.table->max_size) {
     return large_block({.size = bytes, .zeroed = true});
-  void* block = allocate(bytes);
-  if (block != nullptr) std::memset(block, 0, bytes);
+  } else {
+    block = allocate_from(head_of(relative_thread_state(), scaled(store.table->class_of(bytes))),
+                          [bytes, &untouched] { return refilled(bytes, &untouched); });
+  }
+  if (block != nullptr && !untouched) std::memset(block, 0, bytes);
   return block;
 }
 

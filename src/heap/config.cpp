@@ -1,5 +1,6 @@
 #include "heap/config.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -30,6 +31,10 @@ const ConfigKey kConfigTable[kConfigKeys] = {
 namespace {
 
 enum Key : size_t { kClasses, kSizedDelete, kCache, kBatch, kRetain, kRetainLarge, kPurgeAfter, kIdleThread, kReport };
+
+// One part in so many of what the process may have is kept empty, of small blocks and of large ones each. Above 2 GiB
+// that is more than the default.
+constexpr size_t kShareOfMemory = 32;
 
 struct Word {
   const char* bytes;
@@ -197,6 +202,13 @@ Config parse_config(const char* text, uint32_t* set_keys, ConfigComplaint compla
 Config read_config(uint32_t* set_keys) {
   const char* text = os::is_privileged() ? nullptr : std::getenv("SNUG_CONF");
   return parse_config(text == nullptr ? "" : text, set_keys, &write_line);
+}
+
+Retained retained_within(size_t memory, const Config& config, uint32_t set_keys) {
+  const auto bounded = [memory, set_keys](size_t key, size_t bytes) {
+    return (set_keys >> key & 1) != 0 ? bytes : std::min(bytes, memory / kShareOfMemory);
+  };
+  return {bounded(kRetain, config.retain), bounded(kRetainLarge, config.retain_large)};
 }
 
 void print_config_value(const Config& config, size_t index, char* text, size_t capacity) {

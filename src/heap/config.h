@@ -28,10 +28,11 @@ struct Config {
   // batch: adaptive | one, default adaptive. How many blocks pass between a thread's cache and the slabs at once. `one`
   // is for measuring what batches are worth.
   Batching batch = Batching::kAdaptive;
-  // retain: bytes, default 64M. Empty pages kept before any go back to the OS at once.
+  // retain: bytes, default 64M, or a 32nd of the memory that the process may have if that is less. Empty pages kept
+  // before any go back to the OS at once.
   size_t retain = size_t{64} << 20;
-  // retain_large: bytes, default 64M. The most memory of freed large blocks kept before any goes back to the OS at
-  // once.
+  // retain_large: bytes, default as of retain. The most memory of freed large blocks kept before any goes back to the
+  // OS at once.
   size_t retain_large = size_t{64} << 20;
   // purge_after: milliseconds, default 1000. How long empty memory may lie unused before it goes back.
   uint32_t purge_after = 1000;
@@ -51,6 +52,13 @@ struct ConfigKey {
 
 inline constexpr size_t kConfigKeys = 9;
 extern const ConfigKey kConfigTable[kConfigKeys];
+
+// `retain` and `retain_large` of a process that may have so many bytes of memory: what the environment says stands.
+struct Retained {
+  size_t pages;
+  size_t large;
+};
+Retained retained_within(size_t memory, const Config& config, uint32_t set_keys);
 
 // Writes the value of the index-th key into `text` (at most `capacity` bytes with the final 0).
 void print_config_value(const Config& config, size_t index, char* text, size_t capacity);

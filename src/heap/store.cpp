@@ -8,6 +8,7 @@
 #include "base/fatal.h"
 #include "base/text.h"
 #include "os/memory.h"
+#include "os/memory_limit.h"
 #include "os/open_streams.h"
 #include "os/process.h"
 #include "thread/array_store.h"
@@ -104,6 +105,13 @@ bool Store::open_parts() {
   return true;
 }
 
+SNUG_COLD void Store::heed_memory_limit() {
+  if (heeds_limit_.exchange(true, std::memory_order_relaxed)) return;
+  const Retained retained = retained_within(os::memory_limit(), config, config_set);
+  spans.bound_retention(retained.pages);
+  large.bound_retention(retained.large);
+}
+
 void Store::before_fork() {
   // One thread alone disturbs nobody, and may be forking in a signal handler that has interrupted it inside a lock.
   if (os::is_single_threaded() && !idle.may_exist()) {
@@ -154,6 +162,7 @@ void Store::after_fork_in_child() {
   }
   reach.after_fork_in_child();
   shared_allocations.store(0, std::memory_order_relaxed);  // the child counts its own
+  heeds_limit_.store(false, std::memory_order_relaxed);    // and may come into another container
   if (!is_open()) return;
   roster.count_anew();
   if (!forks_alone_) roster.orphan_others();

@@ -51,11 +51,18 @@ struct Store {
   // Before any other library does, if that can be had.
   void watch_forks();
 
+  // For whoever has taken memory, and holds no lock: looks once what the process may have, when it has taken so much
+  // that what it keeps may matter.
+  void heed_memory_limit_as_due(size_t taken) {
+    if (taken >= kHeedsLimit && !heeds_limit_.load(std::memory_order_relaxed)) heed_memory_limit();
+  }
+
   // For whoever has taken blocks from the slabs, and holds no lock any more. What is kept of large blocks makes way for
   // what spans have newly taken, and goes by its age: those who have no large blocks any more never come by otherwise.
   // And there are to be records for the next.
   void look_ahead() {
     arena.stock_as_due();
+    heed_memory_limit_as_due(spans.bytes_grown().load(std::memory_order_relaxed));
     large.make_way();
     large.purge_as_due();
   }
@@ -69,11 +76,15 @@ struct Store {
   void after_fork_in_child();
 
  private:
+  static constexpr size_t kHeedsLimit = size_t{8} << 20;
+
   bool open_parts();
+  void heed_memory_limit();
   void unlock_all();
 
   std::atomic<bool> open_{false};
   std::atomic<bool> watches_forks_{false};
+  std::atomic<bool> heeds_limit_{false};
   bool configured_ = false;
   bool forks_alone_ = false;  // between the handlers of one fork; with other threads under opening_
   Lock opening_;

@@ -73,6 +73,18 @@ size_t SlabHeap::refill(size_t size_class, void** end, size_t want) {
   return got;
 }
 
+size_t SlabHeap::take_untouched(size_t size_class, void** end) {
+  if (registry_.table().classes[size_class].carve_max != 1) return 0;
+  Bin& bin = bins_[size_class];
+  Slab* slab = bin.partial.front();
+  if (slab == nullptr) slab = slab_to_draw_from(size_class);
+  if (slab == nullptr || slab->free_count != 0 || !slab->span->zeroed) return 0;
+  slab->carve(end, 1);
+  if (!slab->has_blocks()) set_full(*slab);
+  bin.out.add(1);
+  return 1;
+}
+
 size_t SlabHeap::take_group(size_t size_class, void** end) {
   const size_t group = registry_.table().classes[size_class].line_group;
   Bin& bin = bins_[size_class];

@@ -58,6 +58,10 @@ class alignas(64) SlabHeap {
   // ends there hands them out in address order. Returns how many: at least one, or 0 if the OS refuses.
   size_t refill(size_t size_class, void** end, size_t want);
 
+  // The same of one block that reads as zero, if the next one of the class was never used, and never used ones come
+  // singly (SizeClass::carve_max). Else 0.
+  size_t take_untouched(size_t size_class, void** end);
+
   // Writes the blocks of whole cache lines (SizeClass::line_group) to end[-1], end[-2] …; returns how many, or 0 if the
   // OS refuses. For a heap that gives only so.
   size_t take_group(size_t size_class, void** end);

@@ -55,6 +55,11 @@ class LargeStore {
       : grown_(grown), gauge_(gauge), records_(arena) {}
 
   void set_retention(Retention retention) { retention_ = retention; }
+  // The same of the bytes alone, while others may be at it.
+  void bound_retention(size_t bytes) {
+    LockGuard guard(lock_);
+    retention_.bytes = bytes;
+  }
   // To be rung when a block is kept, and to summon by when there is one.
   void set_bell(Doorbell& bell) { bell_ = &bell; }
 

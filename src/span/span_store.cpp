@@ -142,6 +142,7 @@ Span* SpanStore::allocate_locked(PageCount pages, PageCount alignment, Paging pa
   span->free = false;
   const uint32_t dirty = count_dirty(*span);
   span->backed = dirty == span->pages.value;
+  span->zeroed = dirty == 0;
   count_growth(span->pages.value - dirty);
   if (at_frontier && span->first.in_chunk() == 0) {
     // The frontier begins its chunk only when that is new.

@@ -62,6 +62,11 @@ class SpanStore {
       : window_(window), gauge_(gauge), records_(arena) {}
 
   void set_retention(Retention retention) { retention_ = retention; }
+  // The same of the bytes alone, while others may be at it.
+  void bound_retention(size_t bytes) {
+    LockGuard guard(lock_);
+    retention_.bytes = bytes;
+  }
   // To be rung when free memory begins to age, and to summon by when the heap outgrows its first chunk.
   void set_bell(Doorbell& bell) { bell_ = &bell; }
 

@@ -51,7 +51,7 @@ ThreadCache::ThreadCache(SlabHeap& heap, HeapRegistry& registry, ArrayStore& arr
                          const CacheLimits& limits)
     : heap_(heap), registry_(registry), arrays_store_(arrays), state_(&state), limits_(limits) {}
 
-void* ThreadCache::refill(size_t size_class) {
+void* ThreadCache::refill(size_t size_class, bool* untouched) {
   void* lines[kMostShared];
   void** const lines_end = std::end(lines);
   const size_t shared = take_shared(size_class, lines_end);
@@ -71,7 +71,11 @@ void* ThreadCache::refill(size_t size_class) {
     if (array.places != 0) end = base + got;
     copy(end - got, lines_end - got, got);
   } else {
-    got = heap_.refill(size_class, end, want);
+    if (untouched != nullptr) {
+      got = heap_.take_untouched(size_class, end);
+      *untouched = got != 0;
+    }
+    if (got == 0) got = heap_.refill(size_class, end, want);
   }
   if (got == 0) return nullptr;
   refills_.add(1);

@@ -45,8 +45,9 @@ class alignas(64) ThreadCache {
   ThreadCache(SlabHeap& heap, HeapRegistry& registry, ArrayStore& arrays, ThreadState& state,
               const CacheLimits& limits);
 
-  // A block of the class for a thread whose array is empty; null if the OS refuses.
-  void* refill(size_t size_class);
+  // A block of the class for a thread whose array is empty; null if the OS refuses. Who wants zeros asks whether it was
+  // never used and reads as zero.
+  void* refill(size_t size_class, bool* untouched = nullptr);
   // Takes a block for which the class's array has no room.
   void overflow(size_t size_class, void* block);
   // Hands out up to `count` blocks of the class at once: those of the array first, the others straight from the slabs.

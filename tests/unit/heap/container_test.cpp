@@ -1,0 +1,45 @@
+// What is kept in a process whose container has little memory.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "heap/config.h"
+#include "os/own_group.h"
+#include "snug/snug.h"
+
+namespace snug {
+namespace {
+
+constexpr size_t kMiB = size_t{1} << 20;
+
+TEST(ContainerTest, NoMoreIsKeptThanA32ndOfTheMemory) {
+  const Config plain;
+  EXPECT_EQ(retained_within(SIZE_MAX, plain, 0).pages, 64 * kMiB);
+  EXPECT_EQ(retained_within(2048 * kMiB, plain, 0).large, 64 * kMiB);
+  EXPECT_EQ(retained_within(256 * kMiB, plain, 0).pages, 8 * kMiB);
+  EXPECT_EQ(retained_within(256 * kMiB, plain, 0).large, 8 * kMiB);
+}
+
+TEST(ContainerTest, WhatTheEnvironmentSaysStands) {
+  uint32_t set_keys = 0;
+  const Config config = parse_config("retain_large:100M", &set_keys, [](const char*, size_t) {});
+  EXPECT_EQ(retained_within(256 * kMiB, config, set_keys).pages, 8 * kMiB);
+  EXPECT_EQ(retained_within(256 * kMiB, config, set_keys).large, 100 * kMiB);
+}
+
+TEST(ContainerTest, ABurstLeavesLittle) {
+  const OwnGroup group(256 * kMiB);
+  const auto outcome = group.ask([] {
+    std::vector<void*> blocks;
+    for (size_t bytes = 0; bytes < 100 * kMiB; bytes += 3000) blocks.push_back(snug_malloc(3000));
+    for (void* const block : blocks) snug_free(block);
+    snug_stats stats;
+    snug_get_stats(&stats);
+    return stats.bytes_retained <= 10 * kMiB;  // 8, and what is left of the last huge page
+  });
+  if (outcome == OwnGroup::Outcome::kCannot) GTEST_SKIP() << "no group can be made here";
+  EXPECT_EQ(outcome, OwnGroup::Outcome::kTrue);
+}
+
+}  // namespace
+}  // namespace snug
