@@ -36,10 +36,11 @@ class Writer {
     add({.operation = Operation::kThreadBegin, .takes_turn = true, .thread = thread, .values = {thread, parent}});
   }
   void end(std::uint32_t thread) { add({.operation = Operation::kThreadEnd, .takes_turn = true, .thread = thread}); }
-  // Of little weight, and long.
-  void work(std::uint32_t thread, std::uint64_t calls) {
-    for (std::uint64_t i = 0; i < calls; ++i) free(thread, allocate(thread, 64));
+  void work(std::uint32_t thread, std::uint64_t calls, std::uint64_t size) {
+    for (std::uint64_t i = 0; i < calls; ++i) free(thread, allocate(thread, size));
   }
+  // So few calls that they are of one window, and a tenth of a second where all of a block is written.
+  void work_long(std::uint32_t thread) { work(thread, 100, 4 << 20); }
   void pass_time(std::uint64_t steps) { time_ += steps; }
 
  private:
@@ -61,7 +62,7 @@ class Writer {
 void hand_over(Writer& writer) {
   writer.begin(2, 1);
   writer.begin(3, 1);
-  writer.work(2, kMany);
+  writer.work_long(2);
   writer.free(3, writer.allocate(2, 1000));
 }
 
@@ -71,7 +72,7 @@ void turns(Writer& writer) {
   const BlockId second = writer.allocate(1, 2000);
   writer.begin(2, 1);
   writer.begin(3, 1);
-  writer.work(2, kMany);
+  writer.work_long(2);
   writer.free(2, first);
   writer.free(3, second);
 }
@@ -99,7 +100,7 @@ void short_threads(Writer& writer) {
 void slow(Writer& writer) {
   for (int i = 0; i < 50; ++i) {
     writer.pass_time(10'000'000 / snug::trace::kNanosecondsPerStep);
-    writer.work(1, 1);
+    writer.work(1, 1, 64);
   }
 }
 

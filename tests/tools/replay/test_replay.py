@@ -63,7 +63,7 @@ class OrderTest(ReplayTest):
         told = []
         for attempt in range(3):  # the second may be told first, by a hair
             log = self.folder / f"log{attempt}"
-            self.replay(self.made_up("turns"), "--touch=none", allocators=TELLING, TELL=str(log))
+            self.replay(self.made_up("turns"), allocators=TELLING, TELL=str(log))
             told.append(log.read_text()[-2:])  # this tool's own come before
         self.assertIn("12", told)
 
