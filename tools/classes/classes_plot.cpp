@@ -162,10 +162,14 @@ std::string classes_svg(const std::vector<ClassesMap>& maps, const SizeHistogram
       kWidth, height, kLeft, grey, panels);
 }
 
-void write_plot(const std::string& path, const std::string& svg) {
+void expect_plot_name(const std::string& path) {
   const std::string ending = std::filesystem::path(path).extension();
-  if (ending == ".png") return convert_to_png(svg, path);
-  if (ending != ".svg") throw UserError(fmt::format("'{}': a plot ends in .svg or .png", path));
+  if (ending != ".svg" && ending != ".png") throw UserError(fmt::format("'{}': a plot ends in .svg or .png", path));
+}
+
+void write_plot(const std::string& path, const std::string& svg) {
+  expect_plot_name(path);
+  if (path.ends_with(".png")) return convert_to_png(svg, path);
   std::ofstream file(path);
   file << svg << std::flush;
   if (!file) throw UserError(fmt::format("cannot write '{}'", path), EXIT_FAILURE);

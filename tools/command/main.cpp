@@ -16,6 +16,7 @@
 #include "library/allocator_catalogue.h"
 #include "measure/measure_command.h"
 #include "record/record_command.h"
+#include "replay/replay_command.h"
 #include "run/run_command.h"
 #include "snug/snug.h"
 #include "text/printable.h"
@@ -31,6 +32,7 @@ constexpr const char* kExamples = R"(Examples:
   snug run --compare glibc,jemalloc ./job                  is it worth it?
   snug doctor ./job                                        does anything stand in the way?
   snug record -o job.trace ./job                           what does it allocate, and when?
+  snug replay job.trace --allocators glibc,jemalloc        which allocator serves that best?
   snug config                                              settings, and what is in force here
   snug classes dense                                       a size-class map, or the best one for a program
 `snug run --help` tells more.)";
@@ -65,6 +67,7 @@ int run_tool(std::vector<std::string> arguments) {
   const ConfigCommand config(app);
   const ClassesCommand classes(app);
   const TraceCommand trace(app);
+  const ReplayCommand replay(app);
   if (arguments.empty())
     throw UserError(fmt::format("name a command: {} (snug --help tells more)", command_names(app)));
   const std::string first = arguments.front();
@@ -85,6 +88,7 @@ int run_tool(std::vector<std::string> arguments) {
   }
   if (classes.chosen()) return classes.execute();
   if (trace.chosen()) return trace.execute();
+  if (replay.chosen()) return replay.execute();
   if (run.chosen()) return run.execute();
   if (doctor.chosen()) return doctor.execute();
   if (record.chosen()) return record.execute();

@@ -21,6 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kReportFile = "report";
+
 struct OutputDigest {
   std::uint64_t bytes = 0;
   std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a: outputs are compared by accident, not by an adversary
@@ -39,81 +41,59 @@ OutputDigest digest(const fs::path& file) {
   return result;
 }
 
-// Runs one contender's program once and judges the run.
-class Runner {
- public:
-  Runner(const ComparisonPlan& plan, const HeldSignals& signals) : plan_(plan), signals_(signals) {}
-
-  Run run(Contender& contender, int round, int position, bool prove_bindings, const Tick& tick) const {
-    const TemporaryFolder folder;
-    const fs::path report = folder.path() / "report";
-    const fs::path figures = folder.path() / "figures";
-    Command command = command_for(contender, folder.path());
-    command.environment.set("SNUG_FIGURES", figures);
-    if (contender.reports_itself()) {
-      if (!plan_.snug_configuration.empty()) command.environment.configure_snug(plan_.snug_configuration);
-      command.environment.configure_snug("report:" + report.string());
-    }
-    if (prove_bindings) request_bindings(command.environment, folder.path());
-
-    Run run;
-    run.round = round;
-    run.position = position;
-    run.measurement = measure(command, signals_, plan_.time_limit, tick);
-    run.figures = read_figures(figures);
-    const Served served = count_served(report);
-    run.allocations = served.allocations;
-    run.processes = served.processes;
-    if (prove_bindings) contender.bindings = read_bindings(folder.path(), contender.allocator.library);
-    if (plan_.check_output) {
-      const OutputDigest output = digest(command.output);
-      run.output_bytes = output.bytes;
-      run.output_hash = output.hash;
-    }
-    run.objection = objection(contender, run, command.errors);
-    if (!run.measurement.succeeded() && !command.errors.empty()) run.last_words = last_lines(command.errors);
-    return run;
+Command command_for(const ComparisonPlan& plan, const Contender& contender, const fs::path& folder) {
+  Command command{.arguments = plan.program,
+                  .environment = Environment::current(),
+                  .input = plan.input,
+                  .output = {},
+                  .errors = {},
+                  .group = ProcessGroup::kOwn,
+                  .huge_pages = contender.allocator.huge_pages};
+  if (plan.check_output) {
+    command.output = folder / "output";
+  } else if (!plan.show_output) {
+    command.output = "/dev/null";
   }
+  if (!plan.show_output) command.errors = folder / "errors";
+  return command;
+}
 
- private:
-  Command command_for(const Contender& contender, const fs::path& folder) const {
-    Command command{.arguments = plan_.program,
-                    .environment = Environment::current(),
-                    .input = plan_.input,
-                    .output = {},
-                    .errors = {},
-                    .group = ProcessGroup::kOwn,
-                    .huge_pages = contender.allocator.huge_pages};
-    command.environment.preload(contender.allocator.library);
-    if (plan_.check_output) {
-      command.output = folder / "output";
-    } else if (!plan_.show_output) {
-      command.output = "/dev/null";
-    }
-    if (!plan_.show_output) command.errors = folder / "errors";
-    return command;
+Run run_program(const ComparisonPlan& plan, Contender& contender, const RunPlace& place, const HeldSignals& signals,
+                const Advance& advance) {
+  const TemporaryFolder folder;
+  const fs::path figures = folder.path() / "figures";
+  Command command = command_for(plan, contender, folder.path());
+  command.environment.set("SNUG_FIGURES", figures);
+  prepare_proof(plan, contender, place, folder.path(), command.environment);
+
+  Run run;
+  run.measurement = measure(command, signals, plan.time_limit, [&](pid_t, double elapsed) { advance(elapsed, 0); });
+  run.figures = read_figures(figures);
+  if (plan.check_output) {
+    const OutputDigest output = digest(command.output);
+    run.output_bytes = output.bytes;
+    run.output_hash = output.hash;
   }
+  judge(plan, place, folder.path(), command.errors, contender, run);
+  return run;
+}
 
-  std::string objection(const Contender& contender, const Run& run, const fs::path& errors) const {
-    if (!run.measurement.succeeded()) {
-      const std::string said = errors.empty() ? "" : last_line(errors);
-      return run.measurement.ending_text() + (said.empty() ? "" : ": " + said);
-    }
-    if (contender.reports_itself() && run.allocations < plan_.min_served) {
-      return fmt::format("not run on snug: it proved {} allocations in {} processes, at least {} are asked for ({})",
-                         run.allocations, run.processes, plan_.min_served,
-                         run.processes != 0 ? "it may allocate nothing"
-                                            : "a static program, or one that ends by _exit or a signal, proves none");
-    }
-    if (contender.bindings && !contender.bindings->proven() && !contender.reports_itself()) {
-      return fmt::format("not run on {}: {}", contender.allocator.name, contender.bindings->text());
-    }
-    return {};
+std::string objection(const ComparisonPlan& plan, const Contender& contender, const Run& run, const fs::path& errors) {
+  if (!run.measurement.succeeded()) {
+    const std::string said = errors.empty() ? "" : last_line(errors);
+    return run.measurement.ending_text() + (said.empty() ? "" : ": " + said);
   }
-
-  const ComparisonPlan& plan_;
-  const HeldSignals& signals_;
-};
+  if (contender.reports_itself() && run.allocations < plan.min_served) {
+    return fmt::format("not run on snug: it proved {} allocations in {} processes, at least {} are asked for ({})",
+                       run.allocations, run.processes, plan.min_served,
+                       run.processes != 0 ? "it may allocate nothing"
+                                          : "a static program, or one that ends by _exit or a signal, proves none");
+  }
+  if (contender.bindings && !contender.bindings->proven() && !contender.reports_itself()) {
+    return fmt::format("not run on {}: {}", contender.allocator.name, contender.bindings->text());
+  }
+  return {};
+}
 
 // Who comes first in a round would otherwise always find the same state of caches and of the clock frequency.
 std::vector<std::size_t> shuffled_order(std::size_t count, std::mt19937_64& random) {
@@ -162,7 +142,7 @@ std::string find_output_difference(const std::vector<Contender>& contenders) {
   return {};
 }
 
-void run_rounds(Comparison& comparison, const HeldSignals& signals) {
+void run_rounds(Comparison& comparison, const RunOnce& run_once, const HeldSignals& signals) {
   const ComparisonPlan& plan = comparison.plan;
   std::vector<std::string> names;
   std::vector<Contender*> admitted;
@@ -172,7 +152,6 @@ void run_rounds(Comparison& comparison, const HeldSignals& signals) {
     admitted.push_back(&contender);
   }
   Progress progress(names, plan.warmup_rounds + plan.rounds);
-  const Runner runner(plan, signals);
   std::mt19937_64 random(plan.seed);
 
   const int first_round = 1 - plan.warmup_rounds;
@@ -187,8 +166,11 @@ void run_rounds(Comparison& comparison, const HeldSignals& signals) {
     for (const std::size_t index : shuffled_order(names.size(), random)) {
       Contender& contender = *admitted[index];
       progress.begin(names[index], warmup ? 0 : round);
-      Run run = runner.run(contender, warmup ? 0 : round, ++position, prove_bindings,
-                           [&](pid_t, double elapsed) { progress.tick(elapsed); });
+      const RunPlace place = {.round = warmup ? 0 : round, .position = ++position, .proves_bindings = prove_bindings};
+      Run run =
+          run_once(contender, place, signals, [&](double elapsed, double share) { progress.tick(elapsed, share); });
+      run.round = place.round;
+      run.position = place.position;
       const Measurement& cost = run.measurement;
       progress.end(cost.wall_seconds, run.counts() ? fmt::format("{:.3f} s", cost.wall_seconds) : run.objection);
       if (cost.ending == Ending::kInterrupted) {
@@ -227,7 +209,32 @@ bool Comparison::clean() const {
          });
 }
 
+void prepare_proof(const ComparisonPlan& plan, const Contender& contender, const RunPlace& place,
+                   const fs::path& folder, Environment& environment) {
+  environment.preload(contender.allocator.library);
+  if (contender.reports_itself()) {
+    if (!plan.snug_configuration.empty()) environment.configure_snug(plan.snug_configuration);
+    environment.configure_snug("report:" + (folder / kReportFile).string());
+  }
+  if (place.proves_bindings) request_bindings(environment, folder);
+}
+
+void judge(const ComparisonPlan& plan, const RunPlace& place, const fs::path& folder, const fs::path& errors,
+           Contender& contender, Run& run) {
+  const Served served = count_served(folder / kReportFile);
+  run.allocations = served.allocations;
+  run.processes = served.processes;
+  if (place.proves_bindings) contender.bindings = read_bindings(folder, contender.allocator.library);
+  run.objection = objection(plan, contender, run, errors);
+  if (!run.measurement.succeeded() && !errors.empty()) run.last_words = last_lines(errors);
+}
+
 Comparison compare(const ComparisonPlan& plan) {
+  return compare(plan, [&](Contender& contender, const RunPlace& place, const HeldSignals& signals,
+                           const Advance& advance) { return run_program(plan, contender, place, signals, advance); });
+}
+
+Comparison compare(const ComparisonPlan& plan, const RunOnce& run_once) {
   const HeldSignals signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT});
   Comparison comparison{.plan = plan,
                         .contenders = prepare(plan, signals),
@@ -236,7 +243,7 @@ Comparison compare(const ComparisonPlan& plan) {
                         .others_share = {},
                         .given_up = {}};
   const ProcessorTime before = processor_time_now();
-  run_rounds(comparison, signals);
+  run_rounds(comparison, run_once, signals);
   comparison.others_share = others_share(before, processor_time_now());
   if (plan.check_output) comparison.output_difference = find_output_difference(comparison.contenders);
   return comparison;

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -70,7 +72,31 @@ struct Comparison {
   bool clean() const;
 };
 
+struct RunPlace {
+  int round = 0;     // from 1; warm-up rounds are 0
+  int position = 0;  // in its round, from 1
+  bool proves_bindings = false;
+};
+
+// Seconds since the run began, and how much of it is done, 0 to 1; 0 if that is not known.
+using Advance = std::function<void(double elapsed, double share)>;
+
+// Runs one contender once, and judges the run.
+using RunOnce =
+    std::function<Run(Contender& contender, const RunPlace& place, const HeldSignals& signals, const Advance& advance)>;
+
 // Runs the plan. Throws UserError if the program cannot be executed at all.
 Comparison compare(const ComparisonPlan& plan);
+// The same, where a run is something else than one of the plan's program.
+Comparison compare(const ComparisonPlan& plan, const RunOnce& run_once);
+
+// The environment of a contender's run, which writes what proves it into `folder`: snug its report always, others what
+// they bind if `place` asks for it.
+void prepare_proof(const ComparisonPlan& plan, const Contender& contender, const RunPlace& place,
+                   const std::filesystem::path& folder, Environment& environment);
+// Reads it, into `run` and `contender`; and why the run does not count. `errors`: what the program said; empty if
+// shown.
+void judge(const ComparisonPlan& plan, const RunPlace& place, const std::filesystem::path& folder,
+           const std::filesystem::path& errors, Contender& contender, Run& run);
 
 }  // namespace snug::tool

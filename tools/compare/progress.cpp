@@ -8,6 +8,12 @@
 
 namespace snug::tool {
 
+namespace {
+
+constexpr double kLeastShare = 0.01;  // of a run, from which its length can be told
+
+}  // namespace
+
 Progress::Progress(const std::vector<std::string>& names, int rounds)
     : rounds_(rounds), total_(rounds * static_cast<int>(names.size())), terminal_(isatty(STDERR_FILENO) == 1) {
   for (const std::string& name : names) past_[name];
@@ -33,13 +39,16 @@ std::string Progress::head() const {
   return fmt::format("snug: run {}/{}: {}, {}", number_, total_, round, name_);
 }
 
-double Progress::seconds_left(double elapsed) const {
+double Progress::seconds_left(double elapsed, double share) const {
   Past all;
   for (const auto& [name, past] : past_) {
     all.runs += past.runs;
     all.seconds += past.seconds;
   }
-  if (all.runs == 0) return 0;
+  if (all.runs == 0) {
+    if (share < kLeastShare) return 0;
+    all = {.runs = 1, .seconds = elapsed / share};
+  }
   double left = -elapsed;
   for (const auto& [name, past] : past_) {
     left += (rounds_ - past.runs) * (past.runs > 0 ? past.mean() : all.mean());
@@ -47,11 +56,12 @@ double Progress::seconds_left(double elapsed) const {
   return std::max(left, 0.0);
 }
 
-void Progress::tick(double elapsed) {
+void Progress::tick(double elapsed, double share) {
   if (!terminal_) return;
-  const double left = seconds_left(elapsed);
+  const double left = seconds_left(elapsed, share);
+  const std::string done = share > 0 ? fmt::format(", {:.0f}%", share * 100) : "";
   const std::string estimate = left > 0 ? fmt::format(", about {:.0f} s left", left) : "";
-  fmt::print(stderr, "\r\033[K{}: {:.0f} s{}", head(), elapsed, estimate);
+  fmt::print(stderr, "\r\033[K{}: {:.0f} s{}{}", head(), elapsed, done, estimate);
   std::fflush(stderr);
 }
 
@@ -59,7 +69,7 @@ void Progress::end(double elapsed, const std::string& result) {
   past_[name_].runs += 1;
   past_[name_].seconds += elapsed;
   erase_line();
-  if (!terminal_) fmt::print(stderr, "{}: {} (about {:.0f} s left)\n", head(), result, seconds_left(0));
+  if (!terminal_) fmt::print(stderr, "{}: {} (about {:.0f} s left)\n", head(), result, seconds_left(0, 0));
 }
 
 }  // namespace snug::tool

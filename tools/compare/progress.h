@@ -17,13 +17,15 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void begin(const std::string& name, int round);
-  void tick(double elapsed);
+  // `share`: how much of the run is done, 0 to 1; 0 if that is not known.
+  void tick(double elapsed, double share = 0);
   // `result`: what to say of the run, as "3.21 s".
   void end(double elapsed, const std::string& result);
 
  private:
-  // Runs yet to come times what such a run took; an allocator not seen yet counts as the mean of the others.
-  double seconds_left(double elapsed) const;
+  // Runs yet to come times what such a run took; an allocator not seen yet counts as the mean of the others. The first
+  // run of all is as long as its share says.
+  double seconds_left(double elapsed, double share) const;
   std::string head() const;
   void erase_line() const;
 

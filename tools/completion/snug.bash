@@ -30,7 +30,7 @@ _snug() {
   allocators+=' snmalloc tbbmalloc tcmalloc tcmalloc_google tlsf'
   [[ $current == *,* ]] && list=${current%,*},
   case $previous in
-    --compare | --on | --allocator)
+    --compare | --on | --allocator | --allocators)
       mapfile -t COMPREPLY < <(compgen -P "$list" -W "$allocators" -- "${current##*,}")
       return
       ;;

@@ -53,6 +53,8 @@ std::string find_snug_library(const std::string& chosen) {
   return find_beside_tool(SNUG_SONAME, SNUG_SONAME, ": name it with --library PATH");
 }
 
+std::string find_replayer() { return find_beside_tool("snug-replayer", "snug/snug-replayer", ""); }
+
 std::string find_recorder_library() { return find_beside_tool("libsnug_recorder.so", "snug/libsnug_recorder.so", ""); }
 
 }  // namespace snug::tool

@@ -16,4 +16,7 @@ std::string find_snug_library(const std::string& chosen);
 // The canonical path of the library that `snug record` preloads.
 std::string find_recorder_library();
 
+// The canonical path of the program that `snug replay` starts.
+std::string find_replayer();
+
 }  // namespace snug::tool

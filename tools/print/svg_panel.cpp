@@ -35,22 +35,29 @@ std::string xml_escaped(const std::string& text) {
   return escaped;
 }
 
-SvgPanel::SvgPanel(SvgFrame frame, std::pair<double, double> sizes, std::pair<double, double> values, Scale value_scale)
-    : frame_(frame), sizes_(sizes), values_(values), value_scale_(value_scale) {
+namespace {
+
+// Where a value stands between both ends, 0 to 1.
+double part_of(double value, const std::pair<double, double>& range, SvgPanel::Scale scale) {
+  const double part = scale == SvgPanel::Scale::kLinear
+                          ? (value - range.first) / (range.second - range.first)
+                          : std::log2(value / range.first) / std::log2(range.second / range.first);
+  return std::clamp(part, 0.0, 1.0);
+}
+
+}  // namespace
+
+SvgPanel::SvgPanel(SvgFrame frame, std::pair<double, double> sizes, std::pair<double, double> values, Scale value_scale,
+                   Scale size_scale)
+    : frame_(frame), sizes_(sizes), values_(values), value_scale_(value_scale), size_scale_(size_scale) {
   text_ = fmt::format("<g>\n<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"none\" stroke=\"#888\"/>\n",
                       frame_.left, frame_.top, frame_.width, frame_.height);
 }
 
-double SvgPanel::x(double size) const {
-  const double part = std::log2(size / sizes_.first) / std::log2(sizes_.second / sizes_.first);
-  return frame_.left + std::clamp(part, 0.0, 1.0) * frame_.width;
-}
+double SvgPanel::x(double size) const { return frame_.left + part_of(size, sizes_, size_scale_) * frame_.width; }
 
 double SvgPanel::y(double value) const {
-  const double part = value_scale_ == Scale::kLinear
-                          ? (value - values_.first) / (values_.second - values_.first)
-                          : std::log2(value / values_.first) / std::log2(values_.second / values_.first);
-  return frame_.top + (1 - std::clamp(part, 0.0, 1.0)) * frame_.height;
+  return frame_.top + (1 - part_of(value, values_, value_scale_)) * frame_.height;
 }
 
 void SvgPanel::label(double x, double y, const std::string& anchor, const std::string& more, const std::string& words) {
@@ -74,10 +81,16 @@ void SvgPanel::value_axis(const std::string& name, const std::vector<Tick>& tick
 }
 
 void SvgPanel::size_axis(const std::string& name) {
+  std::vector<Tick> ticks;
+  for (double size = sizes_.first; size <= sizes_.second; size *= 2) ticks.push_back({size, short_size(size)});
+  axis_below(name, ticks);
+}
+
+void SvgPanel::axis_below(const std::string& name, const std::vector<Tick>& ticks) {
   const double bottom = frame_.top + frame_.height;
-  for (double size = sizes_.first; size <= sizes_.second; size *= 2) {
-    text_ += fmt::format("<path d=\"M{:.1f} {:.1f}v5\" stroke=\"#888\"/>\n", x(size), bottom);
-    label(x(size), bottom + 18, "middle", "", short_size(size));
+  for (const Tick& tick : ticks) {
+    text_ += fmt::format("<path d=\"M{:.1f} {:.1f}v5\" stroke=\"#888\"/>\n", x(tick.value), bottom);
+    label(x(tick.value), bottom + 18, "middle", "", tick.label);
   }
   label(frame_.left + frame_.width / 2, bottom + 38, "middle", "", name);
 }

@@ -1,5 +1,5 @@
-// SvgPanel: one diagram of an SVG picture: a frame with a logarithmic axis of sizes below, a value axis at its left,
-// and what is drawn inside by values. Text stays text.
+// SvgPanel: one diagram of an SVG picture: a frame with an axis of sizes below, logarithmic unless told, a value axis
+// at its left, and what is drawn inside by values. Text stays text.
 #pragma once
 
 #include <cstddef>
@@ -30,11 +30,14 @@ class SvgPanel {
   enum class Scale { kLinear, kLog2 };
 
   // Sizes and values within the ranges; what is drawn beyond is cut off.
-  SvgPanel(SvgFrame frame, std::pair<double, double> sizes, std::pair<double, double> values, Scale value_scale);
+  SvgPanel(SvgFrame frame, std::pair<double, double> sizes, std::pair<double, double> values, Scale value_scale,
+           Scale size_scale = Scale::kLog2);
 
   void title(const std::string& text, const std::string& colour);
   void value_axis(const std::string& name, const std::vector<Tick>& ticks);
   void size_axis(const std::string& name);
+  // Instead of sizes, at these places.
+  void axis_below(const std::string& name, const std::vector<Tick>& ticks);
   void bar(double from, double to, double value, const std::string& colour);
   void line(const std::vector<Point>& points, const std::string& colour);
   // The area under a line is filled as well.
@@ -53,6 +56,7 @@ class SvgPanel {
   std::pair<double, double> sizes_;
   std::pair<double, double> values_;
   Scale value_scale_;
+  Scale size_scale_;
   std::string text_;
 };
 

@@ -17,12 +17,13 @@ constexpr std::uint64_t kEventsBetweenLooks = std::uint64_t{1} << 20;
 
 }  // namespace
 
-TraceInput::TraceInput(const std::string& path)
+TraceInput::TraceInput(const std::string& path, Telling telling)
     : path_(path),
-      damage_([this](std::uint64_t offset, const std::string& what) {
+      damage_([this, telling](std::uint64_t offset, const std::string& what) {
+        if (telling == Telling::kNothing) return;
         if (told_++ < kMostTold) fmt::print(stderr, "snug: {}:{}: {}\n", printable(path_), offset, what);
       }),
-      shows_progress_(isatty(STDERR_FILENO) == 1) {
+      shows_progress_(telling == Telling::kAll && isatty(STDERR_FILENO) == 1) {
   std::string fault;
   source_ = trace::open_source(path, fault);
   if (source_ == nullptr) throw UserError(fmt::format("'{}' cannot be read: {}", path, fault));

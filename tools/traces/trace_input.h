@@ -13,10 +13,13 @@
 
 namespace snug::tool {
 
+// What is said on standard error: of damage, and on a terminal how far it is.
+enum class Telling : std::uint8_t { kAll, kDamage, kNothing };
+
 class TraceInput {
  public:
   // Throws UserError if the file cannot be read, or is no trace.
-  explicit TraceInput(const std::string& path);
+  explicit TraceInput(const std::string& path, Telling telling = Telling::kAll);
   // Closes with a line on what was passed over, if anything was.
   ~TraceInput();
   TraceInput(const TraceInput&) = delete;

@@ -1,0 +1,48 @@
+// Subject: the allocator under test, function by function, as the program's symbols are bound. A function that the
+// allocator does not have is never taken from another one (libc's would serve it): it is done by one that it has.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "trace/operation.h"
+
+struct mallinfo2;
+
+namespace snug::replayer {
+
+class Subject {
+ public:
+  // To be called once, before there are other threads.
+  void find();
+
+  // An allocation of any kind but reallocations. Null if it fails.
+  void* allocate(trace::Operation operation, std::size_t size, std::size_t alignment) const;
+  void* reallocate(trace::Operation operation, void* block, std::size_t size) const;
+  void free(trace::Operation operation, void* block, std::size_t size, std::size_t alignment) const;
+  std::size_t usable_size(void* block) const;
+  void trim(std::size_t kept) const;
+  // False if it has none.
+  bool read_mallinfo(std::uint64_t (&fields)[10]) const;
+
+ private:
+  void* allocate_aligned(std::size_t size, std::size_t alignment) const;
+  void* allocate_by_operator(trace::Operation operation, std::size_t size, std::size_t alignment) const;
+  void free_by_operator(trace::Operation operation, void* block, std::size_t size, std::size_t alignment) const;
+
+  // Null where the allocator has none.
+  void* (*reallocarray_)(void*, std::size_t, std::size_t) = nullptr;
+  void* (*aligned_alloc_)(std::size_t, std::size_t) = nullptr;
+  void* (*memalign_)(std::size_t, std::size_t) = nullptr;
+  int (*posix_memalign_)(void**, std::size_t, std::size_t) = nullptr;
+  void* (*valloc_)(std::size_t) = nullptr;
+  void* (*pvalloc_)(std::size_t) = nullptr;
+  void (*free_sized_)(void*, std::size_t) = nullptr;
+  void (*free_aligned_sized_)(void*, std::size_t, std::size_t) = nullptr;
+  std::size_t (*usable_size_)(void*) = nullptr;
+  int (*trim_)(std::size_t) = nullptr;
+  struct mallinfo2 (*mallinfo2_)() = nullptr;
+  bool has_operators_ = false;
+};
+
+}  // namespace snug::replayer

@@ -1,0 +1,214 @@
+"""snug replay: the calls of a trace come again, in their order, on each allocator, and what is said of it is so."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "record"))
+from tool_under_test import LIBRARY, TOOL, clean_environment, snug  # noqa: E402
+from trace_file import Trace  # noqa: E402
+
+MADE_UP = os.environ["MADE_UP_TRACE"]
+GROWING = os.environ["GROWING"]
+TELLING = os.environ["TELLING"]
+RECORDER = os.environ["RECORDER"]
+SUBJECT = os.environ["RECORD_SUBJECT"]
+
+
+class ReplayTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def made_up(self, name, *arguments):
+        file = self.folder / f"{name}.trace"
+        subprocess.run([MADE_UP, name, file, *arguments], check=True)
+        return file
+
+    def recorded(self, *program):
+        file = self.folder / "job.trace"
+        self.printed = subprocess.run([TOOL, "record", "-o", file, "--level=0", "--", *program], env=clean_environment(),
+                                      check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True).stdout
+        return file
+
+    def replay(self, file, *options, allocators="glibc", rounds=1, warmup=0, status=0, **variables):
+        """The JSON; `self.said` is the table."""
+        result = self.folder / "result.json"
+        process = snug("replay", str(file), "--library", LIBRARY, "--allocators", allocators, f"-n{rounds}",
+                       f"--warmup={warmup}", f"--json={result}", *options, **variables)
+        self.assertEqual(process.returncode, status, process.stderr + process.stdout)
+        self.said = " ".join((process.stdout + process.stderr).split())
+        return json.loads(result.read_text())
+
+    def of(self, result, name="glibc"):
+        return result["replay"]["allocators"][name]
+
+
+class OrderTest(ReplayTest):
+    def test_a_block_is_freed_after_it_has_come(self):
+        self.assertEqual(self.of(self.replay(self.made_up("hand_over")))["threads"], 2)
+
+    def test_slots_that_are_used_again(self):
+        self.replay(self.made_up("ping_pong"))
+
+    def test_hand_overs_come_in_their_turns(self):
+        told = []
+        for attempt in range(3):  # the second may be told first, by a hair
+            log = self.folder / f"log{attempt}"
+            self.replay(self.made_up("turns"), allocators=TELLING, TELL=str(log))
+            told.append(log.read_text()[-2:])  # this tool's own come before
+        self.assertIn("12", told)
+
+    def test_thousands_of_threads(self):
+        of = self.of(self.replay(self.made_up("short_threads")))
+        self.assertEqual(of["threads"], 5998)
+        self.assertEqual(of["checkpoints"][-1]["live_bytes"], 0)
+
+
+def calls_of(trace):
+    """What each thread asked for, in its order, blocks by who was given them and when; without what starting threads asks
+    for, which is zeroed."""
+    dropped = set()
+    names = {}
+    counts = {}
+    calls = {}
+    for event in trace.events:
+        if event.operation == "calloc" and 200 < event.size < 400:
+            dropped.add(event.result)
+            continue
+        if event.block in dropped:
+            continue
+        if event.result is not None:
+            counts[event.thread] = counts.get(event.thread, 0) + 1
+            names[event.result] = (event.thread, counts[event.thread])
+        if event.allocates() or event.frees() or event.operation == "usable_size":
+            calls.setdefault(event.thread, []).append(
+                (event.operation, event.size, event.alignment, names.get(event.block)))
+    return calls
+
+
+class FidelityTest(ReplayTest):
+    maxDiff = None
+
+    def replayed_under_the_recorder(self, file):
+        again = self.folder / "again.trace"
+        subprocess.run([TOOL, "record", "-o", again, "--level=0", "--", TOOL, "replay", file, "--library", LIBRARY,
+                        "--allocators", RECORDER, "-n1", "--warmup=0", "--touch=first"],
+                       env=clean_environment(), check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        traces = [Trace(path) for path in self.folder.glob("again.*.trace")]
+        # On snug it is replayed as well, which stands before the recorder and leaves it nothing to see.
+        return max((trace for trace in traces if trace.facts["program"].endswith("snug-replayer")),
+                   key=lambda trace: len(trace.events))
+
+    def test_under_the_recorder_it_gives_the_same_trace(self):
+        for program in (("churn", "2000"), ("threads", "3")):
+            with self.subTest(program):
+                file = self.recorded(SUBJECT, *program)
+                again = self.replayed_under_the_recorder(file)
+                again.check()
+                first = calls_of(Trace(file))
+                self.assertGreater(sum(map(len, first.values())), 1000)
+                self.assertEqual(calls_of(again), first)
+
+    def test_memory_is_that_of_the_program(self):
+        for threads in ("one", "two"):
+            with self.subTest(threads):
+                file = self.recorded(GROWING, threads)
+                used, resident = map(int, self.printed.split())
+                checkpoints = self.of(self.replay(file))["checkpoints"]
+                last = checkpoints[-1]
+                replayed = last["mallinfo2"]["uordblks"] + last["mallinfo2"]["hblkhd"]
+                self.assertAlmostEqual(replayed / used, 1, delta=0.02)
+                self.assertAlmostEqual(last["rss_bytes"] / resident, 1, delta=0.05)
+                self.assertTrue(any("recorded_rss_bytes" in one for one in checkpoints))
+
+    def test_two_replays_agree(self):
+        result = self.replay(self.made_up("many"), rounds=2)
+        [glibc] = [one for one in result["allocators"] if one["name"] == "glibc"]
+        peaks = [run["peak_rss_bytes"] for run in glibc["runs"]]
+        self.assertAlmostEqual(peaks[0] / peaks[1], 1, delta=0.02)
+
+    def test_touch(self):
+        file = self.made_up("large")
+        peaks = {touch: self.of(self.replay(file, f"--touch={touch}"))["checkpoints"][-1]["rss_bytes"]
+                 for touch in ("none", "first", "all")}
+        self.assertGreater(peaks["all"] - peaks["none"], 60 << 20)
+        self.assertLess(abs(peaks["first"] - peaks["none"]), 4 << 20)
+
+    def test_recorded_speed(self):
+        file = self.made_up("slow")
+        begin = time.monotonic()
+        played = self.of(self.replay(file, "--speed=recorded"))["checkpoints"][-1]["played_seconds"]
+        self.assertGreater(played, 0.48)
+        self.assertGreater(time.monotonic() - begin, 0.9, "on both allocators")
+        self.assertLess(self.of(self.replay(file))["checkpoints"][-1]["played_seconds"], 0.2)
+
+
+class ReportTest(ReplayTest):
+    def test_table_and_json(self):
+        result = self.replay(self.made_up("many"), "--sizes", rounds=2, warmup=1)
+        self.assertEqual(result["schema"], "snug.comparison/2")
+        self.assertEqual([one["name"] for one in result["allocators"]], ["snug", "glibc"])
+        self.assertIn("malloc bound to it in 1 of 1 programs", self.said)
+        self.assertIn("The replayer itself takes", self.said)
+        self.assertIn("malloc to 64 B", self.said)
+        for name in ("snug", "glibc"):
+            of = self.of(result, name)
+            self.assertEqual(of["calls"], sum(row["calls"] for row in of["ticks"]) // 2)
+            self.assertGreater(of["own"]["nanoseconds_a_call"], 0)
+            self.assertGreater(of["own"]["memory_bytes"], 1 << 16)
+            for row in of["ticks"]:
+                self.assertLessEqual(row["p50"], row["p99"])
+                self.assertLessEqual(row["p99"], row["max"])
+        [snug_itself] = [one for one in result["allocators"] if one["name"] == "snug"]
+        self.assertGreaterEqual(snug_itself["runs"][0]["served"]["allocations"], 200_000)
+
+    def test_picture(self):
+        plot = self.folder / "memory.svg"
+        self.replay(self.made_up("many"), f"--plot={plot}")
+        text = plot.read_text()
+        for words in ("RSS on snug", "RSS on glibc", "live bytes"):
+            self.assertIn(words, text)
+
+    def test_interrupt_ends_it_all(self):
+        process = subprocess.Popen([TOOL, "replay", self.made_up("slow"), "--library", LIBRARY, "--speed=recorded", "-n50"],
+                                   env=clean_environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(1.5)
+        process.send_signal(signal.SIGINT)
+        said, _ = process.communicate(timeout=30)
+        self.assertEqual(process.returncode, 128 + signal.SIGINT)
+        self.assertIn("INTERRUPTED", said)
+
+    def test_bad_input(self):
+        text = self.folder / "text"
+        text.write_text("no trace")
+        for arguments, words in (
+                (["replay", str(text)], "text:0: "),
+                (["replay", str(self.folder / "none")], "cannot be read"),
+                (["replay", str(self.made_up("slow")), "--touch=some"], "--touch"),
+                (["replay", str(self.made_up("slow")), "--allocators=none_such"], "no allocator 'none_such'"),
+                (["replay", str(self.made_up("slow")), "--plot=a.gif"], "ends in .svg or .png")):
+            process = snug(*arguments)
+            self.assertNotEqual(process.returncode, 0)
+            self.assertIn(words, process.stderr)
+            self.assertEqual(process.stderr.count("\n"), 1, process.stderr)
+
+    def test_damage_is_told_once_and_the_rest_replayed(self):
+        file = self.made_up("many")
+        data = bytearray(file.read_bytes())
+        data[len(data) // 2] ^= 0xFF
+        file.write_bytes(data)
+        self.replay(file, rounds=2, warmup=1)
+        self.assertEqual(self.said.count("damaged chunk(s) passed over"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

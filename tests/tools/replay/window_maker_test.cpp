@@ -1,0 +1,201 @@
+// What WindowMaker makes of events: who waits for whom, which slots are used again, where windows end.
+#include "replay/window_maker.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "trace/trace_file.h"
+
+namespace snug::tool {
+namespace {
+
+using replayer::Command;
+using replayer::Direction;
+using trace::block_id;
+using trace::BlockId;
+using trace::Event;
+using trace::Operation;
+
+// A trace in a file of its own, and its windows.
+class WindowMakerTest : public testing::Test {
+ protected:
+  WindowMakerTest() {
+    const int file = mkstemp(path_.data());
+    stream_ = fdopen(file, "w");
+    file_ = std::make_unique<trace::TraceFile>(stream_, trace::TraceFileOptions{});
+  }
+  ~WindowMakerTest() override { unlink(path_.c_str()); }
+
+  void add(Event event) {
+    event.time = ++time_;
+    if (event.takes_turn) ++turn_;
+    event.turn = turn_;
+    file_->add(event);
+  }
+  void allocate(std::uint32_t thread, std::uint64_t number, std::uint64_t size = 100) {
+    add({.operation = Operation::kMalloc, .thread = thread, .result = block_id(thread, number), .size = size});
+  }
+  void free(std::uint32_t thread, BlockId block) {
+    add({.operation = Operation::kFree, .takes_turn = thread_of(block) != thread, .thread = thread, .block = block});
+  }
+  void begin(std::uint32_t thread) {
+    add({.operation = Operation::kThreadBegin, .takes_turn = true, .thread = thread, .values = {0, 1}});
+  }
+
+  std::vector<Window> windows(const WindowOptions& options = {}) {
+    EXPECT_TRUE(file_->finish());
+    fclose(stream_);
+    input_ = std::make_unique<TraceInput>(path_, Telling::kNothing);
+    maker_ = std::make_unique<WindowMaker>(*input_, options);
+    std::vector<Window> all;
+    for (Window window; maker_->next(window);) all.push_back(window);
+    return all;
+  }
+  // The commands of a lane in the window.
+  static std::vector<Command> of_lane(const Window& window, std::uint32_t lane) {
+    std::vector<Command> commands;
+    for (const Window::Step& step : window.steps)
+      if (window.runs[step.run].lane == lane) commands.push_back(step.command);
+    return commands;
+  }
+  static bool is(const Command& command, Direction direction) {
+    return command.code == static_cast<std::uint8_t>(direction);
+  }
+  static bool is(const Command& command, Operation operation) {
+    return command.code == static_cast<std::uint8_t>(operation);
+  }
+
+  std::unique_ptr<WindowMaker> maker_;
+
+ private:
+  std::string path_ = "/tmp/window_maker_test.XXXXXX";
+  std::FILE* stream_ = nullptr;
+  std::unique_ptr<trace::TraceFile> file_;
+  std::unique_ptr<TraceInput> input_;
+  std::uint64_t time_ = 0;
+  std::uint64_t turn_ = 0;
+};
+
+TEST_F(WindowMakerTest, ReusesTheSlotThatTheThreadHasFreed) {
+  for (std::uint64_t i = 1; i <= 100; ++i) {
+    allocate(1, i);
+    free(1, block_id(1, i));
+  }
+  const auto all = windows();
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].calls, 200u);
+  EXPECT_EQ(all[0].live_blocks, 0u);
+  EXPECT_EQ(maker_->slots_used(), 1u);
+}
+
+TEST_F(WindowMakerTest, AwaitsWhoWasAtTheBlockBefore) {
+  begin(2);
+  allocate(1, 1);
+  allocate(1, 2);
+  free(2, block_id(1, 1));
+  const auto all = windows();
+  ASSERT_EQ(all.size(), 1u);
+  const auto second = of_lane(all[0], 1);
+  ASSERT_EQ(second.size(), 4u);
+  EXPECT_TRUE(is(second[0], Direction::kBegin));
+  ASSERT_TRUE(is(second[1], Direction::kAwait));
+  // The first thread has taken a turn, started the second one, and made the block.
+  EXPECT_EQ(all[0].runs[second[1].slot].lane, 0u);
+  EXPECT_EQ(second[1].size, 3u);
+  ASSERT_TRUE(is(second[2], Direction::kTurn));
+  EXPECT_EQ(second[2].size, 1u);
+  EXPECT_TRUE(is(second[3], Operation::kFree));
+}
+
+TEST_F(WindowMakerTest, AwaitsNothingOfTheWindowBefore) {
+  begin(2);
+  allocate(1, 1);
+  free(2, block_id(1, 1));
+  const auto all = windows({.events = 2});
+  ASSERT_EQ(all.size(), 2u);
+  const auto second = of_lane(all[1], 1);
+  ASSERT_EQ(second.size(), 2u);
+  EXPECT_TRUE(is(second[0], Direction::kTurn));
+  EXPECT_EQ(second[0].size, 0u) << "each window counts its turns";
+}
+
+TEST_F(WindowMakerTest, GivesNoOtherThreadASlotThatWasFreedInTheWindow) {
+  begin(2);
+  allocate(1, 1);
+  free(2, block_id(1, 1));
+  allocate(1, 2);
+  allocate(2, 1);
+  const auto all = windows();
+  const auto first = of_lane(all[0], 0);
+  const auto second = of_lane(all[0], 1);
+  EXPECT_NE(first[3].slot, first[2].slot);
+  EXPECT_EQ(second.back().slot, first[2].slot);
+}
+
+TEST_F(WindowMakerTest, EndsAWindowAtASample) {
+  allocate(1, 1);
+  add({.operation = Operation::kSample, .thread = 1, .values = {1, 12345}});
+  allocate(1, 2);
+  const auto all = windows();
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].recorded_resident, 12345u);
+  EXPECT_EQ(all[0].live_bytes, 100u);
+  EXPECT_EQ(all[1].recorded_resident, std::nullopt);
+  EXPECT_EQ(all[1].live_bytes, 200u);
+}
+
+TEST_F(WindowMakerTest, KeepsTheSlotOverAReallocation) {
+  allocate(1, 1, 50);
+  add({.operation = Operation::kRealloc, .thread = 1, .block = block_id(1, 1), .result = block_id(1, 2), .size = 70});
+  add({.operation = Operation::kRealloc, .is_refused = true, .thread = 1, .block = block_id(1, 2), .size = 1 << 30});
+  free(1, block_id(1, 2));
+  const auto all = windows();
+  const auto commands = of_lane(all[0], 0);
+  ASSERT_EQ(commands.size(), 6u);
+  EXPECT_TRUE(is(commands[1], Direction::kTold));
+  EXPECT_EQ(commands[1].size, 50u);
+  EXPECT_EQ(commands[2].slot, commands[0].slot);
+  EXPECT_EQ(commands[4].mark, replayer::kRefused);
+  EXPECT_EQ(commands[5].slot, commands[0].slot);
+  EXPECT_EQ(all[0].live_bytes, 0u);
+}
+
+TEST_F(WindowMakerTest, LeavesOutWhatCannotBe) {
+  allocate(1, 1);
+  free(1, block_id(1, 1));
+  free(1, block_id(1, 1));
+  const auto all = windows();
+  EXPECT_EQ(all[0].calls, 2u);
+  EXPECT_EQ(maker_->left_out().impossible, 1u);
+}
+
+TEST_F(WindowMakerTest, TellsAnAlignmentThatIsNoPowerOfTwo) {
+  add({.operation = Operation::kMemalign, .thread = 1, .result = block_id(1, 1), .size = 10, .alignment = 48});
+  add({.operation = Operation::kMemalign, .thread = 1, .result = block_id(1, 2), .size = 10, .alignment = 64});
+  const auto commands = of_lane(windows()[0], 0);
+  ASSERT_EQ(commands.size(), 3u);
+  EXPECT_TRUE(is(commands[0], Direction::kTold));
+  EXPECT_EQ(commands[0].size, 48u);
+  EXPECT_EQ(commands[1].mark, replayer::kToldAlignment);
+  EXPECT_EQ(commands[2].mark, 7);
+}
+
+TEST_F(WindowMakerTest, GivesALaneAgainInALaterWindow) {
+  begin(2);
+  add({.operation = Operation::kThreadEnd, .takes_turn = true, .thread = 2});
+  begin(3);
+  begin(4);
+  const auto all = windows({.events = 3});
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(of_lane(all[0], 2).size(), 1u) << "thread 3 has a lane of its own";
+  ASSERT_FALSE(of_lane(all[1], 1).empty());
+  EXPECT_TRUE(is(of_lane(all[1], 1)[0], Direction::kBegin)) << "thread 4 has that of thread 2";
+  EXPECT_EQ(all[1].threads, 3u);
+}
+
+}  // namespace
+}  // namespace snug::tool

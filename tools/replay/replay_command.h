@@ -1,0 +1,43 @@
+// `snug replay`: a trace made to happen again on several allocators, measured and compared.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compare/comparison.h"
+
+namespace snug::tool {
+
+class ReplayCommand {
+ public:
+  explicit ReplayCommand(CLI::App& app);
+
+  bool chosen() const { return command_->parsed(); }
+  int execute() const;
+
+ private:
+  void add_rounds();
+  void add_outputs();
+  ComparisonPlan comparison_plan() const;
+
+  CLI::App* command_;
+  CLI::Option* json_option_ = nullptr;
+  std::string file_;
+  std::vector<std::string> allocators_ = {"glibc"};
+  std::string touch_ = "all";
+  std::string speed_ = "full";
+  std::string library_;
+  std::string configuration_;
+  int rounds_ = ComparisonPlan{}.rounds;
+  int warmup_rounds_ = 1;
+  std::uint64_t seed_ = 1;
+  double time_limit_ = 0;
+  bool shows_ticks_ = false;
+  bool shows_sizes_ = false;
+  std::string json_file_;
+  std::string plot_file_;
+};
+
+}  // namespace snug::tool

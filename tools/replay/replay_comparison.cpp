@@ -1,0 +1,127 @@
+#include "replay/replay_comparison.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "print/quantity.h"
+#include "process/temporary_folder.h"
+#include "statistics/statistics.h"
+
+namespace snug::tool {
+
+namespace {
+
+constexpr const char* kNanoseconds = "ns";
+
+double nanoseconds(double ticks, const OwnCost& own) { return ticks / own.ticks_a_nanosecond; }
+
+// Resident memory as a multiple of what was asked for, over all checkpoints.
+std::optional<double> resident_per_byte(const ReplayResult& result) {
+  double resident = 0;
+  double live = 0;
+  for (const Checkpoint& checkpoint : result.checkpoints) {
+    resident += static_cast<double>(checkpoint.resident_bytes);
+    live += static_cast<double>(checkpoint.live_bytes);
+  }
+  if (live == 0) return std::nullopt;
+  return resident / live;
+}
+
+std::vector<Figure> figures_of(const ReplayResult& result) {
+  std::vector<Figure> figures;
+  const auto add = [&](const char* name, double value, const char* unit, bool higher_is_better) {
+    figures.push_back({.name = name, .value = value, .unit = unit, .higher_is_better = higher_is_better});
+  };
+  if (result.cost.wall_seconds > 0)
+    add("throughput", static_cast<double>(result.calls) / result.cost.wall_seconds / 1e6, "M calls/s", true);
+  if (!result.checkpoints.empty())
+    add("final RSS", static_cast<double>(result.checkpoints.back().resident_bytes), kBytes, false);
+  if (const auto multiple = resident_per_byte(result)) add("RSS per live byte", *multiple, "B/B", false);
+  for (const auto& [calls, mean, p99] : {std::tuple(Calls::kComing, "allocation, mean", "allocation, p99"),
+                                         std::tuple(Calls::kGoing, "free, mean", "free, p99")}) {
+    const Ticks ticks = ticks_of(result.rows, calls, result.own);
+    if (ticks.count == 0) continue;
+    add(mean, nanoseconds(ticks.mean, result.own), kNanoseconds, false);
+    add(p99, nanoseconds(ticks.p99, result.own), kNanoseconds, false);
+  }
+  return figures;
+}
+
+std::string objection_of(const ReplayResult& result) {
+  if (result.order_faults != 0)
+    return fmt::format("{} calls came before the block that they name", result.order_faults);
+  if (result.failed_allocations != 0)
+    return fmt::format("{} allocations failed that had not when recorded", result.failed_allocations);
+  return {};
+}
+
+double own_share(const ReplayResult& result) {
+  const double own = result.own.nanoseconds * 1e-9 * static_cast<double>(result.calls);
+  const double spent = result.cost.user_seconds + result.cost.system_seconds;
+  return spent > 0 ? std::min(own / spent, 1.0) : 0;
+}
+
+void take(Replayed& replayed, ReplayResult result) {
+  add_rows(replayed.rows, result.rows);
+  replayed.own.push_back(result.own);
+  replayed.own_shares.push_back(own_share(result));
+  replayed.decoding_seconds += result.decoding_seconds;
+  if (!replayed.checkpoints.empty()) return;
+  replayed.checkpoints = std::move(result.checkpoints);
+  replayed.calls = result.calls;
+  replayed.threads = result.threads;
+  replayed.peak_live_bytes = result.peak_live_bytes;
+  replayed.left_out = result.left_out;
+}
+
+}  // namespace
+
+OwnCost Replayed::own_cost() const {
+  std::vector<double> nanoseconds, clock_ticks, rates;
+  OwnCost cost;
+  for (const OwnCost& one : own) {
+    nanoseconds.push_back(one.nanoseconds);
+    clock_ticks.push_back(one.clock_ticks);
+    rates.push_back(one.ticks_a_nanosecond);
+    cost.bytes = std::max(cost.bytes, one.bytes);
+  }
+  cost.nanoseconds = median(nanoseconds);
+  cost.clock_ticks = median(clock_ticks);
+  if (!rates.empty()) cost.ticks_a_nanosecond = median(rates);
+  return cost;
+}
+
+ReplayComparison compare_replays(const ReplayPlan& plan, const ComparisonPlan& comparison_plan) {
+  std::map<std::string, Replayed> replayed;
+  Telling telling = Telling::kDamage;
+  const RunOnce run_once = [&](Contender& contender, const RunPlace& place, const HeldSignals& signals,
+                               const Advance& advance) {
+    const TemporaryFolder folder;
+    Command command{.arguments = {},
+                    .environment = Environment::current(),
+                    .input = "/dev/null",
+                    .output = "/dev/null",
+                    .errors = folder.path() / "errors",
+                    .group = ProcessGroup::kOwn,
+                    .huge_pages = contender.allocator.huge_pages};
+    prepare_proof(comparison_plan, contender, place, folder.path(), command.environment);
+    Run run;
+    ReplayResult result = replay(plan, command, signals, advance, telling);
+    telling = Telling::kNothing;  // it was told in the first
+    run.measurement = result.cost;
+    run.figures = figures_of(result);
+    judge(comparison_plan, place, folder.path(), command.errors, contender, run);
+    if (run.counts()) run.objection = objection_of(result);
+    if (run.counts() && place.round > 0) take(replayed[contender.allocator.name], std::move(result));
+    return run;
+  };
+  ReplayComparison all{.plan = plan, .comparison = compare(comparison_plan, run_once), .replayed = {}};
+  for (const Contender& contender : all.comparison.contenders)
+    all.replayed.push_back(std::move(replayed[contender.allocator.name]));
+  return all;
+}
+
+}  // namespace snug::tool

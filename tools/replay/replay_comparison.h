@@ -1,0 +1,38 @@
+// A trace replayed on several allocators: the comparison of the replays, and what each of them has shown.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compare/comparison.h"
+#include "replay/replay_result.h"
+#include "replay/replay_run.h"
+
+namespace snug::tool {
+
+// What the runs of one contender that count have shown.
+struct Replayed {
+  std::vector<TickRow> rows;            // of all together
+  std::vector<OwnCost> own;             // of each
+  std::vector<Checkpoint> checkpoints;  // of the first
+  std::uint64_t calls = 0;              // of one
+  std::uint64_t threads = 0;            // that were started in one
+  std::uint64_t peak_live_bytes = 0;
+  std::vector<double> own_shares;  // of each: of its time, what the replayer itself took
+  double decoding_seconds = 0;     // of all: with the clock stopped
+  LeftOut left_out;
+
+  // Medians, but for memory, which is the most.
+  OwnCost own_cost() const;
+};
+
+struct ReplayComparison {
+  ReplayPlan plan;
+  Comparison comparison;
+  std::vector<Replayed> replayed;  // by contender
+};
+
+// Throws UserError if the trace cannot be read.
+ReplayComparison compare_replays(const ReplayPlan& plan, const ComparisonPlan& comparison_plan);
+
+}  // namespace snug::tool

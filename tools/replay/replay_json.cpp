@@ -1,0 +1,88 @@
+#include "replay/replay_json.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "compare/comparison_json.h"
+#include "statistics/statistics.h"
+
+namespace snug::tool {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::array kMallinfoFields = {"arena",   "ordblks", "smblks",   "hblks",    "hblkhd",
+                                        "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"};
+
+const char* name_of(replayer::Touch touch) {
+  return touch == replayer::Touch::kNone ? "none" : touch == replayer::Touch::kFirst ? "first" : "all";
+}
+
+Json ticks_json(const TickRow& row, const OwnCost& own) {
+  const Ticks ticks = ticks_of(row.histogram, own);
+  return {
+      {"operation", row.key.operation == trace::Operation::kNone ? "others" : trace::traits_of(row.key.operation).name},
+      {"most_bytes", row.key.most},
+      {"calls", ticks.count},
+      {"mean", ticks.mean},
+      {"p50", ticks.p50},
+      {"p99", ticks.p99},
+      {"p999", ticks.p999},
+      {"max", ticks.most}};
+}
+
+Json checkpoint_json(const Checkpoint& checkpoint) {
+  Json json = {{"events", checkpoint.events},
+               {"recorded_seconds", checkpoint.recorded_seconds},
+               {"played_seconds", checkpoint.played_seconds},
+               {"live_bytes", checkpoint.live_bytes},
+               {"live_blocks", checkpoint.live_blocks},
+               {"rss_bytes", checkpoint.resident_bytes}};
+  if (checkpoint.recorded_resident) json["recorded_rss_bytes"] = *checkpoint.recorded_resident;
+  for (std::size_t i = 0; i < kMallinfoFields.size(); ++i) {
+    if (checkpoint.mallinfo) json["mallinfo2"][kMallinfoFields[i]] = (*checkpoint.mallinfo)[i];
+    if (checkpoint.recorded_mallinfo[i])
+      json["recorded_mallinfo2"][kMallinfoFields[i]] = *checkpoint.recorded_mallinfo[i];
+  }
+  return json;
+}
+
+Json replayed_json(const Replayed& replayed) {
+  const OwnCost own = replayed.own_cost();
+  Json json = {{"calls", replayed.calls},
+               {"threads", replayed.threads},
+               {"peak_live_bytes", replayed.peak_live_bytes},
+               {"own",
+                {{"nanoseconds_a_call", own.nanoseconds},
+                 {"share_of_processor_time", median(replayed.own_shares)},
+                 {"clock_ticks", own.clock_ticks},
+                 {"memory_bytes", own.bytes}}},
+               {"ticks_a_nanosecond", own.ticks_a_nanosecond},
+               {"decoding_seconds", replayed.decoding_seconds},
+               {"left_out",
+                {{"mappings", replayed.left_out.mappings},
+                 {"impossible", replayed.left_out.impossible},
+                 {"lost", replayed.left_out.lost}}},
+               {"ticks", Json::array()},
+               {"checkpoints", Json::array()}};
+  for (const TickRow& row : replayed.rows) json["ticks"].push_back(ticks_json(row, own));
+  for (const Checkpoint& checkpoint : replayed.checkpoints) json["checkpoints"].push_back(checkpoint_json(checkpoint));
+  return json;
+}
+
+}  // namespace
+
+Json replay_json(const ReplayComparison& replays, const Host& host) {
+  Json json = comparison_json(replays.comparison, host);
+  json["replay"] = {{"file", replays.plan.file},
+                    {"touch", name_of(replays.plan.window.touch)},
+                    {"speed", replays.plan.window.pace == Pace::kFull ? "full" : "recorded"},
+                    {"events_a_window", replays.plan.window.events},
+                    {"allocators", Json::object()}};
+  for (std::size_t i = 0; i < replays.replayed.size(); ++i)
+    json["replay"]["allocators"][replays.comparison.contenders[i].allocator.name] = replayed_json(replays.replayed[i]);
+  return json;
+}
+
+}  // namespace snug::tool
