@@ -7,14 +7,13 @@
 // page that the kernel hands to a child as zeroes, and the child's first event opens a ring of its own.
 #pragma once
 
-#include <ctime>
-
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 
 #include "recorder/ring.h"
 #include "recorder/session.h"
+#include "recorder/ticks.h"
 #include "trace/operation.h"
 
 namespace snug::recorder {
@@ -62,14 +61,11 @@ inline Ring* ring_of_process() {
   return open_ring();
 }
 
-inline std::uint64_t now() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
-}
-
 // What a slot says besides its event's own numbers.
-inline std::uint64_t when_of(const Ring& ring, std::uint8_t mark) { return (now() - ring.began) << 8 | mark; }
+inline std::uint64_t when_of(const Ring& ring, std::uint8_t mark) {
+  const std::uint64_t moment = ring.counts_ticks ? read_ticks() - ring.began_ticks : read_nanoseconds() - ring.began;
+  return moment << 8 | mark;
+}
 
 // `next` may have been read before `consumed` moved on, and be the lesser of the two.
 inline bool has_room(const Ring& ring, std::uint64_t next, std::uint64_t count) {

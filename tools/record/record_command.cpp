@@ -44,8 +44,9 @@ elsewhere: PR_SET_CHILD_SUBREAPER).
 Exit status: the program's own; 126 or 127 if it cannot be executed; 1 if nothing could be recorded, or some process
 could not be to its end.)";
 
-// How long the collector sleeps while there is nothing to collect: at first, and at last.
-constexpr std::chrono::microseconds kShortestSleep{200};
+// How long the collector sleeps while there is little to collect, or nothing: at first, and at last. A program that
+// does nothing but allocate fills its ring in a millisecond or two.
+constexpr std::chrono::microseconds kShortestSleep{400};
 constexpr std::chrono::microseconds kLongestSleep{5000};
 
 struct Run {
@@ -105,9 +106,9 @@ void collect_until_end(Run& run) {
   while (run.has_children && !run.is_over) {
     run.recording.mark_ended();
     reap(run);
-    if (run.recording.collect()) {
-      sleep = kShortestSleep;
-    } else {
+    const Collected collected = run.recording.collect();
+    if (collected != Collected::kNothing) sleep = kShortestSleep;
+    if (collected != Collected::kMuch) {
       const timespec time{.tv_sec = 0, .tv_nsec = sleep.count() * 1000};
       pollfd watched{.fd = run.signals.descriptor(), .events = POLLIN, .revents = 0};
       ppoll(&watched, 1, &time, nullptr);
