@@ -133,15 +133,20 @@ inline void tell_with_rest(Operation operation, std::uint64_t address, std::uint
   fill(*ring, ticket + 1, when, kRest, rest_address, rest_size);
 }
 
+// The mark that says it.
+inline std::uint8_t mark_of(std::uint64_t alignment) {
+  if (alignment == 0) return 0;
+  return std::has_single_bit(alignment) ? static_cast<std::uint8_t>(std::countr_zero(alignment) + 1) : kOddAlignment;
+}
+
 // `refused`: kRefused or 0.
 inline void tell_aligned(Operation operation, const void* block, std::uint64_t size, std::uint64_t alignment,
                          std::uint8_t refused = 0) {
-  if (alignment == 0)
-    tell(operation, block, size, refused);
-  else if (std::has_single_bit(alignment))
-    tell(operation, block, size, static_cast<std::uint8_t>(refused | (std::countr_zero(alignment) + 1)));
+  const auto mark = static_cast<std::uint8_t>(refused | mark_of(alignment));
+  if ((mark & kMark) != kOddAlignment)
+    tell(operation, block, size, mark);
   else
-    tell_with_rest(operation, reinterpret_cast<std::uintptr_t>(block), size, refused | kOddAlignment, alignment, 0);
+    tell_with_rest(operation, reinterpret_cast<std::uintptr_t>(block), size, mark, alignment, 0);
 }
 
 // Stands around a call of the allocator.

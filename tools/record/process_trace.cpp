@@ -76,7 +76,11 @@ ProcessTrace::ProcessTrace(const std::filesystem::path& path, const recorder::Ri
       ring_(ring),
       clock_(clock),
       stream_(open_file(path)),
-      file_(stream_.get(), {.process = ring.process, .started = ring.began_at, .level = level}) {
+      file_(stream_.get(), {.process = ring.process,
+                            .started = ring.began_at,
+                            .chunk_flags = ring.tells_stacks ? trace::kWithStacks : std::uint16_t{0},
+                            .level = level}),
+      stacks_([this](const Event& definition) { define(definition); }) {
   file_.add_facts(facts);
   file_.save(0);
   expect_written();
@@ -84,8 +88,15 @@ ProcessTrace::ProcessTrace(const std::filesystem::path& path, const recorder::Ri
 
 void ProcessTrace::take(const RingEvent& event) {
   if (event.operation == recorder::kRest) {
-    if (begun_) take_whole(*begun_, event);
-    begun_.reset();
+    if (stacks_.awaits_rest()) {
+      stacks_.add_rest(event);
+    } else {
+      if (begun_) take_whole(*begun_, event);
+      begun_.reset();
+    }
+  } else if (StackTable::is_of_stacks(event)) {
+    definer_ = event;
+    stacks_.begin(event);
   } else if (takes_two_slots(event)) {
     begun_ = event;
   } else {
@@ -107,9 +118,11 @@ void ProcessTrace::take_whole(const RingEvent& event, const RingEvent& rest) {
   told.result = BlockId::kNone;
   switch (told.effect()) {
     case Effect::kAllocates:
+      told.stack = stacks_.take(event.thread);
       put_block(event.address, add(told));
       return;
     case Effect::kReallocates:
+      told.stack = stacks_.take(event.thread);
       end_reallocation(told, event.address);
       return;
     case Effect::kFrees:
@@ -134,6 +147,12 @@ void ProcessTrace::take_whole(const RingEvent& event, const RingEvent& rest) {
   } else {
     add(told);
   }
+}
+
+void ProcessTrace::define(Event definition) {
+  definition.thread = definer_.thread;
+  definition.time = clock_.steps_of(definer_.moment);
+  add(definition);
 }
 
 // The old address may be another block's before the reallocation has ended.

@@ -14,6 +14,7 @@
 
 #include "record/block_table.h"
 #include "record/ring_clock.h"
+#include "record/stack_table.h"
 #include "recorder/ring.h"
 #include "trace/event.h"
 #include "trace/trace_file.h"
@@ -89,6 +90,7 @@ class ProcessTrace {
   void take_whole(const recorder::RingEvent& event, const recorder::RingEvent& rest);
   void begin_reallocation(std::uint32_t thread, const recorder::RingEvent& event);
   void end_reallocation(trace::Event& told, std::uint64_t address);
+  void define(trace::Event definition);
   trace::BlockId add(trace::Event& told);
   void add_of_process(trace::Event told, std::uint64_t time);
   void add_later(const trace::Event& told);
@@ -111,6 +113,8 @@ class ProcessTrace {
   trace::Event told_;
   std::uint64_t turns_ = 0;
   BlockTable blocks_;
+  StackTable stacks_;
+  recorder::RingEvent definer_;  // the slot that a definition began with
   std::vector<Thread> threads_;  // by number
   std::vector<std::uint32_t> ended_;
   std::deque<Waiting> waiting_;               // by ticket

@@ -33,6 +33,8 @@ constexpr const char* kExamples = R"(Examples:
       job.PROCESS.trace.
   snug record --allocator jemalloc -- python3 job.py
       The same on another allocator.
+  snug record --stacks -o job.trace ./job; snug trace export job.trace --to collapsed | flamegraph.pl > job.svg
+      Also who called, for flame graphs and pprof.
   snug record --paused ./server
       Records nothing until it is told to: kill -USR1 PROCESS starts, kill -USR2 PROCESS stops, where PROCESS
       is the number of snug record.
@@ -158,6 +160,7 @@ RecordCommand::RecordCommand(CLI::App& app, const std::vector<std::string>& prog
       ->check(number_within(0, 19))
       ->capture_default_str()
       ->type_name("N");
+  command_->add_flag("--stacks", with_stacks_, "Also who called: the stack of each allocation, which takes time");
   command_->add_flag("--paused", is_paused_, "Record nothing before SIGUSR1");
 }
 
@@ -177,7 +180,7 @@ int RecordCommand::execute() const {
 // The program's status, as wait() has it.
 int RecordCommand::record(Command& command, const std::string& library) const {
   expect_writable(file_);
-  Recording recording(file_, level_);
+  Recording recording(file_, level_, with_stacks_);
   if (is_paused_) recording.pause();
   recording.prepare(command.environment, find_recorder_library(), library);
   const HeldSignals signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD});

@@ -68,17 +68,23 @@ std::string arguments_of(const recorder::Ring& ring) {
 
 }  // namespace
 
-Recording::Recording(fs::path file, int level)
-    : folder_(parent_folder()), lock_(lock_folder(folder_.path())), file_(std::move(file)), level_(level) {}
+Recording::Recording(fs::path file, int level, bool with_stacks)
+    : folder_(parent_folder()),
+      lock_(lock_folder(folder_.path())),
+      file_(std::move(file)),
+      level_(level),
+      with_stacks_(with_stacks) {}
 
 Recording::~Recording() { close(lock_); }
 
 void Recording::prepare(Environment& environment, const std::string& recorder, const std::string& library) const {
   if (!library.empty()) environment.preload(library);
   environment.preload(recorder);
+  std::uint64_t asked_for = 0;
+  if (has_even_ticks()) asked_for |= recorder::kAsksForTicks;
+  if (with_stacks_) asked_for |= recorder::kAsksForStacks;
   environment.set(recorder::kSessionVariable,
-                  fmt::format("{}:{}:{}:{}", getpid(), pid_namespace(), has_even_ticks() ? recorder::kAsksForTicks : 0,
-                              folder_.path().string()));
+                  fmt::format("{}:{}:{}:{}", getpid(), pid_namespace(), asked_for, folder_.path().string()));
 }
 
 void Recording::pause() {

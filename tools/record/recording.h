@@ -36,7 +36,7 @@ class Recording {
  public:
   // `file`: of the program itself; other processes' files have their number in the name.
   // `level`: of the files' compression, 0 for none.
-  Recording(std::filesystem::path file, int level);
+  Recording(std::filesystem::path file, int level, bool with_stacks);
   ~Recording();
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
@@ -92,6 +92,7 @@ class Recording {
   const int lock_;  // on the collector's file: those who write ask whether it is held
   const std::filesystem::path file_;
   const int level_;
+  const bool with_stacks_;
   const ClockReading began_ = ClockReading::now();
   pid_t program_ = 0;
   bool is_paused_ = false;
