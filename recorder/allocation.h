@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "recorder/recording.h"
+#include "recorder/stacks.h"
 #include "recorder/watched.h"
 
 namespace snug::recorder {
@@ -20,7 +21,7 @@ void* allocate(Operation operation, std::size_t size, std::size_t alignment, Cal
     const InsideAllocator inside;
     block = call();
   }
-  tell_aligned(operation, block, size, alignment, refused_if_null(block));
+  tell_allocation(operation, block, size, alignment, refused_if_null(block));
   return block;
 }
 

@@ -41,7 +41,7 @@ void* reallocate(Operation operation, void* block, std::size_t size, Call call) 
     const InsideAllocator inside;
     moved = is_early ? reallocate_early(block, size) : call();
   }
-  tell(operation, moved, size, refused_if_null(moved));
+  tell_allocation(operation, moved, size, 0, refused_if_null(moved));
   return moved;
 }
 

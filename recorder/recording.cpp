@@ -100,7 +100,10 @@ Ring* begin_ring(pid_t parent) {
   if (ring == nullptr) return nullptr;
   ring->process = static_cast<std::uint32_t>(getpid());
   ring->forked_from = static_cast<std::uint32_t>(parent);
-  ring->began = now();
+  ring->began = read_nanoseconds();
+  ring->began_ticks = read_ticks();
+  ring->counts_ticks = kHasTicks && session_asks_for(kAsksForTicks);
+  ring->tells_stacks = session_asks_for(kAsksForStacks);
   timespec time{};
   clock_gettime(CLOCK_REALTIME, &time);
   ring->began_at = static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);

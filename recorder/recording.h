@@ -7,14 +7,13 @@
 // page that the kernel hands to a child as zeroes, and the child's first event opens a ring of its own.
 #pragma once
 
-#include <ctime>
-
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 
 #include "recorder/ring.h"
 #include "recorder/session.h"
+#include "recorder/ticks.h"
 #include "trace/operation.h"
 
 namespace snug::recorder {
@@ -62,14 +61,11 @@ inline Ring* ring_of_process() {
   return open_ring();
 }
 
-inline std::uint64_t now() {
-  timespec time{};
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
-}
-
 // What a slot says besides its event's own numbers.
-inline std::uint64_t when_of(const Ring& ring, std::uint8_t mark) { return (now() - ring.began) << 8 | mark; }
+inline std::uint64_t when_of(const Ring& ring, std::uint8_t mark) {
+  const std::uint64_t moment = ring.counts_ticks ? read_ticks() - ring.began_ticks : read_nanoseconds() - ring.began;
+  return moment << 8 | mark;
+}
 
 // `next` may have been read before `consumed` moved on, and be the lesser of the two.
 inline bool has_room(const Ring& ring, std::uint64_t next, std::uint64_t count) {
@@ -137,15 +133,20 @@ inline void tell_with_rest(Operation operation, std::uint64_t address, std::uint
   fill(*ring, ticket + 1, when, kRest, rest_address, rest_size);
 }
 
+// The mark that says it.
+inline std::uint8_t mark_of(std::uint64_t alignment) {
+  if (alignment == 0) return 0;
+  return std::has_single_bit(alignment) ? static_cast<std::uint8_t>(std::countr_zero(alignment) + 1) : kOddAlignment;
+}
+
 // `refused`: kRefused or 0.
 inline void tell_aligned(Operation operation, const void* block, std::uint64_t size, std::uint64_t alignment,
                          std::uint8_t refused = 0) {
-  if (alignment == 0)
-    tell(operation, block, size, refused);
-  else if (std::has_single_bit(alignment))
-    tell(operation, block, size, static_cast<std::uint8_t>(refused | (std::countr_zero(alignment) + 1)));
+  const auto mark = static_cast<std::uint8_t>(refused | mark_of(alignment));
+  if ((mark & kMark) != kOddAlignment)
+    tell(operation, block, size, mark);
   else
-    tell_with_rest(operation, reinterpret_cast<std::uintptr_t>(block), size, refused | kOddAlignment, alignment, 0);
+    tell_with_rest(operation, reinterpret_cast<std::uintptr_t>(block), size, mark, alignment, 0);
 }
 
 // Stands around a call of the allocator.

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace snug::recorder {
@@ -26,11 +27,26 @@ inline constexpr std::uint32_t kMostThread = (1 << 24) - 1;
 
 // Codes of a slot beside those of trace::Operation.
 inline constexpr std::uint8_t kReallocBegins = 0xf0;  // a reallocation of the block at this address is under way
-inline constexpr std::uint8_t kRest = 0xf1;           // the second half of what the slot of the ticket before began
+inline constexpr std::uint8_t kRest = 0xf1;           // more of what the slot of a ticket before began
+// Before the slot of an allocation, the key of its stack as the address, and how many addresses to return to are told:
+// none of a stack that was told before, otherwise two in each of the slots that follow, innermost first.
+inline constexpr std::uint8_t kStack = 0xf2;
+// A file that such addresses lie in: where it begins, and how long it is. In the slot behind stands what was added to
+// the addresses in it, and the lengths of its path << 32 and of its build-id. Then follow both, the build-id first.
+inline constexpr std::uint8_t kModule = 0xf3;
+inline constexpr std::size_t kMostFrames = 64;
+inline constexpr std::size_t kMostModulePath = 1024;
+inline constexpr std::size_t kMostBuildId = 64;
+
+// Sixteen bytes of a text in each.
+constexpr std::size_t slots_of_text(std::size_t bytes) { return (bytes + 15) / 16; }
+// That are drawn at once: of a module.
+inline constexpr std::size_t kMostTogether = 2 + slots_of_text(kMostModulePath) + slots_of_text(kMostBuildId);
+static_assert(kMostTogether >= 1 + (kMostFrames + 1) / 2 + 2);
 
 struct Slot {
   std::atomic<std::uint64_t> head;  // stamp << 32 | thread << 8 | operation
-  std::uint64_t when;               // nanoseconds since the ring began << 8 | kRefused | mark
+  std::uint64_t when;               // moment << 8 | kRefused | mark
   std::uint64_t address;
   std::uint64_t size;
 };
@@ -55,7 +71,8 @@ struct RingEvent {
   std::uint8_t operation = 0;
   bool is_refused = false;
   std::uint8_t mark = 0;
-  std::uint64_t nanoseconds = 0;  // since the ring began
+  // A processor's ticks may lag behind by a few: it is a number with a sign then.
+  std::uint64_t moment = 0;  // since the ring began, in ticks or nanoseconds (Ring::counts_ticks)
   std::uint64_t address = 0;
   std::uint64_t size = 0;
 };
@@ -66,7 +83,7 @@ constexpr RingEvent event_of(std::uint64_t head, const Slot& slot) {
           .operation = static_cast<std::uint8_t>(head),
           .is_refused = (slot.when & kRefused) != 0,
           .mark = static_cast<std::uint8_t>(slot.when & kMark),
-          .nanoseconds = slot.when >> 8,
+          .moment = static_cast<std::uint64_t>(static_cast<std::int64_t>(slot.when) >> 8),
           .address = slot.address,
           .size = slot.size};
 }
@@ -79,10 +96,13 @@ struct Ring {
   std::uint32_t process;
   std::uint32_t forked_from;  // the process; 0 if it began by an exec
   std::uint64_t began;        // CLOCK_MONOTONIC in nanoseconds
+  std::uint64_t began_ticks;  // the processor's counter at that moment
   std::uint64_t began_at;     // CLOCK_REALTIME, likewise
   char allocator[1024];       // the file that the recorded malloc lies in
   char program[1024];         // the file that was executed
   char arguments[4096];       // what it was given, each with a zero behind it; the last may be cut off
+  bool counts_ticks;          // what moments are told in; otherwise nanoseconds
+  bool tells_stacks;          // of allocations
 
   alignas(64) std::atomic<std::uint64_t> next;
   alignas(64) std::atomic<std::uint64_t> consumed;
@@ -98,8 +118,11 @@ struct Ring {
 };
 
 // The variable that tells a program's recorder where `snug record` waits: its process id, the number of the PID
-// namespace that this is of (0: not known), and a folder, with colons between them.
+// namespace that this is of (0: not known), what is asked for (the sum of those below), and a folder, with colons
+// between them.
 inline constexpr const char* kSessionVariable = "SNUG_RECORD";
+inline constexpr std::uint64_t kAsksForTicks = 1;
+inline constexpr std::uint64_t kAsksForStacks = 2;
 // A file in that folder that `snug record` holds a lock on (flock) while it lives.
 inline constexpr const char* kCollectorFile = "collector";
 // A file in that folder, there while nothing is to be recorded.

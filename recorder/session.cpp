@@ -17,6 +17,7 @@ struct Session {
   bool is_known = false;
   pid_t collector = 0;
   std::uint64_t pid_namespace = 0;  // 0: not known
+  std::uint64_t asked_for = 0;
   char folder[512] = {};
 };
 constinit Session session;
@@ -43,15 +44,18 @@ std::uint64_t take_number(const char*& text) {
   return number;
 }
 
-// Reads "PROCESS:NAMESPACE:FOLDER".
+// Reads "PROCESS:NAMESPACE:ASKED-FOR:FOLDER".
 void take_session(const char* value) {
   const std::uint64_t collector = take_number(value);
   if (*value++ != ':') return;
   const std::uint64_t pid_namespace = take_number(value);
+  if (*value++ != ':') return;
+  const std::uint64_t asked_for = take_number(value);
   if (*value++ != ':' || strlen(value) >= sizeof session.folder) return;
   append(session.folder, 0, sizeof session.folder, value);
   session.collector = static_cast<pid_t>(collector);
   session.pid_namespace = pid_namespace;
+  session.asked_for = asked_for;
   session.is_known = true;
 }
 
@@ -101,6 +105,7 @@ void read_session() {
 
 bool has_session() { return session.is_known; }
 const char* session_folder() { return session.folder; }
+bool session_asks_for(std::uint64_t what) { return (session.asked_for & what) != 0; }
 
 SessionPath path_in_session(const char* name) {
   SessionPath path;

@@ -30,6 +30,7 @@ inline constexpr std::size_t kMostPath = 640;
 void read_session();
 bool has_session();
 const char* session_folder();
+bool session_asks_for(std::uint64_t what);
 
 // A file's path in the folder; the name may be followed by numbers, each behind a point.
 struct SessionPath {

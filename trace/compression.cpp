@@ -4,11 +4,17 @@
 
 namespace snug::trace {
 
-std::vector<std::uint8_t> compressed(std::span<const std::uint8_t> plain, int level) {
-  std::vector<std::uint8_t> stored(ZSTD_compressBound(plain.size()));
-  const std::size_t count = ZSTD_compress(stored.data(), stored.size(), plain.data(), plain.size(), level);
-  stored.resize(ZSTD_isError(count) != 0 || count >= plain.size() ? 0 : count);
-  return stored;
+Compressor::Compressor() : context_(nullptr, ZSTD_freeCCtx) {}
+Compressor::~Compressor() = default;
+
+std::span<const std::uint8_t> Compressor::compress(std::span<const std::uint8_t> plain, int level) {
+  if (context_ == nullptr) context_.reset(ZSTD_createCCtx());
+  const std::size_t bound = ZSTD_compressBound(plain.size());
+  if (stored_.size() < bound) stored_.resize(bound);
+  const std::size_t count =
+      ZSTD_compressCCtx(context_.get(), stored_.data(), stored_.size(), plain.data(), plain.size(), level);
+  if (ZSTD_isError(count) != 0 || count >= plain.size()) return {};
+  return {stored_.data(), count};
 }
 
 bool decompress(std::span<const std::uint8_t> stored, std::span<std::uint8_t> plain) {

@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-
-#include "trace/compression.h"
-
 namespace snug::trace {
 
 TraceFile::TraceFile(std::FILE* file, const TraceFileOptions& options) : file_(file), options_(options) {
@@ -20,7 +17,7 @@ void TraceFile::add_facts(std::string_view facts) {
   header.kind = ChunkKind::kFacts;
   header.serial = facts_++;
   facts = facts.substr(0, kMostFacts);
-  write_chunk(header, {facts.begin(), facts.end()});
+  write_chunk(header, {reinterpret_cast<const std::uint8_t*>(facts.data()), facts.size()});
 }
 
 void TraceFile::add(const Event& event) {
@@ -42,14 +39,15 @@ void TraceFile::add(const Event& event) {
 }
 
 TraceFile::Thread& TraceFile::thread_of_event(const Event& event) {
-  if (last_ != nullptr && last_->at.thread == event.thread) return *last_;
+  Thread*& recent = recent_[event.thread % kRecent];
+  if (recent != nullptr && recent->at.thread == event.thread) return *recent;
   const auto [found, is_new] = threads_.try_emplace(event.thread);
-  last_ = &found->second;
+  recent = &found->second;
   if (is_new) {
-    last_->at = {.thread = event.thread};
-    begin_chunk(*last_, 0);
+    recent->at = {.thread = event.thread};
+    begin_chunk(*recent, 0);
   }
-  return *last_;
+  return *recent;
 }
 
 void TraceFile::begin_chunk(Thread& thread, std::uint32_t serial) {
@@ -61,33 +59,34 @@ void TraceFile::begin_chunk(Thread& thread, std::uint32_t serial) {
                    .time = thread.at.time,
                    .turn = thread.at.turn,
                    .number = thread.at.number};
-  thread.bytes.clear();
+  thread.used = 0;
 }
 
 void TraceFile::encode_into(Thread& thread, const Event& event, const Stamp& stamp) {
-  const std::size_t before = thread.bytes.size();
-  thread.bytes.resize(before + kMostEventBytes + event.texts[0].size() + event.texts[1].size());
-  std::uint8_t* const begin = thread.bytes.data() + before;
+  const std::size_t most = kMostEventBytes + event.texts[0].size() + event.texts[1].size();
+  if (thread.bytes.size() - thread.used < most)
+    thread.bytes.resize(std::min<std::size_t>(2 * thread.used, options_.chunk_bytes) + most);
+  std::uint8_t* const begin = thread.bytes.data() + thread.used;
   const EncodedEvent encoded = encode(event, stamp, thread.at, options_.chunk_flags, begin);
   *begin = encoded.head;
-  thread.bytes.resize(before + static_cast<std::size_t>(encoded.end - begin));
+  thread.used += static_cast<std::size_t>(encoded.end - begin);
   ++thread.header.events;
-  if (thread.bytes.size() >= options_.chunk_bytes) end_chunk(thread);
+  if (thread.used >= options_.chunk_bytes) end_chunk(thread);
 }
 
 void TraceFile::end_chunk(Thread& thread) {
-  if (thread.bytes.empty()) return;
+  if (thread.used == 0) return;
   thread.header.last_time = thread.at.time;
   thread.header.last_turn = thread.at.turn;
-  plain_bytes_ += thread.bytes.size();
-  write_chunk(thread.header, thread.bytes);
+  plain_bytes_ += thread.used;
+  write_chunk(thread.header, {thread.bytes.data(), thread.used});
   begin_chunk(thread, thread.header.serial + 1);
 }
 
-void TraceFile::write_chunk(ChunkHeader header, const std::vector<std::uint8_t>& payload) {
-  std::vector<std::uint8_t> packed;
-  if (options_.level != 0) packed = compressed(payload, options_.level);
-  const std::vector<std::uint8_t>& stored = packed.empty() ? payload : packed;
+void TraceFile::write_chunk(ChunkHeader header, std::span<const std::uint8_t> payload) {
+  std::span<const std::uint8_t> packed;
+  if (options_.level != 0) packed = compressor_.compress(payload, options_.level);
+  const std::span<const std::uint8_t> stored = packed.empty() ? payload : packed;
   const std::size_t unused = (kChunkAlign - stored.size() % kChunkAlign) % kChunkAlign;
   header.codec = packed.empty() ? Codec::kPlain : Codec::kZstd;
   header.plain_bytes = static_cast<std::uint32_t>(payload.size());

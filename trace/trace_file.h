@@ -4,12 +4,15 @@
 // It holds a chunk of each thread that has not ended, and 104 bytes for each chunk that is written. Used by one thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <map>
+#include <span>
 #include <string_view>
 #include <vector>
 
+#include "trace/compression.h"
 #include "trace/event.h"
 #include "trace/event_encoder.h"
 #include "trace/layout.h"
@@ -50,21 +53,24 @@ class TraceFile {
   struct Thread {
     ChunkHeader header;
     Standing at;
-    std::vector<std::uint8_t> bytes;
+    std::vector<std::uint8_t> bytes;  // room for the chunk's events, of which so much is used
+    std::size_t used = 0;
   };
+  static constexpr std::size_t kRecent = 64;
 
   Thread& thread_of_event(const Event& event);
   void encode_into(Thread& thread, const Event& event, const Stamp& stamp);
   void begin_chunk(Thread& thread, std::uint32_t serial);
   void end_chunk(Thread& thread);
-  void write_chunk(ChunkHeader header, const std::vector<std::uint8_t>& payload);
+  void write_chunk(ChunkHeader header, std::span<const std::uint8_t> payload);
   void write(const void* bytes, std::size_t count);
   void note(bool is_written);
 
   std::FILE* file_;
   TraceFileOptions options_;
   std::map<std::uint32_t, Thread> threads_;
-  Thread* last_ = nullptr;  // whose the event before was
+  std::array<Thread*, kRecent> recent_ = {};  // of those whose numbers share a place, the one that came last
+  Compressor compressor_;
   std::vector<IndexEntry> index_;
   std::uint32_t facts_ = 0;
   std::uint64_t offset_ = 0;

@@ -9,7 +9,7 @@ using trace::BlockId;
 BlockId BlockTable::put(std::uint64_t address, BlockId block) {
   Slot& slot = slots_[place_of(address)];
   const BlockId before = std::exchange(slot, {address, block}).block;
-  if (before == BlockId::kNone && ++size_ * 3 > slots_.size() * 2) grow();
+  if (before == BlockId::kNone && ++size_ * 2 > slots_.size()) grow();
   return before;
 }
 
@@ -33,6 +33,7 @@ BlockId BlockTable::take(std::uint64_t address) {
 void BlockTable::grow() {
   std::vector<Slot> old(slots_.size() * 2);
   std::swap(old, slots_);
+  --shift_;
   for (const Slot& slot : old)
     if (slot.block != BlockId::kNone) slots_[place_of(slot.address)] = slot;
 }

@@ -1,9 +1,10 @@
 // BlockTable: which block of a trace lies at an address now. Open addressing with linear probing; what follows a slot
 // that is emptied moves up, so that no look-up passes over graves:
 //
-//   from its home slot to where a block stands, no slot is empty;    at most 2/3 of the slots are used
+//   from its home slot to where a block stands, no slot is empty;    at most half of the slots are used
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -14,13 +15,19 @@ namespace snug::tool {
 
 class BlockTable {
  public:
-  BlockTable() : slots_(kFewest) {}
+  BlockTable() : slots_(kFewest), shift_(64 - std::countr_zero(kFewest)) {}
 
   // What lay there before, kNone if nothing did.
   trace::BlockId put(std::uint64_t address, trace::BlockId block);
   // kNone if nothing lies there.
   trace::BlockId find(std::uint64_t address) const { return slots_[place_of(address)].block; }
   trace::BlockId take(std::uint64_t address);
+  // Of a table that is larger than the caches each look-up waits for memory, unless it was told of before.
+  void prefetch(std::uint64_t address) const {
+    const Slot* const slot = &slots_[home_of(address)];
+    __builtin_prefetch(slot);
+    asm volatile("" : : "r"(slot));  // GCC 12 leaves calls out of functions that do nothing but fetch
+  }
 
   std::size_t size() const { return size_; }
 
@@ -33,7 +40,7 @@ class BlockTable {
   };
 
   std::size_t home_of(std::uint64_t address) const {
-    return static_cast<std::size_t>((address >> 4) * 0x9e3779b97f4a7c15 >> 20) & (slots_.size() - 1);
+    return static_cast<std::size_t>((address >> 4) * 0x9e3779b97f4a7c15 >> shift_);
   }
   // Where the address stands, or the empty slot where it would.
   std::size_t place_of(std::uint64_t address) const {
@@ -45,6 +52,7 @@ class BlockTable {
   void grow();
 
   std::vector<Slot> slots_;
+  unsigned shift_;  // leaves the highest bits, as many as number a slot: those spread neighbours widely
   std::size_t size_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -22,12 +23,14 @@ using trace::Operation;
 
 namespace {
 
-std::uint64_t steps_of(std::uint64_t nanoseconds) { return nanoseconds / trace::kNanosecondsPerStep; }
+constexpr auto kHaveAlignment = [] {
+  std::array<bool, 256> have = {};
+  for (std::uint8_t code = 1; trace::is_operation(code); ++code)
+    have[code] = std::ranges::count(traits_of(Operation{code}).fields, trace::Field::kAlignment) != 0;
+  return have;
+}();
 
-bool has_alignment(std::uint8_t operation) {
-  return trace::is_operation(operation) &&
-         std::ranges::count(traits_of(Operation{operation}).fields, trace::Field::kAlignment) != 0;
-}
+bool has_alignment(std::uint8_t operation) { return kHaveAlignment[operation]; }
 
 bool takes_two_slots(const RingEvent& event) {
   if (event.operation == static_cast<std::uint8_t>(Operation::kRemap)) return true;
@@ -36,9 +39,9 @@ bool takes_two_slots(const RingEvent& event) {
 
 // The mark says something else of other operations.
 std::uint64_t alignment_of(const RingEvent& event, const RingEvent& rest) {
-  if (!has_alignment(event.operation)) return 0;
+  if (event.mark == 0 || !has_alignment(event.operation)) return 0;
   if (event.mark == recorder::kOddAlignment) return rest.address;
-  return event.mark == 0 || event.mark > 64 ? 0 : std::uint64_t{1} << (event.mark - 1);
+  return event.mark > 64 ? 0 : std::uint64_t{1} << (event.mark - 1);
 }
 
 UserError cannot_write(const std::filesystem::path& path, int error) {
@@ -67,12 +70,17 @@ void expect_writable(const std::filesystem::path& path) {
     throw cannot_write(path, errno);
 }
 
-ProcessTrace::ProcessTrace(const std::filesystem::path& path, const recorder::Ring& ring, int level,
-                           const std::string& facts)
+ProcessTrace::ProcessTrace(const std::filesystem::path& path, const recorder::Ring& ring, const RingClock& clock,
+                           int level, const std::string& facts)
     : path_(path),
       ring_(ring),
+      clock_(clock),
       stream_(open_file(path)),
-      file_(stream_.get(), {.process = ring.process, .started = ring.began_at, .level = level}) {
+      file_(stream_.get(), {.process = ring.process,
+                            .started = ring.began_at,
+                            .chunk_flags = ring.tells_stacks ? trace::kWithStacks : std::uint16_t{0},
+                            .level = level}),
+      stacks_([this](const Event& definition) { define(definition); }) {
   file_.add_facts(facts);
   file_.save(0);
   expect_written();
@@ -80,8 +88,15 @@ ProcessTrace::ProcessTrace(const std::filesystem::path& path, const recorder::Ri
 
 void ProcessTrace::take(const RingEvent& event) {
   if (event.operation == recorder::kRest) {
-    if (begun_) take_whole(*begun_, event);
-    begun_.reset();
+    if (stacks_.awaits_rest()) {
+      stacks_.add_rest(event);
+    } else {
+      if (begun_) take_whole(*begun_, event);
+      begun_.reset();
+    }
+  } else if (StackTable::is_of_stacks(event)) {
+    definer_ = event;
+    stacks_.begin(event);
   } else if (takes_two_slots(event)) {
     begun_ = event;
   } else {
@@ -92,17 +107,22 @@ void ProcessTrace::take(const RingEvent& event) {
 void ProcessTrace::take_whole(const RingEvent& event, const RingEvent& rest) {
   if (event.operation == recorder::kReallocBegins) return begin_reallocation(event.thread, event);
   if (!trace::is_operation(event.operation)) return;
-  Event told{.operation = Operation{event.operation},
-             .is_refused = event.is_refused,
-             .thread = event.thread,
-             .time = steps_of(event.nanoseconds),
-             .size = event.size,
-             .alignment = alignment_of(event, rest)};
+  Event& told = told_;
+  told.operation = Operation{event.operation};
+  told.is_refused = event.is_refused;
+  told.thread = event.thread;
+  told.time = clock_.steps_of(event.moment);
+  told.size = event.size;
+  told.alignment = alignment_of(event, rest);
+  told.block = BlockId::kNone;
+  told.result = BlockId::kNone;
   switch (told.effect()) {
     case Effect::kAllocates:
+      told.stack = stacks_.take(event.thread);
       put_block(event.address, add(told));
       return;
     case Effect::kReallocates:
+      told.stack = stacks_.take(event.thread);
       end_reallocation(told, event.address);
       return;
     case Effect::kFrees:
@@ -127,6 +147,12 @@ void ProcessTrace::take_whole(const RingEvent& event, const RingEvent& rest) {
   } else {
     add(told);
   }
+}
+
+void ProcessTrace::define(Event definition) {
+  definition.thread = definer_.thread;
+  definition.time = clock_.steps_of(definer_.moment);
+  add(definition);
 }
 
 // The old address may be another block's before the reallocation has ended.
@@ -164,7 +190,7 @@ BlockId ProcessTrace::block_at(const RingEvent& event, Then then) {
   block = trace::block_id(0, ++counts_.found_blocks);
   Event found{.operation = Operation::kFound,
               .thread = event.thread,
-              .time = steps_of(event.nanoseconds),
+              .time = clock_.steps_of(event.moment),
               .block = block,
               .size = event.size};
   add(found);
@@ -203,20 +229,20 @@ Event ProcessTrace::end_of_thread(std::uint32_t thread) const {
   return {.operation = Operation::kThreadEnd, .thread = thread, .time = threads_[thread].ended_at};
 }
 
-void ProcessTrace::add_of_process(Event told, std::uint64_t nanoseconds) {
+void ProcessTrace::add_of_process(Event told, std::uint64_t time) {
   told.thread = 1;
-  told.time = steps_of(nanoseconds);
+  told.time = time;
   add(told);
 }
 
-void ProcessTrace::pause(std::uint64_t nanoseconds) {
-  add_of_process({.operation = Operation::kPause}, nanoseconds);
+void ProcessTrace::pause(std::uint64_t time) {
+  add_of_process({.operation = Operation::kPause}, time);
   forget_blocks();
 }
 
-void ProcessTrace::resume(std::uint64_t nanoseconds) {
+void ProcessTrace::resume(std::uint64_t time) {
   forget_blocks();
-  add_of_process({.operation = Operation::kResume}, nanoseconds);
+  add_of_process({.operation = Operation::kResume}, time);
 }
 
 // What lies at an address may be another block by the time that it is told of again.
@@ -226,10 +252,10 @@ void ProcessTrace::forget_blocks() {
 }
 
 // Of the first thread, whose clock it must not move past what the thread has in the ring.
-void ProcessTrace::sample(std::uint64_t nanoseconds, trace::Measure measure, std::uint64_t value) {
+void ProcessTrace::sample(std::uint64_t time, trace::Measure measure, std::uint64_t value) {
   add_later({.operation = Operation::kSample,
              .thread = 1,
-             .time = steps_of(nanoseconds),
+             .time = time,
              .values = {static_cast<std::uint64_t>(measure), value}});
 }
 
@@ -241,9 +267,9 @@ void ProcessTrace::exit(int status) {
   add_of_process({.operation = Operation::kExit, .values = {static_cast<std::uint64_t>(status)}}, 0);
 }
 
-void ProcessTrace::save(std::uint64_t nanoseconds) {
-  constexpr std::uint64_t kSecond = 1'000'000'000;
-  if (nanoseconds > kSecond) file_.save(steps_of(nanoseconds - kSecond));
+void ProcessTrace::save(std::uint64_t time) {
+  constexpr std::uint64_t kSecond = 1'000'000'000 / trace::kNanosecondsPerStep;
+  if (time > kSecond) file_.save(time - kSecond);
 }
 
 void ProcessTrace::expect_written() const {

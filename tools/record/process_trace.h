@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "record/block_table.h"
+#include "record/ring_clock.h"
+#include "record/stack_table.h"
 #include "recorder/ring.h"
 #include "trace/event.h"
 #include "trace/trace_file.h"
@@ -34,9 +36,11 @@ void expect_writable(const std::filesystem::path& path);
 class ProcessTrace {
  public:
   // `level`: of compression, 0 for none. The ring outlives the trace. Throws UserError.
-  ProcessTrace(const std::filesystem::path& path, const recorder::Ring& ring, int level, const std::string& facts);
+  ProcessTrace(const std::filesystem::path& path, const recorder::Ring& ring, const RingClock& clock, int level,
+               const std::string& facts);
 
-  // The ring's events, in their order.
+  // The ring's events, in their order. Of an event that is expected, what is looked up is fetched meanwhile.
+  void expect(const recorder::RingEvent& event) const { blocks_.prefetch(event.address); }
   void take(const recorder::RingEvent& event);
 
   // A thread tells of its end before libc has done with it, which may free what it holds for the thread. So the end
@@ -45,21 +49,22 @@ class ProcessTrace {
   // Adds what has waited for events of the ring that are taken by now.
   void catch_up();
 
-  // What nobody but the collector knows. `nanoseconds`: since the ring began. Behind a pause no block is known any
-  // more: what is named again was found.
-  void pause(std::uint64_t nanoseconds);
-  void resume(std::uint64_t nanoseconds);
-  void sample(std::uint64_t nanoseconds, trace::Measure measure, std::uint64_t value);
+  // What nobody but the collector knows. Times are those of clock(). Behind a pause no block is known any more: what
+  // is named again was found.
+  void pause(std::uint64_t time);
+  void resume(std::uint64_t time);
+  void sample(std::uint64_t time, trace::Measure measure, std::uint64_t value);
   void exec(const std::string& program);
   void exit(int status);
   // Hands to the file what is older than a second. To be called once a second or so: not more is lost then than two
   // seconds, whoever is killed.
-  void save(std::uint64_t nanoseconds);
+  void save(std::uint64_t time);
   // Throws UserError if some of it could not be written.
   void expect_written() const;
   // Nothing comes any more. `unfinished`: calls that had begun. Throws UserError if the file is not whole.
   void finish(std::uint64_t unfinished);
 
+  RingClock& clock() { return clock_; }
   const RecordingCounts& counts() const { return counts_; }
   const std::filesystem::path& path() const { return path_; }
 
@@ -85,8 +90,9 @@ class ProcessTrace {
   void take_whole(const recorder::RingEvent& event, const recorder::RingEvent& rest);
   void begin_reallocation(std::uint32_t thread, const recorder::RingEvent& event);
   void end_reallocation(trace::Event& told, std::uint64_t address);
+  void define(trace::Event definition);
   trace::BlockId add(trace::Event& told);
-  void add_of_process(trace::Event told, std::uint64_t nanoseconds);
+  void add_of_process(trace::Event told, std::uint64_t time);
   void add_later(const trace::Event& told);
   trace::Event end_of_thread(std::uint32_t thread) const;
   Thread& thread_of(std::uint32_t thread);
@@ -99,10 +105,16 @@ class ProcessTrace {
 
   const std::filesystem::path path_;
   const recorder::Ring& ring_;
+  RingClock clock_;
   std::unique_ptr<std::FILE, CloseFile> stream_;
   trace::TraceFile file_;
+  // Of the slot that is taken. It is kept, since to clear one takes a quarter of the time that an event takes; of its
+  // values those count that its operation has, which are set.
+  trace::Event told_;
   std::uint64_t turns_ = 0;
   BlockTable blocks_;
+  StackTable stacks_;
+  recorder::RingEvent definer_;  // the slot that a definition began with
   std::vector<Thread> threads_;  // by number
   std::vector<std::uint32_t> ended_;
   std::deque<Waiting> waiting_;               // by ticket

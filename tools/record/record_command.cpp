@@ -33,6 +33,8 @@ constexpr const char* kExamples = R"(Examples:
       job.PROCESS.trace.
   snug record --allocator jemalloc -- python3 job.py
       The same on another allocator.
+  snug record --stacks -o job.trace ./job; snug trace export job.trace --to collapsed | flamegraph.pl > job.svg
+      Also who called, for flame graphs and pprof.
   snug record --paused ./server
       Records nothing until it is told to: kill -USR1 PROCESS starts, kill -USR2 PROCESS stops, where PROCESS
       is the number of snug record.
@@ -44,8 +46,9 @@ elsewhere: PR_SET_CHILD_SUBREAPER).
 Exit status: the program's own; 126 or 127 if it cannot be executed; 1 if nothing could be recorded, or some process
 could not be to its end.)";
 
-// How long the collector sleeps while there is nothing to collect: at first, and at last.
-constexpr std::chrono::microseconds kShortestSleep{200};
+// How long the collector sleeps while there is little to collect, or nothing: at first, and at last. A program that
+// does nothing but allocate fills its ring in a millisecond or two.
+constexpr std::chrono::microseconds kShortestSleep{400};
 constexpr std::chrono::microseconds kLongestSleep{5000};
 
 struct Run {
@@ -105,9 +108,9 @@ void collect_until_end(Run& run) {
   while (run.has_children && !run.is_over) {
     run.recording.mark_ended();
     reap(run);
-    if (run.recording.collect()) {
-      sleep = kShortestSleep;
-    } else {
+    const Collected collected = run.recording.collect();
+    if (collected != Collected::kNothing) sleep = kShortestSleep;
+    if (collected != Collected::kMuch) {
       const timespec time{.tv_sec = 0, .tv_nsec = sleep.count() * 1000};
       pollfd watched{.fd = run.signals.descriptor(), .events = POLLIN, .revents = 0};
       ppoll(&watched, 1, &time, nullptr);
@@ -157,6 +160,7 @@ RecordCommand::RecordCommand(CLI::App& app, const std::vector<std::string>& prog
       ->check(number_within(0, 19))
       ->capture_default_str()
       ->type_name("N");
+  command_->add_flag("--stacks", with_stacks_, "Also who called: the stack of each allocation, which takes time");
   command_->add_flag("--paused", is_paused_, "Record nothing before SIGUSR1");
 }
 
@@ -176,7 +180,7 @@ int RecordCommand::execute() const {
 // The program's status, as wait() has it.
 int RecordCommand::record(Command& command, const std::string& library) const {
   expect_writable(file_);
-  Recording recording(file_, level_);
+  Recording recording(file_, level_, with_stacks_);
   if (is_paused_) recording.pause();
   recording.prepare(command.environment, find_recorder_library(), library);
   const HeldSignals signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD});

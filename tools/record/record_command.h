@@ -27,6 +27,7 @@ class RecordCommand {
   std::string library_;
   int level_ = 3;
   bool is_paused_ = false;
+  bool with_stacks_ = false;
 };
 
 }  // namespace snug::tool

@@ -23,6 +23,9 @@ using recorder::RingState;
 namespace {
 
 constexpr std::size_t kEventsATurn = 16384;  // of one process, before the others have theirs
+// Where fewer have come there is time: whoever reads slots as soon as they are written takes from the writer, again and
+// again, the cache line that it is about to write.
+constexpr std::size_t kWorthHurrying = recorder::kSlots / 8;
 constexpr std::chrono::milliseconds kSampleEvery{100};
 constexpr std::chrono::seconds kSaveEvery{1};
 constexpr std::chrono::milliseconds kLastWait{100};  // for events that are under way when the recording ends
@@ -52,12 +55,6 @@ std::string pid_namespace() {
   return begin == 0 ? "0" : name.substr(begin, name.find(']') - begin);
 }
 
-std::uint64_t since(const recorder::Ring& ring) {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  const auto nanoseconds = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
-  return static_cast<std::uint64_t>(nanoseconds) - ring.began;
-}
-
 std::string name_of(const RingFile& ring) { return fmt::format("process {}", ring.process()); }
 
 // A line of what a process was given.
@@ -71,16 +68,23 @@ std::string arguments_of(const recorder::Ring& ring) {
 
 }  // namespace
 
-Recording::Recording(fs::path file, int level)
-    : folder_(parent_folder()), lock_(lock_folder(folder_.path())), file_(std::move(file)), level_(level) {}
+Recording::Recording(fs::path file, int level, bool with_stacks)
+    : folder_(parent_folder()),
+      lock_(lock_folder(folder_.path())),
+      file_(std::move(file)),
+      level_(level),
+      with_stacks_(with_stacks) {}
 
 Recording::~Recording() { close(lock_); }
 
 void Recording::prepare(Environment& environment, const std::string& recorder, const std::string& library) const {
   if (!library.empty()) environment.preload(library);
   environment.preload(recorder);
+  std::uint64_t asked_for = 0;
+  if (has_even_ticks()) asked_for |= recorder::kAsksForTicks;
+  if (with_stacks_) asked_for |= recorder::kAsksForStacks;
   environment.set(recorder::kSessionVariable,
-                  fmt::format("{}:{}:{}", getpid(), pid_namespace(), folder_.path().string()));
+                  fmt::format("{}:{}:{}:{}", getpid(), pid_namespace(), asked_for, folder_.path().string()));
 }
 
 void Recording::pause() {
@@ -92,7 +96,7 @@ void Recording::pause() {
     running.ring.let_sizes_be_told();
     running.ring.set_state(RingState::kPaused);
     running.ring.drain(recorder::kSlots, [&](const recorder::RingEvent& event) { running.trace->take(event); });
-    running.trace->pause(since(running.ring.ring()));
+    running.trace->pause(running.trace->clock().now());
   }
 }
 
@@ -104,7 +108,7 @@ void Recording::resume() {
   for (Running& running : running_) {
     // Of a thread that was told to stop in the middle of it.
     running.ring.drain(recorder::kSlots, [&](const recorder::RingEvent& event) { running.trace->take(event); });
-    running.trace->resume(since(running.ring.ring()));
+    running.trace->resume(running.trace->clock().now());
     running.ring.set_state(RingState::kOn);
   }
 }
@@ -125,25 +129,30 @@ void Recording::mark_ended() {
   for (Running& running : running_) running.has_ended = running.ring.has_ended();
 }
 
-bool Recording::collect() {
-  bool was_busy = discover();
+Collected Recording::collect() {
+  Collected most = discover() ? Collected::kMuch : Collected::kNothing;
   std::erase_if(running_, [&](Running& running) {
     After after = After::kIsOver;
-    attempt(name_of(running.ring), [&] { after = collect(running, was_busy); });
+    attempt(name_of(running.ring), [&] { after = collect(running, most); });
     return after == After::kIsOver;
   });
-  return was_busy;
+  return most;
 }
 
-Recording::After Recording::collect(Running& running, bool& was_busy) {
+Recording::After Recording::collect(Running& running, Collected& most) {
   const bool has_ended = running.has_ended;
   running.trace->mark_gone_threads();
-  const auto take = [&](const recorder::RingEvent& event) { running.trace->take(event); };
-  const std::size_t taken = running.ring.drain(kEventsATurn, take);
+  const std::size_t taken = running.ring.drain(
+      kEventsATurn, [&](const recorder::RingEvent& event) { running.trace->expect(event); },
+      [&](const recorder::RingEvent& event) { running.trace->take(event); });
   running.trace->catch_up();
   save(running);
   running.trace->expect_written();
-  was_busy = taken != 0 || has_ended || running.ring.pass_over(Clock::now()) || was_busy;
+  const bool has_passed_over = taken == 0 && running.ring.pass_over(Clock::now());
+  if (taken >= kWorthHurrying || has_ended || has_passed_over)
+    most = Collected::kMuch;
+  else if (taken != 0)
+    most = std::max(most, Collected::kSome);
   if (has_ended) {
     finish(running);
     return After::kIsOver;
@@ -209,7 +218,8 @@ void Recording::begin(RingFile ring) {
   // It may have looked for the file just before that came or went.
   if (is_paused_) ring.let_sizes_be_told();
   ring.set_state(is_paused_ ? RingState::kPaused : RingState::kOn);
-  auto trace = std::make_unique<ProcessTrace>(file_of(ring.process()), ring.ring(), level_, facts);
+  auto trace = std::make_unique<ProcessTrace>(file_of(ring.process()), ring.ring(), RingClock(ring.ring(), began_),
+                                              level_, facts);
   const Clock::time_point now = Clock::now();
   running_.push_back(
       {.ring = std::move(ring), .trace = std::move(trace), .next_sample = now, .next_save = now + kSaveEvery});
@@ -221,14 +231,15 @@ void Recording::sample(Running& running) const {
   std::ifstream file(fmt::format("/proc/{}/statm", running.ring.process()));
   std::uint64_t pages = 0;
   if (file >> pages >> pages)
-    running.trace->sample(since(running.ring.ring()), trace::Measure::kResident,
+    running.trace->sample(running.trace->clock().now(), trace::Measure::kResident,
                           pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)));
 }
 
 void Recording::save(Running& running) const {
   if (Clock::now() < running.next_save) return;
   running.next_save = Clock::now() + kSaveEvery;
-  running.trace->save(since(running.ring.ring()));
+  running.trace->clock().check(ClockReading::now());
+  running.trace->save(running.trace->clock().now());
 }
 
 void Recording::finish(Running& running) {

@@ -29,11 +29,14 @@ struct RecordedProcess {
   RecordingCounts counts;
 };
 
+// What there was to do: nothing, less than what is worth to be at it all the time, or more.
+enum class Collected : std::uint8_t { kNothing, kSome, kMuch };
+
 class Recording {
  public:
   // `file`: of the program itself; other processes' files have their number in the name.
   // `level`: of the files' compression, 0 for none.
-  Recording(std::filesystem::path file, int level);
+  Recording(std::filesystem::path file, int level, bool with_stacks);
   ~Recording();
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
@@ -48,8 +51,8 @@ class Recording {
 
   // Looks who has ended. What such a process has done is in its ring by then, and its status can be had.
   void mark_ended();
-  // Takes what is there, and finishes the traces of processes that were marked. False if there was nothing to do.
-  bool collect();
+  // Takes what is there, and finishes the traces of processes that were marked.
+  Collected collect();
   // Looks for processes that have come. Whether there are any.
   bool discover();
   // The status of one of the processes, before it is collected for the last time.
@@ -79,7 +82,7 @@ class Recording {
   template <class Work>
   bool attempt(const std::string& what, Work work);
   enum class After : std::uint8_t { kRuns, kIsOver };
-  After collect(Running& running, bool& was_busy);
+  After collect(Running& running, Collected& most);
   void sample(Running& running) const;
   void save(Running& running) const;
   void finish(Running& running);
@@ -89,6 +92,8 @@ class Recording {
   const int lock_;  // on the collector's file: those who write ask whether it is held
   const std::filesystem::path file_;
   const int level_;
+  const bool with_stacks_;
+  const ClockReading began_ = ClockReading::now();
   pid_t program_ = 0;
   bool is_paused_ = false;
   bool has_failed_ = false;

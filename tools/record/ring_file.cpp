@@ -69,8 +69,9 @@ bool RingFile::has_ended() {
 }
 
 bool RingFile::pass_over(std::chrono::steady_clock::time_point now) {
-  // An event of two slots waits when there is one left.
-  const bool is_full = ring_->next.load(std::memory_order_acquire) - consumed_ >= recorder::kSlots - 1;
+  // What takes several slots waits when there are some left.
+  const std::uint64_t held = ring_->next.load(std::memory_order_acquire) - consumed_;
+  const bool is_full = held > recorder::kSlots - recorder::kMostTogether;
   if (!is_full || stuck_at_ != consumed_) {
     stuck_at_ = is_full ? consumed_ : UINT64_MAX;
     stuck_since_ = now;

@@ -7,6 +7,8 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -31,9 +33,14 @@ class RingFile {
   const recorder::Ring& ring() const { return *ring_; }
   pid_t process() const { return static_cast<pid_t>(ring_->process); }
 
-  // Gives away the events that are there, at most so many; gives back how many these were. `visit(event)`.
+  // Gives away the events that are there, at most so many; gives back how many these were. `visit(event)`; and before,
+  // as soon as an event is seen, `expect(event)`.
+  template <class Expect, class Visit>
+  std::size_t drain(std::size_t most, Expect expect, Visit visit);
   template <class Visit>
-  std::size_t drain(std::size_t most, Visit visit);
+  std::size_t drain(std::size_t most, Visit visit) {
+    return drain(most, [](const recorder::RingEvent&) {}, visit);
+  }
   // The same with all of a process that has stopped telling; false while a slot is yet to be filled.
   template <class Visit>
   bool drain_to_end(Visit visit);
@@ -54,7 +61,7 @@ class RingFile {
   void watch_process();
 
   // So many events are read before their slots are given back: the word that says so is one that every thread reads.
-  static constexpr std::uint64_t kTogether = 256;
+  static constexpr std::size_t kTogether = 128;
 
   recorder::Ring* ring_;
   int descriptor_ = -1;   // of the process
@@ -66,18 +73,25 @@ class RingFile {
   std::chrono::steady_clock::time_point stuck_since_ = {};
 };
 
-template <class Visit>
-std::size_t RingFile::drain(std::size_t most, Visit visit) {
-  std::size_t count = 0;
-  for (; count < most; ++count, ++consumed_) {
-    const recorder::Slot& slot = ring_->slot_of(consumed_);
-    const std::uint64_t head = slot.head.load(std::memory_order_acquire);
-    if (!recorder::is_head_of(head, consumed_)) break;
-    visit(event_of(head, slot));
-    if (consumed_ % kTogether == 0) ring_->consumed.store(consumed_, std::memory_order_release);
+template <class Expect, class Visit>
+std::size_t RingFile::drain(std::size_t most, Expect expect, Visit visit) {
+  std::array<recorder::RingEvent, kTogether> events;
+  std::size_t all = 0;
+  for (std::size_t count = kTogether; count == kTogether; all += count) {
+    const std::size_t wanted = std::min(kTogether, most - all);
+    for (count = 0; count < wanted; ++count) {
+      const recorder::Slot& slot = ring_->slot_of(consumed_ + count);
+      const std::uint64_t head = slot.head.load(std::memory_order_acquire);
+      if (!recorder::is_head_of(head, consumed_ + count)) break;
+      events[count] = event_of(head, slot);
+      expect(events[count]);
+    }
+    if (count == 0) break;
+    for (std::size_t i = 0; i < count; ++i) visit(events[i]);
+    consumed_ += count;
+    ring_->consumed.store(consumed_, std::memory_order_release);
   }
-  if (count != 0) ring_->consumed.store(consumed_, std::memory_order_release);
-  return count;
+  return all;
 }
 
 template <class Visit>

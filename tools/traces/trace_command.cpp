@@ -7,6 +7,7 @@
 
 #include "text/number_within.h"
 #include "text/user_error.h"
+#include "traces/call_stacks.h"
 #include "traces/event_text.h"
 #include "traces/trace_export.h"
 #include "traces/trace_import.h"
@@ -44,7 +45,7 @@ constexpr const char* kHeadExamples =
     R"(A line has seconds, turn (* where the event took it), thread, operation, its fields, and the block that came.
 
 Examples:
-  snug trace head prog.trace -n 50
+  snug trace head prog.trace -n 50 --stacks
   snug trace head prog.trace -n 1000000 --json | jq 'select(.size > 1000000)')";
 
 constexpr const char* kCutExamples = R"(Blocks that live when the part begins are found there, by an event each.
@@ -111,6 +112,7 @@ void TraceCommand::add_readers() {
   add("check", "Is every event readable and possible?", kCheckExamples)->add_flag("--json", json_, "As JSON");
   CLI::App* const head = add("head", "The first events", kHeadExamples);
   head->add_option("-n", count_, "How many")->capture_default_str()->type_name("N");
+  head->add_flag("--stacks", shows_stacks_, "With the stack of each allocation, a line a frame");
   head->add_flag("--json", json_, "As JSON, an object a line");
 }
 
@@ -151,6 +153,10 @@ void TraceCommand::add_converters() {
       ->required()
       ->check(CLI::IsMember(export_formats()))
       ->type_name("FORMAT");
+  other->add_option("--weight", weight_, "What a stack's number is, of collapsed stacks")
+      ->check(CLI::IsMember(export_measures()))
+      ->capture_default_str()
+      ->type_name("MEASURE");
   other->add_option("-o", output_, "The file to write; standard output unless given")->type_name("FILE");
 }
 
@@ -191,9 +197,18 @@ int TraceCommand::check() const {
 
 int TraceCommand::head() const {
   TraceInput input(file_);
+  CallStacks stacks;
   trace::Event event;
-  for (std::uint64_t i = 0; i < count_ && std::cout && input.next(event); ++i)
+  for (std::uint64_t i = 0; i < count_ && std::cout && input.next(event);) {
+    // Definitions would be most of what is shown.
+    stacks.add(event);
+    if (shows_stacks_ && is_definition(event)) continue;
     std::cout << (json_ ? json_text(event_json(event), -1) : event_line(event) + "\n");
+    if (shows_stacks_ && !json_)
+      for (const CallFrame& frame : stacks.frames_of(event.stack))
+        std::cout << fmt::format("{:>28}at {}\n", "", stacks.place_of(frame));
+    ++i;
+  }
   return printed("");
 }
 
@@ -231,7 +246,7 @@ int TraceCommand::import() const {
 
 int TraceCommand::export_trace() const {
   TraceInput input(file_);
-  tool::export_trace(input, format_, output_);
+  tool::export_trace(input, format_, weight_, output_);
   return EXIT_SUCCESS;
 }
 

@@ -36,7 +36,9 @@ class TraceCommand {
   std::string file_;
   std::string output_;
   std::string format_;
+  std::string weight_ = "bytes";
   bool json_ = false;
+  bool shows_stacks_ = false;
   std::uint64_t count_ = 20;
   double from_ = 0;
   double to_ = 1e9;

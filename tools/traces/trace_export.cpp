@@ -5,13 +5,13 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "text/printable.h"
 #include "text/user_error.h"
 #include "trace/trace_account.h"
 #include "traces/event_text.h"
+#include "traces/stack_export.h"
 #include "traces/trace_output.h"
 
 namespace snug::tool {
@@ -22,8 +22,6 @@ using trace::BlockId;
 using trace::Effect;
 using trace::Event;
 using trace::Operation;
-
-using Put = std::function<void(const std::string&)>;
 
 // An event of a block that is not there would make the lines no trace; it is left out.
 void put_lines(TraceInput& input, const Put& put) {
@@ -123,15 +121,30 @@ void put_chrome(TraceInput& input, const Put& put) {
 struct ExportFormat {
   const char* name;
   const char* loses;
-  void (*put)(TraceInput& input, const Put& put);
+  void (*put)(TraceInput& input, StackMeasure measure, const Put& put);
 };
 
 constexpr ExportFormat kFormats[] = {
     {"lines", "threads, turns, time, operations but malloc, free and realloc, alignments, failures, stacks, samples",
-     put_lines},
-    {"csv", "fields of operations that name no block, facts", put_csv},
-    {"chrome", "blocks one by one (what lives is counted, each ms), turns, operations, stacks, mappings", put_chrome},
+     [](TraceInput& input, StackMeasure, const Put& put) { put_lines(input, put); }},
+    {"csv", "fields of operations that name no block, facts",
+     [](TraceInput& input, StackMeasure, const Put& put) { put_csv(input, put); }},
+    {"chrome", "blocks one by one (what lives is counted, each ms), turns, operations, stacks, mappings",
+     [](TraceInput& input, StackMeasure, const Put& put) { put_chrome(input, put); }},
+    {"collapsed", "all but the stacks of allocations and one measure of each", put_collapsed},
+    {"pprof", "all but the stacks of allocations and their sums",
+     [](TraceInput& input, StackMeasure, const Put& put) { put_pprof(input, put); }},
 };
+
+struct NamedMeasure {
+  const char* name;
+  StackMeasure measure;
+};
+
+constexpr NamedMeasure kMeasures[] = {{"bytes", StackMeasure::kBytes},
+                                      {"blocks", StackMeasure::kBlocks},
+                                      {"live-bytes", StackMeasure::kLiveBytes},
+                                      {"live-blocks", StackMeasure::kLiveBlocks}};
 
 }  // namespace
 
@@ -141,24 +154,39 @@ std::vector<std::string> export_formats() {
   return names;
 }
 
+std::vector<std::string> export_measures() {
+  std::vector<std::string> names;
+  for (const NamedMeasure& measure : kMeasures) names.emplace_back(measure.name);
+  return names;
+}
+
 const char* export_help() {
   return R"(Formats, and what they lose:
-  lines    for `snug classes fit`, which takes them from standard input: threads, time, operations but malloc, free, realloc
-  csv      for spreadsheets and data frames, a line an event: fields of operations that name no block
-  chrome   for ui.perfetto.dev and chrome://tracing: single blocks; what lives is counted, each ms
+  lines      for `snug classes fit`, which takes them from standard input: threads, time, operations but malloc, free, realloc
+  csv        for spreadsheets and data frames, a line an event: fields of operations that name no block
+  chrome     for ui.perfetto.dev and chrome://tracing: single blocks; what lives is counted, each ms
+  collapsed  for flame graphs (flamegraph.pl, speedscope), a line a stack: all but stacks and the measure that --weight names
+  pprof      for pprof, by allocations and bytes, and those that live at the end: all but stacks
+
+Both of the last want a trace of `snug record --stacks`. Names of functions come from llvm-symbolizer or addr2line.
 
 Examples:
   snug trace export prog.trace --to lines | snug classes fit -
+  snug trace export prog.trace --to collapsed --weight live-bytes | flamegraph.pl > leaks.svg
   snug trace export prog.trace --to chrome -o prog.json)";
 }
 
-void export_trace(TraceInput& input, const std::string& format_name, const std::string& path) {
+void export_trace(TraceInput& input, const std::string& format_name, const std::string& weight,
+                  const std::string& path) {
   const ExportFormat* format = kFormats;
-  while (format->name != format_name) ++format;  // the option's check knows them all
+  while (format->name != format_name) ++format;  // the option's check knows them all, and the measures
+  const NamedMeasure* measure = kMeasures;
+  while (measure->name != weight) ++measure;
   if (!path.empty()) expect_other_file(input.path(), path);
   std::FILE* const file = path.empty() ? stdout : std::fopen(path.c_str(), "we");
   if (file == nullptr) throw UserError(fmt::format("cannot write '{}': {}", path, std::strerror(errno)), EXIT_FAILURE);
-  format->put(input, [file](const std::string& text) { std::fwrite(text.data(), 1, text.size(), file); });
+  format->put(input, measure->measure,
+              [file](const std::string& text) { std::fwrite(text.data(), 1, text.size(), file); });
   const bool failed = std::ferror(file) != 0;
   const bool flushed = (path.empty() ? std::fflush(file) : std::fclose(file)) == 0;
   if (failed || !flushed)

@@ -49,8 +49,12 @@ TraceInfo read_info(TraceInput& input) {
     if (impossible->size() < kMostImpossible) impossible->push_back(event_line(event) + ": " + what);
   });
   trace::Event event;
-  while (input.next(event)) account.add(event);
-  return {std::move(account), *impossible};
+  std::uint64_t with_stack = 0;
+  while (input.next(event)) {
+    account.add(event);
+    if (event.stack != 0) ++with_stack;
+  }
+  return {std::move(account), *impossible, with_stack};
 }
 
 std::string info_text(const TraceInput& input, const TraceInfo& info) {
@@ -72,6 +76,10 @@ std::string info_text(const TraceInput& input, const TraceInfo& info) {
                       count(account.live_blocks()), bytes(account.live_bytes()));
   text += fmt::format("peak    {} in {} blocks, {} after the beginning\n", bytes(account.peak_bytes()),
                       count(account.peak_blocks()), value_text(seconds_of(account.peak_time()), kSeconds));
+  if (account.count_of(trace::Operation::kFrame) != 0)
+    text += fmt::format("stacks  {} frames in {} modules; of {} allocations they are known\n",
+                        count(account.count_of(trace::Operation::kFrame)), account.count_of(trace::Operation::kModule),
+                        count(info.with_stack));
   const std::size_t open = input.reader().open_chunks();
   text += fmt::format("file    {}, {} chunks{}{}\n", bytes(input.bytes()), input.reader().chunks(),
                       input.directory().has_index() ? "" : ", without an index",
@@ -127,6 +135,10 @@ nlohmann::ordered_json info_json(const TraceInput& input, const TraceInfo& info)
             {"freed_by_others", account.freed_by_others()},
             {"live_at_end", account.live_blocks()},
             {"bytes_at_end", account.live_bytes()}}},
+          {"stacks",
+           {{"frames", account.count_of(trace::Operation::kFrame)},
+            {"modules", account.count_of(trace::Operation::kModule)},
+            {"allocations", info.with_stack}}},
           {"peak",
            {{"bytes", account.peak_bytes()},
             {"blocks", account.peak_blocks()},

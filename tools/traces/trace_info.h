@@ -1,6 +1,7 @@
 // What a trace is of and what its events add up to, as text and as JSON.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@ namespace snug::tool {
 struct TraceInfo {
   trace::TraceAccount account;
   std::vector<std::string> impossible;  // the first events that cannot be
+  std::uint64_t with_stack;             // allocations whose stack is known
 };
 
 // Reads the trace to its end.

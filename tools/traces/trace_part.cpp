@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "trace/trace_account.h"
+#include "traces/call_stacks.h"
 
 namespace snug::tool {
 
@@ -14,10 +15,6 @@ using trace::BlockId;
 using trace::Effect;
 using trace::Event;
 using trace::Operation;
-
-bool is_definition(const Event& event) {
-  return event.operation == Operation::kModule || event.operation == Operation::kFrame;
-}
 
 // In front of all that follows: the turn before the first event's, by its thread.
 void find_live_blocks(const trace::TraceAccount& account, const Event& first, TraceOutput& output) {

@@ -23,14 +23,14 @@ class ProcessTraceTest : public testing::Test {
  protected:
   ProcessTraceTest() : ring_(std::make_unique<Ring>()), path_(folder_.path() / "trace") {
     ring_->process = static_cast<std::uint32_t>(getpid());
-    trace_ = std::make_unique<ProcessTrace>(path_, *ring_, 0, "");
+    trace_ = std::make_unique<ProcessTrace>(path_, *ring_, RingClock(*ring_, {}), 0, "");
   }
 
   // The ring's next event, as far as it has been read.
   void take(std::uint32_t thread, Operation operation, std::uint64_t steps, std::uint64_t address) {
     trace_->take({.thread = thread,
                   .operation = static_cast<std::uint8_t>(operation),
-                  .nanoseconds = steps * kStep,
+                  .moment = steps * kStep,
                   .address = address,
                   .size = 8});
     ring_->consumed.fetch_add(1);
@@ -58,7 +58,7 @@ class ProcessTraceTest : public testing::Test {
 TEST_F(ProcessTraceTest, ASampleStandsBehindWhatTheRingHolds) {
   ring_->next.store(2);
   take(1, Operation::kMalloc, 100, 0x1000);
-  trace_->sample(5000 * kStep, trace::Measure::kResident, 1);
+  trace_->sample(5000, trace::Measure::kResident, 1);
   take(1, Operation::kMalloc, 200, 0x2000);
   ring_->next.store(3);
   take(1, Operation::kMalloc, 6000, 0x3000);

@@ -156,6 +156,35 @@ void wait_and_leave(int events) {
   for (;;) churn(1000);
 }
 
+}  // namespace
+
+// Functions whose names stand in stacks. None of them ends in a call, which would leave no frame.
+extern "C" {
+
+[[gnu::noinline]] void* inner_allocation(std::size_t bytes) { return used(std::malloc(*used(&bytes))); }
+
+[[gnu::noinline]] void* outer_allocation(std::size_t bytes) { return used(inner_allocation(bytes)); }
+
+[[gnu::noinline]] void* deep_allocation(int depth) {
+  return used(depth == 0 ? inner_allocation(6005) : deep_allocation(depth - 1));
+}
+
+}  // extern "C"
+
+namespace {
+
+// Of these the first three have one stack.
+void allocate_with_stacks(int depth) {
+  for (int i = 0; i < 3; ++i) std::free(outer_allocation(6001));
+  std::free(inner_allocation(6002));
+  void* const grown = used(std::realloc(outer_allocation(6003), 6004));
+  std::free(grown);
+  std::free(deep_allocation(depth));
+  std::size_t odd = 48;
+  std::free(used(memalign(*used(&odd), 6006)));
+  ::operator delete(used(::operator new(6007)));
+}
+
 void grow(int rounds) {
   void* block = nullptr;
   for (int round = 0; round < rounds; ++round)
@@ -212,6 +241,8 @@ int main(int count, char** arguments) {
   } else if (mode == "exit-in-handler" || mode == "jump-from-handler") {
     is_left_by_exit = mode == "exit-in-handler";
     wait_and_leave(number);
+  } else if (mode == "stacks") {
+    allocate_with_stacks(number);
   } else if (mode == "killed") {
     std::vector<std::thread> running;
     for (int i = 0; i < 3; ++i)

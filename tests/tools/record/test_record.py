@@ -128,6 +128,15 @@ class RecordTest(unittest.TestCase):
         self.assert_whole(recorded)
         self.assertEqual(recorded.main.count("thread_end"), 200)
 
+    def test_times_are_those_of_the_clock(self):
+        program = "import time; first = bytearray(5 << 20); time.sleep(0.5); last = bytearray(6 << 20)"
+        recorded = Recorded("-c", program, program=sys.executable)
+        first, last = ([event.time for event in recorded.main.events if event.allocates() and event.size >> 20 == size]
+                       for size in (5, 6))
+        seconds = (last[0] - first[0]) * 64e-9
+        self.assertGreater(seconds, 0.4999)
+        self.assertLess(seconds, 5, "the machine is busy, but not so busy")
+
     def test_full_ring_blocks(self):
         recorded = Recorded("churn", "60000")  # many times what the ring holds
         self.assert_whole(recorded)

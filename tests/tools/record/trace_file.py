@@ -34,6 +34,7 @@ class Event(NamedTuple):
     size: int
     alignment: int
     values: list
+    stack: int = 0
 
     def allocates(self) -> bool:
         return self.operation in ALLOCATING and not self.refused
@@ -95,9 +96,10 @@ class Chunk:
         return (value // 2, self.foreign)
 
     def text(self) -> str:
+        """A build-id is bytes: each is a character here."""
         length = self.varint()
         self.at += length
-        return self.payload[self.at - length : self.at].decode()
+        return self.payload[self.at - length : self.at].decode("latin-1")
 
     def read(self) -> Iterator[Event]:
         count = 0
@@ -120,6 +122,7 @@ class Chunk:
                     found["size" if field == "s" else "alignment"] = self.varint()
                 else:
                     values.append({"v": self.varint, "i": self.signed, "t": self.text}[field]())
+            stack = self.varint() if self.flags & 1 and operation in ALLOCATING else 0
             refused = bool(head & 0x40)
             result = None
             if operation in ALLOCATING and not refused:
@@ -129,7 +132,7 @@ class Chunk:
                 self.number = values[0]
             place = (self.turn, not took, self.time, self.thread, self.serial, count)
             count += 1
-            yield Event(place, operation, refused, self.thread, self.time, **found, result=result, values=values)
+            yield Event(place, operation, refused, self.thread, self.time, **found, result=result, values=values, stack=stack)
         assert (count, self.time, self.turn) == (self.events, self.last_time, self.last_turn), "as the header says"
 
 
@@ -183,6 +186,21 @@ class Trace:
                 assert event.result not in known, event
                 known.add(event.result)
                 live.add(event.result)
+
+    def stacks(self) -> dict[int, list[tuple[str, int]]]:
+        """By id, innermost first: each frame's module and address. Each is defined before its use, and once."""
+        modules = {0: ""}
+        stacks: dict[int, list[tuple[str, int]]] = {0: []}
+        for event in self.events:
+            if event.operation == "module":
+                assert event.values[0] not in modules
+                modules[event.values[0]] = event.values[2]
+            elif event.operation == "frame":
+                stack, caller, module, address = event.values
+                assert stack not in stacks
+                stacks[stack] = [(modules[module], address), *stacks[caller]]
+            assert event.stack in stacks, event
+        return stacks
 
     def count(self, *operations: str) -> int:
         return sum(event.operation in operations for event in self.events)

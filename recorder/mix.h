@@ -1,0 +1,14 @@
+// A number of which each bit depends on each bit of another: keys are made of it. No two numbers give the same.
+#pragma once
+
+#include <cstdint>
+
+namespace snug::recorder {
+
+constexpr std::uint64_t mixed(std::uint64_t number) {
+  number = (number ^ number >> 32) * 0xd6e8feb86659fd93;
+  number = (number ^ number >> 32) * 0xd6e8feb86659fd93;
+  return number ^ number >> 32;
+}
+
+}  // namespace snug::recorder

@@ -1,0 +1,11 @@
+// The build-id of an ELF file: the note by which a linker says which build it is.
+#pragma once
+
+#include <string>
+
+namespace snug::tool {
+
+// Its bytes. Empty if the file cannot be read, is no ELF file of 64 bits, or has none.
+std::string build_id_of(const std::string& path);
+
+}  // namespace snug::tool
