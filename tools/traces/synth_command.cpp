@@ -41,10 +41,7 @@ CLI::Option* add_bytes(CLI::App* command, const char* name, std::uint64_t& value
 }
 
 CLI::Option* add_share(CLI::App* command, const char* name, double& value, const char* what) {
-  return command->add_option(name, value, what)
-      ->check(number_within(0.0, 1.0))
-      ->capture_default_str()
-      ->type_name("SHARE");
+  return command->add_option(name, value, what)->check(number_within(0.0, 1.0))->capture_default_str()->type_name("X");
 }
 
 std::string parameters_of(const Hummingbird& made) {
