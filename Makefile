@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 BUILD := build/release
 
 .DEFAULT_GOAL := help
-.PHONY: help build product benchmark demo bench bench-full seeds test check rules claims format tidy install uninstall deb clean
+.PHONY: help build product benchmark demo bench bench-full seeds traces test check rules claims format tidy install uninstall deb clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -37,6 +37,11 @@ seeds: ## install what is missing, build, and run the published tables of docs/s
 	@scripts/setup build bench
 	@$(MAKE) --no-print-directory benchmark
 	@scripts/uv run --quiet --locked --project bench snug-seeds
+
+traces: ## build, and record what real programs allocate into build/traces; tells what is not installed, installs it not
+	@scripts/setup build
+	@$(MAKE) --no-print-directory product
+	@scripts/traces
 
 test: ## install what is missing, build, run every test and check (TESTS=FOLDER: of tests/FOLDER alone)
 	@scripts/setup build test

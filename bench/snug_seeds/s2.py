@@ -28,8 +28,8 @@ def section(data: dict[str, Any], folder: Path) -> Section:
     if data["scale"] != 1:
         section.remarks.append(f"The first {data['scale']:.0%} of each trace only: the published memory is of whole ones.")
     section.remarks += [
-        "Emacs is recorded anew (bench/traces/record_emacs), Hummingbird synthesised from what its authors tell of it "
-        "(bench/traces/hummingbird --help): compare ratios with the published, not bytes.",
+        "Emacs is recorded anew (scripts/traces), Hummingbird synthesised from what its authors tell of it "
+        "(snug trace synth hummingbird --help): compare ratios with the published, not bytes.",
         "Memory is all that a heap took from the system: of the compacting heap pages, handles and records; of TLSF the "
         "smallest pool in which the whole trace is served; of malloc what became resident, with every page of every block "
         "written. TLSF here is snug's cell heap in TLSF's bins; its smallest cell has 32 B, its blocks lie at multiples of "

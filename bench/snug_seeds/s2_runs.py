@@ -12,7 +12,7 @@ from snug_bench.statistics import Sample
 from snug_seeds.bench import Bench, named, sample
 from snug_seeds.published import PUBLISHED
 from snug_seeds.trace_profile import profile_verdicts, read_profile
-from snug_seeds.traces import emacs_trace, hummingbird_trace
+from snug_seeds.traces import lines_of
 
 ROOT = Path(__file__).resolve().parents[2]
 TRACES = ("emacs", "hummingbird")
@@ -29,9 +29,7 @@ DRIFT_BYTES, DRIFT_ORDERS = "1G", ("sweep", "chance")
 
 
 def traces(bench: Bench) -> dict[str, Path]:
-    folder = ROOT / "build" / "traces"
-    return {"emacs": emacs_trace(folder, bench.build, bench.tell),
-            "hummingbird": hummingbird_trace(folder, bench.build, bench.tell)}
+    return {name: lines_of(name, ROOT / "build" / "traces", bench.build, bench.tell) for name in TRACES}
 
 
 def measure(bench: Bench) -> dict[str, Any]:

@@ -1,5 +1,5 @@
 """What an allocation trace is made of, and whether it is like what was published of Hummingbird's. Knows nothing of how
-bench/traces/hummingbird makes one."""
+`snug trace synth hummingbird` makes one."""
 
 import gzip
 import math
@@ -53,6 +53,8 @@ def read_profile(trace: Path) -> TraceProfile:
     try:
         with gzip.open(trace, "rb") if trace.suffix == ".gz" else trace.open("rb") as lines:
             for number, line in enumerate(lines, 1):
+                if line.startswith(b"#"):
+                    continue
                 kind, *fields = line.split()
                 if kind != b"a":
                     frees += 1

@@ -1,44 +1,45 @@
-"""The traces of S2, made where they are missing: Emacs recorded, Hummingbird synthesised. They lie in build/traces."""
+"""The traces of S2 as its replays read them, in lines: made by scripts/traces and turned by `snug trace export`, where they
+are missing. They lie in build/traces."""
 
 import gzip
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 from snug_bench.problem import Problem
 
-RECORD_EMACS = Path(__file__).resolve().parents[1] / "traces" / "record_emacs"
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "traces"
 PACKING = 4  # zlib's level
 
 
-def emacs_trace(folder: Path, build: Path, tell: Callable[[str], None]) -> Path:
-    trace = folder / "emacs.trace.gz"
+def lines_of(name: str, folder: Path, build: Path, tell: Callable[[str], None]) -> Path:
+    """The trace of that name, in `a`, `f` and `r`."""
+    trace, lines = folder / f"{name}.trace", folder / f"{name}.lines.gz"
     if not trace.exists():
-        tell("S2: Emacs is recorded, half a minute")
-        done = subprocess.run([RECORD_EMACS, "--build", build, "--out", trace], stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, check=False)
-        if done.returncode != 0:
-            raise Problem((done.stderr.strip().splitlines() or ["record_emacs said nothing"])[-1], 1)
-    return trace
+        tell(f"S2: the trace of {name} is made, half a minute at most")
+        done = subprocess.run([SCRIPT, "--build", build, "--out", folder, name], stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, check=False)
+        if not trace.exists():
+            raise Problem((done.stderr.strip().splitlines() or [f"{SCRIPT} said nothing"])[-1], 1)
+    if not lines.exists() or lines.stat().st_mtime_ns < trace.stat().st_mtime_ns:
+        export(trace, lines, build / "bin" / "snug")
+    return lines
 
 
-def hummingbird_trace(folder: Path, build: Path, tell: Callable[[str], None], *options: str) -> Path:
-    trace = folder / "hummingbird.trace.gz"
-    if trace.exists():
-        return trace
-    tell("S2: Hummingbird is synthesised")
-    program, part = build / "bin" / "traces" / "hummingbird", trace.with_name(trace.name + ".part")
+def export(trace: Path, lines: Path, tool: Path) -> None:
+    """Puts the lines there whole or not at all."""
+    part = lines.with_name(lines.name + ".part")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with subprocess.Popen([program, *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as process, \
+        with subprocess.Popen([tool, "trace", "export", trace, "--to", "lines"], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process, \
                 gzip.open(part, "wb", PACKING) as packed:
-            while block := process.stdout.read(1 << 20):
-                packed.write(block)
+            assert process.stdout is not None
+            shutil.copyfileobj(process.stdout, packed, 1 << 20)
         if process.returncode != 0:
-            raise Problem(f"{program} ended with {process.returncode}", 1)
-        part.replace(trace)
+            raise Problem(f"{tool} trace export {trace} ended with {process.returncode}", 1)
+        part.replace(lines)
     except OSError as error:
-        raise Problem(f"cannot make {trace}: {error.strerror}: build first, with `make build`", 1) from None
+        raise Problem(f"cannot make {lines}: {error.strerror}: build first, with `make build`", 1) from None
     finally:
         part.unlink(missing_ok=True)
-    return trace

@@ -1,22 +1,19 @@
-"""Where traces come from, and what replays them: the recorder, the generator, record_emacs, s2_traces and s2_drift."""
+"""Where traces come from, and what replays them: scripts/traces, s2_traces and s2_drift."""
 
 import gzip
 import json
 import os
-import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
 
 SOURCE, BUILD = Path(os.environ["SNUG_SOURCE"]), Path(os.environ["SNUG_BUILD"])
-RECORDER = BUILD / "bin" / "traces" / "liballocation_recorder.so"
-HUMMINGBIRD = BUILD / "bin" / "traces" / "hummingbird"
-RECORD_EMACS = SOURCE / "bench" / "traces" / "record_emacs"
+SCRIPT = SOURCE / "scripts" / "traces"
 TRACES, DRIFT = (BUILD / "bin" / "seeds" / name for name in ("s2_traces", "s2_drift"))
 SNUG = BUILD / "bin" / "snug"
-TRACED = os.environ["TRACED"]
 HAS_REPLAY = TRACES.exists()
 
 
@@ -45,93 +42,70 @@ class InFolder(unittest.TestCase):
         self.assertRegex(process.stderr, said)
 
 
-class RecorderTest(InFolder):
-    def record(self, *words, name="t.trace"):
-        process = run(TRACED, *words, SNUG_TRACE=str(self.folder / name), LD_PRELOAD=str(RECORDER))
+class ScriptTest(InFolder):
+    def make(self, *words, **environment):
+        return run(SCRIPT, "--build", BUILD, "--out", self.folder / "new", *words, **environment)
+
+    def info(self, name):
+        trace = self.folder / "new" / f"{name}.trace"
+        self.assertEqual(run(SNUG, "trace", "check", trace).returncode, 0)
+        return json.loads(run(SNUG, "trace", "info", "--json", trace).stdout)
+
+    def program(self, name):
+        return next(fact["value"] for fact in self.info(name)["facts"] if fact["key"] == "program")
+
+    def test_programs_are_recorded(self):
+        here = {name: program for name, program in (("emacs", "emacs"), ("sqlite", "sqlite3"), ("git", "git"), ("perl", "perl"))
+                if shutil.which(program)}
+        process = self.make("--small", *here)
         self.assertEqual((process.returncode, process.stderr), (0, ""))
-        return process
+        self.assertEqual(process.stdout.count("\n"), len(here))
+        self.assertEqual({file.name for file in (self.folder / "new").iterdir()}, {f"{name}.trace" for name in here})
+        for name, program in here.items():
+            self.assertIn(program, self.program(name))
+            self.assertGreater(self.info(name)["events"], 1000)
+        if "git" in here:
+            self.assertGreater(self.info("git")["threads"], 1)
 
-    def known(self, text):
-        """The events whose sizes are those of traced.c, and the frees of their blocks, keys as letters."""
-        letters, events = {}, []
-        for line in text.splitlines():
-            kind, *fields = line.split("\t")
-            keys = fields if kind == "f" else fields[:-1]
-            if kind != "f" and re.fullmatch(r"70\d\d\d", fields[-1]):
-                letters[keys[-1]] = letters.get(keys[-1], chr(ord("a") + len(letters)))
-            if all(key in letters for key in keys):
-                events.append((kind, *(fields[-1:] if kind != "f" else [])))
-                if kind == "f":
-                    del letters[keys[0]]
-        return events
-
-    EXPECTED = [("a", "70001"), ("a", "70049"), ("r", "70003"), ("f",), ("a", "70004"), ("f",), ("a", "70005"), ("f",),
-                ("a", "70016"), ("f",), ("a", "70007"), ("f",), ("f",)]
-
-    def test_every_call_is_there_in_its_order(self):
-        for words in ([], ["_exit"]):
-            with self.subTest(words):
-                self.record(*words)
-                self.assertEqual(self.known((self.folder / "t.trace").read_text()), self.EXPECTED)
-
-    def test_the_snug_command_reads_it(self):
-        for words in ([], ["threads"]):
-            self.record(*words)
-            process = run(SNUG, "classes", "fit", self.folder / "t.trace", "-o", self.folder / "map")
-            self.assertEqual(process.returncode, 0, process.stderr)
-
-    def test_children_are_not_recorded_unless_asked_for(self):
-        self.record("fork")
-        text = (self.folder / "t.trace").read_text()
-        self.assertEqual(self.known(text), self.EXPECTED)
-        self.assertNotRegex(text, "\t8000[12]\n")
-        self.record("fork", name="%p.asked")
-        texts = [file.read_text() for file in self.folder.glob("*.asked")]
-        self.assertEqual([self.known(each) for each in texts], [self.EXPECTED] * 2)
-        self.assertEqual(sum("\t80002\n" in each for each in texts), 1)
-
-    def test_without_a_name_nothing_is_written(self):
-        process = run(TRACED, LD_PRELOAD=str(RECORDER))
+    def test_of_many_processes_the_named_one_is_kept(self):
+        process = self.make("--small", "gcc")
         self.assertEqual((process.returncode, process.stderr), (0, ""))
+        self.assertRegex(self.program("gcc"), "/cc1plus$")
 
-    def test_a_file_that_cannot_be_written_is_refused(self):
-        for name, why in (("/nonexistent/t", "No such file or directory"), ("/dev/full", "No space left on device")):
-            process = run(TRACED, SNUG_TRACE=name, LD_PRELOAD=str(RECORDER))
-            self.expect_refused(process, 2, f"^allocation_recorder: cannot write .*: {why}\n$")
+    def test_what_is_there_is_made_again_only_if_that_is_wanted(self):
+        trace = self.folder / "new" / "hummingbird.trace"
+        self.assertEqual(self.make("--small", "hummingbird").returncode, 0)
+        self.assertTrue(200000 <= self.info("hummingbird")["events"] < 200100)
+        trace.write_text("mine")
+        self.assertRegex(self.make("hummingbird").stdout, r"hummingbird\.trace: there already\n$")
+        self.assertEqual(trace.read_text(), "mine")
+        self.assertEqual(self.make("--small", "--again", "hummingbird").returncode, 0)
+        self.info("hummingbird")
 
+    def test_what_is_not_installed_is_told_and_passed_over(self):
+        python = self.folder / "bin"
+        python.mkdir()
+        (python / "python3").symlink_to(sys.executable)
+        process = self.make("sqlite", "emacs", "hummingbird", "--small", PATH=str(python))
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertEqual(process.stderr.splitlines(), [
+            "traces: sqlite is passed over: sqlite3 is not installed (scripts/setup traces)",
+            "traces: emacs is passed over: emacs is not installed (scripts/setup traces)"])
+        self.assertEqual([file.name for file in (self.folder / "new").iterdir()], ["hummingbird.trace"])
 
-class HummingbirdTest(InFolder):
-    def test_the_same_options_give_the_same_trace(self):
-        small = ["--events", "5000", "--live", "2M", "--table", "100K"]
-        one, same, other = (run(HUMMINGBIRD, *small, "--seed", seed) for seed in ("1", "1", "2"))
-        self.assertEqual((one.returncode, one.stderr), (0, ""))
-        self.assertEqual(one.stdout, same.stdout)
-        self.assertNotEqual(one.stdout, other.stdout)
-        self.assertTrue(5000 <= one.stdout.count("\n") < 5100)
+    def test_nonsense_and_a_build_without_the_tool(self):
+        process = self.make("eagle")
+        self.assertEqual((process.returncode, process.stdout), (2, ""))
+        self.assertRegex(process.stderr, "unknown name 'eagle'; there are emacs, redis, ")
+        self.expect_refused(run(SCRIPT, "--build", self.folder), 1, "^traces: no .*/bin/snug: build first")
 
-    def test_it_explains_itself_and_refuses_nonsense(self):
-        self.assertTrue(run(HUMMINGBIRD, "--help").stdout.startswith("usage: hummingbird "))
-        for words in (["--nosuch", "1"], ["--events"], ["--events", "x"], ["--clusters", "1.5"], ["--clusters", "0.95"]):
-            self.expect_refused(run(HUMMINGBIRD, *words), 2, "^hummingbird: ")
-        with Path("/dev/full").open("w") as full:
-            process = subprocess.run([HUMMINGBIRD], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-        self.assertEqual((process.returncode, process.stderr), (1, "hummingbird: cannot write the trace\n"))
-
-
-@unittest.skipUnless(shutil.which("emacs"), "no emacs")
-class EmacsTest(InFolder):
-    def test_a_small_session_is_recorded(self):
-        out = self.folder / "new" / "e.trace.gz"
-        process = run(RECORD_EMACS, "--files", "2", "--out", out, "--build", BUILD)
-        self.assertEqual((process.returncode, process.stderr), (0, ""))
-        self.assertRegex(process.stdout, r"e\.trace\.gz: \d{5,} events; \d+ edits, \d+ collections\n$")
-        self.assertEqual([file.name for file in out.parent.iterdir()], [out.name])
-        with gzip.open(out, "rt") as lines:
-            self.assertLessEqual({line[0] for line in lines}, set("afr"))
-
-    def test_what_cannot_be_recorded_is_said(self):
-        self.expect_refused(run(RECORD_EMACS, "--build", self.folder), 1, "^record_emacs: no .*: build first")
-        self.expect_refused(run(RECORD_EMACS, "--files", "0"), 2, "^record_emacs: --files")
+    def test_a_program_that_fails_is_told(self):
+        folder = self.folder / "bin"
+        folder.mkdir()
+        (folder / "sqlite3").write_text("#!/bin/sh\n/bin/ls / >/dev/null\necho broken >&2\nexit 3\n")
+        (folder / "sqlite3").chmod(0o755)
+        process = self.make("sqlite", PATH=f"{folder}:{os.environ['PATH']}")
+        self.expect_refused(process, 1, r"^traces: sqlite: ended with 3: broken\n$")
 
 
 @unittest.skipUnless(HAS_REPLAY, "this build has no s2_traces: x86-64 alone")

@@ -213,12 +213,32 @@ class PartTest(FolderTest):
         file, text = self.imported(LINES), self.path("text")
         (self.folder / "link").symlink_to("text")
         for arguments in (("pack", file, "-o", file), ("cut", file, "-o", file), ("filter", file, "-o", file),
+                          ("anonymise", file, "-o", file),
                           ("export", file, "--to", "lines", "-o", file), ("export", file, "--to", "csv", "-o", file),
                           ("import", text, "-o", text), ("import", text, "-o", self.path("link"))):
             self.trace(*arguments, status=2)
             self.assertIn("cannot be written at the same time", self.said)
         self.trace("check", file)
         self.assertEqual(Path(text).read_text(), LINES)
+
+
+class AnonymiseTest(FolderTest):
+    def test_what_goes_and_what_stays(self):
+        file = self.imported(LINES)
+        self.trace("anonymise", file, "-o", self.path("gift"))
+        self.assertRegex(self.said, r"removed: process, date; replaced: 0 text\(s\), 0 process id\(s\), ")
+        self.assertEqual(self.events(self.path("gift")), self.events(file))
+        self.assertEqual(self.info(self.path("gift"))["facts"],
+                         [*self.info(file)["facts"], {"key": "anonymised", "value": "sizes kept"}])
+        self.trace("check", self.path("gift"))
+
+    def test_sizes_are_raised(self):
+        self.trace("anonymise", self.imported(LINES), "--round", "1K", "-o", self.path("gift"))
+        self.assertEqual([event["size"] for event in self.events(self.path("gift")) if "size" in event],
+                         [1024, 1024, 1024, 70656, 1024])
+        self.assertIn({"key": "anonymised", "value": "sizes raised to multiples of 1024"}, self.info(self.path("gift"))["facts"])
+        self.trace("anonymise", self.path("gift"), "--round", "0", "-o", self.path("x"), status=2)
+        self.assertEqual(self.said.count("\n"), 1)
 
 
 class DamageTest(FolderTest):
@@ -257,7 +277,7 @@ class DamageTest(FolderTest):
 
 class HelpTest(FolderTest):
     def test_each_command_teaches(self):
-        for command in ("info", "check", "head", "cut", "filter", "pack", "import", "export"):
+        for command in ("info", "check", "head", "cut", "filter", "pack", "anonymise", "synth", "import", "export"):
             self.assertRegex(self.trace(command, "--help"), f"Examples?:(\n.*)*snug trace {command}")
 
     def test_wrong_usage_is_one_line(self):

@@ -9,6 +9,7 @@
 #include "text/user_error.h"
 #include "traces/call_stacks.h"
 #include "traces/event_text.h"
+#include "traces/trace_anonymise.h"
 #include "traces/trace_export.h"
 #include "traces/trace_import.h"
 #include "traces/trace_info.h"
@@ -29,6 +30,8 @@ Examples:
   snug trace info prog.trace                       what is it of, and what does it add up to?
   snug trace head -n 50 prog.trace
   snug trace cut prog.trace --from 2 --to 3.5 -o part.trace
+  snug trace anonymise prog.trace -o gift.trace
+  snug trace synth hummingbird -o hummingbird.trace
   snug trace export prog.trace --to lines | snug classes fit -)";
 
 constexpr const char* kInfoExamples = R"(Examples:
@@ -67,6 +70,7 @@ constexpr const char* kPackExamples =
 Example:
   snug trace pack killed.trace --level 19 -o prog.trace)";
 
+constexpr std::uint64_t kMostRound = std::uint64_t{1} << 30;
 constexpr std::uint64_t kMostSeconds = std::uint64_t{1} << 32;
 
 std::uint64_t steps_of(double seconds) {
@@ -87,12 +91,15 @@ int printed(const std::string& text) {
 
 TraceCommand::TraceCommand(CLI::App& app) {
   command_ = app.add_subcommand("trace",
-                                "snug trace info|check|head|cut|filter|pack|import|export FILE [options]\n"
+                                "snug trace info|check|head|cut|filter|pack|anonymise|import|export FILE [options]\n"
+                                "snug trace synth PROFILE [options]\n"
                                 "Look at traces of allocations, take parts of them, turn them from and into others");
   command_->footer(kExamples);
   command_->require_subcommand(1);
   add_readers();
   add_makers();
+  add_anonymise();
+  synth_.emplace(*command_);
   add_converters();
 }
 
@@ -142,6 +149,16 @@ void TraceCommand::add_makers() {
   take_output(pack);
 }
 
+void TraceCommand::add_anonymise() {
+  CLI::App* const anonymise = add("anonymise", "A trace that may be given away", anonymise_help());
+  anonymise->add_option("--round", round_, "Raise sizes to multiples of so many bytes")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(number_within(std::uint64_t{1}, kMostRound))
+      ->capture_default_str()
+      ->type_name("BYTES");
+  take_output(anonymise);
+}
+
 void TraceCommand::add_converters() {
   CLI::App* const import = add("import", "A trace out of another format", import_help());
   import->add_option("--from", format_, "The format; what the file begins with tells it unless given")
@@ -168,6 +185,8 @@ int TraceCommand::execute() const {
   if (name == "cut") return cut();
   if (name == "filter") return filter();
   if (name == "pack") return pack();
+  if (name == "anonymise") return anonymise();
+  if (name == "synth") return synth_->execute();
   return name == "import" ? import() : export_trace();
 }
 
@@ -236,6 +255,14 @@ int TraceCommand::pack() const {
   trace::Event event;
   while (input.next(event)) output.add(event);
   output.finish();
+  return EXIT_SUCCESS;
+}
+
+int TraceCommand::anonymise() const {
+  TraceInput input(file_);
+  expect_other_file(input.path(), output_);
+  TraceOutput output(output_, trace::TraceFileOptions{.chunk_flags = input.chunk_flags()});
+  anonymise_trace(input, output, round_);
   return EXIT_SUCCESS;
 }
 

@@ -1,11 +1,14 @@
-// `snug trace`: traces (docs/trace-format.md) looked at, checked, cut, filtered, packed, and turned from and into other
-// formats.
+// `snug trace`: traces (docs/trace-format.md) looked at, checked, cut, filtered, packed, anonymised, synthesised, and
+// turned from and into other formats.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "traces/synth_command.h"
 
 namespace snug::tool {
 
@@ -20,6 +23,7 @@ class TraceCommand {
   CLI::App* add(const char* name, const char* usage, const char* examples);
   void add_readers();
   void add_makers();
+  void add_anonymise();
   void add_converters();
   void take_output(CLI::App* command);
 
@@ -29,6 +33,7 @@ class TraceCommand {
   int cut() const;
   int filter() const;
   int pack() const;
+  int anonymise() const;
   int import() const;
   int export_trace() const;
 
@@ -46,6 +51,8 @@ class TraceCommand {
   std::uint64_t least_ = 0;
   std::uint64_t most_ = UINT64_MAX;
   int level_ = 3;
+  std::uint64_t round_ = 1;
+  std::optional<SynthCommand> synth_;
 };
 
 }  // namespace snug::tool

@@ -15,16 +15,27 @@ from snug_seeds.published import PUBLISHED
 from snug_seeds.s2_runs import BY_KAPPA, DRIFT_ORDERS, MEMORY, TICKS, TIMED, TRACES
 from snug_seeds.section import FAILS, HOLDS, OPEN
 from snug_seeds.trace_profile import profile_verdicts, read_profile
-from snug_seeds.traces import hummingbird_trace
+from snug_seeds.traces import export, lines_of
 
 BUILD = Path(os.environ["SNUG_BUILD"])
+TOOL = BUILD / "bin" / "snug"
 PROFILE = PUBLISHED["s2"]["profile"]
 SCALE = 0.1  # of the caches
 SMALL = ("--events", "200000", "--live", "21740000", "--table", "3990000")
 
 
 def synthesise(folder: Path, *options: str) -> Path:
-    return hummingbird_trace(folder, BUILD, lambda text: None, *SMALL, *options)
+    trace, lines = folder / "hummingbird.trace", folder / "hummingbird.lines.gz"
+    command = [TOOL, "trace", "synth", "hummingbird", *merged(options), "-o", trace]
+    subprocess.run(command, check=True, capture_output=True)
+    export(trace, lines, TOOL)
+    return lines
+
+
+def merged(options: tuple[str, ...]) -> list[str]:
+    """Those of a small trace, but where another value is wanted."""
+    values = dict(zip(SMALL[::2], SMALL[1::2], strict=True)) | dict(zip(options[::2], options[1::2], strict=True))
+    return [word for pair in values.items() for word in pair]
 
 
 def outcomes(trace: Path) -> list[str]:
@@ -176,10 +187,22 @@ def test_rehearsal(monkeypatch, tmp_path):
     assert all(each.outcome == OPEN for each in section.verdicts if "slower" in each.claim)
 
 
+def test_lines_are_made_where_they_are_missing_or_old(tmp_path):
+    synthesise(tmp_path)
+    trace, lines = tmp_path / "hummingbird.trace", tmp_path / "hummingbird.lines.gz"
+    assert lines_of("hummingbird", tmp_path, BUILD, lambda text: None) == lines
+    lines.write_text("old")
+    os.utime(lines, ns=(0, 0))
+    assert read_profile(lines_of("hummingbird", tmp_path, BUILD, lambda text: None)).most_live > 10e6
+    assert sorted(tmp_path.iterdir()) == [lines, trace]
+
+
 def test_a_trace_that_cannot_be_made_is_said(tmp_path):
     with pytest.raises(Problem, match="build first"):
-        hummingbird_trace(tmp_path / "new", tmp_path, lambda text: None)
-    assert list((tmp_path / "new").iterdir()) == []
-    with pytest.raises(Problem, match="hummingbird ended with 2"):
-        hummingbird_trace(tmp_path, BUILD, lambda text: None, "--events", "0")
-    assert subprocess.run([BUILD / "bin" / "traces" / "hummingbird", "--help"], capture_output=True, check=False).returncode == 0
+        lines_of("hummingbird", tmp_path / "new", tmp_path, lambda text: None)
+    (tmp_path / "hummingbird.trace").write_text("no trace")
+    with pytest.raises(Problem, match="ended with 2"):
+        lines_of("hummingbird", tmp_path, BUILD, lambda text: None)
+    with pytest.raises(Problem, match="build first"):
+        lines_of("hummingbird", tmp_path, tmp_path, lambda text: None)
+    assert [file.name for file in tmp_path.iterdir()] == ["hummingbird.trace"]
