@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cctype>
 #include <climits>
+#include <cstdint>
 #include <new>
 
+#include "glob.h"
 #include "information.h"
 #include "number.h"
 #include "reply.h"
@@ -34,6 +36,7 @@ bool is_word(std::string_view text, std::string_view lower_word) {
 }
 
 constexpr const char* kSyntax = "ERR syntax error";
+constexpr const char* kNoNumber = "ERR value is not an integer or out of range";
 
 void ping(Call& call) {
   if (call.words.size() == 2) return add_bulk(call.reply, call.words[1]);
@@ -53,7 +56,7 @@ bool read_moment(Call& call, std::string_view unit, std::string_view text, Momen
   long long number = 0;
   const long long scale = is_word(unit, "ex") ? 1000 : 1;
   if (!read_number(text, &number)) {
-    add_error(call.reply, "ERR value is not an integer or out of range");
+    add_error(call.reply, kNoNumber);
     return false;
   }
   if (number <= 0 || number > (LLONG_MAX - call.now) / scale) {
@@ -92,6 +95,50 @@ void pttl(Call& call) {
   const Value* const value = call.store.get(call.words[1], call.now);
   if (value == nullptr) return add_number(call.reply, -2);
   add_number(call.reply, value->gone_at == kNever ? -1 : value->gone_at - call.now);
+}
+
+// Keys that match, in so many buckets from the cursor on; returns the one to go on with.
+std::uint64_t add_keys(Call& call, std::uint64_t cursor, std::size_t buckets, std::string_view pattern,
+                       std::string* keys, std::size_t* count) {
+  return call.store.scan(cursor, buckets, call.now, [&](std::string_view key) {
+    if (!matches(pattern, key)) return;
+    add_bulk(*keys, key);
+    ++*count;
+  });
+}
+
+void keys(Call& call) {
+  std::string found;
+  std::size_t count = 0;
+  add_keys(call, 0, SIZE_MAX, call.words[1], &found, &count);
+  add_array(call.reply, count);
+  call.reply += found;
+}
+
+void scan(Call& call) {
+  std::uint64_t cursor = 0;
+  if (!read_number(call.words[1], &cursor)) return add_error(call.reply, "ERR invalid cursor");
+  std::string_view pattern = "*";
+  std::size_t buckets = 10;
+  for (std::size_t i = 2; i < call.words.size(); i += 2) {
+    if (i + 1 == call.words.size()) return add_error(call.reply, kSyntax);
+    if (is_word(call.words[i], "match")) {
+      pattern = call.words[i + 1];
+    } else if (!is_word(call.words[i], "count")) {
+      return add_error(call.reply, kSyntax);
+    } else if (!read_number(call.words[i + 1], &buckets)) {
+      return add_error(call.reply, kNoNumber);
+    } else if (buckets == 0) {
+      return add_error(call.reply, kSyntax);
+    }
+  }
+  std::string found;
+  std::size_t count = 0;
+  cursor = add_keys(call, cursor, buckets, pattern, &found, &count);
+  add_array(call.reply, 2);
+  add_bulk(call.reply, std::to_string(cursor));
+  add_array(call.reply, count);
+  call.reply += found;
 }
 
 void dbsize(Call& call) { add_number(call.reply, static_cast<long long>(call.store.size())); }
@@ -167,6 +214,7 @@ constexpr Command kCommands[] = {
     {"dbsize", 1, 1, dbsize},     {"pttl", 2, 2, pttl},           {"unlink", 2, kMany, del},
     {"flushall", 1, 2, flushall}, {"info", 1, 2, info},           {"memory", 2, kMany, memory},
     {"config", 3, kMany, config}, {"command", 1, kMany, command}, {"quit", 1, kMany, quit},
+    {"scan", 2, kMany, scan},     {"keys", 2, 2, keys},
 };
 
 // Redis shows so much of a command that it does not know.

@@ -28,8 +28,8 @@ server takes what the rest needs. What it holds is in memory alone, and gone whe
   --buffer-limit BYTES  of requests and replies of all clients together (default 1G), of which one that waits has 16K
                         or some more; beyond, the connection that takes most is closed
 
-Commands: PING ECHO GET SET (EX, PX) DEL UNLINK EXISTS PTTL DBSIZE FLUSHALL INFO MEMORY (USAGE, PURGE) CONFIG GET
-COMMAND QUIT. SIGTERM and SIGINT end it.
+Commands: PING ECHO GET SET (EX, PX) DEL UNLINK EXISTS PTTL SCAN (MATCH, COUNT) KEYS DBSIZE FLUSHALL INFO MEMORY (USAGE,
+PURGE) CONFIG GET COMMAND QUIT. SIGTERM and SIGINT end it.
 
 Try:
   cache_server --port 7000 &

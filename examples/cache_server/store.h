@@ -56,6 +56,16 @@ class Store {
   void sweep(Moment now);
   static constexpr std::size_t kSweptAtOnce = 4096;  // buckets, of which there are one or two for a value
 
+  // Goes through the keys a part at a time while they change: visit(std::string_view) for those in `buckets` buckets
+  // from the cursor on. Returns the cursor to go on with; 0 is the beginning, and the end. A key that stays all the
+  // while is visited at least once.
+  template <class Visit>
+  std::uint64_t scan(std::uint64_t cursor, std::size_t buckets, Moment now, Visit visit) {
+    return values_.scan(cursor, buckets, [&](const snug::CompactString& key, const Value& value) {
+      if (!is_gone(value, now)) visit(key.view());
+    });
+  }
+
   // Those that are gone and were not swept yet are counted.
   std::size_t size() const noexcept { return values_.size(); }
   std::size_t expiring() const noexcept { return expiring_; }

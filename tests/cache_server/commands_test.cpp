@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -90,6 +92,49 @@ TEST_F(Commands, FlushAll) {
   EXPECT_EQ(ask({"DBSIZE"}), ":0\r\n");
   EXPECT_EQ(ask({"GET", "a"}), "$-1\r\n");
   EXPECT_EQ(store.stats().blocks, 0u);
+}
+
+TEST_F(Commands, Keys) {
+  EXPECT_EQ(ask({"KEYS", "*"}), "*0\r\n");
+  ask({"SET", "one", "1"});
+  ask({"SET", "two", "2", "PX", "5"});
+  EXPECT_EQ(ask({"KEYS", "t*"}), "*1\r\n$3\r\ntwo\r\n");
+  EXPECT_TRUE(ask({"KEYS", "*o*"}).starts_with("*2\r\n"));
+  now += 5;
+  EXPECT_EQ(ask({"KEYS", "*"}), "*1\r\n$3\r\none\r\n");
+}
+
+TEST_F(Commands, ScanGoesThroughAllKeysWhileOthersComeAndGo) {
+  EXPECT_EQ(ask({"SCAN", "0"}), "*2\r\n$1\r\n0\r\n*0\r\n");
+  for (int i = 0; i < 100; ++i) ask({"SET", "stays" + std::to_string(i), "v"});
+  std::set<std::string> seen;
+  std::string cursor = "0";
+  int calls = 0;
+  do {
+    const std::string reply = ask({"SCAN", cursor, "COUNT", "7", "match", "stays*"});
+    ask({"SET", "comes" + std::to_string(calls), "v"});
+    std::istringstream lines(reply);
+    std::string line;
+    for (int i = 0; i < 3; ++i) std::getline(lines, line);
+    cursor = line.substr(0, line.size() - 1);
+    std::getline(lines, line);
+    ASSERT_EQ(line[0], '*');
+    while (std::getline(lines, line) && std::getline(lines, line)) seen.insert(line.substr(0, line.size() - 1));
+    ASSERT_LT(++calls, 100);
+  } while (cursor != "0");
+  EXPECT_EQ(seen.size(), 100u);
+  EXPECT_GE(calls, 128 / 7);
+}
+
+TEST_F(Commands, ScanRefusesWhatIsNoCursor) {
+  EXPECT_EQ(ask({"SCAN", "-1"}), "-ERR invalid cursor\r\n");
+  EXPECT_EQ(ask({"SCAN", "18446744073709551616"}), "-ERR invalid cursor\r\n");
+  EXPECT_EQ(ask({"SCAN", "0", "COUNT"}), "-ERR syntax error\r\n");
+  EXPECT_EQ(ask({"SCAN", "0", "COUNT", "0"}), "-ERR syntax error\r\n");
+  EXPECT_EQ(ask({"SCAN", "0", "COUNT", "x"}), "-ERR value is not an integer or out of range\r\n");
+  EXPECT_EQ(ask({"SCAN", "0", "MORE", "1"}), "-ERR syntax error\r\n");
+  ask({"SET", "k", "v"});
+  EXPECT_EQ(ask({"SCAN", "18446744073709551615", "COUNT", "18446744073709551615"}).substr(0, 11), "*2\r\n$1\r\n0\r\n");
 }
 
 TEST_F(Commands, RefusesWhatItDoesNotKnow) {

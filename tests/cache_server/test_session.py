@@ -69,6 +69,9 @@ class RedisTools(Session):
         self.assertEqual(self.tool("redis-cli", text=script), "PONG\nOK\ntwo words\n1\n1\n1\n\n")
         self.assertIn("unknown command 'LPUSH'", self.tool("redis-cli", "LPUSH", "a", "b"))
         self.assertIn("compaction:on", self.tool("redis-cli", "INFO", "memory"))
+        self.tool("redis-cli", text="".join(f"SET key{n} v\n" for n in range(500)))
+        self.assertEqual(set(self.tool("redis-cli", "--scan").split()), {f"key{n}" for n in range(500)})
+        self.assertEqual(set(self.tool("redis-cli", "--scan", "--pattern", "key1?").split()), {f"key1{n}" for n in range(10)})
         self.assertEqual(self.tool("redis-cli", "FLUSHALL"), "OK\n")
 
     def test_benchmark(self) -> None:

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <type_traits>
 #include <typeindex>
@@ -188,6 +189,25 @@ class CompactMap {
         visit(std::as_const(section[entry].key), std::as_const(section[entry].value));
   }
 
+  // Goes through the map a part at a time while it changes: visits, as for_each() does, the entries of `count` buckets
+  // from the cursor on, and returns the cursor to go on with. 0 is the beginning, and the end. An entry that is there
+  // from the first call to the last is visited, whatever else comes and goes between them; more than once only if the
+  // buckets have become fewer meanwhile. O(buckets).
+  template <class Visit>
+  std::uint64_t scan(std::uint64_t cursor, std::size_t count, Visit&& visit) {
+    if (buckets_.empty()) return 0;
+    const Section section(heap());
+    const auto buckets = buckets_.in(section);
+    // Entries lie in the order of the products of their hashes, however many buckets there are: the cursor is a
+    // product.
+    const unsigned shift = shift_for(buckets.size());
+    std::size_t index = cursor >> shift;
+    for (; count != 0 && index != buckets.size(); --count, ++index)
+      for (Handle<Entry> entry = buckets[index]; entry; entry = section[entry].next)
+        visit(std::as_const(section[entry].key), section[entry].value);
+    return index == buckets.size() ? 0 : std::uint64_t{index} << shift;
+  }
+
   void swap(CompactMap& other) noexcept {
     buckets_.swap(other.buckets_);
     std::swap(size_, other.size_);
@@ -224,7 +244,10 @@ class CompactMap {
 
   // Hashes may be numbers in a row, or multiples: the upper bits of a product tell them apart.
   static std::size_t bucket_of(std::size_t hash, std::size_t buckets) noexcept {
-    return static_cast<std::size_t>(hash * 0x9e3779b97f4a7c15u >> (64 - std::countr_zero(buckets)));
+    return static_cast<std::size_t>(hash * 0x9e3779b97f4a7c15u >> shift_for(buckets));
+  }
+  static unsigned shift_for(std::size_t buckets) noexcept {
+    return 64u - static_cast<unsigned>(std::countr_zero(buckets));
   }
 
   // Numbers are asked for as keys, whatever their type is, as in the standard's maps.
