@@ -73,7 +73,7 @@ Player* the_player;
 
 void* LaneThread::main(void* argument) {
   auto& lane = *static_cast<Lane*>(argument);
-  std::uint32_t seen = 0;
+  std::uint32_t seen = kNoWindow;
   do the_player->wait_for_window(lane, seen);
   while (the_player->play_run(lane));
   return nullptr;
@@ -82,7 +82,7 @@ void* LaneThread::main(void* argument) {
 void Player::play() {
   the_player = this;
   Lane& lane = stage_.lanes[0];
-  std::uint32_t seen = 0;
+  std::uint32_t seen = kNoWindow;
   for (;;) {
     wait_for_window(lane, seen);
     if (stage_.is_over.load(std::memory_order_acquire) != 0) return;
@@ -115,6 +115,8 @@ bool Player::play_run(Lane& lane) {
       timed(rows[command.row], [] { return 0; });
     } else if (command.code == static_cast<std::uint8_t>(Direction::kEnd)) {
       goes_on = false;
+      // The lane's next thread may look before its window is told, and must not take this one for it.
+      lane.window.store(kNoWindow, std::memory_order_relaxed);
     } else {
       direct(command);
     }

@@ -66,7 +66,9 @@ inline constexpr std::uint32_t kMostSlots = std::uint32_t{1} << 28;
 
 enum class Touch : std::uint32_t { kNone, kFirst, kAll };
 
-// Of a thread. `window` is stored last, and waited for.
+inline constexpr std::uint32_t kNoWindow = 0;
+
+// Of a thread. `window` is stored last, and waited for; a thread that ends leaves kNoWindow.
 struct alignas(64) Lane {
   std::atomic<std::uint32_t> window;
   std::uint32_t run;

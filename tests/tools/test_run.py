@@ -93,7 +93,7 @@ class RunTest(unittest.TestCase):
 
     def test_teaches_what_is_wrong_in_one_line(self):
         for arguments, words in [
-            ((), "name a command: run, doctor, measure, record, config, classes or trace"),
+            ((), "name a command: run, doctor, measure, record, config, classes, trace or replay"),
             (("--", "ls"), "name a command before --"),
             (("-",), "'-' is no command"),
             (("--frobnicate",), "'--frobnicate' is no option"),

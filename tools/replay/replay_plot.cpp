@@ -78,7 +78,7 @@ std::string replay_svg(const ReplayComparison& replays) {
     throw UserError("no run that counts has anything to plot", EXIT_FAILURE);
   SvgPanel panel({kLeft, kTop, kWidth - kLeft - kRight, kPanelHeight}, {0, extent.seconds}, {0, extent.bytes * 1.05},
                  SvgPanel::Scale::kLinear, SvgPanel::Scale::kLinear);
-  panel.value_axis("memory", ticks(extent.bytes * 1.05, unit_of_bytes(extent.bytes), kBytes));
+  panel.value_axis("", ticks(extent.bytes * 1.05, unit_of_bytes(extent.bytes), kBytes));
   panel.axis_below("time of the recording", ticks(extent.seconds, 1, kSeconds));
   std::string key;
   double key_y = kTop + 24;

@@ -96,6 +96,16 @@ void short_threads(Writer& writer) {
   }
 }
 
+// The place of a thread that has ended is another one's in the next window.
+void births(Writer& writer) {
+  for (std::uint32_t thread = 2; thread < 300; ++thread) {
+    writer.begin(thread, 1);
+    writer.work(thread, 2500, 64);
+    writer.work(1, 50, 64);
+    writer.end(thread);
+  }
+}
+
 // Takes half a second.
 void slow(Writer& writer) {
   for (int i = 0; i < 50; ++i) {
@@ -134,6 +144,7 @@ int main(int count, char** arguments) {
   if (name == "turns") turns(writer);
   if (name == "ping_pong") ping_pong(writer);
   if (name == "short_threads") short_threads(writer);
+  if (name == "births") births(writer);
   if (name == "slow") slow(writer);
   if (name == "large") large(writer);
   if (name == "many") many(writer, count > 3 ? std::strtoull(arguments[3], nullptr, 10) : kMany);

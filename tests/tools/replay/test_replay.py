@@ -72,6 +72,10 @@ class OrderTest(ReplayTest):
         self.assertEqual(of["threads"], 5998)
         self.assertEqual(of["checkpoints"][-1]["live_bytes"], 0)
 
+    def test_a_thread_in_the_place_of_one_that_has_ended(self):
+        for _ in range(3):
+            self.assertEqual(self.of(self.replay(self.made_up("births"), "--timeout=20"))["threads"], 298)
+
 
 def calls_of(trace):
     """What each thread asked for, in its order, blocks by who was given them and when; without what starting threads asks
