@@ -1,5 +1,6 @@
 #include "recorder/stacks.h"
 
+#include <dlfcn.h>
 #include <execinfo.h>
 #include <sys/types.h>
 
@@ -20,6 +21,10 @@ namespace {
 // Frames of this library, below those of the program.
 constexpr std::size_t kMostOwn = 16;
 
+using Unwind = int(void** frames, int most);
+
+// That of libunwind, or null.
+constinit Unwind* quick_unwind = nullptr;
 constinit std::uintptr_t own_begin = 0;
 constinit std::uintptr_t own_end = 0;
 constinit KnownKeys<std::size_t{1} << 14> known_stacks;
@@ -35,9 +40,11 @@ struct Stack {
 
 bool is_own(const void* address) { return reinterpret_cast<std::uintptr_t>(address) - own_begin < own_end - own_begin; }
 
-void unwind(Stack& stack) {
-  const InsideAllocator inside;  // what libgcc allocates, where a program has registered tables of its own, is not told
-  const int found = backtrace(stack.room, static_cast<int>(kMostOwn + kMostFrames));
+// In the child of a fork another thread may have held libunwind's lock, for good. libgcc has none.
+void unwind(Stack& stack, bool is_forked) {
+  const InsideAllocator inside;  // what they allocate or map is not told
+  Unwind* const function = is_forked || quick_unwind == nullptr ? backtrace : quick_unwind;
+  const int found = function(stack.room, static_cast<int>(kMostOwn + kMostFrames));
   void** const end = stack.room + std::max(found, 0);
   while (stack.frames != end && is_own(*stack.frames)) ++stack.frames;
   stack.count = std::min(static_cast<std::size_t>(end - stack.frames), kMostFrames);
@@ -88,7 +95,8 @@ void tell_new_modules(Ring& ring, const Stack& stack) {
   }
 }
 
-// libgcc is loaded by the first call. Whoever allocates before has no stack.
+// Whoever allocates before has no stack. libgcc is loaded by the first call. What libunwind has for exceptions under
+// names of libgcc's must not be found by the program, so that it is loaded for itself.
 [[gnu::constructor]] void prepare() {
   Ring* const ring = ring_of_process();
   if (ring == nullptr || !ring->tells_stacks) return;
@@ -96,6 +104,8 @@ void tell_new_modules(Ring& ring, const Stack& stack) {
   Module own;
   void* frame[1];
   if (!find_module(reinterpret_cast<const void*>(&prepare), own) || backtrace(frame, 1) == 0) return;
+  if (void* const library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL); library != nullptr)
+    quick_unwind = reinterpret_cast<Unwind*>(dlsym(library, "unw_backtrace"));
   own_begin = own.begin;
   own_end = own.end;
   has_stacks = true;
@@ -108,7 +118,7 @@ void tell_with_stack(Operation operation, const void* block, std::uint64_t size,
   Ring* const ring = ring_for_event();
   if (ring == nullptr) return;
   Stack stack;
-  unwind(stack);
+  unwind(stack, ring->forked_from != 0);
   const bool is_known = known_stacks.contains(stack.key, ring->process);
   if (!is_known) tell_new_modules(*ring, stack);
   const std::size_t frames = is_known ? 0 : stack.count;

@@ -67,7 +67,12 @@ void put_pprof(TraceInput& input, const Put& put) {
   const StackProfile profile(input);
   const Symbols symbols(profile.stacks());
   PprofProfile out;
-  for (const auto& [number, module] : profile.stacks().modules()) out.add_module(number, module);
+  // The first is taken for the program.
+  const auto& modules = profile.stacks().modules();
+  for (const bool is_program : {true, false})
+    for (const auto& [number, module] : modules)
+      if (is_program == (input.facts().find("program\t" + module.path + "\n") != std::string::npos))
+        out.add_module(number, module);
   for (const auto& [stack, weight] : profile.weights()) {
     std::vector<std::uint64_t> locations;
     for (const CallFrame& frame : profile.stacks().frames_of(stack))

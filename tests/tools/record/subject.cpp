@@ -185,6 +185,18 @@ void allocate_with_stacks(int depth) {
   ::operator delete(used(::operator new(6007)));
 }
 
+// The child's stacks are those that its parent has had.
+void allocate_in_both_processes() {
+  for (int i = 0; i < 2; ++i) {
+    const pid_t child = i == 1 ? fork() : 0;
+    if (child != 0) {
+      waitpid(child, nullptr, 0);
+      return;
+    }
+    allocate_with_stacks(1);
+  }
+}
+
 void grow(int rounds) {
   void* block = nullptr;
   for (int round = 0; round < rounds; ++round)
@@ -243,6 +255,8 @@ int main(int count, char** arguments) {
     wait_and_leave(number);
   } else if (mode == "stacks") {
     allocate_with_stacks(number);
+  } else if (mode == "stacks-in-child") {
+    allocate_in_both_processes();
   } else if (mode == "killed") {
     std::vector<std::thread> running;
     for (int i = 0; i < 3; ++i)
