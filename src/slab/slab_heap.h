@@ -127,6 +127,8 @@ class alignas(64) SlabHeap {
 
  private:
   friend class HeapRegistry;
+  template <class, class, class>
+  friend class HeapRoll;
   // An owner that has let so many come in its stead is taken for asleep.
   static constexpr uint8_t kVisitsOfASleeper = 64;
   using SlabList = List<Slab, &Slab::in_bin>;
@@ -170,6 +172,7 @@ class alignas(64) SlabHeap {
   void begin_look();
   void end_visit();
   void open(SlabRemoteFrees& remote);
+  static void deliver(SlabRemoteFrees& remote, SlabHeap& owner);
   void post(size_t size_class, void* const* blocks, size_t count);
   const char* check_listed(const Slab& slab, size_t size_class) const;
 
@@ -185,7 +188,7 @@ class alignas(64) SlabHeap {
   bool is_shared_ = false;                // nobody's for ever, yet in use
 
   alignas(kCacheLine) HeapRegistry& registry_;
-  SlabHeap* next_abandoned_ = nullptr;  // the registry's
+  SlabHeap* next_abandoned_ = nullptr;  // the roll's
   std::atomic<ThreadCache*> cache_{nullptr};
   SlabRecords slabs_;
   OwnerCounter slab_count_;

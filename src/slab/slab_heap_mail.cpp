@@ -41,8 +41,7 @@ void SlabHeap::note_visit() {
 void SlabHeap::open(SlabRemoteFrees& remote) {
   const Window& window = registry_.window();
   const PageTag tag = window.tag(window.page_of(remote.start()));
-  // Adopted meanwhile. Nobody looks now: it may be the heap of this very thread, in the middle of something.
-  if (tag.owner() != id_) return registry_.heap(tag.owner())->mailbox_.post(&remote);
+  if (tag.owner() != id_) return deliver(remote, *registry_.heap(tag.owner()));  // adopted
   Slab& slab = Slab::of(remote);
   const SizeClass& sizes = registry_.table().classes[slab.size_class];
   size_t count = 0;
@@ -52,6 +51,14 @@ void SlabHeap::open(SlabRemoteFrees& remote) {
   bytes_mailed_.subtract(count * sizes.block_size);
   if (slab.full || slab.used() == 0) settle(slab);
   registry_.note_change(*this);
+}
+
+// Puts the slab into the mailbox of its heap, which may have become another's since the slab was looked for, and have
+// no thread any more: then nobody else would look. Whoever is in the middle of something there, this very thread
+// perhaps, holds the lock and looks afterwards; a process with one thread goes without.
+void SlabHeap::deliver(SlabRemoteFrees& remote, SlabHeap& owner) {
+  owner.mailbox_.post(&remote);
+  if (!os::is_single_threaded()) owner.look_again();
 }
 
 bool SlabHeap::is_overdue(uint32_t milliseconds) const {
@@ -66,7 +73,6 @@ void SlabHeap::send(size_t size_class, void* const* blocks, size_t count, uint16
     return target.end_visit();
   }
   post(size_class, blocks, count);
-  target.look_again();
 }
 
 // Leaves the blocks in their slabs' remote frees.
@@ -83,7 +89,7 @@ void SlabHeap::post(size_t size_class, void* const* blocks, size_t count) {
       case SlabRemoteFrees::Added::kTwice:
         die_of_misuse("free", blocks[done], "block is already free");
       case SlabRemoteFrees::Added::kFirst:
-        registry_.heap(tag.owner())->mailbox_.post(&remote);
+        deliver(remote, *registry_.heap(tag.owner()));
         break;
       case SlabRemoteFrees::Added::kMore:
         break;

@@ -46,7 +46,8 @@ class Heap {
     Frees& frees = slabs_[slab].frees;
     const Frees::Added added = frees.add(static_cast<size_t>(block) / 2, uint64_t{1} << block % 2);
     require(added != Frees::Added::kTwice, "each block is freed once");
-    if (added == Frees::Added::kFirst) box_.post(&frees);
+    if (added != Frees::Added::kFirst) return;
+    box_.post(&frees);
     box_.look_again(opens());
   }
 

@@ -167,5 +167,33 @@ TEST_F(HeapMailTest, ThreadsSendAtOnce) {
   EXPECT_EQ(heap.blocks_out(c), 0u);
 }
 
+// Mail comes while a visitor has the lock, who gives the slab to another heap, whose thread ends as well: nobody is in
+// that heap, and nobody is expected there.
+TEST_F(HeapMailTest, MailFollowsItsSlabIntoAHeapWithoutAThread) {
+  std::atomic<bool> is_over{false};
+  std::thread another([&] { is_over.wait(false); });  // with one thread heaps go without their locks
+  SlabHeap& heir = *own.registry.acquire();
+  SlabHeap& sender = *own.registry.acquire();
+  const size_t c = class_of(64);
+  const std::vector<void*> blocks = own.take(heap, c, 60);
+  {
+    const SlabHeap::Visit visit(heap);
+    own.give(sender, c, {blocks.begin(), blocks.begin() + 30});
+    {
+      const SlabHeap::Hold hold(heir);
+      EXPECT_TRUE(heap.give_slab(c, heir));
+    }
+    own.registry.abandon(heir);
+  }
+  EXPECT_FALSE(heap.has_mail());
+  EXPECT_FALSE(heir.has_mail()) << "who passes mail on looks after it";
+  EXPECT_EQ(heir.blocks_out(c), 30u);
+  own.give(sender, c, {blocks.begin() + 30, blocks.end()});
+  EXPECT_EQ(heir.blocks_out(c), 0u);
+  is_over = true;
+  is_over.notify_one();
+  another.join();
+}
+
 }  // namespace
 }  // namespace snug
