@@ -192,8 +192,14 @@ char* CompactFit::expect(char* block, HandleWord handle, const char* call) {
 // the class's turn no page of the class comes or goes, and none of its blocks. Nothing of the page is read before.
 void CompactFit::BlockTurn::take(HandleWord handle, const char* call) {
   heap_.turn_.lock();
-  const auto [turn, block] = lock_turn_of([&] { return heap_.block_of(handle, call); },
-                                          [&](const char* found) -> Turn& { return heap_.turn_of_block(found); });
+  const auto find = [&] { return heap_.block_of(handle, call); };
+  if (heap_.sharing_ != Sharing::kClasses) {
+    turn_ = &heap_.large_turn_;  // none: the heap's is all
+    place = heap_.pages_.place_of(find());
+    return;
+  }
+  const auto turn_of_block = [&](const char* found) -> Turn& { return heap_.turn_of(heap_.pages_.bin_at(found)); };
+  const auto [turn, block] = lock_turn_of(find, turn_of_block, heap_.large_turn_, heap_.pages_.turn());
   turn_ = turn;
   place = heap_.pages_.place_of(block);
 }

@@ -206,9 +206,6 @@ class CompactFit {
   // What was looked up; the process ends if it is null.
   static char* expect(char* block, HandleWord handle, const char* call);
   char* block_of(HandleWord handle, const char* call) const { return expect(handles_.find(handle), handle, call); }
-  Turn& turn_of_block(const char* block) const {
-    return turn_of(sharing_ == Sharing::kClasses ? pages_.bin_at(block) : nullptr);
-  }
   Turn& turn_of(const PageBin* bin) const { return bin == nullptr ? large_turn_ : bin->turn; }
   void pin_place(Place place);
   void unpin_place(Place place);
