@@ -4,17 +4,14 @@
 namespace snug {
 
 void CompactFit::set_bound(size_t bound) {
-  {
-    const TurnGuard heap(turn_);
-    pages_.set_bound(bound);
-  }
+  pages_.set_bound(bound);
   pages_.for_each_bin([&](PageBin& bin) { set_bound_of(bin, bound); });
 }
 
 bool CompactFit::set_bound_of(size_t bytes, size_t bound) {
   const size_t size_class = pages_.class_for(bytes, 1);
   if (size_class == CompactPage::kLarge) return true;
-  PageBin* const bin = bin_in_turn(size_class);
+  PageBin* const bin = pages_.bin_for(size_class);
   if (bin == nullptr) return false;
   set_bound_of(*bin, bound);
   return true;

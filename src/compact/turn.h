@@ -1,4 +1,5 @@
 // Turn: a lock that is not one where a heap has one thread, and that counts how often somebody had to wait for it.
+// SharedTurn: the same over what all classes share. No system call happens in it, as in a SharedLock.
 #pragma once
 
 #include <atomic>
@@ -9,7 +10,8 @@
 
 namespace snug {
 
-class Turn {
+template <class LockType>
+class BasicTurn {
  public:
   // Before any other use by several threads.
   void share() { is_shared_ = true; }
@@ -31,12 +33,15 @@ class Turn {
     lock_.lock();
   }
 
-  Lock lock_;
+  LockType lock_;
   std::atomic<uint32_t> waits_{0};
   bool is_shared_ = false;
 };
 
+using Turn = BasicTurn<Lock>;
+using SharedTurn = BasicTurn<SharedLock>;
 using TurnGuard = LockGuard<Turn>;
+using SharedTurnGuard = LockGuard<SharedTurn>;
 
 // Locks the turn of a thing that moves: find() says where it lies, turn_of(place) whose turn that place is. Both are
 // asked without the turn, so that the thing may have left between the questions, and its place be another's. In a turn
