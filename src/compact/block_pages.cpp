@@ -20,26 +20,51 @@ size_t BlockPages::class_for_otherwise(size_t bytes, size_t alignment) const {
 size_t BlockPages::kind_for(size_t bytes, size_t alignment, Relocate relocate) {
   if (bytes > BlockMap::kLargest || alignment > kPageSize) return CompactPage::kLarge;
   const size_t block = round_up(std::max<size_t>(bytes, 1), std::max<size_t>(alignment, 16));
-  const TurnGuard guard(turn_);
-  const size_t kinds = kind_count_.load(std::memory_order_relaxed);
-  const size_t next = map_.count() + kinds;
-  for (size_t kind = map_.count(); kind != next; ++kind)
+  const size_t known = count();
+  const size_t kind = find_kind(map_.count(), known, block, relocate);
+  return kind != kNoKind ? kind : add_kind(known, block, relocate);
+}
+
+// Of those from `first` on, which only become more.
+size_t BlockPages::find_kind(size_t first, size_t last, size_t block, Relocate relocate) const {
+  for (size_t kind = first; kind != last; ++kind)
     if (bin(kind)->relocate == relocate && bin(kind)->sizes.block == block) return kind;
-  if (kinds == kMostKinds || add_bin(BlockClass(block, pages_for_blocks_of(block)), next, relocate) == nullptr)
-    return kNoKind;
-  kind_count_.store(kinds + 1, std::memory_order_release);
-  return next;
+  return kNoKind;
+}
+
+// The first `known` are others. The record is taken in no turn, since the OS may have to be asked.
+size_t BlockPages::add_kind(size_t known, size_t block, Relocate relocate) {
+  if (known == map_.count() + kMostKinds) return kNoKind;
+  void* const record = take_record(sizeof(PageBin));
+  if (record == nullptr) return kNoKind;
+  size_t kind = kNoKind;
+  {
+    const SharedTurnGuard guard(turn_);
+    const size_t next = count();
+    kind = find_kind(known, next, block, relocate);  // by another thread meanwhile
+    if (kind == kNoKind && next != map_.count() + kMostKinds) {
+      add_bin(record, BlockClass(block, pages_for_blocks_of(block)), next, relocate);
+      kind_count_.store(next - map_.count() + 1, std::memory_order_release);
+      return next;
+    }
+  }
+  give_record(record, sizeof(PageBin));
+  return kind;
 }
 
 PageBin* BlockPages::add_bin_for(size_t size_class) {
-  const TurnGuard guard(turn_);
-  PageBin* const bin = this->bin(size_class);  // by another thread meanwhile
-  return bin != nullptr ? bin : add_bin(map_[size_class], size_class, nullptr);
+  void* const record = take_record(sizeof(PageBin));
+  PageBin* bin = nullptr;
+  {
+    const SharedTurnGuard guard(turn_);
+    bin = this->bin(size_class);  // by another thread meanwhile
+    if (bin == nullptr) return record == nullptr ? nullptr : add_bin(record, map_[size_class], size_class, nullptr);
+  }
+  if (record != nullptr) give_record(record, sizeof(PageBin));
+  return bin;
 }
 
-PageBin* BlockPages::add_bin(const BlockClass& sizes, size_t size_class, Relocate relocate) {
-  void* const record = source_.take_record(sizeof(PageBin));
-  if (record == nullptr) return nullptr;
+PageBin* BlockPages::add_bin(void* record, const BlockClass& sizes, size_t size_class, Relocate relocate) {
   bytes_records_ += sizeof(PageBin);
   auto* const bin = ::new (record) PageBin(sizes, size_class, relocate, bound_);
   if (shares_classes_) bin->turn.share();
@@ -69,7 +94,7 @@ BlockPages::Place BlockPages::add_large(PageRow row, Relocate relocate) {
   CompactPage* const page = add_page(row, nullptr, row.bytes, 1);
   if (page == nullptr) return {};
   page->relocate = relocate;
-  const TurnGuard guard(turn_);
+  const SharedTurnGuard guard(turn_);
   all_.push_back(page);
   bytes_large_ += page->block;
   ++large_blocks_;
@@ -78,7 +103,7 @@ BlockPages::Place BlockPages::add_large(PageRow row, Relocate relocate) {
 
 PageRow BlockPages::take_row_of(const BlockClass& sizes) {
   {
-    const TurnGuard guard(turn_);
+    const SharedTurnGuard guard(turn_);
     if (sizes.pages == 1 && spares_ != 0) return spare_[--spares_];
   }
   return take_row(sizes.bytes(), kPageSize);
@@ -94,7 +119,7 @@ CompactPage* BlockPages::add_page_to(PageBin& bin) {
   page->relocate = bin.relocate;
   ++page->bin->pages;
   poison(row.start, row.bytes);
-  const TurnGuard guard(turn_);
+  const SharedTurnGuard guard(turn_);
   all_.push_front(page);
   return page;
 }
@@ -115,7 +140,7 @@ CompactPage* BlockPages::add_page(PageRow row, PageBin* bin, size_t block, size_
   page->block = block;
   page->blocks = static_cast<uint16_t>(blocks);
   page->free_all();
-  const TurnGuard guard(turn_);
+  const SharedTurnGuard guard(turn_);
   source_.set_page(row, page);
   bytes_pages_ += row.bytes;
   bytes_records_ += record_bytes(blocks);
@@ -123,7 +148,7 @@ CompactPage* BlockPages::add_page(PageRow row, PageBin* bin, size_t block, size_
 }
 
 void BlockPages::release(CompactPage* page) {
-  const TurnGuard guard(turn_);
+  const SharedTurnGuard guard(turn_);
   const PageRow row = page->row;
   if (page->is_large()) {
     bytes_large_ -= page->block;
@@ -155,7 +180,7 @@ void BlockPages::give_back_leaving() {
   for (;;) {
     CompactPage* page = nullptr;
     {
-      const TurnGuard guard(turn_);
+      const SharedTurnGuard guard(turn_);
       page = leaving_.front();
       if (page == nullptr) return;
       leaving_.remove(page);
@@ -217,7 +242,7 @@ BlockPages::Totals BlockPages::totals() const {
     totals.moves.aborted += bin.moves.aborted;
     totals.waits_classes += bin.turn.waits();
   });
-  const TurnGuard guard(turn_);
+  const SharedTurnGuard guard(turn_);
   totals.blocks += large_blocks_;
   totals.bytes_blocks += bytes_large_;
   totals.bytes_large = bytes_large_;

@@ -8,8 +8,8 @@
 // A page that becomes empty goes back to its source, but for a few that are kept for the next of any class.
 // O(1), but for what the source takes. After share() several threads may use it, if they keep to the turns of the bins,
 // or to one over all; what all classes share has a turn here, which is taken inside of theirs. The OS may take its time
-// over pages: none are asked for in that turn, and what goes back waits until the turns are over in which it emptied,
-// for give_back().
+// over pages and records: none are asked for in that turn, and what goes back waits until the turns are over in which
+// it emptied, for give_back().
 #pragma once
 
 #include <atomic>
@@ -162,12 +162,12 @@ class BlockPages {
   }
   // Of open pages, for classes that are yet to come.
   void set_bound(size_t bound) {
-    const TurnGuard guard(turn_);
+    const SharedTurnGuard guard(turn_);
     bound_ = bound;
   }
 
   Totals totals() const;  // O(classes)
-  Turn& turn() const { return turn_; }
+  SharedTurn& turn() const { return turn_; }
   const char* check() const;
 
   // visit(page) for each page. It must not take or give.
@@ -185,7 +185,7 @@ class BlockPages {
   template <class Use>
   std::invoke_result_t<Use> in_turn_of_source(Use use) {
     if (source_.asks_the_os()) return use();
-    const TurnGuard guard(turn_);
+    const SharedTurnGuard guard(turn_);
     return use();
   }
   size_t class_for_otherwise(size_t bytes, size_t alignment) const;
@@ -196,7 +196,9 @@ class BlockPages {
   bool keep_as_spare(const CompactPage& page);
   void give_back_leaving();
   SNUG_COLD PageBin* add_bin_for(size_t size_class);
-  PageBin* add_bin(const BlockClass& sizes, size_t size_class, Relocate relocate);
+  size_t find_kind(size_t first, size_t last, size_t block, Relocate relocate) const;
+  SNUG_COLD size_t add_kind(size_t known, size_t block, Relocate relocate);
+  PageBin* add_bin(void* record, const BlockClass& sizes, size_t size_class, Relocate relocate);
   void release(CompactPage* page);
   CompactPage* find_mapping(const void* block) const;
   size_t record_bytes(size_t blocks) const { return CompactPage::record_bytes(blocks, has_owners_); }
@@ -208,7 +210,7 @@ class BlockPages {
   const bool has_owners_;
   std::atomic<PageBin*> bins_[kMostBins] = {};
   std::atomic<size_t> kind_count_{0};
-  mutable Turn turn_;  // for all below, for the source, and to add a class
+  mutable SharedTurn turn_;  // for all below, for the source, and to add a class
   bool shares_classes_ = false;
   bool defers_ = false;  // pages that have become empty
   size_t bound_ = 1;

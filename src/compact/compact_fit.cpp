@@ -30,6 +30,7 @@ CompactFit::CompactFit(const BlockMap& map, PageSource source, uint16_t salt, Sh
     handle_turn_.share();
     pages_.share_classes();
   }
+  if (is_shared()) handles_.share();
 }
 
 // Rather than a page more, which would be one too many if a move under way is given up, the block gets the move's hole.
@@ -50,37 +51,40 @@ HandleWord CompactFit::allocate(size_t bytes, size_t alignment) {
 }
 
 HandleWord CompactFit::allocate(size_t bytes, size_t alignment, Relocate relocate) {
-  size_t kind = 0;
-  {
-    const TurnGuard heap(turn_);
-    kind = pages_.kind_for(bytes, alignment, relocate);
-  }
+  const size_t kind = pages_.kind_for(bytes, alignment, relocate);
   if (kind == BlockPages::kNoKind) return 0;
   return kind == CompactPage::kLarge ? allocate_large(bytes, alignment, relocate) : allocate_of(kind);
 }
 
-PageBin* CompactFit::bin_in_turn(size_t size_class) {
-  if (PageBin* const bin = pages_.bin(size_class); bin != nullptr) [[likely]]
-    return bin;
-  const TurnGuard heap(turn_);
-  return pages_.bin_for(size_class);
+// Where the table was too short, it grows in no turn, and another place is taken.
+template <class Take>
+HandleWord CompactFit::with_handle(Take take) {
+  for (;;) {
+    const size_t limit = handles_.slot_limit();
+    const HandleWord handle = take();
+    if (handle != 0 || !handles_.grow(limit)) return handle;
+  }
 }
 
 HandleWord CompactFit::allocate_of(size_t size_class) {
-  PageBin* const bin = bin_in_turn(size_class);
+  PageBin* const bin = pages_.bin_for(size_class);
   if (bin == nullptr) return 0;
-  const ClassTurn turn(*this, bin->turn);
-  return name_in_turn(take_from(*bin));
+  return with_handle([&] {
+    const ClassTurn turn(*this, bin->turn);
+    return name_in_turn(take_from(*bin));
+  });
 }
 
 HandleWord CompactFit::allocate_large(size_t bytes, size_t alignment, Relocate relocate) {
-  const PageRow row = pages_.take_row(bytes, alignment);
-  const ClassTurn turn(*this, large_turn_);
-  return name_in_turn(pages_.add_large(row, relocate));
+  return with_handle([&] {
+    const PageRow row = pages_.take_row(bytes, alignment);
+    const ClassTurn turn(*this, large_turn_);
+    return name_in_turn(pages_.add_large(row, relocate));
+  });
 }
 
 HandleWord CompactFit::name_in_turn(Place place) {
-  const TurnGuard guard(handle_turn_);
+  const SharedTurnGuard guard(handle_turn_);
   return name(place);
 }
 
@@ -98,6 +102,8 @@ HandleWord CompactFit::name(Place place) {
 
 void CompactFit::free(HandleWord handle) {
   PageBin* bin = nullptr;
+  size_t leaf = HandleTable::kNone;
+  bool is_within_bound = false;
   {
     const BlockTurn turn(*this, handle, "snug_compact_free");
     const Place place = turn.place;
@@ -110,12 +116,23 @@ void CompactFit::free(HandleWord handle) {
     else if (bin != nullptr && bin->move.is_under_way())
       abort_move(*bin);
     handle_turn_.lock();
-    handles_.remove(handles_.slot(handle));
+    leaf = handles_.remove(handles_.slot(handle));
     handle_turn_.unlock();
     pages_.give(place);
-    if (bin == nullptr || bin->open_without_move() <= bin->bound) return;
+    is_within_bound = bin == nullptr || bin->open_without_move() <= bin->bound;
   }
+  if (leaf != HandleTable::kNone) [[unlikely]]
+    give_back_leaf(leaf);
+  if (is_within_bound) return;
   keep_bound(*bin, readers_.first.load(std::memory_order_relaxed) == nullptr ? kAllMoves : kMovesOfAFree);
+}
+
+// The OS gets it in no turn.
+void CompactFit::give_back_leaf(size_t leaf) {
+  const bool is_gone = handles_.purge(leaf);
+  const TurnGuard heap(turn_);
+  const SharedTurnGuard guard(handle_turn_);
+  handles_.put_back(leaf, is_gone);
 }
 
 // The old place and the new one are pinned while the contents are copied, with no turn held.
@@ -158,7 +175,7 @@ bool CompactFit::resize(HandleWord handle, size_t bytes, size_t alignment) {
 
 CompactFit::Place CompactFit::take_and_pin(size_t bytes, size_t alignment, size_t slot) {
   const size_t size_class = pages_.class_for(bytes, alignment);
-  PageBin* const bin = size_class == CompactPage::kLarge ? nullptr : bin_in_turn(size_class);
+  PageBin* const bin = size_class == CompactPage::kLarge ? nullptr : pages_.bin_for(size_class);
   if (bin == nullptr && size_class != CompactPage::kLarge) return {};
   const PageRow row = bin == nullptr ? pages_.take_row(bytes, alignment) : PageRow{};
   const ClassTurn turn(*this, turn_of(bin));
@@ -192,8 +209,14 @@ char* CompactFit::expect(char* block, HandleWord handle, const char* call) {
 // the class's turn no page of the class comes or goes, and none of its blocks. Nothing of the page is read before.
 void CompactFit::BlockTurn::take(HandleWord handle, const char* call) {
   heap_.turn_.lock();
-  const auto [turn, block] = lock_turn_of([&] { return heap_.block_of(handle, call); },
-                                          [&](const char* found) -> Turn& { return heap_.turn_of_block(found); });
+  const auto find = [&] { return heap_.block_of(handle, call); };
+  if (heap_.sharing_ != Sharing::kClasses) {
+    turn_ = &heap_.large_turn_;  // none: the heap's is all
+    place = heap_.pages_.place_of(find());
+    return;
+  }
+  const auto turn_of_block = [&](const char* found) -> Turn& { return heap_.turn_of(heap_.pages_.bin_at(found)); };
+  const auto [turn, block] = lock_turn_of(find, turn_of_block, heap_.large_turn_, heap_.pages_.turn());
   turn_ = turn;
   place = heap_.pages_.place_of(block);
 }
@@ -265,25 +288,31 @@ void CompactFit::unpin_place(Place place) {
 // ---- readers
 
 CompactFit::Reader* CompactFit::open_reader() {
-  const TurnGuard heap(turn_);
-  const TurnGuard guard(handle_turn_);
-  Reader* const first = readers_.first.load(std::memory_order_relaxed);
-  Reader* reader = first;
-  while (reader != nullptr && reader->is_open) reader = static_cast<Reader*>(reader->next);
-  if (reader == nullptr) {
-    void* const record = pages_.take_record(sizeof(Reader));
-    if (record == nullptr) return nullptr;
-    reader = ::new (record) Reader;
-    reader->next = first;
-    readers_.first.store(reader, std::memory_order_seq_cst);
-  }
+  if (Reader* const reader = reopen_reader(); reader != nullptr) return reader;
+  void* const record = pages_.take_record(sizeof(Reader));
+  if (record == nullptr) return nullptr;
+  auto* const reader = ::new (record) Reader;
   reader->is_open = true;
+  const TurnGuard heap(turn_);
+  const SharedTurnGuard guard(handle_turn_);
+  reader->next = readers_.first.load(std::memory_order_relaxed);
+  readers_.first.store(reader, std::memory_order_seq_cst);
+  return reader;
+}
+
+// One that was closed; null if there is none.
+CompactFit::Reader* CompactFit::reopen_reader() {
+  const TurnGuard heap(turn_);
+  const SharedTurnGuard guard(handle_turn_);
+  Reader* reader = readers_.first.load(std::memory_order_relaxed);
+  while (reader != nullptr && reader->is_open) reader = static_cast<Reader*>(reader->next);
+  if (reader != nullptr) reader->is_open = true;
   return reader;
 }
 
 void CompactFit::close_reader(Reader* reader) {
   const TurnGuard heap(turn_);
-  const TurnGuard guard(handle_turn_);
+  const SharedTurnGuard guard(handle_turn_);
   if (!reader->is_open) die_of_misuse("snug_compact_reader_destroy", reader, kNoReader);
   if (reader->since.load(std::memory_order_relaxed) != 0) die_inside("snug_compact_reader_destroy", *reader);
   reader->is_open = false;

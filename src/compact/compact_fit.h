@@ -199,17 +199,17 @@ class CompactFit {
   }
   HandleWord name(Place place);
   HandleWord name_in_turn(Place place);
-  PageBin* bin_in_turn(size_t size_class);  // null: there is no memory
+  template <class Take>
+  HandleWord with_handle(Take take);
   HandleWord allocate_of(size_t size_class);
   Place take_from(PageBin& bin);
   HandleWord allocate_large(size_t bytes, size_t alignment, Relocate relocate);
   // What was looked up; the process ends if it is null.
   static char* expect(char* block, HandleWord handle, const char* call);
   char* block_of(HandleWord handle, const char* call) const { return expect(handles_.find(handle), handle, call); }
-  Turn& turn_of_block(const char* block) const {
-    return turn_of(sharing_ == Sharing::kClasses ? pages_.bin_at(block) : nullptr);
-  }
   Turn& turn_of(const PageBin* bin) const { return bin == nullptr ? large_turn_ : bin->turn; }
+  SNUG_COLD void give_back_leaf(size_t leaf);
+  Reader* reopen_reader();
   void pin_place(Place place);
   void unpin_place(Place place);
   Place take_and_pin(size_t bytes, size_t alignment, size_t slot);
@@ -229,7 +229,7 @@ class CompactFit {
   HandleTable handles_;
   mutable Turn turn_;        // over the whole heap
   mutable Turn large_turn_;  // over large blocks
-  mutable Turn handle_turn_;
+  mutable SharedTurn handle_turn_;
   std::atomic<size_t> increment_{kIncrement};
   std::atomic<size_t> next_class_{0};  // where the next step begins
   size_t large_pins_ = 0;

@@ -1,4 +1,5 @@
 // What is true of a compacting heap, and how much it holds.
+#include "base/shared_holds.h"
 #include "compact/compact_fit.h"
 
 namespace snug {
@@ -7,6 +8,7 @@ namespace snug {
 // while holding it. A class that is added while the turns are taken is seen at the end, when none can be added any
 // more.
 CompactFit::Standstill::Standstill(const CompactFit& heap) : heap_(heap) {
+  SharedHolds::begin_exemption();  // whoever is shown the blocks may do anything meanwhile
   heap.turn_.lock();
   heap.large_turn_.lock();
   while (!holds_all()) {
@@ -38,6 +40,7 @@ CompactFit::Standstill::~Standstill() {
     if (bin != nullptr) bin->turn.unlock();
   heap_.large_turn_.unlock();
   heap_.turn_.unlock();
+  SharedHolds::end_exemption();
 }
 
 CompactFit::Totals CompactFit::totals() const {
@@ -49,7 +52,7 @@ CompactFit::Totals CompactFit::totals() const {
     totals.pages.pins += large_pins_;
   }
   {
-    const TurnGuard guard(handle_turn_);
+    const SharedTurnGuard guard(handle_turn_);
     totals.bytes_handles = handles_.bytes();
     totals.pages.blocks = handles_.live();  // no place twice that a block is on its way to
     for (const auto* reader = own_readers_.first.load(std::memory_order_relaxed); reader != nullptr;
@@ -58,7 +61,7 @@ CompactFit::Totals CompactFit::totals() const {
   }
   totals.waits_heap = turn_.waits();
   totals.pages.waits_classes += large_turn_.waits();
-  totals.waits_handles = handle_turn_.waits();
+  totals.waits_handles = uint64_t{handle_turn_.waits()} + handles_.waits();
   totals.waits_pages = pages_.turn().waits();
   return totals;
 }

@@ -4,17 +4,14 @@
 namespace snug {
 
 void CompactFit::set_bound(size_t bound) {
-  {
-    const TurnGuard heap(turn_);
-    pages_.set_bound(bound);
-  }
+  pages_.set_bound(bound);
   pages_.for_each_bin([&](PageBin& bin) { set_bound_of(bin, bound); });
 }
 
 bool CompactFit::set_bound_of(size_t bytes, size_t bound) {
   const size_t size_class = pages_.class_for(bytes, 1);
   if (size_class == CompactPage::kLarge) return true;
-  PageBin* const bin = bin_in_turn(size_class);
+  PageBin* const bin = pages_.bin_for(size_class);
   if (bin == nullptr) return false;
   set_bound_of(*bin, bound);
   return true;
@@ -64,14 +61,10 @@ CompactFit::Progress CompactFit::call_off(PageBin& bin) {
   return Progress::kOver;
 }
 
-// After moves that were called off it is the turn of the next blocks of the page,
-// a few of each, and of the next pages.
 void CompactFit::begin_move(PageBin& bin) {
-  constexpr size_t kOfAPage = 4;
-  CompactPage* const from = bin.emptiest(bin.called_off / kOfAPage);
-  const size_t index = from->last_used(bin.called_off % kOfAPage);
-  const size_t slot = from->owner(index).slot();
-  bin.move.begin({from, index}, pages_.take_in(bin.fullest()));
+  const Place from = bin.to_move();
+  const size_t slot = from.owner().slot();
+  bin.move.begin(from, pages_.take_in(bin.fullest()));
   bin.move.to.owner() = BlockOwner::arriving(slot);
   if (is_shared())
     bin.move.epoch = handles_.begin_move(slot, readers_.meeting);

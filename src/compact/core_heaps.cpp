@@ -8,12 +8,6 @@
 #include "os/process.h"
 
 namespace snug {
-namespace {
-
-// Of the addresses that a process may have, where they are limited, the range of handles takes one in so many.
-constexpr size_t kPartOfAddresses = 8;
-
-}  // namespace
 
 bool CoreHeaps::open(size_t cores, size_t slots) {
   count_ = std::clamp<size_t>(cores, 1, kMostHeaps);
@@ -30,7 +24,7 @@ bool CoreHeaps::open(size_t cores, size_t slots) {
 
 // Where addresses are few, with fewer slots, then with fewer heaps.
 bool CoreHeaps::map_slots(size_t slots) {
-  const size_t most = os::address_space_limit() / kPartOfAddresses;
+  const size_t most = os::reservation_limit(os::address_space_limit());
   for (;;) {
     const size_t bytes = count_ * slots * sizeof(HandleTable::Slot);
     if (bytes <= most) slots_ = static_cast<HandleTable::Slot*>(os::map_read_only(bytes));

@@ -25,8 +25,8 @@ namespace snug {
 
 class CoreHeaps {
  public:
-  static constexpr size_t kMostHeaps = 256;
   static constexpr size_t kMostSlots = size_t{1} << 32;  // of all
+  static constexpr size_t kMostHeaps = kMostSlots / HandleTable::kStep;
 
   // `core` says which one the calling thread runs on. The source is the store.
   CoreHeaps(const BlockMap& map, const PageSource& source, uint16_t salt, size_t (*core)())

@@ -144,7 +144,7 @@ HandleWord HandleTable::add(const void* address) {
   uint64_t* free_bits = levels_[0] + lowest_word_;
   if (lowest_word_ * 64 >= slot_limit() || *free_bits == kAllUsed) [[unlikely]] {
     const size_t found = find_free();
-    if (found == kNone || (found >= slot_limit() && !make_writable(slot_limit() + kStep))) return 0;
+    if (found == kNone || (found >= slot_limit() && !may_grow())) return 0;
     lowest_word_ = found / 64;
     free_bits = levels_[0] + lowest_word_;
   }
@@ -164,7 +164,20 @@ HandleWord HandleTable::add(const void* address) {
   return handle;
 }
 
-void HandleTable::remove(size_t slot) {
+// Beyond the slots that there are. A table that several threads have only notes it.
+bool HandleTable::may_grow() {
+  wanted_.store(slot_limit() + kStep, std::memory_order_relaxed);
+  return !growth_turn_.is_shared() && grow(slot_limit());
+}
+
+bool HandleTable::grow(size_t limit) {
+  const TurnGuard guard(growth_turn_);
+  const size_t wanted = wanted_.load(std::memory_order_relaxed);
+  if (wanted > slot_limit()) make_writable(wanted);
+  return slot_limit() > limit;
+}
+
+size_t HandleTable::remove(size_t slot) {
   const uint64_t block = (word(slot) >> 48 & kMostBlocks) ^ salt_;
   --live_;
   const size_t leaf = slot / kLeafSlots;
@@ -177,8 +190,7 @@ void HandleTable::remove(size_t slot) {
     set_word(slot, block + 1);
     make_free(slot);
   }
-  if (is_last) [[unlikely]]
-    end_leaf(leaf);
+  return is_last ? end_leaf(leaf) : kNone;
 }
 
 void HandleTable::make_free(size_t slot) {
@@ -192,29 +204,44 @@ void HandleTable::make_free(size_t slot) {
 void HandleTable::begin_leaf(size_t leaf) {
   leaves_[leaf].used = 1;
   if (leaf == spare_leaf_) spare_leaf_ = kNone;
-  leaves_backed_ += leaves_[leaf].is_backed == 0 ? 1 : 0;
-  leaves_[leaf].is_backed = 1;
+  leaves_backed_ += leaves_[leaf].state == State::kUnbacked ? 1 : 0;
+  leaves_[leaf].state = State::kBacked;
 }
 
-void HandleTable::end_leaf(size_t leaf) {
+size_t HandleTable::end_leaf(size_t leaf) {
   if (spare_leaf_ == kNone) {
     spare_leaf_ = leaf;
-    return;
+    return kNone;
   }
   const size_t higher = std::max(leaf, spare_leaf_);
   spare_leaf_ = std::min(leaf, spare_leaf_);
-  purge_leaf(higher);
+  return withdraw(higher) ? higher : kNone;
 }
 
-// Not if its slots would have to begin with numbers that use them up.
-void HandleTable::purge_leaf(size_t leaf) {
+// Nobody gets its slots until it is put back. Not if they would have to begin with numbers that use them up.
+bool HandleTable::withdraw(size_t leaf) {
   Leaf& emptied = leaves_[leaf];
-  if (reservation_ == nullptr || emptied.last > kMostBlocks / 2) return;
-  // First, since the OS may give back a part before it refuses.
+  if (reservation_ == nullptr || emptied.last > kMostBlocks / 2) return false;
+  // Now, since the OS may give back a part before it refuses.
   emptied.first = emptied.last;
-  if (!os::purge(slots_ + leaf * kLeafSlots, kPageSize)) return;
-  emptied.is_backed = 0;
-  --leaves_backed_;
+  emptied.state = State::kLeaving;
+  for (size_t word = first_word(leaf); word != first_word(leaf + 1); ++word) {
+    levels_[0][word] = kAllUsed;
+    set_used(word * 64);
+  }
+  return true;
+}
+
+bool HandleTable::purge(size_t leaf) { return os::purge(slots_ + leaf * kLeafSlots, kPageSize); }
+
+void HandleTable::put_back(size_t leaf, bool is_gone) {
+  for (size_t word = first_word(leaf); word != first_word(leaf + 1); ++word) {
+    set_free(word * 64);
+    levels_[0][word] = 0;
+  }
+  lowest_word_ = std::min(lowest_word_, first_word(leaf));
+  leaves_[leaf].state = is_gone ? State::kUnbacked : State::kBacked;
+  leaves_backed_ -= is_gone ? 1 : 0;
 }
 
 size_t HandleTable::bytes() const {
@@ -230,9 +257,11 @@ const char* HandleTable::check() const {
     const bool is_live = is_used(slot);
     const bool is_marked = tests_bit(levels_[0], slot);
     if (is_live && !is_marked) return "handle table: a slot in use counts as free";
-    if (!is_live && is_marked && word(slot) != 0) return "handle table: a free slot counts as used";
+    const bool is_leaving = leaves_[slot / kLeafSlots].state == State::kLeaving;
+    if (is_leaving ? is_live || !is_marked : !is_live && is_marked && word(slot) != 0)
+      return "handle table: a free slot counts as used, or one that is on its way to the OS as free";
     live += is_live ? 1 : 0;
-    retired += !is_live && is_marked ? 1 : 0;
+    retired += !is_live && is_marked && !is_leaving ? 1 : 0;
   }
   for (size_t leaf = 0; leaf < leaves_for(end_); ++leaf) {
     size_t used = leaf == 0 ? 1 : 0;

@@ -24,7 +24,9 @@
 //
 // The table lies in addresses that are reserved once, and are made writable as it grows: a slot never moves. One thread
 // at a time changes it, but for moves, which the lock of the block's class guards; find() is for any thread, and its
-// look-ups are as the meeting of readers and movers wants them (meeting.h). O(1).
+// look-ups are as the meeting of readers and movers wants them (meeting.h). What asks the OS needs no turn: a leaf that
+// is on its way back is nobody's meanwhile, and if several threads have the table, one that is too short is told of,
+// and grows in grow(). O(1).
 #pragma once
 
 #include <atomic>
@@ -35,6 +37,7 @@
 #include "base/compiler.h"
 #include "compact/meeting.h"
 #include "compact/page.h"
+#include "compact/turn.h"
 
 namespace snug {
 
@@ -69,10 +72,18 @@ class HandleTable {
   bool open(Slot* range, size_t base, size_t slots);
   void close();
 
-  // A handle of a block at `address`; 0 if no slot is left, or no memory.
+  // Before any use by several threads.
+  void share() { growth_turn_.share(); }
+
+  // A handle of a block at `address`; 0 if no slot is left, or no memory, or if the table has to grow first.
   HandleWord add(const void* address);
-  // The slot's block is gone.
-  void remove(size_t slot);
+  // In no turn: makes more slots writable if the last add() wanted them. True if there are more than `limit`.
+  bool grow(size_t limit);
+  // The slot's block is gone. Returns a leaf to be given back to the OS, by purge() in no turn and then put_back(), or
+  // kNone.
+  size_t remove(size_t slot);
+  bool purge(size_t leaf);
+  void put_back(size_t leaf, bool is_gone);
 
   // In the range of slots.
   static size_t slot_of(HandleWord handle) { return handle & (kAddressLimit - 1); }
@@ -116,6 +127,7 @@ class HandleTable {
   void set_address(size_t slot, const void* address) { set_word(slot, handle(slot) ^ address_of(address)); }
 
   size_t live() const { return live_; }
+  uint32_t waits() const { return growth_turn_.waits(); }
   // Of memory, as far as it is backed.
   size_t bytes() const;
   const Slot* slots() const { return slots_; }
@@ -127,11 +139,12 @@ class HandleTable {
  private:
   static constexpr size_t kLevels = 5;
   static constexpr size_t kLeafSlots = kPageSize / sizeof(uint64_t);
+  enum class State : uint16_t { kUnbacked, kBacked, kLeaving };
   struct Leaf {
     uint16_t used = 0;
     uint16_t first = 0;  // its slots that are 0 have served so many, or less
     uint16_t last = 0;   // the highest number of a block that is gone
-    uint16_t is_backed = 0;
+    State state = State::kUnbacked;
   };
   static_assert(sizeof(Leaf) == sizeof(uint64_t));
   static size_t words_at(size_t level, size_t slots) {
@@ -151,12 +164,14 @@ class HandleTable {
   void lay_out(char* memory);
   bool open_reserved(size_t bytes);
   bool make_writable(size_t slots);
+  SNUG_COLD bool may_grow();
   void close_bits_beyond(size_t slots);
   void close_slot_zero();
   void begin_leaf(size_t leaf);
-  SNUG_COLD void end_leaf(size_t leaf);
-  void purge_leaf(size_t leaf);
+  SNUG_COLD size_t end_leaf(size_t leaf);
+  bool withdraw(size_t leaf);
   static size_t leaves_for(size_t slots) { return (slots + kLeafSlots - 1) / kLeafSlots; }
+  static size_t first_word(size_t leaf) { return leaf * kLeafSlots / 64; }
   void make_free(size_t slot);
   void set_used(size_t slot);
   void set_free(size_t slot);
@@ -166,6 +181,8 @@ class HandleTable {
   size_t base_ = 0;  // the number of its first slot in the range
   size_t capacity_ = 0;
   std::atomic<size_t> writable_{0};  // slots
+  std::atomic<size_t> wanted_{0};    // the same, of those that did not suffice
+  Turn growth_turn_;                 // to make more writable
   uint64_t* levels_[kLevels] = {};
   size_t lowest_word_ = 0;  // of bits: below it no slot is free
   size_t live_ = 0;

@@ -77,15 +77,16 @@ class alignas(kCacheLine) PageBin {
   // Of two or more open pages.
   CompactPage* fullest() const { return lists_[31 - std::countl_zero(occupied_)].front(); }
   CompactPage* emptiest() const { return lists_[std::countr_zero(occupied_)].back(); }
-  // The same, or one that so many are emptier than; round and round, but for the fullest.
-  CompactPage* emptiest(size_t number) const {
-    if (number == 0) [[likely]]
-      return emptiest();
-    number %= std::min(open_ - 1, kMostTried);
-    for (uint32_t levels = occupied_; levels != 0; levels &= levels - 1)
-      for (CompactPage* page = lists_[std::countr_zero(levels)].back(); page != nullptr; page = Pages::prev(page))
-        if (number-- == 0) return page;
-    return emptiest();
+  // The block to move next, of two or more open pages: the last one of the emptiest, unless moves were called off.
+  // Then it is the turn of the last blocks of the pages that are next, but for the fullest, and of the blocks before.
+  BlockPlace to_move() const {
+    if (called_off == 0) [[likely]] {
+      CompactPage* const page = emptiest();
+      return {page, page->last_used()};
+    }
+    const size_t pages = std::min(open_ - 1, kMostTried);
+    CompactPage* const page = emptiest(called_off % pages);
+    return {page, page->last_used(called_off / pages)};
   }
 
   const Pages& list(size_t index) const { return lists_[index]; }
@@ -97,8 +98,16 @@ class alignas(kCacheLine) PageBin {
   }
 
  private:
+  // Pages whose blocks are tried in turn: finding one is O(1).
   static constexpr size_t kMostTried = 8;
 
+  // One that so many are emptier than.
+  CompactPage* emptiest(size_t number) const {
+    for (uint32_t levels = occupied_; levels != 0; levels &= levels - 1)
+      for (CompactPage* page = lists_[std::countr_zero(levels)].back(); page != nullptr; page = Pages::prev(page))
+        if (number-- == 0) return page;
+    return emptiest();
+  }
   void add(CompactPage* page) {
     lists_[page->list].push_front(page);
     if (page->list == CompactPage::kHeld) {

@@ -1,4 +1,5 @@
 // Turn: a lock that is not one where a heap has one thread, and that counts how often somebody had to wait for it.
+// SharedTurn: the same over what all classes share. No system call happens in it, as in a SharedLock.
 #pragma once
 
 #include <atomic>
@@ -9,7 +10,8 @@
 
 namespace snug {
 
-class Turn {
+template <class LockType>
+class BasicTurn {
  public:
   // Before any other use by several threads.
   void share() { is_shared_ = true; }
@@ -31,25 +33,33 @@ class Turn {
     lock_.lock();
   }
 
-  Lock lock_;
+  LockType lock_;
   std::atomic<uint32_t> waits_{0};
   bool is_shared_ = false;
 };
 
+using Turn = BasicTurn<Lock>;
+using SharedTurn = BasicTurn<SharedLock>;
 using TurnGuard = LockGuard<Turn>;
+using SharedTurnGuard = LockGuard<SharedTurn>;
 
 // Locks the turn of a thing that moves: find() says where it lies, turn_of(place) whose turn that place is. Both are
 // asked without the turn, so that the thing may have left between the questions, and its place be another's. In a turn
 // no place of its own comes or goes: so if the place has that turn, and the thing is still there afterwards, it is
-// decided. (Places that nobody has share a turn with some that somebody has, and come and go: hence the last question.)
-// Returns the turn and the place.
-template <class Find, class TurnOf>
-auto lock_turn_of(Find find, TurnOf turn_of) {
+// decided. But `nobodys` is the turn of places that nobody has as well, and these come and go: the thing could leave,
+// its place be nobody's when that is asked, and the thing come back to it before the last question. So all is asked
+// there in `hands`, the turn in which places change hands. Returns the turn and the place.
+template <class Find, class TurnOf, class AnyTurn, class Hands>
+auto lock_turn_of(Find find, TurnOf turn_of, const AnyTurn& nobodys, Hands& hands) {
   for (;;) {
     auto& turn = turn_of(find());
     turn.lock();
+    const bool may_be_nobodys = &turn == &nobodys;
+    if (may_be_nobodys) hands.lock();
     const auto place = find();
-    if (&turn_of(place) == &turn && find() == place) return std::pair(&turn, place);
+    const bool is_settled = &turn_of(place) == &turn && find() == place;
+    if (may_be_nobodys) hands.unlock();
+    if (is_settled) return std::pair(&turn, place);
     turn.unlock();
   }
 }

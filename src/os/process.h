@@ -10,6 +10,8 @@ namespace snug::os {
 
 // The limit on address space in bytes (ulimit -v), or SIZE_MAX if there is none.
 size_t address_space_limit();
+// What one reservation may take of so many: a sixteenth, so that the program is left with the rest.
+constexpr size_t reservation_limit(size_t addresses) { return addresses / 16; }
 
 // True if the process runs with more rights than its caller (setuid): its environment is then not to be trusted.
 bool is_privileged();

@@ -34,8 +34,7 @@ size_t window_size(size_t limit) {
 }
 
 size_t reservation_size(size_t limit) {
-  if (limit == SIZE_MAX) return kFirstReservation;
-  return std::clamp(round_down(limit / 16, kChunkSize), kChunkSize, kFirstReservation);
+  return std::clamp(round_down(os::reservation_limit(limit), kChunkSize), kChunkSize, kFirstReservation);
 }
 
 // Makes the part [first, last) of an array writable, rounded outwards to OS pages.

@@ -235,7 +235,8 @@ TEST_F(CoreHeapsTest, HasFewerHandlesWhereAddressesAreFew) {
     const bool is_open = other.open(64, HandleTable::kMostSlots);
     for (int mebibytes = 0; is_open && mebibytes < 64; ++mebibytes)
       if (other.allocate(size_t{1} << 20, 1) == 0) std::exit(2);
-    std::exit(is_open && other.slot_limit() * sizeof(uint64_t) <= few.rlim_cur / 8 && other.check() == nullptr ? 0 : 1);
+    std::exit(is_open && other.slot_limit() * sizeof(uint64_t) <= few.rlim_cur / 16 && other.check() == nullptr ? 0
+                                                                                                                : 1);
   };
   EXPECT_EXIT(with_few_addresses(), testing::ExitedWithCode(0), "");
 }

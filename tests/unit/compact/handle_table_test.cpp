@@ -16,6 +16,16 @@ class HandleTableTest : public testing::Test {
     EXPECT_EQ(table.check(), nullptr);
     table.close();
   }
+  void remove(HandleWord handle) {
+    const size_t leaf = table.remove(HandleTable::slot_of(handle));
+    if (leaf != HandleTable::kNone) table.put_back(leaf, table.purge(leaf));
+  }
+  std::vector<HandleWord> add(size_t count) {
+    std::vector<HandleWord> handles;
+    for (size_t i = 0; i < count; ++i) handles.push_back(table.add(blocks));
+    return handles;
+  }
+
   HandleTable table{0};
 };
 
@@ -65,10 +75,9 @@ TEST_F(HandleTableTest, ItGrowsAndAlwaysTakesTheLowestSlot) {
 }
 
 TEST_F(HandleTableTest, ItsEndGoesBackAndTellsOldHandlesFromNewOnes) {
-  std::vector<HandleWord> handles;
-  for (size_t i = 0; i < 100'000; ++i) handles.push_back(table.add(blocks));
+  const std::vector<HandleWord> handles = add(100'000);
   EXPECT_GT(table.bytes(), 800'000u);
-  for (size_t i = 10; i < handles.size(); ++i) table.remove(HandleTable::slot_of(handles[i]));
+  for (size_t i = 10; i < handles.size(); ++i) remove(handles[i]);
   EXPECT_LT(table.bytes(), 50'000u) << "two leaves, and bits";
   EXPECT_EQ(table.check(), nullptr);
   for (size_t i = 10; i < handles.size(); ++i) {
@@ -77,6 +86,44 @@ TEST_F(HandleTableTest, ItsEndGoesBackAndTellsOldHandlesFromNewOnes) {
     ASSERT_EQ(table.find(handles[i]), nullptr) << i;
     ASSERT_NE(table.find(handle), nullptr);
   }
+}
+
+// Between purge() and put_back() other threads may add and remove.
+TEST_F(HandleTableTest, NobodyGetsASlotThatIsOnItsWayToTheOS) {
+  const size_t count = 2 * kPageSize / 8 + 10;  // slot 0 is nobody's: two leaves and a part
+  std::vector<HandleWord> handles = add(count);
+  size_t leaf = HandleTable::kNone;
+  for (const HandleWord handle : handles) {
+    if (handle == handles[0]) continue;
+    const size_t other = table.remove(HandleTable::slot_of(handle));
+    EXPECT_TRUE(other == HandleTable::kNone || leaf == HandleTable::kNone);
+    if (other != HandleTable::kNone) leaf = other;
+  }
+  EXPECT_EQ(leaf, 2u) << "the higher one of two";
+  EXPECT_EQ(table.check(), nullptr);
+  for (const HandleWord handle : add(count)) {
+    EXPECT_NE(HandleTable::slot_of(handle) * 8 / kPageSize, leaf);
+    EXPECT_NE(table.find(handle), nullptr);
+  }
+  EXPECT_EQ(table.check(), nullptr);
+  table.put_back(leaf, table.purge(leaf));
+  EXPECT_EQ(table.check(), nullptr);
+  EXPECT_EQ(HandleTable::slot_of(table.add(blocks)), leaf * kPageSize / 8) << "the lowest slot is free again";
+  EXPECT_EQ(table.find(handles.back()), nullptr);
+}
+
+TEST_F(HandleTableTest, WhereSeveralThreadsHaveItAddingAsksTheOSForNothing) {
+  table.share();
+  EXPECT_FALSE(table.grow(table.slot_limit())) << "nobody wants more";
+  add(HandleTable::kStep - 1);
+  const size_t limit = table.slot_limit();
+  EXPECT_EQ(table.add(blocks), 0u);
+  EXPECT_EQ(table.slot_limit(), limit);
+  EXPECT_TRUE(table.grow(limit));
+  EXPECT_TRUE(table.grow(limit)) << "as another thread finds it";
+  EXPECT_EQ(table.slot_limit(), limit + HandleTable::kStep);
+  EXPECT_EQ(HandleTable::slot_of(table.add(blocks)), limit);
+  EXPECT_FALSE(table.grow(table.slot_limit()));
 }
 
 TEST(HandleTableInMemoryTest, ItEndsWhereItsMemoryDoes) {

@@ -1,4 +1,7 @@
 // Threads that want the same blocks again and again, and readers that are used wrongly.
+#include <thread>
+
+#include "base/shared_holds.h"
 #include "compact_heap_fixture.h"
 
 namespace snug {
@@ -35,6 +38,29 @@ TEST_P(SharedTurnsTest, ABlockThatIsAlwaysWantedKeepsNoOtherFromMoving) {
   first.leave();
   EXPECT_LE(heap.stats().rows_not_full, 3u);
   EXPECT_GE(heap.stats().moves, 16u);
+}
+
+// Builds with assertions end the process at a system call in a turn that all classes share.
+TEST_P(SharedTurnsTest, TheTableGrowsAndGoesBackInNoTurnOfAll) {
+  constexpr size_t kEach = 150'000;
+  CompactHeapFixture heap({.sharing = GetParam()});
+  const uint64_t before = SharedHolds::taken();
+  std::vector<std::thread> threads;
+  for (size_t number = 0; number < 2; ++number)
+    threads.emplace_back([&] {
+      std::vector<snug_handle> handles;
+      for (size_t i = 0; i < kEach; ++i) handles.push_back(snug_compact_alloc(heap, 16, 0));
+      SectionReader reader(heap);
+      reader.enter();
+      for (const snug_handle handle : handles) *static_cast<snug_handle*>(snug_compact_deref(heap, handle)) = handle;
+      for (const snug_handle handle : handles)
+        ASSERT_EQ(*static_cast<snug_handle*>(snug_compact_deref(heap, handle)), handle);
+      reader.leave();
+      for (const snug_handle handle : handles) snug_compact_free(heap, handle);
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LT(heap.stats().bytes_handles, kEach) << "two leaves of a table, and bits";
+  EXPECT_EQ(SharedHolds::taken() != before, SharedHolds::kCounted);
 }
 
 TEST_P(SharedTurnsTest, AFunctionsLargeBlockStays) {

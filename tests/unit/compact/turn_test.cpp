@@ -31,6 +31,7 @@ class LockTurnTest : public testing::Test {
   enum Tag { kFirst, kOther, kLarge };
 
   void move_to(size_t page, Tag left_to) {
+    EXPECT_FALSE(hands.is_held) << "the page that is left would change hands";
     tags[block_in] = left_to;
     block_in = page;
     tags[page] = kFirst;
@@ -44,14 +45,15 @@ class LockTurnTest : public testing::Test {
       ++looks;
       return turns[tags[page]];
     };
-    const auto [turn, page] = lock_turn_of(find, turn_of);
+    const auto [turn, page] = lock_turn_of(find, turn_of, turns[kLarge], hands);
     EXPECT_EQ(turn, &turns[kFirst]);
     EXPECT_TRUE(turns[kFirst].is_held);
-    EXPECT_FALSE(turns[kOther].is_held || turns[kLarge].is_held);
+    EXPECT_FALSE(turns[kOther].is_held || turns[kLarge].is_held || hands.is_held);
     return page;
   }
 
   OwnTurn turns[3];
+  OwnTurn hands;
   Tag tags[4] = {kFirst, kLarge, kLarge, kLarge};
   size_t block_in = 0;
 };
@@ -66,9 +68,17 @@ TEST_F(LockTurnTest, IsThatOfTheClassWhereverTheBlockHasGone) {
   EXPECT_EQ(take({[&] { move_to(1, kFirst); }}), 1u) << "its old page is still of the class";
 }
 
-// The turn of large blocks keeps no page from being given back.
+// The turn of large blocks keeps no page from being given back, taken again and filled: that of hands does.
 TEST_F(LockTurnTest, IsNotThatOfAPageThatIsGoneAgain) {
-  EXPECT_EQ(take({[&] { move_to(1, kLarge); }, [&] { move_to(2, kLarge); }}), 2u);
+  EXPECT_EQ(take({[&] { move_to(1, kLarge); }, [&] { EXPECT_TRUE(hands.is_held); }, [&] { move_to(2, kLarge); },
+                  [&] { EXPECT_TRUE(hands.is_held); }}),
+            2u);
+}
+
+TEST_F(LockTurnTest, IsAskedInTheTurnOfHandsOnlyWhereNobodyMayHaveThePage) {
+  EXPECT_EQ(take({[&] { move_to(1, kOther); }, [&] { EXPECT_FALSE(hands.is_held); }, [] {},
+                  [&] { EXPECT_FALSE(hands.is_held); }}),
+            1u);
 }
 
 TEST_F(LockTurnTest, IsAskedForAsOftenAsThePageGoes) {

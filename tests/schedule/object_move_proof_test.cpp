@@ -1,0 +1,370 @@
+// How readers, who take no lock, meet the mover of an object that a function moves, which cannot be called off in the
+// middle. The steps of the meeting, the lock and the search for the turn are those that ship, in the order in which the
+// heap does them (CompactFit::find, ::pin and ::advance); the object is plain data, so that each access of it which
+// another one does not happen before is told of.
+//
+//   page 0 [ object ]  page 1 [ place ]     both of the kind. What a move has emptied leaves the kind, and somebody
+//                                           else may take it, or the kind again
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compact/meeting.h"
+#include "compact/turn.h"
+#include "proof.h"
+#include "scheduled_atomics.h"
+
+namespace snug::schedule {
+namespace {
+
+using Atomics = ScheduledAtomics;
+
+// Of the lock that ships (lock_proof_test.cpp), what a turn needs of it.
+class SpinLock {
+ public:
+  void lock() {
+    uint32_t expected = 0;
+    while (!word_.compare_exchange_strong(expected, 1, std::memory_order_acquire, std::memory_order_relaxed)) {
+      Atomics::cpu_relax();
+      expected = 0;
+    }
+  }
+  void unlock() { word_.store(0, std::memory_order_release); }
+
+ private:
+  Atomics::Atomic<uint32_t> word_{0};
+};
+
+// What the heap could leave out, each of which must be noticed.
+enum class Fault {
+  kNone,
+  kReaderTakesNoTurn,      // it calls the move off, as that of bytes
+  kReaderKeepsWhatItSaw,   // before it had the turn
+  kReaderLeavesTheMark,    // and the move goes on under it
+  kMoverWaitsForNoReader,  // who may have looked before the mark
+  kMoverLooksForNoMark,    // which a reader may have taken away
+  kMoverLetsTheTurnGo,     // between the object and its address
+  kPinAsksForTheTurnOnce,  // and the page may be another's by then
+  kPinLeavesTheMoveGoing,  // that it finds begun
+};
+
+// What becomes of a page that a move has emptied.
+enum class Emptied { kStays, kLeaves };
+
+class Heap {
+ public:
+  using Shared = Meeting<Atomics>;
+  static constexpr uint64_t kResting = uint64_t{1} << 63;
+  static constexpr int kContent = 7;
+  static constexpr int kGone = 9;  // where the object was
+
+  Heap(Emptied emptied, Fault fault) : emptied_(emptied), fault_(fault) {
+    readers_[0].next = &readers_[1];
+    slot_.store(kResting, std::memory_order_relaxed);
+    for (auto& word : pages_[0].words) word = kContent;
+  }
+
+  void write(int reader) {
+    meeting_.enter(readers_[reader]);
+    Page& page = pages_[find()];
+    for (auto& word : page.words) word = kContent + 1;
+    meeting_.leave(readers_[reader]);
+    is_written_ = true;
+  }
+  // Looks the object up twice in a section: it must not move meanwhile.
+  void read(int reader) {
+    meeting_.enter(readers_[reader]);
+    const uint64_t place = find();
+    expect_content(pages_[place].words[0]);
+    require(find() == place, "an object stays while a reader has its address");
+    expect_content(pages_[place].words[1]);
+    meeting_.leave(readers_[reader]);
+  }
+  // Reads it outside of all sections.
+  void pin() {
+    const auto [turn, place] = lock_turn();
+    if (fault_ != Fault::kPinLeavesTheMoveGoing && is_under_way_ && from_ == place) abort_move();
+    ++pins_;
+    turn->unlock();
+    for (auto& word : pages_[place].words) expect_content(word);
+    const auto [again, there] = lock_turn();
+    require(there == place, "an object stays while it is pinned");
+    --pins_;
+    again->unlock();
+  }
+  void look(int reader) {
+    meeting_.enter(readers_[reader]);
+    expect_content(pages_[find()].words[0]);
+    meeting_.leave(readers_[reader]);
+  }
+  // A section before the next one: a move that is begun meanwhile waits for it.
+  void stay(int reader) {
+    meeting_.enter(readers_[reader]);
+    meeting_.leave(readers_[reader]);
+  }
+  // So often in the turn of the kind, for the next part each time.
+  void advance(int times) {
+    for (; times != 0; --times) {
+      turns_[kOfKind].lock();
+      advance_in_turn();
+      turns_[kOfKind].unlock();
+    }
+  }
+  // Somebody who takes the page that was left, and makes it a large block's.
+  void take_page() {
+    const uint32_t left = left_.exchange(0, std::memory_order_acquire);
+    if (left == 0) return;
+    turns_[kOfOthers].lock();
+    for (auto& word : pages_[left - 1].words) word = kGone;
+    turns_[kOfOthers].unlock();
+  }
+
+  void check() {
+    const Page& page = pages_[place_now()];
+    require(pins_ == 0, "no pin is left");
+    for (const auto& word : page.words)
+      require(word == (is_written_ ? kContent + 1 : kContent), "the object is where its handle leads, as it was left");
+  }
+
+ private:
+  enum Tag : uint32_t { kOfKind, kOfOthers };
+  struct Page {
+    Atomics::Var<int> words[2];
+    Atomics::Atomic<uint32_t> tag{kOfKind};
+  };
+
+  void expect_content(int word) const { require(word == kContent, "the object is where its address leads"); }
+  uint64_t place_now() const { return Shared::look(slot_) & ~kResting; }
+  SpinLock& turn_of(uint64_t place) { return turns_[pages_[place].tag.load(std::memory_order_relaxed)]; }
+  std::pair<SpinLock*, uint64_t> lock_turn() {
+    const auto find = [this] { return place_now(); };
+    const auto turn_of_place = [this](uint64_t place) -> SpinLock& { return turn_of(place); };
+    if (fault_ == Fault::kPinAsksForTheTurnOnce) {
+      SpinLock& turn = turn_of_place(find());
+      turn.lock();
+      return {&turn, find()};
+    }
+    return lock_turn_of(find, turn_of_place, turns_[kOfOthers], hands_);
+  }
+  void hand_over(Page& page, Tag tag) {
+    hands_.lock();
+    page.tag.store(tag, std::memory_order_relaxed);
+    hands_.unlock();
+  }
+
+  // Where the object lies for the section that the reader is in.
+  uint64_t find() {
+    for (;;) {
+      const uint64_t word = Shared::look(slot_);
+      const uint64_t place = word & ~kResting;
+      if ((word & kResting) != 0) return place;
+      if (fault_ == Fault::kReaderTakesNoTurn || pages_[place].tag.load(std::memory_order_relaxed) != kOfKind) {
+        if (Shared::call_off(slot_, word, kResting)) return place;
+        continue;
+      }
+      const auto [turn, now] = lock_turn();
+      if (fault_ != Fault::kReaderLeavesTheMark) call_off();
+      turn->unlock();
+      return fault_ == Fault::kReaderKeepsWhatItSaw ? place : now;
+    }
+  }
+  void call_off() {
+    uint64_t word = 0;
+    do word = slot_.load(std::memory_order_relaxed);
+    while ((word & kResting) == 0 && !Shared::call_off(slot_, word, kResting));
+  }
+
+  void advance_in_turn() {
+    if (!is_under_way_ && !begin_move()) return;
+    const bool is_marked = (slot_.load(std::memory_order_relaxed) & kResting) == 0;
+    if (!is_marked && fault_ != Fault::kMoverLooksForNoMark) return abort_move();
+    if (fault_ != Fault::kMoverWaitsForNoReader && !Shared::is_alone(readers_, epoch_)) return;
+    const uint64_t from = from_;
+    relocate(from);
+    is_under_way_ = false;
+    if (emptied_ == Emptied::kStays) return;
+    hand_over(pages_[from], kOfOthers);
+    left_.store(static_cast<uint32_t>(from + 1), std::memory_order_release);
+  }
+  void relocate(uint64_t from) {
+    for (int word = 0; word < 2; ++word) {
+      pages_[1 - from].words[word] = pages_[from].words[word];
+      pages_[from].words[word] = kGone;
+    }
+    if (fault_ == Fault::kMoverLetsTheTurnGo) turns_[kOfKind].unlock(), turns_[kOfKind].lock();
+    slot_.store((1 - from) | kResting, std::memory_order_release);
+  }
+  bool begin_move() {
+    if (pins_ != 0) return false;
+    from_ = slot_.load(std::memory_order_relaxed) & ~kResting;
+    Page& to = pages_[1 - from_];
+    if (to.tag.load(std::memory_order_relaxed) != kOfKind) {
+      if (left_.exchange(0, std::memory_order_acquire) == 0) return false;
+      hand_over(to, kOfKind);
+    }
+    is_under_way_ = true;
+    epoch_ = meeting_.begin(slot_, kResting);
+    return true;
+  }
+  void abort_move() {
+    call_off();
+    is_under_way_ = false;
+  }
+
+  const Emptied emptied_;
+  const Fault fault_;
+  Shared meeting_;
+  Shared::Reader readers_[2];
+  Shared::Slot slot_;
+  Page pages_[2];
+  SpinLock turns_[2];                  // the kind's, and that of all others, who may be nobody
+  SpinLock hands_;                     // in which pages change hands
+  Atomics::Atomic<uint32_t> left_{0};  // one more than the page that a move has emptied, as long as it is nobody's
+  // In the kind's turn.
+  Atomics::Var<bool> is_under_way_{false};
+  Atomics::Var<uint64_t> from_{0};
+  Atomics::Var<uint64_t> epoch_{0};
+  Atomics::Var<int> pins_{0};
+  bool is_written_ = false;
+};
+
+const Body<Heap> kWrite = [](Heap& heap) { heap.write(0); };
+const Body<Heap> kRead = [](Heap& heap) { heap.read(0); };
+const Body<Heap> kLookToo = [](Heap& heap) { heap.look(1); };
+const Body<Heap> kStayAndRead = [](Heap& heap) { heap.stay(0), heap.read(0); };
+const Body<Heap> kStayAndWrite = [](Heap& heap) { heap.stay(0), heap.write(0); };
+const Body<Heap> kPin = [](Heap& heap) { heap.pin(); };
+const Body<Heap> kStayAndPin = [](Heap& heap) { heap.stay(0), heap.pin(); };
+const Body<Heap> kMoveOnce = [](Heap& heap) { heap.advance(1); };
+const Body<Heap> kMoveTwice = [](Heap& heap) { heap.advance(2); };
+const Body<Heap> kTakePage = [](Heap& heap) { heap.take_page(); };
+const Body<Heap> kCheck = [](Heap& heap) { heap.check(); };
+
+Outcome run(const Bodies<Heap>& bodies, int preemptions, MemoryModel memory, Emptied emptied, Fault fault) {
+  return explore<Heap>(
+      with(memory, preemptions), [=] { return std::make_unique<Heap>(emptied, fault); }, bodies, kCheck);
+}
+
+void prove_sound(const Bodies<Heap>& bodies, int preemptions, Emptied emptied,
+                 const std::vector<MemoryModel>& models = kModels) {
+  for (const MemoryModel memory : models) {
+    const Outcome outcome = run(bodies, preemptions, memory, emptied, Fault::kNone);
+    EXPECT_TRUE(outcome.passed()) << outcome.report;
+    testing::Test::RecordProperty("schedules", std::to_string(outcome.schedules));
+  }
+}
+
+TEST(ObjectMoveProof, AWriterAndTheMover) { prove_sound({kStayAndWrite, kMoveTwice}, 3, Emptied::kStays); }
+
+TEST(ObjectMoveProof, AReaderAndAMoverThatGoesBack) { prove_sound({kRead, kMoveTwice}, 4, Emptied::kStays); }
+
+TEST(ObjectMoveProof, TwoReadersAndTheMover) { prove_sound({kRead, kLookToo, kMoveOnce}, 2, Emptied::kStays); }
+
+TEST(ObjectMoveProof, AReaderAndTwoMovers) { prove_sound({kRead, kMoveOnce, kMoveOnce}, 2, Emptied::kStays); }
+
+TEST(ObjectMoveProof, AReaderAndAPageThatOthersTake) {
+  prove_sound({kRead, kMoveOnce, kTakePage}, 2, Emptied::kLeaves);
+}
+
+TEST(ObjectMoveProof, APinAndTheMover) { prove_sound({kStayAndPin, kMoveTwice}, 2, Emptied::kLeaves); }
+
+TEST(ObjectMoveProof, APinAndAPageThatOthersTake) { prove_sound({kPin, kMoveOnce, kTakePage}, 2, Emptied::kLeaves); }
+
+struct Planted {
+  const char* name;
+  Fault fault;
+  Bodies<Heap> bodies;
+};
+
+// In the model of fewest runs: each mistake is one of logic.
+TEST(ObjectMoveProof, NoticesWhatIsLeftOut) {
+  const std::vector<Planted> kPlanted = {
+      {"the reader takes no turn", Fault::kReaderTakesNoTurn, {kRead, kMoveTwice}},
+      {"the reader keeps what it saw", Fault::kReaderKeepsWhatItSaw, {kRead, kMoveTwice}},
+      {"the reader leaves the mark", Fault::kReaderLeavesTheMark, {kStayAndRead, kMoveTwice}},
+      {"the mover waits for no reader", Fault::kMoverWaitsForNoReader, {kRead, kMoveTwice}},
+      {"the mover looks for no mark", Fault::kMoverLooksForNoMark, {kStayAndRead, kMoveTwice}},
+      {"the mover lets the turn go", Fault::kMoverLetsTheTurnGo, {kRead, kMoveTwice}},
+      {"a pin asks for the turn once", Fault::kPinAsksForTheTurnOnce, {kPin, kMoveTwice}},
+      {"a pin leaves the move going", Fault::kPinLeavesTheMoveGoing, {kStayAndPin, kMoveTwice}},
+  };
+  for (const Planted& planted : kPlanted) {
+    const Outcome outcome = run(planted.bodies, 3, MemoryModel::kSequential, Emptied::kLeaves, planted.fault);
+    EXPECT_TRUE(outcome.verdict == Verdict::kRequirement || outcome.verdict == Verdict::kRace) << planted.name;
+  }
+}
+
+// The turn of a thing that goes to another place and comes back, as often as between any two questions. What is in the
+// turn is plain data.
+class Wanderer {
+ public:
+  explicit Wanderer(bool has_hands) : has_hands_(has_hands) {}
+
+  // In one turn: who is in it finds the thing there all the same.
+  void go(int times) {
+    turns_[kOwn].lock();
+    for (uint32_t from = 0; times != 0; --times, from = 1 - from) {
+      hand_over(1 - from, kOwn);
+      place_.store(1 - from, std::memory_order_release);
+      hand_over(from, kNobodys);
+    }
+    ++visits_;
+    turns_[kOwn].unlock();
+  }
+  void visit() {
+    const auto find = [this] { return place_.load(std::memory_order_seq_cst); };
+    const auto turn_of = [this](uint32_t place) -> SpinLock& {
+      return turns_[tags_[place].load(std::memory_order_relaxed)];
+    };
+    const auto [turn, place] = lock_turn_of(find, turn_of, turns_[has_hands_ ? kNobodys : kOwn], hands_);
+    ++visits_;
+    turn->unlock();
+  }
+  int visits() const { return visits_; }
+
+ private:
+  enum Tag : uint32_t { kOwn, kNobodys };
+
+  void hand_over(uint32_t place, Tag tag) {
+    hands_.lock();
+    tags_[place].store(tag, std::memory_order_relaxed);
+    hands_.unlock();
+  }
+
+  const bool has_hands_;  // where a place may be nobody's; else where it is the thing's, where it is of no use
+  Atomics::Atomic<uint32_t> place_{0};
+  Atomics::Atomic<uint32_t> tags_[2]{kOwn, kNobodys};
+  SpinLock turns_[2];
+  SpinLock hands_;
+  Atomics::Var<int> visits_{0};
+};
+
+Outcome run_wanderer(MemoryModel memory, int preemptions, bool has_hands) {
+  const Bodies<Wanderer> bodies = {[](Wanderer& wanderer) { wanderer.visit(); },
+                                   [](Wanderer& wanderer) { wanderer.go(3); }};
+  return explore<Wanderer>(
+      with(memory, preemptions), [=] { return std::make_unique<Wanderer>(has_hands); }, bodies,
+      [](Wanderer& wanderer) { require(wanderer.visits() == 2, "each was alone"); });
+}
+
+// Five preemptions bring the thing back between the last two questions. With C++'s orders the questions may be answered
+// out of an old state, so that there is far more to try.
+TEST(TurnProof, AThingThatComesBackIsFoundInItsTurn) {
+  for (const auto& [memory, preemptions] :
+       {std::pair(MemoryModel::kSequential, 5), {MemoryModel::kStoreBuffers, 4}, {MemoryModel::kViews, 2}}) {
+    const Outcome outcome = run_wanderer(memory, preemptions, true);
+    EXPECT_TRUE(outcome.passed()) << outcome.report;
+    testing::Test::RecordProperty("schedules", std::to_string(outcome.schedules));
+  }
+}
+
+TEST(TurnProof, NoticesThatPlacesChangeHandsMeanwhile) {
+  EXPECT_EQ(run_wanderer(MemoryModel::kSequential, 5, false).verdict, Verdict::kRace);
+}
+
+}  // namespace
+}  // namespace snug::schedule
