@@ -6,7 +6,9 @@
 
 #include "base/lock.h"
 #include "heap/config.h"
+#include "heap/fork_order.h"
 #include "heap/idle_thread.h"
+#include "os/open_streams.h"
 #include "size/class_table.h"
 #include "slab/heap_registry.h"
 #include "span/huge_page_gauge.h"
@@ -69,8 +71,11 @@ struct Store {
   void after_fork_in_child();
 
  private:
+  friend class ForkOrder<Store>;
+  using Streams = os::OpenStreams;
+  using ForkLock = Lock;
+
   bool open_parts();
-  void unlock_all();
 
   std::atomic<bool> open_{false};
   std::atomic<bool> watches_forks_{false};
