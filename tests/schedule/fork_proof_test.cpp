@@ -305,6 +305,11 @@ TEST(ForkProof, TheParentGoesOnWithASlowOperation) {
   prove<State>({kForkInParent<State>, kOperate<State>}, 3, kCheck<State>);
 }
 
+TEST(ForkProof, TheParentDropsWhatItTook) {
+  using State = Store<kArena>;
+  prove<State>({kForkInParent<State>, kTakeRecord<State>}, 4, kCheck<State>);
+}
+
 TEST(ForkProof, TheChildFindsEachHeapInOneHand) {
   using Running = Store<kRoster | kHeaps>;
   prove<Running>({kForkInChild<Running>, kEnd<Running>}, 3, kNoCheck<Running>, 2);
@@ -335,6 +340,8 @@ TEST(ForkProof, ThreadsThatUseStreamsAndForksDoNotWaitForEachOther) {
 TEST(ForkProof, TwoThreadsForkInTurns) {
   using State = Store<kStreams | kOpening | kArena>;
   prove<State>({kForkInParent<State>, kForkInParent<State>}, 3, kCheck<State>);
+  using WithoutStreams = Store<kOpening | kArena>;
+  prove<WithoutStreams>({kForkInParent<WithoutStreams>, kForkInParent<WithoutStreams>}, 3, kCheck<WithoutStreams>);
 }
 
 // -- what is planted -------------------------------------------------------------------------------------------------
@@ -344,7 +351,7 @@ TEST(ForkProof, ALockThatIsLeftOutIsSeen) {
   EXPECT_TRUE(is_seen<Arena>({kForkInChild<Arena>, kTakeRecord<Arena>}, 3, kNoCheck<Arena>));
   using Heaps = Store<kHeaps | kSpans, Fault::kHeapsLeftOut>;
   EXPECT_TRUE(is_seen<Heaps>({kForkInChild<Heaps>, kOperate<Heaps>}, 3, kNoCheck<Heaps>));
-  using Opening = Store<kArena, Fault::kOpeningLeftOut>;
+  using Opening = Store<kOpening | kArena, Fault::kOpeningLeftOut>;
   EXPECT_TRUE(is_seen<Opening>({kForkInParent<Opening>, kForkInParent<Opening>}, 3, kCheck<Opening>));
 }
 

@@ -118,6 +118,11 @@ bool is_seen_where_slabs_are_adopted() {
   return is_seen<State>({kAdoptAndEnd<State>, kSend<State>}, 4, kCheck<State>);
 }
 
+TEST(HeapLifeProof, WithoutAPlantThereIsNothingToSee) {
+  EXPECT_FALSE(is_seen_where_heaps_end<Plant::kNone>());
+  EXPECT_FALSE(is_seen_where_slabs_are_adopted<Plant::kNone>());
+}
+
 TEST(HeapLifeProof, TheOldFaultOfCollectIsSeen) {
   EXPECT_TRUE(is_seen_where_heaps_end<Plant::kVisitorsDoNotLookAgain>());
   EXPECT_TRUE(is_seen_where_heaps_end<Plant::kVisitorsLookTooEarly>());

@@ -46,13 +46,11 @@ void prove(const Bodies<State>& bodies, int preemptions, const Body<State>& chec
   prove<State>(bodies, preemptions, check, preemptions);
 }
 
-// True if some order of the steps fails: what has been planted is seen.
+// True if some order of the steps fails on x86-64: what has been planted is seen.
 template <class State>
 bool is_seen(const Bodies<State>& bodies, int preemptions, const Body<State>& check) {
-  return std::any_of(kModels.begin(), kModels.end(), [&](MemoryModel memory) {
-    const Outcome outcome = explore<State>(with(memory, preemptions), bodies, check);
-    return !outcome.passed() && outcome.verdict != Verdict::kUnfinished;
-  });
+  const Outcome outcome = explore<State>(with(MemoryModel::kStoreBuffers, preemptions), bodies, check);
+  return !outcome.passed() && outcome.verdict != Verdict::kUnfinished;
 }
 
 // The weakened orders that no scenario notices of those that come by their place, in any of the models: a line for each
