@@ -6,19 +6,25 @@
 // Entry: a hold in which a thread may go inside. While somebody waits for nobody to be inside, it lets nobody in:
 // threads that come one after the other would keep a fork waiting for as long as they come.
 //
+// Passing: a stretch of several holds, begun by an entry, in which something has left one hand and not reached the
+// next.
+//
 // Outside: a stretch of a hold that goes without the lock, for a system call. What the call is about the thread has
 // taken out of what others find, as if it were allocated, and puts back afterwards. Nothing else that was read under
 // the lock is known any more then.
+//
+// Templates, which tests/schedule runs in every order of their steps.
 #pragma once
 
 #include <cstdint>
 
 #include "base/lock.h"
-#include "base/pause.h"
+#include "base/std_atomics.h"
 
 namespace snug {
 
-class Passage {
+template <class Atomics, class LockType>
+class BasicPassage {
  public:
   void enter() { ++inside_; }
   void leave() { --inside_; }
@@ -26,57 +32,87 @@ class Passage {
   bool is_closing() const { return is_closing_; }
 
   // Those inside need only this lock and locks that come after it, so they always get out.
-  void lock_at_rest(SharedLock& lock) {
+  void lock_at_rest(LockType& lock) {
     lock.lock();
     is_closing_ = true;
-    while (inside_ != 0) {
-      lock.unlock();
-      pause_a_moment();
-      lock.lock();
-    }
+    while (!is_empty()) wait_outside(lock);
     is_closing_ = false;
     lock.hold_for_fork();
   }
-
- private:
-  uint32_t inside_ = 0;
-  bool is_closing_ = false;
-};
-
-class Entry {
- public:
-  Entry(SharedLock& lock, const Passage& passage) : lock_(lock) {
-    lock_.lock();
-    while (passage.is_closing()) {
-      lock_.unlock();
-      pause_a_moment();
-      lock_.lock();
-    }
+  // Lets others have the lock, which is held, for a moment.
+  static void wait_outside(LockType& lock) {
+    lock.unlock();
+    Atomics::pause();
+    lock.lock();
   }
-  ~Entry() { lock_.unlock(); }
-  Entry(const Entry&) = delete;
-  Entry& operator=(const Entry&) = delete;
 
  private:
-  SharedLock& lock_;
+  typename Atomics::template Var<uint32_t> inside_{0};
+  typename Atomics::template Var<bool> is_closing_{false};
 };
 
-class Outside {
+template <class Atomics, class LockType>
+class BasicEntry {
  public:
-  Outside(SharedLock& lock, Passage& passage) : lock_(lock), passage_(passage) {
+  using Passage = BasicPassage<Atomics, LockType>;
+
+  BasicEntry(LockType& lock, const Passage& passage) : lock_(lock) {
+    lock_.lock();
+    while (passage.is_closing()) Passage::wait_outside(lock_);
+  }
+  ~BasicEntry() { lock_.unlock(); }
+  BasicEntry(const BasicEntry&) = delete;
+  BasicEntry& operator=(const BasicEntry&) = delete;
+
+ private:
+  LockType& lock_;
+};
+
+template <class Atomics, class LockType>
+class BasicPassing {
+ public:
+  using Passage = BasicPassage<Atomics, LockType>;
+
+  BasicPassing(LockType& lock, Passage& passage) : lock_(lock), passage_(passage) {
+    const BasicEntry<Atomics, LockType> entry(lock_, passage_);
+    passage_.enter();
+  }
+  ~BasicPassing() {
+    LockGuard guard(lock_);
+    passage_.leave();
+  }
+  BasicPassing(const BasicPassing&) = delete;
+  BasicPassing& operator=(const BasicPassing&) = delete;
+
+ private:
+  LockType& lock_;
+  Passage& passage_;
+};
+
+template <class Atomics, class LockType>
+class BasicOutside {
+ public:
+  using Passage = BasicPassage<Atomics, LockType>;
+
+  BasicOutside(LockType& lock, Passage& passage) : lock_(lock), passage_(passage) {
     passage_.enter();
     lock_.unlock();
   }
-  ~Outside() {
+  ~BasicOutside() {
     lock_.lock();
     passage_.leave();
   }
-  Outside(const Outside&) = delete;
-  Outside& operator=(const Outside&) = delete;
+  BasicOutside(const BasicOutside&) = delete;
+  BasicOutside& operator=(const BasicOutside&) = delete;
 
  private:
-  SharedLock& lock_;
+  LockType& lock_;
   Passage& passage_;
 };
+
+using Passage = BasicPassage<StdAtomics, SharedLock>;
+using Entry = BasicEntry<StdAtomics, SharedLock>;
+using Passing = BasicPassing<StdAtomics, SharedLock>;
+using Outside = BasicOutside<StdAtomics, SharedLock>;
 
 }  // namespace snug

@@ -18,6 +18,7 @@
 #include <cstdint>
 
 #include "base/compiler.h"
+#include "base/pause.h"
 #include "base/system_call.h"
 
 namespace snug {
@@ -42,6 +43,8 @@ struct StdAtomics {
   static bool membarrier() { return system_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0; }
 
   static void cpu_relax() { snug::cpu_relax(); }
+  // In each round of a loop that waits for what other threads do.
+  static void pause() { pause_a_moment(); }
 
   // Sleeps if the word is `expected`, until somebody wakes it; may also return without a reason. Errno stays.
   // With a `length`, no longer than that.

@@ -56,8 +56,7 @@ void add_bytes(Text<32>& text, uint64_t bytes) {
 
 // Blocks outside of slabs and bytes in slabs, over all heaps.
 void add_slabs(snug_stats& stats) {
-  for (size_t id = 1; id <= store.registry.heap_count(); ++id) {
-    const SlabHeap& heap = *store.registry.heap(static_cast<uint16_t>(id));
+  store.registry.for_each([&](const SlabHeap& heap) {
     stats.parcels += heap.parcels_sent();
     for (size_t c = 1; c < store.table->count; ++c) {
       const SizeClass& sizes = store.table->classes[c];
@@ -65,7 +64,7 @@ void add_slabs(snug_stats& stats) {
       stats.bytes_in_use += heap.blocks_out(c) * sizes.block_size;
       stats.bytes_in_slabs += heap.slab_count(c) * sizes.pages_per_slab * kPageSize;
     }
-  }
+  });
 }
 
 void subtract(uint64_t& from, uint64_t amount) { from -= amount < from ? amount : from; }
@@ -74,10 +73,10 @@ void subtract(uint64_t& from, uint64_t amount) { from -= amount < from ? amount 
 void subtract_free(snug_stats& stats) {
   int64_t blocks_mailed = 0;
   int64_t bytes_mailed = 0;
-  for (size_t id = 1; id <= store.registry.heap_count(); ++id) {
-    blocks_mailed += store.registry.heap(static_cast<uint16_t>(id))->blocks_mailed();
-    bytes_mailed += store.registry.heap(static_cast<uint16_t>(id))->bytes_mailed();
-  }
+  store.registry.for_each([&](const SlabHeap& heap) {
+    blocks_mailed += heap.blocks_mailed();
+    bytes_mailed += heap.bytes_mailed();
+  });
   // Read while other threads run, a sum may for a moment be below nothing.
   const uint64_t mailed = bytes_mailed > 0 ? static_cast<uint64_t>(bytes_mailed) : 0;
   subtract(stats.blocks_in_use, blocks_mailed > 0 ? static_cast<uint64_t>(blocks_mailed) : 0);

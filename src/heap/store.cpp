@@ -9,7 +9,6 @@
 #include "base/text.h"
 #include "os/memory.h"
 #include "os/memory_limit.h"
-#include "os/open_streams.h"
 #include "os/process.h"
 #include "thread/array_store.h"
 #include "thread/head_table.h"
@@ -118,48 +117,20 @@ void Store::before_fork() {
     forks_alone_ = true;
     return idle.before_fork();
   }
-  os::lock_open_streams();
-  // Our first lock makes forks of several threads take turns; only its holder is the one that forks.
-  opening_.lock();
-  forks_alone_ = false;
-  Lock::begin_fork();
-  opening_.hold_for_fork();
-  idle.before_fork();
-  if (!is_open()) return;
-  roster.lock_at_rest();
-  registry.lock_all();
-  large.lock_at_rest();
-  spans.lock_at_rest();
-  arrays.lock().lock_for_fork();
-  arena.lock().lock_for_fork();
-}
-
-void Store::unlock_all() {
-  if (is_open()) {
-    arena.lock().unlock_after_fork();
-    arrays.lock().unlock_after_fork();
-    spans.lock().unlock_after_fork();
-    large.unlock_after_fork();
-    registry.unlock_all();
-    roster.unlock_after_fork();
-  }
-  Lock::end_fork();
-  opening_.unlock_after_fork();
+  ForkOrder<Store>::before(*this);
+  forks_alone_ = false;  // under our first lock
 }
 
 void Store::after_fork_in_parent() {
-  idle.after_fork_in_parent();
-  if (forks_alone_) return;
-  unlock_all();
-  os::unlock_open_streams();
+  if (forks_alone_) return idle.after_fork_in_parent();
+  ForkOrder<Store>::after_in_parent(*this);
 }
 
 void Store::after_fork_in_child() {
-  idle.after_fork_in_child();
-  if (!forks_alone_) {
-    unlock_all();
-    os::reset_open_streams();
-  }
+  if (forks_alone_)
+    idle.after_fork_in_child();
+  else
+    ForkOrder<Store>::after_in_child(*this);
   reach.after_fork_in_child();
   shared_allocations.store(0, std::memory_order_relaxed);  // the child counts its own
   heeds_limit_.store(false, std::memory_order_relaxed);    // and may come into another container

@@ -6,7 +6,9 @@
 
 #include "base/lock.h"
 #include "heap/config.h"
+#include "heap/fork_order.h"
 #include "heap/idle_thread.h"
+#include "os/open_streams.h"
 #include "size/class_table.h"
 #include "slab/heap_registry.h"
 #include "span/huge_page_gauge.h"
@@ -78,9 +80,12 @@ struct Store {
  private:
   static constexpr size_t kHeedsLimit = size_t{8} << 20;
 
+  friend class ForkOrder<Store>;
+  using Streams = os::OpenStreams;
+  using ForkLock = Lock;
+
   bool open_parts();
   void heed_memory_limit();
-  void unlock_all();
 
   std::atomic<bool> open_{false};
   std::atomic<bool> watches_forks_{false};

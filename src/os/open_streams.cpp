@@ -16,15 +16,15 @@ bool are_known() { return &_IO_list_lock != nullptr && &_IO_list_unlock != nullp
 
 }  // namespace
 
-void lock_open_streams() {
+void OpenStreams::lock() {
   if (are_known()) _IO_list_lock();
 }
 
-void unlock_open_streams() {
+void OpenStreams::unlock() {
   if (are_known()) _IO_list_unlock();
 }
 
-void reset_open_streams() {
+void OpenStreams::reset() {
   if (are_known()) _IO_list_resetlock();
 }
 

@@ -1,4 +1,5 @@
-// libc's list of open streams (stdio), whose lock fork() takes between the handlers of pthread_atfork and the fork.
+// OpenStreams: libc's list of open streams (stdio), whose lock fork() takes between the handlers of pthread_atfork and
+// the fork.
 //
 // A thread in fflush(NULL) or fopen() holds that lock and may wait for a stream's lock; the thread that holds the
 // stream (getline that makes its line longer, say) may wait for one of ours. So the thread that forks must take the
@@ -11,11 +12,14 @@
 
 namespace snug::os {
 
-// The lock is recursive: libc's own taking of it, within the fork, passes.
-void lock_open_streams();
-// In the parent.
-void unlock_open_streams();
-// In the child of a fork: whoever held the lock, nobody does any more.
-void reset_open_streams();
+class OpenStreams {
+ public:
+  // The lock is recursive: libc's own taking of it, within the fork, passes.
+  static void lock();
+  // In the parent.
+  static void unlock();
+  // In the child of a fork: whoever held the lock, nobody does any more.
+  static void reset();
+};
 
 }  // namespace snug::os

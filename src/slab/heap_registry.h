@@ -1,7 +1,6 @@
-// HeapRegistry: every slab heap by its id, those without a thread, and what all heaps share.
+// HeapRegistry: every slab heap by its id, those without a thread (slab/heap_roll.h), and what all heaps share.
 //
-// Lock order: heap -> registry -> span store, large store, arena. No thread waits for a heap's lock while it holds
-// another's or the registry's, but at a fork, where one thread takes them all.
+// Lock order: heap -> roll -> span store, large store, arena.
 #pragma once
 
 #include <atomic>
@@ -11,6 +10,7 @@
 #include "base/lock.h"
 #include "os/doorbell.h"
 #include "size/class_table.h"
+#include "slab/heap_roll.h"
 #include "slab/slab_heap.h"
 #include "span/meta_arena.h"
 #include "span/span_store.h"
@@ -32,7 +32,7 @@ class HeapRegistry {
   // The thread of this heap is gone; its cache has been flushed.
   void abandon(SlabHeap& heap);
   // Moves a slab of the class from an abandoned heap to `heir`, whose lock is held; false if none has one.
-  bool adopt_slab(size_t size_class, SlabHeap& heir);
+  bool adopt_slab(size_t size_class, SlabHeap& heir) { return roll_.adopt_slab(size_class, heir); }
 
   // Serves threads that have no heap of their own: at their very end, or when ids run out. Slow, one block at a time.
   void* allocate_shared(size_t size_class);
@@ -78,49 +78,41 @@ class HeapRegistry {
   // Calls act(heap) for every heap there has ever been: once made, it stays.
   template <class Act>
   void for_each(Act act) {
-    for (size_t id = 1; id <= heap_count(); ++id) act(*heap(static_cast<uint16_t>(id)));
+    roll_.for_each(act);
   }
-  SlabHeap* heap(uint16_t id) const { return heaps_[id].load(std::memory_order_acquire); }
-  size_t heap_count() const { return heap_count_.load(std::memory_order_acquire); }
-  size_t abandoned_count() const { return abandoned_count_.load(std::memory_order_relaxed); }
+  SlabHeap* heap(uint16_t id) const { return roll_.heap(id); }
+  size_t abandoned_count() const { return roll_.abandoned_count(); }
   MetaArena& arena() { return arena_; }
   SpanStore& spans() { return spans_; }
   Window& window() { return spans_.window(); }
   const ClassTable& table() const { return *table_; }
 
   // True if nobody holds a lock of this layer that sending blocks home may wait for.
-  bool is_at_rest() const { return !shared_->lock().is_held() && !lock_.is_held(); }
+  bool is_at_rest() const { return !shared_->lock().is_held() && !roll_.is_held(); }
 
   // Takes and drops every lock of this layer, in order, while no thread begins or ends: nobody is in the middle of
   // anything.
-  void lock_all();
-  void unlock_all();
+  void lock_all() { roll_.lock_all(); }
+  void unlock_all() { roll_.unlock_all(); }
 
   // Of every heap: null, or the broken part of the invariant.
   const char* check();
 
  private:
+  using Roll = HeapRoll<SlabHeap, StdAtomics, SharedLock>;
   static constexpr size_t kMaxHeaps = size_t{1} << 16;
 
-  SlabHeap* make_heap();
-  void retire_bare();
-  size_t list_abandoned(size_t size_class, size_t skipped, SlabHeap** heaps);
+  SlabHeap* make_heap(uint16_t id);
   void note_change_for_bell(SlabHeap& heap);
 
   // What every slow operation reads, and hardly anything writes.
   alignas(kCacheLine) MetaArena& arena_;
   SpanStore& spans_;
   const ClassTable* table_ = nullptr;
-  std::atomic<SlabHeap*>* heaps_ = nullptr;
   SlabHeap* shared_ = nullptr;
   Doorbell* bell_ = nullptr;
 
-  // What threads write that begin or end. The counts are read by many, the rest by the lock's holder.
-  alignas(kCacheLine) std::atomic<size_t> abandoned_count_{0};
-  std::atomic<size_t> heap_count_{0};  // ids 1 … heap_count exist
-  alignas(kCacheLine) SharedLock lock_;
-  SlabHeap* abandoned_ = nullptr;  // without a thread, but with slabs when last looked at
-  SlabHeap* spare_ = nullptr;      // without either
+  Roll roll_;
 
   // What any heap writes now and then.
   alignas(kCacheLine) std::atomic<size_t> extra_{0};

@@ -2,52 +2,85 @@
 // thread. It makes every thread of the process run a fence, once for all caches (membarrier, Linux 4.14): where the OS
 // refuses that, caches keep what they have until their threads come by.
 //
-// One thread at a time does so, and no lock is held for the system call.
+// One thread at a time does so, and no lock is held for the system call. Meanwhile a thread may end and another begin
+// with its heap: whose cache it is, and what of it is shut off, is asked under the heap's lock each time.
+//
+// A template, which tests/schedule runs in every order of its steps.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 
+#include "base/std_atomics.h"
 #include "slab/heap_registry.h"
 #include "thread/thread_cache.h"
 
 namespace snug {
 
-class CacheReach {
+template <class Registry, class Heap, class Cache, class Atomics>
+class BasicCacheReach {
  public:
-  explicit constexpr CacheReach(HeapRegistry& registry) : registry_(registry) {}
+  explicit constexpr BasicCacheReach(Registry& registry) : registry_(registry) {}
 
   // The calling thread holds no heap's lock.
-  void take_all();
+  void take_all() {
+    while (!is_refused() && !begin()) Atomics::pause();
+    if (!is_refused()) take([](Cache&) { return true; });
+  }
   // From those who have allocated nothing since the last call.
-  void take_still();
+  void take_still() {
+    if (!is_refused() && begin()) take([](Cache& cache) { return cache.has_been_still() && cache.has_moved(); });
+  }
   // True if some thread has allocated since its cache was last taken.
-  bool ages();
+  bool ages() {
+    bool any = false;
+    if (!is_refused()) for_each_cache([&](const Cache& cache) { any = any || cache.has_moved(); });
+    return any;
+  }
 
   // Calls act(cache) for the cache of every thread, holding its heap's lock.
   template <class Act>
   void for_each_cache(Act act) {
-    registry_.for_each([&](SlabHeap& heap) {
+    registry_.for_each([&](Heap& heap) {
       if (heap.cache() == nullptr) return;
-      SlabHeap::Visit visit(heap);
-      if (ThreadCache* cache = heap.cache(); cache != nullptr) act(*cache);
+      const typename Heap::Visit visit(heap);
+      if (Cache* cache = heap.cache(); cache != nullptr) act(*cache);
     });
   }
 
   // In the child of a fork: the thread that was at it may be gone. What it has left shut off is its owner's still.
-  void after_fork_in_child();
+  void after_fork_in_child() {
+    is_taking_.store(false, std::memory_order_relaxed);
+    fences_.store(Fences::kUnknown, std::memory_order_relaxed);
+  }
 
  private:
   enum class Fences : uint8_t { kUnknown, kGiven, kRefused };
 
-  bool has_fences();
+  bool has_fences() {
+    if (fences_.load(std::memory_order_relaxed) == Fences::kUnknown)
+      fences_.store(Atomics::prepare_membarrier() ? Fences::kGiven : Fences::kRefused, std::memory_order_relaxed);
+    return fences_.load(std::memory_order_relaxed) == Fences::kGiven;
+  }
   bool is_refused() const { return fences_.load(std::memory_order_relaxed) == Fences::kRefused; }
-  bool begin() { return !is_taking_.exchange(true, std::memory_order_acquire); }
-  template <class Wanted>
-  void take(Wanted wanted);
+  // Relaxed, as is its end: what one has done and the next does is under heaps' locks, which order it.
+  bool begin() { return !is_taking_.exchange(true, std::memory_order_relaxed); }
 
-  HeapRegistry& registry_;
-  std::atomic<bool> is_taking_{false};
-  std::atomic<Fences> fences_{Fences::kUnknown};
+  // begin() has been true.
+  template <class Wanted>
+  void take(Wanted wanted) {
+    bool any = false;
+    for_each_cache([&](Cache& cache) { any = (wanted(cache) && cache.raise_bases()) || any; });
+    // Where the kernel does not make the fences, owners find their bases raised and lower them.
+    if (any && has_fences() && Atomics::membarrier()) for_each_cache([](Cache& cache) { cache.take_raised(); });
+    is_taking_.store(false, std::memory_order_relaxed);
+  }
+
+  Registry& registry_;
+  typename Atomics::template Atomic<bool> is_taking_{false};
+  typename Atomics::template Atomic<Fences> fences_{Fences::kUnknown};
 };
+
+using CacheReach = BasicCacheReach<HeapRegistry, SlabHeap, ThreadCache, StdAtomics>;
 
 }  // namespace snug

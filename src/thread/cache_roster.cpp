@@ -10,29 +10,11 @@ bool CacheRoster::open(void (*thread_ends)(void*), const CacheLimits& limits) {
   return ::pthread_key_create(&key_, thread_ends) == 0;
 }
 
-// The stretch in which a heap has left one hand and not reached the next.
-class CacheRoster::Passing {
- public:
-  explicit Passing(CacheRoster& roster) : roster_(roster) {
-    const Entry entry(roster_.lock_, roster_.passage_);
-    roster_.passage_.enter();
-  }
-  ~Passing() {
-    LockGuard guard(roster_.lock_);
-    roster_.passage_.leave();
-  }
-  Passing(const Passing&) = delete;
-  Passing& operator=(const Passing&) = delete;
-
- private:
-  CacheRoster& roster_;
-};
-
 ThreadCache* CacheRoster::start() {
   ThreadState& state = thread_state;
   if (state.cache != nullptr || state.ended) return state.cache;
   {
-    Passing passing(*this);
+    const Passing passing(lock_, passage_);
     SlabHeap* heap = registry_.acquire();
     if (heap == nullptr) return nullptr;
     state.cache = make_cache(*heap);
@@ -59,7 +41,7 @@ ThreadCache* CacheRoster::make_cache(SlabHeap& heap) {
 
 void CacheRoster::end(ThreadCache* cache) {
   ThreadState& state = thread_state;
-  Passing passing(*this);
+  const Passing passing(lock_, passage_);
   state.ended = true;
   state.cache = nullptr;
   cache->retire();
@@ -110,6 +92,8 @@ void CacheRoster::orphan_others() {
 
 void CacheRoster::reap_orphans() {
   for (;;) {
+    // As the end of a thread: a fork of the child must not come between the two.
+    const Passing passing(lock_, passage_);
     ThreadCache* cache = nullptr;
     {
       LockGuard guard(lock_);

@@ -65,14 +65,12 @@ class CacheRoster {
   }
   CacheStatistics statistics();
 
-  // Fork: held while no thread's cache is beginning or ending.
+  // Fork: held while no heap has left one hand and not reached the next: no cache begins, ends or is reaped.
   void lock_at_rest() { passage_.lock_at_rest(lock_); }
   void unlock_after_fork() { lock_.unlock_after_fork(); }
 
  private:
   using CacheList = List<ThreadCache, &ThreadCache::in_roster>;
-
-  class Passing;
 
   ThreadCache* make_cache(SlabHeap& heap);
   void strike_off(CacheList& list, ThreadCache* cache);

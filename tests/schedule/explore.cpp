@@ -88,7 +88,7 @@ Outcome explore(const Options& options, Scenario& scenario) {
 }
 
 std::vector<std::string> unnoticed_weakenings(const Options& options, const std::vector<MemoryModel>& models,
-                                              const std::vector<Scenario*>& scenarios) {
+                                              const std::vector<Scenario*>& scenarios, std::string_view file) {
   std::map<Place, std::vector<Scenario*>> passing;  // of each place, the scenarios that come by
   for (Scenario* const scenario : scenarios) {
     std::set<Place> places;
@@ -102,6 +102,7 @@ std::vector<std::string> unnoticed_weakenings(const Options& options, const std:
   }
   std::vector<std::string> unnoticed;
   for (const auto& [place, those] : passing) {
+    if (!file.empty() && place.file.substr(place.file.rfind('/') + 1) != file) continue;
     for (const Weakening& weakening : weakenings_of(place)) {
       const auto notices = [&](Scenario* scenario) { return is_noticed(weakening, options, models, *scenario); };
       if (std::none_of(those.begin(), those.end(), notices)) unnoticed.push_back(weakening.text());

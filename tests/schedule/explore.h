@@ -11,6 +11,7 @@
 #include <optional>
 #include <source_location>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -49,9 +50,10 @@ Outcome explore(const Options& options, Scenario& scenario);
 
 // Each order of the protocol weakened in turn, place by place: those weakenings with which each scenario that comes by
 // the place passes in all of the models, as text. A scenario that does not come by says nothing of it. All must pass as
-// they stand; if one does not, its report is all that is returned.
+// they stand; if one does not, its report is all that is returned. `file`: the name of the one whose orders it is
+// about, or all.
 std::vector<std::string> unnoticed_weakenings(const Options& options, const std::vector<MemoryModel>& models,
-                                              const std::vector<Scenario*>& scenarios);
+                                              const std::vector<Scenario*>& scenarios, std::string_view file = {});
 
 // Inside a body or the final check: fails the run unless `condition` holds.
 void require(bool condition, const char* what, std::source_location where = std::source_location::current());

@@ -32,7 +32,7 @@ void Memory::Thread::restart(unsigned self) {
   current.clock[self] = 1;
   pending.clear();
   read = 0;
-  stale = has_written = false;
+  stale = has_written = is_anything_new = false;
 }
 
 void Memory::Thread::acquire(const View& published, std::memory_order order) {
@@ -141,7 +141,9 @@ void Memory::put(unsigned thread, unsigned location, uint64_t value, const View&
   std::vector<Message>& history = locations_[location].history;
   if (history.back().value != value) {
     for (unsigned i = 0; i < count_; ++i) {
-      if (i != thread && (threads_[i].read & bit_of(location)) != 0) threads_[i].stale = true;
+      if (i == thread) continue;
+      threads_[i].is_anything_new = true;
+      if ((threads_[i].read & bit_of(location)) != 0) threads_[i].stale = true;
     }
   }
   if (has_views()) {
@@ -284,6 +286,12 @@ void Memory::end_yield(unsigned thread) {
   self.stale = self.has_written = false;
 }
 
+void Memory::end_pause(unsigned thread) {
+  Thread& self = threads_[thread];
+  self.read = 0;
+  self.stale = self.has_written = self.is_anything_new = false;
+}
+
 uint64_t Memory::pending_locations(unsigned thread) const {
   uint64_t locations = 0;
   for (const PendingStore& store : threads_[thread].pending) locations |= bit_of(store.location);
@@ -304,6 +312,10 @@ Footprint Memory::footprint(unsigned thread, const Operation& next) const {
       break;
     case Kind::kLightFence:
       break;
+    case Kind::kPause:
+      footprint.reads = ~uint64_t{0};
+      break;
+    case Kind::kFork:
     case Kind::kMembarrier:
       footprint.reads = footprint.writes = ~uint64_t{0};
       break;

@@ -84,6 +84,9 @@ class Memory {
   // Whether a thread that spins would see anything else than in its last round.
   bool yield_is_over(unsigned thread) const;
   void end_yield(unsigned thread);
+  // Whether another thread has changed anything since this one's last pause.
+  bool pause_is_over(unsigned thread) const { return threads_[thread].is_anything_new; }
+  void end_pause(unsigned thread);
 
   bool has_pending(unsigned thread) const { return !threads_[thread].pending.empty(); }
   // The locations of the thread's pending stores.
@@ -91,6 +94,8 @@ class Memory {
   unsigned oldest_pending(unsigned thread) const { return threads_[thread].pending.front().location; }
   // The thread's oldest pending store lands.
   void land_one(unsigned thread);
+  // The thread is gone, and so are they.
+  void forget_pending(unsigned thread) { threads_[thread].pending.clear(); }
   Footprint footprint(unsigned thread, const Operation& next) const;
 
   const View& view(unsigned thread) const { return threads_[thread].current; }
@@ -127,6 +132,7 @@ class Memory {
     std::array<uint16_t, 64> read_at{};
     bool stale = false;
     bool has_written = false;
+    bool is_anything_new = false;  // since the latest pause
 
     void restart(unsigned self);
     void acquire(const View& published, std::memory_order order);

@@ -22,7 +22,9 @@ enum class Kind : uint8_t {
   kFence,
   kLightFence,
   kMembarrier,
+  kFork,
   kYield,
+  kPause,
   kFutexWait,
   kFutexWoken,  // the second half of a wait: going on after the sleep
   kFutexWake,

@@ -172,8 +172,9 @@ struct ScheduledAtomics {
     Scheduler::active().light_fence({Kind::kLightFence, 0, std::memory_order_seq_cst, where});
   }
   static bool prepare_membarrier() { return true; }
-  static void membarrier(Where where = Where::current()) {
+  static bool membarrier(Where where = Where::current()) {
     Scheduler::active().membarrier({Kind::kMembarrier, 0, std::memory_order_seq_cst, where});
+    return true;
   }
 
   // In each round of a loop that waits for others. The thread goes on once something that the round has read has
@@ -182,6 +183,16 @@ struct ScheduledAtomics {
     Scheduler::active().yield({Kind::kYield, 0, std::memory_order_relaxed, where});
   }
   static void yield(Where where = Where::current()) { cpu_relax(where); }
+  // The same where a round takes a lock and gives it back: nothing has changed by what it has written itself. The
+  // thread goes on once another has changed anything.
+  static void pause(Where where = Where::current()) {
+    Scheduler::active().pause({Kind::kPause, 0, std::memory_order_relaxed, where});
+  }
+  // The calling thread goes on in the child of a fork, where it is alone: the others end where they are, and of what
+  // they have stored there is what has landed.
+  static void fork_to_child(Where where = Where::current()) {
+    Scheduler::active().fork_to_child({Kind::kFork, 0, std::memory_order_seq_cst, where});
+  }
 
   // Sleeps if the word is `expected`, until it is woken: never without a reason, and not after a time.
   static void futex_wait(Atomic<uint32_t>& word, uint32_t expected, Where where = Where::current()) {

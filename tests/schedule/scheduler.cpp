@@ -176,6 +176,7 @@ bool Scheduler::is_enabled(unsigned thread) const {
   const Thread& asked = threads_[thread];
   if (asked.has_ended) return false;
   if (asked.next.kind == Kind::kYield) return memory_.yield_is_over(thread);
+  if (asked.next.kind == Kind::kPause) return memory_.pause_is_over(thread);
   return asked.next.kind != Kind::kFutexWoken || asked.is_woken;
 }
 
@@ -199,7 +200,9 @@ Candidates Scheduler::candidates() const {
 }
 
 bool Scheduler::is_preemption(unsigned thread) const {
-  return !is_alone() && thread != current_ && is_enabled(current_) && threads_[current_].next.kind != Kind::kYield;
+  if (is_alone() || thread == current_ || !is_enabled(current_)) return false;
+  const Kind next = threads_[current_].next.kind;
+  return next != Kind::kYield && next != Kind::kPause;
 }
 
 // Nobody can go on, and no pending store would change that.

@@ -95,6 +95,8 @@ class Scheduler {
   void light_fence(Operation operation);
   void membarrier(Operation operation);
   void yield(const Operation& operation);
+  void pause(const Operation& operation);
+  void fork_to_child(const Operation& operation);
   void futex_wait(const Operation& operation, uint64_t expected);
   void futex_wake(const Operation& operation, int count);
 

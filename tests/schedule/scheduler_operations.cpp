@@ -112,6 +112,26 @@ void Scheduler::yield(const Operation& operation) {
   if (with_trace_) say(operation, "");
 }
 
+void Scheduler::pause(const Operation& operation) {
+  if (is_alone()) return;
+  come_to(operation);
+  memory_.end_pause(current_);
+  if (with_trace_) say(operation, "");
+}
+
+void Scheduler::fork_to_child(const Operation& operation) {
+  if (is_alone()) return;
+  come_to(operation);
+  memory_.fence(current_, std::memory_order_seq_cst);
+  for (unsigned thread = 0; thread < count_; ++thread) {
+    if (thread == current_) continue;
+    threads_[thread].has_ended = true;
+    threads_[thread].asleep_since = 0;
+    memory_.forget_pending(thread);
+  }
+  if (with_trace_) say(operation, "");
+}
+
 // A system call, which empties the store buffer and stands for a full fence. Whoever is woken was asleep longest.
 void Scheduler::futex_wait(const Operation& operation, uint64_t expected) {
   if (is_alone()) fail(Verdict::kDeadlock, "the test's own frame waits");

@@ -25,8 +25,12 @@ const char* name_of(Kind kind) {
       return "light_fence";
     case Kind::kMembarrier:
       return "membarrier";
+    case Kind::kFork:
+      return "fork, and on in the child";
     case Kind::kYield:
       return "cpu_relax";
+    case Kind::kPause:
+      return "pause";
     case Kind::kFutexWait:
       return "futex_wait";
     case Kind::kFutexWoken:

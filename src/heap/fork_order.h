@@ -1,0 +1,61 @@
+// ForkOrder: all locks around a fork, in the one order in which anybody takes several of them.
+//
+//   list of streams ─► opening ─► roster ─► heaps ─► roll ─► large store ─► span store ─► arrays ─► arena
+//
+// Of these, what threads hand on in several holds (a heap, a span in hand) is waited for: whoever has it needs only
+// locks that come later. libc takes the list of streams between our handlers and the fork, so that it comes first
+// (os/open_streams.h). While all are held, the thread that forks alone passes through them, in handlers of others.
+//
+// A template over the store, which tests/schedule runs in every order of its steps. Parts that are not open have no
+// locks that anybody holds.
+#pragma once
+
+namespace snug {
+
+template <class Store>
+class ForkOrder {
+ public:
+  static void before(Store& store) {
+    Store::Streams::lock();
+    // Our first lock makes forks of several threads take turns; only its holder is the one that forks.
+    store.opening_.lock();
+    Store::ForkLock::begin_fork();
+    store.opening_.hold_for_fork();
+    store.idle.before_fork();
+    if (!store.is_open()) return;
+    store.roster.lock_at_rest();
+    store.registry.lock_all();
+    store.large.lock_at_rest();
+    store.spans.lock_at_rest();
+    store.arrays.lock().lock_for_fork();
+    store.arena.lock().lock_for_fork();
+  }
+
+  static void after_in_parent(Store& store) {
+    store.idle.after_fork_in_parent();
+    unlock(store);
+    Store::Streams::unlock();
+  }
+
+  static void after_in_child(Store& store) {
+    store.idle.after_fork_in_child();
+    unlock(store);
+    Store::Streams::reset();
+  }
+
+ private:
+  static void unlock(Store& store) {
+    if (store.is_open()) {
+      store.arena.lock().unlock_after_fork();
+      store.arrays.lock().unlock_after_fork();
+      store.spans.lock().unlock_after_fork();
+      store.large.unlock_after_fork();
+      store.registry.unlock_all();
+      store.roster.unlock_after_fork();
+    }
+    Store::ForkLock::end_fork();
+    store.opening_.unlock_after_fork();
+  }
+};
+
+}  // namespace snug

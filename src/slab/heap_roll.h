@@ -1,0 +1,198 @@
+// HeapRoll: every heap by its id, and which of them have no thread: how they come into being, change hands and are
+// found by whoever wants something of all of them.
+//
+//                     take                        leave
+//      (nobody's) ──────────► a thread's ────────────────────► abandoned ──► the next thread's, whole
+//          ▲                                                       │   └───► living heaps adopt slabs one by one
+//          └───────────────── spare ◄──────────────────────────────┘
+//                                     it owns nothing any more
+//
+// A heap has one thread at most. Whoever takes it knows nothing of who visits it meanwhile: each operation on what a
+// heap has is done under the heap's own lock, whosever it is. Once made, a heap stays, so that its id leads to it for
+// ever.
+//
+// Lock order: heap -> roll. No thread waits for a heap's lock while it holds another's or the roll's, but at a fork,
+// where one thread takes them all. A template, which tests/schedule runs in every order of its steps.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/lock.h"
+#include "base/units.h"
+
+namespace snug {
+
+// Heap has a member next_abandoned_, which is the roll's, and the functions of SlabHeap that are called here.
+template <class Heap, class Atomics, class LockType>
+class HeapRoll {
+ public:
+  using Place = typename Atomics::template Atomic<Heap*>;
+  // Abandoned heaps that are visited for a slab between two looks at the list.
+  static constexpr size_t kHeapsAtOnce = 8;
+
+  constexpr HeapRoll() = default;
+
+  // Before any other use: a place for each id below `limit`, all null.
+  void open(Place* heaps, size_t limit) {
+    heaps_ = heaps;
+    limit_ = limit;
+  }
+  bool is_open() const { return heaps_ != nullptr; }
+
+  // A heap for a thread: an abandoned one if there is any, else a spare one, else what make(id) returns, which may be
+  // null. Null as well if all ids are in use.
+  template <class Make>
+  Heap* take(Make make) {
+    LockGuard guard(lock_);
+    Link& list = abandoned_ != nullptr ? abandoned_ : spare_;
+    Heap* heap = list;
+    if (heap == nullptr) return make_heap(make);
+    if (&list == &abandoned_) abandoned_count_.fetch_sub(1, std::memory_order_relaxed);
+    list = heap->next_abandoned_;
+    heap->next_abandoned_ = nullptr;
+    return heap;
+  }
+
+  // The thread of this heap is gone. settle(heap) is called under its lock when all mail is home, and is not to be
+  // expected any more.
+  template <class Settle>
+  void leave(Heap& heap, Settle settle) {
+    {
+      const typename Heap::Visit visit(heap);
+      heap.leave_unattended();
+      heap.open_all_mail();
+      settle(heap);
+    }
+    LockGuard guard(lock_);
+    heap.next_abandoned_ = abandoned_;
+    abandoned_ = &heap;
+    abandoned_count_.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  // Moves a slab of the class from an abandoned heap to `heir`, whose lock is held; false if none has one. A heap that
+  // somebody is visiting is passed over. Visits bring mail home, and so memory to the OS: the roll's lock is not held
+  // then. Whoever takes over a heap meanwhile has lost a slab that he has not seen.
+  bool adopt_slab(size_t size_class, Heap& heir) {
+    Heap* heaps[kHeapsAtOnce];
+    for (size_t seen = 0;; seen += kHeapsAtOnce) {
+      const size_t found = list_abandoned(size_class, seen, heaps);
+      for (Heap* heap : std::span(heaps, found)) {
+        if (!heap->try_visit()) continue;
+        const bool given = heap->give_slab(size_class, heir);
+        heap->end_visit();
+        if (given) return true;
+      }
+      if (found != kHeapsAtOnce) return false;
+    }
+  }
+
+  // Calls act(heap) for every heap that has anything, under its lock, with all mail home. The caller holds none.
+  template <class Act>
+  void visit_all(Act act) {
+    for_each([&](Heap& heap) {
+      if (heap.slab_count() == 0 && !heap.has_mail()) return;
+      const typename Heap::Visit visit(heap);
+      heap.open_all_mail();
+      act(heap);
+    });
+    LockGuard guard(lock_);
+    retire_bare();
+  }
+
+  // Calls act(heap) for every heap there has ever been.
+  template <class Act>
+  void for_each(Act act) {
+    for (size_t id = 1; id < limit_; ++id) {
+      Heap* const one = heap(static_cast<uint16_t>(id));
+      if (one == nullptr) return;
+      act(*one);
+    }
+  }
+  // Null if there is none yet.
+  Heap* heap(uint16_t id) const { return heaps_[id].load(std::memory_order_acquire); }
+  size_t abandoned_count() const { return abandoned_count_.load(std::memory_order_relaxed); }
+  bool is_held() const { return lock_.is_held(); }
+
+  // Fork: takes and drops the locks of all heaps and the roll's, while no thread begins or ends.
+  void lock_all() {
+    for_each([](Heap& heap) { heap.lock().lock_for_fork(); });
+    lock_.lock_for_fork();
+  }
+  void unlock_all() {
+    lock_.unlock_after_fork();
+    // A handler may have made the forking thread begin a heap, whose lock nobody holds.
+    for_each([](Heap& heap) { heap.lock().unlock_after_fork(); });
+    // Whoever was about to look again may be gone.
+    for_each([](Heap& heap) { heap.look_again(); });
+  }
+
+  // Null, or the broken part of the invariant.
+  const char* check() {
+    LockGuard guard(lock_);
+    size_t count = 0;
+    for (Heap* heap = abandoned_; heap != nullptr; heap = heap->next_abandoned_) ++count;
+    return count != abandoned_count() ? "heap registry: the count of abandoned heaps is wrong" : nullptr;
+  }
+
+ private:
+  using Link = typename Atomics::template Var<Heap*>;
+
+  // Ids begin at 1: a page tag that names no slab has owner 0.
+  template <class Make>
+  Heap* make_heap(Make make) {
+    const size_t id = heap_count_ + 1;
+    if (id == limit_) return nullptr;
+    Heap* heap = make(static_cast<uint16_t>(id));
+    if (heap == nullptr) return nullptr;
+    heaps_[id].store(heap, std::memory_order_release);
+    heap_count_ = id;
+    return heap;
+  }
+
+  // Of the abandoned heaps with slabs of the class the next ones behind the first `skipped`. Returns how many there
+  // are.
+  size_t list_abandoned(size_t size_class, size_t skipped, Heap** heaps) {
+    LockGuard guard(lock_);
+    size_t found = 0;
+    for (Heap* heap = abandoned_; heap != nullptr && found != kHeapsAtOnce; heap = heap->next_abandoned_) {
+      if (heap->slab_count(size_class) == 0) continue;
+      if (skipped != 0)
+        --skipped;
+      else
+        heaps[found++] = heap;
+    }
+    if (found == 0) retire_bare();
+    return found;
+  }
+
+  // Moves the abandoned heaps that own nothing any more to the spare ones. The lock is held.
+  void retire_bare() {
+    for (Link* link = &abandoned_; *link != nullptr;) {
+      Heap* heap = *link;
+      if (heap->slab_count() != 0) {
+        link = &heap->next_abandoned_;
+        continue;
+      }
+      *link = heap->next_abandoned_;
+      heap->next_abandoned_ = spare_;
+      spare_ = heap;
+      abandoned_count_.fetch_sub(1, std::memory_order_relaxed);
+    }
+  }
+
+  // What every slow operation reads, and nothing writes once it is open.
+  Place* heaps_ = nullptr;
+  size_t limit_ = 0;
+
+  // What threads write that begin or end. The count is read by many, the rest by the lock's holder.
+  alignas(kCacheLine) typename Atomics::template Atomic<size_t> abandoned_count_{0};
+  alignas(kCacheLine) LockType lock_;
+  typename Atomics::template Var<size_t> heap_count_{0};  // ids 1 … heap_count exist
+  Link abandoned_{nullptr};                               // without a thread, but with slabs when last looked at
+  Link spare_{nullptr};                                   // without either
+};
+
+}  // namespace snug

@@ -1,0 +1,290 @@
+// What malloc_trim and the idle thread do to the caches of other threads, as it ships: they reach them through their
+// heaps' locks, in two holds with a fence in every thread between, while the owner allocates, has slow operations and
+// ends, and another thread begins with its heap. Each block is in one place, and nobody touches a cache that is gone.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "proof.h"
+#include "small_heaps.h"
+#include "thread/array_ends.h"
+#include "thread/cache_reach.h"
+
+namespace snug::schedule {
+namespace {
+
+using Atomics = ScheduledAtomics;
+
+// What is planted: a proof has to see it.
+enum class Fault {
+  kNone,
+  kNamedTooLong,    // a thread that ends takes its cache off its heap when it has given the lock back
+  kForgetsPending,  // one that comes by lowers its bases and leaves the other to believe that they are raised
+};
+
+template <uint32_t kBlocks, Fault kFault = Fault::kNone>
+class Room {
+ public:
+  class Cache;
+
+  class Heap {
+   public:
+    class Visit {
+     public:
+      explicit Visit(Heap& heap) : guard_(heap.lock) {}
+
+     private:
+      LockGuard<ScheduledLock> guard_;
+    };
+    Cache* cache() const { return cache_.load(std::memory_order_relaxed); }
+    void set_cache(Cache* cache) { cache_.store(cache, std::memory_order_relaxed); }
+
+    ScheduledLock lock;
+
+   private:
+    Atomics::Atomic<Cache*> cache_{nullptr};
+  };
+
+  Room() {
+    for (auto& owner : owner_) owner = 2;
+    begin(0);
+  }
+
+  template <class Act>
+  void for_each(Act act) {
+    act(heap_);
+  }
+
+  // The heap's thread, the first and the one after it: a cache of its own each, with all blocks that are home.
+  void begin(int thread) {
+    LockGuard guard(heap_.lock);
+    caches_[thread].emplace(*this);
+    for (uint32_t block = 1; block <= kBlocks; ++block)
+      if (is_home(block)) caches_[thread]->fill(block);
+    heap_.set_cache(&*caches_[thread]);
+    current_ = thread;
+  }
+  void pop() { cache().pop(); }
+  void push() { cache().push(); }
+  void end() {
+    cache().retire();
+    if constexpr (kFault == Fault::kNamedTooLong) heap_.set_cache(nullptr);
+    caches_[current_].reset();
+  }
+  void take_all() { reach_.take_all(); }
+  void take_still() { reach_.take_still(); }
+
+  // Once all have ended.
+  void check() {
+    uint32_t found = 0;
+    for (uint32_t block = 1; block <= kBlocks; ++block) found += is_home(block) || owner_[block - 1] == 1 ? 1 : 0;
+    if (caches_[current_].has_value()) found += caches_[current_]->count_free();
+    require(found == kBlocks, "each block is in one place");
+  }
+
+ private:
+  Cache& cache() { return *caches_[current_]; }
+  bool is_home(uint32_t block) const { return owner_[block - 1] == 2; }
+  // What a block's owner writes to it: a race if it had two.
+  void own(uint32_t block, int from, int to) {
+    require(block != 0, "an entry within the array has a block");
+    require(owner_[block - 1] == from, "a block is taken once");
+    owner_[block - 1] = to;
+  }
+  // The holder of the lock.
+  void take_home(uint32_t block) { own(block, 0, 2); }
+
+  Heap heap_;
+  BasicCacheReach<Room, Heap, Cache, Atomics> reach_{*this};
+  Atomics::Var<int> owner_[kBlocks];  // 0: an array's, 1: the program's, 2: at home
+  std::optional<Cache> caches_[2];
+  int current_ = 0;  // the owner's
+};
+
+// As ThreadCache and its fast paths, with one array, whose places do not move.
+template <uint32_t kBlocks, Fault kFault>
+class Room<kBlocks, kFault>::Cache {
+ public:
+  explicit Cache(Room& room) : room_(room) {}
+
+  // Before anybody else knows of it.
+  void fill(uint32_t block) {
+    room_.own(block, 2, 0);
+    const uint32_t top = top_.load(std::memory_order_relaxed);
+    entry(top).store(block, std::memory_order_relaxed);
+    top_.store(top + 1, std::memory_order_relaxed);
+  }
+
+  void pop() {
+    OwnWords words{*this};
+    const uint32_t block =
+        take_newest<OwnWords&>(words) ? entry(words.top).load(std::memory_order_relaxed) : pop_slowly();
+    if (block == 0) return;
+    room_.own(block, 0, 1);
+    popped_ = block;
+  }
+  // The block that was popped last.
+  void push() {
+    if (popped_ == 0) return;
+    room_.own(popped_, 1, 0);
+    entry(top_.load(std::memory_order_relaxed)).store(popped_, std::memory_order_relaxed);
+    OwnWords{*this}.count_up();
+    popped_ = 0;
+  }
+  void retire() {
+    LockGuard guard(room_.heap_.lock);
+    if (raised_ != 0) lower_bases();
+    if constexpr (kFault != Fault::kNamedTooLong) room_.heap_.set_cache(nullptr);
+    const uint32_t top = top_.load(std::memory_order_relaxed);
+    for (uint32_t place = kFirst; place != top; ++place) room_.take_home(entry(place).load(std::memory_order_relaxed));
+    top_.store(kFirst, std::memory_order_relaxed);
+  }
+
+  // For another thread.
+  bool raise_bases() {
+    if (pending_ == 0) {
+      pending_ = raise_base(OthersWords{*this});
+      raised_ += pending_;
+      raises_ += pending_ != 0 ? 1 : 0;
+    }
+    seen_[Scheduler::active().current()] = raises_;
+    return pending_ != 0;
+  }
+  void take_raised() {
+    if (pending_ == 0) return;
+    require(seen_[Scheduler::active().current()] == raises_, "a fence comes between raising and taking");
+    const uint32_t taken = settle_base(OthersWords{*this}, pending_);
+    raised_ -= pending_ - taken;
+    pending_ = 0;
+    const uint32_t base = base_.load(std::memory_order_relaxed);
+    for (uint32_t place = base - taken; place != base; ++place) {
+      room_.take_home(entry(place).load(std::memory_order_relaxed));
+      entry(place).store(0, std::memory_order_relaxed);
+    }
+  }
+  bool has_been_still() { return true; }
+  bool has_moved() const { return true; }
+
+  // Once all have ended: blocks of the array that are nobody's.
+  uint32_t count_free() {
+    uint32_t found = 0;
+    const uint32_t gone = raised_ - pending_;
+    for (uint32_t place = kFirst + gone; place != top_.load(std::memory_order_relaxed); ++place) ++found;
+    return found;
+  }
+
+ private:
+  static constexpr uint32_t kFirst = 2;  // numbers of places; 0 would hide a wrong sign
+
+  struct OwnWords {
+    Cache& cache;
+    uint32_t top = 0;
+    void count_down() { cache.top_.store(cache.top_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed); }
+    void count_up() { cache.top_.store(cache.top_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
+    void light_fence() { Atomics::light_fence(); }
+    bool top_is_below_base() {
+      top = cache.top_.load(std::memory_order_relaxed);
+      return static_cast<int32_t>(top) < static_cast<int32_t>(cache.base_.load(std::memory_order_relaxed));
+    }
+  };
+  struct OthersWords {
+    Cache& cache;
+    uint32_t top_low() const { return cache.top_.load(std::memory_order_acquire); }
+    uint32_t base_low() const { return cache.base_.load(std::memory_order_relaxed); }
+    void set_base_low(uint32_t low) { cache.base_.store(low, std::memory_order_relaxed); }
+  };
+
+  // A slow operation: what is left moves down to where the array begins.
+  uint32_t pop_slowly() {
+    LockGuard guard(room_.heap_.lock);
+    if (raised_ != 0) lower_bases();
+    const uint32_t top = top_.load(std::memory_order_relaxed);
+    if (top == kFirst) return 0;
+    top_.store(top - 1, std::memory_order_relaxed);
+    return entry(top - 1).load(std::memory_order_relaxed);
+  }
+  void lower_bases() {
+    const uint32_t gone = raised_ - pending_;
+    const uint32_t top = top_.load(std::memory_order_relaxed);
+    const int32_t held = static_cast<int32_t>(top - (kFirst + gone));
+    const uint32_t left = static_cast<uint32_t>(std::max(0, held));
+    for (uint32_t place = kFirst; gone != 0 && place != kFirst + left; ++place)
+      entry(place).store(entry(place + gone).load(std::memory_order_relaxed), std::memory_order_relaxed);
+    top_.store(kFirst + left, std::memory_order_relaxed);
+    base_.store(kFirst, std::memory_order_relaxed);
+    raised_ = 0;
+    if constexpr (kFault != Fault::kForgetsPending) pending_ = 0;
+  }
+  Atomics::Atomic<uint32_t>& entry(uint32_t place) {
+    require(place - kFirst < kBlocks, "a place lies in the array");
+    return places_[place - kFirst];
+  }
+
+  Room& room_;
+  Atomics::Atomic<uint32_t> top_{kFirst}, base_{kFirst};
+  Atomics::Atomic<uint32_t> places_[kBlocks];
+  Atomics::Var<uint32_t> pending_{0}, raised_{0};  // what the lock guards
+  Atomics::Var<uint32_t> raises_{0};               // how often the base was raised
+  uint32_t seen_[kMaxThreads] = {};                // of these, by each thread that takes, before its fence
+  uint32_t popped_ = 0;                            // the owner's
+};
+
+template <class State>
+const Body<State> kTakeAll = [](State& room) { room.take_all(); };
+template <class State>
+const Body<State> kTakeStill = [](State& room) { room.take_still(); };
+template <class State>
+const Body<State> kPopAndEnd = [](State& room) { room.pop(), room.end(); };
+template <class State>
+const Body<State> kPopPushPop = [](State& room) { room.pop(), room.push(), room.pop(); };
+template <class State>
+const Body<State> kPopTwice = [](State& room) { room.pop(), room.pop(); };
+// The thread ends, and another begins with its heap: one after the other, as the roll sees to it.
+template <class State>
+const Body<State> kEndAndBegin = [](State& room) { room.end(), room.begin(1), room.pop(); };
+
+template <class State>
+const Body<State> kCheck = [](State& room) { room.check(); };
+
+TEST(CacheReachProof, AnOwnerThatEndsMeanwhile) {
+  using State = Room<2>;
+  prove<State>({kPopAndEnd<State>, kTakeAll<State>}, 3, kCheck<State>);
+}
+
+TEST(CacheReachProof, AnOwnerThatGoesOn) {
+  using State = Room<2>;
+  prove<State>({kPopPushPop<State>, kTakeAll<State>}, 3, kCheck<State>);
+}
+
+TEST(CacheReachProof, AHeapThatComesAliveAgainMeanwhile) {
+  using State = Room<1>;
+  prove<State>({kEndAndBegin<State>, kTakeAll<State>}, 3, kCheck<State>, 2);
+}
+
+TEST(CacheReachProof, TwoThatTakeAtOnce) {
+  using State = Room<1>;
+  prove<State>({kTakeStill<State>, kTakeAll<State>}, 3, kCheck<State>);
+}
+
+TEST(CacheReachProof, WhatIsPlantedIsSeen) {
+  using Late = Room<1, Fault::kNamedTooLong>;
+  EXPECT_TRUE(is_seen<Late>({kPopAndEnd<Late>, kTakeAll<Late>}, 3, kCheck<Late>));
+  using Forgetful = Room<2, Fault::kForgetsPending>;
+  EXPECT_TRUE(is_seen<Forgetful>({kPopPushPop<Forgetful>, kTakeAll<Forgetful>}, 3, kCheck<Forgetful>));
+}
+
+// Of those that it shares with others, each has its own proof.
+TEST(CacheReachProof, NeedsEachOfItsOrders) {
+  using State = Room<1>;
+  const std::vector<Bodies<State>> scenarios = {{kPopAndEnd<State>, kTakeAll<State>},
+                                                {kTakeStill<State>, kTakeAll<State>}};
+  EXPECT_EQ(
+      unnoticed_by_all(scenarios, {MemoryModel::kStoreBuffers, MemoryModel::kViews}, kCheck<State>, "cache_reach.h"),
+      std::vector<std::string>{});
+}
+
+}  // namespace
+}  // namespace snug::schedule

@@ -1,0 +1,381 @@
+// A fork, as it ships: the locks of all parts in their order, with passages where something changes hands, while other
+// threads have slow operations, begin, end, hold streams and fork as well. In the child every lock is open, and
+// every part as if nobody had been in the middle of anything; in the parent nobody waits for ever.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "base/passage.h"
+#include "heap/fork_order.h"
+#include "proof.h"
+#include "small_heaps.h"
+
+namespace snug::schedule {
+namespace {
+
+using Atomics = ScheduledAtomics;
+
+// Of the store, the parts that a scenario is about, by their names there. Another part has a lock that nobody wants and
+// that is no step: in two threads with all locks there would be too many orders.
+enum Part : unsigned { kStreams = 1, kOpening = 2, kRoster = 4, kHeaps = 8, kSpans = 16, kArena = 32 };
+constexpr unsigned kAll = 63;
+
+// What is planted: a proof has to see it.
+enum class Fault {
+  kNone,
+  kArenaLeftOut,     // its lock is not taken
+  kHeapsLeftOut,     // nor are those of heaps
+  kOpeningLeftOut,   // forks do not take turns
+  kArenaStaysShut,   // its lock is not dropped
+  kSpansNotAtRest,   // the lock is taken while somebody has a span in hand
+  kRosterNotAtRest,  // or while a heap has left one hand and not reached the next
+  kStreamsLast,      // libc's list of streams is taken when all else is
+  kReapsOutside,     // the old fault of reap_orphans: a heap leaves one hand and reaches the next without a passage
+};
+
+struct UnwantedLock {
+  void lock() {}
+  void unlock() {}
+  bool is_held() const { return false; }
+  void lock_for_fork() {}
+  void hold_for_fork() {}
+  void unlock_after_fork() {}
+};
+
+// What has a lock and a passage: the span store, and the large store like it.
+template <class LockType, bool kAtRest>
+struct PartInHand {
+  using Passage = BasicPassage<Atomics, LockType>;
+
+  void lock_at_rest() { kAtRest ? passage.lock_at_rest(lock_) : lock_.lock_for_fork(); }
+  void unlock_after_fork() { lock_.unlock_after_fork(); }
+  LockType& lock() { return lock_; }
+
+  LockType lock_;
+  Passage passage;
+};
+
+template <unsigned kParts, Fault kFault = Fault::kNone>
+class Store {
+ public:
+  template <unsigned kPart, Fault kLeftOut = Fault::kNone>
+  using LockOf = std::conditional_t<(kParts & kPart) != 0 && (kFault == Fault::kNone || kFault != kLeftOut),
+                                    ScheduledLock, UnwantedLock>;
+  using ForkLock = ScheduledLock;
+  using RosterLock = LockOf<kRoster>;
+  using RosterPassing = BasicPassing<Atomics, RosterLock>;
+  using SpansLock = LockOf<kSpans>;
+  using Heaps = SmallHeaps<Plant::kNone, 1>;
+  using Heap = Heaps::Heap;
+
+  struct Streams {
+    static void lock() {
+      if constexpr (kFault != Fault::kStreamsLast) store_->list_of_streams_.lock_for_fork();
+    }
+    static void unlock() { store_->list_of_streams_.unlock_after_fork(); }
+    static void reset() { unlock(); }
+  };
+
+  // Heap 1 has a thread and a cache, or that of an ended thread; of its slab the first block is out.
+  Store() {
+    store_ = this;
+    heap_ = &heaps.begin();
+    heaps.place(0, *heap_, 1);
+    roster.caches = 1;
+  }
+  // In the child of an earlier fork.
+  void orphan() {
+    roster.caches = 0;
+    roster.orphans = 1;
+  }
+
+  // -- other threads
+
+  // A slow operation, with a system call about a span; and what the idle thread does.
+  void operate() {
+    const typename Heap::Hold hold(*heap_);
+    purge_span();
+  }
+  void purge_span() {
+    LockGuard guard(spans.lock());
+    {
+      const BasicOutside<Atomics, SpansLock> outside(spans.lock(), spans.passage);
+      is_in_hand_ = true;
+    }
+    is_in_hand_ = false;
+  }
+  // A hold of the innermost lock.
+  void take_record() {
+    LockGuard guard(arena.own_lock);
+    records_ += 1;
+    record_bytes_ += 8;
+  }
+  // As CacheRoster::end() and start(), and as reap_orphans().
+  void end() {
+    const RosterPassing passing(roster.lock_, roster.passage);
+    strike_off(roster.caches);
+    heaps.end(*heap_);
+  }
+  void begin() {
+    const RosterPassing passing(roster.lock_, roster.passage);
+    heap_ = &heaps.begin();
+    LockGuard guard(roster.lock_);
+    roster.caches += 1;
+  }
+  void reap() {
+    if constexpr (kFault == Fault::kReapsOutside) return reap_one();
+    const RosterPassing passing(roster.lock_, roster.passage);
+    reap_one();
+  }
+  void free_block() { heaps.free_without_heap(0); }
+  void trim() { heaps.trim(); }
+  // fflush of all streams, and getline that makes its line longer.
+  void flush_all() {
+    LockGuard list(list_of_streams_);
+    LockGuard stream(stream_);
+  }
+  void read_line() {
+    LockGuard stream(stream_);
+    take_record();
+  }
+
+  // -- the thread that forks; libc takes the list of streams itself, within
+
+  void fork_in_parent() {
+    ForkOrder<Store>::before(*this);
+    if constexpr ((kParts & kArena) != 0) take_record();  // in a handler of another library
+    list_of_streams_.lock();
+    list_of_streams_.unlock();
+    ForkOrder<Store>::after_in_parent(*this);
+  }
+  void fork_in_child() {
+    ForkOrder<Store>::before(*this);
+    list_of_streams_.lock();
+    Atomics::fork_to_child();
+    list_of_streams_.unlock();
+    ForkOrder<Store>::after_in_child(*this);
+    check_child();
+  }
+
+  void check_parent() {
+    require(!opening_.is_held() && !list_of_streams_.is_held() && !roster.lock_.is_held() && !arena.own_lock.is_held(),
+            "each lock is open");
+    require(record_bytes_ == records_ * 8 && !is_in_hand_, "nobody is in the middle of anything");
+    heaps.check();
+  }
+
+  bool is_open() const { return true; }
+
+  // -- the parts, by their names in the store
+
+  struct {
+    void before_fork() {}
+    void after_fork_in_parent() {}
+    void after_fork_in_child() {}
+  } idle;
+
+  struct : PartInHand<RosterLock, kFault != Fault::kRosterNotAtRest> {
+    Atomics::Var<int> caches{0}, orphans{0};
+  } roster;
+
+  Heaps heaps;
+  struct Registry {
+    void lock_all() {
+      if constexpr ((kParts & kHeaps) != 0 && kFault != Fault::kHeapsLeftOut) heaps.roll().lock_all();
+    }
+    void unlock_all() {
+      if constexpr ((kParts & kHeaps) != 0) heaps.roll().unlock_all();
+    }
+    Heaps& heaps;
+  } registry{heaps};
+
+  PartInHand<SpansLock, kFault != Fault::kSpansNotAtRest> spans;
+  PartInHand<UnwantedLock, true> large;
+  PartInHand<UnwantedLock, true> arrays;
+
+  // Where its lock is left out, the fork is shown another one than is used.
+  struct {
+    struct Shown {
+      void lock_for_fork() {
+        if constexpr (kFault != Fault::kArenaLeftOut) lock.lock_for_fork();
+      }
+      void unlock_after_fork() {
+        if constexpr (kFault != Fault::kArenaStaysShut) lock.unlock_after_fork();
+      }
+      LockOf<kArena>& lock;
+    };
+    Shown lock() { return {own_lock}; }
+
+    LockOf<kArena> own_lock;
+  } arena;
+
+ private:
+  friend class ForkOrder<Store>;
+
+  // Each lock can be had, and what it guards is at rest. Whoever had the heap is gone: it can be had as well.
+  void check_child() {
+    pass(list_of_streams_), pass(opening_), pass(roster.lock_), pass(spans.lock_);
+    require(roster.passage.is_empty() && spans.passage.is_empty() && !is_in_hand_, "nothing is in hand");
+    take_record();
+    require(record_bytes_ == records_ * 8, "a record is counted whole");
+    if constexpr ((kParts & kHeaps) == 0) return;
+    const int owners = roster.caches + roster.orphans + static_cast<int>(heaps.roll().abandoned_count());
+    require(owners == 1, "a heap has one owner, or is there for the next");
+    if (roster.caches + roster.orphans != 0) heaps.end(*heap_);
+    heaps.check_child();
+    heaps.begin();
+  }
+  template <class LockType>
+  static void pass(LockType& lock) {
+    LockGuard guard(lock);
+  }
+  void strike_off(Atomics::Var<int>& list) {
+    LockGuard guard(roster.lock_);
+    list -= 1;
+  }
+  void reap_one() {
+    strike_off(roster.orphans);
+    heaps.end(*heap_);
+  }
+
+  static inline Store* store_ = nullptr;  // of this run
+
+  LockOf<kOpening, Fault::kOpeningLeftOut> opening_;
+  LockOf<kStreams> list_of_streams_, stream_;
+  Heap* heap_ = nullptr;
+  Atomics::Var<bool> is_in_hand_{false};
+  Atomics::Var<int> records_{0}, record_bytes_{0};
+};
+
+template <class State>
+const Body<State> kForkInParent = [](State& store) { store.fork_in_parent(); };
+template <class State>
+const Body<State> kForkInChild = [](State& store) { store.fork_in_child(); };
+template <class State>
+const Body<State> kOperate = [](State& store) { store.operate(); };
+template <class State>
+const Body<State> kPurge = [](State& store) { store.purge_span(); };
+template <class State>
+const Body<State> kTakeRecord = [](State& store) { store.take_record(); };
+template <class State>
+const Body<State> kEnd = [](State& store) { store.end(); };
+template <class State>
+const Body<State> kBegin = [](State& store) { store.begin(); };
+template <class State>
+const Body<State> kFree = [](State& store) { store.free_block(); };
+template <class State>
+const Body<State> kTrim = [](State& store) { store.trim(); };
+template <class State>
+const Body<State> kFlushAll = [](State& store) { store.flush_all(); };
+template <class State>
+const Body<State> kReadLine = [](State& store) { store.read_line(); };
+template <class State>
+const Body<State> kReap = [](State& store) { store.reap(); };
+
+template <class State>
+const Body<State> kCheck = [](State& store) { store.check_parent(); };
+template <class State>
+const Body<State> kNoCheck = [](State&) {};  // the child has checked itself
+
+// Nobody has the heap any more, or an orphan.
+template <class State>
+struct Ended : State {
+  Ended() { this->end(); }
+};
+template <class State>
+struct Orphaned : State {
+  Orphaned() { this->orphan(); }
+};
+
+TEST(ForkProof, TheChildFindsEveryLockOpen) {
+  using State = Store<kAll>;
+  prove<State>({kForkInChild<State>, kTakeRecord<State>}, 3, kNoCheck<State>);
+}
+
+TEST(ForkProof, TheChildFindsASlowOperationAtRest) {
+  using State = Store<kHeaps | kSpans>;
+  prove<State>({kForkInChild<State>, kOperate<State>}, 3, kNoCheck<State>);
+  prove<State>({kForkInChild<State>, kPurge<State>}, 3, kNoCheck<State>);
+}
+
+TEST(ForkProof, TheParentGoesOnWithASlowOperation) {
+  using State = Store<kHeaps | kSpans>;
+  prove<State>({kForkInParent<State>, kOperate<State>}, 3, kCheck<State>);
+}
+
+TEST(ForkProof, TheParentDropsWhatItTook) {
+  using State = Store<kArena>;
+  prove<State>({kForkInParent<State>, kTakeRecord<State>}, 4, kCheck<State>);
+}
+
+TEST(ForkProof, TheChildFindsEachHeapInOneHand) {
+  using Running = Store<kRoster | kHeaps>;
+  prove<Running>({kForkInChild<Running>, kEnd<Running>}, 3, kNoCheck<Running>, 2);
+  using Gone = Ended<Running>;
+  prove<Gone>({kForkInChild<Gone>, kBegin<Gone>}, 3, kNoCheck<Gone>, 2);
+}
+
+TEST(ForkProof, TheParentGoesOnWithHeapsThatChangeHands) {
+  using State = Store<kRoster | kHeaps>;
+  prove<State>({kForkInParent<State>, kEnd<State>}, 3, kCheck<State>, 2);
+}
+
+TEST(ForkProof, TheChildFindsMailAtHome) {
+  using State = Ended<Store<kHeaps>>;
+  prove<State>({kForkInChild<State>, kTrim<State>, kFree<State>}, 3, kNoCheck<State>, 2);
+}
+
+TEST(ForkProof, AForkWaitsForOrphansThatAreReaped) {
+  using State = Orphaned<Store<kRoster | kHeaps>>;
+  prove<State>({kForkInChild<State>, kReap<State>}, 3, kNoCheck<State>, 2);
+}
+
+TEST(ForkProof, ThreadsThatUseStreamsAndForksDoNotWaitForEachOther) {
+  using State = Store<kStreams | kArena>;
+  prove<State>({kForkInParent<State>, kFlushAll<State>, kReadLine<State>}, 3, kCheck<State>, 1);
+}
+
+TEST(ForkProof, TwoThreadsForkInTurns) {
+  using State = Store<kStreams | kOpening | kArena>;
+  prove<State>({kForkInParent<State>, kForkInParent<State>}, 3, kCheck<State>);
+  using WithoutStreams = Store<kOpening | kArena>;
+  prove<WithoutStreams>({kForkInParent<WithoutStreams>, kForkInParent<WithoutStreams>}, 3, kCheck<WithoutStreams>);
+}
+
+// -- what is planted -------------------------------------------------------------------------------------------------
+
+TEST(ForkProof, ALockThatIsLeftOutIsSeen) {
+  using Arena = Store<kArena, Fault::kArenaLeftOut>;
+  EXPECT_TRUE(is_seen<Arena>({kForkInChild<Arena>, kTakeRecord<Arena>}, 3, kNoCheck<Arena>));
+  using Heaps = Store<kHeaps | kSpans, Fault::kHeapsLeftOut>;
+  EXPECT_TRUE(is_seen<Heaps>({kForkInChild<Heaps>, kOperate<Heaps>}, 3, kNoCheck<Heaps>));
+  using Opening = Store<kOpening | kArena, Fault::kOpeningLeftOut>;
+  EXPECT_TRUE(is_seen<Opening>({kForkInParent<Opening>, kForkInParent<Opening>}, 3, kCheck<Opening>));
+}
+
+TEST(ForkProof, ALockThatStaysShutIsSeen) {
+  using State = Store<kArena, Fault::kArenaStaysShut>;
+  EXPECT_TRUE(is_seen<State>({kForkInParent<State>, kTakeRecord<State>}, 3, kCheck<State>));
+}
+
+TEST(ForkProof, APartThatIsNotAtRestIsSeen) {
+  using Spans = Store<kHeaps | kSpans, Fault::kSpansNotAtRest>;
+  EXPECT_TRUE(is_seen<Spans>({kForkInChild<Spans>, kPurge<Spans>}, 3, kNoCheck<Spans>));
+  using Roster = Store<kRoster | kHeaps, Fault::kRosterNotAtRest>;
+  EXPECT_TRUE(is_seen<Roster>({kForkInChild<Roster>, kEnd<Roster>}, 3, kNoCheck<Roster>));
+}
+
+TEST(ForkProof, TheListOfStreamsTakenLastIsSeen) {
+  using State = Store<kStreams | kArena, Fault::kStreamsLast>;
+  EXPECT_TRUE(is_seen<State>({kForkInParent<State>, kFlushAll<State>, kReadLine<State>}, 3, kCheck<State>));
+}
+
+TEST(ForkProof, AnOrphanReapedOutsideOfAPassageIsSeen) {
+  using State = Orphaned<Store<kRoster | kHeaps, Fault::kReapsOutside>>;
+  EXPECT_TRUE(is_seen<State>({kForkInChild<State>, kReap<State>}, 3, kNoCheck<State>));
+}
+
+}  // namespace
+}  // namespace snug::schedule

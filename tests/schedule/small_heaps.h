@@ -1,0 +1,306 @@
+// SmallHeaps: heaps of a few blocks that change hands, for proofs of how: the lock, the mailbox, the remote frees and
+// the roll are those that ship; what lies between them is SlabHeap's, in the same order, with slabs of two blocks.
+//
+// What is watched: each block is in one place and has one writer at a time, with what its last one wrote; a heap has
+// one thread; a slab lies in one heap; and once all threads have ended, nothing waits in a heap without a thread.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "base/lock.h"
+#include "explore.h"
+#include "scheduled_atomics.h"
+#include "slab/heap_roll.h"
+#include "slab/mailbox.h"
+#include "slab/remote_frees.h"
+
+namespace snug::schedule {
+
+// Which thread forks at this moment, as base/lock.h has it.
+class ScheduledForks {
+ public:
+  static void begin() { thread_ = Scheduler::active().current(); }
+  static void end() { thread_ = kNobody; }
+  static bool is_this_one() { return thread_ == Scheduler::active().current(); }
+
+ private:
+  static constexpr unsigned kNobody = kMaxThreads + 1;
+  static inline unsigned thread_ = kNobody;
+};
+using ScheduledLock = BasicLock<ScheduledAtomics, ScheduledForks>;
+
+// What is planted: a proof has to see it.
+enum class Plant {
+  kNone,
+  kVisitorsDoNotLookAgain,  // the old fault of `collect`: who trimmed or adopted left what had come meanwhile
+  kVisitorsLookTooEarly,    // the same fault's other half: who left looked before the lock was open
+  kPassesOnAndLeaves,       // mail that follows its slab into a heap whose thread has ended as well
+  kLooksWhereItWas,         // a sender that looks into the heap to which the slab belonged before
+  kStaysExpected,           // a thread that ends, and senders go on leaving their mail to it
+  kAdoptsWithoutLock,       // a slab is taken without the lock of the heap that has it
+};
+
+template <Plant kPlant, int kSlabCount>
+class SmallHeaps {
+ public:
+  static constexpr int kBlocksOfSlab = 2, kBlocks = kSlabCount * kBlocksOfSlab, kIds = 4;
+  class Heap;
+  using Roll = HeapRoll<Heap, ScheduledAtomics, ScheduledLock>;
+  using Frees = RemoteFrees<ScheduledAtomics>;
+
+  SmallHeaps() {
+    ScheduledForks::end();  // a run that was given up may have left it begun
+    roll_.open(places_, kIds);
+  }
+
+  Roll& roll() { return roll_; }
+  Heap* take() {
+    return roll_.take([this](uint16_t id) {
+      made_[id] = std::make_unique<Heap>(*this, id);
+      return made_[id].get();
+    });
+  }
+  // For whoever sets up: a slab of the heap, of whose blocks those of the mask have been handed out.
+  void place(int slab, Heap& heap, uint32_t out) {
+    slabs_[slab].owner.store(heap.id(), std::memory_order_relaxed);
+    slabs_[slab].free = ~out & 3;
+    for (int block = 0; block < kBlocksOfSlab; ++block)
+      if ((out >> block & 1) != 0) contents_[slab * kBlocksOfSlab + block] = kLive;
+    heap.slabs_ |= 1u << slab;
+    heap.slab_count_.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  // A thread begins, and ends.
+  Heap& begin() {
+    Heap* heap = take();
+    require(heap != nullptr, "there is a heap for each thread");
+    require(!heap->has_thread_, "a heap has one thread");
+    heap->has_thread_ = true;
+    return *heap;
+  }
+  void end(Heap& heap) {
+    require(heap.has_thread_, "a thread has its heap until it ends");
+    heap.has_thread_ = false;
+    roll_.leave(heap, [](Heap&) {});
+  }
+
+  // A block for the heap's thread; -1 if there is none.
+  int allocate(Heap& heap) {
+    const typename Heap::Hold hold(heap);
+    if (heap.gives_nothing() && roll_.abandoned_count() != 0) roll_.adopt_slab(0, heap);
+    return heap.take_block();
+  }
+  // A free by a thread that has a heap, and by one that has none (HeapRegistry::take_home).
+  void free(Heap& own, int block) {
+    give_up(block);
+    const typename Heap::Hold hold(own);
+    own.flush(block);
+  }
+  void free_without_heap(int block) {
+    give_up(block);
+    Heap& owner = *roll_.heap(slab_of(block).owner.load(std::memory_order_relaxed));
+    const typename Heap::Visit visit(owner);
+    owner.flush(block);
+  }
+  // malloc_trim, or the idle thread.
+  void trim() {
+    roll_.visit_all([](Heap&) {});
+  }
+
+  // Once all threads have ended.
+  void check() {
+    check_child();
+    for (int block = 0; block < kBlocks; ++block) {
+      require(contents_[block] != kOnItsWay, "each freed block has come home");
+      require(is_free(block) == (contents_[block] == kFree), "a block is in its slab, or out of it");
+    }
+  }
+  // The same in the child of a fork, where threads have vanished with blocks in their hands.
+  void check_child() {
+    uint32_t slabs = 0;
+    roll_.for_each([&](Heap& heap) {
+      require(!heap.lock().is_held(), "each heap's lock is open");
+      require(heap.has_thread_ || !heap.has_mail(), "nothing waits in a heap without a thread");
+      heap.open_all_mail();
+      require((slabs & heap.slabs_) == 0, "a slab lies in one heap");
+      slabs |= heap.slabs_;
+      require(static_cast<size_t>(std::popcount(uint32_t{heap.slabs_})) == heap.slab_count(),
+              "a heap counts its slabs");
+    });
+    require(slabs == (1u << kSlabCount) - 1, "no slab is lost");
+    require(roll_.check() == nullptr, "the roll counts those without a thread");
+    for (int block = 0; block < kBlocks; ++block) {
+      if (is_free(block)) require(contents_[block] == kFree, "what is in a slab was put there whole");
+    }
+    for (const Slab& slab : slabs_) {
+      require(slab.words[0].load(std::memory_order_relaxed) == 0, "no remote free is forgotten");
+    }
+  }
+
+ private:
+  static constexpr int kFree = 0, kLive = 1, kOnItsWay = 2;
+
+  struct Slab {
+    Frees frees{nullptr, 0};
+    ScheduledAtomics::Atomic<uint64_t> words[1];  // where RemoteFrees has its bits
+    ScheduledAtomics::Atomic<uint16_t> owner{0};  // as its pages' tags
+    ScheduledAtomics::Var<uint32_t> free{0};
+  };
+
+  bool is_free(int block) { return (slab_of(block).free >> block % kBlocksOfSlab & 1) != 0; }
+  Slab& slab_of(int block) { return slabs_[block / kBlocksOfSlab]; }
+  void give_up(int block) {
+    require(contents_[block] == kLive, "who frees a block has it");
+    contents_[block] = kOnItsWay;
+  }
+
+  ScheduledAtomics::Atomic<Heap*> places_[kIds];
+  Roll roll_;
+  std::unique_ptr<Heap> made_[kIds];
+  Slab slabs_[kSlabCount];
+  ScheduledAtomics::Var<int> contents_[kBlocks];  // what its owner for the time being has written
+};
+
+// As SlabHeap, whose functions of the same names these are.
+template <Plant kPlant, int kSlabCount>
+class SmallHeaps<kPlant, kSlabCount>::Heap {
+ public:
+  class Hold {
+   public:
+    explicit Hold(Heap& heap) : heap_(heap) {
+      heap_.lock().lock();
+      heap_.box_.begin_hold(heap_.opens());
+    }
+    ~Hold() { heap_.box_.end_hold(heap_.opens()); }
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+
+   private:
+    Heap& heap_;
+  };
+  class Visit {
+   public:
+    explicit Visit(Heap& heap) : heap_(heap) { heap_.box_.begin_visit(heap_.opens()); }
+    ~Visit() { heap_.end_visit(); }
+    Visit(const Visit&) = delete;
+    Visit& operator=(const Visit&) = delete;
+
+   private:
+    Heap& heap_;
+  };
+
+  Heap(SmallHeaps& heaps, uint16_t id) : heaps_(heaps), id_(id) {}
+
+  uint16_t id() const { return id_; }
+  ScheduledLock& lock() { return box_.lock(); }
+  bool has_mail() const { return box_.has_mail(); }
+  void look_again() { box_.look_again(opens()); }
+  size_t slab_count() const { return slab_count_.load(std::memory_order_relaxed); }
+  size_t slab_count(size_t) const { return slab_count(); }
+  void leave_unattended() {
+    if constexpr (kPlant != Plant::kStaysExpected) box_.leave_unattended();
+  }
+  void open_all_mail() { box_.open_all(opens()); }
+  bool try_visit() {
+    if constexpr (kPlant == Plant::kAdoptsWithoutLock) return true;
+    return box_.try_visit(opens());
+  }
+  void end_visit() {
+    if constexpr (kPlant == Plant::kVisitorsDoNotLookAgain) {
+      lock().unlock();
+    } else if constexpr (kPlant == Plant::kVisitorsLookTooEarly) {
+      open_all_mail();
+      lock().unlock();
+    } else if constexpr (kPlant != Plant::kAdoptsWithoutLock) {
+      box_.end_visit(opens());
+    }
+  }
+
+  bool give_slab(size_t, Heap& heir) {
+    if (slabs_ == 0) return false;
+    const int slab = std::countr_zero(uint32_t{slabs_});
+    slabs_ &= ~(1u << slab);
+    slab_count_.store(slab_count() - 1, std::memory_order_relaxed);
+    heaps_.slabs_[slab].owner.store(heir.id_, std::memory_order_relaxed);
+    heir.slabs_ |= 1u << slab;
+    heir.slab_count_.store(heir.slab_count() + 1, std::memory_order_relaxed);
+    return true;
+  }
+  void flush(int block) {
+    const uint16_t owner = heaps_.slab_of(block).owner.load(std::memory_order_relaxed);
+    owner == id_ ? put_home(block) : send(block, owner);
+  }
+  bool gives_nothing() {
+    for (uint32_t left = slabs_; left != 0; left &= left - 1)
+      if (heaps_.slabs_[std::countr_zero(left)].free != 0) return false;
+    return true;
+  }
+  int take_block() {
+    for (uint32_t left = slabs_; left != 0; left &= left - 1) {
+      const int slab = std::countr_zero(left);
+      const uint32_t free = heaps_.slabs_[slab].free;
+      if (free == 0) continue;
+      heaps_.slabs_[slab].free = free & (free - 1);
+      const int block = slab * kBlocksOfSlab + std::countr_zero(free);
+      require(heaps_.contents_[block] == kFree, "a block is handed out once");
+      heaps_.contents_[block] = kLive;
+      return block;
+    }
+    return -1;
+  }
+
+ private:
+  friend class SmallHeaps;
+  friend Roll;
+
+  void put_home(int block) {
+    require(heaps_.contents_[block] == kOnItsWay, "a block comes home as it was freed, and once");
+    heaps_.contents_[block] = kFree;
+    heaps_.slab_of(block).free |= 1u << block % kBlocksOfSlab;
+  }
+  void send(int block, uint16_t owner) {
+    Heap& target = *heaps_.roll_.heap(owner);
+    if (target.box_.wants_senders() && target.try_visit()) {
+      target.flush(block);
+      return target.end_visit();
+    }
+    Slab& slab = heaps_.slab_of(block);
+    const auto added = slab.frees.add(0, uint64_t{1} << block % kBlocksOfSlab);
+    require(added != Frees::Added::kTwice, "each block is freed once");
+    if (added != Frees::Added::kFirst) return;
+    Heap& owner_now = *heaps_.roll_.heap(slab.owner.load(std::memory_order_relaxed));
+    owner_now.box_.post(&slab.frees);
+    (kPlant == Plant::kLooksWhereItWas ? target : owner_now).look_again();
+  }
+  void open(Frees& frees) {
+    int slab = 0;
+    while (&heaps_.slabs_[slab].frees != &frees) ++slab;
+    const uint16_t owner = heaps_.slabs_[slab].owner.load(std::memory_order_relaxed);
+    if (owner != id_) {
+      Heap& adopter = *heaps_.roll_.heap(owner);
+      adopter.box_.post(&frees);
+      if constexpr (kPlant != Plant::kPassesOnAndLeaves) adopter.look_again();
+      return;
+    }
+    frees.take([&](size_t, uint64_t mask) {
+      require(mask != 0, "a named word has its bits");
+      for (; mask != 0; mask &= mask - 1) put_home(slab * kBlocksOfSlab + std::countr_zero(mask));
+    });
+  }
+  auto opens() {
+    return [this](Frees& frees) { open(frees); };
+  }
+
+  SmallHeaps& heaps_;
+  const uint16_t id_;
+  Mailbox<Frees, ScheduledAtomics, ScheduledLock> box_;
+  ScheduledAtomics::Var<uint32_t> slabs_{0};  // a bit each
+  ScheduledAtomics::Atomic<size_t> slab_count_{0};
+  ScheduledAtomics::Var<bool> has_thread_{false};
+  ScheduledAtomics::Var<Heap*> next_abandoned_{nullptr};
+};
+
+}  // namespace snug::schedule
