@@ -106,7 +106,7 @@ bool Store::open_parts() {
 
 SNUG_COLD void Store::heed_memory_limit() {
   if (heeds_limit_.exchange(true, std::memory_order_relaxed)) return;
-  const Retained retained = retained_within(os::memory_limit(), config, config_set);
+  const Retained retained = retained_within(std::min(os::memory_limit(), most_memory), config, config_set);
   spans.bound_retention(retained.pages);
   large.bound_retention(retained.large);
 }

@@ -6,7 +6,6 @@
 
 #include "base/text.h"
 #include "os/input_file.h"
-#include "os/memory.h"
 
 namespace snug::os {
 namespace {
@@ -83,8 +82,7 @@ size_t memory_limit() {
   InputFile file("/proc/thread-self/cgroup");
   while (const size_t got = file.read(groups + length, sizeof groups - 1 - length)) length += got;
   groups[length] = 0;
-  const size_t machine = total_memory();
-  return std::min(group_limit(groups, "/sys/fs/cgroup"), machine == 0 ? SIZE_MAX : machine);
+  return group_limit(groups, "/sys/fs/cgroup");
 }
 
 }  // namespace snug::os
