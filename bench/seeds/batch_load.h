@@ -181,7 +181,11 @@ LoadResult run_load(Heaps& heaps, const BatchLoad& load, unsigned threads, uint6
       start.arrive_and_wait();  // full
       start.arrive_and_wait();  // the statistics are taken
       uint64_t done = 0;
-      for (; !ends.load(std::memory_order_relaxed); ++done) each.turn();
+      // At least one each: a short run on a busy machine may end before a thread begins.
+      do {
+        each.turn();
+        ++done;
+      } while (!ends.load(std::memory_order_relaxed));
       turns.fetch_add(done);
     });
   }
