@@ -176,8 +176,9 @@ bool BlockPages::keep_as_spare(const CompactPage& page) {
   return true;
 }
 
+// As many as wait now: whoever adds one comes by afterwards.
 void BlockPages::give_back_leaving() {
-  for (;;) {
+  for (size_t left = leaving_count_.load(std::memory_order_relaxed); left != 0; --left) {
     CompactPage* page = nullptr;
     {
       const SharedTurnGuard guard(turn_);

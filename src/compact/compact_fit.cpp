@@ -155,18 +155,28 @@ bool CompactFit::resize(HandleWord handle, size_t bytes, size_t alignment) {
   }
   const size_t slot = handles_.slot(handle);
   const Place place = take_and_pin(bytes, alignment, slot);
-  const bool is_done = place.page != nullptr;
-  if (is_done) std::memcpy(place.block(), old.block(), std::min(old.page->block, place.page->block));
-  for (const Place& end : {place, old}) {
-    if (end.page == nullptr) continue;
-    PageBin* const bin = end.page->bin;
+  const bool has_place = place.page != nullptr;
+  if (has_place) std::memcpy(place.block(), old.block(), std::min(old.page->block, place.page->block));
+  // Who has pinned the old place meanwhile holds its address: then the block stays. The handle leaves it in its turn,
+  // since who has that turn relies on the block.
+  bool is_done = false;
+  PageBin* const old_bin = old.page->bin;
+  {
+    const ClassTurn turn(*this, turn_of(old_bin));
+    unpin_place(old);
+    is_done = has_place && old.owner().pins() == 0;
+    if (is_done) {
+      handles_.set_address(slot, place.block());
+      pages_.give(old);
+    }
+  }
+  if (old_bin != nullptr) keep_bound(*old_bin, kAllMoves);
+  if (has_place) {
+    PageBin* const bin = place.page->bin;
     {
       const ClassTurn turn(*this, turn_of(bin));
-      unpin_place(end);
-      if (end == place)
-        handles_.set_address(slot, place.block());
-      else if (is_done)
-        pages_.give(old);
+      unpin_place(place);
+      if (!is_done) pages_.give(place);
     }
     if (bin != nullptr) keep_bound(*bin, kAllMoves);
   }

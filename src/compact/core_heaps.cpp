@@ -81,22 +81,19 @@ bool CoreHeaps::set_up(CompactFit& heap) const {
   return true;
 }
 
-// A heap that is added meanwhile either has come before the turn, and is told here, or knows of it from set_up().
+// A heap is added in the turn: it has come before, and is told here, or knows of it from set_up(). And of two bounds
+// that are set at once all heaps have the later.
 void CoreHeaps::set_bound(size_t bound) {
-  {
-    const TurnGuard guard(turn_);
-    bound_ = bound;
-    std::ranges::fill(bounds_of_, kUnset);
-  }
+  const TurnGuard guard(turn_);
+  bound_ = bound;
+  std::ranges::fill(bounds_of_, kUnset);
   for_each([&](CompactFit& heap) { heap.set_bound(bound); });
 }
 
 bool CoreHeaps::set_bound_of(size_t bytes, size_t bound) {
   if (bytes > map_.largest()) return true;  // such blocks do not move
-  {
-    const TurnGuard guard(turn_);
-    bounds_of_[map_.class_of(bytes)] = bound;
-  }
+  const TurnGuard guard(turn_);
+  bounds_of_[map_.class_of(bytes)] = bound;
   bool are_told = true;
   for_each([&](CompactFit& heap) { are_told = heap.set_bound_of(bytes, bound) && are_told; });
   return are_told;

@@ -143,8 +143,9 @@ size_t HandleTable::find_free() const {
 HandleWord HandleTable::add(const void* address) {
   uint64_t* free_bits = levels_[0] + lowest_word_;
   if (lowest_word_ * 64 >= slot_limit() || *free_bits == kAllUsed) [[unlikely]] {
+    const size_t limit = slot_limit();  // once: another thread may be raising it
     const size_t found = find_free();
-    if (found == kNone || (found >= slot_limit() && !may_grow())) return 0;
+    if (found == kNone || (found >= limit && !may_grow(limit))) return 0;
     lowest_word_ = found / 64;
     free_bits = levels_[0] + lowest_word_;
   }
@@ -164,10 +165,10 @@ HandleWord HandleTable::add(const void* address) {
   return handle;
 }
 
-// Beyond the slots that there are. A table that several threads have only notes it.
-bool HandleTable::may_grow() {
-  wanted_.store(slot_limit() + kStep, std::memory_order_relaxed);
-  return !growth_turn_.is_shared() && grow(slot_limit());
+// Beyond the first `limit` slots, of which one was looked for. A table that several threads have only notes it.
+bool HandleTable::may_grow(size_t limit) {
+  wanted_.store(limit + kStep, std::memory_order_relaxed);
+  return !growth_turn_.is_shared() && grow(limit);
 }
 
 bool HandleTable::grow(size_t limit) {

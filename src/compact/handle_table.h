@@ -164,7 +164,7 @@ class HandleTable {
   void lay_out(char* memory);
   bool open_reserved(size_t bytes);
   bool make_writable(size_t slots);
-  SNUG_COLD bool may_grow();
+  SNUG_COLD bool may_grow(size_t limit);
   void close_bits_beyond(size_t slots);
   void close_slot_zero();
   void begin_leaf(size_t leaf);

@@ -60,7 +60,9 @@ class PageSource {
     if (spans_ == nullptr) return tag_in_region(page_at(block)).owner();
     const Window& window = spans_->window();
     const size_t index = window.index_of(block);
-    return index < window.page_limit() ? window.tag({static_cast<uint32_t>(index)}).owner() : 0;
+    // Of a page that is a slab now the tag says whose.
+    if (index >= window.page_limit() || window.class_at(index) != 0) return 0;
+    return window.tag({static_cast<uint32_t>(index)}).owner();
   }
   // For any address: null if it lies in no row, or in one that is a mapping.
   CompactPage* find_page(const void* address) const {

@@ -48,7 +48,9 @@ using SharedTurnGuard = LockGuard<SharedTurn>;
 // no place of its own comes or goes: so if the place has that turn, and the thing is still there afterwards, it is
 // decided. But `nobodys` is the turn of places that nobody has as well, and these come and go: the thing could leave,
 // its place be nobody's when that is asked, and the thing come back to it before the last question. So all is asked
-// there in `hands`, the turn in which places change hands. Returns the turn and the place.
+// there in `hands`, the turn in which places change hands. What a place says that is another heap's, and no slab, may
+// be any turn's: that the thing leaves and comes back between two looks of one thread, twice, and its place is such a
+// one meanwhile, is not looked for. Returns the turn and the place.
 template <class Find, class TurnOf, class AnyTurn, class Hands>
 auto lock_turn_of(Find find, TurnOf turn_of, const AnyTurn& nobodys, Hands& hands) {
   for (;;) {

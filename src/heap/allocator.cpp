@@ -108,7 +108,6 @@ void* refilled(size_t size, bool* untouched = nullptr) {
 void* large_block(const LargeRequest& request) {
   if (request.size > PTRDIFF_MAX) return out_of_memory();
   store.arena.stock_as_due();
-  store.heed_memory_limit_as_due(request.size);
   void* block = counted(insist(request.size, [&request] { return store.large.allocate(request); }));
   store.idle.start_if_wanted();
   return block;
@@ -134,6 +133,7 @@ bool lies_where_blocks_were(const void* block) {
 void release_large(void* block) {
   switch (store.is_open() ? store.large.free(block) : LargeFree::kUnknown) {
     case LargeFree::kFreed:
+      store.heed_memory_limit_as_due(store.large.bytes_kept());
       store.large.purge_as_due();
       return;
     case LargeFree::kAlreadyFree:

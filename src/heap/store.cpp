@@ -133,7 +133,6 @@ void Store::after_fork_in_child() {
     ForkOrder<Store>::after_in_child(*this);
   reach.after_fork_in_child();
   shared_allocations.store(0, std::memory_order_relaxed);  // the child counts its own
-  heeds_limit_.store(false, std::memory_order_relaxed);    // and may come into another container
   if (!is_open()) return;
   roster.count_anew();
   if (!forks_alone_) roster.orphan_others();

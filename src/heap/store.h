@@ -53,10 +53,10 @@ struct Store {
   // Before any other library does, if that can be had.
   void watch_forks();
 
-  // For whoever has taken memory, and holds no lock: looks once what the process may have, when it has taken so much
-  // that what it keeps may matter.
-  void heed_memory_limit_as_due(size_t taken) {
-    if (taken >= kHeedsLimit && !heeds_limit_.load(std::memory_order_relaxed)) heed_memory_limit();
+  // For whoever holds no lock: looks once what the process may have, when so much has been taken in pages, or is kept
+  // of large blocks, that what is kept may matter.
+  void heed_memory_limit_as_due(size_t bytes) {
+    if (bytes >= kHeedsLimit && !heeds_limit_.load(std::memory_order_relaxed)) heed_memory_limit();
   }
 
   // For whoever has taken blocks from the slabs, and holds no lock any more. What is kept of large blocks makes way for

@@ -10,7 +10,8 @@
 namespace snug::os {
 namespace {
 
-constexpr size_t kMostText = 4096;
+// A thread's stack may be small.
+constexpr size_t kMostPath = 1024;
 constexpr int kMostGroups = 32;
 
 // What a file of one number says; SIZE_MAX if it says a word, "max" for instance, or is not there.
@@ -33,7 +34,7 @@ size_t least_upwards(const char* mount, const char* folder, const char* path, si
   size_t least = SIZE_MAX;
   for (int groups = kMostGroups; groups != 0; --groups) {
     while (length != 0 && path[length - 1] == '/') --length;
-    Text<kMostText> file;
+    Text<kMostPath> file;
     file.add(mount).add(folder).add(path, length).put('/').add(name);
     least = std::min(least, number_in(file.data()));
     if (length == 0) break;
@@ -53,36 +54,44 @@ bool lists(const char* list, const char* end, const char* word) {
   return false;
 }
 
+// What a line says: number, controllers, path, parted by colons. Version 2 has no controllers there.
+size_t limit_of(const char* line, const char* end, const char* mount) {
+  const char* const controllers = std::find(line, end, ':');
+  const char* const path = controllers == end ? end : std::find(controllers + 1, end, ':');
+  if (path == end) return SIZE_MAX;
+  const auto length = static_cast<size_t>(end - path) - 1;
+  if (path == controllers + 1) return least_upwards(mount, "", path + 1, length, "memory.max");
+  if (!lists(controllers + 1, path, "memory")) return SIZE_MAX;
+  return least_upwards(mount, "/memory", path + 1, length, "memory.limit_in_bytes");
+}
+
 }  // namespace
 
 size_t group_limit(const char* groups, const char* mount) {
   size_t least = SIZE_MAX;
-  // A line for each hierarchy: number, controllers, path, parted by colons. Version 2 has no controllers there.
-  const char* const end = groups + std::strlen(groups);
-  for (const char* line = groups; line < end;) {
-    const char* const line_end = std::find(line, end, '\n');
-    const char* const controllers = std::find(line, line_end, ':');
-    const char* const path = controllers == line_end ? line_end : std::find(controllers + 1, line_end, ':');
-    if (path != line_end) {
-      const auto length = static_cast<size_t>(line_end - path) - 1;
-      if (path == controllers + 1)
-        least = std::min(least, least_upwards(mount, "", path + 1, length, "memory.max"));
-      else if (lists(controllers + 1, path, "memory"))
-        least = std::min(least, least_upwards(mount, "/memory", path + 1, length, "memory.limit_in_bytes"));
-    }
-    line = line_end + (line_end != end);
+  char text[kMostPath];
+  size_t held = 0;
+  bool is_empty = true;
+  InputFile file(groups);
+  while (const size_t got = file.read(text + held, sizeof text - held)) {
+    is_empty = false;
+    held += got;
+    const char* line = text;
+    const char* const held_end = text + held;
+    for (const char* end; (end = std::find(line, held_end, '\n')) != held_end; line = end + 1)
+      least = std::min(least, limit_of(line, end, mount));
+    held -= static_cast<size_t>(line - text);
+    std::memmove(text, line, held);
+    if (held == sizeof text) held = 0;  // so long a path no file can have
   }
+  if (!is_empty) return std::min(least, limit_of(text, text + held, mount));
+  // Nobody says in which group: as in a namespace of its own.
+  for (const char* const line : {"0::/", "0:memory:/"})
+    least = std::min(least, limit_of(line, line + std::strlen(line), mount));
   return least;
 }
 
-size_t memory_limit() {
-  char groups[kMostText];
-  size_t length = 0;
-  // Not of `self`, which is nobody once the main thread has left.
-  InputFile file("/proc/thread-self/cgroup");
-  while (const size_t got = file.read(groups + length, sizeof groups - 1 - length)) length += got;
-  groups[length] = 0;
-  return group_limit(groups, "/sys/fs/cgroup");
-}
+// Not of `self`, which is nobody once the main thread has left.
+size_t memory_limit() { return group_limit("/proc/thread-self/cgroup", "/sys/fs/cgroup"); }
 
 }  // namespace snug::os

@@ -54,11 +54,12 @@ void SlabHeap::open(SlabRemoteFrees& remote) {
 }
 
 // Puts the slab into the mailbox of its heap, which may have become another's since the slab was looked for, and have
-// no thread any more: then nobody else would look. Whoever is in the middle of something there, this very thread
-// perhaps, holds the lock and looks afterwards; a process with one thread goes without.
+// no thread any more: then nobody else would look. Whoever is in the middle of something there looks afterwards; a
+// process with one thread is there without the lock, and must not be disturbed.
 void SlabHeap::deliver(SlabRemoteFrees& remote, SlabHeap& owner) {
   owner.mailbox_.post(&remote);
-  if (!os::is_single_threaded()) owner.look_again();
+  const bool is_in_without_lock = os::is_single_threaded() && owner.is_owner_in_.load(std::memory_order_relaxed);
+  if (!is_in_without_lock) owner.look_again();
 }
 
 bool SlabHeap::is_overdue(uint32_t milliseconds) const {

@@ -108,7 +108,8 @@ void* LargeStore::hand_out(LargeBlock* block, size_t usable) {
 
 // Whoever takes and frees one block again and again keeps it from the first time on.
 bool LargeStore::keeps_too_much() const {
-  return !cache_.empty() && (bytes_kept_ > retention_.bytes || bytes_kept_ - cache_.back()->kept > allowed_);
+  return !cache_.empty() &&
+         (bytes_kept_.get() > retention_.bytes || bytes_kept_.get() - cache_.back()->kept > allowed_);
 }
 
 // What is written for the first time the OS has to back: if as much was given back to it, that is missed, and so much
@@ -183,7 +184,7 @@ void LargeStore::note_oldest() {
 // The block has come into the cache. The lock is held.
 void LargeStore::count_kept(LargeBlock* block, size_t bytes) {
   block->kept = bytes;
-  bytes_kept_ += bytes;
+  bytes_kept_.add(bytes);
   note_oldest();
   if (bell_ != nullptr) bell_->ring();
 }
@@ -193,7 +194,7 @@ void LargeStore::keep_no_longer(LargeBlock* block) {
   if (block->is_live() && block->kept == 0) return;
   cache_.remove(block);
   note_oldest();
-  bytes_kept_ -= block->kept;
+  bytes_kept_.subtract(block->kept);
   block->kept = 0;
 }
 
@@ -201,7 +202,7 @@ void LargeStore::keep_no_longer(LargeBlock* block) {
 void LargeStore::grow_into_tail(LargeBlock* block) {
   const size_t tail = block->written - block->usable;
   if (tail == 0) return keep_no_longer(block);
-  bytes_kept_ -= block->kept - tail;
+  bytes_kept_.subtract(block->kept - tail);
   block->kept = tail;
 }
 
@@ -218,7 +219,12 @@ bool LargeStore::ages() {
 
 LargeStatistics LargeStore::statistics() {
   LockGuard guard(lock_);
-  return {index_.size() + blocks_in_hand_, bytes_usable_, bytes_mapped_, bytes_kept_, index_.bytes(), bytes_released_};
+  return {index_.size() + blocks_in_hand_,
+          bytes_usable_,
+          bytes_mapped_,
+          bytes_kept_.get(),
+          index_.bytes(),
+          bytes_released_};
 }
 
 const char* LargeStore::check() {
@@ -243,7 +249,7 @@ const char* LargeStore::check() {
     mapped += block->mapped;
   }
   if (usable + usable_in_hand_ != bytes_usable_ || mapped + bytes_in_transit_ + mapped_in_hand_ != bytes_mapped_ ||
-      kept != bytes_kept_)
+      kept != bytes_kept_.get())
     return "large store: the byte counts are wrong";
   return nullptr;
 }

@@ -20,6 +20,7 @@
 
 #include "base/list.h"
 #include "base/lock.h"
+#include "base/owner_counter.h"
 #include "base/passage.h"
 #include "span/huge_page_gauge.h"
 #include "span/large_block.h"
@@ -92,6 +93,8 @@ class LargeStore {
   }
   // True if anything is kept.
   bool ages();
+  // Without the lock, as far as this moment can tell.
+  size_t bytes_kept() const { return bytes_kept_.get(); }
 
   LargeStatistics statistics();
   const char* check();
@@ -161,7 +164,7 @@ class LargeStore {
   CacheList cache_;
   Retention retention_{size_t{64} << 20, 1000};
   Doorbell* bell_ = nullptr;
-  size_t bytes_kept_ = 0;
+  OwnerCounter bytes_kept_;
   size_t allowed_ = kLeastAllowed;  // bytes that may be kept beside the newest, up to the threshold
   size_t given_away_ = 0;           // bytes that have gone back for being more than that, and have not been missed yet
   size_t bytes_usable_ = 0;

@@ -100,7 +100,7 @@ void LargeStore::give_back_excess() {
 bool LargeStore::trim(size_t pad) {
   // Mappings that could not be given back are purged and count for nothing, but may go now.
   const auto due = [&](const LargeBlock* oldest) {
-    return oldest != nullptr && (pad == 0 || bytes_kept_ > pad) ? oldest->usable : kNotDue;
+    return oldest != nullptr && (pad == 0 || bytes_kept_.get() > pad) ? oldest->usable : kNotDue;
   };
   bool any = false;
   while (give_back_oldest(due) == Purge::kDone) any = true;
@@ -143,7 +143,7 @@ void LargeStore::make_way_slowly(size_t grown) {
   const auto owed = [&](const LargeBlock* oldest) {
     const size_t made = made_way_.load(std::memory_order_relaxed);
     if (grown <= made) return kNotDue;
-    if (bytes_kept_ == 0) {
+    if (bytes_kept_.get() == 0) {
       // What has addresses only owes nothing.
       if (bytes_in_transit_ == 0) forgive(grown);
       return kNotDue;

@@ -158,11 +158,11 @@ class SpanStore {
   // What is read without the lock.
   alignas(kCacheLine) Window& window_;
   HugePageGauge& gauge_;
-  Retention retention_;
   Doorbell* bell_ = nullptr;
 
   alignas(kCacheLine) SharedLock lock_;
   Passage passage_;
+  Retention retention_;
   bool reserves_ = false;  // somebody is reserving addresses
   RecordPool<Span> records_;
   Bins bins_[2][2];  // by paging; clean, dirty

@@ -5,7 +5,7 @@
 // from the shared heap, a block at a time. A few frees alone do not begin a cache: the last frees of a thread, by glibc
 // itself, come when nothing would end it.
 //
-// Lock order: roster -> registry.
+// Lock order: roster -> heaps -> registry (heap/fork_order.h has all).
 #pragma once
 
 #include <pthread.h>

@@ -60,8 +60,9 @@ void* ThreadCache::refill(size_t size_class, bool* untouched) {
   CacheHead& head = state_->heads[size_class];
   if (head.held() != 0) [[unlikely]]
     return keep_and_pop(size_class, lines_end - shared, shared);
-  const size_t want = prepare_batch(size_class);
   void* lone = nullptr;
+  if (shared == 0 && untouched != nullptr && (*untouched = take_untouched(size_class, &lone))) return lone;
+  const size_t want = prepare_batch(size_class);
   void** const base = head.base();
   void** end = array.places == 0 ? &lone + 1 : base + want;
   size_t got = 0;
@@ -71,11 +72,7 @@ void* ThreadCache::refill(size_t size_class, bool* untouched) {
     if (array.places != 0) end = base + got;
     copy(end - got, lines_end - got, got);
   } else {
-    if (untouched != nullptr) {
-      got = heap_.take_untouched(size_class, end);
-      *untouched = got != 0;
-    }
-    if (got == 0) got = heap_.refill(size_class, end, want);
+    got = heap_.refill(size_class, end, want);
   }
   if (got == 0) return nullptr;
   refills_.add(1);
@@ -88,6 +85,16 @@ void* ThreadCache::refill(size_t size_class, bool* untouched) {
   head.move_top(base + got - 1);
   scavenge_as_due();
   return first;
+}
+
+// A block that reads as zero, past the array: true if there is one.
+bool ThreadCache::take_untouched(size_t size_class, void** block) {
+  if (heap_.take_untouched(size_class, block + 1) == 0) return false;
+  refills_.add(1);
+  registry_.note_use();
+  arrays_[size_class].seen = kMoved;
+  scavenge_as_due();
+  return true;
 }
 
 // The array was empty, and is not: another thread had shut this one off from what it has. The shared blocks go home.

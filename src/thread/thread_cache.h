@@ -119,6 +119,7 @@ class alignas(64) ThreadCache {
   bool open(size_t size_class);
   bool grow(size_t size_class);
   size_t prepare_batch(size_t size_class);
+  bool take_untouched(size_t size_class, void** block);
   void* keep_and_pop(size_t size_class, void* const* shared, size_t count);
   size_t take_shared(size_t size_class, void** end);
   bool affords(size_t size_class, size_t room) const;

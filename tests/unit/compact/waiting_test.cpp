@@ -88,6 +88,25 @@ TEST_P(WaitingTest, OtherClassesDoNotWaitForPages) {
   for (const HandleWord handle : handles) heap->free(handle);
 }
 
+// The old page's turn is not held while the new page is had.
+TEST_P(WaitingTest, WhoPinsABlockThatIsResizedKeepsItsPlace) {
+  if (GetParam() != Sharing::kClasses) GTEST_SKIP() << "the heap has one lock";
+  static HandleWord handle;
+  static char* pinned;
+  handle = heap->allocate(256, 1);
+  pinned = nullptr;
+  meanwhile = [] {
+    if (pinned == nullptr) pinned = static_cast<char*>(heap->pin(handle));
+  };
+  EXPECT_FALSE(heap->resize(handle, 5000, 1));
+  meanwhile = nullptr;
+  ASSERT_NE(pinned, nullptr) << "nothing was made on the way";
+  EXPECT_EQ(heap->address(handle, "test"), pinned);
+  heap->unpin(handle);
+  EXPECT_TRUE(heap->resize(handle, 5000, 1));
+  heap->free(handle);
+}
+
 std::string name_of(const testing::TestParamInfo<Sharing>& info) {
   constexpr const char* kNames[] = {"OneThread", "OneLock", "ClassLocks", "Cores"};
   return kNames[static_cast<size_t>(info.param)];

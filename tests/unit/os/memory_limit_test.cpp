@@ -27,7 +27,10 @@ class MemoryLimitTest : public testing::Test {
     fs::create_directories((mount / file).parent_path());
     std::ofstream(mount / file) << text << '\n';
   }
-  size_t limit(const std::string& groups) const { return group_limit(groups.c_str(), mount.c_str()); }
+  size_t limit(const std::string& groups) const {
+    std::ofstream(mount / "groups") << groups;
+    return group_limit((mount / "groups").c_str(), mount.c_str());
+  }
 
   const fs::path mount;
 };
@@ -58,11 +61,23 @@ TEST_F(MemoryLimitTest, VersionOneSaysItElsewhere) {
   EXPECT_EQ(limit("4:memory:/\n"), 9223372036854771712u);
 }
 
+TEST_F(MemoryLimitTest, ALongListIsReadToItsEnd) {
+  say("memory/deep/memory.limit_in_bytes", "1000000");
+  std::string groups;
+  for (int i = 0; i < 40; ++i) groups += "9:cpu" + std::to_string(i) + ":/" + std::string(300, 'x') + "\n";
+  EXPECT_EQ(limit(groups + "4:memory:/deep\n"), 1000000u);
+}
+
+TEST_F(MemoryLimitTest, WhereNoListIsToBeHadTheRootCounts) {
+  say("memory.max", "268435456");
+  EXPECT_EQ(group_limit("/nowhere/at/all", mount.c_str()), 268435456u);
+}
+
 TEST_F(MemoryLimitTest, WhatMakesNoSenseLimitsNothing) {
   say("memory.max", "99999999999999999999999999");
   say("a/memory.max", "");
   say("memory/memory.limit_in_bytes", "-1");
-  for (const char* const groups : {"", "\n", ":", "0", "0:", "0::", "0::/a\n", "4:memory:", "::::", "4:memory"})
+  for (const char* const groups : {"\n", ":", "0", "0:", "0::", "0::/a\n", "4:memory:", "::::", "4:memory"})
     EXPECT_EQ(limit(groups), SIZE_MAX) << groups;
   EXPECT_EQ(limit("0::/" + std::string(5000, 'x')), SIZE_MAX);
 }
