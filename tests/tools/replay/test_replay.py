@@ -219,6 +219,17 @@ class ReportTest(ReplayTest):
             self.assertIn(words, process.stderr)
             self.assertEqual(process.stderr.count("\n"), 1, process.stderr)
 
+    def test_the_trace_is_not_written_over(self):
+        file = self.made_up("slow")
+        before = file.read_bytes()
+        picture = self.folder / "trace.svg"
+        picture.symlink_to(file)
+        for option in (f"--json={file}", f"--plot={picture}"):
+            process = snug("replay", str(file), "--library", LIBRARY, "-n1", option)
+            self.assertNotEqual(process.returncode, 0)
+            self.assertIn("is read, and cannot be written", process.stderr)
+            self.assertEqual(file.read_bytes(), before)
+
     def test_damage_is_told_once_and_the_rest_replayed(self):
         file = self.made_up("many")
         data = bytearray(file.read_bytes())
