@@ -50,7 +50,10 @@ std::vector<Figure> figures_of(const ReplayResult& result) {
   return figures;
 }
 
+// To a replayer that has ended well, or that could not start a thread.
 std::string objection_of(const ReplayResult& result) {
+  if (result.failed_threads != 0) return "a thread could not be started";
+  if (!result.is_whole) return "the replayer ended before the trace did";
   if (result.order_faults != 0)
     return fmt::format("{} calls came before the block that they name", result.order_faults);
   if (result.failed_allocations != 0)
@@ -114,7 +117,7 @@ ReplayComparison compare_replays(const ReplayPlan& plan, const ComparisonPlan& c
     run.measurement = result.cost;
     run.figures = figures_of(result);
     judge(comparison_plan, place, folder.path(), command.errors, contender, run);
-    if (run.counts()) run.objection = objection_of(result);
+    if (run.counts() || result.failed_threads != 0) run.objection = objection_of(result);
     if (run.counts() && place.round > 0) take(replayed[contender.allocator.name], std::move(result));
     return run;
   };

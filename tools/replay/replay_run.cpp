@@ -56,8 +56,8 @@ class Replay {
 
   ReplayResult run() {
     stage().touch = plan_.window.touch;
-    const bool is_whole = measure_own_cost() && play_windows();
-    if (is_whole) end_replayer();
+    result_.is_whole = measure_own_cost() && play_windows();
+    if (result_.is_whole) end_replayer();
     read_end();
     if (result_.cost.ending == Ending::kExited) read_ticks();
     return result_;
@@ -260,6 +260,7 @@ class Replay {
     result_.left_out = maker_.left_out();
     result_.order_faults = stage().order_faults.load();
     result_.failed_allocations = stage().failed_allocations.load();
+    result_.failed_threads = stage().failed_threads.load();
     if (cost.ending != Ending::kExited) return;
     if (WIFSIGNALED(status)) {
       cost.ending = Ending::kSignalled;

@@ -230,6 +230,13 @@ class ReportTest(ReplayTest):
             self.assertIn("is read, and cannot be written", process.stderr)
             self.assertEqual(file.read_bytes(), before)
 
+    def test_a_replay_that_stops_short_does_not_count(self):
+        for threads, words in (("refused", "a thread could not be started"),
+                               ("quit", "the replayer ended before the trace did")):
+            result = self.replay(self.made_up("hand_over"), allocators=TELLING, status=1, THREADS=threads)
+            [run] = result["allocators"][1]["runs"]
+            self.assertEqual(run["objection"], words)
+
     def test_damage_is_told_once_and_the_rest_replayed(self):
         file = self.made_up("many")
         data = bytearray(file.read_bytes())
