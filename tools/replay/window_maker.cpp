@@ -30,23 +30,6 @@ std::size_t size_class_of(std::uint64_t size) {
   return size == 0 ? 0 : static_cast<std::size_t>(std::bit_width(std::max(size, kLeast) - 1)) + 1;
 }
 
-// An operator that failed has thrown. Here it would end the replayer if it failed again.
-Operation without_throwing(const Event& event) {
-  if (!event.is_refused) return event.operation;
-  switch (event.operation) {
-    case Operation::kNew:
-      return Operation::kNewNothrow;
-    case Operation::kNewArray:
-      return Operation::kNewArrayNothrow;
-    case Operation::kNewAligned:
-      return Operation::kNewAlignedNothrow;
-    case Operation::kNewArrayAligned:
-      return Operation::kNewArrayAlignedNothrow;
-    default:
-      return event.operation;
-  }
-}
-
 std::uint8_t mark_of(std::uint64_t alignment) {
   if (alignment == 0) return 0;
   const auto mark = static_cast<std::uint8_t>(std::countr_zero(alignment) + 1);
@@ -278,7 +261,7 @@ void WindowMaker::call(Thread& thread, const Event& event, std::optional<std::ui
                        std::uint64_t size_of_block, std::uint8_t mark) {
   ++window_->calls;
   add(thread, {.slot = slot.value_or(replayer::kNoSlot),
-               .code = static_cast<std::uint8_t>(without_throwing(event)),
+               .code = static_cast<std::uint8_t>(event.operation),
                .mark = mark,
                .row = row_of(event.operation, size_of_block),
                .size = event.size});

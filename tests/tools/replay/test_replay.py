@@ -78,6 +78,11 @@ class OrderTest(ReplayTest):
             self.assertEqual(self.of(self.replay(self.made_up("births"), "--timeout=20"))["threads"], 298)
 
 
+def without_nothrow(operation):
+    """Operators new are replayed in their forms that do not throw."""
+    return operation.removesuffix("_nothrow") if operation.startswith("new") else operation
+
+
 def calls_of(trace):
     """What each thread asked for, in its order, blocks by who was given them and when; without what starting threads asks
     for, which is zeroed."""
@@ -96,7 +101,7 @@ def calls_of(trace):
             names[event.result] = (event.thread, counts[event.thread])
         if event.allocates() or event.frees() or event.operation == "usable_size":
             calls.setdefault(event.thread, []).append(
-                (event.operation, event.size, event.alignment, names.get(event.block)))
+                (without_nothrow(event.operation), event.size, event.alignment, names.get(event.block)))
     return calls
 
 
@@ -236,6 +241,13 @@ class ReportTest(ReplayTest):
             result = self.replay(self.made_up("hand_over"), allocators=TELLING, status=1, THREADS=threads)
             [run] = result["allocators"][1]["runs"]
             self.assertEqual(run["objection"], words)
+
+    def test_allocations_that_fail_are_counted(self):
+        file = self.made_up("impossible")
+        result = self.replay(file, "--touch=first", status=1)
+        for allocator in result["allocators"]:
+            [run] = allocator["runs"]
+            self.assertIn("8 allocations failed", run["objection"])
 
     def test_damage_is_told_once_and_the_rest_replayed(self):
         file = self.made_up("many")
