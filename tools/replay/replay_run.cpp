@@ -15,9 +15,11 @@
 #include <utility>
 #include <vector>
 
+#include "print/quantity.h"
 #include "replay/process_memory.h"
 #include "replay/stage_memory.h"
 #include "replayer/futex.h"
+#include "text/user_error.h"
 
 namespace snug::tool {
 
@@ -92,6 +94,7 @@ class Replay {
       const bool has_window = maker_.next(window);
       result_.decoding_seconds += seconds_since(begin);
       if (!has_window) return true;
+      expect_room();
       share_ = std::min(1.0, static_cast<double>(window.events) / static_cast<double>(all));
       if (!window.steps.empty()) {
         stage().played = played_;
@@ -101,6 +104,16 @@ class Replay {
       }
       check(window);
     }
+  }
+
+  // Before the blocks of the window are written: a machine that runs out of memory ends others' programs.
+  void expect_room() const {
+    const std::uint64_t peak = maker_.peak_bytes();
+    if (plan_.window.touch != replayer::Touch::kAll || available_ == 0 || peak <= available_) return;
+    throw UserError(
+        fmt::format("snug replay: {} live at once, more than the {} available: --touch first writes less",
+                    value_text(static_cast<double>(peak), kBytes), value_text(static_cast<double>(available_), kBytes)),
+        EXIT_FAILURE);
   }
 
   static replayer::Command command_of(Direction direction, std::uint32_t slot, std::uint64_t size) {
@@ -291,6 +304,7 @@ class Replay {
   const Advance& advance_;
   TraceInput input_;
   WindowMaker maker_;
+  const std::uint64_t available_ = available_memory();
   const StageMemory memory_;
   const Clock::time_point begun_;
   const ChildProcess child_;

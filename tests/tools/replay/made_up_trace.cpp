@@ -123,6 +123,9 @@ void large(Writer& writer) {
   for (int i = 0; i < 64; ++i) writer.allocate(1, 1 << 20);
 }
 
+// More than any machine has.
+void immense(Writer& writer) { writer.allocate(1, std::uint64_t{1} << 60); }
+
 // What no allocator has: operators new that have thrown, which here they must not.
 void impossible(Writer& writer) {
   for (const Operation operation : {Operation::kNew, Operation::kNewArray})
@@ -162,6 +165,7 @@ int main(int count, char** arguments) {
   if (name == "births") births(writer);
   if (name == "slow") slow(writer);
   if (name == "large") large(writer);
+  if (name == "immense") immense(writer);
   if (name == "impossible") impossible(writer);
   if (name == "many") many(writer, count > 3 ? std::strtoull(arguments[3], nullptr, 10) : kMany);
   const bool is_whole = file.finish();

@@ -216,6 +216,7 @@ class ReportTest(ReplayTest):
         for arguments, words in (
                 (["replay", str(text)], "text:0: "),
                 (["replay", str(self.folder / "none")], "cannot be read"),
+                (["replay", str(self.made_up("immense")), "--library", LIBRARY], "--touch first writes less"),
                 (["replay", str(self.made_up("slow")), "--touch=some"], "--touch"),
                 (["replay", str(self.made_up("slow")), "--allocators=none_such"], "no allocator 'none_such'"),
                 (["replay", str(self.made_up("slow")), "--plot=a.gif"], "ends in .svg or .png")):
