@@ -77,6 +77,9 @@ class OrderTest(ReplayTest):
         for _ in range(3):
             self.assertEqual(self.of(self.replay(self.made_up("births"), "--timeout=20"))["threads"], 298)
 
+    def test_threads_of_the_allocator_are_not_waited_for_at_each_checkpoint(self):
+        self.replay(self.made_up("births"), "--timeout=20", allocators=TELLING, THREADS="helped")
+
 
 def without_nothrow(operation):
     """Operators new are replayed in their forms that do not throw."""
