@@ -178,15 +178,16 @@ class Replay {
       const double elapsed = seconds_since(begun_);
       std::uint64_t rings = 0;
       if (watched[2].revents != 0 && take_signal()) return false;
+      // Before the bell: of many short windows each rings in time.
+      if (plan_.time_limit > 0 && elapsed >= plan_.time_limit) {
+        result_.cost.ending = Ending::kTimedOut;
+        return false;
+      }
       if (watched[0].revents != 0 && read(memory_.bell(), &rings, sizeof rings) == sizeof rings) {
         tell_progress(elapsed);
         return true;
       }
       if (watched[1].revents != 0) return false;
-      if (plan_.time_limit > 0 && elapsed >= plan_.time_limit) {
-        result_.cost.ending = Ending::kTimedOut;
-        return false;
-      }
       tell_progress(elapsed);
     }
   }

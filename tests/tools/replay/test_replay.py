@@ -253,6 +253,10 @@ class ReportTest(ReplayTest):
             [run] = allocator["runs"]
             self.assertIn("8 allocations failed", run["objection"])
 
+    def test_the_time_limit_is_that_of_all_windows(self):
+        result = self.replay(self.made_up("births"), "--timeout=0.05", status=1)
+        self.assertEqual([one["runs"][0]["ending"] for one in result["allocators"]], ["timed out"] * 2)
+
     def test_damage_is_told_once_and_the_rest_replayed(self):
         file = self.made_up("many")
         data = bytearray(file.read_bytes())
