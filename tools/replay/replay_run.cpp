@@ -69,7 +69,7 @@ class Replay {
 
  private:
   static Command with_arguments(Command command, const ReplayPlan& plan, const StageMemory& memory) {
-    command.arguments = {plan.replayer, memory.file_argument(), memory.bell_argument()};
+    command.arguments = {plan.replayer, memory.file_argument(), memory.bell_argument(), std::to_string(getpid())};
     return command;
   }
 
