@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bitset>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -129,21 +130,26 @@ class Replay {
     return {.slot = slot, .code = static_cast<std::uint8_t>(direction), .mark = 0, .row = 0, .size = size};
   }
 
+  static bool is_timed(const replayer::Command& command) {
+    return command.code < replayer::kFirstDirection || command.code == static_cast<std::uint8_t>(Direction::kIdle);
+  }
+
   // What the window needs is backed before it, by a window of its own that does not count.
   bool reserve(const Window& window) {
     Window before;
-    const auto rows = static_cast<std::uint32_t>(maker_.rows().size());
     const auto commands = static_cast<std::uint32_t>(window.steps.size());
     if (maker_.slots_used() > slots_ || commands > commands_) {
       slots_ = std::max(slots_, maker_.slots_used());
       commands_ = std::max(commands_, commands);
       before.steps.push_back({.run = 0, .command = command_of(Direction::kReserve, slots_, commands_)});
     }
-    for (const Window::Run& run : window.runs) {
-      if (run.lane >= rows_.size()) rows_.resize(run.lane + 1);
-      if (rows_[run.lane] >= rows) continue;
-      rows_[run.lane] = rows;
-      before.steps.push_back({.run = 0, .command = command_of(Direction::kReserveRows, run.lane, rows)});
+    for (const Window::Step& step : window.steps) {
+      if (!is_timed(step.command)) continue;
+      const std::uint32_t lane = window.runs[step.run].lane;
+      if (lane >= rows_.size()) rows_.resize(lane + 1);
+      if (rows_[lane].test(step.command.row)) continue;
+      rows_[lane].set(step.command.row);
+      before.steps.push_back({.run = 0, .command = command_of(Direction::kReserveRow, lane, step.command.row)});
     }
     if (before.steps.empty()) return true;
     before.runs.push_back({.lane = 0, .commands = static_cast<std::uint32_t>(before.steps.size())});
@@ -304,7 +310,8 @@ class Replay {
     for (std::uint32_t row = 1; row < maker_.rows().size(); ++row) {
       std::vector<TickRow> rows;
       for (std::uint32_t lane = 0; lane < rows_.size(); ++lane)
-        if (row < rows_[lane]) rows.push_back({.key = maker_.rows()[row], .histogram = stage().histograms[lane][row]});
+        if (rows_[lane].test(row))
+          rows.push_back({.key = maker_.rows()[row], .histogram = stage().histograms[lane][row]});
       add_rows(result_.rows, rows);
     }
   }
@@ -333,10 +340,10 @@ class Replay {
   std::uint64_t helpers_ = 0;  // threads of the allocator
   bool is_reaped_ = false;
   double next_told_ = 0;
-  // What is backed already: slots, commands, and of each lane its rows.
+  // What is backed already: slots, commands, and of each lane the rows that it has had calls for.
   std::uint32_t slots_ = 0;
   std::uint32_t commands_ = 0;
-  std::vector<std::uint32_t> rows_;
+  std::vector<std::bitset<replayer::kMostRows>> rows_;
 };
 
 }  // namespace

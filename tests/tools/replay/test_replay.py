@@ -71,6 +71,7 @@ class OrderTest(ReplayTest):
     def test_thousands_of_threads(self):
         of = self.of(self.replay(self.made_up("short_threads")))
         self.assertEqual(of["threads"], 5998)
+        self.assertLess(of["own"]["memory_bytes"], 40 << 20, "each lane has few kinds of calls")
         self.assertEqual(of["checkpoints"][-1]["live_bytes"], 0)
 
     def test_a_thread_in_the_place_of_one_that_has_ended(self):
