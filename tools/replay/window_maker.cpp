@@ -208,12 +208,13 @@ void WindowMaker::reallocate(Thread& thread, const Event& event) {
   const std::uint64_t size_before = slots_.size_in(*slot);
   if (options_.touch == replayer::Touch::kAll) direct(thread, Direction::kTold, 0, size_before);
   call(thread, event, slot, event.size, refused);
-  if (!event.is_refused)
+  if (!event.is_refused) {
     slots_.replace(event.block, event.result, event.size);
-  else if (event.size == 0)
+  } else if (event.size == 0) {
     slots_.remove(event.block, thread.freed);
-  else
+  } else {
     slots_.form(*slot) = SlotTable::kUntold;  // it may succeed now, and the block then has another size
+  }
 }
 
 void WindowMaker::free(Thread& thread, const Event& event) {

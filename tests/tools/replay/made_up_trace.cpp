@@ -15,6 +15,7 @@ using snug::trace::Operation;
 using snug::trace::TraceFile;
 
 constexpr std::uint64_t kMany = 200'000;
+constexpr std::uint64_t kAlmostAll = UINT64_MAX - 7;  // no multiple of 16 is as large
 
 // Counts times, turns, and the blocks of each thread.
 class Writer {
@@ -129,11 +130,11 @@ void immense(Writer& writer) { writer.allocate(1, std::uint64_t{1} << 60); }
 // What no allocator has: operators new that have thrown, which here they must not.
 void impossible(Writer& writer) {
   for (const Operation operation : {Operation::kNew, Operation::kNewArray})
-    writer.allocate_aligned(operation, -8ull, 0);
+    writer.allocate_aligned(operation, kAlmostAll, 0);
   for (const Operation operation : {Operation::kNewAligned, Operation::kNewArrayAlignedNothrow}) {
     writer.allocate_aligned(operation, 100, 0);
     writer.allocate_aligned(operation, 100, 3);
-    writer.allocate_aligned(operation, -8ull, 16);
+    writer.allocate_aligned(operation, kAlmostAll, 16);
   }
 }
 
