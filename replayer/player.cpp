@@ -156,8 +156,8 @@ void Player::direct(const Command& command) {
     case Direction::kReserve:
       back(stage_.slots, command.slot * sizeof stage_.slots[0]);
       return back(stage_.commands, command.size * sizeof stage_.commands[0]);
-    case Direction::kReserveRows:
-      return back(stage_.histograms[command.slot], command.size * sizeof(TickHistogram));
+    case Direction::kReserveRow:
+      return back(&stage_.histograms[command.slot][command.size], sizeof(TickHistogram));
     default:
       return;
   }

@@ -33,7 +33,7 @@ enum class Direction : std::uint8_t {
   kTold,          // `size` is what the next command has no room for: an odd alignment, the size before a reallocation
   kIdle,          // timed like a call, but calls nothing: what the replayer itself costs
   kReserve,       // backs what the next window needs: slots up to `slot`, and so many commands as `size` says
-  kReserveRows,   // … and `size` rows of the lane `slot`
+  kReserveRow,    // … and row `size` of the lane `slot`
 };
 inline constexpr std::uint8_t kFirstDirection = 0xe0;
 

@@ -4,6 +4,8 @@
 #include <malloc.h>
 #include <stdlib.h>
 
+#include <bit>
+
 #include "replayer/operators.h"
 
 namespace snug::replayer {
@@ -25,8 +27,6 @@ Function* own(Function* function) {
 }
 
 constexpr std::size_t kPage = 4096;
-
-constexpr std::size_t rounded_up(std::size_t size, std::size_t step) { return (size + step - 1) / step * step; }
 
 }  // namespace
 
@@ -52,6 +52,11 @@ void* Subject::allocate_aligned(std::size_t size, std::size_t alignment) const {
   return posix_memalign_ != nullptr && posix_memalign_(&block, alignment, size) == 0 ? block : nullptr;
 }
 
+void* Subject::allocate_rounded(std::size_t size, std::size_t alignment) const {
+  if (size > SIZE_MAX - (alignment - 1)) return nullptr;
+  return allocate_aligned((size + alignment - 1) & ~(alignment - 1), alignment);
+}
+
 void* Subject::allocate(Operation operation, std::size_t size, std::size_t alignment) const {
   switch (operation) {
     case Operation::kMalloc:
@@ -71,47 +76,43 @@ void* Subject::allocate(Operation operation, std::size_t size, std::size_t align
     case Operation::kValloc:
       return valloc_ != nullptr ? valloc_(size) : allocate_aligned(size, kPage);
     case Operation::kPvalloc:
-      return pvalloc_ != nullptr ? pvalloc_(size) : allocate_aligned(rounded_up(size, kPage), kPage);
+      return pvalloc_ != nullptr ? pvalloc_(size) : allocate_rounded(size, kPage);
     default:
       return allocate_by_operator(operation, size, alignment);
   }
 }
 
-// What the C++ runtime makes of operators that the allocator does not have.
+// The operators that do not throw, and what the C++ runtime makes of those that the allocator does not have: one that
+// throws would end the replayer where its failure is to be counted.
 void* Subject::allocate_by_operator(Operation operation, std::size_t size, std::size_t alignment) const {
+  if (operation >= Operation::kNewAligned && !std::has_single_bit(alignment)) return nullptr;
   if (!has_operators_) {
     const std::size_t asked = size == 0 ? 1 : size;
-    return alignment == 0 ? ::malloc(asked) : allocate_aligned(rounded_up(asked, alignment), alignment);
+    return alignment == 0 ? ::malloc(asked) : allocate_rounded(asked, alignment);
   }
   constexpr NoThrow kNoThrow;
   switch (operation) {
     case Operation::kNewArray:
-      if (_Znam != nullptr) return _Znam(size);
-      break;
-    case Operation::kNewNothrow:
-      if (_ZnwmRKSt9nothrow_t != nullptr) return _ZnwmRKSt9nothrow_t(size, kNoThrow);
-      break;
     case Operation::kNewArrayNothrow:
       if (_ZnamRKSt9nothrow_t != nullptr) return _ZnamRKSt9nothrow_t(size, kNoThrow);
+      if (_Znam != nullptr) return _Znam(size);
       break;
     case Operation::kNewAligned:
-      if (_ZnwmSt11align_val_t != nullptr) return _ZnwmSt11align_val_t(size, alignment);
-      return allocate_aligned(rounded_up(size, alignment), alignment);
-    case Operation::kNewArrayAligned:
-      if (_ZnamSt11align_val_t != nullptr) return _ZnamSt11align_val_t(size, alignment);
-      return allocate_aligned(rounded_up(size, alignment), alignment);
     case Operation::kNewAlignedNothrow:
       if (_ZnwmSt11align_val_tRKSt9nothrow_t != nullptr)
         return _ZnwmSt11align_val_tRKSt9nothrow_t(size, alignment, kNoThrow);
-      return allocate_aligned(rounded_up(size, alignment), alignment);
+      if (_ZnwmSt11align_val_t != nullptr) return _ZnwmSt11align_val_t(size, alignment);
+      return allocate_rounded(size, alignment);
+    case Operation::kNewArrayAligned:
     case Operation::kNewArrayAlignedNothrow:
       if (_ZnamSt11align_val_tRKSt9nothrow_t != nullptr)
         return _ZnamSt11align_val_tRKSt9nothrow_t(size, alignment, kNoThrow);
-      return allocate_aligned(rounded_up(size, alignment), alignment);
+      if (_ZnamSt11align_val_t != nullptr) return _ZnamSt11align_val_t(size, alignment);
+      return allocate_rounded(size, alignment);
     default:
       break;
   }
-  return _Znwm(size);
+  return _ZnwmRKSt9nothrow_t != nullptr ? _ZnwmRKSt9nothrow_t(size, kNoThrow) : _Znwm(size);
 }
 
 void* Subject::reallocate(Operation operation, void* block, std::size_t size) const {

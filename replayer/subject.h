@@ -27,6 +27,8 @@ class Subject {
 
  private:
   void* allocate_aligned(std::size_t size, std::size_t alignment) const;
+  // Of the next multiple of the alignment, a power of two. Null if there is none.
+  void* allocate_rounded(std::size_t size, std::size_t alignment) const;
   void* allocate_by_operator(trace::Operation operation, std::size_t size, std::size_t alignment) const;
   void free_by_operator(trace::Operation operation, void* block, std::size_t size, std::size_t alignment) const;
 

@@ -16,4 +16,7 @@ struct ProcessMemory {
 // Zeros if the process is gone.
 ProcessMemory read_process_memory(pid_t process);
 
+// Of the machine's, what can be written without another's being taken, swap included. 0 if it is not known.
+std::uint64_t available_memory();
+
 }  // namespace snug::tool

@@ -20,6 +20,7 @@
 #include "replay/replay_table.h"
 #include "text/number_within.h"
 #include "text/user_error.h"
+#include "traces/trace_output.h"
 
 namespace snug::tool {
 
@@ -141,7 +142,10 @@ ComparisonPlan ReplayCommand::comparison_plan() const {
 }
 
 int ReplayCommand::execute() const {
-  if (!plot_file_.empty()) expect_plot_name(plot_file_);
+  if (!plot_file_.empty()) {
+    expect_plot_name(plot_file_);
+    expect_other_file(file_, plot_file_);
+  }
   const ReplayPlan plan{.file = file_,
                         .replayer = find_replayer(),
                         .window = {.touch = touch_ == "none"    ? replayer::Touch::kNone
@@ -150,12 +154,13 @@ int ReplayCommand::execute() const {
                                    .pace = speed_ == "full" ? Pace::kFull : Pace::kRecorded,
                                    .events = events_of_window(file_)},
                         .time_limit = time_limit_};
-  // Opened before hours of runs, not after them.
   const bool to_standard_output = json_option_->count() > 0 && (json_file_.empty() || json_file_ == kStandardOutput);
   const ComparisonPlan comparison = comparison_plan();
   std::ofstream file;
   if (json_option_->count() > 0 && !to_standard_output) {
-    file.open(json_file_);
+    expect_other_file(file_, json_file_);
+    // Opened before hours of runs, not after them; what stands in it stays until there is something new.
+    file.open(json_file_, std::ios::app);
     if (!file) throw UserError(fmt::format("cannot write '{}'", json_file_));
   }
   const ReplayComparison replays = compare_replays(plan, comparison);
@@ -165,7 +170,9 @@ int ReplayCommand::execute() const {
   const std::size_t width = terminal_width(to_standard_output ? STDERR_FILENO : STDOUT_FILENO);
   (to_standard_output ? std::cerr : std::cout) << replay_table(replays, detail, width) << std::flush;
   if (json_option_->count() > 0) {
-    std::ostream& target = to_standard_output ? std::cout : file;
+    std::ofstream emptied;
+    if (!to_standard_output) emptied.open(json_file_);
+    std::ostream& target = to_standard_output ? std::cout : emptied;
     target << replay_json(replays, read_host()).dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
            << '\n'
            << std::flush;

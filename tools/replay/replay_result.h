@@ -59,6 +59,8 @@ struct ReplayResult {
   std::uint64_t peak_live_bytes = 0;     // that were asked for
   std::uint64_t order_faults = 0;        // blocks that were to go and had not come
   std::uint64_t failed_allocations = 0;  // that had not failed when recorded
+  std::uint64_t failed_threads = 0;      // that could not be started: the replayer gave up
+  bool is_whole = false;                 // the replayer was given all of the trace, and played it
   double decoding_seconds = 0;           // with the clock stopped
   LeftOut left_out;
 };

@@ -78,7 +78,8 @@ std::string own_text(const ReplayComparison& replays) {
   if (shares.empty()) return "";
   return fmt::format(
       "The replayer itself takes {:.0f} ns of each call, which is in wall, user and throughput and in no ticks: of all "
-      "processor time {}. Its own memory, {}, is in no figure.",
+      "processor time {}. Writing blocks and waiting for other threads come on top. Its own memory, {}, is in no "
+      "figure.",
       nanoseconds, fmt::join(shares, ", "), value_text(static_cast<double>(bytes), kBytes));
 }
 

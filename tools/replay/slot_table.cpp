@@ -22,17 +22,17 @@ std::optional<std::uint32_t> SlotTable::find(BlockId block) const {
   return static_cast<std::uint32_t>(found - 1);
 }
 
-std::uint32_t SlotTable::add(BlockId block, std::uint64_t size, FreedSlots& own) {
+std::uint32_t SlotTable::add(BlockId block, std::uint64_t size, std::uint8_t form, FreedSlots& own) {
   std::vector<std::uint32_t>& source = own.empty() ? free_ : own;
   std::uint32_t slot = slots_used();
   if (!source.empty()) {
     slot = source.back();
     source.pop_back();
-    slots_[slot] = {.size = size, .last_use = {}};
+    slots_[slot] = {.size = size, .last_use = {}, .form = form};
   } else {
     if (slot == replayer::kMostSlots)
       throw UserError("snug replay: more than 268 million blocks live at once, for which it has no room", EXIT_FAILURE);
-    slots_.push_back({.size = size, .last_use = {}});
+    slots_.push_back({.size = size, .last_use = {}, .form = form});
   }
   blocks_.put(key_of(block), BlockId{std::uint64_t{slot} + 1});
   live_bytes_ += size;
@@ -50,6 +50,7 @@ void SlotTable::replace(BlockId block, BlockId result, std::uint64_t size) {
   Slot& slot = slots_[static_cast<std::uint64_t>(entry) - 1];
   live_bytes_ += size - slot.size;
   slot.size = size;
+  slot.form = 0;
   blocks_.put(key_of(result), entry);
 }
 

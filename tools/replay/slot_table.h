@@ -3,6 +3,9 @@
 //
 //   slots in use + free ones == slots_used()
 //
+// A slot knows how its block is allocated in the replay, as its *form*: the mark of its alignment (replayer/stage.h),
+// or kUntold if what a sized or an aligned free says of it need not be so.
+//
 // A slot that a thread has freed is its own until the window ends: no other thread need wait for that.
 #pragma once
 
@@ -27,16 +30,19 @@ class SlotTable {
   // Slots that one thread has freed in the window.
   using FreedSlots = std::vector<std::uint32_t>;
 
+  static constexpr std::uint8_t kUntold = UINT8_MAX;
+
   // The slot of a block that lives.
   std::optional<std::uint32_t> find(trace::BlockId block) const;
-  std::uint32_t add(trace::BlockId block, std::uint64_t size, FreedSlots& own);
+  std::uint32_t add(trace::BlockId block, std::uint64_t size, std::uint8_t form, FreedSlots& own);
   void remove(trace::BlockId block, FreedSlots& own);
-  // By a reallocation: the block goes, another one is in its slot.
+  // By a reallocation: the block goes, another one is in its slot, with no alignment of its own.
   void replace(trace::BlockId block, trace::BlockId result, std::uint64_t size);
   // At the window's end.
   void take_back(FreedSlots& freed);
 
   std::uint64_t size_in(std::uint32_t slot) const { return slots_[slot].size; }
+  std::uint8_t& form(std::uint32_t slot) { return slots_[slot].form; }
   SlotUse& last_use(std::uint32_t slot) { return slots_[slot].last_use; }
 
   std::uint32_t slots_used() const { return static_cast<std::uint32_t>(slots_.size()); }
@@ -47,6 +53,7 @@ class SlotTable {
   struct Slot {
     std::uint64_t size = 0;
     SlotUse last_use;
+    std::uint8_t form = kUntold;
   };
 
   BlockTable blocks_;  // from a block's identity to its slot, one more

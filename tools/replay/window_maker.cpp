@@ -30,27 +30,32 @@ std::size_t size_class_of(std::uint64_t size) {
   return size == 0 ? 0 : static_cast<std::size_t>(std::bit_width(std::max(size, kLeast) - 1)) + 1;
 }
 
-// An operator that failed has thrown. Here it would end the replayer if it failed again.
-Operation without_throwing(const Event& event) {
-  if (!event.is_refused) return event.operation;
-  switch (event.operation) {
-    case Operation::kNew:
-      return Operation::kNewNothrow;
-    case Operation::kNewArray:
-      return Operation::kNewArrayNothrow;
-    case Operation::kNewAligned:
-      return Operation::kNewAlignedNothrow;
-    case Operation::kNewArrayAligned:
-      return Operation::kNewArrayAlignedNothrow;
-    default:
-      return event.operation;
-  }
-}
-
 std::uint8_t mark_of(std::uint64_t alignment) {
   if (alignment == 0) return 0;
   const auto mark = static_cast<std::uint8_t>(std::countr_zero(alignment) + 1);
   return std::has_single_bit(alignment) && mark < replayer::kToldAlignment ? mark : replayer::kToldAlignment;
+}
+
+// How the block of an allocation is allocated here. A block that was found is malloc's here, whatever it was before.
+std::uint8_t form_of(const Event& event, std::uint8_t mark) {
+  const bool has_own = event.operation == Operation::kFound || event.operation == Operation::kValloc ||
+                       event.operation == Operation::kPvalloc || mark == replayer::kToldAlignment;
+  return has_own ? SlotTable::kUntold : mark;
+}
+
+// What a free says of its block's size and alignment must be so here, or the allocator may take the block for another
+// one; if it is not, the free is a plain one.
+Event true_free(const Event& event, std::uint64_t size, std::uint8_t form) {
+  const auto& fields = trace::traits_of(event.operation).fields;
+  const bool tells_size = std::ranges::find(fields, trace::Field::kSize) != fields.end();
+  const bool tells_alignment = std::ranges::find(fields, trace::Field::kAlignment) != fields.end();
+  const bool is_so = form != SlotTable::kUntold && (!tells_size || event.size == size) &&
+                     (!(tells_size || tells_alignment) || mark_of(event.alignment) == form);
+  if (is_so) return event;
+  Event plain = event;
+  plain.operation = Operation::kFree;
+  plain.size = plain.alignment = 0;
+  return plain;
 }
 
 bool is_mapping(Operation operation) {
@@ -187,7 +192,7 @@ void WindowMaker::allocate(Thread& thread, const Event& event) {
     if (!event.is_refused) ++left_out_.impossible;
     return call(thread, event, std::nullopt, event.size, mark | replayer::kRefused);
   }
-  call(thread, event, slots_.add(block, event.size, thread.freed), event.size, mark);
+  call(thread, event, slots_.add(block, event.size, form_of(event, mark), thread.freed), event.size, mark);
 }
 
 void WindowMaker::reallocate(Thread& thread, const Event& event) {
@@ -197,16 +202,19 @@ void WindowMaker::reallocate(Thread& thread, const Event& event) {
   const std::uint8_t refused = event.is_refused ? replayer::kRefused : 0;
   if (!slot) {
     const bool comes = !event.is_refused && !slots_.find(event.result);
-    const auto given = comes ? std::optional(slots_.add(event.result, event.size, thread.freed)) : std::nullopt;
+    const auto given = comes ? std::optional(slots_.add(event.result, event.size, 0, thread.freed)) : std::nullopt;
     return call(thread, event, given, event.size, replayer::kFromNull | (comes ? 0 : replayer::kRefused));
   }
   const std::uint64_t size_before = slots_.size_in(*slot);
   if (options_.touch == replayer::Touch::kAll) direct(thread, Direction::kTold, 0, size_before);
   call(thread, event, slot, event.size, refused);
-  if (!event.is_refused)
+  if (!event.is_refused) {
     slots_.replace(event.block, event.result, event.size);
-  else if (event.size == 0)
+  } else if (event.size == 0) {
     slots_.remove(event.block, thread.freed);
+  } else {
+    slots_.form(*slot) = SlotTable::kUntold;  // it may succeed now, and the block then has another size
+  }
 }
 
 void WindowMaker::free(Thread& thread, const Event& event) {
@@ -216,9 +224,11 @@ void WindowMaker::free(Thread& thread, const Event& event) {
     return;
   }
   keep_order(thread, event, slot);
-  const std::uint8_t mark = mark_of(event.alignment);
-  if (mark == replayer::kToldAlignment) direct(thread, Direction::kTold, 0, event.alignment);
-  call(thread, event, slot, slot ? slots_.size_in(*slot) : 0, mark);
+  const std::uint64_t size = slot ? slots_.size_in(*slot) : 0;
+  const Event told = slot ? true_free(event, size, slots_.form(*slot)) : event;
+  const std::uint8_t mark = mark_of(told.alignment);
+  if (mark == replayer::kToldAlignment) direct(thread, Direction::kTold, 0, told.alignment);
+  call(thread, told, slot, size, mark);
   if (slot) slots_.remove(event.block, thread.freed);
 }
 
@@ -252,7 +262,7 @@ void WindowMaker::call(Thread& thread, const Event& event, std::optional<std::ui
                        std::uint64_t size_of_block, std::uint8_t mark) {
   ++window_->calls;
   add(thread, {.slot = slot.value_or(replayer::kNoSlot),
-               .code = static_cast<std::uint8_t>(without_throwing(event)),
+               .code = static_cast<std::uint8_t>(event.operation),
                .mark = mark,
                .row = row_of(event.operation, size_of_block),
                .size = event.size});

@@ -15,6 +15,7 @@ using snug::trace::Operation;
 using snug::trace::TraceFile;
 
 constexpr std::uint64_t kMany = 200'000;
+constexpr std::uint64_t kAlmostAll = UINT64_MAX - 7;  // no multiple of 16 is as large
 
 // Counts times, turns, and the blocks of each thread.
 class Writer {
@@ -25,6 +26,10 @@ class Writer {
     const BlockId block = block_id(thread, ++numbers_[thread]);
     add({.operation = Operation::kMalloc, .thread = thread, .result = block, .size = size});
     return block;
+  }
+  void allocate_aligned(Operation operation, std::uint64_t size, std::uint64_t alignment) {
+    const BlockId block = block_id(1, ++numbers_[1]);
+    add({.operation = operation, .thread = 1, .result = block, .size = size, .alignment = alignment});
   }
   void free(std::uint32_t thread, BlockId block) {
     add({.operation = Operation::kFree,
@@ -119,6 +124,20 @@ void large(Writer& writer) {
   for (int i = 0; i < 64; ++i) writer.allocate(1, 1 << 20);
 }
 
+// More than any machine has.
+void immense(Writer& writer) { writer.allocate(1, std::uint64_t{1} << 60); }
+
+// What no allocator has: operators new that have thrown, which here they must not.
+void impossible(Writer& writer) {
+  for (const Operation operation : {Operation::kNew, Operation::kNewArray})
+    writer.allocate_aligned(operation, kAlmostAll, 0);
+  for (const Operation operation : {Operation::kNewAligned, Operation::kNewArrayAlignedNothrow}) {
+    writer.allocate_aligned(operation, 100, 0);
+    writer.allocate_aligned(operation, 100, 3);
+    writer.allocate_aligned(operation, kAlmostAll, 16);
+  }
+}
+
 // 2 N events; a quarter of the blocks lives on for a while.
 void many(Writer& writer, std::uint64_t count) {
   constexpr std::uint64_t kKept = 1 << 16;
@@ -147,6 +166,8 @@ int main(int count, char** arguments) {
   if (name == "births") births(writer);
   if (name == "slow") slow(writer);
   if (name == "large") large(writer);
+  if (name == "immense") immense(writer);
+  if (name == "impossible") impossible(writer);
   if (name == "many") many(writer, count > 3 ? std::strtoull(arguments[3], nullptr, 10) : kMany);
   const bool is_whole = file.finish();
   return std::fclose(stream) == 0 && is_whole ? EXIT_SUCCESS : EXIT_FAILURE;

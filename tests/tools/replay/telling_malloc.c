@@ -1,8 +1,16 @@
-// Says in which order blocks of 1000 and of 2000 bytes are freed, in the file $TELL: libc serves, by the names that it
-// has for its own functions.
+// What replays are tried on. Libc serves, by the names that it has for its own functions.
+//
+// Says in which order blocks of 1000 and of 2000 bytes are freed, in the file $TELL. Where $THREADS is
+// "refused" it starts no thread, where it is "quit" it ends the program at the first, as if all were well, and
+// where it is "helped" it has a thread of its own beside the first.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 void* __libc_malloc(size_t size);
@@ -20,4 +28,21 @@ void free(void* block) {
     close(descriptor);
   }
   __libc_free(block);
+}
+
+static void* help(void* argument) {
+  for (;;) pause();
+  return argument;
+}
+
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*begin)(void*), void* argument) {
+  const char* const threads = getenv("THREADS");
+  if (threads != NULL && strcmp(threads, "refused") == 0) return EAGAIN;
+  if (threads != NULL && strcmp(threads, "quit") == 0) _exit(0);
+  int (*const create)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*) = dlsym(RTLD_NEXT, "pthread_create");
+  static int has_helper = 0;
+  pthread_t helper;
+  if (threads != NULL && strcmp(threads, "helped") == 0 && !__atomic_exchange_n(&has_helper, 1, __ATOMIC_RELAXED))
+    create(&helper, NULL, help, NULL);
+  return create(thread, attributes, begin, argument);
 }

@@ -71,11 +71,20 @@ class OrderTest(ReplayTest):
     def test_thousands_of_threads(self):
         of = self.of(self.replay(self.made_up("short_threads")))
         self.assertEqual(of["threads"], 5998)
+        self.assertLess(of["own"]["memory_bytes"], 40 << 20, "each lane has few kinds of calls")
         self.assertEqual(of["checkpoints"][-1]["live_bytes"], 0)
 
     def test_a_thread_in_the_place_of_one_that_has_ended(self):
         for _ in range(3):
             self.assertEqual(self.of(self.replay(self.made_up("births"), "--timeout=20"))["threads"], 298)
+
+    def test_threads_of_the_allocator_are_not_waited_for_at_each_checkpoint(self):
+        self.replay(self.made_up("births"), "--timeout=20", allocators=TELLING, THREADS="helped")
+
+
+def without_nothrow(operation):
+    """Operators new are replayed in their forms that do not throw."""
+    return operation.removesuffix("_nothrow") if operation.startswith("new") else operation
 
 
 def calls_of(trace):
@@ -96,7 +105,7 @@ def calls_of(trace):
             names[event.result] = (event.thread, counts[event.thread])
         if event.allocates() or event.frees() or event.operation == "usable_size":
             calls.setdefault(event.thread, []).append(
-                (event.operation, event.size, event.alignment, names.get(event.block)))
+                (without_nothrow(event.operation), event.size, event.alignment, names.get(event.block)))
     return calls
 
 
@@ -186,6 +195,8 @@ class ReportTest(ReplayTest):
             for row in of["ticks"]:
                 self.assertLessEqual(row["p50"], row["p99"])
                 self.assertLessEqual(row["p99"], row["max"])
+        self.assertFalse([name for name in result["allocators"][0]["runs"][0]["figures"] if "p99" in name],
+                         "a quantile is none that a verdict may rest on")
         [snug_itself] = [one for one in result["allocators"] if one["name"] == "snug"]
         self.assertGreaterEqual(snug_itself["runs"][0]["served"]["allocations"], 200_000)
 
@@ -211,6 +222,7 @@ class ReportTest(ReplayTest):
         for arguments, words in (
                 (["replay", str(text)], "text:0: "),
                 (["replay", str(self.folder / "none")], "cannot be read"),
+                (["replay", str(self.made_up("immense")), "--library", LIBRARY], "--touch first writes less"),
                 (["replay", str(self.made_up("slow")), "--touch=some"], "--touch"),
                 (["replay", str(self.made_up("slow")), "--allocators=none_such"], "no allocator 'none_such'"),
                 (["replay", str(self.made_up("slow")), "--plot=a.gif"], "ends in .svg or .png")):
@@ -218,6 +230,35 @@ class ReportTest(ReplayTest):
             self.assertNotEqual(process.returncode, 0)
             self.assertIn(words, process.stderr)
             self.assertEqual(process.stderr.count("\n"), 1, process.stderr)
+
+    def test_the_trace_is_not_written_over(self):
+        file = self.made_up("slow")
+        before = file.read_bytes()
+        picture = self.folder / "trace.svg"
+        picture.symlink_to(file)
+        for option in (f"--json={file}", f"--plot={picture}"):
+            process = snug("replay", str(file), "--library", LIBRARY, "-n1", option)
+            self.assertNotEqual(process.returncode, 0)
+            self.assertIn("is read, and cannot be written", process.stderr)
+            self.assertEqual(file.read_bytes(), before)
+
+    def test_a_replay_that_stops_short_does_not_count(self):
+        for threads, words in (("refused", "a thread could not be started"),
+                               ("quit", "the replayer ended before the trace did")):
+            result = self.replay(self.made_up("hand_over"), allocators=TELLING, status=1, THREADS=threads)
+            [run] = result["allocators"][1]["runs"]
+            self.assertEqual(run["objection"], words)
+
+    def test_allocations_that_fail_are_counted(self):
+        file = self.made_up("impossible")
+        result = self.replay(file, "--touch=first", status=1)
+        for allocator in result["allocators"]:
+            [run] = allocator["runs"]
+            self.assertIn("8 allocations failed", run["objection"])
+
+    def test_the_time_limit_is_that_of_all_windows(self):
+        result = self.replay(self.made_up("births"), "--timeout=0.05", status=1)
+        self.assertEqual([one["runs"][0]["ending"] for one in result["allocators"]], ["timed out"] * 2)
 
     def test_damage_is_told_once_and_the_rest_replayed(self):
         file = self.made_up("many")

@@ -184,6 +184,44 @@ TEST_F(WindowMakerTest, TellsAnAlignmentThatIsNoPowerOfTwo) {
   EXPECT_EQ(commands[2].mark, 7);
 }
 
+TEST_F(WindowMakerTest, SaysOfABlockThatGoesOnlyWhatItWasAllocatedWith) {
+  const auto comes = [&](std::uint64_t number, Operation operation, std::uint64_t alignment) {
+    add({.operation = operation, .thread = 1, .result = block_id(1, number), .size = 100, .alignment = alignment});
+  };
+  const auto goes = [&](std::uint64_t number, Operation operation, std::uint64_t size, std::uint64_t alignment) {
+    add({.operation = operation, .thread = 1, .block = block_id(1, number), .size = size, .alignment = alignment});
+  };
+  const auto free_of = [&](const std::vector<Command>& commands, std::size_t i) {
+    return is(commands[i], Operation::kFree) && commands[i].mark == 0 && commands[i].size == 0;
+  };
+  comes(1, Operation::kNewAligned, 64);
+  goes(1, Operation::kDeleteSizedAligned, 100, 64);
+  add({.operation = Operation::kFound, .thread = 1, .block = block_id(1, 2), .size = 100});
+  goes(2, Operation::kDeleteSizedAligned, 100, 64);
+  comes(3, Operation::kNewAligned, 64);
+  goes(3, Operation::kDeleteAligned, 0, 32);
+  comes(4, Operation::kNew, 0);
+  goes(4, Operation::kDeleteSized, 101, 0);
+  comes(5, Operation::kValloc, 0);
+  goes(5, Operation::kFreeSized, 100, 0);
+  comes(6, Operation::kNew, 0);
+  goes(6, Operation::kDeleteSized, 100, 0);
+  const auto commands = of_lane(windows()[0], 0);
+  ASSERT_EQ(commands.size(), 12u);
+  EXPECT_TRUE(is(commands[1], Operation::kDeleteSizedAligned));
+  EXPECT_EQ(commands[1].mark, 7);
+  for (const std::size_t i : {3, 5, 7, 9}) EXPECT_TRUE(free_of(commands, i)) << i;
+  EXPECT_TRUE(is(commands[11], Operation::kDeleteSized));
+  EXPECT_EQ(commands[11].size, 100u);
+}
+
+TEST_F(WindowMakerTest, SaysNothingOfABlockWhoseReallocationWasRefused) {
+  allocate(1, 1, 50);
+  add({.operation = Operation::kRealloc, .is_refused = true, .thread = 1, .block = block_id(1, 1), .size = 70});
+  add({.operation = Operation::kFreeSized, .thread = 1, .block = block_id(1, 1), .size = 50});
+  EXPECT_TRUE(is(of_lane(windows()[0], 0).back(), Operation::kFree));
+}
+
 TEST_F(WindowMakerTest, GivesALaneAgainInALaterWindow) {
   begin(2);
   add({.operation = Operation::kThreadEnd, .takes_turn = true, .thread = 2});
