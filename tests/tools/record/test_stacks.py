@@ -211,6 +211,10 @@ class ExportTest(unittest.TestCase):
         text = self.trace("head", self.file, "-n", "100000", "--stacks")
         self.assertRegex(text, rf"malloc size=6001 .*\n +at {Path(SUBJECT).name}\+0x[0-9a-f]+\n")
         self.assertNotIn("frame stack=", text)
+        events = [json.loads(line) for line in self.trace("head", self.file, "-n", "100000", "--stacks", "--json").splitlines()]
+        [frames] = {tuple(event["frames"]) for event in events if event.get("size") == 6003}
+        self.assertRegex(frames[0], rf"^{Path(SUBJECT).name}\+0x[0-9a-f]+$")
+        self.assertFalse([event for event in events if event["operation"] in ("frame", "module")])
 
 
 if __name__ == "__main__":
