@@ -1,6 +1,7 @@
 """snug record --stacks: each allocation's stack is the program's, and all else is as without."""
 
 import json
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -215,6 +216,18 @@ class ExportTest(unittest.TestCase):
         [frames] = {tuple(event["frames"]) for event in events if event.get("size") == 6003}
         self.assertRegex(frames[0], rf"^{Path(SUBJECT).name}\+0x[0-9a-f]+$")
         self.assertFalse([event for event in events if event["operation"] in ("frame", "module")])
+
+    def test_names_come_only_of_the_build_that_was_recorded(self):
+        """An anonymised trace has neither paths nor build-ids: whatever is called 2 here is none of its files."""
+        gift = str(Path(self.folder.name, "gift.trace"))
+        self.trace("anonymise", self.file, "-o", gift)
+        for number in range(1, 10):
+            shutil.copy(SUBJECT, Path(self.folder.name, str(number)))
+        run = subprocess.run([TOOL, "trace", "export", gift, "--to", "collapsed"], env=clean_environment(),
+                             cwd=self.folder.name, capture_output=True, text=True, timeout=60, check=True)
+        [loses] = [line for line in run.stderr.splitlines() if ": the trace has no build-id of it" not in line]
+        self.assertIn(" loses: ", loses)
+        self.assertIn("no names of '2': ", run.stderr)
 
 
 if __name__ == "__main__":
