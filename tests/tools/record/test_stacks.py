@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -228,6 +229,23 @@ class ExportTest(unittest.TestCase):
         [loses] = [line for line in run.stderr.splitlines() if ": the trace has no build-id of it" not in line]
         self.assertIn(" loses: ", loses)
         self.assertIn("no names of '2': ", run.stderr)
+
+    def test_a_signal_during_the_look_up_leaves_nothing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "bin").mkdir()
+            Path(folder, "tmp").mkdir()
+            program = Path(folder, "bin", "llvm-symbolizer")
+            program.write_text(f"#!/bin/sh\necho > {folder}/begun\nexec sleep 100\n")
+            program.chmod(0o755)
+            variables = clean_environment(PATH=f"{folder}/bin:/usr/bin:/bin", TMPDIR=f"{folder}/tmp")
+            with subprocess.Popen([TOOL, "trace", "export", self.file, "--to", "collapsed"], env=variables,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as tool:
+                while tool.poll() is None and not Path(folder, "begun").exists():
+                    time.sleep(0.01)
+                self.assertTrue(list(Path(folder, "tmp").iterdir()))
+                tool.send_signal(signal.SIGTERM)
+                self.assertEqual(tool.wait(30), -signal.SIGTERM)
+            self.assertEqual(list(Path(folder, "tmp").iterdir()), [])
 
 
 if __name__ == "__main__":
