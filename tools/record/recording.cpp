@@ -251,19 +251,17 @@ void Recording::finish(Running& running) {
       {.process = running.ring.process(), .file = running.trace->path(), .counts = running.trace->counts()});
 }
 
-fs::path Recording::file_of(pid_t process) const {
-  const auto is_taken = [&](const fs::path& path) {
-    return std::ranges::any_of(finished_, [&](const RecordedProcess& other) { return other.file == path; }) ||
-           std::ranges::any_of(running_, [&](const Running& other) { return other.trace->path() == path; });
-  };
-  if (process == program_ && !is_taken(file_)) return file_;
+// A file with a process's number may be of an earlier recording: numbers come again.
+fs::path Recording::file_of(pid_t process) {
+  if (process == program_ && given_files_.insert(file_).second) return file_;
   const std::string stem = file_.stem();
-  fs::path path;
-  for (int number = 1; path.empty() || is_taken(path); ++number) {
+  for (int number = 1;; ++number) {
     const std::string again = number == 1 ? "" : fmt::format("-{}", number);
-    path = fs::path(file_).replace_filename(fmt::format("{}.{}{}{}", stem, process, again, file_.extension().string()));
+    const fs::path path =
+        fs::path(file_).replace_filename(fmt::format("{}.{}{}{}", stem, process, again, file_.extension().string()));
+    std::error_code error;
+    if (!fs::exists(path, error) && given_files_.insert(path).second) return path;
   }
-  return path;
 }
 
 }  // namespace snug::tool

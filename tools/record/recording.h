@@ -86,7 +86,8 @@ class Recording {
   void sample(Running& running) const;
   void save(Running& running) const;
   void finish(Running& running);
-  std::filesystem::path file_of(pid_t process) const;
+  // Of a process that has come. Each file is given once, whatever became of what was in it.
+  std::filesystem::path file_of(pid_t process);
 
   TemporaryFolder folder_;
   const int lock_;  // on the collector's file: those who write ask whether it is held
@@ -98,6 +99,7 @@ class Recording {
   bool is_paused_ = false;
   bool has_failed_ = false;
   std::set<std::filesystem::path> given_up_;  // rings that cannot be opened
+  std::set<std::filesystem::path> given_files_;
   std::list<Running> running_;
   std::vector<RecordedProcess> finished_;
 };

@@ -101,6 +101,16 @@ class RecordingTest(unittest.TestCase):
             for trace in others:
                 trace.check()
 
+    def test_no_file_is_written_twice(self):
+        """Not what was saved before the disk was full, and not another recording's process of the same number."""
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "job.trace").symlink_to("/dev/full")
+            program = f"echo mine > {folder}/job.$$.trace; {SUBJECT} churn 10; sleep 0.3; exec {SUBJECT} churn 10"
+            run = record(folder, "sh", "-c", program)
+            self.assertRegex(run.stderr, r"process \d+ is not recorded further: cannot write .*: No space left on device")
+            [mine] = [path for path in Path(folder).glob("job.*.trace") if path.read_bytes() == b"mine\n"]
+            self.assertTrue(Trace(mine.with_name(f"{mine.stem}-2.trace")).facts["program"].endswith(Path(SUBJECT).name))
+
     def test_more_processes_than_usual_descriptors(self):
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         with tempfile.TemporaryDirectory() as folder:
