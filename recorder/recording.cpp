@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -84,6 +85,11 @@ void name_allocator(Ring& ring) {
 // By itself, since a process may have ended before anybody looks at it.
 void name_program(Ring& ring) {
   syscall(SYS_readlink, "/proc/self/exe", ring.program, sizeof ring.program - 1);
+  struct stat status{};
+  if (syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/exe", &status, 0) == 0) {
+    ring.program_device = status.st_dev;
+    ring.program_number = status.st_ino;
+  }
   const auto file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC));
   if (file < 0) return;
   std::size_t used = 0;

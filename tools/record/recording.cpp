@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -157,6 +158,9 @@ Recording::After Recording::collect(Running& running, Collected& most) {
     finish(running);
     return After::kIsOver;
   }
+  if (Clock::now() < running.next_sample) return After::kRuns;
+  running.next_sample = Clock::now() + kSampleEvery;
+  if (finish_if_unrecorded(running)) return After::kIsOver;
   sample(running);
   return After::kRuns;
 }
@@ -202,12 +206,14 @@ void Recording::end_for_exec(const RingFile& next) {
   const auto old =
       std::ranges::find(running_, next.process(), [](const Running& running) { return running.ring.process(); });
   if (old == running_.end()) return;
-  attempt(name_of(old->ring), [&] {
-    old->ring.drain(recorder::kSlots, [&](const recorder::RingEvent& event) { old->trace->take(event); });
-    old->trace->exec(next.ring().program);
-    finish(*old);
-  });
+  attempt(name_of(old->ring), [&] { finish_at_exec(*old, next.ring().program); });
   running_.erase(old);
+}
+
+void Recording::finish_at_exec(Running& running, const std::string& next) {
+  running.ring.drain(recorder::kSlots, [&](const recorder::RingEvent& event) { running.trace->take(event); });
+  running.trace->exec(next);
+  finish(running);
 }
 
 void Recording::begin(RingFile ring) {
@@ -225,9 +231,19 @@ void Recording::begin(RingFile ring) {
       {.ring = std::move(ring), .trace = std::move(trace), .next_sample = now, .next_save = now + kSaveEvery});
 }
 
+// Which file it is tells, not its name: a program may be renamed, and stand elsewhere in the process's own view.
+bool Recording::finish_if_unrecorded(Running& running) {
+  const recorder::Ring& ring = running.ring.ring();
+  const std::string program = fmt::format("/proc/{}/exe", running.ring.process());
+  struct stat status{};
+  if (ring.program_number == 0 || stat(program.c_str(), &status) != 0) return false;
+  if (status.st_dev == ring.program_device && status.st_ino == ring.program_number) return false;
+  std::error_code error;
+  finish_at_exec(running, fs::read_symlink(program, error));
+  return true;
+}
+
 void Recording::sample(Running& running) const {
-  if (Clock::now() < running.next_sample) return;
-  running.next_sample = Clock::now() + kSampleEvery;
   std::ifstream file(fmt::format("/proc/{}/statm", running.ring.process()));
   std::uint64_t pages = 0;
   if (file >> pages >> pages)

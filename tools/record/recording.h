@@ -78,6 +78,10 @@ class Recording {
 
   void begin(RingFile ring);
   void end_for_exec(const RingFile& next);
+  // As a static program does that the process has executed without a ring of its own.
+  bool finish_if_unrecorded(Running& running);
+  // Behind the last event of the program that was executed before.
+  void finish_at_exec(Running& running, const std::string& next);
   // What an UserError stops is said to be over. Whether none did.
   template <class Work>
   bool attempt(const std::string& what, Work work);

@@ -111,6 +111,16 @@ class RecordingTest(unittest.TestCase):
             [mine] = [path for path in Path(folder).glob("job.*.trace") if path.read_bytes() == b"mine\n"]
             self.assertTrue(Trace(mine.with_name(f"{mine.stem}-2.trace")).facts["program"].endswith(Path(SUBJECT).name))
 
+    def test_a_program_that_is_not_recorded_ends_the_trace_of_what_executed_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = record(folder, "env", "-u", "LD_PRELOAD", "sh", "-c", "sleep 1; exit 3")
+            self.assertEqual(run.returncode, 3, run.stderr)
+            trace = Trace(Path(folder, "job.trace"))
+            trace.check()
+            self.assertEqual(trace.count("exit"), 0)
+            self.assertEqual(trace.count("exec"), 1)
+            self.assertLess(trace.count("sample"), 6)
+
     def test_more_processes_than_usual_descriptors(self):
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
         with tempfile.TemporaryDirectory() as folder:
