@@ -101,11 +101,13 @@ void tell_new_modules(Ring& ring, const Stack& stack) {
   Ring* const ring = ring_of_process();
   if (ring == nullptr || !ring->tells_stacks) return;
   const InsideAllocator inside;
+  const ErrnoKeeper keeper;
   Module own;
   void* frame[1];
   if (!find_module(reinterpret_cast<const void*>(&prepare), own) || backtrace(frame, 1) == 0) return;
   if (void* const library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL); library != nullptr)
     quick_unwind = reinterpret_cast<Unwind*>(dlsym(library, "unw_backtrace"));
+  dlerror();  // else the program is told of our failure
   own_begin = own.begin;
   own_end = own.end;
   has_stacks = true;
@@ -117,6 +119,7 @@ void tell_with_stack(Operation operation, const void* block, std::uint64_t size,
                      std::uint8_t refused) {
   Ring* const ring = ring_for_event();
   if (ring == nullptr) return;
+  const ErrnoKeeper keeper;
   Stack stack;
   unwind(stack, ring->forked_from != 0);
   const bool is_known = known_stacks.contains(stack.key, ring->process);
