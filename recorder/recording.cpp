@@ -26,6 +26,10 @@ constinit std::atomic<bool> is_known_to_be_alone = false;  // nobody records
 
 constinit std::atomic<bool> is_session_locked = false;
 
+// In a child of a fork, before its first event: whoever forked it, or forked one that had no event. The kernel may call
+// another one its parent by then.
+constinit pid_t last_process = 0;
+
 // Without libc's wrapper, which is a point where a thread may be cancelled.
 void sleep_microseconds(long microseconds) {
   const timespec time{.tv_sec = 0, .tv_nsec = microseconds * 1000};
@@ -155,7 +159,8 @@ Ring* open_ring_once(bool is_first) {
     while (page.ring.load(std::memory_order_acquire) == nullptr && !page.is_refused.load()) sleep_microseconds(100);
     return page.ring.load(std::memory_order_acquire);
   }
-  Ring* const ring = begin_ring(is_first ? 0 : getppid());
+  Ring* const ring = begin_ring(is_first ? 0 : last_process);
+  last_process = getpid();
   if (ring == nullptr) page.is_refused.store(true, std::memory_order_relaxed);
   this_thread.of = nullptr;
   page.ring.store(ring, std::memory_order_release);
