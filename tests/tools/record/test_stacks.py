@@ -142,6 +142,13 @@ class StacksTest(unittest.TestCase):
             self.assertEqual(names, [["inner_allocation", "outer_allocation"]] * 3)
         self.assertEqual(len(recorded.others), 1)
 
+    def test_who_holds_the_dynamic_linkers_lock_waits_for_nobody(self):
+        recorded = with_stacks("stacks-in-listing")
+        self.assert_whole(recorded)
+        stack_of = {event.size: event.stack for event in recorded.main.events if event.size in (6008, 6009) and event.allocates()}
+        self.assertEqual(names_of(recorded.main.stacks()[stack_of[6008]])[:2], ["inner_allocation", "outer_allocation"])
+        self.assertFalse(stack_of[6009])
+
     def test_a_program_that_is_killed(self):
         recorded = with_stacks("killed", "2000")
         self.assertEqual(recorded.run.returncode, -signal.SIGKILL)
