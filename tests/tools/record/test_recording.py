@@ -90,6 +90,22 @@ class RecordingTest(unittest.TestCase):
             self.assertIn("job.trace': No such file or directory", run.stderr)
             self.assertEqual(os.listdir(folder), [])
 
+    def test_a_pipe_that_nobody_reads(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkfifo(Path(folder, "job.trace"))
+            run = record(folder, "touch", f"{folder}/started")
+            self.assertEqual((run.returncode, run.stderr.count("\n")), (1, 1), run.stderr)
+            self.assertIn("job.trace': nobody reads it", run.stderr)
+            self.assertEqual(os.listdir(folder), ["job.trace"])
+
+    def test_a_pipe_that_somebody_reads(self):
+        with tempfile.TemporaryDirectory() as folder:
+            whole = Path(folder, "whole.trace")
+            run = subprocess.run(f"{TOOL} record -o /dev/stdout --level=0 -- {SUBJECT} churn 100 | cat > {whole}", shell=True,
+                                 env=clean_environment(), capture_output=True, text=True, timeout=60, check=True)
+            Trace(whole).check()
+            self.assertNotIn("not recorded", run.stderr)
+
     def test_a_file_that_cannot_be_written_leaves_the_others(self):
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "job.trace").symlink_to("/dev/full")
