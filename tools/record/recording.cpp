@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <thread>
@@ -69,6 +70,9 @@ std::string arguments_of(const recorder::Ring& ring) {
 
 }  // namespace
 
+// fmt::print would throw.
+void say(const std::string& line) { std::fputs(line.c_str(), stderr); }
+
 Recording::Recording(fs::path file, int level, bool with_stacks)
     : folder_(parent_folder()),
       lock_(lock_folder(folder_.path())),
@@ -120,7 +124,7 @@ bool Recording::attempt(const std::string& what, Work work) {
     work();
     return true;
   } catch (const UserError& error) {
-    fmt::print(stderr, "snug record: {} is not recorded further: {}\n", what, error.what());
+    say(fmt::format("snug record: {} is not recorded further: {}\n", what, error.what()));
     has_failed_ = true;
     return false;
   }

@@ -23,6 +23,9 @@
 
 namespace snug::tool {
 
+// On standard error, which whoever read it may have left.
+void say(const std::string& line);
+
 struct RecordedProcess {
   pid_t process = 0;
   std::filesystem::path file;

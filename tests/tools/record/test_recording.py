@@ -106,6 +106,16 @@ class RecordingTest(unittest.TestCase):
             Trace(whole).check()
             self.assertNotIn("not recorded", run.stderr)
 
+    def test_nothing_is_left_if_nobody_reads_what_is_said(self):
+        with tempfile.TemporaryDirectory() as folder:
+            reads, writes = os.pipe()
+            os.close(reads)
+            run = subprocess.run([TOOL, "record", "-o", Path(folder, "job.trace"), "--", "sh", "-c", "echo $SNUG_RECORD"],
+                                 env=clean_environment(), stdout=subprocess.PIPE, stderr=writes, text=True, timeout=60, check=False)
+            os.close(writes)
+            self.assertEqual(run.returncode, 0)
+            self.assertFalse(Path(run.stdout.strip().split(":")[-1]).exists())
+
     def test_a_file_that_cannot_be_written_leaves_the_others(self):
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "job.trace").symlink_to("/dev/full")
