@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -24,6 +25,10 @@ namespace {
 constinit std::atomic<bool> is_known_to_be_alone = false;  // nobody records
 
 constinit std::atomic<bool> is_session_locked = false;
+
+// In a child of a fork, before its first event: whoever forked it, or forked one that had no event. The kernel may call
+// another one its parent by then.
+constinit pid_t last_process = 0;
 
 // Without libc's wrapper, which is a point where a thread may be cancelled.
 void sleep_microseconds(long microseconds) {
@@ -84,6 +89,11 @@ void name_allocator(Ring& ring) {
 // By itself, since a process may have ended before anybody looks at it.
 void name_program(Ring& ring) {
   syscall(SYS_readlink, "/proc/self/exe", ring.program, sizeof ring.program - 1);
+  struct stat status{};
+  if (syscall(SYS_newfstatat, AT_FDCWD, "/proc/self/exe", &status, 0) == 0) {
+    ring.program_device = status.st_dev;
+    ring.program_number = status.st_ino;
+  }
   const auto file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC));
   if (file < 0) return;
   std::size_t used = 0;
@@ -149,7 +159,8 @@ Ring* open_ring_once(bool is_first) {
     while (page.ring.load(std::memory_order_acquire) == nullptr && !page.is_refused.load()) sleep_microseconds(100);
     return page.ring.load(std::memory_order_acquire);
   }
-  Ring* const ring = begin_ring(is_first ? 0 : getppid());
+  Ring* const ring = begin_ring(is_first ? 0 : last_process);
+  last_process = getpid();
   if (ring == nullptr) page.is_refused.store(true, std::memory_order_relaxed);
   this_thread.of = nullptr;
   page.ring.store(ring, std::memory_order_release);

@@ -1,7 +1,9 @@
 // Recording: this process's ring, and what writes into it. Nothing here allocates; what waits does so outside of any
 // lock of ours and without a ticket, so that whoever has drawn one fills its slot at once. A signal handler may thus
 // leave a thread that waits for good, by exit() or siglongjmp(). Between the ticket and the slot lie a few stores; for
-// a thread that is torn out of these, `snug record` passes over the slot (tools/record/ring_file.h).
+// a thread that is torn out of these, `snug record` passes over the slot (tools/record/ring_file.h). If such a thread
+// goes on after all, its slot may be another ticket's, whose event it spoils: to claim the slot would take each event
+// another atomic operation.
 //
 // A child of a fork, however it came about, must not write into its parent's ring. So the pointer to the ring lies in a
 // page that the kernel hands to a child as zeroes, and the child's first event opens a ring of its own.

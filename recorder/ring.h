@@ -20,7 +20,7 @@
 
 namespace snug::recorder {
 
-inline constexpr std::uint64_t kRingMagic = 0x31676e6972677573;  // "sugring1"
+inline constexpr std::uint64_t kRingMagic = 0x32676e6972677573;  // "sugring2"
 // 1 MiB: a few milliseconds of a program that does nothing but allocate, which is how often `snug record` looks.
 inline constexpr std::uint64_t kSlots = 1 << 15;
 inline constexpr std::uint32_t kMostThread = (1 << 24) - 1;
@@ -94,15 +94,17 @@ enum class RingState : std::uint32_t { kPaused, kOn, kAbandoned };
 struct Ring {
   std::atomic<std::uint64_t> magic;  // stored last of this part
   std::uint32_t process;
-  std::uint32_t forked_from;  // the process; 0 if it began by an exec
-  std::uint64_t began;        // CLOCK_MONOTONIC in nanoseconds
-  std::uint64_t began_ticks;  // the processor's counter at that moment
-  std::uint64_t began_at;     // CLOCK_REALTIME, likewise
-  char allocator[1024];       // the file that the recorded malloc lies in
-  char program[1024];         // the file that was executed
-  char arguments[4096];       // what it was given, each with a zero behind it; the last may be cut off
-  bool counts_ticks;          // what moments are told in; otherwise nanoseconds
-  bool tells_stacks;          // of allocations
+  std::uint32_t forked_from;     // the process; 0 if it began by an exec
+  std::uint64_t began;           // CLOCK_MONOTONIC in nanoseconds
+  std::uint64_t began_ticks;     // the processor's counter at that moment
+  std::uint64_t began_at;        // CLOCK_REALTIME, likewise
+  char allocator[1024];          // the file that the recorded malloc lies in
+  char program[1024];            // the file that was executed
+  std::uint64_t program_device;  // and which one it is, however it may be called; zeroes if that is not known
+  std::uint64_t program_number;
+  char arguments[4096];  // what it was given, each with a zero behind it; the last may be cut off
+  bool counts_ticks;     // what moments are told in; otherwise nanoseconds
+  bool tells_stacks;     // of allocations
 
   alignas(64) std::atomic<std::uint64_t> next;
   alignas(64) std::atomic<std::uint64_t> consumed;

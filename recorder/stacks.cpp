@@ -2,15 +2,18 @@
 
 #include <dlfcn.h>
 #include <execinfo.h>
+#include <link.h>
 #include <sys/types.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
 
+#include "recorder/exported.h"
 #include "recorder/known_keys.h"
 #include "recorder/mix.h"
 #include "recorder/module.h"
+#include "recorder/watched.h"
 
 namespace snug::recorder {
 
@@ -27,6 +30,8 @@ using Unwind = int(void** frames, int most);
 constinit Unwind* quick_unwind = nullptr;
 constinit std::uintptr_t own_begin = 0;
 constinit std::uintptr_t own_end = 0;
+// Of calls of dl_iterate_phdr that this thread is inside of.
+constinit thread_local unsigned iterations = 0;
 constinit KnownKeys<std::size_t{1} << 14> known_stacks;
 constinit KnownKeys<std::size_t{1} << 8> known_modules;
 
@@ -101,11 +106,13 @@ void tell_new_modules(Ring& ring, const Stack& stack) {
   Ring* const ring = ring_of_process();
   if (ring == nullptr || !ring->tells_stacks) return;
   const InsideAllocator inside;
+  const ErrnoKeeper keeper;
   Module own;
   void* frame[1];
   if (!find_module(reinterpret_cast<const void*>(&prepare), own) || backtrace(frame, 1) == 0) return;
   if (void* const library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL); library != nullptr)
     quick_unwind = reinterpret_cast<Unwind*>(dlsym(library, "unw_backtrace"));
+  dlerror();  // else the program is told of our failure
   own_begin = own.begin;
   own_end = own.end;
   has_stacks = true;
@@ -115,8 +122,10 @@ void tell_new_modules(Ring& ring, const Stack& stack) {
 
 void tell_with_stack(Operation operation, const void* block, std::uint64_t size, std::uint64_t alignment,
                      std::uint8_t refused) {
+  if (iterations != 0) return tell_aligned(operation, block, size, alignment, refused);
   Ring* const ring = ring_for_event();
   if (ring == nullptr) return;
+  const ErrnoKeeper keeper;
   Stack stack;
   unwind(stack, ring->forked_from != 0);
   const bool is_known = known_stacks.contains(stack.key, ring->process);
@@ -133,6 +142,17 @@ void tell_with_stack(Operation operation, const void* block, std::uint64_t size,
   fill(*ring, ticket++, when, static_cast<std::uint8_t>(operation), reinterpret_cast<std::uintptr_t>(block), size);
   if (is_odd) fill_rest(*ring, ticket, alignment, 0);
   if (!is_known) known_stacks.add(stack.key, ring->process);
+}
+
+// The dynamic linker holds a lock while the program's function is called. libunwind takes that lock under one of its
+// own, so that whoever holds the first must not wait for the second: what the function allocates is told without a
+// stack.
+extern "C" RECORDER_EXPORT int dl_iterate_phdr(int (*function)(dl_phdr_info*, std::size_t, void*), void* data) {
+  if (!has_watched()) return 0;
+  ++iterations;
+  const int result = watched.dl_iterate_phdr(function, data);
+  --iterations;
+  return result;
 }
 
 }  // namespace snug::recorder

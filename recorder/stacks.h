@@ -16,7 +16,7 @@ namespace snug::recorder {
 // Whether allocations have stacks from here on: not before the dynamic linker is done, since libraries are loaded.
 extern constinit bool has_stacks;
 
-// Like tell_aligned(), with the stack of the program's function that called this library.
+// Like tell_aligned(), with the stack of the program's function that called this library. Leaves errno as it is.
 void tell_with_stack(Operation operation, const void* block, std::uint64_t size, std::uint64_t alignment,
                      std::uint8_t refused);
 

@@ -116,6 +116,7 @@ bool prepare_watched() {
   look_up(watched.brk, "brk");
   look_up(watched.pthread_create, "pthread_create");
   look_up(watched.fork, "fork");
+  look_up(watched.dl_iterate_phdr, "dl_iterate_phdr");
   for (std::size_t place = 0; place < kOperators; ++place) operators[place] = next_function(kOperatorNames[place]);
   watched.has_usable_size =
       are_of_one_file(reinterpret_cast<void*>(watched.malloc), reinterpret_cast<void*>(watched.usable_size));

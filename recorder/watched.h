@@ -5,6 +5,7 @@
 // thread may hold that waits, in the constructor of what it loads, for the one that looks.
 #pragma once
 
+#include <link.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <sys/types.h>
@@ -41,6 +42,7 @@ struct Watched {
   int (*brk)(void*);
   int (*pthread_create)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
   pid_t (*fork)();
+  int (*dl_iterate_phdr)(int (*)(dl_phdr_info*, std::size_t, void*), void*);
 
   // Whether it is the allocator's usable_size, and not that of another one behind it.
   bool has_usable_size;

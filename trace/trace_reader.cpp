@@ -18,8 +18,8 @@ std::string name_of(const ChunkHeader& header) {
 
 }  // namespace
 
-TraceReader::TraceReader(Source& source, const ChunkDirectory& directory, Damage& damage)
-    : source_(source), directory_(directory), damage_(damage) {
+TraceReader::TraceReader(Source& source, const ChunkDirectory& directory, Damage& damage, std::uint64_t most_open)
+    : source_(source), directory_(directory), damage_(damage), most_open_(most_open) {
   const std::vector<IndexEntry>& chunks = directory_.chunks();
   for (std::uint32_t i = 0; i < chunks.size(); ++i) {
     const ChunkHeader& header = chunks[i].header;
@@ -135,7 +135,15 @@ bool TraceReader::open_next_chunk(Stream& stream) {
   while (stream.next != stream.end) {
     const IndexEntry& chunk = directory_.chunks()[order_[stream.next++]];
     ++chunks_read_;
-    if (!load_payload(source_, chunk, stream.payload, fault)) {
+    open_bytes_ -= stream.payload.capacity();
+    bool is_loaded = load_payload(source_, chunk, stream.payload, fault);
+    open_bytes_ += stream.payload.capacity();
+    if (open_bytes_ > most_open_) {
+      drop_payload(stream);
+      fault = "too many threads have a chunk at once: more than " + std::to_string(most_open_ >> 20) + " MiB of events";
+      is_loaded = false;
+    }
+    if (!is_loaded) {
       damage_.tell_chunk(chunk.offset, name_of(chunk.header) + ": " + fault);
       continue;
     }
@@ -144,8 +152,13 @@ bool TraceReader::open_next_chunk(Stream& stream) {
     stream.decoded = 0;
     return true;
   }
-  stream.payload = {};  // the thread has ended, others may be many
+  drop_payload(stream);  // the thread has ended, others may be many
   return false;
+}
+
+void TraceReader::drop_payload(Stream& stream) {
+  open_bytes_ -= stream.payload.capacity();
+  stream.payload = {};
 }
 
 void TraceReader::end_chunk(Stream& stream, Decoded how) {

@@ -4,9 +4,11 @@ import gzip
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -60,27 +62,34 @@ class ScriptTest(InFolder):
         process = self.make("--small", *here)
         self.assertEqual((process.returncode, process.stderr), (0, ""))
         self.assertEqual(process.stdout.count("\n"), len(here))
-        self.assertEqual({file.name for file in (self.folder / "new").iterdir()}, {f"{name}.trace" for name in here})
+        self.assertEqual({file.name for file in (self.folder / "new").iterdir()}, {f"{name}.small.trace" for name in here})
         for name, program in here.items():
-            self.assertIn(program, self.program(name))
-            self.assertGreater(self.info(name)["events"], 1000)
+            self.assertIn(program, self.program(f"{name}.small"))
+            self.assertGreater(self.info(f"{name}.small")["events"], 1000)
         if "git" in here:
-            self.assertGreater(self.info("git")["threads"], 1)
+            self.assertGreater(self.info("git.small")["threads"], 1)
 
     def test_of_many_processes_the_named_one_is_kept(self):
         process = self.make("--small", "gcc")
         self.assertEqual((process.returncode, process.stderr), (0, ""))
-        self.assertRegex(self.program("gcc"), "/cc1plus$")
+        self.assertRegex(self.program("gcc.small"), "/cc1plus$")
 
     def test_what_is_there_is_made_again_only_if_that_is_wanted(self):
-        trace = self.folder / "new" / "hummingbird.trace"
+        trace = self.folder / "new" / "hummingbird.small.trace"
         self.assertEqual(self.make("--small", "hummingbird").returncode, 0)
-        self.assertTrue(200000 <= self.info("hummingbird")["events"] < 200100)
+        self.assertTrue(200000 <= self.info("hummingbird.small")["events"] < 200100)
         trace.write_text("mine")
-        self.assertRegex(self.make("hummingbird").stdout, r"hummingbird\.trace: there already\n$")
+        self.assertRegex(self.make("--small", "hummingbird").stdout, r"hummingbird\.small\.trace: there already\n$")
         self.assertEqual(trace.read_text(), "mine")
         self.assertEqual(self.make("--small", "--again", "hummingbird").returncode, 0)
-        self.info("hummingbird")
+        self.info("hummingbird.small")
+
+    def test_a_small_trace_is_not_taken_for_the_whole(self):
+        self.assertEqual(self.make("--small", "hummingbird").returncode, 0)
+        whole = self.folder / "new" / "hummingbird.trace"
+        self.assertFalse(whole.exists())
+        whole.write_text("mine")
+        self.assertRegex(self.make("hummingbird").stdout, r"hummingbird\.trace: there already\n$")
 
     def test_what_is_not_installed_is_told_and_passed_over(self):
         python = self.folder / "bin"
@@ -91,7 +100,7 @@ class ScriptTest(InFolder):
         self.assertEqual(process.stderr.splitlines(), [
             "traces: sqlite is passed over: sqlite3 is not installed (scripts/setup traces)",
             "traces: emacs is passed over: emacs is not installed (scripts/setup traces)"])
-        self.assertEqual([file.name for file in (self.folder / "new").iterdir()], ["hummingbird.trace"])
+        self.assertEqual([file.name for file in (self.folder / "new").iterdir()], ["hummingbird.small.trace"])
 
     def test_nonsense_and_a_build_without_the_tool(self):
         process = self.make("eagle")
@@ -106,6 +115,24 @@ class ScriptTest(InFolder):
         (folder / "sqlite3").chmod(0o755)
         process = self.make("sqlite", PATH=f"{folder}:{os.environ['PATH']}")
         self.expect_refused(process, 1, r"^traces: sqlite: ended with 3: broken\n$")
+
+
+    def test_a_recorder_that_is_stopped_tidies_up(self):
+        folder = self.folder / "bin"
+        folder.mkdir()
+        session = self.folder / "session"
+        (folder / "sqlite3").write_text(f"#!/bin/sh\necho $SNUG_RECORD >{session}\nexec sleep 100\n")
+        (folder / "sqlite3").chmod(0o755)
+        with subprocess.Popen([SCRIPT, "--build", BUILD, "--out", self.folder / "new", "sqlite"],
+                              env=os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"}, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL) as script:
+            while script.poll() is None and not (session.exists() and session.read_text()):
+                time.sleep(0.01)
+            memory = Path(session.read_text().strip().split(":")[-1])
+            self.assertTrue(memory.is_dir(), memory)
+            script.send_signal(signal.SIGTERM)
+            self.assertEqual(script.wait(60), 128 + signal.SIGTERM)
+        self.assertFalse(memory.exists(), memory)
 
 
 @unittest.skipUnless(HAS_REPLAY, "this build has no s2_traces: x86-64 alone")

@@ -282,7 +282,7 @@ class HelpTest(FolderTest):
 
     def test_wrong_usage_is_one_line(self):
         for arguments in ((), ("info",), ("cut", "x", "-o", "y", "--from", "2", "--to", "1"), ("head", "x", "-n", "a"),
-                          ("export", "x", "--to", "arrow"), ("wrong",)):
+                          ("export", "x", "--to", "arrow"), ("export", "x", "--to", "csv", "--weight", "blocks"), ("wrong",)):
             self.trace(*arguments, status=2)
             self.assertEqual(self.said.count("\n"), 1, self.said)
 

@@ -173,5 +173,26 @@ TEST(Anonymise, SizesAreRaisedIfThatIsWanted) {
   EXPECT_EQ(sizes, (std::vector<std::uint64_t>{0, 1, 16, 17, UINT64_MAX}));
 }
 
+// A file that is mapped is as long as its mapping.
+TEST(Anonymise, SizesOfMappingsAreRaisedToo) {
+  constexpr std::uint64_t kBegin = 0x7f12'3456'7000;
+  const std::vector<Event> events = {of_values(Operation::kMap, 1, {kBegin, 12345, 3}),
+                                     of_values(Operation::kRemap, 2, {kBegin, 12345, kBegin, 23456}),
+                                     of_values(Operation::kUnmap, 3, {kBegin, 23456}),
+                                     of_values(Operation::kBreak, 4, {0x5512'0000, 100}),
+                                     of_values(Operation::kBreak, 5, {0x5511'fed4, std::uint64_t{0} - 300})};
+  const Anonymised made = anonymise(events, "", 4096);
+  const std::vector<KeptEvent>& found = made.trace.events;
+  ASSERT_EQ(found.size(), events.size());
+  EXPECT_EQ(found[0].event.values[1], 16384u);
+  EXPECT_EQ(found[1].event.values[1], 16384u);
+  EXPECT_EQ(found[1].event.values[3], 24576u);
+  EXPECT_EQ(found[2].event.values[1], 24576u);
+  EXPECT_EQ(found[2].event.values[0], found[1].event.values[2]);
+  EXPECT_EQ(found[3].event.values[1], 4096u);
+  EXPECT_EQ(found[4].event.values[1], std::uint64_t{0} - 4096);
+  EXPECT_EQ(found[4].event.values[0] % 4096, 0u);
+}
+
 }  // namespace
 }  // namespace snug::tool

@@ -302,5 +302,28 @@ TEST(Damage, AnOpenChunkEndsWhereNoEventIs) {
   EXPECT_EQ(read_trace(bytes).events.size(), 9u);
 }
 
+// A chunk of each of many threads, none of which goes on before all have begun.
+TEST(Damage, ChunksThatAreOpenAtOnceHaveABound) {
+  std::vector<Event> events;
+  for (std::uint64_t round = 0; round < 2; ++round)
+    for (std::uint32_t thread = 1; thread <= 20; ++thread)
+      for (std::uint64_t i = 1; i <= 1000; ++i)
+        events.push_back({.operation = Operation::kMalloc,
+                          .thread = thread,
+                          .time = round,
+                          .result = block_id(thread, round * 1000 + i),
+                          .size = i});
+  const Bytes bytes = write_trace(events, {.level = 3, .chunk_bytes = 1 << 16});
+  const ReadTrace whole = read_trace(bytes);
+  EXPECT_FALSE(is_told(whole));
+  EXPECT_EQ(whole.events.size(), events.size());
+  const ReadTrace part = read_trace(bytes, 5 << 13);
+  EXPECT_TRUE(is_told(part));
+  EXPECT_GT(part.damaged_chunks, 0u);
+  EXPECT_LT(part.damaged_chunks, 20u);
+  EXPECT_TRUE(is_part_of(part.events, whole.events));
+  EXPECT_NE(part.faults.front().find("too many threads have a chunk at once"), std::string::npos) << part.faults[0];
+}
+
 }  // namespace
 }  // namespace snug::trace

@@ -63,7 +63,7 @@ struct ReadTrace {
   bool has_index = false;
 };
 
-inline ReadTrace read_trace(const Bytes& bytes) {
+inline ReadTrace read_trace(const Bytes& bytes, std::uint64_t most_open = TraceReader::kMostOpenBytes) {
   ReadTrace read;
   MemorySource source(bytes);
   Damage damage([&read](std::uint64_t offset, const std::string& what) {
@@ -73,7 +73,7 @@ inline ReadTrace read_trace(const Bytes& bytes) {
   if (!directory) return read;
   read.has_index = directory->has_index();
   read.facts = read_facts(source, *directory, damage);
-  TraceReader reader(source, *directory, damage);
+  TraceReader reader(source, *directory, damage, most_open);
   Event event;
   while (reader.next(event)) read.events.emplace_back(event);
   read.damaged_chunks = damage.damaged_chunks();

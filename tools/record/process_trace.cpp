@@ -45,29 +45,35 @@ std::uint64_t alignment_of(const RingEvent& event, const RingEvent& rest) {
 }
 
 UserError cannot_write(const std::filesystem::path& path, int error) {
-  return UserError(fmt::format("cannot write '{}': {}", path.string(), std::strerror(error)), EXIT_FAILURE);
+  const char* const why = error == ENXIO ? "nobody reads it" : std::strerror(error);
+  return UserError(fmt::format("cannot write '{}': {}", path.string(), why), EXIT_FAILURE);
+}
+
+// Below 0 if that fails. Whoever opened a pipe that nobody reads would wait for ever, with the signals held that should
+// end it.
+int open_without_waiting(const std::filesystem::path& path, int flags) {
+  return open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | flags, 0666);
 }
 
 std::FILE* open_file(const std::filesystem::path& path) {
-  std::FILE* const file = std::fopen(path.c_str(), "we");
-  if (file == nullptr) throw cannot_write(path, errno);
-  return file;
+  const int file = open_without_waiting(path, O_TRUNC);
+  if (file >= 0) fcntl(file, F_SETFL, 0);  // what is written waits
+  std::FILE* const stream = file < 0 ? nullptr : fdopen(file, "w");
+  if (stream == nullptr) throw cannot_write(path, errno);
+  return stream;
 }
 
 }  // namespace
 
 // A file that is not there is made, and taken away again.
 void expect_writable(const std::filesystem::path& path) {
-  int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (file >= 0) {
-    std::filesystem::remove(path);
-  } else if (errno == EEXIST) {
-    file = open(path.c_str(), O_WRONLY | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0600);
-  }
+  int file = open_without_waiting(path, O_EXCL);
   if (file >= 0)
-    close(file);
-  else if (errno != ENXIO)  // a pipe whose reader is yet to come
-    throw cannot_write(path, errno);
+    std::filesystem::remove(path);
+  else if (errno == EEXIST)
+    file = open_without_waiting(path, 0);
+  if (file < 0) throw cannot_write(path, errno);
+  close(file);
 }
 
 ProcessTrace::ProcessTrace(const std::filesystem::path& path, const recorder::Ring& ring, const RingClock& clock,

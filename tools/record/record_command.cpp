@@ -51,6 +51,18 @@ could not be to its end.)";
 constexpr std::chrono::microseconds kShortestSleep{400};
 constexpr std::chrono::microseconds kLongestSleep{5000};
 
+// While it lives, the tool does not die of what it says to nobody: there is a folder to be taken away.
+class IgnoredPipe {
+ public:
+  IgnoredPipe() : before_(std::signal(SIGPIPE, SIG_IGN)) {}
+  ~IgnoredPipe() { std::signal(SIGPIPE, before_); }
+  IgnoredPipe(const IgnoredPipe&) = delete;
+  IgnoredPipe& operator=(const IgnoredPipe&) = delete;
+
+ private:
+  void (*before_)(int);
+};
+
 struct Run {
   Recording& recording;
   const HeldSignals& signals;
@@ -135,9 +147,9 @@ void print_summary(const std::vector<RecordedProcess>& processes) {
     std::string rest;
     if (counts.missed_frees != 0) rest += fmt::format(", {} frees were not seen", counts.missed_frees);
     if (counts.unfinished != 0) rest += fmt::format(", {} calls were cut short", counts.unfinished);
-    fmt::print(stderr, "snug record: {}: process {}, {} events, {}{}\n", printable(process.file.string()),
-               process.process, value_text(static_cast<double>(counts.events), kCount),
-               value_text(static_cast<double>(counts.bytes), kBytes), rest);
+    say(fmt::format("snug record: {}: process {}, {} events, {}{}\n", printable(process.file.string()), process.process,
+                    value_text(static_cast<double>(counts.events), kCount),
+                    value_text(static_cast<double>(counts.bytes), kBytes), rest));
   }
 }
 
@@ -187,6 +199,7 @@ int RecordCommand::record(Command& command, const std::string& library) const {
   prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
   command.open_files = raise_file_limit();
   const ChildProcess child(command, signals);
+  const IgnoredPipe ignored;  // not before the program has the signal as it was
   recording.set_program(child.pid());
   Run run{.recording = recording, .signals = signals, .program = child.pid()};
   collect_until_end(run);

@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <thread>
@@ -68,6 +70,9 @@ std::string arguments_of(const recorder::Ring& ring) {
 
 }  // namespace
 
+// fmt::print would throw.
+void say(const std::string& line) { std::fputs(line.c_str(), stderr); }
+
 Recording::Recording(fs::path file, int level, bool with_stacks)
     : folder_(parent_folder()),
       lock_(lock_folder(folder_.path())),
@@ -119,7 +124,7 @@ bool Recording::attempt(const std::string& what, Work work) {
     work();
     return true;
   } catch (const UserError& error) {
-    fmt::print(stderr, "snug record: {} is not recorded further: {}\n", what, error.what());
+    say(fmt::format("snug record: {} is not recorded further: {}\n", what, error.what()));
     has_failed_ = true;
     return false;
   }
@@ -157,6 +162,9 @@ Recording::After Recording::collect(Running& running, Collected& most) {
     finish(running);
     return After::kIsOver;
   }
+  if (Clock::now() < running.next_sample) return After::kRuns;
+  running.next_sample = Clock::now() + kSampleEvery;
+  if (finish_if_unrecorded(running)) return After::kIsOver;
   sample(running);
   return After::kRuns;
 }
@@ -202,12 +210,14 @@ void Recording::end_for_exec(const RingFile& next) {
   const auto old =
       std::ranges::find(running_, next.process(), [](const Running& running) { return running.ring.process(); });
   if (old == running_.end()) return;
-  attempt(name_of(old->ring), [&] {
-    old->ring.drain(recorder::kSlots, [&](const recorder::RingEvent& event) { old->trace->take(event); });
-    old->trace->exec(next.ring().program);
-    finish(*old);
-  });
+  attempt(name_of(old->ring), [&] { finish_at_exec(*old, next.ring().program); });
   running_.erase(old);
+}
+
+void Recording::finish_at_exec(Running& running, const std::string& next) {
+  running.ring.drain(recorder::kSlots, [&](const recorder::RingEvent& event) { running.trace->take(event); });
+  running.trace->exec(next);
+  finish(running);
 }
 
 void Recording::begin(RingFile ring) {
@@ -225,9 +235,19 @@ void Recording::begin(RingFile ring) {
       {.ring = std::move(ring), .trace = std::move(trace), .next_sample = now, .next_save = now + kSaveEvery});
 }
 
+// Which file it is tells, not its name: a program may be renamed, and stand elsewhere in the process's own view.
+bool Recording::finish_if_unrecorded(Running& running) {
+  const recorder::Ring& ring = running.ring.ring();
+  const std::string program = fmt::format("/proc/{}/exe", running.ring.process());
+  struct stat status{};
+  if (ring.program_number == 0 || stat(program.c_str(), &status) != 0) return false;
+  if (status.st_dev == ring.program_device && status.st_ino == ring.program_number) return false;
+  std::error_code error;
+  finish_at_exec(running, fs::read_symlink(program, error));
+  return true;
+}
+
 void Recording::sample(Running& running) const {
-  if (Clock::now() < running.next_sample) return;
-  running.next_sample = Clock::now() + kSampleEvery;
   std::ifstream file(fmt::format("/proc/{}/statm", running.ring.process()));
   std::uint64_t pages = 0;
   if (file >> pages >> pages)
@@ -251,19 +271,17 @@ void Recording::finish(Running& running) {
       {.process = running.ring.process(), .file = running.trace->path(), .counts = running.trace->counts()});
 }
 
-fs::path Recording::file_of(pid_t process) const {
-  const auto is_taken = [&](const fs::path& path) {
-    return std::ranges::any_of(finished_, [&](const RecordedProcess& other) { return other.file == path; }) ||
-           std::ranges::any_of(running_, [&](const Running& other) { return other.trace->path() == path; });
-  };
-  if (process == program_ && !is_taken(file_)) return file_;
+// A file with a process's number may be of an earlier recording: numbers come again.
+fs::path Recording::file_of(pid_t process) {
+  if (process == program_ && given_files_.insert(file_).second) return file_;
   const std::string stem = file_.stem();
-  fs::path path;
-  for (int number = 1; path.empty() || is_taken(path); ++number) {
+  for (int number = 1;; ++number) {
     const std::string again = number == 1 ? "" : fmt::format("-{}", number);
-    path = fs::path(file_).replace_filename(fmt::format("{}.{}{}{}", stem, process, again, file_.extension().string()));
+    const fs::path path =
+        fs::path(file_).replace_filename(fmt::format("{}.{}{}{}", stem, process, again, file_.extension().string()));
+    std::error_code error;
+    if (!fs::exists(path, error) && given_files_.insert(path).second) return path;
   }
-  return path;
 }
 
 }  // namespace snug::tool

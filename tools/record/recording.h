@@ -23,6 +23,9 @@
 
 namespace snug::tool {
 
+// On standard error, which whoever read it may have left.
+void say(const std::string& line);
+
 struct RecordedProcess {
   pid_t process = 0;
   std::filesystem::path file;
@@ -78,6 +81,10 @@ class Recording {
 
   void begin(RingFile ring);
   void end_for_exec(const RingFile& next);
+  // As a static program does that the process has executed without a ring of its own.
+  bool finish_if_unrecorded(Running& running);
+  // Behind the last event of the program that was executed before.
+  void finish_at_exec(Running& running, const std::string& next);
   // What an UserError stops is said to be over. Whether none did.
   template <class Work>
   bool attempt(const std::string& what, Work work);
@@ -86,7 +93,8 @@ class Recording {
   void sample(Running& running) const;
   void save(Running& running) const;
   void finish(Running& running);
-  std::filesystem::path file_of(pid_t process) const;
+  // Of a process that has come. Each file is given once, whatever became of what was in it.
+  std::filesystem::path file_of(pid_t process);
 
   TemporaryFolder folder_;
   const int lock_;  // on the collector's file: those who write ask whether it is held
@@ -98,6 +106,7 @@ class Recording {
   bool is_paused_ = false;
   bool has_failed_ = false;
   std::set<std::filesystem::path> given_up_;  // rings that cannot be opened
+  std::set<std::filesystem::path> given_files_;
   std::list<Running> running_;
   std::vector<RecordedProcess> finished_;
 };

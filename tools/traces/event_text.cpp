@@ -63,7 +63,7 @@ std::string event_line(const trace::Event& event) {
   return line;
 }
 
-nlohmann::ordered_json event_json(const trace::Event& event) {
+nlohmann::ordered_json event_json(const trace::Event& event, const std::vector<std::string>& frames) {
   nlohmann::ordered_json json = {{"time_ns", event.time * trace::kNanosecondsPerStep},
                                  {"turn", event.turn},
                                  {"takes_turn", event.takes_turn},
@@ -75,6 +75,7 @@ nlohmann::ordered_json event_json(const trace::Event& event) {
   if (event.is_refused) json["refused"] = true;
   if (event.result != trace::BlockId::kNone) json["result"] = block_name(event.result);
   if (event.stack != 0) json["stack"] = event.stack;
+  if (!frames.empty()) json["frames"] = frames;
   return json;
 }
 

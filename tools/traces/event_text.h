@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "trace/event.h"
 
@@ -12,6 +13,7 @@ std::string block_name(trace::BlockId block);
 double seconds_of(std::uint64_t time);
 
 std::string event_line(const trace::Event& event);
-nlohmann::ordered_json event_json(const trace::Event& event);
+// `frames`: of its stack, innermost first, if they are wanted.
+nlohmann::ordered_json event_json(const trace::Event& event, const std::vector<std::string>& frames);
 
 }  // namespace snug::tool

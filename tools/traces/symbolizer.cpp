@@ -1,10 +1,13 @@
 #include "traces/symbolizer.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/wait.h>
 
 #include <cerrno>
+#include <csignal>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "process/child_process.h"
@@ -15,11 +18,26 @@ namespace snug::tool {
 
 namespace {
 
-// False if it cannot be executed.
-bool run(Command command, int& status) {
+// Those that would end us.
+std::vector<int> ending_signals() {
+  std::vector<int> ending;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction action{};
+    if (sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_DFL) ending.push_back(signal);
+  }
+  return ending;
+}
+
+// False if it cannot be executed. A signal ends what runs, and is left where it is: it ends us when it is held no more,
+// and the folder is gone.
+bool run(const Command& command, const HeldSignals& signals, int& status) {
   try {
-    const HeldSignals none({});
-    const ChildProcess child(command, none);
+    const ChildProcess child(command, signals);
+    pollfd watched[] = {{.fd = child.descriptor(), .events = POLLIN, .revents = 0},
+                        {.fd = signals.descriptor(), .events = POLLIN, .revents = 0}};
+    while (poll(watched, std::size(watched), -1) < 0 && errno == EINTR) {
+    }
+    if (watched[1].revents != 0) kill(child.pid(), SIGKILL);
     while (waitpid(child.pid(), &status, 0) < 0 && errno == EINTR) {
     }
     return true;
@@ -37,6 +55,7 @@ std::string text_of(const std::string& path) {
 }  // namespace
 
 std::string symbolize(const std::string& path, const std::vector<std::uint64_t>& addresses, std::string& fault) {
+  const HeldSignals signals(ending_signals());
   const TemporaryFolder folder;
   const std::string questions = folder.path() / "addresses";
   const std::string answers = folder.path() / "names";
@@ -53,7 +72,7 @@ std::string symbolize(const std::string& path, const std::vector<std::uint64_t>&
                              .input = questions,
                              .output = answers,
                              .errors = "/dev/null"};
-    if (!run(command, status)) continue;
+    if (!run(command, signals, status)) continue;
     if (status == 0) return text_of(answers);
     fault = way.front() + " fails";
     return {};

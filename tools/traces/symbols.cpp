@@ -15,11 +15,14 @@ namespace snug::tool {
 
 namespace {
 
-// Empty if the file is the one that was recorded.
+// Empty if the file is the one that was recorded. A trace may come from anybody, and what reads names out of a file is
+// not made for files that mean ill: none is read only because a trace names it.
 std::string difference(const CallModule& module) {
   std::error_code error;
+  if (module.build_id.empty()) return "the trace has no build-id of it";
+  if (!module.path.starts_with('/')) return "is no absolute path";
   if (!std::filesystem::is_regular_file(module.path, error)) return "is not there";
-  return module.build_id.empty() || build_id_of(module.path) == module.build_id ? "" : "is another build by now";
+  return build_id_of(module.path) == module.build_id ? "" : "is another build by now";
 }
 
 // "FILE:LINE", of which LINE may be "?", and more may follow.

@@ -74,10 +74,12 @@ class Anonymiser {
         break;
       case Operation::kMap:
         ++addresses_told_;
+        values[1] = rounded(values[1]);
         values[0] = addresses_.map(values[0], values[1]);
         break;
       case Operation::kUnmap:
         ++addresses_told_;
+        values[1] = rounded(values[1]);
         values[0] = addresses_.unmap(values[0], values[1]);
         break;
       case Operation::kRemap:
@@ -86,7 +88,9 @@ class Anonymiser {
         break;
       case Operation::kBreak:
         ++addresses_told_;
-        values[0] = addresses_.move_break(values[0]);
+        // Two places of the break tell as much as the growth between them.
+        values[0] = rounded(addresses_.move_break(values[0]));
+        values[1] = rounded_growth(values[1]);
         break;
       default:
         break;
@@ -96,6 +100,8 @@ class Anonymiser {
   // It is told as one that has moved, even if it has not: what it became need not fit between its made-up neighbours.
   void rewrite_remap(std::array<std::uint64_t, trace::kMostFields>& values) {
     const std::uint64_t new_address = values[2];
+    values[1] = rounded(values[1]);
+    values[3] = rounded(values[3]);
     values[0] = addresses_.unmap(values[0], values[1]);
     values[2] = addresses_.map(new_address, values[3]);
   }
@@ -104,6 +110,11 @@ class Anonymiser {
   std::uint64_t rounded(std::uint64_t size) const {
     const std::uint64_t over = size % round_;
     return over == 0 || size > UINT64_MAX - round_ ? size : size + (round_ - over);
+  }
+
+  // Of the break, which goes down by a number below zero.
+  std::uint64_t rounded_growth(std::uint64_t growth) const {
+    return growth >> 63 == 0 ? rounded(growth) : 0 - rounded(0 - growth);
   }
 
   std::uint64_t round_;
@@ -136,8 +147,9 @@ std::pair<std::string, std::vector<std::string>> split_facts(const std::string& 
 const char* anonymise_help() {
   return R"(Removed are the process, the date, build-ids, and what the trace says of itself, but how it was made. Replaced by
 numbers are paths, ids of processes and threads, addresses of mappings and of code. What stays: sizes, alignments, times,
-threads, the order of events, how stacks hang together, resident memory. Sizes and their order can tell which program it
-was to whoever has it, and how long the texts were that it worked on; --round makes that harder.
+threads, the order of events, how stacks hang together, resident memory, protections of mappings, how it ended. Sizes and
+their order can tell which program it was to whoever has it, and how long the texts and files were that it worked on;
+--round, which raises sizes of blocks and of mappings, makes that harder.
 
 Examples:
   snug trace anonymise prog.trace -o gift.trace

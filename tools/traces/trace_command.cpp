@@ -119,7 +119,7 @@ void TraceCommand::add_readers() {
   add("check", "Is every event readable and possible?", kCheckExamples)->add_flag("--json", json_, "As JSON");
   CLI::App* const head = add("head", "The first events", kHeadExamples);
   head->add_option("-n", count_, "How many")->capture_default_str()->type_name("N");
-  head->add_flag("--stacks", shows_stacks_, "With the stack of each allocation, a line a frame");
+  head->add_flag("--stacks", shows_stacks_, "With the stack of each allocation, a line a frame; of JSON: \"frames\"");
   head->add_flag("--json", json_, "As JSON, an object a line");
 }
 
@@ -170,10 +170,8 @@ void TraceCommand::add_converters() {
       ->required()
       ->check(CLI::IsMember(export_formats()))
       ->type_name("FORMAT");
-  other->add_option("--weight", weight_, "What a stack's number is, of collapsed stacks")
-      ->check(CLI::IsMember(export_measures()))
-      ->capture_default_str()
-      ->type_name("MEASURE");
+  weight_option_ = other->add_option("--weight", weight_, "What a stack's number is, of collapsed stacks");
+  weight_option_->check(CLI::IsMember(export_measures()))->capture_default_str()->type_name("MEASURE");
   other->add_option("-o", output_, "The file to write; standard output unless given")->type_name("FILE");
 }
 
@@ -222,10 +220,12 @@ int TraceCommand::head() const {
     // Definitions would be most of what is shown.
     stacks.add(event);
     if (shows_stacks_ && is_definition(event)) continue;
-    std::cout << (json_ ? json_text(event_json(event), -1) : event_line(event) + "\n");
-    if (shows_stacks_ && !json_)
-      for (const CallFrame& frame : stacks.frames_of(event.stack))
-        std::cout << fmt::format("{:>28}at {}\n", "", stacks.place_of(frame));
+    std::vector<std::string> frames;
+    if (shows_stacks_)
+      for (const CallFrame& frame : stacks.frames_of(event.stack)) frames.push_back(stacks.place_of(frame));
+    std::cout << (json_ ? json_text(event_json(event, frames), -1) : event_line(event) + "\n");
+    if (!json_)
+      for (const std::string& frame : frames) std::cout << fmt::format("{:>28}at {}\n", "", frame);
     ++i;
   }
   return printed("");
@@ -272,6 +272,8 @@ int TraceCommand::import() const {
 }
 
 int TraceCommand::export_trace() const {
+  if (weight_option_->count() != 0 && format_ != "collapsed")
+    throw UserError(fmt::format("--weight is of --to collapsed, not of {}", format_));
   TraceInput input(file_);
   tool::export_trace(input, format_, weight_, output_);
   return EXIT_SUCCESS;

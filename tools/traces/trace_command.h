@@ -41,6 +41,7 @@ class TraceCommand {
   std::string file_;
   std::string output_;
   std::string format_;
+  CLI::Option* weight_option_ = nullptr;
   std::string weight_ = "bytes";
   bool json_ = false;
   bool shows_stacks_ = false;

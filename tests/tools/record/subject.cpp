@@ -1,5 +1,6 @@
 // What the tests of `snug record` record: each way to allocate and free, and each way for threads and processes to
 // begin and end. subject MODE [NUMBER]
+#include <link.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -197,6 +198,20 @@ void allocate_in_both_processes() {
   }
 }
 
+// While the dynamic linker holds its lock, another thread allocates where nobody has yet, and then this one does.
+int allocate_while_objects_are_listed(dl_phdr_info*, std::size_t, void* other) {
+  *static_cast<std::thread*>(other) = std::thread([] { std::free(outer_allocation(6008)); });
+  usleep(200000);
+  std::free(inner_allocation(6009));
+  return 1;
+}
+
+void list_objects() {
+  std::thread other;
+  dl_iterate_phdr(allocate_while_objects_are_listed, &other);
+  other.join();
+}
+
 void grow(int rounds) {
   void* block = nullptr;
   for (int round = 0; round < rounds; ++round)
@@ -255,6 +270,8 @@ int main(int count, char** arguments) {
     wait_and_leave(number);
   } else if (mode == "stacks") {
     allocate_with_stacks(number);
+  } else if (mode == "stacks-in-listing") {
+    list_objects();
   } else if (mode == "stacks-in-child") {
     allocate_in_both_processes();
   } else if (mode == "killed") {

@@ -90,6 +90,32 @@ class RecordingTest(unittest.TestCase):
             self.assertIn("job.trace': No such file or directory", run.stderr)
             self.assertEqual(os.listdir(folder), [])
 
+    def test_a_pipe_that_nobody_reads(self):
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkfifo(Path(folder, "job.trace"))
+            run = record(folder, "touch", f"{folder}/started")
+            self.assertEqual((run.returncode, run.stderr.count("\n")), (1, 1), run.stderr)
+            self.assertIn("job.trace': nobody reads it", run.stderr)
+            self.assertEqual(os.listdir(folder), ["job.trace"])
+
+    def test_a_pipe_that_somebody_reads(self):
+        with tempfile.TemporaryDirectory() as folder:
+            whole = Path(folder, "whole.trace")
+            run = subprocess.run(f"{TOOL} record -o /dev/stdout --level=0 -- {SUBJECT} churn 100 | cat > {whole}", shell=True,
+                                 env=clean_environment(), capture_output=True, text=True, timeout=60, check=True)
+            Trace(whole).check()
+            self.assertNotIn("not recorded", run.stderr)
+
+    def test_nothing_is_left_if_nobody_reads_what_is_said(self):
+        with tempfile.TemporaryDirectory() as folder:
+            reads, writes = os.pipe()
+            os.close(reads)
+            run = subprocess.run([TOOL, "record", "-o", Path(folder, "job.trace"), "--", "sh", "-c", "echo $SNUG_RECORD"],
+                                 env=clean_environment(), stdout=subprocess.PIPE, stderr=writes, text=True, timeout=60, check=False)
+            os.close(writes)
+            self.assertEqual(run.returncode, 0)
+            self.assertFalse(Path(run.stdout.strip().split(":")[-1]).exists())
+
     def test_a_file_that_cannot_be_written_leaves_the_others(self):
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "job.trace").symlink_to("/dev/full")
@@ -100,6 +126,26 @@ class RecordingTest(unittest.TestCase):
             self.assertEqual(sum(trace.facts["program"].endswith(Path(SUBJECT).name) for trace in others), 2)
             for trace in others:
                 trace.check()
+
+    def test_no_file_is_written_twice(self):
+        """Not what was saved before the disk was full, and not another recording's process of the same number."""
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "job.trace").symlink_to("/dev/full")
+            program = f"echo mine > {folder}/job.$$.trace; {SUBJECT} churn 10; sleep 0.3; exec {SUBJECT} churn 10"
+            run = record(folder, "sh", "-c", program)
+            self.assertRegex(run.stderr, r"process \d+ is not recorded further: cannot write .*: No space left on device")
+            [mine] = [path for path in Path(folder).glob("job.*.trace") if path.read_bytes() == b"mine\n"]
+            self.assertTrue(Trace(mine.with_name(f"{mine.stem}-2.trace")).facts["program"].endswith(Path(SUBJECT).name))
+
+    def test_a_program_that_is_not_recorded_ends_the_trace_of_what_executed_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = record(folder, "env", "-u", "LD_PRELOAD", "sh", "-c", "sleep 1; exit 3")
+            self.assertEqual(run.returncode, 3, run.stderr)
+            trace = Trace(Path(folder, "job.trace"))
+            trace.check()
+            self.assertEqual(trace.count("exit"), 0)
+            self.assertEqual(trace.count("exec"), 1)
+            self.assertLess(trace.count("sample"), 6)
 
     def test_more_processes_than_usual_descriptors(self):
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)

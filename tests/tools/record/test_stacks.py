@@ -1,9 +1,11 @@
 """snug record --stacks: each allocation's stack is the program's, and all else is as without."""
 
 import json
+import shutil
 import signal
 import subprocess
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -140,6 +142,13 @@ class StacksTest(unittest.TestCase):
             self.assertEqual(names, [["inner_allocation", "outer_allocation"]] * 3)
         self.assertEqual(len(recorded.others), 1)
 
+    def test_who_holds_the_dynamic_linkers_lock_waits_for_nobody(self):
+        recorded = with_stacks("stacks-in-listing")
+        self.assert_whole(recorded)
+        stack_of = {event.size: event.stack for event in recorded.main.events if event.size in (6008, 6009) and event.allocates()}
+        self.assertEqual(names_of(recorded.main.stacks()[stack_of[6008]])[:2], ["inner_allocation", "outer_allocation"])
+        self.assertFalse(stack_of[6009])
+
     def test_a_program_that_is_killed(self):
         recorded = with_stacks("killed", "2000")
         self.assertEqual(recorded.run.returncode, -signal.SIGKILL)
@@ -211,6 +220,39 @@ class ExportTest(unittest.TestCase):
         text = self.trace("head", self.file, "-n", "100000", "--stacks")
         self.assertRegex(text, rf"malloc size=6001 .*\n +at {Path(SUBJECT).name}\+0x[0-9a-f]+\n")
         self.assertNotIn("frame stack=", text)
+        events = [json.loads(line) for line in self.trace("head", self.file, "-n", "100000", "--stacks", "--json").splitlines()]
+        [frames] = {tuple(event["frames"]) for event in events if event.get("size") == 6003}
+        self.assertRegex(frames[0], rf"^{Path(SUBJECT).name}\+0x[0-9a-f]+$")
+        self.assertFalse([event for event in events if event["operation"] in ("frame", "module")])
+
+    def test_names_come_only_of_the_build_that_was_recorded(self):
+        """An anonymised trace has neither paths nor build-ids: whatever is called 2 here is none of its files."""
+        gift = str(Path(self.folder.name, "gift.trace"))
+        self.trace("anonymise", self.file, "-o", gift)
+        for number in range(1, 10):
+            shutil.copy(SUBJECT, Path(self.folder.name, str(number)))
+        run = subprocess.run([TOOL, "trace", "export", gift, "--to", "collapsed"], env=clean_environment(),
+                             cwd=self.folder.name, capture_output=True, text=True, timeout=60, check=True)
+        [loses] = [line for line in run.stderr.splitlines() if ": the trace has no build-id of it" not in line]
+        self.assertIn(" loses: ", loses)
+        self.assertIn("no names of '2': ", run.stderr)
+
+    def test_a_signal_during_the_look_up_leaves_nothing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            Path(folder, "bin").mkdir()
+            Path(folder, "tmp").mkdir()
+            program = Path(folder, "bin", "llvm-symbolizer")
+            program.write_text(f"#!/bin/sh\necho > {folder}/begun\nexec sleep 100\n")
+            program.chmod(0o755)
+            variables = clean_environment(PATH=f"{folder}/bin:/usr/bin:/bin", TMPDIR=f"{folder}/tmp")
+            with subprocess.Popen([TOOL, "trace", "export", self.file, "--to", "collapsed"], env=variables,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as tool:
+                while tool.poll() is None and not Path(folder, "begun").exists():
+                    time.sleep(0.01)
+                self.assertTrue(list(Path(folder, "tmp").iterdir()))
+                tool.send_signal(signal.SIGTERM)
+                self.assertEqual(tool.wait(30), -signal.SIGTERM)
+            self.assertEqual(list(Path(folder, "tmp").iterdir()), [])
 
 
 if __name__ == "__main__":
