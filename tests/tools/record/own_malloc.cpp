@@ -1,5 +1,6 @@
 // A program that defines the malloc family itself, and takes operators new and delete from the runtime. Both must be of
 // one heap: its own, which tells by the address whose a block is.
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -30,6 +31,11 @@ extern "C" {
 
 void* malloc(std::size_t bytes) { return take(16, bytes); }
 void* aligned_alloc(std::size_t alignment, std::size_t bytes) { return take(alignment, bytes); }
+// Debian 13's runtime has aligned blocks from this one.
+int posix_memalign(void** block, std::size_t alignment, std::size_t bytes) {
+  *block = take(alignment, bytes);
+  return *block != nullptr ? 0 : ENOMEM;
+}
 void* calloc(std::size_t count, std::size_t bytes) { return take(16, count * bytes); }
 void* realloc(void* block, std::size_t bytes) {
   void* const moved = take(16, bytes);
