@@ -165,7 +165,7 @@ bool SlabHeap::uses_blocks_whole(size_t size_class) {
   Bin& bin = bins_[size_class];
   if (bin.use.is_proven()) return true;
   const Window& window = registry_.window();
-  if (!bin.use.is_due() || window.class_at(bin.newest.value) != scaled(size_class)) return false;
+  if (!bin.use.count_down() || window.class_at(bin.newest.value) != scaled(size_class)) return false;
   const PageTag tag = window.tag(bin.newest);
   if (tag.owner() != id_) return false;
   const Slab& slab = *tag.record<Slab>();
