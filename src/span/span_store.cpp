@@ -267,7 +267,7 @@ SpanStatistics SpanStore::statistics() {
   LockGuard guard(lock_);
   const size_t ahead = frontier_ == nullptr ? 0 : frontier_->pages.bytes();
   return {chunks_, (dirty_pages_ + dirty_in_hand_) * kPageSize + ahead,
-          (free_pages_ + free_in_hand_) * kPageSize + ahead, bytes_purged_};
+          (free_pages_ + free_in_hand_) * kPageSize + ahead, bytes_purged_, retention_.bytes};
 }
 
 const char* SpanStore::check() {

@@ -50,6 +50,7 @@ struct SpanStatistics {
   size_t bytes_dirty = 0;   // in free spans, those in somebody's hands included
   size_t bytes_free = 0;    // in the same, dirty or clean
   size_t bytes_purged = 0;  // so far
+  size_t retain = 0;        // bytes; the bound on what is empty and kept
 };
 
 class SpanStore {
