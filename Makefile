@@ -80,7 +80,7 @@ install: ## install what is missing, build, and install under PREFIX (/usr/local
 	@$(renew_linker_cache)
 
 uninstall: ## remove what the last make install has installed; DESTDIR as then
-	@cmake -DMANIFEST=$(BUILD)/install_manifest.txt -P cmake/uninstall.cmake
+	@cmake -DMANIFEST=$(BUILD)/install_manifest.txt -DMADE_FOLDERS=$(BUILD)/install_folders.txt -P cmake/uninstall.cmake
 	@$(renew_linker_cache)
 
 deb: ## install what is missing, build, and pack libsnug0, libsnug-dev and snug-tools into build/deb

@@ -8,6 +8,14 @@ set(snug_archives snug_static snug_cell snug_cell_rt)
 # Debian's zsh looks into vendor-completions for what packages bring.
 set(SNUG_ZSH_FOLDER ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE STRING "Where zsh finds completions, below the prefix")
 
+# First, while they are not there.
+set(snug_folders ${CMAKE_INSTALL_LIBDIR} ${CMAKE_INSTALL_LIBDIR}/snug ${CMAKE_INSTALL_BINDIR} ${CMAKE_INSTALL_INCLUDEDIR}
+                 ${CMAKE_INSTALL_MANDIR}/man1 ${CMAKE_INSTALL_MANDIR}/man3 ${snug_cmake_dir} ${snug_pkgconfig_dir}
+                 ${CMAKE_INSTALL_DATADIR}/bash-completion/completions ${SNUG_ZSH_FOLDER})
+install(CODE "set(SNUG_BUILD_FOLDER \"${PROJECT_BINARY_DIR}\")
+  set(SNUG_FOLDERS \"${snug_folders}\")" ALL_COMPONENTS)
+install(SCRIPT cmake/note_folders.cmake ALL_COMPONENTS)
+
 if(TARGET snug_shared)
   install(TARGETS snug_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime
                                       NAMELINK_COMPONENT development)
