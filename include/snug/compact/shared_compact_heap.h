@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -153,32 +154,52 @@ class SharedSection {
     return static_cast<T*>(snug_compact_try_deref(heap_.heap_, object.word()));
   }
 
-  // A T made of the arguments, before it comes into its block. What its constructor throws passes through. Throws
-  // std::bad_alloc if there is no memory, no handle, or no kind left (64, of types that are moved by functions).
+  // A T made of the arguments, before it comes into its block, or there if it is too large to move (beyond 32 KiB).
+  // What its constructor throws passes through. Throws std::bad_alloc if there is no memory, no handle, or no kind left
+  // (64, of types that are moved by functions).
   template <class T, class... Arguments>
   [[nodiscard]] Handle<T> make(Arguments&&... arguments) const {
     static_assert(std::is_object_v<T> && !std::is_array_v<T>, "a handle names one object");
     using Object = std::remove_cv_t<T>;
-    Replacement<Object> made(std::forward<Arguments>(arguments)...);
-    snug_handle word = 0;
-    if constexpr (kMovedAsBytes<Object>)
-      word = snug_compact_alloc(heap_.heap_, sizeof(T), alignof(T));
-    else
-      word = snug_compact_alloc_relocated(heap_.heap_, sizeof(T), alignof(T), &relocate_at<Object>);
-    if (word == 0) throw_out_of_memory();
-    // The section keeps it from being moved before there is an object in it.
-    made.move_to(get(Handle<Object>(word)));
-    return Handle<T>(word);
+    if constexpr (!kMovesInHeap<T>) {
+      Claim claim{heap_.heap_, snug_compact_alloc(heap_.heap_, sizeof(T), alignof(T))};
+      if (claim.word == 0) throw_out_of_memory();
+      ::new (get(Handle<>(claim.word))) Object(std::forward<Arguments>(arguments)...);
+      return Handle<T>(std::exchange(claim.word, 0));
+    } else {
+      Replacement<Object> made(std::forward<Arguments>(arguments)...);
+      snug_handle word = 0;
+      if constexpr (kMovedAsBytes<Object>)
+        word = snug_compact_alloc(heap_.heap_, sizeof(T), alignof(T));
+      else
+        word = snug_compact_alloc_relocated(heap_.heap_, sizeof(T), alignof(T), &relocate_at<Object>);
+      if (word == 0) throw_out_of_memory();
+      // The section keeps it from being moved before there is an object in it.
+      made.move_to(get(Handle<Object>(word)));
+      return Handle<T>(word);
+    }
   }
-  // Null is ignored. The object is taken out of its block first, so that its destructor may use the heap.
+  // Null is ignored. An object that moves is taken out of its block first, so that its destructor may use the heap.
   template <class T>
   void destroy(Handle<T> object) const noexcept {
+    using Object = std::remove_cv_t<T>;
     if (!object) return;
-    const TakenOut<std::remove_cv_t<T>> taken(const_cast<std::remove_cv_t<T>*>(checked(object)));
-    snug_compact_free(heap_.heap_, object.word());
+    if constexpr (!kMovesInHeap<T>) {
+      checked(object)->~T();
+      snug_compact_free(heap_.heap_, object.word());
+    } else {
+      const TakenOut<Object> taken(const_cast<Object*>(checked(object)));
+      snug_compact_free(heap_.heap_, object.word());
+    }
   }
 
  private:
+  // Frees the block unless an object came into it.
+  struct Claim {
+    snug_compact_heap* heap;
+    snug_handle word;
+    ~Claim() { snug_compact_free(heap, word); }
+  };
   [[gnu::always_inline]] std::uint64_t load(snug_handle handle) const noexcept {
     return __atomic_load_n(&slots_[static_cast<std::uint32_t>(handle)], __ATOMIC_SEQ_CST);
   }

@@ -123,6 +123,30 @@ TEST_P(SharedSectionTest, HandlesBeyondWhereTheTableEndedAreFound) {
   }
 }
 
+// Longer than a thread's stack, so that no copy of it lies there.
+struct Vast {
+  explicit Vast(bool is_well) {
+    if (!is_well) throw 1;
+    room[0] = room[sizeof room - 1] = 'x';
+    ++alive;
+  }
+  ~Vast() { --alive; }
+  static inline int alive = 0;
+  char room[32 << 20];
+};
+
+TEST_P(SharedSectionTest, WhatIsTooLargeToMoveIsMadeInItsBlock) {
+  SharedCompactHeap heap({}, static_cast<CompactLocks>(GetParam()));
+  CompactReader reader(heap);
+  const SharedSection section(reader);
+  const Handle<Vast> vast = section.make<Vast>(true);
+  EXPECT_EQ(section[vast].room[sizeof(Vast) - 1], 'x');
+  section.destroy(vast);
+  EXPECT_EQ(Vast::alive, 0);
+  EXPECT_THROW((void)section.make<Vast>(false), int);
+  EXPECT_EQ(heap.stats().blocks, 0u);
+}
+
 // In the middle of a move of 64 bytes of 1000.
 TEST_P(SharedSectionTest, WhatIsOnItsWayIsWhereItWas) {
   const OnOneCore on_one_core(GetParam() == SNUG_COMPACT_CORES);
