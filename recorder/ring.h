@@ -34,6 +34,9 @@ inline constexpr std::uint8_t kStack = 0xf2;
 // A file that such addresses lie in: where it begins, and how long it is. In the slot behind stands what was added to
 // the addresses in it, and the lengths of its path << 32 and of its build-id. Then follow both, the build-id first.
 inline constexpr std::uint8_t kModule = 0xf3;
+// The block at this address goes by a call from inside of the allocator. Most such calls are of blocks that nobody has
+// been told of, and mean nothing then.
+inline constexpr std::uint8_t kGoesInside = 0xf4;
 inline constexpr std::size_t kMostFrames = 64;
 inline constexpr std::size_t kMostModulePath = 1024;
 inline constexpr std::size_t kMostBuildId = 64;

@@ -112,6 +112,7 @@ void ProcessTrace::take(const RingEvent& event) {
 
 void ProcessTrace::take_whole(const RingEvent& event, const RingEvent& rest) {
   if (event.operation == recorder::kReallocBegins) return begin_reallocation(event.thread, event);
+  if (event.operation == recorder::kGoesInside) return free_inside(event);
   if (!trace::is_operation(event.operation)) return;
   Event& told = told_;
   told.operation = Operation{event.operation};
@@ -159,6 +160,13 @@ void ProcessTrace::define(Event definition) {
   definition.thread = definer_.thread;
   definition.time = clock_.steps_of(definer_.moment);
   add(definition);
+}
+
+// What the allocator frees of its own has never come.
+void ProcessTrace::free_inside(RingEvent event) {
+  if (blocks_.find(event.address) == BlockId::kNone) return;
+  event.operation = static_cast<std::uint8_t>(Operation::kFree);
+  take_whole(event, {});
 }
 
 // The old address may be another block's before the reallocation has ended.
