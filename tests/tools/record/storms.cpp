@@ -277,6 +277,8 @@ void* allocate_until_cancelled(void* argument) {
   pthread_cleanup_push(free_block, &block);
   ++running;
   if (number_of(argument) % 3 == 0) spin_until_cancelled();
+  // Those who begin first would else have told of more, by the time that the last one is there, than a test reads.
+  while (running.load() < kCancelled) sleep_uncancelled();
   for (;;) {
     churn(4);
     block = used(std::realloc(block, 200));

@@ -20,6 +20,7 @@ from tool_under_test import snug
 STORMS = os.environ["RECORD_STORMS"]
 STORM_LIBRARY = os.environ["RECORD_STORM_LIBRARY"]
 BY_ITSELF = 20  # seconds
+WITH_STACKS = ("snug", "glibc")
 
 
 def catalogue():
@@ -48,10 +49,11 @@ class StormTest(unittest.TestCase):
                     self.assertNotIn(name, ("snug", "glibc"), ending)
                     self.skipTest(f"{name} does not survive it by itself: {ending}")
                 recorded = Recorded(mode, *arguments, program=STORMS, LD_PRELOAD=library)
-                self.assertEqual(recorded.run.returncode, 0, recorded.run.stderr)
                 self.assertEqual({os.path.realpath(file) for file in recorded.served_by}, {os.path.realpath(library)})
                 self.assert_every_event(recorded)
                 check(recorded)
+                if name in WITH_STACKS:
+                    self.assert_well(Recorded(mode, *arguments, program=STORMS, LD_PRELOAD=library, options=("--stacks",)))
 
     @staticmethod
     def fails_by_itself(library, mode, *arguments):
@@ -72,8 +74,14 @@ class StormTest(unittest.TestCase):
         kinds = [kind for kind in KINDS if kind != "free" or recorded.inside == 0]
         counts, traces = (sorted([sums[kind] for kind in kinds] for sums in each) for each in (counts, traces))
         self.assertEqual(traces, counts)
+        self.assert_well(recorded)
+
+    def assert_well(self, recorded):
+        """With stacks, this is all that can be told: the counter hears of what the unwinder allocates, too."""
+        self.assertEqual(recorded.run.returncode, 0, recorded.run.stderr)
         for trace in recorded.traces():
             trace.check()
+            trace.stacks()
         for words in ("frees were not seen", "cut short", "is not recorded"):
             self.assertNotIn(words, recorded.run.stderr)
 
