@@ -27,6 +27,9 @@ inline constexpr std::uint32_t kMostThread = (1 << 24) - 1;
 
 // Codes of a slot beside those of trace::Operation.
 inline constexpr std::uint8_t kReallocBegins = 0xf0;  // a reallocation of the block at this address is under way
+// The block at this address goes by a call from inside of the allocator. Most such calls are of blocks that nobody has
+// been told of, and mean nothing then.
+inline constexpr std::uint8_t kGoesInside = 0xf5;
 inline constexpr std::uint8_t kRest = 0xf1;           // more of what the slot of a ticket before began
 // Before the slot of an allocation, the key of its stack as the address, and how many addresses to return to are told:
 // none of a stack that was told before, otherwise two in each of the slots that follow, innermost first.
@@ -34,9 +37,6 @@ inline constexpr std::uint8_t kStack = 0xf2;
 // A file that such addresses lie in: where it begins, and how long it is. In the slot behind stands what was added to
 // the addresses in it, and the lengths of its path << 32 and of its build-id. Then follow both, the build-id first.
 inline constexpr std::uint8_t kModule = 0xf3;
-// The block at this address goes by a call from inside of the allocator. Most such calls are of blocks that nobody has
-// been told of, and mean nothing then.
-inline constexpr std::uint8_t kGoesInside = 0xf4;
 inline constexpr std::size_t kMostFrames = 64;
 inline constexpr std::size_t kMostModulePath = 1024;
 inline constexpr std::size_t kMostBuildId = 64;
