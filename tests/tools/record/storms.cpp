@@ -266,6 +266,13 @@ void free_block(void* place) { std::free(*static_cast<void**>(place)); }
   for (;;) asm volatile("pause");
 }
 
+// Through pages of the stack that nobody has unwound yet.
+[[gnu::noinline]] void* reallocate_far_down(void* block, int frames) {
+  char page[4096];
+  used(page);
+  return used(frames == 0 ? std::realloc(block, 200) : reallocate_far_down(block, frames - 1));
+}
+
 void sleep_uncancelled() {
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
   usleep(200);
@@ -281,7 +288,9 @@ void* allocate_until_cancelled(void* argument) {
   while (running.load() < kCancelled) sleep_uncancelled();
   for (;;) {
     churn(4);
-    block = used(std::realloc(block, 200));
+    if (number_of(argument) % 3 == 2) pthread_cancel(pthread_self());  // what follows must not be the point
+    block = used(reallocate_far_down(block, 10));
+    churn(4);
     if (number_of(argument) % 3 == 1) {
       usleep(200);
     } else {
