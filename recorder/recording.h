@@ -158,8 +158,9 @@ inline void tell_aligned(Operation operation, const void* block, std::uint64_t s
 inline void tell_gone_inside(const void* block) {
   if (block == nullptr || process_page == nullptr) return;
   Ring* const ring = process_page->ring.load(std::memory_order_acquire);
-  if (ring == nullptr || this_thread.of != ring || ring->state.load(std::memory_order_relaxed) != RingState::kOn)
-    return;
+  if (ring == nullptr || this_thread.of != ring) return;
+  const RingState state = ring->state.load(std::memory_order_relaxed);
+  if (state == RingState::kPaused || state == RingState::kAbandoned) return;
   const std::uint64_t when = when_of(*ring, 0);
   std::uint64_t ticket;
   if (draw(*ring, 1, ticket)) fill(*ring, ticket, when, kGoesInside, reinterpret_cast<std::uintptr_t>(block), 0);

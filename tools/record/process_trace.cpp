@@ -162,13 +162,6 @@ void ProcessTrace::define(Event definition) {
   add(definition);
 }
 
-// What the allocator frees of its own has never come.
-void ProcessTrace::free_inside(RingEvent event) {
-  if (blocks_.find(event.address) == BlockId::kNone) return;
-  event.operation = static_cast<std::uint8_t>(Operation::kFree);
-  take_whole(event, {});
-}
-
 // The old address may be another block's before the reallocation has ended.
 void ProcessTrace::begin_reallocation(std::uint32_t thread, const RingEvent& event) {
   const BlockId goes = block_at(event, Then::kGoes);
@@ -183,6 +176,13 @@ void ProcessTrace::end_reallocation(Event& told, std::uint64_t address) {
     put_block(address, result);
   else if (told.size != 0)
     put_block(thread_of(told.thread).address, told.block);
+}
+
+// What the allocator frees of its own has never come.
+void ProcessTrace::free_inside(RingEvent event) {
+  if (blocks_.find(event.address) == BlockId::kNone) return;
+  event.operation = static_cast<std::uint8_t>(Operation::kFree);
+  take_whole(event, {});
 }
 
 // The identity of the block that has come.
