@@ -45,7 +45,10 @@ inline void free_block(Operation operation, void* block, std::size_t size = 0, s
   }
   if (!has_watched()) [[unlikely]]
     return;  // the null pointer
-  tell_aligned(operation, block, size != 0 ? size : size_to_tell(block), alignment);
+  if (this_thread.depth != 0) [[unlikely]]
+    tell_gone_inside(block);
+  else
+    tell_aligned(operation, block, size != 0 ? size : size_to_tell(block), alignment);
   const InsideAllocator inside;
   watched.free(block);
 }

@@ -35,7 +35,10 @@ void* reallocate(Operation operation, void* block, std::size_t size, Call call) 
   if (!has_watched()) [[unlikely]]
     return block == nullptr ? early_blocks.allocate(size) : reallocate_early(block, size);
   const bool is_early = early_blocks.owns(block);
-  tell(kReallocBegins, reinterpret_cast<std::uintptr_t>(block), is_early ? 0 : size_to_tell(block));
+  if (this_thread.depth != 0) [[unlikely]]
+    tell_gone_inside(block);
+  else
+    tell(kReallocBegins, reinterpret_cast<std::uintptr_t>(block), is_early ? 0 : size_to_tell(block));
   void* moved;
   {
     const InsideAllocator inside;

@@ -151,6 +151,21 @@ inline void tell_aligned(Operation operation, const void* block, std::uint64_t s
     tell_with_rest(operation, reinterpret_cast<std::uintptr_t>(block), size, mark, alignment, 0);
 }
 
+// Of a block that goes while its thread is inside of the allocator. What comes there is the allocator's own, but what
+// goes may be a block of the program's: an allocator that finds variables of its threads by __tls_get_addr has the
+// dynamic linker free there what it once allocated for variables of libraries. By its address alone it can be told
+// which.
+inline void tell_gone_inside(const void* block) {
+  if (block == nullptr || process_page == nullptr) return;
+  Ring* const ring = process_page->ring.load(std::memory_order_acquire);
+  if (ring == nullptr || this_thread.of != ring) return;
+  const RingState state = ring->state.load(std::memory_order_relaxed);
+  if (state == RingState::kPaused || state == RingState::kAbandoned) return;
+  const std::uint64_t when = when_of(*ring, 0);
+  std::uint64_t ticket;
+  if (draw(*ring, 1, ticket)) fill(*ring, ticket, when, kGoesInside, reinterpret_cast<std::uintptr_t>(block), 0);
+}
+
 // Stands around a call of the allocator.
 class InsideAllocator {
  public:

@@ -27,7 +27,10 @@ inline constexpr std::uint32_t kMostThread = (1 << 24) - 1;
 
 // Codes of a slot beside those of trace::Operation.
 inline constexpr std::uint8_t kReallocBegins = 0xf0;  // a reallocation of the block at this address is under way
-inline constexpr std::uint8_t kRest = 0xf1;           // more of what the slot of a ticket before began
+// The block at this address goes by a call from inside of the allocator. Most such calls are of blocks that nobody has
+// been told of, and mean nothing then.
+inline constexpr std::uint8_t kGoesInside = 0xf5;
+inline constexpr std::uint8_t kRest = 0xf1;  // more of what the slot of a ticket before began
 // Before the slot of an allocation, the key of its stack as the address, and how many addresses to return to are told:
 // none of a stack that was told before, otherwise two in each of the slots that follow, innermost first.
 inline constexpr std::uint8_t kStack = 0xf2;

@@ -174,6 +174,8 @@ class ExportTest(FolderTest):
     def test_a_full_disk_is_told(self):
         self.trace("export", self.imported(LINES), "--to", "csv", "-o", "/dev/full", status=1)
         self.assertIn("cannot write '/dev/full'", self.said)
+        self.trace("pack", self.imported(LINES), "-o", "/dev/full", status=1)
+        self.assertEqual(self.said, "snug: cannot write '/dev/full': No space left on device\n")
 
 
 class PartTest(FolderTest):

@@ -112,6 +112,7 @@ void ProcessTrace::take(const RingEvent& event) {
 
 void ProcessTrace::take_whole(const RingEvent& event, const RingEvent& rest) {
   if (event.operation == recorder::kReallocBegins) return begin_reallocation(event.thread, event);
+  if (event.operation == recorder::kGoesInside) return free_inside(event);
   if (!trace::is_operation(event.operation)) return;
   Event& told = told_;
   told.operation = Operation{event.operation};
@@ -175,6 +176,13 @@ void ProcessTrace::end_reallocation(Event& told, std::uint64_t address) {
     put_block(address, result);
   else if (told.size != 0)
     put_block(thread_of(told.thread).address, told.block);
+}
+
+// What the allocator frees of its own has never come.
+void ProcessTrace::free_inside(RingEvent event) {
+  if (blocks_.find(event.address) == BlockId::kNone) return;
+  event.operation = static_cast<std::uint8_t>(Operation::kFree);
+  take_whole(event, {});
 }
 
 // The identity of the block that has come.

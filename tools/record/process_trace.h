@@ -88,6 +88,7 @@ class ProcessTrace {
 
   // `rest`: what stood in the slot behind, of an event that takes two.
   void take_whole(const recorder::RingEvent& event, const recorder::RingEvent& rest);
+  void free_inside(recorder::RingEvent event);
   void begin_reallocation(std::uint32_t thread, const recorder::RingEvent& event);
   void end_reallocation(trace::Event& told, std::uint64_t address);
   void define(trace::Event definition);

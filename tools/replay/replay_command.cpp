@@ -57,9 +57,7 @@ constexpr std::uint64_t kMostWindow = std::uint64_t{1} << 19;
 
 std::uint64_t events_of_window(const std::string& file) {
   const TraceInput input(file, Telling::kNothing);
-  std::uint64_t events = 0;
-  for (const trace::IndexEntry& chunk : input.directory().chunks()) events += chunk.header.events;
-  return std::clamp(events / kCheckpoints, kLeastWindow, kMostWindow);
+  return std::clamp(input.told_events() / kCheckpoints, kLeastWindow, kMostWindow);
 }
 
 }  // namespace

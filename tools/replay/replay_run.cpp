@@ -98,7 +98,7 @@ class Replay {
 
   bool play_windows() {
     Window window;
-    const std::uint64_t all = std::max<std::uint64_t>(events_in(input_), 1);
+    const std::uint64_t all = std::max<std::uint64_t>(input_.told_events(), 1);
     for (;;) {
       const Clock::time_point begin = Clock::now();
       const bool has_window = maker_.next(window);
@@ -314,12 +314,6 @@ class Replay {
           rows.push_back({.key = maker_.rows()[row], .histogram = stage().histograms[lane][row]});
       add_rows(result_.rows, rows);
     }
-  }
-
-  static std::uint64_t events_in(const TraceInput& input) {
-    std::uint64_t events = 0;
-    for (const trace::IndexEntry& chunk : input.directory().chunks()) events += chunk.header.events;
-    return events;
   }
 
   const ReplayPlan& plan_;

@@ -28,11 +28,10 @@ class ProcessTraceTest : public testing::Test {
 
   // The ring's next event, as far as it has been read.
   void take(std::uint32_t thread, Operation operation, std::uint64_t steps, std::uint64_t address) {
-    trace_->take({.thread = thread,
-                  .operation = static_cast<std::uint8_t>(operation),
-                  .moment = steps * kStep,
-                  .address = address,
-                  .size = 8});
+    take(thread, static_cast<std::uint8_t>(operation), steps, address);
+  }
+  void take(std::uint32_t thread, std::uint8_t operation, std::uint64_t steps, std::uint64_t address) {
+    trace_->take({.thread = thread, .operation = operation, .moment = steps * kStep, .address = address, .size = 8});
     ring_->consumed.fetch_add(1);
     trace_->catch_up();
   }
@@ -79,6 +78,20 @@ TEST_F(ProcessTraceTest, AThreadsEndStandsBehindItsLastFrees) {
   for (const Event& event : events()) told.push_back(event.operation);
   EXPECT_EQ(told, (std::vector<Operation>{Operation::kThreadBegin, Operation::kMalloc, Operation::kFree,
                                           Operation::kThreadEnd}));
+}
+
+TEST_F(ProcessTraceTest, WhatGoesInsideOfTheAllocatorIsFreedIfItHasCome) {
+  ring_->next.store(4);
+  take(1, Operation::kMalloc, 1, 0x1000);
+  take(1, recorder::kGoesInside, 2, 0x2000);  // the allocator's own
+  take(2, recorder::kGoesInside, 3, 0x1000);
+  take(2, recorder::kGoesInside, 4, 0x1000);  // another one by now
+  const std::vector<Event> told = events();
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_EQ(told[1].operation, Operation::kFree);
+  EXPECT_EQ(told[1].block, told[0].result);
+  EXPECT_TRUE(told[1].takes_turn);
+  EXPECT_EQ(trace_->counts().found_blocks, 0U);
 }
 
 }  // namespace

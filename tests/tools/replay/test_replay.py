@@ -163,6 +163,20 @@ class FidelityTest(ReplayTest):
         peaks = [run["peak_rss_bytes"] for run in glibc["runs"]]
         self.assertAlmostEqual(peaks[0] / peaks[1], 1, delta=0.02)
 
+    def test_two_replays_agree_at_every_checkpoint(self):
+        for name in ("many", "ping_pong"):
+            with self.subTest(name):
+                file = self.made_up(name)
+                first, second = (self.of(self.replay(file)) for _ in range(2))
+                for what in ("calls", "threads", "peak_live_bytes"):
+                    self.assertEqual(first[what], second[what])
+                self.assertGreater(len(first["checkpoints"]), 10)
+                for one, other in zip(first["checkpoints"], second["checkpoints"], strict=True):
+                    for what in ("events", "live_bytes", "live_blocks"):
+                        self.assertEqual(one[what], other[what])
+                    self.assertAlmostEqual(one["rss_bytes"], other["rss_bytes"], delta=max(0.02 * one["rss_bytes"], 1 << 18))
+                    self.assertAlmostEqual(one["mallinfo2"]["uordblks"] / other["mallinfo2"]["uordblks"], 1, delta=0.005)
+
     def test_touch(self):
         file = self.made_up("large")
         peaks = {touch: self.of(self.replay(file, f"--touch={touch}"))["checkpoints"][-1]["rss_bytes"]
