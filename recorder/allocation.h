@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "recorder/allocator_sample.h"
 #include "recorder/recording.h"
 #include "recorder/stacks.h"
 #include "recorder/watched.h"
@@ -22,6 +23,7 @@ void* allocate(Operation operation, std::size_t size, std::size_t alignment, Cal
     block = call();
   }
   tell_allocation(operation, block, size, alignment, refused_if_null(block));
+  answer_if_asked();
   return block;
 }
 
@@ -46,8 +48,11 @@ inline void free_block(Operation operation, void* block, std::size_t size = 0, s
   if (!has_watched()) [[unlikely]]
     return;  // the null pointer
   tell_aligned(operation, block, size != 0 ? size : size_to_tell(block), alignment);
-  const InsideAllocator inside;
-  watched.free(block);
+  {
+    const InsideAllocator inside;
+    watched.free(block);
+  }
+  answer_if_asked();
 }
 
 }  // namespace snug::recorder

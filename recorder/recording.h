@@ -38,6 +38,8 @@ struct ThreadState {
   std::uint32_t parent;  // the number of the thread that made it; 0 is unknown
   // Of calls of the allocator that this thread is inside of. What the allocator calls meanwhile is its own affair.
   std::uint32_t depth;
+  // This thread has found that the allocator is to be asked, and does so when its call has ended.
+  bool is_asked;
 };
 
 extern ProcessPage* process_page;
@@ -50,6 +52,8 @@ Ring* open_ring();
 void number_thread(Ring& ring);
 // Waits until there is room for so many events. False if there is nothing to be told any more.
 bool wait_for_room(Ring& ring, std::uint64_t count);
+// Whether there is anything to be told though the ring's state is not kOn. If it is kAsked, the thread is asked.
+bool tells_when_not_on(const Ring& ring);
 // Tells of the calling thread's end. libc may yet free what it holds for the thread.
 void end_thread();
 
@@ -102,7 +106,9 @@ inline Ring* ring_for_event() {
   if (this_thread.depth != 0) [[unlikely]]
     return nullptr;
   Ring* const ring = ring_of_process();
-  if (ring == nullptr || ring->state.load(std::memory_order_relaxed) != RingState::kOn) [[unlikely]]
+  if (ring == nullptr) [[unlikely]]
+    return nullptr;
+  if (ring->state.load(std::memory_order_relaxed) != RingState::kOn && !tells_when_not_on(*ring)) [[unlikely]]
     return nullptr;
   if (this_thread.of != ring) [[unlikely]] {
     number_thread(*ring);

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
+#include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "print/quantity.h"
@@ -80,6 +83,18 @@ void take(Replayed& replayed, ReplayResult result) {
   replayed.left_out = result.left_out;
 }
 
+std::string recorded_allocator(const std::string& file) {
+  constexpr std::string_view kFact = "allocator\t";
+  const TraceInput input(file, Telling::kNothing);
+  std::istringstream facts(input.facts());
+  for (std::string line; std::getline(facts, line);) {
+    if (!line.starts_with(kFact)) continue;
+    std::error_code error;
+    return std::filesystem::canonical(line.substr(kFact.size()), error);
+  }
+  return {};
+}
+
 }  // namespace
 
 OwnCost Replayed::own_cost() const {
@@ -121,7 +136,10 @@ ReplayComparison compare_replays(const ReplayPlan& plan, const ComparisonPlan& c
     if (run.counts() && place.round > 0) take(replayed[contender.allocator.name], std::move(result));
     return run;
   };
-  ReplayComparison all{.plan = plan, .comparison = compare(comparison_plan, run_once), .replayed = {}};
+  ReplayComparison all{.plan = plan,
+                       .comparison = compare(comparison_plan, run_once),
+                       .replayed = {},
+                       .recorded_on = recorded_allocator(plan.file)};
   for (const Contender& contender : all.comparison.contenders)
     all.replayed.push_back(std::move(replayed[contender.allocator.name]));
   return all;

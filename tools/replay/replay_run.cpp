@@ -251,7 +251,7 @@ class Replay {
                              .recorded_resident = window.recorded_resident,
                              .mallinfo = {},
                              .recorded_mallinfo = window.recorded};
-    if (stage().has_mallinfo) std::ranges::copy(stage().mallinfo, checkpoint.mallinfo.emplace().begin());
+    if (stage().has_mallinfo) std::ranges::copy(stage().mallinfo, checkpoint.mallinfo.begin());
     result_.checkpoints.push_back(checkpoint);
   }
 

@@ -130,15 +130,16 @@ void WindowMaker::take(const Event& event) {
   }
 }
 
-// The window ends with it, so that the replay is looked at where the recording was. Samples of one moment stand one
-// behind the other, the resident memory last where there are several.
+// The window ends with it, so that the replay is looked at where the recording was; with the last of those that the
+// allocator has told of itself at one moment.
 void WindowMaker::take_sample(const Event& event) {
   const std::uint64_t measure = event.values[0];
   if (measure == static_cast<std::uint64_t>(trace::Measure::kResident)) {
     window_->recorded_resident = event.values[1];
     is_at_sample_ = true;
-  } else if (measure >= 2 && measure < 2 + window_->recorded.size()) {
-    window_->recorded[measure - 2] = event.values[1];
+  } else if (trace::is_of_mallinfo(measure)) {
+    window_->recorded[trace::mallinfo_field(measure)] = event.values[1];
+    is_at_sample_ = measure == static_cast<std::uint64_t>(trace::Measure::kReleasableBytes);
   }
 }
 

@@ -16,6 +16,7 @@
 #include "replay/slot_table.h"
 #include "replayer/stage.h"
 #include "trace/event.h"
+#include "trace/sample_account.h"
 #include "traces/trace_input.h"
 
 namespace snug::tool {
@@ -51,9 +52,9 @@ struct Window {
   std::uint64_t time = 0;    // of the recording, in steps
   std::uint64_t live_bytes = 0;
   std::uint64_t live_blocks = 0;
-  std::uint32_t threads = 0;                              // that live, of the trace
-  std::optional<std::uint64_t> recorded_resident;         // if a sample stands at its end
-  std::array<std::optional<std::uint64_t>, 10> recorded;  // samples of mallinfo2 at its end
+  std::uint32_t threads = 0;                       // that live, of the trace
+  std::optional<std::uint64_t> recorded_resident;  // if a sample stands at its end
+  trace::MallinfoFields recorded;                  // likewise
 };
 
 // What there is more in the trace than its replay.

@@ -34,9 +34,9 @@ class ReplayTest(unittest.TestCase):
         subprocess.run([MADE_UP, name, file, *arguments], check=True)
         return file
 
-    def recorded(self, *program):
+    def recorded(self, *program, options=()):
         file = self.folder / "job.trace"
-        self.printed = subprocess.run([TOOL, "record", "-o", file, "--level=0", "--", *program], env=clean_environment(),
+        self.printed = subprocess.run([TOOL, "record", "-o", file, "--level=0", *options, "--", *program], env=clean_environment(),
                                       check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True).stdout
         return file
 
@@ -156,6 +156,31 @@ class FidelityTest(ReplayTest):
                 self.assertAlmostEqual(replayed / used, 1, delta=0.02)
                 self.assertAlmostEqual(last["rss_bytes"] / resident, 1, delta=0.05)
                 self.assertTrue(any("recorded_rss_bytes" in one for one in checkpoints))
+
+    def test_memory_is_that_of_the_recording_at_every_checkpoint(self):
+        """The allocator says the same of itself in the replay as it did in the program, and as much is resident, but for the
+        code and the stacks that the program has and the replayer has not. (With huge pages both are as large as the clock says.)"""
+        for name, options in (("glibc", ()), ("snug-nothp", ("--allocator=snug-nothp", f"--library={LIBRARY}"))):
+            for threads in ("one", "two"):
+                with self.subTest(allocator=name, threads=threads):
+                    result = self.replay(self.recorded(GROWING, threads, "slowly", options=options), allocators=name)
+                    of = self.of(result, name)
+                    self.assertIn(f"On {name}, as recorded: what its mallinfo2 counts as used", self.said)
+                    used = resident = 0
+                    for one in of["checkpoints"]:
+                        if recorded := one.get("recorded_mallinfo2"):
+                            used += 1
+                            was = recorded["uordblks"] + recorded["hblkhd"]
+                            now = one["mallinfo2"]["uordblks"] + one["mallinfo2"]["hblkhd"]
+                            self.assertLess(abs(now - was), 0.02 * was, one)
+                        if recorded := one.get("recorded_rss_bytes"):
+                            resident += 1
+                            self.assertLess(abs(one["rss_bytes"] - recorded), max(0.05 * recorded, 1 << 20), one)
+                    self.assertGreater(used, 8)
+                    self.assertGreater(resident, 8)
+                    told = of["against_recording"]
+                    self.assertEqual((told["mallinfo2_used"]["checkpoints"], told["rss"]["checkpoints"]), (used, resident))
+                    self.assertLess(told["mallinfo2_used"]["most"], 0.02)
 
     def test_two_replays_agree(self):
         result = self.replay(self.made_up("many"), rounds=2)

@@ -148,6 +148,20 @@ TEST_F(WindowMakerTest, EndsAWindowAtASample) {
   EXPECT_EQ(all[1].live_bytes, 200u);
 }
 
+// By their names, of which the samples lack one.
+TEST_F(WindowMakerTest, EndsAWindowBehindAllThatTheAllocatorHasSaid) {
+  allocate(1, 1);
+  for (std::uint64_t measure = 2; measure <= 10; ++measure)
+    add({.operation = Operation::kSample, .thread = 1, .values = {measure, 100 + measure}});
+  allocate(1, 2);
+  const auto all = windows();
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].live_bytes, 100u);
+  EXPECT_EQ(all[0].recorded, (trace::MallinfoFields{102, 103, 104, 105, 106, std::nullopt, 107, 108, 109, 110}));
+  EXPECT_EQ(trace::used_bytes(all[0].recorded), 106u + 108u);
+  EXPECT_EQ(all[1].recorded, trace::MallinfoFields{});
+}
+
 TEST_F(WindowMakerTest, KeepsTheSlotOverAReallocation) {
   allocate(1, 1, 50);
   add({.operation = Operation::kRealloc, .thread = 1, .block = block_id(1, 1), .result = block_id(1, 2), .size = 70});
