@@ -66,6 +66,15 @@ inline constexpr std::uint32_t kMostSlots = std::uint32_t{1} << 28;
 
 enum class Touch : std::uint32_t { kNone, kFirst, kAll };
 
+// What is under test: the malloc that the replayer is preloaded with, or a heap that is none (components/).
+enum class Component : std::uint32_t { kNone, kCell, kPool, kCompact };
+
+struct ComponentOptions {
+  Component component;
+  std::uint64_t region_bytes;  // of cells
+  std::uint64_t not_full;      // kappa of the compacting heap: pages of a class that may have a free block
+};
+
 inline constexpr std::uint32_t kNoWindow = 0;
 
 // Of a thread. `window` is stored last, and waited for; a thread that ends leaves kNoWindow.
@@ -92,12 +101,13 @@ struct Moment {
 
 enum class ClockState : std::uint32_t { kStopped, kStarting, kRuns };
 
-inline constexpr std::uint64_t kStageMagic = 0x3130656761747372;  // "rstage01"
+inline constexpr std::uint64_t kStageMagic = 0x3230656761747372;  // "rstage02"
 
 struct Stage {
   std::uint64_t magic;
   int bell;  // a descriptor, to tell that a window is over
   Touch touch;
+  ComponentOptions component;
 
   // Of the window. Written by `snug replay`.
   std::uint64_t played;                // nanoseconds of all windows before

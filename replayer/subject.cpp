@@ -115,7 +115,7 @@ void* Subject::allocate_by_operator(Operation operation, std::size_t size, std::
   return _ZnwmRKSt9nothrow_t != nullptr ? _ZnwmRKSt9nothrow_t(size, kNoThrow) : _Znwm(size);
 }
 
-void* Subject::reallocate(Operation operation, void* block, std::size_t size) const {
+void* Subject::reallocate(Operation operation, void* block, std::size_t /*size_before*/, std::size_t size) const {
   if (operation == Operation::kReallocarray && reallocarray_ != nullptr) return reallocarray_(block, 1, size);
   return ::realloc(block, size);
 }

@@ -9,8 +9,10 @@
 #include <string_view>
 #include <utility>
 
+#include "library/snug_library.h"
 #include "print/quantity.h"
 #include "process/temporary_folder.h"
+#include "replay/components.h"
 #include "statistics/statistics.h"
 
 namespace snug::tool {
@@ -112,11 +114,21 @@ OwnCost Replayed::own_cost() const {
   return cost;
 }
 
+ReplayPlan plan_for(const Allocator& allocator, ReplayPlan plan) {
+  plan.component.component = replayer::Component::kNone;
+  if (!allocator.is_component) return plan;
+  plan.component.component = component_named(allocator.name).value_or(replayer::Component::kNone);
+  plan.replayer = find_component_replayer();
+  plan.window.tells_sizes = true;
+  return plan;
+}
+
 ReplayComparison compare_replays(const ReplayPlan& plan, const ComparisonPlan& comparison_plan) {
   std::map<std::string, Replayed> replayed;
   Telling telling = Telling::kDamage;
-  const RunOnce run_once = [&](Contender& contender, const RunPlace& place, const HeldSignals& signals,
+  const RunOnce run_once = [&](Contender& contender, RunPlace place, const HeldSignals& signals,
                                const Advance& advance) {
+    if (contender.allocator.is_component) place.proves_bindings = false;  // of malloc
     const TemporaryFolder folder;
     Command command{.arguments = {},
                     .environment = Environment::current(),
@@ -127,7 +139,7 @@ ReplayComparison compare_replays(const ReplayPlan& plan, const ComparisonPlan& c
                     .huge_pages = contender.allocator.huge_pages};
     prepare_proof(comparison_plan, contender, place, folder.path(), command.environment);
     Run run;
-    ReplayResult result = replay(plan, command, signals, advance, telling);
+    ReplayResult result = replay(plan_for(contender.allocator, plan), command, signals, advance, telling);
     telling = Telling::kNothing;  // it was told in the first
     run.measurement = result.cost;
     run.figures = figures_of(result);

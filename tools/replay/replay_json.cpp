@@ -91,8 +91,15 @@ Json replay_json(const ReplayComparison& replays, const Host& host) {
                     {"events_a_window", replays.plan.window.events},
                     {"recorded_on", replays.recorded_on},
                     {"allocators", Json::object()}};
-  for (std::size_t i = 0; i < replays.replayed.size(); ++i)
-    json["replay"]["allocators"][replays.comparison.contenders[i].allocator.name] = replayed_json(replays.replayed[i]);
+  for (std::size_t i = 0; i < replays.replayed.size(); ++i) {
+    const Allocator& allocator = replays.comparison.contenders[i].allocator;
+    Json& one = json["replay"]["allocators"][allocator.name] = replayed_json(replays.replayed[i]);
+    const auto component = plan_for(allocator, replays.plan).component;
+    if (component.component == replayer::Component::kCell)
+      one["component"] = {{"region_bytes", component.region_bytes}};
+    if (component.component == replayer::Component::kPool) one["component"] = Json::object();
+    if (component.component == replayer::Component::kCompact) one["component"] = {{"kappa", component.not_full}};
+  }
   return json;
 }
 

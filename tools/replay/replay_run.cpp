@@ -70,6 +70,8 @@ class Replay {
 
  private:
   static Command with_arguments(Command command, const ReplayPlan& plan, const StageMemory& memory) {
+    // Before the replayer begins, which looks for it at once.
+    memory.stage().component = plan.component;
     command.arguments = {plan.replayer, memory.file_argument(), memory.bell_argument(), std::to_string(getpid())};
     return command;
   }

@@ -10,6 +10,7 @@
 #include "compare/comparison_table.h"
 #include "print/quantity.h"
 #include "print/table.h"
+#include "replay/components.h"
 #include "replay/replay_fidelity.h"
 
 namespace snug::tool {
@@ -84,6 +85,18 @@ std::string own_text(const ReplayComparison& replays) {
       nanoseconds, fmt::join(shares, ", "), value_text(static_cast<double>(bytes), kBytes));
 }
 
+std::string components_text(const ReplayComparison& replays) {
+  std::vector<std::string> texts;
+  for (const Contender& contender : replays.comparison.contenders)
+    if (contender.allocator.is_component)
+      texts.push_back(component_text(plan_for(contender.allocator, replays.plan).component));
+  if (texts.empty()) return "";
+  return fmt::format(
+      " No malloc: {}. They are called directly, behind one lock as soon as there is a second thread; "
+      "calloc clears what they give, and reallocations that had failed are left out.",
+      fmt::join(texts, "; "));
+}
+
 std::string deviation_text(const Deviation& deviation) {
   return fmt::format("{:.1f}% at {} checkpoints ({} recorded, {} replayed)", deviation.most * 100,
                      count(deviation.checkpoints), value_text(static_cast<double>(deviation.recorded), kBytes),
@@ -122,7 +135,8 @@ std::string replay_table(const ReplayComparison& replays, TickDetail detail, std
   text += "\n" + paragraph(fmt::format("Replayed: {} calls, {} threads beside the first, at most {} live. {}{}{}",
                                        count(shown->calls), count(shown->threads),
                                        value_text(static_cast<double>(shown->peak_live_bytes), kBytes),
-                                       own_text(replays), left_out_text(shown->left_out), fidelity_text(replays)),
+                                       own_text(replays), left_out_text(shown->left_out), fidelity_text(replays)) +
+                               components_text(replays),
                            text_width);
   return text;
 }

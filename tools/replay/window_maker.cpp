@@ -200,6 +200,7 @@ void WindowMaker::reallocate(Thread& thread, const Event& event) {
   const std::optional<std::uint32_t> slot = slots_.find(event.block);
   if (event.block != BlockId::kNone && !slot) ++left_out_.impossible;
   keep_order(thread, event, slot);
+  if (options_.tells_sizes && event.is_refused && event.size != 0) return;
   const std::uint8_t refused = event.is_refused ? replayer::kRefused : 0;
   if (!slot) {
     const bool comes = !event.is_refused && !slots_.find(event.result);
@@ -207,7 +208,7 @@ void WindowMaker::reallocate(Thread& thread, const Event& event) {
     return call(thread, event, given, event.size, replayer::kFromNull | (comes ? 0 : replayer::kRefused));
   }
   const std::uint64_t size_before = slots_.size_in(*slot);
-  if (options_.touch == replayer::Touch::kAll) direct(thread, Direction::kTold, 0, size_before);
+  if (options_.touch == replayer::Touch::kAll || options_.tells_sizes) direct(thread, Direction::kTold, 0, size_before);
   call(thread, event, slot, event.size, refused);
   if (!event.is_refused) {
     slots_.replace(event.block, event.result, event.size);
@@ -266,7 +267,7 @@ void WindowMaker::call(Thread& thread, const Event& event, std::optional<std::ui
                .code = static_cast<std::uint8_t>(event.operation),
                .mark = mark,
                .row = row_of(event.operation, size_of_block),
-               .size = event.size});
+               .size = options_.tells_sizes && event.effect() == Effect::kFrees ? size_of_block : event.size});
   if (slot)
     slots_.last_use(*slot) = {.window = number_, .run = thread.run, .commands = window_->runs[thread.run].commands};
 }

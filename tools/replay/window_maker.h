@@ -27,6 +27,9 @@ struct WindowOptions {
   replayer::Touch touch = replayer::Touch::kAll;
   Pace pace = Pace::kFull;
   std::uint64_t events = 1 << 19;  // of one window, at most
+  // Frees and reallocations are told the size before, for heaps that do not know it; and reallocations that had failed
+  // are left out, since a block that such a heap gives now would have another size than is told.
+  bool tells_sizes = false;
 };
 
 // What a row of histograms is of: calls of one operation, of blocks of one size.

@@ -229,6 +229,21 @@ TEST_F(WindowMakerTest, SaysOfABlockThatGoesOnlyWhatItWasAllocatedWith) {
   EXPECT_EQ(commands[11].size, 100u);
 }
 
+// For heaps that do not know the size of a block.
+TEST_F(WindowMakerTest, TellsTheSizeOfWhatGoesIfItIsWanted) {
+  allocate(1, 1, 50);
+  add({.operation = Operation::kRealloc, .is_refused = true, .thread = 1, .block = block_id(1, 1), .size = 1 << 30});
+  add({.operation = Operation::kRealloc, .thread = 1, .block = block_id(1, 1), .result = block_id(1, 2), .size = 70});
+  free(1, block_id(1, 2));
+  const auto all = windows({.touch = replayer::Touch::kNone, .tells_sizes = true});
+  const auto commands = of_lane(all[0], 0);
+  ASSERT_EQ(commands.size(), 4u);
+  EXPECT_TRUE(is(commands[1], Direction::kTold));
+  EXPECT_EQ(commands[1].size, 50u);
+  EXPECT_TRUE(is(commands[3], Operation::kFree));
+  EXPECT_EQ(commands[3].size, 70u);
+}
+
 TEST_F(WindowMakerTest, SaysNothingOfABlockWhoseReallocationWasRefused) {
   allocate(1, 1, 50);
   add({.operation = Operation::kRealloc, .is_refused = true, .thread = 1, .block = block_id(1, 1), .size = 70});
