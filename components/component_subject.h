@@ -30,6 +30,7 @@ class ComponentSubject {
   std::size_t usable_size(void* block);
   static void trim(std::size_t /*kept*/) {}
   static bool read_mallinfo(std::uint64_t (& /*fields*/)[trace::kMallinfoFields]) { return false; }
+  static bool read_snug(replayer::SnugMemory& /*memory*/) { return false; }
   void write(void* block, std::size_t from, std::size_t count);
   // Where it lies now.
   void* address_of(void* block);

@@ -175,6 +175,7 @@ void Player<Subject>::end_run() {
   if (stage_.left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   stage_.end = moment_now();
   stage_.has_mallinfo = subject_.read_mallinfo(stage_.mallinfo);
+  stage_.has_snug = subject_.read_snug(stage_.snug);
   const std::uint64_t one = 1;
   while (write(stage_.bell, &one, sizeof one) < 0) {
   }

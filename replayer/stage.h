@@ -99,6 +99,16 @@ struct Moment {
   std::uint64_t major_faults;
 };
 
+// What snug says of its memory, in bytes, by the fields of snug_stats.
+struct SnugMemory {
+  std::uint64_t in_use;    // usable bytes of live blocks
+  std::uint64_t large;     // of these, in large blocks
+  std::uint64_t in_slabs;  // spans held as slabs, free slots and caches included
+  std::uint64_t cached;
+  std::uint64_t retained;  // empty pages that may be backed
+  std::uint64_t metadata;
+};
+
 enum class ClockState : std::uint32_t { kStopped, kStarting, kRuns };
 
 inline constexpr std::uint64_t kStageMagic = 0x3230656761747372;  // "rstage02"
@@ -122,6 +132,9 @@ struct Stage {
   // What the allocator says of itself behind the window, by the fields of mallinfo2.
   bool has_mallinfo;
   std::uint64_t mallinfo[10];
+  // And where it is snug.
+  bool has_snug;
+  SnugMemory snug;
 
   // What should not be, from the begin.
   std::atomic<std::uint64_t> order_faults;        // a block was to go that had not come

@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <cstring>
 
+#include "replayer/stage.h"
 #include "trace/operation.h"
 
 struct mallinfo2;
+struct snug_stats;
 
 namespace snug::replayer {
 
@@ -32,6 +34,8 @@ class Subject {
   }
   // False if it has none.
   bool read_mallinfo(std::uint64_t (&fields)[10]) const;
+  // False if it is not snug.
+  bool read_snug(SnugMemory& memory) const;
 
  private:
   void* allocate_aligned(std::size_t size, std::size_t alignment) const;
@@ -52,6 +56,7 @@ class Subject {
   std::size_t (*usable_size_)(void*) = nullptr;
   int (*trim_)(std::size_t) = nullptr;
   struct mallinfo2 (*mallinfo2_)() = nullptr;
+  int (*snug_get_stats_)(snug_stats*) = nullptr;
   bool has_operators_ = false;
 };
 

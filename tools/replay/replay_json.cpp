@@ -42,6 +42,10 @@ Json checkpoint_json(const Checkpoint& checkpoint) {
     if (checkpoint.mallinfo[i]) json["mallinfo2"][name] = *checkpoint.mallinfo[i];
     if (checkpoint.recorded_mallinfo[i]) json["recorded_mallinfo2"][name] = *checkpoint.recorded_mallinfo[i];
   }
+  if (checkpoint.snug)
+    json["snug"] = {{"bytes_in_use", checkpoint.snug->in_use},     {"bytes_large", checkpoint.snug->large},
+                    {"bytes_in_slabs", checkpoint.snug->in_slabs}, {"bytes_cached", checkpoint.snug->cached},
+                    {"bytes_retained", checkpoint.snug->retained}, {"bytes_metadata", checkpoint.snug->metadata}};
   return json;
 }
 

@@ -23,6 +23,7 @@ struct Checkpoint {
   // The fields of mallinfo2: what the allocator says now, if it has them, and what was recorded.
   trace::MallinfoFields mallinfo;
   trace::MallinfoFields recorded_mallinfo;
+  std::optional<replayer::SnugMemory> snug;
 };
 
 // Ticks of the calls of one kind; those that the clock itself takes are left out.

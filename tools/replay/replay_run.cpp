@@ -252,7 +252,9 @@ class Replay {
                              .resident_bytes = memory.own,
                              .recorded_resident = window.recorded_resident,
                              .mallinfo = {},
-                             .recorded_mallinfo = window.recorded};
+                             .recorded_mallinfo = window.recorded,
+                             .snug = {}};
+    if (stage().has_snug) checkpoint.snug = stage().snug;
     if (stage().has_mallinfo) std::ranges::copy(stage().mallinfo, checkpoint.mallinfo.begin());
     result_.checkpoints.push_back(checkpoint);
   }

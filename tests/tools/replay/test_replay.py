@@ -285,6 +285,10 @@ class ReportTest(ReplayTest):
                 self.assertLessEqual(row["p99"], row["max"])
         self.assertFalse([name for name in result["allocators"][0]["runs"][0]["figures"] if "p99" in name],
                          "a quantile is none that a verdict may rest on")
+        last = self.of(result, "snug")["checkpoints"][-1]
+        self.assertGreaterEqual(last["snug"]["bytes_in_use"], last["live_bytes"])
+        self.assertGreater(last["snug"]["bytes_in_slabs"], last["snug"]["bytes_in_use"])
+        self.assertNotIn("snug", self.of(result)["checkpoints"][-1])
         [snug_itself] = [one for one in result["allocators"] if one["name"] == "snug"]
         self.assertGreaterEqual(snug_itself["runs"][0]["served"]["allocations"], 200_000)
 
