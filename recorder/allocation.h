@@ -38,8 +38,9 @@ inline std::size_t size_to_tell(void* block) {
   return watched.usable_size(block);
 }
 
-// And that of its going before it.
-inline void free_block(Operation operation, void* block, std::size_t size = 0, std::size_t alignment = 0) {
+// And that of its going before it. Inlined as tell_aligned() is.
+[[gnu::always_inline]] inline void free_block(Operation operation, void* block, std::size_t size = 0,
+                                              std::size_t alignment = 0) {
   if (early_blocks.owns(block)) [[unlikely]] {
     if (has_watched()) tell_aligned(operation, block, size, alignment);
     early_blocks.free(block);

@@ -232,8 +232,9 @@ bool wait_for_room(Ring& ring, std::uint64_t count) {
   return is_telling(ring.state.load(std::memory_order_relaxed));
 }
 
-bool tells_when_not_on(const Ring& ring) {
-  const RingState state = ring.state.load(std::memory_order_relaxed);
+bool tells_when_not_on(const Ring* ring) {
+  if (ring == nullptr) return false;
+  const RingState state = ring->state.load(std::memory_order_relaxed);
   if (state == RingState::kAsked) this_thread.is_asked = true;
   return is_telling(state);
 }

@@ -52,8 +52,9 @@ Ring* open_ring();
 void number_thread(Ring& ring);
 // Waits until there is room for so many events. False if there is nothing to be told any more.
 bool wait_for_room(Ring& ring, std::uint64_t count);
-// Whether there is anything to be told though the ring's state is not kOn. If it is kAsked, the thread is asked.
-bool tells_when_not_on(const Ring& ring);
+// Whether there is anything to be told though the ring, if there is one, is in another state than kOn. If that is kAsked,
+// the thread is asked.
+bool tells_when_not_on(const Ring* ring);
 // Tells of the calling thread's end. libc may yet free what it holds for the thread.
 void end_thread();
 
@@ -106,10 +107,8 @@ inline Ring* ring_for_event() {
   if (this_thread.depth != 0) [[unlikely]]
     return nullptr;
   Ring* const ring = ring_of_process();
-  if (ring == nullptr) [[unlikely]]
-    return nullptr;
-  if (ring->state.load(std::memory_order_relaxed) != RingState::kOn && !tells_when_not_on(*ring)) [[unlikely]]
-    return nullptr;
+  if (ring == nullptr || ring->state.load(std::memory_order_relaxed) != RingState::kOn) [[unlikely]]
+    if (!tells_when_not_on(ring)) return nullptr;
   if (this_thread.of != ring) [[unlikely]] {
     number_thread(*ring);
     if (this_thread.depth != 0) return nullptr;
@@ -147,8 +146,8 @@ inline std::uint8_t mark_of(std::uint64_t alignment) {
   return std::has_single_bit(alignment) ? static_cast<std::uint8_t>(std::countr_zero(alignment) + 1) : kOddAlignment;
 }
 
-// `refused`: kRefused or 0.
-inline void tell_aligned(Operation operation, const void* block, std::uint64_t size, std::uint64_t alignment,
+// `refused`: kRefused or 0. GCC 12 takes it for too long, and a call for its six arguments for nothing.
+[[gnu::always_inline]] inline void tell_aligned(Operation operation, const void* block, std::uint64_t size, std::uint64_t alignment,
                          std::uint8_t refused = 0) {
   const auto mark = static_cast<std::uint8_t>(refused | mark_of(alignment));
   if ((mark & kMark) != kOddAlignment)
