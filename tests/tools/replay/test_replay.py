@@ -210,7 +210,7 @@ class ComponentTest(ReplayTest):
     ALL = "--component=cell,pool,compact"
 
     def test_each_has_the_same_blocks_live(self):
-        for name in ("hand_over", "ping_pong", "short_threads", "many", "large"):
+        for name in ("hand_over", "ping_pong", "many", "large"):
             with self.subTest(name):
                 result = self.replay(self.made_up(name), self.ALL)
                 live = {tuple((one["live_bytes"], one["live_blocks"]) for one in self.of(result, contender)["checkpoints"])
