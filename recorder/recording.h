@@ -52,8 +52,8 @@ Ring* open_ring();
 void number_thread(Ring& ring);
 // Waits until there is room for so many events. False if there is nothing to be told any more.
 bool wait_for_room(Ring& ring, std::uint64_t count);
-// Whether there is anything to be told though the ring, if there is one, is in another state than kOn. If that is kAsked,
-// the thread is asked.
+// Whether there is anything to be told though the ring, if there is one, is in another state than kOn. If that is
+// kAsked, the thread is asked.
 bool tells_when_not_on(const Ring* ring);
 // Tells of the calling thread's end. libc may yet free what it holds for the thread.
 void end_thread();
@@ -147,8 +147,8 @@ inline std::uint8_t mark_of(std::uint64_t alignment) {
 }
 
 // `refused`: kRefused or 0. GCC 12 takes it for too long, and a call for its six arguments for nothing.
-[[gnu::always_inline]] inline void tell_aligned(Operation operation, const void* block, std::uint64_t size, std::uint64_t alignment,
-                         std::uint8_t refused = 0) {
+[[gnu::always_inline]] inline void tell_aligned(Operation operation, const void* block, std::uint64_t size,
+                                                std::uint64_t alignment, std::uint8_t refused = 0) {
   const auto mark = static_cast<std::uint8_t>(refused | mark_of(alignment));
   if ((mark & kMark) != kOddAlignment)
     tell(operation, block, size, mark);
