@@ -32,6 +32,7 @@ bench-full: ## the same with every load and allocator, six times: about two hour
 	@scripts/setup build bench
 	@$(MAKE) --no-print-directory benchmark
 	@scripts/uv run --quiet --locked --project bench snug-bench run --grid full
+	@scripts/uv run --quiet --locked --project bench snug-bench traces
 
 seeds: ## install what is missing, build, and run the published tables of docs/seeds.md anew beside today's peers: minutes
 	@scripts/setup build bench

@@ -54,7 +54,7 @@ if(TARGET snug_tool)
   install(TARGETS snug_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
   if(TARGET snug_recorder)
     install(TARGETS snug_recorder LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/snug COMPONENT tools)
-    install(TARGETS snug_replayer RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/snug COMPONENT tools)
+    install(TARGETS snug_replayer snug_component_replayer RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/snug COMPONENT tools)
   endif()
   install(FILES docs/man/snug.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
   install(FILES tools/completion/snug.bash RENAME snug COMPONENT tools

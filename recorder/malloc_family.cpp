@@ -45,6 +45,7 @@ void* reallocate(Operation operation, void* block, std::size_t size, Call call) 
     moved = is_early ? reallocate_early(block, size) : call();
   }
   tell_allocation(operation, moved, size, 0, refused_if_null(moved));
+  answer_if_asked();
   return moved;
 }
 

@@ -96,10 +96,17 @@ void ProcessTrace::take(const RingEvent& event) {
   if (event.operation == recorder::kRest) {
     if (stacks_.awaits_rest()) {
       stacks_.add_rest(event);
+    } else if (mallinfo_.awaits_rest()) {
+      if (mallinfo_.add_rest(event)) add_mallinfo();
     } else {
       if (begun_) take_whole(*begun_, event);
       begun_.reset();
     }
+    return;
+  }
+  mallinfo_.drop();
+  if (MallinfoSlots::begins_with(event)) {
+    mallinfo_.begin(event);
   } else if (StackTable::is_of_stacks(event)) {
     definer_ = event;
     stacks_.begin(event);
@@ -160,6 +167,19 @@ void ProcessTrace::define(Event definition) {
   definition.thread = definer_.thread;
   definition.time = clock_.steps_of(definer_.moment);
   add(definition);
+}
+
+void ProcessTrace::add_mallinfo() {
+  const std::uint64_t time = clock_.steps_of(mallinfo_.first().moment);
+  mallinfo_steps_ = time - std::min(time, clock_.steps_of(mallinfo_.moment_before()));
+  const auto first = static_cast<std::uint64_t>(trace::Measure::kArena);
+  for (std::uint64_t measure = first; trace::is_of_mallinfo(measure); ++measure) {
+    Event told{.operation = Operation::kSample,
+               .thread = mallinfo_.first().thread,
+               .time = time,
+               .values = {measure, mallinfo_.fields()[trace::mallinfo_field(measure)]}};
+    add(told);
+  }
 }
 
 // The old address may be another block's before the reallocation has ended.
@@ -233,6 +253,10 @@ void ProcessTrace::mark_gone_threads() {
 void ProcessTrace::catch_up() {
   const std::uint64_t taken = ring_.consumed.load(std::memory_order_relaxed);
   for (; !waiting_.empty() && waiting_.front().ticket <= taken; waiting_.pop_front()) add(waiting_.front().event);
+}
+
+std::uint64_t ProcessTrace::events_before_waiting() const {
+  return waiting_.empty() ? UINT64_MAX : waiting_.front().ticket - ring_.consumed.load(std::memory_order_relaxed);
 }
 
 void ProcessTrace::add_later(const Event& told) {

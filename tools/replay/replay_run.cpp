@@ -70,6 +70,8 @@ class Replay {
 
  private:
   static Command with_arguments(Command command, const ReplayPlan& plan, const StageMemory& memory) {
+    // Before the replayer begins, which looks for it at once.
+    memory.stage().component = plan.component;
     command.arguments = {plan.replayer, memory.file_argument(), memory.bell_argument(), std::to_string(getpid())};
     return command;
   }
@@ -250,8 +252,10 @@ class Replay {
                              .resident_bytes = memory.own,
                              .recorded_resident = window.recorded_resident,
                              .mallinfo = {},
-                             .recorded_mallinfo = window.recorded};
-    if (stage().has_mallinfo) std::ranges::copy(stage().mallinfo, checkpoint.mallinfo.emplace().begin());
+                             .recorded_mallinfo = window.recorded,
+                             .snug = {}};
+    if (stage().has_snug) checkpoint.snug = stage().snug;
+    if (stage().has_mallinfo) std::ranges::copy(stage().mallinfo, checkpoint.mallinfo.begin());
     result_.checkpoints.push_back(checkpoint);
   }
 
