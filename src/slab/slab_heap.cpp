@@ -231,7 +231,7 @@ void SlabHeap::settle(Slab& slab) {
   bin.partial.remove(&slab);
   bin.empty.push_front(&slab);
   empty_bytes_ += slab.span->pages.bytes();
-  if (empty_bytes_ > most_empty()) give_empty_away();
+  if (empty_bytes_ > most_empty()) give_empty_away(slab.size_class);
 }
 
 bool SlabHeap::is_worth_leaving(const Slab& slab) const {

@@ -88,8 +88,9 @@ class alignas(64) SlabHeap {
   ThreadCache* cache() const { return cache_.load(std::memory_order_relaxed); }
   void set_cache(ThreadCache* cache) { cache_.store(cache, std::memory_order_relaxed); }
 
-  // Gives empty slabs to the span store until no more than `keep` bytes of them are left.
-  void release_empty(size_t keep);
+  // Gives empty slabs to the span store, those of `first_class` first, until no more than `keep` bytes of them are
+  // left.
+  void release_empty(size_t keep, size_t first_class = 0);
   // Called now and then: gives up what was kept for a use that has not come.
   void age();
   // Gives the OS the OS pages inside partial slabs that hold no live block. Returns the bytes given back.
@@ -159,7 +160,7 @@ class alignas(64) SlabHeap {
   void tag_pages(const Slab& slab);
   Span* take_apart(Slab* slab);
   size_t most_empty() const;
-  void give_empty_away();
+  void give_empty_away(size_t size_class);
   void regret(size_t bytes);
   void give_up_extra(size_t bytes);
   void fetch_records(void* const* blocks, size_t count) const;

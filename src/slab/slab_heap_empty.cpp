@@ -2,7 +2,7 @@
 //
 //                 of another class ──►                    ──► a partial slab
 //                                       an empty slab
-//   the span store, what is missed  ──►                    ──► the span store, half of what is kept at a time
+//   the span store, what is missed  ──►                    ──► the span store, beyond what is kept, several at a time
 //
 // The span store's lock is one that all threads share: the heap's own empty slabs come first, whatever their class, and
 // what goes to the store or comes back from it goes and comes together.
@@ -18,6 +18,8 @@ namespace {
 // class.
 constexpr size_t kEmptyKept = size_t{512} << 10;
 constexpr size_t kEmptyExtra = size_t{4} << 20;
+// The part of what is kept that goes at a time beside what is too much, one in so many.
+constexpr size_t kPartGiven = 4;
 
 }  // namespace
 
@@ -115,17 +117,20 @@ void SlabHeap::give_up_extra(size_t bytes) {
   empty_extra_ -= bytes;
 }
 
-// More is empty than is kept: half of what may be kept stays, so that the next time is not the next slab.
-void SlabHeap::give_empty_away() {
+// More is empty than is kept: so much goes that the next time is not the next slab. Not a part of all that is kept, or
+// each ageing of what is kept beyond the usual would cost as much again.
+void SlabHeap::give_empty_away(size_t size_class) {
   const size_t before = empty_bytes_;
-  release_empty(most_empty() / 2);
+  release_empty(most_empty() - std::min(most_empty(), kEmptyKept / kPartGiven), size_class);
   if (!is_asleep()) given_away_ += before - empty_bytes_;
 }
 
-void SlabHeap::release_empty(size_t keep) {
+void SlabHeap::release_empty(size_t keep, size_t first_class) {
   SpanBatch batch;
-  for (Bin& bin : bins_)
+  for (size_t c = 0; c != kMaxClasses && empty_bytes_ > keep; ++c) {
+    Bin& bin = bins_[(first_class + c) % kMaxClasses];
     while (!bin.empty.empty() && empty_bytes_ > keep) batch.push_back(take_apart(bin.empty.front()));
+  }
   if (!batch.empty()) registry_.spans().free_all(batch);
 }
 
