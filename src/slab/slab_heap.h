@@ -88,8 +88,9 @@ class alignas(64) SlabHeap {
   ThreadCache* cache() const { return cache_.load(std::memory_order_relaxed); }
   void set_cache(ThreadCache* cache) { cache_.store(cache, std::memory_order_relaxed); }
 
-  // Gives empty slabs to the span store until no more than `keep` bytes of them are left.
-  void release_empty(size_t keep);
+  // Gives empty slabs to the span store, those of `first_class` first, until no more than `keep` bytes of them are
+  // left.
+  void release_empty(size_t keep, size_t first_class = 0);
   // Called now and then: gives up what was kept for a use that has not come.
   void age();
   // Gives the OS the OS pages inside partial slabs that hold no live block. Returns the bytes given back.
@@ -119,6 +120,10 @@ class alignas(64) SlabHeap {
   uint64_t blocks_out(size_t size_class) const { return bins_[size_class].out.get(); }
   uint64_t slab_count(size_t size_class) const { return bins_[size_class].slabs.get(); }
   uint64_t slab_count() const { return slab_count_.get(); }
+  // Racy: those of the class that have a block to give.
+  uint64_t slabs_to_give(size_t size_class) const {
+    return bins_[size_class].slabs.get() - bins_[size_class].full_slabs.get();
+  }
   uint64_t parcels_sent() const { return parcels_sent_.get(); }
   // Racy: blocks and bytes that this heap has put into others' remote frees, less those it has taken out of its own.
   // Summed over all heaps, what is on its way: free already, but still out of its slab.
@@ -138,21 +143,24 @@ class alignas(64) SlabHeap {
     SlabList empty;    // slabs without live blocks: drawn from when there is no partial one
     OwnerCounter slabs;
     OwnerCounter out;
-    uint32_t full_slabs = 0;
+    OwnerCounter full_slabs;
     PageId newest;  // where its newest slab of small pages begins, or began
     WholeUse use;
   };
 
   Slab* slab_to_draw_from(size_t size_class);
   Slab* take_empty(size_t size_class);
-  bool make_slab(size_t size_class);
-  Span* span_for(const SizeClass& sizes, Paging paging);
+  bool recut_empty(size_t size_class);
+  bool make_slabs(size_t size_class);
+  bool cut_slab(size_t size_class, Span* span);
+  SpanBatch spans_for(const SizeClass& sizes, Paging paging);
   Paging paging_for(size_t size_class);
   bool uses_blocks_whole(size_t size_class);
   void insert(Slab* slab);
   void tag_pages(const Slab& slab);
-  void release(Slab* slab);
-  bool keeps_too_many_empty() const;
+  Span* take_apart(Slab* slab);
+  size_t most_empty() const;
+  void give_empty_away(size_t size_class);
   void regret(size_t bytes);
   void give_up_extra(size_t bytes);
   void fetch_records(void* const* blocks, size_t count) const;

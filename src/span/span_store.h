@@ -76,11 +76,16 @@ class SpanStore {
   // `paging` is a wish about memory that is not there yet. Where it is huge pages, memory may be touched here, by the
   // clock; it still reads as it did.
   Span* allocate(PageCount pages, PageCount alignment = {1}, Paging paging = Paging::kSmall);
+  // Up to `most` such spans, the first of which is to be used first: beyond one, only what would cost no fault. None if
+  // the OS refuses. O(most).
+  SpanBatch allocate_some(PageCount pages, PageCount alignment, Paging paging, size_t most);
   // True if such a span would come from memory that is there already, as far as this moment can tell.
   bool has_dirty(PageCount pages, PageCount alignment);
 
   // Takes back a span of which the first `touched` pages may have been written; tags and classes of its pages are 0.
   void free(Span* span, PageCount touched);
+  // The same of all spans of the batch, each of which says itself what was written. O(spans).
+  void free_all(SpanBatch& batch);
 
   // From now on the OS backs the span's chunk by small pages, so that a part that the owner purges stays purged.
   void break_huge_page(const Span& span);
@@ -122,8 +127,9 @@ class SpanStore {
 
   // Which memory of a span may be touched for the gauge's sake.
   enum class FirstTouch { kNone, kHuge, kSmall };
-  Span* allocate_locked(PageCount pages, PageCount alignment, Paging paging, FirstTouch* first_touch);
+  Span* take_located(Span* span, PageCount pages, PageCount alignment, Paging paging, FirstTouch* first_touch);
   Span* locate_free(PageCount pages, Paging paging);
+  Span* locate_dirty(PageCount pages, Paging paging);
   bool advance_frontier(PageCount pages);
   void begin_frontier(Span* chunk);
   bool missed_lately(uint32_t now) const { return now - missed_since_ <= kMissedSoon; }
