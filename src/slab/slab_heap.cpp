@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/fatal.h"
 #include "slab/block_check.h"
 #include "slab/heap_registry.h"
 #include "slab/outbox.h"
@@ -25,6 +26,12 @@ constexpr size_t kSlabsWithEmpty = 2;
 constexpr size_t kWorthSending = 16;
 // How many records a flush fetches at once.
 constexpr size_t kFetchedAhead = 16;
+// For each page of new memory so many pages of slabs are looked at for holes. One malloc waits for no more slabs than
+// those.
+constexpr uint32_t kLooksAPage = 16;
+constexpr uint32_t kMostPurged = 16;
+// By the clock so many slabs and classes are looked at in one hold of the lock.
+constexpr uint32_t kLooksAHold = 64;
 
 // How many blocks from the first on, which lies on `page`, have the same class and owner.
 size_t row_of_owner(const Window& window, size_t page, void* const* blocks, size_t count) {
@@ -68,6 +75,7 @@ size_t SlabHeap::refill(size_t size_class, void** end, size_t want) {
     if (!slab->has_blocks()) set_full(*slab);
   }
   bin.out.add(got);
+  bin.drawn = kGrowing | kByTheClock;
   // The next refill begins with this one, which will have come by then.
   if (const Slab* next = bin.partial.front(); next != nullptr) prefetch_for_write(next);
   return got;
@@ -132,6 +140,7 @@ bool SlabHeap::make_slab(size_t size_class) {
     registry_.spans().free(span, PageCount{0});
     return false;
   }
+  if (span->grew) make_way(span->pages);
   slab->span = span;
   slab->block_size = sizes.block_size;
   slab->capacity = sizes.blocks_per_slab;
@@ -355,25 +364,83 @@ bool SlabHeap::give_slab(size_t size_class, SlabHeap& heir) {
   return true;
 }
 
-size_t SlabHeap::purge_holes() {
-  size_t bytes = 0;
-  purge_some_holes(SIZE_MAX, &bytes);
-  return bytes;
+// One step: the next slab of the class, which goes behind the others, since what it has to give will have to be backed
+// anew; null where a class ends.
+Slab* SlabHeap::next_sparse(Round& round) {
+  Bin& bin = bins_[round.size_class];
+  Slab* slab = bin.partial.front();
+  if (round.left != 0 && slab != nullptr && (bin.drawn & round.visitor) == 0) {
+    --round.left;
+    bin.partial.remove(slab);
+    bin.partial.push_back(slab);
+    return slab;
+  }
+  round.size_class = (round.size_class + 1) % kMaxClasses;
+  round.is_done = round.size_class == 0;
+  Bin& next = bins_[round.size_class];
+  const bool is_wanted = (next.drawn & round.visitor) != 0;
+  round.has_passed = round.has_passed || is_wanted;
+  round.left = is_wanted ? 0 : static_cast<uint32_t>(next.slabs.get()) - next.full_slabs;
+  next.drawn = static_cast<uint8_t>(next.drawn & ~round.visitor);
+  return nullptr;
 }
 
-size_t SlabHeap::purge_some_holes(size_t most, size_t* bytes) {
-  const size_t before = *bytes;
-  size_t slabs = 0;
+void SlabHeap::make_way(PageCount for_pages) {
+  if (slab_bytes_ < kGrownHeap) return;
+  size_t bytes = 0;
+  uint32_t looks = for_pages.value * kLooksAPage;
+  for (uint32_t purged = 0, classes = 0; looks != 0 && purged != kMostPurged && classes != kMaxClasses;) {
+    Slab* slab = next_sparse(growing_);
+    if (slab == nullptr) {
+      ++classes;
+      continue;
+    }
+    looks -= std::min(looks, slab->span->pages.value);
+    const size_t given_back = slab->purge_holes();
+    if (given_back == 0) continue;
+    registry_.spans().break_huge_page(*slab->span);
+    bytes += given_back;
+    ++purged;
+  }
+  registry_.count_holes(bytes);
+}
+
+bool SlabHeap::take_holes(Round& round, Holes& holes) {
+  for (uint32_t looks = kLooksAHold; looks != 0; --looks) {
+    Slab* slab = next_sparse(round);
+    if (round.is_done) return false;
+    if (slab == nullptr) {
+      Bin& bin = bins_[round.size_class];
+      while (round.left != 0 && !bin.empty.empty()) release(bin.empty.front());
+      continue;
+    }
+    if (!holes.take(*slab)) continue;
+    bins_[slab->size_class].out.add(holes.blocks());
+    if (!slab->has_blocks()) set_full(*slab);
+    return true;
+  }
+  return true;
+}
+
+void SlabHeap::put_back(Holes& holes) {
+  Slab& slab = holes.slab();
+  if (const void* block = holes.put_back(); block != nullptr) die_of_misuse("free", block, "block is already free");
+  bins_[slab.size_class].out.subtract(holes.blocks());
+  slab.purged = true;
+  if (slab.full || slab.used() == 0) settle(slab);
+}
+
+size_t SlabHeap::purge_holes() {
+  size_t bytes = 0;
   for (Bin& bin : bins_)
-    for (Slab* slab = bin.partial.front(); slab != nullptr && slabs != most; slab = SlabList::next(slab)) {
+    for (Slab* slab = bin.partial.front(); slab != nullptr; slab = SlabList::next(slab)) {
       const size_t given_back = slab->purge_holes();
       if (given_back == 0) continue;
       registry_.spans().break_huge_page(*slab->span);
-      *bytes += given_back;
-      ++slabs;
+      bytes += given_back;
     }
-  registry_.count_holes(*bytes - before);
-  return slabs;
+  registry_.count_holes(bytes);
+  return bytes;
 }
 
 }  // namespace snug

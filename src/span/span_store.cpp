@@ -111,6 +111,7 @@ Span* SpanStore::allocate(PageCount pages, PageCount alignment, Paging paging) {
   {
     LockGuard guard(lock_);
     span = allocate_locked(pages, alignment, paging, &first_touch);
+    if (span != nullptr && span->grew) make_way();
   }
   // Without the lock, since it may take long.
   if (first_touch == FirstTouch::kSmall) touch_small_pages(gauge_, window_.start_of(span->first), span->pages.bytes());
@@ -143,6 +144,7 @@ Span* SpanStore::allocate_locked(PageCount pages, PageCount alignment, Paging pa
   const uint32_t dirty = count_dirty(*span);
   span->backed = dirty == span->pages.value;
   span->zeroed = dirty == 0;
+  span->grew = at_frontier || !span->backed;
   count_growth(span->pages.value - dirty);
   if (at_frontier && span->first.in_chunk() == 0) {
     // The frontier begins its chunk only when that is new.

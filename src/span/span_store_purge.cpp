@@ -89,6 +89,19 @@ void SpanStore::purge_as_due() {
   if (span != nullptr) purge_run(span);
 }
 
+// For each byte that is taken of memory that was not in use, one goes back that is, and that did not fit.
+void SpanStore::make_way() {
+  while (made_way_ < bytes_grown_.load(std::memory_order_relaxed)) {
+    Span* span = any_dirty();
+    const size_t before = bytes_purged_;
+    if (span == nullptr || !purge_run(span)) {
+      made_way_ = bytes_grown_.load(std::memory_order_relaxed);
+      return;
+    }
+    made_way_ += bytes_purged_ - before;
+  }
+}
+
 bool SpanStore::trim(size_t pad) {
   LockGuard guard(lock_);
   bool any = false;
