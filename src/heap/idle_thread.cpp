@@ -64,14 +64,18 @@ void IdleThread::open(IdleThreads mode) {
 }
 
 void IdleThread::permit() {
+  if (os::is_main_thread()) main_thread_.store(&thread_state, std::memory_order_relaxed);
   if (store.is_open() && store.config.idle_thread != IdleThreads::kOff) watch_main_thread();
   permitted_.store(true, std::memory_order_relaxed);
 }
 
 // It is the end of a thread's cache that announces the end of the thread.
 void IdleThread::watch_main_thread() {
-  if (os::is_main_thread()) store.roster.start();
+  if (is_main_thread()) store.roster.start();
 }
+
+// Without a system call, which would be a new one in the midst of a program.
+bool IdleThread::is_main_thread() const { return main_thread_.load(std::memory_order_relaxed) == &thread_state; }
 
 void IdleThread::start() {
   if (!permitted_.load(std::memory_order_relaxed) || forking_.load(std::memory_order_relaxed)) return;
@@ -79,7 +83,7 @@ void IdleThread::start() {
       os::milliseconds() - refused_at_.load(std::memory_order_relaxed) < kBeforeAnother)
     return;
   if (!bell_.claim()) return;
-  watch_main_thread();  // in the child of a fork it is another one
+  watch_main_thread();
   is_to_leave_.store(false, std::memory_order_relaxed);
   if (os::start_thread([] { store.idle.live(); })) return;
   if (is_automatic_) return bell_.dismiss();
@@ -113,7 +117,7 @@ void IdleThread::live() {
 }
 
 void IdleThread::thread_ended(size_t caches) {
-  if (os::is_main_thread()) return bell_.dismiss();
+  if (is_main_thread()) return bell_.dismiss();
   if (!is_automatic_) return;
   is_to_leave_.store(caches == 1);  // before the look whether it waits
   if (caches == 1) bell_.remind();
@@ -130,6 +134,7 @@ void IdleThread::after_fork_in_parent() {
 }
 
 void IdleThread::after_fork_in_child() {
+  main_thread_.store(&thread_state, std::memory_order_relaxed);
   if (is_automatic_)
     bell_.clear_until_invited();
   else

@@ -25,6 +25,7 @@
 #include "heap/config.h"
 #include "os/doorbell.h"
 #include "os/process.h"
+#include "thread/thread_state.h"
 
 namespace snug {
 
@@ -64,6 +65,7 @@ class IdleThread {
  private:
   SNUG_COLD void start();
   void watch_main_thread();
+  bool is_main_thread() const;
   void live();
   bool give_back_overdue();
   bool give_back_holes();
@@ -71,6 +73,7 @@ class IdleThread {
 
   alignas(kCacheLine) Doorbell bell_;
   bool is_automatic_ = false;
+  std::atomic<const ThreadState*> main_thread_{nullptr};
   std::atomic<bool> permitted_{false};
   std::atomic<bool> forking_{false};
   std::atomic<bool> was_refused_{false};

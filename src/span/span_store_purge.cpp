@@ -92,7 +92,8 @@ void SpanStore::purge_as_due() {
 // For each byte that is taken of memory that was not in use, one goes back that is, and that did not fit.
 void SpanStore::make_way() {
   while (made_way_ < bytes_grown_.load(std::memory_order_relaxed)) {
-    Span* span = any_dirty();
+    Span* span = age_list(Paging::kSmall).front();
+    if (span == nullptr) span = age_list(Paging::kHuge).front();
     const size_t before = bytes_purged_;
     if (span == nullptr || !purge_run(span)) {
       made_way_ = bytes_grown_.load(std::memory_order_relaxed);

@@ -54,7 +54,7 @@ TEST_F(ConfigTest, WithoutItTheDefaults) {
   EXPECT_EQ(config.retain, 64 * kMiB);
   EXPECT_EQ(config.retain_large, 64 * kMiB);
   EXPECT_EQ(config.purge_after, 1000u);
-  EXPECT_FALSE(config.idle_thread);
+  EXPECT_EQ(config.idle_thread, IdleThreads::kAuto);
   EXPECT_STREQ(config.report, "");
 }
 
@@ -72,7 +72,7 @@ TEST_F(ConfigTest, EveryKey) {
   EXPECT_EQ(config.retain, 2 * kMiB);
   EXPECT_EQ(config.retain_large, 3 * kMiB);
   EXPECT_EQ(config.purge_after, 5u);
-  EXPECT_TRUE(config.idle_thread);
+  EXPECT_EQ(config.idle_thread, IdleThreads::kOn);
   EXPECT_STREQ(config.report, "/tmp/a file:b");
   EXPECT_EQ(read("classes:default").classes, ClassMap::kDefault);
 }
@@ -130,9 +130,10 @@ TEST_F(ConfigTest, LimitsOfEachKey) {
       complaints,
       "snug: SNUG_CONF: bad value 'Dense' for 'classes': expected default, dense or a map file's path: there is no "
       "such file\n");
-  EXPECT_FALSE(read("idle_thread:on,idle_thread:off").idle_thread);
-  EXPECT_FALSE(read("idle_thread:1").idle_thread);
-  EXPECT_EQ(complaints, "snug: SNUG_CONF: bad value '1' for 'idle_thread': expected on or off\n");
+  EXPECT_EQ(read("idle_thread:on,idle_thread:off").idle_thread, IdleThreads::kOff);
+  EXPECT_EQ(read("idle_thread:off,idle_thread:auto").idle_thread, IdleThreads::kAuto);
+  EXPECT_EQ(read("idle_thread:1").idle_thread, IdleThreads::kAuto);
+  EXPECT_EQ(complaints, "snug: SNUG_CONF: bad value '1' for 'idle_thread': expected auto, on or off\n");
   EXPECT_EQ(keys, 0u);
 }
 
