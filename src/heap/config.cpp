@@ -157,9 +157,7 @@ const char* set_plain(Config& config, size_t key, Word value) {
       return nullptr;
     default:
       if (!value.is("auto") && !value.is("on") && !value.is("off")) return "auto, on or off";
-      config.idle_thread = value.is("on")    ? IdleThreads::kOn
-                           : value.is("off") ? IdleThreads::kOff
-                                             : IdleThreads::kAuto;
+      config.idle_thread = value.is("on") ? IdleThreads::kOn : value.is("off") ? IdleThreads::kOff : IdleThreads::kAuto;
       return nullptr;
   }
 }

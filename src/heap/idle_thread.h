@@ -8,8 +8,8 @@
 // idle_thread:on     starts once the heap has outgrown its first chunk or has a large block, and stays
 // idle_thread:auto   starts once the process has a second thread, at once, since a filter of system calls may be set up
 //                    later that knows nothing of it; if it is refused then, there is none. From then on it calls futex
-//                    and madvise alone. It leaves when the caches of all threads but one have ended, and comes back with
-//                    the next one.
+//                    and madvise alone. It leaves when the caches of all threads but one have ended, and comes back
+//                    with the next one.
 //
 // It starts in a slow allocation, and not before the library has been initialised. Never in a free: libc frees the
 // records of ended threads under a lock that pthread_create takes. The thread allocates and frees nothing, so that it

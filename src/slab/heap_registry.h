@@ -52,11 +52,11 @@ class HeapRegistry {
   // holes. The calling thread holds no heap's lock.
   size_t trim();
 
-  // Where one stands who goes round all heaps by the clock, over and over. What he comes by gives back what it keeps empty,
-  // and the holes of its slabs, but for classes of which blocks were taken since he last came by.
+  // Where one stands who goes round all heaps by the clock, over and over. What he comes by gives back what it keeps
+  // empty, and the holes of its slabs, but for classes of which blocks were taken since he last came by.
   struct Pass {
     uint16_t heap = 1;
-    SlabHeap::Round round{SlabHeap::kByTheClock};
+    SlabHeap::Round round{.visitor = SlabHeap::kByTheClock};
     bool has_begun = false;  // with that heap
   };
   // One step: the holes of one slab go, and no lock is held while they do. kNotDue at the end of the pass. For one

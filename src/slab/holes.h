@@ -1,5 +1,5 @@
-// Holes: the free blocks of one slab that lie in its holes, out of the slab while the OS takes their pages: for who goes
-// round the heaps of others, so that nobody waits for a system call behind the heap's lock.
+// Holes: the free blocks of one slab that lie in its holes, out of the slab while the OS takes their pages: for who
+// goes round the heaps of others, so that nobody waits for a system call behind the heap's lock.
 //
 //   take      under the heap's lock    the blocks are as good as handed out: the slab is not empty, and stays a slab
 //   purge     without a lock

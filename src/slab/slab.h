@@ -192,7 +192,8 @@ struct Slab {
 
   bool all_free(size_t slot, size_t end) const {
     bool all = true;
-    for_each_word(slot, end - slot, [&](size_t word, uint64_t mask) { all = all && (free_bits()[word] & mask) == mask; });
+    for_each_word(slot, end - slot,
+                  [&](size_t word, uint64_t mask) { all = all && (free_bits()[word] & mask) == mask; });
     return all;
   }
 

@@ -26,11 +26,13 @@ constexpr size_t kSlabsWithEmpty = 2;
 constexpr size_t kWorthSending = 16;
 // How many records a flush fetches at once.
 constexpr size_t kFetchedAhead = 16;
-// For each page of new memory so many pages of slabs are looked at for holes. One malloc waits for no more slabs than
-// those.
+// For each page of new memory so many pages of slabs are looked at for holes, so that a heap has gone round when it has
+// grown by a 16th. A heap that does not grow goes on by so much each time that it ages.
 constexpr uint32_t kLooksAPage = 16;
+constexpr PageCount kByAge{16};
+// For how many slabs, or free spans, that go to the OS one malloc waits.
 constexpr uint32_t kMostPurged = 16;
-// By the clock so many slabs and classes are looked at in one hold of the lock.
+// Who goes round by the clock looks at so many slabs and classes in one hold of the lock.
 constexpr uint32_t kLooksAHold = 64;
 
 // How many blocks from the first on, which lies on `page`, have the same class and owner.
@@ -75,7 +77,7 @@ size_t SlabHeap::refill(size_t size_class, void** end, size_t want) {
     if (!slab->has_blocks()) set_full(*slab);
   }
   bin.out.add(got);
-  bin.drawn = kGrowing | kByTheClock;
+  bin.drawn = kItsOwner | kByTheClock;
   // The next refill begins with this one, which will have come by then.
   if (const Slab* next = bin.partial.front(); next != nullptr) prefetch_for_write(next);
   return got;
@@ -317,6 +319,9 @@ void SlabHeap::regret(size_t bytes) {
 }
 
 void SlabHeap::age() {
+  owners_.is_done = false;
+  make_way(kByAge);
+  for (uint32_t purged = 0; purged != kMostPurged && registry_.spans().purge_overdue() == Purge::kDone;) ++purged;
   give_up_extra(empty_extra_ / 8);
   if (keeps_too_many_empty()) release_empty(kEmptyKept + empty_extra_);
 }
@@ -389,12 +394,9 @@ void SlabHeap::make_way(PageCount for_pages) {
   if (slab_bytes_ < kGrownHeap) return;
   size_t bytes = 0;
   uint32_t looks = for_pages.value * kLooksAPage;
-  for (uint32_t purged = 0, classes = 0; looks != 0 && purged != kMostPurged && classes != kMaxClasses;) {
-    Slab* slab = next_sparse(growing_);
-    if (slab == nullptr) {
-      ++classes;
-      continue;
-    }
+  for (uint32_t purged = 0; looks != 0 && purged != kMostPurged && !owners_.is_done;) {
+    Slab* slab = next_sparse(owners_);
+    if (slab == nullptr) continue;
     looks -= std::min(looks, slab->span->pages.value);
     const size_t given_back = slab->purge_holes();
     if (given_back == 0) continue;

@@ -91,26 +91,27 @@ class alignas(64) SlabHeap {
 
   // Gives empty slabs to the span store until no more than `keep` bytes of them are left.
   void release_empty(size_t keep);
-  // Called now and then: gives up what was kept for a use that has not come.
+  // Called now and then: gives up what was kept for a use that has not come, and a few holes and free spans.
   void age();
   // Gives the OS the OS pages inside partial slabs that hold no live block. Returns the bytes given back.
   size_t purge_holes();
 
-  // How far somebody has come who goes round the slabs of a heap.
+  // How far somebody has come who goes round the slabs of a heap for holes: the OS pages of slabs that hold no live
+  // block. Those of classes stay of which blocks were taken since he last came by.
   struct Round {
     uint8_t visitor;          // a bit of Bin::drawn
     uint32_t size_class = 0;  // where it is
     uint32_t left = 0;        // how many slabs of the class it has yet to look at
     bool is_done = false;     // it has come round
-    bool has_passed = false;  // some classes by, as blocks of them were wanted
+    bool has_passed = false;  // some classes by, as blocks of them were taken
   };
-  static constexpr uint8_t kGrowing = 1, kByTheClock = 2;  // visitors
+  static constexpr uint8_t kItsOwner = 1, kByTheClock = 2;  // visitors
 
-  // Before new memory is taken: goes on round the classes, and purges holes in those of which nothing has been taken
-  // since it last came by.
+  // Before memory is taken that was not in use: goes on a little, and purges the holes. One round for each time that
+  // the heap ages.
   void make_way(PageCount for_pages);
-  // One that goes round by the clock: the next slab with holes, which it has in hand then, or false at the end of the
-  // round. It gives back empty slabs of the classes on its way.
+  // For who goes round by the clock: the next slab with holes has them in hand afterwards, if there is one near; false
+  // at the end of the round. The classes on the way give back what they keep empty.
   bool take_holes(Round& round, Holes& holes);
   void put_back(Holes& holes);
 
@@ -156,7 +157,7 @@ class alignas(64) SlabHeap {
     OwnerCounter out;
     uint32_t full_slabs = 0;
     uint8_t drawn = 0;  // it has given blocks since these visitors last came by
-    PageId newest;  // where its newest slab of small pages begins, or began
+    PageId newest;      // where its newest slab of small pages begins, or began
     WholeUse use;
   };
 
@@ -213,7 +214,7 @@ class alignas(64) SlabHeap {
   size_t empty_bytes_ = 0;
   size_t empty_extra_ = 0;  // bytes of empty slabs kept beyond the usual
   size_t given_away_ = 0;   // bytes of empty slabs released for want of budget, and not missed since
-  Round growing_{kGrowing};
+  Round owners_{.visitor = kItsOwner};
   OwnerCounter parcels_sent_;
   Bin bins_[kMaxClasses];
 };

@@ -176,7 +176,7 @@ class SpanStore {
   size_t free_in_hand_ = 0;
   size_t chunks_ = 0;
   size_t bytes_purged_ = 0;
-  size_t made_way_ = 0;  // of bytes_grown_, for which as much has gone back, or there was nothing
+  size_t made_way_ = 0;        // of bytes_grown_, that for which as much has gone back, or there was nothing to give
   size_t bytes_missing_ = 0;   // of those, what went lately and has not been taken again in huge pages
   uint32_t missed_since_ = 0;  // milliseconds: when that began, or such a page was last taken
   uint32_t huge_chunks_ = 0;

@@ -260,7 +260,8 @@ bool comes_with_threads() {
       if (!has_threads(own + 2) || !comes_back()) return false;
       const pid_t child = fork();
       // A child of one thread has none, whatever it does.
-      if (child == 0) _exit(fill() != 0 && (empty(), sleep_for(300), thread_count() == own || subject::kSanitized) ? 0 : 1);
+      if (child == 0)
+        _exit(fill() != 0 && (empty(), sleep_for(300), thread_count() == own || subject::kSanitized) ? 0 : 1);
       if (result_of(child) != 0) return std::puts("in the child"), false;
     }
     if (!has_threads(own)) return false;
@@ -388,18 +389,18 @@ int main(int argc, char** argv) {
   const char* mode = argv[2];
   const auto is = [mode](const char* name) { return std::strcmp(mode, name) == 0; };
   if (is("main_leaves")) main_leaves();
-  const bool good = is("comes_back")  ? comes_back()
-                    : is("stays")     ? stays()
-                    : is("sleeps")    ? sleeps()
-                    : is("in_child")  ? in_child()
-                    : is("abandoned") ? abandoned()
-                    : is("small")     ? small_programs_have_none()
-                    : is("refused")   ? refused()
-                    : is("auto")      ? comes_with_threads()
-                    : is("busy")      ? reaches_who_works()
+  const bool good = is("comes_back")     ? comes_back()
+                    : is("stays")        ? stays()
+                    : is("sleeps")       ? sleeps()
+                    : is("in_child")     ? in_child()
+                    : is("abandoned")    ? abandoned()
+                    : is("small")        ? small_programs_have_none()
+                    : is("refused")      ? refused()
+                    : is("auto")         ? comes_with_threads()
+                    : is("busy")         ? reaches_who_works()
                     : is("refused_once") ? refused_once()
-                    : is("exits")     ? exits(argv[0], argv[1])
-                    : is("exit")      ? exit_soon()
-                                      : false;
+                    : is("exits")        ? exits(argv[0], argv[1])
+                    : is("exit")         ? exit_soon()
+                                         : false;
   return good ? 0 : 1;
 }

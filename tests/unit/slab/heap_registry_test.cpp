@@ -185,7 +185,8 @@ TEST_F(HeapRegistryTest, TrimPurgesHolesOfTheDead) {
 
 // One block of each slab stays, of so many slabs. Their holes, in bytes, a page of the OS apart for each slab.
 struct Sparse {
-  Sparse(unit::OwnHeaps& own, SlabHeap& heap, size_t size_class, size_t slabs) : in_slab(own.sizes(size_class).blocks_per_slab) {
+  Sparse(unit::OwnHeaps& own, SlabHeap& heap, size_t size_class, size_t slabs)
+      : in_slab(own.sizes(size_class).blocks_per_slab) {
     const std::vector<void*> all = own.take(heap, size_class, slabs * in_slab);
     for (size_t i = 0; i < all.size(); ++i) {
       *static_cast<char*>(all[i]) = 1;
@@ -248,7 +249,7 @@ TEST_F(HeapRegistryTest, AHeapIsSoundWhileHolesAreInHand) {
   SlabHeap* heap = registry.acquire();
   Sparse blocks(own, *heap, c, 3);
   own.give(*heap, c, blocks.dead);
-  SlabHeap::Round round{SlabHeap::kByTheClock};
+  SlabHeap::Round round{.visitor = SlabHeap::kByTheClock};
   std::vector<Holes> hands;
   while (!round.is_done) {
     SlabHeap::Look look(*heap);
