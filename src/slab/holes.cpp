@@ -37,8 +37,10 @@ size_t Holes::purge() const {
 
 const void* Holes::put_back() {
   for (const Hole& hole : std::span(holes_, count_)) {
-    const size_t done = slab_->put_back(hole.slot, hole.count);
-    if (done != hole.count) return slab_->block(hole.slot + done);
+    size_t slot = hole.slot + slab_->put_back(hole.slot, hole.count);
+    if (slot == size_t{hole.slot} + hole.count) continue;
+    while (!tests_bit(slab_->free_bits(), slot)) ++slot;
+    return slab_->block(slot);
   }
   return nullptr;
 }

@@ -148,6 +148,8 @@ class alignas(64) SlabHeap {
   friend class HeapRoll;
   // An owner that has let so many come in its stead is taken for asleep.
   static constexpr uint8_t kVisitsOfASleeper = 64;
+  // Bytes of slabs from which on a heap has proved to grow.
+  static constexpr size_t kGrownHeap = size_t{4} << 20;
   using SlabList = List<Slab, &Slab::in_bin>;
 
   struct Bin {
@@ -162,6 +164,7 @@ class alignas(64) SlabHeap {
   };
 
   Slab* next_sparse(Round& round);
+  void give_back_some();
   Slab* slab_to_draw_from(size_t size_class);
   Slab* take_empty(size_t size_class);
   bool make_slab(size_t size_class);

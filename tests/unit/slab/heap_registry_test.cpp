@@ -244,6 +244,29 @@ TEST_F(HeapRegistryTest, AClassThatIsInUseKeepsItsHoles) {
   EXPECT_TRUE(registry.ages());
 }
 
+// What the heap's own thread does by itself: of 16 MiB in blocks of 64 bytes most are freed, then other sizes come.
+TEST_F(HeapRegistryTest, HolesMakeWayForOtherSizesOnceTheHeapHasAged) {
+  SlabHeap* heap = registry.acquire();
+  Sparse blocks(own, *heap, c, (size_t{16} << 20) / (own.sizes(c).pages_per_slab * kPageSize));
+  own.give(*heap, c, blocks.dead);
+  const size_t other = kRoomyTable.class_of(3000);
+  const auto grow = [&] { own.take(*heap, other, (size_t{3} << 20) / own.sizes(other).block_size); };
+  const auto age = [&] {
+    const SlabHeap::Hold hold(*heap);
+    heap->age();
+  };
+  grow();
+  age();
+  EXPECT_EQ(registry.bytes_in_holes(), 0u) << "in use since the last round";
+  age();
+  EXPECT_NE(registry.bytes_in_holes(), 0u);
+  EXPECT_LT(registry.bytes_in_holes(), size_t{2} << 20) << "nobody waits for more";
+  grow();
+  EXPECT_GE(registry.bytes_in_holes(), blocks.holes);
+  blocks.expect_alive();
+  EXPECT_STREQ(registry.check(), nullptr);
+}
+
 // The owner goes on with its heap while holes are in hand: what it has is still there when they come back.
 TEST_F(HeapRegistryTest, AHeapIsSoundWhileHolesAreInHand) {
   SlabHeap* heap = registry.acquire();
