@@ -9,8 +9,7 @@
 namespace snug {
 namespace {
 
-// Bytes of slabs from which on a heap, and a class in it, have proved to grow.
-constexpr size_t kGrownHeap = size_t{4} << 20;
+// Bytes of slabs from which on a class has proved to grow.
 constexpr size_t kGrownClass = size_t{512} << 10;
 // From how many slabs a refill draws at most: each is a miss or two, and one malloc waits for them all. Empty ones are
 // left whole once so many have given.
@@ -64,6 +63,7 @@ size_t SlabHeap::refill(size_t size_class, void** end, size_t want) {
     if (!slab->has_blocks()) set_full(*slab);
   }
   bin.out.add(got);
+  bin.drawn = kItsOwner | kByTheClock;
   // The next refill begins with this one, which will have come by then.
   if (const Slab* next = bin.partial.front(); next != nullptr) prefetch_for_write(next);
   return got;
@@ -261,27 +261,6 @@ bool SlabHeap::give_slab(size_t size_class, SlabHeap& heir) {
   bin.out.subtract(slab->used());
   heir.insert(slab);
   return true;
-}
-
-size_t SlabHeap::purge_holes() {
-  size_t bytes = 0;
-  purge_some_holes(SIZE_MAX, &bytes);
-  return bytes;
-}
-
-size_t SlabHeap::purge_some_holes(size_t most, size_t* bytes) {
-  const size_t before = *bytes;
-  size_t slabs = 0;
-  for (Bin& bin : bins_)
-    for (Slab* slab = bin.partial.front(); slab != nullptr && slabs != most; slab = SlabList::next(slab)) {
-      const size_t given_back = slab->purge_holes();
-      if (given_back == 0) continue;
-      registry_.spans().break_huge_page(*slab->span);
-      *bytes += given_back;
-      ++slabs;
-    }
-  registry_.count_holes(*bytes - before);
-  return slabs;
 }
 
 }  // namespace snug

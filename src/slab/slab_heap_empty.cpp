@@ -62,6 +62,7 @@ bool SlabHeap::make_slabs(size_t size_class) {
   while (Span* span = batch.back()) {
     batch.remove(span);
     regret(span->pages.bytes());
+    if (span->grew) make_way(span->pages);
     made = cut_slab(size_class, span) || made;
   }
   return made;
@@ -106,6 +107,7 @@ void SlabHeap::regret(size_t bytes) {
 }
 
 void SlabHeap::age() {
+  give_back_some();
   give_up_extra(empty_extra_ / 8);
   release_empty(most_empty());
 }
@@ -131,6 +133,12 @@ void SlabHeap::release_empty(size_t keep, size_t first_class) {
     Bin& bin = bins_[(first_class + c) % kMaxClasses];
     while (!bin.empty.empty() && empty_bytes_ > keep) batch.push_back(take_apart(bin.empty.front()));
   }
+  if (!batch.empty()) registry_.spans().free_all(batch);
+}
+
+void SlabHeap::release_empty_of(const Bin& bin) {
+  SpanBatch batch;
+  while (Slab* slab = bin.empty.front()) batch.push_back(take_apart(slab));
   if (!batch.empty()) registry_.spans().free_all(batch);
 }
 

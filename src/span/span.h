@@ -23,6 +23,7 @@ struct alignas(64) Span {
   bool aging = false;              // free: in the list of ages
   Paging paging = Paging::kSmall;  // free: in which bins
   bool backed = false;             // allocated: every page was dirty, so that touching it costs no fault
+  bool grew = false;               // allocated: the OS has to back some of it, or has just been asked for a huge page
   bool zeroed = false;             // allocated: no page was dirty, so that what was never used of it reads as zero
   PageCount written;               // allocated: so many pages from the start may have been written since
 };

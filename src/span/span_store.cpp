@@ -133,6 +133,7 @@ SpanBatch SpanStore::allocate_some(PageCount pages, PageCount alignment, Paging 
       if (span == nullptr) break;
       batch.push_back(span);
     }
+    if (first->grew) make_way();
     if (bell_ != nullptr && chunks_ > 1) bell_->summon();
   }
   // Without the lock, since it may take long.
@@ -167,6 +168,7 @@ Span* SpanStore::take_located(Span* span, PageCount pages, PageCount alignment, 
   const uint32_t dirty = count_dirty(*span);
   span->backed = dirty == span->pages.value;
   span->zeroed = dirty == 0;
+  span->grew = at_frontier || !span->backed;
   span->written = {};
   count_growth(span->pages.value - dirty);
   if (first_touch == nullptr) return span;

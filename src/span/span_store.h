@@ -158,6 +158,7 @@ class SpanStore {
   void count_as_missing(size_t bytes);
   Span* overdue();
   void purge_as_due();
+  void make_way();
   Span* any_dirty();
   AgeList& age_list(Paging paging) { return ages_[static_cast<size_t>(paging)]; }
   Bins& bins(Paging paging, bool dirty) { return bins_[static_cast<size_t>(paging)][dirty ? 1 : 0]; }
@@ -182,6 +183,7 @@ class SpanStore {
   size_t free_in_hand_ = 0;
   size_t chunks_ = 0;
   size_t bytes_purged_ = 0;
+  size_t made_way_ = 0;        // of bytes_grown_, that for which as much has gone back, or there was nothing to give
   size_t bytes_missing_ = 0;   // of those, what went lately and has not been taken again in huge pages
   uint32_t missed_since_ = 0;  // milliseconds: when that began, or such a page was last taken
   uint32_t huge_chunks_ = 0;

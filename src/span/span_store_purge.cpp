@@ -1,10 +1,18 @@
 // SpanStore's way back to the OS: what goes, by age, by amount, and on request.
+#include <algorithm>
+
 #include "base/bits.h"
 #include "os/memory.h"
 #include "os/process.h"
 #include "span/span_store.h"
 
 namespace snug {
+namespace {
+
+// How many runs go to the OS before one malloc goes on.
+constexpr uint32_t kMostRuns = 16;
+
+}  // namespace
 
 // Gives back the first run of dirty pages of a free, dirty span. False if the OS would not. The lock is held, but for
 // the system calls.
@@ -87,6 +95,21 @@ void SpanStore::purge_as_due() {
   Span* const small = age_list(Paging::kSmall).front();
   Span* const span = chunk == nullptr || (small != nullptr && gauge_.pauses(os::milliseconds())) ? small : chunk;
   if (span != nullptr) purge_run(span);
+}
+
+// For each byte that is taken of memory that was not in use, one goes back of what is kept and did not fit, the oldest
+// first: a few runs for each span, the rest with the next ones.
+void SpanStore::make_way() {
+  const size_t grown = bytes_grown_.load(std::memory_order_relaxed);
+  for (uint32_t runs = 0; made_way_ < grown; ++runs) {
+    if (runs == kMostRuns) return;
+    Span* span = age_list(Paging::kSmall).front();
+    if (span == nullptr) span = age_list(Paging::kHuge).front();
+    const size_t before = bytes_purged_;
+    if (span == nullptr || !purge_run(span)) break;
+    made_way_ += bytes_purged_ - before;
+  }
+  made_way_ = std::max(made_way_, grown);  // nothing is owed while nothing is kept
 }
 
 bool SpanStore::trim(size_t pad) {
