@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <limits>
+#include <memory>
 #include <type_traits>
 
 #include "snug/pool.h"
@@ -29,6 +30,25 @@ template <class T>
   return static_cast<T*>(memory);
 }
 
+// What allocate_at_least() returns: the standard's type where there is one (C++23).
+#if defined(__cpp_lib_allocate_at_least)
+template <class T>
+using AllocatedArray = std::allocation_result<T*>;
+#else
+template <class T>
+struct AllocatedArray {
+  T* ptr;
+  std::size_t count;
+};
+#endif
+
+// Room for `count` elements at least: the block's own length decides how many fit.
+template <class T>
+[[nodiscard]] AllocatedArray<T> allocate_at_least_on_heap(std::size_t count) {
+  T* const memory = allocate_on_heap<T>(count);
+  return {memory, snug_malloc_usable_size(memory) / sizeof(T)};
+}
+
 template <class T>
 class Allocator {
  public:
@@ -41,6 +61,8 @@ class Allocator {
   constexpr Allocator(const Allocator<U>&) noexcept {}  // NOLINT(google-explicit-constructor): containers convert
 
   [[nodiscard]] T* allocate(std::size_t count) { return allocate_on_heap<T>(count); }
+  // deallocate() takes any count from the one asked for to the one that came.
+  [[nodiscard]] AllocatedArray<T> allocate_at_least(std::size_t count) { return allocate_at_least_on_heap<T>(count); }
   void deallocate(T* memory, std::size_t count) noexcept { HeapSource::free(memory, count * sizeof(T), alignof(T)); }
 
   friend constexpr bool operator==(const Allocator&, const Allocator&) noexcept { return true; }
@@ -69,7 +91,14 @@ class PoolAllocator {
   [[nodiscard]] T* allocate(std::size_t count) {
     return count == 1 ? static_cast<T*>(pool().alloc()) : allocate_on_heap<T>(count);
   }
+  // More than is asked for only on the heap: deallocate() tells by the count whose the memory is. It takes any count
+  // from the one asked for to the one that came.
+  [[nodiscard]] AllocatedArray<T> allocate_at_least(std::size_t count) {
+    if (count <= 1) return {allocate(count), count};
+    return allocate_at_least_on_heap<T>(count);
+  }
   void deallocate(T* memory, std::size_t count) noexcept {
+    if (memory == nullptr) __builtin_unreachable();  // as the standard has it: free() need not look
     if (count == 1)
       pool().free(memory);
     else

@@ -1,6 +1,6 @@
 // pool.h: elements of one size, handed out and taken back in a few instructions.
 //
-//   snug::Pool pool{48, 16};      // untyped: size and alignment in bytes
+//   snug::Pool pool{48};          // untyped: size in bytes; Pool{48, 64} has an alignment, too
 //   void* p = pool.alloc();
 //   pool.free(p);
 //
@@ -20,7 +20,7 @@
 //   Source    where blocks come from (pool_source.h)
 //
 // Out of memory: alloc and construct throw std::bad_alloc, the functions with try_ return null. What is freed must be a
-// live element of the same pool and not null: nothing but a checked pool looks.
+// live element of the same pool, or null, which is ignored: nothing but a checked pool looks.
 #pragma once
 
 #include <cstddef>
@@ -51,6 +51,21 @@ class BasicPool {
  public:
   BasicPool(const BasicPool&) = delete;
   BasicPool& operator=(const BasicPool&) = delete;
+
+  // The bare memory of one element; of a Pool<T>, raw storage for one T.
+  [[nodiscard]] void* alloc() { return front_.alloc(); }
+  [[nodiscard]] void* try_alloc() noexcept { return front_.try_alloc(); }
+  // Null is ignored: two instructions, unless the compiler knows that it is none. A checked store looks by itself, and
+  // only at what it does not know.
+  void free(void* element) noexcept {
+    if (Checks::kWatches || element != nullptr) front_.free(element);
+  }
+
+  // Fills `out` from its front with the memory of elements, and says how many it got: all, unless there is no memory.
+  // O(elements).
+  [[nodiscard]] std::size_t alloc_batch(std::span<void*> out) { return front_.alloc_batch(out.data(), out.size()); }
+  // Frees what stands in `elements`, as free() would. O(elements).
+  void free_batch(std::span<void* const> elements) noexcept { front_.free_batch(elements.data(), elements.size()); }
 
   // Makes sure that `count` more elements can be had without asking the source. False if there is no memory.
   bool reserve(std::size_t count) {
@@ -95,25 +110,20 @@ class BasicPool {
   typename Threads::template Front<PoolStore<Checks, Source>> front_;
 };
 
-// Untyped. `size` is at least 1, `alignment` a power of two.
+// The strictest alignment of a type that has this size, up to what malloc promises. 1 for 0.
+constexpr std::size_t alignment_for(std::size_t size) {
+  const std::size_t divisor = size & (~size + 1);
+  return divisor == 0 ? 1 : divisor < alignof(std::max_align_t) ? divisor : alignof(std::max_align_t);
+}
+
+// Untyped. `size` is at least 1, `alignment` a power of two; without one elements are aligned as a type of this size
+// can ask for (alignof(std::max_align_t) at most), so that 4 bytes take 8, and 24 take 24.
 template <class Threads, class Checks, class Source>
 class Pool<void, Threads, Checks, Source> : public BasicPool<Threads, Checks, Source> {
  public:
-  constexpr explicit Pool(std::size_t size, std::size_t alignment = alignof(std::max_align_t), PoolGrowth growth = {},
-                          Source source = {})
+  constexpr explicit Pool(std::size_t size) : Pool(size, alignment_for(size)) {}
+  constexpr explicit Pool(std::size_t size, std::size_t alignment, PoolGrowth growth = {}, Source source = {})
       : BasicPool<Threads, Checks, Source>(size, alignment, growth, {}, source) {}
-
-  [[nodiscard]] void* alloc() { return this->front_.alloc(); }
-  [[nodiscard]] void* try_alloc() noexcept { return this->front_.try_alloc(); }
-  void free(void* element) noexcept { this->front_.free(element); }
-
-  // Fills `out` from its front, and says how many it got: all, unless there is no memory.
-  [[nodiscard]] std::size_t alloc_batch(std::span<void*> out) {
-    return this->front_.alloc_batch(out.data(), out.size());
-  }
-  void free_batch(std::span<void* const> elements) noexcept {
-    this->front_.free_batch(elements.data(), elements.size());
-  }
 
   // visit(void*) for each live element, in the order of addresses. With SingleThread and ThreadCached, visit may free
   // the element that it is given; otherwise it must not use the pool. O(slots + free log free). Alone.
@@ -137,11 +147,6 @@ class Pool : public BasicPool<Threads, Checks, Source> {
   constexpr explicit Pool(PoolGrowth growth = {}, Source source = {})
       : BasicPool<Threads, Checks, Source>(sizeof(T), alignof(T), growth, TypeName<T>::text(), source) {}
 
-  // Raw storage for one T.
-  [[nodiscard]] void* alloc() { return this->front_.alloc(); }
-  [[nodiscard]] void* try_alloc() noexcept { return this->front_.try_alloc(); }
-  void free(void* element) noexcept { this->front_.free(element); }
-
   // A T made of the arguments. What its constructor throws passes through, and the element is free again.
   template <class... Arguments>
   [[nodiscard]] T* construct(Arguments&&... arguments) {
@@ -153,7 +158,9 @@ class Pool : public BasicPool<Threads, Checks, Source> {
     void* const element = this->front_.try_alloc();
     return element != nullptr ? construct_in(element, std::forward<Arguments>(arguments)...) : nullptr;
   }
+  // Null is ignored.
   void destroy(T* element) noexcept {
+    if (element == nullptr) return;
     void* const storage = const_cast<std::remove_cv_t<T>*>(element);
     this->front_.expect_live("destroy", storage);
     element->~T();

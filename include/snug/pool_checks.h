@@ -1,7 +1,7 @@
 // pool_checks.h: whether a pool watches its callers, and what it says of a misuse.
 //
 // A checked pool keeps one bit for each slot, behind the slots of a block, and ends the process with one line when
-//   - an element is freed or destroyed that is not one of its own (another pool's, null, an address inside an element);
+//   - an element is freed or destroyed that is not one of its own (another pool's, an address inside an element);
 //   - an element is freed or destroyed twice;
 //   - the pool is destroyed while elements are live;
 //   - the pool is made for an alignment that is no power of two;

@@ -124,10 +124,14 @@ class PoolStore {
     return slot;
   }
 
-  // `element` is live and of this pool, and not null.
+  // `element` is live and of this pool; if the pool is checked it may be null, which is ignored.
   void free(void* element) noexcept {
     if constexpr (kWatched) {
-      const Place place = demand_live("free", element);
+      const Place place = find(element);
+      if (!place.is_known_live()) [[unlikely]] {
+        if (element == nullptr) return;
+        refuse("free", element, place);
+      }
       *place.word &= ~place.bit;
     }
     push(element);
@@ -149,8 +153,11 @@ class PoolStore {
     return got;
   }
 
+  // Nulls are passed over.
   void free_batch(void* const* elements, std::size_t count) noexcept {
-    for (std::size_t i = 0; i < count; ++i) free(elements[i]);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (kWatched || elements[i] != nullptr) free(elements[i]);
+    }
   }
 
   // ---- the free list, for caches in front of an unchecked store
@@ -230,6 +237,7 @@ class PoolStore {
     uint64_t bit;
 
     bool is_live() const noexcept { return (*word & bit) != 0; }
+    bool is_known_live() const noexcept { return word != nullptr && is_live(); }
   };
 
   // So many bytes of new slots are linked at a time: no more of a new block than an OS page is touched ahead of its
@@ -340,13 +348,13 @@ class PoolStore {
 
   // ---- what a checked pool demands
 
-  Place demand_live(const char* call, const void* element) const noexcept {
+  void demand_live(const char* call, const void* element) const noexcept {
     const Place place = find(element);
-    if (place.word == nullptr) [[unlikely]]
-      misused(call, element, "not an element of this pool");
-    if (!place.is_live()) [[unlikely]]
-      misused(call, element, "element is already free");
-    return place;
+    if (!place.is_known_live()) [[unlikely]]
+      refuse(call, element, place);
+  }
+  [[noreturn, gnu::cold]] void refuse(const char* call, const void* element, Place place) const noexcept {
+    misused(call, element, place.word == nullptr ? "not an element of this pool" : "element is already free");
   }
   Place demand_free(const char* call, const void* slot) const noexcept {
     const Place place = find(slot);

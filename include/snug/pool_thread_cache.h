@@ -76,7 +76,9 @@ struct ThreadCached {
       return got;
     }
     void free_batch(void* const* elements, std::size_t count) noexcept {
-      for (std::size_t i = 0; i < count; ++i) free(elements[i]);
+      for (std::size_t i = 0; i < count; ++i) {
+        if (elements[i] != nullptr) free(elements[i]);
+      }
     }
 
     void expect_live(const char*, const void*) const noexcept {}

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <snug/allocator.h>
 
+#include <algorithm>
 #include <list>
 #include <map>
 #include <memory>
@@ -54,6 +55,29 @@ TEST(Allocator, RefusesWhatNoNumberTells) {
   EXPECT_THROW(static_cast<void>(heap.allocate(SIZE_MAX / 4)), std::bad_alloc);
   EXPECT_THROW(static_cast<void>(pool.allocate(SIZE_MAX / 4)), std::bad_alloc);
   EXPECT_THROW(static_cast<void>(heap.allocate(SIZE_MAX / 16)), std::bad_alloc);
+}
+
+// What came may be written, and any count up to it given back.
+template <class TestedAllocator>
+size_t allocate_at_least(size_t count) {
+  TestedAllocator allocator;
+  const auto [memory, got] = allocator.allocate_at_least(count);
+  EXPECT_NE(memory, nullptr);
+  EXPECT_GE(got, count);
+  std::fill_n(memory, got, 7);
+  allocator.deallocate(memory, count + (got - count) / 2);
+  return got;
+}
+TEST(Allocator, AllocatesAtLeast) {
+  for (const size_t count : {0u, 1u, 2u, 3u, 100u, 1000u, 100000u}) {
+    allocate_at_least<Allocator<int>>(count);
+    allocate_at_least<Allocator<char>>(count);
+    allocate_at_least<PoolAllocator<int>>(count);
+    allocate_at_least<PoolAllocator<uint64_t>>(count);
+  }
+  EXPECT_GT(allocate_at_least<Allocator<char>>(1001), 1001u);
+  EXPECT_EQ(allocate_at_least<PoolAllocator<char>>(1), 1u);
+  EXPECT_THROW(static_cast<void>(Allocator<uint64_t>().allocate_at_least(SIZE_MAX / 4)), std::bad_alloc);
 }
 
 template <class Threads>

@@ -315,6 +315,18 @@ TEST(Pool, ServesStaticInitialisers) {
   EXPECT_EQ(*early.number, 7);
 }
 
+TEST(Pool, AlignsAsATypeOfTheSizeMayAsk) {
+  for (const size_t size : {1u, 2u, 4u, 5u, 8u, 12u, 16u, 24u, 40u, 48u, 100u, 4096u}) {
+    Pool pool{size};
+    const size_t wanted = std::min<size_t>(size & (~size + 1), alignof(std::max_align_t));
+    void* elements[100];
+    ASSERT_EQ(pool.alloc_batch(elements), 100u);
+    for (void* const element : elements) ASSERT_EQ(reinterpret_cast<uintptr_t>(element) % wanted, 0u) << size;
+    EXPECT_EQ(pool.stats().element_bytes, (size + 7) / 8 * 8) << size;
+    pool.free_batch(elements);
+  }
+}
+
 TEST(Pool, DrawsFromSnugsHeapByDefault) {
   snug_stats before{};
   snug_stats after{};
