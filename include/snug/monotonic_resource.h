@@ -14,6 +14,7 @@
 #include <mutex>
 #include <new>
 
+#include "snug/poison.h"
 #include "snug/pool_lock.h"
 #include "snug/pool_resource.h"
 
@@ -42,7 +43,10 @@ class BasicMonotonicResource : public std::pmr::memory_resource {
   }
   BasicMonotonicResource(const BasicMonotonicResource&) = delete;
   BasicMonotonicResource& operator=(const BasicMonotonicResource&) = delete;
-  ~BasicMonotonicResource() override { release(); }
+  ~BasicMonotonicResource() override {
+    release();
+    if (given_ != nullptr) Tools::permit(given_, given_bytes_);  // it is the caller's again
+  }
 
   // All memory goes back to upstream; the caller's buffer is used anew. O(buffers).
   void release() {
@@ -50,6 +54,7 @@ class BasicMonotonicResource : public std::pmr::memory_resource {
     while (buffers_ != nullptr) {
       const Buffer buffer = *buffers_;  // the record goes with its memory
       buffers_ = buffer.next;
+      Tools::permit(buffer.start, buffer.bytes);
       upstream_->deallocate(buffer.start, buffer.bytes, buffer.alignment);
     }
     next_bytes_ = first_bytes_;
@@ -67,13 +72,15 @@ class BasicMonotonicResource : public std::pmr::memory_resource {
     if (at > end_ || end_ - at < bytes) [[unlikely]]
       return allocate_in_next(bytes, alignment);
     at_ = at + bytes;
-    return reinterpret_cast<void*>(at);
+    return handed_out(reinterpret_cast<void*>(at), bytes);
   }
   void do_deallocate(void*, std::size_t, std::size_t) override {}
   bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
 
  private:
+  using Tools = Poison<true>;
   static constexpr std::size_t kDefaultBytes = 1024;
+  static constexpr std::size_t kWord = 8;
 
   struct Buffer {
     Buffer* next;
@@ -89,6 +96,19 @@ class BasicMonotonicResource : public std::pmr::memory_resource {
   void begin() noexcept {
     at_ = given_ != nullptr ? reinterpret_cast<std::uintptr_t>(given_) : 1;
     end_ = given_ != nullptr ? at_ + given_bytes_ : 1;
+    if (given_ != nullptr) forbid(given_, given_bytes_);
+  }
+
+  // Memory checkers are told of whole words: of the bytes before the first one, and behind the last, nothing.
+  static void forbid(char* start, std::size_t bytes) noexcept {
+    look_for_memcheck();
+    const auto first = ResourceClasses::rounded(reinterpret_cast<std::uintptr_t>(start), kWord);
+    const auto end = (reinterpret_cast<std::uintptr_t>(start) + bytes) & ~(kWord - 1);
+    if (first < end) Tools::forbid(reinterpret_cast<void*>(first), end - first);
+  }
+  static void* handed_out(void* memory, std::size_t bytes) noexcept {
+    Tools::hand_out(memory, bytes);
+    return memory;
   }
 
   [[gnu::noinline]] void* allocate_in_next(std::size_t bytes, std::size_t alignment) {
@@ -102,7 +122,8 @@ class BasicMonotonicResource : public std::pmr::memory_resource {
     next_bytes_ = std::min(grown(room), kMostBytes / 2);
     at_ = reinterpret_cast<std::uintptr_t>(start) + bytes;
     end_ = reinterpret_cast<std::uintptr_t>(end);
-    return start;
+    forbid(static_cast<char*>(start), room);
+    return handed_out(start, bytes);
   }
 
   std::pmr::memory_resource* upstream_;

@@ -40,6 +40,8 @@ bool PoolStore<Checks, Source>::fetch_block(std::size_t bytes) {
   if (start == nullptr) return false;
   auto* const block = ::new (start + bytes - sizeof(PoolBlock)) PoolBlock{nullptr, bytes, slots_in(bytes), 0};
   clear_live_bits(block);
+  if constexpr (Checks::kTells) look_for_memcheck();
+  close_slots(block);
   block->link(spare_);
   spare_ = block;
   if constexpr (kWatched) index_.note(bytes);
@@ -73,7 +75,8 @@ bool PoolStore<Checks, Source>::refill(std::size_t want) {
   if (opens) count = 1 + scatter(carve_, count);
   // From the last to the first, so that elements come in the order of addresses.
   PoolSlot* head = nullptr;
-  for (std::size_t i = count; i-- > 0;) head = ::new (carve_ + i * stride_) PoolSlot{head};
+  Slots::Tools::hand_out(carve_, count * stride_);
+  for (std::size_t i = count; i-- > 0;) head = take_back(carve_ + i * stride_, head);
   free_ = head;
   carve_ += count * stride_;
   return true;
@@ -88,7 +91,7 @@ std::size_t PoolStore<Checks, Source>::ready_slots(const char* call, std::size_t
     ready += block->slots;
   }
   std::size_t steps = 0;
-  for (const PoolSlot* slot = free_; slot != nullptr && ready < enough; slot = slot->next) {
+  for (const PoolSlot* slot = free_; slot != nullptr && ready < enough; slot = Slots::next_of(slot)) {
     if constexpr (kWatched) {
       demand_free(call, slot);
       if (++steps > index_.most_bytes() / stride_) misused(call, slot, kFreeListEndless);
@@ -131,6 +134,7 @@ void PoolStore<Checks, Source>::clear() noexcept {
     PoolBlock* const block = blocks_;
     blocks_ = block->next;
     clear_live_bits(block);
+    close_slots(block);
     block->link(spare_);
     spare_ = block;
   }
@@ -143,18 +147,20 @@ void PoolStore<Checks, Source>::clear() noexcept {
 
 template <class Checks, class Source>
 void PoolStore<Checks, Source>::sort_by_addresses() noexcept {
+  [[maybe_unused]] const typename Slots::Pause pause;
   free_ = sort_by_address(free_);
   blocks_ = sort_by_address(blocks_);
   seal_blocks();
 }
 
 template <class Checks, class Source>
-std::size_t PoolStore<Checks, Source>::release_unused() noexcept {
+[[gnu::no_sanitize_address]] std::size_t PoolStore<Checks, Source>::release_unused() noexcept {
+  [[maybe_unused]] const typename Slots::Pause pause;
   demand_soundness("release_unused");
   std::size_t given_back = 0;
   const auto give_back = [&](PoolBlock* block) {
     given_back += block->bytes;
-    source_.free(block->start(), block->bytes, alignment_);
+    return_block(block);
   };
   while (spare_ != nullptr) {
     PoolBlock* const block = spare_;
@@ -205,7 +211,7 @@ void PoolStore<Checks, Source>::for_each_live(Visit&& visit) {
     char* const end = end_of_carved(block);
     for (char* at = block->start(); at != end; at += stride_) {
       if (at == reinterpret_cast<const char*>(next_free))
-        next_free = next_free->next;
+        next_free = Slots::next_of(next_free);
       else
         visit(static_cast<void*>(at));
     }
@@ -252,7 +258,7 @@ PoolStats PoolStore<Checks, Source>::stats() const noexcept {
       stats.capacity += block->slots;
     }
   }
-  for (const PoolSlot* slot = free_; slot != nullptr; slot = slot->next) ++stats.free;
+  for (const PoolSlot* slot = free_; slot != nullptr; slot = Slots::next_of(slot)) ++stats.free;
   stats.live = stats.capacity - stats.free - stats.uncarved;
   return stats;
 }
@@ -326,12 +332,13 @@ template <class Checks, class Source>
 const char* PoolStore<Checks, Source>::check_chain(const PoolSlot* chain, std::size_t most,
                                                    std::size_t& count) const noexcept {
   count = 0;
-  for (const PoolSlot* slot = chain; slot != nullptr; slot = slot->next) {
+  for (const PoolSlot* slot = chain; slot != nullptr; slot = Slots::next_of(slot)) {
     if (++count > most) return kFreeListEndless;
     const Place place = find(slot);
     if (place.word == nullptr) return "the free list leads to what is no slot of this pool";
     if constexpr (kWatched) {
       if (place.is_live()) return "a live element is in the free list";
+      if (!Slots::is_filled(slot, stride_)) return kSlotOverwritten;
     }
   }
   return nullptr;

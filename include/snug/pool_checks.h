@@ -6,8 +6,11 @@
 //   - the pool is destroyed while elements are live;
 //   - the pool is made for an alignment that is no power of two;
 //   - it comes upon a free element, or a record of its own, that was written over.
+// Free elements are filled, so that what is read from them is of no use, and what is written to them is found when they
+// are handed out again, or when the whole pool is looked at. Valgrind's memcheck is told which elements are live.
+//
 // It looks before it acts: before a destructor runs, and before it follows a link. Each look is O(1)
-// (pool_block_index.h).
+// (pool_block_index.h), but at an element's fill, which is as long as the element.
 //
 // Which of the two a pool is belongs to its type, and pools are unchecked unless their type says otherwise:
 // Pool<Node, SingleThread, Checked>. No macro changes that, so that all files of a program mean the same by one name.
@@ -22,9 +25,15 @@ namespace snug {
 
 struct Unchecked {
   static constexpr bool kWatches = false;
+  static constexpr bool kTells = false;  // valgrind's memcheck which elements are live (poison.h): a test in each call
 };
 struct Checked {
   static constexpr bool kWatches = true;
+  static constexpr bool kTells = true;
+};
+// Of the pools of a resource, whose calls take longer anyhow.
+struct OnlyTold : Unchecked {
+  static constexpr bool kTells = true;
 };
 
 // What a message calls a pool: Pool<Node>, or Pool{48, 16} if it is untyped.

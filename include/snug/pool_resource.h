@@ -143,7 +143,7 @@ class BasicPoolResource : public std::pmr::memory_resource {
   bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
 
  private:
-  using Store = PoolStore<Unchecked, UpstreamSource>;
+  using Store = PoolStore<OnlyTold, UpstreamSource>;
 
   static constexpr std::size_t kDefaultLargest = 4096;
   static constexpr std::size_t kMostSlots = 65536;

@@ -34,10 +34,11 @@
 #include "snug/address_order.h"
 #include "snug/cpp20.h"
 #include "snug/out_of_memory.h"
+#include "snug/pool_block.h"
 #include "snug/pool_block_index.h"
 #include "snug/pool_checks.h"
+#include "snug/pool_slot.h"
 #include "snug/pool_source.h"
-#include "snug/seal.h"
 
 namespace snug {
 
@@ -59,34 +60,11 @@ struct PoolStats {
   std::size_t uncarved;  // slots never used since their block came or the pool was cleared
 };
 
-struct PoolSlot {
-  PoolSlot* next;
-};
-
-// A block's record, at its very end.
-struct PoolBlock {
-  PoolBlock* next;
-  std::size_t bytes;  // of the block, record included
-  std::size_t slots;
-  uintptr_t seal;
-
-  char* start() noexcept { return reinterpret_cast<char*>(this + 1) - bytes; }
-  const char* start() const noexcept { return reinterpret_cast<const char*>(this + 1) - bytes; }
-
-  bool is_sealed() const noexcept { return seal == right_seal(); }
-  void link(PoolBlock* to) noexcept {
-    next = to;
-    seal = right_seal();
-  }
-
- private:
-  uintptr_t right_seal() const noexcept { return seal_of(this, next, bytes, slots); }
-};
-
 template <class Checks, class Source>
 class PoolStore {
  public:
   static constexpr bool kWatched = Checks::kWatches;
+  using Slots = SlotMemory<Checks>;
 
   // `alignment` is a power of two. A size beyond all memory is that of a pool that never has any.
   constexpr PoolStore(std::size_t size, std::size_t alignment, PoolGrowth growth, std::string_view type, Source source)
@@ -168,15 +146,22 @@ class PoolStore {
     if (free_ == nullptr && !refill(want)) return nullptr;
     PoolSlot* const head = free_;
     PoolSlot* last = head;
-    for (got = 1; got < want && last->next != nullptr; ++got) last = last->next;
-    free_ = last->next;
-    last->next = nullptr;
+    PoolSlot* next = Slots::next_of(last);
+    for (got = 1; got < want && next != nullptr; ++got) {
+      last = next;
+      next = Slots::next_of(last);
+    }
+    free_ = next;
+    Slots::link(last, nullptr);
     return head;
   }
   void push_chain(PoolSlot* head, PoolSlot* last) noexcept {
-    last->next = free_;
+    Slots::link(last, free_);
     free_ = head;
   }
+  // The first slot of an unchecked pool's chain becomes an element, and an element a slot before a chain.
+  PoolSlot* hand_out(PoolSlot*& chain) const noexcept { return Slots::open(chain, element_size(), stride_, chain); }
+  PoolSlot* take_back(void* element, PoolSlot* next) const noexcept { return Slots::close(element, next, stride_); }
   // The next slot will be one of a new block from the source.
   bool is_exhausted() const noexcept { return free_ == nullptr && carve_ == carve_end_ && spare_ == nullptr; }
 
@@ -246,6 +231,7 @@ class PoolStore {
   static constexpr std::size_t kFewestSlots = 4;
   static constexpr std::size_t kMostBytes = std::numeric_limits<std::size_t>::max() / 2;
   static constexpr const char* kRecordOverwritten = "the record of a block was written over";
+  static constexpr const char* kSlotOverwritten = "a free element was written over";
   static constexpr const char* kFreeListEndless = "the free list is longer than what was carved, or runs in a circle";
 
   static constexpr std::size_t round_up(std::size_t value, std::size_t alignment) {
@@ -265,12 +251,14 @@ class PoolStore {
         const Place place = demand_free("alloc", slot);
         *place.word |= place.bit;
       }
-      free_ = slot->next;
+      if (Slots::open(slot, element_size(), stride_, free_) == nullptr) [[unlikely]]
+        misused("alloc", slot, kSlotOverwritten);
     }
     return slot;
   }
-  // The element's bytes become a link: a new object, whatever type was there.
-  void push(void* element) noexcept { free_ = ::new (element) PoolSlot{free_}; }
+  void push(void* element) noexcept { free_ = take_back(element, free_); }
+  // What of a slot its element has. A size beyond all memory is never handed out.
+  constexpr std::size_t element_size() const noexcept { return size_; }
 
   [[gnu::noinline]] void* alloc_slowly() {
     if (!refill(1)) throw_out_of_memory();
@@ -303,11 +291,18 @@ class PoolStore {
     for (PoolBlock* block = blocks_; block != nullptr; block = block->next) block->link(block->next);
   }
 
+  // To the source, which may do with it what it likes.
+  void return_block(PoolBlock* block) noexcept {
+    Slots::Tools::permit(block->start(), block->slots * stride_);
+    source_.free(block->start(), block->bytes, alignment_);
+  }
+  // None of its slots is handed out.
+  void close_slots(PoolBlock* block) const noexcept { Slots::Tools::forbid(block->start(), block->slots * stride_); }
   void release_blocks(PoolBlock* chain) noexcept {
     while (chain != nullptr) {
       PoolBlock* const block = chain;
       chain = chain->next;
-      source_.free(block->start(), block->bytes, alignment_);
+      return_block(block);
     }
   }
   void release_all() noexcept {

@@ -130,14 +130,12 @@ struct ThreadCached {
     // The calling thread's, or null if that needs a longer look.
     PoolCache* find_cache() const noexcept { return pool_cache_table.find(number_.load(std::memory_order_relaxed)); }
 
-    static void* take(PoolCache& cache) noexcept {
-      PoolSlot* const slot = cache.current;
-      cache.current = slot->next;
+    void* take(PoolCache& cache) const noexcept {
       --cache.count;
-      return slot;
+      return store_.hand_out(cache.current);
     }
-    static void give(PoolCache& cache, void* element) noexcept {
-      cache.current = ::new (element) PoolSlot{cache.current};
+    void give(PoolCache& cache, void* element) const noexcept {
+      cache.current = store_.take_back(element, cache.current);
       ++cache.count;
     }
 
@@ -220,18 +218,14 @@ struct ThreadCached {
     // Walks the chain before it takes the lock.
     void push_home(PoolSlot* chain) noexcept {
       if (chain == nullptr) return;
-      PoolSlot* const last = last_of(chain);
+      PoolSlot* const last = Store::Slots::last_of(chain);
       const PoolLockGuard guard(lock_);
       store_.push_chain(chain, last);
-    }
-    static PoolSlot* last_of(PoolSlot* slot) noexcept {
-      while (slot->next != nullptr) slot = slot->next;
-      return slot;
     }
     // Under the lock.
     void flush(PoolCache& cache) noexcept {
       for (PoolSlot* chain : {cache.current, cache.spare}) {
-        if (chain != nullptr) store_.push_chain(chain, last_of(chain));
+        if (chain != nullptr) store_.push_chain(chain, Store::Slots::last_of(chain));
       }
       cache.current = cache.spare = nullptr;
       cache.count = 0;

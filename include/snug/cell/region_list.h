@@ -28,11 +28,11 @@ class CellRegionList {
     const uintptr_t end = Layout::address_of(start) + bytes;
     Cell* const first = first_of(start);
     const size_t length = Layout::round_down(end - sizeof(CellRegion) - Layout::address_of(first));
-    Layout::word_before(first) = kCellUsed;
+    Layout::set_word_before(first, kCellUsed);
     first->head = length | kCellPrevUsed;
     auto* const region = reinterpret_cast<CellRegion*>(Layout::behind(first, length));
     region->head = kCellUsed;
-    Layout::word_before(reinterpret_cast<Cell*>(region)) = length;
+    Layout::set_word_before(reinterpret_cast<Cell*>(region), length);
     region->start = start;
     region->bytes = bytes;
     region->page_bytes = page_bytes;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "pool/counting_source.h"
@@ -286,6 +287,23 @@ TEST(Pool, FindsElementsInManyBlocksOfAnyLength) {
       EXPECT_STREQ(pool.check(), nullptr);
     }
   }
+}
+
+// Behind the link that a free element holds.
+TEST(PoolDeathTest, SeesAWriteToAFreeElement) {
+  if (kPoisonsForSanitizer) GTEST_SKIP() << "AddressSanitizer ends the program before";
+  Pool<void, SingleThread, Checked> pool(64);
+  char* const element = static_cast<char*>(pool.alloc());
+  for (const size_t at : {8u, 15u, 40u, 63u}) {
+    pool.free(element);
+    const char before = std::exchange(element[at], 1);
+    EXPECT_STREQ(pool.check(), "a free element was written over") << at;
+    EXPECT_DEATH(static_cast<void>(pool.alloc()),
+                 "^snug: Pool\\{64, 16\\}::alloc\\(.*\\): a free element was written over\n$");
+    element[at] = before;
+    ASSERT_EQ(pool.alloc(), element);
+  }
+  pool.free(element);
 }
 
 // Reserving before each element is what programs do that must not fail later.
