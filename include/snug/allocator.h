@@ -6,7 +6,8 @@
 //                                                 and the unordered ones. All types of one size and alignment share it
 //
 // PoolAllocator's pools are ThreadCached unless told otherwise, because nobody sees from a container's declaration
-// which threads use others of its kind. Nobody clears these pools: their memory stays until the process ends.
+// which threads use others of its kind. These pools live until the process ends; SharedPools (shared_pools.h) counts
+// what they have, and gives back what is free.
 #pragma once
 
 #include <cstddef>
@@ -17,6 +18,7 @@
 #include "snug/pool.h"
 #include "snug/pool_thread_cache.h"
 #include "snug/pooled.h"
+#include "snug/shared_pools.h"
 
 namespace snug {
 
@@ -72,6 +74,10 @@ class Allocator {
 // defaults of checks do not take each other's for theirs.
 template <class PoolType, std::size_t Size, std::size_t Alignment>
 inline constinit EverlastingPool<PoolType> shared_pool{Size, Alignment};
+// Made when the program starts, and used by nobody: the pool may be used before.
+template <class PoolType, std::size_t Size, std::size_t Alignment>
+inline SharedPools::Entry shared_pool_entry{[] { return shared_pool<PoolType, Size, Alignment>.pool.release_unused(); },
+                                            [] { return shared_pool<PoolType, Size, Alignment>.pool.running_stats(); }};
 
 template <class T, class Threads = ThreadCached, class Checks = Unchecked>
 class PoolAllocator {
@@ -107,9 +113,13 @@ class PoolAllocator {
 
   friend constexpr bool operator==(const PoolAllocator&, const PoolAllocator&) noexcept { return true; }
 
- private:
+  // What all T of this size and alignment are from, one by one. A container's nodes are of another type.
   using SharedPool = Pool<void, Threads, Checks>;
-  static SharedPool& pool() noexcept { return shared_pool<SharedPool, sizeof(T), alignof(T)>.pool; }
+  static SharedPool& pool() noexcept {
+    if constexpr (!std::is_same_v<Threads, SingleThread>)
+      static_cast<void>(&shared_pool_entry<SharedPool, sizeof(T), alignof(T)>);
+    return shared_pool<SharedPool, sizeof(T), alignof(T)>.pool;
+  }
 };
 
 }  // namespace snug

@@ -51,14 +51,38 @@ class BasicMonotonicResource : public std::pmr::memory_resource {
   // All memory goes back to upstream; the caller's buffer is used anew. O(buffers).
   void release() {
     const std::lock_guard guard(lock_);
-    while (buffers_ != nullptr) {
-      const Buffer buffer = *buffers_;  // the record goes with its memory
-      buffers_ = buffer.next;
-      Tools::permit(buffer.start, buffer.bytes);
-      upstream_->deallocate(buffer.start, buffer.bytes, buffer.alignment);
-    }
+    give_back_down_to(nullptr);
     next_bytes_ = first_bytes_;
     begin();
+  }
+
+  // Where the resource stands: what is allocated from now on goes when it is rewound to the mark. A value.
+  class Mark {
+    friend BasicMonotonicResource;
+    void* buffers;
+    std::uintptr_t at;
+    std::uintptr_t end;
+    std::size_t next_bytes;
+  };
+  Mark mark() {
+    const std::lock_guard guard(lock_);
+    Mark mark;
+    mark.buffers = buffers_;
+    mark.at = at_;
+    mark.end = end_;
+    mark.next_bytes = next_bytes_;
+    return mark;
+  }
+  // What was allocated since the mark was taken goes back at once; buffers that came since go upstream. Marks are
+  // passed in the opposite order: one that release() or a rewind to an older one has passed is none any more, and may
+  // not be given. O(buffers that go).
+  void rewind(const Mark& mark) {
+    const std::lock_guard guard(lock_);
+    give_back_down_to(static_cast<Buffer*>(mark.buffers));
+    at_ = mark.at;
+    end_ = mark.end;
+    next_bytes_ = mark.next_bytes;
+    forbid(reinterpret_cast<char*>(at_), end_ - at_);
   }
 
   std::pmr::memory_resource* upstream_resource() const { return upstream_; }
@@ -97,6 +121,15 @@ class BasicMonotonicResource : public std::pmr::memory_resource {
     at_ = given_ != nullptr ? reinterpret_cast<std::uintptr_t>(given_) : 1;
     end_ = given_ != nullptr ? at_ + given_bytes_ : 1;
     if (given_ != nullptr) forbid(given_, given_bytes_);
+  }
+
+  void give_back_down_to(const Buffer* last) {
+    while (buffers_ != last) {
+      const Buffer buffer = *buffers_;  // the record goes with its memory
+      buffers_ = buffer.next;
+      Tools::permit(buffer.start, buffer.bytes);
+      upstream_->deallocate(buffer.start, buffer.bytes, buffer.alignment);
+    }
   }
 
   // Memory checkers are told of whole words: of the bytes before the first one, and behind the last, nothing.

@@ -26,6 +26,7 @@
 #if defined(SNUG_POISONS)
 extern "C" void __asan_poison_memory_region(const volatile void* start, size_t bytes);
 extern "C" void __asan_unpoison_memory_region(const volatile void* start, size_t bytes);
+extern "C" void* __asan_region_is_poisoned(void* start, size_t bytes);
 #endif
 
 namespace snug {
@@ -36,8 +37,12 @@ namespace snug {
 inline constexpr bool kPoisonsForSanitizer = true;
 inline void poison_for_sanitizer(const void* start, size_t bytes) { __asan_poison_memory_region(start, bytes); }
 inline void unpoison_for_sanitizer(const void* start, size_t bytes) { __asan_unpoison_memory_region(start, bytes); }
+inline bool has_poison(const void* start, size_t bytes) {
+  return __asan_region_is_poisoned(const_cast<void*>(start), bytes) != nullptr;
+}
 #else
 inline constexpr bool kPoisonsForSanitizer = false;
+inline bool has_poison(const void*, size_t) { return false; }
 inline void poison_for_sanitizer(const void*, size_t) {}
 inline void unpoison_for_sanitizer(const void*, size_t) {}
 #endif

@@ -42,7 +42,8 @@ template <class T = void, class Threads = SingleThread, class Checks = Unchecked
 class Pool;
 
 // What typed and untyped pools share. "Alone" in a comment: with ThreadCached, no other thread may use the pool
-// meanwhile. A pool is neither copied nor moved, since its elements' owners know its address.
+// meanwhile. A pool is not copied; one for a single thread can be moved, with its elements, which stay where they are:
+// while none of them has an owner (make_unique) or an allocator (allocator_on.h), which know the pool's address.
 template <class Threads, class Checks, class Source>
 class BasicPool {
   static_assert(noexcept(std::declval<Source&>().allocate(0, 0)),
@@ -51,6 +52,14 @@ class BasicPool {
  public:
   BasicPool(const BasicPool&) = delete;
   BasicPool& operator=(const BasicPool&) = delete;
+  // The other pool is as if it had just been made. What lives in one that is assigned to is lost without a destructor,
+  // as at its end.
+  BasicPool(BasicPool&&) noexcept
+    requires Threads::kMoves
+  = default;
+  BasicPool& operator=(BasicPool&&) noexcept
+    requires Threads::kMoves
+  = default;
 
   // The bare memory of one element; of a Pool<T>, raw storage for one T.
   [[nodiscard]] void* alloc() { return front_.alloc(); }
@@ -91,6 +100,16 @@ class BasicPool {
   // A value. O(blocks + free). Alone.
   PoolStats stats() noexcept {
     return front_.alone([](auto& store) { return store.stats(); });
+  }
+
+  // The same beside other threads, whatever the policy: what their caches hold counts as live. O(blocks + free).
+  PoolStats running_stats() noexcept {
+    return front_.together([](auto& store) { return store.stats(); });
+  }
+
+  // Whether an object of so many bytes, and of that alignment, has room in an element. O(1).
+  constexpr bool fits(std::size_t bytes, std::size_t alignment = 1) const noexcept {
+    return front_.fits(bytes, alignment);
   }
 
   // Whether the address is that of an element, live or not. O(blocks), O(1) if checked.

@@ -8,6 +8,32 @@
 
 namespace snug {
 
+// ---- moving
+
+template <class Checks, class Source>
+PoolStore<Checks, Source>::PoolStore(PoolStore&& other) noexcept
+    : free_(std::exchange(other.free_, nullptr)),
+      carve_(std::exchange(other.carve_, nullptr)),
+      carve_end_(std::exchange(other.carve_end_, nullptr)),
+      stride_(other.stride_),
+      blocks_(std::exchange(other.blocks_, nullptr)),
+      spare_(std::exchange(other.spare_, nullptr)),
+      alignment_(other.alignment_),
+      growth_(other.growth_),
+      next_bytes_(std::exchange(other.next_bytes_, other.growth_.first_bytes)),
+      type_(other.type_),
+      size_(other.size_),
+      asked_alignment_(other.asked_alignment_),
+      index_(std::exchange(other.index_, Index(std::max(other.growth_.most_bytes, other.stride_)))),
+      source_(other.source_) {}
+
+template <class Checks, class Source>
+PoolStore<Checks, Source>& PoolStore<Checks, Source>::operator=(PoolStore&& other) noexcept {
+  if (this == &other) return *this;
+  end();
+  return *::new (this) PoolStore(std::move(other));
+}
+
 // ---- growing
 
 template <class Checks, class Source>

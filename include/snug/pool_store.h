@@ -83,6 +83,10 @@ class PoolStore {
   }
   PoolStore(const PoolStore&) = delete;
   PoolStore& operator=(const PoolStore&) = delete;
+  // The other one is as if it had just been made.
+  PoolStore(PoolStore&& other) noexcept;
+  // What lives here is lost, as at the end.
+  PoolStore& operator=(PoolStore&& other) noexcept;
 
   // ---- elements
 
@@ -211,6 +215,9 @@ class PoolStore {
   const char* check_chain(const PoolSlot* chain, std::size_t most, std::size_t& count) const noexcept;
 
   constexpr std::size_t element_bytes() const noexcept { return stride_; }
+  constexpr bool fits(std::size_t bytes, std::size_t alignment) const noexcept {
+    return bytes <= size_ && alignment <= asked_alignment_;
+  }
   const Source& source() const noexcept { return source_; }
   Source& source() noexcept { return source_; }
   PoolName name() const noexcept { return {type_, size_, asked_alignment_}; }
@@ -224,6 +231,8 @@ class PoolStore {
     bool is_live() const noexcept { return (*word & bit) != 0; }
     bool is_known_live() const noexcept { return word != nullptr && is_live(); }
   };
+
+  using Index = std::conditional_t<kWatched, PoolBlockIndex, NoPoolBlockIndex>;
 
   // So many bytes of new slots are linked at a time: no more of a new block than an OS page is touched ahead of its
   // use.
@@ -384,7 +393,7 @@ class PoolStore {
   std::string_view type_;  // empty: the pool is untyped
   std::size_t size_;       // as asked for: what messages say
   std::size_t asked_alignment_;
-  [[no_unique_address]] mutable std::conditional_t<kWatched, PoolBlockIndex, NoPoolBlockIndex> index_;
+  [[no_unique_address]] mutable Index index_;
   [[no_unique_address]] Source source_;
 };
 

@@ -125,6 +125,10 @@ void monotonic_door() {
     resource.release();
     use_after_free(first);
     std::memset(resource.allocate(48), 1, 48);
+    const auto mark = resource.mark();
+    for (unsigned i = 0; i < 1000; ++i) std::memset(resource.allocate(48), 1, 48);
+    resource.rewind(mark);
+    std::memset(resource.allocate(48), 1, 48);
   }
   std::memset(buffer, 0, sizeof buffer);  // the caller's own again
 }

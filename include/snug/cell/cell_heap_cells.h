@@ -54,6 +54,9 @@ class BasicCellHeap {
 
   // From now on cells lie in these bytes too, as long as the heap lives. Null, or a sentence that says why not.
   const char* add_region(void* start, size_t bytes);
+  // The bytes that add_region() was given at `start` are the caller's again. Null, or a sentence that says why not: no
+  // region of the caller's begins there, or a block lives in it. O(regions), without trailers O(cells of the region).
+  const char* remove_region(void* start);
 
   // Null if there is no cell that is long enough, and the page source has no page.
   void* allocate(size_t bytes) {

@@ -21,6 +21,34 @@ const char* BasicCellHeap<Policy>::add_region(void* start, size_t bytes) {
 }
 
 template <class Policy>
+const char* BasicCellHeap<Policy>::remove_region(void* start) {
+  [[maybe_unused]] const Pause pause;
+  prove("CellHeap::remove_region", start);
+  CellRegion* found = nullptr;
+  regions_.for_each([&](CellRegion* region) {
+    if (region->start == start && region->page_bytes == 0) found = region;
+  });
+  if (found == nullptr) return "no region begins there";
+  // Without trailers free cells may be neighbours.
+  Cell* const end = reinterpret_cast<Cell*>(found);
+  for (Cell* cell = Regions::first_of(found); cell != end; cell = Layout::next_of(cell)) {
+    if (Layout::is_used(cell)) return "a block lives in the region";
+  }
+  for (Cell* cell = Regions::first_of(found); cell != end; cell = Layout::next_of(cell))
+    index_.remove(cell, Layout::size_of(cell));
+  const size_t length = Regions::length_of(found);
+  bytes_free_ -= length;
+  bytes_total_ -= length;
+  if (bytes_total_ == 0) bytes_least_free_ = ~size_t{0};
+  note_least_free();
+  const size_t bytes = found->bytes;
+  regions_.unlink(found);
+  regions_.narrow();
+  Tools::permit(start, bytes);
+  return nullptr;
+}
+
+template <class Policy>
 size_t BasicCellHeap<Policy>::release_unused() {
   [[maybe_unused]] const Pause pause;
   prove("CellHeap::release_unused", this);
@@ -72,14 +100,16 @@ CellStatistics BasicCellHeap<Policy>::statistics() const {
 template <class Policy>
 void BasicCellHeap<Policy>::let_go_of_regions() {
   [[maybe_unused]] const Pause pause;
-  if constexpr (kGrows) prove("CellHeap::~CellHeap", this);
-  if (!kGrows && !regions_.is_whole()) return;  // somebody has written over what would be followed
-  regions_.for_each([this](CellRegion* region) {
-    if (region->page_bytes != 0)
-      give_page(region);
-    else
-      Tools::permit(region->start, region->bytes);
-  });
+  if constexpr (kGrows) {
+    prove("CellHeap::~CellHeap", this);
+    regions_.for_each([this](CellRegion* region) {
+      if (region->page_bytes != 0) give_page(region);
+    });
+  }
+  // For the memory checkers alone. A caller who has no more use for the heap may have let go of its regions before.
+  for (const CellRegion* region = regions_.newest();
+       region != nullptr && !has_poison(region, sizeof *region) && region->is_sealed(); region = region->next)
+    Tools::permit(region->start, region->bytes);
 }
 
 template <class Policy>

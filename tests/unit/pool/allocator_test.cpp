@@ -128,6 +128,30 @@ TEST(PoolAllocator, KeepsArraysOutOfThePool) {
   EXPECT_EQ(numbers[999], 999);
 }
 
+struct Kilobyte {
+  char bytes[1000];
+};
+TEST(PoolAllocator, GivesBackWhatItsPoolsDoNotUse) {
+  const auto count = [] {
+    PoolStats found{};
+    SharedPools::for_each([&](const PoolStats& stats) {
+      if (stats.element_bytes >= 1000 && stats.element_bytes < 1100) found = stats;
+    });
+    return found;
+  };
+  {
+    std::list<Kilobyte, PoolAllocator<Kilobyte>> list(300);
+    EXPECT_GE(count().live, 300u);
+    EXPECT_GE(count().bytes, 300000u);
+  }
+  EXPECT_GE(SharedPools::release_unused(), 300000u);
+  EXPECT_EQ(count().bytes, 0u);
+  using Alone = PoolAllocator<Kilobyte, SingleThread>;
+  Alone().deallocate(Alone().allocate(1), 1);
+  EXPECT_EQ(Alone::pool().stats().live, 0u);
+  EXPECT_GT(Alone::pool().release_unused(), 0u);
+}
+
 TEST(PoolAllocator, ServesThreadsAndTakesNodesOfOthers) {
   using Numbers = std::list<int, PoolAllocator<int>>;
   Numbers all;

@@ -106,6 +106,35 @@ TEST(TypedPool, LendsUniqueOwners) {
   EXPECT_EQ(pool.stats().live, 0u);
 }
 
+template <class Checks>
+void move_pools() {
+  using Moved = Pool<Counted, SingleThread, Checks>;
+  static_assert(std::is_nothrow_move_constructible_v<Moved> && std::is_nothrow_move_assignable_v<Moved>);
+  Moved first;
+  std::vector<Counted*> made;
+  for (int i = 0; i < 1000; ++i) made.push_back(first.construct(i));
+  Moved second(std::move(first));
+  EXPECT_EQ(first.stats().blocks, 0u);
+  EXPECT_EQ(second.stats().live, 1000u);
+  EXPECT_TRUE(second.owns(made[500]));
+  first.destroy(first.construct(1));
+  EXPECT_EQ(first.check(), nullptr);
+  first = std::move(second);
+  EXPECT_EQ(second.stats().blocks, 0u);
+  EXPECT_EQ(first.check(), nullptr);
+  for (Counted* const counted : made) first.destroy(counted);
+  EXPECT_EQ(first.stats().live, 0u);
+  EXPECT_EQ(Counted::living, 0);
+  first.release();
+}
+TEST(TypedPool, MovesWithItsElements) {
+  move_pools<Unchecked>();
+  move_pools<Checked>();
+  static_assert(!std::is_move_constructible_v<Pool<int, Locked>>);
+  static_assert(!std::is_move_constructible_v<Pool<int, ThreadCached>>);
+  static_assert(!std::is_copy_constructible_v<Pool<int>> && !std::is_copy_assignable_v<Pool<int>>);
+}
+
 TEST(TypedPool, DestroysAllThatLive) {
   Pool<Counted> pool;
   std::array<Counted*, 100> made{};
