@@ -4,7 +4,7 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
+#include <cstdint>
 
 namespace snug {
 
@@ -13,7 +13,7 @@ template <class Node>
   Node* head = nullptr;
   Node** tail = &head;
   while (a != nullptr && b != nullptr) {
-    Node*& lower = std::less<Node*>{}(a, b) ? a : b;
+    Node*& lower = reinterpret_cast<std::uintptr_t>(a) < reinterpret_cast<std::uintptr_t>(b) ? a : b;
     *tail = lower;
     tail = &lower->next;
     lower = lower->next;

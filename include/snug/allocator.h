@@ -79,7 +79,7 @@ template <class PoolType, std::size_t Size, std::size_t Alignment>
 inline SharedPools::Entry shared_pool_entry{[] { return shared_pool<PoolType, Size, Alignment>.pool.release_unused(); },
                                             [] { return shared_pool<PoolType, Size, Alignment>.pool.running_stats(); }};
 
-template <class T, class Threads = ThreadCached, class Checks = Unchecked>
+template <class T, PoolThreads Threads = ThreadCached, PoolChecks Checks = Unchecked>
 class PoolAllocator {
  public:
   using value_type = T;

@@ -19,6 +19,8 @@
 // DirectCompactHeap (snug/compact/direct_compact_heap.h) has its pages, and moves nothing.
 #pragma once
 
+#include "snug/cpp20.h"
+
 #include <concepts>
 #include <cstddef>
 #include <limits>

@@ -24,21 +24,22 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <new>
-#include <span>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 
+#include "snug/element_owner.h"
+#include "snug/element_span.h"
 #include "snug/pool_blocks.h"
 #include "snug/pool_checks.h"
+#include "snug/pool_policies.h"
 #include "snug/pool_source.h"
 #include "snug/pool_threads.h"
 
 namespace snug {
 
-template <class T = void, class Threads = SingleThread, class Checks = Unchecked, class Source = HeapSource>
+template <class T = void, PoolThreads Threads = SingleThread, PoolChecks Checks = Unchecked,
+          PoolSource Source = HeapSource>
 class Pool;
 
 // What typed and untyped pools share. "Alone" in a comment: with ThreadCached, no other thread may use the pool
@@ -46,9 +47,6 @@ class Pool;
 // while none of them has an owner (make_unique) or an allocator (allocator_on.h), which know the pool's address.
 template <class Threads, class Checks, class Source>
 class BasicPool {
-  static_assert(noexcept(std::declval<Source&>().allocate(0, 0)),
-                "a pool's source returns null when it has no memory: an exception would lose the elements of a batch");
-
  public:
   BasicPool(const BasicPool&) = delete;
   BasicPool& operator=(const BasicPool&) = delete;
@@ -72,9 +70,9 @@ class BasicPool {
 
   // Fills `out` from its front with the memory of elements, and says how many it got: all, unless there is no memory.
   // O(elements).
-  [[nodiscard]] std::size_t alloc_batch(std::span<void*> out) { return front_.alloc_batch(out.data(), out.size()); }
+  [[nodiscard]] std::size_t alloc_batch(ElementSpan<void*> out) { return front_.alloc_batch(out.data(), out.size()); }
   // Frees what stands in `elements`, as free() would. O(elements).
-  void free_batch(std::span<void* const> elements) noexcept { front_.free_batch(elements.data(), elements.size()); }
+  void free_batch(ElementSpan<void* const> elements) noexcept { front_.free_batch(elements.data(), elements.size()); }
 
   // Makes sure that `count` more elements can be had without asking the source. False if there is no memory.
   bool reserve(std::size_t count) {
@@ -122,7 +120,7 @@ class BasicPool {
   const char* check() noexcept { return front_.check(); }
 
  protected:
-  constexpr BasicPool(std::size_t size, std::size_t alignment, PoolGrowth growth, std::string_view type, Source source)
+  constexpr BasicPool(std::size_t size, std::size_t alignment, PoolGrowth growth, TypeText type, Source source)
       : front_(size, alignment, growth, type, source) {}
   ~BasicPool() { front_.end(); }
 
@@ -137,7 +135,7 @@ constexpr std::size_t alignment_for(std::size_t size) {
 
 // Untyped. `size` is at least 1, `alignment` a power of two; without one elements are aligned as a type of this size
 // can ask for (alignof(std::max_align_t) at most), so that 4 bytes take 8, and 24 take 24.
-template <class Threads, class Checks, class Source>
+template <PoolThreads Threads, PoolChecks Checks, PoolSource Source>
 class Pool<void, Threads, Checks, Source> : public BasicPool<Threads, Checks, Source> {
  public:
   constexpr explicit Pool(std::size_t size) : Pool(size, alignment_for(size)) {}
@@ -157,7 +155,7 @@ Pool(std::size_t, std::size_t) -> Pool<void>;
 Pool(std::size_t, std::size_t, PoolGrowth) -> Pool<void>;
 
 // Typed. T may be const, and incomplete where the pool's type is named, not where it is used.
-template <class T, class Threads, class Checks, class Source>
+template <class T, PoolThreads Threads, PoolChecks Checks, PoolSource Source>
 class Pool : public BasicPool<Threads, Checks, Source> {
   static_assert(std::is_object_v<T> && !std::is_array_v<T>,
                 "Pool<T> is of objects that are no arrays: for int[3] take Pool<std::array<int, 3>>");
@@ -187,11 +185,11 @@ class Pool : public BasicPool<Threads, Checks, Source> {
   }
 
   struct Destroy {
-    Pool* pool;
+    Pool* pool = nullptr;
     void operator()(T* element) const noexcept { pool->destroy(element); }
   };
   // Owns one element. The pool must live longer.
-  using UniquePtr = std::unique_ptr<T, Destroy>;
+  using UniquePtr = ElementOwner<T, Destroy>;
 
   template <class... Arguments>
   [[nodiscard]] UniquePtr make_unique(Arguments&&... arguments) {

@@ -24,7 +24,7 @@ PoolStore<Checks, Source>::PoolStore(PoolStore&& other) noexcept
       type_(other.type_),
       size_(other.size_),
       asked_alignment_(other.asked_alignment_),
-      index_(std::exchange(other.index_, Index(std::max(other.growth_.most_bytes, other.stride_)))),
+      index_(std::exchange(other.index_, Index(larger(other.growth_.most_bytes, other.stride_)))),
       source_(other.source_) {}
 
 template <class Checks, class Source>
@@ -53,8 +53,8 @@ std::size_t PoolStore<Checks, Source>::slots_in(std::size_t bytes) const noexcep
 
 template <class Checks, class Source>
 std::size_t PoolStore<Checks, Source>::next_block_bytes() const noexcept {
-  const std::size_t bytes = std::max(next_bytes_, bytes_for(kFewestSlots));
-  return bytes <= growth_.most_bytes ? bytes : std::max(growth_.most_bytes, bytes_for(1));
+  const std::size_t bytes = larger(next_bytes_, bytes_for(kFewestSlots));
+  return bytes <= growth_.most_bytes ? bytes : larger(growth_.most_bytes, bytes_for(1));
 }
 
 template <class Checks, class Source>
@@ -71,7 +71,7 @@ bool PoolStore<Checks, Source>::fetch_block(std::size_t bytes) {
   block->link(spare_);
   spare_ = block;
   if constexpr (kWatched) index_.note(bytes);
-  next_bytes_ = std::min(2 * next_bytes_, std::max(growth_.most_bytes, growth_.first_bytes));
+  next_bytes_ = smaller(2 * next_bytes_, larger(growth_.most_bytes, growth_.first_bytes));
   return true;
 }
 
@@ -95,7 +95,7 @@ bool PoolStore<Checks, Source>::refill(std::size_t want) {
     open_block(block);
   }
   const std::size_t room = static_cast<std::size_t>(carve_end_ - carve_) / stride_;
-  std::size_t count = std::min(room, std::max(want, kCarveBytes / stride_));
+  std::size_t count = smaller(room, larger(want, kCarveBytes / stride_));
   // Threads take whole batches, and blocks are so aligned that what a thread has of many pools would share a set of the
   // processor's cache: a block begins with a portion whose length differs.
   if (opens) count = 1 + scatter(carve_, count);
@@ -315,7 +315,7 @@ void PoolStore<Checks, Source>::look_for_leaks() const noexcept {
     std::size_t slot = 0;
     while ((bits[slot / 64] >> slot % 64 & 1) == 0) ++slot;
     const char* const element = block->start() + slot * stride_;
-    if (first == nullptr || std::less<const void*>{}(element, first)) first = element;
+    if (first == nullptr || reinterpret_cast<uintptr_t>(element) < reinterpret_cast<uintptr_t>(first)) first = element;
   }
   if (leaked == 0) return;
   char reason[64];

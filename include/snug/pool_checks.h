@@ -17,7 +17,6 @@
 #pragma once
 
 #include <cstddef>
-#include <string_view>
 
 #include "snug/last_line.h"
 
@@ -36,9 +35,15 @@ struct OnlyTold : Unchecked {
   static constexpr bool kTells = true;
 };
 
+// A text that need not end in a 0.
+struct TypeText {
+  const char* start = nullptr;
+  std::size_t length = 0;
+};
+
 // What a message calls a pool: Pool<Node>, or Pool{48, 16} if it is untyped.
 struct PoolName {
-  std::string_view type;
+  TypeText type;  // of no length: it is untyped
   std::size_t size;
   std::size_t alignment;
 };
@@ -51,21 +56,24 @@ struct PoolName {
   constexpr std::size_t kMostOfType = 150;
   LastLine line;
   line.add("snug: Pool");
-  if (pool.type.empty())
+  if (pool.type.length == 0)
     line.add("{").add_number(pool.size).add(", ").add_number(pool.alignment).add("}");
   else
-    line.add("<").add(pool.type.data(), pool.type.size() < kMostOfType ? pool.type.size() : kMostOfType).add(">");
+    line.add("<").add(pool.type.start, pool.type.length < kMostOfType ? pool.type.length : kMostOfType).add(">");
   line.add("::").add(call).add("(").add_address(address).add("): ").add(reason).end_process();
 }
 
 // The name of T as the compiler writes it; no RTTI is needed.
 template <class T>
 struct TypeName {
-  static constexpr std::string_view text() {
+  static constexpr TypeText text() {
     // Ends in "[T = Node]" or "[with T = Node]".
-    const std::string_view signature = spelled();
-    const std::size_t name = signature.find("T = ") + 4;
-    return signature.substr(name, signature.size() - name - 1);
+    const char* name = spelled();
+    while (!(name[0] == 'T' && name[1] == ' ' && name[2] == '=' && name[3] == ' ')) ++name;
+    name += 4;
+    std::size_t length = 0;
+    while (name[length] != '\0') ++length;
+    return {name, length - 1};
   }
 
  private:

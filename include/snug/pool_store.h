@@ -19,7 +19,6 @@
 // over, at all of it first (check()).
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -27,12 +26,12 @@
 #include <cstring>
 #include <limits>
 #include <new>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include "snug/address_order.h"
 #include "snug/cpp20.h"
+#include "snug/extremes.h"
 #include "snug/out_of_memory.h"
 #include "snug/pool_block.h"
 #include "snug/pool_block_index.h"
@@ -67,15 +66,15 @@ class PoolStore {
   using Slots = SlotMemory<Checks>;
 
   // `alignment` is a power of two. A size beyond all memory is that of a pool that never has any.
-  constexpr PoolStore(std::size_t size, std::size_t alignment, PoolGrowth growth, std::string_view type, Source source)
-      : stride_(round_up(std::clamp(size, sizeof(PoolSlot), kMostBytes), std::max(alignment, alignof(PoolSlot)))),
-        alignment_(std::max({alignment, alignof(PoolBlock), alignment_of_stride()})),
+  constexpr PoolStore(std::size_t size, std::size_t alignment, PoolGrowth growth, TypeText type, Source source)
+      : stride_(round_up(smaller(larger(size, sizeof(PoolSlot)), kMostBytes), larger(alignment, alignof(PoolSlot)))),
+        alignment_(larger(larger(alignment, alignof(PoolBlock)), alignment_of_stride())),
         growth_(growth),
         next_bytes_(growth.first_bytes),
         type_(type),
         size_(size),
         asked_alignment_(alignment),
-        index_(std::max(growth.most_bytes, stride_)),
+        index_(larger(growth.most_bytes, stride_)),
         source_(source) {
     if constexpr (kWatched) {
       if (!std::has_single_bit(alignment)) misused("Pool", this, "the alignment is not a power of two");
@@ -174,7 +173,7 @@ class PoolStore {
   // Makes sure that `count` more elements can be had without asking the source. False if there is no memory.
   bool reserve(std::size_t count) {
     const std::size_t ready = ready_slots("reserve", count);
-    return ready >= count || fetch_block(std::max(bytes_for(count - ready), next_block_bytes()));
+    return ready >= count || fetch_block(larger(bytes_for(count - ready), next_block_bytes()));
   }
 
   // Gives back every block without live elements; the free list ends up in the order of addresses. Returns the bytes
@@ -250,7 +249,7 @@ class PoolStore {
   // The alignment that a multiple of the element's size has anyhow. Blocks have it too, up to what operator new
   // promises, since a derived class of the same size may count on it (pooled.h).
   constexpr std::size_t alignment_of_stride() const {
-    return std::min<std::size_t>(stride_ & (~stride_ + 1), __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+    return smaller(stride_ & (~stride_ + 1), __STDCPP_DEFAULT_NEW_ALIGNMENT__);
   }
 
   PoolSlot* pop() noexcept {
@@ -390,8 +389,8 @@ class PoolStore {
   std::size_t alignment_;
   PoolGrowth growth_;
   std::size_t next_bytes_;
-  std::string_view type_;  // empty: the pool is untyped
-  std::size_t size_;       // as asked for: what messages say
+  TypeText type_;     // empty: the pool is untyped
+  std::size_t size_;  // as asked for: what messages say
   std::size_t asked_alignment_;
   [[no_unique_address]] mutable Index index_;
   [[no_unique_address]] Source source_;

@@ -17,7 +17,7 @@
 
 namespace snug {
 
-template <class Policy>
+template <CellHeapPolicy Policy>
 class BasicCellHeap {
   using Layout = CellLayout<Policy::kAlignment>;
   using Trailer = typename Policy::Trailer;

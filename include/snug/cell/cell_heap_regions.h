@@ -5,7 +5,7 @@
 
 namespace snug {
 
-template <class Policy>
+template <CellHeapPolicy Policy>
 const char* BasicCellHeap<Policy>::add_region(void* start, size_t bytes) {
   if (start == nullptr) return "the region is null";
   if (bytes < kSmallestRegion) return "the region is too small for a cell";
@@ -20,7 +20,7 @@ const char* BasicCellHeap<Policy>::add_region(void* start, size_t bytes) {
   return nullptr;
 }
 
-template <class Policy>
+template <CellHeapPolicy Policy>
 const char* BasicCellHeap<Policy>::remove_region(void* start) {
   [[maybe_unused]] const Pause pause;
   prove("CellHeap::remove_region", start);
@@ -48,7 +48,7 @@ const char* BasicCellHeap<Policy>::remove_region(void* start) {
   return nullptr;
 }
 
-template <class Policy>
+template <CellHeapPolicy Policy>
 size_t BasicCellHeap<Policy>::release_unused() {
   [[maybe_unused]] const Pause pause;
   prove("CellHeap::release_unused", this);
@@ -66,7 +66,7 @@ size_t BasicCellHeap<Policy>::release_unused() {
   return released;
 }
 
-template <class Policy>
+template <CellHeapPolicy Policy>
 template <class Visit>
 void BasicCellHeap<Policy>::walk(Visit visit) const {
   [[maybe_unused]] const Pause pause;
@@ -79,7 +79,7 @@ void BasicCellHeap<Policy>::walk(Visit visit) const {
   });
 }
 
-template <class Policy>
+template <CellHeapPolicy Policy>
 CellStatistics BasicCellHeap<Policy>::statistics() const {
   [[maybe_unused]] const Pause pause;
   prove("CellHeap::statistics", this);
@@ -97,7 +97,7 @@ CellStatistics BasicCellHeap<Policy>::statistics() const {
   return now;
 }
 
-template <class Policy>
+template <CellHeapPolicy Policy>
 void BasicCellHeap<Policy>::let_go_of_regions() {
   [[maybe_unused]] const Pause pause;
   if constexpr (kGrows) {
@@ -112,7 +112,7 @@ void BasicCellHeap<Policy>::let_go_of_regions() {
     Tools::permit(region->start, region->bytes);
 }
 
-template <class Policy>
+template <CellHeapPolicy Policy>
 void BasicCellHeap<Policy>::give_page(CellRegion* region) {
   void* const start = region->start;
   const size_t bytes = region->page_bytes;
