@@ -156,7 +156,7 @@ class SpanStore {
   void leave_hand(const Span& span);
   bool purge_run(Span* span);
   void count_as_missing(size_t bytes);
-  Span* overdue();
+  Span* older_than(uint32_t milliseconds);
   void purge_as_due();
   void make_way();
   Span* any_dirty();

@@ -4,6 +4,7 @@
 // Usage: idle ALLOCATOR MODE. Exit status 0 means that it went as the mode says; each figure is printed. Under a
 // sanitizer the resident memory is mostly the sanitizer's, so that snug's own account of it is asked instead.
 #include "subject.h"
+#include "threads.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -44,12 +45,6 @@ struct Load {
 // In memory of its own, which is there before and after.
 void* places[kSmallBytes / 1000];
 Load load{places, {}, 0};
-
-void sleep_for(long milliseconds) {
-  timespec left{milliseconds / 1000, milliseconds % 1000 * 1000000};
-  while (nanosleep(&left, &left) != 0) {
-  }
-}
 
 // The number behind `label` in a file of /proc; allocates nothing.
 long number_in(const char* path, const char* label, int base = 10) {
@@ -201,52 +196,6 @@ bool abandoned() {
   subject::take_stats(stats);
   return stats.bytes_purged > kBlocks * kSize / 2;
 }
-
-// idle_thread:auto.
-
-std::size_t thread_count() {
-  DIR* tasks = opendir("/proc/self/task");
-  std::size_t count = 0;
-  while (const dirent* task = readdir(tasks))
-    if (task->d_name[0] != '.') ++count;
-  closedir(tasks);
-  return count;
-}
-
-bool has_threads(std::size_t count) {
-  for (int i = 0; i < 100 && thread_count() != count; ++i) sleep_for(20);
-  const std::size_t now = thread_count();
-  if (now != count) std::printf("%zu threads, where %zu are expected\n", now, count);
-  return now == count;
-}
-
-// A thread that allocates once, and is there until it is let go.
-class Companion {
- public:
-  Companion() {
-    pthread_mutex_lock(&mutex_);
-    pthread_create(&thread_, nullptr, run, this);
-    while (!has_begun_) sleep_for(1);
-  }
-  ~Companion() {
-    pthread_mutex_unlock(&mutex_);
-    pthread_join(thread_, nullptr);
-  }
-
- private:
-  static void* run(void* self) {
-    auto& companion = *static_cast<Companion*>(self);
-    subject::free(made(100));
-    companion.has_begun_ = true;
-    pthread_mutex_lock(&companion.mutex_);
-    pthread_mutex_unlock(&companion.mutex_);
-    return nullptr;
-  }
-
-  pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
-  pthread_t thread_{};
-  std::atomic<bool> has_begun_{false};
-};
 
 // It comes with the second thread, and goes with it.
 bool comes_with_threads() {

@@ -41,7 +41,7 @@ Allocator find_component(const std::string& name, const std::string& tlsf) {
   if (name != kTlsf) {
     Allocator component = find_allocator("glibc", "");
     component.name = name;
-    component.version = snug_version();
+    component.version = fmt::format("{}.{}.{}", SNUG_VERSION_MAJOR, SNUG_VERSION_MINOR, SNUG_VERSION_PATCH);
     component.is_component = true;
     return component;
   }

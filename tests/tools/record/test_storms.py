@@ -18,6 +18,7 @@ from recorded import KINDS, LIBRARY, Recorded, clean_environment, told
 from tool_under_test import snug
 
 STORMS = os.environ["RECORD_STORMS"]
+ALONE = "idle_thread:off"  # threads are counted
 STORM_LIBRARY = os.environ["RECORD_STORM_LIBRARY"]
 BY_ITSELF = 20  # seconds
 WITH_STACKS = ("snug", "glibc")
@@ -48,19 +49,21 @@ class StormTest(unittest.TestCase):
                 if ending := self.fails_by_itself(library, mode, *arguments):
                     self.assertNotIn(name, ("snug", "glibc"), ending)
                     self.skipTest(f"{name} does not survive it by itself: {ending}")
-                recorded = Recorded(mode, *arguments, program=STORMS, LD_PRELOAD=library)
+                recorded = Recorded(mode, *arguments, program=STORMS, LD_PRELOAD=library, SNUG_CONF=ALONE)
                 self.assertEqual({os.path.realpath(file) for file in recorded.served_by}, {os.path.realpath(library)})
                 self.assert_every_event(recorded)
                 check(recorded)
                 if name in WITH_STACKS:
-                    self.assert_well(Recorded(mode, *arguments, program=STORMS, LD_PRELOAD=library, options=("--stacks",)))
+                    self.assert_well(Recorded(mode, *arguments, program=STORMS, LD_PRELOAD=library, SNUG_CONF=ALONE,
+                                              options=("--stacks",)))
 
     @staticmethod
     def fails_by_itself(library, mode, *arguments):
         """How; empty if it does not."""
         try:
-            status = subprocess.run([STORMS, mode, *arguments], env=clean_environment(LD_PRELOAD=library), timeout=BY_ITSELF,
-                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode
+            status = subprocess.run([STORMS, mode, *arguments], timeout=BY_ITSELF,
+                                    env=clean_environment(LD_PRELOAD=library, SNUG_CONF=ALONE), stdout=subprocess.DEVNULL,
+                                    stderr=subprocess.DEVNULL, check=False).returncode
         except subprocess.TimeoutExpired:
             return f"it takes more than {BY_ITSELF} s"
         return f"ends with {status}" if status != 0 else ""

@@ -246,7 +246,8 @@ TEST_F(ConfigTest, UnknownKeysAreNamed) {
 
 TEST_F(ConfigTest, PrintsEachValue) {
   const Config usual;
-  const char* const defaults[] = {"default", "check", "8388608", "adaptive", "67108864", "67108864", "1000", "auto", ""};
+  const char* const defaults[] = {"default",  "check", "8388608", "adaptive", "67108864",
+                                  "67108864", "1000",  "auto",    ""};
   for (size_t i = 0; i < kConfigKeys; ++i) EXPECT_EQ(value(usual, i), defaults[i]);
   const Config set = read(
       "classes:dense,sized_delete:trust,cache:1,batch:one,retain:2,retain_large:3K,purge_after:4,idle_thread:on,report:"
