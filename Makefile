@@ -32,6 +32,7 @@ bench-full: ## the same with every load and allocator, six times: about two hour
 	@scripts/setup build bench
 	@$(MAKE) --no-print-directory benchmark
 	@scripts/uv run --quiet --locked --project bench snug-bench run --grid full
+	@scripts/uv run --quiet --locked --project bench snug-bench traces
 
 seeds: ## install what is missing, build, and run the published tables of docs/seeds.md anew beside today's peers: minutes
 	@scripts/setup build bench
@@ -80,7 +81,7 @@ install: ## install what is missing, build, and install under PREFIX (/usr/local
 	@$(renew_linker_cache)
 
 uninstall: ## remove what the last make install has installed; DESTDIR as then
-	@cmake -DMANIFEST=$(BUILD)/install_manifest.txt -P cmake/uninstall.cmake
+	@cmake -DMANIFEST=$(BUILD)/install_manifest.txt -DMADE_FOLDERS=$(BUILD)/install_folders.txt -P cmake/uninstall.cmake
 	@$(renew_linker_cache)
 
 deb: ## install what is missing, build, and pack libsnug0, libsnug-dev and snug-tools into build/deb

@@ -8,6 +8,14 @@ set(snug_archives snug_static snug_cell snug_cell_rt)
 # Debian's zsh looks into vendor-completions for what packages bring.
 set(SNUG_ZSH_FOLDER ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE STRING "Where zsh finds completions, below the prefix")
 
+# First, while they are not there.
+set(snug_folders ${CMAKE_INSTALL_LIBDIR} ${CMAKE_INSTALL_LIBDIR}/snug ${CMAKE_INSTALL_BINDIR} ${CMAKE_INSTALL_INCLUDEDIR}
+                 ${CMAKE_INSTALL_MANDIR}/man1 ${CMAKE_INSTALL_MANDIR}/man3 ${snug_cmake_dir} ${snug_pkgconfig_dir}
+                 ${CMAKE_INSTALL_DATADIR}/bash-completion/completions ${SNUG_ZSH_FOLDER})
+install(CODE "set(SNUG_BUILD_FOLDER \"${PROJECT_BINARY_DIR}\")
+  set(SNUG_FOLDERS \"${snug_folders}\")" ALL_COMPONENTS)
+install(SCRIPT cmake/note_folders.cmake ALL_COMPONENTS)
+
 if(TARGET snug_shared)
   install(TARGETS snug_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT runtime
                                       NAMELINK_COMPONENT development)
@@ -46,7 +54,7 @@ if(TARGET snug_tool)
   install(TARGETS snug_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
   if(TARGET snug_recorder)
     install(TARGETS snug_recorder LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/snug COMPONENT tools)
-    install(TARGETS snug_replayer RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/snug COMPONENT tools)
+    install(TARGETS snug_replayer snug_component_replayer RUNTIME DESTINATION ${CMAKE_INSTALL_LIBDIR}/snug COMPONENT tools)
   endif()
   install(FILES docs/man/snug.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
   install(FILES tools/completion/snug.bash RENAME snug COMPONENT tools

@@ -1,5 +1,7 @@
-// A pool resource on snug's heap under a std::pmr container, and an allocator for the standard ones.
+// A pool resource on snug's heap under a std::pmr container, an allocator for the standard ones, and a container on a
+// pool of one's own.
 #include <snug/allocator.h>
+#include <snug/allocator_on.h>
 #include <snug/resource.h>
 
 #include <list>
@@ -10,5 +12,14 @@ int main() {
   std::pmr::map<int, int> squares(&pool);
   std::list<int, snug::PoolAllocator<int>> roots;
   for (int i = 0; i < 100; ++i) roots.push_back(squares[i * i] = i);
-  return squares.at(81) == 9 && roots.size() == 100 ? 0 : 1;
+
+  snug::Pool<> nodes(sizeof(long) + 2 * sizeof(void*));
+  std::list<long, snug::AllocatorOn<long, snug::Pool<>>> own(nodes);
+  own.push_back(1);
+
+  snug::MonotonicResource scratch;
+  const auto mark = scratch.mark();
+  static_cast<void>(scratch.allocate(1000));
+  scratch.rewind(mark);  // as if it had not been allocated
+  return squares.at(81) == 9 && roots.size() == 100 && nodes.stats().live == 1 ? 0 : 1;
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "recorder/allocator_sample.h"
 #include "recorder/recording.h"
 #include "recorder/stacks.h"
 #include "recorder/watched.h"
@@ -22,6 +23,7 @@ void* allocate(Operation operation, std::size_t size, std::size_t alignment, Cal
     block = call();
   }
   tell_allocation(operation, block, size, alignment, refused_if_null(block));
+  answer_if_asked();
   return block;
 }
 
@@ -36,8 +38,9 @@ inline std::size_t size_to_tell(void* block) {
   return watched.usable_size(block);
 }
 
-// And that of its going before it.
-inline void free_block(Operation operation, void* block, std::size_t size = 0, std::size_t alignment = 0) {
+// And that of its going before it. Inlined as tell_aligned() is.
+[[gnu::always_inline]] inline void free_block(Operation operation, void* block, std::size_t size = 0,
+                                              std::size_t alignment = 0) {
   if (early_blocks.owns(block)) [[unlikely]] {
     if (has_watched()) tell_aligned(operation, block, size, alignment);
     early_blocks.free(block);
@@ -45,9 +48,15 @@ inline void free_block(Operation operation, void* block, std::size_t size = 0, s
   }
   if (!has_watched()) [[unlikely]]
     return;  // the null pointer
-  tell_aligned(operation, block, size != 0 ? size : size_to_tell(block), alignment);
-  const InsideAllocator inside;
-  watched.free(block);
+  if (this_thread.depth != 0) [[unlikely]]
+    tell_gone_inside(block);
+  else
+    tell_aligned(operation, block, size != 0 ? size : size_to_tell(block), alignment);
+  {
+    const InsideAllocator inside;
+    watched.free(block);
+  }
+  answer_if_asked();
 }
 
 }  // namespace snug::recorder

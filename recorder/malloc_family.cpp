@@ -35,13 +35,17 @@ void* reallocate(Operation operation, void* block, std::size_t size, Call call) 
   if (!has_watched()) [[unlikely]]
     return block == nullptr ? early_blocks.allocate(size) : reallocate_early(block, size);
   const bool is_early = early_blocks.owns(block);
-  tell(kReallocBegins, reinterpret_cast<std::uintptr_t>(block), is_early ? 0 : size_to_tell(block));
+  if (this_thread.depth != 0) [[unlikely]]
+    tell_gone_inside(block);
+  else
+    tell(kReallocBegins, reinterpret_cast<std::uintptr_t>(block), is_early ? 0 : size_to_tell(block));
   void* moved;
   {
     const InsideAllocator inside;
     moved = is_early ? reallocate_early(block, size) : call();
   }
   tell_allocation(operation, moved, size, 0, refused_if_null(moved));
+  answer_if_asked();
   return moved;
 }
 

@@ -114,6 +114,7 @@ Ring* begin_ring(pid_t parent) {
   ring->began_ticks = read_ticks();
   ring->counts_ticks = kHasTicks && session_asks_for(kAsksForTicks);
   ring->tells_stacks = session_asks_for(kAsksForStacks);
+  ring->has_mallinfo = watched.has_mallinfo;
   timespec time{};
   clock_gettime(CLOCK_REALTIME, &time);
   ring->began_at = static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
@@ -225,10 +226,17 @@ bool wait_for_room(Ring& ring, std::uint64_t count) {
   const ErrnoKeeper keeper;
   for (unsigned waits = 1; !has_room(ring, ring.next.load(std::memory_order_relaxed), count); ++waits) {
     if (waits % 1024 == 0 && is_collector_gone()) abandon(ring);
-    if (ring.state.load(std::memory_order_relaxed) != RingState::kOn) return false;
+    if (!is_telling(ring.state.load(std::memory_order_relaxed))) return false;
     sleep_microseconds(50);
   }
-  return ring.state.load(std::memory_order_relaxed) == RingState::kOn;
+  return is_telling(ring.state.load(std::memory_order_relaxed));
+}
+
+bool tells_when_not_on(const Ring* ring) {
+  if (ring == nullptr) return false;
+  const RingState state = ring->state.load(std::memory_order_relaxed);
+  if (state == RingState::kAsked) this_thread.is_asked = true;
+  return is_telling(state);
 }
 
 void end_thread() {

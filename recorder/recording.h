@@ -38,6 +38,8 @@ struct ThreadState {
   std::uint32_t parent;  // the number of the thread that made it; 0 is unknown
   // Of calls of the allocator that this thread is inside of. What the allocator calls meanwhile is its own affair.
   std::uint32_t depth;
+  // This thread has found that the allocator is to be asked, and does so when its call has ended.
+  bool is_asked;
 };
 
 extern ProcessPage* process_page;
@@ -50,6 +52,9 @@ Ring* open_ring();
 void number_thread(Ring& ring);
 // Waits until there is room for so many events. False if there is nothing to be told any more.
 bool wait_for_room(Ring& ring, std::uint64_t count);
+// Whether there is anything to be told though the ring, if there is one, is in another state than kOn. If that is
+// kAsked, the thread is asked.
+bool tells_when_not_on(const Ring* ring);
 // Tells of the calling thread's end. libc may yet free what it holds for the thread.
 void end_thread();
 
@@ -103,7 +108,7 @@ inline Ring* ring_for_event() {
     return nullptr;
   Ring* const ring = ring_of_process();
   if (ring == nullptr || ring->state.load(std::memory_order_relaxed) != RingState::kOn) [[unlikely]]
-    return nullptr;
+    if (!tells_when_not_on(ring)) return nullptr;
   if (this_thread.of != ring) [[unlikely]] {
     number_thread(*ring);
     if (this_thread.depth != 0) return nullptr;
@@ -141,14 +146,29 @@ inline std::uint8_t mark_of(std::uint64_t alignment) {
   return std::has_single_bit(alignment) ? static_cast<std::uint8_t>(std::countr_zero(alignment) + 1) : kOddAlignment;
 }
 
-// `refused`: kRefused or 0.
-inline void tell_aligned(Operation operation, const void* block, std::uint64_t size, std::uint64_t alignment,
-                         std::uint8_t refused = 0) {
+// `refused`: kRefused or 0. GCC 12 takes it for too long, and a call for its six arguments for nothing.
+[[gnu::always_inline]] inline void tell_aligned(Operation operation, const void* block, std::uint64_t size,
+                                                std::uint64_t alignment, std::uint8_t refused = 0) {
   const auto mark = static_cast<std::uint8_t>(refused | mark_of(alignment));
   if ((mark & kMark) != kOddAlignment)
     tell(operation, block, size, mark);
   else
     tell_with_rest(operation, reinterpret_cast<std::uintptr_t>(block), size, mark, alignment, 0);
+}
+
+// Of a block that goes while its thread is inside of the allocator. What comes there is the allocator's own, but what
+// goes may be a block of the program's: an allocator that finds variables of its threads by __tls_get_addr has the
+// dynamic linker free there what it once allocated for variables of libraries. By its address alone it can be told
+// which.
+inline void tell_gone_inside(const void* block) {
+  if (block == nullptr || process_page == nullptr) return;
+  Ring* const ring = process_page->ring.load(std::memory_order_acquire);
+  if (ring == nullptr || this_thread.of != ring) return;
+  const RingState state = ring->state.load(std::memory_order_relaxed);
+  if (state == RingState::kPaused || state == RingState::kAbandoned) return;
+  const std::uint64_t when = when_of(*ring, 0);
+  std::uint64_t ticket;
+  if (draw(*ring, 1, ticket)) fill(*ring, ticket, when, kGoesInside, reinterpret_cast<std::uintptr_t>(block), 0);
 }
 
 // Stands around a call of the allocator.

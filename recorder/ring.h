@@ -11,7 +11,7 @@
 //   slot i holds the event of ticket t  <=>  i == t mod kSlots and its stamp is t + 1, modulo 2^32
 //
 // Threads of the process write `next`, `threads` and slots; `snug record` alone writes `consumed` and `state`, but for
-// a process that finds it dead.
+// a process that finds it dead, or that answers.
 #pragma once
 
 #include <atomic>
@@ -20,20 +20,28 @@
 
 namespace snug::recorder {
 
-inline constexpr std::uint64_t kRingMagic = 0x32676e6972677573;  // "sugring2"
+inline constexpr std::uint64_t kRingMagic = 0x33676e6972677573;  // "sugring3"
 // 1 MiB: a few milliseconds of a program that does nothing but allocate, which is how often `snug record` looks.
 inline constexpr std::uint64_t kSlots = 1 << 15;
 inline constexpr std::uint32_t kMostThread = (1 << 24) - 1;
 
 // Codes of a slot beside those of trace::Operation.
 inline constexpr std::uint8_t kReallocBegins = 0xf0;  // a reallocation of the block at this address is under way
-inline constexpr std::uint8_t kRest = 0xf1;           // more of what the slot of a ticket before began
+// The block at this address goes by a call from inside of the allocator. Most such calls are of blocks that nobody has
+// been told of, and mean nothing then.
+inline constexpr std::uint8_t kGoesInside = 0xf5;
+inline constexpr std::uint8_t kRest = 0xf1;  // more of what the slot of a ticket before began
 // Before the slot of an allocation, the key of its stack as the address, and how many addresses to return to are told:
 // none of a stack that was told before, otherwise two in each of the slots that follow, innermost first.
 inline constexpr std::uint8_t kStack = 0xf2;
 // A file that such addresses lie in: where it begins, and how long it is. In the slot behind stands what was added to
 // the addresses in it, and the lengths of its path << 32 and of its build-id. Then follow both, the build-id first.
 inline constexpr std::uint8_t kModule = 0xf3;
+// What the allocator says of itself: the first two fields of mallinfo2, and in each of the slots that follow the next
+// two. The moment of the last slot is the one before the allocator was asked.
+inline constexpr std::uint8_t kMallinfo = 0xf4;
+inline constexpr std::size_t kMallinfoFields = 10;
+inline constexpr std::size_t kMallinfoSlots = kMallinfoFields / 2;
 inline constexpr std::size_t kMostFrames = 64;
 inline constexpr std::size_t kMostModulePath = 1024;
 inline constexpr std::size_t kMostBuildId = 64;
@@ -88,8 +96,11 @@ constexpr RingEvent event_of(std::uint64_t head, const Slot& slot) {
           .size = slot.size};
 }
 
-// Abandoned: nobody reads the ring any more, and nobody need wait for room.
-enum class RingState : std::uint32_t { kPaused, kOn, kAbandoned };
+// Asked: on, and the next thread whose call of the allocator has ended is to tell what mallinfo2 says, which makes the
+// state on again. Abandoned: nobody reads the ring any more, and nobody need wait for room.
+enum class RingState : std::uint32_t { kPaused, kOn, kAsked, kAbandoned };
+
+constexpr bool is_telling(RingState state) { return state == RingState::kOn || state == RingState::kAsked; }
 
 struct Ring {
   std::atomic<std::uint64_t> magic;  // stored last of this part
@@ -105,6 +116,7 @@ struct Ring {
   char arguments[4096];  // what it was given, each with a zero behind it; the last may be cut off
   bool counts_ticks;     // what moments are told in; otherwise nanoseconds
   bool tells_stacks;     // of allocations
+  bool has_mallinfo;     // the allocator has one of its own
 
   alignas(64) std::atomic<std::uint64_t> next;
   alignas(64) std::atomic<std::uint64_t> consumed;

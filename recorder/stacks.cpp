@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <execinfo.h>
 #include <link.h>
+#include <pthread.h>
 #include <sys/types.h>
 
 #include <algorithm>
@@ -45,9 +46,24 @@ struct Stack {
 
 bool is_own(const void* address) { return reinterpret_cast<std::uintptr_t>(address) - own_begin < own_end - own_begin; }
 
+// Stands around a call of an unwinder. libunwind reads and writes files to learn what memory there is, and these are
+// points of cancellation, which no function of the malloc family has: a thread that ended there would leave locks
+// behind, and blocks that its caller has been given and does not know of.
+class Uncancelled {
+ public:
+  Uncancelled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+  ~Uncancelled() { pthread_setcancelstate(before_, nullptr); }
+  Uncancelled(const Uncancelled&) = delete;
+  Uncancelled& operator=(const Uncancelled&) = delete;
+
+ private:
+  int before_ = PTHREAD_CANCEL_ENABLE;
+};
+
 // In the child of a fork another thread may have held libunwind's lock, for good. libgcc has none.
 void unwind(Stack& stack, bool is_forked) {
   const InsideAllocator inside;  // what they allocate or map is not told
+  const Uncancelled uncancelled;
   Unwind* const function = is_forked || quick_unwind == nullptr ? backtrace : quick_unwind;
   const int found = function(stack.room, static_cast<int>(kMostOwn + kMostFrames));
   void** const end = stack.room + std::max(found, 0);

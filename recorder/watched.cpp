@@ -118,8 +118,11 @@ bool prepare_watched() {
   look_up(watched.fork, "fork");
   look_up(watched.dl_iterate_phdr, "dl_iterate_phdr");
   for (std::size_t place = 0; place < kOperators; ++place) operators[place] = next_function(kOperatorNames[place]);
-  watched.has_usable_size =
-      are_of_one_file(reinterpret_cast<void*>(watched.malloc), reinterpret_cast<void*>(watched.usable_size));
+  const auto is_allocators = [](auto* function) {
+    return are_of_one_file(reinterpret_cast<void*>(watched.malloc), reinterpret_cast<void*>(function));
+  };
+  watched.has_usable_size = is_allocators(watched.usable_size);
+  watched.has_mallinfo = is_allocators(watched.mallinfo2);
   watched.has_our_operators = are_operators_ours();
   is_watched_known.store(true, std::memory_order_release);
   return true;

@@ -46,6 +46,8 @@ struct Watched {
 
   // Whether it is the allocator's usable_size, and not that of another one behind it.
   bool has_usable_size;
+  // The same of its mallinfo2.
+  bool has_mallinfo;
   // Whether operator new and delete of the program are the recorder's, in all their forms.
   bool has_our_operators;
 };

@@ -66,6 +66,15 @@ inline constexpr std::uint32_t kMostSlots = std::uint32_t{1} << 28;
 
 enum class Touch : std::uint32_t { kNone, kFirst, kAll };
 
+// What is under test: the malloc that the replayer is preloaded with, or a heap that is none (components/).
+enum class Component : std::uint32_t { kNone, kCell, kPool, kCompact };
+
+struct ComponentOptions {
+  Component component;
+  std::uint64_t region_bytes;  // of cells
+  std::uint64_t not_full;      // kappa of the compacting heap: pages of a class that may have a free block
+};
+
 inline constexpr std::uint32_t kNoWindow = 0;
 
 // Of a thread. `window` is stored last, and waited for; a thread that ends leaves kNoWindow.
@@ -90,14 +99,25 @@ struct Moment {
   std::uint64_t major_faults;
 };
 
+// What snug says of its memory, in bytes, by the fields of snug_stats.
+struct SnugMemory {
+  std::uint64_t in_use;    // usable bytes of live blocks
+  std::uint64_t large;     // of these, in large blocks
+  std::uint64_t in_slabs;  // spans held as slabs, free slots and caches included
+  std::uint64_t cached;
+  std::uint64_t retained;  // empty pages that may be backed
+  std::uint64_t metadata;
+};
+
 enum class ClockState : std::uint32_t { kStopped, kStarting, kRuns };
 
-inline constexpr std::uint64_t kStageMagic = 0x3130656761747372;  // "rstage01"
+inline constexpr std::uint64_t kStageMagic = 0x3230656761747372;  // "rstage02"
 
 struct Stage {
   std::uint64_t magic;
   int bell;  // a descriptor, to tell that a window is over
   Touch touch;
+  ComponentOptions component;
 
   // Of the window. Written by `snug replay`.
   std::uint64_t played;                // nanoseconds of all windows before
@@ -112,6 +132,9 @@ struct Stage {
   // What the allocator says of itself behind the window, by the fields of mallinfo2.
   bool has_mallinfo;
   std::uint64_t mallinfo[10];
+  // And where it is snug.
+  bool has_snug;
+  SnugMemory snug;
 
   // What should not be, from the begin.
   std::atomic<std::uint64_t> order_faults;        // a block was to go that had not come

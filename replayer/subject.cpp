@@ -7,6 +7,10 @@
 #include <bit>
 
 #include "replayer/operators.h"
+#include "snug/snug.h"
+
+// Null where the allocator is not snug.
+extern "C" REPLAYER_WEAK int snug_get_stats(snug_stats* stats);
 
 namespace snug::replayer {
 
@@ -42,6 +46,7 @@ void Subject::find() {
   usable_size_ = own(&::malloc_usable_size);
   trim_ = own(&::malloc_trim);
   mallinfo2_ = own(&::mallinfo2);
+  snug_get_stats_ = own(&::snug_get_stats);
   has_operators_ = own(&::_Znwm) != nullptr && own(&::_ZdlPv) != nullptr;
 }
 
@@ -115,7 +120,7 @@ void* Subject::allocate_by_operator(Operation operation, std::size_t size, std::
   return _ZnwmRKSt9nothrow_t != nullptr ? _ZnwmRKSt9nothrow_t(size, kNoThrow) : _Znwm(size);
 }
 
-void* Subject::reallocate(Operation operation, void* block, std::size_t size) const {
+void* Subject::reallocate(Operation operation, void* block, std::size_t /*size_before*/, std::size_t size) const {
   if (operation == Operation::kReallocarray && reallocarray_ != nullptr) return reallocarray_(block, 1, size);
   return ::realloc(block, size);
 }
@@ -189,6 +194,18 @@ bool Subject::read_mallinfo(std::uint64_t (&fields)[10]) const {
   const std::size_t read[10] = {info.arena,   info.ordblks, info.smblks,   info.hblks,    info.hblkhd,
                                 info.usmblks, info.fsmblks, info.uordblks, info.fordblks, info.keepcost};
   for (std::size_t i = 0; i < 10; ++i) fields[i] = read[i];
+  return true;
+}
+
+bool Subject::read_snug(SnugMemory& memory) const {
+  snug_stats stats{};
+  if (snug_get_stats_ == nullptr || snug_get_stats_(&stats) != 0) return false;
+  memory = {.in_use = stats.bytes_in_use,
+            .large = stats.bytes_large,
+            .in_slabs = stats.bytes_in_slabs,
+            .cached = stats.bytes_cached,
+            .retained = stats.bytes_retained,
+            .metadata = stats.bytes_metadata};
   return true;
 }
 

@@ -4,10 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
+#include "replayer/stage.h"
 #include "trace/operation.h"
 
 struct mallinfo2;
+struct snug_stats;
 
 namespace snug::replayer {
 
@@ -15,15 +18,24 @@ class Subject {
  public:
   // To be called once, before there are other threads.
   void find();
+  // There will be.
+  static void expect_threads() {}
 
   // An allocation of any kind but reallocations. Null if it fails.
   void* allocate(trace::Operation operation, std::size_t size, std::size_t alignment) const;
-  void* reallocate(trace::Operation operation, void* block, std::size_t size) const;
+  // `size_before` is what was asked for when the block came, or 0: allocators know it themselves.
+  void* reallocate(trace::Operation operation, void* block, std::size_t size_before, std::size_t size) const;
   void free(trace::Operation operation, void* block, std::size_t size, std::size_t alignment) const;
   std::size_t usable_size(void* block) const;
   void trim(std::size_t kept) const;
+  // Into the block, from there on.
+  static void write(void* block, std::size_t from, std::size_t count) {
+    std::memset(static_cast<std::byte*>(block) + from, 1, count);
+  }
   // False if it has none.
   bool read_mallinfo(std::uint64_t (&fields)[10]) const;
+  // False if it is not snug.
+  bool read_snug(SnugMemory& memory) const;
 
  private:
   void* allocate_aligned(std::size_t size, std::size_t alignment) const;
@@ -44,6 +56,7 @@ class Subject {
   std::size_t (*usable_size_)(void*) = nullptr;
   int (*trim_)(std::size_t) = nullptr;
   struct mallinfo2 (*mallinfo2_)() = nullptr;
+  int (*snug_get_stats_)(snug_stats*) = nullptr;
   bool has_operators_ = false;
 };
 

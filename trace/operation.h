@@ -210,7 +210,30 @@ enum class Measure : std::uint8_t {
   kFastFreeBytes,    // fsmblks
   kUsedBytes,        // uordblks
   kFreeBytes,        // fordblks
-  kReleasableBytes,  // keepcost
+  kReleasableBytes,  // keepcost; a recorder tells all of these at one moment, in this order
 };
+
+inline constexpr std::size_t kMallinfoFields = 10;
+// By their order in struct mallinfo2. No measure is of usmblks, which nobody counts.
+inline constexpr std::array<std::string_view, kMallinfoFields> kMallinfoNames = {
+    "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"};
+
+constexpr bool is_of_mallinfo(std::uint64_t measure) {
+  return measure >= static_cast<std::uint64_t>(Measure::kArena) &&
+         measure <= static_cast<std::uint64_t>(Measure::kReleasableBytes);
+}
+// The place of the measure's field among those names.
+constexpr std::size_t mallinfo_field(std::uint64_t measure) {
+  constexpr std::uint64_t kBeforeUsmblks = 5;
+  const std::uint64_t place = measure - static_cast<std::uint64_t>(Measure::kArena);
+  return place < kBeforeUsmblks ? place : place + 1;
+}
+static_assert(kMallinfoNames[mallinfo_field(static_cast<std::uint64_t>(Measure::kUsedBytes))] == "uordblks");
+
+// Empty if there is no such measure.
+constexpr std::string_view name_of_measure(std::uint64_t measure) {
+  if (measure == static_cast<std::uint64_t>(Measure::kResident)) return "resident";
+  return is_of_mallinfo(measure) ? kMallinfoNames[mallinfo_field(measure)] : std::string_view();
+}
 
 }  // namespace snug::trace

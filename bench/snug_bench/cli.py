@@ -1,4 +1,4 @@
-"""The command line: snug-bench run, report, compare, list, prepare."""
+"""The command line: snug-bench run, report, compare, traces, list, prepare."""
 
 from collections.abc import Callable
 from fnmatch import fnmatchcase
@@ -27,6 +27,8 @@ from snug_bench.runner import Place, Runner, run_grid, still_valid
 from snug_bench.sheet import say_words, standard_screen
 from snug_bench.source_documents import FILE_NAME
 from snug_bench.terminal import closing_sentence, print_comparison, print_verdict
+from snug_bench.trace_page import sentence, trace_page
+from snug_bench.trace_replay import replay, traces_in
 from snug_bench.verdict import judge
 from snug_bench.workload import Load, load_loads, matching
 
@@ -46,6 +48,7 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, rich_markup_mode=N
   snug-bench run 'redis*' -a snug,mine=./libmine.so your allocator against snug
   snug-bench report build/bench/quick.jsonl         the verdict of a results file again
   snug-bench compare before.jsonl after.jsonl       what became better or worse beyond noise
+  snug-bench traces                                 traces of real programs: whose memory is it?
 
 docs/benchmarking.md says how to read what it prints.""")
 
@@ -133,6 +136,36 @@ def compare(
     comparison = compare_results(read_results(old), read_results(new), words(allocators))
     print_comparison(screen, comparison, everything=everything)
     raise typer.Exit(1 if comparison.worse else 0)
+
+
+@app.command()
+def traces(
+    files: Annotated[list[Path] | None, typer.Argument(help="Traces. [default: those in build/traces, or else the small "
+                                                       "ones of the tests]")] = None,
+    allocators: Annotated[str, typer.Option("--allocators", "-a", metavar="NAME|NAME=PATH,...",
+                                            help="Which to replay on, beside snug. [default: all that are there]")] = "",
+    to_page: Annotated[Path, typer.Option("--page", help="Write the HTML page there.")] = OUTPUT / "traces.html",
+    build: BuildOption = BUILD,
+) -> None:
+    """Replay traces of real programs on allocators: where snug's memory is larger than the leanest's, and by what."""
+    build = build.resolve()
+    line = Line(catalogue(), build, PEERS, "", say)
+    chosen = words(allocators) or [name for name, each in line.catalogue.items() if is_there(each, PEERS)]
+    for word in [SNUG, *(name for name in chosen if name != SNUG)]:
+        line.add(word)
+    contenders = [each for each in line.contenders if not each.refusal]
+    replays = []
+    for trace in files or traces_in(ROOT):
+        say(f"{trace.name} on {count_of(len(contenders), 'allocator')}")
+        try:
+            replays.append(replay(build / "bin" / "snug", trace, contenders))
+        except Problem as problem:
+            say(str(problem))
+    if not replays:
+        raise Problem("no trace could be replayed", 1)
+    write_file(to_page, trace_page(replays, fingerprint(ROOT, build), {each.name: each.version for each in contenders}))
+    screen.print(f"page {to_page}", markup=False, soft_wrap=True)
+    say_words(screen, f"{sentence(replays)}.")
 
 
 @app.command(name="list")

@@ -1,18 +1,19 @@
 // address_order.h: sorts a chain of nodes, linked through `next`, by their addresses. In place, no recursion, no memory
-// but a fixed array: a merge sort whose bin i holds a sorted chain of 2^i nodes. O(n log n).
+// but a fixed array: a merge sort whose bin i holds a sorted chain of 2^i nodes. O(n log n). Free slots of a pool may
+// be poisoned (pool_slot.h).
 #pragma once
 
 #include <cstddef>
-#include <functional>
+#include <cstdint>
 
 namespace snug {
 
 template <class Node>
-Node* merge_by_address(Node* a, Node* b) {
+[[gnu::no_sanitize_address]] Node* merge_by_address(Node* a, Node* b) {
   Node* head = nullptr;
   Node** tail = &head;
   while (a != nullptr && b != nullptr) {
-    Node*& lower = std::less<Node*>{}(a, b) ? a : b;
+    Node*& lower = reinterpret_cast<std::uintptr_t>(a) < reinterpret_cast<std::uintptr_t>(b) ? a : b;
     *tail = lower;
     tail = &lower->next;
     lower = lower->next;
@@ -22,7 +23,7 @@ Node* merge_by_address(Node* a, Node* b) {
 }
 
 template <class Node>
-Node* sort_by_address(Node* chain) {
+[[gnu::no_sanitize_address]] Node* sort_by_address(Node* chain) {
   constexpr std::size_t kBins = 48;  // more nodes than an address space holds
   Node* bins[kBins] = {};
   while (chain != nullptr) {

@@ -6,16 +6,19 @@
 //                                                 and the unordered ones. All types of one size and alignment share it
 //
 // PoolAllocator's pools are ThreadCached unless told otherwise, because nobody sees from a container's declaration
-// which threads use others of its kind. Nobody clears these pools: their memory stays until the process ends.
+// which threads use others of its kind. These pools live until the process ends; SharedPools (shared_pools.h) counts
+// what they have, and gives back what is free.
 #pragma once
 
 #include <cstddef>
 #include <limits>
+#include <memory>
 #include <type_traits>
 
 #include "snug/pool.h"
 #include "snug/pool_thread_cache.h"
 #include "snug/pooled.h"
+#include "snug/shared_pools.h"
 
 namespace snug {
 
@@ -27,6 +30,25 @@ template <class T>
                            : nullptr;
   if (memory == nullptr) throw_out_of_memory();
   return static_cast<T*>(memory);
+}
+
+// What allocate_at_least() returns: the standard's type where there is one (C++23).
+#if defined(__cpp_lib_allocate_at_least)
+template <class T>
+using AllocatedArray = std::allocation_result<T*>;
+#else
+template <class T>
+struct AllocatedArray {
+  T* ptr;
+  std::size_t count;
+};
+#endif
+
+// Room for `count` elements at least: the block's own length decides how many fit.
+template <class T>
+[[nodiscard]] AllocatedArray<T> allocate_at_least_on_heap(std::size_t count) {
+  T* const memory = allocate_on_heap<T>(count);
+  return {memory, snug_malloc_usable_size(memory) / sizeof(T)};
 }
 
 template <class T>
@@ -41,6 +63,8 @@ class Allocator {
   constexpr Allocator(const Allocator<U>&) noexcept {}  // NOLINT(google-explicit-constructor): containers convert
 
   [[nodiscard]] T* allocate(std::size_t count) { return allocate_on_heap<T>(count); }
+  // deallocate() takes any count from the one asked for to the one that came.
+  [[nodiscard]] AllocatedArray<T> allocate_at_least(std::size_t count) { return allocate_at_least_on_heap<T>(count); }
   void deallocate(T* memory, std::size_t count) noexcept { HeapSource::free(memory, count * sizeof(T), alignof(T)); }
 
   friend constexpr bool operator==(const Allocator&, const Allocator&) noexcept { return true; }
@@ -50,8 +74,12 @@ class Allocator {
 // defaults of checks do not take each other's for theirs.
 template <class PoolType, std::size_t Size, std::size_t Alignment>
 inline constinit EverlastingPool<PoolType> shared_pool{Size, Alignment};
+// Made when the program starts, and used by nobody: the pool may be used before.
+template <class PoolType, std::size_t Size, std::size_t Alignment>
+inline SharedPools::Entry shared_pool_entry{[] { return shared_pool<PoolType, Size, Alignment>.pool.release_unused(); },
+                                            [] { return shared_pool<PoolType, Size, Alignment>.pool.running_stats(); }};
 
-template <class T, class Threads = ThreadCached, class Checks = Unchecked>
+template <class T, PoolThreads Threads = ThreadCached, PoolChecks Checks = Unchecked>
 class PoolAllocator {
  public:
   using value_type = T;
@@ -69,7 +97,14 @@ class PoolAllocator {
   [[nodiscard]] T* allocate(std::size_t count) {
     return count == 1 ? static_cast<T*>(pool().alloc()) : allocate_on_heap<T>(count);
   }
+  // More than is asked for only on the heap: deallocate() tells by the count whose the memory is. It takes any count
+  // from the one asked for to the one that came.
+  [[nodiscard]] AllocatedArray<T> allocate_at_least(std::size_t count) {
+    if (count <= 1) return {allocate(count), count};
+    return allocate_at_least_on_heap<T>(count);
+  }
   void deallocate(T* memory, std::size_t count) noexcept {
+    if (memory == nullptr) __builtin_unreachable();  // as the standard has it: free() need not look
     if (count == 1)
       pool().free(memory);
     else
@@ -78,9 +113,13 @@ class PoolAllocator {
 
   friend constexpr bool operator==(const PoolAllocator&, const PoolAllocator&) noexcept { return true; }
 
- private:
+  // What all T of this size and alignment are from, one by one. A container's nodes are of another type.
   using SharedPool = Pool<void, Threads, Checks>;
-  static SharedPool& pool() noexcept { return shared_pool<SharedPool, sizeof(T), alignof(T)>.pool; }
+  static SharedPool& pool() noexcept {
+    if constexpr (!std::is_same_v<Threads, SingleThread>)
+      static_cast<void>(&shared_pool_entry<SharedPool, sizeof(T), alignof(T)>);
+    return shared_pool<SharedPool, sizeof(T), alignof(T)>.pool;
+  }
 };
 
 }  // namespace snug

@@ -39,7 +39,7 @@ struct DebugCellPolicy : CellPolicy {
   using Checks = WalkingChecks;
 };
 
-template <class Policy = CellPolicy>
+template <CellHeapPolicy Policy = CellPolicy>
 using CellHeap = BasicCellHeap<Policy>;
 
 }  // namespace snug

@@ -14,6 +14,7 @@
 #include <mutex>
 #include <new>
 
+#include "snug/poison.h"
 #include "snug/pool_lock.h"
 #include "snug/pool_resource.h"
 
@@ -42,18 +43,46 @@ class BasicMonotonicResource : public std::pmr::memory_resource {
   }
   BasicMonotonicResource(const BasicMonotonicResource&) = delete;
   BasicMonotonicResource& operator=(const BasicMonotonicResource&) = delete;
-  ~BasicMonotonicResource() override { release(); }
+  ~BasicMonotonicResource() override {
+    release();
+    if (given_ != nullptr) Tools::permit(given_, given_bytes_);  // it is the caller's again
+  }
 
   // All memory goes back to upstream; the caller's buffer is used anew. O(buffers).
   void release() {
     const std::lock_guard guard(lock_);
-    while (buffers_ != nullptr) {
-      const Buffer buffer = *buffers_;  // the record goes with its memory
-      buffers_ = buffer.next;
-      upstream_->deallocate(buffer.start, buffer.bytes, buffer.alignment);
-    }
+    give_back_down_to(nullptr);
     next_bytes_ = first_bytes_;
     begin();
+  }
+
+  // Where the resource stands: what is allocated from now on goes when it is rewound to the mark. A value.
+  class Mark {
+    friend BasicMonotonicResource;
+    void* buffers;
+    std::uintptr_t at;
+    std::uintptr_t end;
+    std::size_t next_bytes;
+  };
+  Mark mark() {
+    const std::lock_guard guard(lock_);
+    Mark mark;
+    mark.buffers = buffers_;
+    mark.at = at_;
+    mark.end = end_;
+    mark.next_bytes = next_bytes_;
+    return mark;
+  }
+  // What was allocated since the mark was taken goes back at once; buffers that came since go upstream. Marks are
+  // passed in the opposite order: one that release() or a rewind to an older one has passed is none any more, and may
+  // not be given. O(buffers that go).
+  void rewind(const Mark& mark) {
+    const std::lock_guard guard(lock_);
+    give_back_down_to(static_cast<Buffer*>(mark.buffers));
+    at_ = mark.at;
+    end_ = mark.end;
+    next_bytes_ = mark.next_bytes;
+    forbid(reinterpret_cast<char*>(at_), end_ - at_);
   }
 
   std::pmr::memory_resource* upstream_resource() const { return upstream_; }
@@ -67,13 +96,15 @@ class BasicMonotonicResource : public std::pmr::memory_resource {
     if (at > end_ || end_ - at < bytes) [[unlikely]]
       return allocate_in_next(bytes, alignment);
     at_ = at + bytes;
-    return reinterpret_cast<void*>(at);
+    return handed_out(reinterpret_cast<void*>(at), bytes);
   }
   void do_deallocate(void*, std::size_t, std::size_t) override {}
   bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
 
  private:
+  using Tools = Poison<true>;
   static constexpr std::size_t kDefaultBytes = 1024;
+  static constexpr std::size_t kWord = 8;
 
   struct Buffer {
     Buffer* next;
@@ -89,6 +120,28 @@ class BasicMonotonicResource : public std::pmr::memory_resource {
   void begin() noexcept {
     at_ = given_ != nullptr ? reinterpret_cast<std::uintptr_t>(given_) : 1;
     end_ = given_ != nullptr ? at_ + given_bytes_ : 1;
+    if (given_ != nullptr) forbid(given_, given_bytes_);
+  }
+
+  void give_back_down_to(const Buffer* last) {
+    while (buffers_ != last) {
+      const Buffer buffer = *buffers_;  // the record goes with its memory
+      buffers_ = buffer.next;
+      Tools::permit(buffer.start, buffer.bytes);
+      upstream_->deallocate(buffer.start, buffer.bytes, buffer.alignment);
+    }
+  }
+
+  // Memory checkers are told of whole words: of the bytes before the first one, and behind the last, nothing.
+  static void forbid(char* start, std::size_t bytes) noexcept {
+    look_for_memcheck();
+    const auto first = ResourceClasses::rounded(reinterpret_cast<std::uintptr_t>(start), kWord);
+    const auto end = (reinterpret_cast<std::uintptr_t>(start) + bytes) & ~(kWord - 1);
+    if (first < end) Tools::forbid(reinterpret_cast<void*>(first), end - first);
+  }
+  static void* handed_out(void* memory, std::size_t bytes) noexcept {
+    Tools::hand_out(memory, bytes);
+    return memory;
   }
 
   [[gnu::noinline]] void* allocate_in_next(std::size_t bytes, std::size_t alignment) {
@@ -102,7 +155,8 @@ class BasicMonotonicResource : public std::pmr::memory_resource {
     next_bytes_ = std::min(grown(room), kMostBytes / 2);
     at_ = reinterpret_cast<std::uintptr_t>(start) + bytes;
     end_ = reinterpret_cast<std::uintptr_t>(end);
-    return start;
+    forbid(static_cast<char*>(start), room);
+    return handed_out(start, bytes);
   }
 
   std::pmr::memory_resource* upstream_;

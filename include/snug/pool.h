@@ -1,6 +1,6 @@
 // pool.h: elements of one size, handed out and taken back in a few instructions.
 //
-//   snug::Pool pool{48, 16};      // untyped: size and alignment in bytes
+//   snug::Pool pool{48};          // untyped: size in bytes; Pool{48, 64} has an alignment, too
 //   void* p = pool.alloc();
 //   pool.free(p);
 //
@@ -20,37 +20,59 @@
 //   Source    where blocks come from (pool_source.h)
 //
 // Out of memory: alloc and construct throw std::bad_alloc, the functions with try_ return null. What is freed must be a
-// live element of the same pool and not null: nothing but a checked pool looks.
+// live element of the same pool, or null, which is ignored: nothing but a checked pool looks.
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <new>
-#include <span>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 
+#include "snug/element_owner.h"
+#include "snug/element_span.h"
 #include "snug/pool_blocks.h"
 #include "snug/pool_checks.h"
+#include "snug/pool_policies.h"
 #include "snug/pool_source.h"
 #include "snug/pool_threads.h"
 
 namespace snug {
 
-template <class T = void, class Threads = SingleThread, class Checks = Unchecked, class Source = HeapSource>
+template <class T = void, PoolThreads Threads = SingleThread, PoolChecks Checks = Unchecked,
+          PoolSource Source = HeapSource>
 class Pool;
 
 // What typed and untyped pools share. "Alone" in a comment: with ThreadCached, no other thread may use the pool
-// meanwhile. A pool is neither copied nor moved, since its elements' owners know its address.
+// meanwhile. A pool is not copied; one for a single thread can be moved, with its elements, which stay where they are:
+// while none of them has an owner (make_unique) or an allocator (allocator_on.h), which know the pool's address.
 template <class Threads, class Checks, class Source>
 class BasicPool {
-  static_assert(noexcept(std::declval<Source&>().allocate(0, 0)),
-                "a pool's source returns null when it has no memory: an exception would lose the elements of a batch");
-
  public:
   BasicPool(const BasicPool&) = delete;
   BasicPool& operator=(const BasicPool&) = delete;
+  // The other pool is as if it had just been made. What lives in one that is assigned to is lost without a destructor,
+  // as at its end.
+  BasicPool(BasicPool&&) noexcept
+    requires Threads::kMoves
+  = default;
+  BasicPool& operator=(BasicPool&&) noexcept
+    requires Threads::kMoves
+  = default;
+
+  // The bare memory of one element; of a Pool<T>, raw storage for one T.
+  [[nodiscard]] void* alloc() { return front_.alloc(); }
+  [[nodiscard]] void* try_alloc() noexcept { return front_.try_alloc(); }
+  // Null is ignored: two instructions, unless the compiler knows that it is none. A checked store looks by itself, and
+  // only at what it does not know.
+  void free(void* element) noexcept {
+    if (Checks::kWatches || element != nullptr) front_.free(element);
+  }
+
+  // Fills `out` from its front with the memory of elements, and says how many it got: all, unless there is no memory.
+  // O(elements).
+  [[nodiscard]] std::size_t alloc_batch(ElementSpan<void*> out) { return front_.alloc_batch(out.data(), out.size()); }
+  // Frees what stands in `elements`, as free() would. O(elements).
+  void free_batch(ElementSpan<void* const> elements) noexcept { front_.free_batch(elements.data(), elements.size()); }
 
   // Makes sure that `count` more elements can be had without asking the source. False if there is no memory.
   bool reserve(std::size_t count) {
@@ -78,6 +100,16 @@ class BasicPool {
     return front_.alone([](auto& store) { return store.stats(); });
   }
 
+  // The same beside other threads, whatever the policy: what their caches hold counts as live. O(blocks + free).
+  PoolStats running_stats() noexcept {
+    return front_.together([](auto& store) { return store.stats(); });
+  }
+
+  // Whether an object of so many bytes, and of that alignment, has room in an element. O(1).
+  constexpr bool fits(std::size_t bytes, std::size_t alignment = 1) const noexcept {
+    return front_.fits(bytes, alignment);
+  }
+
   // Whether the address is that of an element, live or not. O(blocks), O(1) if checked.
   bool owns(const void* address) noexcept {
     return front_.together([address](auto& store) { return store.owns(address); });
@@ -88,32 +120,27 @@ class BasicPool {
   const char* check() noexcept { return front_.check(); }
 
  protected:
-  constexpr BasicPool(std::size_t size, std::size_t alignment, PoolGrowth growth, std::string_view type, Source source)
+  constexpr BasicPool(std::size_t size, std::size_t alignment, PoolGrowth growth, TypeText type, Source source)
       : front_(size, alignment, growth, type, source) {}
   ~BasicPool() { front_.end(); }
 
   typename Threads::template Front<PoolStore<Checks, Source>> front_;
 };
 
-// Untyped. `size` is at least 1, `alignment` a power of two.
-template <class Threads, class Checks, class Source>
+// The strictest alignment of a type that has this size, up to what malloc promises. 1 for 0.
+constexpr std::size_t alignment_for(std::size_t size) {
+  const std::size_t divisor = size & (~size + 1);
+  return divisor == 0 ? 1 : divisor < alignof(std::max_align_t) ? divisor : alignof(std::max_align_t);
+}
+
+// Untyped. `size` is at least 1, `alignment` a power of two; without one elements are aligned as a type of this size
+// can ask for (alignof(std::max_align_t) at most), so that 4 bytes take 8, and 24 take 24.
+template <PoolThreads Threads, PoolChecks Checks, PoolSource Source>
 class Pool<void, Threads, Checks, Source> : public BasicPool<Threads, Checks, Source> {
  public:
-  constexpr explicit Pool(std::size_t size, std::size_t alignment = alignof(std::max_align_t), PoolGrowth growth = {},
-                          Source source = {})
+  constexpr explicit Pool(std::size_t size) : Pool(size, alignment_for(size)) {}
+  constexpr explicit Pool(std::size_t size, std::size_t alignment, PoolGrowth growth = {}, Source source = {})
       : BasicPool<Threads, Checks, Source>(size, alignment, growth, {}, source) {}
-
-  [[nodiscard]] void* alloc() { return this->front_.alloc(); }
-  [[nodiscard]] void* try_alloc() noexcept { return this->front_.try_alloc(); }
-  void free(void* element) noexcept { this->front_.free(element); }
-
-  // Fills `out` from its front, and says how many it got: all, unless there is no memory.
-  [[nodiscard]] std::size_t alloc_batch(std::span<void*> out) {
-    return this->front_.alloc_batch(out.data(), out.size());
-  }
-  void free_batch(std::span<void* const> elements) noexcept {
-    this->front_.free_batch(elements.data(), elements.size());
-  }
 
   // visit(void*) for each live element, in the order of addresses. With SingleThread and ThreadCached, visit may free
   // the element that it is given; otherwise it must not use the pool. O(slots + free log free). Alone.
@@ -128,7 +155,7 @@ Pool(std::size_t, std::size_t) -> Pool<void>;
 Pool(std::size_t, std::size_t, PoolGrowth) -> Pool<void>;
 
 // Typed. T may be const, and incomplete where the pool's type is named, not where it is used.
-template <class T, class Threads, class Checks, class Source>
+template <class T, PoolThreads Threads, PoolChecks Checks, PoolSource Source>
 class Pool : public BasicPool<Threads, Checks, Source> {
   static_assert(std::is_object_v<T> && !std::is_array_v<T>,
                 "Pool<T> is of objects that are no arrays: for int[3] take Pool<std::array<int, 3>>");
@@ -136,11 +163,6 @@ class Pool : public BasicPool<Threads, Checks, Source> {
  public:
   constexpr explicit Pool(PoolGrowth growth = {}, Source source = {})
       : BasicPool<Threads, Checks, Source>(sizeof(T), alignof(T), growth, TypeName<T>::text(), source) {}
-
-  // Raw storage for one T.
-  [[nodiscard]] void* alloc() { return this->front_.alloc(); }
-  [[nodiscard]] void* try_alloc() noexcept { return this->front_.try_alloc(); }
-  void free(void* element) noexcept { this->front_.free(element); }
 
   // A T made of the arguments. What its constructor throws passes through, and the element is free again.
   template <class... Arguments>
@@ -153,7 +175,9 @@ class Pool : public BasicPool<Threads, Checks, Source> {
     void* const element = this->front_.try_alloc();
     return element != nullptr ? construct_in(element, std::forward<Arguments>(arguments)...) : nullptr;
   }
+  // Null is ignored.
   void destroy(T* element) noexcept {
+    if (element == nullptr) return;
     void* const storage = const_cast<std::remove_cv_t<T>*>(element);
     this->front_.expect_live("destroy", storage);
     element->~T();
@@ -161,11 +185,11 @@ class Pool : public BasicPool<Threads, Checks, Source> {
   }
 
   struct Destroy {
-    Pool* pool;
+    Pool* pool = nullptr;
     void operator()(T* element) const noexcept { pool->destroy(element); }
   };
   // Owns one element. The pool must live longer.
-  using UniquePtr = std::unique_ptr<T, Destroy>;
+  using UniquePtr = ElementOwner<T, Destroy>;
 
   template <class... Arguments>
   [[nodiscard]] UniquePtr make_unique(Arguments&&... arguments) {

@@ -10,12 +10,12 @@
 // Each entry has a seal (seal.h): one that was written over matches nothing, and leads nowhere.
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 
 #include "snug/cpp20.h"
+#include "snug/extremes.h"
 #include "snug/seal.h"
 #include "snug/snug.h"
 
@@ -31,7 +31,7 @@ class PoolBlockIndex {
  public:
   // `longest` is how many bytes the pool's blocks have once it is large.
   constexpr explicit PoolBlockIndex(std::size_t longest)
-      : shift_(static_cast<unsigned>(std::bit_width(std::clamp<std::size_t>(longest, 64, kMostGranule))) - 1) {}
+      : shift_(static_cast<unsigned>(std::bit_width(smaller(larger(longest, 64), kMostGranule))) - 1) {}
 
   // Whether one more block of that length can be noted.
   bool has_room_for(std::size_t block_bytes) const noexcept {
@@ -39,7 +39,7 @@ class PoolBlockIndex {
   }
   // Makes such room: a new table, in which nothing is noted or entered. False if there is no memory; all is as before.
   bool enlarge_for(std::size_t block_bytes) noexcept {
-    const std::size_t capacity = std::max(kFewestEntries, std::bit_ceil(2 * (noted_ + granules(block_bytes))));
+    const std::size_t capacity = larger(kFewestEntries, std::bit_ceil(2 * (noted_ + granules(block_bytes))));
     auto* const table = static_cast<Entry*>(snug_calloc(capacity, sizeof(Entry)));
     if (table == nullptr) return false;
     snug_free(table_);
@@ -86,7 +86,7 @@ class PoolBlockIndex {
 
   // Nothing is noted or entered any more; the table stays. O(entries).
   void clear() noexcept {
-    std::fill_n(table_, capacity_, Entry{});
+    for (std::size_t i = 0; i < capacity_; ++i) table_[i] = Entry{};
     noted_ = 0;
     latest_ = {nullptr, 0};
   }

@@ -8,6 +8,32 @@
 
 namespace snug {
 
+// ---- moving
+
+template <class Checks, class Source>
+PoolStore<Checks, Source>::PoolStore(PoolStore&& other) noexcept
+    : free_(std::exchange(other.free_, nullptr)),
+      carve_(std::exchange(other.carve_, nullptr)),
+      carve_end_(std::exchange(other.carve_end_, nullptr)),
+      stride_(other.stride_),
+      blocks_(std::exchange(other.blocks_, nullptr)),
+      spare_(std::exchange(other.spare_, nullptr)),
+      alignment_(other.alignment_),
+      growth_(other.growth_),
+      next_bytes_(std::exchange(other.next_bytes_, other.growth_.first_bytes)),
+      type_(other.type_),
+      size_(other.size_),
+      asked_alignment_(other.asked_alignment_),
+      index_(std::exchange(other.index_, Index(larger(other.growth_.most_bytes, other.stride_)))),
+      source_(other.source_) {}
+
+template <class Checks, class Source>
+PoolStore<Checks, Source>& PoolStore<Checks, Source>::operator=(PoolStore&& other) noexcept {
+  if (this == &other) return *this;
+  end();
+  return *::new (this) PoolStore(std::move(other));
+}
+
 // ---- growing
 
 template <class Checks, class Source>
@@ -27,8 +53,8 @@ std::size_t PoolStore<Checks, Source>::slots_in(std::size_t bytes) const noexcep
 
 template <class Checks, class Source>
 std::size_t PoolStore<Checks, Source>::next_block_bytes() const noexcept {
-  const std::size_t bytes = std::max(next_bytes_, bytes_for(kFewestSlots));
-  return bytes <= growth_.most_bytes ? bytes : std::max(growth_.most_bytes, bytes_for(1));
+  const std::size_t bytes = larger(next_bytes_, bytes_for(kFewestSlots));
+  return bytes <= growth_.most_bytes ? bytes : larger(growth_.most_bytes, bytes_for(1));
 }
 
 template <class Checks, class Source>
@@ -40,10 +66,12 @@ bool PoolStore<Checks, Source>::fetch_block(std::size_t bytes) {
   if (start == nullptr) return false;
   auto* const block = ::new (start + bytes - sizeof(PoolBlock)) PoolBlock{nullptr, bytes, slots_in(bytes), 0};
   clear_live_bits(block);
+  if constexpr (Checks::kTells) look_for_memcheck();
+  close_slots(block);
   block->link(spare_);
   spare_ = block;
   if constexpr (kWatched) index_.note(bytes);
-  next_bytes_ = std::min(2 * next_bytes_, std::max(growth_.most_bytes, growth_.first_bytes));
+  next_bytes_ = smaller(2 * next_bytes_, larger(growth_.most_bytes, growth_.first_bytes));
   return true;
 }
 
@@ -67,13 +95,14 @@ bool PoolStore<Checks, Source>::refill(std::size_t want) {
     open_block(block);
   }
   const std::size_t room = static_cast<std::size_t>(carve_end_ - carve_) / stride_;
-  std::size_t count = std::min(room, std::max(want, kCarveBytes / stride_));
+  std::size_t count = smaller(room, larger(want, kCarveBytes / stride_));
   // Threads take whole batches, and blocks are so aligned that what a thread has of many pools would share a set of the
   // processor's cache: a block begins with a portion whose length differs.
   if (opens) count = 1 + scatter(carve_, count);
   // From the last to the first, so that elements come in the order of addresses.
   PoolSlot* head = nullptr;
-  for (std::size_t i = count; i-- > 0;) head = ::new (carve_ + i * stride_) PoolSlot{head};
+  Slots::Tools::hand_out(carve_, count * stride_);
+  for (std::size_t i = count; i-- > 0;) head = take_back(carve_ + i * stride_, head);
   free_ = head;
   carve_ += count * stride_;
   return true;
@@ -88,7 +117,7 @@ std::size_t PoolStore<Checks, Source>::ready_slots(const char* call, std::size_t
     ready += block->slots;
   }
   std::size_t steps = 0;
-  for (const PoolSlot* slot = free_; slot != nullptr && ready < enough; slot = slot->next) {
+  for (const PoolSlot* slot = free_; slot != nullptr && ready < enough; slot = Slots::next_of(slot)) {
     if constexpr (kWatched) {
       demand_free(call, slot);
       if (++steps > index_.most_bytes() / stride_) misused(call, slot, kFreeListEndless);
@@ -131,6 +160,7 @@ void PoolStore<Checks, Source>::clear() noexcept {
     PoolBlock* const block = blocks_;
     blocks_ = block->next;
     clear_live_bits(block);
+    close_slots(block);
     block->link(spare_);
     spare_ = block;
   }
@@ -143,18 +173,20 @@ void PoolStore<Checks, Source>::clear() noexcept {
 
 template <class Checks, class Source>
 void PoolStore<Checks, Source>::sort_by_addresses() noexcept {
+  [[maybe_unused]] const typename Slots::Pause pause;
   free_ = sort_by_address(free_);
   blocks_ = sort_by_address(blocks_);
   seal_blocks();
 }
 
 template <class Checks, class Source>
-std::size_t PoolStore<Checks, Source>::release_unused() noexcept {
+[[gnu::no_sanitize_address]] std::size_t PoolStore<Checks, Source>::release_unused() noexcept {
+  [[maybe_unused]] const typename Slots::Pause pause;
   demand_soundness("release_unused");
   std::size_t given_back = 0;
   const auto give_back = [&](PoolBlock* block) {
     given_back += block->bytes;
-    source_.free(block->start(), block->bytes, alignment_);
+    return_block(block);
   };
   while (spare_ != nullptr) {
     PoolBlock* const block = spare_;
@@ -205,7 +237,7 @@ void PoolStore<Checks, Source>::for_each_live(Visit&& visit) {
     char* const end = end_of_carved(block);
     for (char* at = block->start(); at != end; at += stride_) {
       if (at == reinterpret_cast<const char*>(next_free))
-        next_free = next_free->next;
+        next_free = Slots::next_of(next_free);
       else
         visit(static_cast<void*>(at));
     }
@@ -252,7 +284,7 @@ PoolStats PoolStore<Checks, Source>::stats() const noexcept {
       stats.capacity += block->slots;
     }
   }
-  for (const PoolSlot* slot = free_; slot != nullptr; slot = slot->next) ++stats.free;
+  for (const PoolSlot* slot = free_; slot != nullptr; slot = Slots::next_of(slot)) ++stats.free;
   stats.live = stats.capacity - stats.free - stats.uncarved;
   return stats;
 }
@@ -283,7 +315,7 @@ void PoolStore<Checks, Source>::look_for_leaks() const noexcept {
     std::size_t slot = 0;
     while ((bits[slot / 64] >> slot % 64 & 1) == 0) ++slot;
     const char* const element = block->start() + slot * stride_;
-    if (first == nullptr || std::less<const void*>{}(element, first)) first = element;
+    if (first == nullptr || reinterpret_cast<uintptr_t>(element) < reinterpret_cast<uintptr_t>(first)) first = element;
   }
   if (leaked == 0) return;
   char reason[64];
@@ -326,12 +358,13 @@ template <class Checks, class Source>
 const char* PoolStore<Checks, Source>::check_chain(const PoolSlot* chain, std::size_t most,
                                                    std::size_t& count) const noexcept {
   count = 0;
-  for (const PoolSlot* slot = chain; slot != nullptr; slot = slot->next) {
+  for (const PoolSlot* slot = chain; slot != nullptr; slot = Slots::next_of(slot)) {
     if (++count > most) return kFreeListEndless;
     const Place place = find(slot);
     if (place.word == nullptr) return "the free list leads to what is no slot of this pool";
     if constexpr (kWatched) {
       if (place.is_live()) return "a live element is in the free list";
+      if (!Slots::is_filled(slot, stride_)) return kSlotOverwritten;
     }
   }
   return nullptr;

@@ -34,15 +34,18 @@ struct alignas(64) PoolCache {
 
   std::atomic<std::uintptr_t> number;
   PoolSlot* current;
-  PoolSlot* spare;    // as many as a batch, or null
+  PoolSlot* spare;    // a batch, or null
   std::size_t count;  // in current; 0 if that is null
-  PoolCache* next;    // of the pool
+  std::size_t batch;  // so many at most in current
+  std::size_t spare_count;
+  PoolCache* next;  // of the pool
   std::atomic<unsigned> holders;
 
   // Held by a pool. Null if there is no memory.
   static PoolCache* make() noexcept {
     void* const memory = HeapSource::allocate(sizeof(PoolCache), alignof(PoolCache));
-    return memory != nullptr ? ::new (memory) PoolCache{{kNoPool}, nullptr, nullptr, 0, nullptr, {kPool}} : nullptr;
+    return memory != nullptr ? ::new (memory) PoolCache{{kNoPool}, nullptr, nullptr, 0, 1, 0, nullptr, {kPool}}
+                             : nullptr;
   }
   // Of a cache whose thread is gone, what it left in it can be seen.
   bool is_abandoned() const noexcept { return holders.load(std::memory_order_acquire) == kPool; }
@@ -53,7 +56,7 @@ struct alignas(64) PoolCache {
 };
 
 // What tables are filled with.
-inline constinit PoolCache no_pool_cache{{PoolCache::kNoPool}, nullptr, nullptr, 0, nullptr, {0}};
+inline constinit PoolCache no_pool_cache{{PoolCache::kNoPool}, nullptr, nullptr, 0, 1, 0, nullptr, {0}};
 
 // Of a thread. Without a destructor, so that it is there before and after any other's.
 class PoolCacheTable {

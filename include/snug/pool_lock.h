@@ -1,11 +1,15 @@
 // pool_lock.h: a mutex of four bytes, open when zero, so that a pool with static storage is ready before any
 // constructor has run. Waiters spin shortly, then sleep. Not recursive. Taking it when it is open is one atomic
-// instruction inline, where a std::mutex is two calls.
+// instruction inline, where a std::mutex is two calls. <atomic> takes longer to compile than all of a pool: so it is
+// made of what that is made of.
 #pragma once
 
-#include <atomic>
-
 #include "snug/cpp20.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 namespace snug {
 
@@ -16,31 +20,41 @@ class PoolLock {
   PoolLock& operator=(const PoolLock&) = delete;
 
   void lock() noexcept {
-    int open = kOpen;
-    if (!word_.compare_exchange_strong(open, kHeld, std::memory_order_acquire)) [[unlikely]]
+    if (!is_taken()) [[unlikely]]
       lock_contended();
   }
   void unlock() noexcept {
-    if (word_.exchange(kOpen, std::memory_order_release) == kWaited) [[unlikely]]
-      word_.notify_one();
+    if (__atomic_exchange_n(&word_, kOpen, __ATOMIC_RELEASE) == kWaited) [[unlikely]]
+      wake();
   }
 
  private:
   static constexpr int kOpen = 0, kHeld = 1, kWaited = 2;
   static constexpr int kSpins = 64;
 
-  [[gnu::noinline, gnu::cold]] void lock_contended() noexcept {
-    for (int spin = 0; spin < kSpins; ++spin) {
-      int open = kOpen;
-      if (word_.load(std::memory_order_relaxed) == kOpen &&
-          word_.compare_exchange_strong(open, kHeld, std::memory_order_acquire))
-        return;
-    }
-    // Whoever has waited cannot know whether others still do, so it leaves the word as if they did.
-    while (word_.exchange(kWaited, std::memory_order_acquire) != kOpen) word_.wait(kWaited, std::memory_order_relaxed);
+  bool is_taken() noexcept {
+    int open = kOpen;
+    return __atomic_compare_exchange_n(&word_, &open, kHeld, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
   }
 
-  std::atomic<int> word_{kOpen};
+  [[gnu::noinline, gnu::cold]] void lock_contended() noexcept {
+    for (int spin = 0; spin < kSpins; ++spin) {
+      if (__atomic_load_n(&word_, __ATOMIC_RELAXED) == kOpen && is_taken()) return;
+    }
+    // Whoever has waited cannot know whether others still do, so it leaves the word as if they did. A wait may end for
+    // no reason, and does at once if the word has changed. errno is the program's.
+    const int error = errno;
+    while (__atomic_exchange_n(&word_, kWaited, __ATOMIC_ACQUIRE) != kOpen)
+      ::syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, kWaited, nullptr, nullptr, 0);
+    errno = error;
+  }
+  [[gnu::noinline, gnu::cold]] void wake() noexcept {
+    const int error = errno;
+    ::syscall(SYS_futex, &word_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+    errno = error;
+  }
+
+  int word_ = kOpen;
 };
 
 class PoolLockGuard {

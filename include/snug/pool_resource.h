@@ -4,7 +4,7 @@
 //   classes   8, 16, 32, 48 … 128 bytes, then four to each doubling up to the largest pooled size. The size of a
 //   request
 //             is first rounded up to its alignment; so the class fits it, which is proved below
-//   pools     made together at the first request, in one array from upstream; each grows by chunks of its own
+//   pools     each made at the first request of its class, from upstream; each grows by chunks of its own
 //   unpooled  what is larger, or aligned to more than 64: from upstream one by one, each with a record behind it,
 //   through
 //             which release() finds it
@@ -113,9 +113,12 @@ class BasicPoolResource : public std::pmr::memory_resource {
     const std::lock_guard guard(lock_);
     while (unpooled_ != nullptr) give_back(unpooled_);
     if (pools_ == nullptr) return;
-    for (std::size_t c = 0; c < classes(); ++c) pools_[c].release();
-    std::pmr::memory_resource* const upstream = upstream_;
-    upstream->deallocate(pools_, classes() * sizeof(Store), alignof(Store));
+    for (std::size_t c = 0; c < classes(); ++c) {
+      if (pools_[c] == nullptr) continue;
+      pools_[c]->release();
+      upstream_->deallocate(pools_[c], sizeof(Store), alignof(Store));
+    }
+    upstream_->deallocate(pools_, classes() * sizeof(Store*), alignof(Store*));
     pools_ = nullptr;
   }
 
@@ -129,21 +132,22 @@ class BasicPoolResource : public std::pmr::memory_resource {
     const std::lock_guard guard(lock_);
     if (!is_pooled(rounded, alignment)) [[unlikely]]
       return allocate_unpooled(bytes, alignment);
-    if (pools_ == nullptr) [[unlikely]]
-      make_pools();
-    return pools_[ResourceClasses::class_of(rounded)].alloc();
+    const std::size_t size_class = ResourceClasses::class_of(rounded);
+    if (pools_ == nullptr || pools_[size_class] == nullptr) [[unlikely]]
+      make_pool(size_class);
+    return pools_[size_class]->alloc();
   }
   void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override {
     const std::size_t rounded = ResourceClasses::rounded(bytes, alignment);
     const std::lock_guard guard(lock_);
     if (!is_pooled(rounded, alignment)) [[unlikely]]
       return give_back(record_of(memory, bytes));
-    pools_[ResourceClasses::class_of(rounded)].free(memory);
+    pools_[ResourceClasses::class_of(rounded)]->free(memory);
   }
   bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
 
  private:
-  using Store = PoolStore<Unchecked, UpstreamSource>;
+  using Store = PoolStore<OnlyTold, UpstreamSource>;
 
   static constexpr std::size_t kDefaultLargest = 4096;
   static constexpr std::size_t kMostSlots = 65536;
@@ -174,15 +178,18 @@ class BasicPoolResource : public std::pmr::memory_resource {
     return rounded - 1 < options_.largest_required_pool_block && alignment <= ResourceClasses::kMostAlignment;
   }
 
-  [[gnu::noinline]] void make_pools() {
-    auto* const pools = static_cast<Store*>(upstream_->allocate(classes() * sizeof(Store), alignof(Store)));
-    for (std::size_t c = 0; c < classes(); ++c) {
-      const std::size_t size = ResourceClasses::size(c);
-      const std::size_t most = std::min(options_.max_blocks_per_chunk * size + sizeof(PoolBlock), kMostChunk);
-      ::new (pools + c) Store(size, ResourceClasses::alignment(c), PoolGrowth{std::min(kFirstChunk, most), most}, {},
-                              UpstreamSource{upstream_});
+  // A program that asks for one size pays for one pool.
+  [[gnu::noinline]] void make_pool(std::size_t size_class) {
+    if (pools_ == nullptr) {
+      pools_ = static_cast<Store**>(upstream_->allocate(classes() * sizeof(Store*), alignof(Store*)));
+      std::fill_n(pools_, classes(), nullptr);
     }
-    pools_ = pools;
+    const std::size_t size = ResourceClasses::size(size_class);
+    const std::size_t most = std::min(options_.max_blocks_per_chunk * size + sizeof(PoolBlock), kMostChunk);
+    void* const memory = upstream_->allocate(sizeof(Store), alignof(Store));
+    pools_[size_class] =
+        ::new (memory) Store(size, ResourceClasses::alignment(size_class),
+                             PoolGrowth{std::min(kFirstChunk, most), most}, {}, UpstreamSource{upstream_});
   }
 
   static Unpooled* record_of(void* memory, std::size_t bytes) noexcept {
@@ -208,7 +215,7 @@ class BasicPoolResource : public std::pmr::memory_resource {
 
   std::pmr::memory_resource* upstream_;
   std::pmr::pool_options options_;
-  Store* pools_ = nullptr;
+  Store** pools_ = nullptr;  // by class; null: nobody has asked for the class
   Unpooled* unpooled_ = nullptr;
   [[no_unique_address]] Lock lock_;
 };

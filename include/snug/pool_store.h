@@ -19,7 +19,6 @@
 // over, at all of it first (check()).
 #pragma once
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -27,17 +26,18 @@
 #include <cstring>
 #include <limits>
 #include <new>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include "snug/address_order.h"
 #include "snug/cpp20.h"
+#include "snug/extremes.h"
 #include "snug/out_of_memory.h"
+#include "snug/pool_block.h"
 #include "snug/pool_block_index.h"
 #include "snug/pool_checks.h"
+#include "snug/pool_slot.h"
 #include "snug/pool_source.h"
-#include "snug/seal.h"
 
 namespace snug {
 
@@ -59,45 +59,22 @@ struct PoolStats {
   std::size_t uncarved;  // slots never used since their block came or the pool was cleared
 };
 
-struct PoolSlot {
-  PoolSlot* next;
-};
-
-// A block's record, at its very end.
-struct PoolBlock {
-  PoolBlock* next;
-  std::size_t bytes;  // of the block, record included
-  std::size_t slots;
-  uintptr_t seal;
-
-  char* start() noexcept { return reinterpret_cast<char*>(this + 1) - bytes; }
-  const char* start() const noexcept { return reinterpret_cast<const char*>(this + 1) - bytes; }
-
-  bool is_sealed() const noexcept { return seal == right_seal(); }
-  void link(PoolBlock* to) noexcept {
-    next = to;
-    seal = right_seal();
-  }
-
- private:
-  uintptr_t right_seal() const noexcept { return seal_of(this, next, bytes, slots); }
-};
-
 template <class Checks, class Source>
 class PoolStore {
  public:
   static constexpr bool kWatched = Checks::kWatches;
+  using Slots = SlotMemory<Checks>;
 
   // `alignment` is a power of two. A size beyond all memory is that of a pool that never has any.
-  constexpr PoolStore(std::size_t size, std::size_t alignment, PoolGrowth growth, std::string_view type, Source source)
-      : stride_(round_up(std::clamp(size, sizeof(PoolSlot), kMostBytes), std::max(alignment, alignof(PoolSlot)))),
-        alignment_(std::max({alignment, alignof(PoolBlock), alignment_of_stride()})),
+  constexpr PoolStore(std::size_t size, std::size_t alignment, PoolGrowth growth, TypeText type, Source source)
+      : stride_(round_up(smaller(larger(size, sizeof(PoolSlot)), kMostBytes), larger(alignment, alignof(PoolSlot)))),
+        alignment_(larger(larger(alignment, alignof(PoolBlock)), alignment_of_stride())),
         growth_(growth),
         next_bytes_(growth.first_bytes),
         type_(type),
         size_(size),
         asked_alignment_(alignment),
-        index_(std::max(growth.most_bytes, stride_)),
+        index_(larger(growth.most_bytes, stride_)),
         source_(source) {
     if constexpr (kWatched) {
       if (!std::has_single_bit(alignment)) misused("Pool", this, "the alignment is not a power of two");
@@ -105,6 +82,10 @@ class PoolStore {
   }
   PoolStore(const PoolStore&) = delete;
   PoolStore& operator=(const PoolStore&) = delete;
+  // The other one is as if it had just been made.
+  PoolStore(PoolStore&& other) noexcept;
+  // What lives here is lost, as at the end.
+  PoolStore& operator=(PoolStore&& other) noexcept;
 
   // ---- elements
 
@@ -124,10 +105,14 @@ class PoolStore {
     return slot;
   }
 
-  // `element` is live and of this pool, and not null.
+  // `element` is live and of this pool; if the pool is checked it may be null, which is ignored.
   void free(void* element) noexcept {
     if constexpr (kWatched) {
-      const Place place = demand_live("free", element);
+      const Place place = find(element);
+      if (!place.is_known_live()) [[unlikely]] {
+        if (element == nullptr) return;
+        refuse("free", element, place);
+      }
       *place.word &= ~place.bit;
     }
     push(element);
@@ -149,8 +134,11 @@ class PoolStore {
     return got;
   }
 
+  // Nulls are passed over.
   void free_batch(void* const* elements, std::size_t count) noexcept {
-    for (std::size_t i = 0; i < count; ++i) free(elements[i]);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (kWatched || elements[i] != nullptr) free(elements[i]);
+    }
   }
 
   // ---- the free list, for caches in front of an unchecked store
@@ -161,15 +149,22 @@ class PoolStore {
     if (free_ == nullptr && !refill(want)) return nullptr;
     PoolSlot* const head = free_;
     PoolSlot* last = head;
-    for (got = 1; got < want && last->next != nullptr; ++got) last = last->next;
-    free_ = last->next;
-    last->next = nullptr;
+    PoolSlot* next = Slots::next_of(last);
+    for (got = 1; got < want && next != nullptr; ++got) {
+      last = next;
+      next = Slots::next_of(last);
+    }
+    free_ = next;
+    Slots::link(last, nullptr);
     return head;
   }
   void push_chain(PoolSlot* head, PoolSlot* last) noexcept {
-    last->next = free_;
+    Slots::link(last, free_);
     free_ = head;
   }
+  // The first slot of an unchecked pool's chain becomes an element, and an element a slot before a chain.
+  PoolSlot* hand_out(PoolSlot*& chain) const noexcept { return Slots::open(chain, element_size(), stride_, chain); }
+  PoolSlot* take_back(void* element, PoolSlot* next) const noexcept { return Slots::close(element, next, stride_); }
   // The next slot will be one of a new block from the source.
   bool is_exhausted() const noexcept { return free_ == nullptr && carve_ == carve_end_ && spare_ == nullptr; }
 
@@ -178,7 +173,7 @@ class PoolStore {
   // Makes sure that `count` more elements can be had without asking the source. False if there is no memory.
   bool reserve(std::size_t count) {
     const std::size_t ready = ready_slots("reserve", count);
-    return ready >= count || fetch_block(std::max(bytes_for(count - ready), next_block_bytes()));
+    return ready >= count || fetch_block(larger(bytes_for(count - ready), next_block_bytes()));
   }
 
   // Gives back every block without live elements; the free list ends up in the order of addresses. Returns the bytes
@@ -219,6 +214,9 @@ class PoolStore {
   const char* check_chain(const PoolSlot* chain, std::size_t most, std::size_t& count) const noexcept;
 
   constexpr std::size_t element_bytes() const noexcept { return stride_; }
+  constexpr bool fits(std::size_t bytes, std::size_t alignment) const noexcept {
+    return bytes <= size_ && alignment <= asked_alignment_;
+  }
   const Source& source() const noexcept { return source_; }
   Source& source() noexcept { return source_; }
   PoolName name() const noexcept { return {type_, size_, asked_alignment_}; }
@@ -230,7 +228,10 @@ class PoolStore {
     uint64_t bit;
 
     bool is_live() const noexcept { return (*word & bit) != 0; }
+    bool is_known_live() const noexcept { return word != nullptr && is_live(); }
   };
+
+  using Index = std::conditional_t<kWatched, PoolBlockIndex, NoPoolBlockIndex>;
 
   // So many bytes of new slots are linked at a time: no more of a new block than an OS page is touched ahead of its
   // use.
@@ -238,6 +239,7 @@ class PoolStore {
   static constexpr std::size_t kFewestSlots = 4;
   static constexpr std::size_t kMostBytes = std::numeric_limits<std::size_t>::max() / 2;
   static constexpr const char* kRecordOverwritten = "the record of a block was written over";
+  static constexpr const char* kSlotOverwritten = "a free element was written over";
   static constexpr const char* kFreeListEndless = "the free list is longer than what was carved, or runs in a circle";
 
   static constexpr std::size_t round_up(std::size_t value, std::size_t alignment) {
@@ -247,7 +249,7 @@ class PoolStore {
   // The alignment that a multiple of the element's size has anyhow. Blocks have it too, up to what operator new
   // promises, since a derived class of the same size may count on it (pooled.h).
   constexpr std::size_t alignment_of_stride() const {
-    return std::min<std::size_t>(stride_ & (~stride_ + 1), __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+    return smaller(stride_ & (~stride_ + 1), __STDCPP_DEFAULT_NEW_ALIGNMENT__);
   }
 
   PoolSlot* pop() noexcept {
@@ -257,12 +259,14 @@ class PoolStore {
         const Place place = demand_free("alloc", slot);
         *place.word |= place.bit;
       }
-      free_ = slot->next;
+      if (Slots::open(slot, element_size(), stride_, free_) == nullptr) [[unlikely]]
+        misused("alloc", slot, kSlotOverwritten);
     }
     return slot;
   }
-  // The element's bytes become a link: a new object, whatever type was there.
-  void push(void* element) noexcept { free_ = ::new (element) PoolSlot{free_}; }
+  void push(void* element) noexcept { free_ = take_back(element, free_); }
+  // What of a slot its element has. A size beyond all memory is never handed out.
+  constexpr std::size_t element_size() const noexcept { return size_; }
 
   [[gnu::noinline]] void* alloc_slowly() {
     if (!refill(1)) throw_out_of_memory();
@@ -295,11 +299,18 @@ class PoolStore {
     for (PoolBlock* block = blocks_; block != nullptr; block = block->next) block->link(block->next);
   }
 
+  // To the source, which may do with it what it likes.
+  void return_block(PoolBlock* block) noexcept {
+    Slots::Tools::permit(block->start(), block->slots * stride_);
+    source_.free(block->start(), block->bytes, alignment_);
+  }
+  // None of its slots is handed out.
+  void close_slots(PoolBlock* block) const noexcept { Slots::Tools::forbid(block->start(), block->slots * stride_); }
   void release_blocks(PoolBlock* chain) noexcept {
     while (chain != nullptr) {
       PoolBlock* const block = chain;
       chain = chain->next;
-      source_.free(block->start(), block->bytes, alignment_);
+      return_block(block);
     }
   }
   void release_all() noexcept {
@@ -340,13 +351,13 @@ class PoolStore {
 
   // ---- what a checked pool demands
 
-  Place demand_live(const char* call, const void* element) const noexcept {
+  void demand_live(const char* call, const void* element) const noexcept {
     const Place place = find(element);
-    if (place.word == nullptr) [[unlikely]]
-      misused(call, element, "not an element of this pool");
-    if (!place.is_live()) [[unlikely]]
-      misused(call, element, "element is already free");
-    return place;
+    if (!place.is_known_live()) [[unlikely]]
+      refuse(call, element, place);
+  }
+  [[noreturn, gnu::cold]] void refuse(const char* call, const void* element, Place place) const noexcept {
+    misused(call, element, place.word == nullptr ? "not an element of this pool" : "element is already free");
   }
   Place demand_free(const char* call, const void* slot) const noexcept {
     const Place place = find(slot);
@@ -378,10 +389,10 @@ class PoolStore {
   std::size_t alignment_;
   PoolGrowth growth_;
   std::size_t next_bytes_;
-  std::string_view type_;  // empty: the pool is untyped
-  std::size_t size_;       // as asked for: what messages say
+  TypeText type_;     // empty: the pool is untyped
+  std::size_t size_;  // as asked for: what messages say
   std::size_t asked_alignment_;
-  [[no_unique_address]] mutable std::conditional_t<kWatched, PoolBlockIndex, NoPoolBlockIndex> index_;
+  [[no_unique_address]] mutable Index index_;
   [[no_unique_address]] Source source_;
 };
 

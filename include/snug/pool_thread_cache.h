@@ -1,7 +1,8 @@
 // pool_thread_cache.h: the policy ThreadCached. Each thread that uses a pool has a cache of its free slots: `current`,
-// from which it takes and to which it gives without a lock, and `spare`, a full batch or nothing. Slots move between
-// cache and store a batch at a time under the pool's lock: a thread that allocates and frees around a full or empty
-// current swaps the two, and asks nobody.
+// from which it takes and to which it gives without a lock, and `spare`, a batch or nothing. Slots move between cache
+// and store a batch at a time under the pool's lock: a thread that allocates and frees around a full or empty current
+// swaps the two, and asks nobody. Its batches begin with one slot and double each time that it asks, so that many
+// threads which use few elements hold few.
 //
 // How a thread finds its cache: pool_cache_table.h. What an ended thread left in its caches, abandoned now, the pool
 // takes home before it asks its source, whenever the whole pool is concerned, or with a new thread that is given one.
@@ -27,6 +28,7 @@
 namespace snug {
 
 struct ThreadCached {
+  static constexpr bool kMoves = false;
   // Whole batches move, of about so many bytes and at most so many slots.
   static constexpr std::size_t kBatchBytes = 4096;
   static constexpr std::size_t kBatchSlots = 64;
@@ -66,7 +68,7 @@ struct ThreadCached {
     }
     void free(void* element) noexcept {
       PoolCache* const cache = find_cache();
-      if (cache == nullptr || cache->count == batch_) [[unlikely]]
+      if (cache == nullptr || cache->count == cache->batch) [[unlikely]]
         return free_slowly(cache, element);
       give(*cache, element);
     }
@@ -76,7 +78,9 @@ struct ThreadCached {
       return got;
     }
     void free_batch(void* const* elements, std::size_t count) noexcept {
-      for (std::size_t i = 0; i < count; ++i) free(elements[i]);
+      for (std::size_t i = 0; i < count; ++i) {
+        if (elements[i] != nullptr) free(elements[i]);
+      }
     }
 
     void expect_live(const char*, const void*) const noexcept {}
@@ -100,13 +104,16 @@ struct ThreadCached {
       }
       return work(store_);
     }
+    constexpr bool fits(std::size_t bytes, std::size_t alignment) const noexcept {
+      return store_.fits(bytes, alignment);
+    }
     // The caches' links are looked at before alone() follows them.
     const char* check() noexcept {
       for (const PoolCache* cache = caches_; cache != nullptr; cache = cache->next) {
         for (const PoolSlot* const chain : {cache->current, cache->spare}) {
           std::size_t count = 0;
           if (const char* const broken = store_.check_chain(chain, batch_, count)) return broken;
-          if (count != (chain == cache->current ? cache->count : chain != nullptr ? batch_ : 0))
+          if (count != (chain == cache->current ? cache->count : chain != nullptr ? cache->spare_count : 0))
             return "a thread's cache has not as many slots as it says";
         }
       }
@@ -128,14 +135,12 @@ struct ThreadCached {
     // The calling thread's, or null if that needs a longer look.
     PoolCache* find_cache() const noexcept { return pool_cache_table.find(number_.load(std::memory_order_relaxed)); }
 
-    static void* take(PoolCache& cache) noexcept {
-      PoolSlot* const slot = cache.current;
-      cache.current = slot->next;
+    void* take(PoolCache& cache) const noexcept {
       --cache.count;
-      return slot;
+      return store_.hand_out(cache.current);
     }
-    static void give(PoolCache& cache, void* element) noexcept {
-      cache.current = ::new (element) PoolSlot{cache.current};
+    void give(PoolCache& cache, void* element) const noexcept {
+      cache.current = store_.take_back(element, cache.current);
       ++cache.count;
     }
 
@@ -154,11 +159,12 @@ struct ThreadCached {
       if (cache->current == nullptr) {
         if (cache->spare != nullptr) {
           std::swap(cache->current, cache->spare);
-          cache->count = batch_;
+          cache->count = cache->spare_count;
         } else {
           const PoolLockGuard guard(lock_);
           if (store_.is_exhausted()) take_abandoned_home();
-          cache->current = store_.pop_chain(batch_, cache->count);
+          cache->current = store_.pop_chain(cache->batch, cache->count);
+          lengthen(*cache);
         }
       }
       return cache->current != nullptr ? take(*cache) : nullptr;
@@ -169,13 +175,22 @@ struct ThreadCached {
         const PoolLockGuard guard(lock_);
         return store_.free(element);
       }
-      if (cache->count == batch_) {
+      if (cache->count == cache->batch && !lengthen(*cache)) {
         push_home(cache->spare);
         cache->spare = cache->current;
+        cache->spare_count = cache->count;
         cache->current = nullptr;
         cache->count = 0;
       }
       give(*cache, element);
+    }
+
+    // A thread that comes for more, or has more than it may keep, gets longer batches; one that does not holds few
+    // slots. False if they are as long as they may be.
+    bool lengthen(PoolCache& cache) const noexcept {
+      if (cache.batch == batch_) return false;
+      cache.batch = std::min(2 * cache.batch, batch_);
+      return true;
     }
 
     // The calling thread's, made or adopted if need be. Null: the thread is at its end, or there is no memory, or no
@@ -218,18 +233,14 @@ struct ThreadCached {
     // Walks the chain before it takes the lock.
     void push_home(PoolSlot* chain) noexcept {
       if (chain == nullptr) return;
-      PoolSlot* const last = last_of(chain);
+      PoolSlot* const last = Store::Slots::last_of(chain);
       const PoolLockGuard guard(lock_);
       store_.push_chain(chain, last);
-    }
-    static PoolSlot* last_of(PoolSlot* slot) noexcept {
-      while (slot->next != nullptr) slot = slot->next;
-      return slot;
     }
     // Under the lock.
     void flush(PoolCache& cache) noexcept {
       for (PoolSlot* chain : {cache.current, cache.spare}) {
-        if (chain != nullptr) store_.push_chain(chain, last_of(chain));
+        if (chain != nullptr) store_.push_chain(chain, Store::Slots::last_of(chain));
       }
       cache.current = cache.spare = nullptr;
       cache.count = 0;

@@ -6,8 +6,11 @@
 //   together(work)   work(store) while other threads may use the pool
 //   alone(work)      work(store) with every free slot home in the store; the caller knows that no other thread uses the
 //                    pool meanwhile, if the policy says that this is needed
+//   fits(bytes, alignment)    whether an object of that kind has room in an element
 //   check()          as the store's; the caller knows the same
 //   end()            the pool's life ends, with the store's
+//
+// kMoves says whether a front, and with it the pool, can be moved.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +22,14 @@ namespace snug {
 
 // One thread at a time; handing the pool to another thread is the caller's business.
 struct SingleThread {
+  static constexpr bool kMoves = true;
+
   template <class Store>
   class Front {
    public:
-    template <class... Arguments>
-    constexpr explicit Front(Arguments&&... arguments) : store_(std::forward<Arguments>(arguments)...) {}
+    constexpr Front(std::size_t size, std::size_t alignment, const auto&... rest) : store_(size, alignment, rest...) {}
+    Front(Front&&) noexcept = default;
+    Front& operator=(Front&&) noexcept = default;
 
     void* alloc() { return store_.alloc(); }
     void* try_alloc() noexcept { return store_.try_alloc(); }
@@ -40,6 +46,9 @@ struct SingleThread {
     decltype(auto) alone(Work&& work) {
       return work(store_);
     }
+    constexpr bool fits(std::size_t bytes, std::size_t alignment) const noexcept {
+      return store_.fits(bytes, alignment);
+    }
     const char* check() noexcept { return store_.check(); }
     void end() noexcept { store_.end(); }
 
@@ -51,6 +60,8 @@ struct SingleThread {
 // Any thread at any time: each operation holds the pool's lock. Work inside together() and alone() must not use the
 // pool.
 struct Locked {
+  static constexpr bool kMoves = false;
+
   template <class Store>
   class Front {
    public:
@@ -93,6 +104,9 @@ struct Locked {
     decltype(auto) alone(Work&& work) {
       const PoolLockGuard guard(lock_);
       return work(store_);
+    }
+    constexpr bool fits(std::size_t bytes, std::size_t alignment) const noexcept {
+      return store_.fits(bytes, alignment);
     }
     const char* check() noexcept {
       const PoolLockGuard guard(lock_);

@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <new>
+#include <type_traits>
 
 #include "snug/pool.h"
 
@@ -29,7 +30,7 @@ union EverlastingPool {
   PoolType pool;
 };
 
-template <class T, class Threads = SingleThread, class Checks = Unchecked, class Source = HeapSource>
+template <class T, PoolThreads Threads = SingleThread, PoolChecks Checks = Unchecked, PoolSource Source = HeapSource>
 class Pooled {
  public:
   using ObjectPool = Pool<T, Threads, Checks, Source>;
@@ -37,16 +38,20 @@ class Pooled {
 
   // All inlined or none: a compiler that sees the global operator on one side alone takes the two for a mismatch.
   [[gnu::always_inline]] static void* operator new(std::size_t size) {
+    expect_own_class();
     return fits(size) ? pool().alloc() : ::operator new(size);
   }
   [[gnu::always_inline]] static void* operator new(std::size_t size, std::align_val_t alignment) {
+    expect_own_class();
     return fits(size, alignment) ? pool().alloc() : ::operator new(size, alignment);
   }
   [[gnu::always_inline]] static void* operator new(std::size_t size, const std::nothrow_t& nothrow) noexcept {
+    expect_own_class();
     return fits(size) ? pool().try_alloc() : ::operator new(size, nothrow);
   }
   [[gnu::always_inline]] static void* operator new(std::size_t size, std::align_val_t alignment,
                                                    const std::nothrow_t& nothrow) noexcept {
+    expect_own_class();
     return fits(size, alignment) ? pool().try_alloc() : ::operator new(size, alignment, nothrow);
   }
   [[gnu::always_inline]] static void* operator new(std::size_t, void* place) noexcept { return place; }
@@ -75,6 +80,11 @@ class Pooled {
   [[gnu::always_inline]] static void operator delete(void*, void*) noexcept {}
 
  private:
+  // What a class that inherits another's pool does not say, unless the other one inherits it too.
+  static constexpr void expect_own_class() {
+    static_assert(std::is_base_of_v<Pooled, T>, "Pooled<T> is a base of T itself: class T : public Pooled<T>");
+  }
+
   // Slots of a size that is a multiple of 16 are aligned to 16, so that the plain forms, which are chosen up to that
   // alignment, need to look at the size alone: a derived class with T's size but a stricter alignment fits.
   static constexpr bool fits(std::size_t size) noexcept { return size == sizeof(T); }

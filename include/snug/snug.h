@@ -126,6 +126,8 @@ struct snug_stats {
   uint64_t parcels;         /* batches of blocks sent home to heaps of others, the shared one included */
   uint64_t threads;         /* threads that hold a heap now */
   uint64_t heaps_abandoned; /* heaps left by dead threads, waiting for adoption */
+  uint64_t retain;          /* the most bytes of empty pages kept, bytes of freed large blocks: what SNUG_CONF says, */
+  uint64_t retain_large;    /* or a 32nd of the memory that the process may have, looked at once 8 MiB are in use */
 };
 
 /* Fills `*stats`. Returns 0. */

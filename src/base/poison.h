@@ -1,24 +1,44 @@
-// Tells AddressSanitizer, where it is active, which memory nobody may touch for now; elsewhere it does nothing. Both
+// What the library tells memory checkers of a program's that it is linked into (snug/poison.h): AddressSanitizer, whose
+// runtime is there if the program was compiled with it, and valgrind's memcheck. The library itself need not be. Both
 // ends are multiples of eight bytes.
 #pragma once
 
 #include <cstddef>
 
 #include "base/compiler.h"
+#include "snug/poison.h"
 
-#if SNUG_HAS_ADDRESS_SANITIZER
-extern "C" void __asan_poison_memory_region(const volatile void* start, size_t bytes);
-extern "C" void __asan_unpoison_memory_region(const volatile void* start, size_t bytes);
+extern "C" {
+SNUG_WEAK void __asan_poison_memory_region(const volatile void* start, size_t bytes);
+SNUG_WEAK void __asan_unpoison_memory_region(const volatile void* start, size_t bytes);
+}
 
 namespace snug {
-inline constexpr bool kPoisons = true;
-inline void poison(const void* start, size_t bytes) { __asan_poison_memory_region(start, bytes); }
-inline void unpoison(const void* start, size_t bytes) { __asan_unpoison_memory_region(start, bytes); }
+
+// Whether somebody has looked, and there is a checker. Written before any memory is handed out that is told of.
+inline bool seen_checker = false;
+inline void look_for_checkers() {
+  look_for_memcheck();
+  if (__asan_poison_memory_region != nullptr || on_memcheck()) __atomic_store_n(&seen_checker, true, __ATOMIC_RELAXED);
+}
+inline bool is_checked() { return __atomic_load_n(&seen_checker, __ATOMIC_RELAXED); }
+
+SNUG_COLD inline void tell_checkers(bool may_be_touched, const void* start, size_t bytes) {
+  if (__asan_poison_memory_region != nullptr)
+    (may_be_touched ? __asan_unpoison_memory_region : __asan_poison_memory_region)(start, bytes);
+  if (on_memcheck())
+    ask_valgrind(may_be_touched ? kMakeUndefined : kMakeInaccessible, reinterpret_cast<uintptr_t>(start), bytes);
+}
+
+// Nobody may touch the bytes for now.
+inline void poison(const void* start, size_t bytes) {
+  if (is_checked()) [[unlikely]]
+    tell_checkers(false, start, bytes);
+}
+// Everybody may again.
+inline void unpoison(const void* start, size_t bytes) {
+  if (is_checked()) [[unlikely]]
+    tell_checkers(true, start, bytes);
+}
+
 }  // namespace snug
-#else
-namespace snug {
-inline constexpr bool kPoisons = false;
-inline void poison(const void*, size_t) {}
-inline void unpoison(const void*, size_t) {}
-}  // namespace snug
-#endif

@@ -51,7 +51,9 @@ class BlockPages {
   };
 
   BlockPages(const BlockMap& map, PageSource source, bool has_owners)
-      : map_(map), source_(source), has_owners_(has_owners) {}
+      : map_(map), source_(source), has_owners_(has_owners) {
+    look_for_checkers();
+  }
   BlockPages(const BlockPages&) = delete;
   BlockPages& operator=(const BlockPages&) = delete;
   void share() {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <tuple>
 
 #include "base/fatal.h"
 
@@ -216,19 +217,23 @@ char* CompactFit::expect(char* block, HandleWord handle, const char* call) {
 }
 
 // The block may move while the turn is waited for, and its page go, so that what the page's tag said was another's. In
-// the class's turn no page of the class comes or goes, and none of its blocks. Nothing of the page is read before.
-void CompactFit::BlockTurn::take(HandleWord handle, const char* call) {
+// the class's turn no page of the class comes or goes, and none of its blocks. Nothing of the page is read before. A
+// block that is gone is nobody's, as a place that nobody has. False: there is none.
+bool CompactFit::BlockTurn::take(HandleWord handle) {
   heap_.turn_.lock();
-  const auto find = [&] { return heap_.block_of(handle, call); };
+  const auto find = [&] { return heap_.handles_.find(handle); };
+  char* block = nullptr;
   if (heap_.sharing_ != Sharing::kClasses) {
     turn_ = &heap_.large_turn_;  // none: the heap's is all
-    place = heap_.pages_.place_of(find());
-    return;
+    block = find();
+  } else {
+    const auto turn_of_block = [&](const char* found) -> Turn& {
+      return heap_.turn_of(found == nullptr ? nullptr : heap_.pages_.bin_at(found));
+    };
+    std::tie(turn_, block) = lock_turn_of(find, turn_of_block, heap_.large_turn_, heap_.pages_.turn());
   }
-  const auto turn_of_block = [&](const char* found) -> Turn& { return heap_.turn_of(heap_.pages_.bin_at(found)); };
-  const auto [turn, block] = lock_turn_of(find, turn_of_block, heap_.large_turn_, heap_.pages_.turn());
-  turn_ = turn;
-  place = heap_.pages_.place_of(block);
+  if (block != nullptr) place = heap_.pages_.place_of(block);
+  return block != nullptr;
 }
 
 char* CompactFit::find(HandleWord handle) {
@@ -241,8 +246,10 @@ char* CompactFit::find(HandleWord handle) {
       return look.block;
     }
     if (const PageBin* const bin = pages_.bin_at(look.block); bin != nullptr && bin->relocate != nullptr) {
-      // An object that a function moves is not called off in the middle: the reader waits for its turn.
-      const BlockTurn turn(*this, handle, "snug_compact_deref");
+      // An object that a function moves is not called off in the middle: the reader waits for its turn. Another thread
+      // may free the object meanwhile, whose slot is no longer to be touched then.
+      const BlockTurn turn(*this, handle);
+      if (turn.place.page == nullptr) return nullptr;
       handles_.call_off(slot);
       return turn.place.block();
     }

@@ -153,15 +153,18 @@ class CompactFit {
     CompactFit& heap_;
     Turn* const turn_;
   };
-  // The turn of a handle's class, and where its block lies meanwhile. The process ends if the handle names none.
+  // The turn of a handle's class, and where its block lies meanwhile.
   class BlockTurn {
    public:
+    // The process ends if the handle names no block.
     BlockTurn(CompactFit& heap, HandleWord handle, const char* call) : heap_(heap) {
       if (!heap.is_shared()) [[likely]]
         place = heap.pages_.place_of(heap.block_of(handle, call));
-      else
-        take(handle, call);
+      else if (!take(handle))
+        expect(nullptr, handle, call);
     }
+    // For a heap of several threads: without a page if the handle names no block, or none any more.
+    BlockTurn(CompactFit& heap, HandleWord handle) : heap_(heap) { take(handle); }
     ~BlockTurn() {
       if (turn_ != nullptr) [[unlikely]]
         heap_.end_turn(*turn_);
@@ -170,7 +173,7 @@ class CompactFit {
     BlockTurn& operator=(const BlockTurn&) = delete;
 
    private:
-    SNUG_NOINLINE void take(HandleWord handle, const char* call);
+    SNUG_NOINLINE bool take(HandleWord handle);
 
     CompactFit& heap_;
     Turn* turn_ = nullptr;

@@ -59,17 +59,14 @@ CompactFit* CoreHeaps::add(size_t index) {
   if (record == nullptr) return nullptr;
   CompactFit::Readers* const readers = index == 0 ? nullptr : &first().readers();
   auto* const heap = ::new (record) CompactFit(map_, source_, salt_, Sharing::kCores, readers);
-  if (!heap->handles().open(slots_, index << slot_shift_, size_t{1} << slot_shift_)) {
-    source_.give_record(record, sizeof(CompactFit));
-    return nullptr;
+  // The table last, for which the OS is asked: where memory is short, each allocation comes here.
+  if (set_up(*heap) && heap->handles().open(slots_, index << slot_shift_, size_t{1} << slot_shift_)) {
+    heaps_[index].store(heap, std::memory_order_release);
+    return heap;
   }
-  if (!set_up(*heap)) {
-    heap->close();
-    source_.give_record(record, sizeof(CompactFit));
-    return nullptr;
-  }
-  heaps_[index].store(heap, std::memory_order_release);
-  return heap;
+  heap->close();
+  source_.give_record(record, sizeof(CompactFit));
+  return nullptr;
 }
 
 // Gives a new heap what the others were told.

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "base/fatal.h"
 #include "os/memory.h"
 
 namespace snug {
@@ -86,6 +87,7 @@ void HandleTable::close() {
 
 bool HandleTable::make_writable(size_t slots) {
   const size_t had = slot_limit();
+  SNUG_ASSERT(slots <= capacity_, "steps divide the capacity, and beyond it the levels above promise no free slot");
   if (!os::commit(levels_[0] + had / 64, (slots - had) / 64 * sizeof(uint64_t)) ||
       !os::commit(slots_ + had, (slots - had) * sizeof(uint64_t)))
     return false;
@@ -251,7 +253,24 @@ size_t HandleTable::bytes() const {
   return bytes;
 }
 
+const char* HandleTable::check_leaves() const {
+  size_t backed = 0;
+  for (size_t leaf = 0; leaf < leaves_for(std::max<size_t>(end_, 1)); ++leaf) {
+    size_t used = leaf == 0 ? 1 : 0;  // slot 0, which is in use before any
+    for (size_t slot = std::max<size_t>(leaf * kLeafSlots, 1); slot < std::min((leaf + 1) * kLeafSlots, end_); ++slot)
+      used += is_used(slot) ? 1 : 0;
+    if (used != leaves_[leaf].used) return "handle table: the count of a leaf's slots in use is wrong";
+    if (used != 0 && leaves_[leaf].state != State::kBacked) return "handle table: a leaf in use is not backed";
+    backed += leaves_[leaf].state != State::kUnbacked ? 1 : 0;
+  }
+  if (backed != leaves_backed_) return "handle table: the count of backed leaves is wrong";
+  if (spare_leaf_ != kNone && (leaves_[spare_leaf_].used != 0 || leaves_[spare_leaf_].state != State::kBacked))
+    return "handle table: the spare leaf is in use, or is not backed";
+  return nullptr;
+}
+
 const char* HandleTable::check() const {
+  if (slot_limit() > capacity_) return "handle table: more slots are writable than there are";
   size_t live = 0;
   size_t retired = 0;
   for (size_t slot = 1; slot < end_; ++slot) {
@@ -264,12 +283,6 @@ const char* HandleTable::check() const {
     live += is_live ? 1 : 0;
     retired += !is_live && is_marked && !is_leaving ? 1 : 0;
   }
-  for (size_t leaf = 0; leaf < leaves_for(end_); ++leaf) {
-    size_t used = leaf == 0 ? 1 : 0;
-    for (size_t slot = leaf * kLeafSlots; slot < std::min((leaf + 1) * kLeafSlots, end_); ++slot)
-      used += is_used(slot) && slot != 0 ? 1 : 0;
-    if (used != leaves_[leaf].used) return "handle table: the count of a leaf's slots in use is wrong";
-  }
   if (live != live_ || retired != retired_) return "handle table: the count of live handles is wrong";
   for (size_t level = 1; level < kLevels; ++level) {
     const size_t children = words_at(level - 1, end_);
@@ -277,7 +290,7 @@ const char* HandleTable::check() const {
       if (tests_bit(levels_[level], child) != (levels_[level - 1][child] == kAllUsed))
         return "handle table: a bit above does not tell whether a word is full";
   }
-  return nullptr;
+  return check_leaves();
 }
 
 }  // namespace snug

@@ -21,6 +21,7 @@
 // leaf keeps the highest number that a block had in it, with which its slots go on when they are wanted again.
 //
 //   live_ == slots below end_ in use;   above none is.   Of each leaf, used == its slots in use, slot 0 among them
+//   leaves_backed_ == leaves that are not unbacked: those in use, empty ones that have not gone, and those that leave
 //
 // The table lies in addresses that are reserved once, and are made writable as it grows: a slot never moves. One thread
 // at a time changes it, but for moves, which the lock of the block's class guards; find() is for any thread, and its
@@ -170,6 +171,7 @@ class HandleTable {
   void begin_leaf(size_t leaf);
   SNUG_COLD size_t end_leaf(size_t leaf);
   bool withdraw(size_t leaf);
+  const char* check_leaves() const;
   static size_t leaves_for(size_t slots) { return (slots + kLeafSlots - 1) / kLeafSlots; }
   static size_t first_word(size_t leaf) { return leaf * kLeafSlots / 64; }
   void make_free(size_t slot);

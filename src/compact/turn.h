@@ -50,7 +50,8 @@ using SharedTurnGuard = LockGuard<SharedTurn>;
 // its place be nobody's when that is asked, and the thing come back to it before the last question. So all is asked
 // there in `hands`, the turn in which places change hands. What a place says that is another heap's, and no slab, may
 // be any turn's: that the thing leaves and comes back between two looks of one thread, twice, and its place is such a
-// one meanwhile, is not looked for. Returns the turn and the place.
+// one meanwhile, is not looked for. To ask in `hands` each time would exclude it, at the price of a lock of all classes
+// for each block that is freed or pinned. Returns the turn and the place.
 template <class Find, class TurnOf, class AnyTurn, class Hands>
 auto lock_turn_of(Find find, TurnOf turn_of, const AnyTurn& nobodys, Hands& hands) {
   for (;;) {

@@ -24,7 +24,9 @@ ThreadCache* thread_cache() {
   ThreadCache* cache = thread_state.cache;
   if (cache != nullptr) return cache;
   if (!store.ensure_open()) return nullptr;
-  return store.roster.start();
+  cache = store.roster.start();
+  store.idle.thread_began(store.roster.cache_count());
+  return cache;
 }
 
 ThreadCache* cache_for_free() {

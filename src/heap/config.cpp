@@ -24,7 +24,9 @@ const ConfigKey kConfigTable[kConfigKeys] = {
     {"retain_large", "bytes", "memory of freed large blocks kept before any goes back to the OS at once"},
     {"purge_after", "milliseconds",
      "how long empty memory may lie unused before further allocations and frees send it back to the OS"},
-    {"idle_thread", "on|off", "whether a thread gives that memory back while the program makes no call that would"},
+    {"idle_thread", "auto|on|off",
+     "whether a thread gives that memory back while the program makes no call that would; auto: once it has threads "
+     "itself"},
     {"report", "path", "file to which one line of JSON with the statistics is appended when the process exits"},
 };
 
@@ -154,8 +156,8 @@ const char* set_plain(Config& config, size_t key, Word value) {
       config.purge_after = static_cast<uint32_t>(number);
       return nullptr;
     default:
-      if (!value.is("on") && !value.is("off")) return "on or off";
-      config.idle_thread = value.is("on");
+      if (!value.is("auto") && !value.is("on") && !value.is("off")) return "auto, on or off";
+      config.idle_thread = value.is("on") ? IdleThreads::kOn : value.is("off") ? IdleThreads::kOff : IdleThreads::kAuto;
       return nullptr;
   }
 }
@@ -238,7 +240,9 @@ void print_config_value(const Config& config, size_t index, char* text, size_t c
       value.add(uint64_t{config.purge_after});
       break;
     case kIdleThread:
-      value.add(config.idle_thread ? "on" : "off");
+      value.add(config.idle_thread == IdleThreads::kOn    ? "on"
+                : config.idle_thread == IdleThreads::kOff ? "off"
+                                                          : "auto");
       break;
     default:
       value.add(config.report);

@@ -13,6 +13,7 @@
 namespace snug {
 
 enum class ClassMap { kDefault, kDense, kFile };
+enum class IdleThreads { kOff, kOn, kAuto };
 
 struct Config {
   // classes: default | dense | a file's path, default default. The size-class map: default has roomy caches and classes
@@ -36,9 +37,9 @@ struct Config {
   size_t retain_large = size_t{64} << 20;
   // purge_after: milliseconds, default 1000. How long empty memory may lie unused before it goes back.
   uint32_t purge_after = 1000;
-  // idle_thread: on | off, default off. A thread of snug's own gives back what is older than purge_after while the
-  // program makes no call that would.
-  bool idle_thread = false;
+  // idle_thread: auto | on | off, default auto. A thread of snug's own gives back what is older than purge_after while
+  // the program makes no call that would: auto, once the program has threads itself.
+  IdleThreads idle_thread = IdleThreads::kAuto;
   // report: a file's path, default none. When the process exits, one line of JSON with its statistics is appended.
   char report[1024] = "";
 };

@@ -31,28 +31,51 @@ bool exhaust(Step step) {
   return false;
 }
 
+}  // namespace
+
+// One pass over the heaps in so long that an empty page has lain for purge_after at most when it goes.
+bool IdleThread::give_back_holes() {
+  const uint32_t now = os::milliseconds();
+  if (now - went_round_at_ < store.config.purge_after / 2) return true;
+  went_round_at_ = now;
+  HeapRegistry::Pass pass;
+  return exhaust([&] {
+    const LockGuard guard(hands_);
+    return store.registry.give_back_holes(pass);
+  });
+}
+
 // False if the OS has refused something.
-bool give_back_overdue() {
-  store.reach.take_still();
-  const bool heaps = exhaust([] { return store.registry.purge_overdue(store.config.purge_after); });
+bool IdleThread::give_back_overdue() {
+  if (!is_automatic_) store.reach.take_still();
+  const bool heaps = give_back_holes();
   const bool large = exhaust([] { return store.large.purge_overdue(); });
   const bool spans = exhaust([] { return store.spans.purge_overdue(); });
   return heaps && large && spans;
 }
 
-bool anything_ages() { return store.spans.ages() || store.large.ages() || store.registry.ages() || store.reach.ages(); }
+bool IdleThread::anything_ages() const {
+  return store.spans.ages() || store.large.ages() || store.registry.ages() || (!is_automatic_ && store.reach.ages());
+}
 
-}  // namespace
+void IdleThread::open(IdleThreads mode) {
+  is_automatic_ = mode == IdleThreads::kAuto;
+  if (is_automatic_) bell_.invite();
+}
 
 void IdleThread::permit() {
-  if (store.is_open() && store.config.idle_thread) watch_main_thread();
+  if (os::is_main_thread()) main_thread_.store(&thread_state, std::memory_order_relaxed);
+  if (store.is_open() && store.config.idle_thread != IdleThreads::kOff) watch_main_thread();
   permitted_.store(true, std::memory_order_relaxed);
 }
 
 // It is the end of a thread's cache that announces the end of the thread.
 void IdleThread::watch_main_thread() {
-  if (os::is_main_thread()) store.roster.start();
+  if (is_main_thread()) store.roster.start();
 }
+
+// Without a system call, which would be a new one in the midst of a program.
+bool IdleThread::is_main_thread() const { return main_thread_.load(std::memory_order_relaxed) == &thread_state; }
 
 void IdleThread::start() {
   if (!permitted_.load(std::memory_order_relaxed) || forking_.load(std::memory_order_relaxed)) return;
@@ -60,21 +83,28 @@ void IdleThread::start() {
       os::milliseconds() - refused_at_.load(std::memory_order_relaxed) < kBeforeAnother)
     return;
   if (!bell_.claim()) return;
-  watch_main_thread();  // in the child of a fork it is another one
+  watch_main_thread();
+  is_to_leave_.store(false, std::memory_order_relaxed);
   if (os::start_thread([] { store.idle.live(); })) return;
+  if (is_automatic_) return bell_.dismiss();
   refused_at_.store(os::milliseconds(), std::memory_order_relaxed);
   was_refused_.store(true, std::memory_order_relaxed);
   bell_.decline();
 }
 
 void IdleThread::live() {
-  os::name_thread("snug-idle");
+  if (!is_automatic_) os::name_thread("snug-idle");
   const uint32_t period = std::max(store.config.purge_after / kLooks, kLeastPeriod);
   uint32_t patience = period;
   for (;;) {
     bell_.doze(period);
     const bool willing = give_back_overdue();
+    if (is_to_leave_.load() && bell_.leave()) return;
     if (!bell_.announce()) return;
+    if (is_to_leave_.load()) {
+      bell_.withdraw();
+      continue;
+    }
     // What the OS does not take (locked memory, say) stays, and ages: it is tried again less and less often.
     patience = willing ? period : std::min(patience * 2, kMostPatience);
     if (!anything_ages())
@@ -86,12 +116,30 @@ void IdleThread::live() {
   }
 }
 
-void IdleThread::thread_ended() {
-  if (os::is_main_thread()) bell_.dismiss();
+void IdleThread::thread_ended(size_t caches) {
+  if (is_main_thread()) return bell_.dismiss();
+  if (!is_automatic_) return;
+  is_to_leave_.store(caches == 1);  // before the look whether it waits
+  if (caches == 1) bell_.remind();
+}
+
+void IdleThread::before_fork() {
+  forking_.store(true, std::memory_order_relaxed);
+  hands_.lock();
+}
+
+void IdleThread::after_fork_in_parent() {
+  hands_.unlock();
+  forking_.store(false, std::memory_order_relaxed);
 }
 
 void IdleThread::after_fork_in_child() {
-  bell_.clear();
+  main_thread_.store(&thread_state, std::memory_order_relaxed);
+  if (is_automatic_)
+    bell_.clear_until_invited();
+  else
+    bell_.clear();
+  hands_.unlock();
   was_refused_.store(false, std::memory_order_relaxed);
   forking_.store(false, std::memory_order_relaxed);
 }

@@ -1,20 +1,31 @@
-// IdleThread: a thread that gives empty memory back while the program does nothing (idle_thread:on; there is none
-// otherwise). What frees do one by one as they pass, it does by the clock:
+// IdleThread: a thread that gives empty memory back while the program does nothing. What frees do one by one as they
+// pass, it does by the clock:
 //
-//   every purge_after / 4, 100 ms at least, while anything is ageing   gives back all that is overdue
+//   every purge_after / 4, 100 ms at least, while anything is ageing   gives back what is overdue; once a half of
+//                                                                      purge_after, it goes round the heaps
 //   nothing is ageing                                                  sleeps until the next free that changes that
 //
-// It starts in a slow allocation, once the heap has outgrown its first chunk or has a large block, and not before the
-// library has been initialised. Never in a free: libc frees the records of ended threads under a lock that
-// pthread_create takes. The thread allocates and frees nothing, so that it never has a cache.
+// idle_thread:on     starts once the heap has outgrown its first chunk or has a large block, and stays
+// idle_thread:auto   starts once the process has a second thread, at once, since a filter of system calls may be set up
+//                    later that knows nothing of it; if it is refused then, there is none. From then on it calls futex
+//                    and madvise alone. It leaves when the caches of all threads but one have ended, and comes back
+//                    with the next one.
+//
+// It starts in a slow allocation, and not before the library has been initialised. Never in a free: libc frees the
+// records of ended threads under a lock that pthread_create takes. The thread allocates and frees nothing, so that it
+// never has a cache.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
 #include "base/compiler.h"
+#include "base/lock.h"
 #include "base/units.h"
+#include "heap/config.h"
 #include "os/doorbell.h"
+#include "os/process.h"
+#include "thread/thread_state.h"
 
 namespace snug {
 
@@ -26,34 +37,50 @@ class IdleThread {
   // From now on threads may be created: libc is ready, and so is the dynamic linker.
   void permit();
 
+  // How it comes and goes, before it may. Without idle_thread:off.
+  void open(IdleThreads mode);
+
   // To be called after a slow allocation, outside of every lock: creating a thread allocates.
   void start_if_wanted() {
-    if (bell_.is_wanted()) [[unlikely]]
+    if (bell_.is_wanted() && !(is_automatic_ && os::is_single_threaded())) [[unlikely]]
       start();
+  }
+  // A thread has got a cache, and is one of so many.
+  void thread_began(size_t caches) {
+    if (is_automatic_ && caches > 1) bell_.invite();
   }
 
   // False only if there is no such thread.
   bool may_exist() const { return bell_.is_attended(); }
 
   // A thread of the program has ended. libc ends a process with its last thread; if main's goes before the others, ours
-  // must not be the one that keeps the process.
-  void thread_ended();
+  // must not be the one that keeps the process. So many threads have caches still.
+  void thread_ended(size_t caches);
 
-  // Around a fork no thread is started, and the child has none.
-  void before_fork() { forking_.store(true, std::memory_order_relaxed); }
-  void after_fork_in_parent() { forking_.store(false, std::memory_order_relaxed); }
+  // Around a fork no thread is started, none has blocks in hand, and the child has none.
+  void before_fork();
+  void after_fork_in_parent();
   void after_fork_in_child();
 
  private:
   SNUG_COLD void start();
   void watch_main_thread();
+  bool is_main_thread() const;
   void live();
+  bool give_back_overdue();
+  bool give_back_holes();
+  bool anything_ages() const;
 
   alignas(kCacheLine) Doorbell bell_;
+  bool is_automatic_ = false;
+  std::atomic<const ThreadState*> main_thread_{nullptr};
   std::atomic<bool> permitted_{false};
   std::atomic<bool> forking_{false};
   std::atomic<bool> was_refused_{false};
+  std::atomic<bool> is_to_leave_{false};
   std::atomic<uint32_t> refused_at_{0};
+  Lock hands_;  // held while it has blocks of a heap in hand
+  uint32_t went_round_at_ = 0;
 };
 
 }  // namespace snug

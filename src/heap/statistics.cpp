@@ -38,6 +38,8 @@ constexpr Figure kFigures[] = {
     {"parcels", &snug_stats::parcels, Unit::kCount, "batches to other threads' heaps"},
     {"threads", &snug_stats::threads, Unit::kCount, "threads with a cache"},
     {"heaps_abandoned", &snug_stats::heaps_abandoned, Unit::kCount, "heaps without a thread"},
+    {"retain", &snug_stats::retain, Unit::kBytes, "of empty pages kept at most"},
+    {"retain_large", &snug_stats::retain_large, Unit::kBytes, "of freed large blocks kept at most"},
 };
 
 // "512 B", "1.50 KiB", "11.77 MiB": to people a long row of digits says little.
@@ -107,6 +109,8 @@ snug_stats gather_statistics() {
   stats.blocks_in_use += large.blocks;
   const SpanStatistics spans = store.spans.statistics();
   stats.bytes_retained = spans.bytes_dirty + large.bytes_kept;
+  stats.retain = spans.retain;
+  stats.retain_large = large.retain;
   stats.bytes_reserved = store.window.bytes_reserved() + store.window.bytes_of_arrays() + store.arena.bytes_mapped() +
                          large.bytes_mapped + large.bytes_index;
   stats.bytes_metadata = store.arena.bytes_used() + large.bytes_index;

@@ -48,7 +48,7 @@ void refuse_large_os_pages() {
 
 void thread_ends(void* cache) {
   store.roster.end(static_cast<ThreadCache*>(cache));
-  if (store.config.idle_thread) store.idle.thread_ended();
+  if (store.config.idle_thread != IdleThreads::kOff) store.idle.thread_ended(store.roster.cache_count());
 }
 
 }  // namespace
@@ -88,7 +88,8 @@ bool Store::open_parts() {
   most_memory = std::min(os::total_memory_and_swap(), os::address_space_limit());
   spans.set_retention({config.retain, config.purge_after});
   large.set_retention({config.retain_large, config.purge_after});
-  if (config.idle_thread) {
+  if (config.idle_thread != IdleThreads::kOff) {
+    idle.open(config.idle_thread);
     spans.set_bell(idle.bell());
     large.set_bell(idle.bell());
     registry.set_bell(idle.bell());

@@ -3,8 +3,9 @@
 //
 //                 ring, summon            claim                 announce
 //      absent ──────────────────► wanted ───────► awake ◄──────────────────────► waiting        dismissed: for good
-//                                        ◄───────        ring, withdraw
-//                                         decline
+//                                   ▲    ◄───────   │     ring, withdraw
+//                            invite │     decline   │ leave
+//                                   └───── away ◄───┘
 //
 // Nothing is missed if the one who rings does so in the lock under which he has put the work down, and the one who
 // waits looks for work, under that lock, between announce() and wait().
@@ -36,6 +37,12 @@ class Doorbell {
       answer(kAbsent);
   }
 
+  // Somebody should come, whether there is work or not, unless one is here or has been dismissed.
+  void invite() {
+    change(kAbsent, kWanted);
+    change(kAway, kWanted);
+  }
+
   // Whoever claims sees to it that somebody comes, or declines.
   bool is_wanted() const { return state_.load(std::memory_order_relaxed) == kWanted; }
   bool claim() { return change(kWanted, kAwake); }
@@ -49,16 +56,19 @@ class Doorbell {
   // Announced: until somebody rings; with a time, no longer than that.
   void wait();
   void wait(uint32_t milliseconds);
+  // For the one who is awake: goes, and comes back only if invited. False if dismissed.
+  bool leave() { return change(kAwake, kAway); }
   // Awake: about so long, whether somebody rings or not.
   void doze(uint32_t milliseconds);
 
   // Whoever waits is to go, and nobody is to come any more.
   void dismiss();
-  // In the child of a fork: nobody is here.
+  // In the child of a fork, or at the start: nobody is here, and one comes where there is work, or only if invited.
   void clear() { state_.store(kAbsent, std::memory_order_relaxed); }
+  void clear_until_invited() { state_.store(kAway, std::memory_order_relaxed); }
 
  private:
-  enum State : uint32_t { kAbsent, kWanted, kAwake, kWaiting, kDismissed };
+  enum State : uint32_t { kAbsent, kAway, kWanted, kAwake, kWaiting, kDismissed };
 
   bool change(uint32_t from, uint32_t to) {
     return state_.compare_exchange_strong(from, to, std::memory_order_acq_rel, std::memory_order_relaxed);

@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdint>
 
 #include "base/bits.h"
+#include "base/compiler.h"
 #include "base/system_call.h"
 
 namespace snug::os {
@@ -24,6 +26,24 @@ void* map_pages(void* hint, size_t bytes, int protection) {
 }
 
 bool advise(void* start, size_t bytes, int advice) { return system_call(SYS_madvise, start, bytes, advice) == 0; }
+
+// What purged memory holds afterwards. There are emulators (qemu-user before 7.1) and filters that answer yes and do
+// nothing, and calloc would hand out what was there.
+enum class Purged : uint8_t { kUntried, kZeros, kWhatWasThere };
+std::atomic<Purged> purged{Purged::kUntried};
+
+// Purges, and learns of it what purged memory holds: a word that is not 0 goes into it before. The word is that of a
+// free slot of a table of handles, which others may be looking at (compact/handle_table.h).
+SNUG_COLD bool try_purge(void* start, size_t bytes) {
+  constexpr uint64_t kMark = 1;
+  const std::atomic_ref<uint64_t> word(*static_cast<uint64_t*>(start));
+  const uint64_t had = word.exchange(kMark, std::memory_order_relaxed);
+  const bool is_taken = advise(start, bytes, MADV_DONTNEED);
+  const bool is_zero = word.load(std::memory_order_relaxed) == 0;
+  if (!is_zero) word.store(had, std::memory_order_relaxed);
+  if (is_taken) purged.store(is_zero ? Purged::kZeros : Purged::kWhatWasThere, std::memory_order_relaxed);
+  return is_taken && is_zero;
+}
 
 }  // namespace
 
@@ -58,7 +78,14 @@ void* map(size_t bytes, size_t alignment) {
   return at<void>(start);
 }
 
-bool purge(void* start, size_t bytes) { return advise(start, bytes, MADV_DONTNEED); }
+bool purge(void* start, size_t bytes) {
+  const Purged known = purged.load(std::memory_order_relaxed);
+  if (known == Purged::kZeros) [[likely]]
+    return advise(start, bytes, MADV_DONTNEED);
+  return known == Purged::kUntried && bytes != 0 && try_purge(start, bytes);
+}
+
+void forget(void* start, size_t bytes) { advise(start, bytes, MADV_DONTNEED); }
 
 bool release(void* start, size_t bytes) { return system_call(SYS_munmap, start, bytes) == 0; }
 

@@ -23,8 +23,12 @@ void* map(size_t bytes, size_t alignment);
 // Zeros that cost nothing until commit() makes a part of them writable. Null when refused.
 void* map_read_only(size_t bytes);
 
-// False if nothing was given back (locked memory, say); the contents are then unchanged.
+// False if nothing was given back (locked memory, say); the contents are then unchanged. That of memory which can be
+// written to: the first purges of the process look whether the OS means what it answers.
 bool purge(void* start, size_t bytes);
+
+// Removes what the OS still knows of pages that nobody has written to since they were purged.
+void forget(void* start, size_t bytes);
 
 // False if the kernel could not split the mapping; the range is then still mapped.
 bool release(void* start, size_t bytes);

@@ -53,7 +53,8 @@ struct Memory {
   size_t page_bytes = 0;
 };
 
-// What the heap and its table leave of the region, from the next page on.
+// What the heap and its table leave of the region, from the next page on: of that one for the source's own tables, one
+// for records and one for blocks at least.
 Memory cut_region(const snug_compact_options& options) {
   Memory memory;
   const uintptr_t end = address_of(options.region) + options.region_bytes;
@@ -63,7 +64,7 @@ Memory cut_region(const snug_compact_options& options) {
     memory.handles =
         std::min(or_else(options.handles, options.region_bytes / kBytesAHandle) + 1, HandleTable::kMostSlots);
   const uintptr_t pages = round_up(table + HandleTable::bytes_for(memory.handles), kPageSize);
-  if (end < address_of(options.region) || pages >= end || end - pages < 2 * kPageSize) return {};
+  if (end < address_of(options.region) || pages >= end || end - pages < 3 * kPageSize) return {};
   memory.heap = at<snug_compact_heap>(heap);
   memory.table = at<void>(table);
   memory.pages = at<char>(pages);

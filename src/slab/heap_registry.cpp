@@ -5,13 +5,9 @@
 
 #include "base/fatal.h"
 #include "os/memory.h"
-#include "os/process.h"
 
 namespace snug {
 namespace {
-
-// Slabs whose holes are purged in one hold of their heap's lock, for which others may be waiting.
-constexpr size_t kSlabsAtOnce = 8;
 
 // Bytes of empty slabs that all heaps together keep beyond the usual.
 constexpr size_t kMostExtra = size_t{32} << 20;
@@ -111,12 +107,6 @@ void HeapRegistry::take_home(size_t size_class, void* block) {
   owner.flush(size_class, &block, 1);
 }
 
-void HeapRegistry::note_change_for_bell(SlabHeap& heap) {
-  heap.changed_at_.store(os::milliseconds(), std::memory_order_relaxed);
-  heap.ages_.store(true, std::memory_order_relaxed);
-  bell_->ring();
-}
-
 size_t HeapRegistry::trim() {
   size_t purged = 0;
   roll_.visit_all([&](SlabHeap& heap) {
@@ -126,19 +116,46 @@ size_t HeapRegistry::trim() {
   return purged;
 }
 
-Purge HeapRegistry::purge_overdue(uint32_t milliseconds) {
-  Purge outcome = Purge::kNotDue;
-  for_each([&](SlabHeap& heap) {
-    if (outcome == Purge::kDone || !heap.is_overdue(milliseconds)) return;
-    SlabHeap::Visit visit(heap);
-    heap.open_all_mail();
-    heap.release_empty(0);
-    size_t bytes = 0;
-    const size_t slabs = heap.purge_some_holes(kSlabsAtOnce, &bytes);
-    heap.ages_.store(slabs == kSlabsAtOnce, std::memory_order_relaxed);
-    if (slabs != 0) outcome = Purge::kDone;
-  });
-  return outcome;
+Purge HeapRegistry::give_back_holes(Pass& pass) {
+  for (SlabHeap* heap; (heap = roll_.heap(pass.heap)) != nullptr;) {
+    if (!pass.has_begun && !heap->ages()) {
+      ++pass.heap;
+      continue;
+    }
+    Holes holes;
+    bool is_through = false;
+    {
+      const SlabHeap::Look look(*heap);
+      if (!pass.has_begun) {
+        // What comes home from now on is for the next pass.
+        heap->ages_.store(false, std::memory_order_relaxed);
+        heap->open_all_mail();
+        pass.has_begun = true;
+      }
+      is_through = !heap->take_holes(pass.round, holes);
+      if (is_through && pass.round.has_passed) heap->ages_.store(true, std::memory_order_relaxed);
+    }
+    if (is_through) pass = {.heap = static_cast<uint16_t>(pass.heap + 1)};
+    if (holes.blocks() != 0) return give_back(holes);
+  }
+  pass = {};
+  return Purge::kNotDue;
+}
+
+// The slab stays one while its blocks are in hand, but may get another owner.
+Purge HeapRegistry::give_back(Holes& holes) {
+  const size_t bytes = holes.purge();
+  if (bytes != 0) {
+    spans_.break_huge_page(*holes.slab().span);
+    count_holes(bytes);
+  }
+  for (;;) {
+    const uint16_t id = window().tag(window().page_of(holes.slab().start)).owner();
+    const SlabHeap::Look look(*heap(id));
+    if (window().tag(window().page_of(holes.slab().start)).owner() != id) continue;
+    heap(id)->put_back(holes);
+    return bytes != 0 ? Purge::kDone : Purge::kRefused;
+  }
 }
 
 bool HeapRegistry::ages() {

@@ -51,14 +51,24 @@ class HeapRegistry {
   // Of every heap: brings home what was sent, gives empty slabs back and purges holes. Returns the bytes purged in
   // holes. The calling thread holds no heap's lock.
   size_t trim();
-  // Does so of one heap to which nothing has come home for that long, with the holes of a few slabs.
-  Purge purge_overdue(uint32_t milliseconds);
-  // True if such a heap will be overdue some day.
+
+  // Where one stands who goes round all heaps by the clock, over and over. What he comes by gives back what it keeps
+  // empty, and the holes of its slabs, but for classes of which blocks were taken since he last came by.
+  struct Pass {
+    uint16_t heap = 1;
+    SlabHeap::Round round{.visitor = SlabHeap::kByTheClock};
+    bool has_begun = false;  // with that heap
+  };
+  // One step: the holes of one slab go, and no lock is held while they do. kNotDue at the end of the pass. For one
+  // thread at a time, which holds no lock.
+  Purge give_back_holes(Pass& pass);
+  // True if another pass has something to look at.
   bool ages();
   // Blocks have come home to the heap, whose lock is held.
   void note_change(SlabHeap& heap) {
-    if (bell_ != nullptr) [[unlikely]]
-      note_change_for_bell(heap);
+    if (bell_ == nullptr) return;
+    if (!heap.ages()) heap.ages_.store(true, std::memory_order_relaxed);
+    bell_->ring();
   }
 
   // Empty slabs that heaps keep beyond the usual, `bytes` more or less: a bound for the whole process, since a heap
@@ -103,7 +113,7 @@ class HeapRegistry {
   static constexpr size_t kMaxHeaps = size_t{1} << 16;
 
   SlabHeap* make_heap(uint16_t id);
-  void note_change_for_bell(SlabHeap& heap);
+  Purge give_back(Holes& holes);
 
   // What every slow operation reads, and hardly anything writes.
   alignas(kCacheLine) MetaArena& arena_;

@@ -152,13 +152,13 @@ class HeapRoll {
     return heap;
   }
 
-  // Of the abandoned heaps with slabs of the class the next ones behind the first `skipped`. Returns how many there
-  // are.
+  // Of the abandoned heaps that have a block of the class to give, as far as can be told without their locks, the next
+  // ones behind the first `skipped`. Returns how many there are.
   size_t list_abandoned(size_t size_class, size_t skipped, Heap** heaps) {
     LockGuard guard(lock_);
     size_t found = 0;
     for (Heap* heap = abandoned_; heap != nullptr && found != kHeapsAtOnce; heap = heap->next_abandoned_) {
-      if (heap->slab_count(size_class) == 0) continue;
+      if (heap->slabs_to_give(size_class) == 0) continue;
       if (skipped != 0)
         --skipped;
       else

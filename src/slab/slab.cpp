@@ -5,25 +5,12 @@
 namespace snug {
 
 size_t Slab::purge_holes() {
-  if (free_count == 0 || purged) return 0;
+  if (!may_have_holes()) return 0;
   purged = true;
-  const auto is_free = [this](size_t slot) { return tests_bit(free_bits(), slot); };
-  const size_t os_page = os::page_size();
   size_t given_back = 0;
-  // Runs of neighbouring free blocks; an OS page that a run covers wholly holds nothing alive.
-  for (size_t slot = 0; slot < carved;) {
-    if (!is_free(slot)) {
-      ++slot;
-      continue;
-    }
-    const size_t first = slot;
-    while (slot < carved && is_free(slot)) ++slot;
-    const uintptr_t from = round_up(address_of(block(first)), os_page);
-    // Behind the last used block nothing was ever written: the page that the edge falls in may go as well.
-    const uintptr_t edge = address_of(block(slot));
-    const uintptr_t to = slot == carved ? round_up(edge, os_page) : round_down(edge, os_page);
-    if (from < to && os::purge(at<void>(from), to - from)) given_back += to - from;
-  }
+  for_each_hole([&](size_t from, size_t to) {
+    if (os::purge(start + from, to - from)) given_back += to - from;
+  });
   return given_back;
 }
 

@@ -22,6 +22,7 @@
 #include "base/compiler.h"
 #include "base/list.h"
 #include "base/std_atomics.h"
+#include "os/memory.h"
 #include "size/class_table.h"
 #include "slab/remote_frees.h"
 #include "span/span.h"
@@ -175,8 +176,12 @@ struct Slab {
     purged = false;
   }
 
-  // Gives the OS the OS pages that hold no live block, if blocks have come back since the last time. Returns the bytes
-  // given back.
+  // True if there may be a hole, a run of OS pages without a live block, that has not been purged.
+  bool may_have_holes() const { return !purged && size_t{free_count} * block_size >= os::page_size(); }
+  // Calls visit(from, to) for each hole in which something may have been written, as bytes from the start.
+  template <class Visit>
+  void for_each_hole(Visit visit) const;
+  // Gives the OS the holes, if blocks have come back since the last time. Returns the bytes given back.
   size_t purge_holes();
 
   // Null, or the broken part of the invariant.
@@ -184,6 +189,13 @@ struct Slab {
 
  private:
   static constexpr size_t kNoSlot = ~size_t{0};
+
+  bool all_free(size_t slot, size_t end) const {
+    bool all = true;
+    for_each_word(slot, end - slot,
+                  [&](size_t word, uint64_t mask) { all = all && (free_bits()[word] & mask) == mask; });
+    return all;
+  }
 
   // The first of `group` free neighbours that take_group could take.
   size_t find_group(size_t group) const {
@@ -196,5 +208,24 @@ struct Slab {
     return kNoSlot;
   }
 };
+
+template <class Visit>
+void Slab::for_each_hole(Visit visit) const {
+  const size_t os_page = os::page_size();
+  const size_t edge = size_t{carved} * block_size;  // behind it nothing was ever written
+  size_t hole = 0;
+  size_t slot = 0;  // the first that reaches into the page
+  for (size_t page = 0; page < edge; page += os_page) {
+    const size_t next = (page + os_page) / block_size;
+    const size_t end = (page + os_page) % block_size == 0 ? next : next + 1;
+    if (!all_free(slot, end < carved ? end : carved)) {
+      if (hole != page) visit(hole, page);
+      hole = page + os_page;
+    }
+    slot = next;
+  }
+  const size_t end = round_up(edge, os_page);
+  if (hole < end) visit(hole, end);
+}
 
 }  // namespace snug

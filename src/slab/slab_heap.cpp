@@ -9,13 +9,8 @@
 namespace snug {
 namespace {
 
-// Bytes of slabs from which on a heap, and a class in it, have proved to grow.
-constexpr size_t kGrownHeap = size_t{4} << 20;
+// Bytes of slabs from which on a class has proved to grow.
 constexpr size_t kGrownClass = size_t{512} << 10;
-// Bytes of empty slabs kept, and the most beside them while they are missed. The others the span store has, for any
-// class.
-constexpr size_t kEmptyKept = size_t{512} << 10;
-constexpr size_t kEmptyExtra = size_t{4} << 20;
 // From how many slabs a refill draws at most: each is a miss or two, and one malloc waits for them all. Empty ones are
 // left whole once so many have given.
 constexpr size_t kSlabsARefill = 8;
@@ -68,6 +63,7 @@ size_t SlabHeap::refill(size_t size_class, void** end, size_t want) {
     if (!slab->has_blocks()) set_full(*slab);
   }
   bin.out.add(got);
+  bin.drawn = kItsOwner | kByTheClock;
   // The next refill begins with this one, which will have come by then.
   if (const Slab* next = bin.partial.front(); next != nullptr) prefetch_for_write(next);
   return got;
@@ -110,47 +106,6 @@ Slab* SlabHeap::slab_to_draw_from(size_t size_class) {
   return take_empty(size_class);
 }
 
-// An empty slab of the class, a new one if it has none, which becomes a partial one; null if the OS refuses memory.
-Slab* SlabHeap::take_empty(size_t size_class) {
-  Bin& bin = bins_[size_class];
-  if (bin.empty.empty() && !make_slab(size_class)) return nullptr;
-  Slab* slab = bin.empty.front();
-  bin.empty.remove(slab);
-  bin.partial.push_front(slab);
-  empty_bytes_ -= slab->span->pages.bytes();
-  return slab;
-}
-
-// Adds an empty slab; false if the OS refuses memory.
-bool SlabHeap::make_slab(size_t size_class) {
-  const SizeClass& sizes = registry_.table().classes[size_class];
-  const Paging paging = paging_for(size_class);
-  Span* span = span_for(sizes, paging);
-  if (span == nullptr) return false;
-  Slab* slab = slabs_.make(sizes, registry_.window().start_of(span->first));
-  if (slab == nullptr) {
-    registry_.spans().free(span, PageCount{0});
-    return false;
-  }
-  slab->span = span;
-  slab->block_size = sizes.block_size;
-  slab->capacity = sizes.blocks_per_slab;
-  if (is_shared_) slab->capacity -= slab->capacity % sizes.line_group;
-  slab->size_class = static_cast<uint8_t>(size_class);
-  regret(slab->span->pages.bytes());
-  if (paging == Paging::kSmall) bins_[size_class].newest = slab->span->first;
-  insert(slab);
-  return true;
-}
-
-// Before memory is touched that was not in use, what lies in empty slabs of other classes is.
-Span* SlabHeap::span_for(const SizeClass& sizes, Paging paging) {
-  const PageCount pages{sizes.pages_per_slab};
-  const PageCount alignment{sizes.slab_alignment()};
-  if (empty_bytes_ >= pages.bytes() && !registry_.spans().has_dirty(pages, alignment)) release_empty(0);
-  return registry_.spans().allocate(pages, alignment, paging);
-}
-
 // Small pages until it is proven that the class grows and that the program writes to what it asks for: a huge one is
 // backed whole, whatever becomes of it.
 Paging SlabHeap::paging_for(size_t size_class) {
@@ -165,7 +120,7 @@ bool SlabHeap::uses_blocks_whole(size_t size_class) {
   Bin& bin = bins_[size_class];
   if (bin.use.is_proven()) return true;
   const Window& window = registry_.window();
-  if (!bin.use.is_due() || window.class_at(bin.newest.value) != scaled(size_class)) return false;
+  if (!bin.use.count_down() || window.class_at(bin.newest.value) != scaled(size_class)) return false;
   const PageTag tag = window.tag(bin.newest);
   if (tag.owner() != id_) return false;
   const Slab& slab = *tag.record<Slab>();
@@ -260,7 +215,7 @@ SNUG_ALWAYS_INLINE size_t SlabHeap::put_home(Slab& slab, const SizeClass& sizes,
 void SlabHeap::set_full(Slab& slab) {
   Bin& bin = bins_[slab.size_class];
   bin.partial.remove(&slab);
-  ++bin.full_slabs;
+  bin.full_slabs.add(1);
   slab.full = true;
 }
 
@@ -269,16 +224,14 @@ void SlabHeap::settle(Slab& slab) {
   Bin& bin = bins_[slab.size_class];
   if (slab.full && (!is_shared_ || slab.has_group(registry_.table().classes[slab.size_class].line_group))) {
     slab.full = false;
-    --bin.full_slabs;
+    bin.full_slabs.subtract(1);
     bin.partial.push_back(&slab);  // behind the others, so that more of its blocks gather
   }
   if (slab.used() != 0) return;
   bin.partial.remove(&slab);
   bin.empty.push_front(&slab);
   empty_bytes_ += slab.span->pages.bytes();
-  if (!keeps_too_many_empty()) return;
-  if (!is_asleep()) given_away_ += slab.span->pages.bytes();
-  release(&slab);
+  if (empty_bytes_ > most_empty()) give_empty_away(slab.size_class);
 }
 
 bool SlabHeap::is_worth_leaving(const Slab& slab) const {
@@ -287,58 +240,13 @@ bool SlabHeap::is_worth_leaving(const Slab& slab) const {
   if (slab.full || &slab == drawn_from) return false;
   // Of the partial slabs, that one apart. Shared slabs may have lone blocks to give and count as full: then this is
   // less than the truth.
-  const size_t in_full = size_t{bin.full_slabs} * slab.capacity;
+  const size_t in_full = bin.full_slabs.get() * slab.capacity;
   const size_t apart = in_full + drawn_from->used();
   const size_t used = bin.out.get() > apart ? bin.out.get() - apart : 0;
   // What is counted where slabs change lists is paid for by frees: the few empty ones are counted here.
-  size_t others = bin.slabs.get() - bin.full_slabs - 1;
+  size_t others = bin.slabs.get() - bin.full_slabs.get() - 1;
   for (const Slab* empty = bin.empty.front(); empty != nullptr; empty = SlabList::next(empty)) --others;
   return slab.used() * others <= used + used / 8;
-}
-
-bool SlabHeap::keeps_too_many_empty() const {
-  return empty_bytes_ > (is_shared_ || !is_asleep() ? kEmptyKept + empty_extra_ : 0);
-}
-
-// An empty slab that was given away is missed: so much more is kept from now on.
-void SlabHeap::regret(size_t bytes) {
-  if (given_away_ < bytes) return;
-  given_away_ -= bytes;
-  if (empty_extra_ + bytes <= kEmptyExtra && registry_.grant_extra(bytes)) empty_extra_ += bytes;
-}
-
-void SlabHeap::age() {
-  give_up_extra(empty_extra_ / 8);
-  if (keeps_too_many_empty()) release_empty(kEmptyKept + empty_extra_);
-}
-
-void SlabHeap::give_up_extra(size_t bytes) {
-  given_away_ = 0;
-  bytes = round_up(bytes, kPageSize);
-  registry_.return_extra(bytes);
-  empty_extra_ -= bytes;
-}
-
-void SlabHeap::release(Slab* slab) {
-  Bin& bin = bins_[slab->size_class];
-  Window& window = registry_.window();
-  bin.empty.remove(slab);
-  bin.slabs.subtract(1);
-  slab_count_.subtract(1);
-  slab_bytes_ -= slab->span->pages.bytes();
-  empty_bytes_ -= slab->span->pages.bytes();
-  for (uint32_t i = 0; i < slab->span->pages.value; ++i) {
-    const PageId page = slab->span->first + PageCount{i};
-    window.set_class(page, 0);
-    window.set_tag(page, PageTag());
-  }
-  registry_.spans().free(slab->span, slab->touched_pages());
-  slabs_.recycle(slab, registry_.table().classes[slab->size_class]);
-}
-
-void SlabHeap::release_empty(size_t keep) {
-  for (Bin& bin : bins_)
-    while (!bin.empty.empty() && empty_bytes_ > keep) release(bin.empty.front());
 }
 
 bool SlabHeap::give_slab(size_t size_class, SlabHeap& heir) {
@@ -353,27 +261,6 @@ bool SlabHeap::give_slab(size_t size_class, SlabHeap& heir) {
   bin.out.subtract(slab->used());
   heir.insert(slab);
   return true;
-}
-
-size_t SlabHeap::purge_holes() {
-  size_t bytes = 0;
-  purge_some_holes(SIZE_MAX, &bytes);
-  return bytes;
-}
-
-size_t SlabHeap::purge_some_holes(size_t most, size_t* bytes) {
-  const size_t before = *bytes;
-  size_t slabs = 0;
-  for (Bin& bin : bins_)
-    for (Slab* slab = bin.partial.front(); slab != nullptr && slabs != most; slab = SlabList::next(slab)) {
-      const size_t given_back = slab->purge_holes();
-      if (given_back == 0) continue;
-      registry_.spans().break_huge_page(*slab->span);
-      *bytes += given_back;
-      ++slabs;
-    }
-  registry_.count_holes(*bytes - before);
-  return slabs;
 }
 
 }  // namespace snug

@@ -30,6 +30,7 @@
 #include "base/owner_counter.h"
 #include "os/process.h"
 #include "size/class_table.h"
+#include "slab/holes.h"
 #include "slab/mailbox.h"
 #include "slab/remote_frees.h"
 #include "slab/slab.h"
@@ -88,14 +89,32 @@ class alignas(64) SlabHeap {
   ThreadCache* cache() const { return cache_.load(std::memory_order_relaxed); }
   void set_cache(ThreadCache* cache) { cache_.store(cache, std::memory_order_relaxed); }
 
-  // Gives empty slabs to the span store until no more than `keep` bytes of them are left.
-  void release_empty(size_t keep);
-  // Called now and then: gives up what was kept for a use that has not come.
+  // Gives empty slabs to the span store, those of `first_class` first, until no more than `keep` bytes of them are
+  // left.
+  void release_empty(size_t keep, size_t first_class = 0);
+  // Called now and then: gives up what was kept for a use that has not come, and a few holes and free spans.
   void age();
   // Gives the OS the OS pages inside partial slabs that hold no live block. Returns the bytes given back.
   size_t purge_holes();
-  // The same until `most` slabs have given something. Adds the bytes to `*bytes`; returns how many slabs it was.
-  size_t purge_some_holes(size_t most, size_t* bytes);
+
+  // How far somebody has come who goes round the slabs of a heap for holes: the OS pages of slabs that hold no live
+  // block. Those of classes stay of which blocks were taken since he last came by.
+  struct Round {
+    uint8_t visitor;          // a bit of Bin::drawn
+    uint32_t size_class = 0;  // where it is
+    uint32_t left = 0;        // how many slabs of the class it has yet to look at
+    bool is_done = false;     // it has come round
+    bool has_passed = false;  // some classes by, as blocks of them were taken
+  };
+  static constexpr uint8_t kItsOwner = 1, kByTheClock = 2;  // visitors
+
+  // Before memory is taken that was not in use: goes on a little, and purges the holes. One round for each time that
+  // the heap ages.
+  void make_way(PageCount for_pages);
+  // For who goes round by the clock: the next slab with holes has them in hand afterwards, if there is one near; false
+  // at the end of the round. The classes on the way give back what they keep empty.
+  bool take_holes(Round& round, Holes& holes);
+  void put_back(Holes& holes);
 
   // Moves one partial slab of the class to `heir`; false if there is none. The caller holds both locks.
   bool give_slab(size_t size_class, SlabHeap& heir);
@@ -111,14 +130,17 @@ class alignas(64) SlabHeap {
   bool is_at_rest() { return !is_owner_in_.load(std::memory_order_relaxed) && !lock().is_held(); }
   // Brings home what has come if the thread is not expected, unless somebody holds the lock, who then does.
   void look_again();
-  // For the idle thread: true if blocks have come home and no hole was purged since; and if the last came so long ago.
+  // For the idle thread: true if blocks have come home that it has not seen.
   bool ages() const { return ages_.load(std::memory_order_relaxed); }
-  bool is_overdue(uint32_t milliseconds) const;
 
   // Racy: blocks of the class outside of slabs (live or cached), and the slabs of the class.
   uint64_t blocks_out(size_t size_class) const { return bins_[size_class].out.get(); }
   uint64_t slab_count(size_t size_class) const { return bins_[size_class].slabs.get(); }
   uint64_t slab_count() const { return slab_count_.get(); }
+  // Racy: those of the class that have a block to give.
+  uint64_t slabs_to_give(size_t size_class) const {
+    return bins_[size_class].slabs.get() - bins_[size_class].full_slabs.get();
+  }
   uint64_t parcels_sent() const { return parcels_sent_.get(); }
   // Racy: blocks and bytes that this heap has put into others' remote frees, less those it has taken out of its own.
   // Summed over all heaps, what is on its way: free already, but still out of its slab.
@@ -131,6 +153,8 @@ class alignas(64) SlabHeap {
   friend class HeapRoll;
   // An owner that has let so many come in its stead is taken for asleep.
   static constexpr uint8_t kVisitsOfASleeper = 64;
+  // Bytes of slabs from which on a heap has proved to grow.
+  static constexpr size_t kGrownHeap = size_t{4} << 20;
   using SlabList = List<Slab, &Slab::in_bin>;
 
   struct Bin {
@@ -138,21 +162,28 @@ class alignas(64) SlabHeap {
     SlabList empty;    // slabs without live blocks: drawn from when there is no partial one
     OwnerCounter slabs;
     OwnerCounter out;
-    uint32_t full_slabs = 0;
-    PageId newest;  // where its newest slab of small pages begins, or began
+    OwnerCounter full_slabs;
+    uint8_t drawn = 0;  // it has given blocks since these visitors last came by
+    PageId newest;      // where its newest slab of small pages begins, or began
     WholeUse use;
   };
 
+  Slab* next_sparse(Round& round);
+  void give_back_some();
+  void release_empty_of(const Bin& bin);
   Slab* slab_to_draw_from(size_t size_class);
   Slab* take_empty(size_t size_class);
-  bool make_slab(size_t size_class);
-  Span* span_for(const SizeClass& sizes, Paging paging);
+  bool recut_empty(size_t size_class);
+  bool make_slabs(size_t size_class);
+  bool cut_slab(size_t size_class, Span* span);
+  SpanBatch spans_for(const SizeClass& sizes, Paging paging);
   Paging paging_for(size_t size_class);
   bool uses_blocks_whole(size_t size_class);
   void insert(Slab* slab);
   void tag_pages(const Slab& slab);
-  void release(Slab* slab);
-  bool keeps_too_many_empty() const;
+  Span* take_apart(Slab* slab);
+  size_t most_empty() const;
+  void give_empty_away(size_t size_class);
   void regret(size_t bytes);
   void give_up_extra(size_t bytes);
   void fetch_records(void* const* blocks, size_t count) const;
@@ -182,7 +213,6 @@ class alignas(64) SlabHeap {
   uint8_t visits_ = kVisitsOfASleeper;  // since the owner last came by, no more than matters
   OwnerCounter blocks_mailed_;          // modulo 2^64
   OwnerCounter bytes_mailed_;
-  std::atomic<uint32_t> changed_at_{0};
   std::atomic<bool> ages_{false};
   std::atomic<bool> is_owner_in_{false};  // for its signal handlers
   bool is_shared_ = false;                // nobody's for ever, yet in use
@@ -196,6 +226,7 @@ class alignas(64) SlabHeap {
   size_t empty_bytes_ = 0;
   size_t empty_extra_ = 0;  // bytes of empty slabs kept beyond the usual
   size_t given_away_ = 0;   // bytes of empty slabs released for want of budget, and not missed since
+  Round owners_{.visitor = kItsOwner};
   OwnerCounter parcels_sent_;
   Bin bins_[kMaxClasses];
 };

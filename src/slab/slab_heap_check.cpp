@@ -36,9 +36,9 @@ const char* SlabHeap::check() const {
       empty_bytes += slab->span->pages.bytes();
     }
     const size_t slabs = bin.slabs.get();
-    if (slabs != listed + bin.full_slabs) return "slab heap: the count of a class's slabs is wrong";
+    if (slabs != listed + bin.full_slabs.get()) return "slab heap: the count of a class's slabs is wrong";
     // Those in no list are full, but for lone blocks in shared ones.
-    const size_t most = out + bin.full_slabs * registry_.table().classes[c].blocks_per_slab;
+    const size_t most = out + bin.full_slabs.get() * registry_.table().classes[c].blocks_per_slab;
     if (is_shared_ ? bin.out.get() > most : bin.out.get() != most)
       return "slab heap: the count of a class's blocks is wrong";
     all_slabs += slabs;

@@ -62,10 +62,6 @@ void SlabHeap::deliver(SlabRemoteFrees& remote, SlabHeap& owner) {
   if (!is_in_without_lock) owner.look_again();
 }
 
-bool SlabHeap::is_overdue(uint32_t milliseconds) const {
-  return ages() && os::milliseconds() - changed_at_.load(std::memory_order_relaxed) > milliseconds;
-}
-
 void SlabHeap::send(size_t size_class, void* const* blocks, size_t count, uint16_t owner) {
   parcels_sent_.add(1);
   SlabHeap& target = *registry_.heap(owner);

@@ -19,7 +19,7 @@ constexpr size_t kMostSlabsBetween = 7;
 
 bool WholeUse::is_proven() const { return blocks_ >= kBlocksSeen; }
 
-bool WholeUse::is_due() {
+bool WholeUse::count_down() {
   if (slabs_to_come_ == 0) return true;
   --slabs_to_come_;
   return false;

@@ -16,9 +16,9 @@ namespace snug {
 class WholeUse {
  public:
   bool is_proven() const;
-  // For each new slab of the class: false if it is too early to look at the newest one again. Each time that it was not
+  // Counts a new slab of the class. False if it is too early to look at the newest one again: each time that it was not
   // used whole, twice as many go by.
-  bool is_due();
+  bool count_down();
   // Looks at a slab of which all blocks have been handed out (os/residency.h). Where the OS does not say, blocks up to
   // an OS page count as used.
   void look_at(const Slab& slab);

@@ -224,7 +224,8 @@ LargeStatistics LargeStore::statistics() {
           bytes_mapped_,
           bytes_kept_.get(),
           index_.bytes(),
-          bytes_released_};
+          bytes_released_,
+          retention_.bytes};
 }
 
 const char* LargeStore::check() {

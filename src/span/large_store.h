@@ -47,6 +47,7 @@ struct LargeStatistics {
   size_t bytes_kept = 0;    // possibly backed memory of freed blocks, and of live ones beyond their use
   size_t bytes_index = 0;
   size_t bytes_released = 0;  // so far
+  size_t retain = 0;          // the bound on bytes_kept
 };
 
 class LargeStore {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <new>
 
+#include "base/bits.h"
 #include "base/lock.h"
 #include "base/units.h"
 
@@ -52,24 +53,22 @@ class alignas(kCacheLine) MetaArena {
   std::atomic<size_t> mapped_{0};
 };
 
-// A free list of records of one type over the arena. The caller holds the lock that guards the list.
+// A free list of records of one type over the arena, whose lock it takes for several at once. The caller holds the
+// lock that guards the list.
 template <class T>
 class RecordPool {
  public:
   explicit constexpr RecordPool(MetaArena& arena) : arena_(arena) {}
 
   T* make() {
-    if (free_ == nullptr) {
-      void* fresh = arena_.allocate(sizeof(T));
-      return fresh == nullptr ? nullptr : ::new (fresh) T{};
-    }
+    if (free_ == nullptr && !stock(kAtOnce) && !stock(1)) return nullptr;
     Free* record = free_;
     free_ = record->next;
     return ::new (static_cast<void*>(record)) T{};
   }
   void recycle(T* record) {
     record->~T();
-    free_ = ::new (static_cast<void*>(record)) Free{free_};
+    add(record);
   }
 
  private:
@@ -77,6 +76,18 @@ class RecordPool {
     Free* next;
   };
   static_assert(sizeof(T) >= sizeof(Free));
+  static constexpr size_t kLength = round_up(sizeof(T), kCacheLine);
+  static constexpr size_t kAtOnce = kLength < 1024 ? 1024 / kLength : 1;
+
+  void add(void* record) { free_ = ::new (record) Free{free_}; }
+
+  // The list is empty. From the last one on, so that records are taken in the order of their addresses.
+  bool stock(size_t count) {
+    auto* const fresh = static_cast<char*>(arena_.allocate(count * kLength));
+    if (fresh == nullptr) return false;
+    while (count-- != 0) add(fresh + count * kLength);
+    return true;
+  }
 
   MetaArena& arena_;
   Free* free_ = nullptr;

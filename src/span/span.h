@@ -13,7 +13,7 @@ namespace snug {
 enum class Paging : uint8_t { kSmall, kHuge };
 
 struct alignas(64) Span {
-  ListLink<Span> in_bin;  // free: with the free spans of its length
+  ListLink<Span> in_bin;  // free: with the free spans of its length; else in a batch
   ListLink<Span> in_age;  // free and dirty: in the order of purging
   PageId first;
   PageCount pages;
@@ -23,7 +23,12 @@ struct alignas(64) Span {
   bool aging = false;              // free: in the list of ages
   Paging paging = Paging::kSmall;  // free: in which bins
   bool backed = false;             // allocated: every page was dirty, so that touching it costs no fault
+  bool grew = false;               // allocated: the OS has to back some of it, or has just been asked for a huge page
   bool zeroed = false;             // allocated: no page was dirty, so that what was never used of it reads as zero
+  PageCount written;               // allocated: so many pages from the start may have been written since
 };
+
+// Spans on their way between a heap and the store.
+using SpanBatch = List<Span, &Span::in_bin>;
 
 }  // namespace snug

@@ -35,12 +35,17 @@ Span* SpanStore::Bins::shortest(PageCount at_least) const {
   return nullptr;
 }
 
-// What costs no fault first, then what the OS must still back. The span is in no bin.
-Span* SpanStore::locate_free(PageCount pages, Paging paging) {
+// What costs no fault, those of the paging first; null if there is none.
+Span* SpanStore::locate_dirty(PageCount pages, Paging paging) {
   const Paging other = paging == Paging::kSmall ? Paging::kHuge : Paging::kSmall;
+  Span* const span = bins(paging, true).shortest(pages);
+  return span != nullptr ? span : bins(other, true).shortest(pages);
+}
+
+// That first, then what the OS must still back. The span is in no bin.
+Span* SpanStore::locate_free(PageCount pages, Paging paging) {
   for (bool refused = false;;) {
-    Span* span = bins(paging, true).shortest(pages);
-    if (span == nullptr) span = bins(other, true).shortest(pages);
+    Span* span = locate_dirty(pages, paging);
     if (span == nullptr && paging == Paging::kHuge && advance_frontier(pages)) return frontier_;
     if (span == nullptr) span = bins(Paging::kSmall, false).shortest(pages);
     if (span != nullptr) {
@@ -105,23 +110,43 @@ Span* SpanStore::cut(Span* span, PageCount pages) {
 }
 
 Span* SpanStore::allocate(PageCount pages, PageCount alignment, Paging paging) {
-  SNUG_ASSERT(pages.value != 0 && pages.value <= kPagesPerChunk, "callers ask for parts of one chunk");
-  FirstTouch first_touch = FirstTouch::kNone;
-  Span* span = nullptr;
-  {
-    LockGuard guard(lock_);
-    span = allocate_locked(pages, alignment, paging, &first_touch);
-  }
-  // Without the lock, since it may take long.
-  if (first_touch == FirstTouch::kSmall) touch_small_pages(gauge_, window_.start_of(span->first), span->pages.bytes());
-  if (first_touch == FirstTouch::kHuge) touch_as_due(window_.start_of(span->first));
-  return span;
+  return allocate_some(pages, alignment, paging, 1).front();
 }
 
-// `first_touch` becomes what may be touched of the span, by the clock.
-Span* SpanStore::allocate_locked(PageCount pages, PageCount alignment, Paging paging, FirstTouch* first_touch) {
-  Span* span = locate_free(run_with(pages, alignment), paging);
-  if (span == nullptr) return nullptr;
+SpanBatch SpanStore::allocate_some(PageCount pages, PageCount alignment, Paging paging, size_t most) {
+  SNUG_ASSERT(pages.value != 0 && pages.value <= kPagesPerChunk, "callers ask for parts of one chunk");
+  const PageCount run = run_with(pages, alignment);
+  FirstTouch first_touch = FirstTouch::kNone;
+  SpanBatch batch;
+  Span* first = nullptr;
+  {
+    LockGuard guard(lock_);
+    first = locate_free(run, paging);
+    if (first != nullptr) first = take_located(first, pages, alignment, paging, &first_touch);
+    if (first == nullptr) return batch;
+    batch.push_back(first);
+    while (--most != 0) {
+      Span* span = locate_dirty(run, paging);
+      if (span == nullptr) break;
+      remove(span);
+      span = take_located(span, pages, alignment, paging, nullptr);
+      if (span == nullptr) break;
+      batch.push_back(span);
+    }
+    if (first->grew) make_way();
+    if (bell_ != nullptr && chunks_ > 1) bell_->summon();
+  }
+  // Without the lock, since it may take long.
+  char* const start = window_.start_of(first->first);
+  if (first_touch == FirstTouch::kSmall) touch_small_pages(gauge_, start, first->pages.bytes());
+  if (first_touch == FirstTouch::kHuge) touch_as_due(start);
+  return batch;
+}
+
+// Of a span that was located, what was asked for; null, and the span in a bin again, without memory for a record.
+// `first_touch` becomes what may be touched of it, by the clock; null if nothing may.
+Span* SpanStore::take_located(Span* span, PageCount pages, PageCount alignment, Paging paging,
+                              FirstTouch* first_touch) {
   const bool at_frontier = span == frontier_;
   if (at_frontier) frontier_ = nullptr;
   const uint32_t skip = (0u - span->first.value) & (alignment.value - 1);
@@ -143,7 +168,10 @@ Span* SpanStore::allocate_locked(PageCount pages, PageCount alignment, Paging pa
   const uint32_t dirty = count_dirty(*span);
   span->backed = dirty == span->pages.value;
   span->zeroed = dirty == 0;
+  span->grew = at_frontier || !span->backed;
+  span->written = {};
   count_growth(span->pages.value - dirty);
+  if (first_touch == nullptr) return span;
   if (at_frontier && span->first.in_chunk() == 0) {
     // The frontier begins its chunk only when that is new.
     *first_touch = FirstTouch::kHuge;
@@ -152,7 +180,6 @@ Span* SpanStore::allocate_locked(PageCount pages, PageCount alignment, Paging pa
     mark_dirty(span->first, span->pages);
     span->backed = true;
   }
-  if (bell_ != nullptr && chunks_ > 1) bell_->summon();
   return span;
 }
 
@@ -173,10 +200,19 @@ bool SpanStore::has_dirty(PageCount pages, PageCount alignment) {
 }
 
 void SpanStore::free(Span* span, PageCount touched) {
+  span->written = std::max(span->written, touched);
+  SpanBatch batch;
+  batch.push_back(span);
+  free_all(batch);
+}
+
+void SpanStore::free_all(SpanBatch& batch) {
   LockGuard guard(lock_);
-  mark_dirty(span->first, touched);
-  insert(merge_neighbours(span));
-  purge_as_due();
+  while (Span* span = batch.pop_front()) {
+    mark_dirty(span->first, span->written);
+    insert(merge_neighbours(span));
+    purge_as_due();
+  }
 }
 
 Span* SpanStore::merge_neighbours(Span* span) {
@@ -267,7 +303,7 @@ SpanStatistics SpanStore::statistics() {
   LockGuard guard(lock_);
   const size_t ahead = frontier_ == nullptr ? 0 : frontier_->pages.bytes();
   return {chunks_, (dirty_pages_ + dirty_in_hand_) * kPageSize + ahead,
-          (free_pages_ + free_in_hand_) * kPageSize + ahead, bytes_purged_};
+          (free_pages_ + free_in_hand_) * kPageSize + ahead, bytes_purged_, retention_.bytes};
 }
 
 const char* SpanStore::check() {

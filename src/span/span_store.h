@@ -50,6 +50,7 @@ struct SpanStatistics {
   size_t bytes_dirty = 0;   // in free spans, those in somebody's hands included
   size_t bytes_free = 0;    // in the same, dirty or clean
   size_t bytes_purged = 0;  // so far
+  size_t retain = 0;        // bytes; the bound on what is empty and kept
 };
 
 class SpanStore {
@@ -75,11 +76,16 @@ class SpanStore {
   // `paging` is a wish about memory that is not there yet. Where it is huge pages, memory may be touched here, by the
   // clock; it still reads as it did.
   Span* allocate(PageCount pages, PageCount alignment = {1}, Paging paging = Paging::kSmall);
+  // Up to `most` such spans, the first of which is to be used first: beyond one, only what would cost no fault. None if
+  // the OS refuses. O(most).
+  SpanBatch allocate_some(PageCount pages, PageCount alignment, Paging paging, size_t most);
   // True if such a span would come from memory that is there already, as far as this moment can tell.
   bool has_dirty(PageCount pages, PageCount alignment);
 
   // Takes back a span of which the first `touched` pages may have been written; tags and classes of its pages are 0.
   void free(Span* span, PageCount touched);
+  // The same of all spans of the batch, each of which says itself what was written. O(spans).
+  void free_all(SpanBatch& batch);
 
   // From now on the OS backs the span's chunk by small pages, so that a part that the owner purges stays purged.
   void break_huge_page(const Span& span);
@@ -121,8 +127,9 @@ class SpanStore {
 
   // Which memory of a span may be touched for the gauge's sake.
   enum class FirstTouch { kNone, kHuge, kSmall };
-  Span* allocate_locked(PageCount pages, PageCount alignment, Paging paging, FirstTouch* first_touch);
+  Span* take_located(Span* span, PageCount pages, PageCount alignment, Paging paging, FirstTouch* first_touch);
   Span* locate_free(PageCount pages, Paging paging);
+  Span* locate_dirty(PageCount pages, Paging paging);
   bool advance_frontier(PageCount pages);
   void begin_frontier(Span* chunk);
   bool missed_lately(uint32_t now) const { return now - missed_since_ <= kMissedSoon; }
@@ -149,8 +156,9 @@ class SpanStore {
   void leave_hand(const Span& span);
   bool purge_run(Span* span);
   void count_as_missing(size_t bytes);
-  Span* overdue();
+  Span* older_than(uint32_t milliseconds);
   void purge_as_due();
+  void make_way();
   Span* any_dirty();
   AgeList& age_list(Paging paging) { return ages_[static_cast<size_t>(paging)]; }
   Bins& bins(Paging paging, bool dirty) { return bins_[static_cast<size_t>(paging)][dirty ? 1 : 0]; }
@@ -175,6 +183,7 @@ class SpanStore {
   size_t free_in_hand_ = 0;
   size_t chunks_ = 0;
   size_t bytes_purged_ = 0;
+  size_t made_way_ = 0;        // of bytes_grown_, that for which as much has gone back, or there was nothing to give
   size_t bytes_missing_ = 0;   // of those, what went lately and has not been taken again in huge pages
   uint32_t missed_since_ = 0;  // milliseconds: when that began, or such a page was last taken
   uint32_t huge_chunks_ = 0;

@@ -34,7 +34,7 @@ bool SpanStore::turn_to_huge_pages(Span* chunk) {
     granted = os::prefer_huge_pages(start, kChunkSize);
     // The OS backs nothing by a huge page where a table of small pages lies, however empty. Only a purge of the whole
     // chunk removes that (Linux 6.14 and later).
-    if (granted) os::purge(start, kChunkSize);
+    if (granted) os::forget(start, kChunkSize);
   }
   leave_hand(*chunk);
   if (granted)

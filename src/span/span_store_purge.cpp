@@ -1,10 +1,20 @@
 // SpanStore's way back to the OS: what goes, by age, by amount, and on request.
+#include <algorithm>
+
 #include "base/bits.h"
 #include "os/memory.h"
 #include "os/process.h"
 #include "span/span_store.h"
 
 namespace snug {
+namespace {
+
+// How many runs go to the OS before one malloc goes on.
+constexpr uint32_t kMostRuns = 16;
+// The part of purge_after, one in so many, for which what is free is not given back for what is new.
+constexpr uint32_t kLately = 10;
+
+}  // namespace
 
 // Gives back the first run of dirty pages of a free, dirty span. False if the OS would not. The lock is held, but for
 // the system calls.
@@ -53,19 +63,19 @@ void SpanStore::count_as_missing(size_t bytes) {
   bytes_missing_ += bytes;
 }
 
-// The oldest of what has lain unused too long, small pages first; null if there is none.
-Span* SpanStore::overdue() {
+// The oldest of what has lain unused for longer, small pages first; null if there is none.
+Span* SpanStore::older_than(uint32_t milliseconds) {
   const uint32_t now = os::milliseconds();
   for (Paging paging : {Paging::kSmall, Paging::kHuge}) {
     Span* oldest = age_list(paging).front();
-    if (oldest != nullptr && now - oldest->freed_at > retention_.milliseconds) return oldest;
+    if (oldest != nullptr && now - oldest->freed_at > milliseconds) return oldest;
   }
   return nullptr;
 }
 
 Purge SpanStore::purge_overdue() {
   LockGuard guard(lock_);
-  Span* span = overdue();
+  Span* span = older_than(retention_.milliseconds);
   if (span == nullptr) return Purge::kNotDue;
   return purge_run(span) ? Purge::kDone : Purge::kRefused;
 }
@@ -76,7 +86,7 @@ bool SpanStore::ages() {
 }
 
 void SpanStore::purge_as_due() {
-  if (Span* span = overdue(); span != nullptr) {
+  if (Span* span = older_than(retention_.milliseconds); span != nullptr) {
     purge_run(span);
     return;
   }
@@ -87,6 +97,20 @@ void SpanStore::purge_as_due() {
   Span* const small = age_list(Paging::kSmall).front();
   Span* const span = chunk == nullptr || (small != nullptr && gauge_.pauses(os::milliseconds())) ? small : chunk;
   if (span != nullptr) purge_run(span);
+}
+
+// For each byte that is taken of memory that was not in use, one goes back of what is kept and did not fit, the oldest
+// first: a few runs for each span, the rest with the next ones. But what has come free of late is likely to fit soon.
+void SpanStore::make_way() {
+  const size_t grown = bytes_grown_.load(std::memory_order_relaxed);
+  for (uint32_t runs = 0; made_way_ < grown; ++runs) {
+    if (runs == kMostRuns) return;
+    Span* span = older_than(retention_.milliseconds / kLately);
+    const size_t before = bytes_purged_;
+    if (span == nullptr || !purge_run(span)) break;
+    made_way_ += bytes_purged_ - before;
+  }
+  made_way_ = std::max(made_way_, grown);  // nothing is owed while nothing is kept
 }
 
 bool SpanStore::trim(size_t pad) {

@@ -1,5 +1,7 @@
 #include "thread/array_store.h"
 
+#include <cstring>
+
 #include "base/bits.h"
 
 namespace snug {
@@ -12,16 +14,23 @@ bool lies_across(void* const* first, void* const* last) {
 size_t size_index(size_t places) { return log2_floor(places) - log2_floor(ArrayStore::kLeastPlaces); }
 }  // namespace
 
-void** ArrayStore::take(size_t places) {
-  {
-    LockGuard guard(lock_);
-    void**& first = free_[size_index(places)];
-    if (first != nullptr) {
-      void** array = first;
-      first = static_cast<void**>(array[0]);
-      return array;
-    }
-  }
+// A free one, or null. The lock is held.
+void** ArrayStore::pop(size_t places) {
+  void**& first = free_[size_index(places)];
+  void** array = first;
+  if (array != nullptr) first = static_cast<void**>(array[0]);
+  return array;
+}
+
+// The lock is held.
+void ArrayStore::push(void** array, size_t places) {
+  void**& first = free_[size_index(places)];
+  array[0] = first;
+  first = array;
+}
+
+// A new one. The lock is not held.
+void** ArrayStore::cut(size_t places) {
   for (;;) {
     auto* null = static_cast<void**>(arena_.allocate((1 + places) * sizeof(void*)));
     if (null == nullptr) return nullptr;
@@ -29,11 +38,49 @@ void** ArrayStore::take(size_t places) {
   }
 }
 
+void** ArrayStore::take(size_t places) {
+  {
+    LockGuard guard(lock_);
+    if (void** array = pop(places); array != nullptr) return array;
+  }
+  return cut(places);
+}
+
 void ArrayStore::give(void** array, size_t places) {
   LockGuard guard(lock_);
-  void**& first = free_[size_index(places)];
-  array[0] = first;
-  first = array;
+  push(array, places);
+}
+
+void** ArrayStore::exchange(void** array, size_t had, size_t held, size_t places) {
+  {
+    LockGuard guard(lock_);
+    if (void** other = pop(places); other != nullptr) {
+      std::memcpy(other, array, held * sizeof(void*));
+      push(array, had);
+      return other;
+    }
+  }
+  void** other = cut(places);
+  if (other == nullptr) return nullptr;
+  std::memcpy(other, array, held * sizeof(void*));
+  give(array, had);
+  return other;
+}
+
+void ArrayStore::Returns::add(void** array, size_t places) {
+  const size_t size = size_index(places);
+  if (last_[size] == nullptr) last_[size] = array;
+  array[0] = first_[size];
+  first_[size] = array;
+}
+
+ArrayStore::Returns::~Returns() {
+  LockGuard guard(store_.lock_);
+  for (size_t size = 0; size != kSizes; ++size) {
+    if (last_[size] == nullptr) continue;
+    last_[size][0] = store_.free_[size];
+    store_.free_[size] = first_[size];
+  }
 }
 
 }  // namespace snug

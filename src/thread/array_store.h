@@ -20,15 +20,39 @@ class alignas(kCacheLine) ArrayStore {
   // An array of `places` (a power of two in range); null if the OS refuses memory. Thread-safe.
   void** take(size_t places);
   void give(void** array, size_t places);
+  // Takes an array of `places` for one of `had`, whose first `held` entries move into it; null, and nothing changed, if
+  // the OS refuses memory.
+  void** exchange(void** array, size_t had, size_t held, size_t places);
+  class Returns;
 
   SharedLock& lock() { return lock_; }  // for a fork
 
  private:
   static constexpr size_t kSizes = 7;  // 16, 32 … 1024
 
+  void** pop(size_t places);
+  void push(void** array, size_t places);
+  void** cut(size_t places);
+
   MetaArena& arena_;
   SharedLock lock_;
   void** free_[kSizes] = {};  // linked through their first place
+};
+
+// Given back when this ends, by one taking of the lock.
+class ArrayStore::Returns {
+ public:
+  explicit Returns(ArrayStore& store) : store_(store) {}
+  ~Returns();
+  Returns(const Returns&) = delete;
+  Returns& operator=(const Returns&) = delete;
+
+  void add(void** array, size_t places);
+
+ private:
+  ArrayStore& store_;
+  void** first_[kSizes] = {};  // linked as the store's
+  void** last_[kSizes] = {};
 };
 
 }  // namespace snug

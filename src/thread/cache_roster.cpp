@@ -36,6 +36,7 @@ ThreadCache* CacheRoster::make_cache(SlabHeap& heap) {
   if (place == nullptr) return nullptr;
   auto* cache = ::new (place->bytes) ThreadCache(heap, registry_, arrays_, thread_state, limits_);
   caches_.push_front(cache);
+  count_caches(1);
   return cache;
 }
 
@@ -49,6 +50,7 @@ void CacheRoster::end(ThreadCache* cache) {
   {
     LockGuard guard(lock_);
     strike_off(caches_, cache);
+    count_caches(-1);
     store_shared(state.allocations, uint64_t{0});
   }
   registry_.abandon(heap);
@@ -76,6 +78,7 @@ void CacheRoster::orphan_others() {
       // The thread's stack, which holds its TLS, will be given to the next thread of this process.
       void* copy = arena_.allocate(sizeof(ThreadState));
       caches_.remove(cache);
+      count_caches(-1);
       if (copy != nullptr) {
         std::memcpy(copy, &cache->state(), sizeof(ThreadState));
         cache->continue_with(static_cast<ThreadState*>(copy));

@@ -242,12 +242,9 @@ bool ThreadCache::use_array(size_t size_class, size_t room) {
   const size_t held = count(size_class);
   void** base = head.base();
   if (places != array.places) {
-    void** other = arrays_store_.take(places);
+    void** other =
+        array.places == 0 ? arrays_store_.take(places) : arrays_store_.exchange(base, array.places, held, places);
     if (other == nullptr) return false;
-    if (array.places != 0) {
-      std::memcpy(other, base, held * sizeof(void*));
-      arrays_store_.give(base, array.places);
-    }
     base = other;
     array.places = static_cast<uint16_t>(places);
   }
@@ -313,12 +310,13 @@ void ThreadCache::retire() {
   Operation operation(*this);
   heap_.set_cache(nullptr);
   send_all_home();
+  ArrayStore::Returns returns(arrays_store_);
   for (size_t c = 1; c < kMaxClasses; ++c) {
     if (arrays_[c].places == 0) continue;
     CacheHead& head = state_->heads[c];
     void** base = head.base();
     point_at(head, nullptr, 0, 0);
-    arrays_store_.give(base, arrays_[c].places);
+    returns.add(base, arrays_[c].places);
     arrays_[c] = {};
   }
   room_bytes_ = 0;

@@ -4,6 +4,7 @@
 // Usage: idle ALLOCATOR MODE. Exit status 0 means that it went as the mode says; each figure is printed. Under a
 // sanitizer the resident memory is mostly the sanitizer's, so that snug's own account of it is asked instead.
 #include "subject.h"
+#include "threads.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -44,12 +45,6 @@ struct Load {
 // In memory of its own, which is there before and after.
 void* places[kSmallBytes / 1000];
 Load load{places, {}, 0};
-
-void sleep_for(long milliseconds) {
-  timespec left{milliseconds / 1000, milliseconds % 1000 * 1000000};
-  while (nanosleep(&left, &left) != 0) {
-  }
-}
 
 // The number behind `label` in a file of /proc; allocates nothing.
 long number_in(const char* path, const char* label, int base = 10) {
@@ -202,6 +197,66 @@ bool abandoned() {
   return stats.bytes_purged > kBlocks * kSize / 2;
 }
 
+// It comes with the second thread, and goes with it.
+bool comes_with_threads() {
+  fill();
+  empty();
+  sleep_for(300);
+  const std::size_t own = thread_count();  // a sanitizer has one as well
+  for (int i = 0; i < 2; ++i) {
+    {
+      Companion companion;
+      if (!has_threads(own + 2) || !comes_back()) return false;
+      const pid_t child = fork();
+      // A child of one thread has none, whatever it does.
+      if (child == 0)
+        _exit(fill() != 0 && (empty(), sleep_for(300), thread_count() == own || subject::kSanitized) ? 0 : 1);
+      if (result_of(child) != 0) return std::puts("in the child"), false;
+    }
+    if (!has_threads(own)) return false;
+  }
+  return true;
+}
+
+// Holes in the slabs of a thread that goes on working with other sizes.
+bool reaches_who_works() {
+  Companion companion;
+  constexpr std::size_t kSize = 256;
+  constexpr std::size_t kBlocks = sizeof places / sizeof *places;
+  for (void*& block : places) block = made(kSize);
+  const std::size_t peak = memory_held();
+  for (std::size_t i = 0; i < kBlocks; ++i)
+    if (i % 64 != 0) subject::free(places[i]);
+  static void* others[4096];
+  const std::time_t end = std::time(nullptr) + 3;
+  for (std::size_t i = 0; std::time(nullptr) < end; ++i) {
+    for (void*& block : others) block = made(32 + i % 32);
+    for (void* block : others) subject::free(block);
+  }
+  if (!subject::kSanitized) return expect_below(peak, 60);
+  snug_stats stats{};
+  subject::take_stats(stats);
+  return stats.bytes_purged > kBlocks * kSize / 2;
+}
+
+void* run_while_refused(void*) {
+  for (std::size_t i = 0; i < 1000; ++i) subject::free(made(100 * i));
+  refusing = false;
+  for (std::size_t i = 0; i < 1000; ++i) subject::free(made(100 * i));
+  return nullptr;
+}
+
+// Refused once, for good; the program does not notice.
+bool refused_once() {
+  const std::size_t own = thread_count();
+  refusing = true;
+  pthread_t thread;
+  if (pthread_create(&thread, nullptr, run_while_refused, nullptr) != 0 || pthread_join(thread, nullptr) != 0)
+    return false;
+  std::printf("asked %d times\n", threads_refused.load());
+  return threads_refused == 1 && has_threads(own);
+}
+
 bool small_programs_have_none() {
   for (std::size_t i = 0; i < 1000; ++i) subject::free(made(i + 1));
   sleep_for(300);
@@ -267,7 +322,7 @@ bool exit_soon() {
 // Stands before libc's, for snug too.
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*body)(void*),
                               void* argument) noexcept {
-  if (refusing.load()) {
+  if (refusing.load() && body != run_while_refused) {
     ++threads_refused;
     return EAGAIN;
   }
@@ -285,15 +340,18 @@ int main(int argc, char** argv) {
   const char* mode = argv[2];
   const auto is = [mode](const char* name) { return std::strcmp(mode, name) == 0; };
   if (is("main_leaves")) main_leaves();
-  const bool good = is("comes_back")  ? comes_back()
-                    : is("stays")     ? stays()
-                    : is("sleeps")    ? sleeps()
-                    : is("in_child")  ? in_child()
-                    : is("abandoned") ? abandoned()
-                    : is("small")     ? small_programs_have_none()
-                    : is("refused")   ? refused()
-                    : is("exits")     ? exits(argv[0], argv[1])
-                    : is("exit")      ? exit_soon()
-                                      : false;
+  const bool good = is("comes_back")     ? comes_back()
+                    : is("stays")        ? stays()
+                    : is("sleeps")       ? sleeps()
+                    : is("in_child")     ? in_child()
+                    : is("abandoned")    ? abandoned()
+                    : is("small")        ? small_programs_have_none()
+                    : is("refused")      ? refused()
+                    : is("auto")         ? comes_with_threads()
+                    : is("busy")         ? reaches_who_works()
+                    : is("refused_once") ? refused_once()
+                    : is("exits")        ? exits(argv[0], argv[1])
+                    : is("exit")         ? exit_soon()
+                                         : false;
   return good ? 0 : 1;
 }

@@ -35,8 +35,9 @@ void shared_section(snug::CompactReader& reader, void (*step)(snug::CompactReade
   }
   step(reader);
 }
-// With the table's address, which stays in a register where there is more than one access, and the return.
-int* unchecked_shared(const snug::SharedSection& inside, snug::Handle<int> object) { return inside.get(object); }
+// With the loads of the handle, so that the address may take its register, and of the table's address, which stays in
+// one where there is more than one access; and the return.
+int* unchecked_shared(const snug::SharedSection& inside, const snug::Handle<int>& object) { return inside.get(object); }
 // With the load and the return.
 int checked_shared(const snug::SharedSection& inside, snug::Handle<int> object) { return *inside.checked(object); }
 

@@ -54,7 +54,7 @@ def main() -> None:
         "unchecked": functions["two"] - functions["one"],
         "section": functions["section"] - functions["nothing"],
         "checked_shared": functions["checked_shared"] - 2,
-        "unchecked_shared": functions["unchecked_shared"] - 2,
+        "unchecked_shared": functions["unchecked_shared"] - 3,
         "section_shared": functions["shared_section"] - functions["nothing_shared"],
     }
     bounds = dict(zip(counts, map(int, sys.argv[2:])))

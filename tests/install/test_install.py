@@ -50,6 +50,15 @@ class Installed(unittest.TestCase):
         self.assertEqual(len(found), 1, name)
         return found[0]
 
+    def install_all(self, root):
+        """Returns the command that takes it away again."""
+        manifest = self.folder / "manifest.txt"
+        manifest.write_text("\n".join(install("/usr/local", component, DESTDIR=str(root)) for component in COMPONENTS))
+        folders = self.folder / "folders.txt"
+        noted = (BUILD / f"install_folders_{component}.txt" for component in COMPONENTS)
+        folders.write_text("".join(file.read_text() for file in noted))
+        return (CMAKE, f"-DMANIFEST={manifest}", f"-DMADE_FOLDERS={folders}", "-P", SOURCE / "cmake" / "uninstall.cmake")
+
     def test_is_stripped(self):
         for file in (self.library("libsnug.so"), self.prefix / "bin" / "snug"):
             self.assertNotIn(".symtab", sections(file))
@@ -95,12 +104,10 @@ class Installed(unittest.TestCase):
             (usr_local / folder).mkdir(parents=True)
         (usr_local / "include" / "other" / "other.h").touch()
         before = entries(root)
-        manifest = self.folder / "manifest.txt"
-        manifest.write_text("\n".join(install("/usr/local", component, DESTDIR=str(root)) for component in COMPONENTS))
+        uninstall = self.install_all(root)
         self.assertIn("usr/local/include/snug/cell", entries(root))
         (usr_local / "include" / "snug" / "mine.h").touch()
 
-        uninstall = (CMAKE, f"-DMANIFEST={manifest}", "-P", SOURCE / "cmake" / "uninstall.cmake")
         process = run(*uninstall, DESTDIR=str(root))
         self.assertEqual(process.returncode, 0, process.stdout)
         mine = ["usr/local/include/snug", "usr/local/include/snug/mine.h"]
@@ -109,6 +116,16 @@ class Installed(unittest.TestCase):
         again = run(*uninstall, DESTDIR=str(root))
         self.assertNotEqual(again.returncode, 0)
         self.assertIn("nothing to remove", again.stdout)
+
+    def test_goes_with_the_folders_that_it_has_made(self):
+        root = self.folder / "bare_root"
+        (root / "usr").mkdir(parents=True)
+        for times in (1, 2):
+            for _ in range(times):
+                uninstall = self.install_all(root)
+            self.assertIn("usr/local/share/man/man3", entries(root))
+            process = run(*uninstall, DESTDIR=str(root))
+            self.assertEqual((process.returncode, entries(root)), (0, ["usr"]), process.stdout)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 /* EXPECT exit:
- * pool_well_behaved.cc: checked pools have nothing to say of who cleans up, or clears. */
+ * pool_well_behaved.cc: checked pools have nothing to say of who cleans up, clears, or gives null back. */
 #include <snug/pool.h>
 #include <snug/pooled.h>
 
@@ -14,6 +14,7 @@ int main() {
   for (long i = 0; i < 1000; ++i) *pool.construct(i) += 1;
   pool.clear();
   pool.destroy(pool.construct(1));
+  pool.destroy(nullptr);
   Node* const kept = new Node;  // a class's own pool is never destroyed
   return hidden(kept) == nullptr;
 }

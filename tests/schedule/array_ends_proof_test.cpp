@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "array_words.h"
 #include "proof.h"
 #include "scheduled_atomics.h"
 #include "thread/array_ends.h"
@@ -21,15 +22,14 @@ class Cache {
 
   Cache() {
     for (uint32_t i = 0; i < kBlocks; ++i) places_[i].store(i + 1, std::memory_order_relaxed);
-    top_.store(kFirst + kBlocks, std::memory_order_relaxed);
-    base_.store(kFirst, std::memory_order_relaxed);
+    words_.top.store(kFirst + kBlocks, std::memory_order_relaxed);
   }
 
   // The owner: as pop() and push() in thread_state.h, and ThreadCache::lower_bases().
   void pop() {
-    OwnWords words{*this};
+    OwnWords words{words_};
     const uint32_t block =
-        take_newest<OwnWords&>(words) ? entry(words.top).load(std::memory_order_relaxed) : pop_slowly();
+        take_newest<OwnWords&>(words) ? entry(words.seen_top).load(std::memory_order_relaxed) : pop_slowly();
     if (block == 0) return;
     own(block, 1);
     popped_ = block;
@@ -38,24 +38,24 @@ class Cache {
   void push() {
     if (popped_ == 0) return;
     own(popped_, 0);
-    const uint32_t top = top_.load(std::memory_order_relaxed);
+    const uint32_t top = words_.top.load(std::memory_order_relaxed);
     entry(top).store(popped_, std::memory_order_relaxed);
-    OwnWords{*this}.count_up();
+    OwnWords{words_}.count_up();
     popped_ = 0;
   }
 
   // Another thread: as CacheReach, ThreadCache::raise_bases() and take_raised().
   void reach() {
     lock();
-    const uint32_t raised = raise_base(OthersWords{*this});
+    const uint32_t raised = raise_base(OthersWords{words_});
     pending_ = raised;
     unlock();
     Atomics::membarrier();
     lock();
     if (pending_ != 0) {
       pending_ = 0;
-      taken_ = settle_base(OthersWords{*this}, raised);
-      const uint32_t base = base_.load(std::memory_order_relaxed);
+      taken_ = settle_base(OthersWords{words_}, raised);
+      const uint32_t base = words_.base.load(std::memory_order_relaxed);
       for (uint32_t place = base - taken_; place != base; ++place) {
         const uint32_t block = entry(place).load(std::memory_order_relaxed);
         own(block, 2);
@@ -69,7 +69,7 @@ class Cache {
   void check() {
     uint32_t found = 0;
     const uint32_t gone = pending_ != 0 ? 0 : uint32_t{taken_};
-    for (uint32_t place = kFirst + gone; place != top_.load(std::memory_order_relaxed); ++place) {
+    for (uint32_t place = kFirst + gone; place != words_.top.load(std::memory_order_relaxed); ++place) {
       require(owner_[entry(place).load(std::memory_order_relaxed) - 1] == 0, "the array holds free blocks");
       ++found;
     }
@@ -78,37 +78,19 @@ class Cache {
   }
 
  private:
-  struct OwnWords {
-    Cache& cache;
-    uint32_t top = 0;
-    void count_down() { cache.top_.store(cache.top_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed); }
-    void count_up() { cache.top_.store(cache.top_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
-    void light_fence() { Atomics::light_fence(); }
-    bool top_is_below_base() {
-      top = cache.top_.load(std::memory_order_relaxed);
-      return static_cast<int32_t>(top) < static_cast<int32_t>(cache.base_.load(std::memory_order_relaxed));
-    }
-  };
-  struct OthersWords {
-    Cache& cache;
-    uint32_t top_low() const { return cache.top_.load(std::memory_order_acquire); }
-    uint32_t base_low() const { return cache.base_.load(std::memory_order_relaxed); }
-    void set_base_low(uint32_t low) { cache.base_.store(low, std::memory_order_relaxed); }
-  };
-
   // In the lock's hold the owner moves what is left down to where the array begins.
   uint32_t pop_slowly() {
     lock();
     const uint32_t gone = pending_ != 0 ? 0 : uint32_t{taken_};
-    uint32_t top = top_.load(std::memory_order_relaxed);
+    uint32_t top = words_.top.load(std::memory_order_relaxed);
     for (uint32_t place = kFirst + gone; gone != 0 && place != top; ++place)
       entry(place - gone).store(entry(place).load(std::memory_order_relaxed), std::memory_order_relaxed);
     top -= gone;
     pending_ = taken_ = 0;
-    base_.store(kFirst, std::memory_order_relaxed);
+    words_.base.store(kFirst, std::memory_order_relaxed);
     uint32_t block = 0;
     if (top != kFirst) block = entry(--top).load(std::memory_order_relaxed);
-    top_.store(top, std::memory_order_relaxed);
+    words_.top.store(top, std::memory_order_relaxed);
     unlock();
     return block;
   }
@@ -128,7 +110,8 @@ class Cache {
     owner_[block - 1] = who;
   }
 
-  Atomics::Atomic<uint32_t> lock_{0}, top_, base_;
+  Atomics::Atomic<uint32_t> lock_{0};
+  ArrayWords words_{kFirst};
   Atomics::Atomic<uint32_t> places_[kBlocks];
   Atomics::Var<uint32_t> pending_{0}, taken_{0};  // what the lock guards
   Atomics::Var<int> owner_[kBlocks];

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "array_words.h"
 #include "proof.h"
 #include "small_heaps.h"
 #include "thread/array_ends.h"
@@ -113,15 +114,15 @@ class Room<kBlocks, kFault>::Cache {
   // Before anybody else knows of it.
   void fill(uint32_t block) {
     room_.own(block, 2, 0);
-    const uint32_t top = top_.load(std::memory_order_relaxed);
+    const uint32_t top = words_.top.load(std::memory_order_relaxed);
     entry(top).store(block, std::memory_order_relaxed);
-    top_.store(top + 1, std::memory_order_relaxed);
+    words_.top.store(top + 1, std::memory_order_relaxed);
   }
 
   void pop() {
-    OwnWords words{*this};
+    OwnWords words{words_};
     const uint32_t block =
-        take_newest<OwnWords&>(words) ? entry(words.top).load(std::memory_order_relaxed) : pop_slowly();
+        take_newest<OwnWords&>(words) ? entry(words.seen_top).load(std::memory_order_relaxed) : pop_slowly();
     if (block == 0) return;
     room_.own(block, 0, 1);
     popped_ = block;
@@ -130,23 +131,23 @@ class Room<kBlocks, kFault>::Cache {
   void push() {
     if (popped_ == 0) return;
     room_.own(popped_, 1, 0);
-    entry(top_.load(std::memory_order_relaxed)).store(popped_, std::memory_order_relaxed);
-    OwnWords{*this}.count_up();
+    entry(words_.top.load(std::memory_order_relaxed)).store(popped_, std::memory_order_relaxed);
+    OwnWords{words_}.count_up();
     popped_ = 0;
   }
   void retire() {
     LockGuard guard(room_.heap_.lock);
     if (raised_ != 0) lower_bases();
     if constexpr (kFault != Fault::kNamedTooLong) room_.heap_.set_cache(nullptr);
-    const uint32_t top = top_.load(std::memory_order_relaxed);
+    const uint32_t top = words_.top.load(std::memory_order_relaxed);
     for (uint32_t place = kFirst; place != top; ++place) room_.take_home(entry(place).load(std::memory_order_relaxed));
-    top_.store(kFirst, std::memory_order_relaxed);
+    words_.top.store(kFirst, std::memory_order_relaxed);
   }
 
   // For another thread.
   bool raise_bases() {
     if (pending_ == 0) {
-      pending_ = raise_base(OthersWords{*this});
+      pending_ = raise_base(OthersWords{words_});
       raised_ += pending_;
       raises_ += pending_ != 0 ? 1 : 0;
     }
@@ -156,10 +157,10 @@ class Room<kBlocks, kFault>::Cache {
   void take_raised() {
     if (pending_ == 0) return;
     require(seen_[Scheduler::active().current()] == raises_, "a fence comes between raising and taking");
-    const uint32_t taken = settle_base(OthersWords{*this}, pending_);
+    const uint32_t taken = settle_base(OthersWords{words_}, pending_);
     raised_ -= pending_ - taken;
     pending_ = 0;
-    const uint32_t base = base_.load(std::memory_order_relaxed);
+    const uint32_t base = words_.base.load(std::memory_order_relaxed);
     for (uint32_t place = base - taken; place != base; ++place) {
       room_.take_home(entry(place).load(std::memory_order_relaxed));
       entry(place).store(0, std::memory_order_relaxed);
@@ -172,49 +173,31 @@ class Room<kBlocks, kFault>::Cache {
   uint32_t count_free() {
     uint32_t found = 0;
     const uint32_t gone = raised_ - pending_;
-    for (uint32_t place = kFirst + gone; place != top_.load(std::memory_order_relaxed); ++place) ++found;
+    for (uint32_t place = kFirst + gone; place != words_.top.load(std::memory_order_relaxed); ++place) ++found;
     return found;
   }
 
  private:
   static constexpr uint32_t kFirst = 2;  // numbers of places; 0 would hide a wrong sign
 
-  struct OwnWords {
-    Cache& cache;
-    uint32_t top = 0;
-    void count_down() { cache.top_.store(cache.top_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed); }
-    void count_up() { cache.top_.store(cache.top_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
-    void light_fence() { Atomics::light_fence(); }
-    bool top_is_below_base() {
-      top = cache.top_.load(std::memory_order_relaxed);
-      return static_cast<int32_t>(top) < static_cast<int32_t>(cache.base_.load(std::memory_order_relaxed));
-    }
-  };
-  struct OthersWords {
-    Cache& cache;
-    uint32_t top_low() const { return cache.top_.load(std::memory_order_acquire); }
-    uint32_t base_low() const { return cache.base_.load(std::memory_order_relaxed); }
-    void set_base_low(uint32_t low) { cache.base_.store(low, std::memory_order_relaxed); }
-  };
-
   // A slow operation: what is left moves down to where the array begins.
   uint32_t pop_slowly() {
     LockGuard guard(room_.heap_.lock);
     if (raised_ != 0) lower_bases();
-    const uint32_t top = top_.load(std::memory_order_relaxed);
+    const uint32_t top = words_.top.load(std::memory_order_relaxed);
     if (top == kFirst) return 0;
-    top_.store(top - 1, std::memory_order_relaxed);
+    words_.top.store(top - 1, std::memory_order_relaxed);
     return entry(top - 1).load(std::memory_order_relaxed);
   }
   void lower_bases() {
     const uint32_t gone = raised_ - pending_;
-    const uint32_t top = top_.load(std::memory_order_relaxed);
+    const uint32_t top = words_.top.load(std::memory_order_relaxed);
     const int32_t held = static_cast<int32_t>(top - (kFirst + gone));
     const uint32_t left = static_cast<uint32_t>(std::max(0, held));
     for (uint32_t place = kFirst; gone != 0 && place != kFirst + left; ++place)
       entry(place).store(entry(place + gone).load(std::memory_order_relaxed), std::memory_order_relaxed);
-    top_.store(kFirst + left, std::memory_order_relaxed);
-    base_.store(kFirst, std::memory_order_relaxed);
+    words_.top.store(kFirst + left, std::memory_order_relaxed);
+    words_.base.store(kFirst, std::memory_order_relaxed);
     raised_ = 0;
     if constexpr (kFault != Fault::kForgetsPending) pending_ = 0;
   }
@@ -224,7 +207,7 @@ class Room<kBlocks, kFault>::Cache {
   }
 
   Room& room_;
-  Atomics::Atomic<uint32_t> top_{kFirst}, base_{kFirst};
+  ArrayWords words_{kFirst};
   Atomics::Atomic<uint32_t> places_[kBlocks];
   Atomics::Var<uint32_t> pending_{0}, raised_{0};  // what the lock guards
   Atomics::Var<uint32_t> raises_{0};               // how often the base was raised

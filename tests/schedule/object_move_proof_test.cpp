@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,27 +16,12 @@
 #include "compact/turn.h"
 #include "proof.h"
 #include "scheduled_atomics.h"
+#include "spin_lock.h"
 
 namespace snug::schedule {
 namespace {
 
 using Atomics = ScheduledAtomics;
-
-// Of the lock that ships (lock_proof_test.cpp), what a turn needs of it.
-class SpinLock {
- public:
-  void lock() {
-    uint32_t expected = 0;
-    while (!word_.compare_exchange_strong(expected, 1, std::memory_order_acquire, std::memory_order_relaxed)) {
-      Atomics::cpu_relax();
-      expected = 0;
-    }
-  }
-  void unlock() { word_.store(0, std::memory_order_release); }
-
- private:
-  Atomics::Atomic<uint32_t> word_{0};
-};
 
 // What the heap could leave out, each of which must be noticed.
 enum class Fault {
@@ -50,6 +34,8 @@ enum class Fault {
   kMoverLetsTheTurnGo,     // between the object and its address
   kPinAsksForTheTurnOnce,  // and the page may be another's by then
   kPinLeavesTheMoveGoing,  // that it finds begun
+  kFreeLeavesTheMoveGoing,
+  kReaderTouchesWhatIsGone,  // the slot of an object that was freed while the reader waited for the turn
 };
 
 // What becomes of a page that a move has emptied.
@@ -59,6 +45,7 @@ class Heap {
  public:
   using Shared = Meeting<Atomics>;
   static constexpr uint64_t kResting = uint64_t{1} << 63;
+  static constexpr uint64_t kNowhere = 2;  // of a slot that is free
   static constexpr int kContent = 7;
   static constexpr int kGone = 9;  // where the object was
 
@@ -101,6 +88,21 @@ class Heap {
     expect_content(pages_[find()].words[0]);
     meeting_.leave(readers_[reader]);
   }
+  // Frees the object, wherever it is by now.
+  void free() {
+    const auto [turn, place] = lock_turn();
+    if (fault_ != Fault::kFreeLeavesTheMoveGoing && is_under_way_ && from_ == place) abort_move();
+    slot_.store(kNowhere, std::memory_order_release);
+    for (auto& word : pages_[place].words) word = kGone;
+    is_freed_ = true;
+    turn->unlock();
+  }
+  // Of an object that another thread frees. It may have been there: then what it was is the other thread's.
+  void look_for(int reader) {
+    meeting_.enter(readers_[reader]);
+    find();
+    meeting_.leave(readers_[reader]);
+  }
   // A section before the next one: a move that is begun meanwhile waits for it.
   void stay(int reader) {
     meeting_.enter(readers_[reader]);
@@ -124,6 +126,7 @@ class Heap {
   }
 
   void check() {
+    if (is_freed_) return require(slot_.load(std::memory_order_relaxed) == kNowhere, "what is freed stays free");
     const Page& page = pages_[place_now()];
     require(pins_ == 0, "no pin is left");
     for (const auto& word : page.words)
@@ -139,7 +142,9 @@ class Heap {
 
   void expect_content(int word) const { require(word == kContent, "the object is where its address leads"); }
   uint64_t place_now() const { return Shared::look(slot_) & ~kResting; }
-  SpinLock& turn_of(uint64_t place) { return turns_[pages_[place].tag.load(std::memory_order_relaxed)]; }
+  SpinLock& turn_of(uint64_t place) {
+    return turns_[place == kNowhere ? uint32_t{kOfOthers} : pages_[place].tag.load(std::memory_order_relaxed)];
+  }
   std::pair<SpinLock*, uint64_t> lock_turn() {
     const auto find = [this] { return place_now(); };
     const auto turn_of_place = [this](uint64_t place) -> SpinLock& { return turn_of(place); };
@@ -156,18 +161,19 @@ class Heap {
     hands_.unlock();
   }
 
-  // Where the object lies for the section that the reader is in.
+  // Where the object lies for the section that the reader is in, or nowhere.
   uint64_t find() {
     for (;;) {
       const uint64_t word = Shared::look(slot_);
       const uint64_t place = word & ~kResting;
-      if ((word & kResting) != 0) return place;
+      if ((word & kResting) != 0 || word == kNowhere) return place;
       if (fault_ == Fault::kReaderTakesNoTurn || pages_[place].tag.load(std::memory_order_relaxed) != kOfKind) {
         if (Shared::call_off(slot_, word, kResting)) return place;
         continue;
       }
       const auto [turn, now] = lock_turn();
-      if (fault_ != Fault::kReaderLeavesTheMark) call_off();
+      const bool is_gone = now == kNowhere && fault_ != Fault::kReaderTouchesWhatIsGone;
+      if (fault_ != Fault::kReaderLeavesTheMark && !is_gone) call_off();
       turn->unlock();
       return fault_ == Fault::kReaderKeepsWhatItSaw ? place : now;
     }
@@ -199,7 +205,7 @@ class Heap {
     slot_.store((1 - from) | kResting, std::memory_order_release);
   }
   bool begin_move() {
-    if (pins_ != 0) return false;
+    if (pins_ != 0 || is_freed_) return false;
     from_ = slot_.load(std::memory_order_relaxed) & ~kResting;
     Page& to = pages_[1 - from_];
     if (to.tag.load(std::memory_order_relaxed) != kOfKind) {
@@ -229,6 +235,7 @@ class Heap {
   Atomics::Var<uint64_t> from_{0};
   Atomics::Var<uint64_t> epoch_{0};
   Atomics::Var<int> pins_{0};
+  Atomics::Var<bool> is_freed_{false};
   bool is_written_ = false;
 };
 
@@ -239,6 +246,9 @@ const Body<Heap> kStayAndRead = [](Heap& heap) { heap.stay(0), heap.read(0); };
 const Body<Heap> kStayAndWrite = [](Heap& heap) { heap.stay(0), heap.write(0); };
 const Body<Heap> kPin = [](Heap& heap) { heap.pin(); };
 const Body<Heap> kStayAndPin = [](Heap& heap) { heap.stay(0), heap.pin(); };
+const Body<Heap> kFree = [](Heap& heap) { heap.free(); };
+const Body<Heap> kStayAndFree = [](Heap& heap) { heap.stay(0), heap.free(); };
+const Body<Heap> kLookFor = [](Heap& heap) { heap.look_for(1); };
 const Body<Heap> kMoveOnce = [](Heap& heap) { heap.advance(1); };
 const Body<Heap> kMoveTwice = [](Heap& heap) { heap.advance(2); };
 const Body<Heap> kTakePage = [](Heap& heap) { heap.take_page(); };
@@ -274,6 +284,14 @@ TEST(ObjectMoveProof, APinAndTheMover) { prove_sound({kStayAndPin, kMoveTwice}, 
 
 TEST(ObjectMoveProof, APinAndAPageThatOthersTake) { prove_sound({kPin, kMoveOnce, kTakePage}, 2, Emptied::kLeaves); }
 
+TEST(ObjectMoveProof, AReaderAndAnObjectThatIsFreed) {
+  prove_sound({kLookFor, kFree, kMoveOnce}, 2, Emptied::kLeaves,
+              {MemoryModel::kSequential, MemoryModel::kStoreBuffers});
+  prove_sound({kLookFor, kFree, kMoveOnce}, 1, Emptied::kLeaves, {MemoryModel::kViews});
+}
+
+TEST(ObjectMoveProof, AnObjectThatIsFreedAndTheMover) { prove_sound({kStayAndFree, kMoveTwice}, 2, Emptied::kLeaves); }
+
 struct Planted {
   const char* name;
   Fault fault;
@@ -291,79 +309,13 @@ TEST(ObjectMoveProof, NoticesWhatIsLeftOut) {
       {"the mover lets the turn go", Fault::kMoverLetsTheTurnGo, {kRead, kMoveTwice}},
       {"a pin asks for the turn once", Fault::kPinAsksForTheTurnOnce, {kPin, kMoveTwice}},
       {"a pin leaves the move going", Fault::kPinLeavesTheMoveGoing, {kStayAndPin, kMoveTwice}},
+      {"a free leaves the move going", Fault::kFreeLeavesTheMoveGoing, {kStayAndFree, kMoveTwice}},
+      {"the reader touches what is gone", Fault::kReaderTouchesWhatIsGone, {kLookFor, kFree, kMoveOnce}},
   };
   for (const Planted& planted : kPlanted) {
     const Outcome outcome = run(planted.bodies, 3, MemoryModel::kSequential, Emptied::kLeaves, planted.fault);
     EXPECT_TRUE(outcome.verdict == Verdict::kRequirement || outcome.verdict == Verdict::kRace) << planted.name;
   }
-}
-
-// The turn of a thing that goes to another place and comes back, as often as between any two questions. What is in the
-// turn is plain data.
-class Wanderer {
- public:
-  explicit Wanderer(bool has_hands) : has_hands_(has_hands) {}
-
-  // In one turn: who is in it finds the thing there all the same.
-  void go(int times) {
-    turns_[kOwn].lock();
-    for (uint32_t from = 0; times != 0; --times, from = 1 - from) {
-      hand_over(1 - from, kOwn);
-      place_.store(1 - from, std::memory_order_release);
-      hand_over(from, kNobodys);
-    }
-    ++visits_;
-    turns_[kOwn].unlock();
-  }
-  void visit() {
-    const auto find = [this] { return place_.load(std::memory_order_seq_cst); };
-    const auto turn_of = [this](uint32_t place) -> SpinLock& {
-      return turns_[tags_[place].load(std::memory_order_relaxed)];
-    };
-    const auto [turn, place] = lock_turn_of(find, turn_of, turns_[has_hands_ ? kNobodys : kOwn], hands_);
-    ++visits_;
-    turn->unlock();
-  }
-  int visits() const { return visits_; }
-
- private:
-  enum Tag : uint32_t { kOwn, kNobodys };
-
-  void hand_over(uint32_t place, Tag tag) {
-    hands_.lock();
-    tags_[place].store(tag, std::memory_order_relaxed);
-    hands_.unlock();
-  }
-
-  const bool has_hands_;  // where a place may be nobody's; else where it is the thing's, where it is of no use
-  Atomics::Atomic<uint32_t> place_{0};
-  Atomics::Atomic<uint32_t> tags_[2]{kOwn, kNobodys};
-  SpinLock turns_[2];
-  SpinLock hands_;
-  Atomics::Var<int> visits_{0};
-};
-
-Outcome run_wanderer(MemoryModel memory, int preemptions, bool has_hands) {
-  const Bodies<Wanderer> bodies = {[](Wanderer& wanderer) { wanderer.visit(); },
-                                   [](Wanderer& wanderer) { wanderer.go(3); }};
-  return explore<Wanderer>(
-      with(memory, preemptions), [=] { return std::make_unique<Wanderer>(has_hands); }, bodies,
-      [](Wanderer& wanderer) { require(wanderer.visits() == 2, "each was alone"); });
-}
-
-// Five preemptions bring the thing back between the last two questions. With C++'s orders the questions may be answered
-// out of an old state, so that there is far more to try.
-TEST(TurnProof, AThingThatComesBackIsFoundInItsTurn) {
-  for (const auto& [memory, preemptions] :
-       {std::pair(MemoryModel::kSequential, 5), {MemoryModel::kStoreBuffers, 4}, {MemoryModel::kViews, 2}}) {
-    const Outcome outcome = run_wanderer(memory, preemptions, true);
-    EXPECT_TRUE(outcome.passed()) << outcome.report;
-    testing::Test::RecordProperty("schedules", std::to_string(outcome.schedules));
-  }
-}
-
-TEST(TurnProof, NoticesThatPlacesChangeHandsMeanwhile) {
-  EXPECT_EQ(run_wanderer(MemoryModel::kSequential, 5, false).verdict, Verdict::kRace);
 }
 
 }  // namespace

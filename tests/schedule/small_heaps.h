@@ -199,7 +199,7 @@ class SmallHeaps<kPlant, kSlabCount>::Heap {
   bool has_mail() const { return box_.has_mail(); }
   void look_again() { box_.look_again(opens()); }
   size_t slab_count() const { return slab_count_.load(std::memory_order_relaxed); }
-  size_t slab_count(size_t) const { return slab_count(); }
+  size_t slabs_to_give(size_t) const { return slab_count(); }
   void leave_unattended() {
     if constexpr (kPlant != Plant::kStaysExpected) box_.leave_unattended();
   }

@@ -36,6 +36,17 @@ class ReportTest(unittest.TestCase):
         total = next(line for line in process.stderr.splitlines() if line.startswith("all "))
         self.assertGreaterEqual(int(total.split()[2].replace(",", "")), sum(served))
 
+    def test_says_how_much_each_process_may_keep(self):
+        def column(kibibytes, blocks):
+            script = f"ulimit -v {kibibytes}; {ALLOCATING} {blocks}"
+            lines = run_on_snug("--report", "--", SHELL, "-c", script).stderr.splitlines()
+            start = lines[0].index("at most") + len("at most")
+            return next(line for line in lines if "allocating" in line)[:start].split("  ")[-1].strip()
+
+        self.assertEqual(column("unlimited", 1000), "128.0 MiB")
+        self.assertEqual(column(1 << 20, 200_000), "64.0 MiB", "a 32nd of a GiB, twice")
+        self.assertEqual(column(1 << 20, 1000), "128.0 MiB", "a small process has not looked")
+
     def test_says_if_the_program_itself_did_not_report(self):
         script = f"import os, subprocess; subprocess.run([{ALLOCATING!r}, '10']); os._exit(0)"
         process = run_on_snug("--report", "--", sys.executable, "-c", script, PYTHONMALLOC="malloc")

@@ -163,6 +163,18 @@ class ExportTest(FolderTest):
         self.assertEqual((rows[2]["operation"], rows[2]["block"], rows[2]["result"], rows[2]["size"]),
                          ("realloc", "1:1", "1:3", "48"))
 
+    def test_csv_has_samples(self):
+        rows = list(csv.DictReader(io.StringIO(self.trace("export", self.imported(HEAPTRACK), "--to", "csv"))))
+        samples = [(row["measure"], row["value"]) for row in rows if row["operation"] == "sample"]
+        self.assertEqual(samples, [("resident", "65536")])
+        self.assertEqual({row["value"] for row in rows if row["operation"] != "sample"}, {""})
+
+    def test_samples(self):
+        info = self.info(self.imported(HEAPTRACK))["samples"]
+        self.assertEqual(info["resident"], {"count": 1, "most_bytes": 65536})
+        self.assertEqual(info["mallinfo2"]["count"], 0)
+        self.assertIn("memory at most 64 KiB resident, in 1 samples", self.trace("info", self.path("made.trace")).replace("  ", " "))
+
     def test_chrome(self):
         file = self.path("chrome.json")
         self.trace("export", self.imported(HEAPTRACK), "--to", "chrome", "-o", file)
@@ -174,6 +186,8 @@ class ExportTest(FolderTest):
     def test_a_full_disk_is_told(self):
         self.trace("export", self.imported(LINES), "--to", "csv", "-o", "/dev/full", status=1)
         self.assertIn("cannot write '/dev/full'", self.said)
+        self.trace("pack", self.imported(LINES), "-o", "/dev/full", status=1)
+        self.assertEqual(self.said, "snug: cannot write '/dev/full': No space left on device\n")
 
 
 class PartTest(FolderTest):

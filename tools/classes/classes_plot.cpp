@@ -4,11 +4,11 @@
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 
+#include "print/palette.h"
 #include "print/svg_panel.h"
 #include "process/child_process.h"
 #include "process/temporary_folder.h"
@@ -29,10 +29,6 @@ constexpr double kSmallestSize = 16;
 constexpr int kBinsADoubling = 4;
 
 constexpr const char* kGrey = "#d9d9d9";
-// Told apart by people who see colours differently, too.
-constexpr std::array kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7"};
-
-std::string colour_of(std::size_t map) { return kColours[map % kColours.size()]; }
 
 // The part of the block that each request leaves unused, in percent: it falls within a class and jumps behind it.
 std::vector<SvgPanel::Point> waste_line(const ClassesMap& map) {
@@ -108,8 +104,8 @@ std::string cached_panel(const std::vector<ClassesMap>& maps, const SvgFrame& fr
       if (row.size >= kSmallestSize)
         points.push_back({static_cast<double>(row.size), static_cast<double>(row.bytes_cached)});
     }
-    panel.line(points, colour_of(i));
-    panel.dots(points, colour_of(i));
+    panel.line(points, line_colour(i));
+    panel.dots(points, line_colour(i));
   }
   panel.title("Bytes of each class that a thread caches at most", "#222");
   panel.size_axis("size of the request, or of the class's blocks, in bytes");
@@ -147,7 +143,7 @@ std::string classes_svg(const std::vector<ClassesMap>& maps, const SizeHistogram
   std::string panels;
   for (std::size_t i = 0; i < maps.size(); ++i) {
     const SvgFrame frame{kLeft, top, kWidth - kLeft - kRight, kWasteHeight};
-    panels += waste_panel(maps[i], histogram, frame, largest, colour_of(i));
+    panels += waste_panel(maps[i], histogram, frame, largest, line_colour(i));
     top += kWasteHeight + kBetween;
   }
   panels += cached_panel(maps, {kLeft, top, kWidth - kLeft - kRight, kCachedHeight}, largest);

@@ -111,7 +111,7 @@ std::vector<Contender> prepare(const ComparisonPlan& plan, const HeldSignals& si
     Contender contender;
     contender.allocator = allocator;
     const Identity identity = identify(allocator, signals);
-    contender.allocator.version = identity.version;
+    if (!allocator.is_component) contender.allocator.version = identity.version;
     if (identity.malloc_library != allocator.library) {
       contender.refusal =
           fmt::format("not run on {}: preloaded, it leaves malloc to {}", allocator.name, identity.malloc_library);

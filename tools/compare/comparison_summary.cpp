@@ -133,6 +133,7 @@ bool is_judged(const Metric& metric, const Noise& noise) {
 std::string proof_text(const Contender& contender) {
   if (!contender.refusal.empty()) return "not tried";
   const auto runs = contender.counted();
+  if (contender.allocator.is_component) return "called directly by the replayer: it is no malloc";
   if (!contender.reports_itself()) {
     if (contender.bindings) return contender.bindings->text();
     return "preloads well; not proven in the program itself, for lack of a warm-up round";

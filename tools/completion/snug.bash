@@ -34,6 +34,10 @@ _snug() {
       mapfile -t COMPREPLY < <(compgen -P "$list" -W "$allocators" -- "${current##*,}")
       return
       ;;
+    --component)
+      mapfile -t COMPREPLY < <(compgen -P "$list" -W 'cell pool compact tlsf' -- "${current##*,}")
+      return
+      ;;
     --conf)
       mapfile -t COMPREPLY < <(compgen -P "$list" -S : -W "$("$tool" config --json 2>/dev/null |
         awk -F '"' '$2 == "key" { print $4 }')" -- "${current##*,}")

@@ -13,6 +13,8 @@ struct Allocator {
   std::string library;  // canonical path of what is preloaded; of glibc too (see find_allocator)
   std::string version;  // empty until identify() has asked
   HugePages huge_pages = HugePages::kAllowed;
+  // A heap that is no malloc: the program calls it directly, and the library serves nothing but libc.
+  bool is_component = false;
 };
 
 // What a process that had the allocator preloaded reports of itself.

@@ -55,6 +55,10 @@ std::string find_snug_library(const std::string& chosen) {
 
 std::string find_replayer() { return find_beside_tool("snug-replayer", "snug/snug-replayer", ""); }
 
+std::string find_component_replayer() {
+  return find_beside_tool("snug-component-replayer", "snug/snug-component-replayer", "");
+}
+
 std::string find_recorder_library() { return find_beside_tool("libsnug_recorder.so", "snug/libsnug_recorder.so", ""); }
 
 }  // namespace snug::tool

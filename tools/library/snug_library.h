@@ -18,5 +18,7 @@ std::string find_recorder_library();
 
 // The canonical path of the program that `snug replay` starts.
 std::string find_replayer();
+// The one for heaps that are no malloc.
+std::string find_component_replayer();
 
 }  // namespace snug::tool

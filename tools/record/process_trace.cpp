@@ -96,10 +96,17 @@ void ProcessTrace::take(const RingEvent& event) {
   if (event.operation == recorder::kRest) {
     if (stacks_.awaits_rest()) {
       stacks_.add_rest(event);
+    } else if (mallinfo_.awaits_rest()) {
+      if (mallinfo_.add_rest(event)) add_mallinfo();
     } else {
       if (begun_) take_whole(*begun_, event);
       begun_.reset();
     }
+    return;
+  }
+  mallinfo_.drop();
+  if (MallinfoSlots::begins_with(event)) {
+    mallinfo_.begin(event);
   } else if (StackTable::is_of_stacks(event)) {
     definer_ = event;
     stacks_.begin(event);
@@ -112,6 +119,7 @@ void ProcessTrace::take(const RingEvent& event) {
 
 void ProcessTrace::take_whole(const RingEvent& event, const RingEvent& rest) {
   if (event.operation == recorder::kReallocBegins) return begin_reallocation(event.thread, event);
+  if (event.operation == recorder::kGoesInside) return free_inside(event);
   if (!trace::is_operation(event.operation)) return;
   Event& told = told_;
   told.operation = Operation{event.operation};
@@ -161,6 +169,19 @@ void ProcessTrace::define(Event definition) {
   add(definition);
 }
 
+void ProcessTrace::add_mallinfo() {
+  const std::uint64_t time = clock_.steps_of(mallinfo_.first().moment);
+  mallinfo_steps_ = time - std::min(time, clock_.steps_of(mallinfo_.moment_before()));
+  const auto first = static_cast<std::uint64_t>(trace::Measure::kArena);
+  for (std::uint64_t measure = first; trace::is_of_mallinfo(measure); ++measure) {
+    Event told{.operation = Operation::kSample,
+               .thread = mallinfo_.first().thread,
+               .time = time,
+               .values = {measure, mallinfo_.fields()[trace::mallinfo_field(measure)]}};
+    add(told);
+  }
+}
+
 // The old address may be another block's before the reallocation has ended.
 void ProcessTrace::begin_reallocation(std::uint32_t thread, const RingEvent& event) {
   const BlockId goes = block_at(event, Then::kGoes);
@@ -175,6 +196,13 @@ void ProcessTrace::end_reallocation(Event& told, std::uint64_t address) {
     put_block(address, result);
   else if (told.size != 0)
     put_block(thread_of(told.thread).address, told.block);
+}
+
+// What the allocator frees of its own has never come.
+void ProcessTrace::free_inside(RingEvent event) {
+  if (blocks_.find(event.address) == BlockId::kNone) return;
+  event.operation = static_cast<std::uint8_t>(Operation::kFree);
+  take_whole(event, {});
 }
 
 // The identity of the block that has come.
@@ -225,6 +253,10 @@ void ProcessTrace::mark_gone_threads() {
 void ProcessTrace::catch_up() {
   const std::uint64_t taken = ring_.consumed.load(std::memory_order_relaxed);
   for (; !waiting_.empty() && waiting_.front().ticket <= taken; waiting_.pop_front()) add(waiting_.front().event);
+}
+
+std::uint64_t ProcessTrace::events_before_waiting() const {
+  return waiting_.empty() ? UINT64_MAX : waiting_.front().ticket - ring_.consumed.load(std::memory_order_relaxed);
 }
 
 void ProcessTrace::add_later(const Event& told) {

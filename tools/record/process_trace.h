@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "record/block_table.h"
+#include "record/mallinfo_slots.h"
 #include "record/ring_clock.h"
 #include "record/stack_table.h"
 #include "recorder/ring.h"
@@ -48,12 +49,16 @@ class ProcessTrace {
   void mark_gone_threads();
   // Adds what has waited for events of the ring that are taken by now.
   void catch_up();
+  // How many events of the ring may be taken before that is to be done again.
+  std::uint64_t events_before_waiting() const;
 
   // What nobody but the collector knows. Times are those of clock(). Behind a pause no block is known any more: what
   // is named again was found.
   void pause(std::uint64_t time);
   void resume(std::uint64_t time);
   void sample(std::uint64_t time, trace::Measure measure, std::uint64_t value);
+  // How long mallinfo2 took when it was called last; 0 if it was not.
+  std::uint64_t mallinfo_steps() const { return mallinfo_steps_; }
   void exec(const std::string& program);
   void exit(int status);
   // Hands to the file what is older than a second. To be called once a second or so: not more is lost then than two
@@ -88,9 +93,11 @@ class ProcessTrace {
 
   // `rest`: what stood in the slot behind, of an event that takes two.
   void take_whole(const recorder::RingEvent& event, const recorder::RingEvent& rest);
+  void free_inside(recorder::RingEvent event);
   void begin_reallocation(std::uint32_t thread, const recorder::RingEvent& event);
   void end_reallocation(trace::Event& told, std::uint64_t address);
   void define(trace::Event definition);
+  void add_mallinfo();
   trace::BlockId add(trace::Event& told);
   void add_of_process(trace::Event told, std::uint64_t time);
   void add_later(const trace::Event& told);
@@ -114,6 +121,8 @@ class ProcessTrace {
   std::uint64_t turns_ = 0;
   BlockTable blocks_;
   StackTable stacks_;
+  MallinfoSlots mallinfo_;
+  std::uint64_t mallinfo_steps_ = 0;
   recorder::RingEvent definer_;  // the slot that a definition began with
   std::vector<Thread> threads_;  // by number
   std::vector<std::uint32_t> ended_;

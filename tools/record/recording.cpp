@@ -29,6 +29,11 @@ constexpr std::size_t kEventsATurn = 16384;  // of one process, before the other
 // again, the cache line that it is about to write.
 constexpr std::size_t kWorthHurrying = recorder::kSlots / 8;
 constexpr std::chrono::milliseconds kSampleEvery{100};
+// mallinfo2 goes through all free blocks: it is asked so seldom that it takes a hundredth of the time at most.
+constexpr std::int64_t kTimesOfMallinfo = 100;
+// To read a process's resident memory takes some 20 us, in which so many events come at most.
+constexpr std::uint64_t kEventsOfReading = 512;
+constexpr int kMostReadings = 5;
 constexpr std::chrono::seconds kSaveEvery{1};
 constexpr std::chrono::milliseconds kLastWait{100};  // for events that are under way when the recording ends
 
@@ -66,6 +71,15 @@ std::string arguments_of(const recorder::Ring& ring) {
   for (char& character : text)
     if (character == '\0' || character == '\n' || character == '\t') character = ' ';
   return text;
+}
+
+// The ring, which the process would not have otherwise, is left out.
+std::optional<std::uint64_t> resident_bytes(const RingFile& ring) {
+  std::ifstream file(fmt::format("/proc/{}/statm", ring.process()));
+  std::uint64_t pages = 0;
+  if (!(file >> pages >> pages)) return std::nullopt;
+  const std::uint64_t bytes = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  return bytes - std::min(bytes, ring.touched_bytes());
 }
 
 }  // namespace
@@ -147,10 +161,7 @@ Collected Recording::collect() {
 Recording::After Recording::collect(Running& running, Collected& most) {
   const bool has_ended = running.has_ended;
   running.trace->mark_gone_threads();
-  const std::size_t taken = running.ring.drain(
-      kEventsATurn, [&](const recorder::RingEvent& event) { running.trace->expect(event); },
-      [&](const recorder::RingEvent& event) { running.trace->take(event); });
-  running.trace->catch_up();
+  const std::size_t taken = take_events(running);
   save(running);
   running.trace->expect_written();
   const bool has_passed_over = taken == 0 && running.ring.pass_over(Clock::now());
@@ -167,6 +178,23 @@ Recording::After Recording::collect(Running& running, Collected& most) {
   if (finish_if_unrecorded(running)) return After::kIsOver;
   sample(running);
   return After::kRuns;
+}
+
+// What waits for its place among the events is added there.
+std::size_t Recording::take_events(Running& running) {
+  std::size_t all = 0;
+  std::size_t wanted = 0;
+  std::size_t taken = 0;
+  do {
+    running.trace->catch_up();
+    wanted = std::min<std::uint64_t>(kEventsATurn - all, running.trace->events_before_waiting());
+    taken = running.ring.drain(
+        wanted, [&](const recorder::RingEvent& event) { running.trace->expect(event); },
+        [&](const recorder::RingEvent& event) { running.trace->take(event); });
+    all += taken;
+  } while (taken == wanted && all < kEventsATurn);
+  running.trace->catch_up();
+  return all;
 }
 
 void Recording::note_exit(pid_t process, int status) {
@@ -247,12 +275,27 @@ bool Recording::finish_if_unrecorded(Running& running) {
   return true;
 }
 
+// Before the resident memory is read: a process that is busy answers while that is done.
+void Recording::ask_allocator(Running& running) const {
+  if (Clock::now() < running.next_question) return;
+  const std::chrono::nanoseconds took(running.trace->mallinfo_steps() * trace::kNanosecondsPerStep);
+  running.next_question = Clock::now() + kTimesOfMallinfo * took;
+  running.ring.ask_allocator();
+}
+
+// The sample stands behind what has been told by now. Whoever reads may have been kept from the processor meanwhile,
+// and what was read is of long ago then: it is read again.
 void Recording::sample(Running& running) const {
-  std::ifstream file(fmt::format("/proc/{}/statm", running.ring.process()));
-  std::uint64_t pages = 0;
-  if (file >> pages >> pages)
-    running.trace->sample(running.trace->clock().now(), trace::Measure::kResident,
-                          pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)));
+  ask_allocator(running);
+  for (int attempt = 0; attempt < kMostReadings; ++attempt) {
+    const std::uint64_t told = running.ring.ring().next.load(std::memory_order_acquire);
+    const std::optional<std::uint64_t> resident = resident_bytes(running.ring);
+    if (!resident) return;
+    const bool is_late = running.ring.ring().next.load(std::memory_order_acquire) - told > kEventsOfReading;
+    if (is_late && attempt + 1 < kMostReadings) continue;
+    running.trace->sample(running.trace->clock().now(), trace::Measure::kResident, *resident);
+    return;
+  }
 }
 
 void Recording::save(Running& running) const {

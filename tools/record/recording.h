@@ -75,6 +75,7 @@ class Recording {
     std::unique_ptr<ProcessTrace> trace;
     Clock::time_point next_sample;
     Clock::time_point next_save;
+    Clock::time_point next_question = {};
     std::optional<int> status = std::nullopt;
     bool has_ended = false;
   };
@@ -90,6 +91,8 @@ class Recording {
   bool attempt(const std::string& what, Work work);
   enum class After : std::uint8_t { kRuns, kIsOver };
   After collect(Running& running, Collected& most);
+  static std::size_t take_events(Running& running);
+  void ask_allocator(Running& running) const;
   void sample(Running& running) const;
   void save(Running& running) const;
   void finish(Running& running);

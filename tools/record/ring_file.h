@@ -51,9 +51,22 @@ class RingFile {
   bool pass_over(std::chrono::steady_clock::time_point now);
   static constexpr std::chrono::seconds kPatience{2};
 
+  // Of the ring's memory, what the process has written to.
+  std::uint64_t touched_bytes() const {
+    const std::uint64_t slots = std::min(ring_->next.load(std::memory_order_relaxed), recorder::kSlots);
+    return offsetof(recorder::Ring, slots) + slots * sizeof(recorder::Slot);
+  }
+
   // Whether the process has, and not merely cannot be watched at the moment.
   bool has_ended();
   void set_state(recorder::RingState state) { ring_->state.store(state, std::memory_order_release); }
+  // Asks what the allocator says of itself: the process answers at the end of its next call. Nothing if the allocator
+  // says nothing, or the process is not recorded at the moment.
+  void ask_allocator() {
+    recorder::RingState on = recorder::RingState::kOn;
+    if (ring_->has_mallinfo)
+      ring_->state.compare_exchange_strong(on, recorder::RingState::kAsked, std::memory_order_relaxed);
+  }
   void let_sizes_be_told() { ring_->tells_sizes.store(true, std::memory_order_relaxed); }
 
  private:

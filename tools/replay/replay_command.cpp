@@ -14,6 +14,7 @@
 #include "config/configuration.h"
 #include "library/snug_library.h"
 #include "print/table.h"
+#include "replay/components.h"
 #include "replay/replay_comparison.h"
 #include "replay/replay_json.h"
 #include "replay/replay_plot.h"
@@ -42,6 +43,8 @@ Examples:
       Six rounds on each, interleaved; one table of medians, and what they prove.
   snug replay job.trace --allocators glibc -n 1 --warmup 0 --plot job.svg --ticks
       Once on each: a picture of memory over time, and what each kind of call took.
+  snug replay job.trace --component cell,compact,tlsf --region 1G --kappa 2
+      Also on heaps that are no malloc.
   snug replay job.trace --speed recorded --touch first
       Calls come when they came, and only the first byte of each block is written.
 
@@ -57,9 +60,7 @@ constexpr std::uint64_t kMostWindow = std::uint64_t{1} << 19;
 
 std::uint64_t events_of_window(const std::string& file) {
   const TraceInput input(file, Telling::kNothing);
-  std::uint64_t events = 0;
-  for (const trace::IndexEntry& chunk : input.directory().chunks()) events += chunk.header.events;
-  return std::clamp(events / kCheckpoints, kLeastWindow, kMostWindow);
+  return std::clamp(input.told_events() / kCheckpoints, kLeastWindow, kMostWindow);
 }
 
 }  // namespace
@@ -88,8 +89,35 @@ ReplayCommand::ReplayCommand(CLI::App& app) {
   command_->add_option("--library", library_, "The libsnug.so to use, instead of the one beside this tool")
       ->type_name("PATH");
   command_->add_option("--conf", configuration_, "Settings of snug, added to SNUG_CONF")->type_name("KEY:VALUE,...");
+  add_components();
   add_rounds();
   add_outputs();
+}
+
+void ReplayCommand::add_components() {
+  command_
+      ->add_option(
+          "--component", components_,
+          "Also on heaps that are no malloc, called directly: snug's cell heap, its pools, its compacting heap, "
+          "and TLSF, behind one lock each")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember(component_names()))
+      ->type_name("cell|pool|compact|tlsf,...");
+  command_
+      ->add_option("--region", region_bytes_, "Of the cell heap: the one region that it has, in bytes or as 512M, 2G")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(number_within(std::uint64_t{1} << 16, std::uint64_t{1} << 40))
+      ->default_str("16G")
+      ->type_name("BYTES");
+  command_->add_option("--kappa", kappa_, "Of the compacting heap: the pages of a class that may have a free block")
+      ->check(number_within(1, 1 << 20))
+      ->capture_default_str()
+      ->type_name("N");
+  command_
+      ->add_option("--tlsf", tlsf_,
+                   "Of TLSF: the library, where it is not among the peers (bench/allocators/fetch tlsf)")
+      ->type_name("PATH");
 }
 
 void ReplayCommand::add_rounds() {
@@ -138,6 +166,12 @@ ComparisonPlan ReplayCommand::comparison_plan() const {
       throw UserError(fmt::format("--allocators: '{}' stands there twice", *name));
     if (*name != "snug") plan.allocators.push_back(find_allocator(*name, library));
   }
+  for (auto name = components_.begin(); name != components_.end(); ++name) {
+    const auto has_name = [&](const Allocator& allocator) { return allocator.name == *name; };
+    if (std::ranges::any_of(plan.allocators, has_name))
+      throw UserError(fmt::format("--component: '{}' stands there twice", *name));
+    plan.allocators.push_back(find_component(*name, tlsf_));
+  }
   return plan;
 }
 
@@ -146,14 +180,16 @@ int ReplayCommand::execute() const {
     expect_plot_name(plot_file_);
     expect_other_file(file_, plot_file_);
   }
-  const ReplayPlan plan{.file = file_,
-                        .replayer = find_replayer(),
-                        .window = {.touch = touch_ == "none"    ? replayer::Touch::kNone
-                                            : touch_ == "first" ? replayer::Touch::kFirst
-                                                                : replayer::Touch::kAll,
-                                   .pace = speed_ == "full" ? Pace::kFull : Pace::kRecorded,
-                                   .events = events_of_window(file_)},
-                        .time_limit = time_limit_};
+  const ReplayPlan plan{
+      .file = file_,
+      .replayer = find_replayer(),
+      .component = {.component = replayer::Component::kNone, .region_bytes = region_bytes_, .not_full = kappa_},
+      .window = {.touch = touch_ == "none"    ? replayer::Touch::kNone
+                          : touch_ == "first" ? replayer::Touch::kFirst
+                                              : replayer::Touch::kAll,
+                 .pace = speed_ == "full" ? Pace::kFull : Pace::kRecorded,
+                 .events = events_of_window(file_)},
+      .time_limit = time_limit_};
   const bool to_standard_output = json_option_->count() > 0 && (json_file_.empty() || json_file_ == kStandardOutput);
   const ComparisonPlan comparison = comparison_plan();
   std::ofstream file;

@@ -18,6 +18,7 @@ class ReplayCommand {
   int execute() const;
 
  private:
+  void add_components();
   void add_rounds();
   void add_outputs();
   ComparisonPlan comparison_plan() const;
@@ -26,6 +27,10 @@ class ReplayCommand {
   CLI::Option* json_option_ = nullptr;
   std::string file_;
   std::vector<std::string> allocators_ = {"glibc"};
+  std::vector<std::string> components_;
+  std::uint64_t region_bytes_ = std::uint64_t{16} << 30;
+  std::uint64_t kappa_ = 1;
+  std::string tlsf_;
   std::string touch_ = "all";
   std::string speed_ = "full";
   std::string library_;

@@ -3,11 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
+#include <sstream>
+#include <string_view>
 #include <utility>
 
+#include "library/snug_library.h"
 #include "print/quantity.h"
 #include "process/temporary_folder.h"
+#include "replay/components.h"
 #include "statistics/statistics.h"
 
 namespace snug::tool {
@@ -80,6 +85,18 @@ void take(Replayed& replayed, ReplayResult result) {
   replayed.left_out = result.left_out;
 }
 
+std::string recorded_allocator(const std::string& file) {
+  constexpr std::string_view kFact = "allocator\t";
+  const TraceInput input(file, Telling::kNothing);
+  std::istringstream facts(input.facts());
+  for (std::string line; std::getline(facts, line);) {
+    if (!line.starts_with(kFact)) continue;
+    std::error_code error;
+    return std::filesystem::canonical(line.substr(kFact.size()), error);
+  }
+  return {};
+}
+
 }  // namespace
 
 OwnCost Replayed::own_cost() const {
@@ -97,11 +114,21 @@ OwnCost Replayed::own_cost() const {
   return cost;
 }
 
+ReplayPlan plan_for(const Allocator& allocator, ReplayPlan plan) {
+  plan.component.component = replayer::Component::kNone;
+  if (!allocator.is_component) return plan;
+  plan.component.component = component_named(allocator.name).value_or(replayer::Component::kNone);
+  plan.replayer = find_component_replayer();
+  plan.window.tells_sizes = true;
+  return plan;
+}
+
 ReplayComparison compare_replays(const ReplayPlan& plan, const ComparisonPlan& comparison_plan) {
   std::map<std::string, Replayed> replayed;
   Telling telling = Telling::kDamage;
-  const RunOnce run_once = [&](Contender& contender, const RunPlace& place, const HeldSignals& signals,
+  const RunOnce run_once = [&](Contender& contender, RunPlace place, const HeldSignals& signals,
                                const Advance& advance) {
+    if (contender.allocator.is_component) place.proves_bindings = false;  // of malloc
     const TemporaryFolder folder;
     Command command{.arguments = {},
                     .environment = Environment::current(),
@@ -112,7 +139,7 @@ ReplayComparison compare_replays(const ReplayPlan& plan, const ComparisonPlan& c
                     .huge_pages = contender.allocator.huge_pages};
     prepare_proof(comparison_plan, contender, place, folder.path(), command.environment);
     Run run;
-    ReplayResult result = replay(plan, command, signals, advance, telling);
+    ReplayResult result = replay(plan_for(contender.allocator, plan), command, signals, advance, telling);
     telling = Telling::kNothing;  // it was told in the first
     run.measurement = result.cost;
     run.figures = figures_of(result);
@@ -121,7 +148,10 @@ ReplayComparison compare_replays(const ReplayPlan& plan, const ComparisonPlan& c
     if (run.counts() && place.round > 0) take(replayed[contender.allocator.name], std::move(result));
     return run;
   };
-  ReplayComparison all{.plan = plan, .comparison = compare(comparison_plan, run_once), .replayed = {}};
+  ReplayComparison all{.plan = plan,
+                       .comparison = compare(comparison_plan, run_once),
+                       .replayed = {},
+                       .recorded_on = recorded_allocator(plan.file)};
   for (const Contender& contender : all.comparison.contenders)
     all.replayed.push_back(std::move(replayed[contender.allocator.name]));
   return all;

@@ -30,7 +30,11 @@ struct ReplayComparison {
   ReplayPlan plan;
   Comparison comparison;
   std::vector<Replayed> replayed;  // by contender
+  std::string recorded_on;         // the file that the recorded malloc lay in, by its canonical path; empty: not known
 };
+
+// Of one contender: if it is a component, on its own replayer.
+ReplayPlan plan_for(const Allocator& allocator, ReplayPlan plan);
 
 // Throws UserError if the trace cannot be read.
 ReplayComparison compare_replays(const ReplayPlan& plan, const ComparisonPlan& comparison_plan);

@@ -1,9 +1,9 @@
 #include "replay/replay_json.h"
 
-#include <array>
 #include <nlohmann/json.hpp>
 
 #include "compare/comparison_json.h"
+#include "replay/replay_fidelity.h"
 #include "statistics/statistics.h"
 
 namespace snug::tool {
@@ -11,9 +11,6 @@ namespace snug::tool {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr std::array kMallinfoFields = {"arena",   "ordblks", "smblks",   "hblks",    "hblkhd",
-                                        "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"};
 
 const char* name_of(replayer::Touch touch) {
   return touch == replayer::Touch::kNone ? "none" : touch == replayer::Touch::kFirst ? "first" : "all";
@@ -40,10 +37,24 @@ Json checkpoint_json(const Checkpoint& checkpoint) {
                {"live_blocks", checkpoint.live_blocks},
                {"rss_bytes", checkpoint.resident_bytes}};
   if (checkpoint.recorded_resident) json["recorded_rss_bytes"] = *checkpoint.recorded_resident;
-  for (std::size_t i = 0; i < kMallinfoFields.size(); ++i) {
-    if (checkpoint.mallinfo) json["mallinfo2"][kMallinfoFields[i]] = (*checkpoint.mallinfo)[i];
-    if (checkpoint.recorded_mallinfo[i])
-      json["recorded_mallinfo2"][kMallinfoFields[i]] = *checkpoint.recorded_mallinfo[i];
+  for (std::size_t i = 0; i < trace::kMallinfoFields; ++i) {
+    const std::string name(trace::kMallinfoNames[i]);
+    if (checkpoint.mallinfo[i]) json["mallinfo2"][name] = *checkpoint.mallinfo[i];
+    if (checkpoint.recorded_mallinfo[i]) json["recorded_mallinfo2"][name] = *checkpoint.recorded_mallinfo[i];
+  }
+  if (checkpoint.snug)
+    json["snug"] = {{"bytes_in_use", checkpoint.snug->in_use},     {"bytes_large", checkpoint.snug->large},
+                    {"bytes_in_slabs", checkpoint.snug->in_slabs}, {"bytes_cached", checkpoint.snug->cached},
+                    {"bytes_retained", checkpoint.snug->retained}, {"bytes_metadata", checkpoint.snug->metadata}};
+  return json;
+}
+
+Json deviation_json(const Deviation& deviation) {
+  Json json = {{"checkpoints", deviation.checkpoints}};
+  if (deviation.checkpoints != 0) {
+    json["most"] = deviation.most;
+    json["recorded_bytes"] = deviation.recorded;
+    json["replayed_bytes"] = deviation.replayed;
   }
   return json;
 }
@@ -66,6 +77,9 @@ Json replayed_json(const Replayed& replayed) {
                  {"lost", replayed.left_out.lost}}},
                {"ticks", Json::array()},
                {"checkpoints", Json::array()}};
+  const Fidelity fidelity = fidelity_of(replayed.checkpoints);
+  json["against_recording"] = {{"mallinfo2_used", deviation_json(fidelity.used)},
+                               {"rss", deviation_json(fidelity.resident)}};
   for (const TickRow& row : replayed.rows) json["ticks"].push_back(ticks_json(row, own));
   for (const Checkpoint& checkpoint : replayed.checkpoints) json["checkpoints"].push_back(checkpoint_json(checkpoint));
   return json;
@@ -79,9 +93,17 @@ Json replay_json(const ReplayComparison& replays, const Host& host) {
                     {"touch", name_of(replays.plan.window.touch)},
                     {"speed", replays.plan.window.pace == Pace::kFull ? "full" : "recorded"},
                     {"events_a_window", replays.plan.window.events},
+                    {"recorded_on", replays.recorded_on},
                     {"allocators", Json::object()}};
-  for (std::size_t i = 0; i < replays.replayed.size(); ++i)
-    json["replay"]["allocators"][replays.comparison.contenders[i].allocator.name] = replayed_json(replays.replayed[i]);
+  for (std::size_t i = 0; i < replays.replayed.size(); ++i) {
+    const Allocator& allocator = replays.comparison.contenders[i].allocator;
+    Json& one = json["replay"]["allocators"][allocator.name] = replayed_json(replays.replayed[i]);
+    const auto component = plan_for(allocator, replays.plan).component;
+    if (component.component == replayer::Component::kCell)
+      one["component"] = {{"region_bytes", component.region_bytes}};
+    if (component.component == replayer::Component::kPool) one["component"] = Json::object();
+    if (component.component == replayer::Component::kCompact) one["component"] = {{"kappa", component.not_full}};
+  }
   return json;
 }
 

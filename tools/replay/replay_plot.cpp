@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
+#include "print/palette.h"
 #include "print/quantity.h"
 #include "print/svg_panel.h"
 #include "text/user_error.h"
@@ -23,8 +23,6 @@ constexpr double kAxisHeight = 60;
 constexpr double kKeyLine = 20;
 constexpr double kSampleWidth = 26;
 constexpr int kTicks = 6;
-// Of Okabe and Ito: told apart by those who see fewer colours, too.
-constexpr std::array kColours = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"};
 constexpr const char* kLiveColour = "#999999";
 
 struct Extent {
@@ -98,7 +96,7 @@ std::string replay_svg(const ReplayComparison& replays) {
   add_key(kLiveColour, "live bytes, as asked for");
   for (std::size_t i = 0; i < replays.replayed.size(); ++i) {
     if (replays.replayed[i].checkpoints.empty()) continue;
-    const char* const colour = kColours[i % kColours.size()];
+    const char* const colour = line_colour(i);
     panel.line(line(replays.replayed[i], [](const Checkpoint& one) { return static_cast<double>(one.resident_bytes); }),
                colour);
     add_key(colour, "RSS on " + replays.comparison.contenders[i].allocator.name);

@@ -1,7 +1,6 @@
 // What one replay has shown: its costs, what calls took, and what lived and was resident at each checkpoint.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -22,8 +21,9 @@ struct Checkpoint {
   std::uint64_t resident_bytes = 0;  // of the process, the replayer's own left out
   std::optional<std::uint64_t> recorded_resident;
   // The fields of mallinfo2: what the allocator says now, if it has them, and what was recorded.
-  std::optional<std::array<std::uint64_t, 10>> mallinfo;
-  std::array<std::optional<std::uint64_t>, 10> recorded_mallinfo;
+  trace::MallinfoFields mallinfo;
+  trace::MallinfoFields recorded_mallinfo;
+  std::optional<replayer::SnugMemory> snug;
 };
 
 // Ticks of the calls of one kind; those that the clock itself takes are left out.

@@ -70,6 +70,8 @@ class Replay {
 
  private:
   static Command with_arguments(Command command, const ReplayPlan& plan, const StageMemory& memory) {
+    // Before the replayer begins, which looks for it at once.
+    memory.stage().component = plan.component;
     command.arguments = {plan.replayer, memory.file_argument(), memory.bell_argument(), std::to_string(getpid())};
     return command;
   }
@@ -98,7 +100,7 @@ class Replay {
 
   bool play_windows() {
     Window window;
-    const std::uint64_t all = std::max<std::uint64_t>(events_in(input_), 1);
+    const std::uint64_t all = std::max<std::uint64_t>(input_.told_events(), 1);
     for (;;) {
       const Clock::time_point begin = Clock::now();
       const bool has_window = maker_.next(window);
@@ -250,8 +252,10 @@ class Replay {
                              .resident_bytes = memory.own,
                              .recorded_resident = window.recorded_resident,
                              .mallinfo = {},
-                             .recorded_mallinfo = window.recorded};
-    if (stage().has_mallinfo) std::ranges::copy(stage().mallinfo, checkpoint.mallinfo.emplace().begin());
+                             .recorded_mallinfo = window.recorded,
+                             .snug = {}};
+    if (stage().has_snug) checkpoint.snug = stage().snug;
+    if (stage().has_mallinfo) std::ranges::copy(stage().mallinfo, checkpoint.mallinfo.begin());
     result_.checkpoints.push_back(checkpoint);
   }
 
@@ -314,12 +318,6 @@ class Replay {
           rows.push_back({.key = maker_.rows()[row], .histogram = stage().histograms[lane][row]});
       add_rows(result_.rows, rows);
     }
-  }
-
-  static std::uint64_t events_in(const TraceInput& input) {
-    std::uint64_t events = 0;
-    for (const trace::IndexEntry& chunk : input.directory().chunks()) events += chunk.header.events;
-    return events;
   }
 
   const ReplayPlan& plan_;

@@ -15,6 +15,7 @@ namespace snug::tool {
 struct ReplayPlan {
   std::string file;
   std::string replayer;  // the program
+  replayer::ComponentOptions component;
   WindowOptions window;
   double time_limit = 0;  // seconds; 0: none
 };

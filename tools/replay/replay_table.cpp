@@ -10,6 +10,8 @@
 #include "compare/comparison_table.h"
 #include "print/quantity.h"
 #include "print/table.h"
+#include "replay/components.h"
+#include "replay/replay_fidelity.h"
 
 namespace snug::tool {
 
@@ -83,6 +85,39 @@ std::string own_text(const ReplayComparison& replays) {
       nanoseconds, fmt::join(shares, ", "), value_text(static_cast<double>(bytes), kBytes));
 }
 
+std::string components_text(const ReplayComparison& replays) {
+  std::vector<std::string> texts;
+  for (const Contender& contender : replays.comparison.contenders)
+    if (contender.allocator.is_component)
+      texts.push_back(component_text(plan_for(contender.allocator, replays.plan).component));
+  if (texts.empty()) return "";
+  return fmt::format(
+      " No malloc: {}. They are called directly, behind one lock as soon as there is a second thread; "
+      "calloc clears what they give, and reallocations that had failed are left out.",
+      fmt::join(texts, "; "));
+}
+
+std::string deviation_text(const Deviation& deviation) {
+  return fmt::format("{:.1f}% at {} checkpoints ({} recorded, {} replayed)", deviation.most * 100,
+                     count(deviation.checkpoints), value_text(static_cast<double>(deviation.recorded), kBytes),
+                     value_text(static_cast<double>(deviation.replayed), kBytes));
+}
+
+// Of the allocator that was recorded, which alone is to do the same.
+std::string fidelity_text(const ReplayComparison& replays) {
+  std::string text;
+  for (std::size_t i = 0; i < replays.replayed.size(); ++i) {
+    const Allocator& allocator = replays.comparison.contenders[i].allocator;
+    const Fidelity fidelity = fidelity_of(replays.replayed[i].checkpoints);
+    if (allocator.library != replays.recorded_on || fidelity.resident.checkpoints == 0) continue;
+    text += fmt::format(" On {}, as recorded:", allocator.name);
+    if (fidelity.used.checkpoints != 0)
+      text += fmt::format(" what its mallinfo2 counts as used is off by at most {};", deviation_text(fidelity.used));
+    text += fmt::format(" RSS by at most {}.", deviation_text(fidelity.resident));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string name_of(const TickRowKey& key) {
@@ -97,10 +132,11 @@ std::string replay_table(const ReplayComparison& replays, TickDetail detail, std
   const auto shown = std::ranges::find_if(replays.replayed, [](const Replayed& one) { return one.calls != 0; });
   if (shown == replays.replayed.end()) return text;
   if (detail != TickDetail::kNone) text += "\n" + tick_table(replays, detail);
-  text += "\n" + paragraph(fmt::format("Replayed: {} calls, {} threads beside the first, at most {} live. {}{}",
+  text += "\n" + paragraph(fmt::format("Replayed: {} calls, {} threads beside the first, at most {} live. {}{}{}",
                                        count(shown->calls), count(shown->threads),
                                        value_text(static_cast<double>(shown->peak_live_bytes), kBytes),
-                                       own_text(replays), left_out_text(shown->left_out)),
+                                       own_text(replays), left_out_text(shown->left_out), fidelity_text(replays)) +
+                               components_text(replays),
                            text_width);
   return text;
 }

@@ -130,15 +130,16 @@ void WindowMaker::take(const Event& event) {
   }
 }
 
-// The window ends with it, so that the replay is looked at where the recording was. Samples of one moment stand one
-// behind the other, the resident memory last where there are several.
+// The window ends with it, so that the replay is looked at where the recording was; with the last of those that the
+// allocator has told of itself at one moment.
 void WindowMaker::take_sample(const Event& event) {
   const std::uint64_t measure = event.values[0];
   if (measure == static_cast<std::uint64_t>(trace::Measure::kResident)) {
     window_->recorded_resident = event.values[1];
     is_at_sample_ = true;
-  } else if (measure >= 2 && measure < 2 + window_->recorded.size()) {
-    window_->recorded[measure - 2] = event.values[1];
+  } else if (trace::is_of_mallinfo(measure)) {
+    window_->recorded[trace::mallinfo_field(measure)] = event.values[1];
+    is_at_sample_ = measure == static_cast<std::uint64_t>(trace::Measure::kReleasableBytes);
   }
 }
 
@@ -199,6 +200,7 @@ void WindowMaker::reallocate(Thread& thread, const Event& event) {
   const std::optional<std::uint32_t> slot = slots_.find(event.block);
   if (event.block != BlockId::kNone && !slot) ++left_out_.impossible;
   keep_order(thread, event, slot);
+  if (options_.tells_sizes && event.is_refused && event.size != 0) return;
   const std::uint8_t refused = event.is_refused ? replayer::kRefused : 0;
   if (!slot) {
     const bool comes = !event.is_refused && !slots_.find(event.result);
@@ -206,7 +208,7 @@ void WindowMaker::reallocate(Thread& thread, const Event& event) {
     return call(thread, event, given, event.size, replayer::kFromNull | (comes ? 0 : replayer::kRefused));
   }
   const std::uint64_t size_before = slots_.size_in(*slot);
-  if (options_.touch == replayer::Touch::kAll) direct(thread, Direction::kTold, 0, size_before);
+  if (options_.touch == replayer::Touch::kAll || options_.tells_sizes) direct(thread, Direction::kTold, 0, size_before);
   call(thread, event, slot, event.size, refused);
   if (!event.is_refused) {
     slots_.replace(event.block, event.result, event.size);
@@ -265,7 +267,7 @@ void WindowMaker::call(Thread& thread, const Event& event, std::optional<std::ui
                .code = static_cast<std::uint8_t>(event.operation),
                .mark = mark,
                .row = row_of(event.operation, size_of_block),
-               .size = event.size});
+               .size = options_.tells_sizes && event.effect() == Effect::kFrees ? size_of_block : event.size});
   if (slot)
     slots_.last_use(*slot) = {.window = number_, .run = thread.run, .commands = window_->runs[thread.run].commands};
 }

@@ -16,6 +16,7 @@
 #include "replay/slot_table.h"
 #include "replayer/stage.h"
 #include "trace/event.h"
+#include "trace/sample_account.h"
 #include "traces/trace_input.h"
 
 namespace snug::tool {
@@ -26,6 +27,9 @@ struct WindowOptions {
   replayer::Touch touch = replayer::Touch::kAll;
   Pace pace = Pace::kFull;
   std::uint64_t events = 1 << 19;  // of one window, at most
+  // Frees and reallocations are told the size before, for heaps that do not know it; and reallocations that had failed
+  // are left out, since a block that such a heap gives now would have another size than is told.
+  bool tells_sizes = false;
 };
 
 // What a row of histograms is of: calls of one operation, of blocks of one size.
@@ -51,9 +55,9 @@ struct Window {
   std::uint64_t time = 0;    // of the recording, in steps
   std::uint64_t live_bytes = 0;
   std::uint64_t live_blocks = 0;
-  std::uint32_t threads = 0;                              // that live, of the trace
-  std::optional<std::uint64_t> recorded_resident;         // if a sample stands at its end
-  std::array<std::optional<std::uint64_t>, 10> recorded;  // samples of mallinfo2 at its end
+  std::uint32_t threads = 0;                       // that live, of the trace
+  std::optional<std::uint64_t> recorded_resident;  // if a sample stands at its end
+  trace::MallinfoFields recorded;                  // likewise
 };
 
 // What there is more in the trace than its replay.

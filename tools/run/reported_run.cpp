@@ -34,6 +34,14 @@ void pass_signals_until_end(const ChildProcess& child, const HeldSignals& signal
   }
 }
 
+// What the process may keep at most, as `retained` counts it.
+std::string retain_text(const nlohmann::json& process) {
+  const auto pages = process.find("retain");
+  const auto large = process.find("retain_large");
+  const bool are_there = pages != process.end() && large != process.end() && pages->is_number() && large->is_number();
+  return are_there ? value_text(pages->get<double>() + large->get<double>(), kBytes) : "-";
+}
+
 std::string field_text(const nlohmann::json& process, const char* field, const char* unit) {
   const auto value = process.find(field);
   return value != process.end() && value->is_number() ? value_text(value->get<double>(), unit) : "-";
@@ -53,18 +61,20 @@ std::string report_text(const std::vector<nlohmann::json>& processes, pid_t prog
   if (processes.empty()) {
     return "snug: no process reported (a static program, or one that ended by _exit or a signal, does not)\n";
   }
-  Table table({"snug served", "pid", "allocations", "in use at exit", "cached", "retained", "metadata", "purged"});
+  Table table(
+      {"snug served", "pid", "allocations", "in use at exit", "cached", "retained", "at most", "metadata", "purged"});
   for (const auto& process : processes) {
     const auto pid = process.find("pid");
     table.add_row({process.value("program", "?"), pid != process.end() ? pid->dump() : "-",
                    field_text(process, "allocations", kCount), field_text(process, "bytes_in_use", kBytes),
                    field_text(process, "bytes_cached", kBytes), field_text(process, "bytes_retained", kBytes),
-                   field_text(process, "bytes_metadata", kBytes), field_text(process, "bytes_purged", kBytes)});
+                   retain_text(process), field_text(process, "bytes_metadata", kBytes),
+                   field_text(process, "bytes_purged", kBytes)});
   }
   if (processes.size() > 1) {
     table.add_row({fmt::format("all {}", processes.size()), "", sum_text(processes, "allocations", kCount),
                    sum_text(processes, "bytes_in_use", kBytes), sum_text(processes, "bytes_cached", kBytes),
-                   sum_text(processes, "bytes_retained", kBytes), sum_text(processes, "bytes_metadata", kBytes),
+                   sum_text(processes, "bytes_retained", kBytes), "", sum_text(processes, "bytes_metadata", kBytes),
                    sum_text(processes, "bytes_purged", kBytes)});
   }
   const bool has_reported = std::any_of(processes.begin(), processes.end(), [&](const nlohmann::json& process) {

@@ -47,6 +47,11 @@ void each_field(const trace::Event& event, Number number, Text text) {
 
 }  // namespace
 
+std::string_view measured_by(const trace::Event& event) {
+  if (event.operation != trace::Operation::kSample) return {};
+  return trace::name_of_measure(event.values[0]);
+}
+
 std::string block_name(trace::BlockId block) { return fmt::format("{}:{}", thread_of(block), number_of(block)); }
 
 double seconds_of(std::uint64_t time) { return static_cast<double>(time * trace::kNanosecondsPerStep) * 1e-9; }
@@ -57,6 +62,7 @@ std::string event_line(const trace::Event& event) {
   each_field(
       event, [&line](const std::string& name, std::int64_t value) { line += fmt::format(" {}={}", name, value); },
       [&line](const std::string& name, const std::string& value) { line += fmt::format(" {}={}", name, value); });
+  if (const std::string_view measured = measured_by(event); !measured.empty()) line += fmt::format(" ({})", measured);
   if (event.is_refused) line += " refused";
   if (event.result != trace::BlockId::kNone) line += " -> " + block_name(event.result);
   if (event.stack != 0) line += fmt::format(" stack={}", event.stack);
@@ -72,6 +78,7 @@ nlohmann::ordered_json event_json(const trace::Event& event, const std::vector<s
   each_field(
       event, [&json](const std::string& name, std::int64_t value) { json[name] = value; },
       [&json](const std::string& name, const std::string& value) { json[name] = value; });
+  if (const std::string_view measured = measured_by(event); !measured.empty()) json["measured"] = measured;
   if (event.is_refused) json["refused"] = true;
   if (event.result != trace::BlockId::kNone) json["result"] = block_name(event.result);
   if (event.stack != 0) json["stack"] = event.stack;

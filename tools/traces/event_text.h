@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "trace/event.h"
@@ -11,6 +12,8 @@ namespace snug::tool {
 
 std::string block_name(trace::BlockId block);
 double seconds_of(std::uint64_t time);
+// What a sample is a measure of, by its name; empty of another event, and of a measure that is not known.
+std::string_view measured_by(const trace::Event& event);
 
 std::string event_line(const trace::Event& event);
 // `frames`: of its stack, innermost first, if they are wanted.

@@ -32,7 +32,8 @@ void ImportedBlocks::reallocate(std::uint64_t old_key, std::uint64_t key, std::u
 }
 
 void ImportedBlocks::refuse_reallocation(std::uint64_t key, std::uint64_t bytes) {
-  add({.operation = Operation::kRealloc, .is_refused = true, .block = find(key), .size = bytes});
+  const BlockId block = bytes == 0 ? take(key) : find(key);  // to nothing, it has been freed
+  add({.operation = Operation::kRealloc, .is_refused = true, .block = block, .size = bytes});
 }
 
 void ImportedBlocks::add_sample(trace::Measure measure, std::uint64_t value) {

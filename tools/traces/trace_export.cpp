@@ -9,6 +9,7 @@
 
 #include "text/printable.h"
 #include "text/user_error.h"
+#include "trace/sample_account.h"
 #include "trace/trace_account.h"
 #include "traces/event_text.h"
 #include "traces/stack_export.h"
@@ -51,14 +52,15 @@ void put_lines(TraceInput& input, const Put& put) {
 }
 
 void put_csv(TraceInput& input, const Put& put) {
-  put("time_ns,turn,takes_turn,thread,operation,refused,block,result,size,alignment,stack\n");
+  put("time_ns,turn,takes_turn,thread,operation,refused,block,result,size,alignment,stack,measure,value\n");
   Event event;
   while (input.next(event)) {
     const auto name = [](BlockId block) { return block == BlockId::kNone ? std::string() : block_name(block); };
-    put(fmt::format("{},{},{},{},{},{},{},{},{},{},{}\n", event.time * trace::kNanosecondsPerStep, event.turn,
+    const std::string value = event.operation == Operation::kSample ? fmt::format("{}", event.values[1]) : "";
+    put(fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n", event.time * trace::kNanosecondsPerStep, event.turn,
                     event.takes_turn ? 1 : 0, event.thread, trace::traits_of(event.operation).name,
                     event.is_refused ? 1 : 0, name(event.block), name(event.result), event.size, event.alignment,
-                    event.stack));
+                    event.stack, measured_by(event), value));
   }
 }
 
@@ -101,10 +103,17 @@ void put_chrome(TraceInput& input, const Put& put) {
     events.put_counter("live blocks", time, {{"blocks", account.live_blocks()}});
   };
   put("{\"displayTimeUnit\": \"ms\", \"traceEvents\": [");
+  trace::SampleAccount samples;
   std::uint64_t next = 0;
   Event event;
   while (input.next(event)) {
     account.add(event);
+    const std::uint64_t told = samples.mallinfo();
+    samples.add(event);
+    if (samples.mallinfo() != told)
+      events.put_counter("allocator", event.time,
+                         {{"used", trace::used_bytes(samples.last()).value_or(0)},
+                          {"free", trace::free_bytes(samples.last()).value_or(0)}});
     if (event.operation == Operation::kThreadBegin) events.put_thread("B", event);
     if (event.operation == Operation::kThreadEnd) events.put_thread("E", event);
     if (event.operation == Operation::kSample &&
@@ -127,7 +136,7 @@ struct ExportFormat {
 constexpr ExportFormat kFormats[] = {
     {"lines", "threads, turns, time, operations but malloc, free and realloc, alignments, failures, stacks, samples",
      [](TraceInput& input, StackMeasure, const Put& put) { put_lines(input, put); }},
-    {"csv", "fields of operations that name no block, facts",
+    {"csv", "fields of operations that name no block, but of samples; facts",
      [](TraceInput& input, StackMeasure, const Put& put) { put_csv(input, put); }},
     {"chrome", "blocks one by one (what lives is counted, each ms), turns, operations, stacks, mappings",
      [](TraceInput& input, StackMeasure, const Put& put) { put_chrome(input, put); }},
@@ -163,7 +172,7 @@ std::vector<std::string> export_measures() {
 const char* export_help() {
   return R"(Formats, and what they lose:
   lines      for `snug classes fit`, which takes them from standard input: threads, time, operations but malloc, free, realloc
-  csv        for spreadsheets and data frames, a line an event: fields of operations that name no block
+  csv        for spreadsheets and data frames, a line an event: what operations say that name no block, but samples
   chrome     for ui.perfetto.dev and chrome://tracing: single blocks; what lives is counted, each ms
   collapsed  for flame graphs (flamegraph.pl, speedscope), a line a stack: all but stacks and the measure that --weight names
   pprof      for pprof, by allocations and bytes, and those that live at the end: all but stacks

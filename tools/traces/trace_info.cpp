@@ -41,6 +41,30 @@ std::string began(const trace::FileHeader& file) {
   return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(seconds));
 }
 
+// What the program's memory was, as far as anybody looked.
+std::string samples_text(const trace::SampleAccount& samples) {
+  std::string text;
+  if (samples.resident() != 0)
+    text += fmt::format("memory  at most {} resident, in {} samples\n", bytes(samples.most_resident()),
+                        count(samples.resident()));
+  if (samples.mallinfo() != 0)
+    text += fmt::format("heap    at most {} in use and {} free, the allocator said, in {} samples\n",
+                        bytes(samples.most_used()), bytes(samples.most_free()), count(samples.mallinfo()));
+  return text;
+}
+
+nlohmann::ordered_json samples_json(const trace::SampleAccount& samples) {
+  auto last = nlohmann::ordered_json::object();
+  for (std::size_t i = 0; i < trace::kMallinfoFields; ++i)
+    if (samples.last()[i]) last[std::string(trace::kMallinfoNames[i])] = *samples.last()[i];
+  return {{"resident", {{"count", samples.resident()}, {"most_bytes", samples.most_resident()}}},
+          {"mallinfo2",
+           {{"count", samples.mallinfo()},
+            {"most_used_bytes", samples.most_used()},
+            {"most_free_bytes", samples.most_free()},
+            {"last", last}}}};
+}
+
 }  // namespace
 
 TraceInfo read_info(TraceInput& input) {
@@ -50,11 +74,13 @@ TraceInfo read_info(TraceInput& input) {
   });
   trace::Event event;
   std::uint64_t with_stack = 0;
+  trace::SampleAccount samples;
   while (input.next(event)) {
     account.add(event);
+    samples.add(event);
     if (event.stack != 0) ++with_stack;
   }
-  return {std::move(account), *impossible, with_stack};
+  return {std::move(account), *impossible, with_stack, samples};
 }
 
 std::string info_text(const TraceInput& input, const TraceInfo& info) {
@@ -76,6 +102,7 @@ std::string info_text(const TraceInput& input, const TraceInfo& info) {
                       count(account.live_blocks()), bytes(account.live_bytes()));
   text += fmt::format("peak    {} in {} blocks, {} after the beginning\n", bytes(account.peak_bytes()),
                       count(account.peak_blocks()), value_text(seconds_of(account.peak_time()), kSeconds));
+  text += samples_text(info.samples);
   if (account.count_of(trace::Operation::kFrame) != 0)
     text += fmt::format("stacks  {} frames in {} modules; of {} allocations they are known\n",
                         count(account.count_of(trace::Operation::kFrame)), account.count_of(trace::Operation::kModule),
@@ -143,6 +170,7 @@ nlohmann::ordered_json info_json(const TraceInput& input, const TraceInfo& info)
            {{"bytes", account.peak_bytes()},
             {"blocks", account.peak_blocks()},
             {"time_ns", account.peak_time() * trace::kNanosecondsPerStep}}},
+          {"samples", samples_json(info.samples)},
           {"operations", operations}};
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "trace/sample_account.h"
 #include "trace/trace_account.h"
 #include "traces/trace_input.h"
 
@@ -15,6 +16,7 @@ struct TraceInfo {
   trace::TraceAccount account;
   std::vector<std::string> impossible;  // the first events that cannot be
   std::uint64_t with_stack;             // allocations whose stack is known
+  trace::SampleAccount samples;
 };
 
 // Reads the trace to its end.

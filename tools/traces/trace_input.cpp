@@ -23,7 +23,8 @@ TraceInput::TraceInput(const std::string& path, Telling telling)
         if (telling == Telling::kNothing) return;
         if (told_++ < kMostTold) fmt::print(stderr, "snug: {}:{}: {}\n", printable(path_), offset, what);
       }),
-      shows_progress_(telling == Telling::kAll && isatty(STDERR_FILENO) == 1) {
+      shows_progress_(telling == Telling::kAll && isatty(STDERR_FILENO) == 1),
+      begun_(std::chrono::steady_clock::now()) {
   std::string fault;
   source_ = trace::open_source(path, fault);
   if (source_ == nullptr) throw UserError(fmt::format("'{}' cannot be read: {}", path, fault));
@@ -49,9 +50,20 @@ bool TraceInput::next(trace::Event& event) {
 }
 
 void TraceInput::show_progress() {
-  fmt::print(stderr, "\rsnug: {}: {} M events, chunk {} of {}\033[K", printable(path_), events_ / 1'000'000,
-             reader_->chunks_read(), reader_->chunks());
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count();
+  std::string rest;
+  if (const std::uint64_t all = told_events(); all > events_) {
+    const double share = static_cast<double>(events_) / static_cast<double>(all);
+    rest = fmt::format(", {:.0f}%, about {:.0f} s left", share * 100, seconds / share - seconds);
+  }
+  fmt::print(stderr, "\rsnug: {}: {} M events{}\033[K", printable(path_), events_ / 1'000'000, rest);
   std::fflush(stderr);
+}
+
+std::uint64_t TraceInput::told_events() const {
+  std::uint64_t events = 0;
+  for (const trace::IndexEntry& chunk : directory_->chunks()) events += chunk.header.events;
+  return events;
 }
 
 std::uint64_t TraceInput::plain_bytes() const {

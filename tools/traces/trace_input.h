@@ -2,6 +2,7 @@
 // for each fault, file and offset first, then how many more there were.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -25,7 +26,7 @@ class TraceInput {
   TraceInput(const TraceInput&) = delete;
   TraceInput& operator=(const TraceInput&) = delete;
 
-  // False behind the last event. On a terminal it shows how far it is.
+  // False behind the last event. On a terminal it shows how far it is, and how long the rest may take.
   bool next(trace::Event& event);
 
   const std::string& path() const { return path_; }
@@ -34,6 +35,8 @@ class TraceInput {
   const trace::Damage& damage() const { return damage_; }
   const trace::TraceReader& reader() const { return *reader_; }
   std::uint64_t bytes() const { return source_->size(); }
+  // Events that the headers of chunks tell of: all, but for those of chunks that nobody has finished.
+  std::uint64_t told_events() const;
   // Bytes of events before compression, and chunk flags that any chunk has.
   std::uint64_t plain_bytes() const;
   std::uint16_t chunk_flags() const;
@@ -50,6 +53,7 @@ class TraceInput {
   std::unique_ptr<trace::TraceReader> reader_;
   std::uint64_t events_ = 0;
   bool shows_progress_;
+  std::chrono::steady_clock::time_point begun_;
 };
 
 }  // namespace snug::tool

@@ -52,8 +52,10 @@ TraceOutput::~TraceOutput() {
 void TraceOutput::finish() {
   const bool written = trace_->finish();
   const bool closed = std::fclose(file_) == 0;
+  const int error = written ? errno : trace_->error();
   file_ = nullptr;
-  if (!written || !closed) throw UserError(fmt::format("cannot write '{}'", path_), EXIT_FAILURE);
+  if (!written || !closed)
+    throw UserError(fmt::format("cannot write '{}': {}", path_, std::strerror(error)), EXIT_FAILURE);
   const double events = static_cast<double>(trace_->events() == 0 ? 1 : trace_->events());
   fmt::print(stderr, "snug: wrote {}: {} events, {} ({:.2f} bytes an event, {:.2f} before compression)\n",
              printable(path_), trace_->events(), value_text(static_cast<double>(trace_->bytes()), kBytes),

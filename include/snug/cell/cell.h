@@ -75,10 +75,12 @@ struct CellLayout {
   // Bits of a head that are neither of the size nor a flag: always 0.
   static constexpr size_t kNoBits = (kUnit - 1) & ~(kCellUsed | kCellPrevUsed);
 
-  static size_t size_of(const Cell* cell) { return cell->head & ~kCellFlags; }
-  static bool is_used(const Cell* cell) { return (cell->head & kCellUsed) != 0; }
+  // Where a caller's block is none, its head may be poisoned (snug/cell/cell_poison.h).
+  [[gnu::no_sanitize_address]] static size_t head_of(const Cell* cell) { return cell->head; }
+  static size_t size_of(const Cell* cell) { return head_of(cell) & ~kCellFlags; }
+  static bool is_used(const Cell* cell) { return (head_of(cell) & kCellUsed) != 0; }
   // As far as the head alone can tell. The subtraction makes one test of both.
-  static bool is_live(const Cell* cell) { return ((cell->head - kCellUsed) & (kCellUsed | kNoBits)) == 0; }
+  static bool is_live(const Cell* cell) { return ((head_of(cell) - kCellUsed) & (kCellUsed | kNoBits)) == 0; }
 
   static uintptr_t address_of(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
   static Cell* at(uintptr_t address) { return reinterpret_cast<Cell*>(address); }
@@ -100,8 +102,11 @@ struct CellLayout {
   static Cell* cell_of(const void* block) { return at(address_of(block) - kWord); }
 
   // The word before a cell, which is the trailer of the cell before it, if that one has a trailer.
-  static CellWord& word_before(const Cell* cell) {
-    return const_cast<CellWord*>(reinterpret_cast<const CellWord*>(cell))[-1];
+  [[gnu::no_sanitize_address]] static size_t word_before(const Cell* cell) {
+    return reinterpret_cast<const CellWord*>(cell)[-1];
+  }
+  [[gnu::no_sanitize_address]] static void set_word_before(Cell* cell, size_t word) {
+    reinterpret_cast<CellWord*>(cell)[-1] = word;
   }
   // If the cell before is free: its trailer has no flags then.
   static size_t size_before(const Cell* cell) { return word_before(cell); }

@@ -24,4 +24,18 @@ struct EmbeddedCellPolicy {
   static constexpr size_t kAlignment = 2 * sizeof(void*);
 };
 
+// What a cell heap's policy must have: derive it from EmbeddedCellPolicy, or from CellPolicy on an OS, and name what is
+// to be different. A part that is no such part is named by what it lacks.
+template <class Policy>
+concept CellHeapPolicy = requires(typename Policy::Trace& trace, const void* block, size_t bytes) {
+  typename Policy::Fit::template Index<CellLayout<Policy::kAlignment>>;
+  Policy::Trailer::kBytesOfUsed;
+  Policy::Retention::kWatches;
+  Policy::Pages::kPageBytes;
+  trace.allocated(block, bytes);
+  Policy::Checks::kWalks;
+  Policy::Checks::kTells;
+  Policy::Misuse::misuse("", block, "");
+};
+
 }  // namespace snug

@@ -47,13 +47,13 @@ class CellLists {
   Cell* first(size_t bin) const { return heads_[bin]; }
 
   // Into an empty list.
-  void start(size_t bin, Cell* cell) {
+  [[gnu::no_sanitize_address]] void start(size_t bin, Cell* cell) {
     cell->next = nullptr;
     cell->prev = anchor(bin);
     heads_[bin] = cell;
   }
   // Into one that is not.
-  void push(size_t bin, Cell* cell) {
+  [[gnu::no_sanitize_address]] void push(size_t bin, Cell* cell) {
     Cell* const next = heads_[bin];
     cell->next = next;
     cell->prev = anchor(bin);
@@ -61,7 +61,7 @@ class CellLists {
     heads_[bin] = cell;
   }
   // The bin that is empty without it, or a number that is no bin.
-  size_t unlink(Cell* cell) {
+  [[gnu::no_sanitize_address]] size_t unlink(Cell* cell) {
     Cell* const next = cell->next;
     Cell* const prev = cell->prev;
     prev->next = next;
@@ -73,7 +73,7 @@ class CellLists {
   // Null if the list's links and its cells' sizes are right, which `fits(size)` judges. `knows(cell)` says whether a
   // link leads among cells at all.
   template <class Knows, class Fits, class Visit>
-  const char* check(size_t bin, Knows knows, Fits fits, Visit visit) const {
+  [[gnu::no_sanitize_address]] const char* check(size_t bin, Knows knows, Fits fits, Visit visit) const {
     const Cell* prev = anchor(bin);
     for (const Cell* cell = heads_[bin]; cell != nullptr; prev = cell, cell = cell->next) {
       if (!knows(cell)) return kAstray;
@@ -316,7 +316,7 @@ struct RovingScan {
     static constexpr size_t kLargestCell = ~size_t{0} / 4 & ~(Layout::kUnit - 1);
     static constexpr size_t kLargestTake = kLargestCell;
 
-    Cell* take(size_t size) {
+    [[gnu::no_sanitize_address]] Cell* take(size_t size) {
       Cell* cell = rover_;
       if (cell == nullptr) return nullptr;
       uint64_t looked_at = 0;
@@ -334,7 +334,7 @@ struct RovingScan {
     }
 
     static Cell* take_close(size_t) { return nullptr; }
-    Cell* first_close(size_t size) const {
+    [[gnu::no_sanitize_address]] Cell* first_close(size_t size) const {
       Cell* closest = nullptr;
       Cell* cell = rover_;
       if (cell == nullptr) return nullptr;
@@ -345,7 +345,7 @@ struct RovingScan {
       } while (cell != rover_);
       return closest;
     }
-    Cell* first_longest() const {
+    [[gnu::no_sanitize_address]] Cell* first_longest() const {
       Cell* longest = rover_;
       if (longest == nullptr) return longest;
       for (Cell* cell = rover_->next; cell != rover_; cell = cell->next) {
@@ -356,7 +356,7 @@ struct RovingScan {
     static size_t surely_found(size_t size) { return size; }
     size_t surely_taken() const { return size_or_none<Layout>(first_longest()); }
 
-    void insert(Cell* cell, size_t) {
+    [[gnu::no_sanitize_address]] void insert(Cell* cell, size_t) {
       Cell* const next = rover_ != nullptr ? rover_ : cell;
       Cell* const prev = rover_ != nullptr ? rover_->prev : cell;
       cell->next = next;
@@ -366,7 +366,7 @@ struct RovingScan {
       rover_ = next;
     }
 
-    void remove(Cell* cell, size_t) {
+    [[gnu::no_sanitize_address]] void remove(Cell* cell, size_t) {
       Cell* const next = cell->next;
       cell->prev->next = next;
       next->prev = cell->prev;
@@ -377,7 +377,7 @@ struct RovingScan {
     uint64_t examined() const { return examined_; }
 
     template <class Knows, class Visit>
-    const char* check(Knows knows, Visit visit) const {
+    [[gnu::no_sanitize_address]] const char* check(Knows knows, Visit visit) const {
       const Cell* cell = rover_;
       if (cell == nullptr) return nullptr;
       do {

@@ -59,6 +59,10 @@ class LockedCellHeap {
     const Guard guard(lock_);
     return heap_.add_region(start, bytes);
   }
+  const char* remove_region(void* start) {
+    const Guard guard(lock_);
+    return heap_.remove_region(start);
+  }
   void* allocate(size_t bytes) {
     const Guard guard(lock_);
     return heap_.allocate(bytes);

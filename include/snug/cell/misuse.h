@@ -17,10 +17,12 @@ namespace snug {
 
 struct CheapChecks {
   static constexpr bool kWalks = false;
+  static constexpr bool kTells = false;  // valgrind's memcheck which blocks are live (snug/poison.h)
 };
 
 struct WalkingChecks {
   static constexpr bool kWalks = true;
+  static constexpr bool kTells = true;
 };
 
 struct TrapOnMisuse {

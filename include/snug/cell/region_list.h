@@ -28,11 +28,11 @@ class CellRegionList {
     const uintptr_t end = Layout::address_of(start) + bytes;
     Cell* const first = first_of(start);
     const size_t length = Layout::round_down(end - sizeof(CellRegion) - Layout::address_of(first));
-    Layout::word_before(first) = kCellUsed;
+    Layout::set_word_before(first, kCellUsed);
     first->head = length | kCellPrevUsed;
     auto* const region = reinterpret_cast<CellRegion*>(Layout::behind(first, length));
     region->head = kCellUsed;
-    Layout::word_before(reinterpret_cast<Cell*>(region)) = length;
+    Layout::set_word_before(reinterpret_cast<Cell*>(region), length);
     region->start = start;
     region->bytes = bytes;
     region->page_bytes = page_bytes;
@@ -47,6 +47,8 @@ class CellRegionList {
     return region;
   }
 
+  const CellRegion* newest() const { return newest_; }
+
   void unlink(CellRegion* region) {
     if (region->next != nullptr) set_prev(region->next, region->prev);
     if (region->prev == nullptr) {
@@ -55,6 +57,13 @@ class CellRegionList {
       region->prev->next = region->next;
       region->prev->renew_seal();
     }
+  }
+
+  // No address outside of the regions that are left may be held any more. O(regions).
+  void narrow() {
+    units_ = 0;
+    for (const CellRegion* region = newest_; region != nullptr; region = region->next)
+      widen(Layout::address_of(Layout::block_of(first_of(region))), length_of(region) / Layout::kUnit);
   }
 
   static Cell* first_of(const CellRegion* region) { return first_of(region->start); }

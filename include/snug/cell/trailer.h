@@ -26,7 +26,7 @@ struct TrailerOnFree {
   }
   template <class Layout>
   static void mark_free(size_t size, Cell* next) {
-    Layout::word_before(next) = size;
+    Layout::set_word_before(next, size);
     next->head &= ~kCellPrevUsed;
   }
   // The same where the head of `next` says so already.
@@ -34,7 +34,7 @@ struct TrailerOnFree {
   static void keep_used(size_t, Cell*) {}
   template <class Layout>
   static void keep_free(size_t size, Cell* next) {
-    Layout::word_before(next) = size;
+    Layout::set_word_before(next, size);
   }
   template <class Layout>
   static bool prev_is_free(const Cell* cell) {
@@ -43,7 +43,7 @@ struct TrailerOnFree {
   // Of a used cell: whether what stands behind it agrees.
   template <class Layout>
   static bool agrees(size_t, const Cell* next) {
-    return (next->head & kCellPrevUsed) != 0;
+    return (Layout::head_of(next) & kCellPrevUsed) != 0;
   }
 };
 
@@ -53,11 +53,11 @@ struct TrailerAlways {
 
   template <class Layout>
   static void mark_used(size_t size, Cell* next) {
-    Layout::word_before(next) = size | kCellUsed;
+    Layout::set_word_before(next, size | kCellUsed);
   }
   template <class Layout>
   static void mark_free(size_t size, Cell* next) {
-    Layout::word_before(next) = size;
+    Layout::set_word_before(next, size);
   }
   template <class Layout>
   static void keep_used(size_t size, Cell* next) {

@@ -194,11 +194,6 @@ class CompactHeap : public CompactHeapCore {
   // refused() is called if there is no memory.
   template <class T, class Refused, class... Arguments>
   Handle<T> build(Refused refused, Arguments&&... arguments);
-  // Blocks that do not fit a page of 32 KiB do not move.
-  template <class T>
-  static constexpr bool moves() {
-    return sizeof(T) <= 32768 && alignof(T) <= 16384;
-  }
 
   // What an address is below. In memory, since a constant of that length takes an instruction of its own.
   std::uint64_t address_limit_ = std::uint64_t{1} << 48;
@@ -247,11 +242,11 @@ Handle<T> CompactHeap::build(Refused refused, Arguments&&... arguments) {
     snug_handle word = 0;
     ~Claim() {
       if (word == 0) return;
-      if constexpr (moves<T>()) heap.expect_no_section("free");
+      if constexpr (kMovesInHeap<T>) heap.expect_no_section("free");
       snug_compact_free(heap.heap_, word);
     }
   } claim{*this};
-  if constexpr (!moves<T>()) {
+  if constexpr (!kMovesInHeap<T>) {
     claim.word = snug_compact_alloc(heap_, sizeof(T), alignof(T));
     if (claim.word == 0) return refused(), Handle<T>();
     ::new (get(Handle<>(claim.word))) Object(std::forward<Arguments>(arguments)...);
@@ -281,7 +276,7 @@ void CompactHeap::destroy(Handle<T> object) noexcept {
   if (!object) return;
   if constexpr (std::is_trivially_destructible_v<T>) {
     free(object);
-  } else if constexpr (!moves<T>()) {
+  } else if constexpr (!kMovesInHeap<T>) {
     get(object)->~T();
     free(object);
   } else {

@@ -20,6 +20,10 @@ struct CompactHeapOptions {
   std::size_t handles = 0;  // the most blocks at a time; 0: 2^27, in a region one for 64 bytes of it
 };
 
+// False of objects whose blocks do not fit a page of 32 KiB: those do not move, and may be too large for a stack.
+template <class T>
+inline constexpr bool kMovesInHeap = sizeof(T) <= 32768 && alignof(T) <= 16384;
+
 class CompactHeapCore {
  public:
   CompactHeapCore(const CompactHeapCore&) = delete;

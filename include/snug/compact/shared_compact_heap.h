@@ -18,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -27,6 +28,18 @@
 #include "snug/compact/relocation.h"
 #include "snug/compact_heap_c.h"
 #include "snug/out_of_memory.h"
+
+// 1 where ThreadSanitizer is active, to which a load in assembler is none.
+#define SNUG_LOADS_ARE_WATCHED 0
+#if defined(__SANITIZE_THREAD__)
+#undef SNUG_LOADS_ARE_WATCHED
+#define SNUG_LOADS_ARE_WATCHED 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#undef SNUG_LOADS_ARE_WATCHED
+#define SNUG_LOADS_ARE_WATCHED 1
+#endif
+#endif
 
 namespace snug {
 
@@ -115,10 +128,10 @@ class SharedSection {
   // For handles that name a live object. One that was freed is found unless its slot serves another block.
   template <class T>
   [[nodiscard, gnu::always_inline]] T* get(Handle<T> object) const noexcept {
-    const std::uint64_t address = load(object.word()) ^ object.word();
-    // The highest bit: a block on its way, or a free slot.
-    if (static_cast<std::int64_t>(address) < 0) [[unlikely]]
-      return static_cast<T*>(look_up(object.word()));
+    const std::size_t slot = static_cast<std::uint32_t>(object.word());
+    std::uint64_t address = object.word();
+    if (is_kept_from(&slots_[slot], &address)) [[unlikely]]
+      return static_cast<T*>(look_up(slot, address));
     return reinterpret_cast<T*>(address);
   }
   template <class T>
@@ -141,34 +154,74 @@ class SharedSection {
     return static_cast<T*>(snug_compact_try_deref(heap_.heap_, object.word()));
   }
 
-  // A T made of the arguments, before it comes into its block. What its constructor throws passes through. Throws
-  // std::bad_alloc if there is no memory, no handle, or no kind left (64, of types that are moved by functions).
+  // A T made of the arguments, before it comes into its block, or there if it is too large to move (beyond 32 KiB).
+  // What its constructor throws passes through. Throws std::bad_alloc if there is no memory, no handle, or no kind left
+  // (64, of types that are moved by functions).
   template <class T, class... Arguments>
   [[nodiscard]] Handle<T> make(Arguments&&... arguments) const {
     static_assert(std::is_object_v<T> && !std::is_array_v<T>, "a handle names one object");
     using Object = std::remove_cv_t<T>;
-    Replacement<Object> made(std::forward<Arguments>(arguments)...);
-    snug_handle word = 0;
-    if constexpr (kMovedAsBytes<Object>)
-      word = snug_compact_alloc(heap_.heap_, sizeof(T), alignof(T));
-    else
-      word = snug_compact_alloc_relocated(heap_.heap_, sizeof(T), alignof(T), &relocate_at<Object>);
-    if (word == 0) throw_out_of_memory();
-    // The section keeps it from being moved before there is an object in it.
-    made.move_to(get(Handle<Object>(word)));
-    return Handle<T>(word);
+    if constexpr (!kMovesInHeap<T>) {
+      Claim claim{heap_.heap_, snug_compact_alloc(heap_.heap_, sizeof(T), alignof(T))};
+      if (claim.word == 0) throw_out_of_memory();
+      ::new (get(Handle<>(claim.word))) Object(std::forward<Arguments>(arguments)...);
+      return Handle<T>(std::exchange(claim.word, 0));
+    } else {
+      Replacement<Object> made(std::forward<Arguments>(arguments)...);
+      snug_handle word = 0;
+      if constexpr (kMovedAsBytes<Object>)
+        word = snug_compact_alloc(heap_.heap_, sizeof(T), alignof(T));
+      else
+        word = snug_compact_alloc_relocated(heap_.heap_, sizeof(T), alignof(T), &relocate_at<Object>);
+      if (word == 0) throw_out_of_memory();
+      // The section keeps it from being moved before there is an object in it.
+      made.move_to(get(Handle<Object>(word)));
+      return Handle<T>(word);
+    }
   }
-  // Null is ignored. The object is taken out of its block first, so that its destructor may use the heap.
+  // Null is ignored. An object that moves is taken out of its block first, so that its destructor may use the heap.
   template <class T>
   void destroy(Handle<T> object) const noexcept {
+    using Object = std::remove_cv_t<T>;
     if (!object) return;
-    const TakenOut<std::remove_cv_t<T>> taken(const_cast<std::remove_cv_t<T>*>(checked(object)));
-    snug_compact_free(heap_.heap_, object.word());
+    if constexpr (!kMovesInHeap<T>) {
+      checked(object)->~T();
+      snug_compact_free(heap_.heap_, object.word());
+    } else {
+      const TakenOut<Object> taken(const_cast<Object*>(checked(object)));
+      snug_compact_free(heap_.heap_, object.word());
+    }
   }
 
  private:
+  // Frees the block unless an object came into it.
+  struct Claim {
+    snug_compact_heap* heap;
+    snug_handle word;
+    ~Claim() { snug_compact_free(heap, word); }
+  };
   [[gnu::always_inline]] std::uint64_t load(snug_handle handle) const noexcept {
     return __atomic_load_n(&slots_[static_cast<std::uint32_t>(handle)], __ATOMIC_SEQ_CST);
+  }
+  // Makes an address of a handle. True if it is none: the highest bit is left of a handle whose block is on its way, or
+  // whose slot is free. On x86-64 any load has the order that is wanted. With the exclusive or it is one instruction,
+  // which tells of that bit as well, and no compiler makes that of an atomic load.
+  [[gnu::always_inline]] static bool is_kept_from(const std::uint64_t* slot, std::uint64_t* handle) noexcept {
+#if defined(__x86_64__) && !SNUG_LOADS_ARE_WATCHED
+    bool has_highest_bit;
+    __asm__ volatile("xor{q %2, %0| %0, %2}" : "+r"(*handle), "=@ccs"(has_highest_bit) : "m"(*slot) : "memory");
+    return has_highest_bit;
+#else
+    *handle ^= __atomic_load_n(slot, __ATOMIC_SEQ_CST);
+    return static_cast<std::int64_t>(*handle) < 0;
+#endif
+  }
+  // The handle is made again of what is_kept_from() has left of it, so that nobody has to keep it: the slot's word has
+  // the upper bits of the handle that it serves, but for the highest while its block moves, and none if it is free. (A
+  // slot of 32 bits would be handed over as the lower half of the handle, which would so be kept after all.)
+  [[gnu::cold, gnu::noinline]] void* look_up(std::size_t slot, std::uint64_t left) const noexcept {
+    const std::uint64_t upper_bits = (left ^ load(slot)) >> 48 << 48;
+    return look_up(snug_handle{1} << 63 | upper_bits | slot);
   }
   [[gnu::cold, gnu::noinline]] void* look_up(snug_handle handle) const noexcept {
     // The table may have grown: for the next section.
@@ -188,3 +241,5 @@ class SharedSection {
 };
 
 }  // namespace snug
+
+#undef SNUG_LOADS_ARE_WATCHED

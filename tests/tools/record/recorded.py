@@ -37,10 +37,14 @@ class Recorded:
             self.main = Trace(file) if file.exists() else None
             self.others = [Trace(path) for path in sorted(Path(folder).glob("job.*.trace"))]
             self.counts = {}
+            self.inside = 0  # frees and reallocations from within the allocator
+            self.served_by = set()
             for path in Path(folder).glob("counts.*"):
                 _, process, number = path.name.split(".")
-                sums = struct.unpack("<20Q", path.read_bytes())
-                self.counts[int(process), int(number)] = dict(zip(KINDS, zip(sums[:10], sums[10:])))
+                sums = struct.unpack_from("<22Q", path.read_bytes())
+                self.counts[int(process), int(number)] = dict(zip(KINDS, zip(sums[:10], sums[11:])))
+                self.inside += sums[10]
+                self.served_by.add(path.read_bytes()[22 * 8 :].rstrip(b"\0").decode())
 
     def traces(self):
         return [self.main, *self.others]

@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { kBlocks = 60000 };
+enum { kBlocks = 60000, kBetweenPauses = 6000 };
 static void* blocks[2][kBlocks];
+static int is_slow;  // so that there is time for samples, while some are taken of a program that stands still
 
 static void* grow(void* argument) {
   void** const mine = argument;
@@ -19,6 +21,8 @@ static void* grow(void* argument) {
     free(mine[place]);
     mine[place] = malloc(size);
     memset(mine[place], 1, size);
+    const struct timespec pause = {.tv_sec = 0, .tv_nsec = 40000000};
+    if (is_slow && i % kBetweenPauses == 0) nanosleep(&pause, NULL);
   }
   return NULL;
 }
@@ -36,6 +40,7 @@ static unsigned long resident(void) {
 }
 
 int main(int count, char** arguments) {
+  is_slow = count > 2 && strcmp(arguments[2], "slowly") == 0;
   grow(blocks[0]);
   if (count > 1 && strcmp(arguments[1], "two") == 0) {
     pthread_t thread;

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "trace/trace_file.h"
 
@@ -124,6 +125,16 @@ void large(Writer& writer) {
   for (int i = 0; i < 64; ++i) writer.allocate(1, 1 << 20);
 }
 
+// Of many blocks few stay, far from each other, and others come, of another size.
+void sparse(Writer& writer) {
+  constexpr int kBlocks = 100'000;
+  std::vector<BlockId> blocks;
+  for (int i = 0; i < kBlocks; ++i) blocks.push_back(writer.allocate(1, 200));
+  for (int i = 0; i < kBlocks; ++i)
+    if (i % 16 != 0) writer.free(1, blocks[static_cast<std::size_t>(i)]);
+  for (int i = 0; i < 3000; ++i) writer.allocate(1, 5000);
+}
+
 // More than any machine has.
 void immense(Writer& writer) { writer.allocate(1, std::uint64_t{1} << 60); }
 
@@ -166,6 +177,7 @@ int main(int count, char** arguments) {
   if (name == "births") births(writer);
   if (name == "slow") slow(writer);
   if (name == "large") large(writer);
+  if (name == "sparse") sparse(writer);
   if (name == "immense") immense(writer);
   if (name == "impossible") impossible(writer);
   if (name == "many") many(writer, count > 3 ? std::strtoull(arguments[3], nullptr, 10) : kMany);

@@ -34,9 +34,9 @@ class ReplayTest(unittest.TestCase):
         subprocess.run([MADE_UP, name, file, *arguments], check=True)
         return file
 
-    def recorded(self, *program):
+    def recorded(self, *program, options=()):
         file = self.folder / "job.trace"
-        self.printed = subprocess.run([TOOL, "record", "-o", file, "--level=0", "--", *program], env=clean_environment(),
+        self.printed = subprocess.run([TOOL, "record", "-o", file, "--level=0", *options, "--", *program], env=clean_environment(),
                                       check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True).stdout
         return file
 
@@ -157,11 +157,50 @@ class FidelityTest(ReplayTest):
                 self.assertAlmostEqual(last["rss_bytes"] / resident, 1, delta=0.05)
                 self.assertTrue(any("recorded_rss_bytes" in one for one in checkpoints))
 
+    def test_memory_is_that_of_the_recording_at_every_checkpoint(self):
+        """The allocator says the same of itself in the replay as it did in the program, and as much is resident, but for the
+        code and the stacks that the program has and the replayer has not. (With huge pages both are as large as the clock says.)"""
+        for name, options in (("glibc", ()), ("snug-nothp", ("--allocator=snug-nothp", f"--library={LIBRARY}"))):
+            for threads in ("one", "two"):
+                with self.subTest(allocator=name, threads=threads):
+                    result = self.replay(self.recorded(GROWING, threads, "slowly", options=options), allocators=name)
+                    of = self.of(result, name)
+                    self.assertIn(f"On {name}, as recorded: what its mallinfo2 counts as used", self.said)
+                    used = resident = 0
+                    for one in of["checkpoints"]:
+                        if recorded := one.get("recorded_mallinfo2"):
+                            used += 1
+                            was = recorded["uordblks"] + recorded["hblkhd"]
+                            now = one["mallinfo2"]["uordblks"] + one["mallinfo2"]["hblkhd"]
+                            self.assertLess(abs(now - was), 0.02 * was, one)
+                        if recorded := one.get("recorded_rss_bytes"):
+                            resident += 1
+                            self.assertLess(abs(one["rss_bytes"] - recorded), max(0.05 * recorded, 1 << 20), one)
+                    self.assertGreater(used, 8)
+                    self.assertGreater(resident, 8)
+                    told = of["against_recording"]
+                    self.assertEqual((told["mallinfo2_used"]["checkpoints"], told["rss"]["checkpoints"]), (used, resident))
+                    self.assertLess(told["mallinfo2_used"]["most"], 0.02)
+
     def test_two_replays_agree(self):
         result = self.replay(self.made_up("many"), rounds=2)
         [glibc] = [one for one in result["allocators"] if one["name"] == "glibc"]
         peaks = [run["peak_rss_bytes"] for run in glibc["runs"]]
         self.assertAlmostEqual(peaks[0] / peaks[1], 1, delta=0.02)
+
+    def test_two_replays_agree_at_every_checkpoint(self):
+        for name in ("many", "ping_pong"):
+            with self.subTest(name):
+                file = self.made_up(name)
+                first, second = (self.of(self.replay(file)) for _ in range(2))
+                for what in ("calls", "threads", "peak_live_bytes"):
+                    self.assertEqual(first[what], second[what])
+                self.assertGreater(len(first["checkpoints"]), 10)
+                for one, other in zip(first["checkpoints"], second["checkpoints"], strict=True):
+                    for what in ("events", "live_bytes", "live_blocks"):
+                        self.assertEqual(one[what], other[what])
+                    self.assertAlmostEqual(one["rss_bytes"], other["rss_bytes"], delta=max(0.02 * one["rss_bytes"], 1 << 18))
+                    self.assertAlmostEqual(one["mallinfo2"]["uordblks"] / other["mallinfo2"]["uordblks"], 1, delta=0.005)
 
     def test_touch(self):
         file = self.made_up("large")
@@ -177,6 +216,69 @@ class FidelityTest(ReplayTest):
         self.assertGreater(played, 0.48)
         self.assertGreater(time.monotonic() - begin, 0.9, "on both allocators")
         self.assertLess(self.of(self.replay(file))["checkpoints"][-1]["played_seconds"], 0.2)
+
+
+class ComponentTest(ReplayTest):
+    """Heaps that are no malloc: the cell heap over a region, pools, the compacting heap by handles, and TLSF."""
+
+    ALL = "--component=cell,pool,compact"
+
+    def test_each_has_the_same_blocks_live(self):
+        for name in ("hand_over", "ping_pong", "many", "large"):
+            with self.subTest(name):
+                result = self.replay(self.made_up(name), self.ALL)
+                live = {tuple((one["live_bytes"], one["live_blocks"]) for one in self.of(result, contender)["checkpoints"])
+                        for contender in ("snug", "glibc", "cell", "pool", "compact")}
+                self.assertEqual(len(live), 1)
+                self.assertFalse([run["objection"] for one in result["allocators"] for run in one["runs"] if run["objection"]])
+
+    def test_a_real_program_with_threads_and_reallocations(self):
+        file = Path(os.environ["SNUG_GOLDEN"], "traces", "node.trace")
+        result = self.replay(file, self.ALL, "--region=512M", "--kappa=3")
+        self.assertEqual(self.of(result, "cell")["component"], {"region_bytes": 512 << 20})
+        self.assertEqual(self.of(result, "compact")["component"], {"kappa": 3})
+        self.assertNotIn("component", self.of(result))
+        self.assertIn("over one region of 512", self.said)
+        self.assertIn("compacting heap with 3 not full page(s) a class", self.said)
+        self.assertIn("reallocations are emulated by a copy, alignments above 16 B are not kept", self.said)
+        for name in ("cell", "pool", "compact"):
+            self.assertRegex(self.said, f"{name} [0-9.]+: called directly by the replayer: it is no malloc")
+
+    def test_what_is_written_is_resident(self):
+        file = self.made_up("large")
+        for name in ("cell", "pool", "compact"):
+            rss = {touch: self.of(self.replay(file, self.ALL, f"--touch={touch}"), name)["checkpoints"][-1]["rss_bytes"]
+                   for touch in ("none", "all")}
+            self.assertGreater(rss["all"] - rss["none"], 60 << 20, name)
+
+    def test_the_region_is_all_that_the_cell_heap_has(self):
+        result = self.replay(self.made_up("large"), "--component=cell", "--region=32M", status=1)
+        [cell] = [one for one in result["allocators"] if one["name"] == "cell"]
+        self.assertIn("allocations failed that had not when recorded", cell["runs"][0]["objection"])
+        self.assertEqual(result["allocators"][1]["runs"][0]["objection"], "")
+
+    def test_kappa_is_what_the_compacting_heap_keeps(self):
+        """The more pages may have free blocks, the less is moved, and the more is resident."""
+        file = self.made_up("sparse")
+        rss = [self.of(self.replay(file, "--component=compact", f"--kappa={kappa}"), "compact")["checkpoints"][-1]["rss_bytes"]
+               for kappa in (1, 1000)]
+        self.assertGreater(rss[1] - rss[0], 5 << 20)
+
+    def test_tlsf_is_a_library(self):
+        file = self.made_up("hand_over")
+        process = snug("replay", str(file), "--library", LIBRARY, "--component=tlsf", SNUG_PEERS=str(self.folder))
+        self.assertEqual((process.returncode, process.stderr.count("\n")), (2, 1), process.stderr)
+        self.assertIn(f"tlsf is not here (no libtlsf.so in {self.folder})", process.stderr)
+        result = self.replay(file, "--component=tlsf", f"--tlsf={TELLING}")
+        self.assertEqual(result["allocators"][2]["name"], "tlsf")
+
+    def test_wrong_usage(self):
+        file = str(self.made_up("hand_over"))
+        for option, words in (("--component=cells", "cells not in"), ("--component=cell,cell", "stands there twice"),
+                              ("--region=1", "not in range"), ("--kappa=0", "not in range"), ("--tlsf=none/such", "no library")):
+            process = snug("replay", file, "--library", LIBRARY, "--component=tlsf" if "tlsf" in option else "-n1", option)
+            self.assertEqual((process.returncode, process.stderr.count("\n")), (2, 1), process.stderr)
+            self.assertIn(words, process.stderr)
 
 
 class ReportTest(ReplayTest):
@@ -197,6 +299,10 @@ class ReportTest(ReplayTest):
                 self.assertLessEqual(row["p99"], row["max"])
         self.assertFalse([name for name in result["allocators"][0]["runs"][0]["figures"] if "p99" in name],
                          "a quantile is none that a verdict may rest on")
+        last = self.of(result, "snug")["checkpoints"][-1]
+        self.assertGreaterEqual(last["snug"]["bytes_in_use"], last["live_bytes"])
+        self.assertGreater(last["snug"]["bytes_in_slabs"], last["snug"]["bytes_in_use"])
+        self.assertNotIn("snug", self.of(result)["checkpoints"][-1])
         [snug_itself] = [one for one in result["allocators"] if one["name"] == "snug"]
         self.assertGreaterEqual(snug_itself["runs"][0]["served"]["allocations"], 200_000)
 

@@ -148,6 +148,20 @@ TEST_F(WindowMakerTest, EndsAWindowAtASample) {
   EXPECT_EQ(all[1].live_bytes, 200u);
 }
 
+// By their names, of which the samples lack one.
+TEST_F(WindowMakerTest, EndsAWindowBehindAllThatTheAllocatorHasSaid) {
+  allocate(1, 1);
+  for (std::uint64_t measure = 2; measure <= 10; ++measure)
+    add({.operation = Operation::kSample, .thread = 1, .values = {measure, 100 + measure}});
+  allocate(1, 2);
+  const auto all = windows();
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].live_bytes, 100u);
+  EXPECT_EQ(all[0].recorded, (trace::MallinfoFields{102, 103, 104, 105, 106, std::nullopt, 107, 108, 109, 110}));
+  EXPECT_EQ(trace::used_bytes(all[0].recorded), 106u + 108u);
+  EXPECT_EQ(all[1].recorded, trace::MallinfoFields{});
+}
+
 TEST_F(WindowMakerTest, KeepsTheSlotOverAReallocation) {
   allocate(1, 1, 50);
   add({.operation = Operation::kRealloc, .thread = 1, .block = block_id(1, 1), .result = block_id(1, 2), .size = 70});
@@ -213,6 +227,21 @@ TEST_F(WindowMakerTest, SaysOfABlockThatGoesOnlyWhatItWasAllocatedWith) {
   for (const std::size_t i : {3, 5, 7, 9}) EXPECT_TRUE(free_of(commands, i)) << i;
   EXPECT_TRUE(is(commands[11], Operation::kDeleteSized));
   EXPECT_EQ(commands[11].size, 100u);
+}
+
+// For heaps that do not know the size of a block.
+TEST_F(WindowMakerTest, TellsTheSizeOfWhatGoesIfItIsWanted) {
+  allocate(1, 1, 50);
+  add({.operation = Operation::kRealloc, .is_refused = true, .thread = 1, .block = block_id(1, 1), .size = 1 << 30});
+  add({.operation = Operation::kRealloc, .thread = 1, .block = block_id(1, 1), .result = block_id(1, 2), .size = 70});
+  free(1, block_id(1, 2));
+  const auto all = windows({.touch = replayer::Touch::kNone, .tells_sizes = true});
+  const auto commands = of_lane(all[0], 0);
+  ASSERT_EQ(commands.size(), 4u);
+  EXPECT_TRUE(is(commands[1], Direction::kTold));
+  EXPECT_EQ(commands[1].size, 50u);
+  EXPECT_TRUE(is(commands[3], Operation::kFree));
+  EXPECT_EQ(commands[3].size, 70u);
 }
 
 TEST_F(WindowMakerTest, SaysNothingOfABlockWhoseReallocationWasRefused) {

@@ -62,7 +62,14 @@ class Pieces {
     for (size_t i = 0; i < kCount; ++i)
       if (mprotect(start_ + i * kStride, kBytes, PROT_READ | PROT_WRITE) != 0) std::abort();
   }
-  void reset() { taken_ = 0; }
+  void reset() {
+    taken_ = 0;
+    allow();
+  }
+  // What a heap has told memory checkers is not so any more.
+  void allow() {
+    for (size_t i = 0; i < kCount; ++i) snug::unpoison_for_sanitizer(start_ + i * kStride, kBytes);
+  }
   // Null if there is none left.
   char* take() { return taken_ < kCount ? start_ + kStride * taken_++ : nullptr; }
 
@@ -221,6 +228,7 @@ class DamagedHeap {
 
   void damage() {
     if (cells_.empty()) return;
+    pieces.allow();
     const Stretch cell = cells_[random_.below(cells_.size())];
     const Stretch record = records_[random_.below(records_.size())];
     const Stretch all = {record.end - 1 - random_.below(sizeof(snug::CellRegion) + 600), record.end};

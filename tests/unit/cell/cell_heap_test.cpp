@@ -180,8 +180,8 @@ TEST(CellHeap, RefusesWhatDoesNotFitAndStaysWhole) {
 }
 
 TEST(CellHeap, RefusesRegionsWithAReason) {
-  CellHeap<> heap;
   std::vector<char> memory(4096);
+  CellHeap<> heap;
   EXPECT_EQ(heap.allocate(1), nullptr) << "there is no region yet";
   EXPECT_STREQ(heap.add_region(nullptr, 4096), "the region is null");
   EXPECT_STREQ(heap.add_region(memory.data(), CellHeap<>::kSmallestRegion - 1), "the region is too small for a cell");

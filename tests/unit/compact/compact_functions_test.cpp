@@ -66,6 +66,20 @@ TEST(CompactFunctionsTest, ARegionMayHoldAnythingBefore) {
   }
 }
 
+TEST(CompactFunctionsTest, ARegionIsTooSmallOrServesABlock) {
+  std::vector<char> region(128 << 10);
+  size_t serve = 0;
+  for (size_t bytes = 1; bytes < region.size(); bytes += 1000) {
+    snug_compact_heap* const heap = CompactOptions{.region = region.data(), .region_bytes = bytes}.create();
+    EXPECT_TRUE(heap != nullptr || errno == ENOMEM);
+    if (heap == nullptr) continue;
+    EXPECT_NE(snug_compact_alloc(heap, 16, 0), 0u) << bytes;
+    snug_compact_destroy(heap);
+    ++serve;
+  }
+  EXPECT_GT(serve, 20u);
+}
+
 TEST(CompactFunctionsTest, AHeapEndsWithItsHandles) {
   CompactHeapFixture heap({.handles = 3});
   EXPECT_LE(heap.stats().bytes_handles, 100u);

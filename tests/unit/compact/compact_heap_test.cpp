@@ -347,7 +347,7 @@ TEST_F(CompactHeapDeathTest, AHeapMustOutliveItsPins) {
 }
 
 TEST_F(CompactHeapDeathTest, AddressSanitizerSeesWhatIsStale) {
-  if (!kPoisons) GTEST_SKIP() << "AddressSanitizer is not active";
+  if (!kPoisonsForSanitizer) GTEST_SKIP() << "AddressSanitizer is not active";
   const auto points = fill<Point>(3000, [&](size_t i) { return heap.make<Point>(double(i)); });
   std::vector<Point*> places;
   for (const auto point : points) places.push_back(heap.get(point));

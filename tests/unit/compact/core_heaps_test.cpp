@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -14,6 +15,8 @@
 #include "base/compiler.h"
 #include "heap/allocator.h"
 #include "heap/store.h"
+#include "os/memory.h"
+#include "os/system_call_hook.h"
 #include "snug/compact_heap_c.h"
 
 namespace snug {
@@ -239,6 +242,38 @@ TEST_F(CoreHeapsTest, HasFewerHandlesWhereAddressesAreFew) {
                                                                                                                 : 1);
   };
   EXPECT_EXIT(with_few_addresses(), testing::ExitedWithCode(0), "");
+}
+
+bool refuses_classes = false;
+
+void* allocate_record(size_t bytes) {
+  return refuses_classes && bytes == sizeof(PageBin) ? nullptr : allocate_aligned(kCacheLine, bytes);
+}
+
+// It is tried again by each allocation on the core, which another core's heap serves.
+TEST(CoreHeapsMemoryTest, AHeapThatCannotBeToldItsBoundsHasAskedTheOSForNothing) {
+  ASSERT_TRUE(store.ensure_open());
+  refuses_classes = false;
+  core_now = 0;
+  CoreHeaps heaps(kFineMap, PageSource(store.spans, store.large, {allocate_record, release}), 0,
+                  [] { return core_now; });
+  ASSERT_TRUE(heaps.open(2, HandleTable::kStep));
+  ASSERT_TRUE(heaps.set_bound_of(100, 3));
+  const HandleWord first = heaps.allocate(100, 1);
+  core_now = 1;
+  refuses_classes = true;
+  int calls = 0;
+  {
+    const unit::SystemCallHook hook(SYS_mmap, [&] { return ++calls, true; });
+    for (int i = 0; i < 10; ++i) EXPECT_EQ(&heaps.heap_of(heaps.allocate(100, 1)), &heaps.heap_of(first));
+    EXPECT_EQ(calls, 0);
+    os::release(os::map(kPageSize, 1), kPageSize);  // the hook sees what is asked
+    EXPECT_EQ(calls, 1);
+  }
+  refuses_classes = false;
+  EXPECT_NE(&heaps.heap_of(heaps.allocate(100, 1)), &heaps.heap_of(first));
+  EXPECT_EQ(heaps.check(), nullptr);
+  heaps.close();
 }
 
 TEST(CoreHeapsFunctionsTest, NoRegionHasThem) {

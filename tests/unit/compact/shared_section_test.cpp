@@ -63,6 +63,8 @@ void churn(SharedCompactHeap& heap, unsigned seed, std::atomic<int>& bad) {
   for (const auto& [handle, text] : strings) section.destroy(handle);
 }
 
+bool moves(SharedCompactHeap& heap, Handle<> object) { return moving_one(heap.c_heap(), {object.word()}) == 0; }
+
 class SharedSectionTest : public testing::TestWithParam<snug_compact_sharing> {};
 
 TEST_P(SharedSectionTest, ObjectsStayWhatTheyAreWhileThreadsMakeAndDestroyThem) {
@@ -121,6 +123,51 @@ TEST_P(SharedSectionTest, HandlesBeyondWhereTheTableEndedAreFound) {
   }
 }
 
+// Longer than a thread's stack, so that no copy of it lies there.
+struct Vast {
+  explicit Vast(bool is_well) {
+    if (!is_well) throw 1;
+    room[0] = room[sizeof room - 1] = 'x';
+    ++alive;
+  }
+  ~Vast() { --alive; }
+  static inline int alive = 0;
+  char room[32 << 20];
+};
+
+TEST_P(SharedSectionTest, WhatIsTooLargeToMoveIsMadeInItsBlock) {
+  SharedCompactHeap heap({}, static_cast<CompactLocks>(GetParam()));
+  CompactReader reader(heap);
+  const SharedSection section(reader);
+  const Handle<Vast> vast = section.make<Vast>(true);
+  EXPECT_EQ(section[vast].room[sizeof(Vast) - 1], 'x');
+  section.destroy(vast);
+  EXPECT_EQ(Vast::alive, 0);
+  EXPECT_THROW((void)section.make<Vast>(false), int);
+  EXPECT_EQ(heap.stats().blocks, 0u);
+}
+
+// In the middle of a move of 64 bytes of 1000.
+TEST_P(SharedSectionTest, WhatIsOnItsWayIsWhereItWas) {
+  const OnOneCore on_one_core(GetParam() == SNUG_COMPACT_CORES);
+  SharedCompactHeap heap({.not_full = SNUG_COMPACT_NEVER, .increment = 64}, static_cast<CompactLocks>(GetParam()));
+  CompactReader reader(heap);
+  struct Number {
+    size_t value;
+    char room[992];
+  };
+  std::vector<Handle<Number>> numbers;
+  for (size_t i = 0; i < 160; ++i) numbers.push_back(SharedSection(reader).make<Number>(Number{i, {}}));
+  for (size_t i = 0; i < 160; i += 4) heap.free(numbers[i]);
+  for (int round = 0; round < 20; ++round) {
+    ASSERT_TRUE(heap.compact(0, 64));
+    ASSERT_EQ(heap.stats().moves_in_flight, 1u);
+    const SharedSection section(reader);
+    for (size_t i = 1; i < 160; i += i % 4 == 3 ? 2 : 1) ASSERT_EQ(section[numbers[i]].value, i);
+    ASSERT_FALSE(std::ranges::any_of(numbers, [&](auto number) { return moves(heap, number); }));
+  }
+}
+
 TEST_P(SharedSectionTest, BytesAreResizedAndPinned) {
   SharedCompactHeap heap({}, static_cast<CompactLocks>(GetParam()));
   const Handle<> block = heap.alloc(100);
@@ -148,7 +195,8 @@ TEST(SharedSectionDeathTest, SaysWhatIsNoneOfItsBlocks) {
   const Handle<int> gone = section.make<int>(1);
   section.destroy(gone);
   EXPECT_DEATH((void)section.checked(gone), "snug_compact_deref.*names no block");
-  EXPECT_DEATH((void)section.get(gone), "snug_compact_deref.*names no block");
+  const std::string name = testing::PrintToString(reinterpret_cast<void*>(gone.word()));
+  EXPECT_DEATH((void)section.get(gone), "snug_compact_deref.*" + name + ".*names no block");
   EXPECT_DEATH((void)section.checked(Handle<int>()), "snug_compact_deref.*names no block");
   EXPECT_DEATH(section.destroy(gone), "snug_compact_deref.*names no block");
   EXPECT_EQ(section.try_get(gone), nullptr);

@@ -1,4 +1,8 @@
 // Threads that want the same blocks again and again, and readers that are used wrongly.
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <map>
 #include <thread>
 
 #include "base/shared_holds.h"
@@ -71,6 +75,53 @@ TEST_P(SharedTurnsTest, AFunctionsLargeBlockStays) {
   EXPECT_EQ(snug_compact_resize(heap, large, 1000000, 0), -1);
   EXPECT_EQ(snug_compact_deref(heap, large), address);
   snug_compact_free(heap, large);
+}
+
+// A function that moves an object and does not come to its end until it may.
+std::atomic<void*> moving_from{nullptr};
+std::atomic<bool> may_end{false};
+
+void move_slowly(void* from, void* to) {
+  std::memcpy(to, from, 256);
+  if (may_end) return;
+  moving_from = from;
+  while (!may_end) std::this_thread::yield();
+}
+
+// Who looks it up waits for its turn, as does who frees it, and either may come first.
+TEST_P(SharedTurnsTest, AnObjectThatIsFreedWhileItMovesIsFoundOrGone) {
+  size_t gone = 0;
+  for (int round = 0; round < 40; ++round) {
+    CompactHeapFixture heap({.not_full = SNUG_COMPACT_NEVER, .sharing = GetParam()});
+    std::map<void*, snug_handle> objects;
+    std::vector<snug_handle> handles;
+    for (size_t i = 0; i < 2 * kBlocks; ++i) {
+      handles.push_back(snug_compact_alloc_relocated(heap, 256, 0, move_slowly));
+      objects[snug_compact_deref(heap, handles.back())] = handles.back();
+    }
+    for (const size_t hole : {size_t{0}, kBlocks}) snug_compact_free(heap, handles[hole]);
+    SectionReader reader(heap);
+    moving_from = nullptr;
+    may_end = false;
+    std::thread mover([&] { snug_compact_step(heap, nullptr); });
+    while (moving_from == nullptr) std::this_thread::yield();
+    const snug_handle moving = objects[moving_from];
+    std::atomic<int> begun{0};
+    std::thread remover([&] { ++begun, snug_compact_free(heap, moving); });
+    std::thread looker([&] {
+      reader.enter();
+      ++begun;
+      gone += snug_compact_try_deref(heap, moving) == nullptr ? 1 : 0;
+      reader.leave();
+    });
+    while (begun != 2) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // both wait now, as a rule
+    may_end = true;
+    for (std::thread* const thread : {&mover, &remover, &looker}) thread->join();
+    EXPECT_EQ(snug_compact_try_deref(heap, moving), nullptr);
+    heap.expect_sound();
+  }
+  EXPECT_NE(gone, 0u) << "nobody was late";
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SharedTurnsTest, shared_heaps(), name_of_sharing);

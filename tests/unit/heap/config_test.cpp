@@ -54,7 +54,7 @@ TEST_F(ConfigTest, WithoutItTheDefaults) {
   EXPECT_EQ(config.retain, 64 * kMiB);
   EXPECT_EQ(config.retain_large, 64 * kMiB);
   EXPECT_EQ(config.purge_after, 1000u);
-  EXPECT_FALSE(config.idle_thread);
+  EXPECT_EQ(config.idle_thread, IdleThreads::kAuto);
   EXPECT_STREQ(config.report, "");
 }
 
@@ -72,7 +72,7 @@ TEST_F(ConfigTest, EveryKey) {
   EXPECT_EQ(config.retain, 2 * kMiB);
   EXPECT_EQ(config.retain_large, 3 * kMiB);
   EXPECT_EQ(config.purge_after, 5u);
-  EXPECT_TRUE(config.idle_thread);
+  EXPECT_EQ(config.idle_thread, IdleThreads::kOn);
   EXPECT_STREQ(config.report, "/tmp/a file:b");
   EXPECT_EQ(read("classes:default").classes, ClassMap::kDefault);
 }
@@ -130,9 +130,10 @@ TEST_F(ConfigTest, LimitsOfEachKey) {
       complaints,
       "snug: SNUG_CONF: bad value 'Dense' for 'classes': expected default, dense or a map file's path: there is no "
       "such file\n");
-  EXPECT_FALSE(read("idle_thread:on,idle_thread:off").idle_thread);
-  EXPECT_FALSE(read("idle_thread:1").idle_thread);
-  EXPECT_EQ(complaints, "snug: SNUG_CONF: bad value '1' for 'idle_thread': expected on or off\n");
+  EXPECT_EQ(read("idle_thread:on,idle_thread:off").idle_thread, IdleThreads::kOff);
+  EXPECT_EQ(read("idle_thread:off,idle_thread:auto").idle_thread, IdleThreads::kAuto);
+  EXPECT_EQ(read("idle_thread:1").idle_thread, IdleThreads::kAuto);
+  EXPECT_EQ(complaints, "snug: SNUG_CONF: bad value '1' for 'idle_thread': expected auto, on or off\n");
   EXPECT_EQ(keys, 0u);
 }
 
@@ -245,7 +246,8 @@ TEST_F(ConfigTest, UnknownKeysAreNamed) {
 
 TEST_F(ConfigTest, PrintsEachValue) {
   const Config usual;
-  const char* const defaults[] = {"default", "check", "8388608", "adaptive", "67108864", "67108864", "1000", "off", ""};
+  const char* const defaults[] = {"default",  "check", "8388608", "adaptive", "67108864",
+                                  "67108864", "1000",  "auto",    ""};
   for (size_t i = 0; i < kConfigKeys; ++i) EXPECT_EQ(value(usual, i), defaults[i]);
   const Config set = read(
       "classes:dense,sized_delete:trust,cache:1,batch:one,retain:2,retain_large:3K,purge_after:4,idle_thread:on,report:"

@@ -44,6 +44,34 @@ TEST(Doorbell, TellsWhoWaitsOfRingsOnly) {
   EXPECT_TRUE(bell.announce()) << "awake when the time is up";
 }
 
+TEST(Doorbell, WhoHasLeftComesBackOnlyIfInvited) {
+  Doorbell bell;
+  bell.invite();
+  ASSERT_TRUE(bell.claim());
+  bell.invite();
+  EXPECT_FALSE(bell.is_wanted()) << "somebody is here";
+  EXPECT_TRUE(bell.leave());
+  EXPECT_FALSE(bell.is_attended());
+  bell.ring();
+  bell.summon();
+  bell.remind();
+  EXPECT_FALSE(bell.is_wanted() || bell.claim());
+  bell.invite();
+  EXPECT_TRUE(bell.claim());
+  EXPECT_TRUE(bell.announce());
+  EXPECT_FALSE(bell.leave()) << "only who is awake";
+  bell.withdraw();
+  bell.dismiss();
+  EXPECT_FALSE(bell.leave());
+  bell.invite();
+  EXPECT_FALSE(bell.is_wanted());
+  bell.clear_until_invited();
+  bell.ring();
+  EXPECT_FALSE(bell.is_wanted());
+  bell.invite();
+  EXPECT_TRUE(bell.is_wanted());
+}
+
 TEST(Doorbell, DismissesForGood) {
   Doorbell bell;
   bell.ring();

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <snug/allocator.h>
 
+#include <algorithm>
 #include <list>
 #include <map>
 #include <memory>
@@ -56,6 +57,29 @@ TEST(Allocator, RefusesWhatNoNumberTells) {
   EXPECT_THROW(static_cast<void>(heap.allocate(SIZE_MAX / 16)), std::bad_alloc);
 }
 
+// What came may be written, and any count up to it given back.
+template <class TestedAllocator>
+size_t allocate_at_least(size_t count) {
+  TestedAllocator allocator;
+  const auto [memory, got] = allocator.allocate_at_least(count);
+  EXPECT_NE(memory, nullptr);
+  EXPECT_GE(got, count);
+  std::fill_n(memory, got, 7);
+  allocator.deallocate(memory, count + (got - count) / 2);
+  return got;
+}
+TEST(Allocator, AllocatesAtLeast) {
+  for (const size_t count : {0u, 1u, 2u, 3u, 100u, 1000u, 100000u}) {
+    allocate_at_least<Allocator<int>>(count);
+    allocate_at_least<Allocator<char>>(count);
+    allocate_at_least<PoolAllocator<int>>(count);
+    allocate_at_least<PoolAllocator<uint64_t>>(count);
+  }
+  EXPECT_GT(allocate_at_least<Allocator<char>>(1001), 1001u);
+  EXPECT_EQ(allocate_at_least<PoolAllocator<char>>(1), 1u);
+  EXPECT_THROW(static_cast<void>(Allocator<uint64_t>().allocate_at_least(SIZE_MAX / 4)), std::bad_alloc);
+}
+
 template <class Threads>
 void exercise_nodes() {
   using Pairs = std::map<int, std::string, std::less<>, PoolAllocator<std::pair<const int, std::string>, Threads>>;
@@ -102,6 +126,30 @@ TEST(PoolAllocator, KeepsArraysOutOfThePool) {
   std::vector<int, PoolAllocator<int>> numbers;
   for (int i = 0; i < 1000; ++i) numbers.push_back(i);
   EXPECT_EQ(numbers[999], 999);
+}
+
+struct Kilobyte {
+  char bytes[1000];
+};
+TEST(PoolAllocator, GivesBackWhatItsPoolsDoNotUse) {
+  const auto count = [] {
+    PoolStats found{};
+    SharedPools::for_each([&](const PoolStats& stats) {
+      if (stats.element_bytes >= 1000 && stats.element_bytes < 1100) found = stats;
+    });
+    return found;
+  };
+  {
+    std::list<Kilobyte, PoolAllocator<Kilobyte>> list(300);
+    EXPECT_GE(count().live, 300u);
+    EXPECT_GE(count().bytes, 300000u);
+  }
+  EXPECT_GE(SharedPools::release_unused(), 300000u);
+  EXPECT_EQ(count().bytes, 0u);
+  using Alone = PoolAllocator<Kilobyte, SingleThread>;
+  Alone().deallocate(Alone().allocate(1), 1);
+  EXPECT_EQ(Alone::pool().stats().live, 0u);
+  EXPECT_GT(Alone::pool().release_unused(), 0u);
 }
 
 TEST(PoolAllocator, ServesThreadsAndTakesNodesOfOthers) {

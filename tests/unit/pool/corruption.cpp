@@ -9,6 +9,7 @@
 //
 // This program is itself the heap that pools draw on: it has the functions of snug.h that they call, and so knows all
 // that a pool owns.
+#include <snug/poison.h>
 #include <snug/pool.h>
 #include <snug/pool_thread_cache.h>
 
@@ -147,6 +148,7 @@ void use(TestedPool& pool, std::vector<Node*>& live, uint64_t& counter, Random& 
 
 // Elements that are live are the caller's; a pool does not look at them.
 void corrupt(Random& random) {
+  snug::unpoison_for_sanitizer(heap.memory, sizeof heap.memory);
   const unsigned times = 1 + random() % 4;
   for (unsigned time = 0; time < times; ++time) {
     const Piece piece = heap.pieces[random() % heap.count];
@@ -221,6 +223,7 @@ int run(uint64_t count, uint64_t first) {
   Outcome checked, unchecked;
   for (seed = first; seed != first + count; ++seed) {
     if (seed % 64 == 0) alarm(20);
+    snug::unpoison_for_sanitizer(heap.memory, sizeof heap.memory);  // a pool that has reported is forgotten as it is
     std::memset(heap.memory, 0, heap.used);
     heap.used = heap.count = 0;
     switch (seed % 8) {

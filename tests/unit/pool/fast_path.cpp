@@ -19,27 +19,29 @@ struct CachedNode : snug::Pooled<CachedNode, snug::ThreadCached> {
 using CachedPool = snug::Pool<CachedNode, snug::ThreadCached>;
 constinit CachedPool static_cached_pool;
 
+// free() and a delete-expression look for null; whoever has used the element has let the compiler know that it is none.
+template <class T>
+T* known(T* element) {
+  if (element == nullptr) __builtin_unreachable();
+  return element;
+}
+
 }  // namespace
 
 extern "C" {
 void* alloc_passed(snug::Pool<>& pool) { return pool.alloc(); }
-void free_passed(snug::Pool<>& pool, void* element) { pool.free(element); }
+void free_passed(snug::Pool<>& pool, void* element) { pool.free(known(element)); }
+// The function's whole length is that of the way for an element that is none.
+void maybe_null_free(snug::Pool<>& pool, void* element) { pool.free(element); }
 void* alloc_static() { return static_pool.alloc(); }
-void free_static(void* element) { static_pool.free(element); }
+void free_static(void* element) { static_pool.free(known(element)); }
 Node* alloc_class() { return new Node; }
-// A delete-expression looks for null before it calls; whoever knows better lets the compiler know.
-void free_class(Node* node) {
-  if (node == nullptr) __builtin_unreachable();
-  delete node;
-}
+void free_class(Node* node) { delete known(node); }
 
 void* cached_alloc_passed(CachedPool& pool) { return pool.alloc(); }
-void cached_free_passed(CachedPool& pool, void* element) { pool.free(element); }
+void cached_free_passed(CachedPool& pool, void* element) { pool.free(known(element)); }
 void* cached_alloc_static() { return static_cached_pool.alloc(); }
-void cached_free_static(void* element) { static_cached_pool.free(element); }
+void cached_free_static(void* element) { static_cached_pool.free(known(element)); }
 CachedNode* cached_alloc_class() { return new CachedNode; }
-void cached_free_class(CachedNode* node) {
-  if (node == nullptr) __builtin_unreachable();
-  delete node;
-}
+void cached_free_class(CachedNode* node) { delete known(node); }
 }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 #include <set>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "pool/counting_source.h"
@@ -288,6 +290,23 @@ TEST(Pool, FindsElementsInManyBlocksOfAnyLength) {
   }
 }
 
+// Behind the link that a free element holds.
+TEST(PoolDeathTest, SeesAWriteToAFreeElement) {
+  if (kPoisonsForSanitizer) GTEST_SKIP() << "AddressSanitizer ends the program before";
+  Pool<void, SingleThread, Checked> pool(64);
+  char* const element = static_cast<char*>(pool.alloc());
+  for (const size_t at : {8u, 15u, 40u, 63u}) {
+    pool.free(element);
+    const char before = std::exchange(element[at], 1);
+    EXPECT_STREQ(pool.check(), "a free element was written over") << at;
+    EXPECT_DEATH(static_cast<void>(pool.alloc()),
+                 "^snug: Pool\\{64, 16\\}::alloc\\(.*\\): a free element was written over\n$");
+    element[at] = before;
+    ASSERT_EQ(pool.alloc(), element);
+  }
+  pool.free(element);
+}
+
 // Reserving before each element is what programs do that must not fail later.
 TEST(Pool, ReservesCheckedElementsOneByOne) {
   Pool<void, SingleThread, Checked> pool(16);
@@ -313,6 +332,18 @@ struct Early {
 TEST(Pool, ServesStaticInitialisers) {
   EXPECT_TRUE(early_pool.owns(early.element));
   EXPECT_EQ(*early.number, 7);
+}
+
+TEST(Pool, AlignsAsATypeOfTheSizeMayAsk) {
+  for (const size_t size : {1u, 2u, 4u, 5u, 8u, 12u, 16u, 24u, 40u, 48u, 100u, 4096u}) {
+    Pool pool{size};
+    const size_t wanted = std::min<size_t>(size & (~size + 1), alignof(std::max_align_t));
+    void* elements[100];
+    ASSERT_EQ(pool.alloc_batch(elements), 100u);
+    for (void* const element : elements) ASSERT_EQ(reinterpret_cast<uintptr_t>(element) % wanted, 0u) << size;
+    EXPECT_EQ(pool.stats().element_bytes, (size + 7) / 8 * 8) << size;
+    pool.free_batch(elements);
+  }
 }
 
 TEST(Pool, DrawsFromSnugsHeapByDefault) {

@@ -348,5 +348,29 @@ TEST(ThreadCachedPool, TakesWhatIsFreedAtTheVeryEndOfAThread) {
   EXPECT_STREQ(Message::pool().check(), nullptr);
 }
 
+// Many threads that have used an element each, and wait.
+TEST(ThreadCachedPool, HoldsLittleForThreadsThatUsedLittle) {
+  Pool<void, ThreadCached> pool(32);
+  std::atomic<unsigned> ready{0};
+  std::atomic<bool> over{false};
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < 100; ++i) {
+    threads.emplace_back([&] {
+      pool.free(pool.alloc());
+      ++ready;
+      over.wait(false);
+    });
+  }
+  while (ready != 100) std::this_thread::yield();
+  const PoolStats stats = pool.running_stats();
+  EXPECT_LE(stats.live, 200u);
+  EXPECT_LE(stats.bytes, 16384u);
+  over = true;
+  over.notify_all();
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(pool.stats().live, 0u);
+  EXPECT_EQ(pool.check(), nullptr);
+}
+
 }  // namespace
 }  // namespace snug

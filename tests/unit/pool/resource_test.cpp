@@ -153,6 +153,44 @@ TEST(PoolResource, KeepsChunksWithinTheOption) {
   EXPECT_EQ(upstream.blocks, blocks + 10);
 }
 
+// A program that asks for one size does not pay for the pools of all.
+TEST(PoolResource, TakesLittleForItsFirstBytes) {
+  CountingResource upstream;
+  PoolResource resource(&upstream);
+  EXPECT_EQ(upstream.bytes, 0u);
+  static_cast<void>(resource.allocate(8));
+  EXPECT_LE(upstream.bytes, 1744u) << "what libstdc++'s takes";
+  resource.release();
+  EXPECT_EQ(upstream.bytes, 0u);
+}
+
+TEST(MonotonicResource, RewindsToAMark) {
+  CountingResource upstream;
+  alignas(16) static char buffer[256];
+  MonotonicResource resource(buffer, sizeof buffer, &upstream);
+  void* const first = resource.allocate(16);
+  const auto in_buffer = resource.mark();
+  void* const second = resource.allocate(16);
+  for (int i = 0; i < 100; ++i) std::memset(resource.allocate(100), 1, 100);
+  const size_t bytes = upstream.bytes;
+  const auto in_others = resource.mark();
+  void* const third = resource.allocate(64);
+  for (int i = 0; i < 1000; ++i) std::memset(resource.allocate(100), 1, 100);
+  resource.rewind(in_others);
+  EXPECT_EQ(upstream.bytes, bytes);
+  EXPECT_EQ(resource.allocate(64), third);
+  resource.rewind(in_buffer);
+  EXPECT_EQ(upstream.bytes, 0u);
+  EXPECT_EQ(resource.allocate(16), second);
+  EXPECT_NE(second, first);
+  MonotonicResource without(&upstream);
+  const auto start = without.mark();
+  static_cast<void>(without.allocate(100));
+  without.rewind(start);
+  EXPECT_EQ(upstream.bytes, 0u);
+  std::memset(without.allocate(100), 1, 100);
+}
+
 TEST(HeapResource, IsSnugsHeap) {
   snug_stats before{};
   snug_stats after{};

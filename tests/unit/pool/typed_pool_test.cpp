@@ -1,11 +1,13 @@
 // The typed pool and the mix-in that gives a class its own operator new and delete.
 #include <gtest/gtest.h>
 #include <snug/pool.h>
+#include <snug/pool_thread_cache.h>
 #include <snug/pooled.h>
 
 #include <array>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "pool/counting_source.h"
@@ -41,7 +43,38 @@ TEST(TypedPoolDeathTest, DestroysNothingThatIsNotLive) {
   EXPECT_DEATH(pool.destroy(made), "^snug: Pool<.*>::destroy\\(0x[0-9a-f]+\\): element is already free\n$");
   std::vector<int> foreign(10);
   EXPECT_DEATH(pool.destroy(&foreign), "^snug: Pool<.*>::destroy\\(.*\\): not an element of this pool\n$");
-  EXPECT_DEATH(pool.destroy(nullptr), "^snug: Pool<.*>::destroy\\(0x0\\): not an element of this pool\n$");
+}
+
+template <class TestedPool>
+void give_null(TestedPool pool) {
+  pool->destroy(nullptr);
+  pool->free(nullptr);
+  void* const nulls[2] = {};
+  pool->free_batch(nulls);
+  EXPECT_EQ(pool->stats().live, 0u);
+  EXPECT_EQ(pool->check(), nullptr);
+}
+TEST(TypedPool, IgnoresNull) {
+  give_null(std::make_unique<Pool<Counted>>());
+  give_null(std::make_unique<Pool<Counted, SingleThread, Checked>>());
+  give_null(std::make_unique<Pool<Counted, Locked>>());
+  give_null(std::make_unique<Pool<Counted, Locked, Checked>>());
+  give_null(std::make_unique<Pool<Counted, ThreadCached>>());
+}
+
+TEST(TypedPool, GivesBatches) {
+  Pool<Counted> pool;
+  std::array<void*, 100> elements{};
+  ASSERT_EQ(pool.alloc_batch(elements), elements.size());
+  EXPECT_EQ(pool.stats().live, elements.size());
+  for (void*& element : elements) element = ::new (element) Counted(1);
+  pool.destroy(static_cast<Counted*>(std::exchange(elements[50], nullptr)));
+  for (void* const element : elements) {
+    if (element != nullptr) static_cast<Counted*>(element)->~Counted();
+  }
+  pool.free_batch(elements);
+  EXPECT_EQ(pool.stats().live, 0u);
+  EXPECT_EQ(pool.check(), nullptr);
 }
 
 TEST(TypedPool, FreesTheElementWhoseConstructorThrows) {
@@ -71,6 +104,35 @@ TEST(TypedPool, LendsUniqueOwners) {
   }
   EXPECT_EQ(Counted::living, 0);
   EXPECT_EQ(pool.stats().live, 0u);
+}
+
+template <class Checks>
+void move_pools() {
+  using Moved = Pool<Counted, SingleThread, Checks>;
+  static_assert(std::is_nothrow_move_constructible_v<Moved> && std::is_nothrow_move_assignable_v<Moved>);
+  Moved first;
+  std::vector<Counted*> made;
+  for (int i = 0; i < 1000; ++i) made.push_back(first.construct(i));
+  Moved second(std::move(first));
+  EXPECT_EQ(first.stats().blocks, 0u);
+  EXPECT_EQ(second.stats().live, 1000u);
+  EXPECT_TRUE(second.owns(made[500]));
+  first.destroy(first.construct(1));
+  EXPECT_EQ(first.check(), nullptr);
+  first = std::move(second);
+  EXPECT_EQ(second.stats().blocks, 0u);
+  EXPECT_EQ(first.check(), nullptr);
+  for (Counted* const counted : made) first.destroy(counted);
+  EXPECT_EQ(first.stats().live, 0u);
+  EXPECT_EQ(Counted::living, 0);
+  first.release();
+}
+TEST(TypedPool, MovesWithItsElements) {
+  move_pools<Unchecked>();
+  move_pools<Checked>();
+  static_assert(!std::is_move_constructible_v<Pool<int, Locked>>);
+  static_assert(!std::is_move_constructible_v<Pool<int, ThreadCached>>);
+  static_assert(!std::is_copy_constructible_v<Pool<int>> && !std::is_copy_assignable_v<Pool<int>>);
 }
 
 TEST(TypedPool, DestroysAllThatLive) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/bits.h"
+#include "base/shared_holds.h"
 #include "slab/own_heaps.h"
 
 namespace snug {
@@ -163,12 +164,53 @@ TEST_F(SlabHeapTest, EmptySlabsServeOtherClassesBeforeFreshMemoryDoes) {
   const std::vector<void*> blocks = own.take(heap, one, 4 * own.sizes(one).blocks_per_slab);
   own.give(heap, one, blocks);
   ASSERT_EQ(heap.slab_count(one), 4u) << "they are kept";
+  const uint64_t taken = SharedHolds::taken();
+  void* block = own.take(heap, other, 1)[0];
+  EXPECT_EQ(heap.slab_count(one), 3u);
+  EXPECT_TRUE(std::any_of(blocks.begin(), blocks.end(), [&](void* was) {
+    return own.window.index_of(was) == own.window.index_of(block);
+  })) << "memory that was in use serves again";
+  EXPECT_LE(SharedHolds::taken() - taken, 1u) << "for a record; the span store is not asked";
+  EXPECT_STREQ(heap.check(), nullptr);
+}
+
+TEST_F(SlabHeapTest, EmptySlabsOfAnotherLengthServeAsWell) {
+  const size_t one = class_of(1024);
+  const size_t other = class_of(32768);
+  ASSERT_LT(own.sizes(one).pages_per_slab, own.sizes(other).pages_per_slab);
+  const std::vector<void*> blocks = own.take(heap, one, 8 * own.sizes(one).blocks_per_slab);
+  own.give(heap, one, blocks);
+  ASSERT_EQ(heap.slab_count(one), 8u) << "they are kept";
   void* block = own.take(heap, other, 1)[0];
   EXPECT_EQ(heap.slab_count(one), 0u);
   EXPECT_TRUE(std::any_of(blocks.begin(), blocks.end(), [&](void* was) {
     return own.window.index_of(was) == own.window.index_of(block);
-  })) << "memory that was in use serves again";
+  })) << "they have gone to the span store and come back as one";
   EXPECT_STREQ(heap.check(), nullptr);
+}
+
+// What the class before has written to is neither zero nor clean, however little of it the next one uses.
+TEST_F(SlabHeapTest, WhatWasWrittenBeforeASlabWasCutAnewIsRemembered) {
+  const size_t before = class_of(1024);
+  const size_t after = class_of(4096);
+  ASSERT_EQ(own.sizes(before).pages_per_slab, own.sizes(after).pages_per_slab);
+  const size_t pages = own.sizes(before).pages_per_slab;
+  const std::vector<void*> whole = own.take(heap, before, own.sizes(before).blocks_per_slab);
+  for (void* block : whole) std::memset(block, 1, 1024);
+  own.give(heap, before, whole);
+  void* zeros[1];
+  {
+    const SlabHeap::Hold hold(heap);
+    EXPECT_EQ(heap.take_untouched(after, zeros + 1), 0u) << "its memory is not zero";
+  }
+  void* out[kMaxBlocksPerSlab];
+  const size_t all = own.sizes(after).blocks_per_slab;
+  ASSERT_EQ(own.refill(heap, after, out, all), all) << "its memory is there: no fault to save";
+  own.give(heap, after, std::vector<void*>(out, out + all));
+  void* block = own.take(heap, class_of(2048), 1)[0];  // cut anew again, and one block of it used
+  own.give(heap, class_of(2048), {block});
+  heap.release_empty(0);
+  EXPECT_EQ(own.spans.statistics().bytes_dirty, pages * kPageSize);
 }
 
 TEST_F(SlabHeapTest, KeepsFewEmptySlabs) {
@@ -179,11 +221,23 @@ TEST_F(SlabHeapTest, KeepsFewEmptySlabs) {
   ASSERT_EQ(heap.slab_count(c), slabs);
   own.give(heap, c, blocks);
   EXPECT_LE(heap.slab_count(c) * slab_bytes, size_t{512} << 10);
-  EXPECT_GE(heap.slab_count(c) * slab_bytes, size_t{448} << 10) << "some stay, or each refill would make one";
+  EXPECT_GE(heap.slab_count(c) * slab_bytes, size_t{384} << 10) << "some stay, or each refill would make one";
   EXPECT_STREQ(heap.check(), nullptr);
   heap.release_empty(0);
   EXPECT_EQ(heap.slab_count(c), 0u);
   EXPECT_EQ(own.free_bytes(), own.chunk_bytes());
+}
+
+// What others wait for is taken once for several slabs, where takings are counted.
+TEST_F(SlabHeapTest, SlabsThatComeAndGoTakeTheSpanStoreSeldom) {
+  if (!SharedHolds::kCounted) GTEST_SKIP() << "takings are not counted in this build";
+  const size_t c = class_of(1024);
+  const size_t slabs = 128;  // 8 MiB: more than a heap ever keeps
+  const size_t count = slabs * own.sizes(c).blocks_per_slab;
+  own.give(heap, c, own.take(heap, c, count));
+  const uint64_t before = SharedHolds::taken();
+  for (int round = 0; round != 10; ++round) own.give(heap, c, own.take(heap, c, count));
+  EXPECT_LE(SharedHolds::taken() - before, 10 * slabs / 2) << "two for each slab if they came and went singly";
 }
 
 }  // namespace

@@ -128,8 +128,30 @@ TEST(RecordPool, ReusesTheLastRecordFirst) {
   EXPECT_EQ(a->other, 0u);
   EXPECT_EQ(pool.make(), b);
   EXPECT_EQ(arena.bytes_used(), used);
+}
+
+TEST(RecordPool, AsksTheArenaForSeveralAtOnce) {
+  MetaArena arena;
+  RecordPool<Record> pool(arena);
+  std::set<Record*> seen;
+  for (size_t i = 0; i < 33; ++i) {
+    Record* record = pool.make();
+    EXPECT_TRUE(is_aligned(address_of(record), 64));
+    EXPECT_TRUE(seen.insert(record).second);
+    EXPECT_EQ(arena.bytes_used(), (i / 16 + 1) * 1024);
+  }
+}
+
+// A record longer than that is one by itself.
+struct LongRecord {
+  char bytes[5000] = {};
+};
+
+TEST(RecordPool, LongRecordsComeSingly) {
+  MetaArena arena;
+  RecordPool<LongRecord> pool(arena);
   pool.make();
-  EXPECT_GT(arena.bytes_used(), used);
+  EXPECT_EQ(arena.bytes_used(), round_up(sizeof(LongRecord), 64));
 }
 
 }  // namespace

@@ -52,8 +52,10 @@ class SpanProgram {
     const uint32_t pages = random_length();
     const uint32_t alignment = random_() % 4 == 0 ? 1u << random_() % 8 : 1;
     const Paging paging = random_() % 4 == 0 ? Paging::kHuge : Paging::kSmall;
+    const size_t purged = own_.spans.statistics().bytes_purged;
     Span* span = own_.spans.allocate({pages}, {alignment}, paging);
     ASSERT_NE(span, nullptr);
+    learn_of_way_made(*span, own_.spans.statistics().bytes_purged - purged);
     ASSERT_EQ(span->pages.value, pages);
     ASSERT_EQ(span->first.value % alignment, 0u);
     ASSERT_LE(span->first.in_chunk() + pages, kPagesPerChunk);
@@ -71,6 +73,18 @@ class SpanProgram {
     ASSERT_EQ(span->backed, all_dirty);
     live_.push_back(span);
     live_pages_ += pages;
+  }
+
+  // So much of what was kept has gone back, as new memory was taken.
+  void learn_of_way_made(const Span& taken, size_t bytes) {
+    size_t gone = 0;
+    for (auto& [id, page] : pages_) {
+      const bool is_taken = id - taken.first.value < taken.pages.value;
+      if (page.used || is_taken || !page.dirty || own_.spans.holds_remains({id})) continue;
+      page.dirty = false;
+      gone += kPageSize;
+    }
+    ASSERT_EQ(gone, bytes);
   }
 
   // Whoever asks for a huge page gets a span that is dirty in part, or a chunk that counts as dirty from now on.

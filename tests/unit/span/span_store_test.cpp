@@ -234,6 +234,26 @@ TEST_F(SpanStoreTest, WhatTheOsRefusesIsYoungAgain) {
   ::munlock(page, 4096);
 }
 
+TEST_F(SpanStoreTest, WhatDoesNotFitMakesWayForWhatIsNew) {
+  own.spans.set_retention({SIZE_MAX, 600'000});
+  const std::vector<Span*> s = fill_chunk({10, 1, 10, 1, 10, 1, 60, 35});
+  own.spans.free(s[7], {0});
+  for (size_t i : {0, 2, 4}) own.free_touched(s[i]);
+  Span* soon = own.spans.allocate({11});
+  EXPECT_EQ(dirty_pages(), 30u) << "it may fit soon";
+  own.spans.free(soon, {0});
+  own.spans.set_retention({SIZE_MAX, 1000});
+  std::this_thread::sleep_for(std::chrono::milliseconds(150));
+  EXPECT_EQ(dirty_pages(), 30u);
+  Span* fits = own.spans.allocate({10});
+  EXPECT_EQ(dirty_pages(), 20u);
+  own.free_touched(fits);
+  ASSERT_NE(own.spans.allocate({11}), nullptr);
+  EXPECT_EQ(dirty_pages(), 10u) << "two runs for eleven pages";
+  ASSERT_NE(own.spans.allocate({9}), nullptr);
+  EXPECT_EQ(dirty_pages(), 1u) << "it fits";
+}
+
 TEST_F(SpanStoreTest, RingsForWhatAges) {
   Doorbell bell;
   own.spans.set_bell(bell);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/bits.h"
+#include "base/shared_holds.h"
 
 namespace snug {
 namespace {
@@ -42,6 +43,43 @@ TEST(ArrayStore, TheLastGivenIsTheFirstTaken) {
   store.give(b, 64);
   EXPECT_EQ(store.take(64), b);
   EXPECT_EQ(store.take(64), a);
+}
+
+TEST(ArrayStore, AnArrayIsExchangedWithWhatItHolds) {
+  MetaArena arena;
+  ArrayStore store(arena);
+  for (const bool other_is_there : {false, true}) {
+    if (other_is_there) store.give(store.take(32), 32);
+    void** small = store.take(16);
+    for (size_t i = 0; i < 16; ++i) small[i] = small + i;
+    void** large = store.exchange(small, 16, 16, 32);
+    ASSERT_NE(large, nullptr);
+    EXPECT_EQ(large[-1], nullptr);
+    for (size_t i = 0; i < 16; ++i) EXPECT_EQ(large[i], small + i);
+    EXPECT_EQ(store.take(16), small) << "the old one is free";
+  }
+}
+
+TEST(ArrayStore, ReturnsGoHomeTogether) {
+  MetaArena arena;
+  ArrayStore store(arena);
+  void** waiting = store.take(16);
+  void** a = store.take(16);
+  void** b = store.take(16);
+  void** c = store.take(1024);
+  store.give(waiting, 16);
+  const uint64_t taken = SharedHolds::taken();
+  {
+    ArrayStore::Returns returns(store);
+    returns.add(a, 16);
+    returns.add(b, 16);
+    returns.add(c, 1024);
+  }
+  EXPECT_LE(SharedHolds::taken() - taken, 1u);
+  EXPECT_EQ(store.take(1024), c);
+  EXPECT_EQ(store.take(16), b);
+  EXPECT_EQ(store.take(16), a);
+  EXPECT_EQ(store.take(16), waiting);
 }
 
 TEST(ArrayStore, ServesThreadsAtOnce) {

@@ -1,0 +1,40 @@
+// CellComponent: the cell heap over one region, TLSF's bins and cheap checks, as libsnug_cell.a has it. The region is
+// address space; what the heap has touched of it is its memory.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "snug/cell_heap.h"
+
+namespace snug::components {
+
+class CellComponent {
+ public:
+  // False if there is no such region.
+  bool begin(std::uint64_t region_bytes) {
+    void* const region =
+        mmap(nullptr, region_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return region != MAP_FAILED && heap_.add_region(region, region_bytes) == nullptr;
+  }
+
+  void* allocate(std::size_t size, std::size_t alignment) {
+    return alignment > kAlignment ? heap_.allocate_aligned(alignment, size) : heap_.allocate(size);
+  }
+  void* reallocate(void* block, std::size_t /*size_before*/, std::size_t size) { return heap_.resize(block, size); }
+  void free(void* block, std::size_t /*size*/) { heap_.free(block); }
+  std::size_t usable_size(void* block) const { return heap_.usable_size(block); }
+  static void* address_of(void* block) { return block; }
+
+ private:
+  static constexpr std::size_t kAlignment = 16;
+  struct Policy : CellPolicy {
+    static constexpr std::size_t kAlignment = CellComponent::kAlignment;  // malloc's
+  };
+
+  CellHeap<Policy> heap_;
+};
+
+}  // namespace snug::components

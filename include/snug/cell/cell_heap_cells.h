@@ -1,0 +1,356 @@
+// The class BasicCellHeap, which snug/cell/basic_cell_heap.h describes and users include, and its fast half: what
+// becomes of cells. What concerns whole regions is in snug/cell/cell_heap_regions.h.
+//
+// Invariants, which check() proves: those that snug/cell/basic_cell_heap.h states.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "snug/cell/cell.h"
+#include "snug/cell/cell_statistics.h"
+#include "snug/cell/embedded_cell_policy.h"
+#include "snug/cell/heap_check.h"
+#include "snug/cell/region_list.h"
+#include "snug/poison.h"
+
+namespace snug {
+
+template <CellHeapPolicy Policy>
+class BasicCellHeap {
+  using Layout = CellLayout<Policy::kAlignment>;
+  using Trailer = typename Policy::Trailer;
+  using Pages = typename Policy::Pages;
+  using Retention = typename Policy::Retention;
+  using Trace = typename Policy::Trace;
+  using Index = typename Policy::Fit::template Index<Layout>;
+  using Regions = CellRegionList<Layout>;
+  using Check = CellHeapCheck<Layout, Trailer, Retention>;
+  using Tools = Poison<Policy::Checks::kTells>;
+  using Pause = typename Tools::LookAndPause;
+
+  static constexpr size_t kCellOverhead = Layout::kWord + Trailer::kBytesOfUsed;
+  static constexpr bool kGrows = Pages::kPageBytes != 0;
+  static_assert(kGrows || !Retention::kWatches, "only pages of a page source can go back");
+  static_assert(Trailer::kMergesBackward || !Retention::kWatches, "without trailers no page becomes one free cell");
+
+ public:
+  static constexpr size_t kAlignment = Policy::kAlignment;
+  // A larger request is refused.
+  static constexpr size_t kLargestRequest = Index::kLargestTake - 2 * Layout::kUnit - kCellOverhead;
+  // The shortest region that add_region() takes, wherever it begins.
+  static constexpr size_t kSmallestRegion = Regions::kOverhead + Layout::kSmallestCell;
+
+  constexpr BasicCellHeap() = default;
+  explicit constexpr BasicCellHeap(Pages pages, Retention retention = {}, Trace trace = {})
+      : pages_(pages), retention_(retention), trace_(trace) {}
+  // Pages go back, with whatever lives in them; regions are the caller's, and their bytes stay as they are.
+  ~BasicCellHeap() {
+    if (kGrows || kPoisonsForSanitizer || (Tools::kTells && on_memcheck())) let_go_of_regions();
+  }
+  BasicCellHeap(const BasicCellHeap&) = delete;
+  BasicCellHeap& operator=(const BasicCellHeap&) = delete;
+
+  // From now on cells lie in these bytes too, as long as the heap lives. Null, or a sentence that says why not.
+  const char* add_region(void* start, size_t bytes);
+  // The bytes that add_region() was given at `start` are the caller's again. Null, or a sentence that says why not: no
+  // region of the caller's begins there, or a block lives in it. O(regions), without trailers O(cells of the region).
+  const char* remove_region(void* start);
+
+  // Null if there is no cell that is long enough, and the page source has no page.
+  void* allocate(size_t bytes) {
+    if (bytes > kLargestRequest) [[unlikely]]
+      return nullptr;
+    [[maybe_unused]] const Pause pause;
+    prove("CellHeap::allocate", this);
+    const size_t size = cell_size(bytes);
+    Cell* const cell = index_.take(size);
+    if (cell == nullptr) [[unlikely]]
+      return allocate_close(size);
+    return occupy(cell, Layout::size_of(cell), size, kCellPrevUsed);
+  }
+
+  // `alignment`: a power of two, or the answer is null. The gap before the block becomes a free cell.
+  void* allocate_aligned(size_t alignment, size_t bytes) {
+    if (alignment <= kAlignment && alignment != 0 && (alignment & (alignment - 1)) == 0) return allocate(bytes);
+    if (alignment == 0 || (alignment & (alignment - 1)) != 0 || alignment > kLargestRequest / 2 ||
+        bytes > kLargestRequest / 2 - Layout::kSmallestCell)
+      return nullptr;
+    [[maybe_unused]] const Pause pause;
+    prove("CellHeap::allocate_aligned", this);
+    const size_t size = cell_size(bytes);
+    const size_t longest = size + alignment + Layout::kSmallestCell;
+    Cell* cell = index_.take(longest);
+    if (cell == nullptr) [[unlikely]]
+      cell = locate_aligned(alignment, size, longest);
+    if (cell == nullptr) return nullptr;
+    const size_t whole = Layout::size_of(cell);
+    const size_t gap = Layout::gap_in(cell, alignment);
+    if (gap == 0) return occupy(cell, whole, size, kCellPrevUsed);
+    Cell* const aligned = Layout::behind(cell, gap);
+    cell->head = gap | kCellPrevUsed;
+    put_head(aligned, 0);
+    Trailer::template mark_free<Layout>(gap, aligned);
+    index_.insert(cell, gap);
+    return occupy(aligned, whole - gap, size, 0);
+  }
+
+  // Null is ignored.
+  void free(void* block) {
+    if (block == nullptr) return;
+    [[maybe_unused]] const Pause pause;
+    Cell* cell = used_cell("CellHeap::free", block);
+    size_t size = Layout::size_of(cell);
+    forbid(cell, size);
+    trace_.freed(block, size);
+    bytes_free_ += size;
+    Cell* next = Layout::behind(cell, size);
+    if (Trailer::template prev_is_free<Layout>(cell)) {
+      const size_t more = Layout::size_before(cell);
+      cell->head = 0;  // so that a second free of the block is seen
+      cell = Layout::before(cell, more);
+      index_.remove(cell, more);
+      size += more;
+    }
+    if (!Layout::is_used(next)) {
+      const size_t more = Layout::size_of(next);
+      index_.remove(next, more);
+      size += more;
+      next = Layout::behind(next, more);
+    }
+    cell->head = size | kCellPrevUsed;
+    Trailer::template mark_free<Layout>(size, next);
+    if constexpr (Retention::kWatches) {
+      if (next->head <= kCellFlags) [[unlikely]]
+        return settle_page(cell, size, reinterpret_cast<CellRegion*>(next));
+    }
+    index_.insert(cell, size);
+  }
+
+  // Makes the block longer or shorter where it stands; false, and nothing is changed, if the cell behind it is not free
+  // or too short. What is cut off a shorter block is free from then on, unless it is too little for a cell. False for
+  // null, which stands nowhere.
+  bool resize_in_place(void* block, size_t bytes) {
+    if (block == nullptr) return false;
+    [[maybe_unused]] const Pause pause;
+    Cell* const cell = used_cell("CellHeap::resize", block);
+    if (bytes > kLargestRequest) [[unlikely]]
+      return false;
+    const size_t size = cell_size(bytes);
+    const size_t old_size = Layout::size_of(cell);
+    Cell* next = Layout::behind(cell, old_size);
+    const bool next_is_free = !Layout::is_used(next);
+    const size_t whole = old_size + (next_is_free ? Layout::size_of(next) : 0);
+    if (size > whole) return false;
+    if (next_is_free) index_.remove(next, whole - old_size);
+    next = Layout::behind(cell, whole);
+    bytes_free_ += old_size;
+    // settle() expects of `next` that it knows of a free cell before it.
+    if (!next_is_free && whole - size >= Layout::kSmallestCell) Trailer::template mark_free<Layout>(whole - size, next);
+    settle(cell, whole, size, cell->head & kCellPrevUsed, next);
+    note_least_free();
+    if (Layout::size_of(cell) > old_size) permit_more(cell, old_size);
+    if (Layout::size_of(cell) < old_size) forbid(Layout::next_of(cell), Layout::size_of(Layout::next_of(cell)));
+    trace_.resized(block, old_size, Layout::size_of(cell));
+    return true;
+  }
+
+  // As realloc(): in place if that is possible, else a new block, a copy and a free. The old block is untouched if the
+  // answer is null. A null block is allocated; 0 bytes give a block of the smallest size.
+  void* resize(void* block, size_t bytes) {
+    if (block == nullptr) return allocate(bytes);
+    if (resize_in_place(block, bytes)) return block;
+    const size_t old_bytes = usable_size(block);
+    void* const moved = allocate(bytes);
+    if (moved == nullptr) return nullptr;
+    memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
+    free(block);
+    return moved;
+  }
+
+  // All of it may be written; constant until the block is resized or freed. 0 for null.
+  static size_t usable_size(const void* block) {
+    [[maybe_unused]] const Pause pause;
+    return block == nullptr ? 0 : Layout::size_of(Layout::cell_of(block)) - kCellOverhead;
+  }
+
+  // Gives every empty page back to the page source. O(regions). Bytes given back.
+  size_t release_unused();
+
+  // visit(CellView) for each cell, region by region, in the order of addresses. It must not use the heap.
+  template <class Visit>
+  void walk(Visit visit) const;
+
+  // Null if every invariant holds, else a sentence that names the broken one. O(cells).
+  const char* check() const {
+    [[maybe_unused]] const Pause pause;
+    return Check::run(*this);
+  }
+
+  // A value of now. O(cells).
+  CellStatistics statistics() const;
+  // O(1).
+  size_t bytes_free() const { return bytes_free_; }
+
+  Index& index() { return index_; }
+  Trace& trace() { return trace_; }
+  Retention& retention() { return retention_; }
+  Pages& pages() { return pages_; }
+
+ private:
+  template <class, class, class>
+  friend struct CellHeapCheck;
+
+  static constexpr size_t cell_size(size_t bytes) {
+    const size_t size = Layout::round_up(bytes + kCellOverhead);
+    return size < Layout::kSmallestCell ? Layout::kSmallestCell : size;
+  }
+
+  // What index_.take() has not found. Out of line, so that what it does costs other requests no registers.
+  [[gnu::noinline]] void* allocate_close(size_t size) {
+    Cell* cell = index_.take_close(size);
+    if (cell == nullptr) cell = add_page(size);
+    return cell == nullptr ? nullptr : occupy(cell, Layout::size_of(cell), size, kCellPrevUsed);
+  }
+  // Of the cells that are too short for an aligned block wherever they begin, two may have a place: what such a block
+  // has left by itself, and the longest, which one has left together with the gap before it.
+  [[gnu::noinline]] Cell* locate_aligned(size_t alignment, size_t size, size_t longest) {
+    Cell* cell = index_.first_close(size);
+    if (!Layout::has_place(cell, alignment, size)) cell = index_.first_longest();
+    if (!Layout::has_place(cell, alignment, size)) return add_page(longest);
+    index_.remove(cell, Layout::size_of(cell));
+    return cell;
+  }
+
+  // A free cell that is in no index any more becomes a user's.
+  void* occupy(Cell* cell, size_t whole, size_t size, size_t prev_used) {
+    settle(cell, whole, size, prev_used, Layout::behind(cell, whole));
+    note_least_free();
+    void* const block = Layout::block_of(cell);
+    Tools::hand_out(block, Layout::size_of(cell) - kCellOverhead);
+    trace_.allocated(block, Layout::size_of(cell));
+    return block;
+  }
+
+  // Of `whole` bytes the first `size` are the user's cell; the rest is a free cell, if it is long enough for one. The
+  // end of the whole was that of a free cell.
+  void settle(Cell* cell, size_t whole, size_t size, size_t prev_used, Cell* next) {
+    const size_t rest = whole - size;
+    if (rest >= Layout::kSmallestCell) {
+      Cell* const remainder = Layout::behind(cell, size);
+      put_head(remainder, rest | kCellPrevUsed);
+      Trailer::template keep_free<Layout>(rest, next);
+      cell->head = size | kCellUsed | prev_used;
+      Trailer::template keep_used<Layout>(size, remainder);
+      bytes_free_ -= size;
+      index_.insert(remainder, rest);
+    } else {
+      cell->head = whole | kCellUsed | prev_used;
+      Trailer::template mark_used<Layout>(whole, next);
+      bytes_free_ -= whole;
+    }
+  }
+
+  // Of a cell that was made where nobody may touch the bytes as yet.
+  static void put_head(Cell* cell, size_t head) {
+    unpoison_for_sanitizer(cell, Layout::kWord);
+    cell->head = head;
+  }
+  // All but the heads of free cells nobody may touch, memcheck's programs these neither.
+  static void forbid(Cell* cell, size_t size) { Tools::forbid(Layout::block_of(cell), size - Layout::kWord); }
+  // Behind its `old_size`; what was there before stays the user's.
+  static void permit_more(Cell* cell, size_t old_size) {
+    const size_t from = old_size - Trailer::kBytesOfUsed;
+    Tools::hand_out(Layout::behind(cell, from), Layout::size_of(cell) - Trailer::kBytesOfUsed - from);
+  }
+
+  void note_least_free() {
+    if (bytes_free_ < bytes_least_free_) bytes_least_free_ = bytes_free_;
+  }
+
+  // The cell of a block that a caller says is its own.
+  Cell* used_cell(const char* call, const void* block) const {
+    Cell* const cell = Layout::cell_of(block);
+    if (Policy::Checks::kWalks ? Check::fault_of(*this, block) != nullptr : is_suspect(cell)) [[unlikely]]
+      misuse_of(call, block);
+    prove(call, block);
+    return cell;
+  }
+
+  // What cheap checks look at.
+  bool is_suspect(const Cell* cell) const {
+    return !regions_.may_hold(Layout::block_of(cell)) || !Layout::is_live(cell) ||
+           !regions_.may_hold(Layout::block_of(cell), Layout::size_of(cell)) ||
+           !Trailer::template agrees<Layout>(Layout::size_of(cell), Layout::next_of(cell));
+  }
+
+  // Cheap checks know that something is wrong; what it is takes a look at all cells of the region.
+  [[noreturn, gnu::cold, gnu::noinline]] void misuse_of(const char* call, const void* block) const {
+    const char* const fault = Check::fault_of(*this, block);
+    Policy::Misuse::misuse(call, block, fault != nullptr ? fault : "memory beside the block was written over");
+  }
+
+  // Before walking checks let an operation follow the heap's links.
+  void prove(const char* call, const void* address) const {
+    if constexpr (Policy::Checks::kWalks) {
+      if (const char* const broken = check()) Policy::Misuse::misuse(call, address, broken);
+    }
+  }
+
+  void let_go_of_regions();
+
+  // ---- pages ------------------------------------------------------------------------------------------------------
+
+  Cell* add_cells(void* start, size_t bytes, size_t page_bytes) {
+    CellRegion* const region = regions_.lay_out(start, bytes, page_bytes);
+    const size_t length = Regions::length_of(region);
+    bytes_total_ += length;
+    bytes_free_ += length;
+    note_least_free();
+    forbid(Regions::first_of(region), length);
+    return Regions::first_of(region);
+  }
+
+  // A page that holds a cell of `size`, as one free cell in no index. It is long enough to be found by the same request
+  // when it is free again: else a program that takes and frees one block would get another page each time.
+  Cell* add_page(size_t size) {
+    if constexpr (kGrows) {
+      const size_t need = Index::surely_found(size) + Regions::kOverhead;
+      const size_t bytes = (need + Pages::kPageBytes - 1) / Pages::kPageBytes * Pages::kPageBytes;
+      if (bytes > Index::kLargestCell) return nullptr;
+      void* const page = pages_.take(bytes);
+      if (page == nullptr) return nullptr;
+      trace_.page_taken(page, bytes);
+      return add_cells(page, bytes, bytes);
+    }
+    return nullptr;
+  }
+
+  void give_page(CellRegion* region);
+
+  // The last step of a free whose cell, in no index yet, ends at `region`: if it is all of its page, that may go back.
+  // Out of line: inlined, it would cost every free registers.
+  [[gnu::noinline]] void settle_page(Cell* cell, size_t size, CellRegion* region)
+    requires Retention::kWatches
+  {
+    if (Regions::first_of(region) == cell && region->page_bytes != 0 && !retention_.template keeps<Regions>(region)) {
+      bytes_free_ -= size;
+      note_least_free();
+      give_page(region);
+    } else {
+      index_.insert(cell, size);
+    }
+  }
+
+  Index index_;
+  Regions regions_;
+  size_t bytes_free_ = 0;
+  size_t bytes_least_free_ = ~size_t{0};
+  size_t bytes_total_ = 0;
+  [[no_unique_address]] Pages pages_;
+  [[no_unique_address]] Retention retention_;
+  [[no_unique_address]] Trace trace_;
+};
+
+}  // namespace snug

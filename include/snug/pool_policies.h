@@ -1,0 +1,38 @@
+// pool_policies.h: what the template parameters of a pool must be. A wrong one is named by the concept that it does not
+// meet, where the pool is named.
+#pragma once
+
+#include "snug/cpp20.h"
+
+#include <concepts>
+#include <cstddef>
+
+namespace snug {
+
+// Stands in for a PoolStore, which a concept must not make.
+struct AnyPoolStore {
+  static constexpr bool kWatched = false;
+};
+
+// SingleThread, Locked, ThreadCached (pool_threads.h).
+template <class Threads>
+concept PoolThreads = requires {
+  typename Threads::template Front<AnyPoolStore>;
+  { Threads::kMoves } -> std::convertible_to<bool>;
+};
+
+// Unchecked, Checked (pool_checks.h).
+template <class Checks>
+concept PoolChecks = requires {
+  { Checks::kWatches } -> std::convertible_to<bool>;
+  { Checks::kTells } -> std::convertible_to<bool>;
+};
+
+// pool_source.h. It returns null when it has no memory: an exception would lose the elements of a batch.
+template <class Source>
+concept PoolSource = std::copy_constructible<Source> && requires(Source& source, void* block, std::size_t bytes) {
+  { source.allocate(bytes, bytes) } noexcept -> std::same_as<void*>;
+  source.free(block, bytes, bytes);
+};
+
+}  // namespace snug

@@ -1,0 +1,48 @@
+#include "slab/holes.h"
+
+#include <algorithm>
+#include <span>
+
+namespace snug {
+
+bool Holes::take(Slab& slab) {
+  slab_ = &slab;
+  count_ = 0;
+  blocks_ = 0;
+  if (!slab.may_have_holes()) return false;
+  slab.for_each_hole([this](size_t from, size_t to) { add(from, to); });
+  for (const Hole& hole : std::span(holes_, count_)) slab.take_row(hole.slot, hole.count);
+  return count_ != 0;
+}
+
+void Holes::add(size_t from, size_t to) {
+  // Blocks that were never used may be handed out meanwhile: the page that the last used one shares with them stays.
+  if (slab_->carved != slab_->capacity)
+    to = std::min(to, round_down(size_t{slab_->carved} * slab_->block_size, os::page_size()));
+  if (from >= to || count_ == kMost) return;
+  const size_t behind_last = count_ == 0 ? 0 : holes_[count_ - 1].slot + size_t{holes_[count_ - 1].count};
+  const size_t slot = std::max(from / slab_->block_size, behind_last);
+  const size_t end = std::min<size_t>((to + slab_->block_size - 1) / slab_->block_size, slab_->carved);
+  holes_[count_++] = {static_cast<uint32_t>(from), static_cast<uint32_t>(to), static_cast<uint16_t>(slot),
+                      static_cast<uint16_t>(end - slot)};
+  blocks_ += end - slot;
+}
+
+size_t Holes::purge() const {
+  size_t bytes = 0;
+  for (const Hole& hole : std::span(holes_, count_))
+    if (os::purge(slab_->start + hole.from, hole.to - hole.from)) bytes += hole.to - hole.from;
+  return bytes;
+}
+
+const void* Holes::put_back() {
+  for (const Hole& hole : std::span(holes_, count_)) {
+    size_t slot = hole.slot + slab_->put_back(hole.slot, hole.count);
+    if (slot == size_t{hole.slot} + hole.count) continue;
+    while (!tests_bit(slab_->free_bits(), slot)) ++slot;
+    return slab_->block(slot);
+  }
+  return nullptr;
+}
+
+}  // namespace snug

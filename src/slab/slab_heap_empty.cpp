@@ -1,0 +1,165 @@
+// SlabHeap's empty slabs: where they come from, which are kept, and where they go.
+//
+//                 of another class ──►                    ──► a partial slab
+//                                       an empty slab
+//   the span store, what is missed  ──►                    ──► the span store, beyond what is kept, several at a time
+//
+// The span store's lock is one that all threads share: the heap's own empty slabs come first, whatever their class, and
+// what goes to the store or comes back from it goes and comes together.
+#include <algorithm>
+
+#include "slab/heap_registry.h"
+#include "slab/slab_heap.h"
+
+namespace snug {
+namespace {
+
+// Bytes of empty slabs kept, and the most beside them while they are missed. The others the span store has, for any
+// class.
+constexpr size_t kEmptyKept = size_t{512} << 10;
+constexpr size_t kEmptyExtra = size_t{4} << 20;
+// The part of what is kept that goes at a time beside what is too much, one in so many.
+constexpr size_t kPartGiven = 4;
+
+}  // namespace
+
+// An empty slab of the class, which becomes a partial one; null if it has none and the OS refuses memory.
+Slab* SlabHeap::take_empty(size_t size_class) {
+  Bin& bin = bins_[size_class];
+  if (bin.empty.empty() && !recut_empty(size_class) && !make_slabs(size_class)) return nullptr;
+  Slab* slab = bin.empty.front();
+  bin.empty.remove(slab);
+  bin.partial.push_front(slab);
+  empty_bytes_ -= slab->span->pages.bytes();
+  return slab;
+}
+
+// An empty slab of another class, if there is one as long, becomes one of this class: nobody else has to be asked.
+bool SlabHeap::recut_empty(size_t size_class) {
+  const SizeClass& sizes = registry_.table().classes[size_class];
+  if (empty_bytes_ < PageCount{sizes.pages_per_slab}.bytes()) return false;
+  for (const Bin& bin : bins_) {
+    Slab* const slab = bin.empty.front();
+    if (slab == nullptr) continue;
+    Span* const span = slab->span;
+    if (span->pages.value != sizes.pages_per_slab || !is_aligned(span->first.value, sizes.slab_alignment())) continue;
+    take_apart(slab);
+    // What the old slab has written to may lie where the new one has written nothing yet.
+    span->backed = span->backed || span->written == span->pages;
+    span->zeroed = span->zeroed && span->written.value == 0;
+    return cut_slab(size_class, span);
+  }
+  return false;
+}
+
+// Adds an empty slab on a span of the store, or several; false if the OS refuses memory.
+bool SlabHeap::make_slabs(size_t size_class) {
+  const Paging paging = paging_for(size_class);
+  SpanBatch batch = spans_for(registry_.table().classes[size_class], paging);
+  if (paging == Paging::kSmall && !batch.empty()) bins_[size_class].newest = batch.front()->first;
+  bool made = false;
+  // The last one to be made is the first to be drawn from.
+  while (Span* span = batch.back()) {
+    batch.remove(span);
+    regret(span->pages.bytes());
+    if (span->grew) make_way(span->pages);
+    made = cut_slab(size_class, span) || made;
+  }
+  return made;
+}
+
+// Adds an empty slab on the span; false, and the span in the store again, without memory for a record.
+bool SlabHeap::cut_slab(size_t size_class, Span* span) {
+  const SizeClass& sizes = registry_.table().classes[size_class];
+  Slab* slab = slabs_.make(sizes, registry_.window().start_of(span->first));
+  if (slab == nullptr) {
+    registry_.spans().free(span, PageCount{0});
+    return false;
+  }
+  slab->span = span;
+  slab->block_size = sizes.block_size;
+  slab->capacity = sizes.blocks_per_slab;
+  if (is_shared_) slab->capacity -= slab->capacity % sizes.line_group;
+  slab->size_class = static_cast<uint8_t>(size_class);
+  insert(slab);
+  return true;
+}
+
+// Before memory is touched that was not in use, what lies in empty slabs of other lengths is. What was given away
+// lately, and is missed now, comes back together: as much of it as stays when some is given away.
+SpanBatch SlabHeap::spans_for(const SizeClass& sizes, Paging paging) {
+  const PageCount pages{sizes.pages_per_slab};
+  const PageCount alignment{sizes.slab_alignment()};
+  if (empty_bytes_ >= pages.bytes() && !registry_.spans().has_dirty(pages, alignment)) release_empty(0);
+  const size_t stays = most_empty() / 2;
+  const size_t missed = std::min(given_away_, stays - std::min(stays, empty_bytes_));
+  return registry_.spans().allocate_some(pages, alignment, paging, std::max<size_t>(1, missed / pages.bytes()));
+}
+
+// Bytes of empty slabs that are kept.
+size_t SlabHeap::most_empty() const { return is_shared_ || !is_asleep() ? kEmptyKept + empty_extra_ : 0; }
+
+// An empty slab that was given away is missed: so much more is kept from now on.
+void SlabHeap::regret(size_t bytes) {
+  if (given_away_ < bytes) return;
+  given_away_ -= bytes;
+  if (empty_extra_ + bytes <= kEmptyExtra && registry_.grant_extra(bytes)) empty_extra_ += bytes;
+}
+
+void SlabHeap::age() {
+  give_back_some();
+  give_up_extra(empty_extra_ / 8);
+  release_empty(most_empty());
+}
+
+void SlabHeap::give_up_extra(size_t bytes) {
+  given_away_ = 0;
+  bytes = round_up(bytes, kPageSize);
+  registry_.return_extra(bytes);
+  empty_extra_ -= bytes;
+}
+
+// More is empty than is kept: so much goes that the next time is not the next slab. Not a part of all that is kept, or
+// each ageing of what is kept beyond the usual would cost as much again.
+void SlabHeap::give_empty_away(size_t size_class) {
+  const size_t before = empty_bytes_;
+  release_empty(most_empty() - std::min(most_empty(), kEmptyKept / kPartGiven), size_class);
+  if (!is_asleep()) given_away_ += before - empty_bytes_;
+}
+
+void SlabHeap::release_empty(size_t keep, size_t first_class) {
+  SpanBatch batch;
+  for (size_t c = 0; c != kMaxClasses && empty_bytes_ > keep; ++c) {
+    Bin& bin = bins_[(first_class + c) % kMaxClasses];
+    while (!bin.empty.empty() && empty_bytes_ > keep) batch.push_back(take_apart(bin.empty.front()));
+  }
+  if (!batch.empty()) registry_.spans().free_all(batch);
+}
+
+void SlabHeap::release_empty_of(const Bin& bin) {
+  SpanBatch batch;
+  while (Slab* slab = bin.empty.front()) batch.push_back(take_apart(slab));
+  if (!batch.empty()) registry_.spans().free_all(batch);
+}
+
+// The span of an empty slab, which is no more.
+Span* SlabHeap::take_apart(Slab* slab) {
+  Bin& bin = bins_[slab->size_class];
+  Window& window = registry_.window();
+  Span* const span = slab->span;
+  bin.empty.remove(slab);
+  bin.slabs.subtract(1);
+  slab_count_.subtract(1);
+  slab_bytes_ -= span->pages.bytes();
+  empty_bytes_ -= span->pages.bytes();
+  for (uint32_t i = 0; i < span->pages.value; ++i) {
+    const PageId page = span->first + PageCount{i};
+    window.set_class(page, 0);
+    window.set_tag(page, PageTag());
+  }
+  span->written = std::max(span->written, slab->touched_pages());
+  slabs_.recycle(slab, registry_.table().classes[slab->size_class]);
+  return span;
+}
+
+}  // namespace snug

@@ -1,0 +1,105 @@
+// SlabHeap's holes: the OS pages of partial slabs that hold no live block, and how they go back: on request, before the
+// heap grows, and by the clock.
+#include <algorithm>
+
+#include "base/fatal.h"
+#include "slab/heap_registry.h"
+#include "slab/slab_heap.h"
+
+namespace snug {
+namespace {
+
+// For each page of new memory so many pages of slabs are looked at for holes, so that a heap has gone round when it has
+// grown by a 16th. A heap that does not grow goes on by so much each time that it ages.
+constexpr uint32_t kLooksAPage = 16;
+constexpr PageCount kByAge{16};
+// For how many slabs, or free spans, that go to the OS one malloc waits.
+constexpr uint32_t kMostPurged = 16;
+// Who goes round by the clock looks at so many slabs and classes in one hold of the lock.
+constexpr uint32_t kLooksAHold = 64;
+
+}  // namespace
+
+// One step: the next slab of the class, which goes behind the others, since what it has to give will have to be backed
+// anew; null where a class ends.
+Slab* SlabHeap::next_sparse(Round& round) {
+  Bin& bin = bins_[round.size_class];
+  Slab* slab = bin.partial.front();
+  if (round.left != 0 && slab != nullptr && (bin.drawn & round.visitor) == 0) {
+    --round.left;
+    bin.partial.remove(slab);
+    bin.partial.push_back(slab);
+    return slab;
+  }
+  round.size_class = (round.size_class + 1) % kMaxClasses;
+  round.is_done = round.size_class == 0;
+  Bin& next = bins_[round.size_class];
+  const bool is_wanted = (next.drawn & round.visitor) != 0;
+  round.has_passed = round.has_passed || is_wanted;
+  round.left = is_wanted ? 0 : static_cast<uint32_t>(next.slabs.get() - next.full_slabs.get());
+  next.drawn = static_cast<uint8_t>(next.drawn & ~round.visitor);
+  return nullptr;
+}
+
+void SlabHeap::make_way(PageCount for_pages) {
+  if (slab_bytes_ < kGrownHeap) return;
+  size_t bytes = 0;
+  uint32_t looks = for_pages.value * kLooksAPage;
+  for (uint32_t purged = 0; looks != 0 && purged != kMostPurged && !owners_.is_done;) {
+    Slab* slab = next_sparse(owners_);
+    if (slab == nullptr) continue;
+    looks -= std::min(looks, slab->span->pages.value);
+    const size_t given_back = slab->purge_holes();
+    if (given_back == 0) continue;
+    registry_.spans().break_huge_page(*slab->span);
+    bytes += given_back;
+    ++purged;
+  }
+  registry_.count_holes(bytes);
+}
+
+// Another round may begin.
+void SlabHeap::give_back_some() {
+  owners_.is_done = false;
+  make_way(kByAge);
+  for (uint32_t runs = 0; runs != kMostPurged && registry_.spans().purge_overdue() == Purge::kDone;) ++runs;
+}
+
+bool SlabHeap::take_holes(Round& round, Holes& holes) {
+  for (uint32_t looks = kLooksAHold; looks != 0; --looks) {
+    Slab* slab = next_sparse(round);
+    if (round.is_done) return false;
+    if (slab == nullptr) {
+      if (round.left != 0) release_empty_of(bins_[round.size_class]);
+      continue;
+    }
+    if (!holes.take(*slab)) continue;
+    bins_[slab->size_class].out.add(holes.blocks());
+    if (!slab->has_blocks()) set_full(*slab);
+    return true;
+  }
+  return true;
+}
+
+void SlabHeap::put_back(Holes& holes) {
+  Slab& slab = holes.slab();
+  if (const void* block = holes.put_back(); block != nullptr) die_of_misuse("free", block, "block is already free");
+  bins_[slab.size_class].out.subtract(holes.blocks());
+  slab.purged = true;
+  if (slab.full || slab.used() == 0) settle(slab);
+}
+
+size_t SlabHeap::purge_holes() {
+  size_t bytes = 0;
+  for (Bin& bin : bins_)
+    for (Slab* slab = bin.partial.front(); slab != nullptr; slab = SlabList::next(slab)) {
+      const size_t given_back = slab->purge_holes();
+      if (given_back == 0) continue;
+      registry_.spans().break_huge_page(*slab->span);
+      bytes += given_back;
+    }
+  registry_.count_holes(bytes);
+  return bytes;
+}
+
+}  // namespace snug

@@ -1,0 +1,148 @@
+"""snug record and snug trace on a terminal: Ctrl-C leaves a trace that can be read, and long work says how long it takes."""
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from tool_under_test import TOOL, clean_environment  # noqa: E402
+
+SUBJECT = os.environ["RECORD_SUBJECT"]
+PATIENCE = 60
+
+
+class Terminal:
+    """A command in the foreground of a terminal of its own."""
+
+    def __init__(self, *command):
+        self.process, self.terminal = pty.fork()
+        if self.process == 0:
+            try:
+                os.execve(TOOL, [TOOL, *map(str, command)], clean_environment(TERM="xterm"))
+            finally:
+                os._exit(127)
+        self.said = ""
+
+    def read(self, seconds):
+        """For so long, or until there is nothing more to come. Whether there may be."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            if not select.select([self.terminal], [], [], left)[0]:
+                return True
+            try:
+                self.said += os.read(self.terminal, 65536).decode(errors="replace")
+            except OSError:  # nobody has the other side open
+                return False
+        return True
+
+    def interrupt(self):
+        os.write(self.terminal, b"\x03")
+
+    def wait(self):
+        """Its status, as waitpid() has it."""
+        until = time.monotonic() + PATIENCE
+        while time.monotonic() < until:
+            self.read(0.05)
+            ended, status = os.waitpid(self.process, os.WNOHANG)
+            if ended:
+                self.read(0.5)
+                self.process = 0
+                return status
+        raise AssertionError(f"it has not ended: {self.said}")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process:
+            os.kill(self.process, signal.SIGKILL)
+            os.waitpid(self.process, 0)
+        os.close(self.terminal)  # hangs up on whoever is left
+
+
+FOLDER = tempfile.TemporaryDirectory()
+LONG = Path(FOLDER.name, "long.trace")
+LONG_EVENTS = 1_500_000  # more than the 2^20 between two looks
+
+
+def setUpModule():
+    subprocess.run([TOOL, "trace", "synth", "hummingbird", "--events", str(LONG_EVENTS), "--live", "20000000", "--table",
+                    "4000000", "-o", LONG], stderr=subprocess.DEVNULL, check=True)
+
+
+def tearDownModule():
+    FOLDER.cleanup()
+
+
+def info_of(file):
+    return json.loads(subprocess.run([TOOL, "trace", "info", file, "--json"], stdout=subprocess.PIPE, check=True).stdout)
+
+
+class InterruptTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.file = Path(folder.name, "job.trace")
+        self.part = Path(folder.name, "part.trace")
+
+    def assert_whole(self):
+        subprocess.run([TOOL, "trace", "check", self.file], stdout=subprocess.DEVNULL, check=True)
+        info = info_of(self.file)
+        self.assertTrue(info["has_index"])
+        self.assertGreater(info["operations"]["malloc"]["events"], 10000)
+
+    def test_ends_the_program_and_the_recording(self):
+        with Terminal("record", "-o", self.file, "--", SUBJECT, "churn-for-ever") as tool:
+            tool.read(1)
+            tool.interrupt()
+            status = tool.wait()
+        self.assertEqual(os.WTERMSIG(status), signal.SIGINT, tool.said)
+        self.assertIn("events", tool.said)
+        self.assert_whole()
+
+    def test_twice_ends_the_recording_of_a_program_that_goes_on(self):
+        program = f"trap '' INT; exec {SUBJECT} churn-for-ever"
+        with Terminal("record", "-o", self.file, "--", "sh", "-c", program) as tool:
+            tool.read(1)
+            tool.interrupt()
+            tool.read(0.5)
+            self.assertEqual(os.waitpid(tool.process, os.WNOHANG), (0, 0), "the program has not ended, nor has the recording")
+            tool.interrupt()
+            self.assertTrue(os.WIFEXITED(tool.wait()), tool.said)
+        [self.file] = self.file.parent.glob("job.*.trace")
+        self.assert_whole()
+
+    def test_what_a_part_has_by_then_can_be_read(self):
+        quarter = LONG.stat().st_size // 4
+        command = [TOOL, "trace", "cut", LONG, "--from", "0", "-o", self.part]
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as cut:
+            until = time.monotonic() + PATIENCE
+            while time.monotonic() < until and cut.poll() is None and not (
+                    self.part.exists() and self.part.stat().st_size > quarter):
+                time.sleep(0.001)
+            cut.send_signal(signal.SIGINT)
+        self.assertEqual(cut.returncode, -signal.SIGINT, "it was done too soon for this test")
+        part = info_of(self.part)
+        self.assertGreater(part["events"], 100_000)
+        self.assertLess(part["events"], LONG_EVENTS)
+        self.assertEqual(part["impossible_events"], 0)
+
+
+class ProgressTest(unittest.TestCase):
+    def test_reading_tells_how_far_it_is_and_how_long_it_takes(self):
+        for command in (["info", LONG], ["filter", LONG, "--most", "100", "-o", Path(FOLDER.name, "small.trace")]):
+            with self.subTest(command[0]), Terminal("trace", *command) as tool:
+                self.assertEqual(tool.wait(), 0, tool.said)
+                self.assertRegex(tool.said, r"long.trace: 1 M events, (69|70)%, about \d+ s left")
+
+
+if __name__ == "__main__":
+    unittest.main()
