@@ -303,6 +303,7 @@ class BasicCellHeap {
   // ---- pages ------------------------------------------------------------------------------------------------------
 
   Cell* add_cells(void* start, size_t bytes, size_t page_bytes) {
+    unpoison_for_sanitizer(start, bytes);  // another heap may have had it, and not been ended
     CellRegion* const region = regions_.lay_out(start, bytes, page_bytes);
     const size_t length = Regions::length_of(region);
     bytes_total_ += length;
