@@ -99,7 +99,10 @@ void IdleThread::live() {
   for (;;) {
     bell_.doze(period);
     const bool willing = give_back_overdue();
-    if (is_to_leave_.load() && bell_.leave()) return;
+    if (is_to_leave_.load() && bell_.leave()) {
+      if (!is_to_leave_.load()) bell_.invite();  // a thread began just then
+      return;
+    }
     if (!bell_.announce()) return;
     if (is_to_leave_.load()) {
       bell_.withdraw();

@@ -47,7 +47,9 @@ class IdleThread {
   }
   // A thread has got a cache, and is one of so many.
   void thread_began(size_t caches) {
-    if (is_automatic_ && caches > 1) bell_.invite();
+    if (!is_automatic_ || caches < 2) return;
+    is_to_leave_.store(false);  // before the look whether it has left
+    bell_.invite();
   }
 
   // False only if there is no such thread.
