@@ -169,6 +169,7 @@ class alignas(64) SlabHeap {
   };
 
   Slab* next_sparse(Round& round);
+  size_t purge_holes_of(Slab& slab);
   void give_back_some();
   void release_empty_of(const Bin& bin);
   Slab* slab_to_draw_from(size_t size_class);

@@ -41,21 +41,24 @@ Slab* SlabHeap::next_sparse(Round& round) {
   return nullptr;
 }
 
+// Returns the bytes that the OS took.
+size_t SlabHeap::purge_holes_of(Slab& slab) {
+  const size_t bytes = slab.purge_holes();
+  if (bytes == 0) return 0;
+  registry_.spans().break_huge_page(*slab.span);
+  registry_.count_holes(bytes);
+  return bytes;
+}
+
 void SlabHeap::make_way(PageCount for_pages) {
   if (slab_bytes_ < kGrownHeap) return;
-  size_t bytes = 0;
   uint32_t looks = for_pages.value * kLooksAPage;
   for (uint32_t purged = 0; looks != 0 && purged != kMostPurged && !owners_.is_done;) {
     Slab* slab = next_sparse(owners_);
     if (slab == nullptr) continue;
     looks -= std::min(looks, slab->span->pages.value);
-    const size_t given_back = slab->purge_holes();
-    if (given_back == 0) continue;
-    registry_.spans().break_huge_page(*slab->span);
-    bytes += given_back;
-    ++purged;
+    if (purge_holes_of(*slab) != 0) ++purged;
   }
-  registry_.count_holes(bytes);
 }
 
 // Another round may begin.
@@ -92,13 +95,7 @@ void SlabHeap::put_back(Holes& holes) {
 size_t SlabHeap::purge_holes() {
   size_t bytes = 0;
   for (Bin& bin : bins_)
-    for (Slab* slab = bin.partial.front(); slab != nullptr; slab = SlabList::next(slab)) {
-      const size_t given_back = slab->purge_holes();
-      if (given_back == 0) continue;
-      registry_.spans().break_huge_page(*slab->span);
-      bytes += given_back;
-    }
-  registry_.count_holes(bytes);
+    for (Slab* slab = bin.partial.front(); slab != nullptr; slab = SlabList::next(slab)) bytes += purge_holes_of(*slab);
   return bytes;
 }
 
