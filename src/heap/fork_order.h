@@ -22,6 +22,7 @@ class ForkOrder {
     Store::ForkLock::begin_fork();
     store.opening_.hold_for_fork();
     store.idle.before_fork();
+    store.idle.wait_for_empty_hands();
     if (!store.is_open()) return;
     store.roster.lock_at_rest();
     store.registry.lock_all();

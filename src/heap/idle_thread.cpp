@@ -126,13 +126,10 @@ void IdleThread::thread_ended(size_t caches) {
   if (caches == 1) bell_.remind();
 }
 
-void IdleThread::before_fork() {
-  forking_.store(true, std::memory_order_relaxed);
-  hands_.lock();
-}
+void IdleThread::before_fork() { forking_.store(true, std::memory_order_relaxed); }
 
 void IdleThread::after_fork_in_parent() {
-  hands_.unlock();
+  hands_.unlock_after_fork();
   forking_.store(false, std::memory_order_relaxed);
 }
 
@@ -142,7 +139,7 @@ void IdleThread::after_fork_in_child() {
     bell_.clear_until_invited();
   else
     bell_.clear();
-  hands_.unlock();
+  hands_.unlock_after_fork();
   was_refused_.store(false, std::memory_order_relaxed);
   forking_.store(false, std::memory_order_relaxed);
 }

@@ -59,8 +59,10 @@ class IdleThread {
   // must not be the one that keeps the process. So many threads have caches still.
   void thread_ended(size_t caches);
 
-  // Around a fork no thread is started, none has blocks in hand, and the child has none.
+  // Around a fork no thread is started, none has blocks in hand, and the child has no such thread. A process of one
+  // thread does not wait for hands: it may fork in a signal handler in the midst of another fork.
   void before_fork();
+  void wait_for_empty_hands() { hands_.lock_for_fork(); }
   void after_fork_in_parent();
   void after_fork_in_child();
 

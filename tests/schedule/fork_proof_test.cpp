@@ -172,6 +172,7 @@ class Store {
 
   struct {
     void before_fork() {}
+    void wait_for_empty_hands() {}
     void after_fork_in_parent() {}
     void after_fork_in_child() {}
   } idle;

@@ -145,7 +145,9 @@ class RecordingTest(unittest.TestCase):
             trace.check()
             self.assertEqual(trace.count("exit"), 0)
             self.assertEqual(trace.count("exec"), 1)
-            self.assertLess(trace.count("sample"), 6)
+            # Each time it is looked at, the resident memory comes first; the allocator's own numbers may follow.
+            looks = [event for event in trace.events if event.operation == "sample" and event.values[0] == 1]
+            self.assertLess(len(looks), 6)
 
     def test_more_processes_than_usual_descriptors(self):
         _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
