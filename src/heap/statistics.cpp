@@ -59,7 +59,7 @@ void add_bytes(Text<32>& text, uint64_t bytes) {
 // Blocks outside of slabs and bytes in slabs, over all heaps.
 void add_slabs(snug_stats& stats) {
   store.registry.for_each([&](const SlabHeap& heap) {
-    stats.parcels += heap.parcels_sent();
+    stats.parcels += heap.batches_sent();
     for (size_t c = 1; c < store.table->count; ++c) {
       const SizeClass& sizes = store.table->classes[c];
       stats.blocks_in_use += heap.blocks_out(c);

@@ -141,7 +141,7 @@ class alignas(64) SlabHeap {
   uint64_t slabs_to_give(size_t size_class) const {
     return bins_[size_class].slabs.get() - bins_[size_class].full_slabs.get();
   }
-  uint64_t parcels_sent() const { return parcels_sent_.get(); }
+  uint64_t batches_sent() const { return batches_sent_.get(); }
   // Racy: blocks and bytes that this heap has put into others' remote frees, less those it has taken out of its own.
   // Summed over all heaps, what is on its way: free already, but still out of its slab.
   int64_t blocks_mailed() const { return static_cast<int64_t>(blocks_mailed_.get()); }
@@ -228,7 +228,7 @@ class alignas(64) SlabHeap {
   size_t empty_extra_ = 0;  // bytes of empty slabs kept beyond the usual
   size_t given_away_ = 0;   // bytes of empty slabs released for want of budget, and not missed since
   Round owners_{.visitor = kItsOwner};
-  OwnerCounter parcels_sent_;
+  OwnerCounter batches_sent_;
   Bin bins_[kMaxClasses];
 };
 

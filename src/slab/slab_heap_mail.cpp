@@ -63,7 +63,7 @@ void SlabHeap::deliver(SlabRemoteFrees& remote, SlabHeap& owner) {
 }
 
 void SlabHeap::send(size_t size_class, void* const* blocks, size_t count, uint16_t owner) {
-  parcels_sent_.add(1);
+  batches_sent_.add(1);
   SlabHeap& target = *registry_.heap(owner);
   if (target.mailbox_.wants_senders() && target.try_visit()) {
     target.flush(size_class, blocks, count);
