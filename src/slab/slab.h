@@ -6,12 +6,13 @@
 //
 //   record    [ Slab ][ free: a bit a block ]  (next cache line)  [ RemoteFrees ][ bits ]
 //
-//   used == carved - free_count == live blocks, those in thread caches, and remote frees that have not been taken
-//   bits of `free` at or above `carved` are 0
+//   free_count == bits that are set in `free`, none of them at or above `carved`, or in a word below `first_word`
+//   carved <= capacity;   full == nothing carved is free, and nothing is left to carve
 //
-// The bits have as many words as the class has blocks in a slab; slab/slab_records.h makes the records. Blocks hold no
-// links and no marks: a free block's memory is neither read nor written. All functions are for the holder of the heap's
-// lock; what other threads touch of a slab is its RemoteFrees alone, in cache lines of its own.
+// Carved blocks that are not free are used: live, in thread caches, or remote frees that nobody has taken yet. The bits
+// have as many words as the class has blocks in a slab; slab/slab_records.h makes the records. Blocks hold no links and
+// no marks: a free block's memory is neither read nor written. All functions are for the holder of the heap's lock;
+// what other threads touch of a slab is its RemoteFrees alone, in cache lines of its own.
 #pragma once
 
 #include <bit>
