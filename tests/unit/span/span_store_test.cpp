@@ -279,7 +279,9 @@ TEST_F(SpanStoreTest, RingsForWhatAges) {
   EXPECT_FALSE(bell.is_wanted()) << "nothing is dirty";
   Span* more = own.spans.allocate({kPagesPerChunk});
   EXPECT_TRUE(bell.is_wanted());
-  ASSERT_TRUE(bell.claim() && bell.announce());
+  ASSERT_TRUE(bell.claim());
+  bell.arrive();
+  ASSERT_TRUE(bell.announce());
   own.spans.free(more, {0});
   EXPECT_FALSE(bell.announce()) << "still waiting";
   own.free_touched(s[0]);
