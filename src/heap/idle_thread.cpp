@@ -17,12 +17,15 @@ constexpr uint32_t kMostPatience = 3600000;  // milliseconds between two tries o
 constexpr uint32_t kStepsBeforePause = 4;
 constexpr uint32_t kMostRefusals = 64;  // in a row of steps: each is young again, and soon not, if nothing may age
 
-// Repeats a step that gives one thing back, each under a lock of its own. An unlocked lock goes to whoever comes first,
-// which is this thread again, unless it stays away long enough for a waiter to wake up. False if the OS has refused.
+}  // namespace
+
+// Repeats a step that gives one thing back, each under a lock of its own, as long as the thread is not to go. An
+// unlocked lock goes to whoever comes first, which is this thread again, unless it stays away long enough for a waiter
+// to wake up. False if the OS has refused.
 template <class Step>
-bool exhaust(Step step) {
+bool IdleThread::exhaust(Step step) {
   uint32_t refusals = 0;
-  for (uint32_t steps = 1; refusals < kMostRefusals; ++steps) {
+  for (uint32_t steps = 1; refusals < kMostRefusals && bell_.is_awake(); ++steps) {
     const Purge outcome = step();
     if (outcome == Purge::kNotDue) return refusals == 0;
     if (outcome == Purge::kRefused) ++refusals;
@@ -31,17 +34,15 @@ bool exhaust(Step step) {
   return false;
 }
 
-}  // namespace
-
-// One pass over the heaps in so long that an empty page has lain for purge_after at most when it goes.
+// One pass over the heaps in so long that an empty page has lain for purge_after at most when it goes. What a pass has
+// left, as the OS has refused or the thread has left, the next one begins with.
 bool IdleThread::give_back_holes() {
   const uint32_t now = os::milliseconds();
   if (now - went_round_at_ < store.config.purge_after / 2) return true;
   went_round_at_ = now;
-  HeapRegistry::Pass pass;
-  return exhaust([&] {
+  return exhaust([this] {
     const LockGuard guard(hands_);
-    return store.registry.give_back_holes(pass);
+    return store.registry.give_back_holes(pass_);
   });
 }
 
@@ -84,8 +85,7 @@ void IdleThread::start() {
     return;
   if (!bell_.claim()) return;
   watch_main_thread();
-  is_to_leave_.store(false, std::memory_order_relaxed);
-  if (os::start_thread([] { store.idle.live(); })) return;
+  if (os::start_thread(&thread_, [] { store.idle.live(); })) return bell_.arrive();
   if (is_automatic_) return bell_.dismiss();
   refused_at_.store(os::milliseconds(), std::memory_order_relaxed);
   was_refused_.store(true, std::memory_order_relaxed);
@@ -94,20 +94,13 @@ void IdleThread::start() {
 
 void IdleThread::live() {
   if (!is_automatic_) os::name_thread("snug-idle");
+  bell_.await_arrival();
   const uint32_t period = std::max(store.config.purge_after / kLooks, kLeastPeriod);
   uint32_t patience = period;
   for (;;) {
     bell_.doze(period);
     const bool willing = give_back_overdue();
-    if (is_to_leave_.load() && bell_.leave()) {
-      if (!is_to_leave_.load()) bell_.invite();  // a thread began just then
-      return;
-    }
-    if (!bell_.announce()) return;
-    if (is_to_leave_.load()) {
-      bell_.withdraw();
-      continue;
-    }
+    if (leave_if_superfluous() || !bell_.announce()) return;
     // What the OS does not take (locked memory, say) stays, and ages: it is tried again less and less often.
     patience = willing ? period : std::min(patience * 2, kMostPatience);
     if (!anything_ages())
@@ -119,11 +112,30 @@ void IdleThread::live() {
   }
 }
 
-void IdleThread::thread_ended(size_t caches) {
+// Asked after each change of the bell as well, as who begins counts its cache before it looks at the bell.
+bool IdleThread::is_superfluous() const { return is_automatic_ && store.roster.cache_count() <= 1; }
+
+// Threads of the program that never allocate, and were taken for others at the start, end without a word.
+bool IdleThread::leave_if_superfluous() {
+  if (!is_superfluous() || !bell_.leave()) return false;
+  os::detach_this_thread();
+  if (!is_superfluous()) bell_.invite();
+  return true;
+}
+
+void IdleThread::see_off() {
+  bell_.await_arrival();
+  if (bell_.send_away()) {
+    os::join_thread(thread_);
+    bell_.gone();
+  }
+  if (!is_superfluous()) bell_.invite();
+}
+
+// Who is dismissed stays unjoined: main's thread does not wait, and others may be joining it already.
+void IdleThread::thread_ended() {
   if (is_main_thread()) return bell_.dismiss();
-  if (!is_automatic_) return;
-  is_to_leave_.store(caches == 1);  // before the look whether it waits
-  if (caches == 1) bell_.remind();
+  if (is_superfluous()) see_off();
 }
 
 void IdleThread::before_fork() { forking_.store(true, std::memory_order_relaxed); }

@@ -8,13 +8,16 @@
 // idle_thread:on     starts once the heap has outgrown its first chunk or has a large block, and stays
 // idle_thread:auto   starts once the process has a second thread, at once, since a filter of system calls may be set up
 //                    later that knows nothing of it; if it is refused then, there is none. From then on it calls futex
-//                    and madvise alone. It leaves when the caches of all threads but one have ended, and comes back
-//                    with the next one.
+//                    and madvise alone. It leaves when all threads but one are without a cache, and comes back with
+//                    the next one. Whose end leaves one waits until it has gone: who has joined all threads of the
+//                    program finds the process with one thread, which some calls of the OS ask for.
 //
 // It starts in a slow allocation, and not before the library has been initialised. Never in a free: libc frees the
 // records of ended threads under a lock that pthread_create takes. The thread allocates and frees nothing, so that it
 // never has a cache.
 #pragma once
+
+#include <pthread.h>
 
 #include <atomic>
 #include <cstdint>
@@ -25,6 +28,7 @@
 #include "heap/config.h"
 #include "os/doorbell.h"
 #include "os/process.h"
+#include "slab/heap_registry.h"
 #include "thread/thread_state.h"
 
 namespace snug {
@@ -47,17 +51,15 @@ class IdleThread {
   }
   // A thread has got a cache, and is one of so many.
   void thread_began(size_t caches) {
-    if (!is_automatic_ || caches < 2) return;
-    is_to_leave_.store(false);  // before the look whether it has left
-    bell_.invite();
+    if (is_automatic_ && caches > 1) bell_.invite();
   }
 
   // False only if there is no such thread.
   bool may_exist() const { return bell_.is_attended(); }
 
   // A thread of the program has ended. libc ends a process with its last thread; if main's goes before the others, ours
-  // must not be the one that keeps the process. So many threads have caches still.
-  void thread_ended(size_t caches);
+  // must not be the one that keeps the process.
+  void thread_ended();
 
   // Around a fork no thread is started, none has blocks in hand, and the child has no such thread. A process of one
   // thread does not wait for hands: it may fork in a signal handler in the midst of another fork.
@@ -70,7 +72,12 @@ class IdleThread {
   SNUG_COLD void start();
   void watch_main_thread();
   bool is_main_thread() const;
+  bool is_superfluous() const;
+  bool leave_if_superfluous();
+  void see_off();
   void live();
+  template <class Step>
+  bool exhaust(Step step);
   bool give_back_overdue();
   bool give_back_holes();
   bool anything_ages() const;
@@ -81,9 +88,10 @@ class IdleThread {
   std::atomic<bool> permitted_{false};
   std::atomic<bool> forking_{false};
   std::atomic<bool> was_refused_{false};
-  std::atomic<bool> is_to_leave_{false};
   std::atomic<uint32_t> refused_at_{0};
-  Lock hands_;  // held while it has blocks of a heap in hand
+  Lock hands_;          // held while it has blocks of a heap in hand
+  pthread_t thread_{};  // from its arrival on
+  HeapRegistry::Pass pass_;
   uint32_t went_round_at_ = 0;
 };
 

@@ -48,7 +48,7 @@ void refuse_large_os_pages() {
 
 void thread_ends(void* cache) {
   store.roster.end(static_cast<ThreadCache*>(cache));
-  if (store.config.idle_thread != IdleThreads::kOff) store.idle.thread_ended(store.roster.cache_count());
+  if (store.config.idle_thread != IdleThreads::kOff) store.idle.thread_ended();
 }
 
 }  // namespace

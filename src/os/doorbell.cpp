@@ -2,6 +2,8 @@
 
 #include <time.h>
 
+#include <climits>
+
 #include "base/std_atomics.h"
 
 namespace snug {
@@ -11,6 +13,31 @@ void Doorbell::answer(uint32_t seen) {
     change(kAbsent, kWanted);
   else if (change(kWaiting, kAwake))
     wake();
+}
+
+void Doorbell::arrive() {
+  change(kComing, kAwake);
+  wake();
+}
+
+void Doorbell::decline() {
+  change(kComing, kWanted);
+  wake();
+}
+
+void Doorbell::await_arrival() {
+  while (state_.load(std::memory_order_acquire) == kComing) StdAtomics::futex_wait(state_, kComing);
+}
+
+bool Doorbell::send_away() {
+  if (change(kWanted, kAway)) return false;
+  // From one to the other and back, at any moment.
+  while (state_.load() == kAwake || state_.load() == kWaiting) {
+    if (!change(kAwake, kLeaving) && !change(kWaiting, kLeaving)) continue;
+    wake();
+    return true;
+  }
+  return false;
 }
 
 void Doorbell::wait() {
@@ -34,6 +61,6 @@ void Doorbell::dismiss() {
   wake();
 }
 
-void Doorbell::wake() { StdAtomics::futex_wake(state_, 1); }
+void Doorbell::wake() { StdAtomics::futex_wake(state_, INT_MAX); }
 
 }  // namespace snug

@@ -28,23 +28,30 @@ void* run(void* body) {
 
 }  // namespace
 
-bool start_thread(void (*body)()) {
+bool start_thread(pthread_t* thread, void (*body)()) {
   ErrnoKeeper keeper;
   pthread_attr_t attributes;
   ::pthread_attr_init(&attributes);
   ::pthread_attr_setstacksize(&attributes, kStackBytes);
-  ::pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   // The new thread inherits the mask. libc keeps its own signals out of it, by which setuid reaches every thread.
   sigset_t every_signal;
   sigset_t before;
   ::sigfillset(&every_signal);
   ::pthread_sigmask(SIG_SETMASK, &every_signal, &before);
-  pthread_t thread;
-  const bool started = ::pthread_create(&thread, &attributes, run, reinterpret_cast<void*>(body)) == 0;
+  const bool started = ::pthread_create(thread, &attributes, run, reinterpret_cast<void*>(body)) == 0;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   ::pthread_attr_destroy(&attributes);
   return started;
 }
+
+void join_thread(pthread_t thread) {
+  int before = 0;
+  ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+  ::pthread_join(thread, nullptr);
+  ::pthread_setcancelstate(before, nullptr);
+}
+
+void detach_this_thread() { ::pthread_detach(::pthread_self()); }
 
 void name_thread(const char* name) { system_call(SYS_prctl, PR_SET_NAME, name); }
 

@@ -117,29 +117,27 @@ size_t HeapRegistry::trim() {
 }
 
 Purge HeapRegistry::give_back_holes(Pass& pass) {
-  for (SlabHeap* heap; (heap = roll_.heap(pass.heap)) != nullptr;) {
-    if (!pass.has_begun && !heap->ages()) {
-      ++pass.heap;
-      continue;
-    }
-    Holes holes;
-    bool is_through = false;
-    {
-      const SlabHeap::Look look(*heap);
-      if (!pass.has_begun) {
-        // What comes home from now on is for the next pass.
-        heap->ages_.store(false, std::memory_order_relaxed);
-        heap->open_all_mail();
-        pass.has_begun = true;
-      }
-      is_through = !heap->take_holes(pass.round, holes);
-      if (is_through && pass.round.has_passed) heap->ages_.store(true, std::memory_order_relaxed);
-    }
-    if (is_through) pass = {.heap = static_cast<uint16_t>(pass.heap + 1)};
-    if (holes.blocks() != 0) return give_back(holes);
+  SlabHeap* heap = roll_.heap(pass.heap);
+  if (!pass.has_begun)
+    while (heap != nullptr && !heap->ages()) heap = roll_.heap(++pass.heap);
+  if (heap == nullptr) {
+    pass = {};
+    return Purge::kNotDue;
   }
-  pass = {};
-  return Purge::kNotDue;
+  Holes holes;
+  SpanBatch emptied;
+  {
+    const SlabHeap::Look look(*heap);
+    // What comes home from now on is for the next pass.
+    if (!pass.has_begun) heap->ages_.store(false, std::memory_order_relaxed);
+    pass.has_begun = true;
+    if (!heap->take_holes(pass.round, holes, emptied)) {
+      if (pass.round.has_passed) heap->ages_.store(true, std::memory_order_relaxed);
+      pass = {.heap = static_cast<uint16_t>(pass.heap + 1)};
+    }
+  }
+  if (!emptied.empty()) spans_.free_all(emptied);
+  return holes.blocks() != 0 ? give_back(holes) : Purge::kDone;
 }
 
 // The slab stays one while its blocks are in hand, but may get another owner.

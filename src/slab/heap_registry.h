@@ -59,15 +59,16 @@ class HeapRegistry {
     SlabHeap::Round round{.visitor = SlabHeap::kByTheClock};
     bool has_begun = false;  // with that heap
   };
-  // One step: the holes of one slab go, and no lock is held while they do. kNotDue at the end of the pass. For one
-  // thread at a time, which holds no lock.
+  // One step, of one hold of a heap's lock: the holes of one slab go, or a few have been looked at; and what the heap
+  // keeps empty. No lock is held while the OS works. kNotDue at the end of the pass. For one thread at a time, which
+  // holds no lock.
   Purge give_back_holes(Pass& pass);
   // True if another pass has something to look at.
   bool ages();
   // Blocks have come home to the heap, whose lock is held.
   void note_change(SlabHeap& heap) {
     if (bell_ == nullptr) return;
-    if (!heap.ages()) heap.ages_.store(true, std::memory_order_relaxed);
+    if (!heap.ages()) heap.ages_.store(true);  // before the look at the bell, which ages() is not under the lock with
     bell_->ring();
   }
 

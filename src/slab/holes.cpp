@@ -3,13 +3,32 @@
 #include <algorithm>
 #include <span>
 
+#include "base/fatal.h"
+
 namespace snug {
+namespace {
+
+// Between two holes lie a page and a block that are not free.
+constexpr size_t most_holes(size_t first, size_t last) {
+  constexpr size_t kSmallestOsPage = 4096;
+  size_t most = 0;
+  for (size_t size = first; size <= last; size += step_at(size + 1)) {
+    const SizeClass sizes = make_size_class(size, 1);
+    const size_t pages = sizes.pages_per_slab * kPageSize / kSmallestOsPage;
+    most = std::max(most, std::min((pages + 1) / 2, sizes.blocks_per_slab / size_t{2} + 1));
+  }
+  return most;
+}
+
+}  // namespace
 
 bool Holes::take(Slab& slab) {
+  static_assert(most_holes(kSmallStep, kLargestSizeMax) <= kMost);
   slab_ = &slab;
   count_ = 0;
   blocks_ = 0;
   if (!slab.may_have_holes()) return false;
+  slab.purged = true;
   slab.for_each_hole([this](size_t from, size_t to) { add(from, to); });
   for (const Hole& hole : std::span(holes_, count_)) slab.take_row(hole.slot, hole.count);
   return count_ != 0;
@@ -19,7 +38,8 @@ void Holes::add(size_t from, size_t to) {
   // Blocks that were never used may be handed out meanwhile: the page that the last used one shares with them stays.
   if (slab_->carved != slab_->capacity)
     to = std::min(to, round_down(size_t{slab_->carved} * slab_->block_size, os::page_size()));
-  if (from >= to || count_ == kMost) return;
+  if (from >= to) return;
+  SNUG_ASSERT(count_ != kMost, "no slab has more");
   const size_t behind_last = count_ == 0 ? 0 : holes_[count_ - 1].slot + size_t{holes_[count_ - 1].count};
   const size_t slot = std::max(from / slab_->block_size, behind_last);
   const size_t end = std::min<size_t>((to + slab_->block_size - 1) / slab_->block_size, slab_->carved);

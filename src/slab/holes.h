@@ -26,8 +26,7 @@ class Holes {
   size_t blocks() const { return blocks_; }
 
  private:
-  // A slab with more has the rest for the next time.
-  static constexpr size_t kMost = 32;
+  static constexpr size_t kMost = 12;  // that any slab can have
   struct Hole {
     uint32_t from, to;     // bytes from the slab's start: whole OS pages
     uint16_t slot, count;  // the blocks that reach into them, but for those of the hole before

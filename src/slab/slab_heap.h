@@ -112,8 +112,8 @@ class alignas(64) SlabHeap {
   // the heap ages.
   void make_way(PageCount for_pages);
   // For who goes round by the clock: the next slab with holes has them in hand afterwards, if there is one near; false
-  // at the end of the round. The classes on the way give back what they keep empty.
-  bool take_holes(Round& round, Holes& holes);
+  // at the end of the round. What the classes on the way keep empty goes to `emptied`, and on to the span store.
+  bool take_holes(Round& round, Holes& holes, SpanBatch& emptied);
   void put_back(Holes& holes);
 
   // Moves one partial slab of the class to `heir`; false if there is none. The caller holds both locks.
@@ -171,7 +171,6 @@ class alignas(64) SlabHeap {
   Slab* next_sparse(Round& round);
   size_t purge_holes_of(Slab& slab);
   void give_back_some();
-  void release_empty_of(const Bin& bin);
   Slab* slab_to_draw_from(size_t size_class);
   Slab* take_empty(size_t size_class);
   bool recut_empty(size_t size_class);

@@ -136,12 +136,6 @@ void SlabHeap::release_empty(size_t keep, size_t first_class) {
   if (!batch.empty()) registry_.spans().free_all(batch);
 }
 
-void SlabHeap::release_empty_of(const Bin& bin) {
-  SpanBatch batch;
-  while (Slab* slab = bin.empty.front()) batch.push_back(take_apart(slab));
-  if (!batch.empty()) registry_.spans().free_all(batch);
-}
-
 // The span of an empty slab, which is no more.
 Span* SlabHeap::take_apart(Slab* slab) {
   Bin& bin = bins_[slab->size_class];

@@ -25,7 +25,9 @@ constexpr uint32_t kLooksAHold = 64;
 Slab* SlabHeap::next_sparse(Round& round) {
   Bin& bin = bins_[round.size_class];
   Slab* slab = bin.partial.front();
-  if (round.left != 0 && slab != nullptr && (bin.drawn & round.visitor) == 0) {
+  const bool is_drawn = (bin.drawn & round.visitor) != 0;
+  if (round.left != 0 && slab != nullptr && is_drawn) round.has_passed = true;  // since the round came to the class
+  if (round.left != 0 && slab != nullptr && !is_drawn) {
     --round.left;
     bin.partial.remove(slab);
     bin.partial.push_back(slab);
@@ -68,12 +70,13 @@ void SlabHeap::give_back_some() {
   for (uint32_t runs = 0; runs != kMostPurged && registry_.spans().purge_overdue() == Purge::kDone;) ++runs;
 }
 
-bool SlabHeap::take_holes(Round& round, Holes& holes) {
+bool SlabHeap::take_holes(Round& round, Holes& holes, SpanBatch& emptied) {
   for (uint32_t looks = kLooksAHold; looks != 0; --looks) {
     Slab* slab = next_sparse(round);
     if (round.is_done) return false;
     if (slab == nullptr) {
-      if (round.left != 0) release_empty_of(bins_[round.size_class]);
+      const SlabList& empty = bins_[round.size_class].empty;
+      while (round.left != 0 && !empty.empty()) emptied.push_back(take_apart(empty.front()));
       continue;
     }
     if (!holes.take(*slab)) continue;
@@ -86,9 +89,10 @@ bool SlabHeap::take_holes(Round& round, Holes& holes) {
 
 void SlabHeap::put_back(Holes& holes) {
   Slab& slab = holes.slab();
+  const bool purged = slab.purged;
   if (const void* block = holes.put_back(); block != nullptr) die_of_misuse("free", block, "block is already free");
   bins_[slab.size_class].out.subtract(holes.blocks());
-  slab.purged = true;
+  slab.purged = purged;  // false if others have come back meanwhile, by new holes maybe
   if (slab.full || slab.used() == 0) settle(slab);
 }
 

@@ -154,7 +154,7 @@ class SpanStore {
   void count_growth(uint32_t pages);
   void take_in_hand(Span* span);
   void leave_hand(const Span& span);
-  bool purge_run(Span* span);
+  size_t purge_run(Span* span);
   void count_as_missing(size_t bytes);
   Span* older_than(uint32_t milliseconds);
   void purge_as_due();

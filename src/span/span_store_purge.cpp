@@ -16,9 +16,9 @@ constexpr uint32_t kLately = 10;
 
 }  // namespace
 
-// Gives back the first run of dirty pages of a free, dirty span. False if the OS would not. The lock is held, but for
-// the system calls.
-bool SpanStore::purge_run(Span* span) {
+// Gives back the first run of dirty pages of a free, dirty span. Returns the bytes, 0 if the OS would not. The lock is
+// held, but for the system calls.
+size_t SpanStore::purge_run(Span* span) {
   Chunk& chunk = window_.chunk(span->first);
   uint32_t first = span->first.in_chunk();
   const uint32_t end = first + span->pages.value;
@@ -51,7 +51,7 @@ bool SpanStore::purge_run(Span* span) {
     age_list(span->paging).remove(span);
     age_list(span->paging).push_front(span);
   }
-  return purged;
+  return purged ? pages.bytes() : 0;
 }
 
 void SpanStore::count_as_missing(size_t bytes) {
@@ -77,7 +77,7 @@ Purge SpanStore::purge_overdue() {
   LockGuard guard(lock_);
   Span* span = older_than(retention_.milliseconds);
   if (span == nullptr) return Purge::kNotDue;
-  return purge_run(span) ? Purge::kDone : Purge::kRefused;
+  return purge_run(span) != 0 ? Purge::kDone : Purge::kRefused;
 }
 
 bool SpanStore::ages() {
@@ -106,9 +106,9 @@ void SpanStore::make_way() {
   for (uint32_t runs = 0; made_way_ < grown; ++runs) {
     if (runs == kMostRuns) return;
     Span* span = older_than(retention_.milliseconds / kLately);
-    const size_t before = bytes_purged_;
-    if (span == nullptr || !purge_run(span)) break;
-    made_way_ += bytes_purged_ - before;
+    const size_t bytes = span == nullptr ? 0 : purge_run(span);
+    if (bytes == 0) break;
+    made_way_ += bytes;
   }
   made_way_ = std::max(made_way_, grown);  // nothing is owed while nothing is kept
 }
@@ -120,7 +120,7 @@ bool SpanStore::trim(size_t pad) {
   // Bounded: memory that cannot be purged (locked, say) stays in the list and must not be tried for ever.
   for (size_t left = dirty_pages_; left != 0 && dirty_pages_ * kPageSize > pad; --left) {
     Span* span = any_dirty();
-    if (span == nullptr || !purge_run(span)) break;
+    if (span == nullptr || purge_run(span) == 0) break;
     any = true;
   }
   return any;

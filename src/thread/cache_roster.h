@@ -64,8 +64,8 @@ class CacheRoster {
     for (ThreadCache* cache = caches_.front(); cache != nullptr; cache = CacheList::next(cache)) visit(*cache);
   }
   CacheStatistics statistics();
-  // Threads that have a cache.
-  size_t cache_count() const { return cache_count_.load(std::memory_order_relaxed); }
+  // Threads that have a cache. Ordered with the idle thread's doorbell.
+  size_t cache_count() const { return cache_count_.load(); }
 
   // Fork: held while no heap has left one hand and not reached the next: no cache begins, ends or is reaped.
   void lock_at_rest() { passage_.lock_at_rest(lock_); }
@@ -76,9 +76,7 @@ class CacheRoster {
 
   ThreadCache* make_cache(SlabHeap& heap);
   // One more or less; the lock is held.
-  void count_caches(ptrdiff_t change) {
-    cache_count_.store(cache_count() + static_cast<size_t>(change), std::memory_order_relaxed);
-  }
+  void count_caches(ptrdiff_t change) { cache_count_.store(cache_count() + static_cast<size_t>(change)); }
   void strike_off(CacheList& list, ThreadCache* cache);
 
   // What every refill reads, and what threads read that begin.

@@ -245,6 +245,36 @@ bool reaches_who_works() {
   return stats.bytes_purged > kBlocks * kSize / 2;
 }
 
+// Who has joined all threads of the program has one thread, as some calls of the OS ask, though the idle thread looks
+// about it four times in a minute alone. The OS may take a moment to count a thread out that libc has joined.
+bool is_alone_after_threads() {
+  const std::size_t own = thread_count();
+  for (int round = 0; round < 100; ++round) {
+    pthread_t threads[4];
+    const auto run = [](void*) -> void* { return subject::free(made(1000)), nullptr; };
+    const std::size_t count = 1 + static_cast<std::size_t>(round) % 4;
+    for (std::size_t i = 0; i < count; ++i)
+      if (pthread_create(threads + i, nullptr, run, nullptr) != 0) return false;
+    subject::free(made(static_cast<std::size_t>(round) * 100));
+    for (std::size_t i = 0; i < count; ++i) pthread_join(threads[i], nullptr);
+    for (int i = 0; i < 100 && thread_count() != own; ++i) sleep_for(1);
+    if (thread_count() != own) return std::printf("round %d\n", round), false;
+  }
+  return true;
+}
+
+// The program's other thread has never allocated, and says nothing when it ends.
+bool leaves_after_silent_threads() {
+  const std::size_t own = thread_count();
+  pthread_t thread;
+  const auto run = [](void*) -> void* { return sleep_for(10), nullptr; };
+  if (pthread_create(&thread, nullptr, run, nullptr) != 0) return false;
+  for (std::size_t i = 0; i < 1000; ++i) subject::free(made(i * 100));
+  const bool has_come = thread_count() == own + 2;
+  pthread_join(thread, nullptr);
+  return has_threads(own) && (has_come || (std::puts("it has not come"), false));
+}
+
 void* run_while_refused(void*) {
   for (std::size_t i = 0; i < 1000; ++i) subject::free(made(100 * i));
   refusing = false;
@@ -356,6 +386,8 @@ int main(int argc, char** argv) {
                     : is("auto")         ? comes_with_threads()
                     : is("busy")         ? reaches_who_works()
                     : is("refused_once") ? refused_once()
+                    : is("alone")        ? is_alone_after_threads()
+                    : is("silent")       ? leaves_after_silent_threads()
                     : is("exits")        ? exits(argv[0], argv[1])
                     : is("exit")         ? exit_soon()
                                          : false;

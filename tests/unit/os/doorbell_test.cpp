@@ -11,6 +11,13 @@
 namespace snug {
 namespace {
 
+// Where somebody is wanted.
+void come(Doorbell& bell) {
+  ASSERT_TRUE(bell.claim());
+  bell.arrive();
+  ASSERT_TRUE(bell.is_awake());
+}
+
 TEST(Doorbell, IsClaimedOnce) {
   Doorbell bell;
   EXPECT_FALSE(bell.is_wanted() || bell.claim() || bell.is_attended());
@@ -20,6 +27,7 @@ TEST(Doorbell, IsClaimedOnce) {
   EXPECT_TRUE(bell.claim());
   EXPECT_TRUE(bell.is_attended());
   EXPECT_FALSE(bell.is_wanted() || bell.claim());
+  EXPECT_FALSE(bell.is_awake() || bell.announce()) << "on his way";
   bell.decline();
   EXPECT_TRUE(bell.is_wanted());
   bell.clear();
@@ -30,7 +38,8 @@ TEST(Doorbell, IsClaimedOnce) {
 TEST(Doorbell, TellsWhoWaitsOfRingsOnly) {
   Doorbell bell;
   bell.ring();
-  ASSERT_TRUE(bell.claim() && bell.announce());
+  come(bell);
+  ASSERT_TRUE(bell.announce());
   EXPECT_FALSE(bell.announce()) << "waiting already";
   bell.summon();
   EXPECT_FALSE(bell.announce()) << "a summons wakes nobody";
@@ -47,7 +56,7 @@ TEST(Doorbell, TellsWhoWaitsOfRingsOnly) {
 TEST(Doorbell, WhoHasLeftComesBackOnlyIfInvited) {
   Doorbell bell;
   bell.invite();
-  ASSERT_TRUE(bell.claim());
+  come(bell);
   bell.invite();
   EXPECT_FALSE(bell.is_wanted()) << "somebody is here";
   EXPECT_TRUE(bell.leave());
@@ -57,7 +66,7 @@ TEST(Doorbell, WhoHasLeftComesBackOnlyIfInvited) {
   bell.remind();
   EXPECT_FALSE(bell.is_wanted() || bell.claim());
   bell.invite();
-  EXPECT_TRUE(bell.claim());
+  come(bell);
   EXPECT_TRUE(bell.announce());
   EXPECT_FALSE(bell.leave()) << "only who is awake";
   bell.withdraw();
@@ -72,10 +81,46 @@ TEST(Doorbell, WhoHasLeftComesBackOnlyIfInvited) {
   EXPECT_TRUE(bell.is_wanted());
 }
 
+TEST(Doorbell, SendsAwayWhoeverIsHereOnce) {
+  Doorbell bell;
+  EXPECT_FALSE(bell.send_away()) << "nobody";
+  for (const bool waits : {false, true}) {
+    bell.invite();
+    EXPECT_FALSE(bell.send_away()) << "nobody yet, and nobody any more";
+    EXPECT_FALSE(bell.is_wanted());
+    bell.invite();
+    come(bell);
+    EXPECT_EQ(waits && bell.announce(), waits);
+    std::thread waiter([&] { waits ? bell.wait() : bell.doze(60000); });
+    EXPECT_TRUE(bell.send_away());
+    waiter.join();
+    EXPECT_FALSE(bell.send_away()) << "by another already";
+    EXPECT_FALSE(bell.is_awake() || bell.announce() || bell.leave());
+    bell.invite();
+    EXPECT_FALSE(bell.is_wanted()) << "he has not gone yet";
+    bell.gone();
+  }
+}
+
+TEST(Doorbell, WhoeverIsOnHisWayIsAwaited) {
+  Doorbell bell;
+  bell.await_arrival();  // returns at once
+  for (const bool comes : {false, true}) {
+    bell.invite();
+    ASSERT_TRUE(bell.claim());
+    EXPECT_FALSE(bell.send_away());
+    std::thread waiter([&] { bell.await_arrival(); });
+    comes ? bell.arrive() : bell.decline();
+    waiter.join();
+    EXPECT_EQ(bell.send_away(), comes);
+  }
+}
+
 TEST(Doorbell, DismissesForGood) {
   Doorbell bell;
   bell.ring();
-  ASSERT_TRUE(bell.claim() && bell.announce());
+  come(bell);
+  ASSERT_TRUE(bell.announce());
   std::thread waiter([&] { bell.wait(); });
   bell.dismiss();
   waiter.join();
@@ -92,7 +137,7 @@ TEST(Doorbell, MissesNoRing) {
   int work = 0;
   int done = 0;
   bell.ring();
-  ASSERT_TRUE(bell.claim());
+  come(bell);
   std::thread waiter([&] {
     const auto finished = [&] {
       LockGuard guard(lock);

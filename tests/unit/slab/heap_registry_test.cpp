@@ -3,9 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <set>
-#include <thread>
 #include <vector>
 
 #include "slab/own_heaps.h"
@@ -181,131 +179,6 @@ TEST_F(HeapRegistryTest, TrimPurgesHolesOfTheDead) {
   own.give(*living, c, {live});
   registry.trim();
   EXPECT_EQ(registry.abandoned_count(), 0u);
-}
-
-// One block of each slab stays, of so many slabs. Their holes, in bytes, a page of the OS apart for each slab.
-struct Sparse {
-  Sparse(unit::OwnHeaps& own, SlabHeap& heap, size_t size_class, size_t slabs)
-      : in_slab(own.sizes(size_class).blocks_per_slab) {
-    const std::vector<void*> all = own.take(heap, size_class, slabs * in_slab);
-    for (size_t i = 0; i < all.size(); ++i) {
-      *static_cast<char*>(all[i]) = 1;
-      (i % in_slab != 0 ? dead : live).push_back(all[i]);
-    }
-    holes = dead.size() * own.sizes(size_class).block_size - slabs * 4096;
-  }
-  void expect_alive() const {
-    for (const void* block : live) EXPECT_EQ(*static_cast<const char*>(block), 1);
-  }
-
-  const size_t in_slab;
-  std::vector<void*> live, dead;
-  size_t holes = 0;
-};
-
-TEST_F(HeapRegistryTest, HolesOfTheDeadGoBackOnceNothingWasTakenForOneRound) {
-  Doorbell bell;
-  registry.set_bell(bell);
-  SlabHeap* dead = registry.acquire();
-  SlabHeap* living = registry.acquire();
-  Sparse blocks(own, *dead, c, 20);
-  EXPECT_FALSE(registry.ages());
-  registry.abandon(*dead);
-  bell.clear();
-  own.give(*living, c, blocks.dead);
-  EXPECT_TRUE(registry.ages());
-  EXPECT_TRUE(bell.is_wanted());
-  HeapRegistry::Pass pass;
-  EXPECT_EQ(registry.give_back_holes(pass), Purge::kNotDue) << "the blocks were taken since the last time";
-  EXPECT_EQ(registry.bytes_in_holes(), 0u);
-  EXPECT_TRUE(registry.ages());
-  EXPECT_EQ(registry.give_back_holes(pass), Purge::kDone);
-  EXPECT_LT(registry.bytes_in_holes(), blocks.holes / 2) << "a slab at a time";
-  while (registry.give_back_holes(pass) == Purge::kDone) {
-  }
-  EXPECT_GE(registry.bytes_in_holes(), blocks.holes);
-  EXPECT_FALSE(registry.ages());
-  blocks.expect_alive();
-  EXPECT_STREQ(registry.check(), nullptr);
-}
-
-TEST_F(HeapRegistryTest, AClassThatIsInUseKeepsItsHoles) {
-  Doorbell bell;
-  registry.set_bell(bell);
-  SlabHeap* heap = registry.acquire();
-  Sparse blocks(own, *heap, c, 4);
-  own.give(*heap, c, blocks.dead);
-  HeapRegistry::Pass pass;
-  for (int i = 0; i < 5; ++i) {
-    own.give(*heap, c, own.take(*heap, c, 1));
-    EXPECT_EQ(registry.give_back_holes(pass), Purge::kNotDue);
-  }
-  EXPECT_EQ(registry.bytes_in_holes(), 0u);
-  EXPECT_TRUE(registry.ages());
-}
-
-// What the heap's own thread does by itself: of 16 MiB in blocks of 64 bytes most are freed, then other sizes come.
-TEST_F(HeapRegistryTest, HolesMakeWayForOtherSizesOnceTheHeapHasAged) {
-  SlabHeap* heap = registry.acquire();
-  Sparse blocks(own, *heap, c, (size_t{16} << 20) / (own.sizes(c).pages_per_slab * kPageSize));
-  own.give(*heap, c, blocks.dead);
-  const size_t other = kRoomyTable.class_of(3000);
-  const auto grow = [&] { own.take(*heap, other, (size_t{3} << 20) / own.sizes(other).block_size); };
-  const auto age = [&] {
-    const SlabHeap::Hold hold(*heap);
-    heap->age();
-  };
-  grow();
-  age();
-  EXPECT_EQ(registry.bytes_in_holes(), 0u) << "in use since the last round";
-  age();
-  EXPECT_NE(registry.bytes_in_holes(), 0u);
-  EXPECT_LT(registry.bytes_in_holes(), size_t{2} << 20) << "nobody waits for more";
-  grow();
-  EXPECT_GE(registry.bytes_in_holes(), blocks.holes);
-  blocks.expect_alive();
-  EXPECT_STREQ(registry.check(), nullptr);
-}
-
-// The owner goes on with its heap while holes are in hand: what it has is still there when they come back.
-TEST_F(HeapRegistryTest, AHeapIsSoundWhileHolesAreInHand) {
-  SlabHeap* heap = registry.acquire();
-  Sparse blocks(own, *heap, c, 3);
-  own.give(*heap, c, blocks.dead);
-  SlabHeap::Round round{.visitor = SlabHeap::kByTheClock};
-  std::vector<Holes> hands;
-  while (!round.is_done) {
-    SlabHeap::Look look(*heap);
-    Holes holes;
-    heap->take_holes(round, holes);
-    if (holes.blocks() != 0) hands.push_back(holes);
-    EXPECT_STREQ(heap->check(), nullptr);
-  }
-  EXPECT_TRUE(hands.empty()) << "in use since the last time";
-  for (round.is_done = false; !round.is_done;) {
-    SlabHeap::Look look(*heap);
-    Holes holes;
-    heap->take_holes(round, holes);
-    if (holes.blocks() != 0) hands.push_back(holes);
-    EXPECT_STREQ(heap->check(), nullptr);
-  }
-  ASSERT_EQ(hands.size(), 3u);
-  // All else is freed: the slabs stay, and the blocks of the holes are handed out to nobody.
-  own.give(*heap, c, blocks.live);
-  std::vector<void*> others = own.take(*heap, c, 3 * blocks.in_slab);
-  for (const Holes& holes : hands) EXPECT_NE(holes.purge(), 0u);
-  for (void* block : others) *static_cast<char*>(block) = 2;
-  for (Holes& holes : hands) {
-    SlabHeap::Look look(*heap);
-    heap->put_back(holes);
-    EXPECT_STREQ(heap->check(), nullptr);
-  }
-  for (const void* block : others) EXPECT_EQ(*static_cast<const char*>(block), 2);
-  own.give(*heap, c, others);
-  EXPECT_STREQ(heap->check(), nullptr);
-  SlabHeap::Look look(*heap);
-  heap->release_empty(0);
-  EXPECT_EQ(heap->slab_count(), 0u);
 }
 
 TEST_F(HeapRegistryTest, ALockedRegistryServesTheForkingThread) {

@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 
 #include <chrono>
 #include <cstring>
 #include <thread>
 #include <vector>
 
+#include "os/system_call_hook.h"
 #include "span/own_spans.h"
 
 namespace snug {
@@ -254,6 +256,20 @@ TEST_F(SpanStoreTest, WhatDoesNotFitMakesWayForWhatIsNew) {
   EXPECT_EQ(dirty_pages(), 1u) << "it fits";
 }
 
+// What goes back meanwhile, for another's sake, has not made way for this.
+TEST_F(SpanStoreTest, WhatOthersGiveBackMakesNoWay) {
+  own.spans.set_retention({SIZE_MAX, 1000});
+  const std::vector<Span*> s = fill_chunk({10, 1, 10, 1, 10, 1, 60, 35});
+  own.spans.free(s[7], {0});
+  for (size_t i : {0, 2, 4}) own.free_touched(s[i]);
+  std::this_thread::sleep_for(std::chrono::milliseconds(150));
+  {
+    const unit::SystemCallHook hook(SYS_madvise, [&] { return own.spans.trim(19 * kPageSize), true; });
+    ASSERT_NE(own.spans.allocate({20}), nullptr);
+  }
+  EXPECT_EQ(dirty_pages(), 0u);
+}
+
 TEST_F(SpanStoreTest, RingsForWhatAges) {
   Doorbell bell;
   own.spans.set_bell(bell);
@@ -263,7 +279,9 @@ TEST_F(SpanStoreTest, RingsForWhatAges) {
   EXPECT_FALSE(bell.is_wanted()) << "nothing is dirty";
   Span* more = own.spans.allocate({kPagesPerChunk});
   EXPECT_TRUE(bell.is_wanted());
-  ASSERT_TRUE(bell.claim() && bell.announce());
+  ASSERT_TRUE(bell.claim());
+  bell.arrive();
+  ASSERT_TRUE(bell.announce());
   own.spans.free(more, {0});
   EXPECT_FALSE(bell.announce()) << "still waiting";
   own.free_touched(s[0]);

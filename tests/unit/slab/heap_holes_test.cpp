@@ -1,0 +1,254 @@
+// Holes of slabs whose heaps nobody has told to give them back: what the idle thread does by the clock, and a heap's
+// own thread before its heap grows.
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+
+#include <vector>
+
+#include "os/system_call_hook.h"
+#include "slab/heap_registry.h"
+#include "slab/own_heaps.h"
+
+namespace snug {
+namespace {
+
+class HeapHolesTest : public testing::Test {
+ protected:
+  void TearDown() override {
+    EXPECT_STREQ(own.registry.check(), nullptr);
+    EXPECT_STREQ(own.spans.check(), nullptr);
+  }
+  // To the end of the pass. Returns how many steps it took.
+  size_t go_round() {
+    size_t steps = 1;
+    while (registry.give_back_holes(pass) != Purge::kNotDue) ++steps;
+    return steps;
+  }
+  // Of all slabs, for who goes round by the clock.
+  static std::vector<Holes> take_all_holes(SlabHeap& heap) {
+    SlabHeap::Round round{.visitor = SlabHeap::kByTheClock};
+    std::vector<Holes> hands;
+    for (bool is_through = false; !is_through;) {
+      const SlabHeap::Look look(heap);
+      Holes holes;
+      SpanBatch emptied;
+      is_through = !heap.take_holes(round, holes, emptied);
+      EXPECT_TRUE(emptied.empty());
+      if (holes.blocks() != 0) hands.push_back(holes);
+      EXPECT_STREQ(heap.check(), nullptr);
+    }
+    return hands;
+  }
+  size_t slab_bytes(size_t size_class) const { return own.sizes(size_class).pages_per_slab * kPageSize; }
+
+  unit::OwnHeaps own;
+  HeapRegistry& registry = own.registry;
+  HeapRegistry::Pass pass;
+  const size_t c = kRoomyTable.class_of(64);
+};
+
+// One block of each slab stays, of so many slabs. Their holes, in bytes, a page of the OS apart for each slab.
+struct Sparse {
+  Sparse(unit::OwnHeaps& own, SlabHeap& heap, size_t size_class, size_t slabs)
+      : in_slab(own.sizes(size_class).blocks_per_slab) {
+    const std::vector<void*> all = own.take(heap, size_class, slabs * in_slab);
+    for (size_t i = 0; i < all.size(); ++i) {
+      *static_cast<char*>(all[i]) = 1;
+      (i % in_slab != 0 ? dead : live).push_back(all[i]);
+    }
+    holes = dead.size() * own.sizes(size_class).block_size - slabs * 4096;
+  }
+  void expect_alive() const {
+    for (const void* block : live) EXPECT_EQ(*static_cast<const char*>(block), 1);
+  }
+
+  const size_t in_slab;
+  std::vector<void*> live, dead;
+  size_t holes = 0;
+};
+
+TEST_F(HeapHolesTest, HolesOfTheDeadGoBackOnceNothingWasTakenForOneRound) {
+  Doorbell bell;
+  registry.set_bell(bell);
+  SlabHeap* dead = registry.acquire();
+  SlabHeap* living = registry.acquire();
+  Sparse blocks(own, *dead, c, 20);
+  EXPECT_FALSE(registry.ages());
+  registry.abandon(*dead);
+  bell.clear();
+  own.give(*living, c, blocks.dead);
+  EXPECT_TRUE(registry.ages());
+  EXPECT_TRUE(bell.is_wanted());
+  go_round();
+  EXPECT_EQ(registry.bytes_in_holes(), 0u) << "the blocks were taken since the last time";
+  EXPECT_TRUE(registry.ages());
+  EXPECT_EQ(registry.give_back_holes(pass), Purge::kDone);
+  EXPECT_LT(registry.bytes_in_holes(), blocks.holes / 2) << "a slab at a time";
+  go_round();
+  EXPECT_GE(registry.bytes_in_holes(), blocks.holes);
+  EXPECT_FALSE(registry.ages());
+  blocks.expect_alive();
+  EXPECT_STREQ(registry.check(), nullptr);
+}
+
+TEST_F(HeapHolesTest, AClassThatIsInUseKeepsItsHoles) {
+  Doorbell bell;
+  registry.set_bell(bell);
+  SlabHeap* heap = registry.acquire();
+  Sparse blocks(own, *heap, c, 4);
+  own.give(*heap, c, blocks.dead);
+  for (int i = 0; i < 5; ++i) {
+    own.give(*heap, c, own.take(*heap, c, 1));
+    go_round();
+  }
+  EXPECT_EQ(registry.bytes_in_holes(), 0u);
+  EXPECT_TRUE(registry.ages());
+}
+
+// What the heap's own thread does by itself: of 16 MiB in blocks of 64 bytes most are freed, then other sizes come.
+TEST_F(HeapHolesTest, HolesMakeWayForOtherSizesOnceTheHeapHasAged) {
+  SlabHeap* heap = registry.acquire();
+  Sparse blocks(own, *heap, c, (size_t{16} << 20) / (own.sizes(c).pages_per_slab * kPageSize));
+  own.give(*heap, c, blocks.dead);
+  const size_t other = kRoomyTable.class_of(3000);
+  const auto grow = [&] { own.take(*heap, other, (size_t{3} << 20) / own.sizes(other).block_size); };
+  const auto age = [&] {
+    const SlabHeap::Hold hold(*heap);
+    heap->age();
+  };
+  grow();
+  age();
+  EXPECT_EQ(registry.bytes_in_holes(), 0u) << "in use since the last round";
+  age();
+  EXPECT_NE(registry.bytes_in_holes(), 0u);
+  EXPECT_LT(registry.bytes_in_holes(), size_t{2} << 20) << "nobody waits for more";
+  grow();
+  EXPECT_GE(registry.bytes_in_holes(), blocks.holes);
+  blocks.expect_alive();
+  EXPECT_STREQ(registry.check(), nullptr);
+}
+
+// The owner goes on with its heap while holes are in hand: what it has is still there when they come back.
+TEST_F(HeapHolesTest, AHeapIsSoundWhileHolesAreInHand) {
+  SlabHeap* heap = registry.acquire();
+  Sparse blocks(own, *heap, c, 3);
+  own.give(*heap, c, blocks.dead);
+  EXPECT_TRUE(take_all_holes(*heap).empty()) << "in use since the last time";
+  std::vector<Holes> hands = take_all_holes(*heap);
+  ASSERT_EQ(hands.size(), 3u);
+  // All else is freed: the slabs stay, and the blocks of the holes are handed out to nobody.
+  own.give(*heap, c, blocks.live);
+  std::vector<void*> others = own.take(*heap, c, 3 * blocks.in_slab);
+  for (const Holes& holes : hands) EXPECT_NE(holes.purge(), 0u);
+  for (void* block : others) *static_cast<char*>(block) = 2;
+  for (Holes& holes : hands) {
+    SlabHeap::Look look(*heap);
+    heap->put_back(holes);
+    EXPECT_STREQ(heap->check(), nullptr);
+  }
+  for (const void* block : others) EXPECT_EQ(*static_cast<const char*>(block), 2);
+  own.give(*heap, c, others);
+  EXPECT_STREQ(heap->check(), nullptr);
+  SlabHeap::Look look(*heap);
+  heap->release_empty(0);
+  EXPECT_EQ(heap->slab_count(), 0u);
+}
+
+// Others wait for the heap's lock meanwhile.
+TEST_F(HeapHolesTest, ALongLookIsMadeOfManyHolds) {
+  Doorbell bell;
+  registry.set_bell(bell);
+  SlabHeap* heap = registry.acquire();
+  constexpr size_t kSlabs = 256;
+  Sparse blocks(own, *heap, c, kSlabs);
+  // A block of each slab, which makes no hole.
+  std::vector<void*> one_each;
+  for (size_t i = 0; i < blocks.dead.size(); i += blocks.in_slab - 1) one_each.push_back(blocks.dead[i]);
+  own.give(*heap, c, one_each);
+  go_round();
+  own.give(*heap, c, {blocks.dead[1]});
+  EXPECT_GE(go_round(), kSlabs / 64);
+  EXPECT_EQ(registry.bytes_in_holes(), 0u);
+}
+
+TEST_F(HeapHolesTest, NoLockOfTheHeapIsHeldWhileTheOSWorks) {
+  Doorbell bell;
+  registry.set_bell(bell);
+  own.spans.set_retention({0, 0});  // all that is empty goes at once
+  SlabHeap* heap = registry.acquire();
+  Sparse blocks(own, *heap, c, 2);
+  own.give(*heap, c, blocks.dead);
+  const size_t other = kRoomyTable.class_of(1024);
+  own.give(*heap, other, own.take(*heap, other, 4 * own.sizes(other).blocks_per_slab));
+  ASSERT_EQ(heap->slab_count(other), 4u) << "they are kept";
+  go_round();
+  int calls = 0;
+  int held = 0;
+  {
+    const unit::SystemCallHook hook(SYS_madvise, [&] { return ++calls, held += heap->lock().is_held(), true; });
+    go_round();
+  }
+  EXPECT_NE(registry.bytes_in_holes(), 0u);
+  EXPECT_EQ(heap->slab_count(other), 0u);
+  EXPECT_GE(calls, 3);
+  EXPECT_EQ(held, 0);
+}
+
+TEST_F(HeapHolesTest, ANewHoleBesideThoseInHandIsSeenNextTime) {
+  SlabHeap* heap = registry.acquire();
+  Sparse blocks(own, *heap, c, 1);
+  const auto half = blocks.dead.begin() + static_cast<ptrdiff_t>(blocks.dead.size() / 2);
+  own.give(*heap, c, {blocks.dead.begin(), half});
+  take_all_holes(*heap);
+  std::vector<Holes> hands = take_all_holes(*heap);
+  ASSERT_EQ(hands.size(), 1u);
+  own.give(*heap, c, {half, blocks.dead.end()});
+  {
+    const SlabHeap::Look look(*heap);
+    heap->put_back(hands[0]);
+  }
+  hands = take_all_holes(*heap);
+  ASSERT_EQ(hands.size(), 1u);
+  {
+    const SlabHeap::Look look(*heap);
+    heap->put_back(hands[0]);
+  }
+  EXPECT_TRUE(take_all_holes(*heap).empty()) << "nothing has come back since";
+}
+
+TEST_F(HeapHolesTest, AClassThatComesIntoUseMeanwhileIsForTheNextPass) {
+  Doorbell bell;
+  registry.set_bell(bell);
+  SlabHeap* heap = registry.acquire();
+  Sparse blocks(own, *heap, c, 3);
+  own.give(*heap, c, blocks.dead);
+  go_round();
+  ASSERT_EQ(registry.give_back_holes(pass), Purge::kDone);
+  ASSERT_NE(registry.bytes_in_holes(), 0u);
+  own.take(*heap, c, 1);
+  go_round();
+  EXPECT_LT(registry.bytes_in_holes(), blocks.holes);
+  EXPECT_TRUE(registry.ages());
+}
+
+// Locked memory, say: what lies behind it is not forgotten.
+TEST_F(HeapHolesTest, APassThatIsBrokenOffGoesOn) {
+  Doorbell bell;
+  registry.set_bell(bell);
+  SlabHeap* heap = registry.acquire();
+  Sparse blocks(own, *heap, c, 3);
+  own.give(*heap, c, blocks.dead);
+  go_round();
+  {
+    const unit::SystemCallHook hook(SYS_madvise, [] { return false; }, EINVAL);
+    ASSERT_EQ(registry.give_back_holes(pass), Purge::kRefused);
+  }
+  EXPECT_EQ(registry.bytes_in_holes(), 0u);
+  go_round();
+  EXPECT_NE(registry.bytes_in_holes(), 0u);
+  EXPECT_LT(registry.bytes_in_holes(), blocks.holes) << "not asked again, as nothing has come back";
+  blocks.expect_alive();
+}
+
+}  // namespace
+}  // namespace snug
