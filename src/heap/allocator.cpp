@@ -6,6 +6,8 @@
 
 #include "base/errno_keeper.h"
 #include "base/fatal.h"
+#include "heap/checked_blocks.h"
+#include "heap/plain_blocks.h"
 #include "slab/slab.h"
 
 namespace snug {
@@ -96,6 +98,8 @@ void* counted(void* block) {
 // A block of the size's class, whose array is empty. The allocation has been counted. Who wants zeros asks whether it
 // was never used and reads as zero.
 void* refilled(size_t size, bool* untouched = nullptr) {
+  if (store.guarded.is_due())
+    if (void* block = store.guarded.allocate(size); block != nullptr) return block;
   void* block = insist(size, [size, untouched]() -> void* {
     if (!store.ensure_open()) return nullptr;
     return refill_class(store.table->class_of(size), untouched);
@@ -115,10 +119,11 @@ void* large_block(const LargeRequest& request) {
   return block;
 }
 
-// A size beyond the largest class; or the first request of the process, whatever its size: no class is known yet.
-SNUG_COLD void* allocate_without_class(size_t size) noexcept {
+// A size beyond the largest class; or the first request of the process, whatever its size: no class is known yet; or
+// any of a checked process.
+SNUG_COLD void* allocate_without_class(size_t size, BlockOrigin origin) noexcept {
   if (!store.ensure_open()) return out_of_memory();
-  return size > store.table->max_size ? large_block({.size = size}) : allocate_large(size);
+  return store.is_checked() ? allocate_checked(size, origin) : allocate_plain(size);
 }
 
 // Ends the process if the address, on a page that has a slab, is not the start of one of its blocks.
@@ -132,39 +137,13 @@ bool lies_where_blocks_were(const void* block) {
   return store.window.contains(block) && store.spans.holds_remains(store.window.page_of(block));
 }
 
-void release_large(void* block) {
-  switch (store.is_open() ? store.large.free(block) : LargeFree::kUnknown) {
-    case LargeFree::kFreed:
-      store.heed_memory_limit_as_due(store.large.bytes_kept());
-      store.large.purge_as_due();
-      return;
-    case LargeFree::kAlreadyFree:
-      die_of_misuse("free", block, kAlreadyFree);
-    case LargeFree::kInside:
-      die_of_misuse("free", block, kInside);
-    case LargeFree::kUnknown:
-      die_of_misuse("free", block, lies_where_blocks_were(block) ? kAlreadyFree : kForeign);
-  }
+void* allocate_of_class(size_t size_class) {
+  return allocate_from(head_of(relative_thread_state(), scaled(size_class)),
+                       [size_class] { return refilled(store.table->classes[size_class].block_size); });
 }
 
-}  // namespace
-
-void* allocate_slow(HeadStep step) noexcept { return refilled(size_of_step(step)); }
-
-void* allocate_large(size_t size) noexcept {
-  if (!store.is_open() || size > store.table->max_size) [[unlikely]]
-    return allocate_without_class(size);
-  return allocate_from(head_of(relative_thread_state(), scaled(store.table->class_of(size))),
-                       [size] { return refilled(size); });
-}
-
-void release_slow(void* block) noexcept {
-  if (block == nullptr) return;
-  ErrnoKeeper keeper;
-  const size_t scaled_class = class_at(block);
-  if (scaled_class == 0) {
-    release_large(block);
-  } else if (ThreadCache* cache = cache_for_free(); cache == nullptr) {
+void release_of_class(size_t scaled_class, void* block) {
+  if (ThreadCache* cache = cache_for_free(); cache == nullptr) {
     store.registry.take_home(scaled_class / kClassScale, block);
   } else if (is_newest(head_of(relative_thread_state(), scaled_class), block)) {
     die_of_misuse("free", block, kAlreadyFree);
@@ -173,8 +152,66 @@ void release_slow(void* block) noexcept {
   }
 }
 
+}  // namespace
+
+void release_large(void* block, const char* call) {
+  switch (store.is_open() ? store.large.free(block) : LargeFree::kUnknown) {
+    case LargeFree::kFreed:
+      store.heed_memory_limit_as_due(store.large.bytes_kept());
+      store.large.purge_as_due();
+      return;
+    case LargeFree::kAlreadyFree:
+      die_of_misuse(call, block, kAlreadyFree);
+    case LargeFree::kInside:
+      die_of_misuse(call, block, kInside);
+    case LargeFree::kUnknown:
+      die_of_misuse(call, block, lies_where_blocks_were(block) ? kAlreadyFree : kForeign);
+  }
+}
+
+void* allocate_plain(size_t size) {
+  return size > store.table->max_size ? large_block({.size = size}) : allocate_of_class(store.table->class_of(size));
+}
+
+void* allocate_plain_large(const LargeRequest& request) { return large_block(request); }
+
+void release_plain(void* block) {
+  if (const size_t scaled_class = plain_class_at(block); scaled_class != 0)
+    release_of_class(scaled_class, block);
+  else
+    release_large(block, "free");
+}
+
+void* allocate_slow(HeadStep step) noexcept { return refilled(size_of_step(step)); }
+
+template <BlockOrigin origin>
+void* allocate_large(size_t size) noexcept {
+  if (!store.is_plain() || size > store.table->max_size) [[unlikely]]
+    return allocate_without_class(size, origin);
+  return allocate_from(head_of(relative_thread_state(), scaled(store.table->class_of(size))),
+                       [size] { return refilled(size); });
+}
+
+template void* allocate_large<BlockOrigin::kMalloc>(size_t) noexcept;
+template void* allocate_large<BlockOrigin::kNew>(size_t) noexcept;
+template void* allocate_large<BlockOrigin::kNewArray>(size_t) noexcept;
+
+void release_slow(void* block, BlockOrigin fits, size_t told) noexcept {
+  if (block == nullptr) return;
+  ErrnoKeeper keeper;
+  if (const size_t scaled_class = class_at(block); scaled_class != 0)
+    release_of_class(scaled_class, block);
+  else if (store.is_checked())
+    release_checked(block, fits, told);
+  else if (store.guarded.contains(block))
+    store.guarded.release(block, "free");
+  else
+    release_large(block, "free");
+}
+
 void* allocate_uncached(size_t size) noexcept {
   if (!store.ensure_open()) return out_of_memory();
+  if (store.is_checked()) return allocate_checked(size, BlockOrigin::kMalloc);
   if (size > store.table->max_size) return large_block({.size = size});
   void* block = counted(insist(size, [size]() -> void* {
     const size_t size_class = store.table->class_of(size);
@@ -215,6 +252,8 @@ void* allocate_zeroed(size_t count, size_t size) {
   void* block;
   if (bytes <= kSmallSizeMax || !store.ensure_open()) {
     block = allocate(bytes);
+  } else if (store.is_checked()) {
+    return allocate_checked_zeroed(bytes);
   } else if (bytes > store.table->max_size) {
     return large_block({.size = bytes, .zeroed = true});
   } else {
@@ -225,16 +264,21 @@ void* allocate_zeroed(size_t count, size_t size) {
   return block;
 }
 
-void* allocate_aligned(size_t alignment, size_t size) noexcept {
-  if (alignment <= kSmallStep) return allocate(size);
-  if (size > PTRDIFF_MAX) return out_of_memory();
+void* allocate_aligned(size_t alignment, size_t size, BlockOrigin origin) noexcept {
   if (!store.ensure_open()) return out_of_memory();
+  return store.is_checked() ? allocate_checked_aligned(alignment, size, origin)
+                            : allocate_plain_aligned(alignment, size);
+}
+
+void* allocate_plain_aligned(size_t alignment, size_t size) {
+  if (alignment <= kSmallStep) return allocate_plain(size);
+  if (size > PTRDIFF_MAX) return out_of_memory();
   const ClassTable& table = *store.table;
   if (alignment <= table.max_size && size <= table.max_size) {
     // Slabs are placed so that a class whose size is a multiple of the alignment has only aligned blocks.
     const size_t padded = round_up(size == 0 ? 1 : size, alignment);
     for (size_t c = padded <= table.max_size ? table.class_of(padded) : table.count; c < table.count; ++c)
-      if (is_aligned(table.classes[c].block_size, alignment)) return allocate(table.classes[c].block_size);
+      if (is_aligned(table.classes[c].block_size, alignment)) return allocate_of_class(c);
   }
   return large_block({.size = size == 0 ? 1 : size, .alignment = alignment});
 }
@@ -243,12 +287,15 @@ size_t usable_size(const void* block, const char* call) {
   if (block == nullptr) return 0;
   if (const size_t scaled_class = class_at(block); scaled_class != 0)
     return store.table->classes[scaled_class / kClassScale].block_size;
+  if (store.is_checked()) return checked_size(block, call);
+  if (store.guarded.contains(block)) return store.guarded.size_of(block, call);
   const size_t bytes = store.is_open() ? store.large.usable_size(block) : 0;
   if (bytes == 0) die_of_misuse(call, block, kForeign);
   return bytes;
 }
 
 void* resize(void* block, size_t size, const char* call) {
+  if (store.is_checked()) return resize_checked(block, size, call);
   const size_t usable = usable_size(block, call);
   if (size > PTRDIFF_MAX) return out_of_memory();
   const size_t scaled_class = class_at(block);

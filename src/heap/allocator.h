@@ -8,18 +8,21 @@
 
 #include "base/bits.h"
 #include "base/compiler.h"
+#include "checked/block_note.h"
+#include "heap/checked_blocks.h"
 #include "heap/store.h"
 #include "thread/head_table.h"
 #include "thread/thread_state.h"
 
 namespace snug {
 
-// For a size beyond the head table.
+// For a size beyond the head table. The origin matters to checked blocks alone.
+template <BlockOrigin origin = BlockOrigin::kMalloc>
 SNUG_NOINLINE void* allocate_large(size_t size) noexcept;
 // For a size of the step, whose class's array is empty. The allocation has been counted.
 SNUG_COLD void* allocate_slow(HeadStep step) noexcept;
-// Null is nothing to do.
-SNUG_COLD void release_slow(void* block) noexcept;
+// Null is nothing to do. What the caller frees, and the size that it was told, matter to checked blocks alone.
+SNUG_COLD void release_slow(void* block, BlockOrigin fits = BlockOrigin::kMalloc, size_t told = kUntoldSize) noexcept;
 
 // The scaled class of the slab that covers the address, or 0: null, a large block, or foreign. Large blocks may lie in
 // the window too, where the kernel chose its place among other mappings.
@@ -37,7 +40,7 @@ SNUG_ALWAYS_INLINE void* allocate_from(CacheHead* head, Otherwise otherwise) {
 }
 
 // The slow paths are parameters so that who adds to them, as operator new does, adds nothing to the fast one.
-template <void* (&slow)(HeadStep) = allocate_slow, void* (&large)(size_t) = allocate_large>
+template <void* (&slow)(HeadStep) = allocate_slow, void* (&large)(size_t) = allocate_large<BlockOrigin::kMalloc>>
 SNUG_ALWAYS_INLINE void* allocate(size_t size) {
   size_t beyond = size;
   if (!subtract_end(&beyond, heads_end)) [[unlikely]]
@@ -46,25 +49,49 @@ SNUG_ALWAYS_INLINE void* allocate(size_t size) {
   return allocate_from(head_of(step), [step] { return slow(step); });
 }
 
-SNUG_ALWAYS_INLINE void release(void* block) {
+template <BlockOrigin fits>
+SNUG_COLD void release_slow_told(void* block, size_t size) noexcept {
+  release_slow(block, fits, size);
+}
+// The size is what is left of it beyond the end of the trusted ones.
+template <BlockOrigin fits>
+SNUG_COLD void release_slow_beyond(void* block, size_t beyond) noexcept {
+  release_slow(block, fits, beyond + trusted_end);
+}
+
+// The slow path gets `told` as well, as it stands in the register in which it came.
+template <void (&slow)(void*, size_t) noexcept>
+SNUG_ALWAYS_INLINE void release_or(void* block, size_t told) {
   const size_t page = (address_of(block) - window_base) >> kPageShift;
   if (page >= window_pages) [[unlikely]]
-    return release_slow(block);  // null, a large block, or foreign
+    return slow(block, told);  // null, a large block, or foreign
   // Class 0, where there is no slab, never has room either.
   const size_t scaled_class = window_classes[page].load(std::memory_order_relaxed);
   if (!push(relative_thread_state(), scaled_class, block)) [[unlikely]]
-    release_slow(block);
+    slow(block, told);
+}
+
+template <BlockOrigin fits = BlockOrigin::kMalloc>
+SNUG_ALWAYS_INLINE void release(void* block) {
+  release_or<release_slow_told<fits>>(block, kUntoldSize);
+}
+
+// The same for who is told the size, and does not believe it.
+template <BlockOrigin fits = BlockOrigin::kMalloc>
+SNUG_ALWAYS_INLINE void release_told(void* block, size_t size) {
+  release_or<release_slow_told<fits>>(block, size);
 }
 
 // `size` is what the block was asked for with, and the block was never resized. Where sizes are trusted a block of a
 // size in the head table is cached by that alone (docs/decisions/0007): a wrong one is found if the block goes home,
 // not if it is handed out again. Elsewhere `trusted_end` is 0.
+template <BlockOrigin fits>
 SNUG_ALWAYS_INLINE void release_sized(void* block, size_t size) {
   size_t beyond = size;
   if (!subtract_end(&beyond, trusted_end)) [[likely]]
-    return release(block);
+    return release_or<release_slow_beyond<fits>>(block, beyond);
   if (!push_trusted(head_of(step_at_distance(beyond)), block)) [[unlikely]]
-    release_slow(block);
+    release_slow_told<fits>(block, kUntoldSize);  // sizes are trusted where no block is checked
 }
 
 // As allocate() and release(), but past the thread's cache: the block comes from the slab that is drawn from, and goes
@@ -78,7 +105,7 @@ bool should_move(const void* block, const char* call);
 // `zeroed` bytes: `count * size`, overflow checked.
 void* allocate_zeroed(size_t count, size_t size);
 // `alignment` is a power of two.
-void* allocate_aligned(size_t alignment, size_t size) noexcept;
+void* allocate_aligned(size_t alignment, size_t size, BlockOrigin origin = BlockOrigin::kMalloc) noexcept;
 // `size` is not 0. Null leaves the block as it was. `call` names the caller in a report of misuse.
 void* resize(void* block, size_t size, const char* call);
 // 0 for null. `call` names the caller in a report of misuse.

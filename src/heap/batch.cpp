@@ -22,7 +22,7 @@ size_t allocate_batch(size_t size, void** blocks, size_t count) noexcept {
     if (block == nullptr) return done;
     blocks[done++] = block;
     ThreadCache* cache = thread_state.cache;
-    if (cache == nullptr || size > store.table->max_size) continue;
+    if (cache == nullptr || store.is_checked() || size > store.table->max_size) continue;
     done += cache->take_batch(store.table->class_of(size), blocks + done, count - done);
     store.look_ahead();
   }

@@ -27,12 +27,27 @@ const ConfigKey kConfigTable[kConfigKeys] = {
     {"idle_thread", "auto|on|off",
      "whether a thread gives that memory back while the program makes no call that would; auto: once it has threads "
      "itself"},
+    {"check", "off|on|sample",
+     "whether misuse of blocks is looked for and ends the process; sample: of a few blocks only, on guarded pages"},
+    {"quarantine", "bytes", "with check:on, the most that freed blocks hold before they may be handed out again"},
     {"report", "path", "file to which one line of JSON with the statistics is appended when the process exits"},
 };
 
 namespace {
 
-enum Key : size_t { kClasses, kSizedDelete, kCache, kBatch, kRetain, kRetainLarge, kPurgeAfter, kIdleThread, kReport };
+enum Key : size_t {
+  kClasses,
+  kSizedDelete,
+  kCache,
+  kBatch,
+  kRetain,
+  kRetainLarge,
+  kPurgeAfter,
+  kIdleThread,
+  kCheck,
+  kQuarantine,
+  kReport
+};
 
 // One part in so many of what the process may have is kept empty, of small blocks and of large ones each. Above 2 GiB
 // that is more than the default.
@@ -151,6 +166,14 @@ const char* set_plain(Config& config, size_t key, Word value) {
       if (!parse_size(value, size_t{1} << 50, &number)) return "a size in bytes, as in 64K, 4M, 1G";
       (key == kRetain ? config.retain : config.retain_large) = number;
       return nullptr;
+    case kQuarantine:
+      if (!parse_size(value, size_t{1} << 40, &number)) return "a size in bytes up to 1024G, as in 64K, 4M, 1G";
+      config.quarantine = number;
+      return nullptr;
+    case kCheck:
+      if (!value.is("off") && !value.is("on") && !value.is("sample")) return "off, on or sample";
+      config.check = value.is("on") ? Checking::kOn : value.is("sample") ? Checking::kSample : Checking::kOff;
+      return nullptr;
     case kPurgeAfter:
       if (!parse_size(value, 86400000, &number)) return "milliseconds from 0 to 86400000";
       config.purge_after = static_cast<uint32_t>(number);
@@ -243,6 +266,12 @@ void print_config_value(const Config& config, size_t index, char* text, size_t c
       value.add(config.idle_thread == IdleThreads::kOn    ? "on"
                 : config.idle_thread == IdleThreads::kOff ? "off"
                                                           : "auto");
+      break;
+    case kCheck:
+      value.add(config.check == Checking::kOn ? "on" : config.check == Checking::kSample ? "sample" : "off");
+      break;
+    case kQuarantine:
+      value.add(uint64_t{config.quarantine});
       break;
     default:
       value.add(config.report);

@@ -7,6 +7,7 @@
 
 #include "base/fatal.h"
 #include "base/text.h"
+#include "os/fault.h"
 #include "os/memory.h"
 #include "os/memory_limit.h"
 #include "os/process.h"
@@ -83,6 +84,7 @@ bool Store::open_parts() {
   configured_ = true;
   table = class_table(config);
   if (window.page_limit() == 0 && !window.open()) return false;
+  if (config.check != Checking::kOff) arena.guard();
   arena.stock_as_due();
   if (!registry.open(*table) || !roster.open(thread_ends, {config.cache, config.batch})) return false;
   most_memory = std::min(os::total_memory_and_swap(), os::address_space_limit());
@@ -94,15 +96,38 @@ bool Store::open_parts() {
     large.set_bell(idle.bell());
     registry.set_bell(idle.bell());
   }
-  // The limit last: until it is set none of these is looked at.
+  open_checks();
+  open_.store(true, std::memory_order_release);
+  return true;
+}
+
+// Where every block is checked the inline paths stay closed.
+void Store::open_checks() {
+  if (config.check == Checking::kOn) {
+    quarantine.open(config.quarantine, arena);
+    notes.open(os::random_seed());
+    checked_.store(true, std::memory_order_relaxed);
+    return;
+  }
+  if (config.check == Checking::kSample) {
+    guarded.open(arena, os::random_seed());
+    os::tell_faults([](const void* address) {
+      if (store.guarded.contains(address)) store.guarded.report(address);
+    });
+  }
+  open_inline_paths();
+  plain_.store(true, std::memory_order_release);
+}
+
+// Until then every call takes a slow path.
+void Store::open_inline_paths() {
   // With several threads a request may be under way that has seen no table (thread/head_table.h).
   open_head_table(*table, os::is_single_threaded() ? config.sized_delete : SizedDelete::kCheck);
   window_base = window.base();
   window_classes = window.classes();
+  // The limit last: until it is set none of these is looked at.
   std::atomic_signal_fence(std::memory_order_release);
   window_pages = window.page_limit();
-  open_.store(true, std::memory_order_release);
-  return true;
 }
 
 SNUG_COLD void Store::heed_memory_limit() {
@@ -119,15 +144,22 @@ void Store::before_fork() {
     return idle.before_fork();
   }
   ForkOrder<Store>::before(*this);
+  // Leaves.
+  quarantine.lock().lock_for_fork();
+  guarded.lock().lock_for_fork();
   forks_alone_ = false;  // under our first lock
 }
 
 void Store::after_fork_in_parent() {
   if (forks_alone_) return idle.after_fork_in_parent();
+  guarded.lock().unlock_after_fork();
+  quarantine.lock().unlock_after_fork();
   ForkOrder<Store>::after_in_parent(*this);
 }
 
 void Store::after_fork_in_child() {
+  guarded.lock().unlock_after_fork();
+  quarantine.lock().unlock_after_fork();
   if (forks_alone_)
     idle.after_fork_in_child();
   else

@@ -5,6 +5,9 @@
 #include <atomic>
 
 #include "base/lock.h"
+#include "checked/block_note.h"
+#include "checked/guarded_pages.h"
+#include "checked/quarantine.h"
 #include "heap/config.h"
 #include "heap/fork_order.h"
 #include "heap/idle_thread.h"
@@ -42,10 +45,20 @@ struct Store {
   const ClassTable* table = &kRoomyTable;
   size_t most_memory = SIZE_MAX;  // bytes: a request beyond this cannot be served
 
+  // With check:on.
+  BlockNotes notes;
+  Quarantine quarantine;
+  // With check:sample.
+  GuardedPages guarded;
+
   // Reads the configuration and opens every part. False if the OS refuses; asked again by the next allocation.
   bool open();
   bool is_open() const { return open_.load(std::memory_order_acquire); }
   bool ensure_open() { return is_open() || open(); }
+  // True if the store is open and blocks are handed out as they are, which the paths ask that are taken most.
+  bool is_plain() const { return plain_.load(std::memory_order_acquire); }
+  // True if it is open and every block is checked (heap/checked_blocks.h).
+  bool is_checked() const { return checked_.load(std::memory_order_relaxed); }
   // The same at the end of the process, which a signal handler may have brought about in the middle of open(): it does
   // not wait for whom it has interrupted.
   bool ensure_open_at_exit() { return is_open() || (!opening_.is_held() && open()); }
@@ -85,9 +98,13 @@ struct Store {
   using ForkLock = Lock;
 
   bool open_parts();
+  void open_checks();
+  void open_inline_paths();
   void heed_memory_limit();
 
   std::atomic<bool> open_{false};
+  std::atomic<bool> plain_{false};
+  std::atomic<bool> checked_{false};
   std::atomic<bool> watches_forks_{false};
   std::atomic<bool> heeds_limit_{false};
   bool configured_ = false;

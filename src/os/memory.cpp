@@ -85,6 +85,11 @@ bool purge(void* start, size_t bytes) {
   return known == Purged::kUntried && bytes != 0 && try_purge(start, bytes);
 }
 
+void withdraw(void* start, size_t bytes) {
+  system_call(SYS_mprotect, start, bytes, PROT_NONE);
+  advise(start, bytes, MADV_DONTNEED);
+}
+
 void forget(void* start, size_t bytes) { advise(start, bytes, MADV_DONTNEED); }
 
 bool release(void* start, size_t bytes) { return system_call(SYS_munmap, start, bytes) == 0; }

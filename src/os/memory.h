@@ -36,6 +36,9 @@ bool release(void* start, size_t bytes);
 // Makes a mapping longer, at the same place or another, contents kept. Null if it stays as it was.
 void* grow(void* start, size_t bytes, size_t more_bytes);
 
+// Makes the range inaccessible, and gives its memory back. commit() makes it usable again.
+void withdraw(void* start, size_t bytes);
+
 // Asks for huge pages, or for none, whatever the system's default. Advice: nothing depends on it. False if the OS knows
 // no huge pages.
 bool prefer_huge_pages(void* start, size_t bytes);

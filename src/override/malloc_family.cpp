@@ -44,8 +44,8 @@ SNUG_EXPORT void* reallocarray(void* block, size_t count, size_t size) noexcept 
 }
 SNUG_EXPORT void free(void* block) noexcept { release(block); }
 SNUG_EXPORT void cfree(void* block) noexcept { release(block); }
-SNUG_EXPORT void free_sized(void* block, size_t) noexcept { release(block); }
-SNUG_EXPORT void free_aligned_sized(void* block, size_t, size_t) noexcept { release(block); }
+SNUG_EXPORT void free_sized(void* block, size_t size) noexcept { release_told(block, size); }
+SNUG_EXPORT void free_aligned_sized(void* block, size_t, size_t size) noexcept { release_told(block, size); }
 SNUG_EXPORT void* aligned_alloc(size_t alignment, size_t size) noexcept { return align(alignment, size); }
 SNUG_EXPORT int posix_memalign(void** block, size_t alignment, size_t size) noexcept {
   return align_posix(block, alignment, size);

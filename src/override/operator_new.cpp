@@ -50,6 +50,13 @@ std::new_handler current_handler() {
   std::abort();  // a program without a C++ runtime cannot catch anything
 }
 
+using snug::BlockOrigin;
+
+template <BlockOrigin origin>
+SNUG_ALWAYS_INLINE void* allocate_anew(size_t size) {
+  return snug::allocate<snug::allocate_slow, snug::allocate_large<origin>>(size);
+}
+
 // What `new` does after a refusal: calls the handler and tries again until memory is there or no handler is set.
 template <class Attempt>
 SNUG_COLD void* retry_new(Attempt attempt) {
@@ -61,12 +68,9 @@ SNUG_COLD void* retry_new(Attempt attempt) {
   }
 }
 
+template <BlockOrigin origin>
 SNUG_COLD void* retry_new_of(size_t size) {
-  return retry_new([size] { return snug::allocate(size); });
-}
-
-SNUG_COLD void* retry_new_of(size_t size, std::align_val_t alignment) {
-  return retry_new([=] { return snug::allocate_aligned(static_cast<size_t>(alignment), size); });
+  return retry_new([size] { return allocate_anew<origin>(size); });
 }
 
 // What the nothrow forms do: the same, but null where the others throw, and null too if the handler throws.
@@ -82,8 +86,9 @@ SNUG_COLD void* retry_nothrow(Attempt attempt) noexcept {
   return nullptr;
 }
 
+template <BlockOrigin origin>
 SNUG_COLD void* retry_nothrow_of(size_t size) noexcept {
-  return retry_nothrow([size] { return snug::allocate(size); });
+  return retry_nothrow([size] { return allocate_anew<origin>(size); });
 }
 
 // The slow paths of the forms that take a size alone. A second try may ask for all of the step.
@@ -92,58 +97,72 @@ SNUG_COLD void* new_slow(snug::HeadStep step) {
   void* block = snug::allocate_slow(step);
   return block != nullptr ? block : retry(snug::size_of_step(step));
 }
-template <void* (&retry)(size_t)>
+template <BlockOrigin origin, void* (&retry)(size_t)>
 SNUG_COLD void* new_large(size_t size) {
-  void* block = snug::allocate_large(size);
+  void* block = snug::allocate_large<origin>(size);
   return block != nullptr ? block : retry(size);
 }
 
+template <BlockOrigin origin>
 SNUG_ALWAYS_INLINE void* new_or_null(size_t size) {
-  return snug::allocate<new_slow<retry_nothrow_of>, new_large<retry_nothrow_of>>(size);
+  return snug::allocate<new_slow<retry_nothrow_of<origin>>, new_large<origin, retry_nothrow_of<origin>>>(size);
 }
+template <BlockOrigin origin>
 SNUG_ALWAYS_INLINE void* new_or_null(size_t size, std::align_val_t alignment) {
   const size_t bytes = static_cast<size_t>(alignment);
   if (!snug::is_power_of_two(bytes)) return nullptr;
-  void* block = snug::allocate_aligned(bytes, size);
-  return block != nullptr ? block : retry_nothrow([=] { return snug::allocate_aligned(bytes, size); });
+  void* block = snug::allocate_aligned(bytes, size, origin);
+  return block != nullptr ? block : retry_nothrow([=] { return snug::allocate_aligned(bytes, size, origin); });
 }
+template <BlockOrigin origin>
 SNUG_ALWAYS_INLINE void* new_or_throw(size_t size) {
-  return snug::allocate<new_slow<retry_new_of>, new_large<retry_new_of>>(size);
+  return snug::allocate<new_slow<retry_new_of<origin>>, new_large<origin, retry_new_of<origin>>>(size);
 }
+template <BlockOrigin origin>
 SNUG_ALWAYS_INLINE void* new_or_throw(size_t size, std::align_val_t alignment) {
-  if (!snug::is_power_of_two(static_cast<size_t>(alignment))) throw_bad_alloc();
-  void* block = snug::allocate_aligned(static_cast<size_t>(alignment), size);
-  return block != nullptr ? block : retry_new_of(size, alignment);
+  const size_t bytes = static_cast<size_t>(alignment);
+  if (!snug::is_power_of_two(bytes)) throw_bad_alloc();
+  void* block = snug::allocate_aligned(bytes, size, origin);
+  return block != nullptr ? block : retry_new([=] { return snug::allocate_aligned(bytes, size, origin); });
 }
+
+constexpr BlockOrigin kOne = BlockOrigin::kNew;
+constexpr BlockOrigin kArray = BlockOrigin::kNewArray;
 
 }  // namespace
 
-SNUG_EXPORT void* operator new(size_t size) { return new_or_throw(size); }
-SNUG_EXPORT void* operator new[](size_t size) { return new_or_throw(size); }
-SNUG_EXPORT void* operator new(size_t size, std::align_val_t alignment) { return new_or_throw(size, alignment); }
-SNUG_EXPORT void* operator new[](size_t size, std::align_val_t alignment) { return new_or_throw(size, alignment); }
-SNUG_EXPORT void* operator new(size_t size, const std::nothrow_t&) noexcept { return new_or_null(size); }
-SNUG_EXPORT void* operator new[](size_t size, const std::nothrow_t&) noexcept { return new_or_null(size); }
+SNUG_EXPORT void* operator new(size_t size) { return new_or_throw<kOne>(size); }
+SNUG_EXPORT void* operator new[](size_t size) { return new_or_throw<kArray>(size); }
+SNUG_EXPORT void* operator new(size_t size, std::align_val_t alignment) { return new_or_throw<kOne>(size, alignment); }
+SNUG_EXPORT void* operator new[](size_t size, std::align_val_t alignment) {
+  return new_or_throw<kArray>(size, alignment);
+}
+SNUG_EXPORT void* operator new(size_t size, const std::nothrow_t&) noexcept { return new_or_null<kOne>(size); }
+SNUG_EXPORT void* operator new[](size_t size, const std::nothrow_t&) noexcept { return new_or_null<kArray>(size); }
 SNUG_EXPORT void* operator new(size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  return new_or_null(size, alignment);
+  return new_or_null<kOne>(size, alignment);
 }
 SNUG_EXPORT void* operator new[](size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  return new_or_null(size, alignment);
+  return new_or_null<kArray>(size, alignment);
 }
 
-SNUG_EXPORT void operator delete(void* block) noexcept { snug::release(block); }
-SNUG_EXPORT void operator delete[](void* block) noexcept { snug::release(block); }
-SNUG_EXPORT void operator delete(void* block, size_t size) noexcept { snug::release_sized(block, size); }
-SNUG_EXPORT void operator delete[](void* block, size_t size) noexcept { snug::release_sized(block, size); }
-SNUG_EXPORT void operator delete(void* block, std::align_val_t) noexcept { snug::release(block); }
-SNUG_EXPORT void operator delete[](void* block, std::align_val_t) noexcept { snug::release(block); }
-SNUG_EXPORT void operator delete(void* block, size_t, std::align_val_t) noexcept { snug::release(block); }
-SNUG_EXPORT void operator delete[](void* block, size_t, std::align_val_t) noexcept { snug::release(block); }
-SNUG_EXPORT void operator delete(void* block, const std::nothrow_t&) noexcept { snug::release(block); }
-SNUG_EXPORT void operator delete[](void* block, const std::nothrow_t&) noexcept { snug::release(block); }
+SNUG_EXPORT void operator delete(void* block) noexcept { snug::release<kOne>(block); }
+SNUG_EXPORT void operator delete[](void* block) noexcept { snug::release<kArray>(block); }
+SNUG_EXPORT void operator delete(void* block, size_t size) noexcept { snug::release_sized<kOne>(block, size); }
+SNUG_EXPORT void operator delete[](void* block, size_t size) noexcept { snug::release_sized<kArray>(block, size); }
+SNUG_EXPORT void operator delete(void* block, std::align_val_t) noexcept { snug::release<kOne>(block); }
+SNUG_EXPORT void operator delete[](void* block, std::align_val_t) noexcept { snug::release<kArray>(block); }
+SNUG_EXPORT void operator delete(void* block, size_t size, std::align_val_t) noexcept {
+  snug::release_told<kOne>(block, size);
+}
+SNUG_EXPORT void operator delete[](void* block, size_t size, std::align_val_t) noexcept {
+  snug::release_told<kArray>(block, size);
+}
+SNUG_EXPORT void operator delete(void* block, const std::nothrow_t&) noexcept { snug::release<kOne>(block); }
+SNUG_EXPORT void operator delete[](void* block, const std::nothrow_t&) noexcept { snug::release<kArray>(block); }
 SNUG_EXPORT void operator delete(void* block, std::align_val_t, const std::nothrow_t&) noexcept {
-  snug::release(block);
+  snug::release<kOne>(block);
 }
 SNUG_EXPORT void operator delete[](void* block, std::align_val_t, const std::nothrow_t&) noexcept {
-  snug::release(block);
+  snug::release<kArray>(block);
 }

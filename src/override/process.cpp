@@ -2,6 +2,7 @@
 
 #include "base/compiler.h"
 #include "heap/allocator.h"
+#include "heap/checked_blocks.h"
 #include "heap/statistics.h"
 #include "heap/store.h"
 
@@ -19,6 +20,7 @@ SNUG_AT_EXIT SNUG_USED void conclude() {
   if (!store.ensure_open_at_exit()) return;
   report_statistics();
   settle_at_exit();
+  if (store.is_checked()) settle_quarantine();
 }
 
 }  // namespace

@@ -42,8 +42,8 @@ SNUG_EXPORT void* snug_reallocarray(void* block, size_t count, size_t size) {
   return reallocate_array(block, count, size);
 }
 SNUG_EXPORT void snug_free(void* block) { release(block); }
-SNUG_EXPORT void snug_free_sized(void* block, size_t) { release(block); }
-SNUG_EXPORT void snug_free_aligned_sized(void* block, size_t, size_t) { release(block); }
+SNUG_EXPORT void snug_free_sized(void* block, size_t size) { release_told(block, size); }
+SNUG_EXPORT void snug_free_aligned_sized(void* block, size_t, size_t size) { release_told(block, size); }
 SNUG_EXPORT void* snug_aligned_alloc(size_t alignment, size_t size) { return align(alignment, size); }
 SNUG_EXPORT int snug_posix_memalign(void** block, size_t alignment, size_t size) {
   return align_posix(block, alignment, size);

@@ -43,11 +43,23 @@ bool MetaArena::stock_late(size_t bytes) {
   return stocked;
 }
 
+// Null if the OS refuses.
+void* MetaArena::map(size_t bytes) const {
+  if (!is_guarded_) return os::map(bytes, 1);
+  const size_t guard = os::page_size();
+  void* start = os::reserve(nullptr, bytes + 2 * guard);
+  if (start == nullptr) return nullptr;
+  void* inside = static_cast<char*>(start) + guard;
+  if (os::commit(inside, bytes)) return inside;
+  os::release(start, bytes + 2 * guard);
+  return nullptr;
+}
+
 // Puts a mapping for a record of so many bytes in reserve, unless somebody else has. False if the OS refuses.
 bool MetaArena::stock(size_t bytes) {
   void* fresh = nullptr;
   size_t size = round_up(bytes, kMapping);
-  for (; fresh == nullptr && size >= kSmallestMapping && size >= bytes; size /= 4) fresh = os::map(size, 1);
+  for (; fresh == nullptr && size >= kSmallestMapping && size >= bytes; size /= 4) fresh = map(size);
   if (fresh == nullptr) return false;
   size *= 4;
   {

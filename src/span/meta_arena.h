@@ -18,6 +18,10 @@ class alignas(kCacheLine) MetaArena {
  public:
   constexpr MetaArena() = default;
 
+  // From now on each mapping lies between two OS pages that nobody can write to, so that a program that runs over the
+  // end of its own memory reaches no record. Before the first record.
+  void guard() { is_guarded_ = true; }
+
   // Zeroed memory aligned to 64 bytes, or null. Thread-safe, O(1).
   void* allocate(size_t bytes);
 
@@ -40,10 +44,12 @@ class alignas(kCacheLine) MetaArena {
     size_t left() const { return end - cursor; }
   };
 
+  void* map(size_t bytes) const;
   bool stock(size_t bytes);
   bool stock_late(size_t bytes);
   void stock_ahead();
 
+  bool is_guarded_ = false;
   std::atomic<bool> is_low_{true};  // and nothing is in reserve
 
   alignas(kCacheLine) SharedLock lock_;

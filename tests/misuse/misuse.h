@@ -27,6 +27,21 @@ static inline void* hidden(void* address) {
   return address;
 }
 
+/* With check:sample, a block on a guarded page, at the page's start or at its end: there the size that may be used is
+ * what was asked for, and not that of the next class. */
+enum { kSampled = 1040 };
+static inline char* sampled(int at_end) {
+  static char* others[1000000];
+  for (size_t count = 0; count < sizeof others / sizeof *others; ++count) {
+    char* block = others[count] = (char*)malloc(kSampled);
+    const size_t wanted = at_end ? 4096 - kSampled : 0;
+    if (malloc_usable_size(block) != kSampled || (uintptr_t)block % 4096 != wanted) continue;
+    while (count != 0) free(others[--count]);
+    return block;
+  }
+  _exit(98);
+}
+
 /* Frees far more blocks of this size than a thread's cache holds, then empties the cache. */
 static inline void work_through(size_t size) {
   static void* blocks[kMisuseBlocks];

@@ -1,6 +1,7 @@
 """misuse.py: one misuse, one tiny program, one exact message.
 
-The program's first comment says what must come of it: `EXPECT abort: REGEX` or `EXPECT exit:`. {address} in the
+The program's first comment says what must come of it: `EXPECT abort: REGEX`, `EXPECT fault: REGEX`
+or `EXPECT exit:`. {address} in the
 pattern stands for the address that the program itself announced on its standard output. `EXPECT abort with CONF: REGEX`
 sets SNUG_CONF.
 
@@ -17,22 +18,22 @@ import sys
 def main() -> None:
     library, program, source = sys.argv[1:]
     with open(source, encoding="utf-8") as text:
-        expected = re.match(r"/\* EXPECT (abort|exit)(?: with (\S+))?: ?(.*)\n", text.read())
+        expected = re.match(r"/\* EXPECT (abort|fault|exit)(?: with (\S+))?: ?(.*)\n", text.read())
     if not expected:
         sys.exit(f"{source} does not say what to expect")
     ending, configuration, pattern = expected.groups()
     environment = {**os.environ, "SNUG_CONF": configuration or "", "LD_PRELOAD": library}
     run = subprocess.run([program], env=environment, capture_output=True, text=True, timeout=60)
-    wanted = -signal.SIGABRT if ending == "abort" else 0
+    wanted = {"abort": -signal.SIGABRT, "fault": -signal.SIGSEGV, "exit": 0}[ending]
     lines = run.stderr.splitlines()
-    if ending == "abort":
+    if ending != "exit":
         pattern = pattern.replace("{address}", re.escape(run.stdout.strip() or "no address"))
     complaints = []
     if run.returncode != wanted:
         complaints.append(f"ended with {run.returncode}, not {wanted}")
-    if len(lines) != (ending == "abort"):
+    if len(lines) != (ending != "exit"):
         complaints.append(f"{len(lines)} lines on stderr")
-    if ending == "abort" and not any(re.fullmatch(pattern, line) for line in lines):
+    if ending != "exit" and not any(re.fullmatch(pattern, line) for line in lines):
         complaints.append(f"no line matches {pattern}")
     print(f"stdout: {run.stdout!r}\nstderr: {run.stderr!r}")
     if complaints:

@@ -25,7 +25,7 @@ BEGIN = "<!-- table: scripts/misuse_table -->\n"
 END = "<!-- end of the table -->\n"
 PEERS = {"scudo": "Scudo", "mimalloc": "mimalloc", "jemalloc": "jemalloc"}
 REPORTED = {"at once", "later"}
-LEAST_REPORTED = 19  # by snug: as many as glibc does at its best
+LEAST_REPORTED = {"snug": 19, "snug `check:on`": 27}  # as many as glibc does at its best; what issue 25 asks for
 RUNS, RUNS_TO_WRITE = 2, 25
 WATCHDOG = 30  # seconds
 
@@ -34,11 +34,14 @@ WATCHDOG = 30  # seconds
 class Allocator:
     heading: str  # with its version
     library: str  # empty for the system's own
+    configuration: str = ""  # SNUG_CONF
 
     def run(self, *command: str) -> "subprocess.CompletedProcess[str]":
         environment = {key: value for key, value in os.environ.items() if key not in ("LD_PRELOAD", "SNUG_CONF")}
         if self.library:
             environment["LD_PRELOAD"] = self.library
+        if self.configuration:
+            environment["SNUG_CONF"] = self.configuration
         return subprocess.run(command, env=environment, capture_output=True, text=True, errors="replace", timeout=WATCHDOG)
 
     def serves(self, program: str) -> bool:
@@ -117,7 +120,7 @@ class Table:
             for words, cells in self.rows.items():
                 said = page.rows[words][page.headings.index(heading)]
                 # Of others a page that has met nine outcomes of ten is no lie.
-                if not (cells[column] <= said if heading == "snug" else cells[column] & said):
+                if not (cells[column] <= said if heading in LEAST_REPORTED else cells[column] & said):
                     found.append(f"{words}: {heading}: {' or '.join(cells[column])}, not {' or '.join(said)}")
         return found
 
@@ -126,8 +129,8 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     *options, program, library = sys.argv[1:]
     writes = options == ["--write"]
-    snug = Allocator("snug", library)
-    allocators = [snug, Allocator(f"glibc {platform.libc_ver()[1]}", ""), *(peer(*names) for names in PEERS.items())]
+    ours = [Allocator("snug", library), Allocator("snug `check:on`", library, "check:on")]
+    allocators = [*ours, Allocator(f"glibc {platform.libc_ver()[1]}", ""), *(peer(*names) for names in PEERS.items())]
     text = PAGE.read_text()
     if not writes:
         page = Table.read(text)
@@ -140,9 +143,10 @@ def main() -> int:
             return 1
     table = Table.measure(program, allocators, RUNS_TO_WRITE if writes else RUNS)
     print(table, end="")
-    if table.reported(snug.heading) < LEAST_REPORTED:
-        print(f"snug reports fewer than {LEAST_REPORTED}")
-        return 1
+    for heading, least in LEAST_REPORTED.items():
+        if table.reported(heading) < least:
+            print(f"{heading} reports fewer than {least}")
+            return 1
     if writes:
         before, _, rest = text.partition(BEGIN)
         PAGE.write_text(before + BEGIN + str(table) + END + rest.partition(END)[2])

@@ -55,13 +55,15 @@ TEST_F(ConfigTest, WithoutItTheDefaults) {
   EXPECT_EQ(config.retain_large, 64 * kMiB);
   EXPECT_EQ(config.purge_after, 1000u);
   EXPECT_EQ(config.idle_thread, IdleThreads::kAuto);
+  EXPECT_EQ(config.check, Checking::kOff);
+  EXPECT_EQ(config.quarantine, 4 * kMiB);
   EXPECT_STREQ(config.report, "");
 }
 
 TEST_F(ConfigTest, EveryKey) {
   const Config config = read(
       "classes:dense,sized_delete:trust,cache:1M,batch:one,retain:2M,retain_large:3M,purge_after:5,idle_thread:on,"
-      "report:/tmp/a "
+      "check:on,quarantine:3M,report:/tmp/a "
       "file:b");
   EXPECT_EQ(complaints, "");
   EXPECT_EQ(keys, (1u << kConfigKeys) - 1);
@@ -73,13 +75,16 @@ TEST_F(ConfigTest, EveryKey) {
   EXPECT_EQ(config.retain_large, 3 * kMiB);
   EXPECT_EQ(config.purge_after, 5u);
   EXPECT_EQ(config.idle_thread, IdleThreads::kOn);
+  EXPECT_EQ(config.check, Checking::kOn);
+  EXPECT_EQ(config.quarantine, 3 * kMiB);
   EXPECT_STREQ(config.report, "/tmp/a file:b");
   EXPECT_EQ(read("classes:default").classes, ClassMap::kDefault);
 }
 
 TEST_F(ConfigTest, OneKeySetsOneBit) {
-  for (const char* pair : {"classes:dense", "sized_delete:check", "cache:1", "batch:adaptive", "retain:1",
-                           "retain_large:1", "purge_after:1", "idle_thread:off", "report:/dev/null"}) {
+  for (const char* pair :
+       {"classes:dense", "sized_delete:check", "cache:1", "batch:adaptive", "retain:1", "retain_large:1",
+        "purge_after:1", "idle_thread:off", "check:off", "quarantine:1", "report:/dev/null"}) {
     read(pair);
     EXPECT_EQ(keys, bit(std::string(pair).substr(0, std::string(pair).find(':')))) << pair;
   }
@@ -246,13 +251,14 @@ TEST_F(ConfigTest, UnknownKeysAreNamed) {
 
 TEST_F(ConfigTest, PrintsEachValue) {
   const Config usual;
-  const char* const defaults[] = {"default",  "check", "8388608", "adaptive", "67108864",
-                                  "67108864", "1000",  "auto",    ""};
+  const char* const defaults[] = {"default", "check", "8388608", "adaptive", "67108864", "67108864",
+                                  "1000",    "auto",  "off",     "4194304",  ""};
   for (size_t i = 0; i < kConfigKeys; ++i) EXPECT_EQ(value(usual, i), defaults[i]);
   const Config set = read(
-      "classes:dense,sized_delete:trust,cache:1,batch:one,retain:2,retain_large:3K,purge_after:4,idle_thread:on,report:"
-      "/dev/null");
-  const char* const values[] = {"dense", "trust", "1", "one", "2", "3072", "4", "on", "/dev/null"};
+      "classes:dense,sized_delete:trust,cache:1,batch:one,retain:2,retain_large:3K,purge_after:4,idle_thread:on,check:"
+      "on,"
+      "quarantine:5,report:/dev/null");
+  const char* const values[] = {"dense", "trust", "1", "one", "2", "3072", "4", "on", "on", "5", "/dev/null"};
   for (size_t i = 0; i < kConfigKeys; ++i) EXPECT_EQ(value(set, i), values[i]);
 }
 

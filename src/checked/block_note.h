@@ -1,0 +1,123 @@
+// BlockNote: what the checked mode knows of a block: the size it was asked for with, and by whom. It stands in the last
+// word of the block, its trailer, mixed with the block's address and a secret of the process, so that neither a stray
+// write nor a copy of another block's trailer passes for one.
+//
+//   block             size             most 128 bytes    room - 8     room
+//     |==== the user's ===|~~~~~~ canary ~~~~~~|___________| trailer |
+//
+//   trailer == (check << 47 | is_live << 46 | origin << 44 | size) ^ mask(block)
+//
+// The functions are thread-safe, O(size of the canary); a trailer changes by one atomic operation, so that of two
+// frees of a block one alone finds it live.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "base/bits.h"
+#include "base/compiler.h"
+
+namespace snug {
+
+// By whom a block is allocated, and so by whom it is to be freed.
+enum class BlockOrigin : uint8_t { kMalloc, kNew, kNewArray };
+
+// The index of the first of so many bytes that is not `wanted`, or their number. They are compared with each other, one
+// place on, by the fastest that libc has.
+inline size_t first_other(const void* bytes, size_t count, unsigned char wanted) {
+  const auto* byte = static_cast<const unsigned char*>(bytes);
+  if (count == 0 || (byte[0] == wanted && std::memcmp(byte, byte + 1, count - 1) == 0)) [[likely]]
+    return count;
+  size_t i = 0;
+  while (byte[i] == wanted) ++i;
+  return i;
+}
+
+struct BlockNote {
+  size_t size = 0;
+  BlockOrigin origin = BlockOrigin::kMalloc;
+  bool is_live = false;
+};
+
+class BlockNotes {
+ public:
+  static constexpr size_t kTrailer = sizeof(uint64_t);
+  static constexpr size_t kMostSize = size_t{1} << 43;
+
+  void open(uint64_t secret) { secret_ = secret | 1; }
+
+  // Writes canary and trailer of a live block that has `room` bytes, a multiple of 8 and at least size + kTrailer.
+  void write(void* block, size_t room, size_t size, BlockOrigin origin) const {
+    const uint64_t mask = this->mask(block);
+    std::memset(static_cast<char*>(block) + size, canary(mask), canary_length(size, room));
+    word(block, room).store(encode({size, origin, true}, mask), std::memory_order_release);
+  }
+
+  // False if the trailer is none of this block's: it was written over, or there never was one.
+  SNUG_ALWAYS_INLINE bool read(const void* block, size_t room, BlockNote* note) const {
+    const uint64_t plain = trailer(block, room) ^ mask(block);
+    if (plain >> kPayloadBits != check_of(plain & kPayload, mask(block))) return false;
+    *note = {plain & kSize, static_cast<BlockOrigin>(plain >> kSizeBits & 3), (plain & kLive) != 0};
+    return note->size + kTrailer <= room;
+  }
+  // Nothing has ever been written there, or its memory has gone back since.
+  bool is_blank(const void* block, size_t room) const { return trailer(block, room) == 0; }
+
+  // The offset of the first byte of the canary that is not as it was written, or `room` if all are.
+  size_t damage(const void* block, size_t room, size_t size) const {
+    const auto* slack = static_cast<const unsigned char*>(block) + size;
+    const size_t length = canary_length(size, room);
+    const size_t first = first_other(slack, length, canary(mask(block)));
+    return first == length ? room : size + first;
+  }
+
+  // Marks the block, whose note was read, as free. False if another thread has.
+  bool end(void* block, size_t room, BlockNote note) const {
+    const uint64_t mask = this->mask(block);
+    uint64_t live = encode(note, mask);
+    note.is_live = false;
+    return word(block, room).compare_exchange_strong(live, encode(note, mask), std::memory_order_acq_rel);
+  }
+
+ private:
+  static constexpr unsigned kSizeBits = 44;
+  static constexpr unsigned kPayloadBits = 47;
+  static constexpr uint64_t kSize = (uint64_t{1} << kSizeBits) - 1;
+  static constexpr uint64_t kLive = uint64_t{1} << 46;
+  static constexpr uint64_t kPayload = (uint64_t{1} << kPayloadBits) - 1;
+  static constexpr uint64_t kMultiplier = 0x9e3779b97f4a7c15;
+  static constexpr size_t kMostCanary = 128;  // beyond, a write is no write just beyond the end
+
+  static std::atomic_ref<uint64_t> word(void* block, size_t room) {
+    return std::atomic_ref<uint64_t>(*at<uint64_t>(address_of(block) + room - kTrailer));
+  }
+  static uint64_t trailer(const void* block, size_t room) {
+    return word(const_cast<void*>(block), room).load(std::memory_order_acquire);
+  }
+  static size_t canary_length(size_t size, size_t room) {
+    const size_t slack = room - kTrailer - size;
+    return slack < kMostCanary ? slack : kMostCanary;
+  }
+  // Not 0: that is what is written beyond the end most often.
+  static unsigned char canary(uint64_t mask) { return static_cast<unsigned char>(mask >> 56 | 1); }
+
+  uint64_t mask(const void* block) const {
+    const uint64_t mixed = (address_of(block) ^ secret_) * kMultiplier;
+    return mixed ^ mixed >> 32;
+  }
+  static uint64_t check_of(uint64_t payload, uint64_t mask) {
+    const uint64_t mixed = (payload ^ mask) * kMultiplier;
+    return (mixed ^ mixed >> 29) * kMultiplier >> kPayloadBits;
+  }
+  static uint64_t encode(const BlockNote& note, uint64_t mask) {
+    const uint64_t payload =
+        (note.is_live ? kLive : 0) | uint64_t{static_cast<uint8_t>(note.origin)} << kSizeBits | note.size;
+    return (check_of(payload, mask) << kPayloadBits | payload) ^ mask;
+  }
+
+  uint64_t secret_ = 1;
+};
+
+}  // namespace snug

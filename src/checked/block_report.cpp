@@ -1,0 +1,51 @@
+#include "checked/block_report.h"
+
+#include <cstdlib>
+
+#include "base/bits.h"
+#include "base/fatal.h"
+#include "base/text.h"
+
+namespace snug {
+namespace {
+
+using Line = Text<384>;
+
+[[noreturn]] void end(Line& line, const ReportedBlock& block) {
+  line.add("; block ").add_hex(address_of(block.start));
+  if (block.note != nullptr)
+    line.add(" of ").add(uint64_t{block.note->size}).add(" bytes by ").add(allocation_of(block.note->origin));
+  line.add(", class of ").add(uint64_t{block.room}).add("\n");
+  write_line(line.data(), line.size());
+  std::abort();
+}
+
+Line begin(const char* call, const void* address, const char* reason) {
+  Line line;
+  line.add("snug: ").add(call).add("(").add_hex(address_of(address)).add("): ").add(reason);
+  return line;
+}
+
+}  // namespace
+
+const char* allocation_of(BlockOrigin origin) {
+  return origin == BlockOrigin::kMalloc ? "malloc" : origin == BlockOrigin::kNew ? "new" : "new[]";
+}
+
+const char* release_of(BlockOrigin origin) {
+  return origin == BlockOrigin::kMalloc ? "free" : origin == BlockOrigin::kNew ? "delete" : "delete[]";
+}
+
+void die_of_block(const char* call, const void* address, const char* reason, const ReportedBlock& block) {
+  Line line = begin(call, address, reason);
+  end(line, block);
+}
+
+void die_of_block(const char* call, const void* address, const char* reason, size_t number,
+                  const ReportedBlock& block) {
+  Line line = begin(call, address, reason);
+  line.add(" ").add(uint64_t{number});
+  end(line, block);
+}
+
+}  // namespace snug

@@ -1,0 +1,30 @@
+// The line with which a checked process ends: what call was wrong, with which address, and what block is concerned.
+#pragma once
+
+#include <cstddef>
+
+#include "base/compiler.h"
+#include "checked/block_note.h"
+
+namespace snug {
+
+// What is known of the block.
+struct ReportedBlock {
+  const void* start = nullptr;
+  size_t room = 0;                  // bytes: its class, or what a large block may use
+  const BlockNote* note = nullptr;  // null: it was written over, or there was none
+};
+
+// "snug: CALL(0xADDRESS): REASON; block 0xSTART of SIZE bytes by ORIGIN, class of ROOM". Never returns, allocates
+// nothing.
+[[noreturn]] SNUG_COLD void die_of_block(const char* call, const void* address, const char* reason,
+                                         const ReportedBlock& block);
+// The same with "REASON NUMBER".
+[[noreturn]] SNUG_COLD void die_of_block(const char* call, const void* address, const char* reason, size_t number,
+                                         const ReportedBlock& block);
+
+// What allocates such a block; and what frees it.
+const char* allocation_of(BlockOrigin origin);
+const char* release_of(BlockOrigin origin);
+
+}  // namespace snug

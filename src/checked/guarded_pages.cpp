@@ -1,0 +1,117 @@
+#include "checked/guarded_pages.h"
+
+#include <cstdlib>
+
+#include "base/fatal.h"
+#include "base/text.h"
+#include "os/memory.h"
+
+namespace snug {
+namespace {
+
+constexpr size_t kAlignment = 16;
+using Line = Text<320>;
+
+void add_block(Line& line, uintptr_t block, size_t size) {
+  line.add("; block ").add_hex(block).add(" of ").add(uint64_t{size}).add(" bytes, on a guarded page\n");
+}
+
+}  // namespace
+
+void GuardedPages::open(MetaArena& arena, uint64_t seed) {
+  page_ = os::page_size();
+  const size_t bytes = (2 * kSlots + 1) * page_;
+  slots_ = static_cast<Slot*>(arena.allocate(kSlots * sizeof(Slot)));
+  void* start = slots_ == nullptr ? nullptr : os::reserve(nullptr, bytes);
+  if (start == nullptr) return;
+  random_ = seed | 1;
+  start_ = address_of(start);
+  bytes_ = bytes;
+}
+
+uintptr_t GuardedPages::page_of(size_t slot) const { return start_ + (2 * slot + 1) * page_; }
+
+// The slot whose page the address lies on, or next to: on a page between two, the nearer one.
+size_t GuardedPages::slot_near(const void* address) const {
+  const size_t offset = address_of(address) - start_;
+  const size_t half = (offset + page_ / 2) / page_;
+  const size_t slot = half == 0 ? 0 : (half - 1) / 2;
+  return slot < kSlots ? slot : kSlots - 1;
+}
+
+// In hand; kSlots if there is none. Chooses the end of its page, too.
+size_t GuardedPages::take_slot(bool* at_end) {
+  LockGuard guard(lock_);
+  for (size_t looks = 0; looks != kSlots; ++looks) {
+    const size_t slot = next_++ % kSlots;
+    State& state = slots_[slot].state;
+    if (state != State::kNever && state != State::kFreed) continue;
+    state = State::kInHand;
+    random_ = random_ * 6364136223846793005 + 1442695040888963407;
+    *at_end = random_ >> 63 != 0;
+    return slot;
+  }
+  return kSlots;
+}
+
+void* GuardedPages::allocate(size_t size) {
+  if (size > page_) return nullptr;
+  bool at_end = false;
+  const size_t slot = take_slot(&at_end);
+  if (slot == kSlots) return nullptr;
+  const uintptr_t page = page_of(slot);
+  const bool is_committed = os::commit(at<void>(page), page_);
+  uintptr_t block = page;
+  if (at_end) block += page_ - round_up(size == 0 ? 1 : size, kAlignment);
+  LockGuard guard(lock_);
+  slots_[slot] = is_committed ? Slot{block, size, State::kLive} : Slot{0, 0, State::kNever};
+  return is_committed ? at<void>(block) : nullptr;
+}
+
+void GuardedPages::release(void* block, const char* call) {
+  const size_t number = slot_near(block);
+  Slot slot;
+  {
+    LockGuard guard(lock_);
+    slot = slots_[number];
+    if (slot.state == State::kLive && slot.block == address_of(block)) slots_[number].state = State::kInHand;
+  }
+  if (slot.state != State::kLive) die(call, block, "block is already free", slot);
+  if (slot.block != address_of(block)) die(call, block, "points inside a block", slot);
+  os::withdraw(at<void>(page_of(number)), page_);
+  LockGuard guard(lock_);
+  slots_[number].state = State::kFreed;
+}
+
+size_t GuardedPages::size_of(const void* block, const char* call) const {
+  const Slot& slot = slots_[slot_near(block)];
+  if (slot.state != State::kLive) die(call, block, "block is already free", slot);
+  if (slot.block != address_of(block)) die(call, block, "points inside a block", slot);
+  return slot.size;
+}
+
+void GuardedPages::report(const void* address) const {
+  const size_t number = slot_near(address);
+  const Slot& slot = slots_[number];
+  const uintptr_t page = page_of(number);
+  Line line;
+  line.add("snug: access to ").add_hex(address_of(address)).add(": ");
+  if (slot.state == State::kFreed)
+    line.add("its block is already free");
+  else if (address_of(address) < page)
+    line.add("before a block's start");
+  else
+    line.add("beyond a block's end");
+  add_block(line, slot.block, slot.size);
+  write_line(line.data(), line.size());
+}
+
+void GuardedPages::die(const char* call, const void* block, const char* reason, const Slot& slot) const {
+  Line line;
+  line.add("snug: ").add(call).add("(").add_hex(address_of(block)).add("): ").add(reason);
+  add_block(line, slot.block, slot.size);
+  write_line(line.data(), line.size());
+  std::abort();
+}
+
+}  // namespace snug

@@ -1,0 +1,76 @@
+// GuardedPages: a few blocks, drawn by chance, each on an OS page of its own between two that nobody can touch
+// (check:sample). A block begins where its page does or ends where it does, at random, so that an access before it or
+// beyond it faults; a freed one's page is withdrawn, until its turn comes again after all others.
+//
+//   | no access | page of slot 0 | no access | page of slot 1 | no access | …
+//
+//   every slot is live, or withdrawn, or in the hands of one thread that makes the system call between the two
+//
+// A fault on one of these pages is told, by a handler of SIGSEGV that was set up with the store; then the process goes
+// on to its end as it would have without.
+//
+// Thread-safe. No system call happens under the lock, which is a leaf.
+#pragma once
+
+#include <signal.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bits.h"
+#include "base/lock.h"
+#include "span/meta_arena.h"
+
+namespace snug {
+
+class GuardedPages {
+ public:
+  // Before any other use. If the OS refuses memory no block is guarded. `seed` chooses the ends.
+  void open(MetaArena& arena, uint64_t seed);
+
+  // True if the address is on one of the pages or between them.
+  bool contains(const void* address) const { return address_of(address) - start_ < bytes_; }
+
+  // True once in kRefills calls. For each slow path that hands out a block.
+  bool is_due() { return bytes_ != 0 && refills_.fetch_add(1, std::memory_order_relaxed) % kRefills == kRefills - 1; }
+  // A block aligned to 16 bytes, and to what the size is a multiple of; null if it is longer than a page, all slots are
+  // live or the OS refuses.
+  void* allocate(size_t size);
+
+  // Of an address that is contained. What is no live block ends the process; `call` is what is named then.
+  void release(void* block, const char* call);
+  size_t size_of(const void* block, const char* call) const;
+
+  // Tells what is wrong with an access at the address, which is contained.
+  void report(const void* address) const;
+
+  SharedLock& lock() { return lock_; }  // for a fork
+
+ private:
+  enum class State : uint8_t { kNever, kLive, kFreed, kInHand };
+  struct Slot {
+    uintptr_t block = 0;
+    size_t size = 0;
+    State state = State::kNever;
+  };
+  // 256 pages of 4 KiB: 1 MiB at most, and 2 MiB of addresses.
+  static constexpr size_t kSlots = 256;
+  static constexpr uint32_t kRefills = 64;
+
+  size_t slot_near(const void* address) const;
+  uintptr_t page_of(size_t slot) const;
+  size_t take_slot(bool* at_end);
+  [[noreturn]] void die(const char* call, const void* block, const char* reason, const Slot& slot) const;
+
+  uintptr_t start_ = 0;
+  size_t bytes_ = 0;
+  size_t page_ = 0;
+  Slot* slots_ = nullptr;
+  std::atomic<uint32_t> refills_{0};
+  SharedLock lock_;
+  uint64_t random_ = 1;
+  size_t next_ = 0;  // the slot whose turn it is
+};
+
+}  // namespace snug

@@ -1,0 +1,182 @@
+#include "heap/checked_blocks.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/bits.h"
+#include "checked/block_report.h"
+#include "checked/quarantine.h"
+#include "heap/plain_blocks.h"
+#include "heap/store.h"
+#include "slab/slab.h"
+
+namespace snug {
+namespace {
+
+constexpr const char* kAlreadyFree = "block is already free";
+constexpr const char* kOverrun = "written to beyond its end";
+constexpr const char* kAfterFree = "written to after it was freed, at byte";
+
+constexpr unsigned char kFill = 0xdb;
+
+void* out_of_memory() {
+  errno = ENOMEM;
+  return nullptr;
+}
+
+bool is_too_long(size_t size) { return size > BlockNotes::kMostSize; }
+
+// Bytes from the block's start to its end, the trailer's included. The block is one, live or not.
+size_t room_of(const void* block) {
+  const size_t scaled_class = plain_class_at(block);
+  return scaled_class != 0 ? store.table->classes[scaled_class / kClassScale].block_size
+                           : store.large.usable_size(block);
+}
+
+void* dressed(void* block, size_t size, BlockOrigin origin) {
+  if (block != nullptr) store.notes.write(block, room_of(block), size, origin);
+  return block;
+}
+
+// The room of the block that starts there; ends the process if none does.
+size_t room_at_start(const void* block, const char* call) {
+  const size_t scaled_class = plain_class_at(block);
+  if (scaled_class == 0) {
+    const size_t room = store.large.usable_size(block);
+    if (room == 0) release_large(const_cast<void*>(block), call);  // tells why, and ends the process
+    return room;
+  }
+  const SizeClass& sizes = store.table->classes[scaled_class / kClassScale];
+  const Slab& slab = *store.window.tag(store.window.page_of(block)).record<Slab>();
+  const size_t offset = address_of(block) - address_of(slab.start);
+  const size_t slot = sizes.slot_of(offset);
+  if (slot * sizes.block_size == offset && slot < slab.capacity) [[likely]]
+    return sizes.block_size;
+  const void* start = slab.start + offset / sizes.block_size * sizes.block_size;
+  BlockNote note;
+  const bool known = store.notes.read(start, sizes.block_size, &note);
+  die_of_block(call, block, "points inside a block, at byte", address_of(block) - address_of(start),
+               {start, sizes.block_size, known ? &note : nullptr});
+}
+
+struct Inspected {
+  size_t room;
+  BlockNote note;
+};
+
+// A live block, whose canary is whole; else ends the process.
+Inspected inspect(const void* block, const char* call) {
+  Inspected seen{room_at_start(block, call), {}};
+  if (!store.notes.read(block, seen.room, &seen.note)) {
+    const bool blank = store.notes.is_blank(block, seen.room);
+    die_of_block(call, block, blank ? kAlreadyFree : kOverrun, {block, seen.room, nullptr});
+  }
+  const ReportedBlock known{block, seen.room, &seen.note};
+  if (!seen.note.is_live) die_of_block(call, block, kAlreadyFree, known);
+  if (store.notes.damage(block, seen.room, seen.note.size) != seen.room) die_of_block(call, block, kOverrun, known);
+  return seen;
+}
+
+// A block that leaves the quarantine is as it was when it came. Takes no lock: a signal handler may have ended the
+// process.
+void look_after_rest(const Rested& rested) {
+  const size_t room = rested.room;
+  const size_t size = rested.note.size;
+  BlockNote note;
+  const bool is_whole = store.notes.read(rested.block, room, &note) && !note.is_live && note.size == size;
+  size_t written = first_other(rested.block, size, kFill);
+  if (written == size) {
+    written = store.notes.damage(rested.block, room, size);
+    if (written == room && is_whole) return;
+    if (written == room) written = room - BlockNotes::kTrailer;
+  }
+  die_of_block("free", rested.block, kAfterFree, written, {rested.block, room, &rested.note});
+}
+
+void rest(const Rested& rested) {
+  if (!store.quarantine.has_room_for(rested.note.size)) return release_plain(rested.block);
+  std::memset(rested.block, kFill, rested.note.size);
+  Rested leaving[Quarantine::kMostAtOnce];
+  for (size_t count = store.quarantine.admit(rested, leaving);; count = store.quarantine.fetch(leaving)) {
+    for (size_t i = 0; i != count; ++i) {
+      look_after_rest(leaving[i]);
+      release_plain(leaving[i].block);
+    }
+    if (count != Quarantine::kMostAtOnce) return;
+  }
+}
+
+void end_life(void* block, const Inspected& seen, const char* call) {
+  if (!store.notes.end(block, seen.room, seen.note))
+    die_of_block(call, block, kAlreadyFree, {block, seen.room, &seen.note});
+  rest({block, seen.room, seen.note});
+}
+
+// What a call makes that frees or resizes blocks of one origin, of a block of another.
+[[noreturn]] SNUG_COLD void die_of_mismatch(const void* block, const Inspected& seen, const char* call) {
+  static constexpr const char* kReasons[] = {"was allocated by malloc", "was allocated by new",
+                                             "was allocated by new[]"};
+  die_of_block(call, block, kReasons[static_cast<size_t>(seen.note.origin)], {block, seen.room, &seen.note});
+}
+
+}  // namespace
+
+void* allocate_checked(size_t size, BlockOrigin origin) noexcept {
+  if (is_too_long(size)) return out_of_memory();
+  return dressed(allocate_plain(size + BlockNotes::kTrailer), size, origin);
+}
+
+void* allocate_checked_zeroed(size_t size) noexcept {
+  if (is_too_long(size)) return out_of_memory();
+  const size_t bytes = size + BlockNotes::kTrailer;
+  if (bytes > store.table->max_size)
+    return dressed(allocate_plain_large({.size = bytes, .zeroed = true}), size, BlockOrigin::kMalloc);
+  void* block = allocate_checked(size, BlockOrigin::kMalloc);
+  if (block != nullptr) std::memset(block, 0, size);
+  return block;
+}
+
+void* allocate_checked_aligned(size_t alignment, size_t size, BlockOrigin origin) noexcept {
+  if (is_too_long(size)) return out_of_memory();
+  return dressed(allocate_plain_aligned(alignment, size + BlockNotes::kTrailer), size, origin);
+}
+
+void release_checked(void* block, BlockOrigin fits, size_t told) noexcept {
+  const char* call = release_of(fits);
+  const Inspected seen = inspect(block, call);
+  if (seen.note.origin != fits) die_of_mismatch(block, seen, call);
+  if (told != kUntoldSize && told != seen.note.size)
+    die_of_block(call, block, "was told a wrong size,", told, {block, seen.room, &seen.note});
+  end_life(block, seen, call);
+}
+
+void* resize_checked(void* block, size_t size, const char* call) noexcept {
+  const Inspected seen = inspect(block, call);
+  if (seen.note.origin != BlockOrigin::kMalloc) die_of_mismatch(block, seen, call);
+  if (is_too_long(size)) return out_of_memory();
+  const size_t bytes = size + BlockNotes::kTrailer;
+  const size_t scaled_class = plain_class_at(block);
+  const bool will_be_large = bytes > store.table->max_size;
+  if (scaled_class == 0 && will_be_large)
+    if (void* resized = store.large.resize(block, bytes); resized != nullptr)
+      return dressed(resized, size, BlockOrigin::kMalloc);
+  if (scaled_class != 0 && !will_be_large && store.table->class_of(bytes) == scaled_class / kClassScale)
+    return dressed(block, size, BlockOrigin::kMalloc);
+  void* fresh = will_be_large ? dressed(allocate_plain_large({.size = bytes, .will_grow = size > seen.note.size}), size,
+                                        BlockOrigin::kMalloc)
+                              : allocate_checked(size, BlockOrigin::kMalloc);
+  if (fresh == nullptr) return size <= seen.note.size ? dressed(block, size, BlockOrigin::kMalloc) : nullptr;
+  std::memcpy(fresh, block, size < seen.note.size ? size : seen.note.size);
+  end_life(block, seen, call);
+  return fresh;
+}
+
+size_t checked_size(const void* block, const char* call) noexcept { return inspect(block, call).note.size; }
+
+void settle_quarantine() noexcept {
+  Rested leaving[Quarantine::kMostAtOnce];
+  while (const size_t count = store.quarantine.fetch_any(leaving))
+    for (size_t i = 0; i != count; ++i) look_after_rest(leaving[i]);
+}
+
+}  // namespace snug

@@ -1,0 +1,29 @@
+// Blocks as they are handed out where nothing is checked, past the inline paths: what checked blocks are made of.
+// They may be used whatever the configuration; the store is open. Thread-safe. Failure is null with errno ENOMEM.
+#pragma once
+
+#include <cstddef>
+
+#include "heap/store.h"
+#include "span/large_store.h"
+
+namespace snug {
+
+void* allocate_plain(size_t size);
+// `alignment` is a power of two. Zeroed if the request says so and is for a large block.
+void* allocate_plain_large(const LargeRequest& request);
+void* allocate_plain_aligned(size_t alignment, size_t size);
+
+// A live block of the heap's.
+void release_plain(void* block);
+// An address that no slab covers: ends the process unless a live large block starts there, which is freed. `call` is
+// what is named then.
+void release_large(void* block, const char* call);
+
+// The scaled class of the slab that covers the address, or 0, as class_at(); but also in a checked process, where the
+// inline paths see no window.
+inline size_t plain_class_at(const void* block) {
+  return store.window.contains(block) ? store.window.class_at(store.window.index_of(block)) : 0;
+}
+
+}  // namespace snug

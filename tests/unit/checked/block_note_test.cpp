@@ -1,0 +1,97 @@
+// Notes of blocks: what is written is read, and nothing else passes for a note.
+#include "checked/block_note.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace snug {
+namespace {
+
+constexpr size_t kRoom = 1024;
+
+class BlockNoteTest : public testing::Test {
+ protected:
+  BlockNoteTest() { notes.open(0x1234567890abcdef); }
+
+  bool reads() {
+    BlockNote note;
+    return notes.read(block, kRoom, &note);
+  }
+
+  BlockNotes notes;
+  alignas(64) unsigned char block[kRoom] = {};
+};
+
+TEST_F(BlockNoteTest, WhatIsWrittenIsRead) {
+  for (const BlockOrigin origin : {BlockOrigin::kMalloc, BlockOrigin::kNew, BlockOrigin::kNewArray}) {
+    for (size_t size = 0; size <= kRoom - BlockNotes::kTrailer; ++size) {
+      notes.write(block, kRoom, size, origin);
+      BlockNote note;
+      ASSERT_TRUE(notes.read(block, kRoom, &note));
+      ASSERT_EQ(note.size, size);
+      ASSERT_EQ(note.origin, origin);
+      ASSERT_TRUE(note.is_live);
+      ASSERT_EQ(notes.damage(block, kRoom, size), kRoom);
+    }
+  }
+}
+
+TEST_F(BlockNoteTest, NothingIsReadWhereNothingWasWritten) {
+  EXPECT_FALSE(reads());
+  EXPECT_TRUE(notes.is_blank(block, kRoom));
+}
+
+TEST_F(BlockNoteTest, EveryBitOfTheTrailerCounts) {
+  notes.write(block, kRoom, 100, BlockOrigin::kNew);
+  for (size_t bit = 0; bit != 64; ++bit) {
+    unsigned char& byte = block[kRoom - BlockNotes::kTrailer + bit / 8];
+    byte = static_cast<unsigned char>(byte ^ 1u << bit % 8);
+    EXPECT_FALSE(reads()) << "bit " << bit;
+    byte = static_cast<unsigned char>(byte ^ 1u << bit % 8);
+  }
+  EXPECT_TRUE(reads());
+}
+
+TEST_F(BlockNoteTest, RandomTrailersAreNone) {
+  std::mt19937_64 random(7);
+  size_t read = 0;
+  for (int i = 0; i != 100'000; ++i) {
+    const uint64_t word = random();
+    std::memcpy(block + kRoom - BlockNotes::kTrailer, &word, sizeof word);
+    if (reads()) ++read;
+  }
+  EXPECT_EQ(read, 0u);
+}
+
+TEST_F(BlockNoteTest, AnotherBlocksTrailerIsNone) {
+  alignas(64) unsigned char other[kRoom] = {};
+  notes.write(other, kRoom, 100, BlockOrigin::kMalloc);
+  std::memcpy(block, other, kRoom);
+  EXPECT_FALSE(reads());
+}
+
+TEST_F(BlockNoteTest, EveryByteOfTheCanaryCounts) {
+  constexpr size_t kSize = kRoom - BlockNotes::kTrailer - 100;
+  notes.write(block, kRoom, kSize, BlockOrigin::kMalloc);
+  for (size_t i = kSize; i != kSize + 100; ++i) {
+    ASSERT_NE(block[i], 0) << "the byte that is written beyond the end most often";
+    block[i] ^= 1;
+    ASSERT_EQ(notes.damage(block, kRoom, kSize), i);
+    block[i] ^= 1;
+  }
+}
+
+TEST_F(BlockNoteTest, EndsOnce) {
+  notes.write(block, kRoom, 100, BlockOrigin::kMalloc);
+  BlockNote note;
+  ASSERT_TRUE(notes.read(block, kRoom, &note));
+  EXPECT_TRUE(notes.end(block, kRoom, note));
+  EXPECT_FALSE(notes.end(block, kRoom, note));
+  ASSERT_TRUE(notes.read(block, kRoom, &note));
+  EXPECT_FALSE(note.is_live);
+  EXPECT_EQ(note.size, 100u);
+}
+
+}  // namespace
+}  // namespace snug
