@@ -113,8 +113,8 @@ void* refilled(size_t size, bool* untouched = nullptr) {
 // The store is open.
 void* large_block(const LargeRequest& request) {
   if (request.size > PTRDIFF_MAX) return out_of_memory();
-  store.arena.stock_as_due();
-  void* block = counted(insist(request.size, [&request] { return store.large.allocate(request); }));
+  void* block = counted(insist(request.size, [&request] { return store.large_blocks.allocate(request); }));
+  store.look_ahead();
   store.idle.start_if_wanted();
   return block;
 }
@@ -155,7 +155,7 @@ void release_of_class(size_t scaled_class, void* block) {
 }  // namespace
 
 void release_large(void* block, const char* call) {
-  switch (store.is_open() ? store.large.free(block) : LargeFree::kUnknown) {
+  switch (store.is_open() ? store.large_blocks.free(block) : LargeFree::kUnknown) {
     case LargeFree::kFreed:
       store.heed_memory_limit_as_due(store.large.bytes_kept());
       store.large.purge_as_due();
@@ -289,7 +289,7 @@ size_t usable_size(const void* block, const char* call) {
     return store.table->classes[scaled_class / kClassScale].block_size;
   if (store.is_checked()) return checked_size(block, call);
   if (store.guarded.contains(block)) return store.guarded.size_of(block, call);
-  const size_t bytes = store.is_open() ? store.large.usable_size(block) : 0;
+  const size_t bytes = store.is_open() ? store.large_blocks.usable_size(block) : 0;
   if (bytes == 0) die_of_misuse(call, block, kForeign);
   return bytes;
 }
@@ -305,7 +305,7 @@ void* resize(void* block, size_t size, const char* call) {
   // A small block that is at least half used stays where it is.
   if (!was_large && size <= usable && size >= usable / 2) return block;
   if (was_large && will_be_large)
-    if (void* resized = store.large.resize(block, size); resized != nullptr) return resized;
+    if (void* resized = store.large_blocks.resize(block, size); resized != nullptr) return resized;
   // What lies behind a pointer into a block is another's, and would be copied.
   if (!was_large) check_start(block, call);
   void* fresh = will_be_large && size > usable ? large_block({.size = size, .will_grow = true}) : allocate(size);

@@ -30,7 +30,7 @@ bool is_too_long(size_t size) { return size > BlockNotes::kMostSize; }
 size_t room_of(const void* block) {
   const size_t scaled_class = plain_class_at(block);
   return scaled_class != 0 ? store.table->classes[scaled_class / kClassScale].block_size
-                           : store.large.usable_size(block);
+                           : store.large_blocks.usable_size(block);
 }
 
 void* dressed(void* block, size_t size, BlockOrigin origin) {
@@ -42,7 +42,7 @@ void* dressed(void* block, size_t size, BlockOrigin origin) {
 size_t room_at_start(const void* block, const char* call) {
   const size_t scaled_class = plain_class_at(block);
   if (scaled_class == 0) {
-    const size_t room = store.large.usable_size(block);
+    const size_t room = store.large_blocks.usable_size(block);
     if (room == 0) release_large(const_cast<void*>(block), call);  // tells why, and ends the process
     return room;
   }
@@ -158,7 +158,7 @@ void* resize_checked(void* block, size_t size, const char* call) noexcept {
   const size_t scaled_class = plain_class_at(block);
   const bool will_be_large = bytes > store.table->max_size;
   if (scaled_class == 0 && will_be_large)
-    if (void* resized = store.large.resize(block, bytes); resized != nullptr)
+    if (void* resized = store.large_blocks.resize(block, bytes); resized != nullptr)
       return dressed(resized, size, BlockOrigin::kMalloc);
   if (scaled_class != 0 && !will_be_large && store.table->class_of(bytes) == scaled_class / kClassScale)
     return dressed(block, size, BlockOrigin::kMalloc);

@@ -103,11 +103,11 @@ snug_stats gather_statistics() {
   add_slabs(stats);
   subtract_free(stats);
   const LargeStatistics large = store.large.statistics();
-  stats.bytes_large = large.bytes_usable;
-  stats.blocks_large = large.blocks;
-  stats.bytes_in_use += large.bytes_usable;
-  stats.blocks_in_use += large.blocks;
   const SpanStatistics spans = store.spans.statistics();
+  stats.bytes_large = large.bytes_usable + spans.bytes_in_runs;
+  stats.blocks_large = large.blocks + spans.runs;
+  stats.bytes_in_use += stats.bytes_large;
+  stats.blocks_in_use += stats.blocks_large;
   stats.bytes_retained = spans.bytes_dirty + large.bytes_kept;
   stats.retain = spans.retain;
   stats.retain_large = large.retain;
@@ -127,13 +127,14 @@ snug_stats gather_statistics() {
 struct snug_mallinfo gather_mallinfo() {
   const snug_stats stats = gather_statistics();
   const SpanStatistics spans = store.is_open() ? store.spans.statistics() : SpanStatistics{};
+  const LargeStatistics large = store.is_open() ? store.large.statistics() : LargeStatistics{};
   struct snug_mallinfo info{};
   info.arena = spans.chunks * kChunkSize;  // bytes obtained for blocks that have no mapping of their own
   info.ordblks = 1;
-  info.hblks = stats.blocks_large;
-  info.hblkhd = stats.bytes_large;
+  info.hblks = large.blocks;
+  info.hblkhd = large.bytes_usable;
   info.fsmblks = stats.bytes_cached;
-  info.uordblks = stats.bytes_in_use - stats.bytes_large;
+  info.uordblks = stats.bytes_in_use - info.hblkhd;
   info.fordblks = info.arena - info.uordblks;
   info.keepcost = stats.bytes_retained;
   return info;

@@ -15,6 +15,7 @@
 #include "size/class_table.h"
 #include "slab/heap_registry.h"
 #include "span/huge_page_gauge.h"
+#include "span/large_blocks.h"
 #include "span/large_store.h"
 #include "span/meta_arena.h"
 #include "span/span_store.h"
@@ -31,6 +32,7 @@ struct Store {
   HugePageGauge gauge;
   SpanStore spans{arena, window, gauge};
   LargeStore large{arena, gauge, spans.bytes_grown()};
+  LargeBlocks large_blocks{spans, large};
   HeapRegistry registry{arena, spans};
   ArrayStore arrays{arena};
   CacheRoster roster{arena, registry, arrays};

@@ -26,6 +26,7 @@ struct alignas(64) Span {
   bool grew = false;               // allocated: the OS has to back some of it, or has just been asked for a huge page
   bool zeroed = false;             // allocated: no page was dirty, so that what was never used of it reads as zero
   PageCount written;               // allocated: so many pages from the start may have been written since
+  PageCount run;                   // allocated: the pages of the run that begins here; none if none does
 };
 
 // Spans on their way between a heap and the store.

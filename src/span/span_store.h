@@ -15,6 +15,8 @@
 //   for every chunk:   allocated pages + pages of free spans + frontier == kPagesPerChunk
 //   dirty_pages_       == number of dirty pages in free spans
 //   no two free spans of one chunk are neighbours; what is in hand counts as allocated
+//   of a run of spans the lengths add up to what the first says; each but the first begins a chunk,
+//   and each but the last ends one
 //
 // Thread-safe; every operation takes the one lock. O(1), except for system calls, and these happen without the lock:
 // what they are about is in the thread's hands meanwhile, in no bin, and comes back as if it had been freed. Who finds
@@ -51,6 +53,8 @@ struct SpanStatistics {
   size_t bytes_free = 0;    // in the same, dirty or clean
   size_t bytes_purged = 0;  // so far
   size_t retain = 0;        // bytes; the bound on what is empty and kept
+  size_t runs = 0;          // live
+  size_t bytes_in_runs = 0;
 };
 
 class SpanStore {
@@ -86,6 +90,26 @@ class SpanStore {
   void free(Span* span, PageCount touched);
   // The same of all spans of the batch, each of which says itself what was written. O(spans).
   void free_all(SpanBatch& batch);
+
+  // Runs: blocks of whole pages, in spans that lie one after the other. All but the last of a run of several take whole
+  // chunks, so that what one leaves of its last chunk serves others, and what is freed is what any span may be cut from.
+  // A run is found by its start alone, without a lock, by whoever has it.
+
+  // The start of one whose address is a multiple of `alignment` pages (a power of two up to kPagesPerChunk); null if the
+  // OS refuses, or if the part of the window that runs may have is used up. What was used before is not cleared. O(1) up
+  // to a chunk, else O(chunks of the run).
+  void* allocate_run(PageCount pages, PageCount alignment);
+  // Has the first `bytes` of a run that was just had read as zero. What never held anything is not touched.
+  void clear_run(void* start, size_t bytes);
+  // False if no run begins there. O(chunks of the run).
+  bool free_run(void* start);
+  // None if no run begins there. O(1), without the lock.
+  PageCount length_of_run(const void* start) const;
+  // Changes the length of a run that begins there, and leaves its place; false, and it stays as it was, if what follows
+  // is not free. O(chunks of the run).
+  bool resize_run(void* start, PageCount pages);
+  // True if the address lies in a run. Slow: for whom nothing begins there.
+  bool lies_in_run(const void* address);
 
   // From now on the OS backs the span's chunk by small pages, so that a part that the owner purges stays purged.
   void break_huge_page(const Span& span);
@@ -144,6 +168,15 @@ class SpanStore {
   bool retake_chunk();
   bool reserve();
   bool await_others();
+  Span* take_in_one_chunk(PageCount pages, PageCount alignment);
+  Span* take_over_chunks(PageCount pages);
+  bool may_extend_for_runs() const { return chunks_ < window_.page_limit() / kPagesPerChunk / 2; }
+  uint32_t count_dirty_of_row(PageId first, PageCount pages);
+  void put_in_run(Span* span);
+  bool is_followed_by_free(PageId end, PageCount pages) const;
+  bool lengthen_run(Span* first, PageCount more);
+  SpanBatch shorten_run(Span* first, PageCount pages);
+  void insert_freed(SpanBatch& batch);
   Span* cut(Span* span, PageCount pages);
   Span* merge_neighbours(Span* span);
   Span* absorb(Span* left, Span* right);
@@ -182,6 +215,8 @@ class SpanStore {
   size_t dirty_in_hand_ = 0;  // pages of free spans that are in hand
   size_t free_in_hand_ = 0;
   size_t chunks_ = 0;
+  size_t runs_ = 0;
+  size_t run_pages_ = 0;
   size_t bytes_purged_ = 0;
   size_t made_way_ = 0;        // of bytes_grown_, that for which as much has gone back, or there was nothing to give
   size_t bytes_missing_ = 0;   // of those, what went lately and has not been taken again in huge pages

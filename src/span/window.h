@@ -32,6 +32,7 @@ namespace snug {
 // learns the owner without touching the slab. In the place of an owner other pages have a number of their layer's.
 //   slab page          address of its Slab | owner's heap id << 48
 //   end of a free span address of its Span | kFreeSpan
+//   first page of a span of a run   address of its Span | kRun
 //   page of anything else   address of its record | number << 48
 class PageTag {
  public:
@@ -40,7 +41,11 @@ class PageTag {
   static PageTag other(const void* record, uint16_t number) { return slab(record, number); }
   static PageTag free_span(const void* span) { return PageTag(address_of(span) | kFreeSpan); }
 
+  static PageTag run(const void* span) { return PageTag(address_of(span) | kRun); }
+
+  bool is_none() const { return word_ == 0; }
   bool is_free_span() const { return (word_ & kFreeSpan) != 0; }
+  bool is_run() const { return (word_ & kRun) != 0; }
   uint16_t owner() const { return static_cast<uint16_t>(word_ >> 48); }
   template <class T>
   T* record() const {
@@ -50,6 +55,7 @@ class PageTag {
  private:
   friend class Window;
   static constexpr uint64_t kFreeSpan = 1;
+  static constexpr uint64_t kRun = 2;
   explicit constexpr PageTag(uint64_t word) : word_(word) {}
   uint64_t word_ = 0;
 };

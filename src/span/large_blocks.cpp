@@ -1,0 +1,51 @@
+#include "span/large_blocks.h"
+
+#include <algorithm>
+
+#include "base/bits.h"
+
+namespace snug {
+namespace {
+
+// A shrinking run keeps a tail of less than an eighth of it, and less than this.
+constexpr size_t kTailKept = size_t{1} << 20;
+
+PageCount pages_for(size_t bytes) { return {static_cast<uint32_t>(round_up(bytes, kPageSize) >> kPageShift)}; }
+
+}  // namespace
+
+void* LargeBlocks::allocate_run(const LargeRequest& request) {
+  if (request.size > kMostInRun || request.alignment > kChunkSize) return nullptr;
+  void* start = spans_.allocate_run(pages_for(request.size), pages_for(request.alignment));
+  if (start != nullptr && request.zeroed) spans_.clear_run(start, request.size);
+  return start;
+}
+
+void* LargeBlocks::allocate(const LargeRequest& request) {
+  void* start = request.will_grow ? mappings_.allocate(request) : allocate_run(request);
+  if (start != nullptr) return start;
+  return request.will_grow ? allocate_run(request) : mappings_.allocate(request);
+}
+
+LargeFree LargeBlocks::free(void* start) {
+  if (spans_.free_run(start)) return LargeFree::kFreed;
+  const LargeFree outcome = mappings_.free(start);
+  return outcome == LargeFree::kUnknown && spans_.lies_in_run(start) ? LargeFree::kInside : outcome;
+}
+
+size_t LargeBlocks::usable_size(const void* start) {
+  const PageCount pages = spans_.length_of_run(start);
+  return pages.value != 0 ? pages.bytes() : mappings_.usable_size(start);
+}
+
+void* LargeBlocks::resize(void* start, size_t size) {
+  const PageCount length = spans_.length_of_run(start);
+  if (length.value == 0) return mappings_.resize(start, size);
+  if (size > kMostInRun) return nullptr;
+  const PageCount pages = pages_for(size);
+  const size_t unused = pages < length ? (length - pages).bytes() : 0;
+  if (pages <= length && unused < std::min(length.bytes() / 8, kTailKept)) return start;
+  return spans_.resize_run(start, pages) ? start : nullptr;
+}
+
+}  // namespace snug

@@ -1,0 +1,39 @@
+// LargeBlocks: the blocks beyond the largest class, each where it is served best.
+//
+//   up to kMostInRun, of a size that has not proved to change   a run of pages (span/span_store.h): memory that all share
+//   beyond, aligned beyond a chunk, or grown by realloc         a mapping of its own (span/large_store.h), never copied
+//
+// Either takes what the other refuses. Thread-safe, without state of its own.
+#pragma once
+
+#include <cstddef>
+
+#include "span/large_store.h"
+#include "span/span_store.h"
+
+namespace snug {
+
+class LargeBlocks {
+ public:
+  // Bytes.
+  static constexpr size_t kMostInRun = size_t{32} << 20;
+
+  constexpr LargeBlocks(SpanStore& spans, LargeStore& mappings) : spans_(spans), mappings_(mappings) {}
+
+  // Null if the OS refuses.
+  void* allocate(const LargeRequest& request);
+  LargeFree free(void* start);
+  // 0 if no live large block starts there.
+  size_t usable_size(const void* start);
+  // The block at its new size, moved or not, contents kept up to the smaller size. Null if it has to be done by copying
+  // or cannot be done; the block is then as before.
+  void* resize(void* start, size_t size);
+
+ private:
+  void* allocate_run(const LargeRequest& request);
+
+  SpanStore& spans_;
+  LargeStore& mappings_;
+};
+
+}  // namespace snug

@@ -1,0 +1,242 @@
+// SpanStore's runs: blocks of many pages, which share memory with all others.
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "base/bits.h"
+#include "os/memory.h"
+#include "span/chunk_row.h"
+#include "span/span_store.h"
+
+namespace snug {
+namespace {
+
+// How many free chunks are looked at for a place that costs fewer faults.
+constexpr uint32_t kMostLooks = 64;
+// Memory that must read as zeros is cleared up to so many bytes on end, and purged beyond.
+constexpr size_t kClearedByHand = size_t{1} << 20;
+
+}  // namespace
+
+void* SpanStore::allocate_run(PageCount pages, PageCount alignment) {
+  LockGuard guard(lock_);
+  Span* const first = pages.value <= kPagesPerChunk ? take_in_one_chunk(pages, alignment) : take_over_chunks(pages);
+  if (first == nullptr) return nullptr;
+  ++runs_;
+  run_pages_ += first->run.value;
+  if (first->grew) make_way();
+  if (bell_ != nullptr && chunks_ > 1) bell_->summon();
+  return window_.start_of(first->first);
+}
+
+// The lock is held, but for the system calls, as in all that follows but the public functions.
+Span* SpanStore::take_in_one_chunk(PageCount pages, PageCount alignment) {
+  const PageCount longest{kPagesPerChunk};
+  Span* span = locate_free(std::min(pages + alignment - PageCount{1}, longest), Paging::kSmall);
+  if (span != nullptr) span = take_located(span, pages, alignment, Paging::kSmall, nullptr);
+  if (span == nullptr) return nullptr;
+  put_in_run(span);
+  // It may have come out longer than was asked for.
+  span->run = span->pages;
+  return span;
+}
+
+// Looks from chunks that cost no fault first. A new chunk lies behind the one before, so that new ones soon make a row.
+Span* SpanStore::take_over_chunks(PageCount pages) {
+  const ChunkRow row(window_, pages);
+  std::optional<PageId> best;
+  for (bool refused = false;;) {
+    uint32_t most_dirty = 0;
+    uint32_t looks = kMostLooks;
+    for (const Bins* bins : {&bins_[0][1], &bins_[1][1], &bins_[0][0]}) {
+      const Span* chunk = bins->by_length[kPagesPerChunk - 1].front();
+      for (; chunk != nullptr && looks != 0 && most_dirty != pages.value; chunk = BinList::next(chunk), --looks) {
+        const std::optional<PageId> place = row.place_at(chunk->first);
+        if (!place) continue;
+        const uint32_t dirty = count_dirty_of_row(*place, pages);
+        if (best && (dirty < most_dirty || (dirty == most_dirty && *place > *best))) continue;
+        best = place;
+        most_dirty = dirty;
+      }
+    }
+    if (best) break;
+    if (!refused)
+      refused = !may_extend_for_runs() || !(retake_chunk() || add_chunk());
+    else if (may_extend_for_runs() && await_others())
+      refused = false;
+    else
+      return nullptr;
+  }
+  Span* const first = window_.tag(*best).record<Span>();
+  PageId next = *best;
+  bool grew = false;
+  for (uint32_t left = pages.value; left != 0;) {
+    Span* span = window_.tag(next).record<Span>();
+    remove(span);
+    span = take_located(span, {std::min(left, kPagesPerChunk)}, {1}, Paging::kSmall, nullptr);
+    put_in_run(span);
+    grew = grew || span->grew;
+    left -= std::min(left, span->pages.value);
+    next = span->first + span->pages;
+  }
+  first->grew = grew;
+  first->run = next - *best;
+  return first;
+}
+
+// Pages of a place for a run that cost no fault.
+uint32_t SpanStore::count_dirty_of_row(PageId first, PageCount pages) {
+  uint32_t dirty = 0;
+  for (uint32_t done = 0; done != pages.value;) {
+    Span part;
+    part.first = first + PageCount{done};
+    part.pages = {std::min(pages.value - done, kPagesPerChunk)};
+    dirty += count_dirty(part);
+    done += part.pages.value;
+  }
+  return dirty;
+}
+
+void SpanStore::put_in_run(Span* span) {
+  window_.set_tag(span->first, PageTag::run(span));
+  span->run = {};
+}
+
+PageCount SpanStore::length_of_run(const void* start) const {
+  if (!window_.contains(start)) return {};
+  const PageTag tag = window_.tag(window_.page_of(start));
+  if (!tag.is_run()) return {};
+  const Span* span = tag.record<Span>();
+  return window_.start_of(span->first) == start ? span->run : PageCount{};
+}
+
+bool SpanStore::lies_in_run(const void* address) {
+  if (!window_.contains(address)) return false;
+  LockGuard guard(lock_);
+  const PageId page = window_.page_of(address);
+  for (PageId before = page;; before = before - PageCount{1}) {
+    const PageTag tag = window_.tag(before);
+    if (tag.is_run()) return (page - before) < tag.record<Span>()->pages;
+    if (!tag.is_none() || before.in_chunk() == 0) return false;
+  }
+}
+
+void SpanStore::clear_run(void* start, size_t bytes) {
+  char* const end = static_cast<char*>(start) + bytes;
+  for (char* at = static_cast<char*>(start); at < end;) {
+    const PageId first = window_.page_of(at);
+    uint64_t dirty[kPagesPerChunk / 64];
+    {
+      LockGuard guard(lock_);
+      std::copy_n(window_.chunk(first).dirty, std::size(dirty), dirty);
+    }
+    char* const chunk = window_.start_of(first.start_of_chunk());
+    const auto page = [chunk](uint32_t i) { return chunk + PageCount{i}.bytes(); };
+    for (uint32_t from = first.in_chunk(); from != kPagesPerChunk && page(from) < end;) {
+      uint32_t to = from + 1;
+      const bool is_dirty = tests_bit(dirty, from);
+      while (to != kPagesPerChunk && tests_bit(dirty, to) == is_dirty) ++to;
+      const size_t length = static_cast<size_t>(std::min(page(to), end) - page(from));
+      if (is_dirty && (length <= kClearedByHand || !os::purge(page(from), length))) std::memset(page(from), 0, length);
+      from = to;
+    }
+    at = chunk + kChunkSize;
+  }
+}
+
+bool SpanStore::free_run(void* start) {
+  if (length_of_run(start).value == 0) return false;
+  LockGuard guard(lock_);
+  // Once more: of two who free the same block, one has come first.
+  if (length_of_run(start).value == 0) return false;
+  --runs_;
+  SpanBatch batch = shorten_run(window_.tag(window_.page_of(start)).record<Span>(), {0});
+  insert_freed(batch);
+  return true;
+}
+
+bool SpanStore::resize_run(void* start, PageCount pages) {
+  LockGuard guard(lock_);
+  const PageCount length = length_of_run(start);
+  if (length.value == 0) return false;
+  Span* const first = window_.tag(window_.page_of(start)).record<Span>();
+  if (pages > length) return lengthen_run(first, pages - length);
+  SpanBatch batch = shorten_run(first, pages);
+  insert_freed(batch);
+  return true;
+}
+
+// Takes what lies beyond so many pages out of the run: what follows them is the caller's.
+SpanBatch SpanStore::shorten_run(Span* first, PageCount pages) {
+  SpanBatch batch;
+  const uint32_t length = first->run.value;
+  uint32_t stays = 0;
+  Span* span = first;
+  for (uint32_t done = 0; done != length;) {
+    const PageCount part = span->pages;
+    Span* const next = done + part.value != length ? window_.tag(span->first + part).record<Span>() : nullptr;
+    if (done >= pages.value) {
+      window_.set_tag(span->first, PageTag());
+      batch.push_back(span);
+    } else {
+      // Without a record for the rest it stays.
+      Span* const rest = done + part.value > pages.value ? cut(span, {pages.value - done}) : nullptr;
+      if (rest != nullptr) batch.push_back(rest);
+      stays += span->pages.value;
+    }
+    done += part.value;
+    span = next;
+  }
+  first->run = {stays};
+  run_pages_ -= length - stays;
+  return batch;
+}
+
+void SpanStore::insert_freed(SpanBatch& batch) {
+  uint32_t spans = 0;
+  for (; Span* span = batch.pop_front(); ++spans) {
+    mark_dirty(span->first, span->pages);
+    insert(merge_neighbours(span));
+  }
+  while (spans-- != 0) purge_as_due();
+}
+
+bool SpanStore::is_followed_by_free(PageId end, PageCount pages) const {
+  for (;;) {
+    if (end.value >= window_.page_limit() || !window_.tag(end).is_free_span()) return false;
+    const PageCount free = window_.tag(end).record<Span>()->pages;
+    if (free >= pages) return true;
+    pages = pages - free;
+    end = end + free;
+    // Within a chunk free spans are no neighbours.
+    if (end.in_chunk() != 0) return false;
+  }
+}
+
+bool SpanStore::lengthen_run(Span* first, PageCount more) {
+  const PageId end = first->first + first->run;
+  if (!is_followed_by_free(end, more)) return false;
+  Span* last = first;
+  while (last->first + last->pages != end) last = window_.tag(last->first + last->pages).record<Span>();
+  PageId next = end;
+  bool grew = false;
+  for (const PageId wanted = end + more; next < wanted;) {
+    Span* span = window_.tag(next).record<Span>();
+    remove(span);
+    span = take_located(span, std::min(span->pages, wanted - next), {1}, Paging::kSmall, nullptr);
+    grew = grew || span->grew;
+    next = span->first + span->pages;
+    if (span->first.in_chunk() != 0) {
+      last = absorb(last, span);
+    } else {
+      put_in_run(span);
+      last = span;
+    }
+  }
+  first->run = next - first->first;
+  run_pages_ += (next - end).value;
+  if (grew) make_way();
+  return true;
+}
+
+}  // namespace snug

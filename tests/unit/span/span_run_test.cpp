@@ -1,0 +1,168 @@
+// Runs: blocks of many pages in spans that lie one after the other.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <random>
+#include <vector>
+
+#include "span/own_spans.h"
+
+namespace snug {
+namespace {
+
+using unit::OwnSpans;
+
+constexpr PageCount kOne{1};
+constexpr PageCount chunks(uint32_t count, uint32_t pages = 0) { return {count * kPagesPerChunk + pages}; }
+
+void* run_of(OwnSpans& own, PageCount pages) { return own.spans.allocate_run(pages, kOne); }
+char* end_of(void* start, PageCount pages) { return static_cast<char*>(start) + pages.bytes(); }
+
+TEST(SpanRun, IsFoundByItsStartAlone) {
+  OwnSpans own;
+  for (PageCount pages : {PageCount{17}, chunks(1), chunks(3, 5)}) {
+    void* run = run_of(own, pages);
+    ASSERT_NE(run, nullptr);
+    EXPECT_EQ(own.spans.length_of_run(run), pages);
+    EXPECT_EQ(own.spans.length_of_run(static_cast<char*>(run) + 64).value, 0u);
+    for (size_t inside : {size_t{64}, kPageSize, pages.bytes() / 2, pages.bytes() - 1}) {
+      char* at = static_cast<char*>(run) + inside;
+      EXPECT_TRUE(own.spans.lies_in_run(at)) << inside;
+      EXPECT_FALSE(own.spans.free_run(at)) << inside;
+    }
+    EXPECT_FALSE(own.spans.lies_in_run(end_of(run, pages)));
+    EXPECT_TRUE(own.spans.free_run(run));
+    EXPECT_FALSE(own.spans.free_run(run)) << "it has been freed";
+    EXPECT_FALSE(own.spans.lies_in_run(run));
+    EXPECT_TRUE(own.spans.holds_remains(own.window.page_of(run)));
+  }
+  EXPECT_STREQ(own.spans.check(), nullptr);
+}
+
+TEST(SpanRun, LeavesTheRestOfItsLastChunkToOthers) {
+  OwnSpans own;
+  void* run = run_of(own, chunks(2, 3));
+  Span* span = own.spans.allocate({kPagesPerChunk - 3});
+  EXPECT_EQ(own.start_of(span), end_of(run, chunks(2, 3)));
+  EXPECT_EQ(own.spans.statistics().chunks, 3u);
+  EXPECT_TRUE(own.spans.free_run(run));
+  own.spans.free(span, {0});
+  EXPECT_EQ(own.spans.statistics().bytes_free, 3 * kChunkSize);
+  EXPECT_EQ(own.spans.statistics().bytes_dirty, chunks(2, 3).bytes());
+  EXPECT_STREQ(own.spans.check(), nullptr);
+}
+
+TEST(SpanRun, TakesChunksThatCostNoFaultBeforeOthers) {
+  OwnSpans own;
+  void* first = run_of(own, chunks(2));
+  void* between = run_of(own, kOne);
+  void* second = run_of(own, chunks(2));
+  EXPECT_TRUE(own.spans.free_run(first));
+  own.spans.trim(0);
+  EXPECT_TRUE(own.spans.free_run(second));
+  EXPECT_EQ(run_of(own, chunks(2)), second);
+  EXPECT_EQ(run_of(own, chunks(2)), first);
+  EXPECT_TRUE(own.spans.free_run(between));
+}
+
+TEST(SpanRun, ReadsAsZeroOnceItIsCleared) {
+  OwnSpans own;
+  for (PageCount pages : {PageCount{9}, chunks(2, 7)}) {
+    void* run = run_of(own, pages);
+    std::memset(run, 1, pages.bytes());
+    EXPECT_TRUE(own.spans.free_run(run));
+    void* again = run_of(own, pages);
+    ASSERT_EQ(again, run);
+    own.spans.clear_run(again, pages.bytes());
+    const char* bytes = static_cast<const char*>(again);
+    EXPECT_EQ(bytes[0], 0);
+    EXPECT_EQ(std::memcmp(bytes, bytes + 1, pages.bytes() - 1), 0);
+    EXPECT_TRUE(own.spans.free_run(again));
+  }
+}
+
+TEST(SpanRun, GrowsInPlaceIntoWhatIsFree) {
+  OwnSpans own;
+  void* run = run_of(own, chunks(1, 5));
+  EXPECT_FALSE(own.spans.resize_run(run, chunks(3))) << "there is no third chunk";
+  EXPECT_TRUE(own.spans.resize_run(run, chunks(2)));
+  EXPECT_EQ(own.spans.length_of_run(run), chunks(2));
+  EXPECT_TRUE(own.spans.resize_run(run, {3}));
+  EXPECT_EQ(own.spans.length_of_run(run).value, 3u);
+  void* next = run_of(own, {2});
+  EXPECT_EQ(next, end_of(run, {3}));
+  EXPECT_FALSE(own.spans.resize_run(run, {4}));
+  EXPECT_TRUE(own.spans.free_run(next));
+  EXPECT_TRUE(own.spans.resize_run(run, chunks(1, 1)));
+  EXPECT_TRUE(own.spans.lies_in_run(static_cast<char*>(run) + kChunkSize));
+  EXPECT_TRUE(own.spans.free_run(run));
+  EXPECT_EQ(own.spans.statistics().bytes_in_runs, 0u);
+  EXPECT_STREQ(own.spans.check(), nullptr);
+}
+
+// Random runs and spans beside each other: none overlaps another, each keeps what was written to it.
+TEST(SpanRun, AgreesWithAModel) {
+  for (uint32_t seed : {1u, 2u, 3u}) {
+    OwnSpans own;
+    std::mt19937 random(seed);
+    struct Live {
+      PageCount pages;
+      Span* span;
+    };
+    std::map<char*, Live> live;
+    size_t live_pages = 0;
+    const auto mark = [](char* start, PageCount pages) {
+      for (uint32_t i = 0; i < pages.value; ++i)
+        std::memcpy(start + PageCount{i}.bytes(), &start, sizeof start);
+    };
+    for (int step = 0; step < 3000; ++step) {
+      const uint32_t choice = random() % 100;
+      if (choice < 2) {
+        own.spans.trim(0);
+      } else if (choice < 3) {
+        own.spans.release_addresses();
+      } else if (choice < 50 && live_pages < 40 * kPagesPerChunk) {
+        const bool is_run = random() % 3 != 0;
+        const PageCount pages{1 + static_cast<uint32_t>(random() % (is_run && random() % 2 == 0 ? 700 : 100))};
+        Span* span = is_run ? nullptr : own.spans.allocate(pages);
+        char* start = is_run ? static_cast<char*>(run_of(own, pages)) : own.start_of(span);
+        ASSERT_NE(start, nullptr);
+        const auto after = live.lower_bound(start);
+        ASSERT_TRUE(after == live.end() || end_of(start, pages) <= after->first) << "seed " << seed << " step " << step;
+        if (after != live.begin()) {
+          ASSERT_LE(end_of(std::prev(after)->first, std::prev(after)->second.pages), start);
+        }
+        mark(start, pages);
+        live[start] = {pages, span};
+        live_pages += pages.value;
+      } else if (!live.empty()) {
+        const auto chosen = std::next(live.begin(), static_cast<ptrdiff_t>(random() % live.size()));
+        char* const start = chosen->first;
+        Live& block = chosen->second;
+        for (uint32_t i = 0; i < block.pages.value; ++i)
+          ASSERT_EQ(std::memcmp(start + PageCount{i}.bytes(), &start, sizeof start), 0);
+        live_pages -= block.pages.value;
+        const PageCount wanted{1 + static_cast<uint32_t>(random() % 400)};
+        if (block.span == nullptr && choice > 80) {
+          if (own.spans.resize_run(start, wanted)) block.pages = wanted;
+          ASSERT_EQ(own.spans.length_of_run(start), block.pages);
+          mark(start, block.pages);
+          live_pages += block.pages.value;
+        } else {
+          if (block.span != nullptr)
+            own.spans.free(block.span, block.pages);
+          else
+            ASSERT_TRUE(own.spans.free_run(start));
+          live.erase(chosen);
+        }
+      }
+      ASSERT_STREQ(own.spans.check(), nullptr) << "seed " << seed << " step " << step;
+      const SpanStatistics now = own.spans.statistics();
+      ASSERT_EQ(now.bytes_free + live_pages * kPageSize, now.chunks * kChunkSize);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace snug
