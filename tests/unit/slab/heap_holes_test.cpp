@@ -194,6 +194,50 @@ TEST_F(HeapHolesTest, NoLockOfTheHeapIsHeldWhileTheOSWorks) {
   EXPECT_EQ(held, 0);
 }
 
+// Blocks of an OS page each, so that each free one is a hole: a slab without others has nothing to give meanwhile.
+TEST_F(HeapHolesTest, ASlabOfWhichAllThatIsFreeIsInHandIsFull) {
+  SlabHeap* heap = registry.acquire();
+  const size_t pages = kRoomyTable.class_of(4096);
+  Sparse blocks(own, *heap, pages, 1);
+  own.give(*heap, pages, blocks.dead);
+  take_all_holes(*heap);
+  std::vector<Holes> hands = take_all_holes(*heap);
+  ASSERT_EQ(hands.size(), 1u);
+  EXPECT_EQ(heap->slabs_to_give(pages), 0u);
+  own.give(*heap, pages, own.take(*heap, pages, 1));
+  EXPECT_STREQ(heap->check(), nullptr);
+  const SlabHeap::Look look(*heap);
+  heap->put_back(hands[0]);
+  EXPECT_STREQ(heap->check(), nullptr);
+}
+
+// Its owner has ended, and another has its slab, by the time that the holes come back.
+TEST_F(HeapHolesTest, HolesComeBackToWhoeverHasTheSlabByThen) {
+  Doorbell bell;
+  registry.set_bell(bell);
+  SlabHeap* heap = registry.acquire();
+  SlabHeap* heir = registry.acquire();
+  Sparse blocks(own, *heap, c, 1);
+  own.give(*heap, c, blocks.dead);
+  go_round();
+  bool is_adopted = false;
+  {
+    const unit::SystemCallHook hook(SYS_madvise, [&] {
+      if (is_adopted) return true;
+      registry.abandon(*heap);
+      const SlabHeap::Hold hold(*heir);
+      is_adopted = registry.adopt_slab(c, *heir);
+      return true;
+    });
+    go_round();
+  }
+  EXPECT_TRUE(is_adopted);
+  EXPECT_NE(registry.bytes_in_holes(), 0u);
+  EXPECT_EQ(heir->slab_count(c), 1u);
+  EXPECT_EQ(heir->blocks_out(c), 1u);
+  blocks.expect_alive();
+}
+
 TEST_F(HeapHolesTest, ANewHoleBesideThoseInHandIsSeenNextTime) {
   SlabHeap* heap = registry.acquire();
   Sparse blocks(own, *heap, c, 1);
