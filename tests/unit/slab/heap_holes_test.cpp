@@ -211,6 +211,25 @@ TEST_F(HeapHolesTest, ASlabOfWhichAllThatIsFreeIsInHandIsFull) {
   EXPECT_STREQ(heap->check(), nullptr);
 }
 
+TEST_F(HeapHolesTest, HolesOfAHugePageStayHoles) {
+  if (!unit::os_knows_huge_pages()) GTEST_SKIP() << "the OS knows no huge pages";
+  Doorbell bell;
+  registry.set_bell(bell);
+  SlabHeap* heap = registry.acquire();
+  const size_t kilobytes = kRoomyTable.class_of(1024);
+  const std::vector<void*> blocks = own.take(*heap, kilobytes, (size_t{16} << 20) / 1024);
+  for (void* block : blocks) *static_cast<char*>(block) = 1;
+  const auto paging = [&] { return own.window.chunk(own.window.page_of(blocks.back())).paging; };
+  ASSERT_EQ(paging(), Paging::kHuge);
+  const ptrdiff_t most = own.sizes(kilobytes).blocks_per_slab - 1;
+  own.give(*heap, kilobytes, {blocks.end() - most, blocks.end()});
+  go_round();
+  ASSERT_EQ(paging(), Paging::kHuge);
+  go_round();
+  EXPECT_NE(registry.bytes_in_holes(), 0u);
+  EXPECT_EQ(paging(), Paging::kSmall) << "or the OS makes it a huge page again";
+}
+
 // Its owner has ended, and another has its slab, by the time that the holes come back.
 TEST_F(HeapHolesTest, HolesComeBackToWhoeverHasTheSlabByThen) {
   Doorbell bell;
