@@ -40,8 +40,7 @@ void Holes::add(size_t from, size_t to) {
     to = std::min(to, round_down(size_t{slab_->carved} * slab_->block_size, os::page_size()));
   if (from >= to) return;
   SNUG_ASSERT(count_ != kMost, "no slab has more");
-  const size_t behind_last = count_ == 0 ? 0 : holes_[count_ - 1].slot + size_t{holes_[count_ - 1].count};
-  const size_t slot = std::max(from / slab_->block_size, behind_last);
+  const size_t slot = from / slab_->block_size;
   const size_t end = std::min<size_t>((to + slab_->block_size - 1) / slab_->block_size, slab_->carved);
   holes_[count_++] = {static_cast<uint32_t>(from), static_cast<uint32_t>(to), static_cast<uint16_t>(slot),
                       static_cast<uint16_t>(end - slot)};

@@ -29,7 +29,7 @@ class Holes {
   static constexpr size_t kMost = 12;  // that any slab can have
   struct Hole {
     uint32_t from, to;     // bytes from the slab's start: whole OS pages
-    uint16_t slot, count;  // the blocks that reach into them, but for those of the hole before
+    uint16_t slot, count;  // the blocks that reach into them; none reaches into two
   };
 
   void add(size_t from, size_t to);

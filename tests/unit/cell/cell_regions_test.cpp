@@ -8,19 +8,11 @@
 #include <vector>
 
 #include "cell/cell_program.h"
+#include "cell/own_cell_heap.h"
 #include "snug/cell_heap.h"
 
 namespace snug::unit {
 namespace {
-
-constexpr size_t kBytes = size_t{64} << 10;
-
-template <class Policy = CellPolicy>
-struct OwnHeap {
-  std::unique_ptr<char[]> memory = std::make_unique<char[]>(kBytes);
-  CellHeap<Policy> heap;
-  OwnHeap() { EXPECT_STREQ(heap.add_region(memory.get(), kBytes), nullptr); }
-};
 
 template <class Policy>
 void remove_regions() {

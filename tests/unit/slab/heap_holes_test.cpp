@@ -194,6 +194,69 @@ TEST_F(HeapHolesTest, NoLockOfTheHeapIsHeldWhileTheOSWorks) {
   EXPECT_EQ(held, 0);
 }
 
+// Blocks of an OS page each, so that each free one is a hole: a slab without others has nothing to give meanwhile.
+TEST_F(HeapHolesTest, ASlabOfWhichAllThatIsFreeIsInHandIsFull) {
+  SlabHeap* heap = registry.acquire();
+  const size_t pages = kRoomyTable.class_of(4096);
+  Sparse blocks(own, *heap, pages, 1);
+  own.give(*heap, pages, blocks.dead);
+  take_all_holes(*heap);
+  std::vector<Holes> hands = take_all_holes(*heap);
+  ASSERT_EQ(hands.size(), 1u);
+  EXPECT_EQ(heap->slabs_to_give(pages), 0u);
+  own.give(*heap, pages, own.take(*heap, pages, 1));
+  EXPECT_STREQ(heap->check(), nullptr);
+  const SlabHeap::Look look(*heap);
+  heap->put_back(hands[0]);
+  EXPECT_STREQ(heap->check(), nullptr);
+}
+
+TEST_F(HeapHolesTest, HolesOfAHugePageStayHoles) {
+  if (!unit::os_knows_huge_pages()) GTEST_SKIP() << "the OS knows no huge pages";
+  Doorbell bell;
+  registry.set_bell(bell);
+  SlabHeap* heap = registry.acquire();
+  const size_t kilobytes = kRoomyTable.class_of(1024);
+  const std::vector<void*> blocks = own.take(*heap, kilobytes, (size_t{16} << 20) / 1024);
+  for (void* block : blocks) *static_cast<char*>(block) = 1;
+  const auto paging = [&] { return own.window.chunk(own.window.page_of(blocks.back())).paging; };
+  ASSERT_EQ(paging(), Paging::kHuge);
+  const ptrdiff_t most = own.sizes(kilobytes).blocks_per_slab - 1;
+  own.give(*heap, kilobytes, {blocks.end() - most, blocks.end()});
+  go_round();
+  ASSERT_EQ(paging(), Paging::kHuge);
+  go_round();
+  EXPECT_NE(registry.bytes_in_holes(), 0u);
+  EXPECT_EQ(paging(), Paging::kSmall) << "or the OS makes it a huge page again";
+}
+
+// Its owner has ended, and another has its slab, by the time that the holes come back.
+TEST_F(HeapHolesTest, HolesComeBackToWhoeverHasTheSlabByThen) {
+  Doorbell bell;
+  registry.set_bell(bell);
+  SlabHeap* heap = registry.acquire();
+  SlabHeap* heir = registry.acquire();
+  Sparse blocks(own, *heap, c, 1);
+  own.give(*heap, c, blocks.dead);
+  go_round();
+  bool is_adopted = false;
+  {
+    const unit::SystemCallHook hook(SYS_madvise, [&] {
+      if (is_adopted) return true;
+      registry.abandon(*heap);
+      const SlabHeap::Hold hold(*heir);
+      is_adopted = registry.adopt_slab(c, *heir);
+      return true;
+    });
+    go_round();
+  }
+  EXPECT_TRUE(is_adopted);
+  EXPECT_NE(registry.bytes_in_holes(), 0u);
+  EXPECT_EQ(heir->slab_count(c), 1u);
+  EXPECT_EQ(heir->blocks_out(c), 1u);
+  blocks.expect_alive();
+}
+
 TEST_F(HeapHolesTest, ANewHoleBesideThoseInHandIsSeenNextTime) {
   SlabHeap* heap = registry.acquire();
   Sparse blocks(own, *heap, c, 1);

@@ -241,6 +241,7 @@ TEST_F(SpanStoreTest, WhatDoesNotFitMakesWayForWhatIsNew) {
   const std::vector<Span*> s = fill_chunk({10, 1, 10, 1, 10, 1, 60, 35});
   own.spans.free(s[7], {0});
   for (size_t i : {0, 2, 4}) own.free_touched(s[i]);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the clock is a coarse one
   Span* soon = own.spans.allocate({11});
   EXPECT_EQ(dirty_pages(), 30u) << "it may fit soon";
   own.spans.free(soon, {0});
@@ -254,6 +255,23 @@ TEST_F(SpanStoreTest, WhatDoesNotFitMakesWayForWhatIsNew) {
   EXPECT_EQ(dirty_pages(), 10u) << "two runs for eleven pages";
   ASSERT_NE(own.spans.allocate({9}), nullptr);
   EXPECT_EQ(dirty_pages(), 1u) << "it fits";
+}
+
+// What one allocation leaves for want of time, the next one gives back, but no more than is owed.
+TEST_F(SpanStoreTest, OneAllocationGivesBackAFewRuns) {
+  own.spans.set_retention({SIZE_MAX, 1000});
+  std::vector<uint32_t> lengths(41, 1);
+  lengths.push_back(87);
+  const std::vector<Span*> s = fill_chunk(lengths);
+  own.spans.allocate({100});
+  for (size_t i = 0; i < 40; i += 2) own.free_touched(s[i]);
+  std::this_thread::sleep_for(std::chrono::milliseconds(150));
+  own.spans.allocate({3});
+  EXPECT_EQ(dirty_pages(), 17u) << "what was taken while nothing was kept is not owed";
+  own.spans.allocate({17});
+  EXPECT_EQ(dirty_pages(), 1u) << "16 runs";
+  own.spans.allocate({2});
+  EXPECT_EQ(dirty_pages(), 0u);
 }
 
 // What goes back meanwhile, for another's sake, has not made way for this.
