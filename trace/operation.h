@@ -211,6 +211,7 @@ enum class Measure : std::uint8_t {
   kUsedBytes,        // uordblks
   kFreeBytes,        // fordblks
   kReleasableBytes,  // keepcost; a recorder tells all of these at one moment, in this order
+  kHeap,             // bytes of the process in memory, but for what no allocator has to do with; before kResident
 };
 
 inline constexpr std::size_t kMallinfoFields = 10;
@@ -233,6 +234,7 @@ static_assert(kMallinfoNames[mallinfo_field(static_cast<std::uint64_t>(Measure::
 // Empty if there is no such measure.
 constexpr std::string_view name_of_measure(std::uint64_t measure) {
   if (measure == static_cast<std::uint64_t>(Measure::kResident)) return "resident";
+  if (measure == static_cast<std::uint64_t>(Measure::kHeap)) return "heap";
   return is_of_mallinfo(measure) ? kMallinfoNames[mallinfo_field(measure)] : std::string_view();
 }
 

@@ -1,9 +1,13 @@
 """snug trace: traces made out of other formats, looked at, cut, filtered, packed, and turned into others again."""
 
 import csv
+import importlib
+import importlib.util
 import io
 import json
+import re
 import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -169,6 +173,25 @@ class ExportTest(FolderTest):
         self.assertEqual(samples, [("resident", "65536")])
         self.assertEqual({row["value"] for row in rows if row["operation"] != "sample"}, {""})
 
+    @unittest.skipUnless(importlib.util.find_spec("pyarrow"), "pyarrow is not installed")
+    def test_parquet_and_arrow_as_the_page_makes_them(self):
+        """By pyarrow, which also reads both again: every column has what the CSV says, and sizes beyond 2^63 are sizes."""
+        huge = MTRACE.replace("0x3fffffffffffffff", "0xffffffffffffffff")
+        self.trace("export", self.imported(huge), "--to", "csv", "-o", self.path("prog.csv"))
+        page = (Path(__file__).resolve().parents[2] / "docs" / "traces.md").read_text()
+        [code] = re.findall(r"^python3 - <<'END'\n(from pyarrow.*?)^END$", page, re.MULTILINE | re.DOTALL)
+        subprocess.run([sys.executable, "-c", code], cwd=self.folder, check=True)
+        rows = list(csv.DictReader(io.StringIO((self.folder / "prog.csv").read_text())))
+        self.assertIn(str(2**64 - 1), [row["size"] for row in rows])
+        parquet, feather = (importlib.import_module(f"pyarrow.{name}") for name in ("parquet", "feather"))
+        for table in (parquet.read_table(self.path("prog.parquet")), feather.read_table(self.path("prog.arrow"))):
+            self.assertEqual(table.column_names, list(rows[0]))
+            self.assertEqual(str(table.schema.field("size").type), "uint64")
+            told = [{name: "" if value is None else value for name, value in row.items()} for row in table.to_pylist()]
+            for row, told_row in zip(rows, told, strict=True):
+                self.assertEqual({**row, "seconds": float(row["seconds"])} if "seconds" in row else row,
+                                 {name: value if name == "seconds" else str(value) for name, value in told_row.items()})
+
     def test_samples(self):
         info = self.info(self.imported(HEAPTRACK))["samples"]
         self.assertEqual(info["resident"], {"count": 1, "most_bytes": 65536})
@@ -222,6 +245,19 @@ class PartTest(FolderTest):
         self.assertEqual(plain["operations"], packed["operations"])
         self.assertEqual(self.events(self.path("packed")), self.events(file))
         self.assertLess(plain["plain_bytes"] / plain["events"], 12)
+
+    def test_what_was_written_as_json(self):
+        made = self.imported(LINES)
+        lines = self.file("lines.txt", LINES)
+        for arguments in (("cut", made, "--to", "1"), ("filter", made, "--most", "100"), ("pack", made, "--level", "0"),
+                          ("anonymise", made), ("import", lines), ("synth", "hummingbird", "--events", "1000", "--live", "1M", "--table", "0")):
+            with self.subTest(arguments[0]):
+                file = self.path("written.trace")
+                self.assertEqual(self.trace(*arguments, "-o", file), "")
+                written = json.loads(self.trace(*arguments, "-o", file, "--json"))
+                self.assertIn(f"snug: wrote {file}: {written['events']} events", self.said)
+                info = self.info(file)
+                self.assertEqual(written, {"file": file, **{key: info[key] for key in ("events", "file_bytes", "plain_bytes")}})
 
     def test_no_file_is_written_over_itself(self):
         file, text = self.imported(LINES), self.path("text")

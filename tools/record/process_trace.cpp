@@ -86,6 +86,7 @@ ProcessTrace::ProcessTrace(const std::filesystem::path& path, const recorder::Ri
                             .started = ring.began_at,
                             .chunk_flags = ring.tells_stacks ? trace::kWithStacks : std::uint16_t{0},
                             .level = level}),
+      heap_(static_cast<pid_t>(ring.process)),
       stacks_([this](const Event& definition) { define(definition); }) {
   file_.add_facts(facts);
   file_.save(0);
@@ -153,6 +154,7 @@ void ProcessTrace::take_whole(const RingEvent& event, const RingEvent& rest) {
         told.values = {event.address, event.size, event.mark};
       else
         told.values = {event.address, event.size, rest.address, rest.size};
+      note_mapping(told);
   }
   if (told.operation == Operation::kThreadBegin) thread_of(event.thread).system_id = event.address;
   if (told.operation == Operation::kThreadEnd) {
@@ -161,6 +163,16 @@ void ProcessTrace::take_whole(const RingEvent& event, const RingEvent& rest) {
   } else {
     add(told);
   }
+}
+
+// The program's own: what the allocator maps is not told.
+void ProcessTrace::note_mapping(const Event& told) {
+  AddressRanges& mapped = heap_.mapped();
+  const auto& [address, bytes, new_address, new_bytes] = told.values;
+  if (told.operation == Operation::kMap) mapped.add(address, address + bytes);
+  if (told.operation == Operation::kUnmap || told.operation == Operation::kRemap)
+    mapped.remove(address, address + bytes);
+  if (told.operation == Operation::kRemap) mapped.add(new_address, new_address + new_bytes);
 }
 
 void ProcessTrace::define(Event definition) {
@@ -246,7 +258,7 @@ void ProcessTrace::mark_gone_threads() {
     return access(fmt::format("/proc/{}/task/{}", ring_.process, threads_[thread].system_id).c_str(), F_OK) == 0;
   };
   const auto gone = std::ranges::partition(ended_, is_there);
-  for (const std::uint32_t thread : gone) add_later(end_of_thread(thread));
+  for (const std::uint32_t thread : gone) add_later(end_of_thread(thread), next_ticket());
   ended_.erase(gone.begin(), gone.end());
 }
 
@@ -259,9 +271,9 @@ std::uint64_t ProcessTrace::events_before_waiting() const {
   return waiting_.empty() ? UINT64_MAX : waiting_.front().ticket - ring_.consumed.load(std::memory_order_relaxed);
 }
 
-void ProcessTrace::add_later(const Event& told) {
-  waiting_.push_back({ring_.next.load(std::memory_order_acquire), told});
-}
+std::uint64_t ProcessTrace::next_ticket() const { return ring_.next.load(std::memory_order_acquire); }
+
+void ProcessTrace::add_later(const Event& told, std::uint64_t ticket) { waiting_.push_back({ticket, told}); }
 
 Event ProcessTrace::end_of_thread(std::uint32_t thread) const {
   return {.operation = Operation::kThreadEnd, .thread = thread, .time = threads_[thread].ended_at};
@@ -290,11 +302,12 @@ void ProcessTrace::forget_blocks() {
 }
 
 // Of the first thread, whose clock it must not move past what the thread has in the ring.
-void ProcessTrace::sample(std::uint64_t time, trace::Measure measure, std::uint64_t value) {
+void ProcessTrace::sample(std::uint64_t time, trace::Measure measure, std::uint64_t value, std::uint64_t ticket) {
   add_later({.operation = Operation::kSample,
              .thread = 1,
              .time = time,
-             .values = {static_cast<std::uint64_t>(measure), value}});
+             .values = {static_cast<std::uint64_t>(measure), value}},
+            ticket);
 }
 
 void ProcessTrace::exec(const std::string& program) {
@@ -316,7 +329,7 @@ void ProcessTrace::expect_written() const {
 
 void ProcessTrace::finish(std::uint64_t unfinished) {
   counts_.unfinished = unfinished;
-  for (const std::uint32_t thread : ended_) add_later(end_of_thread(thread));
+  for (const std::uint32_t thread : ended_) add_later(end_of_thread(thread), next_ticket());
   for (Waiting& waiting : waiting_) add(waiting.event);
   file_.finish();
   expect_written();

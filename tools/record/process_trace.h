@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "library/heap_memory.h"
 #include "record/block_table.h"
 #include "record/mallinfo_slots.h"
 #include "record/ring_clock.h"
@@ -56,7 +57,8 @@ class ProcessTrace {
   // is named again was found.
   void pause(std::uint64_t time);
   void resume(std::uint64_t time);
-  void sample(std::uint64_t time, trace::Measure measure, std::uint64_t value);
+  // Stands behind the events with lower tickets; of what comes later, none may have been added with a higher one.
+  void sample(std::uint64_t time, trace::Measure measure, std::uint64_t value, std::uint64_t ticket);
   // How long mallinfo2 took when it was called last; 0 if it was not.
   std::uint64_t mallinfo_steps() const { return mallinfo_steps_; }
   void exec(const std::string& program);
@@ -70,6 +72,8 @@ class ProcessTrace {
   void finish(std::uint64_t unfinished);
 
   RingClock& clock() { return clock_; }
+  // Knows the mappings that the events so far have told of.
+  HeapMemory& heap() { return heap_; }
   const RecordingCounts& counts() const { return counts_; }
   const std::filesystem::path& path() const { return path_; }
 
@@ -97,10 +101,12 @@ class ProcessTrace {
   void begin_reallocation(std::uint32_t thread, const recorder::RingEvent& event);
   void end_reallocation(trace::Event& told, std::uint64_t address);
   void define(trace::Event definition);
+  void note_mapping(const trace::Event& told);
   void add_mallinfo();
   trace::BlockId add(trace::Event& told);
   void add_of_process(trace::Event told, std::uint64_t time);
-  void add_later(const trace::Event& told);
+  std::uint64_t next_ticket() const;
+  void add_later(const trace::Event& told, std::uint64_t ticket);
   trace::Event end_of_thread(std::uint32_t thread) const;
   Thread& thread_of(std::uint32_t thread);
 
@@ -120,6 +126,7 @@ class ProcessTrace {
   trace::Event told_;
   std::uint64_t turns_ = 0;
   BlockTable blocks_;
+  HeapMemory heap_;
   StackTable stacks_;
   MallinfoSlots mallinfo_;
   std::uint64_t mallinfo_steps_ = 0;

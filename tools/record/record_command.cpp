@@ -13,6 +13,9 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "library/allocator_catalogue.h"
 #include "library/snug_library.h"
@@ -153,6 +156,27 @@ void print_summary(const std::vector<RecordedProcess>& processes) {
   }
 }
 
+// Names of files may be no UTF-8.
+std::string json_of(const std::vector<RecordedProcess>& processes) {
+  auto all = nlohmann::ordered_json::array();
+  for (const auto& [process, file, counts] : processes)
+    all.push_back({{"process", process},
+                   {"file", file.string()},
+                   {"events", counts.events},
+                   {"file_bytes", counts.bytes},
+                   {"found_blocks", counts.found_blocks},
+                   {"missed_frees", counts.missed_frees},
+                   {"unfinished_calls", counts.unfinished}});
+  const nlohmann::ordered_json json = {{"processes", all}};
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+void write_json(const std::string& path, const std::vector<RecordedProcess>& processes) {
+  std::ofstream file(path == "-" ? "/dev/stdout" : path);
+  if (!(file << json_of(processes) << std::flush))
+    throw UserError(fmt::format("cannot write '{}': {}", path, std::strerror(errno)), EXIT_FAILURE);
+}
+
 }  // namespace
 
 RecordCommand::RecordCommand(CLI::App& app, const std::vector<std::string>& program) : program_(program) {
@@ -173,6 +197,10 @@ RecordCommand::RecordCommand(CLI::App& app, const std::vector<std::string>& prog
       ->capture_default_str()
       ->type_name("N");
   command_->add_flag("--stacks", with_stacks_, "Also who called: the stack of each allocation, which takes time");
+  command_
+      ->add_option("--json", json_file_,
+                   "Where to write, as JSON, what was recorded of which process; - is standard output")
+      ->type_name("FILE");
   command_->add_flag("--paused", is_paused_, "Record nothing before SIGUSR1");
 }
 
@@ -205,6 +233,7 @@ int RecordCommand::record(Command& command, const std::string& library) const {
   collect_until_end(run);
   recording.finish();
   print_summary(recording.processes());
+  if (!json_file_.empty()) write_json(json_file_, recording.processes());
   if (recording.has_failed()) return W_EXITCODE(EXIT_FAILURE, 0);
   if (!recording.processes().empty()) return run.status;
   throw UserError(fmt::format("nothing was recorded; `snug doctor {}` tells what stands in the way", program_.front()),

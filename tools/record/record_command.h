@@ -25,6 +25,7 @@ class RecordCommand {
   std::string file_ = "snug.trace";
   std::string allocator_;
   std::string library_;
+  std::string json_file_;
   int level_ = 3;
   bool is_paused_ = false;
   bool with_stacks_ = false;

@@ -73,15 +73,6 @@ std::string arguments_of(const recorder::Ring& ring) {
   return text;
 }
 
-// The ring, which the process would not have otherwise, is left out.
-std::optional<std::uint64_t> resident_bytes(const RingFile& ring) {
-  std::ifstream file(fmt::format("/proc/{}/statm", ring.process()));
-  std::uint64_t pages = 0;
-  if (!(file >> pages >> pages)) return std::nullopt;
-  const std::uint64_t bytes = pages * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  return bytes - std::min(bytes, ring.touched_bytes());
-}
-
 }  // namespace
 
 // fmt::print would throw.
@@ -258,6 +249,9 @@ void Recording::begin(RingFile ring) {
   ring.set_state(is_paused_ ? RingState::kPaused : RingState::kOn);
   auto trace = std::make_unique<ProcessTrace>(file_of(ring.process()), ring.ring(), RingClock(ring.ring(), began_),
                                               level_, facts);
+  const auto parent =
+      std::ranges::find(running_, ring.ring().forked_from, [](const Running& one) { return one.ring.ring().process; });
+  if (parent != running_.end()) trace->heap().mapped() = parent->trace->heap().mapped();
   const Clock::time_point now = Clock::now();
   running_.push_back(
       {.ring = std::move(ring), .trace = std::move(trace), .next_sample = now, .next_save = now + kSaveEvery});
@@ -289,11 +283,17 @@ void Recording::sample(Running& running) const {
   ask_allocator(running);
   for (int attempt = 0; attempt < kMostReadings; ++attempt) {
     const std::uint64_t told = running.ring.ring().next.load(std::memory_order_acquire);
-    const std::optional<std::uint64_t> resident = resident_bytes(running.ring);
+    const std::optional<ResidentMemory> resident = resident_memory_of(running.ring.process());
     if (!resident) return;
-    const bool is_late = running.ring.ring().next.load(std::memory_order_acquire) - told > kEventsOfReading;
+    const std::uint64_t seen = running.ring.ring().next.load(std::memory_order_acquire);
+    const bool is_late = seen - told > kEventsOfReading;
     if (is_late && attempt + 1 < kMostReadings) continue;
-    running.trace->sample(running.trace->clock().now(), trace::Measure::kResident, *resident);
+    const std::uint64_t now = running.trace->clock().now();
+    if (const auto heap = running.trace->heap().bytes_among(resident->anonymous))
+      running.trace->sample(now, trace::Measure::kHeap, *heap, seen);
+    // The ring, which the process would not have otherwise, is left out.
+    const std::uint64_t all = resident->all - std::min(resident->all, running.ring.touched_bytes());
+    running.trace->sample(now, trace::Measure::kResident, all, seen);
     return;
   }
 }

@@ -27,6 +27,7 @@ void read_lines(const std::string& path, Take take) {
 ProcessMemory read_process_memory(pid_t process) {
   ProcessMemory memory;
   read_lines(fmt::format("/proc/{}/status", process), [&](const std::string& key, std::uint64_t bytes) {
+    if (key == "RssAnon:") memory.anonymous = bytes;
     if (key == "RssAnon:" || key == "RssFile:") memory.own += bytes;
     if (key == "RssShmem:") memory.shared = bytes;
     if (key == "VmHWM:") memory.peak = bytes;

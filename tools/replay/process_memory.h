@@ -8,9 +8,10 @@
 namespace snug::tool {
 
 struct ProcessMemory {
-  std::uint64_t own = 0;     // resident, shared memory left out
-  std::uint64_t shared = 0;  // resident, of shared memory
-  std::uint64_t peak = 0;    // the most of both that there ever was
+  std::uint64_t own = 0;        // resident, shared memory left out
+  std::uint64_t anonymous = 0;  // of these, what is of no file
+  std::uint64_t shared = 0;     // resident, of shared memory
+  std::uint64_t peak = 0;       // the most of both that there ever was
 };
 
 // Zeros if the process is gone.

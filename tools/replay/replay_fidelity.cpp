@@ -22,6 +22,7 @@ Fidelity fidelity_of(const std::vector<Checkpoint>& checkpoints) {
     const auto replayed = trace::used_bytes(one.mallinfo);
     if (recorded && replayed) compare(fidelity.used, *recorded, *replayed);
     if (one.recorded_resident) compare(fidelity.resident, *one.recorded_resident, one.resident_bytes);
+    if (one.recorded_heap && one.heap_bytes) compare(fidelity.heap, *one.recorded_heap, *one.heap_bytes);
   }
   return fidelity;
 }

@@ -19,6 +19,7 @@ struct Deviation {
 struct Fidelity {
   Deviation used;      // what mallinfo2 counts as used
   Deviation resident;  // the program's has its code, its stacks and its mappings besides
+  Deviation heap;      // of resident memory, what HeapMemory counts
 };
 
 Fidelity fidelity_of(const std::vector<Checkpoint>& checkpoints);

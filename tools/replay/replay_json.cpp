@@ -37,6 +37,8 @@ Json checkpoint_json(const Checkpoint& checkpoint) {
                {"live_blocks", checkpoint.live_blocks},
                {"rss_bytes", checkpoint.resident_bytes}};
   if (checkpoint.recorded_resident) json["recorded_rss_bytes"] = *checkpoint.recorded_resident;
+  if (checkpoint.heap_bytes) json["heap_rss_bytes"] = *checkpoint.heap_bytes;
+  if (checkpoint.recorded_heap) json["recorded_heap_rss_bytes"] = *checkpoint.recorded_heap;
   for (std::size_t i = 0; i < trace::kMallinfoFields; ++i) {
     const std::string name(trace::kMallinfoNames[i]);
     if (checkpoint.mallinfo[i]) json["mallinfo2"][name] = *checkpoint.mallinfo[i];
@@ -79,7 +81,8 @@ Json replayed_json(const Replayed& replayed) {
                {"checkpoints", Json::array()}};
   const Fidelity fidelity = fidelity_of(replayed.checkpoints);
   json["against_recording"] = {{"mallinfo2_used", deviation_json(fidelity.used)},
-                               {"rss", deviation_json(fidelity.resident)}};
+                               {"rss", deviation_json(fidelity.resident)},
+                               {"heap_rss", deviation_json(fidelity.heap)}};
   for (const TickRow& row : replayed.rows) json["ticks"].push_back(ticks_json(row, own));
   for (const Checkpoint& checkpoint : replayed.checkpoints) json["checkpoints"].push_back(checkpoint_json(checkpoint));
   return json;

@@ -20,6 +20,9 @@ struct Checkpoint {
   std::uint64_t live_blocks = 0;
   std::uint64_t resident_bytes = 0;  // of the process, the replayer's own left out
   std::optional<std::uint64_t> recorded_resident;
+  // Of these what HeapMemory counts: here, and when it was recorded.
+  std::optional<std::uint64_t> heap_bytes;
+  std::optional<std::uint64_t> recorded_heap;
   // The fields of mallinfo2: what the allocator says now, if it has them, and what was recorded.
   trace::MallinfoFields mallinfo;
   trace::MallinfoFields recorded_mallinfo;

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "library/heap_memory.h"
 #include "print/quantity.h"
 #include "replay/process_memory.h"
 #include "replay/stage_memory.h"
@@ -251,12 +252,19 @@ class Replay {
                              .live_blocks = window.live_blocks,
                              .resident_bytes = memory.own,
                              .recorded_resident = window.recorded_resident,
+                             .heap_bytes = heap_of(window, memory),
+                             .recorded_heap = window.recorded_heap,
                              .mallinfo = {},
                              .recorded_mallinfo = window.recorded,
                              .snug = {}};
     if (stage().has_snug) checkpoint.snug = stage().snug;
     if (stage().has_mallinfo) std::ranges::copy(stage().mallinfo, checkpoint.mallinfo.begin());
     result_.checkpoints.push_back(checkpoint);
+  }
+
+  // Only where there is something to hold it against: it goes through the mappings.
+  std::optional<std::uint64_t> heap_of(const Window& window, const ProcessMemory& memory) {
+    return window.recorded_heap ? heap_.bytes_among(memory.anonymous) : std::nullopt;
   }
 
   // Threads that stay are the allocator's own, and waited for once.
@@ -329,6 +337,7 @@ class Replay {
   const StageMemory memory_;
   const Clock::time_point begun_;
   const ChildProcess child_;
+  HeapMemory heap_{child_.pid()};
   ReplayResult result_;
   std::uint32_t number_ = 0;  // of the window
   std::uint64_t played_ = 0;  // nanoseconds

@@ -113,7 +113,9 @@ std::string fidelity_text(const ReplayComparison& replays) {
     text += fmt::format(" On {}, as recorded:", allocator.name);
     if (fidelity.used.checkpoints != 0)
       text += fmt::format(" what its mallinfo2 counts as used is off by at most {};", deviation_text(fidelity.used));
-    text += fmt::format(" RSS by at most {}.", deviation_text(fidelity.resident));
+    const bool has_heap = fidelity.heap.checkpoints != 0;
+    text += fmt::format(" {} by at most {}.", has_heap ? "the heap's RSS" : "RSS",
+                        deviation_text(has_heap ? fidelity.heap : fidelity.resident));
   }
   return text;
 }

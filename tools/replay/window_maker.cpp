@@ -136,7 +136,10 @@ void WindowMaker::take_sample(const Event& event) {
   const std::uint64_t measure = event.values[0];
   if (measure == static_cast<std::uint64_t>(trace::Measure::kResident)) {
     window_->recorded_resident = event.values[1];
+    window_->recorded_heap = std::exchange(recorded_heap_, std::nullopt);
     is_at_sample_ = true;
+  } else if (measure == static_cast<std::uint64_t>(trace::Measure::kHeap)) {
+    recorded_heap_ = event.values[1];
   } else if (trace::is_of_mallinfo(measure)) {
     window_->recorded[trace::mallinfo_field(measure)] = event.values[1];
     is_at_sample_ = measure == static_cast<std::uint64_t>(trace::Measure::kReleasableBytes);

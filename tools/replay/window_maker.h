@@ -57,6 +57,7 @@ struct Window {
   std::uint64_t live_blocks = 0;
   std::uint32_t threads = 0;                       // that live, of the trace
   std::optional<std::uint64_t> recorded_resident;  // if a sample stands at its end
+  std::optional<std::uint64_t> recorded_heap;      // likewise
   trace::MallinfoFields recorded;                  // likewise
 };
 
@@ -117,6 +118,7 @@ class WindowMaker {
   std::uint32_t number_ = 0;  // of the window
   std::uint32_t turns_ = 0;   // in it
   bool is_at_sample_ = false;
+  std::optional<std::uint64_t> recorded_heap_;  // of the sample of kResident that comes next
   std::uint64_t events_ = 0;
   std::uint64_t time_ = 0;
   std::uint64_t peak_bytes_ = 0;

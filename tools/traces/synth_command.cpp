@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <iostream>
 
 #include "text/number_within.h"
 #include "traces/trace_output.h"
@@ -85,6 +86,7 @@ void SynthCommand::add_hummingbird() {
       ->capture_default_str()
       ->type_name("N");
   command->add_option("-o", output_, "The trace to write")->required()->type_name("FILE");
+  command->add_flag("--json", json_, "Print what was written, as JSON");
 }
 
 int SynthCommand::execute() const { return synthesise_hummingbird(); }
@@ -95,8 +97,9 @@ int SynthCommand::synthesise_hummingbird() const {
   output.add_facts(fmt::format("synthesised\thummingbird\nparameters\t{}\n", parameters_of(hummingbird_)));
   SynthesisedBlocks blocks(output.trace());
   synthesise(hummingbird_, blocks);
-  output.finish();
-  return EXIT_SUCCESS;
+  const WrittenTrace written = output.finish();
+  if (json_) std::cout << json_of(written) << std::flush;
+  return std::cout ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 }  // namespace snug::tool

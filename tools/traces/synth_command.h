@@ -23,6 +23,7 @@ class SynthCommand {
   CLI::App* command_;
   std::string output_;
   int level_ = 3;
+  bool json_ = false;
   Hummingbird hummingbird_;
 };
 

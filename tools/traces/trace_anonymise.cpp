@@ -156,7 +156,7 @@ Examples:
   snug trace anonymise prog.trace --round 16 -o gift.trace)";
 }
 
-void anonymise_trace(TraceInput& input, TraceOutput& output, std::uint64_t round) {
+WrittenTrace anonymise_trace(TraceInput& input, TraceOutput& output, std::uint64_t round) {
   const auto [kept, removed] = split_facts(input.facts());
   std::string facts = kept;
   facts += round > 1 ? fmt::format("anonymised\tsizes raised to multiples of {}\n", round) : "anonymised\tsizes kept\n";
@@ -167,9 +167,10 @@ void anonymise_trace(TraceInput& input, TraceOutput& output, std::uint64_t round
     anonymiser.rewrite(event);
     output.add(event);
   }
-  output.finish();
+  WrittenTrace written = output.finish();
   fmt::print(stderr, "snug: removed: process, date{}{}; replaced: {}\n", removed.empty() ? "" : ", ",
              printable(fmt::format("{}", fmt::join(removed, ", "))), anonymiser.replaced());
+  return written;
 }
 
 }  // namespace snug::tool

@@ -13,6 +13,6 @@ const char* anonymise_help();
 
 // Sizes are raised to multiples of `round`, if that is more than 1. The output is one that was opened without the
 // input: neither its process nor its date is taken over. Says on standard error what was removed and replaced.
-void anonymise_trace(TraceInput& input, TraceOutput& output, std::uint64_t round);
+WrittenTrace anonymise_trace(TraceInput& input, TraceOutput& output, std::uint64_t round);
 
 }  // namespace snug::tool

@@ -112,6 +112,7 @@ CLI::App* TraceCommand::add(const char* name, const char* usage, const char* exa
 
 void TraceCommand::take_output(CLI::App* command) {
   command->add_option("-o", output_, "The trace to write")->required()->type_name("FILE");
+  command->add_flag("--json", json_, "Print what was written, as JSON");
 }
 
 void TraceCommand::add_readers() {
@@ -188,6 +189,9 @@ int TraceCommand::execute() const {
   return name == "import" ? import() : export_trace();
 }
 
+// On standard error it is told in any case.
+int TraceCommand::wrote(const WrittenTrace& written) const { return printed(json_ ? json_of(written) : ""); }
+
 int TraceCommand::info() const {
   TraceInput input(file_);
   const TraceInfo info = read_info(input);
@@ -236,8 +240,7 @@ int TraceCommand::cut() const {
   TraceInput input(file_);
   TraceOutput output(output_, input);
   cut_trace(input, output, steps_of(from_), steps_of(to_));
-  output.finish();
-  return EXIT_SUCCESS;
+  return wrote(output.finish());
 }
 
 int TraceCommand::filter() const {
@@ -245,8 +248,7 @@ int TraceCommand::filter() const {
   TraceInput input(file_);
   TraceOutput output(output_, input);
   filter_trace(input, output, {.threads = {threads_.begin(), threads_.end()}, .least = least_, .most = most_});
-  output.finish();
-  return EXIT_SUCCESS;
+  return wrote(output.finish());
 }
 
 int TraceCommand::pack() const {
@@ -254,22 +256,17 @@ int TraceCommand::pack() const {
   TraceOutput output(output_, input, {.level = level_});
   trace::Event event;
   while (input.next(event)) output.add(event);
-  output.finish();
-  return EXIT_SUCCESS;
+  return wrote(output.finish());
 }
 
 int TraceCommand::anonymise() const {
   TraceInput input(file_);
   expect_other_file(input.path(), output_);
   TraceOutput output(output_, trace::TraceFileOptions{.chunk_flags = input.chunk_flags()});
-  anonymise_trace(input, output, round_);
-  return EXIT_SUCCESS;
+  return wrote(anonymise_trace(input, output, round_));
 }
 
-int TraceCommand::import() const {
-  import_trace(file_, format_, output_);
-  return EXIT_SUCCESS;
-}
+int TraceCommand::import() const { return wrote(import_trace(file_, format_, output_)); }
 
 int TraceCommand::export_trace() const {
   if (weight_option_->count() != 0 && format_ != "collapsed")

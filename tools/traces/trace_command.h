@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "traces/synth_command.h"
+#include "traces/trace_output.h"
 
 namespace snug::tool {
 
@@ -27,6 +28,7 @@ class TraceCommand {
   void add_converters();
   void take_output(CLI::App* command);
 
+  int wrote(const WrittenTrace& written) const;
   int info() const;
   int check() const;
   int head() const;

@@ -89,7 +89,7 @@ Examples:
   MALLOC_TRACE=log LD_PRELOAD=libc_malloc_debug.so.0 ./prog; snug trace import log -o prog.trace)";
 }
 
-void import_trace(const std::string& path, const std::string& format_name, const std::string& output_path) {
+WrittenTrace import_trace(const std::string& path, const std::string& format_name, const std::string& output_path) {
   TextStream stream(path);
   NumberedLines lines(stream.text(), stream.name());
   const ImportFormat& format = format_of(format_name, lines);
@@ -98,12 +98,13 @@ void import_trace(const std::string& path, const std::string& format_name, const
   output.add_facts(facts_of(format));
   ImportedBlocks blocks(output.trace());
   format.read(lines, blocks);
-  output.finish();
+  WrittenTrace written = output.finish();
   fmt::print(stderr, "snug: {} says nothing of: {}\n", format.name, format.lacks);
   if (blocks.found() != 0)
     fmt::print(stderr, "snug: {}: {} block(s) were there before the trace began\n", printable(path), blocks.found());
   if (blocks.missing_frees() != 0)
     fmt::print(stderr, "snug: {}: {} free(s) are missing, and made up\n", printable(path), blocks.missing_frees());
+  return written;
 }
 
 }  // namespace snug::tool

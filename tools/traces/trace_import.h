@@ -5,12 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "traces/trace_output.h"
+
 namespace snug::tool {
 
 std::vector<std::string> import_formats();
 const char* import_help();
 
 // An empty format is told by what the file begins with. Throws UserError with the line that is wrong.
-void import_trace(const std::string& path, const std::string& format, const std::string& output);
+WrittenTrace import_trace(const std::string& path, const std::string& format, const std::string& output);
 
 }  // namespace snug::tool

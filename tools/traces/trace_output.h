@@ -1,6 +1,7 @@
 // TraceOutput: the trace file that a command makes, closed with a line on standard error that says how large it became.
 #pragma once
 
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -13,6 +14,16 @@ namespace snug::tool {
 // Throws UserError if both are one file, by whatever names: opening the output would destroy the input. "-" is standard
 // input.
 void expect_other_file(const std::string& input, const std::string& output);
+
+struct WrittenTrace {
+  std::string path;
+  std::uint64_t events = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t plain_bytes = 0;  // of events, before compression
+};
+
+// A line.
+std::string json_of(const WrittenTrace& written);
 
 class TraceOutput {
  public:
@@ -28,7 +39,7 @@ class TraceOutput {
   void add(const trace::Event& event) { trace_->add(event); }
   trace::TraceFile& trace() { return *trace_; }
   // Ends the file and says so. Throws UserError if it could not be written.
-  void finish();
+  WrittenTrace finish();
 
  private:
   std::string path_;

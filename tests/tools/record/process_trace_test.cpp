@@ -57,7 +57,7 @@ class ProcessTraceTest : public testing::Test {
 TEST_F(ProcessTraceTest, ASampleStandsBehindWhatTheRingHolds) {
   ring_->next.store(2);
   take(1, Operation::kMalloc, 100, 0x1000);
-  trace_->sample(5000, trace::Measure::kResident, 1);
+  trace_->sample(5000, trace::Measure::kResident, 1, ring_->next.load());
   take(1, Operation::kMalloc, 200, 0x2000);
   ring_->next.store(3);
   take(1, Operation::kMalloc, 6000, 0x3000);
@@ -94,7 +94,7 @@ TEST_F(ProcessTraceTest, TellsWhatTheAllocatorSays) {
 
 TEST_F(ProcessTraceTest, SaysHowManyEventsStandBeforeWhatWaits) {
   ring_->next.store(2);
-  trace_->sample(100, trace::Measure::kResident, 1);
+  trace_->sample(100, trace::Measure::kResident, 1, ring_->next.load());
   EXPECT_EQ(trace_->events_before_waiting(), 2u);
   take(1, Operation::kMalloc, 50, 0x1000);
   EXPECT_EQ(trace_->events_before_waiting(), 1u);

@@ -31,6 +31,21 @@ class RecordingTest(unittest.TestCase):
         self.assertEqual(recorded.run.returncode, 0, recorded.run.stderr)
         self.assertIn("process 1 is not recorded: snug record: it runs in another PID namespace", recorded.run.stderr)
 
+    def test_what_was_recorded_as_json(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = Path(folder, "told.json")
+            run = subprocess.run([TOOL, "record", "-o", Path(folder, "job.trace"), "--json", file, "--", "sh", "-c",
+                                  "ls / > /dev/null; exit 3"], env=clean_environment(), stderr=subprocess.PIPE, text=True,
+                                 timeout=60, check=False)
+            self.assertEqual(run.returncode, 3, run.stderr)
+            processes = json.loads(file.read_text())["processes"]
+            self.assertEqual({process["file"] for process in processes}, {str(path) for path in Path(folder).glob("*.trace")})
+            self.assertGreaterEqual(len(processes), 2)
+            for process in processes:
+                info = info_of(process["file"])
+                self.assertEqual((process["events"], process["file_bytes"]), (info["events"], info["file_bytes"]))
+                self.assertEqual(process["process"], info["process"])
+
     def test_nobody_waits_for_a_collector_that_was_killed(self):
         """Not even while it is a zombie."""
         with KilledCollector(60000) as killed:

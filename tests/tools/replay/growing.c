@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 enum { kBlocks = 60000, kBetweenPauses = 6000 };
@@ -39,8 +40,18 @@ static unsigned long resident(void) {
   return (anonymous + file) * 1024;
 }
 
+// What a program has in memory beside its heap.
+enum { kBeside = 6 << 20 };
+static char data[kBeside];
+static void fill_what_is_no_heap(void) {
+  memset(data, 1, sizeof data);
+  void* const mapping = mmap(NULL, kBeside, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (mapping != MAP_FAILED) memset(mapping, 1, kBeside);
+}
+
 int main(int count, char** arguments) {
   is_slow = count > 2 && strcmp(arguments[2], "slowly") == 0;
+  if (is_slow) fill_what_is_no_heap();
   grow(blocks[0]);
   if (count > 1 && strcmp(arguments[1], "two") == 0) {
     pthread_t thread;
