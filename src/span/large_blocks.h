@@ -1,9 +1,11 @@
 // LargeBlocks: the blocks beyond the largest class, each where it is served best.
 //
-//   up to kMostInRun, of a size that has not proved to change   a run of pages (span/span_store.h): memory that all share
-//   beyond, aligned beyond a chunk, or grown by realloc         a mapping of its own (span/large_store.h), never copied
+//   up to kMostInRun, of a size that has not proved to change   a run of pages (span/span_store.h): memory that all
+//   share beyond, aligned beyond a chunk, or grown by realloc         a mapping of its own (span/large_store.h), never
+//   copied
 //
-// Either takes what the other refuses. Thread-safe, without state of its own.
+// Either takes what the other refuses: so many mappings that the OS might refuse small blocks, or so many runs that the
+// window might have no place for them. Thread-safe, without state of its own.
 #pragma once
 
 #include <cstddef>

@@ -69,10 +69,12 @@ bool LargeStore::promise_place() {
   return true;
 }
 
-// A new mapping, in nothing. Null if the OS refuses.
+// A new mapping, in nothing. Null if the OS refuses, or at the bound.
 LargeBlock* LargeStore::map_block(const LargeRequest& request, size_t usable) {
+  if (mappings_ >= (request.will_grow ? kMostForGrowth : kMostMappings)) return nullptr;
   LargeBlock* block = records_.make();
   if (block == nullptr) return nullptr;
+  ++mappings_;
   void* start = nullptr;
   {
     const Outside outside(lock_, passage_);
@@ -86,6 +88,7 @@ LargeBlock* LargeStore::map_block(const LargeRequest& request, size_t usable) {
     }
   }
   if (start == nullptr) {
+    --mappings_;
     records_.recycle(block);
     return nullptr;
   }

@@ -52,6 +52,11 @@ struct LargeStatistics {
 
 class LargeStore {
  public:
+  // How many mappings there are at most, live and kept, and until which a block that is to grow gets a new one: the OS
+  // grants a process 65530 by default, and who is refused one is refused small blocks too.
+  static constexpr size_t kMostMappings = 32768;
+  static constexpr size_t kMostForGrowth = 4096;
+
   // `grown`: bytes that others, who cannot use what is kept here, have taken from the OS so far.
   constexpr LargeStore(MetaArena& arena, HugePageGauge& gauge, const std::atomic<size_t>& grown)
       : grown_(grown), gauge_(gauge), records_(arena) {}
@@ -65,7 +70,7 @@ class LargeStore {
   // To be rung when a block is kept, and to summon by when there is one.
   void set_bell(Doorbell& bell) { bell_ = &bell; }
 
-  // Null if the OS refuses.
+  // Null if the OS refuses, or at the bound on mappings.
   void* allocate(const LargeRequest& request);
   LargeFree free(void* start);
   // 0 if no live large block starts there.
@@ -170,6 +175,7 @@ class LargeStore {
   size_t given_away_ = 0;           // bytes that have gone back for being more than that, and have not been missed yet
   size_t bytes_usable_ = 0;
   size_t bytes_mapped_ = 0;
+  size_t mappings_ = 0;          // records in use: each a mapping, or about to be
   size_t bytes_in_transit_ = 0;  // of mappings that are being given back
   // Live blocks in their owners' hands.
   size_t blocks_in_hand_ = 0;

@@ -51,6 +51,7 @@ void LargeStore::count_cut(size_t mapped, size_t written, const LargeBlock& bloc
 LargeBlock* LargeStore::split_tail(LargeBlock* block, size_t usable) {
   LargeBlock* tail = records_.make();
   if (tail == nullptr) return nullptr;
+  ++mappings_;
   keep_no_longer(block);
   tail->start = block->start + usable;
   tail->mapped = block->mapped - usable;
@@ -75,6 +76,7 @@ bool LargeStore::give_back(LargeBlock* block, size_t stays) {
   const bool is_gone = block->mapped == 0;
   if (is_gone) {
     if (!block->was_tail) remember_gone(block->start);
+    --mappings_;
     records_.recycle(block);
   } else if (stays == 0) {
     keep(block, block->written);

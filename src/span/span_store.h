@@ -26,6 +26,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "base/list.h"
 #include "base/lock.h"
@@ -33,6 +34,7 @@
 #include "os/doorbell.h"
 #include "span/huge_page_gauge.h"
 #include "span/meta_arena.h"
+#include "span/run_use.h"
 #include "span/span.h"
 #include "span/window.h"
 
@@ -92,12 +94,12 @@ class SpanStore {
   void free_all(SpanBatch& batch);
 
   // Runs: blocks of whole pages, in spans that lie one after the other. All but the last of a run of several take whole
-  // chunks, so that what one leaves of its last chunk serves others, and what is freed is what any span may be cut from.
-  // A run is found by its start alone, without a lock, by whoever has it.
+  // chunks, so that what one leaves of its last chunk serves others, and what is freed is what any span may be cut
+  // from. A run is found by its start alone, without a lock, by whoever has it.
 
-  // The start of one whose address is a multiple of `alignment` pages (a power of two up to kPagesPerChunk); null if the
-  // OS refuses, or if the part of the window that runs may have is used up. What was used before is not cleared. O(1) up
-  // to a chunk, else O(chunks of the run).
+  // The start of one whose address is a multiple of `alignment` pages (a power of two up to kPagesPerChunk); null if
+  // the OS refuses, or if the part of the window that runs may have is used up. What was used before is not cleared.
+  // O(1) up to a chunk, else O(chunks of the run).
   void* allocate_run(PageCount pages, PageCount alignment);
   // Has the first `bytes` of a run that was just had read as zero. What never held anything is not touched.
   void clear_run(void* start, size_t bytes);
@@ -169,7 +171,12 @@ class SpanStore {
   bool reserve();
   bool await_others();
   Span* take_in_one_chunk(PageCount pages, PageCount alignment);
-  Span* take_over_chunks(PageCount pages);
+  Span* take_over_chunks(PageCount pages, Paging paging);
+  std::optional<PageId> locate_row(PageCount pages, Paging paging);
+  Span* take_row(PageId first, PageCount pages);
+  void learn_use_of_runs();
+  Paging paging_for_run();
+  void touch_run_by_the_clock(char* start, const Span& first, Paging backed_by);
   bool may_extend_for_runs() const { return chunks_ < window_.page_limit() / kPagesPerChunk / 2; }
   uint32_t count_dirty_of_row(PageId first, PageCount pages);
   void put_in_run(Span* span);
@@ -217,6 +224,7 @@ class SpanStore {
   size_t chunks_ = 0;
   size_t runs_ = 0;
   size_t run_pages_ = 0;
+  RunUse run_use_;
   size_t bytes_purged_ = 0;
   size_t made_way_ = 0;        // of bytes_grown_, that for which as much has gone back, or there was nothing to give
   size_t bytes_missing_ = 0;   // of those, what went lately and has not been taken again in huge pages

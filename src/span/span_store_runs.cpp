@@ -1,11 +1,16 @@
 // SpanStore's runs: blocks of many pages, which share memory with all others.
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <optional>
+#include <utility>
 
 #include "base/bits.h"
 #include "os/memory.h"
+#include "os/process.h"
+#include "os/residency.h"
 #include "span/chunk_row.h"
+#include "span/first_touch.h"
 #include "span/span_store.h"
 
 namespace snug {
@@ -15,18 +20,54 @@ namespace {
 constexpr uint32_t kMostLooks = 64;
 // Memory that must read as zeros is cleared up to so many bytes on end, and purged beyond.
 constexpr size_t kClearedByHand = size_t{1} << 20;
+// Bytes in small pages that a dear huge page is compared with.
+constexpr size_t kTouchedToCompare = size_t{64} << 10;
 
 }  // namespace
 
 void* SpanStore::allocate_run(PageCount pages, PageCount alignment) {
+  const bool is_long = pages.value > kPagesPerChunk;
+  if (is_long) learn_use_of_runs();
+  Span* first = nullptr;
+  Paging paging = Paging::kSmall;
+  {
+    LockGuard guard(lock_);
+    first = is_long ? take_over_chunks(pages, paging_for_run()) : take_in_one_chunk(pages, alignment);
+    if (first == nullptr) return nullptr;
+    ++runs_;
+    run_pages_ += first->run.value;
+    paging = window_.chunk(first->first).paging;
+    if (is_long && first->zeroed && paging == Paging::kSmall) run_use_.set_newest(first->first);
+    if (first->grew) make_way();
+    if (bell_ != nullptr && chunks_ > 1) bell_->summon();
+  }
+  char* const start = window_.start_of(first->first);
+  if (is_long && first->zeroed) touch_run_by_the_clock(start, *first, paging);
+  return start;
+}
+
+// New memory of a run: its first huge page, or small ones where a comparison is due. Without the lock, since it may
+// take long. It still reads as it did.
+void SpanStore::touch_run_by_the_clock(char* start, const Span& first, Paging backed_by) {
+  if (backed_by == Paging::kHuge)
+    touch_as_due(start);
+  else if (gauge_.compares())
+    touch_small_pages(gauge_, start, std::min(first.pages.bytes(), kTouchedToCompare));
+}
+
+// Looks at the newest run of small pages now and then, until the answer is yes. Without the lock.
+void SpanStore::learn_use_of_runs() {
+  PageId newest;
+  {
+    LockGuard guard(lock_);
+    if (run_use_.is_proven()) return;
+    newest = run_use_.take_newest();
+    if (newest.value == 0 || !window_.tag(newest).is_run()) return;
+  }
+  const std::optional<size_t> held = os::held_pages(window_.start_of(newest), kChunkSize);
+  if (!held) return;
   LockGuard guard(lock_);
-  Span* const first = pages.value <= kPagesPerChunk ? take_in_one_chunk(pages, alignment) : take_over_chunks(pages);
-  if (first == nullptr) return nullptr;
-  ++runs_;
-  run_pages_ += first->run.value;
-  if (first->grew) make_way();
-  if (bell_ != nullptr && chunks_ > 1) bell_->summon();
-  return window_.start_of(first->first);
+  run_use_.note(*held, kChunkSize / os::page_size());
 }
 
 // The lock is held, but for the system calls, as in all that follows but the public functions.
@@ -41,47 +82,67 @@ Span* SpanStore::take_in_one_chunk(PageCount pages, PageCount alignment) {
   return span;
 }
 
-// Looks from chunks that cost no fault first. A new chunk lies behind the one before, so that new ones soon make a row.
-Span* SpanStore::take_over_chunks(PageCount pages) {
+Paging SpanStore::paging_for_run() {
+  const uint32_t now = os::milliseconds();
+  return run_use_.is_proven() && (gauge_.recommends(now) || misses_chunk(now)) ? Paging::kHuge : Paging::kSmall;
+}
+
+// A new chunk lies behind the one before, so that new ones soon make a row.
+Span* SpanStore::take_over_chunks(PageCount pages, Paging paging) {
+  for (bool refused = false;;) {
+    if (const std::optional<PageId> first = locate_row(pages, paging)) return take_row(*first, pages);
+    if (!refused) {
+      refused = !may_extend_for_runs() || !supply_chunk(paging);
+      continue;
+    }
+    const bool was_huge = std::exchange(paging, Paging::kSmall) == Paging::kHuge;
+    refused = false;
+    if (!was_huge && !(may_extend_for_runs() && await_others())) return nullptr;
+  }
+}
+
+// Looks from chunks that cost no fault first: the place with the most of them, the lowest of several.
+std::optional<PageId> SpanStore::locate_row(PageCount pages, Paging paging) {
   const ChunkRow row(window_, pages);
   std::optional<PageId> best;
-  for (bool refused = false;;) {
-    uint32_t most_dirty = 0;
-    uint32_t looks = kMostLooks;
-    for (const Bins* bins : {&bins_[0][1], &bins_[1][1], &bins_[0][0]}) {
-      const Span* chunk = bins->by_length[kPagesPerChunk - 1].front();
-      for (; chunk != nullptr && looks != 0 && most_dirty != pages.value; chunk = BinList::next(chunk), --looks) {
-        const std::optional<PageId> place = row.place_at(chunk->first);
-        if (!place) continue;
-        const uint32_t dirty = count_dirty_of_row(*place, pages);
-        if (best && (dirty < most_dirty || (dirty == most_dirty && *place > *best))) continue;
-        best = place;
-        most_dirty = dirty;
-      }
+  uint32_t most_dirty = 0;
+  uint32_t looks = kMostLooks;
+  for (const Bins* bins : {&bins_[0][1], &bins_[1][1], &bins_[static_cast<size_t>(paging)][0]}) {
+    const Span* chunk = bins->by_length[kPagesPerChunk - 1].front();
+    for (; chunk != nullptr && looks != 0 && most_dirty != pages.value; chunk = BinList::next(chunk), --looks) {
+      const std::optional<PageId> place = row.place_at(chunk->first);
+      if (!place) continue;
+      const uint32_t dirty = count_dirty_of_row(*place, pages);
+      if (best && (dirty < most_dirty || (dirty == most_dirty && *place > *best))) continue;
+      best = place;
+      most_dirty = dirty;
     }
-    if (best) break;
-    if (!refused)
-      refused = !may_extend_for_runs() || !(retake_chunk() || add_chunk());
-    else if (may_extend_for_runs() && await_others())
-      refused = false;
-    else
-      return nullptr;
   }
-  Span* const first = window_.tag(*best).record<Span>();
-  PageId next = *best;
+  return best;
+}
+
+Span* SpanStore::take_row(PageId first, PageCount pages) {
+  Span* const run = window_.tag(first).record<Span>();
+  PageId next = first;
   bool grew = false;
   for (uint32_t left = pages.value; left != 0;) {
     Span* span = window_.tag(next).record<Span>();
     remove(span);
+    if (left < kPagesPerChunk && !span->dirty && window_.chunk(next).paging == Paging::kHuge) {
+      // Its first touch backs the rest of the chunk too.
+      count_growth(span->pages.value);
+      mark_dirty(next, span->pages);
+      grew = true;
+    }
     span = take_located(span, {std::min(left, kPagesPerChunk)}, {1}, Paging::kSmall, nullptr);
     put_in_run(span);
     grew = grew || span->grew;
     left -= std::min(left, span->pages.value);
     next = span->first + span->pages;
   }
-  first->grew = grew;
-  first->run = next - *best;
-  return first;
+  run->grew = grew;
+  run->run = next - first;
+  return run;
 }
 
 // Pages of a place for a run that cost no fault.

@@ -1,0 +1,79 @@
+// Large blocks, served by runs of pages or by mappings of their own.
+#include "span/large_blocks.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <vector>
+
+#include "span/own_large.h"
+
+namespace snug::unit {
+namespace {
+
+struct OwnBlocks : OwnSpans {
+  LargeStore mappings{arena, gauge, spans.bytes_grown()};
+  LargeBlocks blocks{spans, mappings};
+
+  size_t runs() { return spans.statistics().runs; }
+};
+
+TEST(LargeBlocks, AreRunsUpToABoundAndMappingsBeyond) {
+  OwnBlocks own;
+  void* run = own.blocks.allocate({.size = LargeBlocks::kMostInRun});
+  EXPECT_EQ(own.runs(), 1u);
+  void* mapping = own.blocks.allocate({.size = LargeBlocks::kMostInRun + 1});
+  void* aligned = own.blocks.allocate({.size = 1, .alignment = 2 * kChunkSize});
+  void* growing = own.blocks.allocate({.size = 300 * kKiB, .will_grow = true});
+  EXPECT_EQ(own.runs(), 1u);
+  EXPECT_EQ(own.mappings.statistics().blocks, 3u);
+  EXPECT_EQ(own.blocks.usable_size(run), LargeBlocks::kMostInRun);
+  EXPECT_EQ(own.blocks.free(static_cast<char*>(run) + 5 * kChunkSize), LargeFree::kInside);
+  for (void* block : {run, mapping, aligned, growing}) EXPECT_EQ(own.blocks.free(block), LargeFree::kFreed);
+  EXPECT_EQ(own.blocks.free(run), LargeFree::kUnknown);
+}
+
+TEST(LargeBlocks, GrowAndShrinkInPlaceWhereTheyCan) {
+  OwnBlocks own;
+  void* block = own.blocks.allocate({.size = 5 * kMiB});
+  EXPECT_EQ(own.blocks.resize(block, 5 * kMiB - 1), block);
+  EXPECT_EQ(own.blocks.usable_size(block), 5 * kMiB) << "less than an eighth stays";
+  EXPECT_EQ(own.blocks.resize(block, 3 * kMiB), block);
+  EXPECT_EQ(own.blocks.usable_size(block), 3 * kMiB);
+  EXPECT_EQ(own.blocks.resize(block, 6 * kMiB), block);
+  EXPECT_EQ(own.blocks.resize(block, LargeBlocks::kMostInRun + 1), nullptr);
+  EXPECT_EQ(own.blocks.free(block), LargeFree::kFreed);
+}
+
+TEST(LargeBlocks, ThatGrowBecomeRunsOnceThereAreManyMappings) {
+  OwnBlocks own;
+  std::vector<void*> blocks;
+  for (size_t i = 0; i < LargeStore::kMostForGrowth + 100; ++i) {
+    blocks.push_back(own.blocks.allocate({.size = 300 * kKiB, .will_grow = true}));
+    ASSERT_NE(blocks.back(), nullptr);
+  }
+  EXPECT_EQ(own.mappings.statistics().blocks, LargeStore::kMostForGrowth);
+  EXPECT_EQ(own.runs(), 100u);
+  for (void* block : blocks) ASSERT_EQ(own.blocks.free(block), LargeFree::kFreed);
+  EXPECT_TRUE(own.mappings.trim(0) || own.mappings.statistics().bytes_mapped == 0);
+  void* block = own.blocks.allocate({.size = 300 * kKiB, .will_grow = true});
+  EXPECT_EQ(own.runs(), 0u) << "those that have gone make room for others";
+  EXPECT_EQ(own.blocks.free(block), LargeFree::kFreed);
+}
+
+// What nobody touches may be promised many times over; small blocks must have a place all the same.
+TEST(LargeBlocks, LeavePlaceInTheWindowForSmallOnes) {
+  OwnBlocks own;
+  const size_t window = own.window.page_limit() * kPageSize;
+  std::vector<void*> blocks;
+  for (size_t bytes = 0; bytes < window / 2 + 40 * LargeBlocks::kMostInRun; bytes += LargeBlocks::kMostInRun) {
+    blocks.push_back(own.blocks.allocate({.size = LargeBlocks::kMostInRun}));
+    if (blocks.back() == nullptr) GTEST_SKIP() << "the OS does not promise so much";
+  }
+  EXPECT_LE(own.spans.statistics().chunks, window / kChunkSize / 2);
+  EXPECT_GE(own.mappings.statistics().blocks, 20u);
+  for (void* block : blocks) ASSERT_EQ(own.blocks.free(block), LargeFree::kFreed);
+}
+
+}  // namespace
+}  // namespace snug::unit
