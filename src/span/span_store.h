@@ -87,8 +87,9 @@ class SpanStore {
   // The same of all spans of the batch, each of which says itself what was written. O(spans).
   void free_all(SpanBatch& batch);
 
-  // From now on the OS backs the span's chunk by small pages, so that a part that the owner purges stays purged.
-  void break_huge_page(const Span& span);
+  // Before the owner of a span purges so many bytes of it, in holes. True if he should: from now on the OS backs the
+  // chunk by small pages, so that holes stay holes. A huge page is broken for a quarter of the span at least.
+  bool settle_for_holes(const Span& span, size_t bytes);
 
   // Gives the addresses of wholly free chunks back to an OS that has refused some. True if anything was given back.
   bool release_addresses();
