@@ -142,17 +142,15 @@ Purge HeapRegistry::give_back_holes(Pass& pass) {
 
 // The slab stays one while its blocks are in hand, but may get another owner.
 Purge HeapRegistry::give_back(Holes& holes) {
-  const size_t bytes = holes.purge();
-  if (bytes != 0) {
-    spans_.break_huge_page(*holes.slab().span);
-    count_holes(bytes);
-  }
+  const bool is_worth = spans_.settle_for_holes(*holes.slab().span, holes.bytes());
+  const size_t bytes = is_worth ? holes.purge() : 0;
+  count_holes(bytes);
   for (;;) {
     const uint16_t id = window().tag(window().page_of(holes.slab().start)).owner();
     const SlabHeap::Look look(*heap(id));
     if (window().tag(window().page_of(holes.slab().start)).owner() != id) continue;
     heap(id)->put_back(holes);
-    return bytes != 0 ? Purge::kDone : Purge::kRefused;
+    return bytes != 0 || !is_worth ? Purge::kDone : Purge::kRefused;
   }
 }
 

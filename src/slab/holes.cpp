@@ -47,6 +47,12 @@ void Holes::add(size_t from, size_t to) {
   blocks_ += end - slot;
 }
 
+size_t Holes::bytes() const {
+  size_t bytes = 0;
+  for (const Hole& hole : std::span(holes_, count_)) bytes += hole.to - hole.from;
+  return bytes;
+}
+
 size_t Holes::purge() const {
   size_t bytes = 0;
   for (const Hole& hole : std::span(holes_, count_))

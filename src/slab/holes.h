@@ -17,6 +17,7 @@ class Holes {
  public:
   // Of a slab that has none in hand. False, and nothing is taken, if there is none.
   bool take(Slab& slab);
+  size_t bytes() const;
   // Returns the bytes that the OS took.
   size_t purge() const;
   // Null, or a block that somebody has freed meanwhile, though it was free.

@@ -4,6 +4,12 @@
 
 namespace snug {
 
+size_t Slab::bytes_in_holes() const {
+  size_t bytes = 0;
+  if (may_have_holes()) for_each_hole([&](size_t from, size_t to) { bytes += to - from; });
+  return bytes;
+}
+
 size_t Slab::purge_holes() {
   if (!may_have_holes()) return 0;
   purged = true;

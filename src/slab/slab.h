@@ -182,6 +182,8 @@ struct Slab {
   // Calls visit(from, to) for each hole in which something may have been written, as bytes from the start.
   template <class Visit>
   void for_each_hole(Visit visit) const;
+  // Of those that purge_holes() would give back.
+  size_t bytes_in_holes() const;
   // Gives the OS the holes, if blocks have come back since the last time. Returns the bytes given back.
   size_t purge_holes();
 

@@ -169,7 +169,7 @@ class alignas(64) SlabHeap {
   };
 
   Slab* next_sparse(Round& round);
-  size_t purge_holes_of(Slab& slab);
+  size_t purge_holes_of(Slab& slab, size_t worth);
   void give_back_some();
   Slab* slab_to_draw_from(size_t size_class);
   Slab* take_empty(size_t size_class);

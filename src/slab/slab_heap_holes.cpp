@@ -43,11 +43,10 @@ Slab* SlabHeap::next_sparse(Round& round) {
   return nullptr;
 }
 
-// Returns the bytes that the OS took.
-size_t SlabHeap::purge_holes_of(Slab& slab) {
+// Returns the bytes that the OS took. What they are worth, in bytes too, decides whether a huge page is broken.
+size_t SlabHeap::purge_holes_of(Slab& slab, size_t worth) {
+  slab.purged = slab.purged || !registry_.spans().settle_for_holes(*slab.span, worth);
   const size_t bytes = slab.purge_holes();
-  if (bytes == 0) return 0;
-  registry_.spans().break_huge_page(*slab.span);
   registry_.count_holes(bytes);
   return bytes;
 }
@@ -59,7 +58,8 @@ void SlabHeap::make_way(PageCount for_pages) {
     Slab* slab = next_sparse(owners_);
     if (slab == nullptr) continue;
     looks -= std::min(looks, slab->span->pages.value);
-    if (purge_holes_of(*slab) != 0) ++purged;
+    const size_t worth = slab->bytes_in_holes();
+    if (worth != 0 && purge_holes_of(*slab, worth) != 0) ++purged;
   }
 }
 
@@ -99,7 +99,8 @@ void SlabHeap::put_back(Holes& holes) {
 size_t SlabHeap::purge_holes() {
   size_t bytes = 0;
   for (Bin& bin : bins_)
-    for (Slab* slab = bin.partial.front(); slab != nullptr; slab = SlabList::next(slab)) bytes += purge_holes_of(*slab);
+    for (Slab* slab = bin.partial.front(); slab != nullptr; slab = SlabList::next(slab))
+      if (slab->bytes_in_holes() != 0) bytes += purge_holes_of(*slab, slab->span->pages.bytes());
   return bytes;
 }
 

@@ -113,8 +113,9 @@ class SpanStore {
   // True if the address lies in a run. Slow: for whom nothing begins there.
   bool lies_in_run(const void* address);
 
-  // From now on the OS backs the span's chunk by small pages, so that a part that the owner purges stays purged.
-  void break_huge_page(const Span& span);
+  // Before the owner of a span purges so many bytes of it, in holes. True if he should: from now on the OS backs the
+  // chunk by small pages, so that holes stay holes. A huge page is broken for a quarter of the span at least.
+  bool settle_for_holes(const Span& span, size_t bytes);
 
   // Gives the addresses of wholly free chunks back to an OS that has refused some. True if anything was given back.
   bool release_addresses();

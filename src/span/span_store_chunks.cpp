@@ -10,6 +10,8 @@ namespace {
 
 // A chunk whose advice differs from its neighbours' is a mapping of its own, and the OS grants 65530.
 constexpr uint32_t kMostHugeChunks = 16384;
+// The part of a span, one in so many, that is worth breaking a huge page for.
+constexpr size_t kPartWorthBreaking = 4;
 
 }  // namespace
 
@@ -77,12 +79,15 @@ bool SpanStore::settle_for_small_pages(const Span& span) {
   return true;
 }
 
-void SpanStore::break_huge_page(const Span& span) {
+bool SpanStore::settle_for_holes(const Span& span, size_t bytes) {
   {
     LockGuard guard(lock_);
-    if (!settle_for_small_pages(span)) return;
+    if (window_.chunk(span.first).paging == Paging::kSmall) return true;
+    if (bytes < span.pages.bytes() / kPartWorthBreaking) return false;
+    settle_for_small_pages(span);
   }
   os::prefer_small_pages(window_.start_of(span.first.start_of_chunk()), kChunkSize);
+  return true;
 }
 
 // A new chunk comes into the bins, or addresses for one.

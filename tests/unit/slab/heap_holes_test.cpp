@@ -211,22 +211,28 @@ TEST_F(HeapHolesTest, ASlabOfWhichAllThatIsFreeIsInHandIsFull) {
   EXPECT_STREQ(heap->check(), nullptr);
 }
 
-TEST_F(HeapHolesTest, HolesOfAHugePageStayHoles) {
+TEST_F(HeapHolesTest, AHugePageIsBrokenForAQuarterOfASlab) {
   if (!unit::os_knows_huge_pages()) GTEST_SKIP() << "the OS knows no huge pages";
   Doorbell bell;
   registry.set_bell(bell);
   SlabHeap* heap = registry.acquire();
   const size_t kilobytes = kRoomyTable.class_of(1024);
-  const std::vector<void*> blocks = own.take(*heap, kilobytes, (size_t{16} << 20) / 1024);
-  for (void* block : blocks) *static_cast<char*>(block) = 1;
+  std::vector<void*> blocks;
+  for (size_t i = 0; i < 16 * 1024; ++i) {
+    blocks.push_back(own.take(*heap, kilobytes, 1)[0]);
+    *static_cast<char*>(blocks.back()) = 1;
+  }
   const auto paging = [&] { return own.window.chunk(own.window.page_of(blocks.back())).paging; };
   ASSERT_EQ(paging(), Paging::kHuge);
-  const ptrdiff_t most = own.sizes(kilobytes).blocks_per_slab - 1;
-  own.give(*heap, kilobytes, {blocks.end() - most, blocks.end()});
+  ASSERT_EQ(slab_bytes(kilobytes), size_t{64} << 10);
+  own.give(*heap, kilobytes, {blocks.end() - 12, blocks.end()});
   go_round();
-  ASSERT_EQ(paging(), Paging::kHuge);
   go_round();
-  EXPECT_NE(registry.bytes_in_holes(), 0u);
+  EXPECT_EQ(paging(), Paging::kHuge) << "for 12 KiB";
+  own.give(*heap, kilobytes, {blocks.end() - 40, blocks.end() - 12});
+  go_round();
+  go_round();
+  EXPECT_GE(registry.bytes_in_holes(), size_t{16} << 10);
   EXPECT_EQ(paging(), Paging::kSmall) << "or the OS makes it a huge page again";
 }
 

@@ -32,7 +32,7 @@ TEST_F(HeapMailTest, TheFirstMailWaitsForTheOwner) {
   own.give(other, c, blocks);
   EXPECT_TRUE(heap.has_mail());
   EXPECT_FALSE(other.has_mail());
-  EXPECT_EQ(other.parcels_sent(), 1u);
+  EXPECT_EQ(other.batches_sent(), 1u);
   EXPECT_EQ(other.blocks_mailed(), 60);
   EXPECT_EQ(other.bytes_mailed(), 60 * 64);
   EXPECT_EQ(heap.blocks_out(c), 60u) << "on their way they are out";
