@@ -15,7 +15,9 @@ constexpr uint32_t kLeastPeriod = 100;       // milliseconds between two looks
 constexpr uint32_t kBeforeAnother = 1000;    // milliseconds after the OS has refused a thread
 constexpr uint32_t kMostPatience = 3600000;  // milliseconds between two tries of what the OS refuses to take
 constexpr uint32_t kStepsBeforePause = 4;
-constexpr uint32_t kMostRefusals = 64;  // in a row of steps: each is young again, and soon not, if nothing may age
+constexpr uint32_t kBeforeReturn = 100;  // milliseconds that it stays away, once it has left kFreeLeaves times
+constexpr uint32_t kFreeLeaves = 16;     // libraries try threads out at the start, and the pool of workers comes then
+constexpr uint32_t kMostRefusals = 64;   // in a row of steps: each is young again, and soon not, if nothing may age
 
 }  // namespace
 
@@ -119,8 +121,21 @@ bool IdleThread::is_superfluous() const { return is_automatic_ && store.roster.c
 bool IdleThread::leave_if_superfluous() {
   if (!is_superfluous() || !bell_.leave()) return false;
   os::detach_this_thread();
+  note_leave();
   if (!is_superfluous()) bell_.invite();
   return true;
+}
+
+// To begin and to end it takes as long as another thread does. A thread that begins too soon after does without, as no
+// later one may start it: by then a filter of system calls may have been set up.
+bool IdleThread::has_left_lately() const {
+  return leaves_.load(std::memory_order_relaxed) >= kFreeLeaves &&
+         os::milliseconds() - left_at_.load(std::memory_order_relaxed) < kBeforeReturn;
+}
+
+void IdleThread::note_leave() {
+  left_at_.store(os::milliseconds(), std::memory_order_relaxed);
+  leaves_.fetch_add(1, std::memory_order_relaxed);
 }
 
 void IdleThread::see_off() {
@@ -128,6 +143,7 @@ void IdleThread::see_off() {
   if (bell_.send_away()) {
     os::join_thread(thread_);
     bell_.gone();
+    note_leave();
   }
   if (!is_superfluous()) bell_.invite();
 }

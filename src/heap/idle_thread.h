@@ -10,7 +10,8 @@
 //                    later that knows nothing of it; if it is refused then, there is none. From then on it calls futex
 //                    and madvise alone. It leaves when all threads but one are without a cache, and comes back with
 //                    the next one. Whose end leaves one waits until it has gone: who has joined all threads of the
-//                    program finds the process with one thread, which some calls of the OS ask for.
+//                    program finds the process with one thread, which some calls of the OS ask for. Where threads begin
+//                    and end one by one, it comes with one of them ten times a second at most.
 //
 // It starts in a slow allocation, and not before the library has been initialised. Never in a free: libc frees the
 // records of ended threads under a lock that pthread_create takes. The thread allocates and frees nothing, so that it
@@ -51,7 +52,7 @@ class IdleThread {
   }
   // A thread has got a cache, and is one of so many.
   void thread_began(size_t caches) {
-    if (is_automatic_ && caches > 1) bell_.invite();
+    if (is_automatic_ && caches > 1 && !has_left_lately()) bell_.invite();
   }
 
   // False only if there is no such thread.
@@ -74,6 +75,8 @@ class IdleThread {
   bool is_main_thread() const;
   bool is_superfluous() const;
   bool leave_if_superfluous();
+  bool has_left_lately() const;
+  void note_leave();
   void see_off();
   void live();
   template <class Step>
@@ -89,6 +92,8 @@ class IdleThread {
   std::atomic<bool> forking_{false};
   std::atomic<bool> was_refused_{false};
   std::atomic<uint32_t> refused_at_{0};
+  std::atomic<uint32_t> leaves_{0};
+  std::atomic<uint32_t> left_at_{0};
   Lock hands_;          // held while it has blocks of a heap in hand
   pthread_t thread_{};  // from its arrival on
   HeapRegistry::Pass pass_;
