@@ -33,8 +33,8 @@ struct Config {
   // retain: bytes, default 64M, or a 32nd of the memory that the process may have if that is less. Empty pages kept
   // before any go back to the OS at once.
   size_t retain = size_t{64} << 20;
-  // retain_large: bytes, default as of retain. The most memory of freed large blocks kept before any goes back to the
-  // OS at once.
+  // retain_large: bytes, default as of retain. The most memory of freed large blocks in mappings of their own that is
+  // kept before any goes back to the OS at once; what others leave counts under retain.
   size_t retain_large = size_t{64} << 20;
   // purge_after: milliseconds, default 1000. How long empty memory may lie unused before it goes back.
   uint32_t purge_after = 1000;

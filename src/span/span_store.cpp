@@ -302,9 +302,13 @@ bool SpanStore::holds_remains(PageId page) {
 SpanStatistics SpanStore::statistics() {
   LockGuard guard(lock_);
   const size_t ahead = frontier_ == nullptr ? 0 : frontier_->pages.bytes();
-  return {chunks_, (dirty_pages_ + dirty_in_hand_) * kPageSize + ahead,
-          (free_pages_ + free_in_hand_) * kPageSize + ahead, bytes_purged_, retention_.bytes,
-          runs_, run_pages_ * kPageSize};
+  return {chunks_,
+          (dirty_pages_ + dirty_in_hand_) * kPageSize + ahead,
+          (free_pages_ + free_in_hand_) * kPageSize + ahead,
+          bytes_purged_,
+          retention_.bytes,
+          runs_,
+          run_pages_ * kPageSize};
 }
 
 const char* SpanStore::check() {

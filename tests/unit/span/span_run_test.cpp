@@ -113,8 +113,7 @@ TEST(SpanRun, AgreesWithAModel) {
     std::map<char*, Live> live;
     size_t live_pages = 0;
     const auto mark = [](char* start, PageCount pages) {
-      for (uint32_t i = 0; i < pages.value; ++i)
-        std::memcpy(start + PageCount{i}.bytes(), &start, sizeof start);
+      for (uint32_t i = 0; i < pages.value; ++i) std::memcpy(start + PageCount{i}.bytes(), &start, sizeof start);
     };
     for (int step = 0; step < 3000; ++step) {
       const uint32_t choice = random() % 100;
