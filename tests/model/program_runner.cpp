@@ -90,7 +90,8 @@ Complaint ProgramRunner::check_structures() const {
   if (Complaint c = disagree("blocks_in_use", stats.blocks_in_use - baseline_.blocks_in_use, reference_.blocks())) {
     return c;
   }
-  if (Complaint c = disagree("bytes_in_use", stats.bytes_in_use - baseline_.bytes_in_use, reference_.bytes())) return c;
+  const uint64_t bytes = stats.bytes_in_use - baseline_.bytes_in_use;
+  if (!agrees_in_bytes(bytes, reference_.bytes())) return disagree("bytes_in_use", bytes, reference_.bytes());
   const uint64_t allocations = stats.allocations - baseline_.allocations;
   if (Complaint c =
           disagree("allocations", allocations, std::clamp(allocations, least_allocations(), most_allocations()))) {

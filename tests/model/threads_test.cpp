@@ -146,7 +146,7 @@ class Crew {
     if (stats.blocks_in_use - baseline_.blocks_in_use != all.blocks()) {
       out << "blocks_in_use is " << stats.blocks_in_use - baseline_.blocks_in_use << ", the models hold "
           << all.blocks();
-    } else if (stats.bytes_in_use - baseline_.bytes_in_use != all.bytes()) {
+    } else if (!agrees_in_bytes(stats.bytes_in_use - baseline_.bytes_in_use, all.bytes())) {
       out << "bytes_in_use is " << stats.bytes_in_use - baseline_.bytes_in_use << ", the models hold " << all.bytes();
     } else if (allocations < least || allocations > most) {
       out << "allocations is " << allocations << ", the models made " << least << " to " << most;
