@@ -35,6 +35,7 @@ constexpr std::size_t kLargeBlock = 4 * kMiB;
 constexpr std::size_t kSizes[] = {64, 100, 480, 2000, 9000};
 
 std::atomic<int> threads_refused;
+std::atomic<int> threads_created = 0;
 std::atomic<bool> refusing;
 
 struct Load {
@@ -275,6 +276,26 @@ bool leaves_after_silent_threads() {
   return has_threads(own) && (has_come || (std::puts("it has not come"), false));
 }
 
+// Threads that begin and end one by one do not each bring it.
+bool does_not_come_with_each_thread() {
+  constexpr int kOwn = 300;
+  const auto run = [](void*) -> void* { return subject::free(made(1000)), nullptr; };
+  timespec begin{};
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  for (std::size_t round = 0; round < kOwn; ++round) {
+    pthread_t thread;
+    if (pthread_create(&thread, nullptr, run, nullptr) != 0) return false;
+    subject::free(made(round * 100));
+    pthread_join(thread, nullptr);
+  }
+  timespec end{};
+  clock_gettime(CLOCK_MONOTONIC, &end);
+  const long tenths = (end.tv_sec - begin.tv_sec) * 10 + (end.tv_nsec - begin.tv_nsec) / 100'000'000 + 2;
+  const int came = threads_created - kOwn;
+  std::printf("it came %d times in %ld tenths of a second\n", came, tenths);
+  return came >= 1 && came <= 16 + tenths;
+}
+
 void* run_while_refused(void*) {
   for (std::size_t i = 0; i < 1000; ++i) subject::free(made(100 * i));
   refusing = false;
@@ -362,6 +383,7 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
     ++threads_refused;
     return EAGAIN;
   }
+  ++threads_created;
   using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
   static const Create create = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
   return create(thread, attributes, body, argument);
@@ -387,6 +409,7 @@ int main(int argc, char** argv) {
                     : is("busy")         ? reaches_who_works()
                     : is("refused_once") ? refused_once()
                     : is("alone")        ? is_alone_after_threads()
+                    : is("one_by_one")   ? does_not_come_with_each_thread()
                     : is("silent")       ? leaves_after_silent_threads()
                     : is("exits")        ? exits(argv[0], argv[1])
                     : is("exit")         ? exit_soon()
