@@ -43,7 +43,7 @@ Span* SpanStore::locate_dirty(PageCount pages, Paging paging) {
 }
 
 // That first, then what the OS must still back. The span is in no bin.
-Span* SpanStore::locate_free(PageCount pages, Paging paging) {
+Span* SpanStore::locate_free(PageCount pages, Paging paging, bool is_for_run) {
   for (bool refused = false;;) {
     Span* span = locate_dirty(pages, paging);
     if (span == nullptr && paging == Paging::kHuge && advance_frontier(pages)) return frontier_;
@@ -53,9 +53,10 @@ Span* SpanStore::locate_free(PageCount pages, Paging paging) {
       return span;
     }
     // What others had in hand may have come back while the OS refused: one more look says.
+    const bool may_extend = !is_for_run || may_extend_for_runs();
     if (!refused)
-      refused = !supply_chunk(Paging::kSmall);
-    else if (await_others())
+      refused = !may_extend || !supply_chunk(Paging::kSmall);
+    else if (may_extend && await_others())
       refused = false;
     else
       return nullptr;

@@ -155,7 +155,7 @@ class SpanStore {
   // Which memory of a span may be touched for the gauge's sake.
   enum class FirstTouch { kNone, kHuge, kSmall };
   Span* take_located(Span* span, PageCount pages, PageCount alignment, Paging paging, FirstTouch* first_touch);
-  Span* locate_free(PageCount pages, Paging paging);
+  Span* locate_free(PageCount pages, Paging paging, bool is_for_run = false);
   Span* locate_dirty(PageCount pages, Paging paging);
   bool advance_frontier(PageCount pages);
   void begin_frontier(Span* chunk);
@@ -178,7 +178,7 @@ class SpanStore {
   void learn_use_of_runs();
   Paging paging_for_run();
   void touch_run_by_the_clock(char* start, const Span& first, Paging backed_by);
-  bool may_extend_for_runs() const { return chunks_ < window_.page_limit() / kPagesPerChunk / 2; }
+  bool may_extend_for_runs() const { return chunks_ < window_.chunks_for_runs(); }
   uint32_t count_dirty_of_row(PageId first, PageCount pages);
   void put_in_run(Span* span);
   bool is_followed_by_free(PageId end, PageCount pages) const;

@@ -73,7 +73,7 @@ void SpanStore::learn_use_of_runs() {
 // The lock is held, but for the system calls, as in all that follows but the public functions.
 Span* SpanStore::take_in_one_chunk(PageCount pages, PageCount alignment) {
   const PageCount longest{kPagesPerChunk};
-  Span* span = locate_free(std::min(pages + alignment - PageCount{1}, longest), Paging::kSmall);
+  Span* span = locate_free(std::min(pages + alignment - PageCount{1}, longest), Paging::kSmall, true);
   if (span != nullptr) span = take_located(span, pages, alignment, Paging::kSmall, nullptr);
   if (span == nullptr) return nullptr;
   put_in_run(span);

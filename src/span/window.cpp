@@ -53,6 +53,7 @@ bool Window::open() {
   const size_t size = window_size(limit);
   const size_t pages = size >> kPageShift;
   const size_t chunks = size >> kChunkShift;
+  chunks_for_runs_ = std::min(size, limit) / 2 >> kChunkShift;
   array_bytes_ =
       round_up(pages * (sizeof *classes_ + sizeof *tags_) + chunks * sizeof(Chunk) + kClassesOffset, os::page_size());
   void* arrays = os::map_read_only(array_bytes_);

@@ -129,6 +129,10 @@ class Window {
   }
   Chunk& chunk(PageId page) { return chunks_[page.chunk()]; }
 
+  // How many chunks there may be before runs are refused new ones: half of the window, so that small blocks always have
+  // a place; and half of a limit on address space, as chunks keep theirs, and what else the process maps has no other.
+  size_t chunks_for_runs() const { return chunks_for_runs_; }
+
   size_t bytes_reserved() const { return reserved_.load(std::memory_order_relaxed); }
   size_t bytes_of_arrays() const { return array_bytes_; }
 
@@ -143,6 +147,7 @@ class Window {
   Chunk* chunks_ = nullptr;
 
   size_t array_bytes_ = 0;
+  size_t chunks_for_runs_ = 0;
 
   // What each new chunk writes.
   alignas(kCacheLine) Reservation newest_;

@@ -19,8 +19,8 @@ WORKLOADS = Path(os.environ["SNUG_BUILD"]) / "bin" / "workloads"
 PROGRAMS = sorted(WORKLOADS.iterdir())
 SOURCE = Path(os.environ["SNUG_SOURCE"])
 LOADS = [load for load in load_loads(SOURCE / "bench").values() if "{build}/bin/workloads/" in load.command[0]]
-# What these keep alive, the damaging malloc cannot reach: blocks of calloc, of realloc, or one at a time.
-OUT_OF_ITS_REACH = {"calloc_large", "growing_realloc", "false_sharing"}
+# What these keep alive, the damaging malloc cannot reach: blocks of calloc, of realloc, one at a time, or too few.
+OUT_OF_ITS_REACH = {"calloc_large", "growing_realloc", "false_sharing", "large_replace"}
 SMALL = ["--rounds", "1", "--scale", "0.002", "--verify", "1"]
 
 

@@ -9,6 +9,8 @@ import re
 import sys
 from pathlib import Path
 
+NUMBERS = {9: "nine", 10: "ten", 11: "eleven", 12: "twelve"}
+
 
 class ConfigEntry(ctypes.Structure):
     _fields_ = [(name, ctypes.c_char_p) for name in ("key", "unit", "default_value", "value", "origin", "help")]
@@ -31,7 +33,7 @@ def faults(library: ctypes.CDLL, includes: Path, page: str) -> list[str]:
     wrong += [f"no field {name}" for name in set(re.findall(r"\bbytes_\w+", page)) if not re.search(rf"\b{name};", headers)]
     wrong += [f"no header {name}" for name in set(re.findall(r"`(snug/\w+\.h)`", page)) if not (includes / name).is_file()]
     wrong += [f"no {name}" for name in set(re.findall(r"`(?:snug::)?(Pool\w*|\w+Resource|Allocator)\b", page)) if f" {name}" not in headers]
-    if len(keys) == 9 and "nine, all in" not in page or len(keys) != 9:
+    if f"{NUMBERS.get(len(keys), len(keys))}, all in" not in page:
         wrong.append(f"the page does not say that there are {len(keys)} settings")
     return sorted(wrong)
 

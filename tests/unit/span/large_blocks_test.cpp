@@ -63,16 +63,18 @@ TEST(LargeBlocks, ThatGrowBecomeRunsOnceThereAreManyMappings) {
 
 // What nobody touches may be promised many times over; small blocks must have a place all the same.
 TEST(LargeBlocks, LeavePlaceInTheWindowForSmallOnes) {
-  OwnBlocks own;
-  const size_t window = own.window.page_limit() * kPageSize;
-  std::vector<void*> blocks;
-  for (size_t bytes = 0; bytes < window / 2 + 40 * LargeBlocks::kMostInRun; bytes += LargeBlocks::kMostInRun) {
-    blocks.push_back(own.blocks.allocate({.size = LargeBlocks::kMostInRun}));
-    if (blocks.back() == nullptr) GTEST_SKIP() << "the OS does not promise so much";
+  for (const size_t size : {LargeBlocks::kMostInRun, kMiB}) {
+    OwnBlocks own;
+    const size_t window = own.window.page_limit() * kPageSize;
+    std::vector<void*> blocks;
+    for (size_t bytes = 0; bytes < window / 2 + 40 * size; bytes += size) {
+      blocks.push_back(own.blocks.allocate({.size = size}));
+      if (blocks.back() == nullptr) GTEST_SKIP() << "the OS does not promise so much";
+    }
+    EXPECT_LE(own.spans.statistics().chunks, window / kChunkSize / 2);
+    EXPECT_GE(own.mappings.statistics().blocks, 20u);
+    for (void* block : blocks) ASSERT_EQ(own.blocks.free(block), LargeFree::kFreed);
   }
-  EXPECT_LE(own.spans.statistics().chunks, window / kChunkSize / 2);
-  EXPECT_GE(own.mappings.statistics().blocks, 20u);
-  for (void* block : blocks) ASSERT_EQ(own.blocks.free(block), LargeFree::kFreed);
 }
 
 }  // namespace
