@@ -66,6 +66,9 @@ class IdleThread {
   // thread does not wait for hands: it may fork in a signal handler in the midst of another fork.
   void before_fork();
   void wait_for_empty_hands() { hands_.lock_for_fork(); }
+
+  // While it is held the thread has no blocks in hand, which count as in use. Before any heap's lock.
+  Lock& hands() { return hands_; }
   void after_fork_in_parent();
   void after_fork_in_child();
 

@@ -98,6 +98,7 @@ void subtract_free(snug_stats& stats) {
 }  // namespace
 
 snug_stats gather_statistics() {
+  const LockGuard hands(store.idle.hands());
   snug_stats stats{};
   if (!store.is_open()) return stats;
   add_slabs(stats);
