@@ -3,6 +3,7 @@
 //
 // Usage: idle ALLOCATOR MODE. Exit status 0 means that it went as the mode says; each figure is printed. Under a
 // sanitizer the resident memory is mostly the sanitizer's, so that snug's own account of it is asked instead.
+#include "idle_load.h"
 #include "subject.h"
 #include "threads.h"
 
@@ -23,79 +24,17 @@
 
 extern char** environ;
 
+using namespace idle_load;
+
 namespace {
 
 // What the tests' SNUG_CONF says.
 constexpr long kPurgeAfter = 200;
 constexpr long kLongEnough = 3 * kPurgeAfter + 1000;  // milliseconds
-constexpr std::size_t kMiB = std::size_t{1} << 20;
-constexpr std::size_t kSmallBytes = (subject::kSanitized ? 32 : 256) * kMiB;
-constexpr std::size_t kLargeBytes = (subject::kSanitized ? 16 : 128) * kMiB;
-constexpr std::size_t kLargeBlock = 4 * kMiB;
-constexpr std::size_t kSizes[] = {64, 100, 480, 2000, 9000};
 
 std::atomic<int> threads_refused;
 std::atomic<int> threads_created = 0;
 std::atomic<bool> refusing;
-
-struct Load {
-  void** small;
-  void* large[kLargeBytes / kLargeBlock];
-  std::size_t small_count;
-};
-// In memory of its own, which is there before and after.
-void* places[kSmallBytes / 1000];
-Load load{places, {}, 0};
-
-// The number behind `label` in a file of /proc; allocates nothing.
-long number_in(const char* path, const char* label, int base = 10) {
-  char text[8192];
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  const ssize_t length = file < 0 ? -1 : read(file, text, sizeof text - 1);
-  if (file >= 0) close(file);
-  if (length <= 0) return -1;
-  text[length] = 0;
-  const char* place = std::strstr(text, label);
-  return place == nullptr ? -1 : static_cast<long>(std::strtoul(place + std::strlen(label), nullptr, base));
-}
-
-std::size_t memory_held() {
-  if (!subject::kSanitized) return static_cast<std::size_t>(number_in("/proc/self/smaps_rollup", "Rss:")) * 1024;
-  snug_stats stats{};
-  subject::take_stats(stats);
-  return stats.bytes_in_use + stats.bytes_cached + stats.bytes_retained;
-}
-
-void* made(std::size_t size) {
-  void* block = subject::malloc(size);
-  if (block == nullptr) std::abort();
-  std::memset(block, 1, size);
-  return block;
-}
-
-std::size_t fill() {
-  std::size_t bytes = 0;
-  load.small_count = 0;
-  while (bytes < kSmallBytes && load.small_count < sizeof places / sizeof *places) {
-    const std::size_t size = kSizes[load.small_count % 5];
-    load.small[load.small_count++] = made(size);
-    bytes += size;
-  }
-  for (void*& block : load.large) block = made(kLargeBlock);
-  return memory_held();
-}
-
-void empty() {
-  for (std::size_t i = 0; i < load.small_count; ++i) subject::free(load.small[i]);
-  for (void* block : load.large) subject::free(block);
-}
-
-bool expect_below(std::size_t peak, std::size_t percent) {
-  const std::size_t held = memory_held();
-  std::printf("%d: %zu KiB of %zu KiB are left, %.1f%%\n", getpid(), held / 1024, peak / 1024,
-              100.0 * static_cast<double>(held) / static_cast<double>(peak));
-  return held * 100 < peak * percent;
-}
 
 bool comes_back() {
   const std::size_t peak = fill();
