@@ -7,26 +7,23 @@
 // For the owner of the heap that it is a part of.
 #pragma once
 
-#include <cstdint>
-
 #include "slab/slab.h"
+#include "span/use_proof.h"
 
 namespace snug {
 
 class WholeUse {
  public:
-  bool is_proven() const;
+  bool is_proven() const { return proof_.is_proven(); }
   // Counts a new slab of the class. False if it is too early to look at the newest one again: each time that it was not
   // used whole, twice as many go by.
-  bool count_down();
+  bool count_down() { return proof_.count_down(); }
   // Looks at a slab of which all blocks have been handed out (os/residency.h). Where the OS does not say, blocks up to
   // an OS page count as used.
   void look_at(const Slab& slab);
 
  private:
-  uint16_t blocks_ = 0;        // found to be used whole, one slab after the other, up to enough
-  uint8_t slabs_between_ = 0;  // that go by between two looks
-  uint8_t slabs_to_come_ = 0;  // of them, those that have not yet
+  UseProof proof_;  // in blocks
 };
 
 }  // namespace snug
