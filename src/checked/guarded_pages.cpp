@@ -68,6 +68,12 @@ void* GuardedPages::allocate(size_t size) {
   return is_committed ? at<void>(block) : nullptr;
 }
 
+// Ends the process unless the block is the one that lives in the slot.
+void GuardedPages::insist_live(const char* call, const void* block, const Slot& slot) const {
+  if (slot.state != State::kLive) die(call, block, "block is already free", slot);
+  if (slot.block != address_of(block)) die(call, block, "points inside a block", slot);
+}
+
 void GuardedPages::release(void* block, const char* call) {
   const size_t number = slot_near(block);
   Slot slot;
@@ -76,8 +82,7 @@ void GuardedPages::release(void* block, const char* call) {
     slot = slots_[number];
     if (slot.state == State::kLive && slot.block == address_of(block)) slots_[number].state = State::kInHand;
   }
-  if (slot.state != State::kLive) die(call, block, "block is already free", slot);
-  if (slot.block != address_of(block)) die(call, block, "points inside a block", slot);
+  insist_live(call, block, slot);
   os::withdraw(at<void>(page_of(number)), page_);
   LockGuard guard(lock_);
   slots_[number].state = State::kFreed;
@@ -85,8 +90,7 @@ void GuardedPages::release(void* block, const char* call) {
 
 size_t GuardedPages::size_of(const void* block, const char* call) const {
   const Slot& slot = slots_[slot_near(block)];
-  if (slot.state != State::kLive) die(call, block, "block is already free", slot);
-  if (slot.block != address_of(block)) die(call, block, "points inside a block", slot);
+  insist_live(call, block, slot);
   return slot.size;
 }
 

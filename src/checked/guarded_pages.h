@@ -12,8 +12,6 @@
 // Thread-safe. No system call happens under the lock, which is a leaf.
 #pragma once
 
-#include <signal.h>
-
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -61,6 +59,7 @@ class GuardedPages {
   size_t slot_near(const void* address) const;
   uintptr_t page_of(size_t slot) const;
   size_t take_slot(bool* at_end);
+  void insist_live(const char* call, const void* block, const Slot& slot) const;
   [[noreturn]] void die(const char* call, const void* block, const char* reason, const Slot& slot) const;
 
   uintptr_t start_ = 0;

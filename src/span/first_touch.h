@@ -8,6 +8,9 @@
 
 namespace snug {
 
+// Bytes in small pages that a dear huge page is compared with.
+inline constexpr size_t kTouchedToCompare = size_t{64} << 10;
+
 // Has the range backed, without changing it. Returns the nanoseconds of the thread's own processor time that this took,
 // since that it had to wait for a processor says nothing about pages; 0 if the OS would not. Three system calls. Leaves
 // errno alone.

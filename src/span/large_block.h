@@ -13,6 +13,16 @@
 
 namespace snug {
 
+// Memory of a large block that must read as zeros is cleared up to so many bytes on end, and purged beyond.
+inline constexpr size_t kClearedByHand = size_t{1} << 20;
+
+// True if a large block that shrinks keeps so many bytes of its length that nobody uses: less than an eighth, and less
+// than 1 MiB.
+inline bool keeps_unused(size_t length, size_t unused) {
+  constexpr size_t kTailKept = size_t{1} << 20;
+  return unused < (length / 8 < kTailKept ? length / 8 : kTailKept);
+}
+
 struct alignas(64) LargeBlock {
   ListLink<LargeBlock> in_cache;  // if it is free, or live with a tail that counts as kept
   uintptr_t start = 0;

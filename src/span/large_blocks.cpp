@@ -1,14 +1,9 @@
 #include "span/large_blocks.h"
 
-#include <algorithm>
-
 #include "base/bits.h"
 
 namespace snug {
 namespace {
-
-// A shrinking run keeps a tail of less than an eighth of it, and less than this.
-constexpr size_t kTailKept = size_t{1} << 20;
 
 PageCount pages_for(size_t bytes) { return {static_cast<uint32_t>(round_up(bytes, kPageSize) >> kPageShift)}; }
 
@@ -44,7 +39,7 @@ void* LargeBlocks::resize(void* start, size_t size) {
   if (size > kMostInRun) return nullptr;
   const PageCount pages = pages_for(size);
   const size_t unused = pages < length ? (length - pages).bytes() : 0;
-  if (pages <= length && unused < std::min(length.bytes() / 8, kTailKept)) return start;
+  if (pages <= length && keeps_unused(length.bytes(), unused)) return start;
   return spans_.resize_run(start, pages) ? start : nullptr;
 }
 

@@ -13,8 +13,6 @@ namespace {
 
 // The part of a block, one in so many, beyond which a tail counts as kept.
 constexpr size_t kTailIgnored = 4;
-// A kept mapping that must read as zeros is cleared up to this size, and purged beyond.
-constexpr size_t kClearedByHand = size_t{1} << 20;
 // How many kept mappings are looked at for one that fits, newest first.
 constexpr size_t kMostLooks = 64;
 

@@ -12,10 +12,6 @@
 namespace snug {
 namespace {
 
-// A shrinking block keeps a tail of less than an eighth of it, and less than this.
-constexpr size_t kTailKept = size_t{1} << 20;
-// Bytes in small pages that a dear huge page is compared with.
-constexpr size_t kTouchedToCompare = size_t{64} << 10;
 constexpr size_t kMostRoom = size_t{1} << 30;
 
 }  // namespace
@@ -47,7 +43,7 @@ void* LargeStore::resize(void* start, size_t size) {
 // The lock is held, but for the system calls, as in all that follows.
 void LargeStore::shrink(LargeBlock* block, size_t usable) {
   const size_t unused = block->usable - usable;
-  if (unused < std::min(block->usable / 8, kTailKept)) return;
+  if (keeps_unused(block->usable, unused)) return;
   LargeBlock* tail = split_tail(block, usable);
   if (tail == nullptr) return;
   bytes_usable_ -= unused;

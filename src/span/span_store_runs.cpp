@@ -11,6 +11,7 @@
 #include "os/residency.h"
 #include "span/chunk_row.h"
 #include "span/first_touch.h"
+#include "span/large_block.h"
 #include "span/span_store.h"
 
 namespace snug {
@@ -18,10 +19,6 @@ namespace {
 
 // How many free chunks are looked at for a place that costs fewer faults.
 constexpr uint32_t kMostLooks = 64;
-// Memory that must read as zeros is cleared up to so many bytes on end, and purged beyond.
-constexpr size_t kClearedByHand = size_t{1} << 20;
-// Bytes in small pages that a dear huge page is compared with.
-constexpr size_t kTouchedToCompare = size_t{64} << 10;
 
 }  // namespace
 
