@@ -100,8 +100,8 @@ class BlockNotes {
     const size_t slack = room - kTrailer - size;
     return slack < kMostCanary ? slack : kMostCanary;
   }
-  // Not 0: that is what is written beyond the end most often.
-  static unsigned char canary(uint64_t mask) { return static_cast<unsigned char>(mask >> 56 | 1); }
+  // A byte that is written beyond an end only by chance: not 0, no letter, -1 or small number, nor any byte of UTF-8.
+  static unsigned char canary(uint64_t mask) { return static_cast<unsigned char>(0xf5 + (mask >> 61)); }
 
   uint64_t mask(const void* block) const {
     const uint64_t mixed = (address_of(block) ^ secret_) * kMultiplier;
