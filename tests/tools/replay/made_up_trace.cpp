@@ -16,6 +16,8 @@ using snug::trace::Operation;
 using snug::trace::TraceFile;
 
 constexpr std::uint64_t kMany = 200'000;
+// Each is two hand-overs: on a machine that has other work, each of them waits for the scheduler.
+constexpr std::uint64_t kPingPongs = 20'000;
 constexpr std::uint64_t kAlmostAll = UINT64_MAX - 7;  // no multiple of 16 is as large
 
 // Counts times, turns, and the blocks of each thread.
@@ -86,7 +88,7 @@ void turns(Writer& writer) {
 // Slots are used again: of the thread that frees blocks of another one's, and of that which allocates.
 void ping_pong(Writer& writer) {
   writer.begin(2, 1);
-  for (std::uint64_t i = 0; i < kMany; ++i) {
+  for (std::uint64_t i = 0; i < kPingPongs; ++i) {
     writer.free(2, writer.allocate(1, 100));
     writer.free(1, writer.allocate(2, 200));
     writer.free(2, writer.allocate(2, 300));
