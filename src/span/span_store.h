@@ -93,6 +93,10 @@ class SpanStore {
   // The same of all spans of the batch, each of which says itself what was written. O(spans).
   void free_all(SpanBatch& batch);
 
+  // The same of one whose memory is not to be kept: it goes to the OS at once, unless it lies in a huge page, which
+  // would be broken for little. O(1), and a system call.
+  void free_to_os(Span* span, PageCount touched);
+
   // Runs: blocks of whole pages, in spans that lie one after the other. All but the last of a run of several take whole
   // chunks, so that what one leaves of its last chunk serves others, and what is freed is what any span may be cut
   // from. A run is found by its start alone, without a lock, by whoever has it.
