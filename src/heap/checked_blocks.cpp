@@ -9,6 +9,7 @@
 #include "heap/plain_blocks.h"
 #include "heap/store.h"
 #include "slab/slab.h"
+#include "thread/thread_state.h"
 
 namespace snug {
 namespace {
@@ -93,17 +94,23 @@ void look_after_rest(const Rested& rested) {
   die_of_block("free", rested.block, kAfterFree, written, {rested.block, room, &rested.note});
 }
 
-void rest(const Rested& rested) {
-  if (!store.quarantine.has_room_for(rested.note.size)) return release_plain(rested.block);
-  std::memset(rested.block, kFill, rested.note.size);
+// Gives the heap what leaves for a batch that the block fills. By itself: its array is cleared in each call.
+SNUG_COLD void rest_last(uintptr_t thread, const Rested& rested) {
   Rested leaving[Quarantine::kMostAtOnce];
-  for (size_t count = store.quarantine.admit(rested, leaving);; count = store.quarantine.fetch(leaving)) {
+  for (size_t count = store.quarantine.admit_last(thread, rested, leaving);; count = store.quarantine.fetch(leaving)) {
     for (size_t i = 0; i != count; ++i) {
       look_after_rest(leaving[i]);
       release_plain(leaving[i].block);
     }
     if (count != Quarantine::kMostAtOnce) return;
   }
+}
+
+void rest(const Rested& rested) {
+  if (!store.quarantine.has_room_for(rested.note.size)) return release_plain(rested.block);
+  std::memset(rested.block, kFill, rested.note.size);
+  const uintptr_t thread = address_of(&thread_state);
+  if (!store.quarantine.admit(thread, rested)) rest_last(thread, rested);
 }
 
 void end_life(void* block, const Inspected& seen, const char* call) {

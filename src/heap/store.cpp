@@ -144,8 +144,7 @@ void Store::before_fork() {
     return idle.before_fork();
   }
   ForkOrder<Store>::before(*this);
-  // Leaves.
-  quarantine.lock().lock_for_fork();
+  quarantine.lock_for_fork();
   guarded.lock().lock_for_fork();
   forks_alone_ = false;  // under our first lock
 }
@@ -153,13 +152,13 @@ void Store::before_fork() {
 void Store::after_fork_in_parent() {
   if (forks_alone_) return idle.after_fork_in_parent();
   guarded.lock().unlock_after_fork();
-  quarantine.lock().unlock_after_fork();
+  quarantine.unlock_after_fork();
   ForkOrder<Store>::after_in_parent(*this);
 }
 
 void Store::after_fork_in_child() {
   guarded.lock().unlock_after_fork();
-  quarantine.lock().unlock_after_fork();
+  quarantine.unlock_after_fork();
   if (forks_alone_)
     idle.after_fork_in_child();
   else
