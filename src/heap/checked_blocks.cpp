@@ -1,6 +1,7 @@
 #include "heap/checked_blocks.h"
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/bits.h"
@@ -39,12 +40,28 @@ void* dressed(void* block, size_t size, BlockOrigin origin) {
   return block;
 }
 
+[[noreturn]] SNUG_COLD void die_inside(const void* address, const void* start, size_t room, const char* call) {
+  BlockNote note;
+  const bool known = store.notes.read(start, room, &note);
+  die_of_block(call, address, "points inside a block, at byte", address_of(address) - address_of(start),
+               {start, room, known ? &note : nullptr});
+}
+
+// Of an address that no slab covers and where no large block starts.
+[[noreturn]] SNUG_COLD void die_of_no_large_start(const void* address, const char* call) {
+  const void* start = store.large_blocks.block_around(address);
+  const size_t room = start != nullptr ? store.large_blocks.usable_size(start) : 0;
+  if (room != 0) die_inside(address, start, room, call);
+  release_large(const_cast<void*>(address), call);  // tells why, and ends the process
+  std::abort();
+}
+
 // The room of the block that starts there; ends the process if none does.
 size_t room_at_start(const void* block, const char* call) {
   const size_t scaled_class = plain_class_at(block);
   if (scaled_class == 0) {
     const size_t room = store.large_blocks.usable_size(block);
-    if (room == 0) release_large(const_cast<void*>(block), call);  // tells why, and ends the process
+    if (room == 0) die_of_no_large_start(block, call);
     return room;
   }
   const SizeClass& sizes = store.table->classes[scaled_class / kClassScale];
@@ -53,11 +70,7 @@ size_t room_at_start(const void* block, const char* call) {
   const size_t slot = sizes.slot_of(offset);
   if (slot * sizes.block_size == offset && slot < slab.capacity) [[likely]]
     return sizes.block_size;
-  const void* start = slab.start + offset / sizes.block_size * sizes.block_size;
-  BlockNote note;
-  const bool known = store.notes.read(start, sizes.block_size, &note);
-  die_of_block(call, block, "points inside a block, at byte", address_of(block) - address_of(start),
-               {start, sizes.block_size, known ? &note : nullptr});
+  die_inside(block, slab.start + offset / sizes.block_size * sizes.block_size, sizes.block_size, call);
 }
 
 struct Inspected {

@@ -110,8 +110,8 @@ class SpanStore {
   // Changes the length of a run that begins there, and leaves its place; false, and it stays as it was, if what follows
   // is not free. O(chunks of the run).
   bool resize_run(void* start, PageCount pages);
-  // True if the address lies in a run. Slow: for whom nothing begins there.
-  bool lies_in_run(const void* address);
+  // The start of the run that the address lies in, or null. Slow: for whom nothing begins there.
+  void* run_around(const void* address);
 
   // Before the owner of a span purges so many bytes of it, in holes. True if he should: from now on the OS backs the
   // chunk by small pages, so that holes stay holes. A huge page is broken for a quarter of the span at least.
