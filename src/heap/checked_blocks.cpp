@@ -6,6 +6,7 @@
 
 #include "base/bits.h"
 #include "checked/block_report.h"
+#include "checked/call_stack.h"
 #include "checked/quarantine.h"
 #include "heap/plain_blocks.h"
 #include "heap/store.h"
@@ -35,16 +36,48 @@ size_t room_of(const void* block) {
                            : store.large_blocks.usable_size(block);
 }
 
-void* dressed(void* block, size_t size, BlockOrigin origin) {
-  if (block != nullptr) store.notes.write(block, room_of(block), size, origin);
+// What the caller of the function with this frame does with the block. By itself: check:on does without its array.
+SNUG_NOINLINE void note_event(void* block, size_t room, BlockNotes::Which which, const void* frame) {
+  CallStack stack;
+  stack.take(frame);
+  store.notes.write_event(block, room, which, {stack.thread, store.stacks.keep(stack)});
+  if (which == BlockNotes::Which::kAllocation) store.notes.write_event(block, room, BlockNotes::Which::kFree, {});
+}
+
+// `frame` is that of the function that the program called, or one nearby.
+void* dressed(void* block, size_t size, BlockOrigin origin, const void* frame) {
+  if (block == nullptr) return nullptr;
+  const size_t room = room_of(block);
+  store.notes.write(block, room, size, origin);
+  if (store.notes.keeps_events()) [[unlikely]]
+    note_event(block, room, BlockNotes::Which::kAllocation, frame);
   return block;
+}
+
+CallStack stack_of(const void* block, size_t room, BlockNotes::Which which) {
+  CallStack stack;
+  BlockEvent event;
+  if (!store.notes.read_event(block, room, which, &event)) return stack;
+  store.stacks.read(event.stack, &stack);
+  stack.thread = event.thread;
+  return stack;
+}
+
+// What is known of a block, for the end of the process. `note` is null if it cannot be read.
+SNUG_COLD ReportedBlock known_of(const void* block, size_t room, const BlockNote* note) {
+  ReportedBlock known{.start = block, .room = room, .note = note};
+  if (!store.notes.keeps_events()) return known;
+  known.has_stacks = true;
+  known.allocated = stack_of(block, room, BlockNotes::Which::kAllocation);
+  known.freed = stack_of(block, room, BlockNotes::Which::kFree);
+  return known;
 }
 
 [[noreturn]] SNUG_COLD void die_inside(const void* address, const void* start, size_t room, const char* call) {
   BlockNote note;
   const bool known = store.notes.read(start, room, &note);
   die_of_block(call, address, "points inside a block, at byte", address_of(address) - address_of(start),
-               {start, room, known ? &note : nullptr});
+               known_of(start, room, known ? &note : nullptr));
 }
 
 // Of an address that no slab covers and where no large block starts.
@@ -83,11 +116,11 @@ Inspected inspect(const void* block, const char* call) {
   Inspected seen{room_at_start(block, call), {}};
   if (!store.notes.read(block, seen.room, &seen.note)) {
     const bool blank = store.notes.is_blank(block, seen.room);
-    die_of_block(call, block, blank ? kAlreadyFree : kOverrun, {block, seen.room, nullptr});
+    die_of_block(call, block, blank ? kAlreadyFree : kOverrun, known_of(block, seen.room, nullptr));
   }
-  const ReportedBlock known{block, seen.room, &seen.note};
-  if (!seen.note.is_live) die_of_block(call, block, kAlreadyFree, known);
-  if (store.notes.damage(block, seen.room, seen.note.size) != seen.room) die_of_block(call, block, kOverrun, known);
+  if (!seen.note.is_live) die_of_block(call, block, kAlreadyFree, known_of(block, seen.room, &seen.note));
+  if (store.notes.damage(block, seen.room, seen.note.size) != seen.room)
+    die_of_block(call, block, kOverrun, known_of(block, seen.room, &seen.note));
   return seen;
 }
 
@@ -104,7 +137,7 @@ void look_after_rest(const Rested& rested) {
     if (written == room && is_whole) return;
     if (written == room) written = room - BlockNotes::kTrailer;
   }
-  die_of_block("free", rested.block, kAfterFree, written, {rested.block, room, &rested.note});
+  die_of_block("free", rested.block, kAfterFree, written, known_of(rested.block, room, &rested.note));
 }
 
 // Gives the heap what leaves for a batch that the block fills. By itself: its array is cleared in each call.
@@ -126,9 +159,11 @@ void rest(const Rested& rested) {
   if (!store.quarantine.admit(thread, rested)) rest_last(thread, rested);
 }
 
-void end_life(void* block, const Inspected& seen, const char* call) {
+void end_life(void* block, const Inspected& seen, const char* call, const void* frame) {
   if (!store.notes.end(block, seen.room, seen.note))
-    die_of_block(call, block, kAlreadyFree, {block, seen.room, &seen.note});
+    die_of_block(call, block, kAlreadyFree, known_of(block, seen.room, &seen.note));
+  if (store.notes.keeps_events()) [[unlikely]]
+    note_event(block, seen.room, BlockNotes::Which::kFree, frame);
   rest({block, seen.room, seen.note});
 }
 
@@ -136,21 +171,22 @@ void end_life(void* block, const Inspected& seen, const char* call) {
 [[noreturn]] SNUG_COLD void die_of_mismatch(const void* block, const Inspected& seen, const char* call) {
   static constexpr const char* kReasons[] = {"was allocated by malloc", "was allocated by new",
                                              "was allocated by new[]"};
-  die_of_block(call, block, kReasons[static_cast<size_t>(seen.note.origin)], {block, seen.room, &seen.note});
+  die_of_block(call, block, kReasons[static_cast<size_t>(seen.note.origin)], known_of(block, seen.room, &seen.note));
 }
 
 }  // namespace
 
 void* allocate_checked(size_t size, BlockOrigin origin) noexcept {
   if (is_too_long(size)) return out_of_memory();
-  return dressed(allocate_plain(size + BlockNotes::kTrailer), size, origin);
+  return dressed(allocate_plain(size + store.notes.overhead()), size, origin, SNUG_FRAME_ADDRESS());
 }
 
 void* allocate_checked_zeroed(size_t size) noexcept {
   if (is_too_long(size)) return out_of_memory();
-  const size_t bytes = size + BlockNotes::kTrailer;
+  const size_t bytes = size + store.notes.overhead();
   if (bytes > store.table->max_size)
-    return dressed(allocate_plain_large({.size = bytes, .zeroed = true}), size, BlockOrigin::kMalloc);
+    return dressed(allocate_plain_large({.size = bytes, .zeroed = true}), size, BlockOrigin::kMalloc,
+                   SNUG_FRAME_ADDRESS());
   void* block = allocate_checked(size, BlockOrigin::kMalloc);
   if (block != nullptr) std::memset(block, 0, size);
   return block;
@@ -158,7 +194,7 @@ void* allocate_checked_zeroed(size_t size) noexcept {
 
 void* allocate_checked_aligned(size_t alignment, size_t size, BlockOrigin origin) noexcept {
   if (is_too_long(size)) return out_of_memory();
-  return dressed(allocate_plain_aligned(alignment, size + BlockNotes::kTrailer), size, origin);
+  return dressed(allocate_plain_aligned(alignment, size + store.notes.overhead()), size, origin, SNUG_FRAME_ADDRESS());
 }
 
 void release_checked(void* block, BlockOrigin fits, size_t told) noexcept {
@@ -166,28 +202,29 @@ void release_checked(void* block, BlockOrigin fits, size_t told) noexcept {
   const Inspected seen = inspect(block, call);
   if (seen.note.origin != fits) die_of_mismatch(block, seen, call);
   if (told != kUntoldSize && told != seen.note.size)
-    die_of_block(call, block, "was told a wrong size,", told, {block, seen.room, &seen.note});
-  end_life(block, seen, call);
+    die_of_block(call, block, "was told a wrong size,", told, known_of(block, seen.room, &seen.note));
+  end_life(block, seen, call, SNUG_FRAME_ADDRESS());
 }
 
 void* resize_checked(void* block, size_t size, const char* call) noexcept {
   const Inspected seen = inspect(block, call);
   if (seen.note.origin != BlockOrigin::kMalloc) die_of_mismatch(block, seen, call);
   if (is_too_long(size)) return out_of_memory();
-  const size_t bytes = size + BlockNotes::kTrailer;
+  const size_t bytes = size + store.notes.overhead();
   const size_t scaled_class = plain_class_at(block);
   const bool will_be_large = bytes > store.table->max_size;
   if (scaled_class == 0 && will_be_large)
     if (void* resized = store.large_blocks.resize(block, bytes); resized != nullptr)
-      return dressed(resized, size, BlockOrigin::kMalloc);
+      return dressed(resized, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS());
   if (scaled_class != 0 && !will_be_large && store.table->class_of(bytes) == scaled_class / kClassScale)
-    return dressed(block, size, BlockOrigin::kMalloc);
-  void* fresh = will_be_large ? dressed(allocate_plain_large({.size = bytes, .will_grow = size > seen.note.size}), size,
-                                        BlockOrigin::kMalloc)
-                              : allocate_checked(size, BlockOrigin::kMalloc);
-  if (fresh == nullptr) return size <= seen.note.size ? dressed(block, size, BlockOrigin::kMalloc) : nullptr;
+    return dressed(block, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS());
+  void* fresh =
+      will_be_large ? allocate_plain_large({.size = bytes, .will_grow = size > seen.note.size}) : allocate_plain(bytes);
+  dressed(fresh, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS());
+  if (fresh == nullptr)
+    return size <= seen.note.size ? dressed(block, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS()) : nullptr;
   std::memcpy(fresh, block, size < seen.note.size ? size : seen.note.size);
-  end_life(block, seen, call);
+  end_life(block, seen, call, SNUG_FRAME_ADDRESS());
   return fresh;
 }
 

@@ -103,9 +103,11 @@ bool Store::open_parts() {
 
 // Where every block is checked the inline paths stay closed.
 void Store::open_checks() {
-  if (config.check == Checking::kOn) {
+  if (config.check == Checking::kOn || config.check == Checking::kStacks) {
+    const bool keeps_stacks = config.check == Checking::kStacks;
     quarantine.open(config.quarantine, arena);
-    notes.open(os::random_seed());
+    if (keeps_stacks) stacks.open(arena);
+    notes.open(os::random_seed(), keeps_stacks);
     checked_.store(true, std::memory_order_relaxed);
     return;
   }
@@ -157,6 +159,7 @@ void Store::after_fork_in_parent() {
 }
 
 void Store::after_fork_in_child() {
+  forget_calling_thread();
   guarded.lock().unlock_after_fork();
   quarantine.unlock_after_fork();
   if (forks_alone_)
