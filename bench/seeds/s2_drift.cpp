@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "replay_heaps.h"
+#include "snug/snug.h"
 #include "workload.h"
 
 namespace seeds {
@@ -35,7 +36,11 @@ time. Prints a row for each point in time, then one line of JSON.
 
 Figures: ratio (resident at the end, by requested), peak_ratio (the most that was resident, by requested), resident,
 requested (MiB, at the end), not_full_least and not_full_most (of pages, the share that has a free block, at the end; of
-the compacting heap, which counts rows of one to eight pages), ns (a replacement).
+the compacting heap, which counts rows of one to eight pages), ns (a replacement). Of the compacting heap also where
+what is resident at the end beyond what is requested lies, each by requested: rounding (up to classes), holes (free
+blocks in pages that are not full), tails (ends of pages), spare (its empty pages), handles, records (of pages, with the
+way back to handles), and elsewhere: all that the heap does not count as its own, such as pages that its store keeps for
+the next. The store's count of these is kept.
 
   --heap NAME      compact or malloc: whichever malloc is preloaded (default compact)
   --bytes N        requested all the time, with K, M or G (default 256M)
@@ -76,6 +81,12 @@ struct Point {
   double not_full;  // rows of pages by pages: the least share of pages that it can be
 };
 
+// Bytes of a heap's memory, named.
+struct Part {
+  const char* name;
+  double bytes;
+};
+
 // Bytes of the process that are its own, less what it had before there was a heap.
 uint64_t own_bytes() {
   const std::optional<size_t> kib = workload::proc_field_kib("/proc/self/smaps_rollup", "Anonymous:");
@@ -98,6 +109,20 @@ class CompactStore {
     snug_compact_get_stats(heap_, &now);
     return now.pages == 0 ? 0 : static_cast<double>(now.rows_not_full) / static_cast<double>(now.pages);
   }
+  std::vector<Part> parts(const Point& at) const {
+    const HeapMemory memory = memory_of(heap_);
+    snug_stats store{};
+    snug_get_stats(&store);
+    const auto bytes = [](uint64_t count) { return static_cast<double>(count); };
+    return {{"rounding", bytes(memory.blocks) - bytes(at.requested)},
+            {"holes", bytes(memory.not_full)},
+            {"tails", bytes(memory.tails)},
+            {"spare", bytes(memory.spare)},
+            {"handles", bytes(memory.handles)},
+            {"records", bytes(memory.records)},
+            {"elsewhere", bytes(at.resident) - bytes(memory.total)},
+            {"kept", bytes(store.bytes_retained)}};
+  }
 
  private:
   static snug_compact_options made(const Options& options) {
@@ -116,6 +141,7 @@ class MallocStore {
   static void drop(Name name) { std::free(name); }
   static void* address(Name name) { return name; }
   static double not_full() { return 0; }
+  static std::vector<Part> parts(const Point&) { return {}; }
 };
 
 double next_share(uint64_t& state) {
@@ -155,6 +181,7 @@ class Drift {
       started = workload::now_ns();
     }
     ns_ = spent / static_cast<double>(replaced);
+    parts_ = store_.parts(points_.back());
     for (size_t at = 0; at < count_; ++at) check(objects_[at]);
   }
 
@@ -257,6 +284,7 @@ class Drift {
   uint64_t requested_ = 0;
   uint64_t stored_ = 0;  // since the first turn began
   double ns_ = 0;
+  std::vector<Part> parts_;  // at the last point
 };
 
 double ratio(const Point& point) { return static_cast<double>(point.resident) / static_cast<double>(point.requested); }
@@ -294,6 +322,7 @@ void Drift<Store>::print() const {
     figure("not_full_least", end.not_full, "1", ",");
     figure("not_full_most", std::min(1.0, kMostPagesOfRow * end.not_full), "1", ",");
   }
+  for (const Part& part : parts_) figure(part.name, part.bytes / static_cast<double>(end.requested), "1", ",");
   figure("ns", ns_, "ns", "");
   std::printf("]}\n");
 }

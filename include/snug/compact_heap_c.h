@@ -119,8 +119,9 @@ struct snug_compact_budget {
 };
 /* Compacts beyond what not_full asks for, down to one page with free blocks a class, in idle time. Looks at the budget
  * before each increment, and stops in the middle of a move if it is used up, so that it oversteps by one increment at
- * most. No system call but, for a budget of time, the clock's, which Linux answers without entering the kernel. Returns
- * 1 if something is left to do, else 0. */
+ * most. It asks the OS for nothing but, for a budget of time, the clock, which Linux answers without entering the
+ * kernel; what has emptied goes to the OS beyond what is kept (bytes_spare), a system call for each row of pages, none
+ * in a region. Returns 1 if something is left to do, else 0. */
 int snug_compact_step(struct snug_compact_heap* heap, const struct snug_compact_budget* budget);
 /* Gives up the move that a step has begun, if there is one: no block is on its way then. */
 void snug_compact_settle(struct snug_compact_heap* heap);
@@ -136,12 +137,13 @@ struct snug_compact_stats {
   size_t bytes_bound;    /* what bytes_not_full cannot exceed; pages that hold pins are counted in both */
   size_t bytes_tails;    /* at the ends of pages, too short for a block */
   size_t bytes_large;    /* of bytes_blocks, in blocks that have pages of their own */
-  size_t bytes_spare;    /* in empty pages, kept for the next that is wanted: at most 128 KiB */
-  size_t bytes_handles;  /* of the table of handles */
-  size_t bytes_records;  /* of what describes pages, back pointers to handles included, and of the heap itself */
-  size_t pages;          /* of 16 KiB, spare ones apart */
-  size_t rows_not_full;  /* of pages that blocks of one class lie in together, one to eight */
-  size_t rows_pinned;    /* of them, those that hold a pinned block */
+  size_t bytes_spare;   /* in empty pages, kept for the next that are wanted: at most 128 KiB, or a 128th of what blocks
+                           up to 32 KiB have pages of */
+  size_t bytes_handles; /* of the table of handles */
+  size_t bytes_records; /* of what describes pages, back pointers to handles included, and of the heap itself */
+  size_t pages;         /* of 16 KiB, spare ones apart */
+  size_t rows_not_full; /* of pages that blocks of one class lie in together, one to eight */
+  size_t rows_pinned;   /* of them, those that hold a pinned block */
   size_t pins;
   size_t moves_in_flight; /* begun by a step that came to its budget's end */
   uint64_t moves;         /* so far, and their bytes; moves that were given up, since something changed */

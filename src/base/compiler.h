@@ -15,6 +15,11 @@
 #define SNUG_WEAK_REFERENCE(symbol) __asm__(".weak " symbol)
 // Of this function's accesses ThreadSanitizer hears nothing.
 #define SNUG_UNWATCHED __attribute__((noinline, no_sanitize("thread")))
+// The address of this function's frame: of the caller's frame pointer, with the return address behind it. Gives the
+// function a frame pointer.
+#define SNUG_FRAME_ADDRESS() __builtin_frame_address(0)
+// Gives it one where the address is not wanted.
+#define SNUG_KEEP_FRAME() __asm__ volatile("" : : "r"(__builtin_frame_address(0)))
 // Runs before main, ahead of the constructors of programs that link us; and after the program's own destructors.
 #define SNUG_AT_LOAD __attribute__((constructor(101)))
 #define SNUG_AT_EXIT __attribute__((destructor(101)))

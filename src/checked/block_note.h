@@ -7,6 +7,11 @@
 //
 //   trailer == (check << 47 | is_live << 46 | origin << 44 | size) ^ mask(block)
 //
+// Where stacks are kept (check:stacks) two more words stand before the trailer: who has allocated the block, and who
+// has freed it.
+//
+//   word    == (check << 46 | thread << 24 | number of the stack) ^ mask(block, which)
+//
 // The functions are thread-safe, O(size of the canary); a trailer changes by one atomic operation, so that of two
 // frees of a block one alone finds it live.
 #pragma once
@@ -41,14 +46,27 @@ struct BlockNote {
   bool is_live = false;
 };
 
+// Of a thread, and of where it was (checked/stack_depot.h). All 0: of nobody.
+struct BlockEvent {
+  uint32_t thread = 0;  // below 2^22, as the kernel has it
+  uint32_t stack = 0;   // below 2^24
+};
+
 class BlockNotes {
  public:
   static constexpr size_t kTrailer = sizeof(uint64_t);
   static constexpr size_t kMostSize = size_t{1} << 43;
+  enum class Which : uint8_t { kAllocation = 2, kFree = 1 };  // the word's distance from the trailer, in words
 
-  void open(uint64_t secret) { secret_ = secret | 1; }
+  void open(uint64_t secret, bool keeps_events = false) {
+    secret_ = secret | 1;
+    overhead_ = keeps_events ? 3 * kTrailer : kTrailer;
+  }
+  bool keeps_events() const { return overhead_ != kTrailer; }
+  // What a block has to be longer for.
+  size_t overhead() const { return overhead_; }
 
-  // Writes canary and trailer of a live block that has `room` bytes, a multiple of 8 and at least size + kTrailer.
+  // Writes canary and trailer of a live block that has `room` bytes, a multiple of 8 and at least size + overhead().
   void write(void* block, size_t room, size_t size, BlockOrigin origin) const {
     const uint64_t mask = this->mask(block);
     std::memset(static_cast<char*>(block) + size, canary(mask), canary_length(size, room));
@@ -60,17 +78,35 @@ class BlockNotes {
     const uint64_t plain = trailer(block, room) ^ mask(block);
     if (plain >> kPayloadBits != check_of(plain & kPayload, mask(block))) return false;
     *note = {plain & kSize, static_cast<BlockOrigin>(plain >> kSizeBits & 3), (plain & kLive) != 0};
-    return note->size + kTrailer <= room;
+    return note->size + overhead_ <= room;
   }
   // Nothing has ever been written there, or its memory has gone back since.
   bool is_blank(const void* block, size_t room) const { return trailer(block, room) == 0; }
 
-  // The offset of the first byte of the canary that is not as it was written, or `room` if all are.
-  size_t damage(const void* block, size_t room, size_t size) const {
+  // The block keeps events, and both are written before anybody else may look at it.
+  void write_event(void* block, size_t room, Which which, const BlockEvent& event) const {
+    const uint64_t mask = event_mask(block, which);
+    const uint64_t payload = uint64_t{event.thread} << kStackBits | event.stack;
+    event_word(block, room, which)
+        .store((check_of(payload, mask) << kEventBits | payload) ^ mask, std::memory_order_relaxed);
+  }
+  // False if it was written over.
+  bool read_event(const void* block, size_t room, Which which, BlockEvent* event) const {
+    const uint64_t mask = event_mask(block, which);
+    const uint64_t plain = event_word(const_cast<void*>(block), room, which).load(std::memory_order_relaxed) ^ mask;
+    const uint64_t payload = plain & ((uint64_t{1} << kEventBits) - 1);
+    *event = {static_cast<uint32_t>(payload >> kStackBits),
+              static_cast<uint32_t>(payload & ((uint64_t{1} << kStackBits) - 1))};
+    return plain >> kEventBits == check_of(payload, mask);
+  }
+
+  // The offset of the first byte of the canary that is not as it was written, or of an event's word that is not, or
+  // `room` if all are.
+  SNUG_ALWAYS_INLINE size_t damage(const void* block, size_t room, size_t size) const {
     const auto* slack = static_cast<const unsigned char*>(block) + size;
     const size_t length = canary_length(size, room);
     const size_t first = first_other(slack, length, canary(mask(block)));
-    return first == length ? room : size + first;
+    return first != length ? size + first : keeps_events() ? damage_of_events(block, room) : room;
   }
 
   // Marks the block, whose note was read, as free. False if another thread has.
@@ -87,6 +123,8 @@ class BlockNotes {
   static constexpr uint64_t kSize = (uint64_t{1} << kSizeBits) - 1;
   static constexpr uint64_t kLive = uint64_t{1} << 46;
   static constexpr uint64_t kPayload = (uint64_t{1} << kPayloadBits) - 1;
+  static constexpr unsigned kStackBits = 24;
+  static constexpr unsigned kEventBits = 46;
   static constexpr uint64_t kMultiplier = 0x9e3779b97f4a7c15;
   static constexpr size_t kMostCanary = 128;  // beyond, a write is no write just beyond the end
 
@@ -96,8 +134,21 @@ class BlockNotes {
   static uint64_t trailer(const void* block, size_t room) {
     return word(const_cast<void*>(block), room).load(std::memory_order_acquire);
   }
-  static size_t canary_length(size_t size, size_t room) {
-    const size_t slack = room - kTrailer - size;
+  static std::atomic_ref<uint64_t> event_word(void* block, size_t room, Which which) {
+    return word(block, room - static_cast<size_t>(which) * kTrailer);
+  }
+  uint64_t event_mask(const void* block, Which which) const {
+    return mask(block) * (2 * static_cast<uint64_t>(which) + 1);
+  }
+  SNUG_COLD size_t damage_of_events(const void* block, size_t room) const {
+    BlockEvent event;
+    for (const Which which : {Which::kAllocation, Which::kFree})
+      if (!read_event(block, room, which, &event)) return room - (static_cast<size_t>(which) + 1) * kTrailer;
+    return room;
+  }
+
+  size_t canary_length(size_t size, size_t room) const {
+    const size_t slack = room - overhead_ - size;
     return slack < kMostCanary ? slack : kMostCanary;
   }
   // A byte that is written beyond an end only by chance: not 0, no letter, -1 or small number, nor any byte of UTF-8.
@@ -118,6 +169,7 @@ class BlockNotes {
   }
 
   uint64_t secret_ = 1;
+  size_t overhead_ = kTrailer;
 };
 
 }  // namespace snug

@@ -11,12 +11,19 @@ namespace {
 
 using Line = Text<384>;
 
-[[noreturn]] void end(Line& line, const ReportedBlock& block) {
+[[noreturn]] SNUG_NOINLINE void end(Line& line, const ReportedBlock& block) {
   line.add("; block ").add_hex(address_of(block.start));
   if (block.note != nullptr)
     line.add(" of ").add(uint64_t{block.note->size}).add(" bytes by ").add(allocation_of(block.note->origin));
   line.add(", class of ").add(uint64_t{block.room}).add("\n");
   write_line(line.data(), line.size());
+  if (block.has_stacks) {
+    if (block.allocated.thread != 0) block.allocated.write("allocated by");
+    if (block.freed.thread != 0) block.freed.write("freed by");
+    CallStack here;
+    here.take(SNUG_FRAME_ADDRESS());
+    here.write("this call by");
+  }
   std::abort();
 }
 

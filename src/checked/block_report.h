@@ -5,6 +5,7 @@
 
 #include "base/compiler.h"
 #include "checked/block_note.h"
+#include "checked/call_stack.h"
 
 namespace snug {
 
@@ -13,10 +14,14 @@ struct ReportedBlock {
   const void* start = nullptr;
   size_t room = 0;                  // bytes: its class, or what a large block may use
   const BlockNote* note = nullptr;  // null: it was written over, or there was none
+  // Where stacks are kept; by thread 0, if it has not happened, or was written over.
+  CallStack allocated = {};
+  CallStack freed = {};
+  bool has_stacks = false;
 };
 
-// "snug: CALL(0xADDRESS): REASON; block 0xSTART of SIZE bytes by ORIGIN, class of ROOM". Never returns, allocates
-// nothing.
+// "snug: CALL(0xADDRESS): REASON; block 0xSTART of SIZE bytes by ORIGIN, class of ROOM". With stacks the lines of
+// CallStack::write() follow. Never returns, allocates nothing.
 [[noreturn]] SNUG_COLD void die_of_block(const char* call, const void* address, const char* reason,
                                          const ReportedBlock& block);
 // The same with "REASON NUMBER".

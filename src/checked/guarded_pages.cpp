@@ -12,11 +12,15 @@ namespace {
 constexpr size_t kAlignment = 16;
 using Line = Text<320>;
 
-void add_block(Line& line, uintptr_t block, size_t size) {
-  line.add("; block ").add_hex(block).add(" of ").add(uint64_t{size}).add(" bytes, on a guarded page\n");
-}
-
 }  // namespace
+
+// The line's end, and the stacks.
+void GuardedPages::write(Text<320>& line, const Slot& slot) {
+  line.add("; block ").add_hex(slot.block).add(" of ").add(uint64_t{slot.size}).add(" bytes, on a guarded page\n");
+  write_line(line.data(), line.size());
+  if (slot.allocated.thread != 0) slot.allocated.write("allocated by");
+  if (slot.freed.thread != 0) slot.freed.write("freed by");
+}
 
 void GuardedPages::open(MetaArena& arena, uint64_t seed) {
   page_ = os::page_size();
@@ -54,7 +58,7 @@ size_t GuardedPages::take_slot(bool* at_end) {
   return kSlots;
 }
 
-void* GuardedPages::allocate(size_t size) {
+void* GuardedPages::allocate(size_t size, const void* frame) {
   if (size > page_) return nullptr;
   bool at_end = false;
   const size_t slot = take_slot(&at_end);
@@ -63,8 +67,11 @@ void* GuardedPages::allocate(size_t size) {
   const bool is_committed = os::commit(at<void>(page), page_);
   uintptr_t block = page;
   if (at_end) block += page_ - round_up(size == 0 ? 1 : size, kAlignment);
+  Slot fresh;
+  if (is_committed) fresh = {block, size, State::kLive};
+  if (is_committed) fresh.allocated.take(frame);
   LockGuard guard(lock_);
-  slots_[slot] = is_committed ? Slot{block, size, State::kLive} : Slot{0, 0, State::kNever};
+  slots_[slot] = fresh;
   return is_committed ? at<void>(block) : nullptr;
 }
 
@@ -74,7 +81,7 @@ void GuardedPages::insist_live(const char* call, const void* block, const Slot& 
   if (slot.block != address_of(block)) die(call, block, "points inside a block", slot);
 }
 
-void GuardedPages::release(void* block, const char* call) {
+void GuardedPages::release(void* block, const char* call, const void* frame) {
   const size_t number = slot_near(block);
   Slot slot;
   {
@@ -84,7 +91,10 @@ void GuardedPages::release(void* block, const char* call) {
   }
   insist_live(call, block, slot);
   os::withdraw(at<void>(page_of(number)), page_);
+  CallStack freed;
+  freed.take(frame);
   LockGuard guard(lock_);
+  slots_[number].freed = freed;
   slots_[number].state = State::kFreed;
 }
 
@@ -106,15 +116,13 @@ void GuardedPages::report(const void* address) const {
     line.add("before a block's start");
   else
     line.add("beyond a block's end");
-  add_block(line, slot.block, slot.size);
-  write_line(line.data(), line.size());
+  write(line, slot);
 }
 
 void GuardedPages::die(const char* call, const void* block, const char* reason, const Slot& slot) const {
   Line line;
   line.add("snug: ").add(call).add("(").add_hex(address_of(block)).add("): ").add(reason);
-  add_block(line, slot.block, slot.size);
-  write_line(line.data(), line.size());
+  write(line, slot);
   std::abort();
 }
 

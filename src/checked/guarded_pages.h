@@ -6,6 +6,8 @@
 //
 //   every slot is live, or withdrawn, or in the hands of one thread that makes the system call between the two
 //
+// Each slot keeps who has allocated and who has freed its block.
+//
 // A fault on one of these pages is told, by a handler of SIGSEGV that was set up with the store; then the process goes
 // on to its end as it would have without.
 //
@@ -18,6 +20,8 @@
 
 #include "base/bits.h"
 #include "base/lock.h"
+#include "base/text.h"
+#include "checked/call_stack.h"
 #include "span/meta_arena.h"
 
 namespace snug {
@@ -33,11 +37,11 @@ class GuardedPages {
   // True once in kRefills calls. For each slow path that hands out a block.
   bool is_due() { return bytes_ != 0 && refills_.fetch_add(1, std::memory_order_relaxed) % kRefills == kRefills - 1; }
   // A block aligned to 16 bytes, and to what the size is a multiple of; null if it is longer than a page, all slots are
-  // live or the OS refuses.
-  void* allocate(size_t size);
+  // live or the OS refuses. `frame` is that of a function near to the program's call (checked/call_stack.h).
+  void* allocate(size_t size, const void* frame);
 
   // Of an address that is contained. What is no live block ends the process; `call` is what is named then.
-  void release(void* block, const char* call);
+  void release(void* block, const char* call, const void* frame);
   size_t size_of(const void* block, const char* call) const;
 
   // Tells what is wrong with an access at the address, which is contained.
@@ -51,6 +55,8 @@ class GuardedPages {
     uintptr_t block = 0;
     size_t size = 0;
     State state = State::kNever;
+    CallStack allocated = {};
+    CallStack freed = {};  // by thread 0 until it is
   };
   // 256 pages of 4 KiB: 1 MiB at most, and 2 MiB of addresses.
   static constexpr size_t kSlots = 256;
@@ -60,6 +66,7 @@ class GuardedPages {
   uintptr_t page_of(size_t slot) const;
   size_t take_slot(bool* at_end);
   void insist_live(const char* call, const void* block, const Slot& slot) const;
+  static void write(Text<320>& line, const Slot& slot);
   [[noreturn]] void die(const char* call, const void* block, const char* reason, const Slot& slot) const;
 
   uintptr_t start_ = 0;

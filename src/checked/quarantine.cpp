@@ -1,33 +1,85 @@
 #include "checked/quarantine.h"
 
+#include <algorithm>
 #include <bit>
+#include <new>
 
 namespace snug {
 
 void Quarantine::open(size_t limit, MetaArena& arena) {
-  capacity_ = std::bit_ceil(limit / kLeastWeight + 1);
+  most_in_batch_ = limit / kBatchShare;
+  most_in_ring_ = limit - kBatches * most_in_batch_;
+  capacity_ = std::bit_ceil(most_in_ring_ / kLeastWeight + 1);
   ring_ = static_cast<Rested*>(arena.allocate(capacity_ * sizeof(Rested)));
-  limit_ = ring_ != nullptr ? limit : 0;
+  void* const batches = arena.allocate(kBatches * sizeof(Batch));
+  if (ring_ == nullptr || batches == nullptr) return;
+  batches_ = ::new (batches) Batch[kBatches];
+  limit_ = limit;
 }
 
-// Where the ring is full it holds more bytes than the limit, so that a place becomes free first.
-size_t Quarantine::admit(Rested rested, Rested* leaving) {
+// Threads lie at addresses that differ in their upper bits.
+Quarantine::Batch& Quarantine::batch_of(uintptr_t thread) const {
+  constexpr unsigned kBits = std::bit_width(kBatches - 1);
+  return batches_[uint64_t{thread} * 0x9e3779b97f4a7c15 >> (64 - kBits)];
+}
+
+void Quarantine::add(const Rested& rested, Batch& batch) {
+  batch.blocks[batch.count++] = rested;
+  batch.bytes += weight(rested);
+}
+
+bool Quarantine::admit(uintptr_t thread, const Rested& rested) {
+  Batch& batch = batch_of(thread);
+  LockGuard guard(batch.lock);
+  if (is_filled_by(rested, batch)) return false;
+  add(rested, batch);
+  return true;
+}
+
+// Another thread may have handed the batch over meanwhile.
+size_t Quarantine::admit_last(uintptr_t thread, const Rested& rested, Rested* leaving) {
+  Batch& batch = batch_of(thread);
+  LockGuard guard(batch.lock);
+  const bool is_filled = is_filled_by(rested, batch);
+  add(rested, batch);
+  return is_filled ? hand_over(batch, leaving) : 0;
+}
+
+// Where the ring is full it holds more bytes than it may, so that as many places become free first.
+size_t Quarantine::hand_over(Batch& batch, Rested* leaving) {
   LockGuard guard(lock_);
-  const size_t taken = take(limit_ - weight(rested), leaving);
-  ring_[(first_ + count_++) & (capacity_ - 1)] = rested;
-  bytes_ += weight(rested);
+  const size_t taken = take(most_in_ring_ - batch.bytes, leaving);
+  for (uint32_t i = 0; i != batch.count; ++i) ring_[(first_ + count_++) & (capacity_ - 1)] = batch.blocks[i];
+  bytes_ += batch.bytes;
+  batch.count = 0;
+  batch.bytes = 0;
   return taken;
 }
 
 size_t Quarantine::fetch(Rested* leaving) {
   LockGuard guard(lock_);
-  return take(limit_, leaving);
+  return take(most_in_ring_, leaving);
 }
 
 size_t Quarantine::fetch_any(Rested* leaving) {
-  if (!lock_.try_lock()) return 0;
-  const size_t taken = take(0, leaving);
-  lock_.unlock();
+  if (limit_ == 0) return 0;
+  if (lock_.try_lock()) {
+    const size_t taken = take(0, leaving);
+    lock_.unlock();
+    if (taken != 0) return taken;
+  }
+  for (size_t i = 0; i != kBatches; ++i)
+    if (const size_t taken = take_any(batches_[i], leaving); taken != 0) return taken;
+  return 0;
+}
+
+size_t Quarantine::take_any(Batch& batch, Rested* leaving) {
+  if (!batch.lock.try_lock()) return 0;
+  const size_t taken = batch.count;
+  std::copy_n(batch.blocks, taken, leaving);
+  batch.count = 0;
+  batch.bytes = 0;
+  batch.lock.unlock();
   return taken;
 }
 
@@ -38,6 +90,16 @@ size_t Quarantine::take(size_t limit, Rested* leaving) {
     bytes_ -= weight(leaving[taken++]);
   }
   return taken;
+}
+
+void Quarantine::lock_for_fork() {
+  for (size_t i = 0; batches_ != nullptr && i != kBatches; ++i) batches_[i].lock.lock_for_fork();
+  lock_.lock_for_fork();
+}
+
+void Quarantine::unlock_after_fork() {
+  lock_.unlock_after_fork();
+  for (size_t i = 0; batches_ != nullptr && i != kBatches; ++i) batches_[i].lock.unlock_after_fork();
 }
 
 }  // namespace snug

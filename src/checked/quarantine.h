@@ -1,15 +1,22 @@
-// Quarantine: freed blocks, filled with a pattern, in the order in which they came. They leave it when it holds too
-// many bytes; a write to one meanwhile is found then.
+// Quarantine: freed blocks, filled with a pattern, in the order in which each thread freed them. They leave it when it
+// holds too many bytes; a write to one meanwhile is found then.
 //
-//   bytes_ == sum of weight over the blocks of the ring <= limit, but for what has yet to be fetched
+//   a thread's frees ─► its batch ─┐
+//   another's frees  ─► its batch ─┴─► the ring, oldest first ─► whoever handed a batch over
 //
-// Thread-safe. The lock is a leaf: nothing is called under it. Blocks are filled and looked at by the caller, outside.
+//   bytes_ == sum of weight over the blocks of the ring <= most_in_ring_, but for what has yet to be fetched
+//   most_in_ring_ + kBatches * most_in_batch_ <= limit
+//
+// A thread has the batch that its address hashes to, so that threads which end, and children of forks, leave nothing
+// behind that nobody reaches. Thread-safe. The order of locks is a batch's, then the ring's; nothing else is called
+// under them. Blocks are filled and looked at by the caller, outside.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
 #include "base/lock.h"
+#include "base/units.h"
 #include "checked/block_note.h"
 #include "span/meta_arena.h"
 
@@ -31,29 +38,56 @@ class Quarantine {
 
   // False for a block so long that too few others would stay beside it.
   bool has_room_for(size_t size) const { return size + kLeastWeight <= limit_ / kLeastShare; }
-  // Takes such a block in, and gives up to kMostAtOnce of those that have to leave for it. If they are as many, others
-  // may have to as well: fetch() gives them. Amortised O(1).
-  size_t admit(Rested rested, Rested* leaving);
+  // Takes such a block in; false if the thread's batch is full, and nothing is done. `thread` is any number that the
+  // calling thread keeps. O(1).
+  bool admit(uintptr_t thread, const Rested& rested);
+  // The same, but a batch that it fills is handed over. Gives up to kMostAtOnce of the blocks that have to leave for
+  // that; if they are as many, others may have to as well: fetch() gives them.
+  size_t admit_last(uintptr_t thread, const Rested& rested, Rested* leaving);
   size_t fetch(Rested* leaving);
-  // The same, whether they have to or not; none if the lock is held, as by whom a signal handler has interrupted.
+  // The same, whether they have to or not, those in batches too; none whose lock is held, as by whom a signal handler
+  // has interrupted.
   size_t fetch_any(Rested* leaving);
 
-  SharedLock& lock() { return lock_; }  // for a fork
+  void lock_for_fork();
+  void unlock_after_fork();
 
  private:
   static constexpr size_t kLeastShare = 2;
+  static constexpr size_t kBatches = 16;
+  static constexpr size_t kBatchShare = 128;              // parts of the limit: all batches have an eighth of it
   static constexpr size_t kLeastWeight = sizeof(Rested);  // bytes: bounds how long the ring can be, too
   static size_t weight(const Rested& rested) { return rested.note.size + kLeastWeight; }
 
-  size_t take(size_t limit, Rested* leaving);
+  // What some threads have freed last. Holds at most most_in_batch_ bytes and fewer than kMostAtOnce blocks while its
+  // lock is open.
+  struct alignas(kCacheLine) Batch {
+    SharedLock lock;
+    uint32_t count = 0;
+    size_t bytes = 0;
+    Rested blocks[kMostAtOnce];
+  };
 
-  SharedLock lock_;
+  Batch& batch_of(uintptr_t thread) const;
+  bool is_filled_by(const Rested& rested, const Batch& batch) const {
+    return batch.count == kMostAtOnce - 1 || batch.bytes + weight(rested) > most_in_batch_;
+  }
+  static void add(const Rested& rested, Batch& batch);
+  size_t hand_over(Batch& batch, Rested* leaving);
+  size_t take(size_t limit, Rested* leaving);
+  size_t take_any(Batch& batch, Rested* leaving);
+
+  Batch* batches_ = nullptr;
+  size_t most_in_batch_ = 0;
+  size_t most_in_ring_ = 0;
+  size_t limit_ = 0;
+
+  alignas(kCacheLine) SharedLock lock_;  // of the ring
   Rested* ring_ = nullptr;
   size_t capacity_ = 0;  // a power of two
   size_t first_ = 0;     // counts on; its place is the remainder
   size_t count_ = 0;
   size_t bytes_ = 0;
-  size_t limit_ = 0;
 };
 
 }  // namespace snug

@@ -32,9 +32,11 @@ struct BlockClass {
   }
 };
 
-// As many pages as waste no more than 1/32 at their end, but no more than eight.
+// In a row, for blocks of one class.
+inline constexpr size_t kMostPages = 8;
+
+// As many pages as waste no more than 1/32 at their end, but no more than that.
 constexpr size_t pages_for_blocks_of(size_t block) {
-  constexpr size_t kMostPages = 8;
   const auto tail = [block](size_t count) {
     return count * kPageSize % block + (count * kPageSize < block ? count * kPageSize : 0);
   };

@@ -85,8 +85,30 @@ void BlockPages::give_last(Place place) {
   release(page);
 }
 
+// Where memory is short what is spare serves all lengths.
+template <class Take>
+std::invoke_result_t<Take> BlockPages::with_spares(Take take) {
+  const auto taken = in_turn_of_source(take);
+  return taken || !give_spares() ? taken : in_turn_of_source(take);
+}
+
 PageRow BlockPages::take_row(size_t bytes, size_t alignment) {
-  return in_turn_of_source([&] { return source_.take(std::max<size_t>(bytes, 1), alignment); });
+  return with_spares([&] { return source_.take(std::max<size_t>(bytes, 1), alignment); });
+}
+
+void* BlockPages::take_record(size_t bytes) {
+  return with_spares([&] { return source_.take_record(bytes); });
+}
+
+// False: there are none.
+bool BlockPages::give_spares() {
+  {
+    const SharedTurnGuard guard(turn_);
+    if (spares_.bytes() == 0) return false;
+    while (CompactPage* const page = spares_.take_oldest()) let_go(page);
+  }
+  give_back();
+  return true;
 }
 
 BlockPages::Place BlockPages::add_large(PageRow row, Relocate relocate) {
@@ -102,11 +124,16 @@ BlockPages::Place BlockPages::add_large(PageRow row, Relocate relocate) {
 }
 
 PageRow BlockPages::take_row_of(const BlockClass& sizes) {
+  CompactPage* spare = nullptr;
   {
     const SharedTurnGuard guard(turn_);
-    if (sizes.pages == 1 && spares_ != 0) return spare_[--spares_];
+    spare = spares_.take(sizes.bytes());
+    if (spare != nullptr) bytes_records_ -= record_bytes(spare->blocks);
   }
-  return take_row(sizes.bytes(), kPageSize);
+  if (spare == nullptr) return take_row(sizes.bytes(), kPageSize);
+  const PageRow row = spare->row;
+  give_record(spare, record_bytes(spare->blocks));
+  return row;
 }
 
 CompactPage* BlockPages::add_page_to(PageBin& bin) {
@@ -149,7 +176,15 @@ CompactPage* BlockPages::add_page(PageRow row, PageBin* bin, size_t block, size_
 
 void BlockPages::release(CompactPage* page) {
   const SharedTurnGuard guard(turn_);
-  const PageRow row = page->row;
+  forget(page);
+  if (page->is_large()) return let_go(page);
+  spares_.add(page);
+  while (spares_.bytes() > most_spare()) let_go(spares_.take_oldest());
+}
+
+// The page is nobody's from now on.
+void BlockPages::forget(CompactPage* page) {
+  const PageRow& row = page->row;
   if (page->is_large()) {
     bytes_large_ -= page->block;
     --large_blocks_;
@@ -157,23 +192,26 @@ void BlockPages::release(CompactPage* page) {
   unpoison(row.start, row.bytes);
   all_.remove(page);
   bytes_pages_ -= row.bytes;
-  bytes_records_ -= record_bytes(page->blocks);
   source_.set_page(row, nullptr);
-  const bool is_spare = keep_as_spare(*page);
-  if (defers_) {
-    if (is_spare) page->row = {};
-    leaving_.push_back(page);
-    leaving_count_.store(leaving_count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    return;
-  }
-  source_.give_record(page, record_bytes(page->blocks));
-  if (!is_spare) source_.give(row);
 }
 
-bool BlockPages::keep_as_spare(const CompactPage& page) {
-  if (page.is_large() || page.row.bytes != kPageSize || spares_ == kMostSpare) return false;
-  spare_[spares_++] = page.row;
-  return true;
+// Row and record go, now or when no turn is held.
+void BlockPages::let_go(CompactPage* page) {
+  bytes_records_ -= record_bytes(page->blocks);
+  if (!defers_) return give(page);
+  leaving_.push_back(page);
+  leaving_count_.store(leaving_count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+// Of large blocks the store keeps some, as of those of malloc.
+void BlockPages::give(CompactPage* page) {
+  const PageRow row = page->row;
+  const bool is_large = page->is_large();
+  source_.give_record(page, record_bytes(page->blocks));
+  if (is_large)
+    source_.give(row);
+  else
+    source_.give_to_os(row);
 }
 
 // As many as wait now: whoever adds one comes by afterwards.
@@ -187,19 +225,24 @@ void BlockPages::give_back_leaving() {
       leaving_.remove(page);
       leaving_count_.store(leaving_count_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
     }
-    const PageRow row = page->row;
-    source_.give_record(page, record_bytes(page->blocks));
-    if (row.start != nullptr) source_.give(row);
+    give(page);
   }
 }
 
+// To the store, which keeps some: another heap may begin where this one ends.
 void BlockPages::release_all() {
+  give_back();
+  const auto give_to_store = [this](CompactPage* page) {
+    const PageRow row = page->row;
+    source_.give_record(page, record_bytes(page->blocks));
+    source_.give(row);
+  };
   while (CompactPage* const page = all_.front()) {
     if (!page->is_large()) page->bin->remove(page);
-    release(page);
+    forget(page);
+    give_to_store(page);
   }
-  give_back();
-  while (spares_ != 0) source_.give(spare_[--spares_]);
+  while (CompactPage* const page = spares_.take_oldest()) give_to_store(page);
   for (size_t i = 0; i < count(); ++i)
     if (PageBin* const bin = bins_[i].exchange(nullptr); bin != nullptr) source_.give_record(bin, sizeof(PageBin));
   kind_count_.store(0, std::memory_order_relaxed);
@@ -248,7 +291,7 @@ BlockPages::Totals BlockPages::totals() const {
   totals.bytes_blocks += bytes_large_;
   totals.bytes_large = bytes_large_;
   totals.bytes_records = bytes_records_;
-  totals.bytes_spare = spares_ * kPageSize;
+  totals.bytes_spare = spares_.bytes();
   totals.pages = (bytes_pages_ + kPageSize - 1) / kPageSize;
   return totals;
 }
@@ -332,6 +375,7 @@ const char* BlockPages::check() const {
     }
   });
   if (large != large_blocks_) return "compact heap: the count of large blocks is wrong";
+  if (spares_.bytes() > most_spare()) return "compact heap: more empty pages are kept than may be";
   for (size_t i = 0; i < count() && broken == nullptr; ++i) broken = check_bin(i, rows[i], used[i]);
   return broken;
 }

@@ -5,13 +5,18 @@
 //
 // A kind is a class beside the map's, for blocks of one size whose owners say how they are moved.
 //
-// A page that becomes empty goes back to its source, but for a few that are kept for the next of any class.
+// A row of pages that becomes empty is kept for the next of its length. Beyond a share of what the heap has, the oldest
+// of them goes to the OS at once: what the heap takes follows what lives in it, and the store keeps nothing for it.
+//
+//   spare rows <= kLeastSpare, or 1 / kSpareShare of the pages that classes have
+//
 // O(1), but for what the source takes. After share() several threads may use it, if they keep to the turns of the bins,
 // or to one over all; what all classes share has a turn here, which is taken inside of theirs. The OS may take its time
 // over pages and records: none are asked for in that turn, and what goes back waits until the turns are over in which
 // it emptied, for give_back().
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -22,6 +27,7 @@
 #include "compact/page.h"
 #include "compact/page_bin.h"
 #include "compact/page_source.h"
+#include "compact/spare_rows.h"
 
 namespace snug {
 
@@ -112,9 +118,7 @@ class BlockPages {
   // All pages go.
   void release_all();
 
-  void* take_record(size_t bytes) {
-    return in_turn_of_source([&] { return source_.take_record(bytes); });
-  }
+  void* take_record(size_t bytes);
   void give_record(void* record, size_t bytes) {
     in_turn_of_source([&] { source_.give_record(record, bytes); });
   }
@@ -180,8 +184,9 @@ class BlockPages {
 
  private:
   using AllPages = List<CompactPage, &CompactPage::in_all>;
-  // The most pages that are kept, of those that are one page long.
-  static constexpr size_t kMostSpare = 8;
+  // What is kept of empty pages at most: so many bytes, or one part in so many of the pages that classes have.
+  static constexpr size_t kLeastSpare = 8 * kPageSize;
+  static constexpr size_t kSpareShare = 128;
 
   // The store needs no turn.
   template <class Use>
@@ -195,7 +200,13 @@ class BlockPages {
   CompactPage* add_page(PageRow row, PageBin* bin, size_t block, size_t blocks);
   CompactPage* add_page_to(PageBin& bin);
   PageRow take_row_of(const BlockClass& sizes);
-  bool keep_as_spare(const CompactPage& page);
+  size_t most_spare() const { return std::max(kLeastSpare, (bytes_pages_ - bytes_large_) / kSpareShare); }
+  void forget(CompactPage* page);
+  void let_go(CompactPage* page);
+  void give(CompactPage* page);
+  bool give_spares();
+  template <class Take>
+  std::invoke_result_t<Take> with_spares(Take take);
   void give_back_leaving();
   SNUG_COLD PageBin* add_bin_for(size_t size_class);
   size_t find_kind(size_t first, size_t last, size_t block, Relocate relocate) const;
@@ -219,8 +230,7 @@ class BlockPages {
   AllPages all_;      // large blocks last
   AllPages leaving_;  // empty, and nobody's
   std::atomic<size_t> leaving_count_{0};
-  PageRow spare_[kMostSpare];
-  size_t spares_ = 0;
+  SpareRows spares_;
   size_t large_blocks_ = 0;
   size_t bytes_large_ = 0;
   size_t bytes_pages_ = 0;

@@ -54,6 +54,7 @@ struct PageRow {
   size_t bytes = 0;
   void* backing = nullptr;  // what the source knows it by
   bool is_mapping = false;  // too large for the pages of the store
+  explicit operator bool() const { return start != nullptr; }
 };
 
 struct alignas(64) CompactPage {

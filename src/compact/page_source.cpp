@@ -83,6 +83,11 @@ void PageSource::give(const PageRow& row) {
   }
 }
 
+void PageSource::give_to_os(const PageRow& row) {
+  if (spans_ == nullptr) return give(row);
+  spans_->free_to_os(static_cast<Span*>(row.backing), PageCount{static_cast<uint32_t>(row.bytes / kPageSize)});
+}
+
 void PageSource::mark(size_t first, size_t count, bool taken) {
   for_each_word(first, count, [&](size_t word, uint64_t mask) {
     if (taken)

@@ -37,6 +37,8 @@ class PageSource {
   // At least `bytes`, at a multiple of `alignment` (a power of two).
   PageRow take(size_t bytes, size_t alignment);
   void give(const PageRow& row);
+  // The same of pages that are no mapping, and the store keeps nothing of their memory.
+  void give_to_os(const PageRow& row);
 
   void* take_record(size_t bytes);
   void give_record(void* record, size_t bytes);

@@ -99,7 +99,7 @@ void* counted(void* block) {
 // was never used and reads as zero.
 void* refilled(size_t size, bool* untouched = nullptr) {
   if (store.guarded.is_due())
-    if (void* block = store.guarded.allocate(size); block != nullptr) return block;
+    if (void* block = store.guarded.allocate(size, SNUG_FRAME_ADDRESS()); block != nullptr) return block;
   void* block = insist(size, [size, untouched]() -> void* {
     if (!store.ensure_open()) return nullptr;
     return refill_class(store.table->class_of(size), untouched);
@@ -204,7 +204,7 @@ void release_slow(void* block, BlockOrigin fits, size_t told) noexcept {
   else if (store.is_checked())
     release_checked(block, fits, told);
   else if (store.guarded.contains(block))
-    store.guarded.release(block, "free");
+    store.guarded.release(block, "free", SNUG_FRAME_ADDRESS());
   else
     release_large(block, "free");
 }

@@ -27,9 +27,11 @@ const ConfigKey kConfigTable[kConfigKeys] = {
     {"idle_thread", "auto|on|off",
      "whether a thread gives that memory back while the program makes no call that would; auto: once it has threads "
      "itself"},
-    {"check", "off|on|sample",
-     "whether misuse of blocks is looked for and ends the process; sample: of a few blocks only, on guarded pages"},
-    {"quarantine", "bytes", "with check:on, the most that freed blocks hold before they may be handed out again"},
+    {"check", "off|on|stacks|sample",
+     "whether misuse of blocks is looked for and ends the process; stacks: which names who allocated and freed the "
+     "block; sample: of a few blocks only, on guarded pages"},
+    {"quarantine", "bytes",
+     "with check:on or stacks, the most that freed blocks hold before they may be handed out again"},
     {"report", "path", "file to which one line of JSON with the statistics is appended when the process exits"},
 };
 
@@ -58,6 +60,13 @@ struct Word {
   size_t length;
   bool is(const char* other) const { return std::strlen(other) == length && std::memcmp(bytes, other, length) == 0; }
 };
+
+struct CheckingWord {
+  const char* word;
+  Checking value;
+};
+constexpr CheckingWord kCheckingWords[] = {
+    {"off", Checking::kOff}, {"on", Checking::kOn}, {"stacks", Checking::kStacks}, {"sample", Checking::kSample}};
 
 // What is said behind a bad value.
 using Reason = ClassFileFault;
@@ -171,9 +180,12 @@ const char* set_plain(Config& config, size_t key, Word value) {
       config.quarantine = number;
       return nullptr;
     case kCheck:
-      if (!value.is("off") && !value.is("on") && !value.is("sample")) return "off, on or sample";
-      config.check = value.is("on") ? Checking::kOn : value.is("sample") ? Checking::kSample : Checking::kOff;
-      return nullptr;
+      for (const CheckingWord& word : kCheckingWords) {
+        if (!value.is(word.word)) continue;
+        config.check = word.value;
+        return nullptr;
+      }
+      return "off, on, stacks or sample";
     case kPurgeAfter:
       if (!parse_size(value, 86400000, &number)) return "milliseconds from 0 to 86400000";
       config.purge_after = static_cast<uint32_t>(number);
@@ -268,7 +280,8 @@ void print_config_value(const Config& config, size_t index, char* text, size_t c
                                                           : "auto");
       break;
     case kCheck:
-      value.add(config.check == Checking::kOn ? "on" : config.check == Checking::kSample ? "sample" : "off");
+      for (const CheckingWord& word : kCheckingWords)
+        if (config.check == word.value) value.add(word.word);
       break;
     case kQuarantine:
       value.add(uint64_t{config.quarantine});

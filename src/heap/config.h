@@ -14,7 +14,7 @@ namespace snug {
 
 enum class ClassMap { kDefault, kDense, kFile };
 enum class IdleThreads { kOff, kOn, kAuto };
-enum class Checking { kOff, kOn, kSample };
+enum class Checking { kOff, kOn, kStacks, kSample };
 
 struct Config {
   // classes: default | dense | a file's path, default default. The size-class map: default has roomy caches and classes
@@ -41,11 +41,12 @@ struct Config {
   // idle_thread: auto | on | off, default auto. A thread of snug's own gives back what is older than purge_after while
   // the program makes no call that would: auto, once the program has threads itself.
   IdleThreads idle_thread = IdleThreads::kAuto;
-  // check: off | on | sample, default off. Whether every block is looked at when it comes back, and for a while after;
-  // or a few blocks, drawn by chance, lie on pages of their own between inaccessible ones. What the program does wrong
-  // with them ends the process (docs/checking.md).
+  // check: off | on | stacks | sample, default off. Whether every block is looked at when it comes back, and for a
+  // while after, and whether it is kept who has allocated and freed it; or a few blocks, drawn by chance, lie on pages
+  // of their own between inaccessible ones. What the program does wrong with them ends the process (docs/checking.md).
   Checking check = Checking::kOff;
-  // quarantine: bytes, default 4M. With check:on, the most that freed blocks hold before they may be handed out again.
+  // quarantine: bytes, default 4M. With check:on or stacks, the most that freed blocks hold before they may be handed
+  // out again.
   size_t quarantine = size_t{4} << 20;
   // report: a file's path, default none. When the process exits, one line of JSON with its statistics is appended.
   char report[1024] = "";

@@ -2,8 +2,8 @@
 //
 //   list of streams ─► opening ─► roster ─► heaps ─► roll ─► large store ─► span store ─► arrays ─► arena
 //
-// Behind these the store takes the leaves, those of the quarantine and of the guarded pages, under which nobody takes
-// another.
+// Behind these the store takes the locks of the quarantine (checked/quarantine.h) and of the guarded pages, under which
+// nobody takes another part's.
 //
 // Of these, what threads hand on in several holds (a heap, a span in hand) is waited for: whoever has it needs only
 // locks that come later. libc takes the list of streams between our handlers and the fork, so that it comes first

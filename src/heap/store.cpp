@@ -103,9 +103,11 @@ bool Store::open_parts() {
 
 // Where every block is checked the inline paths stay closed.
 void Store::open_checks() {
-  if (config.check == Checking::kOn) {
+  if (config.check == Checking::kOn || config.check == Checking::kStacks) {
+    const bool keeps_stacks = config.check == Checking::kStacks;
     quarantine.open(config.quarantine, arena);
-    notes.open(os::random_seed());
+    if (keeps_stacks) stacks.open(arena);
+    notes.open(os::random_seed(), keeps_stacks);
     checked_.store(true, std::memory_order_relaxed);
     return;
   }
@@ -144,8 +146,7 @@ void Store::before_fork() {
     return idle.before_fork();
   }
   ForkOrder<Store>::before(*this);
-  // Leaves.
-  quarantine.lock().lock_for_fork();
+  quarantine.lock_for_fork();
   guarded.lock().lock_for_fork();
   forks_alone_ = false;  // under our first lock
 }
@@ -153,13 +154,14 @@ void Store::before_fork() {
 void Store::after_fork_in_parent() {
   if (forks_alone_) return idle.after_fork_in_parent();
   guarded.lock().unlock_after_fork();
-  quarantine.lock().unlock_after_fork();
+  quarantine.unlock_after_fork();
   ForkOrder<Store>::after_in_parent(*this);
 }
 
 void Store::after_fork_in_child() {
+  forget_calling_thread();
   guarded.lock().unlock_after_fork();
-  quarantine.lock().unlock_after_fork();
+  quarantine.unlock_after_fork();
   if (forks_alone_)
     idle.after_fork_in_child();
   else

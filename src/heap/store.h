@@ -8,6 +8,7 @@
 #include "checked/block_note.h"
 #include "checked/guarded_pages.h"
 #include "checked/quarantine.h"
+#include "checked/stack_depot.h"
 #include "heap/config.h"
 #include "heap/fork_order.h"
 #include "heap/idle_thread.h"
@@ -47,8 +48,9 @@ struct Store {
   const ClassTable* table = &kRoomyTable;
   size_t most_memory = SIZE_MAX;  // bytes: a request beyond this cannot be served
 
-  // With check:on.
+  // With check:on and check:stacks.
   BlockNotes notes;
+  StackDepot stacks;  // with check:stacks
   Quarantine quarantine;
   // With check:sample.
   GuardedPages guarded;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 
 #include "base/bits.h"
@@ -112,6 +113,13 @@ size_t total_memory() {
 size_t total_memory_and_swap() {
   struct sysinfo info{};
   return system_call(SYS_sysinfo, &info) == 0 ? (size_t{info.totalram} + info.totalswap) * info.mem_unit : SIZE_MAX;
+}
+
+// The kernel reads the new mask before it looks at what is to be done with it, which is nothing.
+bool is_readable(const void* word) {
+  constexpr int kNothing = -1;
+  constexpr size_t kMaskBytes = 8;
+  return system_call(SYS_rt_sigprocmask, kNothing, word, nullptr, kMaskBytes) != -EFAULT;
 }
 
 }  // namespace snug::os

@@ -55,7 +55,9 @@ void detach_this_thread() { ::pthread_detach(::pthread_self()); }
 
 void name_thread(const char* name) { system_call(SYS_prctl, PR_SET_NAME, name); }
 
-bool is_main_thread() { return system_call(SYS_gettid) == os::process_id(); }
+uint32_t thread_number() { return static_cast<uint32_t>(system_call(SYS_gettid)); }
+
+bool is_main_thread() { return thread_number() == os::process_id(); }
 
 size_t current_core() {
   const ErrnoKeeper keeper;

@@ -19,6 +19,9 @@ void detach_this_thread();
 // Names the calling thread for people and tools, in at most 15 bytes.
 void name_thread(const char* name);
 
+// The number by which the OS knows the calling thread. A system call.
+uint32_t thread_number();
+
 // True in the thread that main runs in, or that forked.
 bool is_main_thread();
 

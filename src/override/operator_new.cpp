@@ -9,6 +9,8 @@
 #include "base/bits.h"
 #include "base/compiler.h"
 #include "heap/allocator.h"
+#include "heap/plain_blocks.h"
+#include "heap/store.h"
 
 // libstdc++ exports it, and declares it only to itself; throws std::bad_alloc.
 [[noreturn]] SNUG_WEAK void snug_weak_throw_bad_alloc() SNUG_ASM_NAME("_ZSt17__throw_bad_allocv");
@@ -94,12 +96,22 @@ SNUG_COLD void* retry_nothrow_of(size_t size) noexcept {
 // The slow paths of the forms that take a size alone. A second try may ask for all of the step.
 template <void* (&retry)(size_t)>
 SNUG_COLD void* new_slow(snug::HeadStep step) {
+  SNUG_KEEP_FRAME();  // the stack of a guarded block leads through here
   void* block = snug::allocate_slow(step);
   return block != nullptr ? block : retry(snug::size_of_step(step));
 }
+// The store is not open yet, or checks.
+template <BlockOrigin origin, void* (&retry)(size_t)>
+SNUG_COLD void* new_not_plain(size_t size) {
+  SNUG_KEEP_FRAME();  // the stack of a checked block leads through here
+  void* block = snug::allocate_large<origin>(size);
+  return block != nullptr ? block : retry(size);
+}
 template <BlockOrigin origin, void* (&retry)(size_t)>
 SNUG_COLD void* new_large(size_t size) {
-  void* block = snug::allocate_large<origin>(size);
+  if (!snug::store.is_plain()) [[unlikely]]
+    return new_not_plain<origin, retry>(size);
+  void* block = snug::allocate_plain(size);
   return block != nullptr ? block : retry(size);
 }
 
@@ -109,6 +121,7 @@ SNUG_ALWAYS_INLINE void* new_or_null(size_t size) {
 }
 template <BlockOrigin origin>
 SNUG_ALWAYS_INLINE void* new_or_null(size_t size, std::align_val_t alignment) {
+  SNUG_KEEP_FRAME();
   const size_t bytes = static_cast<size_t>(alignment);
   if (!snug::is_power_of_two(bytes)) return nullptr;
   void* block = snug::allocate_aligned(bytes, size, origin);
@@ -120,6 +133,7 @@ SNUG_ALWAYS_INLINE void* new_or_throw(size_t size) {
 }
 template <BlockOrigin origin>
 SNUG_ALWAYS_INLINE void* new_or_throw(size_t size, std::align_val_t alignment) {
+  SNUG_KEEP_FRAME();
   const size_t bytes = static_cast<size_t>(alignment);
   if (!snug::is_power_of_two(bytes)) throw_bad_alloc();
   void* block = snug::allocate_aligned(bytes, size, origin);

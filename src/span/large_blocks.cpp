@@ -25,7 +25,12 @@ void* LargeBlocks::allocate(const LargeRequest& request) {
 LargeFree LargeBlocks::free(void* start) {
   if (spans_.free_run(start)) return LargeFree::kFreed;
   const LargeFree outcome = mappings_.free(start);
-  return outcome == LargeFree::kUnknown && spans_.lies_in_run(start) ? LargeFree::kInside : outcome;
+  return outcome == LargeFree::kUnknown && spans_.run_around(start) != nullptr ? LargeFree::kInside : outcome;
+}
+
+void* LargeBlocks::block_around(const void* address) {
+  void* run = spans_.run_around(address);
+  return run != nullptr ? run : mappings_.block_around(address);
 }
 
 size_t LargeBlocks::usable_size(const void* start) {

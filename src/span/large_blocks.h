@@ -27,6 +27,8 @@ class LargeBlocks {
   LargeFree free(void* start);
   // 0 if no live large block starts there.
   size_t usable_size(const void* start);
+  // The start of the live large block that the address lies in, or null. Slow: only said once.
+  void* block_around(const void* address);
   // The block at its new size, moved or not, contents kept up to the smaller size. Null if it has to be done by copying
   // or cannot be done; the block is then as before.
   void* resize(void* start, size_t size);

@@ -160,10 +160,21 @@ LargeFree LargeStore::reason_unknown(uintptr_t start) {
       std::find(gone_, std::end(gone_), start) != std::end(gone_) ? LargeFree::kAlreadyFree : LargeFree::kUnknown;
   for (LargeBlock* kept = cache_.front(); kept != nullptr; kept = CacheList::next(kept))
     if (kept->start == start) reason = LargeFree::kAlreadyFree;
+  return find_around(start) != 0 ? LargeFree::kInside : reason;
+}
+
+// 0 if no live block is there. The lock is held.
+uintptr_t LargeStore::find_around(uintptr_t address) const {
+  uintptr_t found = 0;
   index_.for_each([&](const LargeBlock& block) {
-    if (start - block.start < block.usable) reason = LargeFree::kInside;
+    if (address - block.start < block.usable) found = block.start;
   });
-  return reason;
+  return found;
+}
+
+void* LargeStore::block_around(const void* address) {
+  LockGuard guard(lock_);
+  return at<void>(find_around(address_of(address)));
 }
 
 // The lock is held, and the block is not in the cache.

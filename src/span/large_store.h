@@ -75,6 +75,8 @@ class LargeStore {
   LargeFree free(void* start);
   // 0 if no live large block starts there.
   size_t usable_size(const void* start);
+  // The start of the live block that the address lies in, or null. O(blocks).
+  void* block_around(const void* address);
   // The block at its new size, moved or not, contents kept up to the smaller size. Null if it has to be done by copying
   // or cannot be done; the block is then as before.
   void* resize(void* start, size_t size);
@@ -155,6 +157,7 @@ class LargeStore {
   void advise(LargeBlock* block);
   void touch_by_the_clock(const LargeBlock& block, size_t written);
   LargeFree reason_unknown(uintptr_t start);
+  uintptr_t find_around(uintptr_t address) const;
   void remember_gone(uintptr_t start) { gone_[gone_count_++ % kRemembered] = start; }
 
   // What every refill reads, apart from what each large block writes.

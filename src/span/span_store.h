@@ -93,6 +93,10 @@ class SpanStore {
   // The same of all spans of the batch, each of which says itself what was written. O(spans).
   void free_all(SpanBatch& batch);
 
+  // The same of one whose memory is not to be kept: it goes to the OS at once, unless it lies in a huge page, which
+  // would be broken for little. O(1), and a system call.
+  void free_to_os(Span* span, PageCount touched);
+
   // Runs: blocks of whole pages, in spans that lie one after the other. All but the last of a run of several take whole
   // chunks, so that what one leaves of its last chunk serves others, and what is freed is what any span may be cut
   // from. A run is found by its start alone, without a lock, by whoever has it.
@@ -110,8 +114,8 @@ class SpanStore {
   // Changes the length of a run that begins there, and leaves its place; false, and it stays as it was, if what follows
   // is not free. O(chunks of the run).
   bool resize_run(void* start, PageCount pages);
-  // True if the address lies in a run. Slow: for whom nothing begins there.
-  bool lies_in_run(const void* address);
+  // The start of the run that the address lies in, or null. Slow: for whom nothing begins there.
+  void* run_around(const void* address);
 
   // Before the owner of a span purges so many bytes of it, in holes. True if he should: from now on the OS backs the
   // chunk by small pages, so that holes stay holes. A huge page is broken for a quarter of the span at least.

@@ -54,6 +54,20 @@ size_t SpanStore::purge_run(Span* span) {
   return purged ? pages.bytes() : 0;
 }
 
+// It does not merge with its neighbours before it is clean: what they keep is not due.
+void SpanStore::free_to_os(Span* span, PageCount touched) {
+  span->written = std::max(span->written, touched);
+  LockGuard guard(lock_);
+  mark_dirty(span->first, span->written);
+  if (count_dirty(*span) == 0 || window_.chunk(span->first).paging == Paging::kHuge) {
+    insert(merge_neighbours(span));
+    purge_as_due();
+    return;
+  }
+  insert(span);
+  purge_run(span);
+}
+
 void SpanStore::count_as_missing(size_t bytes) {
   const uint32_t now = os::milliseconds();
   if (!missed_lately(now)) {

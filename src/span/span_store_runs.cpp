@@ -168,15 +168,18 @@ PageCount SpanStore::length_of_run(const void* start) const {
   return window_.start_of(span->first) == start ? span->run : PageCount{};
 }
 
-bool SpanStore::lies_in_run(const void* address) {
-  if (!window_.contains(address)) return false;
+void* SpanStore::run_around(const void* address) {
+  if (!window_.contains(address)) return nullptr;
   LockGuard guard(lock_);
   const PageId page = window_.page_of(address);
-  for (PageId before = page;; before = before - PageCount{1}) {
-    const PageTag tag = window_.tag(before);
-    if (tag.is_run()) return (page - before) < tag.record<Span>()->pages;
-    if (!tag.is_none() || before.in_chunk() == 0) return false;
-  }
+  PageId before = page;
+  for (; !window_.tag(before).is_run(); before = before - PageCount{1})
+    if (!window_.tag(before).is_none() || before.in_chunk() == 0) return nullptr;
+  const Span* span = window_.tag(before).record<Span>();
+  if (!((page - before) < span->pages)) return nullptr;
+  // Each span of a run but the last takes a whole chunk.
+  while (span->run.value == 0) span = window_.tag(span->first - PageCount{kPagesPerChunk}).record<Span>();
+  return window_.start_of(span->first);
 }
 
 void SpanStore::clear_run(void* start, size_t bytes) {

@@ -26,6 +26,11 @@ def main() -> None:
     run = subprocess.run([program], env=environment, capture_output=True, text=True, timeout=60)
     wanted = {"abort": -signal.SIGABRT, "fault": -signal.SIGSEGV, "exit": 0}[ending]
     lines = run.stderr.splitlines()
+    # A guarded block's stacks; who allocated it is always told.
+    if lines[1:] and configuration == "check:sample" and lines[1].startswith("snug: allocated by thread "):
+        lines = [line for line in lines if not re.match(r"snug: (allocated|freed) by thread \d+:$|snug:   ", line)]
+    elif ending != "exit" and configuration == "check:sample":
+        lines.append("no stack")
     if ending != "exit":
         pattern = pattern.replace("{address}", re.escape(run.stdout.strip() or "no address"))
     complaints = []

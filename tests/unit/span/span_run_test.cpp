@@ -28,13 +28,13 @@ TEST(SpanRun, IsFoundByItsStartAlone) {
     EXPECT_EQ(own.spans.length_of_run(static_cast<char*>(run) + 64).value, 0u);
     for (size_t inside : {size_t{64}, kPageSize, pages.bytes() / 2, pages.bytes() - 1}) {
       char* at = static_cast<char*>(run) + inside;
-      EXPECT_TRUE(own.spans.lies_in_run(at)) << inside;
+      EXPECT_EQ(own.spans.run_around(at), run) << inside;
       EXPECT_FALSE(own.spans.free_run(at)) << inside;
     }
-    EXPECT_FALSE(own.spans.lies_in_run(end_of(run, pages)));
+    EXPECT_EQ(own.spans.run_around(end_of(run, pages)), nullptr);
     EXPECT_TRUE(own.spans.free_run(run));
     EXPECT_FALSE(own.spans.free_run(run)) << "it has been freed";
-    EXPECT_FALSE(own.spans.lies_in_run(run));
+    EXPECT_EQ(own.spans.run_around(run), nullptr);
     EXPECT_TRUE(own.spans.holds_remains(own.window.page_of(run)));
   }
   EXPECT_STREQ(own.spans.check(), nullptr);
@@ -95,7 +95,7 @@ TEST(SpanRun, GrowsInPlaceIntoWhatIsFree) {
   EXPECT_FALSE(own.spans.resize_run(run, {4}));
   EXPECT_TRUE(own.spans.free_run(next));
   EXPECT_TRUE(own.spans.resize_run(run, chunks(1, 1)));
-  EXPECT_TRUE(own.spans.lies_in_run(static_cast<char*>(run) + kChunkSize));
+  EXPECT_EQ(own.spans.run_around(static_cast<char*>(run) + kChunkSize), run);
   EXPECT_TRUE(own.spans.free_run(run));
   EXPECT_EQ(own.spans.statistics().bytes_in_runs, 0u);
   EXPECT_STREQ(own.spans.check(), nullptr);

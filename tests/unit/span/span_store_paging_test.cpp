@@ -99,6 +99,14 @@ TEST_F(SpanStorePagingTest, WhatIsLeftOfADearOneIsUsed) {
   EXPECT_EQ(wish({4})->first, first->first + PageCount{4});
 }
 
+TEST_F(SpanStorePagingTest, NoHugePageIsBrokenForWhatIsFreedToTheOs) {
+  Span* const first = wish({4});
+  Span* const second = wish({4});
+  own.spans.free_to_os(first, first->pages);
+  EXPECT_EQ(paging(second), Paging::kHuge);
+  EXPECT_EQ(own.spans.statistics().bytes_purged, 0u);
+}
+
 TEST_F(SpanStorePagingTest, WhatHasJustGoneBackIsTakenInHugePagesAtAnyPrice) {
   std::vector<Span*> spans;
   for (int i = 0; i < 3; ++i) spans.push_back(own.spans.allocate(kWhole));

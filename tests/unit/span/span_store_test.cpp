@@ -172,6 +172,22 @@ TEST_F(SpanStoreTest, GrowthIsWhatTheOsMustBack) {
   EXPECT_EQ(grown_pages(), 16u);
 }
 
+TEST_F(SpanStoreTest, WhatIsFreedToTheOsIsCleanAndNothingElseGoes) {
+  const auto s = fill_chunk({3, 4, 5, kPagesPerChunk - 12});
+  for (Span* span : s) own.touch(span, span->pages);
+  char* const start = own.start_of(s[1]);
+  own.spans.free(s[0], s[0]->pages);
+  own.spans.free(s[2], s[2]->pages);
+  own.spans.free_to_os(s[1], s[1]->pages);
+  EXPECT_EQ(start[0], 0);
+  EXPECT_EQ(dirty_pages(), 3u + 5u) << "what the neighbours keep is not due";
+  EXPECT_EQ(free_pages(), 12u);
+  EXPECT_EQ(own.spans.statistics().bytes_purged, 4 * kPageSize);
+  expect_sound();
+  Span* const whole = own.spans.allocate({12});
+  EXPECT_EQ(own.start_of(whole), start - 3 * kPageSize) << "the three are one span";
+}
+
 TEST_F(SpanStoreTest, WithoutRetentionPurgesAtOnce) {
   own.spans.set_retention({0, UINT32_MAX});
   Span* span = own.spans.allocate({9});

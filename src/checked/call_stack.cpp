@@ -1,0 +1,101 @@
+#include "checked/call_stack.h"
+
+#include <atomic>
+
+#include "base/bits.h"
+#include "base/fatal.h"
+#include "base/text.h"
+#include "os/loaded_module.h"
+#include "os/memory.h"
+#include "os/thread.h"
+
+namespace snug {
+namespace {
+
+constexpr unsigned kPageBits = 12;    // no page of the OS is smaller
+constexpr uintptr_t kAlignment = 16;  // of a frame, by the calling convention
+
+// Pages on end that the thread has found to be readable stack: the number of the first, and of how many. One word, so
+// that a signal handler finds it whole, and leaves it so.
+class KnownPages {
+ public:
+  explicit KnownPages(uint64_t word) : word_(word) {}
+  KnownPages(uintptr_t first, uint64_t count) : word_(uint64_t{first} << kCountBits | count) {}
+  bool contains(uintptr_t page) const { return page - first() < count(); }
+  bool ends_at(uintptr_t page) const { return page == first() + count() && count() + 1 < uint64_t{1} << kCountBits; }
+  KnownPages longer() const { return KnownPages(word_ + 1); }
+  uint64_t word() const { return word_; }
+
+ private:
+  static constexpr unsigned kCountBits = 28;
+  uintptr_t first() const { return word_ >> kCountBits; }
+  uint64_t count() const { return word_ & ((uint64_t{1} << kCountBits) - 1); }
+
+  uint64_t word_;
+};
+
+constinit thread_local std::atomic<uint64_t> known_pages{0};
+constinit thread_local uint32_t thread_number = 0;
+
+// The stack of the calling thread, from one of its frames on.
+class Walk {
+ public:
+  explicit Walk(uintptr_t frame) : known_(known_pages.load(std::memory_order_relaxed)) {
+    if (!known_.contains(frame >> kPageBits)) known_ = KnownPages(frame >> kPageBits, 1);
+  }
+  ~Walk() { known_pages.store(known_.word(), std::memory_order_relaxed); }
+
+  // A frame's two words lie on one page.
+  bool can_read(uintptr_t frame) {
+    const uintptr_t page = frame >> kPageBits;
+    if (known_.contains(page)) return true;
+    if (!os::is_readable(at<void>(frame))) return false;
+    if (known_.ends_at(page)) known_ = known_.longer();
+    return true;
+  }
+
+ private:
+  KnownPages known_;
+};
+
+}  // namespace
+
+uint32_t calling_thread() {
+  if (thread_number == 0) thread_number = os::thread_number();
+  return thread_number;
+}
+
+void forget_calling_thread() { thread_number = 0; }
+
+void CallStack::take(const void* innermost) {
+  thread = calling_thread();
+  count = 0;
+  uintptr_t frame = address_of(innermost);
+  Walk walk(frame);
+  while (count != kMost && is_aligned(frame, kAlignment) && walk.can_read(frame)) {
+    const auto* const words = at<const uintptr_t>(frame);
+    if (words[1] == 0) break;
+    frames[count++] = words[1] - 1;
+    if (words[0] <= frame) break;  // callers' frames lie above
+    frame = words[0];
+  }
+}
+
+void CallStack::write(const char* what) const {
+  Text<128> head;
+  head.add("snug: ").add(what).add(" thread ").add(uint64_t{thread});
+  head.add(count == 0 ? ", at a place that was not kept: there are too many others\n" : ":\n");
+  write_line(head.data(), head.size());
+  for (uint32_t i = 0; i != count; ++i) {
+    os::LoadedModule module;
+    // What a function without a frame pointer has left in the register leads to what is no code.
+    if (!os::find_module(frames[i], &module) && i != 0) return;
+    Text<384> line;
+    line.add("snug:   ").add(module.path);
+    if (module.path[0] != 0) line.add("+");
+    line.add_hex(module.path[0] != 0 ? module.address : frames[i]).add("\n");
+    write_line(line.data(), line.size());
+  }
+}
+
+}  // namespace snug

@@ -1,0 +1,37 @@
+// CallStack: who made a call, and from where: return addresses, found by frame pointers.
+//
+//   frame of the callee           frame of its caller
+//     | saved rbp | return |  …     | saved rbp | return |  …
+//           |                         ^
+//           +-------------------------+
+//
+// A function without a frame pointer may leave anything in the register. So a frame is read only where the stack goes
+// on without a gap from the calling function's frame, or the kernel says that its page can be read.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace snug {
+
+struct CallStack {
+  static constexpr size_t kMost = 16;
+
+  uint32_t thread = 0;           // as the OS knows it
+  uint32_t count = 0;            // of frames
+  uintptr_t frames[kMost] = {};  // each the last byte of a call, the innermost first
+
+  // That of the function whose frame address is given, without itself: it has been compiled with frame pointers. Any
+  // thread, in signal handlers too. Under no shared lock: it may make system calls.
+  void take(const void* frame);
+
+  // Lines on standard error: who did it, and a line for each frame. `what` is as in "allocated by".
+  void write(const char* what) const;
+};
+
+// The kernel's number of the calling thread.
+uint32_t calling_thread();
+// In the child of a fork, whose thread has another number.
+void forget_calling_thread();
+
+}  // namespace snug

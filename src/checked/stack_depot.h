@@ -1,0 +1,46 @@
+// StackDepot: call stacks, each kept once, under a number. What allocates in a loop has one.
+//
+//   slots   [ 0 | number | 0 | number … ]      by hash, with linear probing
+//   words   [ 0 | length | frame … | length | frame … ]      a number is the place of a length
+//
+// Thread-safe without a lock: a slot is set once, when what it leads to has been written. Two threads that keep the
+// same stack at once may leave one of the copies unused. Never grows beyond kWords; what comes later is not kept.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "checked/call_stack.h"
+#include "span/meta_arena.h"
+
+namespace snug {
+
+class StackDepot {
+ public:
+  // Before any other use. If there is no memory, no stack is kept.
+  void open(MetaArena& arena);
+
+  // The number of the stack's frames, below 2^24; 0 if they are not kept. O(frames) expected.
+  uint32_t keep(const CallStack& stack);
+  // The frames of such a number; none of 0 or of what is no number.
+  void read(uint32_t number, CallStack* stack) const;
+
+  size_t words_used() const { return next_.load(std::memory_order_relaxed); }
+
+ private:
+  // 16 MiB of addresses, backed where they are used: 123,000 different stacks of 16 frames.
+  static constexpr uint32_t kWords = uint32_t{1} << 21;
+  static constexpr uint32_t kSlots = uint32_t{1} << 18;
+  static constexpr uint32_t kMostProbes = 64;
+
+  static uint64_t hash_of(const CallStack& stack);
+  bool holds(uint32_t number, const CallStack& stack) const;
+  uint32_t write(const CallStack& stack);
+
+  std::atomic<uint32_t>* slots_ = nullptr;
+  uintptr_t* words_ = nullptr;
+  std::atomic<uint32_t> next_{1};
+};
+
+}  // namespace snug

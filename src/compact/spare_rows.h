@@ -1,0 +1,53 @@
+// SpareRows: pages that have emptied, and are kept for whoever next wants as many in a row. The newest is taken, the
+// oldest goes: which lengths are wanted changes with the sizes of blocks.
+//
+//   bytes() == those of all rows in it
+//
+// O(1). Whose turn it is the owner says.
+#pragma once
+
+#include <cstddef>
+
+#include "base/list.h"
+#include "compact/block_map.h"
+#include "compact/page.h"
+
+namespace snug {
+
+class SpareRows {
+ public:
+  void add(CompactPage* page) {
+    of_length(page->row.bytes).push_front(page);
+    by_age_.push_back(page);
+    bytes_ += page->row.bytes;
+  }
+  // One of that length, with the record that it had; null if there is none.
+  CompactPage* take(size_t bytes) {
+    CompactPage* const page = of_length(bytes).front();
+    if (page != nullptr) remove(page);
+    return page;
+  }
+  // Null if there is none.
+  CompactPage* take_oldest() {
+    CompactPage* const page = by_age_.front();
+    if (page != nullptr) remove(page);
+    return page;
+  }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  using OfLength = List<CompactPage, &CompactPage::in_list>;
+
+  OfLength& of_length(size_t bytes) { return by_length_[bytes / kPageSize - 1]; }
+  void remove(CompactPage* page) {
+    of_length(page->row.bytes).remove(page);
+    by_age_.remove(page);
+    bytes_ -= page->row.bytes;
+  }
+
+  OfLength by_length_[kMostPages];
+  List<CompactPage, &CompactPage::in_all> by_age_;  // oldest first
+  size_t bytes_ = 0;
+};
+
+}  // namespace snug

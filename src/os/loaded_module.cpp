@@ -1,0 +1,129 @@
+#include "os/loaded_module.h"
+
+#include <elf.h>
+
+#include <cstring>
+
+#include "base/bits.h"
+#include "os/input_file.h"
+
+namespace snug::os {
+namespace {
+
+// A line of /proc/self/maps: "start-end rwxp offset device inode   path".
+struct Mapping {
+  uintptr_t start = 0;
+  uintptr_t end = 0;
+  uint64_t offset = 0;
+  bool is_readable = false;
+  bool is_executable = false;
+  const char* path = "";
+};
+
+uint64_t take_hex(const char** text) {
+  uint64_t number = 0;
+  for (;; ++*text) {
+    const char c = **text;
+    const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    if (digit < 0) return number;
+    number = number << 4 | static_cast<uint64_t>(digit);
+  }
+}
+
+void skip_word(const char** text) {
+  while (**text != 0 && **text != ' ') ++*text;
+  while (**text == ' ') ++*text;
+}
+
+Mapping parse(const char* line) {
+  Mapping mapping;
+  mapping.start = take_hex(&line);
+  if (*line == '-') ++line;
+  mapping.end = take_hex(&line);
+  skip_word(&line);
+  mapping.is_readable = line[0] == 'r';
+  mapping.is_executable = line[0] != 0 && line[1] != 0 && line[2] == 'x';
+  skip_word(&line);
+  mapping.offset = take_hex(&line);
+  for (int word = 0; word != 3; ++word) skip_word(&line);
+  mapping.path = line;
+  return mapping;
+}
+
+// By how much a module lies beyond the addresses of its symbols; `base` is where its file begins in memory.
+uintptr_t bias_of(uintptr_t base) {
+  const auto& header = *at<const Elf64_Ehdr>(base);
+  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return base;
+  if (header.e_type == ET_EXEC) return 0;
+  if (header.e_phoff + header.e_phnum * sizeof(Elf64_Phdr) > 4096) return base;
+  const auto* const segments = at<const Elf64_Phdr>(base + header.e_phoff);
+  for (size_t i = 0; i != header.e_phnum; ++i)
+    if (segments[i].p_type == PT_LOAD && segments[i].p_offset == 0) return base - segments[i].p_vaddr;
+  return base;
+}
+
+class Search {
+ public:
+  Search(uintptr_t address, LoadedModule* module) : address_(address), module_(module) {}
+
+  // True if the line is of the mapping that the address lies in.
+  bool look_at(const char* line) {
+    const Mapping mapping = parse(line);
+    // The mappings of a module follow each other; the first has its file's header.
+    if (std::strncmp(mapping.path, path_, sizeof path_ - 1) != 0 || (mapping.offset == 0 && mapping.start != end_))
+      begin_module(mapping);
+    end_ = mapping.end;
+    if (address_ < mapping.start || address_ >= mapping.end) return false;
+    is_found_ = mapping.is_executable;
+    if (is_found_) name(mapping);
+    return true;
+  }
+  bool is_found() const { return is_found_; }
+
+ private:
+  void begin_module(const Mapping& mapping) {
+    std::memcpy(path_, mapping.path, ::strnlen(mapping.path, sizeof path_ - 1));
+    path_[::strnlen(mapping.path, sizeof path_ - 1)] = 0;
+    base_ = mapping.is_readable && mapping.offset == 0 && mapping.path[0] == '/' ? mapping.start : 0;
+  }
+  void name(const Mapping& mapping) {
+    const size_t length = std::strlen(mapping.path);
+    constexpr size_t kMost = sizeof module_->path - 1;
+    std::memcpy(module_->path, length > kMost ? mapping.path + length - kMost : mapping.path,
+                (length > kMost ? kMost : length) + 1);
+    module_->address = base_ != 0             ? address_ - bias_of(base_)
+                       : mapping.path[0] != 0 ? address_ - mapping.start + mapping.offset
+                                              : address_;
+  }
+
+  uintptr_t address_;
+  LoadedModule* module_;
+  char path_[256] = "";
+  uintptr_t base_ = 0;  // 0: not to be read
+  uintptr_t end_ = 0;
+  bool is_found_ = false;
+};
+
+}  // namespace
+
+bool find_module(uintptr_t address, LoadedModule* module) {
+  InputFile maps("/proc/self/maps");
+  Search search(address, module);
+  char bytes[1024];
+  char line[1024];
+  size_t length = 0;
+  while (const size_t count = maps.read(bytes, sizeof bytes)) {
+    for (size_t i = 0; i != count; ++i) {
+      if (bytes[i] != '\n') {
+        if (length + 1 < sizeof line) line[length++] = bytes[i];
+        continue;
+      }
+      line[length] = 0;
+      length = 0;
+      if (search.look_at(line)) return search.is_found();
+    }
+  }
+  return false;
+}
+
+}  // namespace snug::os
