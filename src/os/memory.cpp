@@ -99,6 +99,14 @@ void* grow(void* start, size_t bytes, size_t more_bytes) {
   return address_or_null(system_call(SYS_mremap, start, bytes, more_bytes, MREMAP_MAYMOVE));
 }
 
+bool lengthen(void* start, size_t bytes, size_t more_bytes) {
+  return system_call(SYS_mremap, start, bytes, more_bytes, 0) >= 0;
+}
+
+bool move(void* start, size_t bytes, void* place) {
+  return system_call(SYS_mremap, start, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, place) >= 0;
+}
+
 bool prefer_huge_pages(void* start, size_t bytes) { return advise(start, bytes, MADV_HUGEPAGE); }
 
 void prefer_small_pages(void* start, size_t bytes) { advise(start, bytes, MADV_NOHUGEPAGE); }

@@ -4,6 +4,7 @@
 //   reserve   address range only, no access          commit   make it readable and writable, backed on touch
 //   map       reserve and commit in one step         purge    give the memory back, keep the addresses (reads as zero)
 //   release   give memory and addresses back         grow     lengthen a mapping, moving its pages if need be
+//   move      to a reserved place                    lengthen where it is
 #pragma once
 
 #include <cstddef>
@@ -35,6 +36,11 @@ bool release(void* start, size_t bytes);
 
 // Makes a mapping longer, at the same place or another, contents kept. Null if it stays as it was.
 void* grow(void* start, size_t bytes, size_t more_bytes);
+// The same, at its place; false if it stays as it was, as where others lie behind it.
+bool lengthen(void* start, size_t bytes, size_t more_bytes);
+// Moves a mapping to where the caller has reserved as much. False if it stays as it was; whether anything is still
+// reserved there is then not known.
+bool move(void* start, size_t bytes, void* place);
 
 // Makes the range inaccessible, and gives its memory back. commit() makes it usable again.
 void withdraw(void* start, size_t bytes);

@@ -1,7 +1,7 @@
 // LargeBlock: a block too large for any size class, in a mapping of its own.
 //
-//   start                    usable            written            mapped
-//     |======= block ==========|~~~~ tail ~~~~~~~|___ zero ________|
+//   start                    usable            written        writable         mapped
+//     |======= block ==========|~~~~ tail ~~~~~~~|___ zero ______|.... room .....|
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/list.h"
+#include "span/mapping.h"
 #include "span/span.h"
 
 namespace snug {
@@ -23,18 +24,18 @@ inline bool keeps_unused(size_t length, size_t unused) {
   return unused < (length / 8 < kTailKept ? length / 8 : kTailKept);
 }
 
-struct alignas(64) LargeBlock {
+struct alignas(64) LargeBlock : Mapping {
   ListLink<LargeBlock> in_cache;  // if it is free, or live with a tail that counts as kept
-  uintptr_t start = 0;
-  size_t usable = 0;   // bytes the caller may use; 0: free
-  size_t written = 0;  // nothing at or beyond this offset has been handed out since it was mapped, or purged
-  size_t mapped = 0;   // bytes of address space, a multiple of the OS page
-  size_t kept = 0;  // bytes, perhaps backed, that nobody uses: all that was written of a free one, a tail of a live one
+  size_t usable = 0;              // bytes the caller may use; 0: free
+  size_t written = 0;             // nothing at or beyond this offset has been handed out since it was mapped, or purged
   uint32_t freed_at = 0;
+  bool is_kept = false;           // in the cache
   bool was_tail = false;          // of another block: free, and its start was never handed out
   std::optional<Paging> advised;  // what the OS was last told; nothing: it does as it likes
 
   bool is_live() const { return usable != 0; }
+  // Bytes, perhaps backed, that nobody uses: all that was written of a free one, a tail of a live one.
+  size_t kept() const { return is_kept ? written - usable : 0; }
 };
 
 }  // namespace snug

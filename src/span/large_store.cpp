@@ -37,7 +37,7 @@ void* LargeStore::allocate(const LargeRequest& request) {
       mapped_in_hand_ += block->mapped;
       {
         const Outside outside(lock_, passage_);
-        os::prefer_small_pages(at<void>(block->start), block->mapped);
+        os::prefer_small_pages(at<void>(block->start), block->writable);
       }
       mapped_in_hand_ -= block->mapped;
     }
@@ -69,28 +69,21 @@ bool LargeStore::promise_place() {
 
 // A new mapping, in nothing. Null if the OS refuses, or at the bound.
 LargeBlock* LargeStore::map_block(const LargeRequest& request, size_t usable) {
-  if (mappings_ >= (request.will_grow ? kMostForGrowth : kMostMappings)) return nullptr;
+  if (request.will_grow ? !may_have_room() : mappings_ >= kMostMappings) return nullptr;
   LargeBlock* block = records_.make();
   if (block == nullptr) return nullptr;
   ++mappings_;
-  void* start = nullptr;
+  bool is_made = false;
   {
     const Outside outside(lock_, passage_);
-    if (request.will_grow) {
-      block->mapped = with_room(usable);
-      start = os::map(block->mapped, request.alignment);
-    }
-    if (start == nullptr) {
-      block->mapped = usable;
-      start = os::map(usable, request.alignment);
-    }
+    const bool has_room = request.will_grow && request.alignment <= os::page_size();
+    is_made = has_room ? block->make_to_grow(usable, true) : block->make(usable, request.alignment);
   }
-  if (start == nullptr) {
+  if (!is_made) {
     --mappings_;
     records_.recycle(block);
     return nullptr;
   }
-  block->start = address_of(start);
   bytes_mapped_ += block->mapped;
   return block;
 }
@@ -102,7 +95,7 @@ void* LargeStore::hand_out(LargeBlock* block, size_t usable) {
   write_up_to(block, usable);
   bytes_usable_ += usable;
   index_.insert(block);
-  if (const size_t tail = block->written - usable; tail > usable / kTailIgnored) keep(block, tail);
+  if (block->written - usable > usable / kTailIgnored) keep(block);
   if (bell_ != nullptr) bell_->summon();
   return at<void>(block->start);
 }
@@ -110,7 +103,7 @@ void* LargeStore::hand_out(LargeBlock* block, size_t usable) {
 // Whoever takes and frees one block again and again keeps it from the first time on.
 bool LargeStore::keeps_too_much() const {
   return !cache_.empty() &&
-         (bytes_kept_.get() > retention_.bytes || bytes_kept_.get() - cache_.back()->kept > allowed_);
+         (bytes_kept_.get() > retention_.bytes || bytes_kept_.get() - cache_.back()->kept() > allowed_);
 }
 
 // What is written for the first time the OS has to back: if as much was given back to it, that is missed, and so much
@@ -131,7 +124,7 @@ LargeBlock* LargeStore::take_kept(size_t bytes, const LargeRequest& request) {
   LargeBlock* best = nullptr;
   size_t looks = kMostLooks;
   for (LargeBlock* block = cache_.back(); block != nullptr && looks != 0; block = CacheList::prev(block), --looks) {
-    if (block->is_live() || block->mapped < bytes || !is_aligned(block->start, request.alignment)) continue;
+    if (block->is_live() || block->writable < bytes || !is_aligned(block->start, request.alignment)) continue;
     if (best == nullptr || misfit(*block) < misfit(*best)) best = block;
   }
   if (best != nullptr) keep_no_longer(best);
@@ -147,7 +140,7 @@ LargeFree LargeStore::free(void* start) {
     bytes_usable_ -= block->usable;
     keep_no_longer(block);
     block->usable = 0;
-    keep(block, block->written);
+    keep(block);
     if (!keeps_too_much()) return LargeFree::kFreed;
   }
   give_back_excess();
@@ -178,12 +171,12 @@ void* LargeStore::block_around(const void* address) {
 }
 
 // The lock is held, and the block is not in the cache.
-void LargeStore::keep(LargeBlock* block, size_t bytes) {
+void LargeStore::keep(LargeBlock* block) {
   // While nothing was kept nothing was owed. But of what is on its way to the OS a part may come back.
   if (cache_.empty() && bytes_in_transit_ == 0) forgive(grown_.load(std::memory_order_relaxed));
   block->freed_at = os::milliseconds();
   cache_.push_back(block);
-  count_kept(block, bytes);
+  count_kept(block);
 }
 
 // After each change of the cache. The lock is held.
@@ -194,28 +187,20 @@ void LargeStore::note_oldest() {
 }
 
 // The block has come into the cache. The lock is held.
-void LargeStore::count_kept(LargeBlock* block, size_t bytes) {
-  block->kept = bytes;
-  bytes_kept_.add(bytes);
+void LargeStore::count_kept(LargeBlock* block) {
+  block->is_kept = true;
+  bytes_kept_.add(block->kept());
   note_oldest();
   if (bell_ != nullptr) bell_->ring();
 }
 
-// The lock is held. A live block without a tail is not in the cache.
+// The lock is held.
 void LargeStore::keep_no_longer(LargeBlock* block) {
-  if (block->is_live() && block->kept == 0) return;
+  if (!block->is_kept) return;
   cache_.remove(block);
   note_oldest();
-  bytes_kept_.subtract(block->kept);
-  block->kept = 0;
-}
-
-// The block has grown into its tail.
-void LargeStore::grow_into_tail(LargeBlock* block) {
-  const size_t tail = block->written - block->usable;
-  if (tail == 0) return keep_no_longer(block);
-  bytes_kept_.subtract(block->kept - tail);
-  block->kept = tail;
+  bytes_kept_.subtract(block->kept());
+  block->is_kept = false;
 }
 
 size_t LargeStore::usable_size(const void* start) {
@@ -249,16 +234,15 @@ const char* LargeStore::check() {
   index_.for_each([&](const LargeBlock& block) {
     usable += block.usable;
     mapped += block.mapped;
-    sound = sound && block.usable <= block.written && block.written <= block.mapped && block.is_live() &&
-            index_.find(block.start) == &block;
-    if (block.kept != 0) sound = sound && block.kept == block.written - block.usable;
+    sound = sound && block.usable <= block.written && block.written <= block.writable &&
+            block.writable <= block.mapped && block.is_live() && index_.find(block.start) == &block;
   });
   if (!sound) return "large store: a live block's lengths are out of order, or the index does not find it";
   for (LargeBlock* block = cache_.front(); block != nullptr; block = CacheList::next(block)) {
-    kept += block->kept;
+    kept += block->kept();
+    if (!block->is_kept) return "large store: what the cache holds does not count as kept";
     if (block->is_live()) continue;
     if (index_.find(block->start) != nullptr) return "large store: a free mapping is in the index";
-    if (block->kept != block->written) return "large store: what was written of a free mapping is not kept";
     mapped += block->mapped;
   }
   if (usable + usable_in_hand_ != bytes_usable_ || mapped + bytes_in_transit_ + mapped_in_hand_ != bytes_mapped_ ||

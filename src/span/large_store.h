@@ -4,8 +4,8 @@
 // to the OS. But for the one freed last, little is kept until memory that went back proves to be missed. A request
 // takes the one whose memory fits best; if that is much more than it asked for, the tail stays in the cache: it serves
 // the block if that grows, or goes back, addresses too, when its turn comes. A block that grows by realloc moves once
-// into a mapping with room to grow (address space, not memory) and then grows in place; moving carries the pages over
-// (mremap), never copies them.
+// into a mapping with room to grow (span/mapping.h) and then grows in place; moving carries the pages over (mremap),
+// never copies them.
 //
 //   bytes_kept_ == sum of `kept` over the cache;   every live block is in the index or in its owner's hands, no free
 //   one is
@@ -52,8 +52,9 @@ struct LargeStatistics {
 
 class LargeStore {
  public:
-  // How many mappings there are at most, live and kept, and until which a block that is to grow gets a new one: the OS
-  // grants a process 65530 by default, and who is refused one is refused small blocks too.
+  // How many mappings there are at most, live and kept, and until which a block that is to grow gets a new one, or new
+  // room, which is one more to the OS: that grants a process 65530 by default, and who is refused one is refused small
+  // blocks too.
   static constexpr size_t kMostMappings = 32768;
   static constexpr size_t kMostForGrowth = 4096;
 
@@ -123,9 +124,6 @@ class LargeStore {
   static constexpr size_t kNotDue = SIZE_MAX;
   static constexpr uint64_t kNoneKept = UINT64_MAX;
 
-  // `bytes` with room to double, in address space only.
-  static size_t with_room(size_t bytes);
-
   void make_way_slowly(size_t grown);
   void forgive(size_t grown);
   void give_back_excess();
@@ -136,12 +134,11 @@ class LargeStore {
   bool promise_place();
   LargeBlock* map_block(const LargeRequest& request, size_t usable);
   void* hand_out(LargeBlock* block, size_t usable);
-  void keep(LargeBlock* block, size_t bytes);
-  void count_kept(LargeBlock* block, size_t bytes);
+  void keep(LargeBlock* block);
+  void count_kept(LargeBlock* block);
   void note_oldest();
   bool is_overdue(uint32_t freed_at) const;
   void keep_no_longer(LargeBlock* block);
-  void grow_into_tail(LargeBlock* block);
   static bool cut(LargeBlock* block, size_t length);
   void count_cut(size_t mapped, size_t written, const LargeBlock& block);
   LargeBlock* split_tail(LargeBlock* block, size_t usable);
@@ -152,7 +149,8 @@ class LargeStore {
   void shrink(LargeBlock* block, size_t usable);
   template <class Act>
   void act_in_hand(LargeBlock* block, Act act);
-  bool move_with_room(LargeBlock* block, size_t usable);
+  bool may_have_room() const { return mappings_ < kMostForGrowth; }
+  bool make_writable(LargeBlock* block, size_t usable);
   bool lengthen(LargeBlock* block, size_t usable);
   void advise(LargeBlock* block);
   void touch_by_the_clock(const LargeBlock& block, size_t written);

@@ -33,7 +33,7 @@ Purge LargeStore::give_back_oldest(AskWhatStays ask_what_stays) {
 bool LargeStore::cut(LargeBlock* block, size_t length) {
   void* const end = at<void>(block->start + length);
   if (os::release(end, block->mapped - length))
-    block->mapped = length;
+    block->mapped = block->writable = length;
   else if (!os::purge(end, block->written - length))
     return false;
   block->written = length;
@@ -54,11 +54,12 @@ LargeBlock* LargeStore::split_tail(LargeBlock* block, size_t usable) {
   ++mappings_;
   keep_no_longer(block);
   tail->start = block->start + usable;
+  tail->writable = block->writable - usable;
   tail->mapped = block->mapped - usable;
   tail->written = block->written - usable;
   tail->was_tail = true;
   tail->advised = block->advised;
-  block->mapped = block->written = usable;
+  block->mapped = block->writable = block->written = usable;
   return tail;
 }
 
@@ -79,10 +80,10 @@ bool LargeStore::give_back(LargeBlock* block, size_t stays) {
     --mappings_;
     records_.recycle(block);
   } else if (stays == 0) {
-    keep(block, block->written);
+    keep(block);
   } else {
     cache_.push_front(block);
-    count_kept(block, block->written);
+    count_kept(block);
   }
   // Last, since what comes back still owes.
   bytes_in_transit_ -= mapped;
@@ -92,7 +93,7 @@ bool LargeStore::give_back(LargeBlock* block, size_t stays) {
 void LargeStore::give_back_excess() {
   const auto due = [this](const LargeBlock* oldest) {
     if (oldest == nullptr || !keeps_too_much()) return kNotDue;
-    given_away_ = std::min(given_away_ + oldest->kept, retention_.bytes);
+    given_away_ = std::min(given_away_ + oldest->kept(), retention_.bytes);
     return oldest->usable;
   };
   while (give_back_oldest(due) == Purge::kDone) {

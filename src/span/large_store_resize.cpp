@@ -10,13 +10,6 @@
 #include "span/large_store.h"
 
 namespace snug {
-namespace {
-
-constexpr size_t kMostRoom = size_t{1} << 30;
-
-}  // namespace
-
-size_t LargeStore::with_room(size_t bytes) { return bytes + std::min(bytes, kMostRoom); }
 
 void* LargeStore::resize(void* start, size_t size) {
   SNUG_ASSERT(size != 0, "a block of no bytes has no mapping");
@@ -56,7 +49,7 @@ void LargeStore::shrink(LargeBlock* block, size_t usable) {
 // and if it moves, another thread may map the old address, and index it, at once.
 template <class Act>
 void LargeStore::act_in_hand(LargeBlock* block, Act act) {
-  const size_t kept = block->kept;
+  const bool was_kept = block->is_kept;
   const size_t mapped = block->mapped;
   keep_no_longer(block);
   index_.take_out(block);
@@ -71,33 +64,27 @@ void LargeStore::act_in_hand(LargeBlock* block, Act act) {
   usable_in_hand_ -= block->usable;
   mapped_in_hand_ -= mapped;
   index_.insert(block);
-  if (kept != 0) keep(block, kept);
+  if (was_kept) keep(block);
 }
 
-bool LargeStore::move_with_room(LargeBlock* block, size_t usable) {
+bool LargeStore::make_writable(LargeBlock* block, size_t usable) {
+  if (block->reaches(usable)) return true;
   const uintptr_t start = block->start;
   const size_t mapped = block->mapped;
-  act_in_hand(block, [&] {
-    for (const size_t more : {with_room(usable), usable}) {
-      void* moved = os::grow(at<void>(start), mapped, more);
-      if (moved == nullptr) continue;
-      block->start = address_of(moved);
-      block->mapped = more;
-      return;
-    }
-  });
-  if (block->mapped == mapped) return false;
+  act_in_hand(block, [block, usable, with_room = may_have_room()] { block->grow(usable, with_room); });
   bytes_mapped_ += block->mapped - mapped;
   if (block->start != start) remember_gone(start);
-  return true;
+  return usable <= block->writable;
 }
 
 bool LargeStore::lengthen(LargeBlock* block, size_t usable) {
-  if (usable > block->mapped && !move_with_room(block, usable)) return false;
+  if (!make_writable(block, usable)) return false;
+  const size_t kept = block->kept();
   bytes_usable_ += usable - block->usable;
   block->usable = usable;
   write_up_to(block, usable);
-  if (block->kept != 0) grow_into_tail(block);
+  if (block->is_kept) bytes_kept_.subtract(kept - block->kept());
+  if (block->written == usable) keep_no_longer(block);
   if (usable >= kGrownBlock) advise(block);
   return true;
 }
@@ -110,9 +97,9 @@ void LargeStore::advise(LargeBlock* block) {
   block->advised = paging;
   act_in_hand(block, [block, paging] {
     if (paging == Paging::kHuge)
-      os::prefer_huge_pages(at<void>(block->start), block->mapped);
+      os::prefer_huge_pages(at<void>(block->start), block->writable);
     else
-      os::prefer_small_pages(at<void>(block->start), block->mapped);
+      os::prefer_small_pages(at<void>(block->start), block->writable);
   });
 }
 

@@ -135,6 +135,13 @@ void resize(Block& block, std::size_t size) {
   pattern::fill(moved, size, block.seed);
 }
 
+// Into its room, and beyond.
+void grow(Block& block) {
+  acquire(block, 300000, 0);
+  for (std::size_t size = 2500000; size <= 13000000; size += 1500000) resize(block, size);
+  release(block);
+}
+
 void work(std::uint64_t seed, int first, int last) {
   pattern::Random random(seed);
   for (int round = 0; round < 500; ++round) {
@@ -166,6 +173,7 @@ void* work_in_thread(void*) {
   for (std::uint64_t i = 0; i < kBlocks; ++i) blocks[i].seed = i;
   failing_call = call;
   mode = how;
+  grow(blocks[0]);
   work(1, 0, kBlocks / 2);
   pthread_t thread;
   // The thread's own start is libc's affair; what snug does for a new thread is ours.

@@ -61,6 +61,26 @@ TEST(LargeBlocks, ThatGrowBecomeRunsOnceThereAreManyMappings) {
   EXPECT_EQ(own.blocks.free(block), LargeFree::kFreed);
 }
 
+// Room is one more mapping to the OS.
+TEST_F(FreshLargeStoreTest, AmongManyMappingsABlockGrowsWithoutRoom) {
+  char* block = allocate(3 * kMiB);
+  stamp(block, 3 * kMiB);
+  std::vector<void*> others;
+  for (size_t i = 1; i < LargeStore::kMostForGrowth; ++i) others.push_back(allocate(300 * kKiB));
+  const size_t mapped_by_others = others.size() * 300 * kKiB;
+  block = static_cast<char*>(large.resize(block, 40 * kMiB));
+  ASSERT_NE(block, nullptr);
+  EXPECT_TRUE(is_stamped(block, 3 * kMiB));
+  EXPECT_EQ(large.statistics().bytes_mapped - mapped_by_others, 42 * kMiB + 512 * kKiB) << "memory ahead alone";
+  EXPECT_EQ(large.free(others.back()), LargeFree::kFreed);
+  large.trim(0);
+  others.pop_back();
+  block = static_cast<char*>(large.resize(block, 50 * kMiB));
+  EXPECT_GE(large.statistics().bytes_mapped - mapped_by_others, 99 * kMiB) << "there is place for room again";
+  free(block);
+  for (void* other : others) ASSERT_EQ(large.free(other), LargeFree::kFreed);
+}
+
 // What nobody touches may be promised many times over; small blocks must have a place all the same.
 TEST(LargeBlocks, LeavePlaceInTheWindowForSmallOnes) {
   for (const size_t size : {LargeBlocks::kMostInRun, kMiB}) {

@@ -81,14 +81,15 @@ TEST_F(LargeStoreTest, GrowthKeepsContentsAndGainsRoom) {
   EXPECT_TRUE(is_stamped(grown, kMiB));
   EXPECT_TRUE(is_zero(grown + kMiB, 2 * kMiB));
   EXPECT_EQ(large.usable_size(grown), 3 * kMiB);
-  EXPECT_EQ(large.statistics().bytes_mapped, 6 * kMiB);
+  EXPECT_GE(large.statistics().bytes_mapped, 6 * kMiB);
+  EXPECT_LE(large.statistics().bytes_mapped, 8 * kMiB) << "a huge page more, for its alignment";
   if (grown != block) {
     EXPECT_EQ(large.usable_size(block), 0u);
   }
   stamp(grown, 3 * kMiB);
   EXPECT_EQ(large.resize(grown, 6 * kMiB), grown) << "the room is for growing in place";
   stamp(grown, 6 * kMiB);
-  auto* again = static_cast<char*>(large.resize(grown, 6 * kMiB + 1));
+  auto* again = static_cast<char*>(large.resize(grown, 8 * kMiB + 1));
   EXPECT_TRUE(is_stamped(again, 6 * kMiB));
   free(again);
 }

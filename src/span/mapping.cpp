@@ -1,0 +1,105 @@
+#include "span/mapping.h"
+
+#include <algorithm>
+
+#include "base/bits.h"
+#include "base/units.h"
+#include "os/memory.h"
+
+namespace snug {
+namespace {
+
+constexpr size_t kMostRoom = size_t{1} << 30;
+// A block has one part in so many more as memory than it asked for. Room becomes memory in as long steps: with twice
+// the number there are twice the calls, with half of it an eighth is promised in vain.
+constexpr size_t kPartAhead = 16;
+
+// Room to double.
+size_t with_room(size_t bytes) { return bytes + std::min(bytes, kMostRoom); }
+
+// What of it is memory. A huge page that begins within the block lies within it.
+size_t with_memory_ahead(size_t bytes) {
+  return std::min(with_room(bytes), bytes + std::max(round_down(bytes / kPartAhead, os::page_size()), kChunkSize));
+}
+
+}  // namespace
+
+bool Mapping::make(size_t bytes, size_t alignment) {
+  start = address_of(os::map(bytes, alignment));
+  if (start == 0) return false;
+  writable = mapped = bytes;
+  return true;
+}
+
+bool Mapping::make_to_grow(size_t bytes, bool with_room) {
+  if (!make(with_memory_ahead(bytes), 1) && !make(bytes, 1)) return false;
+  if (with_room) find_room(bytes, 0);
+  return true;
+}
+
+bool Mapping::reaches(size_t bytes) const {
+  if (writable == mapped) return bytes <= writable;
+  return std::min(round_up(start + bytes, kChunkSize) - start, mapped) <= writable;
+}
+
+void Mapping::grow(size_t bytes, bool with_room) {
+  if (bytes <= mapped) grow_into_room(bytes);
+  if (bytes <= writable) return;
+  drop_room();
+  for (const size_t more : {with_memory_ahead(bytes), bytes}) {
+    void* const grown = os::grow(at<void>(start), writable, more);
+    if (grown == nullptr) continue;
+    start = address_of(grown);
+    writable = mapped = more;
+    // As before, so that the kernel moves whole page tables, and breaks no huge page.
+    if (with_room) find_room(bytes, start % kChunkSize);
+    return;
+  }
+}
+
+// What has been opened in vain is closed again.
+void Mapping::grow_into_room(size_t bytes) {
+  const size_t opened = std::min(with_memory_ahead(bytes), mapped);
+  if (!os::release(at<void>(start + writable), opened - writable)) return;
+  for (const size_t more : {opened, bytes}) {
+    if (more <= writable || !os::lengthen(at<void>(start), writable, more)) continue;
+    writable = more;
+    break;
+  }
+  if (writable == opened) return;
+  void* const behind = at<void>(start + writable);
+  void* const closed = os::reserve(behind, opened - writable);
+  if (closed == behind) return;
+  // Others have come, and that is theirs.
+  if (closed != nullptr) os::release(closed, opened - writable);
+  if (mapped != opened) os::release(at<void>(start + opened), mapped - opened);
+  mapped = writable;
+}
+
+void Mapping::drop_room() {
+  if (mapped != writable) os::release(at<void>(start + writable), mapped - writable);
+  mapped = writable;
+}
+
+// Moves to where there is room, and so far behind a huge page's boundary; stays, if there is none, or none is needed.
+void Mapping::find_room(size_t bytes, size_t behind_boundary) {
+  const size_t wanted = with_room(bytes);
+  if (wanted <= writable) return;
+  const size_t reserved = wanted + kChunkSize;
+  const uintptr_t place = address_of(os::reserve(nullptr, reserved));
+  if (place == 0) return;
+  const size_t before = (behind_boundary - place) % kChunkSize;
+  if (before != 0) os::release(at<void>(place), before);
+  const uintptr_t fresh = place + before;
+  const size_t fresh_bytes = reserved - before;
+  if (os::move(at<void>(start), writable, at<void>(fresh))) {
+    start = fresh;
+    mapped = fresh_bytes;
+  } else {
+    // Nobody knows whether the kernel has cleared the place before it gave up, and others may lie there by now. So
+    // those addresses stay as they are.
+    os::release(at<void>(fresh + writable), fresh_bytes - writable);
+  }
+}
+
+}  // namespace snug
