@@ -55,7 +55,7 @@ def run(library: str, calls: list[str], command: list[str]) -> int:
 def try_without(library: str, calls: list[str], missing: str, exercise: str, class_map: str) -> str:
     """Empty if the exercise ended for the missing call and for no other; with none missing, if it did not end."""
     with tempfile.TemporaryDirectory() as folder:
-        conf = f"idle_thread:on,purge_after:100,classes:{class_map},report:{folder}/report"
+        conf = f"idle_thread:on,purge_after:100,check:stacks,classes:{class_map},report:{folder}/report"
         allowed = [call for call in calls if call != missing]
         done = subprocess.run([exercise], env=environment(library, allowed, SNUG_CONF=conf), capture_output=True, text=True)
         reports = len(list(Path(folder).iterdir()))

@@ -1,5 +1,6 @@
 // listed_exercise.cc: makes snug, linked into it, make each of its system calls: growth that earns huge pages, blocks
-// that grow and shrink, real-time memory, messages, a report at the end, an idle thread that has nothing to do at last.
+// that grow and shrink, real-time memory, messages, a stack with a gap, a report at the end, an idle thread that has
+// nothing to do at last.
 #include <snug/cell_heap_c.h>
 #include <snug/snug.h>
 
@@ -31,9 +32,18 @@ void grow() {
   snug_free(snug_realloc(block, 1 << 22));
 }
 
+// A walk of the stack asks whether it can read a frame that lies pages above the last one.
+[[gnu::noinline]] void allocate_far_below() {
+  volatile char far[1 << 16];
+  far[0] = 1;
+  snug_free(snug_malloc(100));
+  far[1] = far[0];
+}
+
 }  // namespace
 
 int main() {
+  allocate_far_below();
   fill(100, std::size_t{16} << 20);
   fill(10000, std::size_t{32} << 20);
   grow();
