@@ -216,9 +216,10 @@ TEST_F(MappingTest, IsNeverDamagedByARefusal) {
       }
 }
 
+// A sanitizer would be refused memory of its own, or have its own locked.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-// As under strict overcommit: the last of what may be promised goes to blocks, none of it to memory ahead or room. A
-// sanitizer would be refused memory of its own.
+
+// As under strict overcommit: the last of what may be promised goes to blocks, none of it to memory ahead or room.
 TEST_F(MappingTest, GrowsUpToALimitOfMemory) {
   const auto live = [this] {
     begin(kMiB);
@@ -233,7 +234,6 @@ TEST_F(MappingTest, GrowsUpToALimitOfMemory) {
   };
   EXPECT_EXIT(live(), testing::ExitedWithCode(0), "");
 }
-#endif
 
 TEST_F(MappingTest, LocksNoRoom) {
   const auto live = [this] {
@@ -246,6 +246,8 @@ TEST_F(MappingTest, LocksNoRoom) {
   };
   EXPECT_EXIT(live(), testing::ExitedWithCode(0), "");
 }
+
+#endif
 
 }  // namespace
 }  // namespace snug::unit
