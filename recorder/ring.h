@@ -46,6 +46,16 @@ inline constexpr std::size_t kMostFrames = 64;
 inline constexpr std::size_t kMostModulePath = 1024;
 inline constexpr std::size_t kMostBuildId = 64;
 
+// Of a large block that lives, 64 OS pages from the one of this address on: a bit for each that was touched, in place of
+// the size. The address is the block's, and so many times 64 pages behind it.
+inline constexpr std::uint8_t kTouchedPages = 0xf6;
+inline constexpr std::uint64_t kPageBytes = 4096;
+// Smaller blocks are not looked at, and count as written whole. A look takes some microseconds, at each that goes.
+inline constexpr std::uint64_t kLeastLookedAt = 16384;
+
+// Of a page's word in /proc/PID/pagemap: whether the page is in memory or in swap. One that was never touched is not.
+constexpr bool is_touched(std::uint64_t word) { return word >> 62 != 0; }
+
 // Sixteen bytes of a text in each.
 constexpr std::size_t slots_of_text(std::size_t bytes) { return (bytes + 15) / 16; }
 // That are drawn at once: of a module.

@@ -59,7 +59,7 @@ void filter_trace(TraceInput& input, TraceOutput& output, const BlockChoice& cho
   Event event;
   while (input.next(event)) {
     const Effect effect = event.effect();
-    const bool is_of_blocks = effect != Effect::kNothing || event.operation == Operation::kUsableSize;
+    const bool is_of_blocks = effect != Effect::kNothing || event.is_about_block();
     bool keep = !is_of_blocks;
     if (event.block != BlockId::kNone && effect != Effect::kFinds) {
       keep = chosen.contains(event.block);

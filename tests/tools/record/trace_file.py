@@ -140,7 +140,7 @@ class Trace:
     def __init__(self, path: Path) -> None:
         data = path.read_bytes()
         magic, version, begin, self.process, self.started = struct.unpack_from("<8sHHIQ", data)
-        assert (magic, version, begin) == (b"\x89snugtr\n", 1, 64)
+        assert (magic, version, begin) == (b"\x89snugtr\n", 2, 64)
         assert struct.unpack_from("<I", data, 60)[0] == crc32c(data[:60])
         self.facts: dict[str, str] = {}
         chunks = []
