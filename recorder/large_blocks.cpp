@@ -24,18 +24,18 @@ std::size_t large_size_of(void* block) {
 }
 
 // 64 pages to a slot; none of pages that were never touched. `address`: in the first of them.
-void tell_words(std::uint64_t address, const std::uint64_t* words, std::size_t count) {
+void tell_words(std::uint64_t address, const std::uint64_t* words, std::size_t count, bool has_forked) {
   for (std::size_t from = 0; from < count; from += 64) {
     std::uint64_t touched = 0;
     for (std::size_t page = from; page < std::min(from + 64, count); ++page)
-      touched |= std::uint64_t{is_touched(words[page])} << (page - from);
+      touched |= std::uint64_t{is_touched(words[page], has_forked)} << (page - from);
     if (touched != 0) tell(kTouchedPages, address + from * kPageBytes, touched);
   }
 }
 
 // Not mincore(): filters of system calls end processes for it that live well with files (docs/decisions/0025). Not of
 // `self`, which is nobody once the first thread has left.
-void tell_pages(std::uint64_t address, std::size_t size) {
+void tell_pages(std::uint64_t address, std::size_t size, bool has_forked) {
   const std::uint64_t end = (address + size - 1) / kPageBytes + 1;
   const auto file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/pagemap", O_RDONLY | O_CLOEXEC));
   if (file < 0) {
@@ -49,7 +49,7 @@ void tell_pages(std::uint64_t address, std::size_t size) {
     const long got = syscall(SYS_read, file, words, wanted * sizeof *words);
     const std::size_t pages = got < 0 ? 0 : static_cast<std::size_t>(got) / sizeof *words;
     if (pages == 0) break;
-    tell_words(address, words, pages);
+    tell_words(address, words, pages, has_forked);
     address += pages * kPageBytes;
   }
   syscall(SYS_close, file);
@@ -65,9 +65,10 @@ void tell_touched_pages(void* block) {
   const std::size_t size = block != nullptr ? large_size_of(block) : 0;
   if (size == 0) return;
   large_blocks.remove(block);
-  if (is_refused.load(std::memory_order_relaxed) || ring_for_event() == nullptr) return;
+  const Ring* const ring = ring_for_event();
+  if (is_refused.load(std::memory_order_relaxed) || ring == nullptr) return;
   const ErrnoKeeper keeper;
-  tell_pages(reinterpret_cast<std::uintptr_t>(block), size);
+  tell_pages(reinterpret_cast<std::uintptr_t>(block), size, ring->has_forked.load(std::memory_order_relaxed));
 }
 
 }  // namespace snug::recorder

@@ -20,7 +20,7 @@
 
 namespace snug::recorder {
 
-inline constexpr std::uint64_t kRingMagic = 0x33676e6972677573;  // "sugring3"
+inline constexpr std::uint64_t kRingMagic = 0x34676e6972677573;  // "sugring4"
 // 1 MiB: a few milliseconds of a program that does nothing but allocate, which is how often `snug record` looks.
 inline constexpr std::uint64_t kSlots = 1 << 15;
 inline constexpr std::uint32_t kMostThread = (1 << 24) - 1;
@@ -51,10 +51,21 @@ inline constexpr std::size_t kMostBuildId = 64;
 inline constexpr std::uint8_t kTouchedPages = 0xf6;
 inline constexpr std::uint64_t kPageBytes = 4096;
 // Smaller blocks are not looked at, and count as written whole. A look takes some microseconds, at each that goes.
-inline constexpr std::uint64_t kLeastLookedAt = 16384;
+inline constexpr std::uint64_t kLeastLookedAt = 8192;
 
-// Of a page's word in /proc/PID/pagemap: whether the page is in memory or in swap. One that was never touched is not.
-constexpr bool is_touched(std::uint64_t word) { return word >> 62 != 0; }
+// Of a page's word in /proc/PID/pagemap: whether the process has memory of no file for it. A page that was only read is
+// the kernel's page of zeroes, which no process has for its own; after a fork that is true of pages that two have.
+constexpr bool is_resident(std::uint64_t word, bool has_forked) {
+  constexpr std::uint64_t kInMemory = std::uint64_t{1} << 63;
+  constexpr std::uint64_t kOfFile = std::uint64_t{1} << 61;
+  constexpr std::uint64_t kOwn = std::uint64_t{1} << 56;
+  return (word & (kInMemory | kOfFile)) == kInMemory && (has_forked || (word & kOwn) != 0);
+}
+// Whether it was written.
+constexpr bool is_touched(std::uint64_t word, bool has_forked) {
+  constexpr std::uint64_t kInSwap = std::uint64_t{1} << 62;
+  return (word & kInSwap) != 0 || is_resident(word, has_forked);
+}
 
 // Sixteen bytes of a text in each.
 constexpr std::size_t slots_of_text(std::size_t bytes) { return (bytes + 15) / 16; }
@@ -127,6 +138,7 @@ struct Ring {
   bool counts_ticks;     // what moments are told in; otherwise nanoseconds
   bool tells_stacks;     // of allocations
   bool has_mallinfo;     // the allocator has one of its own
+  std::atomic<bool> has_forked;  // or came of a fork: pages may be another process's as well
 
   alignas(64) std::atomic<std::uint64_t> next;
   alignas(64) std::atomic<std::uint64_t> consumed;

@@ -88,7 +88,7 @@ ProcessTrace::ProcessTrace(const std::filesystem::path& path, const recorder::Ri
                             .level = level}),
       heap_(static_cast<pid_t>(ring.process)),
       stacks_([this](const Event& definition) { define(definition); }),
-      touched_(static_cast<pid_t>(ring.process)) {
+      touched_(ring) {
   file_.add_facts(facts);
   file_.save(0);
   expect_written();

@@ -295,7 +295,8 @@ void Recording::sample(Running& running) const {
     if (is_late && attempt + 1 < kMostReadings) continue;
     const std::uint64_t now = running.trace->clock().now();
     running.trace->look_at_blocks(now, seen);
-    if (const auto heap = running.trace->heap().bytes_among(resident->anonymous))
+    const bool has_forked = running.ring.ring().has_forked.load(std::memory_order_relaxed);
+    if (const auto heap = running.trace->heap().bytes_among(resident->anonymous, has_forked))
       running.trace->sample(now, trace::Measure::kHeap, *heap, seen);
     // The ring, which the process would not have otherwise, is left out.
     const std::uint64_t all = resident->all - std::min(resident->all, running.ring.touched_bytes());

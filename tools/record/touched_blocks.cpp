@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <array>
 
-#include "recorder/ring.h"
-
 namespace snug::tool {
 
 using recorder::kPageBytes;
@@ -68,14 +66,15 @@ void TouchedBlocks::add(std::uint64_t address, std::uint64_t pages, const BlockT
 
 bool TouchedBlocks::look(const BlockTable& live) {
   drop_gone(live);
-  const int pagemap = open_pagemap(process_);
+  const int pagemap = open_pagemap(static_cast<pid_t>(ring_.process));
   if (pagemap < 0) return false;
   for (auto& [address, block] : blocks_) block.is_seen_now = look_at(pagemap, address, block);
   close(pagemap);
   return true;
 }
 
-bool TouchedBlocks::look_at(int pagemap, std::uint64_t address, Block& block) {
+bool TouchedBlocks::look_at(int pagemap, std::uint64_t address, Block& block) const {
+  const bool has_forked = ring_.has_forked.load(std::memory_order_relaxed);
   std::array<std::uint64_t, kWordsAtOnce> words;
   const std::uint64_t first = address / kPageBytes;
   const std::uint64_t end = pages_of(address, block.size);
@@ -85,7 +84,7 @@ bool TouchedBlocks::look_at(int pagemap, std::uint64_t address, Block& block) {
     if (got < static_cast<ssize_t>(sizeof words[0])) return page != 0;
     const std::uint64_t pages = static_cast<std::uint64_t>(got) / sizeof words[0];
     for (std::uint64_t i = 0; i < pages; ++i)
-      if (recorder::is_touched(words[i])) block.seen.add(page + i);
+      if (recorder::is_touched(words[i], has_forked)) block.seen.add(page + i);
     page += pages;
   }
   return true;
@@ -94,7 +93,7 @@ bool TouchedBlocks::look_at(int pagemap, std::uint64_t address, Block& block) {
 void TouchedBlocks::tell_seen(const BlockTable& live, const Tell& tell) {
   drop_gone(live);
   if (blocks_.empty()) return;
-  const int pagemap = open_pagemap(process_);
+  const int pagemap = open_pagemap(static_cast<pid_t>(ring_.process));
   for (auto& [address, block] : blocks_) {
     const bool is_seen = block.is_seen_now || (pagemap >= 0 && look_at(pagemap, address, block));
     block.is_seen_now = false;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "record/block_table.h"
+#include "recorder/ring.h"
 #include "trace/block_id.h"
 
 namespace snug::tool {
@@ -42,7 +43,8 @@ class TouchedBlocks {
  public:
   using Tell = std::function<void(trace::BlockId block, const TouchedBytes& bytes)>;
 
-  explicit TouchedBlocks(pid_t process) : process_(process) {}
+  // The ring says which process it is. It outlives this.
+  explicit TouchedBlocks(const recorder::Ring& ring) : ring_(ring) {}
 
   // A block that has come. `live` is the table in which it stands.
   void note(std::uint64_t address, trace::BlockId block, std::uint64_t size, const BlockTable& live);
@@ -70,10 +72,10 @@ class TouchedBlocks {
   using Blocks = std::map<std::uint64_t, Block>;  // by address
 
   void drop_gone(const BlockTable& live);
-  bool look_at(int pagemap, std::uint64_t address, Block& block);
+  bool look_at(int pagemap, std::uint64_t address, Block& block) const;
   static void tell_new(std::uint64_t address, Block& block, const Tell& tell);
 
-  const pid_t process_;
+  const recorder::Ring& ring_;
   Blocks blocks_;
   std::size_t worth_dropping_ = kFewest;
 
