@@ -1,5 +1,5 @@
-// LargeBlocks: where large blocks begin, as far as it takes to pass over all others by one look-up; and what was touched
-// of one, told right before it goes. Programs ask for more than they use: buffers, tables, arenas.
+// LargeBlocks: where large blocks begin, as far as it takes to pass over all others by one look-up; and what was
+// touched of one, told right before it goes. Programs ask for more than they use: buffers, tables, arenas.
 //
 //   count of a place == large blocks that begin in one of its OS pages, 255 standing for more
 //
@@ -39,8 +39,8 @@ class LargeBlocks {
     std::uint8_t count = place.load(std::memory_order_relaxed);
     do
       if (count == kMany || (count == 0 && difference < 0)) return;
-    while (!place.compare_exchange_weak(count, static_cast<std::uint8_t>(count + difference),
-                                        std::memory_order_relaxed));
+    while (
+        !place.compare_exchange_weak(count, static_cast<std::uint8_t>(count + difference), std::memory_order_relaxed));
   }
 
   Place places_[kPlaces] = {};
@@ -52,7 +52,8 @@ extern LargeBlocks large_blocks;
 void note_large(const void* block);
 void tell_touched_pages(void* block);
 
-// How large a block is, its usable size says, when it comes and when it goes alike; that may be twice of what was asked.
+// How large a block is, its usable size says, when it comes and when it goes alike; that may be twice of what was
+// asked.
 inline void note_if_large(const void* block, std::size_t size) {
   if (size >= kLeastLookedAt / 2 && block != nullptr) [[unlikely]]
     note_large(block);

@@ -46,8 +46,8 @@ inline constexpr std::size_t kMostFrames = 64;
 inline constexpr std::size_t kMostModulePath = 1024;
 inline constexpr std::size_t kMostBuildId = 64;
 
-// Of a large block that lives, 64 OS pages from the one of this address on: a bit for each that was touched, in place of
-// the size. The address is the block's, and so many times 64 pages behind it.
+// Of a large block that lives, 64 OS pages from the one of this address on: a bit for each that was touched, in place
+// of the size. The address is the block's, and so many times 64 pages behind it.
 inline constexpr std::uint8_t kTouchedPages = 0xf6;
 inline constexpr std::uint64_t kPageBytes = 4096;
 // Smaller blocks are not looked at, and count as written whole. A look takes some microseconds, at each that goes.
@@ -134,10 +134,10 @@ struct Ring {
   char program[1024];            // the file that was executed
   std::uint64_t program_device;  // and which one it is, however it may be called; zeroes if that is not known
   std::uint64_t program_number;
-  char arguments[4096];  // what it was given, each with a zero behind it; the last may be cut off
-  bool counts_ticks;     // what moments are told in; otherwise nanoseconds
-  bool tells_stacks;     // of allocations
-  bool has_mallinfo;     // the allocator has one of its own
+  char arguments[4096];          // what it was given, each with a zero behind it; the last may be cut off
+  bool counts_ticks;             // what moments are told in; otherwise nanoseconds
+  bool tells_stacks;             // of allocations
+  bool has_mallinfo;             // the allocator has one of its own
   std::atomic<bool> has_forked;  // or came of a fork: pages may be another process's as well
 
   alignas(64) std::atomic<std::uint64_t> next;

@@ -52,8 +52,8 @@ static_assert(sizeof(Command) == 16);
 inline constexpr std::uint8_t kAlignmentMask = 0x3f;
 inline constexpr std::uint8_t kToldAlignment = 0x3f;
 inline constexpr std::uint8_t kUntouched = 0x40;  // what comes is not written: kTouched says later what is
-inline constexpr std::uint8_t kFromNull = 1;    // of a reallocation: there was no block before
-inline constexpr std::uint8_t kRefused = 0x80;  // it failed when it was recorded: what comes is freed at once
+inline constexpr std::uint8_t kFromNull = 1;      // of a reallocation: there was no block before
+inline constexpr std::uint8_t kRefused = 0x80;    // it failed when it was recorded: what comes is freed at once
 
 // What a slot holds instead of an address.
 inline constexpr std::uint64_t kEmpty = 0;

@@ -334,9 +334,8 @@ void ProcessTrace::add_waiting(const Event& event) {
     add(told);
     return;
   }
-  touched_.tell_seen(blocks_, [&](BlockId block, const TouchedBytes& bytes) {
-    add_touched(event.thread, event.time, block, bytes);
-  });
+  touched_.tell_seen(
+      blocks_, [&](BlockId block, const TouchedBytes& bytes) { add_touched(event.thread, event.time, block, bytes); });
 }
 
 void ProcessTrace::add_touched(std::uint32_t thread, std::uint64_t time, BlockId block, const TouchedBytes& bytes) {
@@ -370,9 +369,8 @@ void ProcessTrace::finish(std::uint64_t unfinished) {
   counts_.unfinished = unfinished;
   for (const std::uint32_t thread : ended_) add_later(end_of_thread(thread), next_ticket());
   for (const Waiting& waiting : waiting_) add_waiting(waiting.event);
-  touched_.tell_never_seen(blocks_, [&](BlockId block, const TouchedBytes& bytes) {
-    add_touched(1, clock_.now(), block, bytes);
-  });
+  touched_.tell_never_seen(
+      blocks_, [&](BlockId block, const TouchedBytes& bytes) { add_touched(1, clock_.now(), block, bytes); });
   file_.finish();
   expect_written();
   counts_.bytes = file_.bytes();

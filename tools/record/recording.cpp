@@ -34,7 +34,8 @@ constexpr std::int64_t kTimesOfMallinfo = 100;
 // To read a process's resident memory takes some 20 us, in which so many events come at most.
 constexpr std::uint64_t kEventsOfReading = 512;
 constexpr int kMostReadings = 5;
-// To look at the pages of what lives takes some 10 ns a page: a sample is taken so seldom that all take a tenth of the time.
+// To look at the pages of what lives takes some 10 ns a page: a sample is taken so seldom that all take a tenth of the
+// time.
 constexpr int kTimesOfSample = 10;
 constexpr std::chrono::seconds kSaveEvery{1};
 constexpr std::chrono::milliseconds kLastWait{100};  // for events that are under way when the recording ends

@@ -18,9 +18,7 @@ namespace {
 constexpr std::uint64_t kMostPages = std::uint64_t{1} << 22;
 constexpr std::size_t kWordsAtOnce = 4096;
 
-int open_pagemap(pid_t process) {
-  return open(fmt::format("/proc/{}/pagemap", process).c_str(), O_RDONLY | O_CLOEXEC);
-}
+int open_pagemap(pid_t process) { return open(fmt::format("/proc/{}/pagemap", process).c_str(), O_RDONLY | O_CLOEXEC); }
 
 std::uint64_t pages_of(std::uint64_t address, std::uint64_t size) {
   const std::uint64_t pages = (address + size - 1) / kPageBytes + 1 - address / kPageBytes;

@@ -1,5 +1,5 @@
-// TouchedBlocks: which OS pages of a process's large blocks were touched, as far as it has been seen and told. Two look:
-// a thread of the process, at a block that it lets go; and the collector, from outside, at those that live.
+// TouchedBlocks: which OS pages of a process's large blocks were touched, as far as it has been seen and told. Two
+// look: a thread of the process, at a block that it lets go; and the collector, from outside, at those that live.
 //
 //   what is told of a block: each of its pages once at most, and only while it lives;   a page that is not in memory
 //   was not touched, and one that is may have been touched by whoever had it before

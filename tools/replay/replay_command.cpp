@@ -82,9 +82,10 @@ WindowOptions window_options(const std::string& file, const std::string& touch, 
   const TraceInput input(file, Telling::kNothing);
   const std::optional<std::uint64_t> told = told_from(input);
   if (touch == kRecorded && !told)
-    throw UserError(fmt::format("--touch recorded: '{}' does not say what was touched: import and synthesis do not know, "
-                                "and snug record before format 2 did not tell",
-                                file));
+    throw UserError(
+        fmt::format("--touch recorded: '{}' does not say what was touched: import and synthesis do not know, "
+                    "and snug record before format 2 did not tell",
+                    file));
   const bool is_told = told && (touch.empty() || touch == kRecorded);
   return {.touch = touch == "none"    ? replayer::Touch::kNone
                    : touch == "first" ? replayer::Touch::kFirst

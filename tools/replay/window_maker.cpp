@@ -112,8 +112,8 @@ void WindowMaker::take(const Event& event) {
   if (event.operation == Operation::kThreadEnd) return end_thread(event.thread);
   if (is_mapping(event.operation)) ++left_out_.mappings;
   if (event.operation == Operation::kLost) left_out_.lost += event.values[0];
-  const bool is_call = event.effect() != Effect::kNothing || event.operation == Operation::kTrim ||
-                       event.is_about_block();
+  const bool is_call =
+      event.effect() != Effect::kNothing || event.operation == Operation::kTrim || event.is_about_block();
   if (!is_call) return;
   Thread& thread = thread_of(event.thread);
   keep_time(thread, event);
@@ -209,7 +209,8 @@ void WindowMaker::reallocate(Thread& thread, const Event& event) {
   if (!slot) {
     const bool comes = !event.is_refused && !slots_.find(event.result);
     const auto given = comes ? std::optional(slots_.add(event.result, event.size, 0, thread.freed)) : std::nullopt;
-    return call(thread, event, given, event.size, replayer::kFromNull | (comes ? mark_if_told(event.size) : replayer::kRefused));
+    return call(thread, event, given, event.size,
+                replayer::kFromNull | (comes ? mark_if_told(event.size) : replayer::kRefused));
   }
   const std::uint64_t size_before = slots_.size_in(*slot);
   if (options_.touch == replayer::Touch::kAll || options_.tells_sizes) direct(thread, Direction::kTold, 0, size_before);

@@ -25,7 +25,8 @@ enum class Pace : std::uint8_t { kFull, kRecorded };
 
 struct WindowOptions {
   replayer::Touch touch = replayer::Touch::kAll;
-  // Of blocks from so many bytes on what the trace says is written, when it says so. Others are written as `touch` says.
+  // Of blocks from so many bytes on what the trace says is written, when it says so. Others are written as `touch`
+  // says.
   std::uint64_t told_from = UINT64_MAX;
   Pace pace = Pace::kFull;
   std::uint64_t events = 1 << 19;  // of one window, at most
