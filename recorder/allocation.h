@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "recorder/allocator_sample.h"
+#include "recorder/large_blocks.h"
 #include "recorder/recording.h"
 #include "recorder/stacks.h"
 #include "recorder/watched.h"
@@ -23,6 +24,7 @@ void* allocate(Operation operation, std::size_t size, std::size_t alignment, Cal
     block = call();
   }
   tell_allocation(operation, block, size, alignment, refused_if_null(block));
+  note_if_large(block, size);
   answer_if_asked();
   return block;
 }
@@ -48,6 +50,8 @@ inline std::size_t size_to_tell(void* block) {
   }
   if (!has_watched()) [[unlikely]]
     return;  // the null pointer
+  if (large_blocks.may_begin_at(block)) [[unlikely]]
+    tell_touched_pages(block);
   if (this_thread.depth != 0) [[unlikely]]
     tell_gone_inside(block);
   else

@@ -35,6 +35,8 @@ void* reallocate(Operation operation, void* block, std::size_t size, Call call) 
   if (!has_watched()) [[unlikely]]
     return block == nullptr ? early_blocks.allocate(size) : reallocate_early(block, size);
   const bool is_early = early_blocks.owns(block);
+  if (!is_early && large_blocks.may_begin_at(block)) [[unlikely]]
+    tell_touched_pages(block);
   if (this_thread.depth != 0) [[unlikely]]
     tell_gone_inside(block);
   else
@@ -45,6 +47,8 @@ void* reallocate(Operation operation, void* block, std::size_t size, Call call) 
     moved = is_early ? reallocate_early(block, size) : call();
   }
   tell_allocation(operation, moved, size, 0, refused_if_null(moved));
+  const bool stays = moved == nullptr && size != 0;
+  note_if_large(stays ? block : moved, stays ? kLeastLookedAt : size);
   answer_if_asked();
   return moved;
 }

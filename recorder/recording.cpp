@@ -121,6 +121,7 @@ Ring* begin_ring(pid_t parent) {
   name_allocator(*ring);
   name_program(*ring);
   ring->state.store(is_session_paused() ? RingState::kPaused : RingState::kOn, std::memory_order_relaxed);
+  ring->has_forked.store(parent != 0, std::memory_order_relaxed);
   ring->tells_sizes.store(parent != 0, std::memory_order_relaxed);
   ring->threads.store(1, std::memory_order_relaxed);
   ring->magic.store(kRingMagic, std::memory_order_release);

@@ -20,7 +20,7 @@
 
 namespace snug::recorder {
 
-inline constexpr std::uint64_t kRingMagic = 0x33676e6972677573;  // "sugring3"
+inline constexpr std::uint64_t kRingMagic = 0x34676e6972677573;  // "sugring4"
 // 1 MiB: a few milliseconds of a program that does nothing but allocate, which is how often `snug record` looks.
 inline constexpr std::uint64_t kSlots = 1 << 15;
 inline constexpr std::uint32_t kMostThread = (1 << 24) - 1;
@@ -45,6 +45,27 @@ inline constexpr std::size_t kMallinfoSlots = kMallinfoFields / 2;
 inline constexpr std::size_t kMostFrames = 64;
 inline constexpr std::size_t kMostModulePath = 1024;
 inline constexpr std::size_t kMostBuildId = 64;
+
+// Of a large block that lives, 64 OS pages from the one of this address on: a bit for each that was touched, in place
+// of the size. The address is the block's, and so many times 64 pages behind it.
+inline constexpr std::uint8_t kTouchedPages = 0xf6;
+inline constexpr std::uint64_t kPageBytes = 4096;
+// Smaller blocks are not looked at, and count as written whole. A look takes some microseconds, at each that goes.
+inline constexpr std::uint64_t kLeastLookedAt = 8192;
+
+// Of a page's word in /proc/PID/pagemap: whether the process has memory of no file for it. A page that was only read is
+// the kernel's page of zeroes, which no process has for its own; after a fork that is true of pages that two have.
+constexpr bool is_resident(std::uint64_t word, bool has_forked) {
+  constexpr std::uint64_t kInMemory = std::uint64_t{1} << 63;
+  constexpr std::uint64_t kOfFile = std::uint64_t{1} << 61;
+  constexpr std::uint64_t kOwn = std::uint64_t{1} << 56;
+  return (word & (kInMemory | kOfFile)) == kInMemory && (has_forked || (word & kOwn) != 0);
+}
+// Whether it was written.
+constexpr bool is_touched(std::uint64_t word, bool has_forked) {
+  constexpr std::uint64_t kInSwap = std::uint64_t{1} << 62;
+  return (word & kInSwap) != 0 || is_resident(word, has_forked);
+}
 
 // Sixteen bytes of a text in each.
 constexpr std::size_t slots_of_text(std::size_t bytes) { return (bytes + 15) / 16; }
@@ -113,10 +134,11 @@ struct Ring {
   char program[1024];            // the file that was executed
   std::uint64_t program_device;  // and which one it is, however it may be called; zeroes if that is not known
   std::uint64_t program_number;
-  char arguments[4096];  // what it was given, each with a zero behind it; the last may be cut off
-  bool counts_ticks;     // what moments are told in; otherwise nanoseconds
-  bool tells_stacks;     // of allocations
-  bool has_mallinfo;     // the allocator has one of its own
+  char arguments[4096];          // what it was given, each with a zero behind it; the last may be cut off
+  bool counts_ticks;             // what moments are told in; otherwise nanoseconds
+  bool tells_stacks;             // of allocations
+  bool has_mallinfo;             // the allocator has one of its own
+  std::atomic<bool> has_forked;  // or came of a fork: pages may be another process's as well
 
   alignas(64) std::atomic<std::uint64_t> next;
   alignas(64) std::atomic<std::uint64_t> consumed;

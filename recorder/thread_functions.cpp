@@ -61,6 +61,7 @@ extern "C" RECORDER_EXPORT int pthread_create(pthread_t* thread, const pthread_a
 
 extern "C" RECORDER_EXPORT pid_t fork() {
   if (!has_watched()) return -1;
+  if (Ring* const ring = ring_for_event(); ring != nullptr) ring->has_forked.store(true, std::memory_order_relaxed);
   const pid_t child = watched.fork();
   if (child > 0) tell(static_cast<std::uint8_t>(Operation::kFork), static_cast<std::uint64_t>(child), 0);
   if (child == 0) static_cast<void>(ring_for_event());

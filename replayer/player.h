@@ -257,7 +257,9 @@ void Player<Subject>::perform(const Command& command, std::uint64_t told, TickHi
     case trace::Effect::kNothing:
       break;
   }
-  if (operation == Operation::kTrim) {
+  if (operation == Operation::kTouched) {
+    if (void* const block = block_in(command.slot); block != nullptr) subject_.write(block, told, command.size);
+  } else if (operation == Operation::kTrim) {
     timed(row, [&] { return subject_.trim(command.size), 0; });
   } else {
     void* const block = block_in(command.slot);
@@ -274,7 +276,7 @@ void Player<Subject>::allocate(const Command& command, std::size_t alignment, Ti
     return;
   }
   put(command.slot, block, command.size);
-  if (block != nullptr) touch(block, 0, command.size);
+  if (block != nullptr && (command.mark & kUntouched) == 0) touch(block, 0, command.size);
 }
 
 template <class Subject>
@@ -291,7 +293,7 @@ void Player<Subject>::reallocate(const Command& command, std::uint64_t size_befo
     if (moved != nullptr) put(command.slot, moved, command.size);
   } else {
     put(command.slot, moved, command.size);
-    if (moved != nullptr && size_before < command.size) touch(moved, size_before, command.size);
+    if (moved != nullptr && (command.mark & kUntouched) == 0) touch(moved, size_before, command.size);
   }
 }
 

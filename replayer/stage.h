@@ -30,7 +30,7 @@ enum class Direction : std::uint8_t {
   kTurn,          // waits for turn `size` of the window, and lets the next one come
   kAwait,         // waits until run `slot` has done `size` commands
   kUntil,         // waits until the recording's clock shows `size` nanoseconds
-  kTold,          // `size` is what the next command has no room for: an odd alignment, the size before a reallocation
+  kTold,          // `size` is what the next command has no room for: an odd alignment, the size before, where to begin
   kIdle,          // timed like a call, but calls nothing: what the replayer itself costs
   kReserve,       // backs what the next window needs: slots up to `slot`, and so many commands as `size` says
   kReserveRow,    // … and row `size` of the lane `slot`
@@ -51,8 +51,9 @@ static_assert(sizeof(Command) == 16);
 // A command's mark: its alignment, as its logarithm and one more; 0 is none; kToldAlignment: it was told before.
 inline constexpr std::uint8_t kAlignmentMask = 0x3f;
 inline constexpr std::uint8_t kToldAlignment = 0x3f;
-inline constexpr std::uint8_t kFromNull = 1;    // of a reallocation: there was no block before
-inline constexpr std::uint8_t kRefused = 0x80;  // it failed when it was recorded: what comes is freed at once
+inline constexpr std::uint8_t kUntouched = 0x40;  // what comes is not written: kTouched says later what is
+inline constexpr std::uint8_t kFromNull = 1;      // of a reallocation: there was no block before
+inline constexpr std::uint8_t kRefused = 0x80;    // it failed when it was recorded: what comes is freed at once
 
 // What a slot holds instead of an address.
 inline constexpr std::uint64_t kEmpty = 0;

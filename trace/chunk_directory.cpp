@@ -74,9 +74,9 @@ std::optional<ChunkDirectory> ChunkDirectory::read(Source& source, Damage& damag
     refusal = "it is no trace: it does not begin as one";
     return std::nullopt;
   }
-  if (directory.file_.version != kVersion) {
-    refusal = "version " + std::to_string(directory.file_.version) + " of the format; this reader knows version " +
-              std::to_string(kVersion);
+  if (directory.file_.version < kOldestVersion || directory.file_.version > kVersion) {
+    refusal = "version " + std::to_string(directory.file_.version) + " of the format; this reader knows versions " +
+              std::to_string(kOldestVersion) + " to " + std::to_string(kVersion);
     return std::nullopt;
   }
   if (directory.file_.checksum != checksum_of(directory.file_)) damage.tell(0, "the file's header is damaged");

@@ -39,6 +39,10 @@ struct Event {
   constexpr bool allocates() const {
     return !is_refused && (effect() == Effect::kAllocates || effect() == Effect::kReallocates);
   }
+  // Whether it says something of a block that stays.
+  constexpr bool is_about_block() const {
+    return operation == Operation::kUsableSize || operation == Operation::kTouched;
+  }
   constexpr bool frees() const {
     if (block == BlockId::kNone) return false;
     return effect() == Effect::kFrees || (effect() == Effect::kReallocates && (!is_refused || size == 0));

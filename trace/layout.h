@@ -20,7 +20,9 @@ static_assert(std::endian::native == std::endian::little, "headers are written a
 inline constexpr std::uint64_t kFileMagic = 0x0a727467'756e7389;     // "\x89snugtr\n"
 inline constexpr std::uint64_t kTrailerMagic = 0x0a646e65'756e7389;  // "\x89snuend\n"
 inline constexpr std::uint32_t kChunkMagic = 0x6b436e73;             // "snCk"
-inline constexpr std::uint16_t kVersion = 1;
+inline constexpr std::uint16_t kVersion = 2;                         // that is written
+// That is read as well. Version 2 has one more operation, `touched`.
+inline constexpr std::uint16_t kOldestVersion = 1;
 inline constexpr std::size_t kChunkAlign = 8;
 // Payloads, in the file and out of it: what a reader must have room for. Of facts all together are meant.
 inline constexpr std::uint32_t kMostPayload = std::uint32_t{1} << 20;

@@ -67,6 +67,7 @@ enum class Operation : std::uint8_t {
   kModule,
   kFrame,
   kNumber,
+  kTouched,
 };
 
 enum class Field : std::uint8_t {
@@ -93,7 +94,7 @@ struct OperationTraits {
   bool takes_turn = false;  // always, whosever block it is
 };
 
-inline constexpr std::size_t kOperations = static_cast<std::size_t>(Operation::kNumber) + 1;
+inline constexpr std::size_t kOperations = static_cast<std::size_t>(Operation::kTouched) + 1;
 
 constexpr bool is_operation(std::uint8_t code) { return code != 0 && code < kOperations; }
 
@@ -182,6 +183,7 @@ inline constexpr auto kTraits = [] {
   set(kModule, told("module", {kValue, kText, kText}, {"module", "build-id", "path"}, true));
   set(kFrame, told("frame", {kValue, kValue, kValue, kValue}, {"stack", "caller", "module", "address"}, true));
   set(kNumber, told("number", {kValue}, {"number"}));
+  set(kTouched, told("touched", {kBlock, kValue, kSize}, {"block", "from", "size"}));
   return all;
 }();
 

@@ -31,8 +31,7 @@ void TraceAccount::add(const Event& event) {
   if (event.thread != last_thread_) threads_.insert(last_thread_ = event.thread);
   if (event.effect() == Effect::kFinds) come(event, event.block);
   if (event.frees()) go(event);
-  if (event.operation == Operation::kUsableSize && event.block != BlockId::kNone && !live_.contains(event.block))
-    tell(event, "block " + name_of(event.block) + " is not there");
+  if (event.is_about_block() && event.block != BlockId::kNone) look_at(event);
   if (event.allocates()) come(event, event.result);
 }
 
@@ -53,6 +52,15 @@ void TraceAccount::go(const Event& event) {
   if (thread_of(event.block) != event.thread) ++freed_by_others_;
   live_bytes_ -= found->second;
   live_.erase(found);
+}
+
+void TraceAccount::look_at(const Event& event) {
+  const auto found = live_.find(event.block);
+  if (found == live_.end()) return tell(event, "block " + name_of(event.block) + " is not there");
+  if (event.operation != Operation::kTouched) return;
+  const std::uint64_t from = event.values[0];
+  if (from > found->second || event.size > found->second - from)
+    tell(event, "block " + name_of(event.block) + " is touched behind its end");
 }
 
 void TraceAccount::tell(const Event& event, const std::string& what) {

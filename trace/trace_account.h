@@ -65,6 +65,7 @@ class TraceAccount {
  private:
   void come(const Event& event, BlockId block);
   void go(const Event& event);
+  void look_at(const Event& event);
   void tell(const Event& event, const std::string& what);
 
   Listener listener_;

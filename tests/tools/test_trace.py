@@ -316,7 +316,7 @@ class DamageTest(FolderTest):
 
     def test_what_is_no_trace(self):
         for data, words in ((b"", ":0: it is no trace"), (b"x" * 100, ":0: it is no trace"),
-                            (b"\x89snugtr\n\x02" + bytes(60), ":0: version 2 of the format")):
+                            (b"\x89snugtr\n\x03" + bytes(60), ":0: version 3 of the format")):
             Path(self.path("file")).write_bytes(data)
             self.trace("info", self.path("file"), status=2)
             self.assertEqual(self.said.count("\n"), 1)

@@ -29,6 +29,7 @@ class MadeUpTrace {
     Event event{.operation = static_cast<Operation>(1 + below(kMade))};
     const auto last_allocator = static_cast<std::uint64_t>(Operation::kNewArrayAlignedNothrow);
     if (below(2) == 0) event.operation = static_cast<Operation>(1 + below(last_allocator));
+    if (event.operation == Operation::kNumber) event.operation = Operation::kTouched;
     const OperationTraits& traits = traits_of(event.operation);
     event.thread = static_cast<std::uint32_t>(1 + below(numbers_.size() - 1));
     time_ += below(4) == 0 ? below(1000) : below(2);

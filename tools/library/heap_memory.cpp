@@ -12,6 +12,7 @@
 #include <fstream>
 
 #include "library/elf_file.h"
+#include "recorder/ring.h"
 #include "text/user_error.h"
 
 namespace snug::tool {
@@ -25,10 +26,9 @@ std::uint64_t page_bytes() {
 
 std::uint64_t page_of(std::uint64_t address) { return address / page_bytes() * page_bytes(); }
 
-// How many OS pages of the range are in memory and of no file, as the kernel's pagemap says: 8 bytes a page.
-std::uint64_t anonymous_pages(int pagemap, std::uint64_t begin, std::uint64_t end) {
-  constexpr std::uint64_t kPresent = std::uint64_t{1} << 63;
-  constexpr std::uint64_t kOfFile = std::uint64_t{1} << 61;
+// How many OS pages of the range are in memory and of no file, as the kernel's pagemap says: 8 bytes a page. Nothing if
+// it does not say: the process has no memory any more.
+std::optional<std::uint64_t> anonymous_pages(int pagemap, std::uint64_t begin, std::uint64_t end, bool has_forked) {
   std::array<std::uint64_t, 4096> entries;
   std::uint64_t count = 0;
   std::uint64_t page = begin / page_bytes();
@@ -36,9 +36,9 @@ std::uint64_t anonymous_pages(int pagemap, std::uint64_t begin, std::uint64_t en
   while (page < last) {
     const std::uint64_t wanted = std::min<std::uint64_t>(entries.size(), last - page) * sizeof entries[0];
     const ssize_t got = pread(pagemap, entries.data(), wanted, static_cast<off_t>(page * sizeof entries[0]));
-    if (got < static_cast<ssize_t>(sizeof entries[0])) break;
+    if (got < static_cast<ssize_t>(sizeof entries[0])) return std::nullopt;
     const std::uint64_t pages = static_cast<std::uint64_t>(got) / sizeof entries[0];
-    for (std::uint64_t i = 0; i < pages; ++i) count += (entries[i] & (kPresent | kOfFile)) == kPresent ? 1 : 0;
+    for (std::uint64_t i = 0; i < pages; ++i) count += recorder::is_resident(entries[i], has_forked) ? 1 : 0;
     page += pages;
   }
   return count;
@@ -81,7 +81,7 @@ const std::vector<HeapMemory::Range>& HeapMemory::data_of(const std::string& pat
   return loaded.data;
 }
 
-std::optional<std::uint64_t> HeapMemory::bytes_among(std::uint64_t anonymous) {
+std::optional<std::uint64_t> HeapMemory::bytes_among(std::uint64_t anonymous, bool has_forked) {
   std::ifstream maps(fmt::format("/proc/{}/maps", process_));
   const int pagemap = open(fmt::format("/proc/{}/pagemap", process_).c_str(), O_RDONLY | O_CLOEXEC);
   if (pagemap < 0) return std::nullopt;
@@ -102,11 +102,15 @@ std::optional<std::uint64_t> HeapMemory::bytes_among(std::uint64_t anonymous) {
       for (const Range& data : data_of(name, range.begin)) others.add(data.begin, data.end);
   }
   std::uint64_t pages = 0;
-  for (const Range& range : private_ranges)
-    others.within(range.begin, range.end,
-                  [&](std::uint64_t begin, std::uint64_t end) { pages += anonymous_pages(pagemap, begin, end); });
+  bool is_whole = !private_ranges.empty();
+  const auto count = [&](std::uint64_t begin, std::uint64_t end) {
+    const auto found = anonymous_pages(pagemap, begin, end, has_forked);
+    pages += found.value_or(0);
+    is_whole = is_whole && found;
+  };
+  for (const Range& range : private_ranges) others.within(range.begin, range.end, count);
   close(pagemap);
-  if (private_ranges.empty()) return std::nullopt;
+  if (!is_whole) return std::nullopt;
   return anonymous - std::min(anonymous, pages * page_bytes());
 }
 

@@ -37,8 +37,9 @@ class HeapMemory {
   const AddressRanges& mapped() const { return mapped_; }
 
   // Of so many anonymous bytes, those of the heap. Looks at each mapping, and at each OS page of those that are not the
-  // heap's: from 0.1 ms to some ms. Nothing if the process does not let us see them.
-  std::optional<std::uint64_t> bytes_among(std::uint64_t anonymous);
+  // heap's: from 0.1 ms to some ms. Nothing if the process does not let us see them, or ends meanwhile.
+  // `has_forked`: pages may be another process's as well.
+  std::optional<std::uint64_t> bytes_among(std::uint64_t anonymous, bool has_forked);
 
  private:
   struct Range {

@@ -87,7 +87,8 @@ ProcessTrace::ProcessTrace(const std::filesystem::path& path, const recorder::Ri
                             .chunk_flags = ring.tells_stacks ? trace::kWithStacks : std::uint16_t{0},
                             .level = level}),
       heap_(static_cast<pid_t>(ring.process)),
-      stacks_([this](const Event& definition) { define(definition); }) {
+      stacks_([this](const Event& definition) { define(definition); }),
+      touched_(ring) {
   file_.add_facts(facts);
   file_.save(0);
   expect_written();
@@ -121,6 +122,12 @@ void ProcessTrace::take(const RingEvent& event) {
 void ProcessTrace::take_whole(const RingEvent& event, const RingEvent& rest) {
   if (event.operation == recorder::kReallocBegins) return begin_reallocation(event.thread, event);
   if (event.operation == recorder::kGoesInside) return free_inside(event);
+  if (event.operation == recorder::kTouchedPages) {
+    touched_.add(event.address, event.size, blocks_, [&](BlockId block, const TouchedBytes& bytes) {
+      add_touched(event.thread, clock_.steps_of(event.moment), block, bytes);
+    });
+    return;
+  }
   if (!trace::is_operation(event.operation)) return;
   Event& told = told_;
   told.operation = Operation{event.operation};
@@ -135,6 +142,7 @@ void ProcessTrace::take_whole(const RingEvent& event, const RingEvent& rest) {
     case Effect::kAllocates:
       told.stack = stacks_.take(event.thread);
       put_block(event.address, add(told));
+      touched_.note(event.address, told.result, told.size, blocks_);
       return;
     case Effect::kReallocates:
       told.stack = stacks_.take(event.thread);
@@ -204,10 +212,12 @@ void ProcessTrace::begin_reallocation(std::uint32_t thread, const RingEvent& eve
 void ProcessTrace::end_reallocation(Event& told, std::uint64_t address) {
   told.block = std::exchange(thread_of(told.thread).goes, BlockId::kNone);
   const BlockId result = add(told);
-  if (!told.is_refused)
+  if (!told.is_refused) {
     put_block(address, result);
-  else if (told.size != 0)
+    touched_.note(address, result, told.size, blocks_);
+  } else if (told.size != 0) {
     put_block(thread_of(told.thread).address, told.block);
+  }
 }
 
 // What the allocator frees of its own has never come.
@@ -264,7 +274,8 @@ void ProcessTrace::mark_gone_threads() {
 
 void ProcessTrace::catch_up() {
   const std::uint64_t taken = ring_.consumed.load(std::memory_order_relaxed);
-  for (; !waiting_.empty() && waiting_.front().ticket <= taken; waiting_.pop_front()) add(waiting_.front().event);
+  for (; !waiting_.empty() && waiting_.front().ticket <= taken; waiting_.pop_front())
+    add_waiting(waiting_.front().event);
 }
 
 std::uint64_t ProcessTrace::events_before_waiting() const {
@@ -298,6 +309,7 @@ void ProcessTrace::resume(std::uint64_t time) {
 // What lies at an address may be another block by the time that it is told of again.
 void ProcessTrace::forget_blocks() {
   blocks_ = {};
+  touched_.forget();
   for (Thread& thread : threads_) thread.goes = BlockId::kNone;
 }
 
@@ -308,6 +320,32 @@ void ProcessTrace::sample(std::uint64_t time, trace::Measure measure, std::uint6
              .time = time,
              .values = {static_cast<std::uint64_t>(measure), value}},
             ticket);
+}
+
+void ProcessTrace::look_at_blocks(std::uint64_t time, std::uint64_t ticket) {
+  if (!touched_.look(blocks_)) return;
+  add_later({.operation = Operation::kTouched, .thread = 1, .time = time}, ticket);
+}
+
+// One that names no block stands for what a look has seen.
+void ProcessTrace::add_waiting(const Event& event) {
+  if (event.operation != Operation::kTouched) {
+    Event told = event;
+    add(told);
+    return;
+  }
+  touched_.tell_seen(
+      blocks_, [&](BlockId block, const TouchedBytes& bytes) { add_touched(event.thread, event.time, block, bytes); });
+}
+
+void ProcessTrace::add_touched(std::uint32_t thread, std::uint64_t time, BlockId block, const TouchedBytes& bytes) {
+  Event told{.operation = Operation::kTouched,
+             .thread = thread,
+             .time = time,
+             .block = block,
+             .size = bytes.size,
+             .values = {bytes.from}};
+  add(told);
 }
 
 void ProcessTrace::exec(const std::string& program) {
@@ -330,7 +368,9 @@ void ProcessTrace::expect_written() const {
 void ProcessTrace::finish(std::uint64_t unfinished) {
   counts_.unfinished = unfinished;
   for (const std::uint32_t thread : ended_) add_later(end_of_thread(thread), next_ticket());
-  for (Waiting& waiting : waiting_) add(waiting.event);
+  for (const Waiting& waiting : waiting_) add_waiting(waiting.event);
+  touched_.tell_never_seen(
+      blocks_, [&](BlockId block, const TouchedBytes& bytes) { add_touched(1, clock_.now(), block, bytes); });
   file_.finish();
   expect_written();
   counts_.bytes = file_.bytes();

@@ -17,6 +17,7 @@
 #include "record/mallinfo_slots.h"
 #include "record/ring_clock.h"
 #include "record/stack_table.h"
+#include "record/touched_blocks.h"
 #include "recorder/ring.h"
 #include "trace/event.h"
 #include "trace/trace_file.h"
@@ -59,6 +60,8 @@ class ProcessTrace {
   void resume(std::uint64_t time);
   // Stands behind the events with lower tickets; of what comes later, none may have been added with a higher one.
   void sample(std::uint64_t time, trace::Measure measure, std::uint64_t value, std::uint64_t ticket);
+  // Looks which pages of large blocks were touched. They are told with those blocks that live at the ticket's place.
+  void look_at_blocks(std::uint64_t time, std::uint64_t ticket);
   // How long mallinfo2 took when it was called last; 0 if it was not.
   std::uint64_t mallinfo_steps() const { return mallinfo_steps_; }
   void exec(const std::string& program);
@@ -103,6 +106,8 @@ class ProcessTrace {
   void define(trace::Event definition);
   void note_mapping(const trace::Event& told);
   void add_mallinfo();
+  void add_waiting(const trace::Event& event);
+  void add_touched(std::uint32_t thread, std::uint64_t time, trace::BlockId block, const TouchedBytes& bytes);
   trace::BlockId add(trace::Event& told);
   void add_of_process(trace::Event told, std::uint64_t time);
   std::uint64_t next_ticket() const;
@@ -129,6 +134,7 @@ class ProcessTrace {
   HeapMemory heap_;
   StackTable stacks_;
   MallinfoSlots mallinfo_;
+  TouchedBlocks touched_;
   std::uint64_t mallinfo_steps_ = 0;
   recorder::RingEvent definer_;  // the slot that a definition began with
   std::vector<Thread> threads_;  // by number

@@ -4,10 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+#include <string_view>
 
 #include "classes/classes_plot.h"
 #include "compare/host.h"
@@ -58,9 +62,37 @@ constexpr std::uint64_t kCheckpoints = 250;
 constexpr std::uint64_t kLeastWindow = 4096;
 constexpr std::uint64_t kMostWindow = std::uint64_t{1} << 19;
 
-std::uint64_t events_of_window(const std::string& file) {
+constexpr const char* kRecorded = "recorded";
+
+// From how many bytes on the trace says what was touched of a block; nothing if it does not.
+std::optional<std::uint64_t> told_from(const TraceInput& input) {
+  constexpr std::string_view kKey = "touched\t";
+  std::istringstream lines(input.facts());
+  for (std::string line; std::getline(lines, line);) {
+    std::uint64_t bytes = 0;
+    if (!line.starts_with(kKey)) continue;
+    const char* const end = line.data() + line.size();
+    const auto [behind, error] = std::from_chars(line.data() + kKey.size(), end, bytes);
+    if (error == std::errc{} && behind == end && bytes != 0) return bytes;
+  }
+  return std::nullopt;
+}
+
+WindowOptions window_options(const std::string& file, const std::string& touch, Pace pace) {
   const TraceInput input(file, Telling::kNothing);
-  return std::clamp(input.told_events() / kCheckpoints, kLeastWindow, kMostWindow);
+  const std::optional<std::uint64_t> told = told_from(input);
+  if (touch == kRecorded && !told)
+    throw UserError(
+        fmt::format("--touch recorded: '{}' does not say what was touched: import and synthesis do not know, "
+                    "and snug record before format 2 did not tell",
+                    file));
+  const bool is_told = told && (touch.empty() || touch == kRecorded);
+  return {.touch = touch == "none"    ? replayer::Touch::kNone
+                   : touch == "first" ? replayer::Touch::kFirst
+                                      : replayer::Touch::kAll,
+          .told_from = is_told ? *told : UINT64_MAX,
+          .pace = pace,
+          .events = std::clamp(input.told_events() / kCheckpoints, kLeastWindow, kMostWindow)};
 }
 
 }  // namespace
@@ -78,10 +110,12 @@ ReplayCommand::ReplayCommand(CLI::App& app) {
       ->allow_extra_args(false)
       ->capture_default_str()
       ->type_name("NAME|PATH,...");
-  command_->add_option("--touch", touch_, "What is written of a block that comes: none, its first byte, or all of it")
-      ->check(CLI::IsMember({"none", "first", "all"}))
-      ->capture_default_str()
-      ->type_name("none|first|all");
+  command_
+      ->add_option("--touch", touch_,
+                   "What is written of a block: nothing, its first byte, all of it, or what the program had touched "
+                   "when it was recorded (default: recorded if the trace says that, otherwise all)")
+      ->check(CLI::IsMember({"none", "first", "all", kRecorded}))
+      ->type_name("none|first|all|recorded");
   command_->add_option("--speed", speed_, "Calls come one behind the other, or no earlier than they were recorded")
       ->check(CLI::IsMember({"full", "recorded"}))
       ->capture_default_str()
@@ -184,11 +218,7 @@ int ReplayCommand::execute() const {
       .file = file_,
       .replayer = find_replayer(),
       .component = {.component = replayer::Component::kNone, .region_bytes = region_bytes_, .not_full = kappa_},
-      .window = {.touch = touch_ == "none"    ? replayer::Touch::kNone
-                          : touch_ == "first" ? replayer::Touch::kFirst
-                                              : replayer::Touch::kAll,
-                 .pace = speed_ == "full" ? Pace::kFull : Pace::kRecorded,
-                 .events = events_of_window(file_)},
+      .window = window_options(file_, touch_, speed_ == "full" ? Pace::kFull : Pace::kRecorded),
       .time_limit = time_limit_};
   const bool to_standard_output = json_option_->count() > 0 && (json_file_.empty() || json_file_ == kStandardOutput);
   const ComparisonPlan comparison = comparison_plan();

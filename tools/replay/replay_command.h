@@ -31,7 +31,7 @@ class ReplayCommand {
   std::uint64_t region_bytes_ = std::uint64_t{16} << 30;
   std::uint64_t kappa_ = 1;
   std::string tlsf_;
-  std::string touch_ = "all";
+  std::string touch_;  // empty: what the trace knows
   std::string speed_ = "full";
   std::string library_;
   std::string configuration_;

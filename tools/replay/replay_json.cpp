@@ -12,7 +12,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-const char* name_of(replayer::Touch touch) {
+const char* name_of_touch(const WindowOptions& options) {
+  if (options.told_from != UINT64_MAX) return "recorded";
+  const replayer::Touch touch = options.touch;
   return touch == replayer::Touch::kNone ? "none" : touch == replayer::Touch::kFirst ? "first" : "all";
 }
 
@@ -93,7 +95,7 @@ Json replayed_json(const Replayed& replayed) {
 Json replay_json(const ReplayComparison& replays, const Host& host) {
   Json json = comparison_json(replays.comparison, host);
   json["replay"] = {{"file", replays.plan.file},
-                    {"touch", name_of(replays.plan.window.touch)},
+                    {"touch", name_of_touch(replays.plan.window)},
                     {"speed", replays.plan.window.pace == Pace::kFull ? "full" : "recorded"},
                     {"events_a_window", replays.plan.window.events},
                     {"recorded_on", replays.recorded_on},

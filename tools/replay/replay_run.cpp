@@ -264,7 +264,7 @@ class Replay {
 
   // Only where there is something to hold it against: it goes through the mappings.
   std::optional<std::uint64_t> heap_of(const Window& window, const ProcessMemory& memory) {
-    return window.recorded_heap ? heap_.bytes_among(memory.anonymous) : std::nullopt;
+    return window.recorded_heap ? heap_.bytes_among(memory.anonymous, false) : std::nullopt;
   }
 
   // Threads that stay are the allocator's own, and waited for once.

@@ -28,11 +28,11 @@ std::uint32_t SlotTable::add(BlockId block, std::uint64_t size, std::uint8_t for
   if (!source.empty()) {
     slot = source.back();
     source.pop_back();
-    slots_[slot] = {.size = size, .last_use = {}, .form = form};
+    slots_[slot] = {.size = size, .writable = size, .last_use = {}, .form = form};
   } else {
     if (slot == replayer::kMostSlots)
       throw UserError("snug replay: more than 268 million blocks live at once, for which it has no room", EXIT_FAILURE);
-    slots_.push_back({.size = size, .last_use = {}, .form = form});
+    slots_.push_back({.size = size, .writable = size, .last_use = {}, .form = form});
   }
   blocks_.put(key_of(block), BlockId{std::uint64_t{slot} + 1});
   live_bytes_ += size;
@@ -49,7 +49,7 @@ void SlotTable::replace(BlockId block, BlockId result, std::uint64_t size) {
   const BlockId entry = blocks_.take(key_of(block));
   Slot& slot = slots_[static_cast<std::uint64_t>(entry) - 1];
   live_bytes_ += size - slot.size;
-  slot.size = size;
+  slot.size = slot.writable = size;
   slot.form = 0;
   blocks_.put(key_of(result), entry);
 }

@@ -41,6 +41,8 @@ class SlotTable {
   // At the window's end.
   void take_back(FreedSlots& freed);
 
+  // Bytes that may be written: fewer than the size where a reallocation that had failed succeeds now.
+  std::uint64_t& writable(std::uint32_t slot) { return slots_[slot].writable; }
   std::uint64_t size_in(std::uint32_t slot) const { return slots_[slot].size; }
   std::uint8_t& form(std::uint32_t slot) { return slots_[slot].form; }
   SlotUse& last_use(std::uint32_t slot) { return slots_[slot].last_use; }
@@ -52,6 +54,7 @@ class SlotTable {
  private:
   struct Slot {
     std::uint64_t size = 0;
+    std::uint64_t writable = 0;
     SlotUse last_use;
     std::uint8_t form = kUntold;
   };

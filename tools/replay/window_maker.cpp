@@ -112,8 +112,8 @@ void WindowMaker::take(const Event& event) {
   if (event.operation == Operation::kThreadEnd) return end_thread(event.thread);
   if (is_mapping(event.operation)) ++left_out_.mappings;
   if (event.operation == Operation::kLost) left_out_.lost += event.values[0];
-  const bool is_call = event.effect() != Effect::kNothing || event.operation == Operation::kTrim ||
-                       event.operation == Operation::kUsableSize;
+  const bool is_call =
+      event.effect() != Effect::kNothing || event.operation == Operation::kTrim || event.is_about_block();
   if (!is_call) return;
   Thread& thread = thread_of(event.thread);
   keep_time(thread, event);
@@ -126,7 +126,7 @@ void WindowMaker::take(const Event& event) {
     case Effect::kFrees:
       return free(thread, event);
     case Effect::kNothing:
-      return ask(thread, event);
+      return event.operation == Operation::kTouched ? touch(thread, event) : ask(thread, event);
   }
 }
 
@@ -196,7 +196,8 @@ void WindowMaker::allocate(Thread& thread, const Event& event) {
     if (!event.is_refused) ++left_out_.impossible;
     return call(thread, event, std::nullopt, event.size, mark | replayer::kRefused);
   }
-  call(thread, event, slots_.add(block, event.size, form_of(event, mark), thread.freed), event.size, mark);
+  const std::uint32_t slot = slots_.add(block, event.size, form_of(event, mark), thread.freed);
+  call(thread, event, slot, event.size, mark | mark_if_told(event.size));
 }
 
 void WindowMaker::reallocate(Thread& thread, const Event& event) {
@@ -204,11 +205,12 @@ void WindowMaker::reallocate(Thread& thread, const Event& event) {
   if (event.block != BlockId::kNone && !slot) ++left_out_.impossible;
   keep_order(thread, event, slot);
   if (options_.tells_sizes && event.is_refused && event.size != 0) return;
-  const std::uint8_t refused = event.is_refused ? replayer::kRefused : 0;
+  const std::uint8_t refused = (event.is_refused ? replayer::kRefused : 0) | mark_if_told(event.size);
   if (!slot) {
     const bool comes = !event.is_refused && !slots_.find(event.result);
     const auto given = comes ? std::optional(slots_.add(event.result, event.size, 0, thread.freed)) : std::nullopt;
-    return call(thread, event, given, event.size, replayer::kFromNull | (comes ? 0 : replayer::kRefused));
+    return call(thread, event, given, event.size,
+                replayer::kFromNull | (comes ? mark_if_told(event.size) : replayer::kRefused));
   }
   const std::uint64_t size_before = slots_.size_in(*slot);
   if (options_.touch == replayer::Touch::kAll || options_.tells_sizes) direct(thread, Direction::kTold, 0, size_before);
@@ -218,6 +220,7 @@ void WindowMaker::reallocate(Thread& thread, const Event& event) {
   } else if (event.size == 0) {
     slots_.remove(event.block, thread.freed);
   } else {
+    slots_.writable(*slot) = std::min(slots_.writable(*slot), event.size);
     slots_.form(*slot) = SlotTable::kUntold;  // it may succeed now, and the block then has another size
   }
 }
@@ -248,6 +251,27 @@ void WindowMaker::ask(Thread& thread, const Event& event) {
   call(thread, event, slot, slot ? slots_.size_in(*slot) : 0, 0);
 }
 
+// Before there is something to write, its order is kept: that costs as much as a call.
+void WindowMaker::touch(Thread& thread, const Event& event) {
+  if (options_.told_from == UINT64_MAX) return;
+  const std::optional<std::uint32_t> slot = slots_.find(event.block);
+  if (!slot) {
+    ++left_out_.impossible;
+    return;
+  }
+  const std::uint64_t from = event.values[0];
+  const std::uint64_t writable = slots_.writable(*slot);
+  if (slots_.size_in(*slot) < options_.told_from || from >= writable) return;
+  keep_order(thread, event, slot);
+  direct(thread, Direction::kTold, 0, from);
+  add(thread, {.slot = *slot,
+               .code = static_cast<std::uint8_t>(event.operation),
+               .mark = 0,
+               .row = 0,
+               .size = std::min(event.size, writable - from)});
+  note_use(thread, *slot);
+}
+
 void WindowMaker::keep_time(Thread& thread, const Event& event) {
   if (options_.pace != Pace::kRecorded || event.time < thread.told_until + kLeastSleep) return;
   thread.told_until = event.time;
@@ -271,8 +295,11 @@ void WindowMaker::call(Thread& thread, const Event& event, std::optional<std::ui
                .mark = mark,
                .row = row_of(event.operation, size_of_block),
                .size = options_.tells_sizes && event.effect() == Effect::kFrees ? size_of_block : event.size});
-  if (slot)
-    slots_.last_use(*slot) = {.window = number_, .run = thread.run, .commands = window_->runs[thread.run].commands};
+  if (slot) note_use(thread, *slot);
+}
+
+void WindowMaker::note_use(const Thread& thread, std::uint32_t slot) {
+  slots_.last_use(slot) = {.window = number_, .run = thread.run, .commands = window_->runs[thread.run].commands};
 }
 
 void WindowMaker::direct(Thread& thread, Direction direction, std::uint32_t slot, std::uint64_t size) {

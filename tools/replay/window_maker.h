@@ -25,6 +25,9 @@ enum class Pace : std::uint8_t { kFull, kRecorded };
 
 struct WindowOptions {
   replayer::Touch touch = replayer::Touch::kAll;
+  // Of blocks from so many bytes on what the trace says is written, when it says so. Others are written as `touch`
+  // says.
+  std::uint64_t told_from = UINT64_MAX;
   Pace pace = Pace::kFull;
   std::uint64_t events = 1 << 19;  // of one window, at most
   // Frees and reallocations are told the size before, for heaps that do not know it; and reallocations that had failed
@@ -101,15 +104,20 @@ class WindowMaker {
   void reallocate(Thread& thread, const trace::Event& event);
   void free(Thread& thread, const trace::Event& event);
   void ask(Thread& thread, const trace::Event& event);
+  void touch(Thread& thread, const trace::Event& event);
 
   void keep_time(Thread& thread, const trace::Event& event);
   // Before the command that is at the slot.
   void keep_order(Thread& thread, const trace::Event& event, std::optional<std::uint32_t> slot);
   void call(Thread& thread, const trace::Event& event, std::optional<std::uint32_t> slot, std::uint64_t size_of_block,
             std::uint8_t mark);
+  void note_use(const Thread& thread, std::uint32_t slot);
   void direct(Thread& thread, replayer::Direction direction, std::uint32_t slot, std::uint64_t size);
   void add(Thread& thread, const replayer::Command& command);
   bool has_room() const;
+  std::uint8_t mark_if_told(std::uint64_t size) const {
+    return size >= options_.told_from ? replayer::kUntouched : std::uint8_t{0};
+  }
   std::uint16_t row_of(trace::Operation operation, std::uint64_t size);
 
   TraceInput& input_;

@@ -22,7 +22,7 @@ using trace::Event;
 using trace::Operation;
 
 // How a trace was made, in words of ours. Whatever else a trace may say of itself goes, also what later recorders add.
-constexpr std::string_view kKeptFacts[] = {"recorder", "imported", "lacks", "synthesised", "parameters"};
+constexpr std::string_view kKeptFacts[] = {"recorder", "imported", "lacks", "synthesised", "parameters", "touched"};
 
 // Numbers in the order in which things are first named, from 1.
 template <typename Thing>
@@ -41,7 +41,10 @@ class Anonymiser {
 
   // The event's texts live until the next call.
   void rewrite(Event& event) {
-    event.size = rounded(event.size);
+    if (event.operation == Operation::kTouched)
+      rewrite_touched(event);
+    else
+      event.size = rounded(event.size);
     rewrite_values(event);
     for (std::size_t i = 0; i < event.texts.size(); ++i) {
       if (event.texts[i].empty()) continue;
@@ -95,6 +98,14 @@ class Anonymiser {
       default:
         break;
     }
+  }
+
+  // Where it ends may be where the block ends, whose size is rounded.
+  void rewrite_touched(Event& event) const {
+    const std::uint64_t end = event.values[0] + event.size;
+    if (end < event.size) return;
+    event.values[0] -= event.values[0] % round_;
+    event.size = rounded(end) - event.values[0];
   }
 
   // It is told as one that has moved, even if it has not: what it became need not fit between its made-up neighbours.

@@ -56,7 +56,9 @@ void put_csv(TraceInput& input, const Put& put) {
   Event event;
   while (input.next(event)) {
     const auto name = [](BlockId block) { return block == BlockId::kNone ? std::string() : block_name(block); };
-    const std::string value = event.operation == Operation::kSample ? fmt::format("{}", event.values[1]) : "";
+    const std::string value = event.operation == Operation::kSample    ? fmt::format("{}", event.values[1])
+                              : event.operation == Operation::kTouched ? fmt::format("{}", event.values[0])
+                                                                       : "";
     put(fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{}\n", event.time * trace::kNanosecondsPerStep, event.turn,
                     event.takes_turn ? 1 : 0, event.thread, trace::traits_of(event.operation).name,
                     event.is_refused ? 1 : 0, name(event.block), name(event.result), event.size, event.alignment,
@@ -134,11 +136,14 @@ struct ExportFormat {
 };
 
 constexpr ExportFormat kFormats[] = {
-    {"lines", "threads, turns, time, operations but malloc, free and realloc, alignments, failures, stacks, samples",
+    {"lines",
+     "threads, turns, time, operations but malloc, free and realloc, alignments, failures, stacks, samples, what was "
+     "touched",
      [](TraceInput& input, StackMeasure, const Put& put) { put_lines(input, put); }},
     {"csv", "fields of operations that name no block, but of samples; facts",
      [](TraceInput& input, StackMeasure, const Put& put) { put_csv(input, put); }},
-    {"chrome", "blocks one by one (what lives is counted, each ms), turns, operations, stacks, mappings",
+    {"chrome",
+     "blocks one by one (what lives is counted, each ms), turns, operations, stacks, mappings, what was touched",
      [](TraceInput& input, StackMeasure, const Put& put) { put_chrome(input, put); }},
     {"collapsed", "all but the stacks of allocations and one measure of each", put_collapsed},
     {"pprof", "all but the stacks of allocations and their sums",

@@ -1,9 +1,11 @@
 #include "traces/trace_part.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
+#include "process/address_ranges.h"
 #include "trace/trace_account.h"
 #include "traces/call_stacks.h"
 
@@ -16,17 +18,37 @@ using trace::Effect;
 using trace::Event;
 using trace::Operation;
 
+// What was touched of blocks that live, as bytes of each.
+using Touched = std::unordered_map<BlockId, AddressRanges, trace::BlockHash>;
+
+void note_touched(Touched& touched, const Event& event) {
+  const std::uint64_t from = event.values[0];
+  if (event.frees()) touched.erase(event.block);
+  if (event.operation == Operation::kTouched && event.size <= UINT64_MAX - from)
+    touched[event.block].add(from, from + event.size);
+}
+
 // In front of all that follows: the turn before the first event's, by its thread.
-void find_live_blocks(const trace::TraceAccount& account, const Event& first, TraceOutput& output) {
+void find_live_blocks(const trace::TraceAccount& account, const Touched& touched, const Event& first,
+                      TraceOutput& output) {
   std::vector<std::pair<BlockId, std::uint64_t>> blocks(account.live().begin(), account.live().end());
   std::sort(blocks.begin(), blocks.end());
   for (const auto& [block, size] : blocks) {
-    output.add({.operation = Operation::kFound,
+    Event found{.operation = Operation::kFound,
                 .thread = first.thread,
                 .time = first.time,
                 .turn = first.takes_turn ? first.turn - 1 : first.turn,
                 .block = block,
-                .size = size});
+                .size = size};
+    output.add(found);
+    const auto ranges = touched.find(block);
+    if (ranges == touched.end()) continue;
+    found.operation = Operation::kTouched;
+    ranges->second.within(0, size, [&](std::uint64_t begin, std::uint64_t end) {
+      found.values[0] = begin;
+      found.size = end - begin;
+      output.add(found);
+    });
   }
 }
 
@@ -34,6 +56,7 @@ void find_live_blocks(const trace::TraceAccount& account, const Event& first, Tr
 
 void cut_trace(TraceInput& input, TraceOutput& output, std::uint64_t from, std::uint64_t to) {
   trace::TraceAccount before;
+  Touched touched;
   bool has_begun = false;
   Event event;
   while (input.next(event)) {
@@ -41,10 +64,11 @@ void cut_trace(TraceInput& input, TraceOutput& output, std::uint64_t from, std::
     if (event.time >= to) return;
     if (!has_begun && event.time < from) {
       before.add(event);
+      note_touched(touched, event);
       if (is_definition(event)) output.add(event);
       continue;
     }
-    if (!has_begun) find_live_blocks(before, event, output);
+    if (!has_begun) find_live_blocks(before, touched, event, output);
     has_begun = true;
     output.add(event);
   }
@@ -59,7 +83,7 @@ void filter_trace(TraceInput& input, TraceOutput& output, const BlockChoice& cho
   Event event;
   while (input.next(event)) {
     const Effect effect = event.effect();
-    const bool is_of_blocks = effect != Effect::kNothing || event.operation == Operation::kUsableSize;
+    const bool is_of_blocks = effect != Effect::kNothing || event.is_about_block();
     bool keep = !is_of_blocks;
     if (event.block != BlockId::kNone && effect != Effect::kFinds) {
       keep = chosen.contains(event.block);

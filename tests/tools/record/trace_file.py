@@ -9,7 +9,7 @@ new_nothrow new[]_nothrow new_aligned new[]_aligned new_aligned_nothrow new[]_al
 free_aligned_sized delete delete[] delete_nothrow delete[]_nothrow delete_sized delete[]_sized delete_aligned
 delete[]_aligned delete_aligned_nothrow delete[]_aligned_nothrow delete_sized_aligned delete[]_sized_aligned found
 usable_size trim thread_begin thread_end fork exec exit pause resume lost map unmap remap break sample module frame
-number""".split()
+number touched""".split()
 # b block, s size, a alignment, v varint, i signed, t text
 FIELDS = {name: "s" for name in ("malloc", "calloc", "valloc", "pvalloc", "new", "new[]", "new_nothrow", "new[]_nothrow")}
 FIELDS |= {name: "bs" for name in ("realloc", "reallocarray", "free_sized", "delete_sized", "delete[]_sized")}
@@ -19,7 +19,7 @@ FIELDS |= {name: "ba" for name in OPERATIONS[27:31]}
 FIELDS |= {"free_aligned_sized": "bas", "delete_sized_aligned": "bsa", "delete[]_sized_aligned": "bsa"}
 FIELDS |= {"found": "bs", "usable_size": "bs", "trim": "s", "thread_begin": "vv", "thread_end": "", "fork": "v"}
 FIELDS |= {"exec": "t", "exit": "i", "pause": "", "resume": "", "lost": "v", "map": "vvv", "unmap": "vv", "remap": "vvvv"}
-FIELDS |= {"break": "vi", "sample": "vv", "module": "vtt", "frame": "vvvv", "number": "v"}
+FIELDS |= {"break": "vi", "sample": "vv", "module": "vtt", "frame": "vvvv", "number": "v", "touched": "bvs"}
 ALLOCATING = OPERATIONS[1:18]
 
 
@@ -40,7 +40,7 @@ class Event(NamedTuple):
         return self.operation in ALLOCATING and not self.refused
 
     def frees(self) -> bool:
-        if self.block is None or self.operation in ("found", "usable_size"):
+        if self.block is None or self.operation in ("found", "usable_size", "touched"):
             return False
         return not self.refused or self.size == 0
 
@@ -140,7 +140,7 @@ class Trace:
     def __init__(self, path: Path) -> None:
         data = path.read_bytes()
         magic, version, begin, self.process, self.started = struct.unpack_from("<8sHHIQ", data)
-        assert (magic, version, begin) == (b"\x89snugtr\n", 1, 64)
+        assert (magic, version, begin) == (b"\x89snugtr\n", 2, 64)
         assert struct.unpack_from("<I", data, 60)[0] == crc32c(data[:60])
         self.facts: dict[str, str] = {}
         chunks = []

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -262,6 +263,38 @@ TEST_F(WindowMakerTest, GivesALaneAgainInALaterWindow) {
   ASSERT_FALSE(of_lane(all[1], 1).empty());
   EXPECT_TRUE(is(of_lane(all[1], 1)[0], Direction::kBegin)) << "thread 4 has that of thread 2";
   EXPECT_EQ(all[1].threads, 3u);
+}
+
+TEST_F(WindowMakerTest, OfALargeBlockIsWrittenWhatTheTraceSaysAndWhereItMayBe) {
+  const auto touch = [&](std::uint64_t number, std::uint64_t from, std::uint64_t size) {
+    add({.operation = Operation::kTouched, .thread = 1, .block = block_id(1, number), .size = size, .values = {from}});
+  };
+  allocate(1, 1, 9000);
+  allocate(1, 2, 8000);
+  touch(1, 4096, 4904);
+  touch(2, 0, 8000);        // written when it came
+  touch(1, 8000, 1 << 20);  // behind its end
+  touch(1, 9000, 1);
+  add({.operation = Operation::kRealloc, .is_refused = true, .thread = 1, .block = block_id(1, 1), .size = 100});
+  touch(1, 64, 100);  // the reallocation may succeed now
+  touch(1, 4096, 10);
+  const auto all = windows({.told_from = 8192});
+  const std::vector<Command> commands = of_lane(all.at(0), 0);
+  std::vector<std::array<std::uint64_t, 2>> written;
+  for (std::size_t i = 0; i < commands.size(); ++i)
+    if (is(commands[i], Operation::kTouched)) written.push_back({commands[i - 1].size, commands[i].size});
+  const std::vector<std::array<std::uint64_t, 2>> expected = {{4096, 4904}, {8000, 1000}, {64, 36}};
+  EXPECT_EQ(written, expected);
+  EXPECT_EQ(commands.at(0).mark, replayer::kUntouched);
+  EXPECT_EQ(commands.at(1).mark, 0);
+}
+
+TEST_F(WindowMakerTest, WhatWasTouchedIsPassedOverWhereItIsNotAskedFor) {
+  allocate(1, 1, 9000);
+  add({.operation = Operation::kTouched, .thread = 1, .block = block_id(1, 1), .size = 9000, .values = {0}});
+  const auto all = windows();
+  EXPECT_EQ(of_lane(all.at(0), 0).size(), 1);
+  EXPECT_EQ(of_lane(all.at(0), 0).at(0).mark, 0);
 }
 
 }  // namespace
