@@ -32,12 +32,14 @@ void grow() {
   snug_free(snug_realloc(block, 1 << 22));
 }
 
+char* volatile seen_by_others;
+
 // A walk of the stack asks whether it can read a frame that lies pages above the last one.
 [[gnu::noinline]] void allocate_far_below() {
-  volatile char far[1 << 16];
-  far[0] = 1;
+  char between[1 << 16];
+  seen_by_others = between;
   snug_free(snug_malloc(100));
-  far[1] = far[0];
+  seen_by_others = nullptr;
 }
 
 }  // namespace

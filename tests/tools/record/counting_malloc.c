@@ -189,8 +189,12 @@ COUNTED void free(void* block) {
   behind.free(block);
   --depth;
 }
-// Asked by the recorder about what a child frees, and by programs: not counted.
+// Asked by the recorder about large blocks and what a child frees, and by programs: not counted. Some allocators make
+// something of their own when they are first asked.
 COUNTED size_t malloc_usable_size(void* block) {
   if (behind.malloc == NULL) look_up();
-  return behind.usable_size(block);
+  ++depth;
+  const size_t size = behind.usable_size(block);
+  --depth;
+  return size;
 }
