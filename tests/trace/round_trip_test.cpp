@@ -161,13 +161,17 @@ TEST(TraceAccount, TellsWhatCannotBe) {
   account.add(event(Operation::kFree, one, BlockId::kNone, 5, false));
   account.add(event(Operation::kMalloc, BlockId::kNone, one, 5, false));
   account.add(event(Operation::kMalloc, BlockId::kNone, one, 5, false));
+  Event touched = event(Operation::kTouched, one, BlockId::kNone, 5, false);
+  account.add(touched);
+  touched.values[0] = 1;
+  account.add(touched);
   account.add(event(Operation::kExit, BlockId::kNone, BlockId::kNone, 6, true));
   account.add(event(Operation::kExit, BlockId::kNone, BlockId::kNone, 6, true));
   account.add(event(Operation::kTrim, BlockId::kNone, BlockId::kNone, 4, false));
-  EXPECT_EQ(told, (std::vector<std::string>{"block 1:1 is not there", "block 1:1 is there already",
-                                            "turn 6 is taken when others have it",
-                                            "the event stands behind one that is later"}));
-  EXPECT_EQ(account.faults(), 4u);
+  EXPECT_EQ(told, (std::vector<std::string>{
+                      "block 1:1 is not there", "block 1:1 is there already", "block 1:1 is touched behind its end",
+                      "turn 6 is taken when others have it", "the event stands behind one that is later"}));
+  EXPECT_EQ(account.faults(), 5u);
   EXPECT_EQ(account.live_bytes(), 8u);
   EXPECT_EQ(account.peak_bytes(), 8u);
 }

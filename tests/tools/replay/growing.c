@@ -49,7 +49,28 @@ static void fill_what_is_no_heap(void) {
   if (mapping != MAP_FAILED) memset(mapping, 1, kBeside);
 }
 
+// Large blocks of which a part is written: one lives until the end, others go at once; and one is only read.
+static void write_parts(void) {
+  enum { kPage = 4096, kKept = 64 << 20, kShort = 100 << 10 };
+  const struct timespec pause = {.tv_sec = 0, .tv_nsec = 20000000};
+  volatile char* const kept = malloc(kKept);
+  volatile char* const read = malloc(kKept);
+  static volatile char sum;
+  for (int i = 0; i < 40; ++i) {
+    for (int page = 0; page < 25; ++page) kept[(i * 25 + page) * 16 * kPage] = 1;
+    for (int page = 0; page < 400; ++page) sum += read[(i * 400 + page) * kPage];
+    volatile char* const parts = malloc(kShort);
+    parts[kShort / 2] = 1;
+    free((void*)parts);
+    nanosleep(&pause, NULL);
+  }
+}
+
 int main(int count, char** arguments) {
+  if (count > 1 && strcmp(arguments[1], "parts") == 0) {
+    write_parts();
+    return 0;
+  }
   is_slow = count > 2 && strcmp(arguments[2], "slowly") == 0;
   if (is_slow) fill_what_is_no_heap();
   grow(blocks[0]);

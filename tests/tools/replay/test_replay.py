@@ -337,6 +337,7 @@ class ReportTest(ReplayTest):
                 (["replay", str(self.folder / "none")], "cannot be read"),
                 (["replay", str(self.made_up("immense")), "--library", LIBRARY], "--touch first writes less"),
                 (["replay", str(self.made_up("slow")), "--touch=some"], "--touch"),
+                (["replay", str(self.made_up("slow")), "--library", LIBRARY, "--touch=recorded"], "does not say what was touched"),
                 (["replay", str(self.made_up("slow")), "--allocators=none_such"], "no allocator 'none_such'"),
                 (["replay", str(self.made_up("slow")), "--plot=a.gif"], "ends in .svg or .png")):
             process = snug(*arguments)
