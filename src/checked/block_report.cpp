@@ -18,8 +18,8 @@ using Line = Text<384>;
   line.add(", class of ").add(uint64_t{block.room}).add("\n");
   write_line(line.data(), line.size());
   if (block.has_stacks) {
-    if (block.allocated.thread != 0) block.allocated.write("allocated by");
-    if (block.freed.thread != 0) block.freed.write("freed by");
+    block.allocated.write("allocated by");
+    block.freed.write("freed by");
     CallStack here;
     here.take(SNUG_FRAME_ADDRESS());
     here.write("this call by");

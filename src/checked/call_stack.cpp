@@ -82,6 +82,7 @@ void CallStack::take(const void* innermost) {
 }
 
 void CallStack::write(const char* what) const {
+  if (thread == 0) return;
   Text<128> head;
   head.add("snug: ").add(what).add(" thread ").add(uint64_t{thread});
   head.add(count == 0 ? ", at a place that was not kept: there are too many others\n" : ":\n");

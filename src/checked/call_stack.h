@@ -25,7 +25,7 @@ struct CallStack {
   // thread, in signal handlers too. Under no shared lock: it may make system calls.
   void take(const void* frame);
 
-  // Lines on standard error: who did it, and a line for each frame. `what` is as in "allocated by".
+  // Lines on standard error: who did it, and a line for each frame; none by thread 0. `what` is as in "allocated by".
   void write(const char* what) const;
 };
 

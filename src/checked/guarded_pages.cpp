@@ -18,8 +18,8 @@ using Line = Text<320>;
 void GuardedPages::write(Text<320>& line, const Slot& slot) {
   line.add("; block ").add_hex(slot.block).add(" of ").add(uint64_t{slot.size}).add(" bytes, on a guarded page\n");
   write_line(line.data(), line.size());
-  if (slot.allocated.thread != 0) slot.allocated.write("allocated by");
-  if (slot.freed.thread != 0) slot.freed.write("freed by");
+  slot.allocated.write("allocated by");
+  slot.freed.write("freed by");
 }
 
 void GuardedPages::open(MetaArena& arena, uint64_t seed) {
