@@ -1,7 +1,6 @@
 #include "library/heap_memory.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include <fstream>
 
 #include "library/elf_file.h"
+#include "process/page_map.h"
 #include "recorder/ring.h"
 #include "text/user_error.h"
 
@@ -26,22 +26,17 @@ std::uint64_t page_bytes() {
 
 std::uint64_t page_of(std::uint64_t address) { return address / page_bytes() * page_bytes(); }
 
-// How many OS pages of the range are in memory and of no file, as the kernel's pagemap says: 8 bytes a page. Nothing if
-// it does not say: the process has no memory any more.
-std::optional<std::uint64_t> anonymous_pages(int pagemap, std::uint64_t begin, std::uint64_t end, bool has_forked) {
-  std::array<std::uint64_t, 4096> entries;
+// How many OS pages of the range are in memory and of no file. Nothing if the kernel does not say: the process has no
+// memory any more.
+std::optional<std::uint64_t> anonymous_pages(const PageMap& map, std::uint64_t begin, std::uint64_t end,
+                                             bool has_forked) {
+  const std::uint64_t first = begin / page_bytes();
+  const std::uint64_t pages = (end + page_bytes() - 1) / page_bytes() - first;
   std::uint64_t count = 0;
-  std::uint64_t page = begin / page_bytes();
-  const std::uint64_t last = (end + page_bytes() - 1) / page_bytes();
-  while (page < last) {
-    const std::uint64_t wanted = std::min<std::uint64_t>(entries.size(), last - page) * sizeof entries[0];
-    const ssize_t got = pread(pagemap, entries.data(), wanted, static_cast<off_t>(page * sizeof entries[0]));
-    if (got < static_cast<ssize_t>(sizeof entries[0])) return std::nullopt;
-    const std::uint64_t pages = static_cast<std::uint64_t>(got) / sizeof entries[0];
-    for (std::uint64_t i = 0; i < pages; ++i) count += recorder::is_resident(entries[i], has_forked) ? 1 : 0;
-    page += pages;
-  }
-  return count;
+  const std::uint64_t told = map.read(first, pages, [&](std::uint64_t, std::uint64_t word) {
+    count += recorder::is_resident(word, has_forked) ? 1 : 0;
+  });
+  return told == pages ? std::optional(count) : std::nullopt;
 }
 
 }  // namespace
@@ -83,8 +78,8 @@ const std::vector<HeapMemory::Range>& HeapMemory::data_of(const std::string& pat
 
 std::optional<std::uint64_t> HeapMemory::bytes_among(std::uint64_t anonymous, bool has_forked) {
   std::ifstream maps(fmt::format("/proc/{}/maps", process_));
-  const int pagemap = open(fmt::format("/proc/{}/pagemap", process_).c_str(), O_RDONLY | O_CLOEXEC);
-  if (pagemap < 0) return std::nullopt;
+  const PageMap map(process_);
+  if (!map.is_open()) return std::nullopt;
   AddressRanges others = mapped_;
   std::vector<Range> private_ranges;
   for (std::string line; std::getline(maps, line);) {
@@ -104,12 +99,11 @@ std::optional<std::uint64_t> HeapMemory::bytes_among(std::uint64_t anonymous, bo
   std::uint64_t pages = 0;
   bool is_whole = !private_ranges.empty();
   const auto count = [&](std::uint64_t begin, std::uint64_t end) {
-    const auto found = anonymous_pages(pagemap, begin, end, has_forked);
+    const auto found = anonymous_pages(map, begin, end, has_forked);
     pages += found.value_or(0);
     is_whole = is_whole && found;
   };
   for (const Range& range : private_ranges) others.within(range.begin, range.end, count);
-  close(pagemap);
   if (!is_whole) return std::nullopt;
   return anonymous - std::min(anonymous, pages * page_bytes());
 }

@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "process/page_map.h"
 #include "text/user_error.h"
 
 namespace snug::tool {
@@ -249,7 +250,7 @@ void Recording::begin(RingFile ring) {
   std::string facts = fmt::format("program\t{}\narguments\t{}\nallocator\t{}\nrecorder\tsnug record\n",
                                   ring.ring().program, arguments_of(ring.ring()), ring.ring().allocator);
   if (ring.ring().forked_from != 0) facts += fmt::format("parent\t{}\n", ring.ring().forked_from);
-  if (can_see_pages(ring.process())) facts += fmt::format("touched\t{}\n", recorder::kLeastLookedAt);
+  if (PageMap(ring.process()).is_open()) facts += fmt::format("touched\t{}\n", recorder::kLeastLookedAt);
   // It may have looked for the file just before that came or went.
   if (is_paused_) ring.let_sizes_be_told();
   ring.set_state(is_paused_ ? RingState::kPaused : RingState::kOn);

@@ -1,11 +1,6 @@
 #include "record/touched_blocks.h"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 
 namespace snug::tool {
 
@@ -16,9 +11,6 @@ namespace {
 
 // Of one block, in a look: 16 GiB of addresses, 32 MiB of the kernel's words. What lies behind is taken for untouched.
 constexpr std::uint64_t kMostPages = std::uint64_t{1} << 22;
-constexpr std::size_t kWordsAtOnce = 4096;
-
-int open_pagemap(pid_t process) { return open(fmt::format("/proc/{}/pagemap", process).c_str(), O_RDONLY | O_CLOEXEC); }
 
 std::uint64_t pages_of(std::uint64_t address, std::uint64_t size) {
   const std::uint64_t pages = (address + size - 1) / kPageBytes + 1 - address / kPageBytes;
@@ -30,12 +22,6 @@ std::uint64_t pages_of(std::uint64_t address, std::uint64_t size) {
 void PageSet::add(std::uint64_t page) {
   if (page / 64 >= words_.size()) words_.resize(page / 64 + 1);
   words_[page / 64] |= std::uint64_t{1} << page % 64;
-}
-
-bool can_see_pages(pid_t process) {
-  const int pagemap = open_pagemap(process);
-  if (pagemap >= 0) close(pagemap);
-  return pagemap >= 0;
 }
 
 void TouchedBlocks::note(std::uint64_t address, BlockId block, std::uint64_t size, const BlockTable& live) {
@@ -64,42 +50,31 @@ void TouchedBlocks::add(std::uint64_t address, std::uint64_t pages, const BlockT
 
 bool TouchedBlocks::look(const BlockTable& live) {
   drop_gone(live);
-  const int pagemap = open_pagemap(static_cast<pid_t>(ring_.process));
-  if (pagemap < 0) return false;
-  for (auto& [address, block] : blocks_) block.is_seen_now = look_at(pagemap, address, block);
-  close(pagemap);
+  const PageMap map(static_cast<pid_t>(ring_.process));
+  if (!map.is_open()) return false;
+  for (auto& [address, block] : blocks_) block.is_seen_now = look_at(map, address, block);
   return true;
 }
 
-bool TouchedBlocks::look_at(int pagemap, std::uint64_t address, Block& block) const {
+bool TouchedBlocks::look_at(const PageMap& map, std::uint64_t address, Block& block) const {
   const bool has_forked = ring_.has_forked.load(std::memory_order_relaxed);
-  std::array<std::uint64_t, kWordsAtOnce> words;
-  const std::uint64_t first = address / kPageBytes;
-  const std::uint64_t end = pages_of(address, block.size);
-  for (std::uint64_t page = 0; page < end;) {
-    const std::uint64_t wanted = std::min<std::uint64_t>(words.size(), end - page) * sizeof words[0];
-    const ssize_t got = pread(pagemap, words.data(), wanted, static_cast<off_t>((first + page) * sizeof words[0]));
-    if (got < static_cast<ssize_t>(sizeof words[0])) return page != 0;
-    const std::uint64_t pages = static_cast<std::uint64_t>(got) / sizeof words[0];
-    for (std::uint64_t i = 0; i < pages; ++i)
-      if (recorder::is_touched(words[i], has_forked)) block.seen.add(page + i);
-    page += pages;
-  }
-  return true;
+  const auto see = [&](std::uint64_t page, std::uint64_t word) {
+    if (recorder::is_touched(word, has_forked)) block.seen.add(page);
+  };
+  return map.read(address / kPageBytes, pages_of(address, block.size), see) != 0;
 }
 
 void TouchedBlocks::tell_seen(const BlockTable& live, const Tell& tell) {
   drop_gone(live);
   if (blocks_.empty()) return;
-  const int pagemap = open_pagemap(static_cast<pid_t>(ring_.process));
+  const PageMap map(static_cast<pid_t>(ring_.process));
   for (auto& [address, block] : blocks_) {
-    const bool is_seen = block.is_seen_now || (pagemap >= 0 && look_at(pagemap, address, block));
+    const bool is_seen = block.is_seen_now || look_at(map, address, block);
     block.is_seen_now = false;
     if (!is_seen) continue;
     block.was_seen = true;
     tell_new(address, block, tell);
   }
-  if (pagemap >= 0) close(pagemap);
 }
 
 void TouchedBlocks::tell_never_seen(const BlockTable& live, const Tell& tell) {

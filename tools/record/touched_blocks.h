@@ -8,13 +8,12 @@
 // before anything is told. Those that have gone are dropped as soon as they may be half of all.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <vector>
 
+#include "process/page_map.h"
 #include "record/block_table.h"
 #include "recorder/ring.h"
 #include "trace/block_id.h"
@@ -72,7 +71,7 @@ class TouchedBlocks {
   using Blocks = std::map<std::uint64_t, Block>;  // by address
 
   void drop_gone(const BlockTable& live);
-  bool look_at(int pagemap, std::uint64_t address, Block& block) const;
+  bool look_at(const PageMap& map, std::uint64_t address, Block& block) const;
   static void tell_new(std::uint64_t address, Block& block, const Tell& tell);
 
   const recorder::Ring& ring_;
@@ -81,8 +80,5 @@ class TouchedBlocks {
 
   static constexpr std::size_t kFewest = 1024;
 };
-
-// Whether the process lets us see which of its pages are in memory.
-bool can_see_pages(pid_t process);
 
 }  // namespace snug::tool

@@ -10,8 +10,6 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <sstream>
-#include <string_view>
 
 #include "classes/classes_plot.h"
 #include "compare/host.h"
@@ -66,16 +64,11 @@ constexpr const char* kRecorded = "recorded";
 
 // From how many bytes on the trace says what was touched of a block; nothing if it does not.
 std::optional<std::uint64_t> told_from(const TraceInput& input) {
-  constexpr std::string_view kKey = "touched\t";
-  std::istringstream lines(input.facts());
-  for (std::string line; std::getline(lines, line);) {
-    std::uint64_t bytes = 0;
-    if (!line.starts_with(kKey)) continue;
-    const char* const end = line.data() + line.size();
-    const auto [behind, error] = std::from_chars(line.data() + kKey.size(), end, bytes);
-    if (error == std::errc{} && behind == end && bytes != 0) return bytes;
-  }
-  return std::nullopt;
+  const std::string said = input.fact("touched").value_or("");
+  const char* const end = said.data() + said.size();
+  std::uint64_t bytes = 0;
+  const auto [behind, error] = std::from_chars(said.data(), end, bytes);
+  return error == std::errc{} && behind == end && bytes != 0 ? std::optional(bytes) : std::nullopt;
 }
 
 WindowOptions window_options(const std::string& file, const std::string& touch, Pace pace) {

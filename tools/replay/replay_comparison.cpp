@@ -5,8 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <sstream>
-#include <string_view>
+#include <optional>
 #include <utility>
 
 #include "library/snug_library.h"
@@ -86,15 +85,10 @@ void take(Replayed& replayed, ReplayResult result) {
 }
 
 std::string recorded_allocator(const std::string& file) {
-  constexpr std::string_view kFact = "allocator\t";
-  const TraceInput input(file, Telling::kNothing);
-  std::istringstream facts(input.facts());
-  for (std::string line; std::getline(facts, line);) {
-    if (!line.starts_with(kFact)) continue;
-    std::error_code error;
-    return std::filesystem::canonical(line.substr(kFact.size()), error);
-  }
-  return {};
+  const std::optional<std::string> allocator = TraceInput(file, Telling::kNothing).fact("allocator");
+  if (!allocator) return {};
+  std::error_code error;
+  return std::filesystem::canonical(*allocator, error);
 }
 
 }  // namespace

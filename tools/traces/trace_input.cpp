@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <optional>
+#include <sstream>
 
 #include "text/printable.h"
 #include "text/user_error.h"
@@ -58,6 +59,13 @@ void TraceInput::show_progress() {
   }
   fmt::print(stderr, "\rsnug: {}: {} M events{}\033[K", printable(path_), events_ / 1'000'000, rest);
   std::fflush(stderr);
+}
+
+std::optional<std::string> TraceInput::fact(std::string_view key) const {
+  std::istringstream lines(facts_);
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with(key) && line.substr(key.size(), 1) == "\t") return line.substr(key.size() + 1);
+  return std::nullopt;
 }
 
 std::uint64_t TraceInput::told_events() const {

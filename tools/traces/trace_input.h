@@ -5,7 +5,9 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "trace/chunk_directory.h"
 #include "trace/damage.h"
@@ -31,6 +33,8 @@ class TraceInput {
 
   const std::string& path() const { return path_; }
   const std::string& facts() const { return facts_; }
+  // The value of the first fact of that key.
+  std::optional<std::string> fact(std::string_view key) const;
   const trace::ChunkDirectory& directory() const { return *directory_; }
   const trace::Damage& damage() const { return damage_; }
   const trace::TraceReader& reader() const { return *reader_; }
