@@ -126,6 +126,18 @@ SNUG_COLD void* allocate_without_class(size_t size, BlockOrigin origin) noexcept
   return store.is_checked() ? allocate_checked(size, origin) : allocate_plain(size);
 }
 
+SNUG_COLD void* large_block_if_plain(size_t size) noexcept {
+  return store.is_plain() ? large_block({.size = size}) : nullptr;
+}
+
+template <class Otherwise>
+SNUG_ALWAYS_INLINE void* allocate_beyond_heads(size_t size, Otherwise otherwise) {
+  if (!store.is_plain() || size > store.table->max_size) [[unlikely]]
+    return otherwise();
+  return allocate_from(head_of(relative_thread_state(), scaled(store.table->class_of(size))),
+                       [size] { return refilled(size); });
+}
+
 // Ends the process if the address, on a page that has a slab, is not the start of one of its blocks.
 void check_start(const void* block, const char* call) {
   const Slab& slab = *store.window.tag(store.window.page_of(block)).record<Slab>();
@@ -186,15 +198,16 @@ void* allocate_slow(HeadStep step) noexcept { return refilled(size_of_step(step)
 
 template <BlockOrigin origin>
 void* allocate_large(size_t size) noexcept {
-  if (!store.is_plain() || size > store.table->max_size) [[unlikely]]
-    return allocate_without_class(size, origin);
-  return allocate_from(head_of(relative_thread_state(), scaled(store.table->class_of(size))),
-                       [size] { return refilled(size); });
+  return allocate_beyond_heads(size, [size] { return allocate_without_class(size, origin); });
 }
 
 template void* allocate_large<BlockOrigin::kMalloc>(size_t) noexcept;
 template void* allocate_large<BlockOrigin::kNew>(size_t) noexcept;
 template void* allocate_large<BlockOrigin::kNewArray>(size_t) noexcept;
+
+void* allocate_large_if_plain(size_t size) noexcept {
+  return allocate_beyond_heads(size, [size] { return large_block_if_plain(size); });
+}
 
 void release_slow(void* block, BlockOrigin fits, size_t told) noexcept {
   if (block == nullptr) return;

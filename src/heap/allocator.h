@@ -19,6 +19,8 @@ namespace snug {
 // For a size beyond the head table. The origin matters to checked blocks alone.
 template <BlockOrigin origin = BlockOrigin::kMalloc>
 SNUG_NOINLINE void* allocate_large(size_t size) noexcept;
+// The same, but null while the store is not open, or if it checks.
+SNUG_NOINLINE void* allocate_large_if_plain(size_t size) noexcept;
 // For a size of the step, whose class's array is empty. The allocation has been counted.
 SNUG_COLD void* allocate_slow(HeadStep step) noexcept;
 // Null is nothing to do. What the caller frees, and the size that it was told, matter to checked blocks alone.

@@ -9,8 +9,6 @@
 #include "base/bits.h"
 #include "base/compiler.h"
 #include "heap/allocator.h"
-#include "heap/plain_blocks.h"
-#include "heap/store.h"
 
 // libstdc++ exports it, and declares it only to itself; throws std::bad_alloc.
 [[noreturn]] SNUG_WEAK void snug_weak_throw_bad_alloc() SNUG_ASM_NAME("_ZSt17__throw_bad_allocv");
@@ -100,19 +98,17 @@ SNUG_COLD void* new_slow(snug::HeadStep step) {
   void* block = snug::allocate_slow(step);
   return block != nullptr ? block : retry(snug::size_of_step(step));
 }
-// The store is not open yet, or checks.
+// Refused, or the store is not open yet, or checks.
 template <BlockOrigin origin, void* (&retry)(size_t)>
-SNUG_COLD void* new_not_plain(size_t size) {
+SNUG_COLD void* new_large_again(size_t size) {
   SNUG_KEEP_FRAME();  // the stack of a checked block leads through here
   void* block = snug::allocate_large<origin>(size);
   return block != nullptr ? block : retry(size);
 }
 template <BlockOrigin origin, void* (&retry)(size_t)>
 SNUG_COLD void* new_large(size_t size) {
-  if (!snug::store.is_plain()) [[unlikely]]
-    return new_not_plain<origin, retry>(size);
-  void* block = snug::allocate_plain(size);
-  return block != nullptr ? block : retry(size);
+  void* block = snug::allocate_large_if_plain(size);
+  return block != nullptr ? block : new_large_again<origin, retry>(size);
 }
 
 template <BlockOrigin origin>
