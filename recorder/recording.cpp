@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "recorder/loader_memory.h"
 #include "recorder/session.h"
 #include "recorder/watched.h"
 
@@ -179,8 +180,10 @@ Ring* open_ring() {
   // The first time the process has one thread: whoever makes a second one has allocated.
   const bool is_first = process_page == nullptr;
   Ring* const ring = open_ring_once(is_first);
-  if (is_first && ring != nullptr)
+  if (is_first && ring != nullptr) {
+    tell_loader_memory();
     early_blocks.each([](void* block, std::size_t size) { tell(Operation::kFound, block, size); });
+  }
   return ring;
 }
 

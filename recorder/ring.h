@@ -49,6 +49,8 @@ inline constexpr std::size_t kMostBuildId = 64;
 // Of a large block that lives, 64 OS pages from the one of this address on: a bit for each that was touched, in place
 // of the size. The address is the block's, and so many times 64 pages behind it.
 inline constexpr std::uint8_t kTouchedPages = 0xf6;
+// From this address on so many bytes are the dynamic linker's own, of no file (recorder/loader_memory.h).
+inline constexpr std::uint8_t kLoaderMemory = 0xf7;
 inline constexpr std::uint64_t kPageBytes = 4096;
 // Smaller blocks are not looked at, and count as written whole. A look takes some microseconds, at each that goes.
 inline constexpr std::uint64_t kLeastLookedAt = 8192;

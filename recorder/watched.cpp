@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "recorder/loader_memory.h"
+
 namespace snug::recorder {
 
 constinit Watched watched = {};
@@ -95,6 +97,7 @@ void* operator_of_runtime(Operation operation) {
 bool prepare_watched() {
   if (!are_addresses_set() || is_somebody_at_it.exchange(true, std::memory_order_acquire))
     return is_watched_known.load(std::memory_order_acquire);
+  find_loader_memory();
   look_up(watched.calloc, "calloc");
   look_up(watched.realloc, "realloc");
   look_up(watched.reallocarray, "reallocarray");

@@ -128,6 +128,7 @@ void ProcessTrace::take_whole(const RingEvent& event, const RingEvent& rest) {
     });
     return;
   }
+  if (event.operation == recorder::kLoaderMemory) return heap_.mapped().add(event.address, event.address + event.size);
   if (!trace::is_operation(event.operation)) return;
   Event& told = told_;
   told.operation = Operation{event.operation};

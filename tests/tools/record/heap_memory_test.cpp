@@ -79,6 +79,21 @@ TEST_F(HeapMemoryTest, HasNoMappingOfTheProgram) {
               0, 0.5);
 }
 
+// Of a file that was mapped, written and given up; reservations of addresses are of no file.
+TEST_F(HeapMemoryTest, HasNoMappingOfTheProgramThatNobodyMayRead) {
+  const int file = memfd_create("given up", 0);
+  ASSERT_EQ(ftruncate(file, 8 * kMebibyte), 0);
+  EXPECT_NEAR(growth([&] {
+                void* const memory = mmap(nullptr, 8 * kMebibyte, PROT_READ | PROT_WRITE, MAP_PRIVATE, file, 0);
+                std::memset(memory, 1, 8 * kMebibyte);
+                mprotect(memory, 8 * kMebibyte, PROT_NONE);
+                const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+                memory_.mapped().add(begin, begin + 8 * kMebibyte);
+              }),
+              0, 0.5);
+  close(file);
+}
+
 TEST_F(HeapMemoryTest, HasNoDataOfAProgram) {
   EXPECT_NEAR(growth([] { std::memset(unwritten.data(), 1, unwritten.size()); }), 0, 0.5);
 }

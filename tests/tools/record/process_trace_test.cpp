@@ -130,6 +130,14 @@ TEST_F(ProcessTraceTest, ABlockThatNobodyLookedAtCountsAsTouchedWholeAndSmallOne
   EXPECT_TRUE(touched_in(all, 2).empty());
 }
 
+TEST_F(ProcessTraceTest, WhatTheDynamicLinkerHasIsNoHeapAndNoEvent) {
+  take(1, recorder::kLoaderMemory, 100, 0x10000, 0x3000);
+  std::uint64_t bytes = 0;
+  trace_->heap().mapped().within(0, UINT64_MAX, [&](std::uint64_t begin, std::uint64_t end) { bytes += end - begin; });
+  EXPECT_EQ(bytes, 0x3000u);
+  EXPECT_TRUE(events().empty());
+}
+
 TEST_F(ProcessTraceTest, ASampleStandsBehindWhatTheRingHolds) {
   ring_->next.store(2);
   take(1, Operation::kMalloc, 100, 0x1000);

@@ -1,6 +1,7 @@
 """snug record: every event is in the trace. Who says so is an allocator that counts, in the same run."""
 
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -13,6 +14,8 @@ from trace_file import ALLOCATING, Trace
 EARLY = os.environ["RECORD_EARLY"]
 OWN_MALLOC = os.environ["RECORD_OWN_MALLOC"]
 WAITING = os.environ["RECORD_WAITING"]
+LIBRARY_TO_COPY = os.environ["RECORD_STORM_LIBRARY"]
+HEAP = 11  # the measure of a sample
 
 
 class RecordTest(unittest.TestCase):
@@ -200,6 +203,16 @@ class RecordTest(unittest.TestCase):
         # One that has none of its own is not asked, nor is libc's behind it.
         samples = [event.values for event in Recorded("churn", "20000").main.events if event.operation == "sample"]
         self.assertLessEqual({measure for measure, _ in samples}, {1, 11})  # no heap of one that ends meanwhile
+
+    def test_what_the_dynamic_linker_has_of_libraries_is_no_heap(self):
+        """Of a program with forty libraries more as much is heap as of one without."""
+        with tempfile.TemporaryDirectory() as folder:
+            libraries = [shutil.copy(LIBRARY_TO_COPY, f"{folder}/library{number}.so") for number in range(40)]
+            few, many = (Recorded("0.5", program=shutil.which("sleep"), LD_PRELOAD=":".join(preloaded))
+                         for preloaded in ([], libraries))
+        heaps = [[event.values[1] for event in recorded.main.events if event.operation == "sample" and event.values[0] == HEAP][-1]
+                 for recorded in (few, many)]
+        self.assertLess(heaps[1] - heaps[0], 40 << 10)  # of what the libraries allocate
 
     def test_execs(self):
         recorded = Recorded("exec", "4")

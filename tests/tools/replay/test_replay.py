@@ -240,7 +240,7 @@ class ComponentTest(ReplayTest):
                 self.assertFalse([run["objection"] for one in result["allocators"] for run in one["runs"] if run["objection"]])
 
     def test_a_real_program_with_threads_and_reallocations(self):
-        file = Path(os.environ["SNUG_GOLDEN"], "traces", "node.trace")
+        file = Path(os.environ["SNUG_GOLDEN"], "traces", "git.trace")
         result = self.replay(file, self.ALL, "--region=512M", "--kappa=3")
         self.assertEqual(self.of(result, "cell")["component"], {"region_bytes": 512 << 20})
         self.assertEqual(self.of(result, "compact")["component"], {"kappa": 3})
