@@ -106,8 +106,9 @@ class alignas(64) SlabHeap {
     uint32_t left = 0;        // how many slabs of the class it has yet to look at
     bool is_done = false;     // it has come round
     bool has_passed = false;  // some classes by, as blocks of them were taken
-    size_t exchanged = 0;     // bytes of pages that the heap has taken or given away since this round began
-    size_t given = 0;         // and of holes that have gone back
+    size_t exchanged = 0;     // bytes of pages that the heap has taken or given away since this round began, or ended
+    size_t given = 0;         // and of holes that have gone back in it
+    size_t pause = 0;         // bytes to be exchanged before the next one
   };
   static constexpr uint8_t kItsOwner = 1, kByTheClock = 2;  // visitors
 
@@ -174,8 +175,8 @@ class alignas(64) SlabHeap {
 
   Slab* next_sparse(Round& round);
   size_t purge_holes_of(Slab& slab, size_t worth);
-  bool is_time_for_a_round() const;
   void begin_round();
+  void end_round();
   void give_back_some();
   // More is free in slabs than may be kept of empty pages.
   bool has_too_much() const;

@@ -13,8 +13,6 @@ namespace {
 // 16th of what it has was exchanged. A heap that stays as it is goes on by so much each time that it ages.
 constexpr uint32_t kLooksAPage = 16;
 constexpr PageCount kByAge{16};
-// After a round that has given back little, that part of the heap is exchanged before the next one, one in so many.
-constexpr size_t kPartBetweenRounds = 4;
 // For how many slabs, or free spans, that go to the OS one malloc waits.
 constexpr uint32_t kMostPurged = 16;
 // Who goes round by the clock looks at so many slabs and classes in one hold of the lock.
@@ -55,16 +53,11 @@ size_t SlabHeap::purge_holes_of(Slab& slab, size_t worth) {
 
 bool SlabHeap::has_too_much() const { return slab_bytes_ - out_bytes_ > registry_.spans().retain(); }
 
-// While too much is free, a round that has given back as much as was exchanged meanwhile is followed by the next one.
-bool SlabHeap::is_time_for_a_round() const {
-  const bool was_worth_it = owners_.given >= owners_.exchanged;
-  return owners_.is_done && has_too_much() && (was_worth_it || owners_.exchanged >= slab_bytes_ / kPartBetweenRounds);
-}
-
 void SlabHeap::make_way(PageCount for_pages) {
   if (slab_bytes_ < kGrownHeap) return;
-  if (is_time_for_a_round()) begin_round();
+  if (owners_.is_done && has_too_much() && owners_.exchanged >= owners_.pause) begin_round();
   owners_.exchanged += for_pages.bytes();
+  const bool was_done = owners_.is_done;
   uint32_t looks = for_pages.value * kLooksAPage;
   for (uint32_t purged = 0; looks != 0 && purged != kMostPurged && !owners_.is_done;) {
     Slab* slab = next_sparse(owners_);
@@ -75,12 +68,22 @@ void SlabHeap::make_way(PageCount for_pages) {
     owners_.given += given;
     if (given != 0) ++purged;
   }
+  if (owners_.is_done && !was_done) end_round();
 }
 
 void SlabHeap::begin_round() {
   owners_.is_done = false;
   owners_.exchanged = 0;
   owners_.given = 0;
+}
+
+// A round that has given back as much as was exchanged meanwhile is followed by the next one at once. In vain looks cost
+// as much as small blocks do: after such a round a pause as long follows, twice as long each time, until all that the
+// heap has was exchanged.
+void SlabHeap::end_round() {
+  const bool was_worth_it = owners_.given >= owners_.exchanged;
+  owners_.pause = was_worth_it ? 0 : std::min(slab_bytes_, std::max(owners_.exchanged, 2 * owners_.pause));
+  owners_.exchanged = 0;
 }
 
 void SlabHeap::give_back_some() {
