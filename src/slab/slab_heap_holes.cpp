@@ -77,9 +77,9 @@ void SlabHeap::begin_round() {
   owners_.given = 0;
 }
 
-// A round that has given back as much as was exchanged meanwhile is followed by the next one at once. In vain looks cost
-// as much as small blocks do: after such a round a pause as long follows, twice as long each time, until all that the
-// heap has was exchanged.
+// A round that has given back as much as was exchanged meanwhile is followed by the next one at once. In vain looks
+// cost as much as small blocks do: after such a round a pause as long follows, twice as long each time, until all that
+// the heap has was exchanged.
 void SlabHeap::end_round() {
   const bool was_worth_it = owners_.given >= owners_.exchanged;
   owners_.pause = was_worth_it ? 0 : std::min(slab_bytes_, std::max(owners_.exchanged, 2 * owners_.pause));
