@@ -62,7 +62,7 @@ size_t SlabHeap::refill(size_t size_class, void** end, size_t want) {
     }
     if (!slab->has_blocks()) set_full(*slab);
   }
-  bin.out.add(got);
+  count_out(size_class, got);
   bin.drawn = kItsOwner | kByTheClock;
   // The next refill begins with this one, which will have come by then.
   if (const Slab* next = bin.partial.front(); next != nullptr) prefetch_for_write(next);
@@ -77,7 +77,7 @@ size_t SlabHeap::take_untouched(size_t size_class, void** end) {
   if (slab == nullptr || slab->free_count != 0 || !slab->span->zeroed) return 0;
   slab->carve(end, 1);
   if (!slab->has_blocks()) set_full(*slab);
-  bin.out.add(1);
+  count_out(size_class, 1);
   return 1;
 }
 
@@ -91,7 +91,7 @@ size_t SlabHeap::take_group(size_t size_class, void** end) {
     const bool taken = slab->take_group(end, group);
     if (!taken || !slab->has_blocks()) set_full(*slab);  // lone blocks that are left over wait for their neighbours
     if (!taken) continue;
-    bin.out.add(group);
+    count_out(size_class, group);
     return group;
   }
 }
@@ -136,7 +136,7 @@ void SlabHeap::insert(Slab* slab) {
   bin.slabs.add(1);
   slab_count_.add(1);
   slab_bytes_ += slab->span->pages.bytes();
-  bin.out.add(slab->used());
+  count_out(slab->size_class, slab->used());
   if (slab->used() != 0) {
     bin.partial.push_front(slab);
   } else {
@@ -184,7 +184,7 @@ void SlabHeap::flush(size_t size_class, void* const* blocks, size_t count) {
     done += taken;
   }
   if (home == 0) return;
-  bins_[size_class].out.subtract(home);
+  count_home(size_class, home);
   registry_.note_change(*this);
 }
 
@@ -210,6 +210,16 @@ SNUG_ALWAYS_INLINE size_t SlabHeap::put_home(Slab& slab, const SizeClass& sizes,
     done = put_back_cluster(slab, sizes, blocks, count);
   if (slab.full || slab.used() == 0) settle(slab);
   return done;
+}
+
+void SlabHeap::count_out(size_t size_class, size_t blocks) {
+  bins_[size_class].out.add(blocks);
+  out_bytes_ += blocks * registry_.table().classes[size_class].block_size;
+}
+
+void SlabHeap::count_home(size_t size_class, size_t blocks) {
+  bins_[size_class].out.subtract(blocks);
+  out_bytes_ -= blocks * registry_.table().classes[size_class].block_size;
 }
 
 void SlabHeap::set_full(Slab& slab) {
@@ -258,7 +268,7 @@ bool SlabHeap::give_slab(size_t size_class, SlabHeap& heir) {
   bin.slabs.subtract(1);
   slab_count_.subtract(1);
   slab_bytes_ -= slab->span->pages.bytes();
-  bin.out.subtract(slab->used());
+  count_home(size_class, slab->used());
   heir.insert(slab);
   return true;
 }

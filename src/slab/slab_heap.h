@@ -18,7 +18,8 @@
 //
 //   per class:   out == sum of used over its slabs; those that have a block to give are in its list, in any order
 //                slabs == full_slabs + those in the lists of partial and of empty ones
-//   all slabs:   empty_bytes_ == bytes of slabs of which nothing is used
+//   all slabs:   empty_bytes_ == bytes of slabs of which nothing is used;   out_bytes_ == bytes of the blocks that are
+//   out
 #pragma once
 
 #include <atomic>
@@ -105,11 +106,15 @@ class alignas(64) SlabHeap {
     uint32_t left = 0;        // how many slabs of the class it has yet to look at
     bool is_done = false;     // it has come round
     bool has_passed = false;  // some classes by, as blocks of them were taken
+    size_t exchanged = 0;     // bytes of pages that the heap has taken or given away since this round began, or ended
+    size_t given = 0;         // and of holes that have gone back in it
+    size_t pause = 0;         // bytes to be exchanged before the next one
   };
   static constexpr uint8_t kItsOwner = 1, kByTheClock = 2;  // visitors
 
-  // Before memory is taken that was not in use: goes on a little, and purges the holes. One round for each time that
-  // the heap ages.
+  // For pages that the heap takes of memory that was not in use; while too much is free in its slabs, for all that it
+  // takes or gives away: goes on a little, and purges the holes. One round for each time that the heap ages, more
+  // while too much is free.
   void make_way(PageCount for_pages);
   // For who goes round by the clock: the next slab with holes has them in hand afterwards, if there is one near; false
   // at the end of the round. What the classes on the way keep empty goes to `emptied`, and on to the span store.
@@ -170,7 +175,13 @@ class alignas(64) SlabHeap {
 
   Slab* next_sparse(Round& round);
   size_t purge_holes_of(Slab& slab, size_t worth);
+  void begin_round();
+  void end_round();
   void give_back_some();
+  // More is free in slabs than may be kept of empty pages.
+  bool has_too_much() const;
+  void count_out(size_t size_class, size_t blocks);
+  void count_home(size_t size_class, size_t blocks);
   Slab* slab_to_draw_from(size_t size_class);
   Slab* take_empty(size_t size_class);
   bool recut_empty(size_t size_class);
@@ -223,6 +234,7 @@ class alignas(64) SlabHeap {
   SlabRecords slabs_;
   OwnerCounter slab_count_;
   size_t slab_bytes_ = 0;
+  size_t out_bytes_ = 0;
   size_t empty_bytes_ = 0;
   size_t empty_extra_ = 0;  // bytes of empty slabs kept beyond the usual
   size_t given_away_ = 0;   // bytes of empty slabs released for want of budget, and not missed since

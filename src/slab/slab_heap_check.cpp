@@ -21,6 +21,7 @@ const char* SlabHeap::check_listed(const Slab& slab, size_t size_class) const {
 const char* SlabHeap::check() const {
   size_t all_slabs = 0;
   size_t empty_bytes = 0;
+  size_t out_bytes = 0;
   for (size_t c = 0; c < kMaxClasses; ++c) {
     const Bin& bin = bins_[c];
     size_t listed = 0;
@@ -42,8 +43,10 @@ const char* SlabHeap::check() const {
     if (is_shared_ ? bin.out.get() > most : bin.out.get() != most)
       return "slab heap: the count of a class's blocks is wrong";
     all_slabs += slabs;
+    out_bytes += bin.out.get() * registry_.table().classes[c].block_size;
   }
   if (all_slabs != slab_count_.get() || empty_bytes != empty_bytes_) return "slab heap: the counts of slabs are wrong";
+  if (out_bytes != out_bytes_) return "slab heap: the bytes that are out are not those of the blocks";
   return nullptr;
 }
 

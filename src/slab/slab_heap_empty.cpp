@@ -62,7 +62,7 @@ bool SlabHeap::make_slabs(size_t size_class) {
   while (Span* span = batch.back()) {
     batch.remove(span);
     regret(span->pages.bytes());
-    if (span->grew) make_way(span->pages);
+    if (span->grew || has_too_much()) make_way(span->pages);
     made = cut_slab(size_class, span) || made;
   }
   return made;
@@ -124,7 +124,11 @@ void SlabHeap::give_up_extra(size_t bytes) {
 void SlabHeap::give_empty_away(size_t size_class) {
   const size_t before = empty_bytes_;
   release_empty(most_empty() - std::min(most_empty(), kEmptyKept / kPartGiven), size_class);
-  if (!is_asleep()) given_away_ += before - empty_bytes_;
+  const size_t given = before - empty_bytes_;
+  if (!is_asleep()) given_away_ += given;
+  // A heap that shrinks at random leaves holes. Others, who free into it, leave them to its thread or to the clock.
+  if (is_owner_in_.load(std::memory_order_relaxed) && has_too_much())
+    make_way({static_cast<uint32_t>(given / kPageSize)});
 }
 
 void SlabHeap::release_empty(size_t keep, size_t first_class) {

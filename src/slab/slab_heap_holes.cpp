@@ -9,8 +9,8 @@
 namespace snug {
 namespace {
 
-// For each page of new memory so many pages of slabs are looked at for holes, so that a heap has gone round when it has
-// grown by a 16th. A heap that does not grow goes on by so much each time that it ages.
+// For each page that comes or goes so many pages of slabs are looked at for holes, so that a heap has gone round once a
+// 16th of what it has was exchanged. A heap that stays as it is goes on by so much each time that it ages.
 constexpr uint32_t kLooksAPage = 16;
 constexpr PageCount kByAge{16};
 // For how many slabs, or free spans, that go to the OS one malloc waits.
@@ -51,21 +51,43 @@ size_t SlabHeap::purge_holes_of(Slab& slab, size_t worth) {
   return bytes;
 }
 
+bool SlabHeap::has_too_much() const { return slab_bytes_ - out_bytes_ > registry_.spans().retain(); }
+
 void SlabHeap::make_way(PageCount for_pages) {
   if (slab_bytes_ < kGrownHeap) return;
+  if (owners_.is_done && has_too_much() && owners_.exchanged >= owners_.pause) begin_round();
+  owners_.exchanged += for_pages.bytes();
+  const bool was_done = owners_.is_done;
   uint32_t looks = for_pages.value * kLooksAPage;
   for (uint32_t purged = 0; looks != 0 && purged != kMostPurged && !owners_.is_done;) {
     Slab* slab = next_sparse(owners_);
     if (slab == nullptr) continue;
     looks -= std::min(looks, slab->span->pages.value);
     const size_t worth = slab->bytes_in_holes();
-    if (worth != 0 && purge_holes_of(*slab, worth) != 0) ++purged;
+    const size_t given = worth == 0 ? 0 : purge_holes_of(*slab, worth);
+    owners_.given += given;
+    if (given != 0) ++purged;
   }
+  if (owners_.is_done && !was_done) end_round();
 }
 
-// Another round may begin.
-void SlabHeap::give_back_some() {
+void SlabHeap::begin_round() {
   owners_.is_done = false;
+  owners_.exchanged = 0;
+  owners_.given = 0;
+}
+
+// A round that has given back as much as was exchanged meanwhile is followed by the next one at once. In vain looks
+// cost as much as small blocks do: after such a round a pause as long follows, twice as long each time, until all that
+// the heap has was exchanged.
+void SlabHeap::end_round() {
+  const bool was_worth_it = owners_.given >= owners_.exchanged;
+  owners_.pause = was_worth_it ? 0 : std::min(slab_bytes_, std::max(owners_.exchanged, 2 * owners_.pause));
+  owners_.exchanged = 0;
+}
+
+void SlabHeap::give_back_some() {
+  begin_round();
   make_way(kByAge);
   for (uint32_t runs = 0; runs != kMostPurged && registry_.spans().purge_overdue() == Purge::kDone;) ++runs;
 }
@@ -80,7 +102,7 @@ bool SlabHeap::take_holes(Round& round, Holes& holes, SpanBatch& emptied) {
       continue;
     }
     if (!holes.take(*slab)) continue;
-    bins_[slab->size_class].out.add(holes.blocks());
+    count_out(slab->size_class, holes.blocks());
     if (!slab->has_blocks()) set_full(*slab);
     return true;
   }
@@ -91,7 +113,7 @@ void SlabHeap::put_back(Holes& holes) {
   Slab& slab = holes.slab();
   const bool purged = slab.purged;
   if (const void* block = holes.put_back(); block != nullptr) die_of_misuse("free", block, "block is already free");
-  bins_[slab.size_class].out.subtract(holes.blocks());
+  count_home(slab.size_class, holes.blocks());
   slab.purged = purged;  // false if others have come back meanwhile, by new holes maybe
   if (slab.full || slab.used() == 0) settle(slab);
 }

@@ -46,7 +46,7 @@ void SlabHeap::open(SlabRemoteFrees& remote) {
   const SizeClass& sizes = registry_.table().classes[slab.size_class];
   size_t count = 0;
   remote.take([&](size_t word, uint64_t mask) { count += put_back_word(slab, word, mask); });
-  bins_[slab.size_class].out.subtract(count);
+  count_home(slab.size_class, count);
   blocks_mailed_.subtract(count);
   bytes_mailed_.subtract(count * sizes.block_size);
   if (slab.full || slab.used() == 0) settle(slab);

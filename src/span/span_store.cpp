@@ -307,7 +307,7 @@ SpanStatistics SpanStore::statistics() {
           (dirty_pages_ + dirty_in_hand_) * kPageSize + ahead,
           (free_pages_ + free_in_hand_) * kPageSize + ahead,
           bytes_purged_,
-          retention_.bytes,
+          retain(),
           runs_,
           run_pages_ * kPageSize};
 }

@@ -68,12 +68,13 @@ class SpanStore {
   constexpr SpanStore(MetaArena& arena, Window& window, HugePageGauge& gauge)
       : window_(window), gauge_(gauge), records_(arena) {}
 
-  void set_retention(Retention retention) { retention_ = retention; }
-  // The same of the bytes alone, while others may be at it.
-  void bound_retention(size_t bytes) {
-    LockGuard guard(lock_);
-    retention_.bytes = bytes;
+  void set_retention(Retention retention) {
+    retain_.store(retention.bytes, std::memory_order_relaxed);
+    purge_after_ = retention.milliseconds;
   }
+  // The same of the bytes alone, while others may be at it.
+  void bound_retention(size_t bytes) { retain_.store(bytes, std::memory_order_relaxed); }
+  size_t retain() const { return retain_.load(std::memory_order_relaxed); }
   // To be rung when free memory begins to age, and to summon by when the heap outgrows its first chunk.
   void set_bell(Doorbell& bell) { bell_ = &bell; }
 
@@ -212,10 +213,11 @@ class SpanStore {
   alignas(kCacheLine) Window& window_;
   HugePageGauge& gauge_;
   Doorbell* bell_ = nullptr;
+  std::atomic<size_t> retain_{Retention{}.bytes};
 
   alignas(kCacheLine) SharedLock lock_;
   Passage passage_;
-  Retention retention_;
+  uint32_t purge_after_ = Retention{}.milliseconds;
   bool reserves_ = false;  // somebody is reserving addresses
   RecordPool<Span> records_;
   Bins bins_[2][2];  // by paging; clean, dirty

@@ -89,7 +89,7 @@ Span* SpanStore::older_than(uint32_t milliseconds) {
 
 Purge SpanStore::purge_overdue() {
   LockGuard guard(lock_);
-  Span* span = older_than(retention_.milliseconds);
+  Span* span = older_than(purge_after_);
   if (span == nullptr) return Purge::kNotDue;
   return purge_run(span) != 0 ? Purge::kDone : Purge::kRefused;
 }
@@ -100,11 +100,11 @@ bool SpanStore::ages() {
 }
 
 void SpanStore::purge_as_due() {
-  if (Span* span = older_than(retention_.milliseconds); span != nullptr) {
+  if (Span* span = older_than(purge_after_); span != nullptr) {
     purge_run(span);
     return;
   }
-  if (dirty_pages_ * kPageSize <= retention_.bytes) return;
+  if (dirty_pages_ * kPageSize <= retain()) return;
   // Whole chunks first: among frees in a row, what is free around a run now may be a whole huge page in a moment. Parts
   // of huge pages wait for their age. While huge pages are dear, those that are there are kept before others.
   Span* const chunk = bins(Paging::kHuge, true).by_length[kPagesPerChunk - 1].front();
@@ -119,7 +119,7 @@ void SpanStore::make_way() {
   const size_t grown = bytes_grown_.load(std::memory_order_relaxed);
   for (uint32_t runs = 0; made_way_ < grown; ++runs) {
     if (runs == kMostRuns) return;
-    Span* span = older_than(retention_.milliseconds / kLately);
+    Span* span = older_than(purge_after_ / kLately);
     const size_t bytes = span == nullptr ? 0 : purge_run(span);
     if (bytes == 0) break;
     made_way_ += bytes;

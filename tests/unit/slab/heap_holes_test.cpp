@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
+#include <random>
 #include <vector>
 
 #include "os/system_call_hook.h"
@@ -126,6 +128,70 @@ TEST_F(HeapHolesTest, HolesMakeWayForOtherSizesOnceTheHeapHasAged) {
   EXPECT_GE(registry.bytes_in_holes(), blocks.holes);
   blocks.expect_alive();
   EXPECT_STREQ(registry.check(), nullptr);
+}
+
+// The bytes that go without the heap's ageing, as a second class dies after the round that gave back the first one's.
+size_t gone_between_rounds(size_t retain) {
+  unit::OwnHeaps own;
+  own.spans.bound_retention(retain);
+  SlabHeap* heap = own.registry.acquire();
+  const size_t first = kRoomyTable.class_of(256);
+  const size_t second = kRoomyTable.class_of(64);  // where a round comes by before
+  const size_t other = kRoomyTable.class_of(3000);
+  const auto sparse = [&](size_t size_class) {
+    return Sparse(own, *heap, size_class, (size_t{16} << 20) / PageCount{own.sizes(size_class).pages_per_slab}.bytes());
+  };
+  const auto grow = [&](size_t bytes) { own.take(*heap, other, bytes / own.sizes(other).block_size); };
+  const auto age = [&] {
+    const SlabHeap::Hold hold(*heap);
+    heap->age();
+  };
+  const Sparse one = sparse(first);
+  const Sparse two = sparse(second);
+  own.give(*heap, first, one.dead);
+  age();
+  grow(size_t{4} << 20);  // to the end of the round, which finds all classes in use
+  age();
+  while (own.registry.bytes_in_holes() < one.holes) grow(size_t{64} << 10);
+  const size_t before = own.registry.bytes_in_holes();
+  own.give(*heap, second, two.dead);
+  grow(size_t{4} << 20);
+  one.expect_alive();
+  two.expect_alive();
+  EXPECT_STREQ(own.registry.check(), nullptr);
+  return own.registry.bytes_in_holes() - before;
+}
+
+TEST_F(HeapHolesTest, WhileTooMuchIsFreeRoundsFollowEachOther) {
+  EXPECT_EQ(gone_between_rounds(size_t{64} << 20), 0u);
+  EXPECT_GE(gone_between_rounds(size_t{4} << 20), size_t{12} << 20);
+}
+
+// 64 MiB die one by one, but for one block in two thousand, and nothing is allocated any more.
+TEST_F(HeapHolesTest, AHeapThatShrinksAtRandomGivesBackItsHoles) {
+  own.spans.bound_retention(size_t{8} << 20);
+  SlabHeap* heap = registry.acquire();
+  std::vector<void*> blocks = own.take(*heap, c, (size_t{64} << 20) / own.sizes(c).block_size);
+  for (void* block : blocks) *static_cast<char*>(block) = 1;
+  std::mt19937 random(1);
+  std::shuffle(blocks.begin(), blocks.end(), random);
+  const auto age = [&] {
+    const SlabHeap::Hold hold(*heap);
+    heap->age();
+  };
+  age();
+  own.take(*heap, kRoomyTable.class_of(3000), 3000);  // a round that finds the class in use
+  age();
+  const size_t live = blocks.size() / 2000;
+  for (size_t left = blocks.size(); left != live;) {
+    const size_t some = std::min(left - live, size_t{32});
+    own.give(*heap, c,
+             {blocks.begin() + static_cast<ptrdiff_t>(left - some), blocks.begin() + static_cast<ptrdiff_t>(left)});
+    left -= some;
+  }
+  const size_t in_slabs = heap->slab_count() * slab_bytes(c);
+  EXPECT_GE(registry.bytes_in_holes() + (size_t{12} << 20), in_slabs);
+  EXPECT_GE(in_slabs, size_t{16} << 20) << "or there were no holes to give back";
 }
 
 // The owner goes on with its heap while holes are in hand: what it has is still there when they come back.
