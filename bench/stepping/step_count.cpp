@@ -1,6 +1,6 @@
 // step_count: how many instructions a malloc executes, counted by single-stepping it.
 //
-//   step_count --subject PATH [--allocator LIB] [--kind single|batch] [--json] [--max BOUNDS.json]
+//   step_count --subject PATH [--allocator LIB] [--kind single|batch|pairs] [--json] [--max BOUNDS.json]
 //       prints the counts; with --max, a test that none is above its bound
 //   step_count --subject PATH [--allocator LIB] --cliff FACTOR
 //       a test that no size costs more than FACTOR times its neighbours
@@ -257,7 +257,7 @@ int main(int argc, char** argv) {
   if (!options) {
     std::fprintf(
         stderr,
-        "usage: step_count --subject PATH [--allocator LIB] [--kind single|batch] [--json] [--max BOUNDS.json | "
+        "usage: step_count --subject PATH [--allocator LIB] [--kind single|batch|pairs] [--json] [--max BOUNDS.json | "
         "--cliff FACTOR]\n");
     return snug::stepping::kBroken;
   }

@@ -5,6 +5,8 @@
 //   step_subject single    single calls of ten sizes
 //   step_subject batch     batches of 512, local and remote
 //   step_subject sweep     single calls of eight sizes per doubling up to 256 KiB, to find cliffs
+//   step_subject pairs     pairs of malloc and free, 2048 blocks at a time, what caches and checks now and then do
+//   included
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -148,6 +150,32 @@ void count_remote_batches(size_t size) {
   pthread_join(thread, nullptr);
 }
 
+// ---- pairs: more blocks than a thread caches, so that each refill and flush has its share -----------------------
+
+constexpr size_t kPairSizes[] = {100, 1000};
+constexpr int kPairs = 2048;
+// More than a quarantine of 4 MiB holds.
+constexpr int kWarmPairRounds = 64;
+// Of each size, rounds are counted until they come to this. Stepping is slow.
+constexpr uint64_t kCountedInstructions = 300'000;
+
+[[gnu::noinline]] void allocate_and_free(size_t size) {
+  static void* taken[kPairs];
+  for (void*& block : taken) block = std::malloc(size);
+  for (void* block : taken) std::free(block);
+}
+
+void count_pairs(size_t size) {
+  const Name pair("batch_pair", size);
+  Loop volatile callee = allocate_and_free;
+  for (int round = 0; round < kWarmPairRounds; ++round) callee(size);
+  for (uint64_t counted = 0; counted < kCountedInstructions;) {
+    arm(address_of(&allocate_and_free), pair.text, kPairs);
+    callee(size);
+    counted += sample_at(sample_count() - 1).instructions;
+  }
+}
+
 // ---- calibration ------------------------------------------------------------------------------------------------
 
 [[gnu::naked, gnu::noinline]] void five_instructions() { asm("nop\nxor %eax, %eax\njmp 1f\n1: nop\nret"); }
@@ -195,6 +223,8 @@ int main(int argc, char** argv) {
       count_local_batches(size);
       count_remote_batches(size);
     }
+  } else if (kind == "pairs") {
+    for (const size_t size : kPairSizes) count_pairs(size);
   } else if (kind == "sweep") {
     sweep(allocate, release);
   } else {

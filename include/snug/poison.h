@@ -73,18 +73,18 @@ inline void unpoison_for_sanitizer(const void*, size_t) {}
 }
 
 enum ValgrindRequest : uintptr_t {
-  kRunsOnValgrind = 0x1001,
   kDisableErrors = 0x1801,
   kMakeInaccessible = 0x4d430000,  // 'M' 'C', and a number
   kMakeUndefined = 0x4d430001,
   kMakeDefined = 0x4d430002,
 };
 
-// Whether somebody has looked, and the program runs on valgrind. Written before any memory is handed out that is told
-// of.
+// Whether somebody has looked, and the program runs on memcheck. Written before any memory is handed out that is told
+// of. memcheck alone, of valgrind's tools, answers what is asked here, which changes no byte.
 inline bool seen_memcheck = false;
 inline void look_for_memcheck() {
-  if (ask_valgrind(kRunsOnValgrind, 0, 0) != 0) __atomic_store_n(&seen_memcheck, true, __ATOMIC_RELAXED);
+  const uintptr_t here = reinterpret_cast<uintptr_t>(&seen_memcheck);
+  if (ask_valgrind(kMakeDefined, here, 0) != 0) __atomic_store_n(&seen_memcheck, true, __ATOMIC_RELAXED);
 }
 inline bool on_memcheck() { return __atomic_load_n(&seen_memcheck, __ATOMIC_RELAXED); }
 

@@ -23,22 +23,26 @@ inline void look_for_checkers() {
 }
 inline bool is_checked() { return __atomic_load_n(&seen_checker, __ATOMIC_RELAXED); }
 
-SNUG_COLD inline void tell_checkers(bool may_be_touched, const void* start, size_t bytes) {
+SNUG_COLD inline void tell_checkers(ValgrindRequest request, const void* start, size_t bytes) {
   if (__asan_poison_memory_region != nullptr)
-    (may_be_touched ? __asan_unpoison_memory_region : __asan_poison_memory_region)(start, bytes);
-  if (on_memcheck())
-    ask_valgrind(may_be_touched ? kMakeUndefined : kMakeInaccessible, reinterpret_cast<uintptr_t>(start), bytes);
+    (request == kMakeInaccessible ? __asan_poison_memory_region : __asan_unpoison_memory_region)(start, bytes);
+  if (on_memcheck()) ask_valgrind(request, reinterpret_cast<uintptr_t>(start), bytes);
 }
 
 // Nobody may touch the bytes for now.
 inline void poison(const void* start, size_t bytes) {
   if (is_checked()) [[unlikely]]
-    tell_checkers(false, start, bytes);
+    tell_checkers(kMakeInaccessible, start, bytes);
 }
-// Everybody may again.
+// Everybody may again; what is in them is no value yet.
 inline void unpoison(const void* start, size_t bytes) {
   if (is_checked()) [[unlikely]]
-    tell_checkers(true, start, bytes);
+    tell_checkers(kMakeUndefined, start, bytes);
+}
+// Everybody may again; what was in them counts.
+inline void permit(const void* start, size_t bytes) {
+  if (is_checked()) [[unlikely]]
+    tell_checkers(kMakeDefined, start, bytes);
 }
 
 }  // namespace snug

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/bits.h"
+#include "base/poison.h"
 #include "checked/block_report.h"
 #include "checked/call_stack.h"
 #include "checked/quarantine.h"
@@ -124,11 +125,15 @@ Inspected inspect(const void* block, const char* call) {
   return seen;
 }
 
+// What memory checkers are told of a block of the size: the trailer, which is read in the quarantine too, lies behind.
+size_t told_bytes(size_t size) { return round_up(size, 8); }
+
 // A block that leaves the quarantine is as it was when it came. Takes no lock: a signal handler may have ended the
 // process.
 void look_after_rest(const Rested& rested) {
   const size_t room = rested.room;
   const size_t size = rested.note.size;
+  permit(rested.block, told_bytes(size));
   BlockNote note;
   const bool is_whole = store.notes.read(rested.block, room, &note) && !note.is_live && note.size == size;
   size_t written = first_other(rested.block, size, kFill);
@@ -155,6 +160,7 @@ SNUG_COLD void rest_last(uintptr_t thread, const Rested& rested) {
 void rest(const Rested& rested) {
   if (!store.quarantine.has_room_for(rested.note.size)) return release_plain(rested.block);
   std::memset(rested.block, kFill, rested.note.size);
+  poison(rested.block, told_bytes(rested.note.size));
   const uintptr_t thread = address_of(&thread_state);
   if (!store.quarantine.admit(thread, rested)) rest_last(thread, rested);
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/fatal.h"
+#include "base/poison.h"
 #include "base/text.h"
 #include "heap/class_file.h"
 #include "os/appended_file.h"
@@ -238,7 +239,12 @@ Config parse_config(const char* text, uint32_t* set_keys, ConfigComplaint compla
 
 Config read_config(uint32_t* set_keys) {
   const char* text = os::is_privileged() ? nullptr : std::getenv("SNUG_CONF");
-  return parse_config(text == nullptr ? "" : text, set_keys, &write_line);
+  Config config = parse_config(text == nullptr ? "" : text, set_keys, &write_line);
+  // A library that is compiled with a sanitizer is what is tested itself.
+  if (kSanitized || (*set_keys >> kCheck & 1) != 0) return config;
+  look_for_checkers();
+  if (is_checked()) config.check = Checking::kOn;
+  return config;
 }
 
 Retained retained_within(size_t memory, const Config& config, uint32_t set_keys) {

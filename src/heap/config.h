@@ -41,7 +41,8 @@ struct Config {
   // idle_thread: auto | on | off, default auto. A thread of snug's own gives back what is older than purge_after while
   // the program makes no call that would: auto, once the program has threads itself.
   IdleThreads idle_thread = IdleThreads::kAuto;
-  // check: off | on | stacks | sample, default off. Whether every block is looked at when it comes back, and for a
+  // check: off | on | stacks | sample, default off, but on where a memory checker is at work, which hears of freed
+  // blocks from the quarantine alone. Whether every block is looked at when it comes back, and for a
   // while after, and whether it is kept who has allocated and freed it; or a few blocks, drawn by chance, lie on pages
   // of their own between inaccessible ones. What the program does wrong with them ends the process (docs/checking.md).
   Checking check = Checking::kOff;

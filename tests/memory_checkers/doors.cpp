@@ -14,6 +14,7 @@
 #include <snug/pool_thread_cache.h>
 #include <snug/pooled.h>
 #include <snug/resource.h>
+#include <snug/snug.h>
 
 #include <cstdio>
 #include <cstring>
@@ -79,6 +80,31 @@ void go_through(Take take, Give give) {
   give(freed);
   use_after_free(freed);
   for (void* const block : live) give(block);
+}
+
+void malloc_door() {
+  unsigned calls = 0;
+  go_through(
+      [&]() -> void* {
+        if (++calls % 3 == 0) return snug_aligned_alloc(64, sizeof(Object));
+        if (calls % 3 == 1) return snug_realloc(snug_calloc(2, 8), sizeof(Object));
+        return snug_malloc(sizeof(Object));
+      },
+      snug_free);
+  // More than the quarantine holds, of sizes from small blocks to mappings of their own.
+  for (size_t size = 1; size < (size_t{4} << 20); size += size / 3 + 1) {
+    for (unsigned i = 0; i < 8; ++i) {
+      auto* const zeroed = static_cast<char*>(snug_calloc(1, size));
+      for (size_t byte = 0; byte < size; byte += 64) {
+        if (zeroed[byte] != 0) std::puts("not zero");
+      }
+      auto* const longer = static_cast<char*>(snug_realloc(zeroed, size + size / 2));
+      std::memset(longer, 1, size + size / 2);
+      snug_free(longer);
+    }
+  }
+  if (snug_check(0) != nullptr) std::puts("unsound");
+  snug_malloc_trim(0);
 }
 
 template <class TestedPool>
@@ -187,6 +213,7 @@ struct Door {
 using snug::Checked, snug::Unchecked, snug::SingleThread, snug::Locked, snug::ThreadCached;
 
 const Door doors[] = {
+    {"malloc", true, malloc_door},
     {"pool", false, [] { pool_door(snug::Pool<void>(sizeof(Object))); }},
     {"pool_checked", true, [] { pool_door(snug::Pool<void, SingleThread, Checked>(sizeof(Object))); }},
     {"pool_locked", false, [] { pool_door(snug::Pool<Object, Locked>()); }},

@@ -4,8 +4,12 @@
 // and frees that. Standard output says how far it came: "committed" once the misuse has been survived, then "harmless",
 // or "harm" if two owners have got one block, or a block that is owned has changed. Without a name it
 // lists the library that malloc comes from, and the misuses.
+//
+// misuses NAME drawn misuses a block that check:sample has drawn, if it draws blocks of that size.
 #include <dlfcn.h>
+#include <sys/syscall.h>
 
+#include <cerrno>
 #include <cstring>
 #include <thread>
 
@@ -23,7 +27,34 @@ void say(const char* word) {
 bool harm = false;
 void note_harm(bool happened) { harm = harm || happened; }
 
-char* take(size_t size) { return static_cast<char*>(hidden(malloc(size))); }
+// Whether nothing can be read on the page of the address. The kernel reads there before it refuses the order, which is
+// none.
+bool is_out_of_reach(uintptr_t address) {
+  const uintptr_t page = address / 4096 * 4096;
+  return syscall(SYS_rt_sigprocmask, -1, page, nullptr, 8) != 0 && errno == EFAULT;
+}
+
+// A guarded page has nothing readable on either side.
+bool is_guarded(const void* block) {
+  const auto address = reinterpret_cast<uintptr_t>(block);
+  return is_out_of_reach(address - 4096) && is_out_of_reach(address + 4096);
+}
+
+bool wants_drawn = false;
+
+// What allocate() gives, to be misused: where drawn blocks are wanted, the first of 32 MiB of them that is guarded.
+template <class Allocate>
+auto drawn(size_t size, Allocate allocate) {
+  auto* block = allocate();
+  for (size_t i = 0; wants_drawn && !is_guarded(block) && i != (size_t{32} << 20) / size; ++i)
+    block = static_cast<decltype(block)>(hidden(allocate()));
+  return block;
+}
+
+char* take_any(size_t size) { return static_cast<char*>(hidden(malloc(size))); }
+char* take(size_t size) {
+  return drawn(size, [size] { return take_any(size); });
+}
 void give(void* block) { free(hidden(block)); }
 
 // A block with an owner, who fills it and finds it as he left it.
@@ -72,7 +103,7 @@ void double_free_1m() { free_twice(kLarge); }
 
 void double_free_after_another() {
   char* block = take(kSmall);
-  char* other = take(kSmall);
+  char* other = take_any(kSmall);
   give(block);
   give(other);
   give(block);
@@ -100,7 +131,7 @@ void double_free_1m_handed_out() { free_another_owners(kLarge); }
 
 void double_free_late() {
   static char* blocks[300];
-  for (char*& block : blocks) block = take(kSmall);
+  for (char*& block : blocks) block = &block == blocks + 150 ? take(kSmall) : take_any(kSmall);
   for (char* block : blocks) give(block);
   give(blocks[150]);
   say("committed\n");
@@ -144,7 +175,7 @@ void free_inside_large() { free_inside(kLarge, 4096); }
 // The pointer has outlived the block.
 void free_inside_late() {
   static char* blocks[300];
-  for (char*& block : blocks) memset(block = take(kSmall), 0, kSmall);
+  for (char*& block : blocks) memset(block = &block == blocks + 150 ? take(kSmall) : take_any(kSmall), 0, kSmall);
   for (char* block : blocks) give(block);
   give(blocks[150] + 16);
   say("committed\n");
@@ -162,7 +193,7 @@ void free_hand_aligned() {
 
 // Writes to `count` bytes from `from` on, counted from the end of what one of three neighbours has.
 void write_beyond(ptrdiff_t from, size_t count) {
-  Owned before(kSmall), block(kSmall), after(kSmall);
+  Owned before(kSmall), block(kSmall, [](size_t size) { return static_cast<void*>(take(size)); }), after(kSmall);
   memset(static_cast<char*>(hidden(block.get())) + from, 0xff, count);
   say("committed\n");
   before.check_and_free();
@@ -172,7 +203,7 @@ void write_beyond(ptrdiff_t from, size_t count) {
 }
 
 ptrdiff_t usable() {
-  void* block = take(kSmall);
+  void* block = take_any(kSmall);
   const auto size = static_cast<ptrdiff_t>(malloc_usable_size(block));
   give(block);
   return size;
@@ -213,7 +244,7 @@ void lengthen(void* block, size_t size) {
 
 void realloc_of_freed() {
   char* block = take(kSmall);
-  char* other = take(kSmall);
+  char* other = take_any(kSmall);
   give(block);
   give(other);
   lengthen(block, 500);
@@ -234,26 +265,26 @@ struct WithDestructor {
 };
 
 void new_and_free() {
-  give(new Plain);
+  give(drawn(sizeof(Plain), [] { return new Plain; }));
   say("committed\n");
   go_on(sizeof(Plain));
 }
 
 void malloc_and_delete() {
-  delete static_cast<Plain*>(hidden(malloc(sizeof(Plain))));
+  delete reinterpret_cast<Plain*>(take(sizeof(Plain)));
   say("committed\n");
   go_on(sizeof(Plain));
 }
 
 template <class T>
 void new_array_and_delete() {
-  delete static_cast<T*>(hidden(new T[10]));
+  delete static_cast<T*>(hidden(drawn(10 * sizeof(T), [] { return new T[10]; })));
   say("committed\n");
   go_on(10 * sizeof(T));
 }
 
 void delete_with_size(size_t size, size_t told) {
-  operator delete(hidden(operator new(size)), told);
+  operator delete(hidden(drawn(size, [size] { return operator new(size); })), told);
   say("committed\n");
   go_on(size);
   go_on(told);
@@ -310,6 +341,7 @@ int main(int argc, char** argv) {
   for (const Misuse& misuse : kMisuses) {
     if (argc == 1) printf("%s\t%s\n", misuse.name, misuse.words);
     if (argc == 1 || strcmp(argv[1], misuse.name) != 0) continue;
+    wants_drawn = argc == 3 && strcmp(argv[2], "drawn") == 0;
     misuse.commit();
     say(harm ? "harm\n" : "harmless\n");
     return 0;
