@@ -96,6 +96,7 @@ bool Store::open_parts() {
     large.set_bell(idle.bell());
     registry.set_bell(idle.bell());
   }
+  if (config.report[0] != 0) peak.watch();
   open_checks();
   open_.store(true, std::memory_order_release);
   return true;
@@ -167,6 +168,7 @@ void Store::after_fork_in_child() {
   else
     ForkOrder<Store>::after_in_child(*this);
   reach.after_fork_in_child();
+  peak.after_fork_in_child();
   shared_allocations.store(0, std::memory_order_relaxed);  // the child counts its own
   if (!is_open()) return;
   roster.count_anew();
