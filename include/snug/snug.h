@@ -155,8 +155,8 @@ struct snug_memory {
 
 /* Fills `*memory` with the values of this moment. Returns 0, or -1, and zeros, if the kernel does not say which pages
  * are in memory (/proc is missing or forbidden). With other threads running the parts are of slightly different
- * moments. A page that was read and never written counts, though the kernel lends it without counting it. Slow:
- * O(memory). */
+ * moments. In a process that has forked, or was forked, pages that were only read count, which the kernel lends without
+ * counting them. Slow: O(memory). */
 SNUG_API int snug_get_memory(struct snug_memory* memory);
 
 /* Same meaning as glibc's struct mallinfo2, of this heap. (Not named as the function: in C++ it would hide it.) */

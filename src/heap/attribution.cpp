@@ -20,7 +20,8 @@ uint64_t share(uint64_t bytes, double part, double whole) {
 
 class Walk {
  public:
-  explicit Walk(Attribution& attribution) : sums_(attribution.sums), classes_(attribution.classes) {}
+  Walk(Attribution& attribution, bool has_forked)
+      : has_forked_(has_forked), sums_(attribution.sums), classes_(attribution.classes) {}
 
   bool run() { return walk_chunks() && walk_large() && walk_records() && walk_guarded(); }
   uint64_t swapped_bytes() const { return swapped_ * os::page_size(); }
@@ -35,7 +36,7 @@ class Walk {
     for (size_t left = (round_up(to, page) - from) / page; left != 0;) {
       const size_t count = std::min(left, kMost);
       uint64_t in_memory[kMost / 64];
-      if (!map_.read(from, count, in_memory, &swapped_)) return false;
+      if (!map_.read(from, count, has_forked_, in_memory, &swapped_)) return false;
       for (const uint64_t word : in_memory) *bytes += count_ones(word) * page;
       from += count * page;
       left -= count;
@@ -52,7 +53,7 @@ class Walk {
 
   bool walk_chunk(PageId chunk) {
     const uintptr_t start = address_of(store.window.start_of(chunk));
-    if (!map_.read(start, kChunkSize / os::page_size(), in_memory_, &swapped_)) return false;
+    if (!map_.read(start, kChunkSize / os::page_size(), has_forked_, in_memory_, &swapped_)) return false;
     for (uint32_t i = 0; i != kPagesPerChunk;) {
       SlabView slab;
       uint32_t pages = 1;
@@ -134,6 +135,7 @@ class Walk {
   }
 
   os::PageMap map_;
+  const bool has_forked_;
   snug_memory& sums_;
   ClassMemory (&classes_)[kMaxClasses];
   PageUse uses_[kPagesPerChunk];
@@ -185,9 +187,9 @@ double SizeSamples::mean(size_t size_class) const {
   return (size_of(size_class - 1) + 1 + size_of(size_class)) / 2;
 }
 
-bool attribute_memory(Attribution& attribution, const SizeSamples& samples) {
+bool attribute_memory(Attribution& attribution, const SizeSamples& samples, bool has_forked) {
   attribution = {};
-  Walk walk(attribution);
+  Walk walk(attribution, has_forked);
   if (!walk.run()) return false;
   divide_used(attribution, samples);
   snug_memory& sums = attribution.sums;

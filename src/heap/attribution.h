@@ -47,7 +47,8 @@ class SizeSamples {
   Sample samples_[kMaxClasses];
 };
 
-// False if the kernel does not say. The calling thread holds no lock of the store's, which is open.
-bool attribute_memory(Attribution& attribution, const SizeSamples& samples);
+// False if the kernel does not say. `has_forked`: the process may have pages in common with another (os/residency.h).
+// The calling thread holds no lock of the store's, which is open.
+bool attribute_memory(Attribution& attribution, const SizeSamples& samples, bool has_forked);
 
 }  // namespace snug

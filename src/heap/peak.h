@@ -1,8 +1,10 @@
 // Peak: the attribution of the moment at which most was in memory, for who reports it at the end of the process.
 //
 // It is looked for before memory is taken or given back, when the program has written to what it had. A look walks the
-// whole heap, so it waits until the heap may hold a twentieth more than at the highest look so far: then all looks
-// together walk some twenty times what the last one does. What is asked first costs a sum of counters:
+// whole heap, so it waits until the heap has grown by a twentieth since the last one, and may hold a twentieth more
+// than at the highest: then all looks together walk some twenty times what the last one does. So a peak is missed by a
+// twentieth at most, unless the program writes late to what it had long since. What is asked first costs a sum of
+// counters:
 //
 //   grown      bytes that were taken of memory that the OS had yet to back, so far
 //   committed  bytes that may be in memory now: it is only more by what has grown since
@@ -40,23 +42,22 @@ class Peak {
   // Of this moment. False if the kernel does not say.
   bool measure(snug_memory& memory);
 
+  void before_fork() { has_forked_.store(true, std::memory_order_relaxed); }
   // The child has a peak of its own.
   void after_fork_in_child();
 
  private:
   static constexpr size_t kNever = SIZE_MAX;
-  // The part, one in so many, by which the peak may be missed. With half of it there are half the looks.
-  static constexpr size_t kPart = 20;
-  // Bytes by which a small heap grows from look to look.
-  static constexpr size_t kLeastStep = size_t{64} << 10;
 
   static size_t grown();
   static size_t committed();
   void look();
-  void measure_now();
+  uint64_t enough() const;  // bytes in memory that are worth another look
+  void measure_now(uint64_t to_beat);
 
   std::atomic<size_t> next_look_{kNever};  // when so much has grown
-  Lock lock_;                              // of what follows, over a whole walk: who looks for a peak only tries it
+  std::atomic<bool> has_forked_{false};
+  Lock lock_;  // of what follows, over a whole walk: who looks for a peak only tries it
   uint64_t looks_ = 0;
   Attribution now_;
   Attribution highest_;

@@ -141,6 +141,7 @@ SNUG_COLD void Store::heed_memory_limit() {
 }
 
 void Store::before_fork() {
+  peak.before_fork();
   // One thread alone disturbs nobody, and may be forking in a signal handler that has interrupted it inside a lock.
   if (os::is_single_threaded() && !idle.may_exist()) {
     forks_alone_ = true;

@@ -9,9 +9,7 @@
 
 namespace snug::os {
 
-// The kernel's word for each OS page of the process, for who has many to look at: one file, opened once. Where somebody
-// has only read what nobody ever wrote to, the kernel lends a page of zeros that it counts nowhere, and says that it is
-// in memory.
+// The kernel's word for each OS page of the process, for who has many to look at: one file, opened once.
 class PageMap {
  public:
   // How many pages it reads at once: those of 2 MiB.
@@ -22,8 +20,10 @@ class PageMap {
   PageMap() : file_("/proc/thread-self/pagemap") {}
 
   // Writes a bit for each of the `count` pages (kMostAtOnce at most) from the address on that is in memory, and adds
-  // those in swap to *swapped. False if the OS does not say.
-  bool read(uintptr_t start, size_t count, uint64_t (&in_memory)[kMostAtOnce / 64], uint64_t* swapped);
+  // those in swap to *swapped. False if the OS does not say. Where a page was only read, the kernel lends one of zeros
+  // that it counts nowhere and says is in memory. It is no page of the process's own; but neither are those that a
+  // process has in common with its parent or child: `has_forked` counts all.
+  bool read(uintptr_t start, size_t count, bool has_forked, uint64_t (&in_memory)[kMostAtOnce / 64], uint64_t* swapped);
   int error() const { return file_.error(); }
 
   // The words of the pages from the address on; returns how many there are.
