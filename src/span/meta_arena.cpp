@@ -38,7 +38,6 @@ void* MetaArena::allocate(size_t bytes) {
 void MetaArena::use(Mapping mapping) {
   newest_.store(::new (at<void>(mapping.cursor)) Link{newest_.load(std::memory_order_relaxed), mapping.end},
                 std::memory_order_release);
-  used_.fetch_add(kLinkBytes, std::memory_order_relaxed);
   current_ = {mapping.cursor + kLinkBytes, mapping.end};
 }
 
