@@ -133,6 +133,32 @@ struct snug_stats {
 /* Fills `*stats`. Returns 0. */
 SNUG_API int snug_get_stats(struct snug_stats* stats);
 
+/* Where each byte is that the kernel counts as in memory (Rss in /proc/self/smaps) for snug's mappings: those of blocks
+ * and of its own records, but neither the library's code and data, nor memory that compacting and cell heaps have from
+ * elsewhere. Pages are as the kernel says, whatever snug believes of them, so that the parts add up to `rss`. */
+struct snug_memory {
+  uint64_t rss;       /* the sum of what follows, up to `other` */
+  uint64_t requested; /* live blocks: what was asked for. Estimated, for blocks that have a size class, by the mean */
+                      /* size of a few requests of each, rounded up to 16, or its middle size without a report */
+  uint64_t rounding;  /* live blocks: the rest */
+  uint64_t cached;    /* free blocks in thread caches; estimated: touched to the same part as all of their class */
+  uint64_t on_their_way;  /* blocks that threads have freed which are not at home yet; estimated likewise */
+  uint64_t free_in_slabs; /* free blocks of slabs that others keep in use, and what such slabs have yet to hand out */
+  uint64_t empty_slabs;   /* slabs without a block in use, that heaps keep for their next blocks */
+  uint64_t free_pages;    /* empty pages, kept up to `retain` and for `purge_after` */
+  uint64_t kept_large;    /* of freed large blocks and behind live ones, kept up to `retain_large` */
+  uint64_t records;       /* snug's own */
+  uint64_t other;         /* compacting heaps; with check:sample, guarded pages */
+  uint64_t untouched;     /* not in rss: of usable bytes of live blocks, what the program has yet to touch */
+  uint64_t swapped;       /* not in rss: of all of the above, what lies in swap */
+};
+
+/* Fills `*memory` with the values of this moment. Returns 0, or -1, and zeros, if the kernel does not say which pages
+ * are in memory (/proc is missing or forbidden). With other threads running the parts are of slightly different
+ * moments. In a process that has forked, or was forked, pages that were only read count, which the kernel lends without
+ * counting them. Slow: O(memory). */
+SNUG_API int snug_get_memory(struct snug_memory* memory);
+
 /* Same meaning as glibc's struct mallinfo2, of this heap. (Not named as the function: in C++ it would hide it.) */
 struct snug_mallinfo {
   size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost;

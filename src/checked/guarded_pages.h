@@ -17,6 +17,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "base/bits.h"
 #include "base/lock.h"
@@ -33,6 +34,9 @@ class GuardedPages {
 
   // True if the address is on one of the pages or between them.
   bool contains(const void* address) const { return address_of(address) - start_ < bytes_; }
+
+  // All of them, as [first byte, end).
+  std::pair<uintptr_t, uintptr_t> range() const { return {start_, start_ + bytes_}; }
 
   // True once in kRefills calls. For each slow path that hands out a block.
   bool is_due() { return bytes_ != 0 && refills_.fetch_add(1, std::memory_order_relaxed) % kRefills == kRefills - 1; }

@@ -98,6 +98,10 @@ void* counted(void* block) {
 // A block of the size's class, whose array is empty. The allocation has been counted. Who wants zeros asks whether it
 // was never used and reads as zero.
 void* refilled(size_t size, bool* untouched = nullptr) {
+  if (store.peak.is_watched()) [[unlikely]] {
+    store.peak.note_request(store.table->class_of(size), size);
+    store.peak.look_as_due();
+  }
   if (store.guarded.is_due())
     if (void* block = store.guarded.allocate(size, SNUG_FRAME_ADDRESS()); block != nullptr) return block;
   void* block = insist(size, [size, untouched]() -> void* {
@@ -113,6 +117,7 @@ void* refilled(size_t size, bool* untouched = nullptr) {
 // The store is open.
 void* large_block(const LargeRequest& request) {
   if (request.size > PTRDIFF_MAX) return out_of_memory();
+  store.peak.look_as_due();
   void* block = counted(insist(request.size, [&request] { return store.large_blocks.allocate(request); }));
   store.look_ahead();
   store.idle.start_if_wanted();
@@ -167,6 +172,7 @@ void release_of_class(size_t scaled_class, void* block) {
 }  // namespace
 
 void release_large(void* block, const char* call) {
+  store.peak.look_as_due();
   switch (store.is_open() ? store.large_blocks.free(block) : LargeFree::kUnknown) {
     case LargeFree::kFreed:
       store.heed_memory_limit_as_due(store.large.bytes_kept());
@@ -317,6 +323,7 @@ void* resize(void* block, size_t size, const char* call) {
   const bool will_be_large = size > store.table->max_size;
   // A small block that is at least half used stays where it is.
   if (!was_large && size <= usable && size >= usable / 2) return block;
+  if (was_large) store.peak.look_as_due();
   if (was_large && will_be_large)
     if (void* resized = store.large_blocks.resize(block, size); resized != nullptr) return resized;
   // What lies behind a pointer into a block is another's, and would be copied.
@@ -330,6 +337,7 @@ void* resize(void* block, size_t size, const char* call) {
 
 bool trim(size_t pad) {
   if (!store.is_open()) return false;
+  store.peak.look_as_due();
   return give_back(pad, true);
 }
 

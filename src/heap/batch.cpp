@@ -23,6 +23,7 @@ size_t allocate_batch(size_t size, void** blocks, size_t count) noexcept {
     blocks[done++] = block;
     ThreadCache* cache = thread_state.cache;
     if (cache == nullptr || store.is_checked() || size > store.table->max_size) continue;
+    store.peak.look_as_due();
     done += cache->take_batch(store.table->class_of(size), blocks + done, count - done);
     store.look_ahead();
   }

@@ -42,6 +42,45 @@ constexpr Figure kFigures[] = {
     {"retain_large", &snug_stats::retain_large, Unit::kBytes, "of freed large blocks kept at most"},
 };
 
+struct Part {
+  const char* name;
+  uint64_t snug_memory::* bytes;
+};
+
+constexpr Part kParts[] = {
+    {"rss", &snug_memory::rss},
+    {"requested", &snug_memory::requested},
+    {"rounding", &snug_memory::rounding},
+    {"cached", &snug_memory::cached},
+    {"on_their_way", &snug_memory::on_their_way},
+    {"free_in_slabs", &snug_memory::free_in_slabs},
+    {"empty_slabs", &snug_memory::empty_slabs},
+    {"free_pages", &snug_memory::free_pages},
+    {"kept_large", &snug_memory::kept_large},
+    {"records", &snug_memory::records},
+    {"other", &snug_memory::other},
+    {"untouched", &snug_memory::untouched},
+    {"swapped", &snug_memory::swapped},
+};
+
+// With the peak, which has a line for each class.
+using ReportLine = Text<16384>;
+
+void add_peak(ReportLine& line, const Attribution& peak) {
+  line.add(",\"peak\":{\"looks\":").add(store.peak.looks());
+  for (const Part& part : kParts) line.add(",\"").add(part.name).add("\":").add(peak.sums.*part.bytes);
+  line.add(",\"classes\":[");
+  const char* before = "";
+  for (size_t c = 1; c < store.table->count; ++c) {
+    const ClassMemory& its = peak.classes[c];
+    if (its.used + its.free + its.empty == 0) continue;
+    line.add(before).add("{\"size\":").add(store.table->classes[c].block_size).add(",\"used\":").add(its.used);
+    line.add(",\"free\":").add(its.free).add(",\"empty\":").add(its.empty).add("}");
+    before = ",";
+  }
+  line.add("]}");
+}
+
 // "512 B", "1.50 KiB", "11.77 MiB": to people a long row of digits says little.
 void add_bytes(Text<32>& text, uint64_t bytes) {
   constexpr const char* kMultiples[] = {" B", " KiB", " MiB", " GiB", " TiB"};
@@ -125,6 +164,11 @@ snug_stats gather_statistics() {
   return stats;
 }
 
+bool gather_memory(snug_memory& memory) {
+  memory = {};
+  return !store.is_open() || store.peak.measure(memory);
+}
+
 struct snug_mallinfo gather_mallinfo() {
   const snug_stats stats = gather_statistics();
   const SpanStatistics spans = store.is_open() ? store.spans.statistics() : SpanStatistics{};
@@ -161,13 +205,14 @@ void print_statistics() {
 void report_statistics() {
   if (store.config.report[0] == 0) return;
   const snug_stats stats = gather_statistics();
-  Text<2048> line;
+  static constinit ReportLine line;  // too long for some stacks; a process ends once
   line.add("{\"pid\":").add(uint64_t{os::process_id()}).add(",\"program\":\"");
   for (const char* c = program_invocation_short_name; *c != 0; ++c)
     if (*c >= ' ' && *c != '"' && *c != '\\') line.put(*c);
   line.put('"');
   for (const Figure& figure : kFigures) line.add(",\"").add(figure.name).add("\":").add(stats.*figure.value);
   if constexpr (SharedHolds::kCounted) line.add(",\"shared_locks\":").add(SharedHolds::taken());
+  if (const Attribution* peak = store.peak.conclude(); peak != nullptr) add_peak(line, *peak);
   line.add("}\n");
   // Nobody is told if that fails: what was standard error may by now be a file of the program's.
   os::append_to_file(store.config.report, line.data(), line.size());

@@ -9,6 +9,9 @@ namespace snug {
 snug_stats gather_statistics();
 struct snug_mallinfo gather_mallinfo();
 
+// Where each byte in memory is; false if the kernel does not say. Slow: walks the heap.
+bool gather_memory(snug_memory& memory);
+
 // A summary for people, on standard error.
 void print_statistics();
 

@@ -96,6 +96,7 @@ bool Store::open_parts() {
     large.set_bell(idle.bell());
     registry.set_bell(idle.bell());
   }
+  if (config.report[0] != 0) peak.watch();
   open_checks();
   open_.store(true, std::memory_order_release);
   return true;
@@ -140,6 +141,7 @@ SNUG_COLD void Store::heed_memory_limit() {
 }
 
 void Store::before_fork() {
+  peak.before_fork();
   // One thread alone disturbs nobody, and may be forking in a signal handler that has interrupted it inside a lock.
   if (os::is_single_threaded() && !idle.may_exist()) {
     forks_alone_ = true;
@@ -167,6 +169,7 @@ void Store::after_fork_in_child() {
   else
     ForkOrder<Store>::after_in_child(*this);
   reach.after_fork_in_child();
+  peak.after_fork_in_child();
   shared_allocations.store(0, std::memory_order_relaxed);  // the child counts its own
   if (!is_open()) return;
   roster.count_anew();

@@ -12,6 +12,7 @@
 #include "heap/config.h"
 #include "heap/fork_order.h"
 #include "heap/idle_thread.h"
+#include "heap/peak.h"
 #include "os/open_streams.h"
 #include "size/class_table.h"
 #include "slab/heap_registry.h"
@@ -54,6 +55,8 @@ struct Store {
   Quarantine quarantine;
   // With check:sample.
   GuardedPages guarded;
+
+  Peak peak;  // with report
 
   // Reads the configuration and opens every part. False if the OS refuses; asked again by the next allocation.
   bool open();

@@ -4,9 +4,9 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <iterator>
 
 #include "base/bits.h"
-#include "os/input_file.h"
 #include "os/memory.h"
 
 namespace snug::os {
@@ -15,6 +15,7 @@ namespace {
 // Of a page's word in the file.
 constexpr uint64_t kInMemory = uint64_t{1} << 63;
 constexpr uint64_t kInSwap = uint64_t{1} << 62;
+constexpr uint64_t kOwn = uint64_t{1} << 56;
 constexpr size_t kPagesAtOnce = 256;
 
 // A process that has too many files open now, or a machine without memory, has not forbidden anything.
@@ -22,18 +23,39 @@ bool may_pass(int error) { return error == EMFILE || error == ENFILE || error ==
 
 }  // namespace
 
+size_t PageMap::read_words(uintptr_t start, uint64_t* words, size_t most) {
+  file_.seek(start / page_size() * sizeof *words);
+  return file_.read(words, most * sizeof *words) / sizeof *words;
+}
+
+bool PageMap::read(uintptr_t start, size_t count, bool has_forked, uint64_t (&in_memory)[kMostAtOnce / 64],
+                   uint64_t* swapped) {
+  uint64_t words[kPagesAtOnce];
+  const uint64_t counts = has_forked ? kInMemory : kInMemory | kOwn;
+  std::fill(std::begin(in_memory), std::end(in_memory), 0);
+  for (size_t done = 0; done != count;) {
+    const size_t got = read_words(start + done * page_size(), words, std::min(count - done, kPagesAtOnce));
+    if (got == 0) return false;
+    for (size_t i = 0; i < got; ++i) {
+      const size_t page = done + i;
+      if ((words[i] & counts) == counts) in_memory[page / 64] |= uint64_t{1} << page % 64;
+      if ((words[i] & kInSwap) != 0) ++*swapped;
+    }
+    done += got;
+  }
+  return true;
+}
+
 std::optional<size_t> held_pages(const void* start, size_t bytes) {
   // Where a policy forbids the file, each try may be a line in somebody's log.
   static std::atomic<bool> was_refused{false};
   if (was_refused.load(std::memory_order_relaxed)) return std::nullopt;
-  // Not mincore(), for which filters of system calls end the process that live well with files (docs/decisions/0025).
-  // And not of `self`, which is nobody once the main thread has left.
-  InputFile map("/proc/thread-self/pagemap");
-  map.seek(address_of(start) / page_size() * sizeof(uint64_t));
+  PageMap map;
   size_t held = 0;
   for (size_t left = bytes / page_size(); left != 0;) {
     uint64_t words[kPagesAtOnce];
-    const size_t got = map.read(words, std::min(left, kPagesAtOnce) * sizeof *words) / sizeof *words;
+    const uintptr_t next = address_of(start) + bytes / page_size() * page_size() - left * page_size();
+    const size_t got = map.read_words(next, words, std::min(left, kPagesAtOnce));
     if (got == 0) {
       if (!may_pass(map.error())) was_refused.store(true, std::memory_order_relaxed);
       return std::nullopt;

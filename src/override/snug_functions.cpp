@@ -67,6 +67,7 @@ SNUG_EXPORT int snug_get_stats(snug_stats* stats) {
   *stats = gather_statistics();
   return 0;
 }
+SNUG_EXPORT int snug_get_memory(struct snug_memory* memory) { return gather_memory(*memory) ? 0 : -1; }
 SNUG_EXPORT struct snug_mallinfo snug_mallinfo2(void) { return gather_mallinfo(); }
 SNUG_EXPORT void snug_malloc_stats(void) { print_statistics(); }
 SNUG_EXPORT int snug_malloc_info(int options, FILE* stream) { return write_malloc_info(options, stream); }

@@ -101,6 +101,18 @@ bool HeapRegistry::should_move(const void* block, SlabHeap* own, const char* cal
   die_of_misuse(call, block, kAlreadyFree);
 }
 
+bool HeapRegistry::view_slab(PageId page, SlabView& view) {
+  while (window().class_at(page.value) != 0) {
+    const uint16_t id = window().tag(page).owner();
+    if (id == 0) return false;
+    const SlabHeap::Look look(*heap(id));
+    if (window().tag(page).owner() != id || window().class_at(page.value) == 0) continue;
+    view = SlabView(*window().tag(page).record<Slab>());
+    return true;
+  }
+  return false;
+}
+
 void HeapRegistry::take_home(size_t size_class, void* block) {
   SlabHeap& owner = *heap(window().tag(window().page_of(block)).owner());
   SlabHeap::Visit visit(owner);

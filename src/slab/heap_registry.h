@@ -6,12 +6,14 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "base/lock.h"
 #include "os/doorbell.h"
 #include "size/class_table.h"
 #include "slab/heap_roll.h"
 #include "slab/slab_heap.h"
+#include "slab/slab_view.h"
 #include "span/meta_arena.h"
 #include "span/span_store.h"
 
@@ -85,6 +87,11 @@ class HeapRegistry {
   // Bytes that heaps have purged inside slabs so far.
   void count_holes(size_t bytes) { bytes_in_holes_.fetch_add(bytes, std::memory_order_relaxed); }
   uint64_t bytes_in_holes() const { return bytes_in_holes_.load(std::memory_order_relaxed); }
+
+  // What the slab on the page holds at this moment; false if there is none. For a thread that holds no heap's lock.
+  bool view_slab(PageId page, SlabView& view);
+  // The list of heaps, as [first byte, end).
+  std::pair<uintptr_t, uintptr_t> roll_range() const { return roll_.range(); }
 
   // Calls act(heap) for every heap there has ever been: once made, it stays.
   template <class Act>

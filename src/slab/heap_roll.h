@@ -19,7 +19,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
+#include "base/bits.h"
 #include "base/lock.h"
 #include "base/units.h"
 
@@ -41,6 +43,8 @@ class HeapRoll {
     limit_ = limit;
   }
   bool is_open() const { return heaps_ != nullptr; }
+  // The places, as [first byte, end).
+  std::pair<uintptr_t, uintptr_t> range() const { return {address_of(heaps_), address_of(heaps_ + limit_)}; }
 
   // A heap for a thread: an abandoned one if there is any, else a spare one, else what make(id) returns, which may be
   // null. Null as well if all ids are in use.

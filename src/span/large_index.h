@@ -40,6 +40,7 @@ class LargeIndex {
   }
 
   size_t size() const { return count_; }
+  const Table& table() const { return table_; }
   size_t bytes() const { return table_.bytes(); }
   template <class Visit>
   void for_each(Visit visit) const {

@@ -110,7 +110,9 @@ bool LargeStore::keeps_too_much() const {
 // more is kept from now on. The lock is held.
 void LargeStore::write_up_to(LargeBlock* block, size_t usable) {
   if (usable <= block->written) return;
-  const size_t missed = std::min(usable - block->written, given_away_);
+  const size_t more = usable - block->written;
+  written_.store(bytes_grown() + more, std::memory_order_relaxed);
+  const size_t missed = std::min(more, given_away_);
   block->written = usable;
   given_away_ -= missed;
   allowed_ = std::min(allowed_ + missed, retention_.bytes);
@@ -223,6 +225,29 @@ LargeStatistics LargeStore::statistics() {
           index_.bytes(),
           bytes_released_,
           retention_.bytes};
+}
+
+// First those of the index, then those that are kept.
+size_t LargeStore::copy_extents(size_t* place, LargeExtent* extents, size_t most) {
+  LockGuard guard(lock_);
+  size_t count = 0;
+  const LargeIndex::Table& table = index_.table();
+  const auto add = [&](const LargeBlock& block) { extents[count++] = {block.start, block.usable, block.writable}; };
+  for (; *place < table.capacity && count != most; ++*place)
+    if (table.slots[*place] != nullptr) add(*table.slots[*place]);
+  size_t passed = table.capacity;
+  for (LargeBlock* block = cache_.front(); block != nullptr && count != most; block = CacheList::next(block)) {
+    if (passed++ < *place) continue;
+    ++*place;
+    if (!block->is_live()) add(*block);
+  }
+  return count;
+}
+
+std::pair<uintptr_t, uintptr_t> LargeStore::index_range() {
+  LockGuard guard(lock_);
+  const uintptr_t start = address_of(index_.table().slots);
+  return {start, start + index_.bytes()};
 }
 
 const char* LargeStore::check() {

@@ -17,6 +17,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "base/list.h"
 #include "base/lock.h"
@@ -48,6 +49,13 @@ struct LargeStatistics {
   size_t bytes_index = 0;
   size_t bytes_released = 0;  // so far
   size_t retain = 0;          // the bound on bytes_kept
+};
+
+// Of one mapping: what is its caller's, and up to where it is memory.
+struct LargeExtent {
+  uintptr_t start = 0;
+  size_t usable = 0;
+  size_t writable = 0;
 };
 
 class LargeStore {
@@ -105,7 +113,15 @@ class LargeStore {
   // Without the lock, as far as this moment can tell.
   size_t bytes_kept() const { return bytes_kept_.get(); }
 
+  // Bytes that blocks have been handed out of memory that the OS had yet to back, so far. Without the lock.
+  size_t bytes_grown() const { return written_.load(std::memory_order_relaxed); }
+
   LargeStatistics statistics();
+  // For who looks at every mapping, a few at a time, while others may come and go: writes up to `most` of those behind
+  // *place (0 at first) and moves it on; returns how many, 0 at the end.
+  size_t copy_extents(size_t* place, LargeExtent* extents, size_t most);
+  // The index, as [first byte, end).
+  std::pair<uintptr_t, uintptr_t> index_range();
   const char* check();
 
   // Fork: held while no block is on its way between the cache, the index and the OS.
@@ -183,6 +199,7 @@ class LargeStore {
   size_t usable_in_hand_ = 0;
   size_t mapped_in_hand_ = 0;  // or on their way from the cache into use
   size_t bytes_released_ = 0;
+  std::atomic<size_t> written_{0};
   uintptr_t gone_[kRemembered] = {};  // where blocks lay that went back or moved, lately: to tell a double free as such
   size_t gone_count_ = 0;
 };

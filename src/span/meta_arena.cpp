@@ -19,9 +19,8 @@ void* MetaArena::allocate(size_t bytes) {
   do {
     LockGuard guard(lock_);
     bool was_low = current_.left() < kLittle;
-    if (current_.left() < bytes && reserve_.left() >= bytes) {
-      // The rest of the last mapping is forgotten: less than one record, and untouched.
-      current_ = std::exchange(reserve_, {});
+    if (current_.left() < bytes && reserve_.left() >= kLinkBytes + bytes) {
+      use(std::exchange(reserve_, {}));
       was_low = false;
     }
     if (current_.left() >= bytes) {
@@ -31,8 +30,15 @@ void* MetaArena::allocate(size_t bytes) {
       if (!was_low && current_.left() < kLittle) is_low_.store(true, std::memory_order_relaxed);
       return record;
     }
-  } while (stock_late(bytes));
+  } while (stock_late(kLinkBytes + bytes));
   return nullptr;
+}
+
+// The rest of the last mapping is forgotten: less than one record, and untouched. The lock is held.
+void MetaArena::use(Mapping mapping) {
+  newest_.store(::new (at<void>(mapping.cursor)) Link{newest_.load(std::memory_order_relaxed), mapping.end},
+                std::memory_order_release);
+  current_ = {mapping.cursor + kLinkBytes, mapping.end};
 }
 
 // Nobody has stocked ahead, or the OS has refused: a last resort, as the caller may hold locks.
@@ -77,7 +83,7 @@ bool MetaArena::stock(size_t bytes) {
 
 void MetaArena::stock_ahead() {
   // Who is refused does not ask again before it is needed.
-  if (!stock(kAlignment)) is_low_.store(false, std::memory_order_relaxed);
+  if (!stock(kLinkBytes + kAlignment)) is_low_.store(false, std::memory_order_relaxed);
 }
 
 }  // namespace snug

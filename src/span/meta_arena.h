@@ -32,6 +32,13 @@ class alignas(kCacheLine) MetaArena {
       stock_ahead();
   }
 
+  // Calls visit(first byte, end) for each mapping that records were cut from. Thread-safe.
+  template <class Visit>
+  void for_each_mapping(Visit visit) const {
+    for (const Link* link = newest_.load(std::memory_order_acquire); link != nullptr; link = link->before)
+      visit(address_of(link), link->end);
+  }
+
   size_t bytes_used() const { return used_.load(std::memory_order_relaxed); }
   size_t bytes_mapped() const { return mapped_.load(std::memory_order_relaxed); }
 
@@ -43,6 +50,14 @@ class alignas(kCacheLine) MetaArena {
     uintptr_t end = 0;
     size_t left() const { return end - cursor; }
   };
+  // The first record of each mapping names the one before.
+  struct Link {
+    const Link* before;
+    uintptr_t end;
+  };
+  static constexpr size_t kLinkBytes = kCacheLine;
+
+  void use(Mapping mapping);
 
   void* map(size_t bytes) const;
   bool stock(size_t bytes);
@@ -55,6 +70,7 @@ class alignas(kCacheLine) MetaArena {
   alignas(kCacheLine) SharedLock lock_;
   Mapping current_;
   Mapping reserve_;
+  std::atomic<const Link*> newest_{nullptr};
   std::atomic<size_t> used_{0};
   std::atomic<size_t> mapped_{0};
 };

@@ -46,6 +46,9 @@ struct Retention {
   uint32_t milliseconds = 1000;
 };
 
+// What a page of a chunk is for: blocks of a class, a run, nothing at present, or something of a compacting heap.
+enum class PageUse : uint8_t { kFree, kSlab, kRun, kOther };
+
 // What became of the oldest of what is empty: given back, refused by the OS, or not there or too young.
 enum class Purge { kDone, kRefused, kNotDue };
 
@@ -138,6 +141,10 @@ class SpanStore {
 
   // Bytes that spans have taken of memory that the OS had yet to back, so far. Without the lock.
   constexpr const std::atomic<size_t>& bytes_grown() const { return bytes_grown_; }
+
+  // What each page of the chunk is for; false if it is no chunk of ours at present. The frontier, and what somebody has
+  // in hand, count as free.
+  bool read_uses(PageId chunk, PageUse (&uses)[kPagesPerChunk]);
 
   Window& window() { return window_; }
   SpanStatistics statistics();

@@ -1,6 +1,8 @@
 // SpanStore's chunks: where they come from, what the OS is advised to back them by, and where they go. The system calls
 // happen without the lock, and those who come meanwhile find something else or add a chunk of their own: one too many
 // costs addresses only. Addresses alone are reserved by one thread while others wait, or there would be too many.
+#include <algorithm>
+
 #include "base/pause.h"
 #include "os/memory.h"
 #include "span/span_store.h"
@@ -107,6 +109,7 @@ bool SpanStore::add_chunk() {
     committed = window_.commit_chunk(start);
   }
   if (committed) {
+    window_.chunk(span->first).is_ours = true;
     ++chunks_;
     insert(span);
     return true;
@@ -137,8 +140,30 @@ bool SpanStore::retake_chunk() {
     released_.push_back(span);  // its place is taken: another one's turn next time
     return false;
   }
+  window_.chunk(span->first).is_ours = true;
   ++chunks_;
   insert(span);
+  return true;
+}
+
+bool SpanStore::read_uses(PageId chunk, PageUse (&uses)[kPagesPerChunk]) {
+  LockGuard guard(lock_);
+  if (!window_.chunk(chunk).is_ours) return false;
+  for (uint32_t i = 0; i != kPagesPerChunk;) {
+    const PageId page = chunk + PageCount{i};
+    const PageTag tag = window_.tag(page);
+    PageUse use = PageUse::kFree;
+    uint32_t pages = 1;
+    if (window_.class_at(page.value) != 0) {
+      use = PageUse::kSlab;
+    } else if (tag.is_free_span() || tag.is_run()) {
+      use = tag.is_run() ? PageUse::kRun : PageUse::kFree;
+      pages = tag.record<Span>()->pages.value;
+    } else if (!tag.is_none()) {
+      use = PageUse::kOther;
+    }
+    for (const uint32_t end = std::min(i + pages, kPagesPerChunk); i != end; ++i) uses[i] = use;
+  }
   return true;
 }
 

@@ -91,6 +91,7 @@ Window::Reservation Window::reserve_more(uintptr_t end) {
       if (first < last && make_arrays_writable(first, last)) {
         os::prefer_small_pages(at<void>(first), last - first);
         reserved_.fetch_add(bytes, std::memory_order_relaxed);
+        note_reserved(page_of(at<void>(first)), {static_cast<uint32_t>((last - first) >> kPageShift)});
         placed_ = true;
         if (may_double_ && unit == unit_ && unit_ < kLargestReservation) unit_ *= 2;
         return {first, last};
@@ -99,6 +100,11 @@ Window::Reservation Window::reserve_more(uintptr_t end) {
     }
   }
   return {};
+}
+
+void Window::note_reserved(PageId first, PageCount pages) {
+  first_reserved_.store(std::min(first_reserved().value, first.value), std::memory_order_relaxed);
+  end_reserved_.store(std::max(end_reserved().value, (first + pages).value), std::memory_order_relaxed);
 }
 
 // False if the range lies outside of the window, or the OS refuses.

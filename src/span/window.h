@@ -64,6 +64,7 @@ class PageTag {
 struct Chunk {
   uint64_t dirty[kPagesPerChunk / 64] = {};  // pages that may be backed; the others read as zero and cost nothing
   Paging paging = Paging::kSmall;            // as the OS was last advised
+  bool is_ours = false;                      // its addresses are usable memory
 };
 
 class Window {
@@ -133,10 +134,25 @@ class Window {
   // a place; and half of a limit on address space, as chunks keep theirs, and what else the process maps has no other.
   size_t chunks_for_runs() const { return chunks_for_runs_; }
 
+  // The chunks that there have been lie in [first_reserved, end_reserved), others' addresses between them perhaps.
+  PageId first_reserved() const { return {first_reserved_.load(std::memory_order_relaxed)}; }
+  PageId end_reserved() const { return {end_reserved_.load(std::memory_order_relaxed)}; }
+  // Calls visit(first byte, end) for each part of the arrays that describes those chunks, in whole OS pages.
+  template <class Visit>
+  void for_each_array(Visit visit) const {
+    const PageId first = first_reserved();
+    const PageId end = end_reserved();
+    if (end <= first) return;
+    visit(address_of(classes_ + first.value), address_of(classes_ + end.value));
+    visit(address_of(tags_ + first.value), address_of(tags_ + end.value));
+    visit(address_of(chunks_ + first.chunk()), address_of(chunks_ + end.chunk()));
+  }
+
   size_t bytes_reserved() const { return reserved_.load(std::memory_order_relaxed); }
   size_t bytes_of_arrays() const { return array_bytes_; }
 
  private:
+  void note_reserved(PageId first, PageCount pages);
   bool make_arrays_writable(uintptr_t start, uintptr_t end);
 
   // What every thread reads.
@@ -152,6 +168,8 @@ class Window {
   // What each new chunk writes.
   alignas(kCacheLine) Reservation newest_;
   std::atomic<size_t> reserved_{0};
+  std::atomic<uint32_t> first_reserved_{UINT32_MAX};
+  std::atomic<uint32_t> end_reserved_{0};
   bool placed_ = false;  // the base is final
   size_t unit_ = 0;      // how much to reserve at once
   bool may_double_ = false;

@@ -1,8 +1,11 @@
 """snug run --report: the program's end, its signals, and snug's statistics behind it."""
 
+import json
+import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from tool_under_test import ALLOCATING, LIBRARY, SHELL, TOOL, clean_environment, run_on_snug
@@ -29,12 +32,37 @@ class ReportTest(unittest.TestCase):
     def test_prints_the_statistics_of_each_process(self):
         process = run_on_snug("--report", "--", SHELL, "-c", f"{ALLOCATING} 1000; {ALLOCATING} 2000; exit 3")
         self.assertEqual((process.returncode, process.stdout), (3, "1000\n2000\n"))
-        lines = [line for line in process.stderr.splitlines() if "allocating" in line]
+        lines = [line for line in process.stderr.splitlines() if line.startswith("snug_tools_allocating")]
         self.assertEqual(len(lines), 2, process.stderr)
         served = [int(line.split()[2].replace(",", "")) for line in lines]
         self.assertTrue(1000 < served[0] < 2000 < served[1], served)
         total = next(line for line in process.stderr.splitlines() if line.startswith("all "))
         self.assertGreaterEqual(int(total.split()[2].replace(",", "")), sum(served))
+
+    def peak(self, *command):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "report.json")
+            process = run_on_snug("--report", f"--json={path}", "--", *command)
+            return process, [one["peak"] for one in json.loads(path.read_text())]
+
+    def test_says_where_memory_lay_at_the_peak_and_not_at_the_end(self):
+        # 120 MB of blocks, each written to and all freed; then a few small ones.
+        code = "import ctypes as c; m = c.CDLL(None); m.malloc.restype = c.c_void_p; m.free.argtypes = [c.c_void_p]\n" \
+               "b = [c.memset(m.malloc(6000), 1, 6000) for i in range(20000)]\n" \
+               "[m.free(p) for p in b]; b = [m.malloc(100) for i in range(5000)]"
+        process, (peak,) = self.peak(sys.executable, "-c", code)
+        parts = ("requested", "rounding", "cached", "on_their_way", "free_in_slabs", "empty_slabs", "free_pages",
+                 "kept_large", "records", "other")
+        self.assertEqual(sum(peak[part] for part in parts), peak["rss"])
+        self.assertGreater(peak["requested"] + peak["rounding"], 0.94 * 120_000_000)
+        self.assertGreater(peak["looks"], 5)
+        self.assertLess(peak["looks"], 250)
+        self.assertRegex(process.stderr, r"at the peak of python3?\S*, process \d+")
+        self.assertRegex(process.stderr, r"\nin memory +[\d.]+ MiB +100.0%\n")
+
+    def test_refuses_json_without_anything_to_write(self):
+        process = run_on_snug("--json", "--", ALLOCATING, "10")
+        self.assertEqual((process.returncode, process.stderr), (2, "snug: --json needs --compare or --report\n"))
 
     def test_says_how_much_each_process_may_keep(self):
         def column(kibibytes, blocks):

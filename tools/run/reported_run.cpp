@@ -10,11 +10,14 @@
 #include <cerrno>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <ostream>
 
 #include "print/quantity.h"
 #include "print/table.h"
 #include "process/served_proof.h"
 #include "process/temporary_folder.h"
+#include "run/peak_table.h"
+#include "text/user_error.h"
 
 namespace snug::tool {
 
@@ -80,15 +83,16 @@ std::string report_text(const std::vector<nlohmann::json>& processes, pid_t prog
   const bool has_reported = std::any_of(processes.begin(), processes.end(), [&](const nlohmann::json& process) {
     return process.value("pid", 0) == program;
   });
-  return table.text() + (has_reported ? ""
-                                      : fmt::format("snug: the program itself, process {}, did not report: it ended by "
-                                                    "_exit (as dash does) or a signal, or is not served\n",
-                                                    program));
+  return table.text() + peak_text(processes) +
+         (has_reported ? ""
+                       : fmt::format("snug: the program itself, process {}, did not report: it ended by "
+                                     "_exit (as dash does) or a signal, or is not served\n",
+                                     program));
 }
 
 }  // namespace
 
-int run_with_report(Command command) {
+int run_with_report(Command command, std::ostream* json) {
   int status = 0;
   {
     const TemporaryFolder folder;
@@ -99,7 +103,10 @@ int run_with_report(Command command) {
     pass_signals_until_end(child, signals);
     while (waitpid(child.pid(), &status, 0) < 0 && errno == EINTR) {
     }
-    fmt::print(stderr, "{}", report_text(read_reports(report), child.pid()));
+    const auto processes = read_reports(report);
+    fmt::print(stderr, "{}", report_text(processes, child.pid()));
+    if (json != nullptr && !(*json << nlohmann::json(processes).dump(2) << '\n' << std::flush))
+      throw UserError("cannot write the JSON: disk full or pipe closed");
   }
   if (WIFSIGNALED(status)) end_by_signal(WTERMSIG(status));
   return WEXITSTATUS(status);

@@ -1,12 +1,15 @@
 // A run on snug that ends with snug's own statistics of each process, on standard error.
 #pragma once
 
+#include <iosfwd>
+
 #include "process/child_process.h"
 
 namespace snug::tool {
 
-// Runs `command` and prints the report. Signals that ask a program to stop or to act are passed on to it. Returns
-// its exit status, or ends the tool by the signal that ended the program.
-int run_with_report(Command command);
+// Runs `command` and prints the report; to `json` too, unless that is null, a list of what each process said. Signals
+// that ask a program to stop or to act are passed on to it. Returns its exit status, or ends the tool by the signal
+// that ended the program.
+int run_with_report(Command command, std::ostream* json);
 
 }  // namespace snug::tool

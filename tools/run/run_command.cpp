@@ -35,7 +35,7 @@ constexpr const char* kExamples = R"(Examples:
       Runs redis-server on snug, as if started without the tool: its exit status and signals are the tool's.
       If something stands in the way, one line says what; `snug doctor redis-server` tells more.
   snug run --report python3 job.py
-      The same, then prints what snug did in each process.
+      The same, then prints what snug did in each process, and where its memory lay at the peak.
   snug run --conf purge_after:0 ./server
       With a setting of SNUG_CONF; `snug config` lists them.
   snug run --compare glibc,jemalloc,mimalloc -n 7 sort -o /dev/null words.txt
@@ -61,8 +61,9 @@ RunCommand::RunCommand(CLI::App& app, const std::vector<std::string>& program) :
   command_->add_option("--library", library_, "The libsnug.so to use, instead of the one beside this tool")
       ->type_name("PATH");
   command_->add_option("--conf", configuration_, "Settings of snug, added to SNUG_CONF")->type_name("KEY:VALUE,...");
-  auto* report =
-      command_->add_flag("--report", report_, "At the end, print snug's statistics of each process on stderr");
+  auto* report = command_->add_flag("--report", report_,
+                                    "At the end, print on stderr what snug did in each process,\n"
+                                    "and where the largest one's memory lay at its peak");
   command_
       ->add_option(
           "--compare", compare_,
@@ -114,9 +115,10 @@ RunCommand::RunCommand(CLI::App& app, const std::vector<std::string>& program) :
   only_compared(
       command_->add_flag("--check-output", check_output_, "Fail if standard output is not the same in every run"))
       ->excludes(show);
-  json_option_ = only_compared(command_->add_option("--json", json_file_,
-                                                    "Write the comparison as JSON to FILE; without FILE, to stdout "
-                                                    "(and the table to stderr)"))
+  json_option_ = command_
+                     ->add_option("--json", json_file_,
+                                  "Write the comparison, or the report, as JSON to FILE; without\n"
+                                  "FILE to stdout, and the table to stderr")
                      ->expected(0, 1)
                      ->default_str(kStandardOutput)
                      ->type_name("[FILE]");
@@ -126,6 +128,7 @@ void RunCommand::refuse_options_without_comparison() const {
   for (const CLI::Option* option : comparison_options_) {
     if (option->count() > 0) throw UserError(fmt::format("{} needs --compare", option->get_name()));
   }
+  if (json_option_->count() > 0 && !report_) throw UserError("--json needs --compare or --report");
 }
 
 int RunCommand::execute() const {
@@ -140,8 +143,20 @@ int RunCommand::execute() const {
       .arguments = program_, .environment = Environment::current(), .input = {}, .output = {}, .errors = {}};
   command.environment.preload(library);
   if (!configuration_.empty()) command.environment.configure_snug(configuration_);
-  if (report_) return run_with_report(std::move(command));
+  if (report_) {
+    std::ofstream file;
+    return run_with_report(std::move(command), json_target(file));
+  }
   become(command.arguments, command.environment);
+}
+
+// Where the JSON goes, opened before hours of runs, not after them; null if none is asked for.
+std::ostream* RunCommand::json_target(std::ofstream& file) const {
+  if (json_option_->count() == 0) return nullptr;
+  if (json_file_.empty() || json_file_ == kStandardOutput) return &std::cout;
+  file.open(json_file_);
+  if (!file) throw UserError(fmt::format("cannot write '{}'", json_file_));
+  return &file;
 }
 
 int RunCommand::execute_comparison(const std::string& library) const {
@@ -164,20 +179,15 @@ int RunCommand::execute_comparison(const std::string& library) const {
   for (const std::string& name : compare_) {
     if (name != "snug") plan.allocators.push_back(find_allocator(name, library));
   }
-  // Opened before hours of runs, not after them.
-  const bool to_standard_output = json_option_->count() > 0 && (json_file_.empty() || json_file_ == kStandardOutput);
   std::ofstream file;
-  if (json_option_->count() > 0 && !to_standard_output) {
-    file.open(json_file_);
-    if (!file) throw UserError(fmt::format("cannot write '{}'", json_file_));
-  }
+  std::ostream* const target = json_target(file);
+  const bool to_standard_output = target == &std::cout;
   const Comparison comparison = compare(plan);
   const std::size_t width = terminal_width(to_standard_output ? STDERR_FILENO : STDOUT_FILENO);
   (to_standard_output ? std::cerr : std::cout) << comparison_table(comparison, width) << std::flush;
-  if (json_option_->count() > 0) {
-    std::ostream& target = to_standard_output ? std::cout : file;
-    target << comparison_json(comparison, read_host()).dump(2) << '\n' << std::flush;
-    if (!target) throw UserError("cannot write the JSON: disk full or pipe closed");
+  if (target != nullptr) {
+    *target << comparison_json(comparison, read_host()).dump(2) << '\n' << std::flush;
+    if (!*target) throw UserError("cannot write the JSON: disk full or pipe closed");
   }
   if (comparison.given_up) {
     fmt::print(stderr, "snug: given up after one round: the program fails on every allocator\n{}",

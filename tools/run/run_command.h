@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@ class RunCommand {
 
  private:
   int execute_comparison(const std::string& library) const;
+  std::ostream* json_target(std::ofstream& file) const;
   void refuse_options_without_comparison() const;
 
   CLI::App* command_;

@@ -1,0 +1,54 @@
+// Attribution: where each byte is that the kernel counts as in memory for our mappings. Each OS page that it names is
+// shared out among what lies on it, so that the parts add up to what it counts.
+//
+// Which pages are in memory only the kernel knows: it is asked for the whole heap, O(memory). What lies on them is read
+// under the locks of its parts, a chunk or a slab at a time, and no lock is held while the kernel works: with other
+// threads running, the parts are of slightly different moments.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "size/class_list.h"
+#include "snug/snug.h"
+
+namespace snug {
+
+// Of one size class, bytes in memory but for the last.
+struct ClassMemory {
+  uint64_t used = 0;   // in blocks that are out of the slabs: live, cached, on their way
+  uint64_t free = 0;   // of slabs with such blocks: in free ones, or never handed out
+  uint64_t empty = 0;  // of slabs without
+  uint64_t out = 0;    // in the same blocks as `used`, touched or not
+};
+
+struct Attribution {
+  snug_memory sums{};
+  ClassMemory classes[kMaxClasses]{};
+};
+
+// What sizes are asked for, by class: a request in each batch that a cache gets, the one that found the cache empty,
+// rounded up to 16 bytes up to 64 KiB, as the slow path knows it.
+class SizeSamples {
+ public:
+  void add(size_t size_class, size_t size) {
+    samples_[size_class].count.fetch_add(1, std::memory_order_relaxed);
+    samples_[size_class].bytes.fetch_add(size, std::memory_order_relaxed);
+  }
+  // The mean request of the class; where none was seen, the middle of its sizes.
+  double mean(size_t size_class) const;
+
+ private:
+  struct Sample {
+    std::atomic<uint64_t> count{0};
+    std::atomic<uint64_t> bytes{0};
+  };
+  Sample samples_[kMaxClasses];
+};
+
+// False if the kernel does not say. `has_forked`: the process may have pages in common with another (os/residency.h).
+// The calling thread holds no lock of the store's, which is open.
+bool attribute_memory(Attribution& attribution, const SizeSamples& samples, bool has_forked);
+
+}  // namespace snug
