@@ -115,6 +115,12 @@ bool CoreHeaps::step(CompactBudget budget) {
   return is_left;
 }
 
+size_t CoreHeaps::give_back(size_t rows) {
+  size_t given = 0;
+  for_each([&](CompactFit& heap) { given += heap.give_back(rows - given); });
+  return given;
+}
+
 CompactFit::Totals CoreHeaps::totals() const {
   CompactFit::Totals all;
   for_each([&](const CompactFit& heap) {

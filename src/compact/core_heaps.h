@@ -70,6 +70,7 @@ class CoreHeaps {
   void set_increment(size_t bytes);
   // True if something is left to do.
   bool step(CompactBudget budget);
+  size_t give_back(size_t rows);
 
   // visit(CompactFit&) for each that there is by now.
   template <class Visit>

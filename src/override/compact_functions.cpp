@@ -273,6 +273,11 @@ SNUG_EXPORT int snug_compact_step(snug_compact_heap* heap, const snug_compact_bu
   return with(heap, "snug_compact_step", [&](auto& heaps) { return heaps.step(limit) ? 1 : 0; });
 }
 
+SNUG_EXPORT size_t snug_compact_give_back(snug_compact_heap* heap, size_t rows) {
+  const size_t most = or_else(rows, BlockPages::kAllRows);
+  return with(heap, "snug_compact_give_back", [=](auto& heaps) { return heaps.give_back(most); });
+}
+
 SNUG_EXPORT void snug_compact_settle(snug_compact_heap* heap) {
   for_each_fit(heap, "snug_compact_settle", [](CompactFit& one) { one.settle(); });
 }
@@ -291,6 +296,7 @@ SNUG_EXPORT void snug_compact_direct_free(snug_compact_heap* heap, void* block) 
   if (place.page == nullptr)
     die_of_misuse("snug_compact_direct_free", block, "not a block of this heap, or free already");
   pages.give(place);
+  pages.give_back();
 }
 
 SNUG_EXPORT void snug_compact_get_stats(const snug_compact_heap* heap, snug_compact_stats* stats) {
