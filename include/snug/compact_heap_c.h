@@ -160,6 +160,10 @@ struct snug_compact_stats {
 };
 /* O(classes). */
 void snug_compact_get_stats(const struct snug_compact_heap* heap, struct snug_compact_stats* stats);
+/* The same of the class that serves so many bytes, without blocks that are moved by functions: its blocks, pages, pins,
+ * moves and waits; all else is 0. Returns the size of its blocks, so that 1 more is the next class's; 0: there is none,
+ * since blocks of that size have pages of their own. O(1), of heaps of cores O(cores). */
+size_t snug_compact_get_stats_of(const struct snug_compact_heap* heap, size_t bytes, struct snug_compact_stats* stats);
 
 /* The table of handles, for code that dereferences without a call: slots[(uint32_t)handle] ^ handle is the address of
  * the handle's block, if the slot is less than slot_limit. It is 2^48 or more if the handle names no block, or one that

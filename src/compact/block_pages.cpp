@@ -264,59 +264,6 @@ CompactPage* BlockPages::find_mapping(const void* block) const {
   return page != nullptr && page->is_large() ? page : nullptr;
 }
 
-BlockPages::Totals BlockPages::totals() const {
-  Totals totals;
-  for_each_bin([&](const PageBin& bin) {
-    const BlockClass& sizes = bin.sizes;
-    const TurnGuard guard(bin.turn);
-    totals.blocks += bin.used;
-    totals.bytes_blocks += bin.used * sizes.block;
-    totals.bytes_free += (bin.pages * sizes.blocks - bin.used) * sizes.block;
-    totals.bytes_tails += bin.pages * sizes.tail();
-    totals.rows_open += bin.open();
-    totals.rows_held += bin.held();
-    size_t bound = 0;
-    if (add_overflows(bin.bound, bin.held(), &bound) ||
-        multiply_overflows(bound, (sizes.blocks - size_t{1}) * sizes.block, &bound) ||
-        add_overflows(totals.bytes_bound, bound, &totals.bytes_bound))
-      totals.bytes_bound = SIZE_MAX;
-    totals.pins += bin.pins;
-    totals.moves_under_way += bin.move.is_under_way() ? 1 : 0;
-    totals.moves.finished += bin.moves.finished;
-    totals.moves.bytes += bin.moves.bytes;
-    totals.moves.aborted += bin.moves.aborted;
-    totals.waits_classes += bin.turn.waits();
-  });
-  const SharedTurnGuard guard(turn_);
-  totals.blocks += large_blocks_;
-  totals.bytes_blocks += bytes_large_;
-  totals.bytes_large = bytes_large_;
-  totals.bytes_records = bytes_records_;
-  totals.bytes_spare = spares_.bytes();
-  totals.pages = (bytes_pages_ + kPageSize - 1) / kPageSize;
-  return totals;
-}
-
-void BlockPages::Totals::add(const Totals& others) {
-  blocks += others.blocks;
-  bytes_blocks += others.bytes_blocks;
-  bytes_free += others.bytes_free;
-  bytes_tails += others.bytes_tails;
-  bytes_large += others.bytes_large;
-  bytes_records += others.bytes_records;
-  bytes_spare += others.bytes_spare;
-  pages += others.pages;
-  rows_open += others.rows_open;
-  rows_held += others.rows_held;
-  if (add_overflows(bytes_bound, others.bytes_bound, &bytes_bound)) bytes_bound = SIZE_MAX;
-  pins += others.pins;
-  moves_under_way += others.moves_under_way;
-  moves.finished += others.moves.finished;
-  moves.bytes += others.moves.bytes;
-  moves.aborted += others.moves.aborted;
-  waits_classes += others.waits_classes;
-}
-
 const char* BlockPages::check_page(const CompactPage& page) const {
   size_t used = 0;
   size_t pinned = 0;

@@ -54,6 +54,7 @@ class BlockPages {
     uint64_t waits_classes = 0;  // turns that were waited for
 
     void add(const Totals& others);
+    void add(const PageBin& bin);
   };
 
   BlockPages(const BlockMap& map, PageSource source, bool has_owners)
@@ -173,6 +174,8 @@ class BlockPages {
   }
 
   Totals totals() const;  // O(classes)
+  // Adds what the pages of the class hold that serves so many bytes. Returns the size of its blocks; 0: there is none.
+  size_t totals_of(size_t bytes, Totals& totals) const;
   SharedTurn& turn() const { return turn_; }
   const char* check() const;
 

@@ -131,6 +131,12 @@ CompactFit::Totals CoreHeaps::totals() const {
   return all;
 }
 
+size_t CoreHeaps::totals_of(size_t bytes, CompactFit::Totals& totals) const {
+  size_t block = 0;
+  for_each([&](const CompactFit& heap) { block = heap.totals_of(bytes, totals); });
+  return block;
+}
+
 const char* CoreHeaps::check() const {
   for (size_t i = 0; i < count_; ++i) {
     const CompactFit* const heap = at_index(i);

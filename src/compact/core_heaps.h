@@ -80,6 +80,7 @@ class CoreHeaps {
   }
   // Of all, with what describes them.
   CompactFit::Totals totals() const;
+  size_t totals_of(size_t bytes, CompactFit::Totals& totals) const;
   const char* check() const;
 
   // Of all heaps together: each slot reads as free until it is used.
