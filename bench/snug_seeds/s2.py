@@ -3,17 +3,17 @@
 from pathlib import Path
 from typing import Any
 
-from snug_seeds import s2_latency, s2_pauses, s2_runs, s2_threads, s2_transient
+from snug_seeds import s2_drift, s2_latency, s2_pauses, s2_runs, s2_threads, s2_transient
 from snug_seeds.bench import Bench
-from snug_seeds.plot import draw_by_kappa, draw_drift
+from snug_seeds.plot import draw_by_kappa
 from snug_seeds.published import PUBLISHED
 from snug_seeds.s2_claims import verdicts
-from snug_seeds.s2_runs import BY_KAPPA, DRIFT_BYTES, DRIFT_ORDERS, KAPPAS, MEMORY, TRACES, figure, heaps_of
+from snug_seeds.s2_runs import BY_KAPPA, KAPPAS, MEMORY, TRACES, figure, heaps_of
 from snug_seeds.section import Section, Table, quotient, spread
 
 __all__ = ["measure", "section"]
 MB = 1e6
-PARTS = {"threads": s2_threads, "latency": s2_latency, "transient": s2_transient, "pauses": s2_pauses}
+PARTS = {"drift": s2_drift, "threads": s2_threads, "latency": s2_latency, "transient": s2_transient, "pauses": s2_pauses}
 
 
 def measure(bench: Bench) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def measure(bench: Bench) -> dict[str, Any]:
 def section(data: dict[str, Any], folder: Path) -> Section:
     section = Section("S2", "Compact-fit against TLSF: a heap that compacts")
     section.tables = [memory_table(data), *(ticks_table(data, trace) for trace in TRACES),
-                      *(kappa_table(data, trace) for trace in TRACES), parts_table(data), drift_table(data)]
+                      *(kappa_table(data, trace) for trace in TRACES), parts_table(data)]
     section.verdicts = verdicts(data)
     if data["scale"] != 1:
         section.remarks.append(f"The first {data['scale']:.0%} of each trace only: the published memory is of whole ones.")
@@ -41,8 +41,6 @@ def section(data: dict[str, Any], folder: Path) -> Section:
         "throughput": [figure(data, trace, heap, "throughput").median for heap in BY_KAPPA],
         "memory": [data["memory"][f"{trace}/{heap}/peak"] / MB for heap in BY_KAPPA],
         "not full": [data["memory"][f"{trace}/{heap}/most_not_full"] / MB for heap in BY_KAPPA]}) for trace in TRACES]
-    section.plots += [draw_drift(folder, order, {heap: each["series"] for heap, each in data["drift"][order].items()})
-                      for order in DRIFT_ORDERS]
     for name, part in PARTS.items():
         section.tables += part.tables(data[name])
         section.verdicts += part.verdicts(data[name])
@@ -117,18 +115,3 @@ def parts_table(data: dict[str, Any]) -> Table:
                          f"{memory['peak'] / MB:.2f}", f"{memory['resident'] / MB:.2f}"])
     return Table("What the memory is, MB, at its peak", [
         "trace, heap", "requested", "rounding", "not full", "tails of pages", "spare pages", "handles", "records", "else", "all", "became resident"], rows)
-
-
-def drift_table(data: dict[str, Any]) -> Table:
-    heaps = list(data["drift"][DRIFT_ORDERS[0]])
-    rows = []
-    for heap in heaps:
-        row = [heap]
-        for order in DRIFT_ORDERS:
-            figures = data["drift"][order][heap]["figures"]
-            row += [f"{figures['ratio']:.3f}", f"{figures['peak_ratio']:.3f}", f"{figures['ns']:.0f}"]
-        figures = data["drift"][DRIFT_ORDERS[0]][heap]["figures"]
-        rows.append([*row, f"{figures['not_full_least']:.2%} to {figures['not_full_most']:.2%}" if heap == "compact" else "–"])
-    columns = [f"{order}: {name}" for order in DRIFT_ORDERS for name in ("resident / requested at the end", "the most",
-                                                                        "ns a replacement")]
-    return Table(f"A store of {DRIFT_BYTES} whose objects grow from 256 to 2048 B", ["heap", *columns, "pages not full"], rows)

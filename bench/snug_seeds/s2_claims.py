@@ -14,14 +14,13 @@ OURS = "CF16/direct"
 MOST_MEMORY = {"emacs": 1.35, "hummingbird": 1.20}  # of TLSF's, as published: 1.346 and 1.204
 FREE_WITH_MOVES = 3
 FULL_COMPACTION = 2
-DRIFT_RATIO, DRIFT_NOT_FULL = 1.12, 0.02
 
 
 def verdicts(data: dict[str, Any]) -> list[Verdict]:
     found = [Verdict(**each) for each in data["profile"]]
     for trace in TRACES:
         found += memory_verdicts(data, trace) + time_verdicts(data, trace) + kappa_verdicts(data, trace)
-    return found + drift_verdicts(data)
+    return found
 
 
 def memory_of(data: dict[str, Any], trace: str, heap: str, name: str = "peak") -> float:
@@ -86,18 +85,3 @@ def kappa_verdicts(data: dict[str, Any], trace: str) -> list[Verdict]:
              all(a <= b for a, b in pairwise(lost)), ", ".join(f"{each / 1e6:.2f}" for each in lost) + " MB"),
         fact(f"{trace}: total memory may not: some step to less compaction takes no more", any(a >= b for a, b in pairwise(taken)),
              ", ".join(f"{each / 1e6:.2f}" for each in taken) + " MB")]
-
-
-def drift_verdicts(data: dict[str, Any]) -> list[Verdict]:
-    found = []
-    for order, heaps in data["drift"].items():
-        ours = heaps["compact"]["figures"]
-        best = min((name for name in heaps if name != "compact"), key=lambda name: heaps[name]["figures"]["ratio"])
-        theirs = heaps[best]["figures"]["ratio"]
-        found += [
-            fact(f"drift, {order}: at the end resident memory is at most {DRIFT_RATIO} times what is requested",
-                 ours["ratio"] <= DRIFT_RATIO, f"{ours['ratio']:.3f}; the best malloc, {best.removeprefix('malloc of ')}: {theirs:.3f}"),
-            Verdict(f"drift, {order}: at most {DRIFT_NOT_FULL:.0%} of the pages are not full",
-                    HOLDS if ours["not_full_most"] <= DRIFT_NOT_FULL else FAILS if ours["not_full_least"] > DRIFT_NOT_FULL
-                    else OPEN, f"{ours['not_full_least']:.2%} to {ours['not_full_most']:.2%}, as rows have one to eight pages")]
-    return found

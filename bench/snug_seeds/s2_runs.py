@@ -1,12 +1,9 @@
-"""The runs of S2: traces replayed on the compacting heap, on cells in TLSF's bins and on mallocs, and a store whose objects
-grow."""
+"""The runs of S2: traces replayed on the compacting heap, on cells in TLSF's bins and on mallocs."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 from snug_bench.contender import Contender
-from snug_bench.problem import Problem
 from snug_bench.statistics import Sample
 
 from snug_seeds.bench import Bench, named, sample
@@ -16,7 +13,7 @@ from snug_seeds.traces import lines_of
 
 ROOT = Path(__file__).resolve().parents[2]
 TRACES = ("emacs", "hummingbird")
-PROGRAM, DRIFT = "seeds/s2_traces", "seeds/s2_drift"
+PROGRAM = "seeds/s2_traces"
 PEERS = ("glibc", "mimalloc", "jemalloc", "tlsf")
 KAPPAS = ("1", "2", "4", "8", "16", "64", "inf")
 BY_KAPPA = tuple(f"CF16/{kappa}" for kappa in KAPPAS)
@@ -25,7 +22,6 @@ IN_POOLS = ("TLSF/8", "TLSF/16")
 MEMORY = ("peak", "end", "requested", "requested_at_end", "not_full", "not_full_at_end", "most_not_full", "rounding",
           "tails", "spare", "handles", "records", "resident", "moves")
 TICKS = ("malloc_average", "malloc_max", "free_average", "free_max")
-DRIFT_BYTES, DRIFT_ORDERS = "1G", ("sweep", "chance")
 
 
 def traces(bench: Bench) -> dict[str, Path]:
@@ -37,7 +33,6 @@ def measure(bench: Bench) -> dict[str, Any]:
     bench.tell("S2: the profile of the synthesised trace")
     profile = [vars(each) for each in profile_verdicts(read_profile(files["hummingbird"]), PUBLISHED["s2"]["profile"])]
     scale = {"scale": bench.effort.scale}
-    drift = {order: measure_drift(bench, order) for order in DRIFT_ORDERS}
     bench.tell("S2: memory on both traces")
     memory: dict[str, float] = {}
     for file in files.values():
@@ -52,7 +47,7 @@ def measure(bench: Bench) -> dict[str, Any]:
     for trace, file in files.items():
         cells[trace] = replays(bench, trace, file, memory)
         cells |= {f"{trace}, malloc of {each.name}": malloc_replays(bench, trace, file, each) for each in mallocs}
-    return {"profile": profile, "memory": memory, "drift": drift, "runs": bench.interleaved("S2", cells)} | scale
+    return {"profile": profile, "memory": memory, "runs": bench.interleaved("S2", cells)} | scale
 
 
 def replays(bench: Bench, trace: str, file: Path, memory: dict[str, float]):
@@ -66,25 +61,6 @@ def replays(bench: Bench, trace: str, file: Path, memory: dict[str, float]):
 def malloc_replays(bench: Bench, trace: str, file: Path, contender: Contender):
     only = ",".join(f"{trace}/malloc/{name}" for name in (*TICKS, "throughput"))
     return lambda seed: bench.figures(PROGRAM, "--seed", str(seed), "--only", only, str(file), on=contender)
-
-
-def measure_drift(bench: Bench, order: str) -> dict[str, Any]:
-    """{heap: {series, figures}}"""
-    def run(*words: str, on: Contender | None = None) -> dict[str, Any]:
-        output = bench.measured(DRIFT, "--rounds", "1", "--scale", f"{bench.effort.scale:g}", "--bytes", DRIFT_BYTES,
-                                "--order", order, *words, on=on)
-        try:
-            found = json.loads(output.splitlines()[-1])
-            return {"series": found["series"], "figures": {row["name"]: row["value"] for row in found["results"]}}
-        except (ValueError, KeyError, TypeError, IndexError):
-            raise Problem("s2_drift printed no figures in its last line: build again", 1) from None
-
-    bench.tell(f"S2: a store whose objects grow, order of {order}, compact")
-    runs = {"compact": run()}
-    for each in bench.contenders:
-        bench.tell(f"S2: a store whose objects grow, order of {order}, malloc of {each.name}")
-        runs[f"malloc of {each.name}"] = run("--heap", "malloc", on=each)
-    return runs
 
 
 def figure(data: dict[str, Any], trace: str, heap: str, name: str) -> Sample:

@@ -117,12 +117,17 @@ struct snug_compact_budget {
   uint64_t nanoseconds; /* 0: no limit */
   uint64_t bytes;       /* to copy; 0: no limit */
 };
-/* Compacts beyond what not_full asks for, down to one page with free blocks a class, in idle time. Looks at the budget
- * before each increment, and stops in the middle of a move if it is used up, so that it oversteps by one increment at
- * most. It asks the OS for nothing but, for a budget of time, the clock, which Linux answers without entering the
- * kernel; what has emptied goes to the OS beyond what is kept (bytes_spare), a system call for each row of pages, none
- * in a region. Returns 1 if something is left to do, else 0. */
+/* Compacts beyond what not_full asks for, down to one page with free blocks a class, in idle time. With a budget it is
+ * a slice: looks at the budget before each increment, and stops in the middle of a move if it is used up, so that it
+ * oversteps by one increment at most. A slice makes no system call, but to wait for another thread's lock (the clock
+ * Linux answers without entering the kernel), and touches no memory first. What it empties beyond what is kept
+ * (bytes_spare) goes to the OS with the calls that come after: up to nine rows of pages with each that frees, pins,
+ * resizes or needs a new row (in a heap that threads share, each that allocates), or by snug_compact_give_back().
+ * Without a budget all goes at once. Returns 1 if something is left to do, else 0. */
 int snug_compact_step(struct snug_compact_heap* heap, const struct snug_compact_budget* budget);
+/* To the OS, so many rows of pages (0: all) that slices have emptied beyond what is kept, with a system call each, none
+ * in a region. Returns how many went: fewer if no more have to. For a program that rests after a slice. */
+size_t snug_compact_give_back(struct snug_compact_heap* heap, size_t rows);
 /* Gives up the move that a step has begun, if there is one: no block is on its way then. */
 void snug_compact_settle(struct snug_compact_heap* heap);
 
@@ -155,6 +160,10 @@ struct snug_compact_stats {
 };
 /* O(classes). */
 void snug_compact_get_stats(const struct snug_compact_heap* heap, struct snug_compact_stats* stats);
+/* The same of the class that serves so many bytes, without blocks that are moved by functions: its blocks, pages, pins,
+ * moves and waits; all else is 0. Returns the size of its blocks, so that 1 more is the next class's; 0: there is none,
+ * since blocks of that size have pages of their own. O(1), of heaps of cores O(cores). */
+size_t snug_compact_get_stats_of(const struct snug_compact_heap* heap, size_t bytes, struct snug_compact_stats* stats);
 
 /* The table of handles, for code that dereferences without a call: slots[(uint32_t)handle] ^ handle is the address of
  * the handle's block, if the slot is less than slot_limit. It is 2^48 or more if the handle names no block, or one that

@@ -104,11 +104,9 @@ void* BlockPages::take_record(size_t bytes) {
 bool BlockPages::give_spares() {
   {
     const SharedTurnGuard guard(turn_);
-    if (spares_.bytes() == 0) return false;
     while (CompactPage* const page = spares_.take_oldest()) let_go(page);
   }
-  give_back();
-  return true;
+  return give_back_rows(kAllRows) != 0;
 }
 
 BlockPages::Place BlockPages::add_large(PageRow row, Relocate relocate) {
@@ -130,7 +128,10 @@ PageRow BlockPages::take_row_of(const BlockClass& sizes) {
     spare = spares_.take(sizes.bytes());
     if (spare != nullptr) bytes_records_ -= record_bytes(spare->blocks);
   }
-  if (spare == nullptr) return take_row(sizes.bytes(), kPageSize);
+  if (spare == nullptr) {
+    if (!turn_.is_shared()) give_back();  // who has turns does so at their end
+    return take_row(sizes.bytes(), kPageSize);
+  }
   const PageRow row = spare->row;
   give_record(spare, record_bytes(spare->blocks));
   return row;
@@ -179,7 +180,7 @@ void BlockPages::release(CompactPage* page) {
   forget(page);
   if (page->is_large()) return let_go(page);
   spares_.add(page);
-  while (spares_.bytes() > most_spare()) let_go(spares_.take_oldest());
+  note_owed();
 }
 
 // The page is nobody's from now on.
@@ -195,43 +196,43 @@ void BlockPages::forget(CompactPage* page) {
   source_.set_page(row, nullptr);
 }
 
-// Row and record go, now or when no turn is held.
+// Row and record are for give_back().
 void BlockPages::let_go(CompactPage* page) {
   bytes_records_ -= record_bytes(page->blocks);
-  if (!defers_) return give(page);
   leaving_.push_back(page);
-  leaving_count_.store(leaving_count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  note_owed();
+}
+
+void BlockPages::note_owed() {
+  owes_.store(!leaving_.empty() || spares_.bytes() > most_spare(), std::memory_order_relaxed);
+}
+
+// What is to go next; null if it is nothing.
+CompactPage* BlockPages::take_owed() {
+  const SharedTurnGuard guard(turn_);
+  if (leaving_.empty() && spares_.bytes() > most_spare()) let_go(spares_.take_oldest());
+  CompactPage* const page = leaving_.front();
+  if (page != nullptr) leaving_.remove(page);
+  note_owed();
+  return page;
 }
 
 // Of large blocks the store keeps some, as of those of malloc.
-void BlockPages::give(CompactPage* page) {
-  const PageRow row = page->row;
-  const bool is_large = page->is_large();
-  source_.give_record(page, record_bytes(page->blocks));
-  if (is_large)
-    source_.give(row);
-  else
-    source_.give_to_os(row);
-}
-
-// As many as wait now: whoever adds one comes by afterwards.
-void BlockPages::give_back_leaving() {
-  for (size_t left = leaving_count_.load(std::memory_order_relaxed); left != 0; --left) {
-    CompactPage* page = nullptr;
-    {
-      const SharedTurnGuard guard(turn_);
-      page = leaving_.front();
-      if (page == nullptr) return;
-      leaving_.remove(page);
-      leaving_count_.store(leaving_count_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-    }
-    give(page);
+size_t BlockPages::give_back_rows(size_t most) {
+  for (size_t given = 0; given != most; ++given) {
+    CompactPage* const page = take_owed();
+    if (page == nullptr) return given;
+    const PageRow row = page->row;
+    const bool is_large = page->is_large();
+    give_record(page, record_bytes(page->blocks));
+    in_turn_of_source([&] { is_large ? source_.give(row) : source_.give_to_os(row); });
   }
+  return most;
 }
 
 // To the store, which keeps some: another heap may begin where this one ends.
 void BlockPages::release_all() {
-  give_back();
+  give_back_rows(kAllRows);
   const auto give_to_store = [this](CompactPage* page) {
     const PageRow row = page->row;
     source_.give_record(page, record_bytes(page->blocks));
@@ -261,59 +262,6 @@ CompactPage* BlockPages::find_mapping(const void* block) const {
   CompactPage* page = all_.back();
   while (page != nullptr && page->is_large() && page->row.start != block) page = AllPages::prev(page);
   return page != nullptr && page->is_large() ? page : nullptr;
-}
-
-BlockPages::Totals BlockPages::totals() const {
-  Totals totals;
-  for_each_bin([&](const PageBin& bin) {
-    const BlockClass& sizes = bin.sizes;
-    const TurnGuard guard(bin.turn);
-    totals.blocks += bin.used;
-    totals.bytes_blocks += bin.used * sizes.block;
-    totals.bytes_free += (bin.pages * sizes.blocks - bin.used) * sizes.block;
-    totals.bytes_tails += bin.pages * sizes.tail();
-    totals.rows_open += bin.open();
-    totals.rows_held += bin.held();
-    size_t bound = 0;
-    if (add_overflows(bin.bound, bin.held(), &bound) ||
-        multiply_overflows(bound, (sizes.blocks - size_t{1}) * sizes.block, &bound) ||
-        add_overflows(totals.bytes_bound, bound, &totals.bytes_bound))
-      totals.bytes_bound = SIZE_MAX;
-    totals.pins += bin.pins;
-    totals.moves_under_way += bin.move.is_under_way() ? 1 : 0;
-    totals.moves.finished += bin.moves.finished;
-    totals.moves.bytes += bin.moves.bytes;
-    totals.moves.aborted += bin.moves.aborted;
-    totals.waits_classes += bin.turn.waits();
-  });
-  const SharedTurnGuard guard(turn_);
-  totals.blocks += large_blocks_;
-  totals.bytes_blocks += bytes_large_;
-  totals.bytes_large = bytes_large_;
-  totals.bytes_records = bytes_records_;
-  totals.bytes_spare = spares_.bytes();
-  totals.pages = (bytes_pages_ + kPageSize - 1) / kPageSize;
-  return totals;
-}
-
-void BlockPages::Totals::add(const Totals& others) {
-  blocks += others.blocks;
-  bytes_blocks += others.bytes_blocks;
-  bytes_free += others.bytes_free;
-  bytes_tails += others.bytes_tails;
-  bytes_large += others.bytes_large;
-  bytes_records += others.bytes_records;
-  bytes_spare += others.bytes_spare;
-  pages += others.pages;
-  rows_open += others.rows_open;
-  rows_held += others.rows_held;
-  if (add_overflows(bytes_bound, others.bytes_bound, &bytes_bound)) bytes_bound = SIZE_MAX;
-  pins += others.pins;
-  moves_under_way += others.moves_under_way;
-  moves.finished += others.moves.finished;
-  moves.bytes += others.moves.bytes;
-  moves.aborted += others.moves.aborted;
-  waits_classes += others.waits_classes;
 }
 
 const char* BlockPages::check_page(const CompactPage& page) const {
@@ -348,11 +296,14 @@ const char* BlockPages::check_bin(size_t size_class, size_t pages, size_t used) 
   if (bin.size_class != size_class) return "compact heap: a class lies in another's place";
   if (bin.pages != pages || bin.used != used) return "compact heap: the counts of a class are wrong";
   size_t listed[CompactPage::kLevels + 1] = {};
+  size_t uncarved = 0;
   for (size_t list = 0; list <= CompactPage::kLevels; ++list)
     for (const CompactPage* page = bin.list(list).front(); page != nullptr; page = PageBin::Pages::next(page)) {
       if (page->bin != &bin || page->list != list) return "compact heap: a page lies in another's list";
       ++listed[list];
+      uncarved += page->is_carved() ? 0 : 1;
     }
+  if (uncarved > 1) return "compact heap: several pages of a class have memory yet to be touched";
   size_t open = 0;
   for (size_t level = 0; level < CompactPage::kLevels; ++level) open += listed[level];
   if (open != bin.open() || listed[CompactPage::kHeld] != bin.held())
@@ -375,7 +326,8 @@ const char* BlockPages::check() const {
     }
   });
   if (large != large_blocks_) return "compact heap: the count of large blocks is wrong";
-  if (spares_.bytes() > most_spare()) return "compact heap: more empty pages are kept than may be";
+  if (spares_.bytes() > most_spare() && !owes_.load(std::memory_order_relaxed))
+    return "compact heap: more empty pages are kept than may be";
   for (size_t i = 0; i < count() && broken == nullptr; ++i) broken = check_bin(i, rows[i], used[i]);
   return broken;
 }

@@ -6,14 +6,14 @@
 // A kind is a class beside the map's, for blocks of one size whose owners say how they are moved.
 //
 // A row of pages that becomes empty is kept for the next of its length. Beyond a share of what the heap has, the oldest
-// of them goes to the OS at once: what the heap takes follows what lives in it, and the store keeps nothing for it.
+// of them goes to the OS: what the heap takes follows what lives in it, and the store keeps nothing for it.
 //
-//   spare rows <= kLeastSpare, or 1 / kSpareShare of the pages that classes have
+//   spare rows <= kLeastSpare, or 1 / kSpareShare of the pages that classes have      after give_back()
 //
-// O(1), but for what the source takes. After share() several threads may use it, if they keep to the turns of the bins,
-// or to one over all; what all classes share has a turn here, which is taken inside of theirs. The OS may take its time
-// over pages and records: none are asked for in that turn, and what goes back waits until the turns are over in which
-// it emptied, for give_back().
+// To take and to give is O(1), but for what the source takes. Giving asks the OS for nothing: what is to go waits for
+// give_back(), which who must make no system call leaves to who comes next. After share() several threads may use it,
+// if they keep to the turns of the bins, or to one over all; what all classes share has a turn here, which is taken
+// inside of theirs. The OS may take its time over pages and records: none are asked for in that turn.
 #pragma once
 
 #include <algorithm>
@@ -54,6 +54,7 @@ class BlockPages {
     uint64_t waits_classes = 0;  // turns that were waited for
 
     void add(const Totals& others);
+    void add(const PageBin& bin);
   };
 
   BlockPages(const BlockMap& map, PageSource source, bool has_owners)
@@ -62,10 +63,7 @@ class BlockPages {
   }
   BlockPages(const BlockPages&) = delete;
   BlockPages& operator=(const BlockPages&) = delete;
-  void share() {
-    turn_.share();
-    defers_ = source_.asks_the_os();
-  }
+  void share() { turn_.share(); }
   // The same, and each class has a turn of its own.
   void share_classes() {
     share();
@@ -110,11 +108,13 @@ class BlockPages {
   // Pages for a large block, and the block in them. No turn is needed for the first.
   PageRow take_row(size_t bytes, size_t alignment);
   Place add_large(PageRow row, Relocate relocate = nullptr);
-  // To the source, what has become empty. In no turn.
+  // To the source, some of what it is owed. Not in the turn that all classes share.
   void give_back() {
-    if (leaving_count_.load(std::memory_order_relaxed) != 0) [[unlikely]]
-      give_back_leaving();
+    if (owes_.load(std::memory_order_relaxed)) [[unlikely]]
+      give_back_rows(kRowsAtOnce);
   }
+  // The same, so many rows at most, each with a system call. Returns how many went: fewer if it owes no more.
+  size_t give_back_rows(size_t most);
   // All pages go.
   void release_all();
 
@@ -148,6 +148,7 @@ class BlockPages {
   static constexpr size_t kMostKinds = 64;
   static constexpr size_t kMostBins = BlockMap::kMostClasses + kMostKinds;
   static constexpr size_t kNoKind = ~size_t{0};
+  static constexpr size_t kAllRows = ~size_t{0};
 
   // Classes of the map, and kinds behind them.
   size_t count() const { return map_.count() + kind_count_.load(std::memory_order_acquire); }
@@ -173,6 +174,8 @@ class BlockPages {
   }
 
   Totals totals() const;  // O(classes)
+  // Adds what the pages of the class hold that serves so many bytes. Returns the size of its blocks; 0: there is none.
+  size_t totals_of(size_t bytes, Totals& totals) const;
   SharedTurn& turn() const { return turn_; }
   const char* check() const;
 
@@ -187,6 +190,8 @@ class BlockPages {
   // What is kept of empty pages at most: so many bytes, or one part in so many of the pages that classes have.
   static constexpr size_t kLeastSpare = 8 * kPageSize;
   static constexpr size_t kSpareShare = 128;
+  // When the longest row empties, so many of one page may have to go for it: what it counted for the share goes too.
+  static constexpr size_t kRowsAtOnce = kMostPages + 1;
 
   // The store needs no turn.
   template <class Use>
@@ -203,11 +208,11 @@ class BlockPages {
   size_t most_spare() const { return std::max(kLeastSpare, (bytes_pages_ - bytes_large_) / kSpareShare); }
   void forget(CompactPage* page);
   void let_go(CompactPage* page);
-  void give(CompactPage* page);
+  CompactPage* take_owed();
+  void note_owed();
   bool give_spares();
   template <class Take>
   std::invoke_result_t<Take> with_spares(Take take);
-  void give_back_leaving();
   SNUG_COLD PageBin* add_bin_for(size_t size_class);
   size_t find_kind(size_t first, size_t last, size_t block, Relocate relocate) const;
   SNUG_COLD size_t add_kind(size_t known, size_t block, Relocate relocate);
@@ -225,12 +230,11 @@ class BlockPages {
   std::atomic<size_t> kind_count_{0};
   mutable SharedTurn turn_;  // for all below, for the source, and to add a class
   bool shares_classes_ = false;
-  bool defers_ = false;  // pages that have become empty
   size_t bound_ = 1;
   AllPages all_;      // large blocks last
   AllPages leaving_;  // empty, and nobody's
-  std::atomic<size_t> leaving_count_{0};
   SpareRows spares_;
+  std::atomic<bool> owes_{false};  // pages leave, or more are spare than may be
   size_t large_blocks_ = 0;
   size_t bytes_large_ = 0;
   size_t bytes_pages_ = 0;

@@ -1,15 +1,27 @@
 #include "compact/compact_budget.h"
 
+#include <algorithm>
+
 #include "base/compiler.h"
 #include "os/process.h"
 
 namespace snug {
 
+CompactBudget::CompactBudget(uint64_t nanoseconds, uint64_t bytes)
+    : CompactBudget(nanoseconds, bytes, nanoseconds == 0 ? 0 : os::nanoseconds()) {}
+
 // A time beyond what the clock will ever show is no limit.
-CompactBudget::CompactBudget(uint64_t nanoseconds, uint64_t bytes) : bytes_(bytes == 0 ? ~uint64_t{0} : bytes) {
-  if (nanoseconds != 0 && add_overflows(os::nanoseconds(), nanoseconds, &until_)) until_ = 0;
+CompactBudget::CompactBudget(uint64_t nanoseconds, uint64_t bytes, uint64_t now)
+    : asked_(now), bytes_(bytes == 0 ? kNoLimit : bytes) {
+  if (nanoseconds != 0 && add_overflows(now, nanoseconds, &until_)) until_ = 0;
 }
 
-bool CompactBudget::is_used_up() const { return bytes_ == 0 || (until_ != 0 && os::nanoseconds() >= until_); }
+bool CompactBudget::is_used_up() { return bytes_ == 0 || (until_ != 0 && is_used_up_at(os::nanoseconds())); }
+
+bool CompactBudget::is_used_up_at(uint64_t now) {
+  longest_ = std::max(longest_, now - asked_);
+  asked_ = now;
+  return now >= until_ || longest_ >= until_ - now;
+}
 
 }  // namespace snug

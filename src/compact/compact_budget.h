@@ -1,4 +1,6 @@
-// CompactBudget: how much of compaction may be done in one go. It is asked before each part of a move.
+// CompactBudget: how much of compaction may be done in one go. It is asked before each part of a move. Of time it is
+// used up if a part as long as the longest so far would go beyond it: so it is overstepped only by one that is longer
+// than all before.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +13,21 @@ class CompactBudget {
   constexpr CompactBudget() = default;  // no limit
   // 0: no limit.
   CompactBudget(uint64_t nanoseconds, uint64_t bytes);
+  // The same, begun at that time.
+  CompactBudget(uint64_t nanoseconds, uint64_t bytes, uint64_t now);
 
-  bool is_used_up() const;
+  bool is_limited() const { return until_ != 0 || bytes_ != kNoLimit; }
+  bool is_used_up();
+  bool is_used_up_at(uint64_t now);
   void spend(size_t bytes) { bytes_ = bytes < bytes_ ? bytes_ - bytes : 0; }
 
  private:
+  static constexpr uint64_t kNoLimit = ~uint64_t{0};
+
   uint64_t until_ = 0;  // of the clock that never goes back, in nanoseconds; 0: no limit
-  uint64_t bytes_ = ~uint64_t{0};
+  uint64_t asked_ = 0;  // when it was asked last
+  uint64_t longest_ = 0;
+  uint64_t bytes_ = kNoLimit;
 };
 
 }  // namespace snug

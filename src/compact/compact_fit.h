@@ -94,8 +94,11 @@ class CompactFit {
   // False: there is no memory.
   bool set_bound_of(size_t bytes, size_t bound);
   void set_increment(size_t bytes) { increment_.store(bytes, std::memory_order_relaxed); }
-  // Down to one open page a class. True if something is left to do.
+  // Down to one open page a class. True if something is left to do. With a budget it makes no system call, but to wait
+  // for a turn: what has emptied is left to the calls that come after.
   bool step(CompactBudget& budget);
+  // At most so many rows of what has emptied go to the OS. Returns how many did: fewer if no more have to.
+  size_t give_back(size_t rows) { return pages_.give_back_rows(rows); }
   // Gives up the moves that are under way.
   void settle();
 
@@ -123,6 +126,7 @@ class CompactFit {
     void add(const Totals& others);
   };
   Totals totals() const;  // O(classes)
+  size_t totals_of(size_t bytes, Totals& totals) const { return pages_.totals_of(bytes, totals.pages); }
   size_t pins() const { return totals().pages.pins; }
   const char* check() const;
 
@@ -135,16 +139,20 @@ class CompactFit {
   // Of a move: there is more of it to do, readers are waited for, or it is over.
   enum class Progress { kMore, kWaits, kOver };
 
+  // Whether what has emptied goes back when a turn is over, or waits.
+  enum class Emptied { kGoes, kWaits };
+
   // A class's turn, or that of large blocks; the heap's before it. One test where the heap has one thread.
   class ClassTurn {
    public:
-    ClassTurn(CompactFit& heap, Turn& turn) : heap_(heap), turn_(heap.is_shared() ? &turn : nullptr) {
+    ClassTurn(CompactFit& heap, Turn& turn, Emptied emptied = Emptied::kGoes)
+        : heap_(heap), turn_(heap.is_shared() ? &turn : nullptr), emptied_(emptied) {
       if (turn_ != nullptr) [[unlikely]]
         heap.turn_.lock(), turn_->lock();
     }
     ~ClassTurn() {
-      if (turn_ != nullptr) [[unlikely]]
-        heap_.end_turn(*turn_);
+      heap_.end_turn(turn_);
+      if (emptied_ == Emptied::kGoes) heap_.pages_.give_back();
     }
     ClassTurn(const ClassTurn&) = delete;
     ClassTurn& operator=(const ClassTurn&) = delete;
@@ -152,6 +160,7 @@ class CompactFit {
    private:
     CompactFit& heap_;
     Turn* const turn_;
+    const Emptied emptied_;
   };
   // The turn of a handle's class, and where its block lies meanwhile.
   class BlockTurn {
@@ -166,8 +175,8 @@ class CompactFit {
     // For a heap of several threads: without a page if the handle names no block, or none any more.
     BlockTurn(CompactFit& heap, HandleWord handle) : heap_(heap) { take(handle); }
     ~BlockTurn() {
-      if (turn_ != nullptr) [[unlikely]]
-        heap_.end_turn(*turn_);
+      heap_.end_turn(turn_);
+      heap_.pages_.give_back();
     }
     BlockTurn(const BlockTurn&) = delete;
     BlockTurn& operator=(const BlockTurn&) = delete;
@@ -194,11 +203,10 @@ class CompactFit {
     const PageBin* held_[BlockPages::kMostBins] = {};
   };
 
-  // And pages that have emptied in it go back.
-  void end_turn(Turn& turn) {
-    turn.unlock();
-    turn_.unlock();
-    pages_.give_back();
+  // Null: there was none.
+  void end_turn(Turn* turn) {
+    if (turn != nullptr) [[unlikely]]
+      turn->unlock(), turn_.unlock();
   }
   HandleWord name(Place place);
   HandleWord name_in_turn(Place place);

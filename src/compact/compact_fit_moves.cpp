@@ -62,9 +62,10 @@ CompactFit::Progress CompactFit::call_off(PageBin& bin) {
 }
 
 void CompactFit::begin_move(PageBin& bin) {
-  const Place from = bin.to_move();
+  CompactPage* const target = bin.target();
+  const Place from = bin.to_move(target);
   const size_t slot = from.owner().slot();
-  bin.move.begin(from, pages_.take_in(bin.fullest()));
+  bin.move.begin(from, pages_.take_in(target));
   bin.move.to.owner() = BlockOwner::arriving(slot);
   if (is_shared())
     bin.move.epoch = handles_.begin_move(slot, readers_.meeting);
@@ -111,12 +112,13 @@ void CompactFit::settle() {
 }
 
 bool CompactFit::step(CompactBudget& budget) {
+  const Emptied emptied = budget.is_limited() ? Emptied::kWaits : Emptied::kGoes;
   bool waits = false;
   size_t size_class = next_class_.load(std::memory_order_relaxed) % pages_.count();
   for (size_t left = pages_.count(); left != 0; --left) {
     PageBin* const bin = pages_.bin(size_class);
     while (bin != nullptr) {
-      const ClassTurn turn(*this, bin->turn);
+      const ClassTurn turn(*this, bin->turn, emptied);
       if (!bin->move.is_under_way() && bin->open() <= 1) break;
       if (budget.is_used_up()) return true;
       if (advance(*bin, budget) == Progress::kWaits) {
@@ -127,6 +129,7 @@ bool CompactFit::step(CompactBudget& budget) {
     size_class = (size_class + 1) % pages_.count();
     next_class_.store(size_class, std::memory_order_relaxed);
   }
+  if (emptied == Emptied::kGoes) give_back(BlockPages::kAllRows);
   return waits;
 }
 

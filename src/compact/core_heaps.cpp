@@ -115,6 +115,12 @@ bool CoreHeaps::step(CompactBudget budget) {
   return is_left;
 }
 
+size_t CoreHeaps::give_back(size_t rows) {
+  size_t given = 0;
+  for_each([&](CompactFit& heap) { given += heap.give_back(rows - given); });
+  return given;
+}
+
 CompactFit::Totals CoreHeaps::totals() const {
   CompactFit::Totals all;
   for_each([&](const CompactFit& heap) {
@@ -123,6 +129,12 @@ CompactFit::Totals CoreHeaps::totals() const {
   });
   all.pages.bytes_records += count_ * sizeof(Entry);
   return all;
+}
+
+size_t CoreHeaps::totals_of(size_t bytes, CompactFit::Totals& totals) const {
+  size_t block = 0;
+  for_each([&](const CompactFit& heap) { block = heap.totals_of(bytes, totals); });
+  return block;
 }
 
 const char* CoreHeaps::check() const {

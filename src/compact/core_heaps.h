@@ -70,6 +70,7 @@ class CoreHeaps {
   void set_increment(size_t bytes);
   // True if something is left to do.
   bool step(CompactBudget budget);
+  size_t give_back(size_t rows);
 
   // visit(CompactFit&) for each that there is by now.
   template <class Visit>
@@ -79,6 +80,7 @@ class CoreHeaps {
   }
   // Of all, with what describes them.
   CompactFit::Totals totals() const;
+  size_t totals_of(size_t bytes, CompactFit::Totals& totals) const;
   const char* check() const;
 
   // Of all heaps together: each slot reads as free until it is used.

@@ -79,6 +79,7 @@ struct alignas(64) CompactPage {
   uint16_t free_words = 0;
   uint16_t words = 0;
   uint16_t pinned = 0;  // blocks that are
+  uint16_t carved = 0;  // so many were in use before; those behind have memory yet to be touched
   // It belongs where it is listed as long as `used` is at least the one, and by less than the other.
   uint16_t place_from = 0;
   uint16_t place_span = 0;
@@ -100,6 +101,7 @@ struct alignas(64) CompactPage {
   // As BlockClass::index_at().
   size_t index_at(const void* address) const { return (address_of(address) - address_of(row.start)) * inverse >> 32; }
   bool is_full() const { return used == blocks; }
+  bool is_carved() const { return carved == blocks; }
   bool is_large() const { return bin == nullptr; }
 
   bool is_in_place() const { return static_cast<uint16_t>(used - place_from) < place_span; }
@@ -119,7 +121,9 @@ struct alignas(64) CompactPage {
     used_words |= static_cast<uint16_t>(1u << word);
     if (bits()[word] == 0) free_words &= static_cast<uint16_t>(~(1u << word));
     ++used;
-    return word * 64 + bit;
+    const size_t index = word * 64 + bit;
+    if (index == carved) ++carved;
+    return index;
   }
   void give(size_t index) {
     const size_t word = index / 64;

@@ -74,18 +74,24 @@ class alignas(kCacheLine) PageBin {
 
   // The page to take a block from; null if all are full. One that is held cannot be emptied, but it can be filled.
   CompactPage* to_fill() const { return to_fill_; }
-  // Of two or more open pages.
-  CompactPage* fullest() const { return lists_[31 - std::countl_zero(occupied_)].front(); }
-  CompactPage* emptiest() const { return lists_[std::countr_zero(occupied_)].back(); }
-  // The block to move next, of two or more open pages: the last one of the emptiest, unless moves were called off.
-  // Then it is the turn of the last blocks of the pages that are next, but for the fullest, and of the blocks before.
-  BlockPlace to_move() const {
+  // Of two or more open pages the one to move a block into: the fullest, but for one that is not carved, so that a move
+  // touches no memory first. There is one such page at most: the next comes when all are full.
+  CompactPage* target() const {
+    CompactPage* const page = fullest();
+    if (page->is_carved()) [[likely]]
+      return page;
+    CompactPage* const next = Pages::next(page);
+    return next != nullptr ? next : lists_[top(occupied_ & ~(1u << page->list))].front();
+  }
+  // And the block to move there: the last one of the emptiest, unless moves were called off. Then it is the turn of the
+  // last blocks of the pages that are next, but for the fullest, and of the blocks before.
+  BlockPlace to_move(const CompactPage* target) const {
     if (called_off == 0) [[likely]] {
-      CompactPage* const page = emptiest();
+      CompactPage* const page = other_than(target, emptiest());
       return {page, page->last_used()};
     }
     const size_t pages = std::min(open_ - 1, kMostTried);
-    CompactPage* const page = emptiest(called_off % pages);
+    CompactPage* const page = other_than(target, emptiest(called_off % pages));
     return {page, page->last_used(called_off / pages)};
   }
 
@@ -101,6 +107,12 @@ class alignas(kCacheLine) PageBin {
   // Pages whose blocks are tried in turn: finding one is O(1).
   static constexpr size_t kMostTried = 8;
 
+  static int top(uint32_t levels) { return 31 - std::countl_zero(levels | 1); }  // of one or more
+  CompactPage* fullest() const { return lists_[top(occupied_)].front(); }
+  CompactPage* emptiest() const { return lists_[std::countr_zero(occupied_)].back(); }
+  CompactPage* other_than(const CompactPage* target, CompactPage* page) const {
+    return page != target ? page : fullest();
+  }
   // One that so many are emptier than.
   CompactPage* emptiest(size_t number) const {
     for (uint32_t levels = occupied_; levels != 0; levels &= levels - 1)

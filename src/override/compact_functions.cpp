@@ -172,6 +172,32 @@ void for_each_fit(snug_compact_heap* heap, const char* call, Use use) {
   heap->cores.for_each(use);
 }
 
+void tell(const CompactFit::Totals& all, snug_compact_stats* stats) {
+  const BlockPages::Totals& totals = all.pages;
+  *stats = {};
+  stats->blocks = totals.blocks;
+  stats->bytes_blocks = totals.bytes_blocks;
+  stats->bytes_not_full = totals.bytes_free;
+  stats->bytes_tails = totals.bytes_tails;
+  stats->bytes_large = totals.bytes_large;
+  stats->bytes_spare = totals.bytes_spare;
+  stats->bytes_records = totals.bytes_records;
+  stats->pages = totals.pages;
+  stats->rows_not_full = totals.rows_open + totals.rows_held;
+  stats->rows_pinned = totals.rows_held;
+  stats->bytes_bound = totals.bytes_bound;
+  stats->bytes_handles = all.bytes_handles;
+  stats->pins = totals.pins;
+  stats->moves_in_flight = totals.moves_under_way;
+  stats->moves = totals.moves.finished;
+  stats->bytes_moved = totals.moves.bytes;
+  stats->moves_aborted = totals.moves.aborted;
+  stats->waits_heap = all.waits_heap;
+  stats->waits_classes = totals.waits_classes;
+  stats->waits_handles = all.waits_handles;
+  stats->waits_pages = all.waits_pages;
+}
+
 BlockPages& direct(snug_compact_heap* heap, const char* call) {
   if (heap->kind != Kind::kDirect) die_of_misuse(call, heap, "the heap is not direct, and has handles");
   return heap->pages;
@@ -273,6 +299,11 @@ SNUG_EXPORT int snug_compact_step(snug_compact_heap* heap, const snug_compact_bu
   return with(heap, "snug_compact_step", [&](auto& heaps) { return heaps.step(limit) ? 1 : 0; });
 }
 
+SNUG_EXPORT size_t snug_compact_give_back(snug_compact_heap* heap, size_t rows) {
+  const size_t most = or_else(rows, BlockPages::kAllRows);
+  return with(heap, "snug_compact_give_back", [=](auto& heaps) { return heaps.give_back(most); });
+}
+
 SNUG_EXPORT void snug_compact_settle(snug_compact_heap* heap) {
   for_each_fit(heap, "snug_compact_settle", [](CompactFit& one) { one.settle(); });
 }
@@ -291,6 +322,7 @@ SNUG_EXPORT void snug_compact_direct_free(snug_compact_heap* heap, void* block) 
   if (place.page == nullptr)
     die_of_misuse("snug_compact_direct_free", block, "not a block of this heap, or free already");
   pages.give(place);
+  pages.give_back();
 }
 
 SNUG_EXPORT void snug_compact_get_stats(const snug_compact_heap* heap, snug_compact_stats* stats) {
@@ -299,29 +331,21 @@ SNUG_EXPORT void snug_compact_get_stats(const snug_compact_heap* heap, snug_comp
     all.pages = heap->pages.totals();
   else
     all = heap->kind == Kind::kOne ? heap->fit.totals() : heap->cores.totals();
-  const BlockPages::Totals& totals = all.pages;
-  *stats = {};
-  stats->blocks = totals.blocks;
-  stats->bytes_blocks = totals.bytes_blocks;
-  stats->bytes_not_full = totals.bytes_free;
-  stats->bytes_tails = totals.bytes_tails;
-  stats->bytes_large = totals.bytes_large;
-  stats->bytes_spare = totals.bytes_spare;
-  stats->bytes_records = totals.bytes_records + sizeof *heap;
-  stats->pages = totals.pages;
-  stats->rows_not_full = totals.rows_open + totals.rows_held;
-  stats->rows_pinned = totals.rows_held;
-  stats->bytes_bound = heap->kind == Kind::kDirect ? SIZE_MAX : totals.bytes_bound;
-  stats->bytes_handles = all.bytes_handles;
-  stats->pins = totals.pins;
-  stats->moves_in_flight = totals.moves_under_way;
-  stats->moves = totals.moves.finished;
-  stats->bytes_moved = totals.moves.bytes;
-  stats->moves_aborted = totals.moves.aborted;
-  stats->waits_heap = all.waits_heap;
-  stats->waits_classes = totals.waits_classes;
-  stats->waits_handles = all.waits_handles;
-  stats->waits_pages = all.waits_pages;
+  all.pages.bytes_records += sizeof *heap;
+  if (heap->kind == Kind::kDirect) all.pages.bytes_bound = SIZE_MAX;
+  tell(all, stats);
+}
+
+SNUG_EXPORT size_t snug_compact_get_stats_of(const snug_compact_heap* heap, size_t bytes, snug_compact_stats* stats) {
+  CompactFit::Totals of_class;
+  size_t block = 0;
+  if (heap->kind == Kind::kDirect)
+    block = heap->pages.totals_of(bytes, of_class.pages);
+  else
+    block = heap->kind == Kind::kOne ? heap->fit.totals_of(bytes, of_class) : heap->cores.totals_of(bytes, of_class);
+  if (heap->kind == Kind::kDirect) of_class.pages.bytes_bound = SIZE_MAX;
+  tell(of_class, stats);
+  return block;
 }
 
 SNUG_EXPORT void snug_compact_walk(snug_compact_heap* heap,

@@ -117,8 +117,9 @@ class CompactHeap : public CompactHeapCore {
 
   // Down to one page with free blocks a class. Moves. O(blocks).
   void compact() noexcept { step(0, 0); }
-  // The same for so long (a std::chrono::duration), and so many bytes if they are not 0. Looks at the clock before each
-  // increment. True if something is left to do. Moves.
+  // A slice: the same for so long (a std::chrono::duration), and so many bytes if they are not 0. Looks at the clock
+  // before each increment, and makes no system call: what it empties goes back with the calls that come after. True if
+  // something is left to do. Moves.
   template <class Duration>
   bool compact(Duration time, std::size_t bytes = 0) noexcept {
     constexpr auto kNumerator = Duration::period::num;
@@ -129,6 +130,9 @@ class CompactHeap : public CompactHeapCore {
     return step(nanoseconds >= 1 ? static_cast<std::uint64_t>(nanoseconds) : 1, bytes);
   }
   bool compact_bytes(std::size_t bytes) noexcept { return step(0, bytes == 0 ? 1 : bytes); }
+  // To the OS, so many rows of pages that slices have emptied (0: all), each with a system call. Returns how many went:
+  // fewer if no more have to.
+  std::size_t give_back(std::size_t rows = 0) noexcept { return snug_compact_give_back(heap_, rows); }
   // Gives up the move that a slice has begun. O(1).
   [[gnu::cold, gnu::noinline]] void settle() noexcept {
     snug_compact_settle(heap_);

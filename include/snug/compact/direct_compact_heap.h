@@ -53,6 +53,12 @@ class DirectCompactHeap {
     snug_compact_get_stats(heap_, &stats);
     return stats;
   }
+  // Of the class that serves so many bytes; all is 0 if there is none.
+  snug_compact_stats stats_of(std::size_t bytes) const noexcept {
+    snug_compact_stats stats;
+    snug_compact_get_stats_of(heap_, bytes, &stats);
+    return stats;
+  }
   // Null if every invariant holds, else a static sentence that names the broken one. O(blocks).
   const char* check() const noexcept { return snug_compact_check(heap_); }
 

@@ -80,6 +80,9 @@ class SharedCompactHeap : public CompactHeapCore {
     const snug_compact_budget budget{nanoseconds, bytes};
     return snug_compact_step(heap_, &budget) != 0;
   }
+  // To the OS, so many rows of pages that slices have emptied (0: all), each with a system call. Returns how many went:
+  // fewer if no more have to.
+  std::size_t give_back(std::size_t rows = 0) noexcept { return snug_compact_give_back(heap_, rows); }
   // At least 1.
   void set_not_full(std::size_t pages) noexcept { snug_compact_set_not_full(heap_, pages); }
 

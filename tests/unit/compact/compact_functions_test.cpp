@@ -155,6 +155,40 @@ TEST(CompactFunctionsTest, TheViewSeesNoBlockThatIsOnItsWay) {
   EXPECT_EQ(heap.stats().moves_aborted, 1u);
 }
 
+TEST(CompactFunctionsTest, StatisticsOfClassesAddUpToThoseOfTheHeap) {
+  for (const snug_compact_sharing sharing : {SNUG_COMPACT_ONE_THREAD, SNUG_COMPACT_CORES}) {
+    const OnOneCore guard(sharing == SNUG_COMPACT_CORES);
+    CompactHeapFixture heap({.sharing = sharing});
+    heap.fill(100, 250);
+    const auto others = heap.fill(100, 5000);
+    snug_compact_pin(heap, others[0]);
+    for (size_t i = 1; i < 50; ++i) snug_compact_free(heap, others[i]);
+    snug_compact_stats sum{};
+    snug_compact_stats each;
+    size_t classes = 0;
+    for (size_t bytes = 0; (bytes = snug_compact_get_stats_of(heap, bytes + 1, &each)) != 0; ++classes) {
+      EXPECT_EQ(each.bytes_blocks, each.blocks * bytes);
+      EXPECT_LE(each.bytes_not_full, each.bytes_bound);
+      sum.blocks += each.blocks;
+      sum.pages += each.pages;
+      sum.bytes_not_full += each.bytes_not_full;
+      sum.rows_not_full += each.rows_not_full;
+      sum.rows_pinned += each.rows_pinned;
+      sum.moves += each.moves;
+    }
+    EXPECT_EQ(classes, 128u);
+    EXPECT_EQ(sum.blocks, 151u);
+    EXPECT_EQ(sum.pages, heap.stats().pages);
+    EXPECT_EQ(sum.bytes_not_full, heap.stats().bytes_not_full);
+    EXPECT_EQ(sum.rows_not_full, heap.stats().rows_not_full);
+    EXPECT_EQ(sum.rows_pinned, 1u);
+    EXPECT_GT(sum.moves, 0u);
+    EXPECT_EQ(snug_compact_get_stats_of(heap, 250, &each), 256u);
+    EXPECT_EQ(each.blocks, 100u);
+    snug_compact_unpin(heap, others[0]);
+  }
+}
+
 using CompactMisuseDeathTest = testing::Test;
 
 TEST(CompactMisuseDeathTest, WhatIsNoHandleIsReported) {
