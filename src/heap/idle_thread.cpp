@@ -10,10 +10,9 @@
 namespace snug {
 namespace {
 
-constexpr uint32_t kLooks = 4;               // in the time after which what is empty goes
-constexpr uint32_t kLeastPeriod = 100;       // milliseconds between two looks
-constexpr uint32_t kBeforeAnother = 1000;    // milliseconds after the OS has refused a thread
-constexpr uint32_t kMostPatience = 3600000;  // milliseconds between two tries of what the OS refuses to take
+constexpr uint32_t kLooks = 4;             // in the time after which what is empty goes
+constexpr uint32_t kLeastPeriod = 100;     // milliseconds between two looks
+constexpr uint32_t kBeforeAnother = 1000;  // milliseconds after the OS has refused a thread
 constexpr uint32_t kStepsBeforePause = 4;
 constexpr uint32_t kBeforeReturn = 100;  // milliseconds that it stays away, once it has left kFreeLeaves times
 constexpr uint32_t kFreeLeaves = 16;     // libraries try threads out at the start, and the pool of workers comes then
@@ -85,46 +84,26 @@ void IdleThread::start() {
   if (was_refused_.load(std::memory_order_relaxed) &&
       os::milliseconds() - refused_at_.load(std::memory_order_relaxed) < kBeforeAnother)
     return;
-  if (!bell_.claim()) return;
+  Presence::start(*this);
+}
+
+bool IdleThread::start_thread() {
   watch_main_thread();
-  if (os::start_thread(&thread_, [] { store.idle.live(); })) return bell_.arrive();
-  if (is_automatic_) return bell_.dismiss();
+  if (os::start_thread(&thread_, [] { store.idle.live(); })) return true;
   refused_at_.store(os::milliseconds(), std::memory_order_relaxed);
   was_refused_.store(true, std::memory_order_relaxed);
-  bell_.decline();
+  return false;
 }
+
+void IdleThread::join_thread() { os::join_thread(thread_); }
 
 void IdleThread::live() {
   if (!is_automatic_) os::name_thread("snug-idle");
-  bell_.await_arrival();
-  const uint32_t period = std::max(store.config.purge_after / kLooks, kLeastPeriod);
-  uint32_t patience = period;
-  for (;;) {
-    bell_.doze(period);
-    const bool willing = give_back_overdue();
-    if (leave_if_superfluous() || !bell_.announce()) return;
-    // What the OS does not take (locked memory, say) stays, and ages: it is tried again less and less often.
-    patience = willing ? period : std::min(patience * 2, kMostPatience);
-    if (!anything_ages())
-      bell_.wait();
-    else if (willing)
-      bell_.withdraw();
-    else
-      bell_.wait(patience);
-  }
-}
-
-// Asked after each change of the bell as well, as who begins counts its cache before it looks at the bell.
-bool IdleThread::is_superfluous() const { return is_automatic_ && store.roster.cache_count() <= 1; }
-
-// Threads of the program that never allocate, and were taken for others at the start, end without a word.
-bool IdleThread::leave_if_superfluous() {
-  if (!is_superfluous() || !bell_.leave()) return false;
-  os::detach_this_thread();
+  Presence::live(*this, std::max(store.config.purge_after / kLooks, kLeastPeriod));
   note_leave();
-  if (!is_superfluous()) bell_.invite();
-  return true;
 }
+
+bool IdleThread::is_superfluous() const { return is_automatic_ && store.roster.cache_count() <= 1; }
 
 // To begin and to end it takes as long as another thread does. A thread that begins too soon after does without, as no
 // later one may start it: by then a filter of system calls may have been set up.
@@ -138,20 +117,10 @@ void IdleThread::note_leave() {
   leaves_.fetch_add(1, std::memory_order_relaxed);
 }
 
-void IdleThread::see_off() {
-  bell_.await_arrival();
-  if (bell_.send_away()) {
-    os::join_thread(thread_);
-    bell_.gone();
-    note_leave();
-  }
-  if (!is_superfluous()) bell_.invite();
-}
-
 // Who is dismissed stays unjoined: main's thread does not wait, and others may be joining it already.
 void IdleThread::thread_ended() {
   if (is_main_thread()) return bell_.dismiss();
-  if (is_superfluous()) see_off();
+  Presence::settle(*this);
 }
 
 void IdleThread::before_fork() { forking_.store(true, std::memory_order_relaxed); }
@@ -167,6 +136,7 @@ void IdleThread::after_fork_in_child() {
     bell_.clear_until_invited();
   else
     bell_.clear();
+  is_unjoined_ = false;
   hands_.unlock_after_fork();
   was_refused_.store(false, std::memory_order_relaxed);
   forking_.store(false, std::memory_order_relaxed);

@@ -27,6 +27,7 @@
 #include "base/lock.h"
 #include "base/units.h"
 #include "heap/config.h"
+#include "heap/idle_presence.h"
 #include "os/doorbell.h"
 #include "os/process.h"
 #include "slab/heap_registry.h"
@@ -73,15 +74,21 @@ class IdleThread {
   void after_fork_in_child();
 
  private:
+  using Presence = IdlePresence<IdleThread>;
+  friend Presence;
+
   SNUG_COLD void start();
   void watch_main_thread();
   bool is_main_thread() const;
-  bool is_superfluous() const;
-  bool leave_if_superfluous();
   bool has_left_lately() const;
   void note_leave();
-  void see_off();
   void live();
+
+  // For its presence.
+  bool is_superfluous() const;
+  bool is_final() const { return is_automatic_; }  // what the OS refuses
+  bool start_thread();
+  void join_thread();
   template <class Step>
   bool exhaust(Step step);
   bool give_back_overdue();
@@ -98,7 +105,8 @@ class IdleThread {
   std::atomic<uint32_t> leaves_{0};
   std::atomic<uint32_t> left_at_{0};
   Lock hands_;          // held while it has blocks of a heap in hand
-  pthread_t thread_{};  // from its arrival on
+  pthread_t thread_{};  // from its arrival on, until it is joined
+  bool is_unjoined_ = false;
   HeapRegistry::Pass pass_;
   uint32_t went_round_at_ = 0;
 };

@@ -3,25 +3,33 @@
 //
 //                 ring, summon            claim            arrive           announce
 //      absent ──────────────────► wanted ───────► coming ────────► awake ◄───────────────► waiting
-//                                 ▲    │ ◄───────                  │      ring, withdraw      │      dismissed:
-//                          invite │    │  decline                  │ leave                    │      for good
-//                                 │    ▼ send_away                 │         send_away        │
-//                                 away ◄───────────────────────────┴──── leaving ◄────────────┘
-//                                                                  gone
+//                                   ▲    ◄───────                    │      ring, withdraw
+//                            invite │     decline                    │ leave
+//                                 away ◄─────────────────────────────┘
+//
+//   send_away   away, wanted, awake, waiting ──► leaving        gone   leaving ──► away
+//   dismiss     any ──► dismissed, for good
 //
 // Nothing is missed if the one who rings does so in the lock under which he has put the work down, and the one who
 // waits looks for work, under that lock, between announce() and wait(); or if work is put down, and looked for, by
-// operations that are sequentially consistent, as those of the bell are.
+// operations that are sequentially consistent (os/bell_mark.h), as those of the bell are.
+//
+// A template, which tests/schedule runs in every order of its steps.
 #pragma once
 
+#include <time.h>
+
 #include <atomic>
+#include <climits>
 #include <cstdint>
 
 #include "base/compiler.h"
+#include "base/std_atomics.h"
 
 namespace snug {
 
-class Doorbell {
+template <class Atomics = StdAtomics>
+class BasicDoorbell {
  public:
   // There is work.
   void ring() {
@@ -40,7 +48,7 @@ class Doorbell {
       answer(kAbsent);
   }
 
-  // Somebody should come, whether there is work or not, unless one is here or has been dismissed.
+  // Somebody should come, whether there is work or not, unless one is here, is being sent away or has been dismissed.
   void invite() {
     change(kAbsent, kWanted);
     change(kAway, kWanted);
@@ -49,31 +57,58 @@ class Doorbell {
   // Whoever claims sees to it that somebody comes, and says so, or declines.
   bool is_wanted() const { return state_.load(std::memory_order_relaxed) == kWanted; }
   bool claim() { return change(kWanted, kComing); }
-  void arrive();
-  void decline();
+  void arrive() {
+    change(kComing, kAwake);
+    wake();
+  }
+  void decline() {
+    change(kComing, kWanted);
+    wake();
+  }
   // Returns when nobody is on his way.
-  void await_arrival();
+  void await_arrival() {
+    while (state_.load(std::memory_order_relaxed) == kComing) Atomics::futex_wait(state_, kComing);
+  }
   // True from the claim on.
   bool is_attended() const { return state_.load(std::memory_order_relaxed) > kWanted; }
 
-  // For the one who waits. announce() is false once he is dismissed.
+  // For the one who waits. announce() is false once he is sent away or dismissed.
   bool announce() { return change(kAwake, kWaiting); }
   void withdraw() { change(kWaiting, kAwake); }
   // Announced: until somebody rings; with a time, no longer than that.
-  void wait();
-  void wait(uint32_t milliseconds);
+  void wait() {
+    while (state_.load(std::memory_order_relaxed) == kWaiting) Atomics::futex_wait(state_, kWaiting);
+  }
+  void wait(uint32_t milliseconds) {
+    sleep_while(kWaiting, milliseconds);
+    withdraw();
+  }
   bool is_awake() const { return state_.load(std::memory_order_relaxed) == kAwake; }
   // For the one who is awake: goes, and comes back only if invited. False if sent away or dismissed.
   bool leave() { return change(kAwake, kAway); }
-  // He is to go, and comes back only if invited. True for one caller, who says so when he has gone; false if nobody is
-  // here, or somebody has sent him away already.
-  bool send_away();
-  void gone() { change(kLeaving, kAway); }
   // Awake: about so long, whether somebody rings or not.
-  void doze(uint32_t milliseconds);
+  void doze(uint32_t milliseconds) { sleep_while(kAwake, milliseconds); }
+
+  // Nobody is to be here, nor to come unless invited again. Waits for one who is on his way. True for one caller, who
+  // waits until whoever was here has gone, and says so: until then nobody can be invited. False if that is another, or
+  // the one who was here has been dismissed, or nobody was ever called.
+  bool send_away() {
+    for (;;) {
+      await_arrival();
+      const uint32_t seen = state_.load();
+      if (seen == kAbsent || seen == kLeaving || seen == kDismissed) return false;
+      if (seen == kComing || !change(seen, kLeaving)) continue;
+      if (seen == kAwake || seen == kWaiting) wake();
+      return true;
+    }
+  }
+  void gone() { change(kLeaving, kAway); }
 
   // Whoever waits is to go, and nobody is to come any more.
-  void dismiss();
+  void dismiss() {
+    state_.store(kDismissed, std::memory_order_relaxed);
+    wake();
+  }
   // In the child of a fork, or at the start: nobody is here, and one comes where there is work, or only if invited.
   void clear() { state_.store(kAbsent, std::memory_order_relaxed); }
   void clear_until_invited() { state_.store(kAway, std::memory_order_relaxed); }
@@ -82,11 +117,21 @@ class Doorbell {
   enum State : uint32_t { kAbsent, kAway, kWanted, kComing, kAwake, kWaiting, kLeaving, kDismissed };
 
   bool change(uint32_t from, uint32_t to) { return state_.compare_exchange_strong(from, to); }
-  SNUG_COLD void answer(uint32_t seen);
-  void sleep_while(uint32_t state, uint32_t milliseconds);
-  void wake();
+  SNUG_COLD void answer(uint32_t seen) {
+    if (seen == kAbsent)
+      change(kAbsent, kWanted);
+    else if (change(kWaiting, kAwake))
+      wake();
+  }
+  void sleep_while(uint32_t state, uint32_t milliseconds) {
+    const timespec length{static_cast<time_t>(milliseconds / 1000), static_cast<long>(milliseconds % 1000) * 1000000};
+    Atomics::futex_wait(state_, state, &length);
+  }
+  void wake() { Atomics::futex_wake(state_, INT_MAX); }
 
-  std::atomic<uint32_t> state_{kAbsent};
+  typename Atomics::template Atomic<uint32_t> state_{kAbsent};
 };
+
+using Doorbell = BasicDoorbell<>;
 
 }  // namespace snug

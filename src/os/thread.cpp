@@ -51,8 +51,6 @@ void join_thread(pthread_t thread) {
   ::pthread_setcancelstate(before, nullptr);
 }
 
-void detach_this_thread() { ::pthread_detach(::pthread_self()); }
-
 void name_thread(const char* name) { system_call(SYS_prctl, PR_SET_NAME, name); }
 
 uint32_t thread_number() { return static_cast<uint32_t>(system_call(SYS_gettid)); }

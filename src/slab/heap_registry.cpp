@@ -141,10 +141,10 @@ Purge HeapRegistry::give_back_holes(Pass& pass) {
   {
     const SlabHeap::Look look(*heap);
     // What comes home from now on is for the next pass.
-    if (!pass.has_begun) heap->ages_.store(false, std::memory_order_relaxed);
+    if (!pass.has_begun) heap->ages_.clear();
     pass.has_begun = true;
     if (!heap->take_holes(pass.round, holes, emptied)) {
-      if (pass.round.has_passed) heap->ages_.store(true, std::memory_order_relaxed);
+      if (pass.round.has_passed) heap->ages_.set();
       pass = {.heap = static_cast<uint16_t>(pass.heap + 1)};
     }
   }

@@ -70,7 +70,7 @@ class HeapRegistry {
   // Blocks have come home to the heap, whose lock is held.
   void note_change(SlabHeap& heap) {
     if (bell_ == nullptr) return;
-    if (!heap.ages()) heap.ages_.store(true);  // before the look at the bell, which ages() is not under the lock with
+    heap.ages_.set();
     bell_->ring();
   }
 

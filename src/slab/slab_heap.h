@@ -29,10 +29,12 @@
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/owner_counter.h"
+#include "os/bell_mark.h"
 #include "os/process.h"
 #include "size/class_table.h"
 #include "slab/holes.h"
 #include "slab/mailbox.h"
+#include "slab/owner_hold.h"
 #include "slab/remote_frees.h"
 #include "slab/slab.h"
 #include "slab/slab_records.h"
@@ -48,7 +50,10 @@ class ThreadCache;
 
 class alignas(64) SlabHeap {
  public:
-  class Hold;
+  struct Process {
+    static bool is_single_threaded() { return os::is_single_threaded(); }
+  };
+  using Hold = OwnerHold<SlabHeap, Process>;
   class Visit;
   class Look;
 
@@ -136,7 +141,7 @@ class alignas(64) SlabHeap {
   // Brings home what has come if the thread is not expected, unless somebody holds the lock, who then does.
   void look_again();
   // For the idle thread: true if blocks have come home that it has not seen.
-  bool ages() const { return ages_.load(std::memory_order_relaxed); }
+  bool ages() const { return ages_.is_set(); }
 
   // Racy: blocks of the class outside of slabs (live or cached), and the slabs of the class.
   uint64_t blocks_out(size_t size_class) const { return bins_[size_class].out.get(); }
@@ -154,6 +159,7 @@ class alignas(64) SlabHeap {
 
  private:
   friend class HeapRegistry;
+  friend Hold;
   template <class, class, class>
   friend class HeapRoll;
   // An owner that has let so many come in its stead is taken for asleep.
@@ -224,7 +230,7 @@ class alignas(64) SlabHeap {
   uint8_t visits_ = kVisitsOfASleeper;  // since the owner last came by, no more than matters
   OwnerCounter blocks_mailed_;          // modulo 2^64
   OwnerCounter bytes_mailed_;
-  std::atomic<bool> ages_{false};
+  BellMark ages_;
   std::atomic<bool> is_owner_in_{false};  // for its signal handlers
   bool is_shared_ = false;                // nobody's for ever, yet in use
 
@@ -243,29 +249,7 @@ class alignas(64) SlabHeap {
   Bin bins_[kMaxClasses];
 };
 
-// The heap's own thread holds the lock, and has brought home what has come. A process with one thread needs no lock.
-class SlabHeap::Hold {
- public:
-  explicit Hold(SlabHeap& heap) : heap_(heap), is_locked_(!os::is_single_threaded()) {
-    if (is_locked_) heap_.lock().lock();
-    heap_.is_owner_in_.store(true, std::memory_order_relaxed);
-    // A signal handler never sees what follows without the flag, nor the flag gone before all that came before.
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    heap_.begin_hold();
-  }
-  ~Hold() {
-    heap_.is_owner_in_.store(false, std::memory_order_release);
-    if (is_locked_) heap_.end_hold();
-  }
-  Hold(const Hold&) = delete;
-  Hold& operator=(const Hold&) = delete;
-
- private:
-  SlabHeap& heap_;
-  const bool is_locked_;
-};
-
-// Another thread does, or one that has no heap.
+// Another thread holds the lock, or one that has no heap, and has brought home what had come.
 class SlabHeap::Visit {
  public:
   // Waits for the lock.

@@ -58,8 +58,7 @@ void SlabHeap::open(SlabRemoteFrees& remote) {
 // process with one thread is there without the lock, and must not be disturbed.
 void SlabHeap::deliver(SlabRemoteFrees& remote, SlabHeap& owner) {
   owner.mailbox_.post(&remote);
-  const bool is_in_without_lock = os::is_single_threaded() && owner.is_owner_in_.load(std::memory_order_relaxed);
-  if (!is_in_without_lock) owner.look_again();
+  if (!Hold::is_in_without_lock(owner)) owner.look_again();
 }
 
 void SlabHeap::send(size_t size_class, void* const* blocks, size_t count, uint16_t owner) {

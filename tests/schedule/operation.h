@@ -27,6 +27,7 @@ enum class Kind : uint8_t {
   kPause,
   kFutexWait,
   kFutexWoken,  // the second half of a wait: going on after the sleep
+  kFutexTimed,  // the same of a wait with a time: at any moment, woken or not
   kFutexWake,
 };
 

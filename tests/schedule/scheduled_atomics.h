@@ -5,6 +5,8 @@
 // as on x86-64. Var<T> is plain data: it behaves like a T, and each access is checked for a race.
 #pragma once
 
+#include <time.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -194,9 +196,12 @@ struct ScheduledAtomics {
     Scheduler::active().fork_to_child({Kind::kFork, 0, std::memory_order_seq_cst, where});
   }
 
-  // Sleeps if the word is `expected`, until it is woken: never without a reason, and not after a time.
-  static void futex_wait(Atomic<uint32_t>& word, uint32_t expected, Where where = Where::current()) {
-    Scheduler::active().futex_wait({Kind::kFutexWait, word.location(), std::memory_order_seq_cst, where}, expected);
+  // Sleeps if the word is `expected`, until it is woken, never without a reason; with a time, whichever, until any
+  // moment. A loop around a wait with a time needs another end, or nobody else need ever come.
+  static void futex_wait(Atomic<uint32_t>& word, uint32_t expected, const timespec* length = nullptr,
+                         Where where = Where::current()) {
+    Scheduler::active().futex_wait({Kind::kFutexWait, word.location(), std::memory_order_seq_cst, where}, expected,
+                                   length != nullptr);
   }
   static void futex_wake(Atomic<uint32_t>& word, int count, Where where = Where::current()) {
     Scheduler::active().futex_wake({Kind::kFutexWake, word.location(), std::memory_order_seq_cst, where}, count);

@@ -202,7 +202,7 @@ Candidates Scheduler::candidates() const {
 bool Scheduler::is_preemption(unsigned thread) const {
   if (is_alone() || thread == current_ || !is_enabled(current_)) return false;
   const Kind next = threads_[current_].next.kind;
-  return next != Kind::kYield && next != Kind::kPause;
+  return next != Kind::kYield && next != Kind::kPause && next != Kind::kFutexTimed;
 }
 
 // Nobody can go on, and no pending store would change that.

@@ -97,7 +97,7 @@ class Scheduler {
   void yield(const Operation& operation);
   void pause(const Operation& operation);
   void fork_to_child(const Operation& operation);
-  void futex_wait(const Operation& operation, uint64_t expected);
+  void futex_wait(const Operation& operation, uint64_t expected, bool has_time);
   void futex_wake(const Operation& operation, int count);
 
   void made(Accesses& accesses);

@@ -133,7 +133,7 @@ void Scheduler::fork_to_child(const Operation& operation) {
 }
 
 // A system call, which empties the store buffer and stands for a full fence. Whoever is woken was asleep longest.
-void Scheduler::futex_wait(const Operation& operation, uint64_t expected) {
+void Scheduler::futex_wait(const Operation& operation, uint64_t expected, bool has_time) {
   if (is_alone()) fail(Verdict::kDeadlock, "the test's own frame waits");
   come_to(operation);
   check_life(operation.location);
@@ -144,7 +144,7 @@ void Scheduler::futex_wait(const Operation& operation, uint64_t expected) {
   self.is_woken = false;
   self.asleep_since = ++sleepers_;
   Operation woken = operation;
-  woken.kind = Kind::kFutexWoken;
+  woken.kind = has_time ? Kind::kFutexTimed : Kind::kFutexWoken;
   come_to(woken);
   self.asleep_since = 0;
   if (with_trace_) say(woken, "");
@@ -159,8 +159,9 @@ void Scheduler::futex_wake(const Operation& operation, int count) {
   for (; count > 0; --count) {
     Thread* longest = nullptr;
     for (Thread& thread : threads_) {
-      const bool can_be_woken = thread.asleep_since != 0 && !thread.is_woken && thread.next.kind == Kind::kFutexWoken &&
-                                thread.next.location == operation.location;
+      const bool sleeps = thread.next.kind == Kind::kFutexWoken || thread.next.kind == Kind::kFutexTimed;
+      const bool can_be_woken =
+          thread.asleep_since != 0 && !thread.is_woken && sleeps && thread.next.location == operation.location;
       if (can_be_woken && (longest == nullptr || thread.asleep_since < longest->asleep_since)) longest = &thread;
     }
     if (longest == nullptr) return;

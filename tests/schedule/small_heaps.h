@@ -15,6 +15,7 @@
 #include "scheduled_atomics.h"
 #include "slab/heap_roll.h"
 #include "slab/mailbox.h"
+#include "slab/owner_hold.h"
 #include "slab/remote_frees.h"
 
 namespace snug::schedule {
@@ -31,6 +32,17 @@ class ScheduledForks {
   static inline unsigned thread_ = kNobody;
 };
 using ScheduledLock = BasicLock<ScheduledAtomics, ScheduledForks>;
+
+// Whether the process has one thread, as libc says it: plain data, and so to be read and written by nobody at once.
+// False unless a proof says where it stands.
+class ScheduledProcess {
+ public:
+  static void ask(const ScheduledAtomics::Var<bool>* place) { place_ = place; }
+  static bool is_single_threaded() { return place_ != nullptr && *place_; }
+
+ private:
+  static inline const ScheduledAtomics::Var<bool>* place_ = nullptr;
+};
 
 // What is planted: a proof has to see it.
 enum class Plant {
@@ -53,6 +65,7 @@ class SmallHeaps {
 
   SmallHeaps() {
     ScheduledForks::end();  // a run that was given up may have left it begun
+    ScheduledProcess::ask(nullptr);
     roll_.open(places_, kIds);
   }
 
@@ -168,19 +181,7 @@ class SmallHeaps {
 template <Plant kPlant, int kSlabCount>
 class SmallHeaps<kPlant, kSlabCount>::Heap {
  public:
-  class Hold {
-   public:
-    explicit Hold(Heap& heap) : heap_(heap) {
-      heap_.lock().lock();
-      heap_.box_.begin_hold(heap_.opens());
-    }
-    ~Hold() { heap_.box_.end_hold(heap_.opens()); }
-    Hold(const Hold&) = delete;
-    Hold& operator=(const Hold&) = delete;
-
-   private:
-    Heap& heap_;
-  };
+  using Hold = OwnerHold<Heap, ScheduledProcess>;
   class Visit {
    public:
     explicit Visit(Heap& heap) : heap_(heap) { heap_.box_.begin_visit(heap_.opens()); }
@@ -255,7 +256,20 @@ class SmallHeaps<kPlant, kSlabCount>::Heap {
  private:
   friend class SmallHeaps;
   friend Roll;
+  friend Hold;
 
+  // Read and written by the owner alone, so that it is no step.
+  class OwnFlag {
+   public:
+    void store(bool value, std::memory_order) { value_ = value; }
+    bool load(std::memory_order) const { return value_; }
+
+   private:
+    ScheduledAtomics::Var<bool> value_{false};
+  };
+
+  void begin_hold() { box_.begin_hold(opens()); }
+  void end_hold() { box_.end_hold(opens()); }
   void put_home(int block) {
     require(heaps_.contents_[block] == kOnItsWay, "a block comes home as it was freed, and once");
     heaps_.contents_[block] = kFree;
@@ -273,7 +287,7 @@ class SmallHeaps<kPlant, kSlabCount>::Heap {
     if (added != Frees::Added::kFirst) return;
     Heap& owner_now = *heaps_.roll_.heap(slab.owner.load(std::memory_order_relaxed));
     owner_now.box_.post(&slab.frees);
-    (kPlant == Plant::kLooksWhereItWas ? target : owner_now).look_again();
+    if (!Hold::is_in_without_lock(owner_now)) (kPlant == Plant::kLooksWhereItWas ? target : owner_now).look_again();
   }
   void open(Frees& frees) {
     int slab = 0;
@@ -282,7 +296,7 @@ class SmallHeaps<kPlant, kSlabCount>::Heap {
     if (owner != id_) {
       Heap& adopter = *heaps_.roll_.heap(owner);
       adopter.box_.post(&frees);
-      if constexpr (kPlant != Plant::kPassesOnAndLeaves) adopter.look_again();
+      if (kPlant != Plant::kPassesOnAndLeaves && !Hold::is_in_without_lock(adopter)) adopter.look_again();
       return;
     }
     frees.take([&](size_t, uint64_t mask) {
@@ -299,6 +313,7 @@ class SmallHeaps<kPlant, kSlabCount>::Heap {
   Mailbox<Frees, ScheduledAtomics, ScheduledLock> box_;
   ScheduledAtomics::Var<uint32_t> slabs_{0};  // a bit each
   ScheduledAtomics::Atomic<size_t> slab_count_{0};
+  OwnFlag is_owner_in_;
   ScheduledAtomics::Var<bool> has_thread_{false};
   ScheduledAtomics::Var<Heap*> next_abandoned_{nullptr};
 };

@@ -35,6 +35,8 @@ const char* name_of(Kind kind) {
       return "futex_wait";
     case Kind::kFutexWoken:
       return "is woken";
+    case Kind::kFutexTimed:
+      return "is woken, or its time is up";
     case Kind::kFutexWake:
       return "futex_wake";
   }

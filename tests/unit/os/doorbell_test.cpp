@@ -83,11 +83,8 @@ TEST(Doorbell, WhoHasLeftComesBackOnlyIfInvited) {
 
 TEST(Doorbell, SendsAwayWhoeverIsHereOnce) {
   Doorbell bell;
-  EXPECT_FALSE(bell.send_away()) << "nobody";
+  EXPECT_FALSE(bell.send_away()) << "nobody was ever called";
   for (const bool waits : {false, true}) {
-    bell.invite();
-    EXPECT_FALSE(bell.send_away()) << "nobody yet, and nobody any more";
-    EXPECT_FALSE(bell.is_wanted());
     bell.invite();
     come(bell);
     EXPECT_EQ(waits && bell.announce(), waits);
@@ -100,6 +97,23 @@ TEST(Doorbell, SendsAwayWhoeverIsHereOnce) {
     EXPECT_FALSE(bell.is_wanted()) << "he has not gone yet";
     bell.gone();
   }
+  bell.dismiss();
+  EXPECT_FALSE(bell.send_away());
+}
+
+TEST(Doorbell, NobodyComesWhileOneWhoHasLeftIsSentAway) {
+  Doorbell bell;
+  for (const bool is_invited : {false, true}) {
+    bell.invite();
+    come(bell);
+    EXPECT_TRUE(bell.leave());
+    if (is_invited) bell.invite();
+    EXPECT_TRUE(bell.send_away()) << "what is left of him";
+    bell.invite();
+    EXPECT_FALSE(bell.is_wanted() || bell.claim());
+    bell.gone();
+    EXPECT_FALSE(bell.is_wanted() || bell.is_attended());
+  }
 }
 
 TEST(Doorbell, WhoeverIsOnHisWayIsAwaited) {
@@ -108,11 +122,12 @@ TEST(Doorbell, WhoeverIsOnHisWayIsAwaited) {
   for (const bool comes : {false, true}) {
     bell.invite();
     ASSERT_TRUE(bell.claim());
-    EXPECT_FALSE(bell.send_away());
     std::thread waiter([&] { bell.await_arrival(); });
+    std::thread sender([&] { EXPECT_TRUE(bell.send_away()); });
     comes ? bell.arrive() : bell.decline();
     waiter.join();
-    EXPECT_EQ(bell.send_away(), comes);
+    sender.join();
+    bell.gone();
   }
 }
 
