@@ -35,7 +35,7 @@ class Process : public SmallHeaps<Plant::kNone, 2> {
     if (kSlip != Slip::kSaidTooLate) is_single_threaded_ = false;
     state_.store(kStarted, std::memory_order_release);
     use();
-    is_single_threaded_ = kSlip == Slip::kSaidTooEarly;
+    if (kSlip != Slip::kNone) is_single_threaded_ = kSlip == Slip::kSaidTooEarly;
     if (kSlip == Slip::kSaidTooEarly) use();
     while (state_.load(std::memory_order_acquire) != kEnded) ScheduledAtomics::cpu_relax();
     is_single_threaded_ = true;
