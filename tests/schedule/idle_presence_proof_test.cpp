@@ -185,11 +185,7 @@ const Body<State> kOperate = [](State& process) { process.operate(), process.exi
 template <class State>
 const Body<State> kDismiss = [](State& process) { process.dismiss(), process.exit(); };
 template <class State>
-const Body<State> kBeginAndOperate = [](State& process) { process.begin(), process.operate(), process.exit(); };
-template <class State>
 const Body<State> kLive = [](State& process) { process.live(0); };
-template <class State>
-const Body<State> kLiveAgain = [](State& process) { process.live(1); };
 
 template <class State>
 const Body<State> kNoCheck = [](State&) {};  // the last thread has checked
@@ -216,11 +212,6 @@ TEST(IdlePresenceProof, WhereAnotherThreadHasBegunSomebodyComes) {
 TEST(IdlePresenceProof, NoInvitationComesLate) {
   using State = Wanting<Process<2, 1>>;
   prove<State>({kEnd<State>, kBrief<State>, kLive<State>}, 3, kNoCheck<State>, 2);
-}
-
-TEST(IdlePresenceProof, TwoLivesAreNeverAtWorkAtOnce) {
-  using State = Superfluous<Process<1, 2>>;
-  prove<State>({kBeginAndOperate<State>, kLive<State>, kLiveAgain<State>}, 3, kNoCheck<State>, 1);
 }
 
 // Where main's thread leaves first, nobody waits for ever.
