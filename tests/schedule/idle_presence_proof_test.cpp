@@ -89,9 +89,10 @@ class Process {
 
   void live(int life) {
     wait_for(is_started_[life]);
-    if (is_closed_) return;
+    if (is_closed_[life]) return;
     Presence::live(*this, 1);
     require(!must_invite_ || bell_.is_wanted(), "somebody will come");
+    if (must_invite_) close();
     ScheduledAtomics::fence(std::memory_order_seq_cst);
     --running_;
     is_over_[life].store(true, std::memory_order_release);
@@ -111,7 +112,7 @@ class Process {
   void close() {
     bell_.dismiss();
     for (int life = lives_; life < kLives; ++life) {
-      is_closed_ = true;
+      is_closed_[life] = true;
       is_started_[life].store(true, std::memory_order_release);
     }
   }
@@ -145,7 +146,7 @@ class Process {
   ScheduledAtomics::Atomic<size_t> caches_{1};
   ScheduledAtomics::Atomic<int> threads_{kThreads};
   ScheduledAtomics::Atomic<bool> is_started_[kLives], is_over_[kLives];
-  ScheduledAtomics::Var<bool> is_closed_{false}, is_unjoined_{false};
+  ScheduledAtomics::Var<bool> is_closed_[kLives], is_unjoined_{false};
   ScheduledAtomics::Var<int> thread_{0}, lives_{0}, passes_{0};
   int running_ = 0;  // these three outside of the model
   bool must_invite_ = false;
@@ -185,7 +186,11 @@ const Body<State> kOperate = [](State& process) { process.operate(), process.exi
 template <class State>
 const Body<State> kDismiss = [](State& process) { process.dismiss(), process.exit(); };
 template <class State>
+const Body<State> kBeginAndOperate = [](State& process) { process.begin(), process.operate(), process.exit(); };
+template <class State>
 const Body<State> kLive = [](State& process) { process.live(0); };
+template <class State>
+const Body<State> kLiveAgain = [](State& process) { process.live(1); };
 
 template <class State>
 const Body<State> kNoCheck = [](State&) {};  // the last thread has checked
@@ -212,6 +217,11 @@ TEST(IdlePresenceProof, WhereAnotherThreadHasBegunSomebodyComes) {
 TEST(IdlePresenceProof, NoInvitationComesLate) {
   using State = Wanting<Process<2, 1>>;
   prove<State>({kEnd<State>, kBrief<State>, kLive<State>}, 3, kNoCheck<State>, 2);
+}
+
+TEST(IdlePresenceProof, TwoLivesAreNeverAtWorkAtOnce) {
+  using State = Superfluous<Process<1, 2>>;
+  prove<State>({kBeginAndOperate<State>, kLive<State>, kLiveAgain<State>}, 3, kNoCheck<State>, 1);
 }
 
 // Where main's thread leaves first, nobody waits for ever.
