@@ -139,7 +139,7 @@ size_t gone_between_rounds(size_t retain) {
   const size_t second = kRoomyTable.class_of(64);  // where a round comes by before
   const size_t other = kRoomyTable.class_of(3000);
   const auto sparse = [&](size_t size_class) {
-    return Sparse(own, *heap, size_class, (size_t{16} << 20) / PageCount{own.sizes(size_class).pages_per_slab}.bytes());
+    return Sparse(own, *heap, size_class, (size_t{6} << 20) / PageCount{own.sizes(size_class).pages_per_slab}.bytes());
   };
   const auto grow = [&](size_t bytes) { own.take(*heap, other, bytes / own.sizes(other).block_size); };
   const auto age = [&] {
@@ -150,12 +150,12 @@ size_t gone_between_rounds(size_t retain) {
   const Sparse two = sparse(second);
   own.give(*heap, first, one.dead);
   age();
-  grow(size_t{4} << 20);  // to the end of the round, which finds all classes in use
+  grow(size_t{3} << 20);  // to the end of the round, which finds all classes in use
   age();
   while (own.registry.bytes_in_holes() < one.holes) grow(size_t{64} << 10);
   const size_t before = own.registry.bytes_in_holes();
   own.give(*heap, second, two.dead);
-  grow(size_t{4} << 20);
+  grow(size_t{3} << 20);
   one.expect_alive();
   two.expect_alive();
   EXPECT_STREQ(own.registry.check(), nullptr);
@@ -164,14 +164,14 @@ size_t gone_between_rounds(size_t retain) {
 
 TEST_F(HeapHolesTest, WhileTooMuchIsFreeRoundsFollowEachOther) {
   EXPECT_EQ(gone_between_rounds(size_t{64} << 20), 0u);
-  EXPECT_GE(gone_between_rounds(size_t{4} << 20), size_t{12} << 20);
+  EXPECT_GE(gone_between_rounds(size_t{2} << 20), size_t{4} << 20);
 }
 
-// 64 MiB die one by one, but for one block in two thousand, and nothing is allocated any more.
+// 16 MiB die one by one, but for one block in two thousand, and nothing is allocated any more.
 TEST_F(HeapHolesTest, AHeapThatShrinksAtRandomGivesBackItsHoles) {
-  own.spans.bound_retention(size_t{8} << 20);
+  own.spans.bound_retention(size_t{2} << 20);
   SlabHeap* heap = registry.acquire();
-  std::vector<void*> blocks = own.take(*heap, c, (size_t{64} << 20) / own.sizes(c).block_size);
+  std::vector<void*> blocks = own.take(*heap, c, (size_t{16} << 20) / own.sizes(c).block_size);
   for (void* block : blocks) *static_cast<char*>(block) = 1;
   std::mt19937 random(1);
   std::shuffle(blocks.begin(), blocks.end(), random);
@@ -180,7 +180,7 @@ TEST_F(HeapHolesTest, AHeapThatShrinksAtRandomGivesBackItsHoles) {
     heap->age();
   };
   age();
-  own.take(*heap, kRoomyTable.class_of(3000), 3000);  // a round that finds the class in use
+  own.take(*heap, kRoomyTable.class_of(3000), 1000);  // a round that finds the class in use
   age();
   const size_t live = blocks.size() / 2000;
   for (size_t left = blocks.size(); left != live;) {
@@ -190,8 +190,8 @@ TEST_F(HeapHolesTest, AHeapThatShrinksAtRandomGivesBackItsHoles) {
     left -= some;
   }
   const size_t in_slabs = heap->slab_count() * slab_bytes(c);
-  EXPECT_GE(registry.bytes_in_holes() + (size_t{12} << 20), in_slabs);
-  EXPECT_GE(in_slabs, size_t{16} << 20) << "or there were no holes to give back";
+  EXPECT_GE(registry.bytes_in_holes() + (size_t{3} << 20), in_slabs);
+  EXPECT_GE(in_slabs, size_t{4} << 20) << "or there were no holes to give back";
 }
 
 // The owner goes on with its heap while holes are in hand: what it has is still there when they come back.
