@@ -8,9 +8,8 @@
 //   a thread's cache has ended              if superfluous sends the thread away       settle
 //   the thread finds itself superfluous     leaves, and invites if it no longer is     live
 //
-// Who has left is not detached: the next to send away, or to start, joins what is left of it, or the end of the
-// process. So whoever has joined all threads of the program but one finds no further one, and no invitation that came
-// late.
+// Who has left is not detached: the next to send away, or to start, joins what is left of it. So whoever has joined all
+// threads of the program but one finds no further one, and no invitation that came late.
 //
 // A template, which tests/schedule runs in every order of its steps.
 #pragma once
@@ -63,13 +62,6 @@ class IdlePresence {
       if (idle.is_superfluous()) return;
       idle.bell_.invite();  // whoever has begun meanwhile could not; and may have ended, without finding anybody
     }
-  }
-
-  // At the exit of the process, wherever its thread was interrupted: whoever has left by itself waits for no lock.
-  static void conclude(Idle& idle) {
-    if (!idle.bell_.clear_up()) return;
-    join(idle);
-    idle.bell_.gone();
   }
 
  private:

@@ -62,8 +62,6 @@ class IdleThread {
   // A thread of the program has ended. libc ends a process with its last thread; if main's goes before the others, ours
   // must not be the one that keeps the process.
   void thread_ended();
-  // At exit.
-  void conclude() { Presence::conclude(*this); }
 
   // Around a fork no thread is started, none has blocks in hand, and the child has no such thread. A process of one
   // thread does not wait for hands: it may fork in a signal handler in the midst of another fork.

@@ -103,8 +103,6 @@ class BasicDoorbell {
     }
   }
   void gone() { change(kLeaving, kAway); }
-  // The same only if whoever was here has left by himself, or nobody ever came: there is nobody to wait for.
-  bool clear_up() { return change(kAway, kLeaving); }
 
   // Whoever waits is to go, and nobody is to come any more.
   void dismiss() {

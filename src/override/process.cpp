@@ -20,7 +20,6 @@ SNUG_AT_EXIT SNUG_USED void conclude() {
   if (!store.ensure_open_at_exit()) return;
   report_statistics();
   settle_at_exit();
-  store.idle.conclude();
   if (store.is_checked()) settle_quarantine();
 }
 
