@@ -8,8 +8,8 @@
 
 namespace snug::os {
 
-// Runs `body` in a thread of its own, which no signal interrupts, and which somebody joins. False if the
-// OS refuses. Allocates, so that the caller must hold no lock; leaves errno alone.
+// Runs `body` in a thread of its own, which no signal interrupts, and which somebody joins. False if the OS refuses.
+// Allocates, so that the caller must hold no lock; leaves errno alone.
 bool start_thread(pthread_t* thread, void (*body)());
 
 // Returns when the thread has ended, for the OS as well, as nearly as pthread_join() says. Nobody is cancelled in it.

@@ -49,6 +49,12 @@ class HeapHolesTest : public testing::Test {
   const size_t c = kRoomyTable.class_of(64);
 };
 
+// As the heap's own thread does each tenth of a second.
+void age(SlabHeap& heap) {
+  const SlabHeap::Hold hold(heap);
+  heap.age();
+}
+
 // One block of each slab stays, of so many slabs. Their holes, in bytes, a page of the OS apart for each slab.
 struct Sparse {
   Sparse(unit::OwnHeaps& own, SlabHeap& heap, size_t size_class, size_t slabs)
@@ -114,14 +120,10 @@ TEST_F(HeapHolesTest, HolesMakeWayForOtherSizesOnceTheHeapHasAged) {
   own.give(*heap, c, blocks.dead);
   const size_t other = kRoomyTable.class_of(3000);
   const auto grow = [&] { own.take(*heap, other, (size_t{3} << 20) / own.sizes(other).block_size); };
-  const auto age = [&] {
-    const SlabHeap::Hold hold(*heap);
-    heap->age();
-  };
   grow();
-  age();
+  age(*heap);
   EXPECT_EQ(registry.bytes_in_holes(), 0u) << "in use since the last round";
-  age();
+  age(*heap);
   EXPECT_NE(registry.bytes_in_holes(), 0u);
   EXPECT_LT(registry.bytes_in_holes(), size_t{2} << 20) << "nobody waits for more";
   grow();
@@ -142,16 +144,12 @@ size_t gone_between_rounds(size_t retain) {
     return Sparse(own, *heap, size_class, (size_t{6} << 20) / PageCount{own.sizes(size_class).pages_per_slab}.bytes());
   };
   const auto grow = [&](size_t bytes) { own.take(*heap, other, bytes / own.sizes(other).block_size); };
-  const auto age = [&] {
-    const SlabHeap::Hold hold(*heap);
-    heap->age();
-  };
   const Sparse one = sparse(first);
   const Sparse two = sparse(second);
   own.give(*heap, first, one.dead);
-  age();
+  age(*heap);
   grow(size_t{3} << 20);  // to the end of the round, which finds all classes in use
-  age();
+  age(*heap);
   while (own.registry.bytes_in_holes() < one.holes) grow(size_t{64} << 10);
   const size_t before = own.registry.bytes_in_holes();
   own.give(*heap, second, two.dead);
@@ -175,13 +173,9 @@ TEST_F(HeapHolesTest, AHeapThatShrinksAtRandomGivesBackItsHoles) {
   for (void* block : blocks) *static_cast<char*>(block) = 1;
   std::mt19937 random(1);
   std::shuffle(blocks.begin(), blocks.end(), random);
-  const auto age = [&] {
-    const SlabHeap::Hold hold(*heap);
-    heap->age();
-  };
-  age();
+  age(*heap);
   own.take(*heap, kRoomyTable.class_of(3000), 1000);  // a round that finds the class in use
-  age();
+  age(*heap);
   const size_t live = blocks.size() / 2000;
   for (size_t left = blocks.size(); left != live;) {
     const size_t some = std::min(left - live, size_t{32});
