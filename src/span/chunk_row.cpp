@@ -1,31 +1,56 @@
 #include "span/chunk_row.h"
 
+#include "base/bits.h"
+
 namespace snug {
 
-// What is free from the chunk's first page on; null if that is in use, or the chunk no one of ours.
-const Span* ChunkRow::free_at_start_of(uint32_t chunk) const {
-  const PageId first{chunk * kPagesPerChunk};
-  if (first.value >= window_.page_limit()) return nullptr;
+uint32_t ChunkRow::dirty_pages(uint32_t chunk, PageCount pages) const {
+  uint32_t dirty = 0;
+  for_each_word(0, pages.value, [&](size_t word, uint64_t mask) {
+    dirty += count_ones(window_.chunk(first_page(chunk)).dirty[word] & mask);
+  });
+  return dirty;
+}
+
+// Of a chunk that is wholly free, and has memory behind it or none of the wrong paging.
+std::optional<uint32_t> ChunkRow::dirty_pages_if_usable(uint32_t chunk) const {
+  const Chunk& record = window_.chunk(first_page(chunk));
+  if (!record.is_free) return {};
+  const uint32_t dirty = dirty_pages(chunk, {kPagesPerChunk});
+  return dirty != 0 || record.paging == paging_ ? std::optional(dirty) : std::nullopt;
+}
+
+// As long as the rest of the run.
+bool ChunkRow::has_free_start(uint32_t chunk) const {
+  const PageId first = first_page(chunk);
+  if (first.value >= window_.page_limit()) return false;
   const PageTag tag = window_.tag(first);
-  return tag.is_free_span() ? tag.record<Span>() : nullptr;
+  return tag.is_free_span() && tag.record<Span>()->pages >= rest_;
 }
 
-bool ChunkRow::is_free(uint32_t chunk) const {
-  const Span* span = free_at_start_of(chunk);
-  return span != nullptr && span->pages.value == kPagesPerChunk;
-}
-
-std::optional<PageId> ChunkRow::place_at(PageId chunk) const {
-  uint32_t first = chunk.chunk();
-  for (uint32_t back = 1; back < whole_ && first != 0 && is_free(first - 1); ++back) --first;
-  uint32_t chunks = 0;
-  while (chunks != whole_ && is_free(first + chunks)) ++chunks;
-  if (chunks != whole_) return {};
-  if (rest_.value != 0) {
-    const Span* last = free_at_start_of(first + whole_);
-    if (last == nullptr || last->pages < rest_) return {};
+std::optional<PageId> ChunkRow::find() const {
+  const uint32_t end = window_.end_reserved().chunk();
+  const uint32_t most = whole_ * kPagesPerChunk + rest_.value;
+  std::optional<PageId> best;
+  uint32_t best_dirty = 0;
+  uint32_t chunks = 0;  // usable ones, up to here
+  uint32_t dirty = 0;   // pages of the last of them, `whole_` at most
+  for (uint32_t chunk = window_.first_reserved().chunk(); chunk < end; ++chunk) {
+    const std::optional<uint32_t> more = dirty_pages_if_usable(chunk);
+    if (!more) {
+      chunks = dirty = 0;
+      continue;
+    }
+    dirty += *more;
+    if (++chunks > whole_) dirty -= dirty_pages(chunk - whole_, {kPagesPerChunk});
+    if (chunks < whole_ || (rest_.value != 0 && !has_free_start(chunk + 1))) continue;
+    const uint32_t of_place = dirty + (rest_.value == 0 ? 0 : dirty_pages(chunk + 1, rest_));
+    if (best && of_place <= best_dirty) continue;
+    best = first_page(chunk + 1 - whole_);
+    best_dirty = of_place;
+    if (of_place == most) break;
   }
-  return PageId{first * kPagesPerChunk};
+  return best;
 }
 
 }  // namespace snug

@@ -1,9 +1,10 @@
-// ChunkRow: a place for a run of more than a chunk: chunks that lie one after the other, all wholly free, and a free
+// ChunkRow: the place for a run of more than a chunk: chunks that lie one after the other, all wholly free, and a free
 // start of the next one.
 //
 //   | chunk, free | chunk, free | … | free ‥‥ rest ‥‥ |==== anything ====|
 //
-// A row is looked for from chunks that are known to be wholly free. The caller holds the span store's lock.
+// The records of the chunks are read from the lowest to the highest, 24 bytes for each 2 MiB of the window in use. The
+// caller holds the span store's lock.
 #pragma once
 
 #include <optional>
@@ -16,21 +17,24 @@ namespace snug {
 
 class ChunkRow {
  public:
-  // `pages` is more than kPagesPerChunk.
-  ChunkRow(Window& window, PageCount pages)
-      : window_(window), whole_(pages.value / kPagesPerChunk), rest_{pages.value % kPagesPerChunk} {}
+  // `pages` is more than kPagesPerChunk. Of clean chunks those of this paging will do.
+  ChunkRow(Window& window, PageCount pages, Paging paging)
+      : window_(window), whole_(pages.value / kPagesPerChunk), rest_{pages.value % kPagesPerChunk}, paging_(paging) {}
 
-  // The first page of the lowest place that takes the chunk in or begins within reach of it; nothing if there is none.
-  // O(chunks of the run).
-  std::optional<PageId> place_at(PageId chunk) const;
+  // The first page of the place with the most dirty pages, which cost no fault, the lowest of several; nothing if there
+  // is no place. O(chunks that there have been).
+  std::optional<PageId> find() const;
 
  private:
-  const Span* free_at_start_of(uint32_t chunk) const;
-  bool is_free(uint32_t chunk) const;
+  static PageId first_page(uint32_t chunk) { return {chunk * kPagesPerChunk}; }
+  uint32_t dirty_pages(uint32_t chunk, PageCount pages) const;
+  std::optional<uint32_t> dirty_pages_if_usable(uint32_t chunk) const;
+  bool has_free_start(uint32_t chunk) const;
 
   Window& window_;
   const uint32_t whole_;  // chunks
   const PageCount rest_;
+  const Paging paging_;
 };
 
 }  // namespace snug

@@ -250,7 +250,9 @@ void SpanStore::insert(Span* span) {
   window_.set_tag(span->first + (span->pages - PageCount{1}), tag);
   span->free = true;
   span->dirty = dirty != 0;
-  span->paging = window_.chunk(span->first).paging;
+  Chunk& chunk = window_.chunk(span->first);
+  chunk.is_free = span->pages.value == kPagesPerChunk;
+  span->paging = chunk.paging;
   span->aging = span->dirty && (span->paging == Paging::kSmall || span->pages.value >= kLongRun);
   Bins& home = bins(span->paging, span->dirty);
   const uint32_t bin = span->pages.value - 1;
@@ -275,6 +277,7 @@ void SpanStore::remove(Span* span) {
   free_pages_ -= span->pages.value;
   window_.set_tag(span->first, PageTag());
   window_.set_tag(span->first + (span->pages - PageCount{1}), PageTag());
+  window_.chunk(span->first).is_free = false;
   span->free = false;
 }
 
@@ -316,6 +319,7 @@ const char* SpanStore::check() {
   LockGuard guard(lock_);
   size_t dirty_pages = 0;
   size_t free_pages = 0;
+  size_t free_chunks = 0;
   for (Bins* bins : {&bins_[0][0], &bins_[1][0], &bins_[0][1], &bins_[1][1]}) {
     for (uint32_t bin = 0; bin < kPagesPerChunk; ++bin) {
       const BinList& list = bins->by_length[bin];
@@ -335,9 +339,16 @@ const char* SpanStore::check() {
           return "span store: a free span is binned as clean and is dirty, or the reverse";
         dirty_pages += dirty;
         free_pages += span->pages.value;
+        const bool is_chunk = span->pages.value == kPagesPerChunk;
+        if (window_.chunk(span->first).is_free != is_chunk)
+          return "span store: a chunk's record says wrongly if it is free";
+        free_chunks += is_chunk ? 1 : 0;
       }
     }
   }
+  for (PageId page = window_.first_reserved(); page < window_.end_reserved(); page = page + PageCount{kPagesPerChunk})
+    free_chunks -= window_.chunk(page).is_free ? 1 : 0;
+  if (free_chunks != 0) return "span store: a chunk that is in no bin counts as free";
   if (frontier_ != nullptr && window_.tag(frontier_->first).is_free_span())
     return "span store: the frontier lies in a bin";
   if (passage_.is_empty() && (dirty_in_hand_ != 0 || free_in_hand_ != 0))

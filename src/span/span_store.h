@@ -26,7 +26,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 
 #include "base/list.h"
 #include "base/lock.h"
@@ -107,7 +106,7 @@ class SpanStore {
 
   // The start of one whose address is a multiple of `alignment` pages (a power of two up to kPagesPerChunk); null if
   // the OS refuses, or if the part of the window that runs may have is used up. What was used before is not cleared.
-  // O(1) up to a chunk, else O(chunks of the run).
+  // O(1) up to a chunk, else O(chunks).
   void* allocate_run(PageCount pages, PageCount alignment);
   // Has the first `bytes` of a run that was just had read as zero. What never held anything is not touched.
   void clear_run(void* start, size_t bytes);
@@ -185,13 +184,11 @@ class SpanStore {
   bool await_others();
   Span* take_in_one_chunk(PageCount pages, PageCount alignment);
   Span* take_over_chunks(PageCount pages, Paging paging);
-  std::optional<PageId> locate_row(PageCount pages, Paging paging);
   Span* take_row(PageId first, PageCount pages);
   void learn_use_of_runs();
   Paging paging_for_run();
   void touch_run_by_the_clock(char* start, const Span& first, Paging backed_by);
   bool may_extend_for_runs() const { return chunks_ < window_.chunks_for_runs(); }
-  uint32_t count_dirty_of_row(PageId first, PageCount pages);
   void put_in_run(Span* span);
   bool is_followed_by_free(PageId end, PageCount pages) const;
   bool lengthen_run(Span* first, PageCount more);

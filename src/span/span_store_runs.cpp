@@ -15,13 +15,6 @@
 #include "span/span_store.h"
 
 namespace snug {
-namespace {
-
-// How many free chunks are looked at for a place that costs fewer faults.
-constexpr uint32_t kMostLooks = 64;
-
-}  // namespace
-
 void* SpanStore::allocate_run(PageCount pages, PageCount alignment) {
   const bool is_long = pages.value > kPagesPerChunk;
   if (is_long) learn_use_of_runs();
@@ -87,7 +80,7 @@ Paging SpanStore::paging_for_run() {
 // A new chunk lies behind the one before, so that new ones soon make a row.
 Span* SpanStore::take_over_chunks(PageCount pages, Paging paging) {
   for (bool refused = false;;) {
-    if (const std::optional<PageId> first = locate_row(pages, paging)) return take_row(*first, pages);
+    if (const std::optional<PageId> first = ChunkRow(window_, pages, paging).find()) return take_row(*first, pages);
     if (!refused) {
       refused = !may_extend_for_runs() || !supply_chunk(paging);
       continue;
@@ -96,26 +89,6 @@ Span* SpanStore::take_over_chunks(PageCount pages, Paging paging) {
     refused = false;
     if (!was_huge && !(may_extend_for_runs() && await_others())) return nullptr;
   }
-}
-
-// Looks from chunks that cost no fault first: the place with the most of them, the lowest of several.
-std::optional<PageId> SpanStore::locate_row(PageCount pages, Paging paging) {
-  const ChunkRow row(window_, pages);
-  std::optional<PageId> best;
-  uint32_t most_dirty = 0;
-  uint32_t looks = kMostLooks;
-  for (const Bins* bins : {&bins_[0][1], &bins_[1][1], &bins_[static_cast<size_t>(paging)][0]}) {
-    const Span* chunk = bins->by_length[kPagesPerChunk - 1].front();
-    for (; chunk != nullptr && looks != 0 && most_dirty != pages.value; chunk = BinList::next(chunk), --looks) {
-      const std::optional<PageId> place = row.place_at(chunk->first);
-      if (!place) continue;
-      const uint32_t dirty = count_dirty_of_row(*place, pages);
-      if (best && (dirty < most_dirty || (dirty == most_dirty && *place > *best))) continue;
-      best = place;
-      most_dirty = dirty;
-    }
-  }
-  return best;
 }
 
 Span* SpanStore::take_row(PageId first, PageCount pages) {
@@ -140,19 +113,6 @@ Span* SpanStore::take_row(PageId first, PageCount pages) {
   run->grew = grew;
   run->run = next - first;
   return run;
-}
-
-// Pages of a place for a run that cost no fault.
-uint32_t SpanStore::count_dirty_of_row(PageId first, PageCount pages) {
-  uint32_t dirty = 0;
-  for (uint32_t done = 0; done != pages.value;) {
-    Span part;
-    part.first = first + PageCount{done};
-    part.pages = {std::min(pages.value - done, kPagesPerChunk)};
-    dirty += count_dirty(part);
-    done += part.pages.value;
-  }
-  return dirty;
 }
 
 void SpanStore::put_in_run(Span* span) {

@@ -66,6 +66,26 @@ TEST(SpanRun, TakesChunksThatCostNoFaultBeforeOthers) {
   EXPECT_TRUE(own.spans.free_run(between));
 }
 
+// However many chunks are free and dirty, a clean row is used before the heap takes new addresses.
+TEST(SpanRun, IsNotHiddenByManyChunksThatMakeNoRow) {
+  OwnSpans own;
+  void* row = run_of(own, chunks(2));
+  std::vector<void*> lone;
+  std::vector<void*> between;
+  for (int i = 0; i < 100; ++i) {
+    between.push_back(run_of(own, chunks(1)));
+    lone.push_back(run_of(own, chunks(1)));
+  }
+  EXPECT_TRUE(own.spans.free_run(row));
+  own.spans.trim(0);
+  for (void* chunk : lone) EXPECT_TRUE(own.spans.free_run(chunk));
+  const size_t before = own.spans.statistics().chunks;
+  EXPECT_EQ(run_of(own, chunks(2)), row);
+  EXPECT_EQ(own.spans.statistics().chunks, before);
+  EXPECT_STREQ(own.spans.check(), nullptr);
+  for (void* chunk : between) EXPECT_TRUE(own.spans.free_run(chunk));
+}
+
 TEST(SpanRun, ReadsAsZeroOnceItIsCleared) {
   OwnSpans own;
   for (PageCount pages : {PageCount{9}, chunks(2, 7)}) {
