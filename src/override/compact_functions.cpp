@@ -10,8 +10,10 @@
 #include "base/fatal.h"
 #include "compact/compact_fit.h"
 #include "compact/core_heaps.h"
+#include "compact/slice_margin.h"
 #include "heap/allocator.h"
 #include "heap/store.h"
+#include "os/process.h"
 #include "os/thread.h"
 
 using namespace snug;
@@ -25,6 +27,7 @@ struct snug_compact_heap {
 
   const Kind kind;
   const bool in_region;
+  SliceMargin margin;
   union {
     CompactFit fit;
     CoreHeaps cores;
@@ -295,8 +298,12 @@ SNUG_EXPORT void snug_compact_set_increment(snug_compact_heap* heap, size_t incr
 }
 
 SNUG_EXPORT int snug_compact_step(snug_compact_heap* heap, const snug_compact_budget* budget) {
-  CompactBudget limit = budget == nullptr ? CompactBudget() : CompactBudget(budget->nanoseconds, budget->bytes);
-  return with(heap, "snug_compact_step", [&](auto& heaps) { return heaps.step(limit) ? 1 : 0; });
+  const uint64_t asked = budget == nullptr ? 0 : budget->nanoseconds;
+  const uint64_t begin = asked == 0 ? 0 : os::nanoseconds();
+  CompactBudget limit(heap->margin.to_use(asked), budget == nullptr ? 0 : budget->bytes, begin);
+  const int is_left = with(heap, "snug_compact_step", [&](auto& heaps) { return heaps.step(limit) ? 1 : 0; });
+  if (asked != 0 && is_left != 0) heap->margin.note(asked, os::nanoseconds() - begin);
+  return is_left;
 }
 
 SNUG_EXPORT size_t snug_compact_give_back(snug_compact_heap* heap, size_t rows) {
