@@ -126,7 +126,10 @@ PageRow BlockPages::take_row_of(const BlockClass& sizes) {
   {
     const SharedTurnGuard guard(turn_);
     spare = spares_.take(sizes.bytes());
-    if (spare != nullptr) bytes_records_ -= record_bytes(spare->blocks);
+    if (spare != nullptr)
+      bytes_records_ -= record_bytes(spare->blocks);
+    else
+      budget_.took(sizes.bytes(), spare_bound());
   }
   if (spare == nullptr) {
     if (!turn_.is_shared()) give_back();  // who has turns does so at their end
@@ -207,10 +210,16 @@ void BlockPages::note_owed() {
   owes_.store(!leaving_.empty() || spares_.bytes() > most_spare(), std::memory_order_relaxed);
 }
 
+void BlockPages::let_oldest_go() {
+  CompactPage* const page = spares_.take_oldest();
+  budget_.gave(page->row.bytes, spare_bound());
+  let_go(page);
+}
+
 // What is to go next; null if it is nothing.
 CompactPage* BlockPages::take_owed() {
   const SharedTurnGuard guard(turn_);
-  if (leaving_.empty() && spares_.bytes() > most_spare()) let_go(spares_.take_oldest());
+  if (leaving_.empty() && spares_.bytes() > most_spare()) let_oldest_go();
   CompactPage* const page = leaving_.front();
   if (page != nullptr) leaving_.remove(page);
   note_owed();

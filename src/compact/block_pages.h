@@ -5,10 +5,10 @@
 //
 // A kind is a class beside the map's, for blocks of one size whose owners say how they are moved.
 //
-// A row of pages that becomes empty is kept for the next of its length. Beyond a share of what the heap has, the oldest
-// of them goes to the OS: what the heap takes follows what lives in it, and the store keeps nothing for it.
+// A row of pages that becomes empty is kept for the next of its length. Beyond what was missed of late (SpareBudget)
+// the oldest of them goes to the OS: what the heap takes follows what lives in it, and the store keeps nothing for it.
 //
-//   spare rows <= kLeastSpare, or 1 / kSpareShare of the pages that classes have      after give_back()
+//   spare rows <= SpareBudget::kLeast, or 1 / kSpareShare of the pages that classes have      after give_back()
 //
 // To take and to give is O(1), but for what the source takes. Giving asks the OS for nothing: what is to go waits for
 // give_back(), which who must make no system call leaves to who comes next. After share() several threads may use it,
@@ -27,6 +27,7 @@
 #include "compact/page.h"
 #include "compact/page_bin.h"
 #include "compact/page_source.h"
+#include "compact/spare_budget.h"
 #include "compact/spare_rows.h"
 
 namespace snug {
@@ -187,9 +188,8 @@ class BlockPages {
 
  private:
   using AllPages = List<CompactPage, &CompactPage::in_all>;
-  // What is kept of empty pages at most: so many bytes, or one part in so many of the pages that classes have.
-  static constexpr size_t kLeastSpare = 8 * kPageSize;
-  static constexpr size_t kSpareShare = 128;
+  // However many are missed, of empty pages one part in so many of those that classes have is kept at most.
+  static constexpr size_t kSpareShare = 8;
   // When the longest row empties, so many of one page may have to go for it: what it counted for the share goes too.
   static constexpr size_t kRowsAtOnce = kMostPages + 1;
 
@@ -205,7 +205,9 @@ class BlockPages {
   CompactPage* add_page(PageRow row, PageBin* bin, size_t block, size_t blocks);
   CompactPage* add_page_to(PageBin& bin);
   PageRow take_row_of(const BlockClass& sizes);
-  size_t most_spare() const { return std::max(kLeastSpare, (bytes_pages_ - bytes_large_) / kSpareShare); }
+  size_t spare_bound() const { return (bytes_pages_ - bytes_large_) / kSpareShare; }
+  size_t most_spare() const { return budget_.allowed(spare_bound()); }
+  void let_oldest_go();
   void forget(CompactPage* page);
   void let_go(CompactPage* page);
   CompactPage* take_owed();
@@ -234,6 +236,7 @@ class BlockPages {
   AllPages all_;      // large blocks last
   AllPages leaving_;  // empty, and nobody's
   SpareRows spares_;
+  SpareBudget budget_;
   std::atomic<bool> owes_{false};  // pages leave, or more are spare than may be
   size_t large_blocks_ = 0;
   size_t bytes_large_ = 0;
