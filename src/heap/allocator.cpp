@@ -151,7 +151,7 @@ void check_start(const void* block, const char* call) {
 
 // True if slabs have lain there whose pages are free now.
 bool lies_where_blocks_were(const void* block) {
-  return store.window.contains(block) && store.spans.holds_remains(store.window.page_of(block));
+  return store.window.contains(block) && store.spans.was_used(store.window.page_of(block));
 }
 
 void* allocate_of_class(size_t size_class) {

@@ -3,7 +3,7 @@
 //
 //   | chunk, free | chunk, free | … | free ‥‥ rest ‥‥ |==== anything ====|
 //
-// The records of the chunks are read from the lowest to the highest, 24 bytes for each 2 MiB of the window in use. The
+// The records of the chunks are read from the lowest to the highest, 40 bytes for each 2 MiB of the window in use. The
 // caller holds the span store's lock.
 #pragma once
 

@@ -103,7 +103,7 @@ void* LargeStore::hand_out(LargeBlock* block, size_t usable) {
 // Whoever takes and frees one block again and again keeps it from the first time on.
 bool LargeStore::keeps_too_much() const {
   return !cache_.empty() &&
-         (bytes_kept_.get() > retention_.bytes || bytes_kept_.get() - cache_.back()->kept() > allowed_);
+         (bytes_kept_.get() > retention_.bytes || bytes_kept_.get() - cache_.back()->kept() > budget_.allowed());
 }
 
 // What is written for the first time the OS has to back: if as much was given back to it, that is missed, and so much
@@ -112,10 +112,8 @@ void LargeStore::write_up_to(LargeBlock* block, size_t usable) {
   if (usable <= block->written) return;
   const size_t more = usable - block->written;
   written_.store(bytes_grown() + more, std::memory_order_relaxed);
-  const size_t missed = std::min(more, given_away_);
   block->written = usable;
-  given_away_ -= missed;
-  allowed_ = std::min(allowed_ + missed, retention_.bytes);
+  budget_.took(more, retention_.bytes);
 }
 
 // The kept mapping of which as much is written as is asked for, as nearly as can be; out of the cache, in nothing.

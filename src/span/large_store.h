@@ -24,6 +24,7 @@
 #include "base/owner_counter.h"
 #include "base/passage.h"
 #include "span/huge_page_gauge.h"
+#include "span/kept_budget.h"
 #include "span/large_block.h"
 #include "span/large_index.h"
 #include "span/meta_arena.h"
@@ -130,7 +131,6 @@ class LargeStore {
 
  private:
   using CacheList = List<LargeBlock, &LargeBlock::in_cache>;
-  static constexpr size_t kLeastAllowed = size_t{1} << 20;
   // Bytes from which on a block that is made longer gets huge pages: whoever resizes a block fills it. Each growth
   // backs at most one ahead of its use.
   static constexpr size_t kGrownBlock = size_t{4} << 20;
@@ -185,11 +185,10 @@ class LargeStore {
   RecordPool<LargeBlock> records_;
   LargeIndex index_;
   CacheList cache_;
-  Retention retention_{size_t{64} << 20, 1000};
+  Retention retention_;
   Doorbell* bell_ = nullptr;
   OwnerCounter bytes_kept_;
-  size_t allowed_ = kLeastAllowed;  // bytes that may be kept beside the newest, up to the threshold
-  size_t given_away_ = 0;           // bytes that have gone back for being more than that, and have not been missed yet
+  KeptBudget budget_;  // of what is kept beside the newest
   size_t bytes_usable_ = 0;
   size_t bytes_mapped_ = 0;
   size_t mappings_ = 0;          // records in use: each a mapping, or about to be

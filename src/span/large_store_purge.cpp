@@ -93,7 +93,7 @@ bool LargeStore::give_back(LargeBlock* block, size_t stays) {
 void LargeStore::give_back_excess() {
   const auto due = [this](const LargeBlock* oldest) {
     if (oldest == nullptr || !keeps_too_much()) return kNotDue;
-    given_away_ = std::min(given_away_ + oldest->kept(), retention_.bytes);
+    budget_.gave(oldest->kept(), retention_.bytes);
     return oldest->usable;
   };
   while (give_back_oldest(due) == Purge::kDone) {
@@ -168,8 +168,7 @@ Purge LargeStore::purge_overdue() {
     if (oldest == nullptr || !is_overdue(oldest->freed_at)) return kNotDue;
     // A part, as whoever comes by waits for it.
     const size_t stays = without_end(*oldest, kMostByAge);
-    // Nobody has missed it: it need not have been kept.
-    allowed_ = std::max(allowed_ - std::min(allowed_, oldest->written - stays), kLeastAllowed);
+    budget_.aged(oldest->written - stays);
     return stays;
   });
 }

@@ -296,11 +296,14 @@ void SpanStore::mark_dirty(PageId first, PageCount pages) {
 
 void SpanStore::count_growth(uint32_t pages) {
   bytes_grown_.store(bytes_grown_.load(std::memory_order_relaxed) + pages * kPageSize, std::memory_order_relaxed);
+  budget_.took(pages * kPageSize, retain());
 }
 
-bool SpanStore::holds_remains(PageId page) {
+bool SpanStore::was_used(PageId page) {
   LockGuard guard(lock_);
-  return window_.class_at(page.value) == 0 && tests_bit(window_.chunk(page).dirty, page.in_chunk());
+  const Chunk& chunk = window_.chunk(page);
+  const uint32_t place = page.in_chunk();
+  return window_.class_at(page.value) == 0 && (tests_bit(chunk.dirty, place) || tests_bit(chunk.purged, place));
 }
 
 SpanStatistics SpanStore::statistics() {

@@ -3,8 +3,8 @@
 // Free spans lie in bins, one a length, those with memory behind them (dirty) apart from the clean ones: a request is
 // served by the shortest dirty span that fits, then by the shortest clean one, then from a new chunk. What is freed
 // coalesces with its neighbours and stays dirty until it is purged: when it has lain unused for the retention time, or
-// when more than the retention threshold is kept. Each span that is freed purges at most one run of pages, with one
-// madvise, and a second where that breaks a huge page.
+// when more is kept than was missed so far (span/kept_budget.h), or than the retention threshold. Each span that is
+// freed purges at most one run of pages, with one madvise, and a second where that breaks a huge page.
 //
 // A heap that has proved to grow asks for chunks that the OS backs by a huge page, a fault for 2 MiB instead of 512,
 // and gets them unless the gauge says that they are dear (span/huge_page_gauge.h). It learns that from some that are
@@ -32,6 +32,7 @@
 #include "base/passage.h"
 #include "os/doorbell.h"
 #include "span/huge_page_gauge.h"
+#include "span/kept_budget.h"
 #include "span/meta_arena.h"
 #include "span/run_use.h"
 #include "span/span.h"
@@ -76,6 +77,8 @@ class SpanStore {
   }
   // The same of the bytes alone, while others may be at it.
   void bound_retention(size_t bytes) { retain_.store(bytes, std::memory_order_relaxed); }
+  // What is kept before any of it was missed: a little, unless this says more.
+  void allow(size_t bytes) { budget_ = KeptBudget(bytes); }
   size_t retain() const { return retain_.load(std::memory_order_relaxed); }
   // To be rung when free memory begins to age, and to summon by when the heap outgrows its first chunk.
   void set_bell(Doorbell& bell) { bell_ = &bell; }
@@ -127,8 +130,8 @@ class SpanStore {
   // Gives the addresses of wholly free chunks back to an OS that has refused some. True if anything was given back.
   bool release_addresses();
 
-  // True if the page is free and may still hold what was written to it: what lay there has been freed.
-  bool holds_remains(PageId page);
+  // True if no slab lies on the page and something has, whether its memory is still there or not: that has been freed.
+  bool was_used(PageId page);
 
   // Purges everything but about `pad` bytes. True if anything was given back.
   bool trim(size_t pad);
@@ -206,6 +209,7 @@ class SpanStore {
   void leave_hand(const Span& span);
   size_t purge_run(Span* span);
   void count_as_missing(size_t bytes);
+  size_t purge_aged(Span* span);
   Span* older_than(uint32_t milliseconds);
   void purge_as_due();
   void make_way();
@@ -222,6 +226,7 @@ class SpanStore {
   alignas(kCacheLine) SharedLock lock_;
   Passage passage_;
   uint32_t purge_after_ = Retention{}.milliseconds;
+  KeptBudget budget_;
   bool reserves_ = false;  // somebody is reserving addresses
   RecordPool<Span> records_;
   Bins bins_[2][2];  // by paging; clean, dirty

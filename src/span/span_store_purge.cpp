@@ -39,7 +39,10 @@ size_t SpanStore::purge_run(Span* span) {
   }
   leave_hand(*span);
   if (purged) {
-    for_each_word(first, pages.value, [&](size_t word, uint64_t mask) { chunk.dirty[word] &= ~mask; });
+    for_each_word(first, pages.value, [&](size_t word, uint64_t mask) {
+      chunk.dirty[word] &= ~mask;
+      chunk.purged[word] |= mask;
+    });
     bytes_purged_ += pages.bytes();
     count_as_missing(pages.bytes());
   }
@@ -87,11 +90,17 @@ Span* SpanStore::older_than(uint32_t milliseconds) {
   return nullptr;
 }
 
+size_t SpanStore::purge_aged(Span* span) {
+  const size_t bytes = purge_run(span);
+  budget_.aged(bytes);
+  return bytes;
+}
+
 Purge SpanStore::purge_overdue() {
   LockGuard guard(lock_);
   Span* span = older_than(purge_after_);
   if (span == nullptr) return Purge::kNotDue;
-  return purge_run(span) != 0 ? Purge::kDone : Purge::kRefused;
+  return purge_aged(span) != 0 ? Purge::kDone : Purge::kRefused;
 }
 
 bool SpanStore::ages() {
@@ -101,16 +110,16 @@ bool SpanStore::ages() {
 
 void SpanStore::purge_as_due() {
   if (Span* span = older_than(purge_after_); span != nullptr) {
-    purge_run(span);
+    purge_aged(span);
     return;
   }
-  if (dirty_pages_ * kPageSize <= retain()) return;
+  if (dirty_pages_ * kPageSize <= std::min(budget_.allowed(), retain())) return;
   // Whole chunks first: among frees in a row, what is free around a run now may be a whole huge page in a moment. Parts
   // of huge pages wait for their age. While huge pages are dear, those that are there are kept before others.
   Span* const chunk = bins(Paging::kHuge, true).by_length[kPagesPerChunk - 1].front();
   Span* const small = age_list(Paging::kSmall).front();
   Span* const span = chunk == nullptr || (small != nullptr && gauge_.pauses(os::milliseconds())) ? small : chunk;
-  if (span != nullptr) purge_run(span);
+  if (span != nullptr) budget_.gave(purge_run(span), retain());
 }
 
 // For each byte that is taken of memory that was not in use, one goes back of what is kept and did not fit, the oldest

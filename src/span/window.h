@@ -8,7 +8,7 @@
 //
 //   classes[page]   scaled size class of the slab that covers the page; 0 = no slab
 //   tags[page]      what owns the page (PageTag); 0 = nobody
-//   chunks[chunk]   which of its pages may be backed by memory (Chunk)
+//   chunks[chunk]   which of its pages may be backed by memory, and were (Chunk)
 //
 // The arrays (about 9 bytes a page) are mapped whole and read-only, so that any index in the window may be read and
 // the OS accounts for nothing; the parts that describe a reservation become writable with it. Entries are written by
@@ -62,10 +62,11 @@ class PageTag {
 
 // One chunk. Guarded by the span store's lock.
 struct Chunk {
-  uint64_t dirty[kPagesPerChunk / 64] = {};  // pages that may be backed; the others read as zero and cost nothing
-  Paging paging = Paging::kSmall;            // as the OS was last advised
-  bool is_ours = false;                      // its addresses are usable memory
-  bool is_free = false;                      // as a whole, in one of the span store's bins
+  uint64_t dirty[kPagesPerChunk / 64] = {};   // pages that may be backed; the others read as zero and cost nothing
+  uint64_t purged[kPagesPerChunk / 64] = {};  // pages that were dirty once and went back to the OS
+  Paging paging = Paging::kSmall;             // as the OS was last advised
+  bool is_ours = false;                       // its addresses are usable memory
+  bool is_free = false;                       // as a whole, in one of the span store's bins
 };
 
 class Window {

@@ -42,6 +42,7 @@ struct OwnSpans {
   OwnSpans() {
     if (!window.open()) ADD_FAILURE() << "the OS refuses a window";
     spans.set_retention(kForever);
+    spans.allow(SIZE_MAX);
   }
 
   char* start_of(const Span* span) const { return window.start_of(span->first); }

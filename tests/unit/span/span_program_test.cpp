@@ -6,6 +6,7 @@
 #include <random>
 #include <vector>
 
+#include "base/bits.h"
 #include "span/own_spans.h"
 
 namespace snug {
@@ -75,12 +76,14 @@ class SpanProgram {
     live_pages_ += pages;
   }
 
+  bool is_dirty(PageId page) { return tests_bit(own_.window.chunk(page).dirty, page.in_chunk()); }
+
   // So much of what was kept has gone back, as new memory was taken.
   void learn_of_way_made(const Span& taken, size_t bytes) {
     size_t gone = 0;
     for (auto& [id, page] : pages_) {
       const bool is_taken = id - taken.first.value < taken.pages.value;
-      if (page.used || is_taken || !page.dirty || own_.spans.holds_remains({id})) continue;
+      if (page.used || is_taken || !page.dirty || is_dirty(PageId{id})) continue;
       page.dirty = false;
       gone += kPageSize;
     }

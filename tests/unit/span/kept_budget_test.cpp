@@ -1,0 +1,67 @@
+// What is kept beyond a little was missed.
+#include "span/kept_budget.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "span/own_spans.h"
+
+namespace snug {
+namespace {
+
+constexpr size_t kMiB = size_t{1} << 20;
+
+TEST(KeptBudgetTest, WhatWentForBeingTooMuchAndIsTakenAgainIsMissed) {
+  KeptBudget budget;
+  const size_t least = budget.allowed();
+  budget.took(8 * kMiB, 64 * kMiB);
+  EXPECT_EQ(budget.allowed(), least) << "nothing had gone back";
+  budget.gave(8 * kMiB, 64 * kMiB);
+  EXPECT_EQ(budget.allowed(), least);
+  budget.took(3 * kMiB, 64 * kMiB);
+  EXPECT_EQ(budget.allowed(), least + 3 * kMiB);
+  budget.took(20 * kMiB, 64 * kMiB);
+  EXPECT_EQ(budget.allowed(), least + 8 * kMiB) << "no more than went";
+}
+
+TEST(KeptBudgetTest, NoMoreThanTheMostIsEverMissed) {
+  KeptBudget budget;
+  budget.gave(100 * kMiB, 16 * kMiB);
+  budget.took(100 * kMiB, 16 * kMiB);
+  EXPECT_EQ(budget.allowed(), 16 * kMiB);
+  budget.gave(10 * kMiB, 4 * kMiB);
+  budget.took(10 * kMiB, 4 * kMiB);
+  EXPECT_EQ(budget.allowed(), 16 * kMiB) << "a smaller bound takes nothing back";
+}
+
+TEST(KeptBudgetTest, WhatWentForItsAgeWasNotMissed) {
+  KeptBudget budget;
+  const size_t least = budget.allowed();
+  budget.gave(8 * kMiB, 64 * kMiB);
+  budget.took(8 * kMiB, 64 * kMiB);
+  budget.aged(3 * kMiB);
+  EXPECT_EQ(budget.allowed(), least + 5 * kMiB);
+  budget.aged(100 * kMiB);
+  EXPECT_EQ(budget.allowed(), least);
+}
+
+// A burst that comes again is kept from its second time on.
+TEST(KeptBudgetTest, SpansThatComeAndGoAreKeptOnceTheyWereMissed) {
+  unit::OwnSpans own;
+  own.spans.set_retention({64 * kMiB, UINT32_MAX});
+  own.spans.allow(KeptBudget::kLeast);
+  size_t kept[3];
+  for (size_t& after : kept) {
+    std::vector<Span*> spans;
+    for (size_t bytes = 0; bytes < 24 * kMiB; bytes += PageCount{8}.bytes()) spans.push_back(own.spans.allocate({8}));
+    for (Span* span : spans) own.free_touched(span);
+    after = own.spans.statistics().bytes_dirty;
+  }
+  EXPECT_LE(kept[0], 2 * kMiB);
+  EXPECT_GE(kept[1], 20 * kMiB);
+  EXPECT_GE(kept[2], 20 * kMiB);
+}
+
+}  // namespace
+}  // namespace snug
