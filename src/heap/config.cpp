@@ -55,6 +55,8 @@ enum Key : size_t {
 // One part in so many of what the process may have is kept empty, of small blocks and of large ones each. Above 2 GiB
 // that is more than the default.
 constexpr size_t kShareOfMemory = 32;
+// By default as many times `retain` may be kept empty, in pages, as long as no less is in use.
+constexpr size_t kTimesInUse = 4;
 
 struct Word {
   const char* bytes;
@@ -248,10 +250,11 @@ Config read_config(uint32_t* set_keys) {
 }
 
 Retained retained_within(size_t memory, const Config& config, uint32_t set_keys) {
-  const auto bounded = [memory, set_keys](size_t key, size_t bytes) {
-    return (set_keys >> key & 1) != 0 ? bytes : std::min(bytes, memory / kShareOfMemory);
+  const auto bounded = [memory, set_keys](size_t key, size_t bytes, size_t times = 1) {
+    return (set_keys >> key & 1) != 0 ? bytes : std::min(bytes * times, memory / kShareOfMemory);
   };
-  return {bounded(kRetain, config.retain), bounded(kRetainLarge, config.retain_large)};
+  return {bounded(kRetain, config.retain), bounded(kRetain, config.retain, kTimesInUse),
+          bounded(kRetainLarge, config.retain_large)};
 }
 
 void print_config_value(const Config& config, size_t index, char* text, size_t capacity) {

@@ -30,8 +30,8 @@ struct Config {
   // batch: adaptive | one, default adaptive. How many blocks pass between a thread's cache and the slabs at once. `one`
   // is for measuring what batches are worth.
   Batching batch = Batching::kAdaptive;
-  // retain: bytes, default 64M, or a 32nd of the memory that the process may have if that is less. Empty pages kept
-  // before any go back to the OS at once.
+  // retain: bytes, default 64M, or as much as is in use up to four times that; or a 32nd of the memory that the process
+  // may have if that is less. The most empty pages that are kept before any go back to the OS at once.
   size_t retain = size_t{64} << 20;
   // retain_large: bytes, default as of retain. The most memory of freed large blocks in mappings of their own that is
   // kept before any goes back to the OS at once; what others leave counts under retain.
@@ -66,6 +66,7 @@ extern const ConfigKey kConfigTable[kConfigKeys];
 // `retain` and `retain_large` of a process that may have so many bytes of memory: what the environment says stands.
 struct Retained {
   size_t pages;
+  size_t pages_in_use;  // the most where as much is in use
   size_t large;
 };
 Retained retained_within(size_t memory, const Config& config, uint32_t set_keys);

@@ -136,7 +136,7 @@ void Store::open_inline_paths() {
 SNUG_COLD void Store::heed_memory_limit() {
   if (heeds_limit_.exchange(true, std::memory_order_relaxed)) return;
   const Retained retained = retained_within(std::min(os::memory_limit(), most_memory), config, config_set);
-  spans.bound_retention(retained.pages);
+  spans.bound_retention(retained.pages, retained.pages_in_use);
   large.bound_retention(retained.large);
 }
 

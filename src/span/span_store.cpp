@@ -296,7 +296,7 @@ void SpanStore::mark_dirty(PageId first, PageCount pages) {
 
 void SpanStore::count_growth(uint32_t pages) {
   bytes_grown_.store(bytes_grown_.load(std::memory_order_relaxed) + pages * kPageSize, std::memory_order_relaxed);
-  budget_.took(pages * kPageSize, retain());
+  budget_.took(pages * kPageSize, most_kept());
 }
 
 bool SpanStore::was_used(PageId page) {

@@ -72,11 +72,14 @@ class SpanStore {
       : window_(window), gauge_(gauge), records_(arena) {}
 
   void set_retention(Retention retention) {
-    retain_.store(retention.bytes, std::memory_order_relaxed);
+    bound_retention(retention.bytes, retention.bytes);
     purge_after_ = retention.milliseconds;
   }
-  // The same of the bytes alone, while others may be at it.
-  void bound_retention(size_t bytes) { retain_.store(bytes, std::memory_order_relaxed); }
+  // The same of the bytes alone, while others may be at it: so many, or as many as are in use up to `in_use`.
+  void bound_retention(size_t bytes, size_t in_use) {
+    retain_.store(bytes, std::memory_order_relaxed);
+    retain_in_use_.store(in_use, std::memory_order_relaxed);
+  }
   // What is kept before any of it was missed: a little, unless this says more.
   void allow(size_t bytes) { budget_ = KeptBudget(bytes); }
   size_t retain() const { return retain_.load(std::memory_order_relaxed); }
@@ -211,6 +214,7 @@ class SpanStore {
   void count_as_missing(size_t bytes);
   size_t purge_aged(Span* span);
   Span* older_than(uint32_t milliseconds);
+  size_t most_kept() const;
   void purge_as_due();
   void make_way();
   Span* any_dirty();
@@ -222,6 +226,7 @@ class SpanStore {
   HugePageGauge& gauge_;
   Doorbell* bell_ = nullptr;
   std::atomic<size_t> retain_{Retention{}.bytes};
+  std::atomic<size_t> retain_in_use_{Retention{}.bytes};
 
   alignas(kCacheLine) SharedLock lock_;
   Passage passage_;

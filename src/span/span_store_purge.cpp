@@ -108,18 +108,24 @@ bool SpanStore::ages() {
   return !age_list(Paging::kSmall).empty() || !age_list(Paging::kHuge).empty();
 }
 
+// The more is in use, the less what is kept beside it matters, and the more may come back.
+size_t SpanStore::most_kept() const {
+  const size_t in_use = (chunks_ * kPagesPerChunk - free_pages_ - free_in_hand_) * kPageSize;
+  return std::max(retain(), std::min(in_use, retain_in_use_.load(std::memory_order_relaxed)));
+}
+
 void SpanStore::purge_as_due() {
   if (Span* span = older_than(purge_after_); span != nullptr) {
     purge_aged(span);
     return;
   }
-  if (dirty_pages_ * kPageSize <= std::min(budget_.allowed(), retain())) return;
+  if (dirty_pages_ * kPageSize <= std::min(budget_.allowed(), most_kept())) return;
   // Whole chunks first: among frees in a row, what is free around a run now may be a whole huge page in a moment. Parts
   // of huge pages wait for their age. While huge pages are dear, those that are there are kept before others.
   Span* const chunk = bins(Paging::kHuge, true).by_length[kPagesPerChunk - 1].front();
   Span* const small = age_list(Paging::kSmall).front();
   Span* const span = chunk == nullptr || (small != nullptr && gauge_.pauses(os::milliseconds())) ? small : chunk;
-  if (span != nullptr) budget_.gave(purge_run(span), retain());
+  if (span != nullptr) budget_.gave(purge_run(span), most_kept());
 }
 
 // For each byte that is taken of memory that was not in use, one goes back of what is kept and did not fit, the oldest

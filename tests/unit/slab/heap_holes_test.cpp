@@ -135,7 +135,7 @@ TEST_F(HeapHolesTest, HolesMakeWayForOtherSizesOnceTheHeapHasAged) {
 // The bytes that go without the heap's ageing, as a second class dies after the round that gave back the first one's.
 size_t gone_between_rounds(size_t retain) {
   unit::OwnHeaps own;
-  own.spans.bound_retention(retain);
+  own.spans.bound_retention(retain, retain);
   SlabHeap* heap = own.registry.acquire();
   const size_t first = kRoomyTable.class_of(256);
   const size_t second = kRoomyTable.class_of(64);  // where a round comes by before
@@ -167,7 +167,7 @@ TEST_F(HeapHolesTest, WhileTooMuchIsFreeRoundsFollowEachOther) {
 
 // 16 MiB die one by one, but for one block in two thousand, and nothing is allocated any more.
 TEST_F(HeapHolesTest, AHeapThatShrinksAtRandomGivesBackItsHoles) {
-  own.spans.bound_retention(size_t{2} << 20);
+  own.spans.bound_retention(size_t{2} << 20, size_t{2} << 20);
   SlabHeap* heap = registry.acquire();
   std::vector<void*> blocks = own.take(*heap, c, (size_t{16} << 20) / own.sizes(c).block_size);
   for (void* block : blocks) *static_cast<char*>(block) = 1;

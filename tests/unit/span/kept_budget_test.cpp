@@ -63,5 +63,28 @@ TEST(KeptBudgetTest, SpansThatComeAndGoAreKeptOnceTheyWereMissed) {
   EXPECT_GE(kept[2], 20 * kMiB);
 }
 
+// However much is missed.
+TEST(KeptBudgetTest, NoMoreThanIsInUseIsKept) {
+  unit::OwnSpans own;
+  own.spans.bound_retention(4 * kMiB, 16 * kMiB);
+  own.spans.allow(SIZE_MAX);
+  const auto allocate = [&own](size_t bytes) {
+    std::vector<Span*> spans;
+    for (size_t i = 0; i < bytes / PageCount{8}.bytes(); ++i) spans.push_back(own.spans.allocate({8}));
+    return spans;
+  };
+  const auto free = [&own](const std::vector<Span*>& spans) {
+    for (Span* span : spans) own.free_touched(span);
+    return own.spans.statistics().bytes_dirty;
+  };
+  const std::vector<Span*> some = allocate(8 * kMiB);
+  EXPECT_EQ(free(allocate(32 * kMiB)), 8 * kMiB);
+  const std::vector<Span*> more = allocate(32 * kMiB);
+  EXPECT_EQ(free(allocate(32 * kMiB)), 16 * kMiB) << "nor than the bound for that";
+  free(more);
+  EXPECT_EQ(free(some), 4 * kMiB);
+  EXPECT_STREQ(own.spans.check(), nullptr);
+}
+
 }  // namespace
 }  // namespace snug
