@@ -8,7 +8,7 @@
 // What counts as a heap's memory:
 //
 //   compacting   pages * 16 KiB + spare pages + the table of handles + the records of pages, from its statistics
-//   cells        one pool, the smallest (within 0.5%) in which the whole trace is served; TLSF gives nothing back
+//   TLSF, rlsf   one pool, the smallest (within 0.5%) in which the whole trace is served; TLSF gives nothing back
 //   cells, paged pages of 64 KiB or more that it has taken from the OS; empty ones above 64 KiB go back
 //   malloc       growth of what is resident (VmRSS, VmHWM), with each OS page of each block written
 #pragma once
@@ -22,10 +22,11 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "cells_in_pool.h"
 #include "proc_field.h"
 #include "replay_trace.h"
+#include "rlsf.h"
 #include "seed_command.h"
-#include "snug/cell_heap.h"
 #include "snug/compact_heap_c.h"
 
 namespace seeds {
@@ -129,21 +130,17 @@ inline void* map_memory(size_t bytes) {
   return memory == MAP_FAILED ? nullptr : memory;
 }
 
-// The document's TLSF: bins in 32nds of a doubling over one pool. The alignment decides how cells are rounded; a cell
-// has 32 bytes at least with either, since a free one holds four words.
-template <size_t kAlign>
-class OnCells {
-  struct Policy : snug::CellPolicy {
-    static constexpr size_t kAlignment = kAlign;
-  };
-
+// TLSF in one pool: CellsInPool or Rlsf.
+template <class Tlsf>
+class OnPool {
  public:
-  OnCells(const ReplayTrace& trace, uint64_t pool) : table_(trace.slots()), start_(map_memory(pool)), pool_(pool) {
-    if (start_ == nullptr || heap_.add_region(start_, pool) != nullptr) fail("no address space for the pool of cells");
+  OnPool(const ReplayTrace& trace, uint64_t pool)
+      : table_(trace.slots()), start_(map_pool(pool)), pool_(pool), heap_(start_, pool) {
+    if (!heap_.is_open()) fail("the pool is no memory for a heap");
   }
-  ~OnCells() { munmap(start_, pool_); }
-  OnCells(const OnCells&) = delete;
-  OnCells& operator=(const OnCells&) = delete;
+  ~OnPool() { munmap(start_, pool_); }
+  OnPool(const OnPool&) = delete;
+  OnPool& operator=(const OnPool&) = delete;
 
   bool allocate(size_t slot, size_t bytes) { return (table_[slot] = heap_.allocate(bytes)) != nullptr; }
   void free(size_t slot) { heap_.free(table_[slot]); }
@@ -152,10 +149,16 @@ class OnCells {
   const char* check() const { return heap_.check(); }
 
  private:
+  static void* map_pool(uint64_t bytes) {
+    void* const memory = map_memory(bytes);
+    if (memory == nullptr) fail("no address space for a pool");
+    return memory;
+  }
+
   SlotTable<void*> table_;
   void* start_;
   uint64_t pool_;
-  snug::CellHeap<Policy> heap_;
+  Tlsf heap_;
 };
 
 struct CountedPages {

@@ -1,5 +1,5 @@
 // s0_cells: the published table of a cell allocator with bins (S0), on cell heaps that are composed as its versions
-// were, on snug's default cell heap, and on malloc.
+// were, on snug's default cell heap, on rlsf's TLSF, and on malloc.
 //
 // 8040 cells are 402 groups of 1 large and 19 small. All large ones are freed and 10 small ones of each group, every
 // other one. Then N times the 402 large are allocated and freed, for N of 10, 15 … 300; the time of a run is that of
@@ -16,24 +16,22 @@
 #include <string>
 #include <vector>
 
+#include "cell_versions.h"
 #include "instruction_stepper.h"
-#include "snug/cell_heap.h"
 
 namespace {
+
+using seeds::CellCalls;
 
 constexpr size_t kGroups = 402;
 constexpr size_t kSmallPerGroup = 19;
 constexpr size_t kSmallBytes = 24;
 constexpr size_t kFirstRounds = 10, kLastRounds = 300, kStepRounds = 5;
 
-// A page holds 2680 cells of the version whose used cells have no trailer: three pages for all. With a trailer on every
-// cell four are needed, as its text says.
-constexpr size_t kPage = size_t{224} << 10;
-
 struct Options {
   unsigned runs = 30;
   size_t large_bytes = 1024;
-  std::string versions = "old,without,new,snug,malloc";
+  std::string versions;  // none: all that can be had
   bool rows = true;
 };
 
@@ -46,11 +44,14 @@ instructions.
 
   --runs N          of each N and version, at least 2 (default 30)
   --large BYTES     of a large cell (default 1024); small ones are 24
-  --versions LIST   some of old,without,new,snug,malloc (default: all)
+  --versions LIST   some of old,without,new,snug,region,rlsf,malloc (default: all that can be had)
                       old      a scan with a roving pointer; no trailers: merges with the next cell only
                       without  bins of powers of two, a trailer on every cell, no retention threshold
                       new      the same with the threshold
                       snug     the default: two-level bins, a trailer on free cells only; on pages, with the threshold
+                      region   the same in one region
+                      rlsf     TLSF of the crate rlsf in one pool, called as directly; where the variable SEEDS_RLSF
+                               names the library that bench/allocators/fetch tlsf builds
                       malloc   the process's: preload any allocator to compare it
   --summary         only what is below the table
 
@@ -68,58 +69,6 @@ double now_ns() {
   return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
 }
 
-// Keeps what comes back for the next run.
-struct RecycledPages {
-  static constexpr size_t kPageBytes = kPage;
-  static inline std::vector<void*> spare;
-
-  static void* take(size_t bytes) {
-    if (bytes != kPage || spare.empty()) return std::aligned_alloc(64, bytes);
-    void* const page = spare.back();
-    spare.pop_back();
-    return page;
-  }
-  static void give(void* page, size_t bytes) {
-    if (bytes == kPage)
-      spare.push_back(page);
-    else
-      std::free(page);
-  }
-};
-
-struct OnPages : snug::CellPolicy {
-  using Pages = RecycledPages;
-};
-struct OldPolicy : OnPages {
-  using Fit = snug::RovingScan;
-  using Trailer = snug::TrailerNever;
-};
-struct WithoutThresholdPolicy : OnPages {
-  using Fit = snug::PowerOfTwoBins;
-  using Trailer = snug::TrailerAlways;
-};
-struct NewPolicy : WithoutThresholdPolicy {
-  using Retention = snug::RetentionThreshold;
-};
-struct SnugPolicy : OnPages {
-  using Retention = snug::RetentionThreshold;
-};
-
-// What the process calls malloc, in a cell heap's clothes.
-struct Malloc {
-  static void* allocate(size_t bytes) { return std::malloc(bytes); }
-  static void free(void* block) { std::free(block); }
-};
-
-template <class Heap>
-[[gnu::noinline]] void* allocate(Heap& heap, size_t bytes) {
-  return heap.allocate(bytes);
-}
-template <class Heap>
-[[gnu::noinline]] void release(Heap& heap, void* block) {
-  heap.free(block);
-}
-
 struct Cells {
   void* large[kGroups];
   void* small[kGroups][kSmallPerGroup];
@@ -129,29 +78,29 @@ Cells cells;
 template <class Heap>
 void set_up(Heap& heap, size_t large_bytes) {
   for (size_t g = 0; g < kGroups; ++g) {
-    cells.large[g] = allocate(heap, large_bytes);
-    for (void*& small : cells.small[g]) small = allocate(heap, kSmallBytes);
+    cells.large[g] = CellCalls<Heap>::allocate(heap, large_bytes);
+    for (void*& small : cells.small[g]) small = CellCalls<Heap>::allocate(heap, kSmallBytes);
   }
 }
 
 template <class Heap>
 void make_holes(Heap& heap) {
-  for (void* large : cells.large) release(heap, large);
+  for (void* large : cells.large) CellCalls<Heap>::free(heap, large);
   for (auto& group : cells.small) {
-    for (size_t s = 0; s < kSmallPerGroup; s += 2) release(heap, group[s]);
+    for (size_t s = 0; s < kSmallPerGroup; s += 2) CellCalls<Heap>::free(heap, group[s]);
   }
 }
 
 template <class Heap>
 void one_round(Heap& heap, size_t large_bytes) {
-  for (void*& large : cells.large) large = allocate(heap, large_bytes);
-  for (void* large : cells.large) release(heap, large);
+  for (void*& large : cells.large) large = CellCalls<Heap>::allocate(heap, large_bytes);
+  for (void* large : cells.large) CellCalls<Heap>::free(heap, large);
 }
 
 template <class Heap>
 void tear_down(Heap& heap) {
   for (auto& group : cells.small) {
-    for (size_t s = 1; s < kSmallPerGroup; s += 2) release(heap, group[s]);
+    for (size_t s = 1; s < kSmallPerGroup; s += 2) CellCalls<Heap>::free(heap, group[s]);
   }
 }
 
@@ -178,8 +127,8 @@ struct Facts {
 template <class Heap>
 double count_pair(Heap& heap, size_t large_bytes) {
   // Through pointers that the compiler cannot see through, so that the calls step from their own first instruction.
-  auto* volatile take = &allocate<Heap>;
-  auto* volatile give = &release<Heap>;
+  auto* volatile take = CellCalls<Heap>::allocate;
+  auto* volatile give = CellCalls<Heap>::free;
   constexpr size_t kCounted = 40;
   uint64_t sum = 0;
   const auto last = [] { return snug::stepping::sample_at(snug::stepping::sample_count() - 1).instructions; };
@@ -201,7 +150,7 @@ Facts find_facts(size_t large_bytes) {
   Facts facts;
   Heap heap;
   set_up(heap, large_bytes);
-  if constexpr (!std::is_same_v<Heap, Malloc>) {
+  if constexpr (requires { heap.statistics(); }) {
     facts.pages = heap.statistics().regions;
     facts.bytes_used = heap.statistics().bytes_used;
   }
@@ -213,7 +162,7 @@ Facts find_facts(size_t large_bytes) {
     facts.examined = static_cast<double>(heap.index().examined() - before) / kGroups;
   }
   facts.instructions = count_pair(heap, large_bytes);
-  if constexpr (!std::is_same_v<Heap, Malloc>) {
+  if constexpr (requires { heap.check(); }) {
     if (const char* const broken = heap.check()) fail(broken, 1);
   }
   tear_down(heap);
@@ -233,12 +182,16 @@ constexpr Version version(const char* name, const char* title) {
 }
 
 constexpr std::array kVersions = {
-    version<snug::CellHeap<OldPolicy>>("old", "Old version"),
-    version<snug::CellHeap<WithoutThresholdPolicy>>("without", "New without threshold"),
-    version<snug::CellHeap<NewPolicy>>("new", "New version"),
-    version<snug::CellHeap<SnugPolicy>>("snug", "snug's default"),
-    version<Malloc>("malloc", "malloc"),
+    version<snug::CellHeap<seeds::OldPolicy>>("old", "Old version"),
+    version<snug::CellHeap<seeds::WithoutThresholdPolicy>>("without", "New without threshold"),
+    version<snug::CellHeap<seeds::NewPolicy>>("new", "New version"),
+    version<snug::CellHeap<seeds::SnugPolicy>>("snug", "snug's default"),
+    version<seeds::SnugInRegion>("region", "snug in a region"),
+    version<seeds::RlsfInPool>("rlsf", "rlsf, called directly"),
+    version<seeds::Malloc>("malloc", "malloc"),
 };
+
+bool is_there(const Version& version) { return seeds::Rlsf::is_there() || std::strcmp(version.name, "rlsf") != 0; }
 
 struct Row {
   size_t rounds;
@@ -331,12 +284,18 @@ void print_summary(const std::vector<Result>& results) {
 
 std::vector<Result> choose(const std::string& list) {
   std::vector<Result> chosen;
+  if (list.empty()) {
+    for (const Version& each : kVersions)
+      if (is_there(each)) chosen.push_back({&each, {}, {}});
+    return chosen;
+  }
   for (size_t at = 0; at <= list.size();) {
     const size_t comma = std::min(list.find(',', at), list.size());
     const std::string name = list.substr(at, comma - at);
     const auto* const known =
         std::find_if(kVersions.begin(), kVersions.end(), [&](const Version& version) { return name == version.name; });
-    if (known == kVersions.end()) fail("--versions: unknown '" + name + "' (old,without,new,snug,malloc)", 2);
+    if (known == kVersions.end()) fail("--versions: unknown '" + name + "' (s0_cells --help lists them)", 2);
+    if (!is_there(*known)) fail("--versions: rlsf: SEEDS_RLSF names no library of it", 1);
     chosen.push_back({known, {}, {}});
     at = comma + 1;
   }
@@ -381,6 +340,7 @@ Options parse(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   const Options options = parse(argc, argv);
+  if (const std::string why = seeds::Rlsf::load(); !why.empty()) fail(why, 1);
   std::vector<Result> results = choose(options.versions);
   snug::stepping::install_stepper();
   measure(results, options);

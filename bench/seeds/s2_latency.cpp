@@ -107,12 +107,15 @@ eighth times single operations: of a smallest block (16 B), and of blocks of tha
 
   full/lock, full/classes   the compacting heap, kappa = 1, with one lock, or with one a class
   never/classes             the same where nothing moves
-  TLSF/lock                 cells in TLSF's bins behind a mutex)",
+  TLSF/lock                 cells in TLSF's bins behind a mutex
+  rlsf/lock                 the same on TLSF of the crate rlsf; where the variable SEEDS_RLSF names the library that
+                            bench/allocators/fetch tlsf builds)",
     .figures =
         R"(HEAP/size=B/OPERATION/NAME, B 16 to 16384. OPERATION: smallest_alloc, smallest_free, alloc, free. NAME:
 count, and in us: mean, p50, p99, p99.9, p99.99, p99.999, max; -1: none lay beyond.)"};
 
 void measure_all(const Options& options, Report& report) {
+  if (const std::string why = seeds::Rlsf::load(); !why.empty()) fail(why.c_str());
   const struct {
     const char* name;
     size_t kappa;
@@ -129,7 +132,10 @@ void measure_all(const Options& options, Report& report) {
               [&] { return std::make_unique<CompactHeaps>(kBusyThreads + 1, wanted, false); });
     }
     measure("TLSF/lock", size, options, report,
-            [] { return std::make_unique<seeds::CellHeaps>(kBusyThreads + 1, false); });
+            [] { return std::make_unique<seeds::PoolHeaps<seeds::CellsInPool<16>>>(kBusyThreads + 1, false); });
+    if (seeds::Rlsf::is_there())
+      measure("rlsf/lock", size, options, report,
+              [] { return std::make_unique<seeds::PoolHeaps<seeds::Rlsf>>(kBusyThreads + 1, false); });
   }
 }
 

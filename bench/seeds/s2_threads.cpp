@@ -59,6 +59,14 @@ snug_compact_options compact_options(size_t kappa, snug_compact_sharing sharing)
 
 constexpr std::pair<const char*, size_t> kKappas[] = {{"full", 1}, {"never", SNUG_COMPACT_NEVER}};
 
+template <class Tlsf>
+void measure_pools(const std::string& name, unsigned threads, const Options& options, Report& report) {
+  for (const bool one_each : {false, true}) {
+    measure(name + (one_each ? "/private" : "/lock"), seeds::kMixed, threads, options, report,
+            [&] { return std::make_unique<seeds::PoolHeaps<Tlsf>>(threads, one_each); });
+  }
+}
+
 void measure_heaps(unsigned threads, const Options& options, Report& report) {
   for (const auto& [name, kappa] : kKappas) {
     const std::string prefix = std::string(name) + "/";
@@ -70,10 +78,8 @@ void measure_heaps(unsigned threads, const Options& options, Report& report) {
     on("cores", SNUG_COMPACT_CORES, false);
     on("private", SNUG_COMPACT_ONE_THREAD, true);
   }
-  for (const bool one_each : {false, true}) {
-    measure(one_each ? "TLSF/private" : "TLSF/lock", seeds::kMixed, threads, options, report,
-            [&] { return std::make_unique<seeds::CellHeaps>(threads, one_each); });
-  }
+  measure_pools<seeds::CellsInPool<16>>("TLSF", threads, options, report);
+  if (seeds::Rlsf::is_there()) measure_pools<seeds::Rlsf>("rlsf", threads, options, report);
   measure("malloc", seeds::kMixed, threads, options, report, [] { return std::make_unique<seeds::MallocHeaps>(); });
 }
 
@@ -123,6 +129,8 @@ blocks have 32 to 63 bytes (large: 64 blocks of 512 B to 32 KiB, 4 batches). On
     sharing=S         a heap for each thread, with a lock; every S-th batch that is freed is the next thread's
     cores/sharing=S   the same with a heap for each core
   TLSF/…            cells in TLSF's bins: one heap behind a mutex (lock), or a heap for each thread (private)
+  rlsf/…            the same on TLSF of the crate rlsf; where the variable SEEDS_RLSF names the library that
+                    bench/allocators/fetch tlsf builds
   malloc            the process's: preload any
   mixed/increment=B the compacting heap with locks a class, moves in parts of B bytes, 16 to 32768, or whole (none)
   large/increment=B the same on large blocks, with the heap's own classes)",
@@ -132,6 +140,7 @@ operations a second; waits_heap, waits_classes, waits_handles, waits_pages: how 
 that level, for 10^6 operations.)"};
 
 void measure_all(const Options& options, Report& report) {
+  if (const std::string why = seeds::Rlsf::load(); !why.empty()) fail(why.c_str());
   for (unsigned threads = 1; threads <= kMostThreads; ++threads) measure_heaps(threads, options, report);
   for (const unsigned threads : {1u, 2u, 4u, 8u}) measure_sharing(threads, options, report);
   for (const unsigned threads : {1u, kMostThreads}) measure_increments(threads, options, report);

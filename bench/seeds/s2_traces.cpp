@@ -34,6 +34,8 @@ Heaps: CF16/K, CF32/K   the compacting heap with Compact-fit's classes from 16 a
                         that may have a free block, 1, 2, 4, 8, 16, 64, or inf: nothing moves
        CF16/direct …    the same without handles: Compact-fit's "optimized, non-compacting"
        TLSF/8, TLSF/16  snug's cells in TLSF's bins, rounded to 8 and 16 B, in the smallest pool that serves the trace
+       rlsf             TLSF of the crate rlsf, in such a pool; where the variable SEEDS_RLSF names the library that
+                        bench/allocators/fetch tlsf builds
        cells            snug's cells on pages of 64 KiB, of which empty ones go back
        malloc           the process's: preload any
 Figures: TRACE/HEAP/NAME, NAME one of
@@ -162,8 +164,9 @@ std::vector<Contestant> make_contestants() {
     all.push_back(
         contestant(name + "direct", [=](const Task& task) { return std::make_unique<OnDirect>(task.trace, options); }));
   }
-  all.push_back(in_pool<OnCells<8>>("TLSF/8"));
-  all.push_back(in_pool<OnCells<16>>("TLSF/16"));
+  all.push_back(in_pool<OnPool<CellsInPool<8>>>("TLSF/8"));
+  all.push_back(in_pool<OnPool<CellsInPool<16>>>("TLSF/16"));
+  if (Rlsf::is_there()) all.push_back(in_pool<OnPool<Rlsf>>("rlsf"));
   all.push_back(plain<OnPagedCells>("cells"));
   all.push_back(plain<OnMalloc>("malloc"));
   return all;
@@ -319,6 +322,7 @@ void print_table(const ReplayTrace& trace, size_t steps, const std::vector<Conte
 }
 
 void run(const Options& options) {
+  if (const std::string why = Rlsf::load(); !why.empty()) fail(why);
   std::vector<Contestant> all = make_contestants();
   Figures figures(options);
   for (const std::string& path : options.traces) {

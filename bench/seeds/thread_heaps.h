@@ -19,7 +19,8 @@
 
 #include <sys/mman.h>
 
-#include "snug/cell_heap.h"
+#include "cells_in_pool.h"
+#include "rlsf.h"
 #include "snug/compact_heap_c.h"
 #include "workload.h"
 
@@ -126,41 +127,41 @@ struct NothingMoves {
   static HeapCounts stats() { return {}; }
 };
 
-// Cells in TLSF's bins behind one mutex, or a heap without any for each thread.
-class CellHeaps : public NothingMoves<CellHeaps> {
+// TLSF in a pool, CellsInPool or Rlsf, behind one mutex, or one without any for each thread.
+template <class Tlsf>
+class PoolHeaps : public NothingMoves<PoolHeaps<Tlsf>> {
  public:
-  CellHeaps(unsigned threads, bool one_each) : is_shared_(!one_each) {
-    const size_t bytes = kBytesOfThread * (one_each ? 1 : threads);
-    for (unsigned i = 0; i < (one_each ? threads : 1); ++i) {
-      heaps_.push_back(std::make_unique<Locked>());
-      void* const region =
-          mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-      if (region == MAP_FAILED || heaps_.back()->cells.add_region(region, bytes) != nullptr)
-        workload::fail("no address space for a pool of cells");
-    }
+  PoolHeaps(unsigned threads, bool one_each) : is_shared_(!one_each) {
+    for (unsigned i = 0; i < (one_each ? threads : 1); ++i)
+      heaps_.push_back(std::make_unique<Locked>(kBytesOfThread * (one_each ? 1 : threads)));
   }
 
   BlockName allocate(unsigned thread, size_t bytes) {
     Locked& heap = *heaps_[is_shared_ ? 0 : thread];
     const auto turn = turn_of(heap);
-    return reinterpret_cast<BlockName>(heap.cells.allocate(bytes));
+    return reinterpret_cast<BlockName>(heap.tlsf.allocate(bytes));
   }
   void free(unsigned owner, BlockName name) {
     Locked& heap = *heaps_[is_shared_ ? 0 : owner];
     const auto turn = turn_of(heap);
-    heap.cells.free(reinterpret_cast<void*>(name));
+    heap.tlsf.free(reinterpret_cast<void*>(name));
   }
   static void check() {}
 
  private:
   static constexpr size_t kBytesOfThread = size_t{64} << 20;
-  struct Policy : snug::CellPolicy {
-    static constexpr size_t kAlignment = 16;
-  };
   struct alignas(64) Locked {
     std::mutex turn;
-    snug::CellHeap<Policy> cells;
+    Tlsf tlsf;
+    explicit Locked(size_t bytes) : tlsf(map_pool(bytes), bytes) {
+      if (!tlsf.is_open()) workload::fail("the pool is no memory for a heap");
+    }
   };
+  static void* map_pool(size_t bytes) {
+    void* const pool = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (pool == MAP_FAILED) workload::fail("no address space for a pool");
+    return pool;
+  }
   std::unique_lock<std::mutex> turn_of(Locked& heap) const {
     return is_shared_ ? std::unique_lock(heap.turn) : std::unique_lock<std::mutex>();
   }

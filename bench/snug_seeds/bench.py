@@ -19,6 +19,7 @@ from snug_bench.processor_time import ProcessorTime, processor_time
 from snug_bench.statistics import Sample
 
 RUN_SECONDS = 300
+TLSF = "tlsf"  # the peer whose library has rlsf's TLSF, as a malloc and for direct calls
 WARM_MEBIBYTES = 512  # more than any of the programs takes; what it is for: tools/measure/warm_memory.h
 
 
@@ -147,6 +148,11 @@ def figures_of(output: str, program: str) -> dict[str, float]:
 def sample(data: dict[str, Any], name: str, figure: str) -> Sample:
     """Of a source's data, whose "runs" are those of interleaved()."""
     return Sample(tuple(run[figure] for run in data["runs"][name]))
+
+
+def called_directly(contenders: list[Contender]) -> dict[str, str]:
+    """What lets a program call rlsf's TLSF directly, out of the library that is the peer's; nothing where that cannot be had."""
+    return {"SEEDS_RLSF": str(each.library) for each in named(contenders, (TLSF,))}
 
 
 def named(contenders: list[Contender], names: tuple[str, ...]) -> list[Contender]:

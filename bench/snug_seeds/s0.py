@@ -9,17 +9,17 @@ from typing import Any
 from snug_bench.problem import Problem
 from snug_bench.ratio import word_of
 
-from snug_seeds.bench import Bench, named
+from snug_seeds.bench import TLSF, Bench, called_directly, named
 from snug_seeds.plot import draw_cells
 from snug_seeds.published import PUBLISHED
 from snug_seeds.section import OPEN, Section, Table, Verdict, fact, judge_range, outcome_of, too_few
 
 PAIRS = 402  # a round
 ROUNDS = list(range(10, 301, 5))
-PEERS = ("glibc", "mimalloc", "jemalloc", "mimalloc3", "tlsf")
-RLSF = "malloc of tlsf"
+PEERS = ("glibc", "mimalloc", "jemalloc", "mimalloc3", TLSF)
+BEHIND_MALLOC = f"malloc of {TLSF}"
 TITLES = {"Old version": "old", "New without threshold": "without", "New version": "new", "snug's default": "snug",
-          "malloc": "malloc"}
+          "snug in a region": "region", "rlsf, called directly": "rlsf", "malloc": "malloc"}
 DOCUMENTED = ("old", "without", "new")
 NORMAL_95 = 1.96
 
@@ -78,8 +78,8 @@ def parse(text: str) -> dict[str, dict[str, Any]]:
 
 def measure(bench: Bench) -> dict[str, Any]:
     runs = str(bench.effort.cell_runs)
-    bench.tell(f"S0: five versions, {runs} runs of each N")
-    versions = parse(bench.measured("seeds/s0_cells", "--runs", runs))
+    bench.tell(f"S0: all that are called directly, {runs} runs of each N")
+    versions = parse(bench.measured("seeds/s0_cells", "--runs", runs, **called_directly(bench.contenders)))
     del versions["malloc"]
     for peer in named(bench.contenders, ("snug", *PEERS)):
         bench.tell(f"S0: malloc of {peer.name}, {runs} runs of each N")
@@ -118,9 +118,11 @@ def section(data: dict[str, Any], folder: Path) -> Section:
     section.remarks = [f"Trailers on free cells only: {saved:.1f}% fewer bytes, {versions['snug']['pages']:.0f} pages "
                        f"instead of {versions['new']['pages']:.0f}.",
                        "Errors of slopes are those of least squares: they do not know of a machine that drifts."]
-    if RLSF in versions:
-        section.remarks.append("malloc of tlsf is TLSF of the crate rlsf behind malloc's functions, with a lock that is "
-                               "taken for each call; the cell heaps are called directly, and lock nothing.")
+    if "rlsf" in versions:
+        section.remarks.append("rlsf is the crate's TLSF over one pool, called directly and without a lock, as the cell heaps are; "
+                               "region is snug's default over one region, as rlsf's is, without pages that come and go.")
+    if BEHIND_MALLOC in versions:
+        section.remarks.append(f"{BEHIND_MALLOC} is the same TLSF behind malloc's functions, with a lock that is taken for each call.")
     section.plots = draw_cells(folder, ROUNDS, {
         "published": {name: published[name] for name in DOCUMENTED},
         "here": {name: [(mean, deviation) for _, mean, deviation in each["rows"]] for name, each in versions.items()}})
@@ -129,7 +131,7 @@ def section(data: dict[str, Any], folder: Path) -> Section:
 
 def fact_row(name: str, each: dict[str, Any], ours: Fit, theirs: dict[str, Fit],
              published: dict[str, Any]) -> list[str]:
-    cells = not name.startswith("malloc")
+    cells = each["pages"] > 0  # a heap that counts them
     return [name, f"{theirs[name].ns:.0f}" if name in theirs else "–",
             f"{ours.ns:.1f} ± {NORMAL_95 * ours.error * 1e6 / PAIRS:.1f}", f"{ours.offset:.3f}",
             f"{each['instructions']:.1f}", f"{each['examined']:.2f}" if name == "old" else "–",
@@ -146,11 +148,13 @@ def verdicts(versions: dict[str, Any], ours: dict[str, Fit], published: dict[str
     default = judge_range(f"snug's default beats the scan {bound} times a pair or more", low, high,
                           f"{value:.2f} [{low:.2f}, {high:.2f}; 95%], {runs} runs", runs, least=bound)
     against = []
-    if RLSF in ours:
-        value, low, high = ratio(ours[RLSF], ours["snug"])
-        against = [Verdict("a pair costs no more on snug's default than on rlsf's TLSF behind malloc",
+    if "rlsf" in ours:
+        value, low, high = ratio(ours["rlsf"], ours["region"])
+        counts = " and ".join(f"{versions[name]['instructions']:.1f}" for name in ("rlsf", "region"))
+        against = [Verdict("a pair costs no more on snug's default than on rlsf's TLSF, both over one region and called directly",
                            OPEN if too_few(runs) else outcome_of(word_of(1 / high, 1 / low)),
-                           f"rlsf takes {value:.2f} [{low:.2f}, {high:.2f}; 95%] times as long, {runs} runs")]
+                           f"rlsf takes {value:.2f} [{low:.2f}, {high:.2f}; 95%] times as long, {runs} runs; "
+                           f"{counts} instructions")]
     price = 100 * (versions["new"]["instructions"] / versions["without"]["instructions"] - 1)
     examined = versions["old"]["examined"]
     pages = [versions[name]["pages"] for name in DOCUMENTED]

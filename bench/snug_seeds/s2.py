@@ -8,7 +8,7 @@ from snug_seeds.bench import Bench
 from snug_seeds.plot import draw_by_kappa
 from snug_seeds.published import PUBLISHED
 from snug_seeds.s2_claims import verdicts
-from snug_seeds.s2_runs import BY_KAPPA, KAPPAS, MEMORY, TRACES, figure, heaps_of
+from snug_seeds.s2_runs import BY_KAPPA, KAPPAS, MEMORY, RLSF, TRACES, figure, had, heaps_of
 from snug_seeds.section import Section, Table, quotient, spread
 
 __all__ = ["measure", "section"]
@@ -33,7 +33,8 @@ def section(data: dict[str, Any], folder: Path) -> Section:
         "Memory is all that a heap took from the system: of the compacting heap pages, handles and records; of TLSF the "
         "smallest pool in which the whole trace is served; of malloc what became resident, with every page of every block "
         "written. TLSF here is snug's cell heap in TLSF's bins; its smallest cell has 32 B, its blocks lie at multiples of "
-        "8 or 16; claims are judged against the latter, whose blocks lie as those of the others.",
+        "8 or 16; claims are judged against the latter, whose blocks lie as those of the others. rlsf is TLSF of that crate, over "
+        "one pool too and called as directly; malloc of tlsf is the same behind malloc's functions and a lock.",
         "Ticks are those of rdtsc around each operation without the clock's own, the first ten left out; a maximum is most "
         "often an interrupt or a page fault, here as in 2009.",
         "The document plots its throughput, and gives no figures of it."]
@@ -65,6 +66,7 @@ def memory_table(data: dict[str, Any]) -> Table:
     none = ["–"] * len(TRACES)
     rows = [["requested at the peak", *none, *ours("CF16/direct", "requested")],
             ["TLSF, to 16 B", *published("tlsf"), *ours("TLSF/16", "peak")], ["TLSF, to 8 B", *none, *ours("TLSF/8", "peak")]]
+    rows += [["TLSF of rlsf, to 32 B", *none, *ours(heap, "peak")] for heap in had(data["memory"], (RLSF,))]
     for bits in ("16", "32"):
         rows += [[f"CF, {bits} B blocks, no handles", *published(f"cf{bits}", "memory"), *ours(f"CF{bits}/direct", "peak")],
                  ["  of it size-class fragmentation", *published(f"cf{bits}", "fragmentation"), *ours(f"CF{bits}/direct", "not_full")],

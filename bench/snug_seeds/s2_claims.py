@@ -6,10 +6,11 @@ from typing import Any
 from snug_bench.statistics import Sample
 
 from snug_seeds.published import PUBLISHED
-from snug_seeds.s2_runs import BY_KAPPA, TRACES, figure
+from snug_seeds.s2_runs import BY_KAPPA, RLSF, TRACES, figure, had
 from snug_seeds.section import FAILS, HOLDS, OPEN, Verdict, fact, judge, quotient, spread, too_few
 
 REFERENCE = "TLSF/16"
+REFERENCES = {REFERENCE: "TLSF's", RLSF: "rlsf's"}
 OURS = "CF16/direct"
 MOST_MEMORY = {"emacs": 1.35, "hummingbird": 1.20}  # of TLSF's, as published: 1.346 and 1.204
 FREE_WITH_MOVES = 3
@@ -27,13 +28,18 @@ def memory_of(data: dict[str, Any], trace: str, heap: str, name: str = "peak") -
     return data["memory"][f"{trace}/{heap}/{name}"]
 
 
+def references(data: dict[str, Any]) -> dict[str, str]:
+    return {heap: REFERENCES[heap] for heap in had(data["memory"], tuple(REFERENCES))}
+
+
 def memory_verdicts(data: dict[str, Any], trace: str) -> list[Verdict]:
     tlsf, most = memory_of(data, trace, REFERENCE), MOST_MEMORY[trace]
     found = []
-    for heap in (OURS, "CF16/1"):
-        ratio = memory_of(data, trace, heap) / tlsf
-        what = "non-compacting CF" if heap == OURS else "CF with handles and kappa = 1"
-        found.append(fact(f"{trace}: {what} takes at most {most:g} times TLSF's memory", ratio <= most, f"{ratio:.3f}"))
+    for reference, whose in references(data).items():
+        for heap in (OURS, "CF16/1"):
+            ratio = memory_of(data, trace, heap) / memory_of(data, trace, reference)
+            what = "non-compacting CF" if heap == OURS else "CF with handles and kappa = 1"
+            found.append(fact(f"{trace}: {what} takes at most {most:g} times {whose} memory", ratio <= most, f"{ratio:.3f}"))
     more, lost = memory_of(data, trace, OURS) - tlsf, memory_of(data, trace, OURS, "not_full")
     found.append(fact(f"{trace}: partitioning dominates: of what CF takes beyond TLSF less than half is size-class fragmentation",
                       more <= 0 or lost < more / 2,
@@ -45,20 +51,22 @@ def memory_verdicts(data: dict[str, Any], trace: str) -> list[Verdict]:
 
 
 def time_verdicts(data: dict[str, Any], trace: str) -> list[Verdict]:
-    found, maxima = [], []
-    for operation in ("malloc", "free"):
-        published = PUBLISHED["s2"][trace][operation]
-        bound = published["cf"][0] / published["tlsf"][0]
-        average, most = (quotient(figure(data, trace, OURS, f"{operation}_{name}"),
-                                  figure(data, trace, REFERENCE, f"{operation}_{name}")) for name in ("average", "max"))
-        found.append(judge(f"{trace}: CF is only slightly slower: {operation} takes at most {bound:.2f} times TLSF's", average,
-                           most=bound))
-        maxima.append(most)
+    found = []
+    for reference, whose in references(data).items():
+        for operation in ("malloc", "free"):
+            published = PUBLISHED["s2"][trace][operation]
+            bound = published["cf"][0] / published["tlsf"][0]
+            found.append(judge(f"{trace}: CF is only slightly slower: {operation} takes at most {bound:.2f} times {whose}",
+                               of_ticks(data, trace, OURS, reference, f"{operation}_average"), most=bound))
+        found.append(judge(f"{trace}: free that compacts (kappa = 1) takes at most {FREE_WITH_MOVES} times {whose}",
+                           of_ticks(data, trace, "CF16/1", reference, "free_average"), most=FREE_WITH_MOVES))
+    maxima = [of_ticks(data, trace, OURS, REFERENCE, f"{operation}_max") for operation in ("malloc", "free")]
     found.append(any_of(f"{trace}: CF's maxima are sometimes lower than TLSF's", maxima, below=1))
-    found.append(judge(f"{trace}: free that compacts (kappa = 1) takes at most {FREE_WITH_MOVES} times TLSF's",
-                       quotient(figure(data, trace, "CF16/1", "free_average"),
-                                figure(data, trace, REFERENCE, "free_average")), most=FREE_WITH_MOVES))
     return found
+
+
+def of_ticks(data: dict[str, Any], trace: str, heap: str, reference: str, name: str) -> Sample:
+    return quotient(figure(data, trace, heap, name), figure(data, trace, reference, name))
 
 
 def any_of(claim: str, ratios: list[Sample], below: float) -> Verdict:

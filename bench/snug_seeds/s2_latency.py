@@ -5,7 +5,7 @@ from typing import Any
 
 from snug_bench.statistics import Sample
 
-from snug_seeds.bench import Bench, sample
+from snug_seeds.bench import Bench, called_directly, sample
 from snug_seeds.machine import cores, on_cores
 from snug_seeds.plot_threads import draw_by_steps
 from snug_seeds.section import OPEN, Plot, Table, Verdict, judge, quotient
@@ -15,7 +15,8 @@ CELL = "latency"
 THREADS = 8
 SIZES = ("16", "64", "256", "1024", "4096", "16384")
 HEAPS = {"full/lock": "compacting, one lock", "full/classes": "compacting, a lock a class",
-         "never/classes": "not compacting, a lock a class", "TLSF/lock": "TLSF, one lock"}
+         "never/classes": "not compacting, a lock a class", "TLSF/lock": "TLSF, one lock",
+         "rlsf/lock": "rlsf, one lock"}
 OPERATIONS = ("alloc", "free")
 SHOWN = ("mean", "p99", "p99.9", "max")
 OF_SMALLEST = "smallest_"
@@ -25,7 +26,14 @@ SMALL, LARGE, GROWS = "64", "16384", 2
 def measure(bench: Bench) -> dict[str, Any]:
     names = ",".join(f"*/{name}" for name in SHOWN)
     return {"cores": cores(), "runs": bench.interleaved("S2, latency", {
-        CELL: lambda seed: bench.figures(PROGRAM, "--seed", str(seed), "--only", names)})}
+        CELL: lambda seed: bench.figures(PROGRAM, "--seed", str(seed), "--only", names,
+                                           **called_directly(bench.contenders))})}
+
+
+def heaps(data: dict[str, Any]) -> dict[str, str]:
+    """Without rlsf where it could not be had."""
+    told = {figure.partition("/size=")[0] for figure in data["runs"][CELL][0]}
+    return {heap: words for heap, words in HEAPS.items() if heap in told}
 
 
 def latency(data: dict[str, Any], heap: str, size: str, operation: str, name: str) -> Sample | None:
@@ -41,7 +49,7 @@ def tables(data: dict[str, Any]) -> list[Table]:
 
 def latency_table(data: dict[str, Any], title: str, of: str) -> Table:
     rows = []
-    for heap, words in HEAPS.items():
+    for heap, words in heaps(data).items():
         for size in SIZES:
             found = [latency(data, heap, size, of + operation, name) for operation in OPERATIONS for name in SHOWN]
             rows.append([f"{words}: {size} B", *(f"{each.median:.2f}" if each else "–" for each in found)])
@@ -71,4 +79,4 @@ def plots(data: dict[str, Any], folder: Path) -> list[Plot]:
 
     return [draw_by_steps(folder / "s2_latency.svg", "S2: system latency of 8 threads by block size",
                           "µs, 99% of a smallest block's frees, logarithmic", "the others' block size, bytes", list(SIZES),
-                          {heap: line(heap) for heap in HEAPS})]
+                          {heap: line(heap) for heap in heaps(data)})]

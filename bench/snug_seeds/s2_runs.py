@@ -1,4 +1,4 @@
-"""The runs of S2: traces replayed on the compacting heap, on cells in TLSF's bins and on mallocs."""
+"""The runs of S2: traces replayed on the compacting heap, on cells in TLSF's bins, on rlsf's TLSF and on mallocs."""
 
 from pathlib import Path
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from snug_bench.contender import Contender
 from snug_bench.statistics import Sample
 
-from snug_seeds.bench import Bench, named, sample
+from snug_seeds.bench import TLSF, Bench, called_directly, named, sample
 from snug_seeds.published import PUBLISHED
 from snug_seeds.trace_profile import profile_verdicts, read_profile
 from snug_seeds.traces import lines_of
@@ -14,11 +14,12 @@ from snug_seeds.traces import lines_of
 ROOT = Path(__file__).resolve().parents[2]
 TRACES = ("emacs", "hummingbird")
 PROGRAM = "seeds/s2_traces"
-PEERS = ("glibc", "mimalloc", "jemalloc", "tlsf")
+PEERS = ("glibc", "mimalloc", "jemalloc", TLSF)
 KAPPAS = ("1", "2", "4", "8", "16", "64", "inf")
 BY_KAPPA = tuple(f"CF16/{kappa}" for kappa in KAPPAS)
-TIMED = ("TLSF/8", "TLSF/16", "cells", "CF16/1", "CF16/inf", "CF16/direct", "CF32/1", "CF32/direct")
-IN_POOLS = ("TLSF/8", "TLSF/16")
+RLSF = "rlsf"
+TIMED = ("TLSF/8", "TLSF/16", RLSF, "cells", "CF16/1", "CF16/inf", "CF16/direct", "CF32/1", "CF32/direct")
+IN_POOLS = ("TLSF/8", "TLSF/16", RLSF)
 MEMORY = ("peak", "end", "requested", "requested_at_end", "not_full", "not_full_at_end", "most_not_full", "rounding",
           "tails", "spare", "handles", "records", "resident", "moves")
 TICKS = ("malloc_average", "malloc_max", "free_average", "free_max")
@@ -36,7 +37,8 @@ def measure(bench: Bench) -> dict[str, Any]:
     bench.tell("S2: memory on both traces")
     memory: dict[str, float] = {}
     for file in files.values():
-        memory |= bench.figures(PROGRAM, "--only", ",".join(f"*/{name}" for name in MEMORY), str(file))
+        memory |= bench.figures(PROGRAM, "--only", ",".join(f"*/{name}" for name in MEMORY), str(file),
+                                **called_directly(bench.contenders))
     mallocs = named(bench.contenders, ("snug", *PEERS))
     for trace, file in files.items():
         for each in mallocs:
@@ -50,12 +52,19 @@ def measure(bench: Bench) -> dict[str, Any]:
     return {"profile": profile, "memory": memory, "runs": bench.interleaved("S2", cells)} | scale
 
 
+def had(memory: dict[str, float], heaps: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of them whose memory was measured: rlsf is not to be had everywhere."""
+    return tuple(heap for heap in heaps if f"{TRACES[0]}/{heap}/peak" in memory)
+
+
 def replays(bench: Bench, trace: str, file: Path, memory: dict[str, float]):
     """Of all heaps that are called directly, in one process a round: they take turns there."""
-    only = [f"{trace}/{heap}/{name}" for heap in TIMED for name in TICKS]
-    only += [f"{trace}/{heap}/throughput" for heap in dict.fromkeys([*TIMED, *BY_KAPPA])]
-    pools = [word for heap in IN_POOLS for word in ("--pool", f"{heap}={memory[f'{trace}/{heap}/peak']:.0f}")]
-    return lambda seed: bench.figures(PROGRAM, "--seed", str(seed), "--only", ",".join(only), *pools, str(file))
+    timed = had(memory, TIMED)
+    only = [f"{trace}/{heap}/{name}" for heap in timed for name in TICKS]
+    only += [f"{trace}/{heap}/throughput" for heap in dict.fromkeys([*timed, *BY_KAPPA])]
+    pools = [word for heap in had(memory, IN_POOLS) for word in ("--pool", f"{heap}={memory[f'{trace}/{heap}/peak']:.0f}")]
+    return lambda seed: bench.figures(PROGRAM, "--seed", str(seed), "--only", ",".join(only), *pools, str(file),
+                                      **called_directly(bench.contenders))
 
 
 def malloc_replays(bench: Bench, trace: str, file: Path, contender: Contender):
@@ -70,4 +79,4 @@ def figure(data: dict[str, Any], trace: str, heap: str, name: str) -> Sample:
 
 
 def heaps_of(data: dict[str, Any], trace: str) -> list[str]:
-    return [*TIMED, *(cell.partition(", ")[2] for cell in data["runs"] if cell.startswith(f"{trace}, "))]
+    return [*had(data["memory"], TIMED), *(cell.partition(", ")[2] for cell in data["runs"] if cell.startswith(f"{trace}, "))]

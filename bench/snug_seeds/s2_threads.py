@@ -7,7 +7,7 @@ from typing import Any
 
 from snug_bench.statistics import Sample
 
-from snug_seeds.bench import Bench, named, sample
+from snug_seeds.bench import Bench, called_directly, named, sample
 from snug_seeds.machine import cores, on_cores
 from snug_seeds.plot_threads import draw_by_steps
 from snug_seeds.section import Plot, Table, Verdict, judge, quotient, spread
@@ -21,7 +21,8 @@ HEAPS = {
     "full/private": "compacting, a heap a thread",
     "never/lock": "not compacting, one lock", "never/classes": "not compacting, a lock a class",
     "never/cores": "not compacting, a heap a core", "never/private": "not compacting, a heap a thread",
-    "TLSF/lock": "TLSF, one lock", "TLSF/private": "TLSF, a heap a thread"}
+    "TLSF/lock": "TLSF, one lock", "TLSF/private": "TLSF, a heap a thread",
+    "rlsf/lock": "rlsf, one lock", "rlsf/private": "rlsf, a heap a thread"}
 LEVELS = {"full/lock": ("heap",), "never/lock": ("heap",), "full/classes": ("classes", "handles", "pages"),
           "never/classes": ("classes", "handles", "pages"), "full/cores": ("heap",), "never/cores": ("heap",)}
 KINDS = {"full": "compacting", "never": "not compacting"}
@@ -29,7 +30,7 @@ OWNERS = {"": "a heap a thread", "cores/": "a heap a core"}
 SHARING = {"none": "none", "8": "every 8th batch", "2": "every other batch", "1": "every batch"}
 INCREMENTS = ("none", "32768", "4096", "1024", "256", "64", "16")
 LOADS = ("mixed", "large")
-GROUPS = ("full", "never", "TLSF", *LOADS)
+GROUPS = ("full", "never", "TLSF", "rlsf", *LOADS)
 MALLOCS = ("snug", "glibc")
 CELL = "heaps"
 
@@ -42,7 +43,8 @@ def runs(bench: Bench) -> dict[str, Callable[[int], dict[str, Any]]]:
     """All heaps that are called directly in one process a round, each malloc in one of its own."""
     only = ",".join(f"*/{group}/*" for group in GROUPS)
     cells: dict[str, Callable[[int], dict[str, Any]]] = {
-        CELL: lambda seed: bench.figures(PROGRAM, "--seed", str(seed), "--only", only)}
+        CELL: lambda seed: bench.figures(PROGRAM, "--seed", str(seed), "--only", only,
+                                           **called_directly(bench.contenders))}
     for each in named(bench.contenders, MALLOCS):
         cells[f"malloc of {each.name}"] = lambda seed, each=each: bench.figures(
             PROGRAM, "--seed", str(seed), "--only", "*/malloc/throughput", on=each)
@@ -58,8 +60,10 @@ def throughput(data: dict[str, Any], heap: str, threads: int) -> Sample:
     return sample(data, cell, f"threads={threads}/{name}/throughput")
 
 
-def mallocs(data: dict[str, Any]) -> dict[str, str]:
-    return {cell: cell for cell in data["runs"] if cell != CELL}
+def heaps(data: dict[str, Any]) -> dict[str, str]:
+    """Without rlsf where it could not be had; with each malloc."""
+    direct = {heap: title for heap, title in HEAPS.items() if f"threads=1/{heap}/throughput" in data["runs"][CELL][0]}
+    return direct | {cell: cell for cell in data["runs"] if cell != CELL}
 
 
 def tables(data: dict[str, Any]) -> list[Table]:
@@ -68,7 +72,7 @@ def tables(data: dict[str, Any]) -> list[Table]:
 
 def threads_table(data: dict[str, Any]) -> Table:
     rows = [[title, *(f"{throughput(data, heap, threads).median:.2f}" for threads in THREADS)]
-            for heap, title in (HEAPS | mallocs(data)).items()]
+            for heap, title in heaps(data).items()]
     return Table("(1) Throughput by threads, M/s: median of runs", ["heap", *columns(THREADS)], rows)
 
 
@@ -147,7 +151,7 @@ REMARKS = (
 
 
 def plots(data: dict[str, Any], folder: Path) -> list[Plot]:
-    by_threads = {heap: [throughput(data, heap, threads).median for threads in THREADS] for heap in (*HEAPS, *mallocs(data))}
+    by_threads = {heap: [throughput(data, heap, threads).median for threads in THREADS] for heap in heaps(data)}
     by_increment = {f"{load}, {threads} thr.": [
         throughput(data, f"{load}/increment={each}", threads).median / throughput(data, f"{load}/increment=none", threads).median
         for each in INCREMENTS] for load in LOADS for threads in INCREMENT_THREADS}

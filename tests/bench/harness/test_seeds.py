@@ -15,7 +15,7 @@ from snug_bench.processor_time import ProcessorTime
 from snug_bench.source_documents import read_source_documents
 from snug_bench.statistics import Sample
 from snug_seeds import cli, s0, s1, s3, s4
-from snug_seeds.bench import FULL, QUICK, Bench, Effort, figures_of
+from snug_seeds.bench import FULL, QUICK, Bench, Effort, called_directly, figures_of
 from snug_seeds.published import PUBLISHED
 from snug_seeds.section import FAILS, HOLDS, OPEN, Plot, Section, Table, fact, judge, not_worse, quotient, spread
 from snug_seeds.table import documents_text, markdown
@@ -41,13 +41,14 @@ def test_a_line_is_fitted_exactly():
 
 
 def cells_output(rows: int = len(s0.ROUNDS)) -> str:
-    titles = ["Old version", "New without threshold", "New version", "snug's default", "malloc"]
+    titles = ["Old version", "New without threshold", "New version", "snug's default", "malloc", "snug in a region",
+              "rlsf, called directly"]
     text = ""
     for at, title in enumerate(titles):
         text += f"{title} (N, mean, standard deviation in ms)\n"
         text += "".join(f"{n:<7} {n * (10 - at) / 100:.3f}   0.010\n" for n in s0.ROUNDS[:rows]) + "\n"
     text += "version  ns/pair  set-up ms\n"
-    return text + "".join(f"{title:24} 1.0 -0.5 {100 + at} 9.5 {[3, 4, 4, 3, 0][at]} 1000\n"
+    return text + "".join(f"{title:24} 1.0 -0.5 {100 + at} 9.5 {[3, 4, 4, 3, 0, 1, 0][at]} 1000\n"
                           for at, title in enumerate(titles))
 
 
@@ -56,20 +57,39 @@ def test_cells_are_read_and_judged(tmp_path):
     assert versions["new"]["instructions"] == 102 and versions["old"]["rows"][0] == [10, 1.0, 0.01]
     section = s0.section({"runs": 30, "versions": versions}, tmp_path)
     outcomes = [each.outcome for each in section.verdicts]
-    assert outcomes == [FAILS, FAILS, HOLDS, HOLDS, HOLDS]  # 10/9 and 10/7 are below 1.59
+    assert outcomes == [FAILS, FAILS, FAILS, HOLDS, HOLDS, HOLDS]  # 10/9 and 10/7 are below 1.59
     few = s0.section({"runs": 5, "versions": versions}, tmp_path)  # counts do not vary from run to run
-    assert [each.outcome for each in few.verdicts] == [OPEN, OPEN, HOLDS, HOLDS, HOLDS]
+    assert [each.outcome for each in few.verdicts] == [OPEN, OPEN, OPEN, HOLDS, HOLDS, HOLDS]
     assert [each.file.name for each in section.plots] == ["s0_published.svg", "s0_here.svg"]
     assert "<text" in section.plots[1].file.read_text()  # words, not the shapes of letters
 
 
 @pytest.mark.parametrize(("factor", "outcome"), [(1.5, HOLDS), (0.5, FAILS), (0.98, HOLDS)])
-def test_snugs_cells_are_compared_with_rlsf(factor, outcome):
+def test_snugs_cells_are_compared_with_rlsf_called_as_directly(factor, outcome):
     versions = s0.parse(cells_output())
-    versions[s0.RLSF] = {"rows": [[n, mean * factor, 0] for n, mean, _ in versions["snug"]["rows"]]}
+    versions["rlsf"]["rows"] = [[n, mean * factor, 0] for n, mean, _ in versions["region"]["rows"]]
     judged = s0.verdicts(versions, s0.fits_of(versions), PUBLISHED["s0"], 30)
     assert [each.outcome for each in judged if "rlsf" in each.claim] == [outcome]
-    assert f"rlsf takes {factor:.2f}" in judged[2].figures
+    assert f"rlsf takes {factor:.2f}" in judged[2].figures and judged[2].figures.endswith("106.0 and 105.0 instructions")
+
+
+def test_a_lock_and_malloc_around_rlsf_decide_nothing():
+    versions = s0.parse(cells_output())
+    versions[s0.BEHIND_MALLOC] = versions.pop("rlsf")
+    assert not any("rlsf" in each.claim for each in s0.verdicts(versions, s0.fits_of(versions), PUBLISHED["s0"], 30))
+
+
+@pytest.mark.skipif(not (BUILD / "bin" / "seeds" / "s0_cells").exists(), reason="this build has no s0_cells: x86-64 alone")
+def test_cells_are_run_beside_rlsf_called_directly(tmp_path):
+    bench = bench_on(BUILD, tmp_path)
+    assert "rlsf" not in s0.measure(bench)["versions"]
+    bench.contenders.append(Contender("tlsf", "a library like it", "tlsf", Path(os.environ["DIRECT_LIBRARY"])))
+    versions = s0.parse(bench.run("seeds/s0_cells", "--runs", "2", **called_directly(bench.contenders)))
+    assert versions["rlsf"]["instructions"] > 2 and len(versions["rlsf"]["rows"]) == len(s0.ROUNDS)
+    with pytest.raises(Problem, match="SEEDS_RLSF: .*libsnug.so is no library of this tree's tlsf_shim"):
+        bench.run("seeds/s0_cells", "--runs", "2", SEEDS_RLSF=str(bench.snug.library))
+    with pytest.raises(Problem, match="rlsf: SEEDS_RLSF names no library of it"):
+        bench.run("seeds/s0_cells", "--versions", "rlsf")
 
 
 def shown_map(name: str) -> dict:

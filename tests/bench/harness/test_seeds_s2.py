@@ -115,11 +115,13 @@ def test_the_published_figures_fulfil_their_own_claims():
 
 
 @pytest.mark.parametrize(("changes", "claims", "outcome"), [
-    ({"memory:emacs/CF16/direct/peak": 36e6}, ["non-compacting CF takes at most"], FAILS),
-    ({"memory:hummingbird/CF16/1/peak": 260e6}, ["kappa = 1 takes at most"], FAILS),
+    ({"memory:emacs/CF16/direct/peak": 36e6}, ["non-compacting CF takes at most 1.35 times TLSF's", "times rlsf's memory"], FAILS),
+    ({"memory:hummingbird/CF16/1/peak": 260e6}, ["kappa = 1 takes at most 1.2 times TLSF's", "times rlsf's memory"], FAILS),
+    ({"memory:emacs/rlsf/peak": 20e6}, ["non-compacting CF takes at most 1.35 times rlsf's", "kappa = 1 takes at most"], FAILS),
     ({"memory:emacs/CF16/direct/not_full": 6e6}, ["partitioning dominates", "size-class fragmentation is at most"], FAILS),
-    ({"emacs:emacs/CF16/direct/malloc_average": 300.0}, ["malloc takes at most 1.14"], FAILS),
-    ({"emacs:emacs/CF16/1/free_average": 600.0}, ["free that compacts"], FAILS),
+    ({"emacs:emacs/CF16/direct/malloc_average": 300.0}, ["malloc takes at most 1.14 times TLSF's", "1.14 times rlsf's"], FAILS),
+    ({"emacs:emacs/CF16/1/free_average": 600.0}, ["free that compacts", "free that compacts"], FAILS),
+    ({"emacs:emacs/rlsf/malloc_average": 100.0}, ["malloc takes at most 1.14 times rlsf's"], FAILS),
     ({f"emacs:emacs/CF16/direct/{operation}_max": 2e5 for operation in ("malloc", "free")}, ["maxima"], FAILS),
     ({"emacs:emacs/CF16/1/throughput": 40.0}, ["less compaction may be faster"], FAILS),
     ({"emacs:emacs/CF16/1/throughput": 10.0}, ["full compaction costs at most"], FAILS),
@@ -129,6 +131,15 @@ def test_a_claim_that_fails_is_found(changes, claims, outcome):
     wrong = [claim for claim, each in found.items() if each != HOLDS]
     assert len(wrong) == len(claims) and {found[claim] for claim in wrong} == {outcome}
     assert all(part in claim for part, claim in zip(claims, wrong, strict=True))
+
+
+def test_where_rlsf_cannot_be_had_nothing_is_said_of_it(tmp_path):
+    data = made_up()
+    data["memory"] = {name: value for name, value in data["memory"].items() if "/rlsf/" not in name}
+    data["runs"] = {cell: [{name: value for name, value in run.items() if "/rlsf/" not in name} for run in runs]
+                    for cell, runs in data["runs"].items()}
+    assert "rlsf" not in "".join(judged(data))
+    assert not any("rlsf" in row[0] for table in s2.section(data, tmp_path).tables[:6] for row in table.rows)
 
 
 def test_memory_that_grows_at_every_step_fails_the_claim_that_it_may_not():
@@ -159,10 +170,12 @@ def test_rehearsal(monkeypatch, tmp_path):
     monkeypatch.setattr(s2_runs, "traces", lambda bench: {"emacs": emacs, "hummingbird": synthesise(tmp_path)})
     monkeypatch.setattr(s2, "PARTS", {})  # which have rehearsals of their own
     contenders = [Contender("snug", "snug", "snug", BUILD / "lib" / "libsnug.so"),
-                  Contender("glibc", "glibc", "ptmalloc", Path("libc.so.6"))]
+                  Contender("glibc", "glibc", "ptmalloc", Path("libc.so.6")),
+                  Contender("tlsf", "a library like it", "tlsf", Path(os.environ["DIRECT_LIBRARY"]))]
     bench = Bench(BUILD, contenders, Effort(runs=2, scale=0.5, cell_runs=2), lambda text: None, lambda text: None, tmp_path)
     section = s2.section(s2.measure(bench), tmp_path)
-    assert {"malloc of glibc", "malloc of snug"} <= {row[0] for row in section.tables[0].rows}
+    assert {"malloc of glibc", "malloc of snug", "TLSF of rlsf, to 32 B"} <= {row[0] for row in section.tables[0].rows}
+    assert "rlsf" in {row[0] for row in section.tables[1].rows}
     assert {row[0] for row in section.tables[3].rows} == {"1", "2", "4", "8", "16", "64", "inf", "direct"}
     assert all(each.outcome == OPEN for each in section.verdicts if "slower" in each.claim)
 

@@ -17,6 +17,7 @@ from snug_seeds.table import table_lines
 BUILD = Path(os.environ["SNUG_BUILD"])
 PARTS = {"s2_threads": (s2_threads, made_up_s2.threads), "s2_pauses": (s2_pauses, made_up_s2.pauses),
          "s2_latency": (s2_latency, made_up_s2.latency), "s2_transient": (s2_transient, made_up_s2.transient)}
+WITH_RLSF = ("s2_threads", "s2_latency")
 FACTS = ("one block more", "size-class fragmentation with kappa = 1")  # do not vary from run to run
 needs_programs = pytest.mark.skipif(not (BUILD / "bin" / "seeds" / "s2_pauses").exists(), reason="x86-64 alone has these")
 
@@ -101,10 +102,20 @@ def test_tables_and_plots(name, tmp_path):
 def test_the_tables_of_threads_show_each_heap():
     heaps, waits, sharing, increments = s2_threads.tables(made_up_s2.threads({"threads=8/full/classes/waits_handles": 77.0}))
     assert heaps.rows[3] == ["compacting, a heap a thread", *(f"{10 * count}.00" for count in range(1, 9))]
-    assert [row[0] for row in heaps.rows[10:]] == ["malloc of snug", "malloc of glibc"]
+    assert [row[0] for row in heaps.rows[10:]] == ["rlsf, one lock", "rlsf, a heap a thread", "malloc of snug", "malloc of glibc"]
     assert [row[-1] for row in waits.rows if row[0] == "compacting, a lock a class: handles"] == ["77"]
     assert "not compacting, a heap a core, every 8th batch" in [row[0] for row in sharing.rows]
     assert [row[0] for row in increments.rows] == ["whole moves", "32768", "4096", "1024", "256", "64", "16"]
+
+
+@pytest.mark.parametrize("name", WITH_RLSF)
+def test_where_rlsf_cannot_be_had_nothing_is_said_of_it(name, tmp_path):
+    part, made_up = PARTS[name]
+    data = made_up()
+    data["runs"][part.CELL] = [{figure: value for figure, value in run.items() if "rlsf" not in figure}
+                               for run in data["runs"][part.CELL]]
+    assert not any("rlsf" in row[0] for table in part.tables(data) for row in table.rows)
+    assert all("rlsf" not in plot.file.read_text() for plot in part.plots(data, tmp_path))
 
 
 @needs_programs
@@ -112,10 +123,13 @@ def test_the_tables_of_threads_show_each_heap():
 def test_rehearsal(name, tmp_path):
     contenders = [Contender("snug", "snug", "snug", BUILD / "lib" / "libsnug.so"),
                   Contender("glibc", "glibc", "ptmalloc", Path("libc.so.6"))]
+    if name in WITH_RLSF:
+        contenders.append(Contender("tlsf", "a library like it", "tlsf", Path(os.environ["DIRECT_LIBRARY"])))
     bench = Bench(BUILD, contenders, Effort(runs=1, scale=0.02, cell_runs=1), lambda text: None, lambda text: None, tmp_path)
     part = PARTS[name][0]
     data = part.measure(bench)
     assert all(table_lines(table) for table in part.tables(data))
+    assert name not in WITH_RLSF or "rlsf/lock" in part.heaps(data)
     assert all(each == (HOLDS if claim.startswith(FACTS) else OPEN) for claim, each in judged(part, data).items())
     assert part.plots(data, tmp_path)
 

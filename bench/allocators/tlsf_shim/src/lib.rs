@@ -9,6 +9,8 @@
 //! (rlsf's own payloads begin half of it behind a multiple of it.) So `free`, which is not told the alignment, can tell.
 #![no_std]
 
+pub mod direct;
+
 use core::alloc::Layout;
 use core::cell::UnsafeCell;
 use core::ptr::{self, null_mut, NonNull};
