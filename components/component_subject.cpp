@@ -6,13 +6,8 @@
 namespace snug::components {
 
 using replayer::Component;
+using replayer::kPage;
 using trace::Operation;
-
-namespace {
-
-constexpr std::size_t kPage = 4096;
-
-}  // namespace
 
 class ComponentSubject::Turn {
  public:

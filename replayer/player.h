@@ -27,7 +27,6 @@ inline constexpr std::size_t kStackBytes = std::size_t{256} << 10;
 inline constexpr int kPauses = 200;
 inline constexpr int kYields = 100;
 inline constexpr long kNapNanoseconds = 50'000;
-inline constexpr std::size_t kPage = 4096;
 
 template <class Condition>
 void wait_until(Condition condition) {
@@ -96,6 +95,7 @@ class Player {
   void* block_in(std::uint32_t slot);
   void put(std::uint32_t slot, void* block, std::size_t size);
   void touch(void* block, std::size_t from, std::size_t to) const;
+  void write_told(void* block, const Command& command, std::size_t from) const;
 
   Stage& stage_;
   Subject& subject_;
@@ -258,7 +258,7 @@ void Player<Subject>::perform(const Command& command, std::uint64_t told, TickHi
       break;
   }
   if (operation == Operation::kTouched) {
-    if (void* const block = block_in(command.slot); block != nullptr) subject_.write(block, told, command.size);
+    if (void* const block = block_in(command.slot); block != nullptr) write_told(block, command, told);
   } else if (operation == Operation::kTrim) {
     timed(row, [&] { return subject_.trim(command.size), 0; });
   } else {
@@ -329,6 +329,12 @@ void Player<Subject>::touch(void* block, std::size_t from, std::size_t to) const
   if (stage_.touch == Touch::kNone || from >= to) return;
   const std::size_t count = stage_.touch == Touch::kAll ? to - from : from == 0 ? 1 : 0;
   subject_.write(block, from, count);
+}
+
+template <class Subject>
+void Player<Subject>::write_told(void* block, const Command& command, std::size_t from) const {
+  if ((command.mark & kByteAPage) == 0) return subject_.write(block, from, command.size);
+  for (std::size_t at = 0; at < command.size; at += kPage) subject_.write(block, from + at, 1);
 }
 
 }  // namespace snug::replayer

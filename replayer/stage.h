@@ -37,6 +37,8 @@ enum class Direction : std::uint8_t {
 };
 inline constexpr std::uint8_t kFirstDirection = 0xe0;
 
+inline constexpr std::size_t kPage = 4096;  // of the OS
+
 inline constexpr std::uint32_t kNoSlot = UINT32_MAX;  // the null pointer
 
 struct Command {
@@ -52,6 +54,7 @@ static_assert(sizeof(Command) == 16);
 inline constexpr std::uint8_t kAlignmentMask = 0x3f;
 inline constexpr std::uint8_t kToldAlignment = 0x3f;
 inline constexpr std::uint8_t kUntouched = 0x40;  // what comes is not written: kTouched says later what is
+inline constexpr std::uint8_t kByteAPage = 1;     // of kTouched: of each kPage bytes the first is written, and no more
 inline constexpr std::uint8_t kFromNull = 1;      // of a reallocation: there was no block before
 inline constexpr std::uint8_t kRefused = 0x80;    // it failed when it was recorded: what comes is freed at once
 
@@ -112,7 +115,7 @@ struct SnugMemory {
 
 enum class ClockState : std::uint32_t { kStopped, kStarting, kRuns };
 
-inline constexpr std::uint64_t kStageMagic = 0x3230656761747372;  // "rstage02"
+inline constexpr std::uint64_t kStageMagic = 0x3330656761747372;  // "rstage03"
 
 struct Stage {
   std::uint64_t magic;

@@ -30,8 +30,6 @@ Function* own(Function* function) {
   return file_of(reinterpret_cast<const void*>(function)) == file ? function : nullptr;
 }
 
-constexpr std::size_t kPage = 4096;
-
 }  // namespace
 
 void Subject::find() {

@@ -17,11 +17,20 @@ std::span<const std::uint8_t> Compressor::compress(std::span<const std::uint8_t>
   return {stored_.data(), count};
 }
 
-bool decompress(std::span<const std::uint8_t> stored, std::span<std::uint8_t> plain) {
+Decompressor::Decompressor() : context_(nullptr, ZSTD_freeDCtx) {}
+Decompressor::~Decompressor() = default;
+
+bool Decompressor::decompress(std::span<const std::uint8_t> stored, std::size_t count,
+                              std::vector<std::uint8_t>& plain) {
   // One frame alone: ZSTD_decompress would take several, one behind the other.
   if (ZSTD_findFrameCompressedSize(stored.data(), stored.size()) != stored.size()) return false;
-  const std::size_t count = ZSTD_decompress(plain.data(), plain.size(), stored.data(), stored.size());
-  return ZSTD_isError(count) == 0 && count == plain.size();
+  const unsigned long long said = ZSTD_getFrameContentSize(stored.data(), stored.size());
+  if (said != ZSTD_CONTENTSIZE_UNKNOWN && said != count) return false;
+  if (context_ == nullptr) context_.reset(ZSTD_createDCtx());
+  if (context_ == nullptr) return false;
+  plain.resize(count);
+  const std::size_t got = ZSTD_decompressDCtx(context_.get(), plain.data(), count, stored.data(), stored.size());
+  return ZSTD_isError(got) == 0 && got == count;
 }
 
 }  // namespace snug::trace

@@ -7,6 +7,7 @@
 #include <vector>
 
 struct ZSTD_CCtx_s;
+struct ZSTD_DCtx_s;
 
 namespace snug::trace {
 
@@ -27,7 +28,20 @@ class Compressor {
   std::vector<std::uint8_t> stored_;
 };
 
-// Whether the bytes are one frame of exactly as many bytes as `plain` has room for, which it is then.
-bool decompress(std::span<const std::uint8_t> stored, std::span<std::uint8_t> plain);
+// Likewise the other way. Used by one thread.
+class Decompressor {
+ public:
+  Decompressor();
+  ~Decompressor();
+  Decompressor(const Decompressor&) = delete;
+  Decompressor& operator=(const Decompressor&) = delete;
+
+  // Whether the bytes are one frame of exactly `count` bytes, which `plain` holds then. A frame that says another
+  // length of itself is refused before there is room for it.
+  bool decompress(std::span<const std::uint8_t> stored, std::size_t count, std::vector<std::uint8_t>& plain);
+
+ private:
+  std::unique_ptr<ZSTD_DCtx_s, std::size_t (*)(ZSTD_DCtx_s*)> context_;
+};
 
 }  // namespace snug::trace

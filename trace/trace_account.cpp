@@ -10,9 +10,13 @@ std::string name_of(BlockId block) { return std::to_string(thread_of(block)) + "
 
 }  // namespace
 
+// One for the process: to ask for it takes some microseconds, and no file can know it.
 BlockHash::BlockHash() {
-  std::random_device random;
-  seed_ = std::uint64_t{random()} << 32 | random();
+  static const std::uint64_t seed = [] {
+    std::random_device random;
+    return std::uint64_t{random()} << 32 | random();
+  }();
+  seed_ = seed;
 }
 
 void TraceAccount::add(const Event& event) {

@@ -6,6 +6,7 @@
 
 #include "made_up_trace.h"
 #include "trace/checksum.h"
+#include "trace/compression.h"
 #include "whole_file.h"
 
 namespace snug::trace {
@@ -200,6 +201,19 @@ TEST(Damage, PayloadsAndFactsHaveBounds) {
 }
 
 // What lies between chunks is read once, in however many places it lies.
+// A header may promise a mebibyte for a frame of some bytes, and a file have thousands of those.
+TEST(Damage, AFrameOfAnotherLengthIsRefusedWithoutRoom) {
+  const Bytes plain(1000, 7);
+  Compressor compressor;
+  const std::span<const std::uint8_t> stored = compressor.compress(plain, 3);
+  Decompressor decompressor;
+  Bytes taken;
+  EXPECT_FALSE(decompressor.decompress(stored, kMostPayload, taken));
+  EXPECT_EQ(taken.capacity(), 0u);
+  EXPECT_TRUE(decompressor.decompress(stored, plain.size(), taken));
+  EXPECT_EQ(taken, plain);
+}
+
 TEST(Damage, ASearchReadsTheFileOnce) {
   class CountingSource final : public Source {
    public:

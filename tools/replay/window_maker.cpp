@@ -58,6 +58,16 @@ Event true_free(const Event& event, std::uint64_t size, std::uint8_t form) {
   return plain;
 }
 
+// Where to begin to write a byte in each OS page that the recording saw touched: behind `from` of a block of `size`
+// bytes, up to `end`. Here the block begins elsewhere in its page. Written whole, the ends of two neighbours, which
+// shared a page, would touch two; so of a page that the block shares the byte at the block's own end is written, and of
+// others the middle one.
+std::uint64_t first_written(std::uint64_t from, std::uint64_t end, std::uint64_t size) {
+  if (from == 0) return 0;
+  if (end == size) return from + (end - from - 1) % replayer::kPage;
+  return std::min(from + replayer::kPage / 2, end - 1);
+}
+
 bool is_mapping(Operation operation) {
   return operation == Operation::kMap || operation == Operation::kUnmap || operation == Operation::kRemap ||
          operation == Operation::kBreak;
@@ -261,13 +271,17 @@ void WindowMaker::touch(Thread& thread, const Event& event) {
   const std::uint64_t from = event.values[0];
   const std::uint64_t writable = slots_.writable(*slot);
   if (slots_.size_in(*slot) < options_.told_from || from >= writable) return;
+  const std::uint64_t end = from + std::min(event.size, writable - from);
+  if (end == from) return;
   keep_order(thread, event, slot);
-  direct(thread, Direction::kTold, 0, from);
+  const bool is_whole = from == 0 && end == slots_.size_in(*slot);
+  const std::uint64_t first = is_whole ? 0 : first_written(from, end, slots_.size_in(*slot));
+  direct(thread, Direction::kTold, 0, first);
   add(thread, {.slot = *slot,
                .code = static_cast<std::uint8_t>(event.operation),
-               .mark = 0,
+               .mark = is_whole ? std::uint8_t{0} : replayer::kByteAPage,
                .row = 0,
-               .size = std::min(event.size, writable - from)});
+               .size = end - first});
   note_use(thread, *slot);
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { kBlocks = 60000, kBetweenPauses = 6000 };
 static void* blocks[2][kBlocks];
@@ -66,7 +67,24 @@ static void write_parts(void) {
   }
 }
 
+// Large blocks of which both ends are written. They begin elsewhere in their pages than those of a program that has not
+// moved its break.
+static void write_ends(void) {
+  enum { kMany = 4000, kSize = 40000 };
+  const struct timespec pause = {.tv_sec = 0, .tv_nsec = 20000000};
+  if (sbrk(1616) == (void*)-1) abort();
+  for (int i = 0; i < kMany; ++i) {
+    volatile char* const block = malloc(kSize);
+    block[0] = block[kSize - 1] = 1;
+    if (i % 100 == 0) nanosleep(&pause, NULL);
+  }
+}
+
 int main(int count, char** arguments) {
+  if (count > 1 && strcmp(arguments[1], "ends") == 0) {
+    write_ends();
+    return 0;
+  }
   if (count > 1 && strcmp(arguments[1], "parts") == 0) {
     write_parts();
     return 0;

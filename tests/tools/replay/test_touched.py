@@ -35,6 +35,12 @@ class TouchedTest(ReplayTest):
                 self.assertGreater(checkpoints, 1)
                 self.assertLess(most, 400 << 10)
 
+    def test_a_page_that_two_blocks_share_is_one_in_the_replay(self):
+        touch, checkpoints, most = self.off(self.recorded(GROWING, "ends"))
+        self.assertEqual(touch, "recorded")
+        self.assertGreater(checkpoints, 1)
+        self.assertLess(most, 4 << 20)  # 16 MiB are touched, a page between two blocks
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -283,10 +283,42 @@ TEST_F(WindowMakerTest, OfALargeBlockIsWrittenWhatTheTraceSaysAndWhereItMayBe) {
   std::vector<std::array<std::uint64_t, 2>> written;
   for (std::size_t i = 0; i < commands.size(); ++i)
     if (is(commands[i], Operation::kTouched)) written.push_back({commands[i - 1].size, commands[i].size});
-  const std::vector<std::array<std::uint64_t, 2>> expected = {{4096, 4904}, {8000, 1000}, {64, 36}};
+  const std::vector<std::array<std::uint64_t, 2>> expected = {{4096 + 807, 4097}, {8999, 1}, {99, 1}};
   EXPECT_EQ(written, expected);
   EXPECT_EQ(commands.at(0).mark, replayer::kUntouched);
   EXPECT_EQ(commands.at(1).mark, 0);
+}
+
+// The pages of a block may begin elsewhere in it than they did.
+TEST_F(WindowMakerTest, OfEachPageThatWasTouchedAByteIsWritten) {
+  struct Row {
+    std::uint64_t from, size, first, count;
+    std::uint8_t mark;
+  };
+  constexpr std::uint64_t kHead = 1000;
+  constexpr Row kRows[] = {
+      {0, 20000, 0, 20000, 0},                                         // all of it
+      {0, kHead, 0, kHead, replayer::kByteAPage},                      // a part of a page: its first byte
+      {0, kHead + 4096, 0, kHead + 4096, replayer::kByteAPage},        // one more: at 0 and 4096
+      {kHead, 8192, kHead + 2048, 6144, replayer::kByteAPage},         // two of its own: their middles
+      {kHead + 16384, 2616, 19999, 1, replayer::kByteAPage},           // the last byte
+      {kHead + 12288, 6712, 19999 - 4096, 4097, replayer::kByteAPage}  // and one before
+  };
+  allocate(1, 1, 20000);
+  for (const Row& row : kRows)
+    add({.operation = Operation::kTouched,
+         .thread = 1,
+         .block = block_id(1, 1),
+         .size = row.size,
+         .values = {row.from}});
+  const auto all = windows({.told_from = 8192});
+  const std::vector<Command> commands = of_lane(all.at(0), 0);
+  ASSERT_EQ(commands.size(), 1 + 2 * std::size(kRows));
+  for (std::size_t i = 0; i < std::size(kRows); ++i) {
+    EXPECT_EQ(commands[1 + 2 * i].size, kRows[i].first) << i;
+    EXPECT_EQ(commands[2 + 2 * i].size, kRows[i].count) << i;
+    EXPECT_EQ(commands[2 + 2 * i].mark, kRows[i].mark) << i;
+  }
 }
 
 TEST_F(WindowMakerTest, WhatWasTouchedIsPassedOverWhereItIsNotAskedFor) {
