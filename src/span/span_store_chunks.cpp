@@ -187,6 +187,7 @@ bool SpanStore::await_others() {
   if (passage_.is_empty()) return false;
   lock_.unlock();
   pause_a_moment();
+  SharedHolds::name(std::source_location::current());
   lock_.lock();
   return true;
 }
