@@ -148,7 +148,10 @@ class SharedLock : public Lock {
 template <class LockType>
 class LockGuard {
  public:
-  explicit LockGuard(LockType& lock) : lock_(lock) { lock_.lock(); }
+  explicit LockGuard(LockType& lock, TakenIn where = std::source_location::current()) : lock_(lock) {
+    SharedHolds::name(where);
+    lock_.lock();
+  }
   ~LockGuard() { lock_.unlock(); }
   LockGuard(const LockGuard&) = delete;
   LockGuard& operator=(const LockGuard&) = delete;

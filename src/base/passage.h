@@ -56,7 +56,8 @@ class BasicEntry {
  public:
   using Passage = BasicPassage<Atomics, LockType>;
 
-  BasicEntry(LockType& lock, const Passage& passage) : lock_(lock) {
+  BasicEntry(LockType& lock, const Passage& passage, TakenIn where = std::source_location::current()) : lock_(lock) {
+    SharedHolds::name(where);
     lock_.lock();
     while (passage.is_closing()) Passage::wait_outside(lock_);
   }
@@ -73,12 +74,13 @@ class BasicPassing {
  public:
   using Passage = BasicPassage<Atomics, LockType>;
 
-  BasicPassing(LockType& lock, Passage& passage) : lock_(lock), passage_(passage) {
-    const BasicEntry<Atomics, LockType> entry(lock_, passage_);
+  BasicPassing(LockType& lock, Passage& passage, TakenIn where = std::source_location::current())
+      : lock_(lock), passage_(passage), where_(where) {
+    const BasicEntry<Atomics, LockType> entry(lock_, passage_, where);
     passage_.enter();
   }
   ~BasicPassing() {
-    LockGuard guard(lock_);
+    LockGuard guard(lock_, where_);
     passage_.leave();
   }
   BasicPassing(const BasicPassing&) = delete;
@@ -87,6 +89,7 @@ class BasicPassing {
  private:
   LockType& lock_;
   Passage& passage_;
+  [[no_unique_address]] const TakenIn where_;
 };
 
 template <class Atomics, class LockType>
@@ -94,11 +97,13 @@ class BasicOutside {
  public:
   using Passage = BasicPassage<Atomics, LockType>;
 
-  BasicOutside(LockType& lock, Passage& passage) : lock_(lock), passage_(passage) {
+  BasicOutside(LockType& lock, Passage& passage, TakenIn where = std::source_location::current())
+      : lock_(lock), passage_(passage), where_(where) {
     passage_.enter();
     lock_.unlock();
   }
   ~BasicOutside() {
+    SharedHolds::name(where_);
     lock_.lock();
     passage_.leave();
   }
@@ -108,6 +113,7 @@ class BasicOutside {
  private:
   LockType& lock_;
   Passage& passage_;
+  [[no_unique_address]] const TakenIn where_;
 };
 
 using Passage = BasicPassage<StdAtomics, SharedLock>;

@@ -1,6 +1,6 @@
 // SharedHolds: in builds with assertions, which process-wide locks the calling thread holds, so that a system call
-// under one ends the process, and how often any has been taken. A thread that waits in the kernel while it holds one
-// holds up all others. Nothing in release builds.
+// under one ends the process, and how often any has been taken, and in which functions. A thread that waits in the
+// kernel while it holds one holds up all others. Nothing in release builds.
 //
 // Exempt are futexes, which wait for another lock and wake its waiters; write, which says the last words; the thread
 // that forks, which holds all of them; and the last resort of who has found nothing that was made ready outside.
@@ -10,10 +10,24 @@
 
 #include <atomic>
 #include <cstdint>
+#include <source_location>
 
 #include "base/fatal.h"
 
 namespace snug {
+
+// The function that takes a lock, as a default argument tells it. Nothing in release builds.
+#ifdef NDEBUG
+struct TakenIn {
+  constexpr TakenIn(std::source_location) {}  // NOLINT(google-explicit-constructor): a default argument
+};
+#else
+struct TakenIn {
+  constexpr TakenIn(std::source_location where)
+      : function(where.function_name()) {}  // NOLINT(google-explicit-constructor)
+  const char* function;
+};
+#endif
 
 class SharedHolds {
  public:
@@ -23,18 +37,35 @@ class SharedHolds {
   static void remove() {}
   static void begin_exemption() {}
   static void end_exemption() {}
+  static void name(TakenIn) {}
+  static void count_taking(TakenIn) {}
   static uint64_t taken() { return 0; }
+  template <class Visit>
+  static void for_each_function(Visit) {}
   static void expect_none(long) {}
 #else
   static constexpr bool kCounted = true;
   static void add() {
     ++held_;
     taken_.fetch_add(1, std::memory_order_relaxed);
+    count(function_);
+    function_ = kOther;
   }
   static void remove() { --held_; }
   static void begin_exemption() { ++exemptions_; }
   static void end_exemption() { --exemptions_; }
+  // Where the calling thread is about to take a lock, if it is one of these.
+  static void name(TakenIn where) { function_ = where.function; }
+  // A taking of a lock that all may want, and that is none of these.
+  static void count_taking(TakenIn where) { count(where.function); }
   static uint64_t taken() { return taken_.load(std::memory_order_relaxed); }
+  // Calls visit(signature, takings) for each function that has taken one; more than once for the same one, perhaps.
+  template <class Visit>
+  static void for_each_function(Visit visit) {
+    for (const Place& place : places_)
+      if (const char* function = place.function.load(std::memory_order_relaxed); function != nullptr)
+        visit(function, place.takings.load(std::memory_order_relaxed));
+  }
 
   static void expect_none(long system_call) {
     if (held_ == 0 || exemptions_ != 0 || system_call == SYS_futex || system_call == SYS_write) return;
@@ -42,6 +73,30 @@ class SharedHolds {
   }
 
  private:
+  struct Place {
+    std::atomic<const char*> function;
+    std::atomic<uint64_t> takings;
+  };
+  static constexpr const char* kOther = "other";
+
+  static void count(const char* function) {
+    for (Place& place : places_) {
+      if (!is_for(place, function)) continue;
+      place.takings.fetch_add(1, std::memory_order_relaxed);
+      return;
+    }
+  }
+  // A place that is nobody's becomes the function's.
+  static bool is_for(Place& place, const char* function) {
+    const char* seen = place.function.load(std::memory_order_relaxed);
+    if (seen == nullptr && place.function.compare_exchange_strong(seen, function, std::memory_order_relaxed))
+      return true;
+    return seen == function;
+  }
+
+  // More than there are such functions.
+  static inline constinit Place places_[128];
+  static inline constinit thread_local const char* function_ = kOther;
   static inline constinit thread_local uint32_t held_ = 0;
   static inline constinit thread_local uint32_t exemptions_ = 0;
   static inline constinit std::atomic<uint64_t> taken_{0};

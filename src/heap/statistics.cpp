@@ -66,6 +66,18 @@ constexpr Part kParts[] = {
 // With the peak, which has a line for each class.
 using ReportLine = Text<16384>;
 
+// In builds with assertions.
+void add_takings(ReportLine& line) {
+  if constexpr (!SharedHolds::kCounted) return;
+  line.add(",\"shared_locks\":").add(SharedHolds::taken()).add(",\"taken_in\":[");
+  const char* before = "";
+  SharedHolds::for_each_function([&](const char* function, uint64_t takings) {
+    line.add(before).add("[\"").add(function).add("\",").add(takings).add("]");
+    before = ",";
+  });
+  line.add("]");
+}
+
 void add_peak(ReportLine& line, const Attribution& peak) {
   line.add(",\"peak\":{\"looks\":").add(store.peak.looks());
   for (const Part& part : kParts) line.add(",\"").add(part.name).add("\":").add(peak.sums.*part.bytes);
@@ -211,7 +223,7 @@ void report_statistics() {
     if (*c >= ' ' && *c != '"' && *c != '\\') line.put(*c);
   line.put('"');
   for (const Figure& figure : kFigures) line.add(",\"").add(figure.name).add("\":").add(stats.*figure.value);
-  if constexpr (SharedHolds::kCounted) line.add(",\"shared_locks\":").add(SharedHolds::taken());
+  add_takings(line);
   if (const Attribution* peak = store.peak.conclude(); peak != nullptr) add_peak(line, *peak);
   line.add("}\n");
   // Nobody is told if that fails: what was standard error may by now be a file of the program's.

@@ -66,6 +66,7 @@ void HeapRegistry::abandon(SlabHeap& heap) {
 void* HeapRegistry::allocate_shared(size_t size_class) {
   void* blocks[kMostLineGroup];
   void** const end = std::end(blocks);
+  SharedHolds::count_taking(std::source_location::current());
   SlabHeap::Visit visit(*shared_);
   const size_t got = shared_->take_group(size_class, end);
   if (got == 0) return nullptr;
@@ -74,6 +75,7 @@ void* HeapRegistry::allocate_shared(size_t size_class) {
 }
 
 size_t HeapRegistry::take_shared(size_t size_class, void** end, size_t groups) {
+  SharedHolds::count_taking(std::source_location::current());
   SlabHeap::Visit visit(*shared_);
   size_t got = 0;
   for (; groups != 0; --groups) {

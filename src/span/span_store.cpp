@@ -5,6 +5,7 @@
 
 #include "base/bits.h"
 #include "base/fatal.h"
+#include "base/thread_relative.h"
 #include "os/memory.h"
 #include "os/process.h"
 #include "os/residency.h"
@@ -291,7 +292,8 @@ uint32_t SpanStore::count_dirty(const Span& span) {
 
 void SpanStore::mark_dirty(PageId first, PageCount pages) {
   Chunk& chunk = window_.chunk(first);
-  for_each_word(first.in_chunk(), pages.value, [&](size_t word, uint64_t mask) { chunk.dirty[word] |= mask; });
+  for_each_word(first.in_chunk(), pages.value,
+                [&](size_t word, uint64_t mask) { store_shared(chunk.dirty[word], chunk.dirty[word] | mask); });
 }
 
 void SpanStore::count_growth(uint32_t pages) {

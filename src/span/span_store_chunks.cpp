@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/pause.h"
+#include "base/thread_relative.h"
 #include "os/memory.h"
 #include "span/span_store.h"
 
@@ -68,7 +69,7 @@ bool SpanStore::settle_for_small_pages(const Span& span) {
   Chunk& chunk = window_.chunk(span.first);
   if (chunk.paging == Paging::kSmall) return false;
   --huge_chunks_;
-  chunk.paging = Paging::kSmall;
+  store_shared(chunk.paging, Paging::kSmall);
   const PageId first = span.first.start_of_chunk();
   for (uint32_t i = 0; i < kPagesPerChunk; ++i) {
     const PageTag tag = window_.tag(first + PageCount{i});
@@ -82,11 +83,12 @@ bool SpanStore::settle_for_small_pages(const Span& span) {
 }
 
 bool SpanStore::settle_for_holes(const Span& span, size_t bytes) {
+  // Small pages stay what they are while something is in use there: that is seen without the lock.
+  if (load_shared(window_.chunk(span.first).paging) == Paging::kSmall) return true;
+  if (bytes < span.pages.bytes() / kPartWorthBreaking) return false;
   {
     LockGuard guard(lock_);
-    if (window_.chunk(span.first).paging == Paging::kSmall) return true;
-    if (bytes < span.pages.bytes() / kPartWorthBreaking) return false;
-    settle_for_small_pages(span);
+    if (!settle_for_small_pages(span)) return true;
   }
   os::prefer_small_pages(window_.start_of(span.first.start_of_chunk()), kChunkSize);
   return true;
@@ -187,6 +189,7 @@ bool SpanStore::await_others() {
   if (passage_.is_empty()) return false;
   lock_.unlock();
   pause_a_moment();
+  SharedHolds::name(std::source_location::current());
   lock_.lock();
   return true;
 }

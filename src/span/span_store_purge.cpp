@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "base/bits.h"
+#include "base/thread_relative.h"
 #include "os/memory.h"
 #include "os/process.h"
 #include "span/span_store.h"
@@ -40,7 +41,7 @@ size_t SpanStore::purge_run(Span* span) {
   leave_hand(*span);
   if (purged) {
     for_each_word(first, pages.value, [&](size_t word, uint64_t mask) {
-      chunk.dirty[word] &= ~mask;
+      store_shared(chunk.dirty[word], chunk.dirty[word] & ~mask);
       chunk.purged[word] |= mask;
     });
     bytes_purged_ += pages.bytes();

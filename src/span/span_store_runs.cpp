@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/bits.h"
+#include "base/thread_relative.h"
 #include "os/memory.h"
 #include "os/process.h"
 #include "os/residency.h"
@@ -146,11 +147,9 @@ void SpanStore::clear_run(void* start, size_t bytes) {
   char* const end = static_cast<char*>(start) + bytes;
   for (char* at = static_cast<char*>(start); at < end;) {
     const PageId first = window_.page_of(at);
+    // Others change the bits of other pages meanwhile.
     uint64_t dirty[kPagesPerChunk / 64];
-    {
-      LockGuard guard(lock_);
-      std::copy_n(window_.chunk(first).dirty, std::size(dirty), dirty);
-    }
+    for (size_t word = 0; word != std::size(dirty); ++word) dirty[word] = load_shared(window_.chunk(first).dirty[word]);
     char* const chunk = window_.start_of(first.start_of_chunk());
     const auto page = [chunk](uint32_t i) { return chunk + PageCount{i}.bytes(); };
     for (uint32_t from = first.in_chunk(); from != kPagesPerChunk && page(from) < end;) {

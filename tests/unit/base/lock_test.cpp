@@ -4,8 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <source_location>
+#include <string>
 #include <thread>
 #include <vector>
+
+#include "base/passage.h"
 
 namespace snug {
 namespace {
@@ -122,6 +126,31 @@ TEST(Lock, AForkHoldIsBarredToTheThreadOnceItsForkHasEnded) {
   EXPECT_FALSE(lock.try_lock());
   lock.unlock_after_fork();
   EXPECT_TRUE(lock.try_lock());
+}
+
+TEST(SharedLock, TakingsAreCountedByFunction) {
+  if (!SharedHolds::kCounted) GTEST_SKIP() << "for builds with assertions";
+  const auto take = [](SharedLock& lock, Passage& passage) {
+    LockGuard guard(lock);
+    const Outside outside(lock, passage);
+    return std::string(std::source_location::current().function_name());
+  };
+  const auto takings_in = [](const std::string& name) {
+    uint64_t count = 0;
+    SharedHolds::for_each_function([&](const char* function, uint64_t takings) {
+      if (name == function) count += takings;
+    });
+    return count;
+  };
+  SharedLock lock;
+  Passage passage;
+  const uint64_t before = SharedHolds::taken();
+  const std::string function = take(lock, passage);
+  EXPECT_EQ(SharedHolds::taken() - before, 2u);
+  EXPECT_EQ(takings_in(function), 2u) << "the second after what goes without the lock";
+  lock.lock();
+  lock.unlock();
+  EXPECT_EQ(takings_in(function), 2u) << "nobody named it";
 }
 
 TEST(SharedLock, NoSystemCallIsMadeWhileItIsHeld) {

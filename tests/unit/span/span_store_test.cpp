@@ -200,6 +200,16 @@ TEST_F(SpanStoreTest, WithoutRetentionPurgesAtOnce) {
   for (size_t i = 0; i < PageCount{9}.bytes(); ++i) ASSERT_EQ(own.start_of(span)[i], 0);
 }
 
+// Who purges holes, or zeroes what was used, waits for nobody, where takings are counted.
+TEST_F(SpanStoreTest, WhatIsKnownOfPagesInUseTakesNoLock) {
+  Span* const span = own.spans.allocate({8});
+  void* const run = own.spans.allocate_run({20}, {1});
+  const uint64_t before = SharedHolds::taken();
+  EXPECT_TRUE(own.spans.settle_for_holes(*span, kPageSize)) << "small pages";
+  own.spans.clear_run(run, PageCount{20}.bytes());
+  EXPECT_EQ(SharedHolds::taken(), before);
+}
+
 TEST_F(SpanStoreTest, BeyondTheThresholdTheOldestGoesFirst) {
   own.spans.set_retention({PageCount{25}.bytes(), UINT32_MAX});
   const std::vector<Span*> s = fill_chunk({10, 1, 10, 1, 10, 1, 95});
