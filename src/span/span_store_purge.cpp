@@ -117,7 +117,8 @@ size_t SpanStore::most_kept() const {
 
 void SpanStore::purge_as_due() {
   if (Span* span = older_than(purge_after_); span != nullptr) {
-    purge_aged(span);
+    // Among frees that says nothing: as much is likely to come.
+    purge_run(span);
     return;
   }
   if (dirty_pages_ * kPageSize <= std::min(budget_.allowed(), most_kept())) return;

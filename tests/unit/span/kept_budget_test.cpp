@@ -2,6 +2,7 @@
 #include "span/kept_budget.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <vector>
 
@@ -61,21 +62,61 @@ TEST(KeptBudgetTest, WhatWentForItsAgeWasNotMissed) {
   EXPECT_EQ(budget.allowed(), least);
 }
 
-// A burst that comes again is kept from its second time on.
-TEST(KeptBudgetTest, SpansThatComeAndGoAreKeptOnceTheyWereMissed) {
-  unit::OwnSpans own;
-  own.spans.set_retention({64 * kMiB, UINT32_MAX});
-  own.spans.allow(KeptBudget::kLeast);
-  size_t kept[3];
-  for (size_t& after : kept) {
-    std::vector<Span*> spans;
-    for (size_t bytes = 0; bytes < 24 * kMiB; bytes += PageCount{8}.bytes()) spans.push_back(own.spans.allocate({8}));
-    for (Span* span : spans) own.free_touched(span);
-    after = own.spans.statistics().bytes_dirty;
+class KeptSpansTest : public testing::Test {
+ protected:
+  KeptSpansTest() {
+    own_.spans.set_retention({64 * kMiB, UINT32_MAX});
+    own_.spans.allow(KeptBudget::kLeast);
   }
-  EXPECT_LE(kept[0], 2 * kMiB);
-  EXPECT_GE(kept[1], 20 * kMiB);
-  EXPECT_GE(kept[2], 20 * kMiB);
+  std::vector<Span*> take(size_t bytes) {
+    std::vector<Span*> spans;
+    for (size_t taken = 0; taken < bytes; taken += PageCount{8}.bytes()) spans.push_back(own_.spans.allocate({8}));
+    return spans;
+  }
+  void free(const std::vector<Span*>& spans) {
+    for (Span* span : spans) own_.free_touched(span);
+  }
+  size_t kept_after_burst() {
+    free(take(24 * kMiB));
+    return own_.spans.statistics().bytes_dirty;
+  }
+
+  unit::OwnSpans own_;
+};
+
+// A burst that comes again is kept from its second time on.
+TEST_F(KeptSpansTest, WhatComesAndGoesIsKeptOnceItWasMissed) {
+  EXPECT_LE(kept_after_burst(), 2 * kMiB);
+  EXPECT_GE(kept_after_burst(), 20 * kMiB);
+  EXPECT_GE(kept_after_burst(), 20 * kMiB);
+}
+
+// Whoever frees for longer than memory is kept has old memory go at each free. What he frees then is kept all the same.
+TEST_F(KeptSpansTest, WhatGrowsOldAmongFreesLowersNothing) {
+  kept_after_burst();
+  kept_after_burst();
+  const std::vector<Span*> old = take(24 * kMiB);
+  const std::vector<Span*> next = take(4 * kMiB);
+  const std::vector<Span*> last = take(20 * kMiB);
+  free(old);
+  own_.spans.set_retention({64 * kMiB, 1});
+  usleep(10'000);
+  free(next);
+  own_.spans.set_retention({64 * kMiB, UINT32_MAX});
+  free(last);
+  EXPECT_GE(own_.spans.statistics().bytes_dirty, 18 * kMiB);
+}
+
+// When nobody frees, what goes for its age has not been wanted.
+TEST_F(KeptSpansTest, WhatGrowsOldUntouchedLowersWhatIsKept) {
+  kept_after_burst();
+  kept_after_burst();
+  own_.spans.set_retention({64 * kMiB, 1});
+  usleep(10'000);
+  while (own_.spans.purge_overdue() == Purge::kDone) {
+  }
+  own_.spans.set_retention({64 * kMiB, UINT32_MAX});
+  EXPECT_LE(kept_after_burst(), 2 * kMiB);
 }
 
 // However much is missed.
