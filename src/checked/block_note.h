@@ -5,7 +5,11 @@
 //   block             size             most 128 bytes    room - 8     room
 //     |==== the user's ===|~~~~~~ canary ~~~~~~|___________| trailer |
 //
-//   trailer == (check << 47 | is_live << 46 | origin << 44 | size) ^ mask(block)
+//   trailer of a live block   == (check << 47 | 1 << 46 | origin << 44 | size) ^ mask(block)
+//   trailer of a freed block  == the same with its upper 18 bits turned over
+//
+// The canary ends with a word, so that it is written and looked at by words; the first of them may be the user's in
+// part.
 //
 // Where stacks are kept (check:stacks) two more words stand before the trailer: who has allocated the block, and who
 // has freed it.
@@ -16,7 +20,9 @@
 // frees of a block one alone finds it live.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -30,11 +36,11 @@ namespace snug {
 // By whom a block is allocated, and so by whom it is to be freed.
 enum class BlockOrigin : uint8_t { kMalloc, kNew, kNewArray };
 
-// The index of the first of so many bytes that is not `wanted`, or their number. They are compared with each other, one
-// place on, by the fastest that libc has.
+// The index of the first of so many bytes, at least one, that is not `wanted`, or their number. They are compared with
+// each other, one place on, by the fastest that libc has.
 inline size_t first_other(const void* bytes, size_t count, unsigned char wanted) {
   const auto* byte = static_cast<const unsigned char*>(bytes);
-  if (count == 0 || (byte[0] == wanted && std::memcmp(byte, byte + 1, count - 1) == 0)) [[likely]]
+  if (byte[0] == wanted && std::memcmp(byte, byte + 1, count - 1) == 0) [[likely]]
     return count;
   size_t i = 0;
   while (byte[i] == wanted) ++i;
@@ -45,6 +51,7 @@ struct BlockNote {
   size_t size = 0;
   BlockOrigin origin = BlockOrigin::kMalloc;
   bool is_live = false;
+  uint64_t trailer = 0;  // the word that says so
 };
 
 // Of a thread, and of where it was (checked/stack_depot.h). All 0: of nobody.
@@ -70,16 +77,30 @@ class BlockNotes {
   // Writes canary and trailer of a live block that has `room` bytes, a multiple of 8 and at least size + overhead().
   void write(void* block, size_t room, size_t size, BlockOrigin origin) const {
     const uint64_t mask = this->mask(block);
-    std::memset(static_cast<char*>(block) + size, canary(mask), canary_length(size, room));
-    word(block, room).store(encode({size, origin, true}, mask), std::memory_order_release);
+    const size_t end = canary_end(size, room);
+    if (size_t offset = canary_begin(size); offset != end) {
+      const uint64_t users = users_bits(size);
+      set_canary_word(block, offset, (canary_word(block, offset) & users) | (canary(mask) & ~users));
+      while ((offset += kWord) != end) set_canary_word(block, offset, canary(mask));
+    }
+    const uint64_t payload = kLive | uint64_t{static_cast<uint8_t>(origin)} << kSizeBits | size;
+    word(block, room).store((check_of(payload, mask) << kPayloadBits | payload) ^ mask, std::memory_order_release);
   }
 
   // False if the trailer is none of this block's: it was written over, or there never was one.
   SNUG_ALWAYS_INLINE bool read(const void* block, size_t room, BlockNote* note) const {
-    const uint64_t plain = trailer(block, room) ^ mask(block);
-    if (plain >> kPayloadBits != check_of(plain & kPayload, mask(block))) return false;
-    *note = {plain & kSize, static_cast<BlockOrigin>(plain >> kSizeBits & 3), (plain & kLive) != 0};
-    return note->size + overhead_ <= room;
+    note->trailer = trailer(block, room);
+    return decode(block, note) && note->size + overhead_ <= room;
+  }
+  // Tells the rest of a note by its trailer; false if that is none of this block's.
+  SNUG_ALWAYS_INLINE bool decode(const void* block, BlockNote* note) const {
+    const uint64_t mask = this->mask(block);
+    const uint64_t plain = note->trailer ^ mask;
+    note->is_live = (plain & kLive) != 0;
+    const uint64_t live = note->is_live ? plain : plain ^ kTurned;
+    note->size = live & kSize;
+    note->origin = static_cast<BlockOrigin>(live >> kSizeBits & 3);
+    return live >> kPayloadBits == check_of(live & kPayload, mask);
   }
   // Nothing has ever been written there, or its memory has gone back since.
   bool is_blank(const void* block, size_t room) const { return trailer(block, room) == 0; }
@@ -104,18 +125,34 @@ class BlockNotes {
   // The offset of the first byte of the canary that is not as it was written, or of an event's word that is not, or
   // `room` if all are.
   SNUG_ALWAYS_INLINE size_t damage(const void* block, size_t room, size_t size) const {
-    const auto* slack = static_cast<const unsigned char*>(block) + size;
-    const size_t length = canary_length(size, room);
-    const size_t first = first_other(slack, length, canary(mask(block)));
-    return first != length ? size + first : keeps_events() ? damage_of_events(block, room) : room;
+    const size_t end = canary_end(size, room);
+    if (size_t offset = canary_begin(size); offset != end) {
+      const uint64_t wanted = canary(mask(block));
+      uint64_t other = (canary_word(block, offset) ^ wanted) & ~users_bits(size);
+      while (other == 0 && (offset += kWord) != end) other = canary_word(block, offset) ^ wanted;
+      if (other != 0) [[unlikely]]
+        return offset + static_cast<size_t>(std::countr_zero(other)) / 8;
+    }
+    return damage_of_events(block, room);
+  }
+  // The same of the events' words alone.
+  size_t damage_of_events(const void* block, size_t room) const {
+    return keeps_events() ? first_damaged_event(block, room) : room;
   }
 
   // Marks the block, whose note was read, as free. False if another thread has.
-  bool end(void* block, size_t room, BlockNote note) const {
-    const uint64_t mask = this->mask(block);
-    uint64_t live = encode(note, mask);
-    note.is_live = false;
-    return word(block, room).compare_exchange_strong(live, encode(note, mask), std::memory_order_acq_rel);
+  bool end(void* block, size_t room, const BlockNote& note) const {
+    uint64_t live = note.trailer;
+    return word(block, room).compare_exchange_strong(live, trailer_of_freed(note), std::memory_order_acq_rel);
+  }
+  // What its trailer is then.
+  static uint64_t trailer_of_freed(const BlockNote& note) { return note.trailer ^ kTurned; }
+  // True if it still is.
+  bool has_trailer(const void* block, size_t room, uint64_t expected) const { return trailer(block, room) == expected; }
+
+  // Where the canary ends, which may be where it begins: between the block's size and its notes, a multiple of 8.
+  size_t canary_end(size_t size, size_t room) const {
+    return std::min(room - overhead_, round_up(size, kWord) + kMostCanary);
   }
 
  private:
@@ -124,10 +161,12 @@ class BlockNotes {
   static constexpr uint64_t kSize = (uint64_t{1} << kSizeBits) - 1;
   static constexpr uint64_t kLive = uint64_t{1} << 46;
   static constexpr uint64_t kPayload = (uint64_t{1} << kPayloadBits) - 1;
+  static constexpr uint64_t kTurned = ~(kLive - 1);  // by the end of a block
   static constexpr unsigned kStackBits = 24;
   static constexpr unsigned kEventBits = 46;
   static constexpr uint64_t kMultiplier = 0x9e3779b97f4a7c15;
-  static constexpr size_t kMostCanary = 128;  // beyond, a write is no write just beyond the end
+  static constexpr size_t kWord = sizeof(uint64_t);
+  static constexpr size_t kMostCanary = 128;  // and up to a word; beyond, a write is no write just beyond the end
 
   static std::atomic_ref<uint64_t> word(void* block, size_t room) {
     return std::atomic_ref<uint64_t>(*at<uint64_t>(address_of(block) + room - kTrailer));
@@ -141,19 +180,31 @@ class BlockNotes {
   uint64_t event_mask(const void* block, Which which) const {
     return mask(block) * (2 * static_cast<uint64_t>(which) + 1);
   }
-  SNUG_COLD size_t damage_of_events(const void* block, size_t room) const {
+  SNUG_COLD size_t first_damaged_event(const void* block, size_t room) const {
     BlockEvent event;
     for (const Which which : {Which::kAllocation, Which::kFree})
       if (!read_event(block, room, which, &event)) return room - (static_cast<size_t>(which) + 1) * kTrailer;
     return room;
   }
 
-  size_t canary_length(size_t size, size_t room) const {
-    const size_t slack = room - overhead_ - size;
-    return slack < kMostCanary ? slack : kMostCanary;
+  // The canary's first word is that in which the size ends, or the one behind it, if it ends with a word.
+  static size_t canary_begin(size_t size) { return round_down(size, kWord); }
+  // Of that word, those of the user's bytes.
+  static uint64_t users_bits(size_t size) {
+    static_assert(std::endian::native == std::endian::little);
+    return (uint64_t{1} << size % kWord * 8) - 1;
   }
-  // A byte that is written beyond an end only by chance: not 0, no letter, -1 or small number, nor any byte of UTF-8.
-  static unsigned char canary(uint64_t mask) { return static_cast<unsigned char>(0xf5 + (mask >> 61)); }
+  static uint64_t canary_word(const void* block, size_t offset) {
+    uint64_t word;
+    std::memcpy(&word, static_cast<const char*>(block) + offset, kWord);
+    return word;
+  }
+  static void set_canary_word(void* block, size_t offset, uint64_t word) {
+    std::memcpy(static_cast<char*>(block) + offset, &word, kWord);
+  }
+  // Bytes that are written beyond an end only by chance: not 0, no letter, -1 or small number, nor any byte of UTF-8.
+  // From 0xf5 to 0xfc.
+  static uint64_t canary(uint64_t mask) { return 0xf5f5f5f5f5f5f5f5 + (mask & 0x0707070707070707); }
 
   uint64_t mask(const void* block) const {
     const uint64_t mixed = (address_of(block) ^ secret_) * kMultiplier;
@@ -162,11 +213,6 @@ class BlockNotes {
   static uint64_t check_of(uint64_t payload, uint64_t mask) {
     const uint64_t mixed = (payload ^ mask) * kMultiplier;
     return (mixed ^ mixed >> 29) * kMultiplier >> kPayloadBits;
-  }
-  static uint64_t encode(const BlockNote& note, uint64_t mask) {
-    const uint64_t payload =
-        (note.is_live ? kLive : 0) | uint64_t{static_cast<uint8_t>(note.origin)} << kSizeBits | note.size;
-    return (check_of(payload, mask) << kPayloadBits | payload) ^ mask;
   }
 
   uint64_t secret_ = 1;

@@ -35,14 +35,6 @@ Line begin(const char* call, const void* address, const char* reason) {
 
 }  // namespace
 
-const char* allocation_of(BlockOrigin origin) {
-  return origin == BlockOrigin::kMalloc ? "malloc" : origin == BlockOrigin::kNew ? "new" : "new[]";
-}
-
-const char* release_of(BlockOrigin origin) {
-  return origin == BlockOrigin::kMalloc ? "free" : origin == BlockOrigin::kNew ? "delete" : "delete[]";
-}
-
 void die_of_block(const char* call, const void* address, const char* reason, const ReportedBlock& block) {
   Line line = begin(call, address, reason);
   end(line, block);

@@ -29,7 +29,13 @@ struct ReportedBlock {
                                          const ReportedBlock& block);
 
 // What allocates such a block; and what frees it.
-const char* allocation_of(BlockOrigin origin);
-const char* release_of(BlockOrigin origin);
+inline const char* allocation_of(BlockOrigin origin) {
+  static constexpr const char* kNames[] = {"malloc", "new", "new[]"};
+  return kNames[static_cast<size_t>(origin)];
+}
+inline const char* release_of(BlockOrigin origin) {
+  static constexpr const char* kNames[] = {"free", "delete", "delete[]"};
+  return kNames[static_cast<size_t>(origin)];
+}
 
 }  // namespace snug

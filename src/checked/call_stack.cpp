@@ -72,13 +72,23 @@ void CallStack::take(const void* innermost) {
   count = 0;
   uintptr_t frame = address_of(innermost);
   Walk walk(frame);
-  while (count != kMost && is_aligned(frame, kAlignment) && walk.can_read(frame)) {
+  for (size_t steps = 0; steps != kMost && is_aligned(frame, kAlignment) && walk.can_read(frame); ++steps) {
     const auto* const words = at<const uintptr_t>(frame);
     if (words[1] == 0) break;
-    frames[count++] = words[1] - 1;
+    add(words[1] - 1);
     if (words[0] <= frame) break;  // callers' frames lie above
     frame = words[0];
   }
+}
+
+void CallStack::add(uintptr_t frame) {
+  frame = address(frame);  // what is no frame may lead to any number
+  for (uint32_t i = 0; i != count; ++i) {
+    if (address(frames[i]) != frame) continue;
+    frames[i] += kAgain;
+    return;
+  }
+  frames[count++] = frame;
 }
 
 void CallStack::write(const char* what) const {
@@ -88,13 +98,16 @@ void CallStack::write(const char* what) const {
   head.add(count == 0 ? ", at a place that was not kept: there are too many others\n" : ":\n");
   write_line(head.data(), head.size());
   for (uint32_t i = 0; i != count; ++i) {
+    const uintptr_t address = CallStack::address(frames[i]);
     os::LoadedModule module;
     // What a function without a frame pointer has left in the register leads to what is no code.
-    if (!os::find_module(frames[i], &module) && i != 0) return;
+    if (!os::find_module(address, &module) && i != 0) return;
     Text<384> line;
     line.add("snug:   ").add(module.path);
     if (module.path[0] != 0) line.add("+");
-    line.add_hex(module.path[0] != 0 ? module.address : frames[i]).add("\n");
+    line.add_hex(module.path[0] != 0 ? module.address : address);
+    if (const uint64_t there = times(frames[i]); there != 1) line.add(", ").add(there).add(" times");
+    line.add("\n");
     write_line(line.data(), line.size());
   }
 }

@@ -17,25 +17,6 @@ void Quarantine::open(size_t limit, MetaArena& arena) {
   limit_ = limit;
 }
 
-// Threads lie at addresses that differ in their upper bits.
-Quarantine::Batch& Quarantine::batch_of(uintptr_t thread) const {
-  constexpr unsigned kBits = std::bit_width(kBatches - 1);
-  return batches_[uint64_t{thread} * 0x9e3779b97f4a7c15 >> (64 - kBits)];
-}
-
-void Quarantine::add(const Rested& rested, Batch& batch) {
-  batch.blocks[batch.count++] = rested;
-  batch.bytes += weight(rested);
-}
-
-bool Quarantine::admit(uintptr_t thread, const Rested& rested) {
-  Batch& batch = batch_of(thread);
-  LockGuard guard(batch.lock);
-  if (is_filled_by(rested, batch)) return false;
-  add(rested, batch);
-  return true;
-}
-
 // Another thread may have handed the batch over meanwhile.
 size_t Quarantine::admit_last(uintptr_t thread, const Rested& rested, Rested* leaving) {
   Batch& batch = batch_of(thread);
@@ -49,7 +30,9 @@ size_t Quarantine::admit_last(uintptr_t thread, const Rested& rested, Rested* le
 size_t Quarantine::hand_over(Batch& batch, Rested* leaving) {
   LockGuard guard(lock_);
   const size_t taken = take(most_in_ring_ - batch.bytes, leaving);
-  for (uint32_t i = 0; i != batch.count; ++i) ring_[(first_ + count_++) & (capacity_ - 1)] = batch.blocks[i];
+  const size_t end = first_ + count_;
+  for (uint32_t i = 0; i != batch.count; ++i) ring_[(end + i) & (capacity_ - 1)] = batch.blocks[i];
+  count_ += batch.count;
   bytes_ += batch.bytes;
   batch.count = 0;
   batch.bytes = 0;
@@ -85,10 +68,14 @@ size_t Quarantine::take_any(Batch& batch, Rested* leaving) {
 
 size_t Quarantine::take(size_t limit, Rested* leaving) {
   size_t taken = 0;
-  for (; taken != kMostAtOnce && bytes_ > limit; --count_) {
-    leaving[taken] = ring_[first_++ & (capacity_ - 1)];
-    bytes_ -= weight(leaving[taken++]);
+  size_t bytes = bytes_;
+  for (; taken != kMostAtOnce && bytes > limit; ++taken) {
+    leaving[taken] = ring_[(first_ + taken) & (capacity_ - 1)];
+    bytes -= weight(leaving[taken]);
   }
+  first_ += taken;
+  count_ -= taken;
+  bytes_ = bytes;
   return taken;
 }
 

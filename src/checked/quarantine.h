@@ -12,21 +12,24 @@
 // under them. Blocks are filled and looked at by the caller, outside.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
+#include "base/compiler.h"
 #include "base/lock.h"
 #include "base/units.h"
-#include "checked/block_note.h"
 #include "span/meta_arena.h"
 
 namespace snug {
 
-// A block in the quarantine, and its note, kept here where a stray write does not come by.
+// A block in the quarantine, and its note, kept here where a stray write does not come by. Four words: it is copied
+// from a batch to the ring, and out of that.
 struct Rested {
-  void* block = nullptr;
-  size_t room = 0;
-  BlockNote note;
+  void* block;
+  size_t room;
+  size_t size;
+  uint64_t trailer;
 };
 
 class Quarantine {
@@ -40,7 +43,13 @@ class Quarantine {
   bool has_room_for(size_t size) const { return size + kLeastWeight <= limit_ / kLeastShare; }
   // Takes such a block in; false if the thread's batch is full, and nothing is done. `thread` is any number that the
   // calling thread keeps. O(1).
-  bool admit(uintptr_t thread, const Rested& rested);
+  SNUG_ALWAYS_INLINE bool admit(uintptr_t thread, const Rested& rested) {
+    Batch& batch = batch_of(thread);
+    LockGuard guard(batch.lock);
+    if (is_filled_by(rested, batch)) return false;
+    add(rested, batch);
+    return true;
+  }
   // The same, but a batch that it fills is handed over. Gives up to kMostAtOnce of the blocks that have to leave for
   // that; if they are as many, others may have to as well: fetch() gives them.
   size_t admit_last(uintptr_t thread, const Rested& rested, Rested* leaving);
@@ -57,7 +66,7 @@ class Quarantine {
   static constexpr size_t kBatches = 16;
   static constexpr size_t kBatchShare = 128;              // parts of the limit: all batches have an eighth of it
   static constexpr size_t kLeastWeight = sizeof(Rested);  // bytes: bounds how long the ring can be, too
-  static size_t weight(const Rested& rested) { return rested.note.size + kLeastWeight; }
+  static size_t weight(const Rested& rested) { return rested.size + kLeastWeight; }
 
   // What some threads have freed last. Holds at most most_in_batch_ bytes and fewer than kMostAtOnce blocks while its
   // lock is open.
@@ -68,11 +77,18 @@ class Quarantine {
     Rested blocks[kMostAtOnce];
   };
 
-  Batch& batch_of(uintptr_t thread) const;
+  // Threads lie at addresses that differ in their upper bits.
+  Batch& batch_of(uintptr_t thread) const {
+    constexpr unsigned kBits = std::bit_width(kBatches - 1);
+    return batches_[uint64_t{thread} * 0x9e3779b97f4a7c15 >> (64 - kBits)];
+  }
   bool is_filled_by(const Rested& rested, const Batch& batch) const {
     return batch.count == kMostAtOnce - 1 || batch.bytes + weight(rested) > most_in_batch_;
   }
-  static void add(const Rested& rested, Batch& batch);
+  static void add(const Rested& rested, Batch& batch) {
+    batch.blocks[batch.count++] = rested;
+    batch.bytes += weight(rested);
+  }
   size_t hand_over(Batch& batch, Rested* leaving);
   size_t take(size_t limit, Rested* leaving);
   size_t take_any(Batch& batch, Rested* leaving);

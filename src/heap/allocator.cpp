@@ -154,11 +154,6 @@ bool lies_where_blocks_were(const void* block) {
   return store.window.contains(block) && store.spans.was_used(store.window.page_of(block));
 }
 
-void* allocate_of_class(size_t size_class) {
-  return allocate_from(head_of(relative_thread_state(), scaled(size_class)),
-                       [size_class] { return refilled(store.table->classes[size_class].block_size); });
-}
-
 void release_of_class(size_t scaled_class, void* block) {
   if (ThreadCache* cache = cache_for_free(); cache == nullptr) {
     store.registry.take_home(scaled_class / kClassScale, block);
@@ -188,13 +183,16 @@ void release_large(void* block, const char* call) {
 }
 
 void* allocate_plain(size_t size) {
-  return size > store.table->max_size ? large_block({.size = size}) : allocate_of_class(store.table->class_of(size));
+  return size > store.table->max_size ? large_block({.size = size})
+                                      : allocate_plain_of_class(store.table->class_of(size));
 }
+
+void* refill_plain(size_t size_class) { return refilled(store.table->classes[size_class].block_size); }
 
 void* allocate_plain_large(const LargeRequest& request) { return large_block(request); }
 
-void release_plain(void* block) {
-  if (const size_t scaled_class = plain_class_at(block); scaled_class != 0)
+void release_plain_slow(void* block, size_t scaled_class) {
+  if (scaled_class != 0)
     release_of_class(scaled_class, block);
   else
     release_large(block, "free");
@@ -217,11 +215,11 @@ void* allocate_large_if_plain(size_t size) noexcept {
 
 void release_slow(void* block, BlockOrigin fits, size_t told) noexcept {
   if (block == nullptr) return;
+  const size_t scaled_class = class_at(block);
+  if (scaled_class == 0 && store.is_checked()) return release_checked(block, fits, told);
   ErrnoKeeper keeper;
-  if (const size_t scaled_class = class_at(block); scaled_class != 0)
+  if (scaled_class != 0)
     release_of_class(scaled_class, block);
-  else if (store.is_checked())
-    release_checked(block, fits, told);
   else if (store.guarded.contains(block))
     store.guarded.release(block, "free", SNUG_FRAME_ADDRESS());
   else
@@ -297,7 +295,7 @@ void* allocate_plain_aligned(size_t alignment, size_t size) {
     // Slabs are placed so that a class whose size is a multiple of the alignment has only aligned blocks.
     const size_t padded = round_up(size == 0 ? 1 : size, alignment);
     for (size_t c = padded <= table.max_size ? table.class_of(padded) : table.count; c < table.count; ++c)
-      if (is_aligned(table.classes[c].block_size, alignment)) return allocate_of_class(c);
+      if (is_aligned(table.classes[c].block_size, alignment)) return allocate_plain_of_class(c);
   }
   return large_block({.size = size == 0 ? 1 : size, .alignment = alignment});
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/bits.h"
+#include "base/errno_keeper.h"
 #include "base/poison.h"
 #include "checked/block_report.h"
 #include "checked/call_stack.h"
@@ -30,13 +31,6 @@ void* out_of_memory() {
 
 bool is_too_long(size_t size) { return size > BlockNotes::kMostSize; }
 
-// Bytes from the block's start to its end, the trailer's included. The block is one, live or not.
-size_t room_of(const void* block) {
-  const size_t scaled_class = plain_class_at(block);
-  return scaled_class != 0 ? store.table->classes[scaled_class / kClassScale].block_size
-                           : store.large_blocks.usable_size(block);
-}
-
 // What the caller of the function with this frame does with the block. By itself: check:on does without its array.
 SNUG_NOINLINE void note_event(void* block, size_t room, BlockNotes::Which which, const void* frame) {
   CallStack stack;
@@ -45,14 +39,23 @@ SNUG_NOINLINE void note_event(void* block, size_t room, BlockNotes::Which which,
   if (which == BlockNotes::Which::kAllocation) store.notes.write_event(block, room, BlockNotes::Which::kFree, {});
 }
 
-// `frame` is that of the function that the program called, or one nearby.
-void* dressed(void* block, size_t size, BlockOrigin origin, const void* frame) {
+// A block, or null, that has so many bytes, the trailer's included. `frame` is that of the function that the program
+// called, or one nearby.
+SNUG_ALWAYS_INLINE void* dressed(void* block, size_t room, size_t size, BlockOrigin origin, const void* frame) {
   if (block == nullptr) return nullptr;
-  const size_t room = room_of(block);
   store.notes.write(block, room, size, origin);
   if (store.notes.keeps_events()) [[unlikely]]
     note_event(block, room, BlockNotes::Which::kAllocation, frame);
   return block;
+}
+void* dressed_large(void* block, size_t size, BlockOrigin origin, const void* frame) {
+  return dressed(block, block != nullptr ? store.large_blocks.usable_size(block) : 0, size, origin, frame);
+}
+// A block of whatever kind.
+void* dressed_any(void* block, size_t size, BlockOrigin origin, const void* frame) {
+  const size_t scaled_class = plain_class_at(block);
+  if (scaled_class == 0) return dressed_large(block, size, origin, frame);
+  return dressed(block, store.table->classes[scaled_class / kClassScale].block_size, size, origin, frame);
 }
 
 CallStack stack_of(const void* block, size_t room, BlockNotes::Which which) {
@@ -91,7 +94,7 @@ SNUG_COLD ReportedBlock known_of(const void* block, size_t room, const BlockNote
 }
 
 // The room of the block that starts there; ends the process if none does.
-size_t room_at_start(const void* block, const char* call) {
+SNUG_ALWAYS_INLINE size_t room_at_start(const void* block, const char* call) {
   const size_t scaled_class = plain_class_at(block);
   if (scaled_class == 0) {
     const size_t room = store.large_blocks.usable_size(block);
@@ -113,7 +116,7 @@ struct Inspected {
 };
 
 // A live block, whose canary is whole; else ends the process.
-Inspected inspect(const void* block, const char* call) {
+SNUG_ALWAYS_INLINE Inspected inspect(const void* block, const char* call) {
   Inspected seen{room_at_start(block, call), {}};
   if (!store.notes.read(block, seen.room, &seen.note)) {
     const bool blank = store.notes.is_blank(block, seen.room);
@@ -128,25 +131,31 @@ Inspected inspect(const void* block, const char* call) {
 // What memory checkers are told of a block of the size: the trailer, which is read in the quarantine too, lies behind.
 size_t told_bytes(size_t size) { return round_up(size, 8); }
 
-// A block that leaves the quarantine is as it was when it came. Takes no lock: a signal handler may have ended the
-// process.
-void look_after_rest(const Rested& rested) {
-  const size_t room = rested.room;
-  const size_t size = rested.note.size;
-  permit(rested.block, told_bytes(size));
-  BlockNote note;
-  const bool is_whole = store.notes.read(rested.block, room, &note) && !note.is_live && note.size == size;
-  size_t written = first_other(rested.block, size, kFill);
-  if (written == size) {
-    written = store.notes.damage(rested.block, room, size);
-    if (written == room && is_whole) return;
-    if (written == room) written = room - BlockNotes::kTrailer;
-  }
-  die_of_block("free", rested.block, kAfterFree, written, known_of(rested.block, room, &rested.note));
+// How many bytes of a block in the quarantine are filled: the user's, and its canary.
+size_t filled_bytes(size_t size, size_t room) { return store.notes.canary_end(size, room); }
+
+[[noreturn]] SNUG_COLD void die_of_write_after_free(const Rested& rested, size_t written) {
+  BlockNote note{.trailer = rested.trailer};
+  store.notes.decode(rested.block, &note);
+  die_of_block("free", rested.block, kAfterFree, written, known_of(rested.block, rested.room, &note));
 }
 
-// Gives the heap what leaves for a batch that the block fills. By itself: its array is cleared in each call.
-SNUG_COLD void rest_last(uintptr_t thread, const Rested& rested) {
+// A block that leaves the quarantine is as it was when it came. Takes no lock: a signal handler may have ended the
+// process.
+SNUG_ALWAYS_INLINE void look_after_rest(const Rested& rested) {
+  permit(rested.block, told_bytes(rested.size));
+  const size_t filled = filled_bytes(rested.size, rested.room);
+  if (const size_t written = first_other(rested.block, filled, kFill); written != filled) [[unlikely]]
+    die_of_write_after_free(rested, written);
+  if (const size_t event = store.notes.damage_of_events(rested.block, rested.room); event != rested.room) [[unlikely]]
+    die_of_write_after_free(rested, event);
+  if (!store.notes.has_trailer(rested.block, rested.room, rested.trailer)) [[unlikely]]
+    die_of_write_after_free(rested, rested.room - BlockNotes::kTrailer);
+}
+
+// Gives the heap what leaves for a batch that the block fills.
+SNUG_NOINLINE void rest_last(uintptr_t thread, const Rested& rested) {
+  ErrnoKeeper keeper;
   Rested leaving[Quarantine::kMostAtOnce];
   for (size_t count = store.quarantine.admit_last(thread, rested, leaving);; count = store.quarantine.fetch(leaving)) {
     for (size_t i = 0; i != count; ++i) {
@@ -157,20 +166,25 @@ SNUG_COLD void rest_last(uintptr_t thread, const Rested& rested) {
   }
 }
 
-void rest(const Rested& rested) {
-  if (!store.quarantine.has_room_for(rested.note.size)) return release_plain(rested.block);
-  std::memset(rested.block, kFill, rested.note.size);
-  poison(rested.block, told_bytes(rested.note.size));
+SNUG_NOINLINE void release_at_once(void* block) {
+  ErrnoKeeper keeper;
+  release_plain(block);
+}
+
+SNUG_ALWAYS_INLINE void rest(const Rested& rested) {
+  if (!store.quarantine.has_room_for(rested.size)) return release_at_once(rested.block);
+  std::memset(rested.block, kFill, filled_bytes(rested.size, rested.room));
+  poison(rested.block, told_bytes(rested.size));
   const uintptr_t thread = address_of(&thread_state);
   if (!store.quarantine.admit(thread, rested)) rest_last(thread, rested);
 }
 
-void end_life(void* block, const Inspected& seen, const char* call, const void* frame) {
+SNUG_ALWAYS_INLINE void end_life(void* block, const Inspected& seen, const char* call, const void* frame) {
   if (!store.notes.end(block, seen.room, seen.note))
     die_of_block(call, block, kAlreadyFree, known_of(block, seen.room, &seen.note));
   if (store.notes.keeps_events()) [[unlikely]]
     note_event(block, seen.room, BlockNotes::Which::kFree, frame);
-  rest({block, seen.room, seen.note});
+  rest({block, seen.room, seen.note.size, BlockNotes::trailer_of_freed(seen.note)});
 }
 
 // What a call makes that frees or resizes blocks of one origin, of a block of another.
@@ -184,15 +198,20 @@ void end_life(void* block, const Inspected& seen, const char* call, const void* 
 
 void* allocate_checked(size_t size, BlockOrigin origin) noexcept {
   if (is_too_long(size)) return out_of_memory();
-  return dressed(allocate_plain(size + store.notes.overhead()), size, origin, SNUG_FRAME_ADDRESS());
+  const size_t bytes = size + store.notes.overhead();
+  const ClassTable& table = *store.table;
+  if (bytes > table.max_size) return dressed_large(allocate_plain(bytes), size, origin, SNUG_FRAME_ADDRESS());
+  const size_t size_class = table.class_of(bytes);
+  return dressed(allocate_plain_of_class(size_class), table.classes[size_class].block_size, size, origin,
+                 SNUG_FRAME_ADDRESS());
 }
 
 void* allocate_checked_zeroed(size_t size) noexcept {
   if (is_too_long(size)) return out_of_memory();
   const size_t bytes = size + store.notes.overhead();
   if (bytes > store.table->max_size)
-    return dressed(allocate_plain_large({.size = bytes, .zeroed = true}), size, BlockOrigin::kMalloc,
-                   SNUG_FRAME_ADDRESS());
+    return dressed_large(allocate_plain_large({.size = bytes, .zeroed = true}), size, BlockOrigin::kMalloc,
+                         SNUG_FRAME_ADDRESS());
   void* block = allocate_checked(size, BlockOrigin::kMalloc);
   if (block != nullptr) std::memset(block, 0, size);
   return block;
@@ -200,7 +219,8 @@ void* allocate_checked_zeroed(size_t size) noexcept {
 
 void* allocate_checked_aligned(size_t alignment, size_t size, BlockOrigin origin) noexcept {
   if (is_too_long(size)) return out_of_memory();
-  return dressed(allocate_plain_aligned(alignment, size + store.notes.overhead()), size, origin, SNUG_FRAME_ADDRESS());
+  return dressed_any(allocate_plain_aligned(alignment, size + store.notes.overhead()), size, origin,
+                     SNUG_FRAME_ADDRESS());
 }
 
 void release_checked(void* block, BlockOrigin fits, size_t told) noexcept {
@@ -221,14 +241,15 @@ void* resize_checked(void* block, size_t size, const char* call) noexcept {
   const bool will_be_large = bytes > store.table->max_size;
   if (scaled_class == 0 && will_be_large)
     if (void* resized = store.large_blocks.resize(block, bytes); resized != nullptr)
-      return dressed(resized, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS());
+      return dressed_large(resized, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS());
   if (scaled_class != 0 && !will_be_large && store.table->class_of(bytes) == scaled_class / kClassScale)
-    return dressed(block, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS());
+    return dressed(block, seen.room, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS());
   void* fresh =
       will_be_large ? allocate_plain_large({.size = bytes, .will_grow = size > seen.note.size}) : allocate_plain(bytes);
-  dressed(fresh, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS());
+  dressed_any(fresh, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS());
   if (fresh == nullptr)
-    return size <= seen.note.size ? dressed(block, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS()) : nullptr;
+    return size <= seen.note.size ? dressed(block, seen.room, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS())
+                                  : nullptr;
   std::memcpy(fresh, block, size < seen.note.size ? size : seen.note.size);
   end_life(block, seen, call, SNUG_FRAME_ADDRESS());
   return fresh;

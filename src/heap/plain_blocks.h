@@ -4,18 +4,25 @@
 
 #include <cstddef>
 
+#include "heap/allocator.h"
 #include "heap/store.h"
 #include "span/large_store.h"
 
 namespace snug {
 
 void* allocate_plain(size_t size);
+// One of a class whose array is empty. The allocation has been counted.
+void* refill_plain(size_t size_class);
+inline void* allocate_plain_of_class(size_t size_class) {
+  return allocate_from(head_of(relative_thread_state(), scaled(size_class)),
+                       [size_class] { return refill_plain(size_class); });
+}
 // `alignment` is a power of two. Zeroed if the request says so and is for a large block.
 void* allocate_plain_large(const LargeRequest& request);
 void* allocate_plain_aligned(size_t alignment, size_t size);
 
-// A live block of the heap's.
-void release_plain(void* block);
+// A live block of the heap's, which its class's array has no room for, or is large.
+void release_plain_slow(void* block, size_t scaled_class);
 // An address that no slab covers: ends the process unless a live large block starts there, which is freed. `call` is
 // what is named then.
 void release_large(void* block, const char* call);
@@ -24,6 +31,12 @@ void release_large(void* block, const char* call);
 // inline paths see no window.
 inline size_t plain_class_at(const void* block) {
   return store.window.contains(block) ? store.window.class_at(store.window.index_of(block)) : 0;
+}
+
+// A live block of the heap's.
+inline void release_plain(void* block) {
+  const size_t scaled_class = plain_class_at(block);
+  if (!push(relative_thread_state(), scaled_class, block)) release_plain_slow(block, scaled_class);
 }
 
 }  // namespace snug

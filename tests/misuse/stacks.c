@@ -131,13 +131,30 @@ static void full(void) {
   free(tidy(block));
 }
 
+/* Calls itself from three places, in the order that the number's digits of base 3 tell, down to an allocation. */
+NOINLINE char* descend(size_t order, size_t depth) {
+  if (depth == 0) {
+    char* block = malloc(100);
+    return hidden(block);
+  }
+  if (order % 3 == 0) return (char*)hidden(descend(order / 3, depth - 1));
+  if (order % 3 == 1) return (char*)hidden(descend(order / 3, depth - 1) + 1) - 1;
+  return (char*)hidden(descend(order / 3, depth - 1) + 2) - 2;
+}
+
+/* More orders of the same frames than stacks are kept, and one stack more. */
+static void recursion(void) {
+  for (size_t order = 8; order < 200000; ++order) free(descend(order, 15));
+  free(tidy(descend(7, 15)));
+}
+
 int main(int count, char** arguments) {
   static const struct {
     const char* name;
     void (*commit)(void);
-  } cases[] = {{"plain", plain},     {"thread", thread},   {"child", child},
-               {"handler", handler}, {"rubbish", rubbish}, {"rubbish_in_thread", rubbish_in_thread},
-               {"full", full}};
+  } cases[] = {{"plain", plain},     {"thread", thread},      {"child", child},
+               {"handler", handler}, {"rubbish", rubbish},    {"rubbish_in_thread", rubbish_in_thread},
+               {"full", full},       {"recursion", recursion}};
   for (size_t i = 0; count == 2 && i < sizeof cases / sizeof *cases; ++i)
     if (strcmp(arguments[1], cases[i].name) == 0) cases[i].commit();
   return 98;

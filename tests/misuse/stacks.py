@@ -11,7 +11,7 @@ import subprocess
 import sys
 
 HEAD = re.compile(r"snug: (allocated|freed|this call) by thread (\d+)(:|, at a place that was not kept: .*)")
-FRAME = re.compile(r"snug:   (?:(/.*)\+)?(0x[0-9a-f]+)")
+FRAME = re.compile(r"snug:   (?:(/.*)\+)?(0x[0-9a-f]+)(?:, (\d+) times)?")
 
 
 def functions(program: str, offsets: list[str]) -> list[str]:
@@ -29,6 +29,7 @@ class Told:
         self.ended_well = ran.returncode == -signal.SIGABRT and ": block is already free; block " in first
         self.threads: dict[str, str] = {}
         self.stacks: dict[str, list[str]] = {}
+        self.times: dict[str, list[int]] = {}  # how often each of the same
         self.full: set[str] = set()
         offsets: list[str] = []
         for line in rest:
@@ -36,12 +37,14 @@ class Told:
                 what = head[1]
                 self.threads[what] = head[2]
                 self.stacks[what] = []
+                self.times[what] = []
                 if head[3] != ":":
                     self.full.add(what)
             elif frame := FRAME.fullmatch(line):
                 if frame[1] == program:
                     offsets = functions(program, [frame[2]])
                     self.stacks[what] += offsets
+                    self.times[what].append(int(frame[3] or 1))
             else:
                 self.ended_well = False
         self.text = f"{case} of {program} ended with {ran.returncode}:\n{ran.stderr}"
@@ -65,6 +68,10 @@ def faults(case: str, told: Told, has_frames: bool) -> list[str]:
         found.append(f"freed by {stacks['freed']}")
     if case.startswith("rubbish") and not begins(stacks["allocated"], "allocate_with"):
         found.append(f"allocated by {stacks['allocated']}")
+    if case == "recursion" and has_frames:
+        # The call of malloc, and the fifteen of the function by itself.
+        if stacks["allocated"] != ["descend"] * 4 or sum(told.times["allocated"]) != 16:
+            found.append(f"allocated by {stacks['allocated']}, {told.times.get('allocated')} times")
     if ("allocated" in told.full) != (case == "full"):
         found.append("it is said that the depot is full" if told.full else "it is not said that the depot is full")
     threads = {what: told.threads.get(what) for what in ("allocated", "freed", "this call")}
@@ -81,7 +88,7 @@ def main() -> int:
     library, *programs = sys.argv[1:]
     wrong = 0
     for program, has_frames in zip(programs, (True, False)):
-        for case in ("plain", "thread", "child", "handler", "rubbish", "rubbish_in_thread", "full"):
+        for case in ("plain", "thread", "child", "handler", "rubbish", "rubbish_in_thread", "full", "recursion"):
             told = Told(library, os.path.realpath(program), case)
             for fault in faults(case, told, has_frames):
                 wrong += 1

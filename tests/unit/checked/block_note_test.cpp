@@ -96,6 +96,50 @@ TEST_F(BlockNoteTest, NoByteOfTextNorAnyZeroOrMinusOnePassesForTheCanary) {
   }
 }
 
+// The canary is written by words, and the first may be the user's in part, as when a block is resized in its place.
+TEST_F(BlockNoteTest, WritesNoByteOfTheUsers) {
+  for (size_t size = 0; size <= 64; ++size) {
+    std::memset(block, 0x5a, kRoom);
+    notes.write(block, kRoom, size, BlockOrigin::kMalloc);
+    for (size_t i = 0; i != size; ++i) ASSERT_EQ(block[i], 0x5a) << "byte " << i << " of " << size;
+    for (size_t i = 0; i != size; ++i) block[i] = 0xff;
+    ASSERT_EQ(notes.damage(block, kRoom, size), kRoom);
+    for (size_t i = size; i != size + 128; ++i) {
+      block[i] ^= 0x10;
+      ASSERT_EQ(notes.damage(block, kRoom, size), i) << "of " << size;
+      block[i] ^= 0x10;
+    }
+  }
+}
+
+// What is filled of a freed block, its canary included, ends before its notes.
+TEST_F(BlockNoteTest, TheCanaryEndsWithAWord) {
+  for (size_t size = 0; size <= kRoom - BlockNotes::kTrailer; ++size) {
+    const size_t end = notes.canary_end(size, kRoom);
+    ASSERT_EQ(end % 8, 0u);
+    ASSERT_GE(end, size);
+    ASSERT_LE(end, kRoom - BlockNotes::kTrailer);
+    ASSERT_TRUE(end == kRoom - BlockNotes::kTrailer || end >= size + 128) << size;
+  }
+}
+
+TEST_F(BlockNoteTest, EveryBitOfTheTrailerOfAFreedBlockCounts) {
+  notes.write(block, kRoom, 100, BlockOrigin::kNew);
+  BlockNote note;
+  ASSERT_TRUE(notes.read(block, kRoom, &note));
+  ASSERT_TRUE(notes.end(block, kRoom, note));
+  const uint64_t trailer = BlockNotes::trailer_of_freed(note);
+  ASSERT_TRUE(notes.has_trailer(block, kRoom, trailer));
+  for (size_t bit = 0; bit != 64; ++bit) {
+    unsigned char& byte = block[kRoom - BlockNotes::kTrailer + bit / 8];
+    byte = static_cast<unsigned char>(byte ^ 1u << bit % 8);
+    EXPECT_FALSE(reads()) << "bit " << bit;
+    EXPECT_FALSE(notes.has_trailer(block, kRoom, trailer)) << "bit " << bit;
+    byte = static_cast<unsigned char>(byte ^ 1u << bit % 8);
+  }
+  EXPECT_TRUE(reads());
+}
+
 TEST_F(BlockNoteTest, EndsOnce) {
   notes.write(block, kRoom, 100, BlockOrigin::kMalloc);
   BlockNote note;
@@ -105,6 +149,7 @@ TEST_F(BlockNoteTest, EndsOnce) {
   ASSERT_TRUE(notes.read(block, kRoom, &note));
   EXPECT_FALSE(note.is_live);
   EXPECT_EQ(note.size, 100u);
+  EXPECT_EQ(note.origin, BlockOrigin::kMalloc);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ class QuarantineTest : public testing::Test {
  protected:
   // Admits a block that has the number for its address; checks those that leave against the model.
   void admit(size_t size, uintptr_t thread = 1) {
-    const Rested rested{reinterpret_cast<void*>(++last * 16), size + 8, {size, BlockOrigin::kMalloc, false}};
+    const Rested rested{reinterpret_cast<void*>(++last * 16), size + 8, size, last};
     inside.push_back(rested);
     bytes += weight(size);
     if (quarantine.admit(thread, rested)) return;
@@ -36,7 +36,7 @@ class QuarantineTest : public testing::Test {
     const auto found =
         std::find_if(inside.begin(), inside.end(), [&](const Rested& other) { return other.block == rested.block; });
     ASSERT_NE(found, inside.end());
-    bytes -= weight(rested.note.size);
+    bytes -= weight(rested.size);
     inside.erase(found);
   }
   size_t take_all() {
@@ -51,8 +51,9 @@ class QuarantineTest : public testing::Test {
   void expect_first(const Rested& rested) {
     ASSERT_FALSE(inside.empty());
     EXPECT_EQ(rested.block, inside.front().block);
-    EXPECT_EQ(rested.note.size, inside.front().note.size);
-    bytes -= weight(rested.note.size);
+    EXPECT_EQ(rested.size, inside.front().size);
+    EXPECT_EQ(rested.trailer, inside.front().trailer);
+    bytes -= weight(rested.size);
     inside.pop_front();
   }
   static size_t weight(size_t size) { return size + sizeof(Rested); }

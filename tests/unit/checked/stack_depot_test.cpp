@@ -68,6 +68,24 @@ TEST_F(StackDepotTest, StacksThatDifferInAFrameInOrderOrInLengthAreDifferent) {
   for (const CallStack& stack : stacks) expect_read(depot.keep(stack), stack);
 }
 
+// As of a function that calls itself from two places.
+TEST_F(StackDepotTest, FramesThatComeAgainAreCountedInWhateverOrder) {
+  std::set<uint32_t> numbers;
+  for (unsigned order = 0; order != 1u << 10; ++order) {
+    CallStack stack;
+    stack.add(0x1000);
+    for (unsigned i = 0; i != 10; ++i) stack.add((order >> i & 1) != 0 ? 0x2000 : 0x3000);
+    ASSERT_LE(stack.count, 3u);
+    uint64_t frames = 0;
+    for (uint32_t i = 0; i != stack.count; ++i) frames += CallStack::times(stack.frames[i]);
+    ASSERT_EQ(frames, 11u);
+    ASSERT_EQ(CallStack::address(stack.frames[0]), 0x1000u);
+    ASSERT_EQ(CallStack::times(stack.frames[0]), 1u);
+    numbers.insert(depot.keep(stack));
+  }
+  EXPECT_EQ(numbers.size(), 20u);  // either of the two is the first, and there from 1 to 10 times
+}
+
 TEST_F(StackDepotTest, KeepsNoStackWithoutFramesAndReadsNoneOfWhatIsNoNumber) {
   EXPECT_EQ(depot.keep(CallStack{}), 0u);
   const CallStack kept = stack_of({0x1000, 0x2000});
