@@ -212,7 +212,6 @@ class SpanStore {
   void leave_hand(const Span& span);
   size_t purge_run(Span* span);
   void count_as_missing(size_t bytes);
-  size_t purge_aged(Span* span);
   Span* older_than(uint32_t milliseconds);
   size_t most_kept() const;
   void purge_as_due();

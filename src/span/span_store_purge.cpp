@@ -91,17 +91,13 @@ Span* SpanStore::older_than(uint32_t milliseconds) {
   return nullptr;
 }
 
-size_t SpanStore::purge_aged(Span* span) {
-  const size_t bytes = purge_run(span);
-  budget_.aged(bytes);
-  return bytes;
-}
-
 Purge SpanStore::purge_overdue() {
   LockGuard guard(lock_);
   Span* span = older_than(purge_after_);
   if (span == nullptr) return Purge::kNotDue;
-  return purge_aged(span) != 0 ? Purge::kDone : Purge::kRefused;
+  const size_t bytes = purge_run(span);
+  budget_.aged(bytes);
+  return bytes != 0 ? Purge::kDone : Purge::kRefused;
 }
 
 bool SpanStore::ages() {
