@@ -21,25 +21,30 @@ namespace {
 constexpr unsigned kChildSeconds = 20;
 constexpr unsigned kParentSeconds = 280;
 constexpr int kLineBytes = 100000;
+constexpr int kLinesAtATime = 16;
 
 std::atomic<bool> stop = false;
 std::atomic<unsigned long> operations = 0;
 std::FILE* lines = nullptr;  // shared, of long lines
 
-// getline makes its line longer while it holds the stream's lock.
-void read_lines() {
-  char* line = nullptr;
-  std::size_t room = 0;
-  if (getline(&line, &room, lines) < 0) std::rewind(lines);
-  std::free(line);
-}
+// stdio's locks are not fair: who takes one again at once keeps the thread that forks waiting for long.
+void let_others_have_it() { usleep(20); }
 
-// The list's lock is not fair: who takes it again at once keeps the thread that forks waiting for long.
-void let_others_have_the_list() { usleep(20); }
+// getline makes its line longer while it holds the stream's lock. Were others let in after each line, too few would
+// wait for it.
+void read_lines() {
+  for (int number = 0; number < kLinesAtATime; ++number) {
+    char* line = nullptr;
+    std::size_t room = 0;
+    if (getline(&line, &room, lines) < 0) std::rewind(lines);
+    std::free(line);
+  }
+  let_others_have_it();
+}
 
 void flush_all() {
   std::fflush(nullptr);
-  let_others_have_the_list();
+  let_others_have_it();
 }
 
 void open_and_close() {
@@ -47,7 +52,7 @@ void open_and_close() {
     std::fputs("some text", null);
     std::fclose(null);
   }
-  let_others_have_the_list();
+  let_others_have_it();
 }
 
 void allocate() {
