@@ -21,6 +21,7 @@ namespace {
 constexpr unsigned kChildSeconds = 20;
 constexpr unsigned kParentSeconds = 280;
 constexpr int kLineBytes = 100000;
+constexpr int kLinesAtATime = 16;
 
 std::atomic<bool> stop = false;
 std::atomic<unsigned long> operations = 0;
@@ -29,12 +30,15 @@ std::FILE* lines = nullptr;  // shared, of long lines
 // stdio's locks are not fair: who takes one again at once keeps the thread that forks waiting for long.
 void let_others_have_it() { usleep(20); }
 
-// getline makes its line longer while it holds the stream's lock.
+// getline makes its line longer while it holds the stream's lock. Were others let in after each line, too few would
+// wait for it.
 void read_lines() {
-  char* line = nullptr;
-  std::size_t room = 0;
-  if (getline(&line, &room, lines) < 0) std::rewind(lines);
-  std::free(line);
+  for (int number = 0; number < kLinesAtATime; ++number) {
+    char* line = nullptr;
+    std::size_t room = 0;
+    if (getline(&line, &room, lines) < 0) std::rewind(lines);
+    std::free(line);
+  }
   let_others_have_it();
 }
 
