@@ -169,7 +169,7 @@ CompactPage* BlockPages::add_page(PageRow row, PageBin* bin, size_t block, size_
   page->blocks = static_cast<uint16_t>(blocks);
   page->free_all();
   const SharedTurnGuard guard(turn_);
-  source_.set_page(row, page);
+  source_.set_page(*page, page);
   bytes_pages_ += row.bytes;
   bytes_records_ += record_bytes(blocks);
   return page;
@@ -193,7 +193,7 @@ void BlockPages::forget(CompactPage* page) {
   unpoison(row.start, row.bytes);
   all_.remove(page);
   bytes_pages_ -= row.bytes;
-  source_.set_page(row, nullptr);
+  source_.set_page(*page, nullptr);
 }
 
 // Row and record are for give_back().
@@ -204,16 +204,21 @@ void BlockPages::let_go(CompactPage* page) {
 }
 
 void BlockPages::note_owed() {
-  owes_.store(!leaving_.empty() || spares_.bytes() > most_spare(), std::memory_order_relaxed);
+  if (!leaving_.empty() || spares_.bytes() > most_spare()) owes_.store(true, std::memory_order_relaxed);
 }
 
-// What is to go next; null if it is nothing.
+// What is to go next; null if it is nothing. Only then is nothing owed: to look again after each would be to look twice.
 CompactPage* BlockPages::take_owed() {
   const SharedTurnGuard guard(turn_);
-  if (leaving_.empty() && spares_.bytes() > most_spare()) let_go(spares_.take_oldest());
-  CompactPage* const page = leaving_.front();
-  if (page != nullptr) leaving_.remove(page);
-  note_owed();
+  CompactPage* page = leaving_.front();
+  if (page != nullptr) {
+    leaving_.remove(page);
+  } else if (spares_.bytes() > most_spare()) {
+    page = spares_.take_oldest();
+    bytes_records_ -= record_bytes(page->blocks);
+  } else {
+    owes_.store(false, std::memory_order_relaxed);
+  }
   return page;
 }
 

@@ -234,7 +234,7 @@ class BlockPages {
   AllPages all_;      // large blocks last
   AllPages leaving_;  // empty, and nobody's
   SpareRows spares_;
-  std::atomic<bool> owes_{false};  // pages leave, or more are spare than may be
+  std::atomic<bool> owes_{false};  // pages leave, or more are spare than may be, or did when somebody looked
   size_t large_blocks_ = 0;
   size_t bytes_large_ = 0;
   size_t bytes_pages_ = 0;
