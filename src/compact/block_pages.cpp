@@ -207,7 +207,7 @@ void BlockPages::note_owed() {
   if (!leaving_.empty() || spares_.bytes() > most_spare()) owes_.store(true, std::memory_order_relaxed);
 }
 
-// What is to go next; null if it is nothing. Only then is nothing owed: to look again after each would be to look twice.
+// What is to go next; null if it is nothing, and only then nothing is owed: to look after each row is to look twice.
 CompactPage* BlockPages::take_owed() {
   const SharedTurnGuard guard(turn_);
   CompactPage* page = leaving_.front();
