@@ -15,7 +15,7 @@ USER_PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in (
     "batches", "benchmarking", "cell-heap", "coming-from", "compact-heap", "configuration", "install", "limits", "pools", "recipes",
     "seeds", "size-classes", "traces", "using"))]
 ALL_PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "docs/decisions").glob("*.md"),
-             *(ROOT / "bench").rglob("*.md")]
+             *(ROOT / "docs/architecture").glob("*.md"), *(ROOT / "bench").rglob("*.md")]
 NOT_RUN = re.compile(r"<!-- not run: (.+) -->")
 
 
