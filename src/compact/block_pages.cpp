@@ -172,7 +172,7 @@ CompactPage* BlockPages::add_page(PageRow row, PageBin* bin, size_t block, size_
   page->blocks = static_cast<uint16_t>(blocks);
   page->free_all();
   const SharedTurnGuard guard(turn_);
-  source_.set_page(row, page);
+  source_.set_page(*page, page);
   bytes_pages_ += row.bytes;
   bytes_records_ += record_bytes(blocks);
   return page;
@@ -196,7 +196,7 @@ void BlockPages::forget(CompactPage* page) {
   unpoison(row.start, row.bytes);
   all_.remove(page);
   bytes_pages_ -= row.bytes;
-  source_.set_page(row, nullptr);
+  source_.set_page(*page, nullptr);
 }
 
 // Row and record are for give_back().
@@ -207,22 +207,22 @@ void BlockPages::let_go(CompactPage* page) {
 }
 
 void BlockPages::note_owed() {
-  owes_.store(!leaving_.empty() || spares_.bytes() > most_spare(), std::memory_order_relaxed);
+  if (!leaving_.empty() || spares_.bytes() > most_spare()) owes_.store(true, std::memory_order_relaxed);
 }
 
-void BlockPages::let_oldest_go() {
-  CompactPage* const page = spares_.take_oldest();
-  budget_.gave(page->row.bytes, spare_bound());
-  let_go(page);
-}
-
-// What is to go next; null if it is nothing.
+// What is to go next; null if it is nothing, and only then nothing is owed: to look after each row is to look twice.
 CompactPage* BlockPages::take_owed() {
   const SharedTurnGuard guard(turn_);
-  if (leaving_.empty() && spares_.bytes() > most_spare()) let_oldest_go();
-  CompactPage* const page = leaving_.front();
-  if (page != nullptr) leaving_.remove(page);
-  note_owed();
+  CompactPage* page = leaving_.front();
+  if (page != nullptr) {
+    leaving_.remove(page);
+  } else if (spares_.bytes() > most_spare()) {
+    page = spares_.take_oldest();
+    bytes_records_ -= record_bytes(page->blocks);
+    budget_.gave(page->row.bytes, spare_bound());
+  } else {
+    owes_.store(false, std::memory_order_relaxed);
+  }
   return page;
 }
 

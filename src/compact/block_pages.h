@@ -207,7 +207,6 @@ class BlockPages {
   PageRow take_row_of(const BlockClass& sizes);
   size_t spare_bound() const { return (bytes_pages_ - bytes_large_) / kSpareShare; }
   size_t most_spare() const { return budget_.allowed(spare_bound()); }
-  void let_oldest_go();
   void forget(CompactPage* page);
   void let_go(CompactPage* page);
   CompactPage* take_owed();
@@ -237,7 +236,7 @@ class BlockPages {
   AllPages leaving_;  // empty, and nobody's
   SpareRows spares_;
   SpareBudget budget_;
-  std::atomic<bool> owes_{false};  // pages leave, or more are spare than may be
+  std::atomic<bool> owes_{false};  // pages leave, or more are spare than may be, or did when somebody looked
   size_t large_blocks_ = 0;
   size_t bytes_large_ = 0;
   size_t bytes_pages_ = 0;

@@ -127,20 +127,25 @@ void PageSource::give_record(void* record, size_t bytes) {
   list = ::new (record) FreeRecord{list};
 }
 
-void PageSource::set_page(const PageRow& row, CompactPage* page) {
-  const uint16_t class_after = page == nullptr || page->is_large() ? 0 : static_cast<uint16_t>(page->size_class + 1);
-  const PageTag tag = page == nullptr ? PageTag() : PageTag::other(page, class_after);
+void PageSource::set_page(const CompactPage& page, CompactPage* owner) {
+  const PageRow& row = page.row;
+  const uint16_t class_after = page.is_large() ? 0 : static_cast<uint16_t>(page.size_class + 1);
+  const PageTag tag = owner == nullptr ? PageTag() : PageTag::other(owner, class_after);
+  const size_t pages = row.bytes / kPageSize;
   if (spans_ == nullptr) {
-    for (size_t i = 0; i < row.bytes / kPageSize; ++i)
-      tags_[page_at(row.start) + i].store(tag, std::memory_order_relaxed);
+    // A large block is looked up by its start, so that it costs no more than others.
+    std::atomic<PageTag>* const first = tags_ + page_at(row.start);
+    for (size_t i = 0; i != (page.is_large() ? 1 : pages); ++i) first[i].store(tag, std::memory_order_relaxed);
     return;
   }
   if (row.is_mapping) {
-    reinterpret_cast<CompactPage**>(row.start)[-1] = page;
+    reinterpret_cast<CompactPage**>(row.start)[-1] = owner;
     return;
   }
+  // Whoever asks the store what a page is for is told by each.
   Window& window = spans_->window();
-  for (uint32_t i = 0; i < row.bytes / kPageSize; ++i) window.set_tag(window.page_of(row.start) + PageCount{i}, tag);
+  const PageId first = window.page_of(row.start);
+  for (uint32_t i = 0; i != pages; ++i) window.set_tag(first + PageCount{i}, tag);
 }
 
 }  // namespace snug

@@ -43,9 +43,9 @@ class PageSource {
   void* take_record(size_t bytes);
   void give_record(void* record, size_t bytes);
 
-  // Whose the pages are; null while they are nobody's.
-  void set_page(const PageRow& row, CompactPage* page);
-  // For the start of a row that has been set, and for every address of one that is no mapping.
+  // Whose the pages of the row are: its page's own, or nobody's, which is null.
+  void set_page(const CompactPage& page, CompactPage* owner);
+  // For the start of a row that has been set, and for every address of one that has blocks of a class.
   CompactPage* page_of(const void* address) const {
     if (spans_ == nullptr) return tag_in_region(page_at(address)).record<CompactPage>();
     // Mappings may lie in the window, too, where the kernel has put them among others.
@@ -66,7 +66,7 @@ class PageSource {
     if (index >= window.page_limit() || window.class_at(index) != 0) return 0;
     return window.tag({static_cast<uint32_t>(index)}).owner();
   }
-  // For any address: null if it lies in no row, or in one that is a mapping.
+  // For any address: null if it lies in no row, or in one that is a mapping. Inside of a large block it may be either.
   CompactPage* find_page(const void* address) const {
     if (spans_ == nullptr) {
       const size_t page = page_at(address);

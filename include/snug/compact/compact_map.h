@@ -14,7 +14,6 @@
 
 #include "snug/cpp20.h"
 
-#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -239,7 +238,7 @@ class CompactMap {
   static constexpr std::size_t kMostBuckets = std::size_t{1} << 48;
 
   static std::size_t buckets_for(std::size_t entries) noexcept {
-    return std::bit_ceil(std::max(entries, kFewestBuckets));
+    return std::bit_ceil(entries < kFewestBuckets ? kFewestBuckets : entries);
   }
 
   // Hashes may be numbers in a row, or multiples: the upper bits of a product tell them apart.
@@ -366,7 +365,8 @@ std::size_t CompactMap<K, V, Hash, Equal>::erase_if(ShouldGo should_go, std::siz
   const Section section(heap());
   const auto buckets = buckets_.in(section);
   if (first >= buckets.size()) return 0;
-  for (Handle<Entry>& bucket : buckets.subspan(first, std::min(count, buckets.size() - first)))
+  const std::size_t left = buckets.size() - first;
+  for (Handle<Entry>& bucket : buckets.subspan(first, count < left ? count : left))
     for (Handle<Entry>* link = &bucket; *link;) {
       const Handle<Entry> entry = *link;
       if (should_go(std::as_const(section[entry].key), section[entry].value)) {

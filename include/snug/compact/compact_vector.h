@@ -13,7 +13,6 @@
 
 #include "snug/cpp20.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <initializer_list>
@@ -163,7 +162,12 @@ class CompactVector {
   }
 
   friend bool operator==(const CompactVector& a, const CompactVector& b) {
-    return a.size_ == b.size_ && std::equal(a.data(), a.data() + a.size_, b.data());
+    if (a.size_ != b.size_) return false;
+    const T* const left = a.data();
+    const T* const right = b.data();
+    for (std::size_t i = 0; i != a.size_; ++i)
+      if (!(left[i] == right[i])) return false;
+    return true;
   }
 
  private:
@@ -203,7 +207,8 @@ class CompactVector {
   void make_room(std::size_t count, Room& room) {
     if (count <= capacity_ - size_) return;
     if (count > most_elements()) throw_out_of_memory();
-    take_block(std::max(size_ + count, capacity_ + capacity_ / 2), room);
+    const std::size_t grown = capacity_ + capacity_ / 2;
+    take_block(grown < size_ + count ? size_ + count : grown, room);
   }
   void take_block(std::size_t capacity, Room& room) {
     static_assert(
