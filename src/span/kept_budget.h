@@ -1,7 +1,6 @@
 // KeptBudget: how much of what is empty is kept for the next use. Little at first. What went back to the OS for being
-// too much, and then had to be taken from it again, was missed: so much more is kept from then on. What goes lowers
-// that by a quarter of its length, so that it grows while more than one byte in four is missed, and shrinks while the
-// program does. What has lain unused until it was too old need not have been kept, and lowers the bound by its length.
+// too much, and then had to be taken from it again, was missed: so much more is kept from then on. What has lain unused
+// until it was too old need not have been kept, and lowers the bound by its length.
 //
 //   kLeast <= allowed; all that is more was missed
 //
@@ -22,10 +21,7 @@ class KeptBudget {
   size_t allowed() const { return allowed_; }
 
   // So many bytes went back for being too much. Of those no more than `most` can be missed.
-  void gave(size_t bytes, size_t most) {
-    given_ = std::min(given_ + bytes, most);
-    aged(bytes / kPartOfGiven);
-  }
+  void gave(size_t bytes, size_t most) { given_ = std::min(given_ + bytes, most); }
   // So many were taken that the OS has yet to back. No more than `most` are kept.
   void took(size_t bytes, size_t most) {
     const size_t missed = std::min(bytes, given_);
@@ -36,8 +32,6 @@ class KeptBudget {
   void aged(size_t bytes) { allowed_ = std::max(allowed_ - std::min(allowed_, bytes), kLeast); }
 
  private:
-  static constexpr size_t kPartOfGiven = 4;
-
   size_t allowed_;
   size_t given_ = 0;  // and not missed so far
 };
