@@ -90,7 +90,9 @@ SNUG_ALWAYS_INLINE void add_one_unless_null_relative(uint64_t* word, const void*
 // The same words by address, from slow paths and from other threads; neither sees half of one.
 template <class T>
 T load_shared(const T& word) {
-  return __atomic_load_n(&word, __ATOMIC_RELAXED);
+  T value;
+  __atomic_load(&word, &value, __ATOMIC_RELAXED);  // of enumerations too, where Clang has no __atomic_load_n
+  return value;
 }
 // Sees what the thread wrote before it changed the word by add_relative().
 template <class T>
@@ -99,7 +101,7 @@ T load_acquired(const T& word) {
 }
 template <class T>
 void store_shared(T& word, T value) {
-  __atomic_store_n(&word, value, __ATOMIC_RELAXED);
+  __atomic_store(&word, &value, __ATOMIC_RELAXED);
 }
 
 }  // namespace snug
