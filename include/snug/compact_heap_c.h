@@ -120,12 +120,12 @@ struct snug_compact_budget {
 /* Compacts beyond what not_full asks for, down to one page with free blocks a class, in idle time. With a budget it is
  * a slice: looks at the budget before each increment, and stops in the middle of a move if it is used up, so that it
  * oversteps by one increment at most. So that interrupts seldom make it late, it leaves a part of the time that it was
- * given unused: half at first, then as much as lets one slice in some 4000 be late on this machine, but no more than
- * three quarters. A slice makes no system call, but to wait for another thread's lock (the clock
- * Linux answers without entering the kernel), and touches no memory first. What it empties beyond what is kept
- * (bytes_spare) goes to the OS with the calls that come after: up to nine rows of pages with each that frees, pins,
- * resizes or needs a new row (in a heap that threads share, each that allocates), or by snug_compact_give_back().
- * Without a budget all goes at once. Returns 1 if something is left to do, else 0. */
+ * given unused: three quarters at first, then as much as lets one slice in some 4000 be late on this machine. A slice
+ * makes no system call, but to wait for another thread's lock (the clock Linux answers without entering the kernel),
+ * and touches no memory first. What it empties beyond what is kept (bytes_spare) goes to the OS with the calls that
+ * come after: up to nine rows of pages with each that frees, pins, resizes or needs a new row (in a heap that threads
+ * share, each that allocates), or by snug_compact_give_back(). Without a budget all goes at once. Returns 1 if
+ * something is left to do, else 0. */
 int snug_compact_step(struct snug_compact_heap* heap, const struct snug_compact_budget* budget);
 /* To the OS, so many rows of pages (0: all) that slices have emptied beyond what is kept, with a system call each, none
  * in a region. Returns how many went: fewer if no more have to. For a program that rests after a slice. */

@@ -1,8 +1,9 @@
 // SliceMargin: the part of its time that a slice of compaction leaves unused, so that interrupts, or a hypervisor that
 // runs another guest, seldom make it late. What these take is the machine's, and unlike from one to another, so it is
 // learnt: a slice that came back late makes the part larger by an eighth, each that came back in time smaller by a
-// 4096th of that. So the part settles where one slice in some 4096 is late, and where nothing disturbs a slice, at
-// nothing (the step that follows a quantile: Robbins and Monro, "A Stochastic Approximation Method", 1951).
+// 4096th of that. It is the most at first, so that none is late while it is learnt. So the part settles where one slice
+// in some 4096 is late, and where nothing disturbs a slice, at nothing (the step that follows a quantile: Robbins and
+// Monro, "A Stochastic Approximation Method", 1951).
 //
 //   0 <= part <= 3/4
 //
@@ -38,7 +39,7 @@ class SliceMargin {
     return asked / kOne * part + asked % kOne * part / kOne;
   }
 
-  std::atomic<uint32_t> part_{kOne / 2};
+  std::atomic<uint32_t> part_{kMost};
 };
 
 }  // namespace snug

@@ -11,8 +11,8 @@ constexpr uint64_t kAsked = 100'000;
 
 TEST(SliceMarginTest, GoesWhereNothingComesBetween) {
   SliceMargin margin;
-  EXPECT_EQ(margin.to_use(kAsked), kAsked / 2);
-  for (int i = 0; i < 20'000; ++i) margin.note(kAsked, margin.to_use(kAsked));
+  EXPECT_EQ(margin.to_use(kAsked), kAsked / 4);
+  for (int i = 0; i < 30'000; ++i) margin.note(kAsked, margin.to_use(kAsked));
   EXPECT_EQ(margin.to_use(kAsked), kAsked);
   EXPECT_EQ(margin.to_use(UINT64_MAX), UINT64_MAX);
 }
