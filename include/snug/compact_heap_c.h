@@ -145,7 +145,7 @@ struct snug_compact_stats {
   size_t bytes_tails;    /* at the ends of pages, too short for a block */
   size_t bytes_large;    /* of bytes_blocks, in blocks that have pages of their own */
   size_t bytes_spare;   /* in empty pages, kept for the next that are wanted: 128 KiB, or as much as was missed of late,
-                           but   an eighth at most of what blocks up to 32 KiB have pages of */
+                           but an eighth at most of what blocks up to 32 KiB have pages of */
   size_t bytes_handles; /* of the table of handles */
   size_t bytes_records; /* of what describes pages, back pointers to handles included, and of the heap itself */
   size_t pages;         /* of 16 KiB, spare ones apart */

@@ -3,7 +3,7 @@
 // lowers that by a quarter of itself. So it rises as long as more than one in four is missed, and where lengths are
 // given up for good, since the sizes of blocks drift, nothing is kept for them.
 //
-//   kLeast <= allowed(most), or most if that is less
+//   kLeast <= allowed(most) <= most, or kLeast if that is more
 //
 // Whose turn it is the owner says. O(1).
 #pragma once
@@ -13,6 +13,7 @@
 
 #include "base/units.h"
 #include "compact/block_map.h"
+#include "span/kept_budget.h"
 
 namespace snug {
 
@@ -25,24 +26,18 @@ class SpareBudget {
 
   // A row went for being too much. What went before the last `most` bytes of its length is forgotten.
   void gave(size_t bytes, size_t most) {
-    size_t& given = given_[length(bytes)];
-    given = std::min(given + bytes, most);
+    given_[length(bytes)].gave(bytes, most);
     allowed_ -= std::min(allowed_, bytes / kPartForEach);
   }
   // One of that length came from the OS.
-  void took(size_t bytes, size_t most) {
-    size_t& given = given_[length(bytes)];
-    const size_t missed = std::min(bytes, given);
-    given -= missed;
-    allowed_ = std::max(allowed_, std::min(allowed_ + missed, most));
-  }
+  void took(size_t bytes, size_t most) { allowed_ = given_[length(bytes)].raised(allowed_, bytes, most); }
 
  private:
   static constexpr size_t kPartForEach = 4;
   static size_t length(size_t bytes) { return bytes / kPageSize - 1; }
 
   size_t allowed_ = 0;
-  size_t given_[kMostPages] = {};  // by length, and not missed so far
+  GivenBytes given_[kMostPages];  // by length
 };
 
 }  // namespace snug

@@ -1,15 +1,9 @@
 #include "span/chunk_row.h"
 
-#include "base/bits.h"
-
 namespace snug {
 
 uint32_t ChunkRow::dirty_pages(uint32_t chunk, PageCount pages) const {
-  uint32_t dirty = 0;
-  for_each_word(0, pages.value, [&](size_t word, uint64_t mask) {
-    dirty += count_ones(window_.chunk(first_page(chunk)).dirty[word] & mask);
-  });
-  return dirty;
+  return window_.chunk(first_page(chunk)).count_dirty(0, pages);
 }
 
 // Of a chunk that is wholly free, and has memory behind it or none of the wrong paging.

@@ -283,11 +283,7 @@ void SpanStore::remove(Span* span) {
 }
 
 uint32_t SpanStore::count_dirty(const Span& span) {
-  const Chunk& chunk = window_.chunk(span.first);
-  uint32_t count = 0;
-  for_each_word(span.first.in_chunk(), span.pages.value,
-                [&](size_t word, uint64_t mask) { count += count_ones(chunk.dirty[word] & mask); });
-  return count;
+  return window_.chunk(span.first).count_dirty(span.first.in_chunk(), span.pages);
 }
 
 void SpanStore::mark_dirty(PageId first, PageCount pages) {

@@ -62,6 +62,13 @@ class PageTag {
 
 // One chunk. Guarded by the span store's lock.
 struct Chunk {
+  // Of so many pages from the one on, those that are dirty.
+  uint32_t count_dirty(uint32_t first, PageCount pages) const {
+    uint32_t count = 0;
+    for_each_word(first, pages.value, [&](size_t word, uint64_t mask) { count += count_ones(dirty[word] & mask); });
+    return count;
+  }
+
   uint64_t dirty[kPagesPerChunk / 64] = {};   // pages that may be backed; the others read as zero and cost nothing
   uint64_t purged[kPagesPerChunk / 64] = {};  // pages that were dirty once and went back to the OS
   Paging paging = Paging::kSmall;             // as the OS was last advised
