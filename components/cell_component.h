@@ -24,7 +24,7 @@ class CellComponent {
     return alignment > kAlignment ? heap_.allocate_aligned(alignment, size) : heap_.allocate(size);
   }
   void* reallocate(void* block, std::size_t /*size_before*/, std::size_t size) { return heap_.resize(block, size); }
-  void free(void* block, std::size_t /*size*/) { heap_.free(block); }
+  void deallocate(void* block, std::size_t /*size*/) { heap_.deallocate(block); }
   std::size_t usable_size(void* block) const { return heap_.usable_size(block); }
   static void* address_of(void* block) { return block; }
 

@@ -33,7 +33,7 @@ class CompactComponent {
     if (block == nullptr) return allocate(size, 0);
     return snug_compact_resize(heap_, handle_of(block), size, 0) == 0 ? block : nullptr;
   }
-  void free(void* block, std::size_t /*size*/) { snug_compact_free(heap_, handle_of(block)); }
+  void deallocate(void* block, std::size_t /*size*/) { snug_compact_free(heap_, handle_of(block)); }
   std::size_t usable_size(void* block) {
     return block == nullptr ? 0 : snug_compact_usable_size(heap_, handle_of(block));
   }

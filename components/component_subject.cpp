@@ -64,7 +64,7 @@ void* ComponentSubject::reallocate(Operation operation, void* block, std::size_t
 
 void ComponentSubject::free(Operation /*operation*/, void* block, std::size_t size, std::size_t /*alignment*/) {
   if (block == nullptr) return;
-  with_heap([&](auto& heap) { return heap.free(block, size); });
+  with_heap([&](auto& heap) { return heap.deallocate(block, size); });
 }
 
 std::size_t ComponentSubject::usable_size(void* block) {

@@ -22,7 +22,7 @@ class PoolComponent {
   static constexpr std::size_t kMostBytes = 1024;
 
   void* allocate(std::size_t size, std::size_t alignment) {
-    if (is_pooled(size)) return pool_of(size).try_alloc();
+    if (is_pooled(size)) return pool_of(size).try_allocate();
     return alignment > kStep ? snug_memalign(alignment, size) : snug_malloc(size);
   }
   // There is none of pools: a block of another pool is another one.
@@ -33,12 +33,12 @@ class PoolComponent {
     void* const moved = allocate(size, 0);
     if (moved == nullptr || block == nullptr) return moved;
     std::memcpy(moved, block, std::min(size_before, size));
-    free(block, size_before);
+    deallocate(block, size_before);
     return moved;
   }
-  void free(void* block, std::size_t size) {
+  void deallocate(void* block, std::size_t size) {
     if (is_pooled(size))
-      pool_of(size).free(block);
+      pool_of(size).deallocate(block);
     else
       snug_free(block);
   }

@@ -23,7 +23,7 @@ int main() {
   void* const aligned = heap.allocate_aligned(256, 100);
   std::printf("%d blocks; %zu bytes usable of 100 asked, %zu free\n", heap.trace().blocks, heap.usable_size(block),
               heap.bytes_free());
-  heap.free(aligned);
-  heap.free(block);
+  heap.deallocate(aligned);
+  heap.deallocate(block);
   return heap.check() == nullptr && heap.trace().blocks == 0 ? 0 : 1;
 }

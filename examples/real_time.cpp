@@ -10,6 +10,6 @@ int main() {
   snug::LockedCellHeap<> heap;
   if (const char* const refused = heap.add_region(region.start(), region.bytes())) return std::puts(refused), 1;
   void* const block = heap.allocate(100);
-  heap.free(block);
+  heap.deallocate(block);
   return block != nullptr && heap.check() == nullptr ? 0 : 1;
 }

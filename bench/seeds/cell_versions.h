@@ -73,19 +73,19 @@ struct RlsfInPool : Rlsf {
 // What the process calls malloc, in a cell heap's clothes.
 struct Malloc {
   static void* allocate(size_t bytes) { return std::malloc(bytes); }
-  static void free(void* block) { std::free(block); }
+  static void deallocate(void* block) { std::free(block); }
 };
 
 template <class Version>
 struct CellCalls {
   [[gnu::noinline]] static void* allocate(Version& heap, size_t bytes) { return heap.allocate(bytes); }
-  [[gnu::noinline]] static void free(Version& heap, void* block) { heap.free(block); }
+  [[gnu::noinline]] static void deallocate(Version& heap, void* block) { heap.deallocate(block); }
 };
 // The library's own functions: one around them would be a second call.
 template <>
 struct CellCalls<RlsfInPool> {
   static constexpr auto& allocate = Rlsf::take;
-  static constexpr auto& free = Rlsf::give;
+  static constexpr auto& deallocate = Rlsf::give;
 };
 
 }  // namespace seeds

@@ -21,13 +21,13 @@ double pairs(size_t kinds, unsigned idle, const Options& options) {
   std::deque<CachedPool> pools;
   for (size_t i = 0; i < kinds; ++i) pools.emplace_back(32);
   const snug::WaitingThreads threads(idle, [&] {
-    for (CachedPool& pool : pools) pool.free(pool.alloc());
+    for (CachedPool& pool : pools) pool.deallocate(pool.allocate());
   });
   const size_t repeats = scaled(options, 2e6) / kinds + 1;
   double start = 0;
   for (size_t repeat = 0; repeat <= repeats; ++repeat) {
     if (repeat == 1) start = now_ns();  // the first pairs fetch blocks and caches
-    for (CachedPool& pool : pools) pool.free(pool.alloc());
+    for (CachedPool& pool : pools) pool.deallocate(pool.allocate());
   }
   return (now_ns() - start) / static_cast<double>(repeats * kinds);
 }

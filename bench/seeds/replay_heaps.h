@@ -143,7 +143,7 @@ class OnPool {
   OnPool& operator=(const OnPool&) = delete;
 
   bool allocate(size_t slot, size_t bytes) { return (table_[slot] = heap_.allocate(bytes)) != nullptr; }
-  void free(size_t slot) { heap_.free(table_[slot]); }
+  void free(size_t slot) { heap_.deallocate(table_[slot]); }
   void* address(size_t slot) const { return table_[slot]; }
   HeapMemory memory() const { return {.total = pool_}; }
   const char* check() const { return heap_.check(); }
@@ -185,7 +185,7 @@ class OnPagedCells {
   explicit OnPagedCells(const ReplayTrace& trace) : table_(trace.slots()) {}
 
   bool allocate(size_t slot, size_t bytes) { return (table_[slot] = heap_.allocate(bytes)) != nullptr; }
-  void free(size_t slot) { heap_.free(table_[slot]); }
+  void free(size_t slot) { heap_.deallocate(table_[slot]); }
   void* address(size_t slot) const { return table_[slot]; }
   static HeapMemory memory() { return {.total = CountedPages::bytes}; }
   const char* check() const { return heap_.check(); }

@@ -41,7 +41,7 @@ class Rlsf {
   bool is_open() const { return is_open_; }
 
   void* allocate(size_t bytes) { return take(*this, bytes); }
-  void free(void* block) { give(*this, block); }
+  void deallocate(void* block) { give(*this, block); }
   static const char* check() { return nullptr; }
 
  private:

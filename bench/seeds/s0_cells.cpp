@@ -85,22 +85,22 @@ void set_up(Heap& heap, size_t large_bytes) {
 
 template <class Heap>
 void make_holes(Heap& heap) {
-  for (void* large : cells.large) CellCalls<Heap>::free(heap, large);
+  for (void* large : cells.large) CellCalls<Heap>::deallocate(heap, large);
   for (auto& group : cells.small) {
-    for (size_t s = 0; s < kSmallPerGroup; s += 2) CellCalls<Heap>::free(heap, group[s]);
+    for (size_t s = 0; s < kSmallPerGroup; s += 2) CellCalls<Heap>::deallocate(heap, group[s]);
   }
 }
 
 template <class Heap>
 void one_round(Heap& heap, size_t large_bytes) {
   for (void*& large : cells.large) large = CellCalls<Heap>::allocate(heap, large_bytes);
-  for (void* large : cells.large) CellCalls<Heap>::free(heap, large);
+  for (void* large : cells.large) CellCalls<Heap>::deallocate(heap, large);
 }
 
 template <class Heap>
 void tear_down(Heap& heap) {
   for (auto& group : cells.small) {
-    for (size_t s = 1; s < kSmallPerGroup; s += 2) CellCalls<Heap>::free(heap, group[s]);
+    for (size_t s = 1; s < kSmallPerGroup; s += 2) CellCalls<Heap>::deallocate(heap, group[s]);
   }
 }
 

@@ -41,7 +41,7 @@ struct NewDelete {
 template <class Threads>
 struct SnugPool {
   static constexpr const char* kName = "snug::Pool";
-  ThingList* make() { return ::new (pool.alloc()) ThingList; }
+  ThingList* make() { return ::new (pool.allocate()) ThingList; }
   void unmake(ThingList* node) { pool.destroy(node); }
   snug::Pool<ThingList, Threads, snug::Unchecked> pool;
 };

@@ -144,7 +144,7 @@ class PoolHeaps : public NothingMoves<PoolHeaps<Tlsf>> {
   void free(unsigned owner, BlockName name) {
     Locked& heap = *heaps_[is_shared_ ? 0 : owner];
     const auto turn = turn_of(heap);
-    heap.tlsf.free(reinterpret_cast<void*>(name));
+    heap.tlsf.deallocate(reinterpret_cast<void*>(name));
   }
   static void check() {}
 

@@ -113,7 +113,7 @@ template <class Heap>
 }
 template <class Heap>
 [[gnu::noinline]] void call_free(Heap& heap, void* block) {
-  heap.free(block);
+  heap.deallocate(block);
 }
 
 struct Pair {

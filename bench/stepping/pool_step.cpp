@@ -1,8 +1,8 @@
 // pool_step: what an element of a pool costs in instructions, where that could depend on how much else there is:
 //
-//   kinds     a pair of alloc and free, from a pool with a cache for each thread, in a program that uses 1, 16, 17, 40,
-//             64 and 300 such pools in turn, with no and with 64 other threads that use them too; above 64, where pools
-//             share a place among those used last, it may be three times as much
+//   kinds     a pair of allocate and deallocate, from a pool with a cache for each thread, in a program that uses 1,
+//             16, 17, 40, 64 and 300 such pools in turn, with no and with 64 other threads that use them too; above 64,
+//             where pools share a place among those used last, it may be three times as much
 //   checked   an element freed and another allocated, in checked and unchecked pools of 10^4 and 4*10^6 elements: at
 //             random places, and in the order of addresses
 //
@@ -39,7 +39,7 @@ constexpr size_t kPairs = 600;
 using Pools = std::vector<std::unique_ptr<CachedPool>>;
 
 [[gnu::noinline]] void pairs_in_turn(CachedPool* const* pools, size_t count) {
-  for (size_t i = 0; i < count; ++i) pools[i]->free(pools[i]->alloc());
+  for (size_t i = 0; i < count; ++i) pools[i]->deallocate(pools[i]->allocate());
 }
 auto* volatile stepped_pairs = &pairs_in_turn;
 
@@ -49,7 +49,7 @@ double count_kinds(size_t kinds, unsigned idle) {
   std::vector<CachedPool*> order;
   for (size_t i = 0; i < kPairs; ++i) order.push_back(pools[i % kinds].get());
   const WaitingThreads threads(idle, [&] {
-    for (const auto& pool : pools) pool->free(pool->alloc());
+    for (const auto& pool : pools) pool->deallocate(pool->allocate());
   });
   pairs_in_turn(order.data(), kPairs);
   arm(reinterpret_cast<const void*>(stepped_pairs), "kinds", kPairs);
@@ -78,8 +78,8 @@ constexpr size_t kTouched = 64;
 
 template <class TestedPool>
 [[gnu::noinline]] void replace(TestedPool& pool, void** elements) {
-  for (size_t i = 0; i < kTouched; ++i) pool.free(elements[i]);
-  for (size_t i = 0; i < kTouched; ++i) elements[i] = pool.alloc();
+  for (size_t i = 0; i < kTouched; ++i) pool.deallocate(elements[i]);
+  for (size_t i = 0; i < kTouched; ++i) elements[i] = pool.allocate();
 }
 
 struct Replaced {
@@ -93,7 +93,7 @@ Replaced count_replaced(size_t size) {
   auto* volatile stepped = &replace<TestedPool>;
   TestedPool pool(16);
   std::vector<void*> elements(size);
-  if (pool.alloc_batch(elements) != size) std::exit(2);
+  if (pool.allocate_batch(elements) != size) std::exit(2);
   std::array<void*, kTouched> touched;
   uint64_t random = 1;
   for (void*& element : touched) {
@@ -112,7 +112,7 @@ Replaced count_replaced(size_t size) {
   counts.at_random = count(touched.data());
   std::copy_n(elements.begin() + static_cast<std::ptrdiff_t>(size / 2), kTouched, touched.begin());
   counts.in_order = count(touched.data());
-  pool.clear();
+  pool.drop_all();
   return counts;
 }
 

@@ -65,7 +65,9 @@ class Allocator {
   [[nodiscard]] T* allocate(std::size_t count) { return allocate_on_heap<T>(count); }
   // deallocate() takes any count from the one asked for to the one that came.
   [[nodiscard]] AllocatedArray<T> allocate_at_least(std::size_t count) { return allocate_at_least_on_heap<T>(count); }
-  void deallocate(T* memory, std::size_t count) noexcept { HeapSource::free(memory, count * sizeof(T), alignof(T)); }
+  void deallocate(T* memory, std::size_t count) noexcept {
+    HeapSource::deallocate(memory, count * sizeof(T), alignof(T));
+  }
 
   friend constexpr bool operator==(const Allocator&, const Allocator&) noexcept { return true; }
 };
@@ -95,7 +97,7 @@ class PoolAllocator {
   constexpr PoolAllocator(const PoolAllocator<U, Threads, Checks>&) noexcept {}  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] T* allocate(std::size_t count) {
-    return count == 1 ? static_cast<T*>(pool().alloc()) : allocate_on_heap<T>(count);
+    return count == 1 ? static_cast<T*>(pool().allocate()) : allocate_on_heap<T>(count);
   }
   // More than is asked for only on the heap: deallocate() tells by the count whose the memory is. It takes any count
   // from the one asked for to the one that came.
@@ -104,11 +106,11 @@ class PoolAllocator {
     return allocate_at_least_on_heap<T>(count);
   }
   void deallocate(T* memory, std::size_t count) noexcept {
-    if (memory == nullptr) __builtin_unreachable();  // as the standard has it: free() need not look
+    if (memory == nullptr) __builtin_unreachable();  // as the standard has it: deallocate() need not look
     if (count == 1)
-      pool().free(memory);
+      pool().deallocate(memory);
     else
-      HeapSource::free(memory, count * sizeof(T), alignof(T));
+      HeapSource::deallocate(memory, count * sizeof(T), alignof(T));
   }
 
   friend constexpr bool operator==(const PoolAllocator&, const PoolAllocator&) noexcept { return true; }

@@ -36,14 +36,14 @@ namespace snug {
 template <class Heap>
 concept HeapOfElements = requires(Heap& heap, void* element, std::size_t bytes) {
   { heap.fits(bytes, bytes) } -> std::same_as<bool>;
-  heap.free(element);
-  { heap.try_alloc() } -> std::same_as<void*>;
+  heap.deallocate(element);
+  { heap.try_allocate() } -> std::same_as<void*>;
 };
 // A heap that has blocks of any size.
 template <class Heap>
 concept HeapOfBlocks = requires(Heap& heap, void* block, std::size_t bytes) {
   { heap.allocate_aligned(bytes, bytes) } -> std::same_as<void*>;
-  heap.free(block);
+  heap.deallocate(block);
 };
 template <class Heap>
 concept AllocatableHeap = HeapOfElements<Heap> || HeapOfBlocks<Heap>;
@@ -60,7 +60,7 @@ bool heap_serves(const Heap& heap, std::size_t bytes, std::size_t alignment) noe
 template <AllocatableHeap Heap>
 void* allocate_on(Heap& heap, std::size_t bytes, std::size_t alignment) {
   if constexpr (HeapOfElements<Heap>)
-    return heap.try_alloc();
+    return heap.try_allocate();
   else
     return heap.allocate_aligned(alignment, bytes);
 }
@@ -94,9 +94,9 @@ class AllocatorOn {
   void deallocate(T* memory, std::size_t count) noexcept {
     const std::size_t bytes = count * sizeof(T);
     if (heap_serves(*heap_, bytes, alignof(T)))
-      heap_->free(memory);
+      heap_->deallocate(memory);
     else
-      HeapSource::free(memory, bytes, alignof(T));
+      HeapSource::deallocate(memory, bytes, alignof(T));
   }
 
   Heap& heap() const noexcept { return *heap_; }
@@ -127,7 +127,7 @@ class ResourceOn final : public std::pmr::memory_resource {
   }
   void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override {
     if (heap_serves(heap_, bytes, alignment))
-      heap_.free(memory);
+      heap_.deallocate(memory);
     else
       upstream_->deallocate(memory, bytes, alignment);
   }

@@ -4,7 +4,7 @@
 //   snug::CellHeap<> heap;
 //   heap.add_region(memory, sizeof memory);          // null, or a sentence that says why not
 //   void* block = heap.allocate(100);                // null if nothing fits
-//   heap.free(block);
+//   heap.deallocate(block);
 //
 // A heap is composed by its policy; docs/cell-heap.md says what there is to choose from, what it costs, and when not to
 // use a cell heap at all:

@@ -1,6 +1,6 @@
-// ElementSpan: a view of addresses that somebody else holds, which alloc_batch() fills and free_batch() reads: of an
-// array, of whatever has data() and size() (std::vector, std::array, std::span), or {first, count}. It is no std::span,
-// which takes half as long to compile as a pool.
+// ElementSpan: a view of addresses that somebody else holds, which allocate_batch() fills and deallocate_batch() reads:
+// of an array, of whatever has data() and size() (std::vector, std::array, std::span), or {first, count}. It is no
+// std::span, which takes half as long to compile as a pool.
 #pragma once
 
 #include "snug/cpp20.h"

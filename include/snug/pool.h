@@ -1,8 +1,8 @@
 // pool.h: elements of one size, handed out and taken back in a few instructions.
 //
 //   snug::Pool pool{48};          // untyped: size in bytes; Pool{48, 64} has an alignment, too
-//   void* p = pool.alloc();
-//   pool.free(p);
+//   void* p = pool.allocate();
+//   pool.deallocate(p);
 //
 //   snug::Pool<Node> nodes;       // typed
 //   Node* n = nodes.construct(1, 2);
@@ -10,8 +10,9 @@
 //   auto owned = nodes.make_unique(1, 2);
 //
 // An element costs its size, rounded up to its alignment and to a pointer, and nothing beside it. Memory comes in
-// blocks from the source, snug's heap by default, and stays in the pool until release_unused(), release() or the pool's
-// end. Every pool is usable from static initialisers of any file (declare it constinit to have that proved).
+// blocks from the source, snug's heap by default, and stays in the pool until release_unused(), drop_all_and_release()
+// or the pool's end. Every pool is usable from static initialisers of any file (declare it constinit to have that
+// proved).
 //
 // Template parameters:
 //   T         type of the elements; void: untyped
@@ -19,8 +20,8 @@
 //   Checks    Unchecked (default), Checked (pool_checks.h)
 //   Source    where blocks come from (pool_source.h)
 //
-// Out of memory: alloc and construct throw std::bad_alloc, the functions with try_ return null. What is freed must be a
-// live element of the same pool, or null, which is ignored: nothing but a checked pool looks.
+// Out of memory: allocate and construct throw std::bad_alloc, the functions with try_ return null. What is freed must
+// be a live element of the same pool, or null, which is ignored: nothing but a checked pool looks.
 #pragma once
 
 #include <cstddef>
@@ -60,19 +61,23 @@ class BasicPool {
   = default;
 
   // The bare memory of one element; of a Pool<T>, raw storage for one T.
-  [[nodiscard]] void* alloc() { return front_.alloc(); }
-  [[nodiscard]] void* try_alloc() noexcept { return front_.try_alloc(); }
+  [[nodiscard]] void* allocate() { return front_.allocate(); }
+  [[nodiscard]] void* try_allocate() noexcept { return front_.try_allocate(); }
   // Null is ignored: two instructions, unless the compiler knows that it is none. A checked store looks by itself, and
   // only at what it does not know.
-  void free(void* element) noexcept {
-    if (Checks::kWatches || element != nullptr) front_.free(element);
+  void deallocate(void* element) noexcept {
+    if (Checks::kWatches || element != nullptr) front_.deallocate(element);
   }
 
   // Fills `out` from its front with the memory of elements, and says how many it got: all, unless there is no memory.
   // O(elements).
-  [[nodiscard]] std::size_t alloc_batch(ElementSpan<void*> out) { return front_.alloc_batch(out.data(), out.size()); }
-  // Frees what stands in `elements`, as free() would. O(elements).
-  void free_batch(ElementSpan<void* const> elements) noexcept { front_.free_batch(elements.data(), elements.size()); }
+  [[nodiscard]] std::size_t allocate_batch(ElementSpan<void*> out) {
+    return front_.allocate_batch(out.data(), out.size());
+  }
+  // Frees what stands in `elements`, as deallocate() would. O(elements).
+  void deallocate_batch(ElementSpan<void* const> elements) noexcept {
+    front_.deallocate_batch(elements.data(), elements.size());
+  }
 
   // Makes sure that `count` more elements can be had without asking the source. False if there is no memory.
   bool reserve(std::size_t count) {
@@ -85,14 +90,15 @@ class BasicPool {
     return front_.together([](auto& store) { return store.release_unused(); });
   }
 
-  // Every element is gone at once, no destructor is run, the memory stays in the pool. O(blocks). Alone.
-  void clear() noexcept {
-    front_.alone([](auto& store) { store.clear(); });
+  // The pool drops every element at once: live ones without their destructors (destroy_all() runs them). The memory
+  // stays in the pool. O(blocks). Alone.
+  void drop_all() noexcept {
+    front_.alone([](auto& store) { store.drop_all(); });
   }
 
   // The same, and all memory goes back to the source. O(blocks). Alone.
-  void release() noexcept {
-    front_.alone([](auto& store) { store.release(); });
+  void drop_all_and_release() noexcept {
+    front_.alone([](auto& store) { store.drop_all_and_release(); });
   }
 
   // A value. O(blocks + free). Alone.
@@ -167,12 +173,12 @@ class Pool : public BasicPool<Threads, Checks, Source> {
   // A T made of the arguments. What its constructor throws passes through, and the element is free again.
   template <class... Arguments>
   [[nodiscard]] T* construct(Arguments&&... arguments) {
-    return construct_in(this->front_.alloc(), std::forward<Arguments>(arguments)...);
+    return construct_in(this->front_.allocate(), std::forward<Arguments>(arguments)...);
   }
   // Null if there is no memory.
   template <class... Arguments>
   [[nodiscard]] T* try_construct(Arguments&&... arguments) {
-    void* const element = this->front_.try_alloc();
+    void* const element = this->front_.try_allocate();
     return element != nullptr ? construct_in(element, std::forward<Arguments>(arguments)...) : nullptr;
   }
   // Null is ignored.
@@ -181,7 +187,7 @@ class Pool : public BasicPool<Threads, Checks, Source> {
     void* const storage = const_cast<std::remove_cv_t<T>*>(element);
     this->front_.expect_live("destroy", storage);
     element->~T();
-    this->front_.free(storage);
+    this->front_.deallocate(storage);
   }
 
   struct Destroy {
@@ -206,11 +212,11 @@ class Pool : public BasicPool<Threads, Checks, Source> {
     });
   }
 
-  // Runs the destructor of each live element, which must not use the pool; then clear(). O(slots + free log free), or
-  // O(blocks) if T needs no destructor. Alone.
+  // Runs the destructor of each live element, which must not use the pool; then drop_all(). O(slots + free log free),
+  // or O(blocks) if T needs no destructor. Alone.
   void destroy_all() noexcept {
     if constexpr (!std::is_trivially_destructible_v<T>) for_each_live([](T& element) { element.~T(); });
-    this->clear();
+    this->drop_all();
   }
 
  private:
@@ -219,7 +225,7 @@ class Pool : public BasicPool<Threads, Checks, Source> {
     Pool* pool;
     void* element;
     ~Claim() {
-      if (element != nullptr) pool->front_.free(element);
+      if (element != nullptr) pool->front_.deallocate(element);
     }
   };
 

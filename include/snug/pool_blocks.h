@@ -90,7 +90,7 @@ bool PoolStore<Checks, Source>::refill(std::size_t want) {
   if (opens) {
     if (spare_ == nullptr && !fetch_block(next_block_bytes())) return false;
     PoolBlock* const block = spare_;
-    demand_seal("alloc", block);
+    demand_seal("allocate", block);
     spare_ = block->next;
     open_block(block);
   }
@@ -143,7 +143,7 @@ void PoolStore<Checks, Source>::index_blocks() noexcept {
   if constexpr (kWatched) {
     for (PoolBlock* const chain : {blocks_, spare_}) {
       for (PoolBlock* block = chain; block != nullptr; block = block->next) {
-        demand_seal("alloc", block);
+        demand_seal("allocate", block);
         index_.note(block->bytes);
         if (chain == blocks_) index_.enter(slots_of(block));
       }
@@ -154,8 +154,8 @@ void PoolStore<Checks, Source>::index_blocks() noexcept {
 // ---- shrinking
 
 template <class Checks, class Source>
-void PoolStore<Checks, Source>::clear() noexcept {
-  demand_soundness("clear");
+void PoolStore<Checks, Source>::drop_all() noexcept {
+  demand_soundness("drop_all");
   while (blocks_ != nullptr) {
     PoolBlock* const block = blocks_;
     blocks_ = block->next;

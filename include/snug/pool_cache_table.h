@@ -51,7 +51,7 @@ struct alignas(64) PoolCache {
   bool is_abandoned() const noexcept { return holders.load(std::memory_order_acquire) == kPool; }
   static void let_go(PoolCache* cache, Holder holder) noexcept {
     if (cache->holders.fetch_and(~unsigned{holder}, std::memory_order_acq_rel) == holder)
-      HeapSource::free(cache, sizeof(PoolCache), alignof(PoolCache));
+      HeapSource::deallocate(cache, sizeof(PoolCache), alignof(PoolCache));
   }
 };
 
@@ -94,7 +94,7 @@ class PoolCacheTable {
     *this = PoolCacheTable();
     is_closed_ = true;
     for (std::size_t i = 0; i < old.count_; ++i) let_go(old.all_[i]);
-    if (old.count_ != 0) HeapSource::free(old.all_, old.count_ * sizeof(PoolCache*), alignof(PoolCache*));
+    if (old.count_ != 0) HeapSource::deallocate(old.all_, old.count_ * sizeof(PoolCache*), alignof(PoolCache*));
   }
   bool is_closed() const noexcept { return is_closed_; }
 
@@ -109,7 +109,7 @@ class PoolCacheTable {
     auto** const all = static_cast<PoolCache**>(HeapSource::allocate(count * sizeof(PoolCache*), alignof(PoolCache*)));
     if (all == nullptr) return false;
     std::fill_n(std::copy_n(all_, count_, all), count - count_, &no_pool_cache);
-    if (count_ != 0) HeapSource::free(all_, count_ * sizeof(PoolCache*), alignof(PoolCache*));
+    if (count_ != 0) HeapSource::deallocate(all_, count_ * sizeof(PoolCache*), alignof(PoolCache*));
     all_ = all;
     count_ = count;
     return true;

@@ -32,7 +32,7 @@ concept PoolChecks = requires {
 template <class Source>
 concept PoolSource = std::copy_constructible<Source> && requires(Source& source, void* block, std::size_t bytes) {
   { source.allocate(bytes, bytes) } noexcept -> std::same_as<void*>;
-  source.free(block, bytes, bytes);
+  source.deallocate(block, bytes, bytes);
 };
 
 }  // namespace snug

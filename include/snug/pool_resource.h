@@ -91,7 +91,9 @@ struct NoLock {
 struct UpstreamSource {
   std::pmr::memory_resource* upstream;
   void* allocate(std::size_t bytes, std::size_t alignment) { return upstream->allocate(bytes, alignment); }
-  void free(void* block, std::size_t bytes, std::size_t alignment) { upstream->deallocate(block, bytes, alignment); }
+  void deallocate(void* block, std::size_t bytes, std::size_t alignment) {
+    upstream->deallocate(block, bytes, alignment);
+  }
 };
 
 template <class Lock>
@@ -115,7 +117,7 @@ class BasicPoolResource : public std::pmr::memory_resource {
     if (pools_ == nullptr) return;
     for (std::size_t c = 0; c < classes(); ++c) {
       if (pools_[c] == nullptr) continue;
-      pools_[c]->release();
+      pools_[c]->drop_all_and_release();
       upstream_->deallocate(pools_[c], sizeof(Store), alignof(Store));
     }
     upstream_->deallocate(pools_, classes() * sizeof(Store*), alignof(Store*));
@@ -135,14 +137,14 @@ class BasicPoolResource : public std::pmr::memory_resource {
     const std::size_t size_class = ResourceClasses::class_of(rounded);
     if (pools_ == nullptr || pools_[size_class] == nullptr) [[unlikely]]
       make_pool(size_class);
-    return pools_[size_class]->alloc();
+    return pools_[size_class]->allocate();
   }
   void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override {
     const std::size_t rounded = ResourceClasses::rounded(bytes, alignment);
     const std::lock_guard guard(lock_);
     if (!is_pooled(rounded, alignment)) [[unlikely]]
       return give_back(record_of(memory, bytes));
-    pools_[ResourceClasses::class_of(rounded)]->free(memory);
+    pools_[ResourceClasses::class_of(rounded)]->deallocate(memory);
   }
   bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
 

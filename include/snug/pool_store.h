@@ -56,7 +56,7 @@ struct PoolStats {
   std::size_t capacity;  // slots
   std::size_t live;      // elements that callers hold
   std::size_t free;      // elements that were given back
-  std::size_t uncarved;  // slots never used since their block came or the pool was cleared
+  std::size_t uncarved;  // slots never used since their block came or the pool dropped all
 };
 
 template <class Checks, class Source>
@@ -90,28 +90,28 @@ class PoolStore {
   // ---- elements
 
   // Throws std::bad_alloc if there is no memory, or what the source throws.
-  void* alloc() {
+  void* allocate() {
     PoolSlot* const slot = pop();
     if (slot == nullptr) [[unlikely]]
-      return alloc_slowly();
+      return allocate_slowly();
     return slot;
   }
 
   // Null if there is no memory.
-  void* try_alloc() noexcept(noexcept(std::declval<Source&>().allocate(0, 0))) {
+  void* try_allocate() noexcept(noexcept(std::declval<Source&>().allocate(0, 0))) {
     PoolSlot* const slot = pop();
     if (slot == nullptr) [[unlikely]]
-      return try_alloc_slowly();
+      return try_allocate_slowly();
     return slot;
   }
 
   // `element` is live and of this pool; if the pool is checked it may be null, which is ignored.
-  void free(void* element) noexcept {
+  void deallocate(void* element) noexcept {
     if constexpr (kWatched) {
       const Place place = find(element);
       if (!place.is_known_live()) [[unlikely]] {
         if (element == nullptr) return;
-        refuse("free", element, place);
+        refuse("deallocate", element, place);
       }
       *place.word &= ~place.bit;
     }
@@ -124,7 +124,7 @@ class PoolStore {
   }
 
   // Up to `want` elements into `out`; less only if there is no memory.
-  std::size_t alloc_batch(void** out, std::size_t want) {
+  std::size_t allocate_batch(void** out, std::size_t want) {
     std::size_t got = 0;
     while (got < want) {
       PoolSlot* slot = pop();
@@ -135,9 +135,9 @@ class PoolStore {
   }
 
   // Nulls are passed over.
-  void free_batch(void* const* elements, std::size_t count) noexcept {
+  void deallocate_batch(void* const* elements, std::size_t count) noexcept {
     for (std::size_t i = 0; i < count; ++i) {
-      if (kWatched || elements[i] != nullptr) free(elements[i]);
+      if (kWatched || elements[i] != nullptr) deallocate(elements[i]);
     }
   }
 
@@ -181,11 +181,11 @@ class PoolStore {
   std::size_t release_unused() noexcept;
 
   // Every element is gone, no destructor is run, the blocks stay. O(blocks), and the bits of a checked pool.
-  void clear() noexcept;
+  void drop_all() noexcept;
 
   // Every element is gone, no destructor is run, all memory goes back to the source. O(blocks).
-  void release() noexcept {
-    demand_soundness("release");
+  void drop_all_and_release() noexcept {
+    demand_soundness("drop_all_and_release");
     release_all();
   }
 
@@ -256,11 +256,11 @@ class PoolStore {
     PoolSlot* const slot = free_;
     if (slot != nullptr) [[likely]] {
       if constexpr (kWatched) {
-        const Place place = demand_free("alloc", slot);
+        const Place place = demand_free("allocate", slot);
         *place.word |= place.bit;
       }
       if (Slots::open(slot, element_size(), stride_, free_) == nullptr) [[unlikely]]
-        misused("alloc", slot, kSlotOverwritten);
+        misused("allocate", slot, kSlotOverwritten);
     }
     return slot;
   }
@@ -268,12 +268,12 @@ class PoolStore {
   // What of a slot its element has. A size beyond all memory is never handed out.
   constexpr std::size_t element_size() const noexcept { return size_; }
 
-  [[gnu::noinline]] void* alloc_slowly() {
+  [[gnu::noinline]] void* allocate_slowly() {
     if (!refill(1)) throw_out_of_memory();
-    return alloc();
+    return allocate();
   }
-  [[gnu::noinline]] void* try_alloc_slowly() noexcept(noexcept(std::declval<Source&>().allocate(0, 0))) {
-    return refill(1) ? try_alloc() : nullptr;
+  [[gnu::noinline]] void* try_allocate_slowly() noexcept(noexcept(std::declval<Source&>().allocate(0, 0))) {
+    return refill(1) ? try_allocate() : nullptr;
   }
 
   // A number below `end` that blocks which lie alike in their pages do not have in common.
@@ -302,7 +302,7 @@ class PoolStore {
   // To the source, which may do with it what it likes.
   void return_block(PoolBlock* block) noexcept {
     Slots::Tools::permit(block->start(), block->slots * stride_);
-    source_.free(block->start(), block->bytes, alignment_);
+    source_.deallocate(block->start(), block->bytes, alignment_);
   }
   // None of its slots is handed out.
   void close_slots(PoolBlock* block) const noexcept { Slots::Tools::forbid(block->start(), block->slots * stride_); }

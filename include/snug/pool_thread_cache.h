@@ -8,7 +8,7 @@
 // takes home before it asks its source, whenever the whole pool is concerned, or with a new thread that is given one.
 // What a thread frees at its very end, from other thread-local destructors, goes to the store directly. A pool may be
 // destroyed when no thread uses it any more, living threads or not. After a fork the child has the caches of the
-// threads that it lacks: their slots are lost to it until the pool is cleared.
+// threads that it lacks: their slots are lost to it until the pool drops all.
 //
 // A checked pool has no caches, since each of its operations takes the lock anyhow to look at the bits.
 #pragma once
@@ -54,32 +54,32 @@ struct ThreadCached {
       batch_ = std::clamp<std::size_t>(kBatchBytes / store_.element_bytes(), 2, kBatchSlots);
     }
 
-    void* alloc() {
+    void* allocate() {
       PoolCache* const cache = find_cache();
       if (cache == nullptr || cache->current == nullptr) [[unlikely]]
-        return alloc_slowly(cache);
+        return allocate_slowly(cache);
       return take(*cache);
     }
-    void* try_alloc() noexcept {
+    void* try_allocate() noexcept {
       PoolCache* const cache = find_cache();
       if (cache == nullptr || cache->current == nullptr) [[unlikely]]
-        return try_alloc_slowly(cache);
+        return try_allocate_slowly(cache);
       return take(*cache);
     }
-    void free(void* element) noexcept {
+    void deallocate(void* element) noexcept {
       PoolCache* const cache = find_cache();
       if (cache == nullptr || cache->count == cache->batch) [[unlikely]]
-        return free_slowly(cache, element);
+        return deallocate_slowly(cache, element);
       give(*cache, element);
     }
-    std::size_t alloc_batch(void** out, std::size_t want) {
+    std::size_t allocate_batch(void** out, std::size_t want) {
       std::size_t got = 0;
-      while (got < want && (out[got] = try_alloc()) != nullptr) ++got;
+      while (got < want && (out[got] = try_allocate()) != nullptr) ++got;
       return got;
     }
-    void free_batch(void* const* elements, std::size_t count) noexcept {
+    void deallocate_batch(void* const* elements, std::size_t count) noexcept {
       for (std::size_t i = 0; i < count; ++i) {
-        if (elements[i] != nullptr) free(elements[i]);
+        if (elements[i] != nullptr) deallocate(elements[i]);
       }
     }
 
@@ -144,17 +144,17 @@ struct ThreadCached {
       ++cache.count;
     }
 
-    [[gnu::noinline]] void* alloc_slowly(PoolCache* cache) {
-      void* const element = try_alloc_slowly(cache);
+    [[gnu::noinline]] void* allocate_slowly(PoolCache* cache) {
+      void* const element = try_allocate_slowly(cache);
       if (element == nullptr) throw_out_of_memory();
       return element;
     }
-    [[gnu::noinline]] void* try_alloc_slowly(PoolCache* cache) noexcept {
+    [[gnu::noinline]] void* try_allocate_slowly(PoolCache* cache) noexcept {
       if (cache == nullptr) cache = find_or_attach();
       if (cache == nullptr) {
         const PoolLockGuard guard(lock_);
         if (store_.is_exhausted()) take_abandoned_home();
-        return store_.try_alloc();
+        return store_.try_allocate();
       }
       if (cache->current == nullptr) {
         if (cache->spare != nullptr) {
@@ -169,11 +169,11 @@ struct ThreadCached {
       }
       return cache->current != nullptr ? take(*cache) : nullptr;
     }
-    [[gnu::noinline]] void free_slowly(PoolCache* cache, void* element) noexcept {
+    [[gnu::noinline]] void deallocate_slowly(PoolCache* cache, void* element) noexcept {
       if (cache == nullptr) cache = find_or_attach();
       if (cache == nullptr) {
         const PoolLockGuard guard(lock_);
-        return store_.free(element);
+        return store_.deallocate(element);
       }
       if (cache->count == cache->batch && !lengthen(*cache)) {
         push_home(cache->spare);

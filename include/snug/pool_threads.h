@@ -1,7 +1,7 @@
 // pool_threads.h: who may use a pool at the same time: the policies SingleThread and Locked (ThreadCached has a header
 // of its own). A policy puts a front before the pool's store:
 //
-//   alloc, try_alloc, free, alloc_batch, free_batch    what callers do
+//   allocate, try_allocate, deallocate, allocate_batch, deallocate_batch    what callers do
 //   expect_live(call, element)    ends the process unless a checked pool's element is live
 //   together(work)   work(store) while other threads may use the pool
 //   alone(work)      work(store) with every free slot home in the store; the caller knows that no other thread uses the
@@ -31,11 +31,13 @@ struct SingleThread {
     Front(Front&&) noexcept = default;
     Front& operator=(Front&&) noexcept = default;
 
-    void* alloc() { return store_.alloc(); }
-    void* try_alloc() noexcept { return store_.try_alloc(); }
-    void free(void* element) noexcept { store_.free(element); }
-    std::size_t alloc_batch(void** out, std::size_t want) { return store_.alloc_batch(out, want); }
-    void free_batch(void* const* elements, std::size_t count) noexcept { store_.free_batch(elements, count); }
+    void* allocate() { return store_.allocate(); }
+    void* try_allocate() noexcept { return store_.try_allocate(); }
+    void deallocate(void* element) noexcept { store_.deallocate(element); }
+    std::size_t allocate_batch(void** out, std::size_t want) { return store_.allocate_batch(out, want); }
+    void deallocate_batch(void* const* elements, std::size_t count) noexcept {
+      store_.deallocate_batch(elements, count);
+    }
     void expect_live(const char* call, const void* element) const noexcept { store_.expect_live(call, element); }
 
     template <class Work>
@@ -68,25 +70,25 @@ struct Locked {
     template <class... Arguments>
     constexpr explicit Front(Arguments&&... arguments) : store_(std::forward<Arguments>(arguments)...) {}
 
-    void* alloc() {
+    void* allocate() {
       const PoolLockGuard guard(lock_);
-      return store_.alloc();
+      return store_.allocate();
     }
-    void* try_alloc() noexcept {
+    void* try_allocate() noexcept {
       const PoolLockGuard guard(lock_);
-      return store_.try_alloc();
+      return store_.try_allocate();
     }
-    void free(void* element) noexcept {
+    void deallocate(void* element) noexcept {
       const PoolLockGuard guard(lock_);
-      store_.free(element);
+      store_.deallocate(element);
     }
-    std::size_t alloc_batch(void** out, std::size_t want) {
+    std::size_t allocate_batch(void** out, std::size_t want) {
       const PoolLockGuard guard(lock_);
-      return store_.alloc_batch(out, want);
+      return store_.allocate_batch(out, want);
     }
-    void free_batch(void* const* elements, std::size_t count) noexcept {
+    void deallocate_batch(void* const* elements, std::size_t count) noexcept {
       const PoolLockGuard guard(lock_);
-      store_.free_batch(elements, count);
+      store_.deallocate_batch(elements, count);
     }
     void expect_live(const char* call, const void* element) noexcept {
       if constexpr (Store::kWatched) {

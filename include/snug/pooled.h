@@ -39,43 +39,43 @@ class Pooled {
   // All inlined or none: a compiler that sees the global operator on one side alone takes the two for a mismatch.
   [[gnu::always_inline]] static void* operator new(std::size_t size) {
     expect_own_class();
-    return fits(size) ? pool().alloc() : ::operator new(size);
+    return fits(size) ? pool().allocate() : ::operator new(size);
   }
   [[gnu::always_inline]] static void* operator new(std::size_t size, std::align_val_t alignment) {
     expect_own_class();
-    return fits(size, alignment) ? pool().alloc() : ::operator new(size, alignment);
+    return fits(size, alignment) ? pool().allocate() : ::operator new(size, alignment);
   }
   [[gnu::always_inline]] static void* operator new(std::size_t size, const std::nothrow_t& nothrow) noexcept {
     expect_own_class();
-    return fits(size) ? pool().try_alloc() : ::operator new(size, nothrow);
+    return fits(size) ? pool().try_allocate() : ::operator new(size, nothrow);
   }
   [[gnu::always_inline]] static void* operator new(std::size_t size, std::align_val_t alignment,
                                                    const std::nothrow_t& nothrow) noexcept {
     expect_own_class();
-    return fits(size, alignment) ? pool().try_alloc() : ::operator new(size, alignment, nothrow);
+    return fits(size, alignment) ? pool().try_allocate() : ::operator new(size, alignment, nothrow);
   }
   [[gnu::always_inline]] static void* operator new(std::size_t, void* place) noexcept { return place; }
 
   // An unsized form beside these would be preferred to them, and could not tell a derived object from a T.
   [[gnu::always_inline]] static void operator delete(void* object, std::size_t size) noexcept {
-    fits(size) ? pool().free(object) : ::operator delete(object, size);
+    fits(size) ? pool().deallocate(object) : ::operator delete(object, size);
   }
   [[gnu::always_inline]] static void operator delete(void* object, std::size_t size,
                                                      std::align_val_t alignment) noexcept {
-    fits(size, alignment) ? pool().free(object) : ::operator delete(object, size, alignment);
+    fits(size, alignment) ? pool().deallocate(object) : ::operator delete(object, size, alignment);
   }
   // For constructors that throw. They are not told the size; the pool knows its own.
   [[gnu::always_inline]] static void operator delete(void* object, const std::nothrow_t&) noexcept {
-    pool().owns(object) ? pool().free(object) : ::operator delete(object);
+    pool().owns(object) ? pool().deallocate(object) : ::operator delete(object);
   }
   [[gnu::always_inline]] static void operator delete(void* object, std::align_val_t alignment,
                                                      const std::nothrow_t&) noexcept {
-    pool().owns(object) ? pool().free(object) : ::operator delete(object, alignment);
+    pool().owns(object) ? pool().deallocate(object) : ::operator delete(object, alignment);
   }
   // A template is never chosen by a delete expression, where it would stand in for the sized form above.
   template <class Always = void>
   [[gnu::always_inline]] static void operator delete(void* object, std::align_val_t alignment) noexcept {
-    pool().owns(object) ? pool().free(object) : ::operator delete(object, alignment);
+    pool().owns(object) ? pool().deallocate(object) : ::operator delete(object, alignment);
   }
   [[gnu::always_inline]] static void operator delete(void*, void*) noexcept {}
 

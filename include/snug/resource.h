@@ -26,7 +26,7 @@ class HeapResource final : public std::pmr::memory_resource {
     return memory;
   }
   void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override {
-    HeapSource::free(memory, bytes, alignment);
+    HeapSource::deallocate(memory, bytes, alignment);
   }
   // All of them are the one heap, but without RTTI nobody can tell that another resource is one of them.
   bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }

@@ -51,7 +51,7 @@ SNUG_EXPORT int snug_cell_resize(snug_cell_heap* heap, void* block, size_t bytes
   return heap->resize_in_place(block, bytes) ? 1 : 0;
 }
 
-SNUG_EXPORT void snug_cell_free(snug_cell_heap* heap, void* block) { heap->free(block); }
+SNUG_EXPORT void snug_cell_free(snug_cell_heap* heap, void* block) { heap->deallocate(block); }
 
 SNUG_EXPORT size_t snug_cell_usable_size(const void* block) { return snug::EmbeddedHeap::usable_size(block); }
 

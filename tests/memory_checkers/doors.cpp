@@ -109,17 +109,17 @@ void malloc_door() {
 
 template <class TestedPool>
 void pool_door(TestedPool&& pool) {
-  go_through([&] { return pool.alloc(); }, [&](void* element) { pool.free(element); });
+  go_through([&] { return pool.allocate(); }, [&](void* element) { pool.deallocate(element); });
   if (pool.check() != nullptr) std::puts("unsound");
   static_cast<void>(pool.stats());
   pool.for_each_live([](auto&&) {});
   pool.release_unused();
   void* elements[100];
-  const std::size_t got = pool.alloc_batch(elements);
-  pool.clear();
-  const std::size_t again = pool.alloc_batch(elements);
+  const std::size_t got = pool.allocate_batch(elements);
+  pool.drop_all();
+  const std::size_t again = pool.allocate_batch(elements);
   if (got != 100 || again != 100) std::puts("no memory");
-  pool.free_batch(elements);
+  pool.deallocate_batch(elements);
 }
 
 template <class Checks>
@@ -175,7 +175,7 @@ void cell_door() {
           std::memset(longer, 1, 400);
           return heap.resize_in_place(longer, sizeof(Object)) ? longer : nullptr;
         },
-        [&](void* block) { heap.free(block); });
+        [&](void* block) { heap.deallocate(block); });
     if (heap.check() != nullptr) std::puts("unsound");
     static_cast<void>(heap.statistics());
     static_cast<void>(heap.release_unused());

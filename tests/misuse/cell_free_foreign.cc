@@ -1,4 +1,4 @@
-/* EXPECT abort: snug: CellHeap::free\({address}\): address is in no region of this heap
+/* EXPECT abort: snug: CellHeap::deallocate\({address}\): address is in no region of this heap
  * cell_free_foreign.cc: a block of malloc is freed to a cell heap of a debug build. */
 #include "misuse.h"
 #include "snug/cell_heap.h"
@@ -9,6 +9,6 @@ int main() {
   heap.add_region(memory, sizeof memory);
   void* const block = malloc(100);
   announce(block);
-  heap.free(hidden(block));
+  heap.deallocate(hidden(block));
   return 0;
 }

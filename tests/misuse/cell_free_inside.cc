@@ -1,4 +1,4 @@
-/* EXPECT abort: snug: CellHeap::free\({address}\): address is inside a block
+/* EXPECT abort: snug: CellHeap::deallocate\({address}\): address is inside a block
  * cell_free_inside.cc: an address in the middle of a block is freed to a cell heap of a debug build. */
 #include "misuse.h"
 #include "snug/cell_heap.h"
@@ -9,6 +9,6 @@ int main() {
   heap.add_region(memory, sizeof memory);
   char* const block = static_cast<char*>(heap.allocate(100));
   announce(block + 32);
-  heap.free(hidden(block + 32));
+  heap.deallocate(hidden(block + 32));
   return 0;
 }

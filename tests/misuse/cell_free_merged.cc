@@ -1,4 +1,4 @@
-/* EXPECT abort: snug: CellHeap::free\({address}\): block is already free
+/* EXPECT abort: snug: CellHeap::deallocate\({address}\): block is already free
  * cell_free_merged.cc: a block that has become the middle of a free cell is freed again; cheap checks see it. */
 #include "misuse.h"
 #include "snug/cell_heap.h"
@@ -11,9 +11,9 @@ int main() {
   void* const block = heap.allocate(100);
   void* const behind = heap.allocate(100);
   announce(block);
-  heap.free(before);
-  heap.free(behind);
-  heap.free(block);
-  heap.free(hidden(block));
+  heap.deallocate(before);
+  heap.deallocate(behind);
+  heap.deallocate(block);
+  heap.deallocate(hidden(block));
   return 0;
 }

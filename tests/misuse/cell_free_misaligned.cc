@@ -1,4 +1,4 @@
-/* EXPECT abort: snug: CellHeap::free\({address}\): address is not aligned as blocks are
+/* EXPECT abort: snug: CellHeap::deallocate\({address}\): address is not aligned as blocks are
  * cell_free_misaligned.cc: an address that no block can have; cheap checks see it. */
 #include "misuse.h"
 #include "snug/cell_heap.h"
@@ -9,6 +9,6 @@ int main() {
   heap.add_region(memory, sizeof memory);
   char* const block = static_cast<char*>(heap.allocate(100));
   announce(block + 4);
-  heap.free(hidden(block + 4));
+  heap.deallocate(hidden(block + 4));
   return 0;
 }

@@ -1,4 +1,4 @@
-/* EXPECT abort: snug: CellHeap::free\({address}\): block is already free
+/* EXPECT abort: snug: CellHeap::deallocate\({address}\): block is already free
  * cell_free_twice.cc: a block of a cell heap is freed twice; cheap checks see it. */
 #include "misuse.h"
 #include "snug/cell_heap.h"
@@ -9,7 +9,7 @@ int main() {
   heap.add_region(memory, sizeof memory);
   void* const block = heap.allocate(100);
   announce(block);
-  heap.free(block);
-  heap.free(hidden(block));
+  heap.deallocate(block);
+  heap.deallocate(hidden(block));
   return 0;
 }

@@ -1,4 +1,4 @@
-/* EXPECT abort: snug: CellHeap::free\({address}\): block is already free
+/* EXPECT abort: snug: CellHeap::deallocate\({address}\): block is already free
  * cell_free_twice_cancelled.cc: the thread that frees a cell twice is to be cancelled. It must end the process, not
  * itself at the message. */
 #include <pthread.h>
@@ -13,8 +13,8 @@ static void* free_twice(void* unused) {
   announce(block);
   pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, nullptr);
   pthread_cancel(pthread_self());
-  heap.free(block);
-  heap.free(hidden(block));
+  heap.deallocate(block);
+  heap.deallocate(hidden(block));
   return unused;
 }
 

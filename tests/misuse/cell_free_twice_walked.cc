@@ -1,4 +1,4 @@
-/* EXPECT abort: snug: CellHeap::free\({address}\): block is already free
+/* EXPECT abort: snug: CellHeap::deallocate\({address}\): block is already free
  * cell_free_twice_walked.cc: a block that has merged is freed again to a cell heap of a debug build. */
 #include "misuse.h"
 #include "snug/cell_heap.h"
@@ -10,8 +10,8 @@ int main() {
   void* const before = heap.allocate(100);
   void* const block = heap.allocate(100);
   announce(block);
-  heap.free(before);
-  heap.free(block);
-  heap.free(hidden(block));
+  heap.deallocate(before);
+  heap.deallocate(block);
+  heap.deallocate(hidden(block));
   return 0;
 }

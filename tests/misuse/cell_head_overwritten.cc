@@ -1,4 +1,4 @@
-/* EXPECT abort: snug: CellHeap::free\({address}\): a cell's head is damaged
+/* EXPECT abort: snug: CellHeap::deallocate\({address}\): a cell's head is damaged
  * cell_head_overwritten.cc: all bits of a block's head are set; cheap checks see it. */
 #include "misuse.h"
 #include "snug/cell_heap.h"
@@ -10,6 +10,6 @@ int main() {
   char* const block = static_cast<char*>(heap.allocate(100));
   announce(block);
   memset(hidden(block - sizeof(size_t)), 0xff, sizeof(size_t));
-  heap.free(block);
+  heap.deallocate(block);
   return 0;
 }

@@ -1,4 +1,4 @@
-/* EXPECT abort: snug: CellHeap::free\({address}\): a used cell and its neighbour disagree
+/* EXPECT abort: snug: CellHeap::deallocate\({address}\): a used cell and its neighbour disagree
  * cell_head_overwritten_by_text.cc: letters are written over a block's head; they look like a live block's head of a
  * size that no region has, which cheap checks do not follow. */
 #include "misuse.h"
@@ -12,6 +12,6 @@ int main() {
   void* const second = heap.allocate(32);
   announce(second);
   memset(hidden(first), 'a', 48);
-  heap.free(second);
+  heap.deallocate(second);
   return 0;
 }

@@ -13,8 +13,8 @@ int main() {
   heap = &locked;
   announce(heap);
   locked.add_region(memory, sizeof memory);
-  std::signal(SIGUSR1, [](int) { heap->free(heap->allocate(10)); });
-  locked.free(locked.allocate(10));
+  std::signal(SIGUSR1, [](int) { heap->deallocate(heap->allocate(10)); });
+  locked.deallocate(locked.allocate(10));
   std::raise(SIGUSR1);  // nobody is in the heap: all is well
   locked.walk([](const snug::CellView&) { std::raise(SIGUSR1); });
   return 0;

@@ -1,4 +1,4 @@
-/* EXPECT abort: snug: CellHeap::free\({address}\): block was written past its end
+/* EXPECT abort: snug: CellHeap::deallocate\({address}\): block was written past its end
  * cell_overrun.cc: a block is written past its end; its own free in a debug build sees it. */
 #include "misuse.h"
 #include "snug/cell_heap.h"
@@ -11,6 +11,6 @@ int main() {
   heap.allocate(24);
   announce(block);
   memset(hidden(block), 0x55, 32);
-  heap.free(block);
+  heap.deallocate(block);
   return 0;
 }

@@ -1,4 +1,4 @@
-/* EXPECT abort: snug: CellHeap::free\({address}\): block was written past its end
+/* EXPECT abort: snug: CellHeap::deallocate\({address}\): block was written past its end
  * cell_overrun_cheap.cc: a block is written past its end; with a trailer on every cell its own free sees it. */
 #include "misuse.h"
 #include "snug/cell_heap.h"
@@ -14,6 +14,6 @@ int main() {
   void* const block = heap.allocate(32);
   announce(block);
   memset(hidden(block), 0x55, 33);
-  heap.free(block);
+  heap.deallocate(block);
   return 0;
 }

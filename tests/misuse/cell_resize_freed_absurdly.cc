@@ -10,7 +10,7 @@ int main() {
   void* const block = heap.allocate(100);
   announce(block);
   if (heap.resize(block, SIZE_MAX) != nullptr) return 98;  // it is refused, and the block stays
-  heap.free(block);
+  heap.deallocate(block);
   heap.resize(hidden(block), SIZE_MAX);
   return 0;
 }

@@ -9,6 +9,6 @@ int main() {
   heap.add_region(memory, sizeof memory);
   void* const block = heap.allocate(100);
   announce(block);
-  heap.free(block);
+  heap.deallocate(block);
   return heap.resize(hidden(block), 200) == nullptr;
 }

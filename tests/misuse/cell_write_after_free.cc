@@ -10,7 +10,7 @@ int main() {
   void* const block = heap.allocate(100);
   heap.allocate(100);
   announce(&heap);
-  heap.free(block);
+  heap.deallocate(block);
   memset(hidden(block), 0x55, sizeof(void*));
   heap.allocate(100);
   return 0;

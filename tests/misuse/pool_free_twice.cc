@@ -1,4 +1,4 @@
-/* EXPECT abort: snug: Pool<Node>::free\({address}\): element is already free
+/* EXPECT abort: snug: Pool<Node>::deallocate\({address}\): element is already free
  * pool_free_twice.cc: an object of a class with a pool of its own is deleted twice. */
 #include <snug/pooled.h>
 

@@ -1,4 +1,4 @@
-/* EXPECT abort: snug: Pool<Node>::free\({address}\): element is already free
+/* EXPECT abort: snug: Pool<Node>::deallocate\({address}\): element is already free
  * pool_free_twice_cancelled.cc: the thread that frees an element twice is to be cancelled. It must end the process by
  * the message, not itself at it. */
 #include <pthread.h>
@@ -17,8 +17,8 @@ static void* free_twice(void* unused) {
   announce(node);
   pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, nullptr);
   pthread_cancel(pthread_self());
-  pool.free(node);
-  pool.free(static_cast<Node*>(hidden(node)));
+  pool.deallocate(node);
+  pool.deallocate(static_cast<Node*>(hidden(node)));
   return unused;
 }
 

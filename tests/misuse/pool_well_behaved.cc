@@ -1,5 +1,5 @@
 /* EXPECT exit:
- * pool_well_behaved.cc: checked pools have nothing to say of who cleans up, clears, or gives null back. */
+ * pool_well_behaved.cc: checked pools have nothing to say of who cleans up, drops all, or gives null back. */
 #include <snug/pool.h>
 #include <snug/pooled.h>
 
@@ -12,7 +12,7 @@ struct Node : snug::Pooled<Node, snug::SingleThread, snug::Checked> {
 int main() {
   snug::Pool<long, snug::SingleThread, snug::Checked> pool;
   for (long i = 0; i < 1000; ++i) *pool.construct(i) += 1;
-  pool.clear();
+  pool.drop_all();
   pool.destroy(pool.construct(1));
   pool.destroy(nullptr);
   Node* const kept = new Node;  // a class's own pool is never destroyed

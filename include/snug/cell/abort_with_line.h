@@ -1,7 +1,7 @@
 // AbortWithLine: what a cell heap does about misuse on an OS: one line on standard error, then abort(). Allocates
 // nothing, and is no place where a thread that is to be cancelled ends.
 //
-//   snug: CellHeap::free(0x7f0012345678): block is already free
+//   snug: CellHeap::deallocate(0x7f0012345678): block is already free
 #pragma once
 
 #include "snug/last_line.h"

@@ -97,10 +97,10 @@ class BasicCellHeap {
   }
 
   // Null is ignored.
-  void free(void* block) {
+  void deallocate(void* block) {
     if (block == nullptr) return;
     [[maybe_unused]] const Pause pause;
-    Cell* cell = used_cell("CellHeap::free", block);
+    Cell* cell = used_cell("CellHeap::deallocate", block);
     size_t size = Layout::size_of(cell);
     forbid(cell, size);
     trace_.freed(block, size);
@@ -165,7 +165,7 @@ class BasicCellHeap {
     void* const moved = allocate(bytes);
     if (moved == nullptr) return nullptr;
     memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
-    free(block);
+    deallocate(block);
     return moved;
   }
 

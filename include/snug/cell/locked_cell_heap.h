@@ -71,9 +71,9 @@ class LockedCellHeap {
     const Guard guard(lock_);
     return heap_.allocate_aligned(alignment, bytes);
   }
-  void free(void* block) {
+  void deallocate(void* block) {
     const Guard guard(lock_);
-    heap_.free(block);
+    heap_.deallocate(block);
   }
   bool resize_in_place(void* block, size_t bytes) {
     const Guard guard(lock_);
@@ -91,7 +91,7 @@ class LockedCellHeap {
     }
     if (moved == nullptr) return nullptr;
     memcpy(moved, block, old_bytes < bytes ? old_bytes : bytes);
-    free(block);
+    deallocate(block);
     return moved;
   }
   // Under the lock too: the head of a cell holds a flag of its neighbour.

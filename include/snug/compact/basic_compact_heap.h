@@ -78,8 +78,8 @@ class CompactHeap : public CompactHeapCore {
   // ---- bytes
 
   // Null is ignored; runs no destructor. Moves. O(1).
-  void free(Handle<> block) noexcept {
-    expect_no_section("free");
+  void deallocate(Handle<> block) noexcept {
+    expect_no_section("deallocate");
     snug_compact_free(heap_, block.word());
   }
   // Another size under the same name; contents are kept. False: there is no memory, or the block is pinned and too
@@ -246,7 +246,7 @@ Handle<T> CompactHeap::build(Refused refused, Arguments&&... arguments) {
     snug_handle word = 0;
     ~Claim() {
       if (word == 0) return;
-      if constexpr (kMovesInHeap<T>) heap.expect_no_section("free");
+      if constexpr (kMovesInHeap<T>) heap.expect_no_section("deallocate");
       snug_compact_free(heap.heap_, word);
     }
   } claim{*this};
@@ -279,15 +279,15 @@ void CompactHeap::destroy(Handle<T> object) noexcept {
   using Object = std::remove_cv_t<T>;
   if (!object) return;
   if constexpr (std::is_trivially_destructible_v<T>) {
-    free(object);
+    deallocate(object);
   } else if constexpr (!kMovesInHeap<T>) {
     get(object)->~T();
-    free(object);
+    deallocate(object);
   } else {
     expect_no_section("destroy");
     // A destructor that frees other blocks would have its own object moved away.
     const TakenOut<Object> taken(const_cast<Object*>(get(object)));
-    free(object);
+    deallocate(object);
   }
 }
 

@@ -27,7 +27,7 @@ class Building {
   void end() noexcept {
     close();
     if (heap_.forgiven_ != forgiven_) [[unlikely]]
-      die_of_compact_misuse("free", heap_.heap_, "the constructor of an element has freed blocks, and gone on");
+      die_of_compact_misuse("deallocate", heap_.heap_, "the constructor of an element has freed blocks, and gone on");
   }
 
  private:

@@ -30,12 +30,12 @@ class CompactHeapCore {
   CompactHeapCore& operator=(const CompactHeapCore&) = delete;
 
   // Memory for `bytes` at a multiple of `alignment` (a power of two; 0: 16). O(1).
-  [[nodiscard]] Handle<> alloc(std::size_t bytes, std::size_t alignment = 0) {
-    const Handle<> block = try_alloc(bytes, alignment);
+  [[nodiscard]] Handle<> allocate(std::size_t bytes, std::size_t alignment = 0) {
+    const Handle<> block = try_allocate(bytes, alignment);
     if (!block) throw_out_of_memory();
     return block;
   }
-  [[nodiscard]] Handle<> try_alloc(std::size_t bytes, std::size_t alignment = 0) noexcept {
+  [[nodiscard]] Handle<> try_allocate(std::size_t bytes, std::size_t alignment = 0) noexcept {
     return Handle<>(snug_compact_alloc(heap_, bytes, alignment));
   }
   // In bytes; all of it may be written.

@@ -182,7 +182,7 @@ class CompactVector {
     Room(const Room&) = delete;
     Room& operator=(const Room&) = delete;
     ~Room() {
-      if (block) heap.free(block);
+      if (block) heap.deallocate(block);
     }
     CompactHeap& heap;
     Handle<> block;
@@ -216,7 +216,7 @@ class CompactVector {
         "a CompactVector moves its elements by copying their bytes: specialise snug::kTriviallyRelocatable<T> "
         "if T allows that, else hold Handle<T>");
     if (capacity > most_elements()) throw_out_of_memory();
-    room.block = heap_->alloc(capacity * sizeof(T), alignof(T));
+    room.block = heap_->allocate(capacity * sizeof(T), alignof(T));
   }
   // The elements come to the room's block, if it has one.
   void move_into(Room& room) noexcept {
@@ -271,7 +271,7 @@ class CompactVector {
   }
   static void end(CompactHeap& heap, Handle<T> handle, std::size_t first, std::size_t last) noexcept {
     end_elements(heap, handle, first, last);
-    if (handle) heap.free(handle);
+    if (handle) heap.deallocate(handle);
   }
 
   CompactHeap* heap_;

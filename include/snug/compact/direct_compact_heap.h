@@ -43,7 +43,7 @@ class DirectCompactHeap {
     return snug_compact_direct_alloc(heap_, bytes, alignment);
   }
   // Null is ignored. O(1).
-  void free(void* block) noexcept {
+  void deallocate(void* block) noexcept {
     if (block != nullptr) snug_compact_direct_free(heap_, block);
   }
 

@@ -61,7 +61,7 @@ class SharedCompactHeap : public CompactHeapCore {
   ~SharedCompactHeap() { snug_compact_destroy(heap_); }
 
   // Null is ignored; runs no destructor. O(1).
-  void free(Handle<> block) noexcept { snug_compact_free(heap_, block.word()); }
+  void deallocate(Handle<> block) noexcept { snug_compact_free(heap_, block.word()); }
   // Another size under the same name; contents are kept. False: there is no memory, or the block is pinned and too
   // short. Addresses of this block are stale afterwards, in sections as well. O(bytes).
   bool resize(Handle<> block, std::size_t bytes, std::size_t alignment = 0) noexcept {

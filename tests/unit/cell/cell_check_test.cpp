@@ -43,7 +43,7 @@ struct OwnHeap {
     return "";
   }
   std::string report_of_free(void* block) {
-    return report_of([&] { heap.free(block); });
+    return report_of([&] { heap.deallocate(block); });
   }
   // The block that ends where the region's record begins.
   char* last_block(size_t bytes) {
@@ -74,7 +74,7 @@ TEST(CellHeapCheck, SeesDamage) {
   block[3] = head | 4;  // no flag, and no part of a size
   EXPECT_STREQ(own.heap.check(), "a cell's head is damaged");
   block[3] = head;
-  own.heap.free(next);
+  own.heap.deallocate(next);
   own.allow();
   block[4] = 8;  // the link of a free cell
   EXPECT_STREQ(own.heap.check(), "a free cell's link leads out of the heap");
@@ -86,7 +86,7 @@ TEST(CellHeapCheck, SeesAForgedCell) {
   auto* const block = static_cast<size_t*>(own.heap.allocate(200));
   void* const next = own.heap.allocate(200);
   own.heap.allocate(200);
-  own.heap.free(next);
+  own.heap.deallocate(next);
   own.allow();
   auto* const cell = static_cast<size_t*>(next) - 1;
   size_t* const forged = block + 3;
@@ -146,8 +146,8 @@ TYPED_TEST(CellCheck, CallsMisuseByItsName) {
                               reinterpret_cast<void*>(16), reinterpret_cast<void*>(~uintptr_t{15}),
                               static_cast<void*>(own.memory.data()), static_cast<void*>(own.memory.data() + kBytes)})
     EXPECT_EQ(own.report_of_free(address), "address is in no region of this heap");
-  own.heap.free(before);
-  own.heap.free(block);
+  own.heap.deallocate(before);
+  own.heap.deallocate(block);
   EXPECT_EQ(own.report_of_free(block), "block is already free");
   EXPECT_EQ(own.report_of_free(before), "block is already free");
   std::memset(damaged - sizeof(size_t), 0xff, sizeof(size_t));
@@ -159,7 +159,7 @@ TEST(CellHeapCheck, ReportsAWriteThroughAFreedBlockBeforeItIsGivenAgain) {
   OwnHeap<DebugCellPolicy> own;
   void* const block = own.heap.allocate(200);
   own.heap.allocate(16);
-  own.heap.free(block);
+  own.heap.deallocate(block);
   own.allow();
   std::memset(block, 0x55, 200);
   const auto is_reported = [&](auto call) { return !own.report_of(call).empty(); };

@@ -166,7 +166,7 @@ class DamagedHeap {
     std::swap(block, blocks_.back());
     void* const freed = blocks_.back();
     blocks_.pop_back();
-    heap_->free(freed);
+    heap_->deallocate(freed);
   }
 
   // One operation on the damaged heap, some with wrong addresses.
@@ -174,11 +174,11 @@ class DamagedHeap {
     try {
       switch (random_.below(12)) {
         case 0:
-          heap_->free(reinterpret_cast<void*>(random_.word()));
+          heap_->deallocate(reinterpret_cast<void*>(random_.word()));
           break;
         case 1:
           if (!blocks_.empty())
-            heap_->free(static_cast<char*>(blocks_[random_.below(blocks_.size())]) + random_.below(80));
+            heap_->deallocate(static_cast<char*>(blocks_[random_.below(blocks_.size())]) + random_.below(80));
           break;
         case 2:
           heap_->check();

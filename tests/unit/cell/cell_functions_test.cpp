@@ -82,7 +82,7 @@ TEST(RealTimeRegion, IsBackedFromTheStart) {
       random = random * 1664525 + 1013904223;
       void*& block = blocks[(random >> 16) % std::size(blocks)];
       const size_t bytes = (random >> 8) % 16384;
-      heap.free(block);
+      heap.deallocate(block);
       block = block == nullptr ? heap.allocate(bytes) : nullptr;
       if (block != nullptr) std::memset(block, 1, bytes);
     }

@@ -34,7 +34,7 @@ TEST(CellHeap, CostsOneWordABlock) {
   for (const auto& [asked, usable] : {std::pair<size_t, size_t>{0, 24}, {24, 24}, {25, 40}, {40, 40}, {1000, 1000}}) {
     void* block = own.heap.allocate(asked);
     EXPECT_EQ(own.heap.usable_size(block), usable) << asked;
-    own.heap.free(block);
+    own.heap.deallocate(block);
   }
 }
 
@@ -42,10 +42,10 @@ TEST(CellHeap, CostsTwoWordsWithTrailersEverywhere) {
   OwnHeap<TwoLevelEverywhere> own;
   void* block = own.heap.allocate(32);
   EXPECT_EQ(own.heap.usable_size(block), 32u);
-  own.heap.free(block);
+  own.heap.deallocate(block);
   block = own.heap.allocate(33);
   EXPECT_EQ(own.heap.usable_size(block), 48u);
-  own.heap.free(block);
+  own.heap.deallocate(block);
 }
 
 TEST(CellHeap, AlignsToEightOnRequest) {
@@ -70,7 +70,7 @@ size_t refused_of_what_was_freed(size_t alignment, size_t step = 1) {
     while (void* block = heap.allocate_aligned(alignment, bytes)) blocks.push_back(block);
     const size_t budget = blocks.size();
     void*& freed = blocks[bytes * 7 % budget];
-    heap.free(freed);
+    heap.deallocate(freed);
     EXPECT_TRUE(alignment != 1 || heap.statistics().bytes_largest >= bytes);
     freed = heap.allocate_aligned(alignment, bytes);
     refused += freed == nullptr;
@@ -121,7 +121,7 @@ void keep_promises() {
       if (void* block = own.heap.allocate(random(step % 100 < 50 ? 200 : 5000))) blocks.push_back(block);
     } else {
       std::swap(blocks[random(blocks.size())], blocks.back());
-      own.heap.free(blocks.back());
+      own.heap.deallocate(blocks.back());
       blocks.pop_back();
     }
     const size_t largest = own.heap.statistics().bytes_largest;
@@ -130,7 +130,7 @@ void keep_promises() {
       if (bytes == 0) continue;
       void* const block = own.heap.allocate(bytes);
       ASSERT_NE(block, nullptr) << step << ": " << bytes << " of " << largest;
-      own.heap.free(block);
+      own.heap.deallocate(block);
     }
   }
 }
@@ -148,7 +148,7 @@ TEST(CellHeap, MergesOnBothSides) {
   std::vector<void*> blocks(5);
   for (void*& block : blocks) block = own.heap.allocate(100);
   for (const int i : {1, 3, 2, 0, 4}) {
-    own.heap.free(blocks[static_cast<size_t>(i)]);
+    own.heap.deallocate(blocks[static_cast<size_t>(i)]);
     ASSERT_STREQ(own.heap.check(), nullptr);
   }
   const CellStatistics now = own.heap.statistics();
@@ -167,7 +167,7 @@ TEST(CellHeap, RefusesWhatDoesNotFitAndStaysWhole) {
   EXPECT_EQ(own.heap.allocate_aligned(0, 1), nullptr);
   EXPECT_EQ(own.heap.allocate_aligned(64, ~size_t{0}), nullptr);
   EXPECT_STREQ(own.heap.check(), nullptr);
-  own.heap.free(nullptr);
+  own.heap.deallocate(nullptr);
   EXPECT_EQ(own.heap.usable_size(nullptr), 0u);
 }
 
@@ -212,8 +212,8 @@ TEST(CellHeap, ServesARegionBeyondFourGibibytes) {
   ASSERT_NE(large, nullptr);
   EXPECT_GE(static_cast<size_t>(static_cast<char*>(large) - static_cast<char*>(huge)), size_t{5} << 30);
   EXPECT_STREQ(heap.check(), nullptr);
-  heap.free(huge);
-  heap.free(large);
+  heap.deallocate(huge);
+  heap.deallocate(large);
   EXPECT_EQ(heap.statistics().cells_free, 1u);
 }
 
@@ -226,7 +226,7 @@ TEST(CellHeap, ResizesInPlace) {
   EXPECT_TRUE(own.heap.resize_in_place(block, 200));
   EXPECT_EQ(own.heap.usable_size(block), 200u);
   EXPECT_TRUE(own.heap.resize_in_place(block, 900));
-  own.heap.free(behind);
+  own.heap.deallocate(behind);
   EXPECT_TRUE(own.heap.resize_in_place(block, 1990)) << "the next cell is free";
   EXPECT_FALSE(own.heap.resize_in_place(block, 3000));
   EXPECT_STREQ(own.heap.check(), nullptr);
@@ -236,8 +236,8 @@ TEST(CellHeap, ResizesInPlace) {
   EXPECT_EQ(std::count(moved, moved + 1990, 'x'), 1990);
   EXPECT_EQ(own.heap.resize(moved, size_t{1} << 30), nullptr);
   EXPECT_EQ(moved[1989], 'x');
-  own.heap.free(moved);
-  own.heap.free(last);
+  own.heap.deallocate(moved);
+  own.heap.deallocate(last);
   EXPECT_EQ(own.heap.statistics().cells_free, 1u);
 }
 
@@ -247,7 +247,7 @@ TEST(CellHeap, FindsAnyCellOfALongerBin) {
   void* fence = own.heap.allocate(16);
   while (own.heap.allocate(16) != nullptr) {
   }
-  own.heap.free(hole);
+  own.heap.deallocate(hole);
   void* again = own.heap.allocate(4800);  // more than a 32nd shorter: its bin lies lower
   EXPECT_EQ(again, hole);
   EXPECT_NE(fence, nullptr);
@@ -269,8 +269,8 @@ TEST(CellHeap, TellsTheTraceSink) {
   EXPECT_EQ(own.heap.trace().blocks, 2u);
   EXPECT_TRUE(own.heap.resize_in_place(second, 300));
   EXPECT_EQ(own.heap.trace().bytes, own.heap.statistics().bytes_used);
-  own.heap.free(first);
-  own.heap.free(second);
+  own.heap.deallocate(first);
+  own.heap.deallocate(second);
   EXPECT_EQ(own.heap.trace().bytes, 0u);
   EXPECT_EQ(own.heap.trace().resizes, 1u);
 }
@@ -282,7 +282,7 @@ TEST(CellHeap, KeepsEmptyPagesUpToTheThreshold) {
   for (void*& block : blocks) block = heap.allocate(CountedPages::kPageBytes - 200);
   EXPECT_EQ(CountedPages::taken, 5u);
   for (void* block : blocks) {
-    heap.free(block);
+    heap.deallocate(block);
     ASSERT_STREQ(heap.check(), nullptr);
   }
   EXPECT_EQ(CountedPages::taken, 2u);
@@ -293,17 +293,17 @@ TEST(CellHeap, KeepsEmptyPagesUpToTheThreshold) {
   void* other = heap.allocate(CountedPages::kPageBytes - 200);
   void* third = heap.allocate(CountedPages::kPageBytes - 200);
   EXPECT_EQ(CountedPages::taken, 3u);
-  heap.free(third);
+  heap.deallocate(third);
   EXPECT_EQ(CountedPages::taken, 3u) << "the kept pages are in use again, so that this one stays";
-  heap.free(other);
-  heap.free(beside);
-  heap.free(block);
+  heap.deallocate(other);
+  heap.deallocate(beside);
+  heap.deallocate(block);
   EXPECT_EQ(heap.release_unused(), 2 * CountedPages::kPageBytes);
   EXPECT_EQ(CountedPages::taken, 0u);
   EXPECT_STREQ(heap.check(), nullptr);
   void* long_block = heap.allocate(3 * CountedPages::kPageBytes);
   EXPECT_NE(long_block, nullptr) << "a cell longer than a page has one of its own";
-  heap.free(long_block);
+  heap.deallocate(long_block);
   EXPECT_EQ(CountedPages::taken, 0u) << "which is longer than the threshold";
 }
 
@@ -311,8 +311,8 @@ TEST(CellHeap, FindsAPageAgain) {
   for (size_t bytes = 1; bytes < 5 * CountedPages::kPageBytes; bytes += 40) {
     CountedPages::taken = 0;
     CellHeap<KeptPages> heap;
-    heap.free(heap.allocate(bytes));
-    heap.free(heap.allocate(bytes));
+    heap.deallocate(heap.allocate(bytes));
+    heap.deallocate(heap.allocate(bytes));
     ASSERT_EQ(CountedPages::taken, 1u) << bytes;
   }
 }
@@ -337,10 +337,10 @@ TEST(CellHeap, MergesForwardOnlyWithoutTrailers) {
   void* const first = own.heap.allocate(100);
   void* const second = own.heap.allocate(100);
   void* const third = own.heap.allocate(100);
-  own.heap.free(second);
-  own.heap.free(third);
+  own.heap.deallocate(second);
+  own.heap.deallocate(third);
   EXPECT_EQ(own.heap.statistics().cells_free, 2u) << "the last has merged with the rest, not with the one before";
-  own.heap.free(first);
+  own.heap.deallocate(first);
   EXPECT_EQ(own.heap.statistics().cells_free, 2u);
   EXPECT_STREQ(own.heap.check(), nullptr);
 }
@@ -349,10 +349,10 @@ TEST(CellHeap, CountsTheLeastFreeWhenAPageGoes) {
   CellHeap<ThresholdPages> heap(CountedPages{}, RetentionThreshold(0));
   void* const kept = heap.allocate(16);
   void* const leaving = heap.allocate(CountedPages::kPageBytes - 200);
-  heap.free(heap.allocate(16));
-  heap.free(leaving);
+  heap.deallocate(heap.allocate(16));
+  heap.deallocate(leaving);
   EXPECT_STREQ(heap.check(), nullptr);
-  heap.free(kept);
+  heap.deallocate(kept);
   EXPECT_STREQ(heap.check(), nullptr);
   EXPECT_EQ(heap.statistics().bytes_least_free, 0u);
 }
@@ -363,7 +363,7 @@ TEST(CellHeap, TakesPagesFromSnug) {
   for (void*& block : blocks) block = heap.allocate(500);
   EXPECT_STREQ(heap.check(), nullptr);
   EXPECT_GE(heap.statistics().bytes_pages, 500'000u);
-  for (void* block : blocks) heap.free(block);
+  for (void* block : blocks) heap.deallocate(block);
   EXPECT_LE(heap.statistics().bytes_pages, size_t{128} << 10);
 }
 
@@ -371,7 +371,7 @@ TEST(CellHeap, ScanLooksAtEachFreeCellOnceAtMost) {
   OwnHeap<ScanCells> own;
   std::vector<void*> blocks(40);
   for (void*& block : blocks) block = own.heap.allocate(24);
-  for (size_t i = 0; i < blocks.size(); i += 2) own.heap.free(blocks[i]);
+  for (size_t i = 0; i < blocks.size(); i += 2) own.heap.deallocate(blocks[i]);
   const uint64_t before = own.heap.index().examined();
   EXPECT_EQ(own.heap.allocate(kBytes), nullptr);
   EXPECT_EQ(own.heap.index().examined() - before, 21u);

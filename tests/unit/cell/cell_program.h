@@ -141,7 +141,7 @@ class CellProgram {
 
   void release(typename Blocks::iterator block) {
     if (!holds(block->first, block->second.bytes, block->second.seed)) wrong_ = "a block was damaged";
-    heap_->free(reinterpret_cast<void*>(block->first));
+    heap_->deallocate(reinterpret_cast<void*>(block->first));
     blocks_.erase(block);
   }
 

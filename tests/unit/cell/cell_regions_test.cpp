@@ -25,14 +25,14 @@ void remove_regions() {
   EXPECT_STREQ(own.heap.remove_region(more.get()), "a block lives in the region");
   const auto in_more = [&](void* block) { return block > more.get() && block < more.get() + kBytes; };
   const auto stay = std::partition(blocks.begin(), blocks.end(), in_more);
-  std::for_each(blocks.begin(), stay, [&](void* block) { own.heap.free(block); });
+  std::for_each(blocks.begin(), stay, [&](void* block) { own.heap.deallocate(block); });
   EXPECT_STREQ(own.heap.remove_region(more.get()), nullptr);
   EXPECT_STREQ(own.heap.remove_region(more.get()), "no region begins there");
   std::memset(more.get(), 0xff, kBytes);  // the caller's again
   more.reset();
   EXPECT_STREQ(own.heap.check(), nullptr);
   EXPECT_EQ(own.heap.statistics().regions, 1u);
-  std::for_each(stay, blocks.end(), [&](void* block) { own.heap.free(block); });
+  std::for_each(stay, blocks.end(), [&](void* block) { own.heap.deallocate(block); });
   EXPECT_STREQ(own.heap.remove_region(own.memory.get()), nullptr);
   EXPECT_EQ(own.heap.allocate(1), nullptr);
   EXPECT_EQ(own.heap.bytes_free(), 0u);
@@ -58,7 +58,7 @@ TEST(CellHeapDeathTest, DoesNotReadInARegionThatIsGone) {
   void* const stale = memory + 1024;
   ASSERT_STREQ(own.heap.remove_region(memory), nullptr);
   munmap(memory, kBytes);
-  EXPECT_DEATH(own.heap.free(stale), "address is in no region of this heap");
+  EXPECT_DEATH(own.heap.deallocate(stale), "address is in no region of this heap");
 }
 
 }  // namespace

@@ -33,11 +33,11 @@ TEST(LockedCellHeap, ServesThreads) {
           if (void* const resized = heap.resize(block, bytes)) block = resized;
           continue;
         }
-        heap.free(block);
+        heap.deallocate(block);
         block = random % 5 == 0 ? heap.allocate_aligned(64, bytes) : heap.allocate(bytes);
         if (block != nullptr) std::memset(block, static_cast<int>(t), heap.usable_size(block));
       }
-      for (void* block : blocks) heap.free(block);
+      for (void* block : blocks) heap.deallocate(block);
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -54,7 +54,7 @@ TEST(LockedCellHeap, TakesWhatItsHeapTakes) {
   heap.walk([&](const CellView& cell) { used += cell.use == CellUse::kUsed ? 1 : 0; });
   EXPECT_EQ(used, 1u);
   EXPECT_EQ(CountedPages::taken, 1u);
-  heap.free(block);
+  heap.deallocate(block);
   EXPECT_EQ(CountedPages::taken, 0u) << "the threshold is the one that was given";
 }
 

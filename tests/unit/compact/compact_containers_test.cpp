@@ -18,15 +18,15 @@ class Shaker {
  public:
   Shaker(CompactHeap& heap, uint32_t seed) : heap_(heap), random_(seed) {}
   ~Shaker() {
-    for (const Handle<> block : fillers_) heap_.free(block);
+    for (const Handle<> block : fillers_) heap_.deallocate(block);
   }
   void shake() {
     // Holes in the pages of the sizes that containers have.
     static constexpr size_t kSizes[] = {16, 32, 48, 64, 128, 256, 1024};
-    if (fillers_.size() < 200) fillers_.push_back(heap_.alloc(kSizes[random_() % std::size(kSizes)]));
+    if (fillers_.size() < 200) fillers_.push_back(heap_.allocate(kSizes[random_() % std::size(kSizes)]));
     if (random_() % 2 == 0) {
       std::swap(fillers_[random_() % fillers_.size()], fillers_.back());
-      heap_.free(fillers_.back());
+      heap_.deallocate(fillers_.back());
       fillers_.pop_back();
     }
     if (random_() % 4 == 0) heap_.compact_bytes(random_() % 500);

@@ -58,9 +58,9 @@ class CompactExceptionsTest : public testing::Test {
   // Holes in front of every block of a vector, a string or an object, so that each free moves something.
   void scatter() {
     std::vector<Handle<>> all;
-    for (int i = 0; i < 3000; ++i) all.push_back(heap.alloc(16u << i % 5));
+    for (int i = 0; i < 3000; ++i) all.push_back(heap.allocate(16u << i % 5));
     for (size_t i = 0; i < all.size(); ++i)
-      if (i % 3 != 0) heap.free(all[i]);
+      if (i % 3 != 0) heap.deallocate(all[i]);
   }
   CompactHeap heap;
 };
@@ -193,13 +193,13 @@ TEST_F(CompactExceptionsTest, ArgumentsAreKeptIfThereIsNoMemory) {
   CompactVector<CompactString> vector(small);
   vector.reserve(4);
   while (vector.size() != vector.capacity()) vector.emplace_back(small);
-  while (small.try_alloc(2000)) {
+  while (small.try_allocate(2000)) {
   }
-  while (small.try_alloc(sizeof(CompactString))) {
+  while (small.try_allocate(sizeof(CompactString))) {
   }
   EXPECT_FALSE(small.try_make<CompactString>(std::move(text)));
   EXPECT_EQ(text, "text");
-  while (small.try_alloc(vector.capacity() * 3 / 2 * sizeof(CompactString))) {
+  while (small.try_allocate(vector.capacity() * 3 / 2 * sizeof(CompactString))) {
   }
   EXPECT_THROW(vector.push_back(std::move(text)), std::bad_alloc);
   EXPECT_EQ(text, "text");
@@ -288,7 +288,7 @@ using CompactExceptionsDeathTest = CompactExceptionsTest;
 // The vector may lie in a block that such a free moves.
 TEST_F(CompactExceptionsDeathTest, AnElementsConstructorMustNotFreeAndGoOn) {
   struct Frees {
-    explicit Frees(CompactHeap& heap) { heap.free(heap.alloc(1)); }
+    explicit Frees(CompactHeap& heap) { heap.deallocate(heap.allocate(1)); }
   };
   struct Catches {
     explicit Catches(CompactHeap& heap) {

@@ -205,14 +205,14 @@ TEST_F(CompactHeapTest, AHeapCanBeMovedAndRefused) {
   EXPECT_EQ(heap[point].y, 2.0);
   EXPECT_FALSE(CompactHeap::try_create({.region_bytes = 1}));
   EXPECT_THROW(CompactHeap({.region_bytes = 1}), std::bad_alloc);
-  EXPECT_THROW((void)heap.alloc(SIZE_MAX), std::bad_alloc);
+  EXPECT_THROW((void)heap.allocate(SIZE_MAX), std::bad_alloc);
 }
 
 TEST_F(CompactHeapTest, SlicesAreLimitedByBytesAndByTime) {
   heap.set_not_full(SNUG_COMPACT_NEVER);
   heap.set_increment(100);
-  const auto blocks = fill<void>(2000, [&](size_t) { return heap.alloc(1000); });
-  for (size_t i = 0; i < blocks.size(); i += 2) heap.free(blocks[i]);
+  const auto blocks = fill<void>(2000, [&](size_t) { return heap.allocate(1000); });
+  for (size_t i = 0; i < blocks.size(); i += 2) heap.deallocate(blocks[i]);
   size_t slices = 0;
   while (heap.compact_bytes(1500)) {
     ++slices;
@@ -222,7 +222,7 @@ TEST_F(CompactHeapTest, SlicesAreLimitedByBytesAndByTime) {
   }
   EXPECT_GT(slices, 100u);
   EXPECT_EQ(heap.stats().rows_not_full, 1u);
-  for (size_t i = 1; i < blocks.size(); i += 4) heap.free(blocks[i]);
+  for (size_t i = 1; i < blocks.size(); i += 4) heap.deallocate(blocks[i]);
   EXPECT_FALSE(heap.compact(std::chrono::hours::max())) << "no limit";
   EXPECT_EQ(heap.stats().rows_not_full, 1u);
   EXPECT_FALSE(heap.compact(std::chrono::seconds(1)));
@@ -232,8 +232,8 @@ TEST_F(CompactHeapTest, SlicesAreLimitedByBytesAndByTime) {
 TEST_F(CompactHeapTest, ASectionEndsTheMoveThatASliceHasBegun) {
   heap.set_not_full(SNUG_COMPACT_NEVER);
   heap.set_increment(100);
-  const auto blocks = fill<void>(200, [&](size_t) { return heap.alloc(1000); });
-  for (const size_t i : {0u, 20u, 40u}) heap.free(blocks[i]);
+  const auto blocks = fill<void>(200, [&](size_t) { return heap.allocate(1000); });
+  for (const size_t i : {0u, 20u, 40u}) heap.deallocate(blocks[i]);
   ASSERT_TRUE(heap.compact_bytes(100));
   ASSERT_EQ(heap.stats().moves_in_flight, 1u);
   const Section section(heap);
@@ -326,7 +326,7 @@ TEST_F(CompactHeapDeathTest, WhatMayMoveIsReportedInsideASection) {
   const Section section(heap);
   const char* const kMoves = "may move blocks, and a section is open";
   EXPECT_DEATH(heap.destroy(point), kMoves);
-  EXPECT_DEATH(heap.free(point), kMoves);
+  EXPECT_DEATH(heap.deallocate(point), kMoves);
   EXPECT_DEATH(heap.resize(point, 100), kMoves);
   EXPECT_DEATH(heap.compact(), kMoves);
   EXPECT_DEATH(heap.compact(std::chrono::milliseconds(1)), kMoves);

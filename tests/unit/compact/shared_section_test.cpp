@@ -159,7 +159,7 @@ TEST_P(SharedSectionTest, WhatIsOnItsWayIsWhereItWas) {
   };
   std::vector<Handle<Number>> numbers;
   for (size_t i = 0; i < 160; ++i) numbers.push_back(SharedSection(reader).make<Number>(Number{i, {}}));
-  for (size_t i = 0; i < 160; i += 4) heap.free(numbers[i]);
+  for (size_t i = 0; i < 160; i += 4) heap.deallocate(numbers[i]);
   for (int round = 0; round < 20; ++round) {
     ASSERT_TRUE(heap.compact(0, 64));
     ASSERT_EQ(heap.stats().moves_in_flight, 1u);
@@ -171,7 +171,7 @@ TEST_P(SharedSectionTest, WhatIsOnItsWayIsWhereItWas) {
 
 TEST_P(SharedSectionTest, BytesAreResizedAndPinned) {
   SharedCompactHeap heap({}, static_cast<CompactLocks>(GetParam()));
-  const Handle<> block = heap.alloc(100);
+  const Handle<> block = heap.allocate(100);
   auto* const bytes = static_cast<char*>(heap.pin(block));
   std::fill_n(bytes, 100, 'x');
   EXPECT_FALSE(heap.resize(block, 10000)) << "it is pinned";
@@ -183,7 +183,7 @@ TEST_P(SharedSectionTest, BytesAreResizedAndPinned) {
     const SharedSection section(reader);
     EXPECT_EQ(static_cast<char*>(section.get(block))[99], 'x');
   }
-  heap.free(block);
+  heap.deallocate(block);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, SharedSectionTest, shared_heaps(), name_of_sharing);

@@ -15,7 +15,7 @@ import sys
 MOST_SECONDS = 0.15  # of the processor, for pool.h; the least of five
 CELL = "#include <snug/cell_heap.h>\n"
 POOL = "#include <snug/pool.h>\n"
-SOURCE = "{ void* allocate(std::size_t, std::size_t) %s; void free(void*, std::size_t, std::size_t); };\n"
+SOURCE = "{ void* allocate(std::size_t, std::size_t) %s; void deallocate(void*, std::size_t, std::size_t); };\n"
 REFUSED = [
     (POOL + "snug::Pool<long, int> pool;", "PoolThreads"),
     (POOL + "snug::Pool<long, snug::SingleThread, snug::Locked> pool;", "PoolChecks"),

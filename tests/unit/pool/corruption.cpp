@@ -132,7 +132,7 @@ void use(TestedPool& pool, std::vector<Node*>& live, uint64_t& counter, Random& 
         break;
       case 5:
         if (random() % 8 != 0) break;
-        random() % 2 != 0 ? pool.clear() : pool.release();
+        random() % 2 != 0 ? pool.drop_all() : pool.drop_all_and_release();
         live.clear();
         break;
       default:

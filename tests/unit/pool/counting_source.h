@@ -31,7 +31,7 @@ struct CountingSource {
     ledger->bytes += bytes;
     return block;
   }
-  void free(void* block, size_t bytes, size_t alignment) noexcept {
+  void deallocate(void* block, size_t bytes, size_t alignment) noexcept {
     const std::lock_guard guard(ledger->mutex);
     const auto found = ledger->blocks.find(block);
     ASSERT_NE(found, ledger->blocks.end());
@@ -49,7 +49,9 @@ struct LaxSource {
         static_cast<char*>(std::aligned_alloc(2 * alignment, (bytes + 3 * alignment) & ~(2 * alignment - 1)));
     return memory != nullptr ? memory + alignment : nullptr;
   }
-  static void free(void* block, size_t, size_t alignment) noexcept { std::free(static_cast<char*>(block) - alignment); }
+  static void deallocate(void* block, size_t, size_t alignment) noexcept {
+    std::free(static_cast<char*>(block) - alignment);
+  }
 };
 
 }  // namespace snug

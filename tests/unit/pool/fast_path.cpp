@@ -1,5 +1,6 @@
-// fast_path.cpp: the functions whose instructions fast_path.py counts: alloc and free of a pool that is passed, of one
-// with static storage, and of a class with its own operator new and delete; and of pools with a cache for each thread.
+// fast_path.cpp: the functions whose instructions fast_path.py counts: allocate and deallocate of a pool that is
+// passed, of one with static storage, and of a class with its own operator new and delete; and of pools with a cache
+// for each thread.
 #include <snug/pool.h>
 #include <snug/pool_thread_cache.h>
 #include <snug/pooled.h>
@@ -19,7 +20,8 @@ struct CachedNode : snug::Pooled<CachedNode, snug::ThreadCached> {
 using CachedPool = snug::Pool<CachedNode, snug::ThreadCached>;
 constinit CachedPool static_cached_pool;
 
-// free() and a delete-expression look for null; whoever has used the element has let the compiler know that it is none.
+// deallocate() and a delete-expression look for null; whoever has used the element has let the compiler know that it is
+// none.
 template <class T>
 T* known(T* element) {
   if (element == nullptr) __builtin_unreachable();
@@ -29,19 +31,19 @@ T* known(T* element) {
 }  // namespace
 
 extern "C" {
-void* alloc_passed(snug::Pool<>& pool) { return pool.alloc(); }
-void free_passed(snug::Pool<>& pool, void* element) { pool.free(known(element)); }
+void* alloc_passed(snug::Pool<>& pool) { return pool.allocate(); }
+void free_passed(snug::Pool<>& pool, void* element) { pool.deallocate(known(element)); }
 // The function's whole length is that of the way for an element that is none.
-void maybe_null_free(snug::Pool<>& pool, void* element) { pool.free(element); }
-void* alloc_static() { return static_pool.alloc(); }
-void free_static(void* element) { static_pool.free(known(element)); }
+void maybe_null_free(snug::Pool<>& pool, void* element) { pool.deallocate(element); }
+void* alloc_static() { return static_pool.allocate(); }
+void free_static(void* element) { static_pool.deallocate(known(element)); }
 Node* alloc_class() { return new Node; }
 void free_class(Node* node) { delete known(node); }
 
-void* cached_alloc_passed(CachedPool& pool) { return pool.alloc(); }
-void cached_free_passed(CachedPool& pool, void* element) { pool.free(known(element)); }
-void* cached_alloc_static() { return static_cached_pool.alloc(); }
-void cached_free_static(void* element) { static_cached_pool.free(known(element)); }
+void* cached_alloc_passed(CachedPool& pool) { return pool.allocate(); }
+void cached_free_passed(CachedPool& pool, void* element) { pool.deallocate(known(element)); }
+void* cached_alloc_static() { return static_cached_pool.allocate(); }
+void cached_free_static(void* element) { static_cached_pool.deallocate(known(element)); }
 CachedNode* cached_alloc_class() { return new CachedNode; }
 void cached_free_class(CachedNode* node) { delete known(node); }
 }

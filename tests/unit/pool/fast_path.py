@@ -1,4 +1,4 @@
-"""fast_path.py: how many instructions a pool's alloc and free are where nothing has to be fetched.
+"""fast_path.py: how many instructions a pool's allocate and deallocate are where nothing has to be fetched.
 
 Compiles fast_path.cpp with a compiler at -O2, disassembles it, and counts from the entry of each function to its first
 return, along the path on which no branch is taken; where the compiler puts the slow path first, so that the branch leads

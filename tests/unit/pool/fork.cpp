@@ -36,8 +36,8 @@ struct GatedSource {
     }
     return snug::HeapSource::allocate(bytes, alignment);
   }
-  void free(void* block, std::size_t bytes, std::size_t alignment) noexcept {
-    snug::HeapSource::free(block, bytes, alignment);
+  void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {
+    snug::HeapSource::deallocate(block, bytes, alignment);
   }
 };
 using GatedPool = snug::Pool<void, snug::ThreadCached, snug::Unchecked, GatedSource>;
@@ -50,8 +50,8 @@ using CachedPool = snug::Pool<void, snug::ThreadCached>;
 
 void use(CachedPool& pool) {
   std::array<void*, 200> elements;
-  if (pool.alloc_batch(elements) != elements.size()) fail("no elements");
-  pool.free_batch(elements);
+  if (pool.allocate_batch(elements) != elements.size()) fail("no elements");
+  pool.deallocate_batch(elements);
 }
 
 // In the child.
@@ -97,7 +97,7 @@ void fork_beside_an_end() {
   std::atomic<pid_t> ending{0};
   std::atomic<bool> may_end{false};
   std::thread other([&] {
-    pool.free(pool.alloc());
+    pool.deallocate(pool.allocate());
     ending.store(gettid());
     ending.notify_all();
     may_end.wait(false);
@@ -107,8 +107,8 @@ void fork_beside_an_end() {
   snug::WorkBench holder;
   gate.shut.store(true);
   holder.start([&] {
-    if (pool.alloc_batch(elements) != elements.size()) fail("no elements");
-    pool.free_batch(elements);
+    if (pool.allocate_batch(elements) != elements.size()) fail("no elements");
+    pool.deallocate_batch(elements);
   });
   gate.reached.wait(false);
   may_end.store(true);

@@ -30,9 +30,9 @@ using HostPool = snug::Pool<void, snug::ThreadCached>;
 
 void use_host(HostPool& pool) {
   std::vector<void*> elements(500);
-  if (pool.alloc_batch(elements) != elements.size()) fail("no elements", "of the host's pool");
+  if (pool.allocate_batch(elements) != elements.size()) fail("no elements", "of the host's pool");
   for (void* element : elements) std::memset(element, 1, 48);
-  pool.free_batch(elements);
+  pool.deallocate_batch(elements);
 }
 
 void use_plugin(const char* path, bool must_go, HostPool& pool, snug::WorkBench& old_thread) {

@@ -25,13 +25,13 @@ struct Model {
 // A pool of any policy, so that RapidCheck's templates are compiled for one type and not for each.
 struct AnyPool {
   virtual ~AnyPool() = default;
-  virtual void* alloc() = 0;
-  virtual size_t alloc_batch(std::span<void*> out) = 0;
-  virtual void free(void* element) = 0;
+  virtual void* allocate() = 0;
+  virtual size_t allocate_batch(std::span<void*> out) = 0;
+  virtual void deallocate(void* element) = 0;
   virtual bool reserve(size_t count) = 0;
   virtual size_t release_unused() = 0;
-  virtual void clear() = 0;
-  virtual void release() = 0;
+  virtual void drop_all() = 0;
+  virtual void drop_all_and_release() = 0;
   virtual PoolStats stats() = 0;
   virtual const char* check() = 0;
   virtual std::vector<void*> live() = 0;
@@ -41,13 +41,13 @@ template <class Threads, class Checks>
 struct PoolOf final : AnyPool {
   PoolOf(size_t size, size_t alignment, PoolGrowth growth, CountingSource source)
       : pool(size, alignment, growth, source) {}
-  void* alloc() override { return pool.alloc(); }
-  size_t alloc_batch(std::span<void*> out) override { return pool.alloc_batch(out); }
-  void free(void* element) override { pool.free(element); }
+  void* allocate() override { return pool.allocate(); }
+  size_t allocate_batch(std::span<void*> out) override { return pool.allocate_batch(out); }
+  void deallocate(void* element) override { pool.deallocate(element); }
   bool reserve(size_t count) override { return pool.reserve(count); }
   size_t release_unused() override { return pool.release_unused(); }
-  void clear() override { pool.clear(); }
-  void release() override { pool.release(); }
+  void drop_all() override { pool.drop_all(); }
+  void drop_all_and_release() override { pool.drop_all_and_release(); }
   PoolStats stats() override { return pool.stats(); }
   const char* check() override { return pool.check(); }
   std::vector<void*> live() override {
@@ -63,7 +63,7 @@ using MakePool = std::unique_ptr<AnyPool> (*)(size_t size, size_t alignment, Poo
 struct Tested {
   Tested(MakePool make, size_t size, size_t alignment, PoolGrowth growth)
       : size(size), pool(make(size, alignment, growth, CountingSource{&ledger})) {}
-  ~Tested() { pool->clear(); }
+  ~Tested() { pool->drop_all(); }
 
   void fill(void* element) {
     // RapidCheck cannot show what a void* points to, so it gets truths.
@@ -80,10 +80,10 @@ struct Tested {
     std::advance(at, static_cast<std::ptrdiff_t>(index % contents.size()));
     return at->first;
   }
-  void free(void* element) {
+  void deallocate(void* element) {
     verify(element);
     contents.erase(element);
-    pool->free(element);
+    pool->deallocate(element);
   }
   void compare(const Model& model) {
     const char* const broken = pool->check();
@@ -104,40 +104,40 @@ struct Tested {
 
 using Step = rc::state::Command<Model, Tested>;
 
-struct Alloc : Step {
+struct Allocate : Step {
   void apply(Model& model) const override { ++model.live; }
   void run(const Model& model, Tested& tested) const override {
-    tested.fill(tested.pool->alloc());
+    tested.fill(tested.pool->allocate());
     tested.compare(nextState(model));
   }
-  void show(std::ostream& os) const override { os << "alloc"; }
+  void show(std::ostream& os) const override { os << "allocate"; }
 };
 
-struct AllocBatch : Step {
+struct AllocateBatch : Step {
   size_t count = *rc::gen::inRange<size_t>(0, 200);
   void apply(Model& model) const override { model.live += count; }
   void run(const Model& model, Tested& tested) const override {
     std::vector<void*> elements(count);
-    RC_ASSERT(tested.pool->alloc_batch(elements) == count);
+    RC_ASSERT(tested.pool->allocate_batch(elements) == count);
     for (void* element : elements) tested.fill(element);
     tested.compare(nextState(model));
   }
-  void show(std::ostream& os) const override { os << "alloc_batch " << count; }
+  void show(std::ostream& os) const override { os << "allocate_batch " << count; }
 };
 
-struct Free : Step {
+struct Deallocate : Step {
   size_t index = *rc::gen::arbitrary<uint16_t>();
   void checkPreconditions(const Model& model) const override { RC_PRE(model.live > 0); }
   void apply(Model& model) const override { --model.live; }
   void run(const Model& model, Tested& tested) const override {
-    tested.free(tested.pick(index));
+    tested.deallocate(tested.pick(index));
     tested.compare(nextState(model));
   }
-  void show(std::ostream& os) const override { os << "free " << index; }
+  void show(std::ostream& os) const override { os << "deallocate " << index; }
 };
 
 // Frees every n-th element, so that some blocks empty and others do not.
-struct FreeSome : Step {
+struct DeallocateSome : Step {
   size_t every = *rc::gen::inRange<size_t>(1, 5);
   void apply(Model& model) const override { model.live -= (model.live + every - 1) / every; }
   void run(const Model& model, Tested& tested) const override {
@@ -145,10 +145,10 @@ struct FreeSome : Step {
     size_t i = 0;
     for (const auto& [element, stamp] : tested.contents)
       if (i++ % every == 0) elements.push_back(element);
-    for (void* element : elements) tested.free(element);
+    for (void* element : elements) tested.deallocate(element);
     tested.compare(nextState(model));
   }
-  void show(std::ostream& os) const override { os << "free each " << every << "th"; }
+  void show(std::ostream& os) const override { os << "deallocate each " << every << "th"; }
 };
 
 struct Reserve : Step {
@@ -174,27 +174,27 @@ struct ReleaseUnused : Step {
   void show(std::ostream& os) const override { os << "release_unused"; }
 };
 
-struct Clear : Step {
+struct DropAll : Step {
   void apply(Model& model) const override { model.live = 0; }
   void run(const Model& model, Tested& tested) const override {
     const size_t capacity = tested.pool->stats().capacity;
-    tested.pool->clear();
+    tested.pool->drop_all();
     tested.contents.clear();
     RC_ASSERT(tested.pool->stats().uncarved == capacity);
     tested.compare(nextState(model));
   }
-  void show(std::ostream& os) const override { os << "clear"; }
+  void show(std::ostream& os) const override { os << "drop_all"; }
 };
 
-struct Release : Step {
+struct DropAllAndRelease : Step {
   void apply(Model& model) const override { model.live = 0; }
   void run(const Model& model, Tested& tested) const override {
-    tested.pool->release();
+    tested.pool->drop_all_and_release();
     tested.contents.clear();
     RC_ASSERT(tested.pool->stats().bytes == 0u);
     tested.compare(nextState(model));
   }
-  void show(std::ostream& os) const override { os << "release"; }
+  void show(std::ostream& os) const override { os << "drop_all_and_release"; }
 };
 
 struct Visit : Step {
@@ -217,8 +217,9 @@ void run_programs(MakePool make) {
     const bool many = *rc::gen::arbitrary<bool>();
     Tested tested(make, size, alignment, many ? PoolGrowth{256, 4096} : PoolGrowth{20000, 65536});
     using namespace rc::state;
-    const auto steps = gen::execOneOfWithArgs<Alloc, Alloc, Alloc, AllocBatch, Free, Free, Free, FreeSome, Reserve,
-                                              ReleaseUnused, Clear, Release, Visit>();
+    const auto steps =
+        gen::execOneOfWithArgs<Allocate, Allocate, Allocate, AllocateBatch, Deallocate, Deallocate, Deallocate,
+                               DeallocateSome, Reserve, ReleaseUnused, DropAll, DropAllAndRelease, Visit>();
     check(Model{}, tested, steps);
   });
   EXPECT_TRUE(passed);

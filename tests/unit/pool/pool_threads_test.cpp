@@ -56,17 +56,17 @@ TYPED_TEST(SharedPoolTest, KeepsElementsOfThreadsApart) {
     std::vector<Item*> mine;
     for (uint64_t i = 0; i < 4000; ++i) {
       if (mine.empty() || random() % 2 != 0) {
-        mine.push_back(static_cast<Item*>(pool.alloc()));
+        mine.push_back(static_cast<Item*>(pool.allocate()));
         stamp(mine.back(), t, i);
       } else {
         std::swap(mine[random() % mine.size()], mine.back());
         ASSERT_EQ(mine.back()->owner, t);
         expect_intact(mine.back());
-        pool.free(mine.back());
+        pool.deallocate(mine.back());
         mine.pop_back();
       }
     }
-    for (Item* item : mine) pool.free(item);
+    for (Item* item : mine) pool.deallocate(item);
   });
   EXPECT_STREQ(pool.check(), nullptr);
   EXPECT_EQ(pool.stats().live, 0u);
@@ -78,7 +78,7 @@ TYPED_TEST(SharedPoolTest, TakesBackWhatOthersAllocated) {
   std::vector<Item*> exchange;
   in_threads(4, [&](unsigned t) {
     for (uint64_t i = 0; i < 2000; ++i) {
-      auto* const item = static_cast<Item*>(pool.alloc());
+      auto* const item = static_cast<Item*>(pool.allocate());
       stamp(item, t, i);
       Item* other = item;
       {
@@ -90,11 +90,11 @@ TYPED_TEST(SharedPoolTest, TakesBackWhatOthersAllocated) {
         exchange.pop_back();
       }
       expect_intact(other);
-      pool.free(other);
+      pool.deallocate(other);
     }
   });
   EXPECT_EQ(pool.stats().live, exchange.size());
-  for (Item* item : exchange) pool.free(item);
+  for (Item* item : exchange) pool.deallocate(item);
   EXPECT_STREQ(pool.check(), nullptr);
   EXPECT_EQ(pool.stats().live, 0u);
 }
@@ -112,12 +112,12 @@ TYPED_TEST(SharedPoolTest, ReservesAndShrinksWhileOthersWork) {
   in_threads(2, [&pool](unsigned t) {
     std::vector<Item*> mine;
     for (uint64_t i = 0; i < 3000; ++i) {
-      mine.push_back(static_cast<Item*>(pool.alloc()));
+      mine.push_back(static_cast<Item*>(pool.allocate()));
       stamp(mine.back(), t, i);
       if (mine.size() < 300) continue;
       for (Item* item : mine) {
         expect_intact(item);
-        pool.free(item);
+        pool.deallocate(item);
       }
       mine.clear();
     }
@@ -139,8 +139,8 @@ TEST(ThreadCachedPool, TakesTheSlotsOfEndedThreadsBack) {
   for (int round = 0; round < 20; ++round) {
     std::thread([&pool] {
       std::vector<void*> elements(500);
-      ASSERT_EQ(pool.alloc_batch(elements), 500u);
-      pool.free_batch(elements);
+      ASSERT_EQ(pool.allocate_batch(elements), 500u);
+      pool.deallocate_batch(elements);
     }).join();
     if (round == 0) bytes = ledger.bytes;
     EXPECT_EQ(ledger.bytes, bytes) << "a thread's cache, or what was in it, is lost";
@@ -150,9 +150,9 @@ TEST(ThreadCachedPool, TakesTheSlotsOfEndedThreadsBack) {
 TEST(ThreadCachedPool, AsksTheSourceNoMoreThanItsBatchesNeed) {
   SourceLedger ledger;
   CachedPool pool(64, 8, {}, CountingSource{&ledger});
-  pool.free(pool.alloc());
+  pool.deallocate(pool.allocate());
   const size_t requests = ledger.requests;
-  for (int i = 0; i < 1000; ++i) pool.free(pool.alloc());
+  for (int i = 0; i < 1000; ++i) pool.deallocate(pool.allocate());
   EXPECT_EQ(ledger.requests, requests);
 }
 
@@ -160,23 +160,23 @@ TEST(ThreadCachedPool, KeepsNoMoreThanTwoBatchesInAThread) {
   SourceLedger ledger;
   CachedPool pool(64, 8, {}, CountingSource{&ledger});
   std::vector<void*> elements(10000);
-  ASSERT_EQ(pool.alloc_batch(elements), elements.size());
+  ASSERT_EQ(pool.allocate_batch(elements), elements.size());
   const size_t bytes = ledger.bytes;
   std::atomic<int> step{0};
   // Frees them all, and lives on with what it keeps.
   std::thread other([&] {
-    pool.free_batch(elements);
+    pool.deallocate_batch(elements);
     step = 1;
     step.notify_all();
     step.wait(1);
   });
   step.wait(0);
-  ASSERT_EQ(pool.alloc_batch(elements), elements.size());
+  ASSERT_EQ(pool.allocate_batch(elements), elements.size());
   EXPECT_LE(ledger.bytes, bytes + 65536);
   step = 2;
   step.notify_all();
   other.join();
-  pool.free_batch(elements);
+  pool.deallocate_batch(elements);
 }
 
 TEST(ThreadCachedPool, MayDieBeforeTheThreadsThatUsedIt) {
@@ -184,8 +184,8 @@ TEST(ThreadCachedPool, MayDieBeforeTheThreadsThatUsedIt) {
   // Each with the address and the place of the one before.
   for (int i = 0; i < 50; ++i) {
     CachedPool pool(32, 8, {}, CountingSource{&ledger});
-    void* const element = pool.alloc();
-    pool.free(element);
+    void* const element = pool.allocate();
+    pool.deallocate(element);
     EXPECT_EQ(pool.stats().live, 0u);
   }
   EXPECT_TRUE(ledger.blocks.empty());
@@ -198,8 +198,8 @@ TEST(ThreadCachedPool, ServesMoreLivingPoolsThanTheTableHasEntriesAtFirst) {
     pools.push_back(std::make_unique<CachedPool>(32, 8, PoolGrowth{}, CountingSource{&ledger}));
   std::vector<void*> elements;
   for (int round = 0; round < 100; ++round)
-    for (const auto& pool : pools) elements.push_back(pool->alloc());
-  for (size_t i = 0; i < elements.size(); ++i) pools[i % 40]->free(elements[i]);
+    for (const auto& pool : pools) elements.push_back(pool->allocate());
+  for (size_t i = 0; i < elements.size(); ++i) pools[i % 40]->deallocate(elements[i]);
   for (const auto& pool : pools) {
     EXPECT_EQ(pool->stats().live, 0u);
     EXPECT_STREQ(pool->check(), nullptr);
@@ -221,11 +221,11 @@ TEST(ThreadCachedPool, ComesAndGoesBesideLivingThreads) {
       for (int seen = 0; seen < kRounds; ++seen) {
         round.wait(seen);
         for (const auto& pool : pools) {
-          auto* const item = static_cast<Item*>(pool->alloc());
+          auto* const item = static_cast<Item*>(pool->allocate());
           stamp(item, t, static_cast<uint64_t>(seen));
           if (seen % 2 != 0) std::this_thread::yield();
           expect_intact(item);
-          pool->free(item);
+          pool->deallocate(item);
         }
         done.fetch_add(1);
         done.notify_all();
@@ -258,14 +258,14 @@ TEST(ThreadCachedPool, ReportsOutOfMemory) {
   SourceLedger ledger;
   ledger.limit = 0;
   CachedPool pool(32, 8, {}, CountingSource{&ledger});
-  EXPECT_EQ(pool.try_alloc(), nullptr);
-  EXPECT_THROW(static_cast<void>(pool.alloc()), std::bad_alloc);
+  EXPECT_EQ(pool.try_allocate(), nullptr);
+  EXPECT_THROW(static_cast<void>(pool.allocate()), std::bad_alloc);
   ledger.limit = 1024;
   std::vector<void*> elements(1000);
-  const size_t got = pool.alloc_batch(elements);
+  const size_t got = pool.allocate_batch(elements);
   EXPECT_EQ(got, pool.stats().capacity);
   elements.resize(got);
-  pool.free_batch(elements);
+  pool.deallocate_batch(elements);
   EXPECT_EQ(pool.stats().live, 0u);
 }
 
@@ -274,15 +274,15 @@ void free_while_visiting() {
   SourceLedger ledger;
   Pool<void, ThreadCached, Checks, CountingSource> pool(64, 8, {}, CountingSource{&ledger});
   std::vector<void*> elements(1000);  // more than caches hold, so that batches go home meanwhile
-  ASSERT_EQ(pool.alloc_batch(elements), elements.size());
+  ASSERT_EQ(pool.allocate_batch(elements), elements.size());
   size_t visited = 0;
   pool.for_each_live([&](void* element) {
-    if (++visited % 4 != 0) pool.free(element);
+    if (++visited % 4 != 0) pool.deallocate(element);
   });
   EXPECT_EQ(visited, elements.size());
   EXPECT_EQ(pool.stats().live, elements.size() / 4);
   EXPECT_STREQ(pool.check(), nullptr);
-  pool.clear();
+  pool.drop_all();
 }
 TEST(ThreadCachedPool, LetsVisitedElementsBeFreed) {
   free_while_visiting<Unchecked>();
@@ -296,7 +296,7 @@ TEST(ThreadCachedPool, IsLookedAtWhileItsThreadsEnd) {
   for (int round = 0; round < 50; ++round) {
     std::atomic<bool> done{false};
     std::thread worker([&] {
-      pool.free(pool.alloc());
+      pool.deallocate(pool.allocate());
       done.store(true);
     });
     while (!done.load()) std::this_thread::yield();
@@ -356,7 +356,7 @@ TEST(ThreadCachedPool, HoldsLittleForThreadsThatUsedLittle) {
   std::vector<std::thread> threads;
   for (unsigned i = 0; i < 100; ++i) {
     threads.emplace_back([&] {
-      pool.free(pool.alloc());
+      pool.deallocate(pool.allocate());
       ++ready;
       over.wait(false);
     });

@@ -48,9 +48,9 @@ TEST(TypedPoolDeathTest, DestroysNothingThatIsNotLive) {
 template <class TestedPool>
 void give_null(TestedPool pool) {
   pool->destroy(nullptr);
-  pool->free(nullptr);
+  pool->deallocate(nullptr);
   void* const nulls[2] = {};
-  pool->free_batch(nulls);
+  pool->deallocate_batch(nulls);
   EXPECT_EQ(pool->stats().live, 0u);
   EXPECT_EQ(pool->check(), nullptr);
 }
@@ -65,14 +65,14 @@ TEST(TypedPool, IgnoresNull) {
 TEST(TypedPool, GivesBatches) {
   Pool<Counted> pool;
   std::array<void*, 100> elements{};
-  ASSERT_EQ(pool.alloc_batch(elements), elements.size());
+  ASSERT_EQ(pool.allocate_batch(elements), elements.size());
   EXPECT_EQ(pool.stats().live, elements.size());
   for (void*& element : elements) element = ::new (element) Counted(1);
   pool.destroy(static_cast<Counted*>(std::exchange(elements[50], nullptr)));
   for (void* const element : elements) {
     if (element != nullptr) static_cast<Counted*>(element)->~Counted();
   }
-  pool.free_batch(elements);
+  pool.deallocate_batch(elements);
   EXPECT_EQ(pool.stats().live, 0u);
   EXPECT_EQ(pool.check(), nullptr);
 }
@@ -90,7 +90,7 @@ TEST(TypedPool, ReportsOutOfMemory) {
   Pool<Counted, SingleThread, Checked, CountingSource> pool({}, CountingSource{&ledger});
   EXPECT_THROW(static_cast<void>(pool.construct(1)), std::bad_alloc);
   EXPECT_EQ(pool.try_construct(1), nullptr);
-  EXPECT_EQ(pool.try_alloc(), nullptr);
+  EXPECT_EQ(pool.try_allocate(), nullptr);
 }
 
 TEST(TypedPool, LendsUniqueOwners) {
@@ -153,8 +153,8 @@ struct alignas(256) Strict {
 };
 TEST(TypedPool, AlignsAsTheTypeAsks) {
   Pool<Strict> pool;
-  for (int i = 0; i < 20; ++i) EXPECT_EQ(reinterpret_cast<uintptr_t>(pool.alloc()) % 256, 0u);
-  pool.clear();
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(reinterpret_cast<uintptr_t>(pool.allocate()) % 256, 0u);
+  pool.drop_all();
 }
 
 TEST(TypedPool, HoldsConstantElements) {
@@ -175,7 +175,7 @@ class Abstract {
 };
 TEST(TypedPool, GivesStorageForAnAbstractClass) {
   Pool<Abstract> pool;
-  pool.free(pool.alloc());
+  pool.deallocate(pool.allocate());
   EXPECT_EQ(pool.stats().live, 0u);
 }
 
