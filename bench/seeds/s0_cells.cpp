@@ -128,7 +128,7 @@ template <class Heap>
 double count_pair(Heap& heap, size_t large_bytes) {
   // Through pointers that the compiler cannot see through, so that the calls step from their own first instruction.
   auto* volatile take = CellCalls<Heap>::allocate;
-  auto* volatile give = CellCalls<Heap>::free;
+  auto* volatile give = CellCalls<Heap>::deallocate;
   constexpr size_t kCounted = 40;
   uint64_t sum = 0;
   const auto last = [] { return snug::stepping::sample_at(snug::stepping::sample_count() - 1).instructions; };

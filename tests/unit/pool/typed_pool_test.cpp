@@ -125,7 +125,7 @@ void move_pools() {
   for (Counted* const counted : made) first.destroy(counted);
   EXPECT_EQ(first.stats().live, 0u);
   EXPECT_EQ(Counted::living, 0);
-  first.release();
+  first.drop_all_and_release();
 }
 TEST(TypedPool, MovesWithItsElements) {
   move_pools<Unchecked>();
