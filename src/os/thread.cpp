@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cstddef>
 
 #include "base/errno_keeper.h"
@@ -61,6 +62,16 @@ size_t current_core() {
   const ErrnoKeeper keeper;
   const int core = ::sched_getcpu();
   return core < 0 ? 0 : static_cast<size_t>(core);
+}
+
+size_t usable_core_count() {
+  constexpr size_t kWords = 128;  // 8192 processors
+  uint64_t mask[kWords];
+  const long bytes = system_call(SYS_sched_getaffinity, 0, sizeof mask, mask);
+  size_t count = 0;
+  for (size_t word = 0; bytes > 0 && word != static_cast<size_t>(bytes) / sizeof mask[0]; ++word)
+    count += static_cast<size_t>(std::popcount(mask[word]));
+  return count;
 }
 
 size_t core_count() {

@@ -293,7 +293,7 @@ void ThreadCache::scavenge() {
     array.seen = static_cast<uint16_t>(count(c));
   }
   drains_after_ = std::max(drains_after_ / 2, kDrains);
-  heap_.age();
+  heap_.age(scavenged_at_, limits_.scavenge_after);
 }
 
 void ThreadCache::flush_all() {
@@ -308,7 +308,7 @@ void ThreadCache::send_all_home() {
 
 void ThreadCache::retire() {
   Operation operation(*this);
-  heap_.set_cache(nullptr);
+  heap_.caches().remove(this);
   send_all_home();
   ArrayStore::Returns returns(arrays_store_);
   for (size_t c = 1; c < kMaxClasses; ++c) {

@@ -22,6 +22,7 @@
 
 #include "base/list.h"
 #include "base/owner_counter.h"
+#include "slab/heap_cache.h"
 #include "slab/heap_registry.h"
 #include "slab/slab_heap.h"
 #include "thread/array_store.h"
@@ -39,9 +40,9 @@ struct CacheLimits {
   uint32_t scavenge_after = 100;  // milliseconds at least from one scavenge to the next
 };
 
-class alignas(64) ThreadCache {
+class alignas(64) ThreadCache : public HeapCache {
  public:
-  // The roster (thread/cache_roster.h) makes and ends caches, and names each to its heap.
+  // The roster (thread/cache_roster.h) makes and ends caches, and names each to its heap, which may have others.
   ThreadCache(SlabHeap& heap, HeapRegistry& registry, ArrayStore& arrays, ThreadState& state,
               const CacheLimits& limits);
 

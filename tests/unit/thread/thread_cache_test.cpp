@@ -52,6 +52,7 @@ TEST_F(ThreadCacheTest, TheFirstBlocksAreSharedInWholeLines) {
     SlabHeap& other_heap = *own.registry.acquire();
     ThreadState other_state{};
     ThreadCache other(other_heap, own.registry, arrays, other_state, limits);
+    other_heap.caches().push_front(&other);
     void* theirs = other.refill(c);
     for (void* block : blocks)
       EXPECT_TRUE(line_of(block, sizes.block_size - 1) < line_of(theirs, 0) ||
