@@ -216,11 +216,14 @@ bool ThreadCache::open(size_t size_class) {
   return use_array(size_class, affords(size_class, room) ? room : 1);
 }
 
-// True if the budget allows the class's array that much room.
+// The room that the thread may have, in bytes. What it has already it keeps when another thread joins its heap.
+size_t ThreadCache::share() const { return limits_.budget / std::max<size_t>(1, heap_.thread_count()); }
+
+// True if the thread's share allows the class's array that much room.
 bool ThreadCache::affords(size_t size_class, size_t room) const {
   const size_t had = arrays_[size_class].room;
   if (room <= had) return true;
-  if (room_bytes_ + (room - had) * sizes(size_class).block_size > limits_.budget) return false;
+  if (room_bytes_ + (room - had) * sizes(size_class).block_size > share()) return false;
   return !drains_ || affords_draining(size_class, room);
 }
 

@@ -288,6 +288,18 @@ class PoorThreadCacheTest : public ThreadCacheTest {
   PoorThreadCacheTest() : ThreadCacheTest(kRoomyTable, {.budget = size_t{64} << 10}) {}
 };
 
+TEST_F(PoorThreadCacheTest, ThreadsThatShareAHeapShareItsBudget) {
+  own.registry.bound(1);
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(own.registry.acquire(), &heap);
+  for (size_t c = 1; c < own.registry.table().count; ++c) {
+    put_many(c, take_many(c, 30));
+    put_many(c, take_many(c, 100));
+  }
+  size_t single = 0;
+  for (size_t c = 1; c < own.registry.table().count; ++c) single += own.sizes(c).block_size;
+  EXPECT_LE(room_bytes(), limits.budget / 4 + single);
+}
+
 TEST_F(PoorThreadCacheTest, KeepsWithinLimitAndBudget) { exercise(3); }
 
 class PennilessThreadCacheTest : public ThreadCacheTest {
