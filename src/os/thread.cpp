@@ -8,7 +8,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <bit>
 #include <cstddef>
 
 #include "base/errno_keeper.h"
@@ -69,8 +68,9 @@ size_t usable_core_count() {
   uint64_t mask[kWords];
   const long bytes = system_call(SYS_sched_getaffinity, 0, sizeof mask, mask);
   size_t count = 0;
+  // Without an instruction that counts bits the compiler would call libgcc, which is not always linked.
   for (size_t word = 0; bytes > 0 && word != static_cast<size_t>(bytes) / sizeof mask[0]; ++word)
-    count += static_cast<size_t>(std::popcount(mask[word]));
+    for (uint64_t left = mask[word]; left != 0; left &= left - 1) ++count;
   return count;
 }
 
