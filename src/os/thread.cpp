@@ -10,6 +10,7 @@
 
 #include <cstddef>
 
+#include "base/bits.h"
 #include "base/errno_keeper.h"
 #include "base/system_call.h"
 #include "os/process.h"
@@ -68,9 +69,8 @@ size_t usable_core_count() {
   uint64_t mask[kWords];
   const long bytes = system_call(SYS_sched_getaffinity, 0, sizeof mask, mask);
   size_t count = 0;
-  // Without an instruction that counts bits the compiler would call libgcc, which is not always linked.
   for (size_t word = 0; bytes > 0 && word != static_cast<size_t>(bytes) / sizeof mask[0]; ++word)
-    for (uint64_t left = mask[word]; left != 0; left &= left - 1) ++count;
+    count += count_ones(mask[word]);
   return count;
 }
 
