@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "compact/compact_fit.h"
@@ -188,7 +189,7 @@ class ScarceHeap {
   static void move_bytes(void* from, void* to) { std::memcpy(to, from, kKind); }
 
   template <class Use>
-  auto with(Use use) {
+  std::invoke_result_t<Use, CompactFit&> with(Use use) {
     return cores_ ? use(*cores_) : use(*one_);
   }
   CompactFit& of(HandleWord handle) { return cores_ ? cores_->heap_of(handle) : *one_; }
