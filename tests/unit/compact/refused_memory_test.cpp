@@ -158,6 +158,7 @@ void expect_service(ScarceHeap& heap) {
     heap.expect_sound();
   }
   EXPECT_EQ(heap.totals().pages, 0u);
+  EXPECT_EQ(heap.totals().bytes_blocks, 0u);
   for (const size_t bytes : {size_t{300}, kBytes, size_t{2000}, size_t{4000}}) {
     const HandleWord handle = heap.allocate(bytes);
     EXPECT_NE(handle, 0u);
