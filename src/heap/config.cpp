@@ -18,7 +18,10 @@ const ConfigKey kConfigTable[kConfigKeys] = {
      "size-class map: dense caches at most 8 blocks or 1 KiB of a class in each thread; a file's path is that of a map "
      "that `snug classes` has written"},
     {"sized_delete", "check|trust", "whether a sized delete of up to 64 KiB looks the block up or believes its size"},
-    {"cache", "bytes", "the most that one thread's cache has room for, but for one block of each class"},
+    {"cache", "bytes",
+     "the most that the caches of one heap's threads have room for, but for one block of each class in each"},
+    {"heaps", "auto|number",
+     "the most heaps that threads have; further threads share them; auto: four for each processor"},
     {"batch", "adaptive|one",
      "how many blocks pass between a thread's cache and the slabs at once; one is for measuring"},
     {"retain", "bytes", "empty pages kept before any go back to the OS at once"},
@@ -42,6 +45,7 @@ enum Key : size_t {
   kClasses,
   kSizedDelete,
   kCache,
+  kHeaps,
   kBatch,
   kRetain,
   kRetainLarge,
@@ -169,6 +173,11 @@ const char* set_plain(Config& config, size_t key, Word value) {
       if (!parse_size(value, size_t{1} << 40, &number)) return "a size in bytes up to 1024G, as in 64K, 4M, 1G";
       config.cache = number;
       return nullptr;
+    case kHeaps:
+      if (!value.is("auto") && (!parse_size(value, HeapRegistry::kMostHeaps, &number) || number == 0))
+        return "auto or a number from 1 to 65534";
+      config.heaps = static_cast<uint32_t>(number);
+      return nullptr;
     case kBatch:
       if (!value.is("adaptive") && !value.is("one")) return "adaptive or one";
       config.batch = value.is("one") ? Batching::kOne : Batching::kAdaptive;
@@ -270,6 +279,9 @@ void print_config_value(const Config& config, size_t index, char* text, size_t c
       break;
     case kCache:
       value.add(uint64_t{config.cache});
+      break;
+    case kHeaps:
+      config.heaps == 0 ? value.add("auto") : value.add(uint64_t{config.heaps});
       break;
     case kBatch:
       value.add(config.batch == Batching::kOne ? "one" : "adaptive");

@@ -11,11 +11,15 @@
 #include "os/memory.h"
 #include "os/memory_limit.h"
 #include "os/process.h"
+#include "os/thread.h"
 #include "thread/array_store.h"
 #include "thread/head_table.h"
 
 namespace snug {
 namespace {
+
+// By default so many heaps for each processor: while as many threads run, each has one that hardly another wants.
+constexpr size_t kHeapsACore = 4;
 
 static_assert(kMostCached < ArrayStore::kMostPlaces,
               "an array has room for what a class may cache and the block in hand");
@@ -87,6 +91,7 @@ bool Store::open_parts() {
   if (config.check != Checking::kOff) arena.guard();
   arena.stock_as_due();
   if (!registry.open(*table) || !roster.open(thread_ends, {config.cache, config.batch})) return false;
+  bound_heaps();
   most_memory = std::min(os::total_memory_and_swap(), os::address_space_limit());
   spans.set_retention({config.retain, config.purge_after});
   large.set_retention({config.retain_large, config.purge_after});
@@ -100,6 +105,12 @@ bool Store::open_parts() {
   open_checks();
   open_.store(true, std::memory_order_release);
   return true;
+}
+
+// Without a word from the OS there is no bound.
+void Store::bound_heaps() {
+  const size_t heaps = config.heaps != 0 ? config.heaps : kHeapsACore * os::usable_core_count();
+  if (heaps != 0) registry.bound(heaps);
 }
 
 // Where every block is checked the inline paths stay closed.

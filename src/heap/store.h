@@ -105,6 +105,7 @@ struct Store {
   using ForkLock = Lock;
 
   bool open_parts();
+  void bound_heaps();
   void open_checks();
   void open_inline_paths();
   void heed_memory_limit();

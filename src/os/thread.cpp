@@ -10,6 +10,7 @@
 
 #include <cstddef>
 
+#include "base/bits.h"
 #include "base/errno_keeper.h"
 #include "base/system_call.h"
 #include "os/process.h"
@@ -61,6 +62,16 @@ size_t current_core() {
   const ErrnoKeeper keeper;
   const int core = ::sched_getcpu();
   return core < 0 ? 0 : static_cast<size_t>(core);
+}
+
+size_t usable_core_count() {
+  constexpr size_t kWords = 128;  // 8192 processors
+  uint64_t mask[kWords];
+  const long bytes = system_call(SYS_sched_getaffinity, 0, sizeof mask, mask);
+  size_t count = 0;
+  for (size_t word = 0; bytes > 0 && word != static_cast<size_t>(bytes) / sizeof mask[0]; ++word)
+    count += count_ones(mask[word]);
+  return count;
 }
 
 size_t core_count() {

@@ -29,11 +29,11 @@ const Slab& slab_of_live(const Window& window, const void* block, const char* ca
 bool HeapRegistry::open(const ClassTable& table) {
   table_ = &table;
   if (!roll_.is_open()) {
-    auto* places = static_cast<Roll::Place*>(os::map(kMaxHeaps * sizeof(Roll::Place), 1));
+    auto* places = static_cast<Roll::Place*>(os::map(kIds * sizeof(Roll::Place), 1));
     if (places == nullptr) return false;
-    roll_.open(places, kMaxHeaps);
+    roll_.open(places, kIds);
   }
-  if (shared_ == nullptr) shared_ = acquire();
+  if (shared_ == nullptr) shared_ = roll_.reserve([this](uint16_t id) { return make_heap(id); });
   if (shared_ == nullptr) return false;
   shared_->is_shared_ = true;
   return true;

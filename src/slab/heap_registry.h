@@ -21,6 +21,9 @@ namespace snug {
 
 class HeapRegistry {
  public:
+  // Beside the one that serves all threads.
+  static constexpr size_t kMostHeaps = (size_t{1} << 16) - 2;
+
   constexpr HeapRegistry(MetaArena& arena, SpanStore& spans) : arena_(arena), spans_(spans) {}
 
   // To be rung when blocks come home.
@@ -29,9 +32,14 @@ class HeapRegistry {
   // Before any other use; false if the OS refuses memory.
   bool open(const ClassTable& table);
 
-  // A heap for a new thread: an abandoned one if there is any. Null if the OS refuses memory or all ids are in use.
+  // At most so many heaps serve threads at a time, which share them where there are more. Without this call there is
+  // no bound but that of ids.
+  void bound(size_t heaps) { roll_.bound(heaps); }
+
+  // A heap for a new thread: an abandoned one if there is any, one that it shares if as many heaps as may be have
+  // threads. Null if the OS refuses memory, and there is none to share.
   SlabHeap* acquire();
-  // The thread of this heap is gone; its cache has been flushed.
+  // A thread of this heap is gone; its cache has been flushed.
   void abandon(SlabHeap& heap);
   // Moves a slab of the class from an abandoned heap to `heir`, whose lock is held; false if none has one.
   bool adopt_slab(size_t size_class, SlabHeap& heir) { return roll_.adopt_slab(size_class, heir); }
@@ -118,7 +126,7 @@ class HeapRegistry {
 
  private:
   using Roll = HeapRoll<SlabHeap, StdAtomics, SharedLock>;
-  static constexpr size_t kMaxHeaps = size_t{1} << 16;
+  static constexpr size_t kIds = kMostHeaps + 2;  // 0 is nobody's
 
   SlabHeap* make_heap(uint16_t id);
   Purge give_back(Holes& holes);

@@ -1,15 +1,18 @@
-// HeapRoll: every heap by its id, and which of them have no thread: how they come into being, change hands and are
-// found by whoever wants something of all of them.
+// HeapRoll: every heap by its id, and how many threads each of them serves: how they come into being, change hands and
+// are found by whoever wants something of all of them.
 //
-//                     take                        leave
-//      (nobody's) ──────────► a thread's ────────────────────► abandoned ──► the next thread's, whole
-//          ▲                                                       │   └───► living heaps adopt slabs one by one
-//          └───────────────── spare ◄──────────────────────────────┘
+//                     take                          leave, the last one
+//      (nobody's) ──────────► living: of a thread,  ───────────────────► abandoned ──► the next thread's, whole
+//          ▲                  or of several                                │   └───► living heaps adopt slabs one by
+//          one └───────────────── spare ◄──────────────────────────────────────┘
 //                                     it owns nothing any more
 //
-// A heap has one thread at most. Whoever takes it knows nothing of who visits it meanwhile: each operation on what a
+// No more heaps live than the bound says (HeapRegistry::bound): where there are as many, the next thread shares one
+// with those that it serves. Whoever takes a heap knows nothing of who visits it meanwhile: each operation on what a
 // heap has is done under the heap's own lock, whosever it is. Once made, a heap stays, so that its id leads to it for
 // ever.
+//
+//   threads_ == the sum of thread_count() over all heaps;   living_ == heaps of which it is not 0
 //
 // Lock order: heap -> roll. No thread waits for a heap's lock while it holds another's or the roll's, but at a fork,
 // where one thread takes them all. A template, which tests/schedule runs in every order of its steps.
@@ -27,7 +30,8 @@
 
 namespace snug {
 
-// Heap has a member next_abandoned_, which is the roll's, and the functions of SlabHeap that are called here.
+// Heap has a member next_abandoned_ and a count of threads, which are the roll's, and the functions of SlabHeap that
+// are called here.
 template <class Heap, class Atomics, class LockType>
 class HeapRoll {
  public:
@@ -43,27 +47,38 @@ class HeapRoll {
     limit_ = limit;
   }
   bool is_open() const { return heaps_ != nullptr; }
+  // At most so many heaps live, one at least.
+  void bound(size_t heaps) { most_living_ = heaps; }
   // The places, as [first byte, end).
   std::pair<uintptr_t, uintptr_t> range() const { return {address_of(heaps_), address_of(heaps_ + limit_)}; }
 
-  // A heap for a thread: an abandoned one if there is any, else a spare one, else what make(id) returns, which may be
-  // null. Null as well if all ids are in use.
+  // A heap for a thread. While fewer live than may, one without a thread: an abandoned one if there is any, else a
+  // spare one, else what make(id) returns, which may be null. Else, or if there is none, one that serves others. Null
+  // if there is none of these either. O(heaps) at worst, O(1) where threads end as they have begun.
   template <class Make>
   Heap* take(Make make) {
     LockGuard guard(lock_);
-    Link& list = abandoned_ != nullptr ? abandoned_ : spare_;
-    Heap* heap = list;
-    if (heap == nullptr) return make_heap(make);
-    if (&list == &abandoned_) abandoned_count_.fetch_sub(1, std::memory_order_relaxed);
-    list = heap->next_abandoned_;
-    heap->next_abandoned_ = nullptr;
+    Heap* heap = living_ < most_living_ ? without_thread(make) : nullptr;
+    if (heap == nullptr) heap = least_crowded();
+    if (heap != nullptr) count_threads(*heap, 1);
     return heap;
   }
+  // A heap that serves no thread of its own, and is in use for ever.
+  template <class Make>
+  Heap* reserve(Make make) {
+    LockGuard guard(lock_);
+    return make_heap(make);
+  }
 
-  // The thread of this heap is gone. settle(heap) is called under its lock when all mail is home, and is not to be
-  // expected any more.
+  // A thread of this heap is gone. If it was the last one settle(heap) is called under the heap's lock when all mail is
+  // home, and is not to be expected any more.
   template <class Settle>
   void leave(Heap& heap, Settle settle) {
+    {
+      LockGuard guard(lock_);
+      count_threads(heap, -1);
+      if (heap.thread_count() != 0) return;
+    }
     {
       const typename Heap::Visit visit(heap);
       heap.leave_unattended();
@@ -137,12 +152,52 @@ class HeapRoll {
   const char* check() {
     LockGuard guard(lock_);
     size_t count = 0;
-    for (Heap* heap = abandoned_; heap != nullptr; heap = heap->next_abandoned_) ++count;
-    return count != abandoned_count() ? "heap registry: the count of abandoned heaps is wrong" : nullptr;
+    for (Heap* heap = abandoned_; heap != nullptr; heap = heap->next_abandoned_) {
+      if (heap->thread_count() != 0) return "heap registry: an abandoned heap has a thread";
+      ++count;
+    }
+    if (count != abandoned_count()) return "heap registry: the count of abandoned heaps is wrong";
+    size_t threads = 0;
+    size_t living = 0;
+    for_each([&](const Heap& heap) {
+      threads += heap.thread_count();
+      living += heap.thread_count() != 0 ? 1 : 0;
+    });
+    return threads != threads_ || living != living_ ? "heap registry: the count of threads is wrong" : nullptr;
   }
 
  private:
   using Link = typename Atomics::template Var<Heap*>;
+
+  template <class Make>
+  Heap* without_thread(Make make) {
+    Link& list = abandoned_ != nullptr ? abandoned_ : spare_;
+    Heap* heap = list;
+    if (heap == nullptr) return make_heap(make);
+    if (&list == &abandoned_) abandoned_count_.fetch_sub(1, std::memory_order_relaxed);
+    list = heap->next_abandoned_;
+    heap->next_abandoned_ = nullptr;
+    return heap;
+  }
+
+  // The next heap that serves a thread, and no more of them than the living ones do on average. Some heap does not.
+  Heap* least_crowded() {
+    if (living_ == 0) return nullptr;
+    const size_t most = threads_ / living_;
+    for (;;) {
+      last_shared_ = last_shared_ % heap_count_ + 1;
+      Heap* const one = heap(static_cast<uint16_t>(last_shared_));
+      if (one->thread_count() != 0 && one->thread_count() <= most) return one;
+    }
+  }
+
+  void count_threads(Heap& heap, int change) {
+    const size_t before = heap.thread_count();
+    const size_t after = before + static_cast<size_t>(change);
+    heap.set_thread_count(after);
+    threads_ = threads_ - before + after;
+    living_ = living_ - (before != 0 ? 1 : 0) + (after != 0 ? 1 : 0);
+  }
 
   // Ids begin at 1: a page tag that names no slab has owner 0.
   template <class Make>
@@ -190,13 +245,17 @@ class HeapRoll {
   // What every slow operation reads, and nothing writes once it is open.
   Place* heaps_ = nullptr;
   size_t limit_ = 0;
+  size_t most_living_ = SIZE_MAX;
 
   // What threads write that begin or end. The count is read by many, the rest by the lock's holder.
   alignas(kCacheLine) typename Atomics::template Atomic<size_t> abandoned_count_{0};
   alignas(kCacheLine) LockType lock_;
-  typename Atomics::template Var<size_t> heap_count_{0};  // ids 1 … heap_count exist
-  Link abandoned_{nullptr};                               // without a thread, but with slabs when last looked at
-  Link spare_{nullptr};                                   // without either
+  typename Atomics::template Var<size_t> heap_count_{0};   // ids 1 … heap_count exist
+  typename Atomics::template Var<size_t> threads_{0};      // that have a heap
+  typename Atomics::template Var<size_t> living_{0};       // heaps that have a thread
+  typename Atomics::template Var<size_t> last_shared_{0};  // id of the heap that a thread shares since last
+  Link abandoned_{nullptr};                                // without a thread, but with slabs when last looked at
+  Link spare_{nullptr};                                    // without either
 };
 
 }  // namespace snug

@@ -1,20 +1,21 @@
-// SlabHeap: the slabs that belong to one thread, and the two ways batches of blocks pass between them and its cache.
+// SlabHeap: the slabs that belong to one thread, or to a few that share them (slab/heap_roll.h), and the two ways
+// batches of blocks pass between them and the threads' caches.
 //
 //   refill   blocks out of the slabs, in address order, recycled ones before never-used ones
 //   flush    blocks back: into their slabs if this heap owns them, else sent to the heap that does
 //
-// Whoever holds a heap's lock may do anything with it. Its thread takes the lock in each slow operation (Hold). Others
-// take it when they have something for the heap (Visit), and when they have something to take. A thread never waits
-// for one heap's lock while it holds another's: with blocks in hand it only tries. If the lock is taken, or the heap's
-// thread is likely to come by soon, the blocks go into the slabs' remote frees (slab/remote_frees.h), and the thread
-// finds their slabs in its mailbox. A thread that has not come by since the last mail is not waited for: the next
-// sender takes the lock and brings everything home. So does the holder of a lock after giving it back, with what has
-// come meanwhile, a bounded number of slabs at a time.
+// Whoever holds a heap's lock may do anything with it. Its threads take the lock in each slow operation (Hold): the
+// owners, of which one is as good as the other. Others take it when they have something for the heap (Visit), and when
+// they have something to take. A thread never waits for one heap's lock while it holds another's: with blocks in hand
+// it only tries. If the lock is taken, or an owner is likely to come by soon, the blocks go into the slabs' remote
+// frees (slab/remote_frees.h), and the next owner finds their slabs in the mailbox. Where none has come by since the
+// last mail they are not waited for: the next sender takes the lock and brings everything home. So does the holder of a
+// lock after giving it back, with what has come meanwhile, a bounded number of slabs at a time.
 //
-// The heap's thread keeps empty slabs up to a budget, which grows while slabs that were given away are missed, and
-// shrinks with age. A thread that has let others come in its stead 64 times is taken for asleep, or gone: then nothing
-// empty is kept. A heap without a thread is given whole to the next new one; until then living ones adopt its slabs as
-// they need them.
+// A heap keeps empty slabs up to a budget, which grows while slabs that were given away are missed, and shrinks with
+// age. Owners that have let others come in their stead 64 times are taken for asleep, or gone: then nothing empty is
+// kept. A heap without a thread is given whole to the next new one; until then living ones adopt its slabs as they need
+// them.
 //
 //   per class:   out == sum of used over its slabs; those that have a block to give are in its list, in any order
 //                slabs == full_slabs + those in the lists of partial and of empty ones
@@ -32,6 +33,7 @@
 #include "os/bell_mark.h"
 #include "os/process.h"
 #include "size/class_table.h"
+#include "slab/heap_cache.h"
 #include "slab/holes.h"
 #include "slab/mailbox.h"
 #include "slab/owner_hold.h"
@@ -46,7 +48,6 @@ namespace snug {
 
 class HeapRegistry;
 class Outbox;
-class ThreadCache;
 
 class alignas(64) SlabHeap {
  public:
@@ -80,7 +81,7 @@ class alignas(64) SlabHeap {
   void send(size_t size_class, void* const* blocks, size_t count, uint16_t owner);
   // Brings home all that has come.
   void open_all_mail();
-  // The thread is gone: from now on whoever sends brings it home as well.
+  // The last thread is gone: from now on whoever sends brings it home as well.
   void leave_unattended() {
     visits_ = kVisitsOfASleeper;
     mailbox_.leave_unattended();
@@ -91,15 +92,15 @@ class alignas(64) SlabHeap {
   // an eighth above the average counts as well, or slabs that are equally full would all stay. O(empty slabs kept).
   bool is_worth_leaving(const Slab& slab) const;
 
-  // The cache of the heap's thread, whose arrays the lock guards as well; null if it has none.
-  ThreadCache* cache() const { return cache_.load(std::memory_order_relaxed); }
-  void set_cache(ThreadCache* cache) { cache_.store(cache, std::memory_order_relaxed); }
+  // The caches of its threads, whose arrays the lock guards as well.
+  HeapCaches& caches() { return caches_; }
 
   // Gives empty slabs to the span store, those of `first_class` first, until no more than `keep` bytes of them are
   // left.
   void release_empty(size_t keep, size_t first_class = 0);
-  // Called now and then: gives up what was kept for a use that has not come, and a few holes and free spans.
-  void age();
+  // Called by each of its threads now and then: gives up what was kept for a use that has not come, and a few holes and
+  // free spans, unless another thread has had it done within the last `period` milliseconds.
+  void age(uint32_t now, uint32_t period);
   // Gives the OS the OS pages inside partial slabs that hold no live block. Returns the bytes given back.
   size_t purge_holes();
 
@@ -133,9 +134,11 @@ class alignas(64) SlabHeap {
   // Any thread from here on.
 
   uint16_t id() const { return id_; }
+  // Racy: threads that have it.
+  size_t thread_count() const { return threads_.load(std::memory_order_relaxed); }
   Lock& lock() { return mailbox_.lock(); }  // for a fork
   bool has_mail() const { return mailbox_.has_mail(); }
-  // For the heap's own thread, in what may be a signal handler: true if it has not interrupted itself in the middle of
+  // For a thread of the heap, in what may be a signal handler: true if it has not interrupted itself in the middle of
   // something, and nobody else is in either.
   bool is_at_rest() { return !is_owner_in_.load(std::memory_order_relaxed) && !lock().is_held(); }
   // Brings home what has come if the thread is not expected, unless somebody holds the lock, who then does.
@@ -179,6 +182,7 @@ class alignas(64) SlabHeap {
     WholeUse use;
   };
 
+  void set_thread_count(size_t threads) { threads_.store(threads, std::memory_order_relaxed); }
   Slab* next_sparse(Round& round);
   size_t purge_holes_of(Slab& slab, size_t worth);
   void begin_round();
@@ -227,7 +231,7 @@ class alignas(64) SlabHeap {
   // What senders touch comes first, in a line of its own.
   Mailbox<SlabRemoteFrees, StdAtomics, Lock> mailbox_;
   const uint16_t id_;
-  uint8_t visits_ = kVisitsOfASleeper;  // since the owner last came by, no more than matters
+  uint8_t visits_ = kVisitsOfASleeper;  // since an owner last came by, no more than matters
   OwnerCounter blocks_mailed_;          // modulo 2^64
   OwnerCounter bytes_mailed_;
   BellMark ages_;
@@ -236,7 +240,8 @@ class alignas(64) SlabHeap {
 
   alignas(kCacheLine) HeapRegistry& registry_;
   SlabHeap* next_abandoned_ = nullptr;  // the roll's
-  std::atomic<ThreadCache*> cache_{nullptr};
+  std::atomic<size_t> threads_{0};      // likewise
+  HeapCaches caches_;
   SlabRecords slabs_;
   OwnerCounter slab_count_;
   size_t slab_bytes_ = 0;
@@ -245,6 +250,7 @@ class alignas(64) SlabHeap {
   size_t empty_extra_ = 0;  // bytes of empty slabs kept beyond the usual
   size_t given_away_ = 0;   // bytes of empty slabs released for want of budget, and not missed since
   Round owners_{.visitor = kItsOwner};
+  uint32_t aged_at_ = 0;  // milliseconds
   OwnerCounter batches_sent_;
   Bin bins_[kMaxClasses];
 };

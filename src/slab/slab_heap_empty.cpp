@@ -106,7 +106,9 @@ void SlabHeap::regret(size_t bytes) {
   if (empty_extra_ + bytes <= kEmptyExtra && registry_.grant_extra(bytes)) empty_extra_ += bytes;
 }
 
-void SlabHeap::age() {
+void SlabHeap::age(uint32_t now, uint32_t period) {
+  if (now - aged_at_ < period) return;
+  aged_at_ = now;
   give_back_some();
   give_up_extra(empty_extra_ / 8);
   release_empty(most_empty());

@@ -2,8 +2,10 @@
 // thread. It makes every thread of the process run a fence, once for all caches (membarrier, Linux 4.14): where the OS
 // refuses that, caches keep what they have until their threads come by.
 //
-// One thread at a time does so, and no lock is held for the system call. Meanwhile a thread may end and another begin
-// with its heap: whose cache it is, and what of it is shut off, is asked under the heap's lock each time.
+// One thread at a time does so, and no lock is held for the system call. Meanwhile threads may end and others begin
+// with their heaps: whose cache it is, and what of it is shut off, is asked under the heap's lock each time. A hold is
+// for one cache: of a heap with several the first goes behind the others, until the first has been come by in this
+// pass.
 //
 // A template, which tests/schedule runs in every order of its steps.
 #pragma once
@@ -31,21 +33,21 @@ class BasicCacheReach {
   void take_still() {
     if (!is_refused() && begin()) take([](Cache& cache) { return cache.has_been_still() && cache.has_moved(); });
   }
-  // True if some thread has allocated since its cache was last taken.
+  // True if some thread has allocated since its cache was last taken, or somebody else is at it.
   bool ages() {
+    if (is_refused()) return false;
+    if (!begin()) return true;
     bool any = false;
-    if (!is_refused()) for_each_cache([&](const Cache& cache) { any = any || cache.has_moved(); });
+    pass([&](const Cache& cache) { any = any || cache.has_moved(); });
+    end();
     return any;
   }
-
-  // Calls act(cache) for the cache of every thread, holding its heap's lock.
+  // Calls act(cache) for the cache of every thread, holding its heap's lock. The caller holds none.
   template <class Act>
   void for_each_cache(Act act) {
-    registry_.for_each([&](Heap& heap) {
-      if (heap.cache() == nullptr) return;
-      const typename Heap::Visit visit(heap);
-      if (Cache* cache = heap.cache(); cache != nullptr) act(*cache);
-    });
+    while (!begin()) Atomics::pause();
+    pass(act);
+    end();
   }
 
   // In the child of a fork: the thread that was at it may be gone. What it has left shut off is its owner's still.
@@ -63,21 +65,41 @@ class BasicCacheReach {
     return fences_.load(std::memory_order_relaxed) == Fences::kGiven;
   }
   bool is_refused() const { return fences_.load(std::memory_order_relaxed) == Fences::kRefused; }
-  // Relaxed, as is its end: what one has done and the next does is under heaps' locks, which order it.
-  bool begin() { return !is_taking_.exchange(true, std::memory_order_relaxed); }
+  bool begin() { return !is_taking_.exchange(true, std::memory_order_acquire); }
+  void end() { is_taking_.store(false, std::memory_order_release); }
+
+  // begin() has been true.
+  template <class Act>
+  void pass(Act act) {
+    const uint64_t number = pass_ = pass_ + 1;
+    registry_.for_each([&](Heap& heap) {
+      for (bool more = heap.thread_count() != 0; more;) {
+        const typename Heap::Visit visit(heap);
+        auto& caches = heap.caches();
+        auto* const first = caches.front();
+        if (first == nullptr || first->last_pass == number) return;
+        first->last_pass = number;
+        caches.remove(first);
+        caches.push_back(first);
+        act(static_cast<Cache&>(*first));
+        more = caches.front()->last_pass != number;
+      }
+    });
+  }
 
   // begin() has been true.
   template <class Wanted>
   void take(Wanted wanted) {
     bool any = false;
-    for_each_cache([&](Cache& cache) { any = (wanted(cache) && cache.raise_bases()) || any; });
+    pass([&](Cache& cache) { any = (wanted(cache) && cache.raise_bases()) || any; });
     // Where the kernel does not make the fences, owners find their bases raised and lower them.
-    if (any && has_fences() && Atomics::membarrier()) for_each_cache([](Cache& cache) { cache.take_raised(); });
-    is_taking_.store(false, std::memory_order_relaxed);
+    if (any && has_fences() && Atomics::membarrier()) pass([](Cache& cache) { cache.take_raised(); });
+    end();
   }
 
   Registry& registry_;
   typename Atomics::template Atomic<bool> is_taking_{false};
+  typename Atomics::template Var<uint64_t> pass_{0};  // the last one, of whoever has begun
   typename Atomics::template Atomic<Fences> fences_{Fences::kUnknown};
 };
 

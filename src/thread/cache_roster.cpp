@@ -23,7 +23,7 @@ ThreadCache* CacheRoster::start() {
       return nullptr;
     }
     SlabHeap::Hold hold(*heap);
-    heap->set_cache(state.cache);
+    heap->caches().push_front(state.cache);
   }
   // Last, because it may allocate.
   if (::pthread_setspecific(key_, state.cache) != 0) end(state.cache);  // a cache that nothing will end must not be
@@ -86,7 +86,7 @@ void CacheRoster::orphan_others() {
         orphans_.push_front(cache);
         has_orphans_.store(true, std::memory_order_relaxed);
       } else {
-        cache->heap().set_cache(nullptr);
+        cache->heap().caches().remove(cache);
       }
     }
     cache = next;

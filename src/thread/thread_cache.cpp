@@ -216,11 +216,14 @@ bool ThreadCache::open(size_t size_class) {
   return use_array(size_class, affords(size_class, room) ? room : 1);
 }
 
-// True if the budget allows the class's array that much room.
+// The room that the thread may have, in bytes. What it has already it keeps when another thread joins its heap.
+size_t ThreadCache::share() const { return limits_.budget / std::max<size_t>(1, heap_.thread_count()); }
+
+// True if the thread's share allows the class's array that much room.
 bool ThreadCache::affords(size_t size_class, size_t room) const {
   const size_t had = arrays_[size_class].room;
   if (room <= had) return true;
-  if (room_bytes_ + (room - had) * sizes(size_class).block_size > limits_.budget) return false;
+  if (room_bytes_ + (room - had) * sizes(size_class).block_size > share()) return false;
   return !drains_ || affords_draining(size_class, room);
 }
 
@@ -293,7 +296,7 @@ void ThreadCache::scavenge() {
     array.seen = static_cast<uint16_t>(count(c));
   }
   drains_after_ = std::max(drains_after_ / 2, kDrains);
-  heap_.age();
+  heap_.age(scavenged_at_, limits_.scavenge_after);
 }
 
 void ThreadCache::flush_all() {
@@ -308,7 +311,7 @@ void ThreadCache::send_all_home() {
 
 void ThreadCache::retire() {
   Operation operation(*this);
-  heap_.set_cache(nullptr);
+  heap_.caches().remove(this);
   send_all_home();
   ArrayStore::Returns returns(arrays_store_);
   for (size_t c = 1; c < kMaxClasses; ++c) {

@@ -1,6 +1,7 @@
 // What malloc_trim and the idle thread do to the caches of other threads, as it ships: they reach them through their
 // heaps' locks, in two holds with a fence in every thread between, while the owner allocates, has slow operations and
-// ends, and another thread begins with its heap. Each block is in one place, and nobody touches a cache that is gone.
+// ends, and another thread begins with its heap, or shares it. Each block is in one place, no cache is passed over, and
+// nobody touches one that is gone.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +27,7 @@ enum class Fault {
   kForgetsPending,  // one that comes by lowers its bases and leaves the other to believe that they are raised
 };
 
-template <uint32_t kBlocks, Fault kFault = Fault::kNone>
+template <uint32_t kBlocks, Fault kFault = Fault::kNone, uint32_t kOwners = 1>
 class Room {
  public:
   class Cache;
@@ -40,18 +41,32 @@ class Room {
      private:
       LockGuard<ScheduledLock> guard_;
     };
-    Cache* cache() const { return cache_.load(std::memory_order_relaxed); }
-    void set_cache(Cache* cache) { cache_.store(cache, std::memory_order_relaxed); }
+    size_t thread_count() const { return threads_.load(std::memory_order_relaxed); }
+    // A race, if it is called without the lock.
+    HeapCaches& caches() {
+      looks_ = looks_ + 1;
+      return caches_;
+    }
+    void add(Cache* cache) {
+      threads_.store(thread_count() + 1, std::memory_order_relaxed);
+      caches().push_front(cache);
+    }
+    void remove(Cache* cache) {
+      caches().remove(cache);
+      threads_.store(thread_count() - 1, std::memory_order_relaxed);
+    }
 
     ScheduledLock lock;
 
    private:
-    Atomics::Atomic<Cache*> cache_{nullptr};
+    Atomics::Atomic<size_t> threads_{0};
+    Atomics::Var<int> looks_{0};
+    HeapCaches caches_;
   };
 
   Room() {
     for (auto& owner : owner_) owner = 2;
-    begin(0);
+    for (uint32_t thread = 0; thread != kOwners; ++thread) begin(thread);
   }
 
   template <class Act>
@@ -59,21 +74,23 @@ class Room {
     act(heap_);
   }
 
-  // The heap's thread, the first and the one after it: a cache of its own each, with all blocks that are home.
-  void begin(int thread) {
+  // A thread of the heap's: a cache of its own, with its share of blocks that are home.
+  void begin(uint32_t thread) {
     LockGuard guard(heap_.lock);
     caches_[thread].emplace(*this);
-    for (uint32_t block = 1; block <= kBlocks; ++block)
-      if (is_home(block)) caches_[thread]->fill(block);
-    heap_.set_cache(&*caches_[thread]);
-    current_ = thread;
+    for (uint32_t block = 1, filled = 0; block <= kBlocks && filled != kBlocks / kOwners; ++block) {
+      if (!is_home(block)) continue;
+      caches_[thread]->fill(block);
+      ++filled;
+    }
+    heap_.add(&*caches_[thread]);
   }
-  void pop() { cache().pop(); }
-  void push() { cache().push(); }
-  void end() {
-    cache().retire();
-    if constexpr (kFault == Fault::kNamedTooLong) heap_.set_cache(nullptr);
-    caches_[current_].reset();
+  void pop(uint32_t thread = 0) { caches_[thread]->pop(); }
+  void push(uint32_t thread = 0) { caches_[thread]->push(); }
+  void end(uint32_t thread = 0) {
+    caches_[thread]->retire();
+    if constexpr (kFault == Fault::kNamedTooLong) heap_.remove(&*caches_[thread]);
+    caches_[thread].reset();
   }
   void take_all() { reach_.take_all(); }
   void take_still() { reach_.take_still(); }
@@ -82,12 +99,17 @@ class Room {
   void check() {
     uint32_t found = 0;
     for (uint32_t block = 1; block <= kBlocks; ++block) found += is_home(block) || owner_[block - 1] == 1 ? 1 : 0;
-    if (caches_[current_].has_value()) found += caches_[current_]->count_free();
+    for (auto& cache : caches_)
+      if (cache.has_value()) found += cache->count_free();
     require(found == kBlocks, "each block is in one place");
+  }
+  // Where nobody took anything, and somebody has taken all.
+  void check_all_home() {
+    check();
+    for (uint32_t block = 1; block <= kBlocks; ++block) require(is_home(block), "no cache is passed over");
   }
 
  private:
-  Cache& cache() { return *caches_[current_]; }
   bool is_home(uint32_t block) const { return owner_[block - 1] == 2; }
   // What a block's owner writes to it: a race if it had two.
   void own(uint32_t block, int from, int to) {
@@ -102,12 +124,11 @@ class Room {
   BasicCacheReach<Room, Heap, Cache, Atomics> reach_{*this};
   Atomics::Var<int> owner_[kBlocks];  // 0: an array's, 1: the program's, 2: at home
   std::optional<Cache> caches_[2];
-  int current_ = 0;  // the owner's
 };
 
 // As ThreadCache and its fast paths, with one array, whose places do not move.
-template <uint32_t kBlocks, Fault kFault>
-class Room<kBlocks, kFault>::Cache {
+template <uint32_t kBlocks, Fault kFault, uint32_t kOwners>
+class Room<kBlocks, kFault, kOwners>::Cache : public HeapCache {
  public:
   explicit Cache(Room& room) : room_(room) {}
 
@@ -138,7 +159,7 @@ class Room<kBlocks, kFault>::Cache {
   void retire() {
     LockGuard guard(room_.heap_.lock);
     if (raised_ != 0) lower_bases();
-    if constexpr (kFault != Fault::kNamedTooLong) room_.heap_.set_cache(nullptr);
+    if constexpr (kFault != Fault::kNamedTooLong) room_.heap_.remove(this);
     const uint32_t top = words_.top.load(std::memory_order_relaxed);
     for (uint32_t place = kFirst; place != top; ++place) room_.take_home(entry(place).load(std::memory_order_relaxed));
     words_.top.store(kFirst, std::memory_order_relaxed);
@@ -227,10 +248,15 @@ template <class State>
 const Body<State> kPopTwice = [](State& room) { room.pop(), room.pop(); };
 // The thread ends, and another begins with its heap: one after the other, as the roll sees to it.
 template <class State>
-const Body<State> kEndAndBegin = [](State& room) { room.end(), room.begin(1), room.pop(); };
+const Body<State> kEndAndBegin = [](State& room) { room.end(), room.begin(1), room.pop(1); };
+// Another that shares the heap.
+template <class State>
+const Body<State> kSecondPopsAndEnds = [](State& room) { room.pop(1), room.end(1); };
 
 template <class State>
 const Body<State> kCheck = [](State& room) { room.check(); };
+template <class State>
+const Body<State> kAllHome = [](State& room) { room.check_all_home(); };
 
 TEST(CacheReachProof, AnOwnerThatEndsMeanwhile) {
   using State = Room<2>;
@@ -250,6 +276,16 @@ TEST(CacheReachProof, AHeapThatComesAliveAgainMeanwhile) {
 TEST(CacheReachProof, TwoThatTakeAtOnce) {
   using State = Room<1>;
   prove<State>({kTakeStill<State>, kTakeAll<State>}, 3, kCheck<State>);
+}
+
+TEST(CacheReachProof, TwoThatTakeAtOnceFromThreadsThatShareAHeap) {
+  using State = Room<2, Fault::kNone, 2>;
+  prove<State>({kTakeAll<State>, kTakeAll<State>}, 3, kAllHome<State>);
+}
+
+TEST(CacheReachProof, OneOfThoseThatShareAHeapEndsMeanwhile) {
+  using State = Room<2, Fault::kNone, 2>;
+  prove<State>({kSecondPopsAndEnds<State>, kTakeAll<State>}, 3, kCheck<State>);
 }
 
 TEST(CacheReachProof, WhatIsPlantedIsSeen) {

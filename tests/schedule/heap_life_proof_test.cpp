@@ -1,6 +1,6 @@
 // How heaps change hands, as it ships: a thread ends, another begins with its heap or adopts its slabs, others free
-// into it and trim it meanwhile, by every order of their steps. No block is lost, none comes home twice, a heap has one
-// thread, a slab one heap; and in a heap without a thread nothing stays behind.
+// into it and trim it meanwhile, by every order of their steps; or several threads share a heap. No block is lost, none
+// comes home twice, a slab has one heap; and in a heap without a thread nothing stays behind.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -31,6 +31,24 @@ struct Heaps : SmallHeaps<kPlant, 1> {
 template <class State>
 struct Ended : State {
   Ended() { this->end(*this->first); }
+};
+
+// Two threads share heap 1, which has the slab.
+template <Plant kPlant = Plant::kNone>
+struct Shared : SmallHeaps<kPlant, 1> {
+  using Heap = typename SmallHeaps<kPlant, 1>::Heap;
+
+  Heap* first = nullptr;
+  Heap* second = nullptr;
+
+  Shared() {
+    this->share();
+    first = &this->begin();
+    second = &this->begin();
+    require(first == second, "both have one heap");
+    this->place(0, *first, 1);
+    const typename Heap::Hold hold(*first);
+  }
 };
 
 template <class State>
@@ -103,6 +121,38 @@ TEST(HeapLifeProof, TwoThreadsBeginAtOnce) {
   prove<State>({kBegin<State>, kBegin<State>, kFree<State>}, 3, kCheck<State>, 1);
 }
 
+// -- several threads of one heap -------------------------------------------------------------------------------------
+
+template <class State>
+const Body<State> kEndSecond = [](State& state) { state.end(*state.second); };
+template <class State>
+const Body<State> kBeginAndEnd = [](State& state) {
+  auto& heap = state.begin();
+  state.allocate(heap);
+  state.end(heap);
+};
+template <class State>
+const Body<State> kTake = [](State& state) { state.allocate(*state.first); };
+template <class State>
+const Body<State> kGive = [](State& state) { state.free(*state.second, 0); };
+
+TEST(HeapLifeProof, ThreadsOfOneHeapTakeAndGive) {
+  using State = Shared<>;
+  prove<State>({kTake<State>, kGive<State>}, 4, kCheck<State>);
+}
+
+TEST(HeapLifeProof, ThreadsOfOneHeapEndAtOnce) {
+  using State = Shared<>;
+  prove<State>({kEnd<State>, kEndSecond<State>}, 4, kCheck<State>);
+  prove<State>({kEnd<State>, kEndSecond<State>, kFree<State>}, 3, kCheck<State>, 1);
+}
+
+TEST(HeapLifeProof, AThreadJoinsAHeapWhoseOthersEnd) {
+  using State = Shared<>;
+  prove<State>({kEnd<State>, kBeginAndEnd<State>}, 4, kCheck<State>);
+  prove<State>({kEnd<State>, kEndSecond<State>, kBegin<State>}, 3, kCheck<State>, 1);
+}
+
 // -- what is planted -------------------------------------------------------------------------------------------------
 
 template <Plant kPlant>
@@ -118,7 +168,14 @@ bool is_seen_where_slabs_are_adopted() {
   return is_seen<State>({kAdoptAndEnd<State>, kSend<State>}, 4, kCheck<State>);
 }
 
+template <Plant kPlant>
+bool is_seen_where_heaps_are_shared() {
+  using State = Shared<kPlant>;
+  return is_seen<State>({kEnd<State>, kBegin<State>}, 3, kCheck<State>);
+}
+
 TEST(HeapLifeProof, WithoutAPlantThereIsNothingToSee) {
+  EXPECT_FALSE(is_seen_where_heaps_are_shared<Plant::kNone>());
   EXPECT_FALSE(is_seen_where_heaps_end<Plant::kNone>());
   EXPECT_FALSE(is_seen_where_slabs_are_adopted<Plant::kNone>());
 }
@@ -129,6 +186,7 @@ TEST(HeapLifeProof, TheOldFaultOfCollectIsSeen) {
 }
 
 TEST(HeapLifeProof, WhatElseIsPlantedIsSeen) {
+  EXPECT_TRUE(is_seen_where_heaps_are_shared<Plant::kForgetsTheOthers>());
   EXPECT_TRUE(is_seen_where_heaps_end<Plant::kStaysExpected>());
   EXPECT_TRUE(is_seen_where_slabs_are_adopted<Plant::kAdoptsWithoutLock>());
   EXPECT_TRUE(is_seen_where_slabs_are_adopted<Plant::kPassesOnAndLeaves>());

@@ -2,7 +2,8 @@
 // the roll are those that ship; what lies between them is SlabHeap's, in the same order, with slabs of two blocks.
 //
 // What is watched: each block is in one place and has one writer at a time, with what its last one wrote; a heap has
-// one thread; a slab lies in one heap; and once all threads have ended, nothing waits in a heap without a thread.
+// one thread, unless it is to be shared; a slab lies in one heap; and once all threads have ended, nothing waits in a
+// heap without a thread.
 #pragma once
 
 #include <bit>
@@ -53,6 +54,7 @@ enum class Plant {
   kLooksWhereItWas,         // a sender that looks into the heap to which the slab belonged before
   kStaysExpected,           // a thread that ends, and senders go on leaving their mail to it
   kAdoptsWithoutLock,       // a slab is taken without the lock of the heap that has it
+  kForgetsTheOthers,        // the first thread of several that ends leaves the heap as if it were the last one
 };
 
 template <Plant kPlant, int kSlabCount>
@@ -70,6 +72,11 @@ class SmallHeaps {
   }
 
   Roll& roll() { return roll_; }
+  // All threads are to share one heap.
+  void share() {
+    is_shared_ = true;
+    roll_.bound(1);
+  }
   Heap* take() {
     return roll_.take([this](uint16_t id) {
       made_[id] = std::make_unique<Heap>(*this, id);
@@ -90,13 +97,14 @@ class SmallHeaps {
   Heap& begin() {
     Heap* heap = take();
     require(heap != nullptr, "there is a heap for each thread");
+    if (is_shared_) return *heap;
     require(!heap->has_thread_, "a heap has one thread");
     heap->has_thread_ = true;
     return *heap;
   }
   void end(Heap& heap) {
-    require(heap.has_thread_, "a thread has its heap until it ends");
-    heap.has_thread_ = false;
+    require(is_shared_ || heap.has_thread_, "a thread has its heap until it ends");
+    if (!is_shared_) heap.has_thread_ = false;
     roll_.leave(heap, [](Heap&) {});
   }
 
@@ -136,7 +144,7 @@ class SmallHeaps {
     uint32_t slabs = 0;
     roll_.for_each([&](Heap& heap) {
       require(!heap.lock().is_held(), "each heap's lock is open");
-      require(heap.has_thread_ || !heap.has_mail(), "nothing waits in a heap without a thread");
+      require(heap.thread_count() != 0 || !heap.has_mail(), "nothing waits in a heap without a thread");
       heap.open_all_mail();
       require((slabs & heap.slabs_) == 0, "a slab lies in one heap");
       slabs |= heap.slabs_;
@@ -170,6 +178,7 @@ class SmallHeaps {
     contents_[block] = kOnItsWay;
   }
 
+  bool is_shared_ = false;
   ScheduledAtomics::Atomic<Heap*> places_[kIds];
   Roll roll_;
   std::unique_ptr<Heap> made_[kIds];
@@ -201,6 +210,7 @@ class SmallHeaps<kPlant, kSlabCount>::Heap {
   void look_again() { box_.look_again(opens()); }
   size_t slab_count() const { return slab_count_.load(std::memory_order_relaxed); }
   size_t slabs_to_give(size_t) const { return slab_count(); }
+  size_t thread_count() const { return threads_; }
   void leave_unattended() {
     if constexpr (kPlant != Plant::kStaysExpected) box_.leave_unattended();
   }
@@ -268,6 +278,10 @@ class SmallHeaps<kPlant, kSlabCount>::Heap {
     ScheduledAtomics::Var<bool> value_{false};
   };
 
+  void set_thread_count(size_t threads) {
+    if (kPlant == Plant::kForgetsTheOthers && threads < threads_) threads = 0;
+    threads_ = threads;
+  }
   void begin_hold() { box_.begin_hold(opens()); }
   void end_hold() { box_.end_hold(opens()); }
   void put_home(int block) {
@@ -315,6 +329,7 @@ class SmallHeaps<kPlant, kSlabCount>::Heap {
   ScheduledAtomics::Atomic<size_t> slab_count_{0};
   OwnFlag is_owner_in_;
   ScheduledAtomics::Var<bool> has_thread_{false};
+  ScheduledAtomics::Var<size_t> threads_{0};
   ScheduledAtomics::Var<Heap*> next_abandoned_{nullptr};
 };
 

@@ -50,6 +50,7 @@ TEST_F(ConfigTest, WithoutItTheDefaults) {
   EXPECT_EQ(keys, 0u);
   EXPECT_EQ(config.classes, ClassMap::kDefault);
   EXPECT_EQ(config.cache, 8 * kMiB);
+  EXPECT_EQ(config.heaps, 0u) << "auto";
   EXPECT_EQ(config.batch, Batching::kAdaptive);
   EXPECT_EQ(config.retain, 64 * kMiB);
   EXPECT_EQ(config.retain_large, 64 * kMiB);
@@ -62,7 +63,8 @@ TEST_F(ConfigTest, WithoutItTheDefaults) {
 
 TEST_F(ConfigTest, EveryKey) {
   const Config config = read(
-      "classes:dense,sized_delete:trust,cache:1M,batch:one,retain:2M,retain_large:3M,purge_after:5,idle_thread:on,"
+      "classes:dense,sized_delete:trust,cache:1M,heaps:6,batch:one,retain:2M,retain_large:3M,purge_after:5,idle_thread:"
+      "on,"
       "check:on,quarantine:3M,report:/tmp/a "
       "file:b");
   EXPECT_EQ(complaints, "");
@@ -70,6 +72,7 @@ TEST_F(ConfigTest, EveryKey) {
   EXPECT_EQ(config.classes, ClassMap::kDense);
   EXPECT_EQ(config.sized_delete, SizedDelete::kTrust);
   EXPECT_EQ(config.cache, kMiB);
+  EXPECT_EQ(config.heaps, 6u);
   EXPECT_EQ(config.batch, Batching::kOne);
   EXPECT_EQ(config.retain, 2 * kMiB);
   EXPECT_EQ(config.retain_large, 3 * kMiB);
@@ -83,7 +86,7 @@ TEST_F(ConfigTest, EveryKey) {
 
 TEST_F(ConfigTest, OneKeySetsOneBit) {
   for (const char* pair :
-       {"classes:dense", "sized_delete:check", "cache:1", "batch:adaptive", "retain:1", "retain_large:1",
+       {"classes:dense", "sized_delete:check", "cache:1", "heaps:auto", "batch:adaptive", "retain:1", "retain_large:1",
         "purge_after:1", "idle_thread:off", "check:off", "quarantine:1", "report:/dev/null"}) {
     read(pair);
     EXPECT_EQ(keys, bit(std::string(pair).substr(0, std::string(pair).find(':')))) << pair;
@@ -125,6 +128,13 @@ TEST_F(ConfigTest, LimitsOfEachKey) {
   EXPECT_EQ(complaints,
             "snug: SNUG_CONF: bad value '1025G' for 'cache': expected a size in bytes up to 1024G, as in 64K, 4M, "
             "1G\n");
+  EXPECT_EQ(read("heaps:1").heaps, 1u);
+  EXPECT_EQ(read("heaps:65534").heaps, 65534u);
+  EXPECT_EQ(read("heaps:3,heaps:auto").heaps, 0u);
+  EXPECT_EQ(read("heaps:0").heaps, 0u);
+  EXPECT_EQ(complaints, "snug: SNUG_CONF: bad value '0' for 'heaps': expected auto or a number from 1 to 65534\n");
+  EXPECT_EQ(read("heaps:65535").heaps, 0u);
+  EXPECT_EQ(complaints, "snug: SNUG_CONF: bad value '65535' for 'heaps': expected auto or a number from 1 to 65534\n");
   EXPECT_EQ(read("purge_after:0").purge_after, 0u);
   EXPECT_EQ(read("purge_after:86400000").purge_after, 86400000u);
   EXPECT_EQ(read("purge_after:86400001").purge_after, 1000u);
@@ -251,14 +261,15 @@ TEST_F(ConfigTest, UnknownKeysAreNamed) {
 
 TEST_F(ConfigTest, PrintsEachValue) {
   const Config usual;
-  const char* const defaults[] = {"default", "check", "8388608", "adaptive", "67108864", "67108864",
-                                  "1000",    "auto",  "off",     "4194304",  ""};
+  const char* const defaults[] = {"default",  "check", "8388608", "auto", "adaptive", "67108864",
+                                  "67108864", "1000",  "auto",    "off",  "4194304",  ""};
   for (size_t i = 0; i < kConfigKeys; ++i) EXPECT_EQ(value(usual, i), defaults[i]);
   const Config set = read(
-      "classes:dense,sized_delete:trust,cache:1,batch:one,retain:2,retain_large:3K,purge_after:4,idle_thread:on,check:"
+      "classes:dense,sized_delete:trust,cache:1,heaps:7,batch:one,retain:2,retain_large:3K,purge_after:4,idle_thread:"
+      "on,check:"
       "on,"
       "quarantine:5,report:/dev/null");
-  const char* const values[] = {"dense", "trust", "1", "one", "2", "3072", "4", "on", "on", "5", "/dev/null"};
+  const char* const values[] = {"dense", "trust", "1", "7", "one", "2", "3072", "4", "on", "on", "5", "/dev/null"};
   for (size_t i = 0; i < kConfigKeys; ++i) EXPECT_EQ(value(set, i), values[i]);
 }
 

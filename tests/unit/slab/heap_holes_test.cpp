@@ -52,7 +52,7 @@ class HeapHolesTest : public testing::Test {
 // As the heap's own thread does each tenth of a second.
 void age(SlabHeap& heap) {
   const SlabHeap::Hold hold(heap);
-  heap.age();
+  heap.age(0, 0);
 }
 
 // One block of each slab stays, of so many slabs. Their holes, in bytes, a page of the OS apart for each slab.

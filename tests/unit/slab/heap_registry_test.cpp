@@ -1,8 +1,10 @@
-// Heaps whose threads are gone: given whole to new threads, their slabs to living ones, their mail to whoever sends it.
+// Heaps and their threads: how many have one, and what becomes of those whose threads are gone: they are given whole to
+// new threads, their slabs to living heaps, their mail to whoever sends it.
 #include "slab/heap_registry.h"
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 #include <vector>
 
@@ -46,6 +48,45 @@ TEST_F(HeapRegistryTest, AnAbandonedHeapServesTheNextThread) {
   own.give(*heap, c, live);
   EXPECT_EQ(heap->blocks_out(c), 0u);
   EXPECT_STREQ(heap->check(), nullptr);
+}
+
+TEST_F(HeapRegistryTest, MoreThreadsThanHeapsShareThem) {
+  registry.bound(3);
+  std::map<SlabHeap*, int> threads;
+  for (int i = 0; i < 12; ++i) ++threads[registry.acquire()];
+  ASSERT_EQ(threads.size(), 3u);
+  for (const auto& [heap, count] : threads) {
+    EXPECT_EQ(count, 4) << "as many in each";
+    EXPECT_EQ(heap->thread_count(), 4u);
+  }
+}
+
+TEST_F(HeapRegistryTest, AThreadSharesTheHeapsOfFew) {
+  registry.bound(2);
+  SlabHeap* first = registry.acquire();
+  SlabHeap* second = registry.acquire();
+  for (int i = 0; i < 4; ++i) registry.acquire();
+  registry.abandon(*second);
+  registry.abandon(*second);
+  EXPECT_EQ(first->thread_count(), 3u);
+  EXPECT_EQ(second->thread_count(), 1u);
+  EXPECT_EQ(registry.acquire(), second);
+  EXPECT_EQ(registry.acquire(), second);
+}
+
+TEST_F(HeapRegistryTest, TheLastThreadAbandonsAHeap) {
+  registry.bound(1);
+  SlabHeap* heap = registry.acquire();
+  ASSERT_EQ(registry.acquire(), heap);
+  const std::vector<void*> live = own.take(*heap, c, 10);
+  registry.abandon(*heap);
+  EXPECT_EQ(registry.abandoned_count(), 0u);
+  EXPECT_STREQ(registry.check(), nullptr);
+  registry.abandon(*heap);
+  EXPECT_EQ(registry.abandoned_count(), 1u);
+  EXPECT_EQ(registry.acquire(), heap) << "and is the first to be taken again";
+  EXPECT_EQ(registry.abandoned_count(), 0u);
+  own.give(*heap, c, live);
 }
 
 TEST_F(HeapRegistryTest, AbandoningGivesEmptySlabsBack) {

@@ -55,6 +55,31 @@ TEST_F(CacheReachTest, TakesFromThoseWhoHaveBeenStill) {
   EXPECT_TRUE(reach.ages());
 }
 
+TEST_F(CacheReachTest, TakesWhatEachOfThoseHasThatShareAHeap) {
+  own.registry.bound(1);
+  ASSERT_EQ(own.registry.acquire(), &heap);
+  ThreadState states[2] = {};
+  ThreadCache others[] = {{heap, own.registry, arrays, states[0], limits},
+                          {heap, own.registry, arrays, states[1], limits}};
+  for (ThreadCache& one : others) {
+    heap.caches().push_front(&one);
+    one.give_batch(small, own.take(heap, small, 30).data(), 30);
+    const std::vector<void*> blocks = own.take(heap, small, 5);
+    for (void* block : blocks) one.overflow(small, block);
+    EXPECT_NE(one.cached(small), 0u);
+  }
+  put_many(small, take_many(small, 100));
+  CacheReach reach(own.registry);
+  reach.take_all();
+  for (const ThreadCache& one : others) EXPECT_EQ(one.cached(small), 0u);
+  EXPECT_EQ(cache.cached(small), 0u);
+  EXPECT_EQ(heap.blocks_out(small), 0u);
+  size_t seen = 0;
+  reach.for_each_cache([&](const ThreadCache&) { ++seen; });
+  EXPECT_EQ(seen, 3u);
+  for (ThreadCache& one : others) one.retire();
+}
+
 TEST_F(CacheReachTest, AnOwnerThatComesByKeepsWhatItHas) {
   put_many(small, take_many(small, 50));
   const std::vector<void*> blocks = cached_blocks(small);

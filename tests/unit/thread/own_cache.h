@@ -16,7 +16,7 @@ class OwnCacheTest : public testing::Test {
  protected:
   explicit OwnCacheTest(const ClassTable& table = kRoomyTable, const CacheLimits& limits = {})
       : own(table), heap(*own.registry.acquire()), cache(heap, own.registry, arrays, state, limits), limits(limits) {
-    heap.set_cache(&cache);
+    heap.caches().push_front(&cache);
   }
   void TearDown() override {
     expect_sound();

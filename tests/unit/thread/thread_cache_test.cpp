@@ -52,6 +52,7 @@ TEST_F(ThreadCacheTest, TheFirstBlocksAreSharedInWholeLines) {
     SlabHeap& other_heap = *own.registry.acquire();
     ThreadState other_state{};
     ThreadCache other(other_heap, own.registry, arrays, other_state, limits);
+    other_heap.caches().push_front(&other);
     void* theirs = other.refill(c);
     for (void* block : blocks)
       EXPECT_TRUE(line_of(block, sizes.block_size - 1) < line_of(theirs, 0) ||
@@ -286,6 +287,18 @@ class PoorThreadCacheTest : public ThreadCacheTest {
  protected:
   PoorThreadCacheTest() : ThreadCacheTest(kRoomyTable, {.budget = size_t{64} << 10}) {}
 };
+
+TEST_F(PoorThreadCacheTest, ThreadsThatShareAHeapShareItsBudget) {
+  own.registry.bound(1);
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(own.registry.acquire(), &heap);
+  for (size_t c = 1; c < own.registry.table().count; ++c) {
+    put_many(c, take_many(c, 30));
+    put_many(c, take_many(c, 100));
+  }
+  size_t single = 0;
+  for (size_t c = 1; c < own.registry.table().count; ++c) single += own.sizes(c).block_size;
+  EXPECT_LE(room_bytes(), limits.budget / 4 + single);
+}
 
 TEST_F(PoorThreadCacheTest, KeepsWithinLimitAndBudget) { exercise(3); }
 

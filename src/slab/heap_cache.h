@@ -1,0 +1,18 @@
+// HeapCache: what a heap knows of the cache of a thread that it serves (thread/thread_cache.h).
+#pragma once
+
+#include <cstdint>
+
+#include "base/list.h"
+
+namespace snug {
+
+// The heap's lock guards it.
+struct HeapCache {
+  ListLink<HeapCache> in_heap;
+  uint64_t last_pass = 0;  // of those that come by all caches (thread/cache_reach.h)
+};
+
+using HeapCaches = List<HeapCache, &HeapCache::in_heap>;
+
+}  // namespace snug
