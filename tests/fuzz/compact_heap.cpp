@@ -1,6 +1,9 @@
 // Any bytes are a program of operations on a compacting heap: the first two choose its options, each four after them
 // are a step. Beside it runs what the program knows: what each block holds, where pins and readers keep it, and what
 // each has to find there after every step.
+#include <sched.h>
+
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -21,6 +24,14 @@ struct Block {
   bool is_kind = false;
 };
 
+// Of the first two, so that a program does the same each time. Where the machine has but one, all stays there.
+void run_on_core(size_t core) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(core % 2, &one);
+  ::sched_setaffinity(0, sizeof one, &one);
+}
+
 void move_bytes(void* from, void* to) { std::memcpy(to, from, 96); }
 
 class Program {
@@ -34,10 +45,16 @@ class Program {
     constexpr size_t kIncrements[] = {1, 100, 4096, 65536};
     options.increment = kIncrements[second % 4];
     if (second / 4 % 2 == 1) {
-      region_.resize(size_t{1} << 19, static_cast<char>(second));  // whatever is in it
+      constexpr size_t kPages[] = {32, 8, 10, 16};
+      region_.resize(kPages[second / 8 % 4] << 14, static_cast<char>(second));  // whatever is in it
       options.region = region_.data();
       options.region_bytes = region_.size();
+    } else if (first / 36 % 2 == 1) {
+      options.sharing = SNUG_COMPACT_CORES;
+      run_on_core(0);
     }
+    constexpr size_t kHandles[] = {0, 30, 100};
+    options.handles = kHandles[second / 32 % 3];
     is_shared_ = options.sharing != SNUG_COMPACT_ONE_THREAD;
     heap_ = snug_compact_create(&options);
     require(heap_ != nullptr, "the heap was made");
@@ -55,6 +72,7 @@ class Program {
       snug_compact_free(heap_, block.handle);
     }
     snug_compact_step(heap_, nullptr);
+    is_bound_ = true;
     expect_sound();
     snug_compact_stats stats;
     snug_compact_get_stats(heap_, &stats);
@@ -67,7 +85,9 @@ class Program {
 
   void step(uint8_t operation, uint8_t which, uint16_t amount) {
     Block* const block = blocks_.empty() ? nullptr : &blocks_[which % blocks_.size()];
-    switch (operation % 10) {
+    // What readers keep from moving is made up for later.
+    if (is_read()) is_bound_ = false;
+    switch (operation % 17) {
       case 0:
       case 1:
       case 2:
@@ -78,7 +98,7 @@ class Program {
         if (block != nullptr && block->pins == 0) free(*block);
         break;
       case 5:
-        if (block != nullptr) resize(*block, amount);
+        if (block != nullptr) resize(*block, 1 + (amount % 16 == 3 ? amount : amount % 900), 0);
         break;
       case 6:
         if (block != nullptr) which % 2 == 0 ? pin(*block) : unpin(*block);
@@ -91,18 +111,39 @@ class Program {
       case 8:
         section(readers_[which % kReaders], which / kReaders);
         break;
-      default:
+      case 9:
         if (amount % 2 == 0)
           snug_compact_set_not_full(heap_, 1 + amount / 2 % 5);
         else
           snug_compact_set_not_full_of(heap_, amount, 1 + which % 5);
+        break;
+      case 10:
+        snug_compact_set_increment(heap_, 1 + amount % 5000);
+        break;
+      case 11:
+        snug_compact_settle(heap_);
+        break;
+      case 12:
+        snug_compact_give_back(heap_, which);
+        break;
+      case 13:
+        compact();
+        break;
+      case 14:
+        if (block != nullptr) resize(*block, 1 + amount % 900, size_t{1} << which % 13);
+        break;
+      case 15:
+        run_on_core(which);
+        break;
+      default:
+        thin_out(which, amount);
     }
     expect_sound();
     for (const Reader& reader : readers_)
       for (const auto& [handle, seen] : reader.seen) {
         // A look-up would call its move off, which must not be needed.
-        require(place_of(handle) == seen, "what a reader has seen stays");
-        expect_content(*find(handle), seen);
+        require(place_of(handle) == seen.at, "what a reader has seen stays");
+        expect_content(seen.block, seen.at);
       }
     for (const Block& pinned : blocks_)
       if (pinned.pins != 0) expect_content(pinned, pinned.pinned_at);
@@ -110,10 +151,14 @@ class Program {
 
  private:
   static constexpr size_t kReaders = 2, kMostBlocks = 400;
+  struct Seen {
+    Block block;
+    void* at = nullptr;
+  };
   struct Reader {
     snug_compact_reader* reader = nullptr;
     bool is_inside = false;
-    std::map<snug_handle, void*> seen;
+    std::map<snug_handle, Seen> seen;
   };
 
   static void require(bool holds, const char* what) {
@@ -123,6 +168,12 @@ class Program {
   }
   void expect_sound() {
     if (const char* broken = snug_compact_check(heap_); broken != nullptr) require(false, broken);
+    snug_compact_stats stats;
+    snug_compact_get_stats(heap_, &stats);
+    require(!is_bound_ || stats.bytes_not_full <= stats.bytes_bound, "the bound is kept");
+  }
+  bool is_read() const {
+    return std::ranges::any_of(readers_, [](const Reader& reader) { return reader.is_inside; });
   }
   static void expect_content(const Block& block, const void* at) {
     const auto* const bytes = static_cast<const uint8_t*>(at);
@@ -135,11 +186,6 @@ class Program {
     snug_compact_view view;
     snug_compact_get_view(heap_, &view);
     return reinterpret_cast<void*>((view.slots[static_cast<uint32_t>(handle)] ^ handle) & ((uint64_t{1} << 48) - 1));
-  }
-  Block* find(snug_handle handle) {
-    for (Block& block : blocks_)
-      if (block.handle == handle) return &block;
-    return nullptr;
   }
   void forget(snug_handle handle) {
     for (Reader& reader : readers_) reader.seen.erase(handle);
@@ -162,7 +208,7 @@ class Program {
     blocks_.push_back(block);
   }
   void free(Block& block) {
-    expect_content(block, snug_compact_deref(heap_, block.handle));
+    expect_content(block, place_of(block.handle));  // a look-up would call its move off
     forget(block.handle);
     snug_compact_free(heap_, block.handle);
     require(snug_compact_try_deref(heap_, block.handle) == nullptr, "what is freed is gone");
@@ -170,16 +216,29 @@ class Program {
     block = blocks_.back();
     blocks_.pop_back();
   }
-  void resize(Block& block, uint16_t amount) {
-    const size_t bytes = 1 + (amount % 16 == 3 ? amount : amount % 900);
-    void* const before = snug_compact_deref(heap_, block.handle);
-    if (snug_compact_resize(heap_, block.handle, bytes, 0) != 0) {
-      require(snug_compact_deref(heap_, block.handle) == before, "what could not be resized is as it was");
+  void resize(Block& block, size_t bytes, size_t alignment) {
+    void* const before = place_of(block.handle);
+    if (snug_compact_resize(heap_, block.handle, bytes, alignment) != 0) {
+      require(place_of(block.handle) == before, "what could not be resized is as it was");
       return;
     }
     forget(block.handle);
     if (bytes < block.bytes) block.bytes = bytes;
-    expect_content(block, snug_compact_deref(heap_, block.handle));
+    void* const after = place_of(block.handle);
+    require(alignment == 0 || reinterpret_cast<uintptr_t>(after) % alignment == 0, "it is aligned anew");
+    expect_content(block, after);
+  }
+  // All that is left to do, if no reader is in the way: then the bound is kept again.
+  void compact() {
+    const int is_left = snug_compact_step(heap_, nullptr);
+    require(is_read() || is_left == 0, "nothing but readers keeps a step from its end");
+    if (is_left == 0) is_bound_ = true;
+  }
+  // One block in so many goes.
+  void thin_out(uint8_t which, uint16_t amount) {
+    const size_t step = 2 + which % 3;
+    for (size_t i = amount % step; i < blocks_.size(); i += step)
+      if (blocks_[i].pins == 0) free(blocks_[i]);
   }
   void pin(Block& block) {
     void* const address = snug_compact_pin(heap_, block.handle);
@@ -202,14 +261,14 @@ class Program {
       reader.is_inside = true;
     } else if (from % 4 == 0) {
       for (const auto& [handle, seen] : reader.seen)
-        require(snug_compact_deref(heap_, handle) == seen, "what a reader has seen is where its handle leads");
+        require(snug_compact_deref(heap_, handle) == seen.at, "what a reader has seen is where its handle leads");
       snug_compact_leave(heap_, reader.reader);
       reader.is_inside = false;
       reader.seen.clear();
     } else {
       for (size_t i = 0; i < blocks_.size() && i < 8 * from; ++i) {
-        const snug_handle handle = blocks_[(from + i) % blocks_.size()].handle;
-        reader.seen[handle] = snug_compact_deref(heap_, handle);
+        const Block& block = blocks_[(from + i) % blocks_.size()];
+        reader.seen[block.handle] = {block, snug_compact_deref(heap_, block.handle)};
       }
     }
   }
@@ -217,6 +276,7 @@ class Program {
   snug_compact_heap* heap_ = nullptr;
   std::vector<char> region_;
   bool is_shared_ = false;
+  bool is_bound_ = true;  // no reader has kept blocks from moving
   Reader readers_[kReaders];
   std::vector<Block> blocks_;
   std::vector<snug_handle> dead_;

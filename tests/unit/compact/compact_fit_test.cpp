@@ -64,7 +64,6 @@ TEST(CompactFitTest, AStepOverstepsItsBudgetByOneIncrementAtMost) {
   EXPECT_EQ(heap.stats().bytes_moved, heap.stats().moves * 256);
 }
 
-// A block that is wanted on its way stays where it was: a write to it would be lost.
 TEST(CompactFitTest, AHugeBudgetOrBoundIsNone) {
   CompactHeapFixture heap({.not_full = size_t{1} << 62});
   const auto handles = heap.fill(20 * kBlocks, 256);
@@ -107,6 +106,7 @@ TEST(CompactFitTest, AnAlignmentIsKeptWhereverABlockMoves) {
   }
 }
 
+// A block that is wanted on its way stays where it was: a write to it would be lost.
 TEST(CompactFitTest, ABlockThatIsWantedOnItsWayStays) {
   CompactHeapFixture heap({.not_full = SNUG_COMPACT_NEVER, .increment = 64});
   const auto handles = heap.fill(2 * kBlocks, 256);
