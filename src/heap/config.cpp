@@ -41,6 +41,8 @@ const ConfigKey kConfigTable[kConfigKeys] = {
 
 namespace {
 
+static_assert(HeapRegistry::kMostHeaps == 65534, "what is said of a bad value names it");
+
 enum Key : size_t {
   kClasses,
   kSizedDelete,

@@ -18,7 +18,7 @@
 namespace snug {
 namespace {
 
-// By default so many heaps for each processor: while as many threads run, each has one that hardly another wants.
+// By default so many heaps for each processor: of the threads that run at a time hardly two want the same one.
 constexpr size_t kHeapsACore = 4;
 
 static_assert(kMostCached < ArrayStore::kMostPlaces,

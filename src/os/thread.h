@@ -28,7 +28,7 @@ bool is_main_thread();
 // restartable sequences (glibc 2.35 and later) or the kernel a vDSO.
 size_t current_core();
 
-// How many processors the process may run on; 0 if the OS does not say. A system call.
+// How many processors the calling thread may run on, by its affinity; 0 if the OS does not say. A system call.
 size_t usable_core_count();
 
 // How many processors the machine may have: their numbers are below, as a rule. Reads files of the kernel's.

@@ -44,7 +44,7 @@ class HeapRegistry {
   // Moves a slab of the class from an abandoned heap to `heir`, whose lock is held; false if none has one.
   bool adopt_slab(size_t size_class, SlabHeap& heir) { return roll_.adopt_slab(size_class, heir); }
 
-  // Serves threads that have no heap of their own: at their very end, or when ids run out. Slow, one block at a time.
+  // Serves threads that have no heap of their own: at their very end, or without memory. Slow, one block at a time.
   void* allocate_shared(size_t size_class);
   // Serves the first needs of threads that have one, whose lock is not held: up to `groups` times whole cache lines, as
   // SlabHeap::take_group.
@@ -83,7 +83,7 @@ class HeapRegistry {
   }
 
   // Empty slabs that heaps keep beyond the usual, `bytes` more or less: a bound for the whole process, since a heap
-  // whose thread sleeps keeps what it has. False if there is no more to grant.
+  // whose threads sleep keeps what it has. False if there is no more to grant.
   bool grant_extra(size_t bytes);
   void return_extra(size_t bytes) { extra_.fetch_sub(bytes, std::memory_order_relaxed); }
 

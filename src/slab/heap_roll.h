@@ -47,14 +47,14 @@ class HeapRoll {
     limit_ = limit;
   }
   bool is_open() const { return heaps_ != nullptr; }
-  // At most so many heaps live, one at least.
+  // At most so many heaps live. Not 0; and no less than live.
   void bound(size_t heaps) { most_living_ = heaps; }
   // The places, as [first byte, end).
   std::pair<uintptr_t, uintptr_t> range() const { return {address_of(heaps_), address_of(heaps_ + limit_)}; }
 
   // A heap for a thread. While fewer live than may, one without a thread: an abandoned one if there is any, else a
   // spare one, else what make(id) returns, which may be null. Else, or if there is none, one that serves others. Null
-  // if there is none of these either. O(heaps) at worst, O(1) where threads end as they have begun.
+  // if there is none of these either. O(heaps) at worst.
   template <class Make>
   Heap* take(Make make) {
     LockGuard guard(lock_);
@@ -163,7 +163,8 @@ class HeapRoll {
       threads += heap.thread_count();
       living += heap.thread_count() != 0 ? 1 : 0;
     });
-    return threads != threads_ || living != living_ ? "heap registry: the count of threads is wrong" : nullptr;
+    if (threads != threads_ || living != living_) return "heap registry: the count of threads is wrong";
+    return living_ > most_living_ ? "heap registry: more heaps have threads than may" : nullptr;
   }
 
  private:
@@ -180,7 +181,8 @@ class HeapRoll {
     return heap;
   }
 
-  // The next heap that serves a thread, and no more of them than the living ones do on average. Some heap does not.
+  // The next heap that serves a thread, and no more of them than the living ones do on average: there is one, as not
+  // all lie above it.
   Heap* least_crowded() {
     if (living_ == 0) return nullptr;
     const size_t most = threads_ / living_;

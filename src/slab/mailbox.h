@@ -1,6 +1,6 @@
-// Mailbox: what others have for a heap, and the lock that guards the heap. Items wait in a stack that many push to and
-// the lock's holder empties whole, so that there is no ABA problem; and a bit says whether the owner is expected to
-// look.
+// Mailbox: what others have for a heap, and the lock that guards the heap. Its owner is any of the threads that have
+// it. Items wait in a stack that many push to and the lock's holder empties whole, so that there is no ABA problem; and
+// a bit says whether the owner is expected to look.
 //
 //   attended     the owner comes by soon: the first to post leaves his item to it; whoever then finds an item waiting
 //                visits, and leaves the heap

@@ -1,4 +1,4 @@
-// OwnerHold: the heap's own thread works on its heap, and has brought home what had come. It holds the heap's lock,
+// OwnerHold: a thread of the heap's works on it, and has brought home what had come. It holds the heap's lock,
 // unless the process has one thread, which needs none. Whether it has is asked once, at the beginning: it can change in
 // no hold, as a hold neither starts a thread nor joins one, and whoever starts or joins one has everything before it
 // done. Asked again at the end, a thread could drop a lock that it has not taken.

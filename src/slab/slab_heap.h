@@ -141,7 +141,7 @@ class alignas(64) SlabHeap {
   // For a thread of the heap, in what may be a signal handler: true if it has not interrupted itself in the middle of
   // something, and nobody else is in either.
   bool is_at_rest() { return !is_owner_in_.load(std::memory_order_relaxed) && !lock().is_held(); }
-  // Brings home what has come if the thread is not expected, unless somebody holds the lock, who then does.
+  // Brings home what has come if no owner is expected, unless somebody holds the lock, who then does.
   void look_again();
   // For the idle thread: true if blocks have come home that it has not seen.
   bool ages() const { return ages_.is_set(); }
@@ -165,7 +165,7 @@ class alignas(64) SlabHeap {
   friend Hold;
   template <class, class, class>
   friend class HeapRoll;
-  // An owner that has let so many come in its stead is taken for asleep.
+  // Owners that have let so many come in their stead are taken for asleep.
   static constexpr uint8_t kVisitsOfASleeper = 64;
   // Bytes of slabs from which on a heap has proved to grow.
   static constexpr size_t kGrownHeap = size_t{4} << 20;
@@ -215,7 +215,7 @@ class alignas(64) SlabHeap {
     return [this](SlabRemoteFrees& remote) { open(remote); };
   }
   void note_visit();
-  // The thread is not expected to want anything soon.
+  // No owner is expected to want anything soon.
   bool is_asleep() const { return visits_ >= kVisitsOfASleeper; }
   void begin_hold();
   void end_hold();
@@ -268,7 +268,7 @@ class SlabHeap::Visit {
   SlabHeap& heap_;
 };
 
-// Another thread looks at something, and takes nothing off the owner: that says nothing of whether the owner sleeps.
+// Another thread looks at something, and takes nothing off the owners: that says nothing of whether they sleep.
 class SlabHeap::Look {
  public:
   explicit Look(SlabHeap& heap) : heap_(heap) { heap_.begin_look(); }

@@ -13,21 +13,21 @@
 #include <atomic>
 #include <cstdint>
 
+#include "base/lock.h"
 #include "base/std_atomics.h"
 #include "slab/heap_registry.h"
 #include "thread/thread_cache.h"
 
 namespace snug {
 
-template <class Registry, class Heap, class Cache, class Atomics>
+template <class Registry, class Heap, class Cache, class Atomics, class Forks>
 class BasicCacheReach {
  public:
   explicit constexpr BasicCacheReach(Registry& registry) : registry_(registry) {}
 
   // The calling thread holds no heap's lock.
   void take_all() {
-    while (!is_refused() && !begin()) Atomics::pause();
-    if (!is_refused()) take([](Cache&) { return true; });
+    if (!is_refused() && await_turn()) take([](Cache&) { return true; });
   }
   // From those who have allocated nothing since the last call.
   void take_still() {
@@ -42,10 +42,11 @@ class BasicCacheReach {
     end();
     return any;
   }
-  // Calls act(cache) for the cache of every thread, holding its heap's lock. The caller holds none.
+  // Calls act(cache) for the cache of every thread, holding its heap's lock. The caller holds none. Not at all in a
+  // handler of a fork that has interrupted another thread in the middle of this.
   template <class Act>
   void for_each_cache(Act act) {
-    while (!begin()) Atomics::pause();
+    if (!await_turn()) return;
     pass(act);
     end();
   }
@@ -67,6 +68,15 @@ class BasicCacheReach {
   bool is_refused() const { return fences_.load(std::memory_order_relaxed) == Fences::kRefused; }
   bool begin() { return !is_taking_.exchange(true, std::memory_order_acquire); }
   void end() { is_taking_.store(false, std::memory_order_release); }
+  // Returns when begin() has been true. False, without it, in handlers of the thread that forks: whoever has begun may
+  // be waiting for a lock that the fork holds, or be in the parent only.
+  bool await_turn() {
+    while (!begin()) {
+      if (Forks::is_this_one()) return false;
+      Atomics::pause();
+    }
+    return true;
+  }
 
   // begin() has been true.
   template <class Act>
@@ -74,7 +84,7 @@ class BasicCacheReach {
     const uint64_t number = pass_ = pass_ + 1;
     registry_.for_each([&](Heap& heap) {
       for (bool more = heap.thread_count() != 0; more;) {
-        const typename Heap::Visit visit(heap);
+        const typename Heap::Look look(heap);
         auto& caches = heap.caches();
         auto* const first = caches.front();
         if (first == nullptr || first->last_pass == number) return;
@@ -103,6 +113,6 @@ class BasicCacheReach {
   typename Atomics::template Atomic<Fences> fences_{Fences::kUnknown};
 };
 
-using CacheReach = BasicCacheReach<HeapRegistry, SlabHeap, ThreadCache, StdAtomics>;
+using CacheReach = BasicCacheReach<HeapRegistry, SlabHeap, ThreadCache, StdAtomics, ForkingThread>;
 
 }  // namespace snug

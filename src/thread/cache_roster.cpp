@@ -87,6 +87,7 @@ void CacheRoster::orphan_others() {
         has_orphans_.store(true, std::memory_order_relaxed);
       } else {
         cache->heap().caches().remove(cache);
+        registry_.abandon(cache->heap());
       }
     }
     cache = next;

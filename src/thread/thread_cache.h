@@ -128,6 +128,7 @@ class alignas(64) ThreadCache : public HeapCache {
   bool affords(size_t size_class, size_t room) const;
   bool make_room(size_t size_class);
   bool use_array(size_t size_class, size_t room);
+  void shorten(size_t size_class, size_t room);
   void flush_older(size_t size_class, size_t count);
   void flush_whole(size_t size_class);
   // thread_cache_draining.cpp

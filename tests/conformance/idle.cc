@@ -212,10 +212,15 @@ bool is_alone_after_threads() {
 bool leaves_after_silent_threads() {
   const std::size_t own = thread_count();
   pthread_t thread;
-  const auto run = [](void*) -> void* { return sleep_for(10), nullptr; };
-  if (pthread_create(&thread, nullptr, run, nullptr) != 0) return false;
+  std::atomic<bool> is_to_end{false};
+  const auto run = [](void* word) -> void* {
+    while (!static_cast<std::atomic<bool>*>(word)->load()) sleep_for(1);
+    return nullptr;
+  };
+  if (pthread_create(&thread, nullptr, run, &is_to_end) != 0) return false;
   for (std::size_t i = 0; i < 1000; ++i) subject::free(made(i * 100));
   const bool has_come = thread_count() == own + 2;
+  is_to_end.store(true);
   pthread_join(thread, nullptr);
   return has_threads(own) && (has_come || (std::puts("it has not come"), false));
 }

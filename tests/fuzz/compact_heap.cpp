@@ -24,13 +24,30 @@ struct Block {
   bool is_kind = false;
 };
 
-// Of the first two, so that a program does the same each time. Where the machine has but one, all stays there.
-void run_on_core(size_t core) {
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(core % 2, &one);
-  ::sched_setaffinity(0, sizeof one, &one);
-}
+// Keeps the thread on one of the first two cores that it may run on, so that a program does the same each time. Where
+// there is but one, all stays there. Afterwards it runs where it may again.
+class FirstCores {
+ public:
+  FirstCores() { ::sched_getaffinity(0, sizeof before_, &before_); }
+  ~FirstCores() { ::sched_setaffinity(0, sizeof before_, &before_); }
+  FirstCores(const FirstCores&) = delete;
+  FirstCores& operator=(const FirstCores&) = delete;
+
+  void run_on(size_t core) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    for (size_t each = 0, left = core % 2 + 1; each != CPU_SETSIZE && left != 0; ++each) {
+      if (!CPU_ISSET(each, &before_)) continue;
+      CPU_ZERO(&one);
+      CPU_SET(each, &one);
+      --left;
+    }
+    ::sched_setaffinity(0, sizeof one, &one);
+  }
+
+ private:
+  cpu_set_t before_{};
+};
 
 void move_bytes(void* from, void* to) { std::memcpy(to, from, 96); }
 
@@ -51,7 +68,8 @@ class Program {
       options.region_bytes = region_.size();
     } else if (first / 36 % 2 == 1) {
       options.sharing = SNUG_COMPACT_CORES;
-      run_on_core(0);
+      is_of_cores_ = true;
+      cores_.run_on(0);
     }
     constexpr size_t kHandles[] = {0, 30, 100};
     options.handles = kHandles[second / 32 % 3];
@@ -59,7 +77,10 @@ class Program {
     heap_ = snug_compact_create(&options);
     require(heap_ != nullptr, "the heap was made");
     if (is_shared_)
-      for (Reader& reader : readers_) reader.reader = snug_compact_reader_create(heap_);
+      for (Reader& reader : readers_) {
+        reader.reader = snug_compact_reader_create(heap_);
+        require(reader.reader != nullptr, "there is room for a reader");
+      }
   }
   ~Program() {
     for (Reader& reader : readers_) {
@@ -133,7 +154,7 @@ class Program {
         if (block != nullptr) resize(*block, 1 + amount % 900, size_t{1} << which % 13);
         break;
       case 15:
-        run_on_core(which);
+        if (is_of_cores_) cores_.run_on(which);
         break;
       default:
         thin_out(which, amount);
@@ -275,6 +296,8 @@ class Program {
 
   snug_compact_heap* heap_ = nullptr;
   std::vector<char> region_;
+  FirstCores cores_;
+  bool is_of_cores_ = false;
   bool is_shared_ = false;
   bool is_bound_ = true;  // no reader has kept blocks from moving
   Reader readers_[kReaders];

@@ -34,9 +34,9 @@ class Room {
 
   class Heap {
    public:
-    class Visit {
+    class Look {
      public:
-      explicit Visit(Heap& heap) : guard_(heap.lock) {}
+      explicit Look(Heap& heap) : guard_(heap.lock) {}
 
      private:
       LockGuard<ScheduledLock> guard_;
@@ -65,6 +65,7 @@ class Room {
   };
 
   Room() {
+    ScheduledForks::end();
     for (auto& owner : owner_) owner = 2;
     for (uint32_t thread = 0; thread != kOwners; ++thread) begin(thread);
   }
@@ -121,7 +122,7 @@ class Room {
   void take_home(uint32_t block) { own(block, 0, 2); }
 
   Heap heap_;
-  BasicCacheReach<Room, Heap, Cache, Atomics> reach_{*this};
+  BasicCacheReach<Room, Heap, Cache, Atomics, ScheduledForks> reach_{*this};
   Atomics::Var<int> owner_[kBlocks];  // 0: an array's, 1: the program's, 2: at home
   std::optional<Cache> caches_[2];
 };

@@ -57,7 +57,7 @@ TEST_F(CacheReachTest, TakesFromThoseWhoHaveBeenStill) {
 
 TEST_F(CacheReachTest, TakesWhatEachOfThoseHasThatShareAHeap) {
   own.registry.bound(1);
-  ASSERT_EQ(own.registry.acquire(), &heap);
+  for (int thread = 0; thread < 2; ++thread) ASSERT_EQ(own.registry.acquire(), &heap);
   ThreadState states[2] = {};
   ThreadCache others[] = {{heap, own.registry, arrays, states[0], limits},
                           {heap, own.registry, arrays, states[1], limits}};
@@ -78,6 +78,14 @@ TEST_F(CacheReachTest, TakesWhatEachOfThoseHasThatShareAHeap) {
   reach.for_each_cache([&](const ThreadCache&) { ++seen; });
   EXPECT_EQ(seen, 3u);
   for (ThreadCache& one : others) one.retire();
+}
+
+TEST_F(CacheReachTest, ToLookAtCachesIsNoVisit) {
+  own.give(heap, small, own.take(heap, small, 200));
+  ASSERT_EQ(heap.slab_count(), 1u);
+  CacheReach reach(own.registry);
+  for (int pass = 0; pass < 100; ++pass) reach.for_each_cache([](const ThreadCache&) {});
+  EXPECT_EQ(heap.slab_count(), 1u) << "its thread is not taken for asleep";
 }
 
 TEST_F(CacheReachTest, AnOwnerThatComesByKeepsWhatItHas) {
