@@ -72,7 +72,8 @@ def test_the_page_needs_nothing_else_and_has_the_worst_first():
 
 
 def test_the_small_traces_are_there_where_none_was_recorded(tmp_path):
-    assert len(traces_in(ROOT)) > 5
+    (tmp_path / "tests").symlink_to(ROOT / "tests")
+    assert len(traces_in(tmp_path)) > 5
     (tmp_path / "build" / "traces").mkdir(parents=True)
     (tmp_path / "build" / "traces" / "mine.trace").touch()
     assert [each.name for each in traces_in(tmp_path)] == ["mine.trace"]
