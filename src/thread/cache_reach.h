@@ -97,13 +97,15 @@ class BasicCacheReach {
     });
   }
 
-  // begin() has been true.
+  // begin() has been true. What has been shut off counts as nobody's until it is taken or its owner comes by, so that
+  // it is asked first whether there are fences.
   template <class Wanted>
   void take(Wanted wanted) {
-    bool any = false;
-    pass([&](Cache& cache) { any = (wanted(cache) && cache.raise_bases()) || any; });
-    // Where the kernel does not make the fences, owners find their bases raised and lower them.
-    if (any && has_fences() && Atomics::membarrier()) pass([](Cache& cache) { cache.take_raised(); });
+    if (has_fences()) {
+      bool any = false;
+      pass([&](Cache& cache) { any = (wanted(cache) && cache.raise_bases()) || any; });
+      if (any && Atomics::membarrier()) pass([](Cache& cache) { cache.take_raised(); });
+    }
     end();
   }
 

@@ -1,6 +1,11 @@
 // What another thread takes out of a cache, step by step, and what the owner finds when it comes by.
 #include "thread/cache_reach.h"
 
+#include <sys/syscall.h>
+
+#include <cerrno>
+
+#include "os/system_call_hook.h"
 #include "own_cache.h"
 
 namespace snug::unit {
@@ -78,6 +83,19 @@ TEST_F(CacheReachTest, TakesWhatEachOfThoseHasThatShareAHeap) {
   reach.for_each_cache([&](const ThreadCache&) { ++seen; });
   EXPECT_EQ(seen, 3u);
   for (ThreadCache& one : others) one.retire();
+}
+
+TEST_F(CacheReachTest, WhereThereAreNoFencesCachesStayAsTheyAre) {
+  put_many(small, take_many(small, 50));
+  const std::vector<void*> blocks = cached_blocks(small);
+  CacheReach reach(own.registry);
+  {
+    const SystemCallHook refusal(SYS_membarrier, [] { return false; }, EPERM);
+    reach.take_all();
+  }
+  EXPECT_EQ(cached_blocks(small), blocks);
+  reach.take_all();
+  EXPECT_EQ(cached_blocks(small), blocks) << "it has been refused once and for all";
 }
 
 TEST_F(CacheReachTest, ToLookAtCachesIsNoVisit) {
