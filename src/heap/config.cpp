@@ -18,8 +18,7 @@ const ConfigKey kConfigTable[kConfigKeys] = {
      "size-class map: dense caches at most 8 blocks or 1 KiB of a class in each thread; a file's path is that of a map "
      "that `snug classes` has written"},
     {"sized_delete", "check|trust", "whether a sized delete of up to 64 KiB looks the block up or believes its size"},
-    {"cache", "bytes",
-     "the most that the caches of one heap's threads have room for, but for one block of each class in each"},
+    {"cache", "bytes", "the most that one thread's cache has room for, but for one block of each class"},
     {"heaps", "auto|number",
      "the most heaps that threads have; further threads share them; auto: four for each processor"},
     {"batch", "adaptive|one",

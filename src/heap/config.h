@@ -25,8 +25,7 @@ struct Config {
   // sized_delete: trust | check, default check. Whether a sized delete with a size up to 64 KiB believes it, or
   // looks the block up as free does.
   SizedDelete sized_delete = SizedDelete::kCheck;
-  // cache: bytes, default 8M. The most that the caches of one heap's threads have room for, but for one block of each
-  // class in each: a thread that has a heap of its own has all of it, those that share one have equal shares.
+  // cache: bytes, default 8M. The most that one thread's cache has room for, but for one block of each class.
   size_t cache = CacheLimits().budget;
   // heaps: a number from 1 to 65534, or auto, the default: four for each processor that the process may run on. The
   // most heaps that threads have; where there are more threads several share one. 0 for auto.

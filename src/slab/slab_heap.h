@@ -188,7 +188,7 @@ class alignas(64) SlabHeap {
   void begin_round();
   void end_round();
   void give_back_some();
-  // More is free in slabs than may be kept of empty pages.
+  // More is free in slabs than may be kept of empty pages, for each thread that has the heap.
   bool has_too_much() const;
   void count_out(size_t size_class, size_t blocks);
   void count_home(size_t size_class, size_t blocks);

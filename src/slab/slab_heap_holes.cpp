@@ -51,7 +51,9 @@ size_t SlabHeap::purge_holes_of(Slab& slab, size_t worth) {
   return bytes;
 }
 
-bool SlabHeap::has_too_much() const { return slab_bytes_ - out_bytes_ > registry_.spans().retain(); }
+bool SlabHeap::has_too_much() const {
+  return slab_bytes_ - out_bytes_ > registry_.spans().retain() * std::max<size_t>(1, thread_count());
+}
 
 void SlabHeap::make_way(PageCount for_pages) {
   if (slab_bytes_ < kGrownHeap) return;

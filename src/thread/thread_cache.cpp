@@ -216,15 +216,11 @@ bool ThreadCache::open(size_t size_class) {
   return use_array(size_class, affords(size_class, room) ? room : 1);
 }
 
-// The room that the thread may have, in bytes. When another thread joins its heap it keeps what it has until it
-// scavenges.
-size_t ThreadCache::share() const { return limits_.budget / std::max<size_t>(1, heap_.thread_count()); }
-
-// True if the thread's share allows the class's array that much room.
+// True if the budget allows the class's array that much room.
 bool ThreadCache::affords(size_t size_class, size_t room) const {
   const size_t had = arrays_[size_class].room;
   if (room <= had) return true;
-  if (room_bytes_ + (room - had) * sizes(size_class).block_size > share()) return false;
+  if (room_bytes_ + (room - had) * sizes(size_class).block_size > limits_.budget) return false;
   return !drains_ || affords_draining(size_class, room);
 }
 
@@ -269,13 +265,6 @@ void ThreadCache::flush_older(size_t size_class, size_t number) {
   head.move_top(top);
 }
 
-// Leaves the class's array room for so many, and the newest of its blocks.
-void ThreadCache::shorten(size_t size_class, size_t room) {
-  if (arrays_[size_class].room <= room) return;
-  if (const size_t held = count(size_class); held > room) flush_older(size_class, held - room);
-  use_array(size_class, room);
-}
-
 void ThreadCache::flush_whole(size_t size_class) {
   if (const size_t held = count(size_class); held != 0) flush_older(size_class, held);
 }
@@ -289,22 +278,20 @@ void ThreadCache::scavenge_as_due() {
 }
 
 // Sends home what has lain still since the last time, and lets those arrays start small again. An array that has been
-// in use, but has neither run empty nor full, holds more than its class needs: the older part of it goes. Where threads
-// have joined the heap, so much goes that the thread has no more than its share.
+// in use, but has neither run empty nor full, holds more than its class needs: the older part of it goes.
 void ThreadCache::scavenge() {
   for (size_t c = 1; c < kMaxClasses; ++c) {
     Array& array = arrays_[c];
     const size_t held = count(c);
     if (held != 0 && held == array.seen) {
-      shorten(c, first_room(sizes(c)));
-      flush_whole(c);
+      flush_older(c, held);
+      use_array(c, std::min<size_t>(array.room, first_room(sizes(c))));
       array.batch = 1;
     } else if (held > kFewBlocks && array.seen != kMoved) {
       flush_older(c, held - held / 4);
     }
     array.seen = static_cast<uint16_t>(count(c));
   }
-  for (size_t c = kMaxClasses - 1; c != 0 && room_bytes_ > share(); --c) shorten(c, 1);
   drains_after_ = std::max(drains_after_ / 2, kDrains);
   heap_.age(scavenged_at_, limits_.scavenge_after);
 }

@@ -1,13 +1,12 @@
 // ThreadCache: a thread's arrays of free blocks, one a class, between its fast paths and its slab heap.
 //
 // An array starts small. An empty one is refilled with a batch that doubles from refill to refill, and grows to hold
-// it. A full one doubles, up to the class's limit and within the thread's share of its heap's budget, while it is
-// shorter than a batch or if it has run empty since it last did so, which shows that blocks come and go; else its
-// older half goes home, or nearly all of it if only frees have come since the last time. A thread that only frees
-// thus keeps few blocks: what a long row of frees leaves in an array is scattered over many slabs, and would keep
-// them all. If it goes on, other classes' arrays are emptied as well, one with each overflow. Blocks in an array
-// keep their slabs from becoming empty, so that an array which has not moved for a while is sent home whole
-// (scavenge).
+// it. A full one doubles, up to the class's limit and within the thread's budget of bytes, while it is shorter than a
+// batch or if it has run empty since it last did so, which shows that blocks come and go; else its older half goes
+// home, or nearly all of it if only frees have come since the last time. A thread that only frees thus keeps few
+// blocks: what a long row of frees leaves in an array is scattered over many slabs, and would keep them all. If it goes
+// on, other classes' arrays are emptied as well, one with each overflow. Blocks in an array keep their slabs from
+// becoming empty, so that an array which has not moved for a while is sent home whole (scavenge).
 //
 //   for each class:   base <= top <= limit,   limit - base + raised == room <= places
 //   blocks cached ==  sum of top - base
@@ -36,7 +35,7 @@ namespace snug {
 enum class Batching { kAdaptive, kOne };
 
 struct CacheLimits {
-  size_t budget = size_t{8} << 20;  // bytes of room in the arrays of a heap's threads, of which each has an equal share
+  size_t budget = size_t{8} << 20;  // a thread's bytes of room in its arrays
   Batching batching = Batching::kAdaptive;
   uint32_t scavenge_after = 100;  // milliseconds at least from one scavenge to the next
 };
@@ -124,11 +123,9 @@ class alignas(64) ThreadCache : public HeapCache {
   bool take_untouched(size_t size_class, void** block);
   void* keep_and_pop(size_t size_class, void* const* shared, size_t count);
   size_t take_shared(size_t size_class, void** end);
-  size_t share() const;
   bool affords(size_t size_class, size_t room) const;
   bool make_room(size_t size_class);
   bool use_array(size_t size_class, size_t room);
-  void shorten(size_t size_class, size_t room);
   void flush_older(size_t size_class, size_t count);
   void flush_whole(size_t size_class);
   // thread_cache_draining.cpp

@@ -133,10 +133,12 @@ TEST_F(HeapHolesTest, HolesMakeWayForOtherSizesOnceTheHeapHasAged) {
 }
 
 // The bytes that go without the heap's ageing, as a second class dies after the round that gave back the first one's.
-size_t gone_between_rounds(size_t retain) {
+size_t gone_between_rounds(size_t retain, size_t threads = 1) {
   unit::OwnHeaps own;
   own.spans.bound_retention(retain, retain);
-  SlabHeap* heap = own.registry.acquire();
+  own.registry.bound(1);
+  SlabHeap* heap = nullptr;
+  for (size_t thread = 0; thread != threads; ++thread) heap = own.registry.acquire();
   const size_t first = kRoomyTable.class_of(256);
   const size_t second = kRoomyTable.class_of(64);  // where a round comes by before
   const size_t other = kRoomyTable.class_of(3000);
@@ -163,6 +165,7 @@ size_t gone_between_rounds(size_t retain) {
 TEST_F(HeapHolesTest, WhileTooMuchIsFreeRoundsFollowEachOther) {
   EXPECT_EQ(gone_between_rounds(size_t{64} << 20), 0u);
   EXPECT_GE(gone_between_rounds(size_t{2} << 20), size_t{4} << 20);
+  EXPECT_EQ(gone_between_rounds(size_t{2} << 20, 8), 0u) << "each thread may have so much";
 }
 
 // 16 MiB die one by one, but for one block in two thousand, and nothing is allocated any more.

@@ -288,39 +288,7 @@ class PoorThreadCacheTest : public ThreadCacheTest {
   PoorThreadCacheTest() : ThreadCacheTest(kRoomyTable, {.budget = size_t{64} << 10}) {}
 };
 
-TEST_F(PoorThreadCacheTest, ThreadsThatShareAHeapShareItsBudget) {
-  own.registry.bound(1);
-  for (int i = 0; i < 3; ++i) ASSERT_EQ(own.registry.acquire(), &heap);
-  for (size_t c = 1; c < own.registry.table().count; ++c) {
-    put_many(c, take_many(c, 30));
-    put_many(c, take_many(c, 100));
-  }
-  size_t single = 0;
-  for (size_t c = 1; c < own.registry.table().count; ++c) single += own.sizes(c).block_size;
-  EXPECT_LE(room_bytes(), limits.budget / 4 + single);
-}
-
 TEST_F(PoorThreadCacheTest, KeepsWithinLimitAndBudget) { exercise(3); }
-
-class HastyThreadCacheTest : public ThreadCacheTest {
- protected:
-  HastyThreadCacheTest() : ThreadCacheTest(kRoomyTable, {.budget = size_t{1} << 20, .scavenge_after = 0}) {}
-};
-
-TEST_F(HastyThreadCacheTest, WhoHasMoreThanItsShareScavengesItAway) {
-  own.registry.bound(1);
-  for (size_t c = 1; c < own.registry.table().count; ++c) {
-    const std::vector<void*> blocks = take_many(c, 200);
-    put_many(c, blocks);
-  }
-  EXPECT_GT(room_bytes(), limits.budget / 4);
-  for (int i = 0; i < 7; ++i) ASSERT_EQ(own.registry.acquire(), &heap);
-  for (int i = 0; i < 32; ++i) cache.give_uncached(small, cache.take_uncached(small));
-  size_t single = 0;
-  for (size_t c = 1; c < own.registry.table().count; ++c) single += own.sizes(c).block_size;
-  EXPECT_LE(room_bytes(), limits.budget / 8 + single);
-  expect_sound();
-}
 
 class PennilessThreadCacheTest : public ThreadCacheTest {
  protected:
