@@ -51,6 +51,13 @@ class BasicCacheReach {
     end();
   }
 
+  // Whether each thread can be made to run a fence. Asks the OS once.
+  bool has_fences() {
+    if (fences_.load(std::memory_order_relaxed) == Fences::kUnknown)
+      fences_.store(Atomics::prepare_membarrier() ? Fences::kGiven : Fences::kRefused, std::memory_order_relaxed);
+    return fences_.load(std::memory_order_relaxed) == Fences::kGiven;
+  }
+
   // In the child of a fork: the thread that was at it may be gone. What it has left shut off is its owner's still.
   void after_fork_in_child() {
     is_taking_.store(false, std::memory_order_relaxed);
@@ -60,11 +67,6 @@ class BasicCacheReach {
  private:
   enum class Fences : uint8_t { kUnknown, kGiven, kRefused };
 
-  bool has_fences() {
-    if (fences_.load(std::memory_order_relaxed) == Fences::kUnknown)
-      fences_.store(Atomics::prepare_membarrier() ? Fences::kGiven : Fences::kRefused, std::memory_order_relaxed);
-    return fences_.load(std::memory_order_relaxed) == Fences::kGiven;
-  }
   bool is_refused() const { return fences_.load(std::memory_order_relaxed) == Fences::kRefused; }
   bool begin() { return !is_taking_.exchange(true, std::memory_order_acquire); }
   void end() { is_taking_.store(false, std::memory_order_release); }
@@ -97,11 +99,22 @@ class BasicCacheReach {
     });
   }
 
+  // True if there are fences, which a filter of system calls may end the process for: where no cache holds anything, as
+  // in a process of one thread, nobody asks. begin() has been true.
+  bool may_take() {
+    if (fences_.load(std::memory_order_relaxed) == Fences::kUnknown) {
+      bool any = false;
+      pass([&](const Cache& cache) { any = any || cache.holds_any(); });
+      if (!any) return false;
+    }
+    return has_fences();
+  }
+
   // begin() has been true. What has been shut off counts as nobody's until it is taken or its owner comes by, so that
   // it is asked first whether there are fences.
   template <class Wanted>
   void take(Wanted wanted) {
-    if (has_fences()) {
+    if (may_take()) {
       bool any = false;
       pass([&](Cache& cache) { any = (wanted(cache) && cache.raise_bases()) || any; });
       if (any && Atomics::membarrier()) pass([](Cache& cache) { cache.take_raised(); });

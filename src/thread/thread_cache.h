@@ -77,6 +77,7 @@ class alignas(64) ThreadCache : public HeapCache {
   bool has_been_still();
   // True if it has since its bases were last raised.
   bool has_moved() const { return allocations() != allocations_raised_; }
+  bool holds_any() const;
 
   SlabHeap& heap() { return heap_; }
   const ThreadState& state() const { return *state_; }
