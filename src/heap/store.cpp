@@ -107,7 +107,7 @@ bool Store::open_parts() {
   return true;
 }
 
-// Without a word from the OS there is no bound.
+// Asked at the start, as a filter of system calls may forbid it later. Without a word from the OS there is no bound.
 void Store::bound_heaps() {
   const size_t heaps = config.heaps != 0 ? config.heaps : kHeapsACore * os::usable_core_count();
   if (heaps != 0) registry.bound(heaps);

@@ -1,11 +1,11 @@
 // HeapRoll: every heap by its id, and how many threads each of them serves: how they come into being, change hands and
 // are found by whoever wants something of all of them.
 //
-//                     take                          leave, the last one
-//      (nobody's) ──────────► living: of a thread,  ───────────────────► abandoned ──► the next thread's, whole
-//          ▲                  or of several                                │   └───► living heaps adopt slabs one by
-//          one └───────────────── spare ◄──────────────────────────────────────┘
-//                                     it owns nothing any more
+//                  take                       leave, the last one
+//   (nobody's) ──────────► living: a thread's, ─────────────────────► abandoned ──► the next thread's, whole
+//       ▲                  or several threads'                         │   └───► living heaps adopt its slabs
+//       └─────────────────────── spare ◄───────────────────────────────┘
+//                                  it owns nothing any more
 //
 // No more heaps live than the bound says (HeapRegistry::bound): where there are as many, the next thread shares one
 // with those that it serves. Whoever takes a heap knows nothing of who visits it meanwhile: each operation on what a

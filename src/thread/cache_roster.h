@@ -49,7 +49,8 @@ class CacheRoster {
   ThreadCache* start();
   void end(ThreadCache* cache);
 
-  // In the child of a fork, where no other thread runs, so that they take no lock. Forgets what the parent counted.
+  // In the child of a fork, where no other thread runs, so that they do without the roster's lock. Forgets what the
+  // parent counted.
   void count_anew();
   // The caches of all threads but the calling one are orphans.
   void orphan_others();

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "snug/compact_heap_c.h"
@@ -68,8 +69,7 @@ class Program {
       options.region_bytes = region_.size();
     } else if (first / 36 % 2 == 1) {
       options.sharing = SNUG_COMPACT_CORES;
-      is_of_cores_ = true;
-      cores_.run_on(0);
+      cores_.emplace().run_on(0);
     }
     constexpr size_t kHandles[] = {0, 30, 100};
     options.handles = kHandles[second / 32 % 3];
@@ -154,7 +154,7 @@ class Program {
         if (block != nullptr) resize(*block, 1 + amount % 900, size_t{1} << which % 13);
         break;
       case 15:
-        if (is_of_cores_) cores_.run_on(which);
+        if (cores_) cores_->run_on(which);
         break;
       default:
         thin_out(which, amount);
@@ -296,8 +296,7 @@ class Program {
 
   snug_compact_heap* heap_ = nullptr;
   std::vector<char> region_;
-  FirstCores cores_;
-  bool is_of_cores_ = false;
+  std::optional<FirstCores> cores_;  // of heaps of cores
   bool is_shared_ = false;
   bool is_bound_ = true;  // no reader has kept blocks from moving
   Reader readers_[kReaders];
