@@ -189,6 +189,21 @@ TEST(CompactFunctionsTest, StatisticsOfClassesAddUpToThoseOfTheHeap) {
   }
 }
 
+TEST(CompactFunctionsTest, StatisticsCountABlockOnItsWayOnce) {
+  CompactHeapFixture heap({.not_full = SNUG_COMPACT_NEVER, .increment = 64});
+  const auto handles = heap.fill(128, 256);
+  snug_compact_free(heap, handles[0]);
+  snug_compact_free(heap, handles[64]);
+  const snug_compact_budget a_part{0, 64};
+  ASSERT_EQ(snug_compact_step(heap, &a_part), 1);
+  ASSERT_EQ(heap.stats().moves_in_flight, 1u);
+  snug_compact_stats of_class;
+  snug_compact_get_stats_of(heap, 256, &of_class);
+  EXPECT_EQ(of_class.blocks, 126u);
+  EXPECT_EQ(of_class.blocks, heap.stats().blocks);
+  EXPECT_EQ(of_class.bytes_blocks, 127u * 256) << "the place that the move fills as well";
+}
+
 using CompactMisuseDeathTest = testing::Test;
 
 TEST(CompactMisuseDeathTest, WhatIsNoHandleIsReported) {

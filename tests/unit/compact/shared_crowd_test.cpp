@@ -106,6 +106,9 @@ class Crowd {
         ADD_FAILURE() << broken;
         return;
       }
+      snug_compact_stats of_class;
+      snug_compact_get_stats_of(heap_, 256, &of_class);
+      EXPECT_EQ(of_class.bytes_blocks + of_class.bytes_not_full, of_class.pages * 16384) << "pages lose nothing";
       std::this_thread::yield();
     }
   }
