@@ -65,8 +65,8 @@ struct snug_compact_options {
   int direct;          /* 1: no handles, and nothing ever moves: snug_compact_direct_alloc and _free are its only two */
   void* region;        /* NULL: memory comes from the store of snug's malloc; else everything lies here, */
   size_t region_bytes; /* so that the heap makes no system call: see snug_cell_region_map() for such memory */
-  size_t handles; /* the most blocks at a time (of each core), as far as handles go; 0: 2^27, in a region one for 64
-                     bytes of it; with more than 32 cores fewer, 2^32 for all */
+  size_t handles; /* the most blocks at a time (of each core), as far as handles go, up to 2^27 - 1; 0: so many, in a
+                     region one for 64 bytes of it; with more than 32 cores fewer, 2^32 for all */
   enum snug_compact_sharing sharing;
 };
 
@@ -87,11 +87,12 @@ snug_handle snug_compact_alloc(struct snug_compact_heap* heap, size_t bytes, siz
  * Beyond 32768 bytes blocks do not move. O(pairs). */
 snug_handle snug_compact_alloc_relocated(struct snug_compact_heap* heap, size_t bytes, size_t alignment,
                                          void (*relocate)(void* from, void* to));
-/* O(1), and moves at most one block. 0 is ignored. */
+/* O(1), and moves at most one block; in a heap that has readers three, which makes up for what they have kept from
+ * moving. 0 is ignored. */
 void snug_compact_free(struct snug_compact_heap* heap, snug_handle handle);
 /* Another size under the same handle, at a multiple of `alignment` (0: as above) from now on; contents are kept up to
  * the lesser of both sizes. 0 if done; -1: there is no memory, or the block is pinned and too short, and it is as it
- * was. */
+ * was. O(bytes), and moves as many blocks as two frees. */
 int snug_compact_resize(struct snug_compact_heap* heap, snug_handle handle, size_t bytes, size_t alignment);
 /* Where the block lies now. */
 void* snug_compact_deref(struct snug_compact_heap* heap, snug_handle handle);
@@ -104,12 +105,15 @@ size_t snug_compact_usable_size(struct snug_compact_heap* heap, snug_handle hand
  * times at once: then NULL). The page that holds it takes no part in compaction meanwhile. A pinned block cannot be
  * freed. */
 void* snug_compact_pin(struct snug_compact_heap* heap, snug_handle handle);
-/* Makes up for what was not moved meanwhile: up to as many moves as a page has blocks. */
+/* Makes up for what was not moved meanwhile: up to as many moves as a page has blocks, and two more in a heap that has
+ * readers. */
 void snug_compact_unpin(struct snug_compact_heap* heap, snug_handle handle);
 
-/* From now on. A smaller bound is kept when the call returns: O(pages). */
+/* Of every class, from now on. A smaller bound is kept when the call returns, but for what readers keep from moving:
+ * O(pages). */
 void snug_compact_set_not_full(struct snug_compact_heap* heap, size_t not_full);
-/* For blocks of this size alone, but those that are moved by functions. -1: there is no memory. */
+/* For blocks of this size alone, until the next call for all, but not for those that are moved by functions. 0 if done;
+ * -1: there is no memory. */
 int snug_compact_set_not_full_of(struct snug_compact_heap* heap, size_t bytes, size_t not_full);
 void snug_compact_set_increment(struct snug_compact_heap* heap, size_t increment);
 
@@ -141,7 +145,8 @@ struct snug_compact_stats {
   size_t blocks;         /* live */
   size_t bytes_blocks;   /* of them and of places that moves fill, as large as their classes make them */
   size_t bytes_not_full; /* free blocks in pages that are not full: the size-class fragmentation */
-  size_t bytes_bound;    /* what bytes_not_full cannot exceed; pages that hold pins are counted in both */
+  size_t bytes_bound;    /* what bytes_not_full cannot exceed, but for what readers keep from moving; pages that hold
+                            pins are counted in both */
   size_t bytes_tails;    /* at the ends of pages, too short for a block */
   size_t bytes_large;    /* of bytes_blocks, in blocks that have pages of their own */
   size_t bytes_spare;   /* in empty pages, kept for the next that are wanted: 128 KiB, or as much as was missed of late,

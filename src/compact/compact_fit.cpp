@@ -125,7 +125,7 @@ void CompactFit::free(HandleWord handle) {
   if (leaf != HandleTable::kNone) [[unlikely]]
     give_back_leaf(leaf);
   if (is_within_bound) return;
-  keep_bound(*bin, readers_.first.load(std::memory_order_relaxed) == nullptr ? kAllMoves : kMovesOfAFree);
+  keep_bound(*bin, most_moves(1));
 }
 
 // The OS gets it in no turn.
@@ -171,7 +171,7 @@ bool CompactFit::resize(HandleWord handle, size_t bytes, size_t alignment) {
       pages_.give(old);
     }
   }
-  if (old_bin != nullptr) keep_bound(*old_bin, kAllMoves);
+  if (old_bin != nullptr) keep_bound(*old_bin, most_moves(1));
   if (has_place) {
     PageBin* const bin = place.page->bin;
     {
@@ -179,7 +179,7 @@ bool CompactFit::resize(HandleWord handle, size_t bytes, size_t alignment) {
       unpin_place(place);
       if (!is_done) pages_.give(place);
     }
-    if (bin != nullptr) keep_bound(*bin, kAllMoves);
+    if (bin != nullptr) keep_bound(*bin, most_moves(1));
   }
   return is_done || fits;
 }
@@ -281,7 +281,7 @@ void CompactFit::unpin(HandleWord handle) {
     unpin_place(turn.place);
     bin = turn.place.page->bin;
   }
-  if (bin != nullptr) keep_bound(*bin, kAllMoves);
+  if (bin != nullptr) keep_bound(*bin, most_moves(bin->sizes.blocks));
 }
 
 void CompactFit::pin_place(Place place) {

@@ -15,7 +15,7 @@
 //
 // After "A Compacting Real-Time Memory Management System" (Craciunas, Kirsch, Payer, Sokolova, Stadler, Staudinger,
 // USENIX ATC 2008). Allocation is O(1); a free too, and moves at most one block, or what earlier ones left to it:
-// three.
+// three. A resize moves as many as a free in each of the two classes; an unpin as many as a page has blocks, and two.
 #pragma once
 
 #include <atomic>
@@ -134,9 +134,9 @@ class CompactFit {
 
  private:
   using Place = BlockPages::Place;
-  // Where there are readers: one for the page that the free has opened, one for a move that it finds under way, and one
-  // more, so that what they have kept from moving becomes less.
-  static constexpr size_t kMovesOfAFree = 3;
+  // Where there are readers, a call does so many moves beyond its own: one that it finds under way, and one more, so
+  // that what they have kept from moving becomes less.
+  static constexpr size_t kMovesMadeUpFor = 2;
   static constexpr size_t kAllMoves = ~size_t{0};
   // Of a move: there is more of it to do, readers are waited for, or it is over.
   enum class Progress { kMore, kWaits, kOver };
@@ -227,6 +227,10 @@ class CompactFit {
   void unpin_place(Place place);
   Place take_and_pin(size_t bytes, size_t alignment, size_t slot);
   void set_bound_of(PageBin& bin, size_t bound);
+  // By how many moves a call mends the bound that `own` moves would mend if it had been kept before.
+  size_t most_moves(size_t own) const {
+    return readers_.first.load(std::memory_order_relaxed) == nullptr ? kAllMoves : own + kMovesMadeUpFor;
+  }
   void keep_bound(PageBin& bin, size_t most_moves);
   Progress advance(PageBin& bin, CompactBudget& budget);
   void begin_move(PageBin& bin);

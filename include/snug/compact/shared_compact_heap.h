@@ -67,7 +67,8 @@ class SharedCompactHeap : public CompactHeapCore {
   bool resize(Handle<> block, std::size_t bytes, std::size_t alignment = 0) noexcept {
     return snug_compact_resize(heap_, block.word(), bytes, alignment) == 0;
   }
-  // The block stays where it is until it is unpinned as often; null if it has fifteen pins already. O(1).
+  // The block stays where it is until it is unpinned as often; null if it has fifteen pins already. O(1). The unpin
+  // makes up for what was not moved meanwhile: O(blocks of a page).
   template <class T>
   [[nodiscard]] T* pin(Handle<T> object) noexcept {
     return static_cast<T*>(snug_compact_pin(heap_, object.word()));
@@ -83,7 +84,7 @@ class SharedCompactHeap : public CompactHeapCore {
   // To the OS, so many rows of pages that slices have emptied (0: all), each with a system call. Returns how many went:
   // fewer if no more have to.
   std::size_t give_back(std::size_t rows = 0) noexcept { return snug_compact_give_back(heap_, rows); }
-  // At least 1.
+  // Of every class; at least 1. A smaller bound is kept when the call returns, as far as readers let it. O(pages).
   void set_not_full(std::size_t pages) noexcept { snug_compact_set_not_full(heap_, pages); }
 
  private:

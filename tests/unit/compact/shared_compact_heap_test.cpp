@@ -76,6 +76,34 @@ TEST_P(SharedCompactHeapTest, WhatWasNotMovedForAReaderIsMadeUpForByTheFreesAfte
   }
 }
 
+TEST_P(SharedCompactHeapTest, AResizeMakesUpForNoMoreThanAFree) {
+  CompactHeapFixture heap(options());
+  const auto handles = heap.fill(41 * kBlocks, 256);
+  SectionReader reader(heap);
+  reader.enter();
+  for (size_t page = 0; page < 20; ++page) snug_compact_free(heap, handles[page * kBlocks]);
+  reader.leave();
+  const uint64_t before = heap.stats().moves;
+  ASSERT_EQ(snug_compact_resize(heap, handles[20 * kBlocks], 1000, 0), 0);
+  EXPECT_GE(heap.stats().moves, before + 1);
+  EXPECT_LE(heap.stats().moves, before + 3);
+}
+
+TEST_P(SharedCompactHeapTest, AnUnpinMakesUpForAPage) {
+  CompactHeapFixture heap(options());
+  const auto handles = heap.fill(41 * kBlocks, 256);
+  snug_compact_pin(heap, handles[40 * kBlocks]);
+  SectionReader reader(heap);
+  reader.enter();
+  for (size_t page = 0; page < 20; ++page)
+    for (size_t i = 0; i < kBlocks / 2; ++i) snug_compact_free(heap, handles[page * kBlocks + i]);
+  reader.leave();
+  const uint64_t before = heap.stats().moves;
+  snug_compact_unpin(heap, handles[40 * kBlocks]);
+  EXPECT_GE(heap.stats().moves, before + kBlocks);
+  EXPECT_LE(heap.stats().moves, before + kBlocks + 2);
+}
+
 TEST_P(SharedCompactHeapTest, AMoveThatWaitsIsCalledOffByWhoWantsTheBlock) {
   CompactHeapFixture heap(options());
   const auto handles = heap.fill(2 * kBlocks, 256);
