@@ -139,15 +139,15 @@ class CompactHeap : public CompactHeapCore {
     may_be_moving_ = false;
   }
 
-  // At least 1. A smaller bound is kept when the call returns. Moves. O(pages).
+  // Of every class; at least 1. A smaller bound is kept when the call returns. Moves. O(pages).
   void set_not_full(std::size_t pages) noexcept {
     expect_no_section("set_not_full");
     snug_compact_set_not_full(heap_, pages);
   }
-  // For blocks of so many bytes alone; not for kinds.
-  void set_not_full_of(std::size_t bytes, std::size_t pages) noexcept {
+  // For blocks of so many bytes alone, until the next call for all; not for kinds. False: there is no memory.
+  bool set_not_full_of(std::size_t bytes, std::size_t pages) noexcept {
     expect_no_section("set_not_full_of");
-    snug_compact_set_not_full_of(heap_, bytes, pages);
+    return snug_compact_set_not_full_of(heap_, bytes, pages) == 0;
   }
 
   void swap(CompactHeap& other) noexcept {
