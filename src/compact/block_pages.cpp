@@ -288,6 +288,8 @@ const char* BlockPages::check_page(const CompactPage& page) const {
     for (size_t i = 0; i < page.blocks; ++i) pinned += page.holds(i) && page.owner(i).pins() != 0 ? 1 : 0;
   if (used != page.used) return "compact heap: the count of a page's used blocks is wrong";
   if (used == 0) return "compact heap: an empty page is kept";
+  if (page.carved > page.blocks || page.last_used() >= page.carved)
+    return "compact heap: a block counts as one whose memory was never touched";
   if (pinned != page.pinned) return "compact heap: the count of a page's pinned blocks is wrong";
   if (source_.page_of(page.row.start) != &page || page.home != this)
     return "compact heap: a page is not known as the heap's";
@@ -299,11 +301,11 @@ const char* BlockPages::check_page(const CompactPage& page) const {
   return nullptr;
 }
 
-const char* BlockPages::check_bin(size_t size_class, size_t pages, size_t used) const {
-  if (this->bin(size_class) == nullptr) return pages == 0 ? nullptr : "compact heap: a page is of no class";
+const char* BlockPages::check_bin(size_t size_class, const Counted& counted) const {
+  if (this->bin(size_class) == nullptr) return counted.pages == 0 ? nullptr : "compact heap: a page is of no class";
   const PageBin& bin = *this->bin(size_class);
   if (bin.size_class != size_class) return "compact heap: a class lies in another's place";
-  if (bin.pages != pages || bin.used != used) return "compact heap: the counts of a class are wrong";
+  if (bin.pages != counted.pages || bin.used != counted.used) return "compact heap: the counts of a class are wrong";
   size_t listed[CompactPage::kLevels + 1] = {};
   size_t uncarved = 0;
   for (size_t list = 0; list <= CompactPage::kLevels; ++list)
@@ -317,28 +319,49 @@ const char* BlockPages::check_bin(size_t size_class, size_t pages, size_t used) 
   for (size_t level = 0; level < CompactPage::kLevels; ++level) open += listed[level];
   if (open != bin.open() || listed[CompactPage::kHeld] != bin.held())
     return "compact heap: the count of pages that are not full is wrong";
-  return nullptr;
+  if (bin.open() + bin.held() != counted.not_full) return "compact heap: a page that is not full is not listed";
+  return bin.is_summed_up() ? nullptr : "compact heap: a class's lists are not summed up rightly";
+}
+
+// What the counts of bytes should be, if the pages of `all` are all but spare ones.
+const char* BlockPages::check_bytes(size_t all, size_t large, size_t records) const {
+  size_t spare = 0;
+  spares_.for_each([&](const CompactPage& page) {
+    spare += page.row.bytes;
+    records += record_bytes(page.blocks);
+  });
+  for_each_bin([&](const PageBin&) { records += sizeof(PageBin); });
+  if (spare != spares_.bytes()) return "compact heap: the count of bytes in empty pages is wrong";
+  if (all != bytes_pages_ || large != bytes_large_) return "compact heap: the count of bytes in pages is wrong";
+  return records == bytes_records_ ? nullptr : "compact heap: the count of bytes in records is wrong";
 }
 
 const char* BlockPages::check() const {
-  size_t rows[kMostBins] = {};
-  size_t used[kMostBins] = {};
+  Counted classes[kMostBins] = {};
   size_t large = 0;
+  size_t bytes = 0;
+  size_t bytes_large = 0;
+  size_t bytes_records = 0;
   const char* broken = nullptr;
   for_each_page([&](const CompactPage& page) {
     if (broken == nullptr) broken = check_page(page);
+    bytes += page.row.bytes;
+    bytes_records += record_bytes(page.blocks);
     if (page.is_large()) {
       ++large;
+      bytes_large += page.block;
     } else {
-      ++rows[page.size_class];
-      used[page.size_class] += page.used;
+      Counted& of_class = classes[page.size_class];
+      ++of_class.pages;
+      of_class.used += page.used;
+      of_class.not_full += page.is_full() ? 0 : 1;
     }
   });
   if (large != large_blocks_) return "compact heap: the count of large blocks is wrong";
   if (spares_.bytes() > most_spare() && !owes_.load(std::memory_order_relaxed))
     return "compact heap: more empty pages are kept than may be";
-  for (size_t i = 0; i < count() && broken == nullptr; ++i) broken = check_bin(i, rows[i], used[i]);
-  return broken;
+  for (size_t i = 0; i < count() && broken == nullptr; ++i) broken = check_bin(i, classes[i]);
+  return broken != nullptr ? broken : check_bytes(bytes, bytes_large, bytes_records);
 }
 
 }  // namespace snug

@@ -2,6 +2,7 @@
 // nothing; what it is told of owners and pins is for those that do.
 //
 //   per class   pages == those listed + full ones;  used == used blocks of all of them
+//   in all      bytes_pages_, bytes_large_, bytes_records_ == those of the pages, of large ones, of what describes them
 //
 // A kind is a class beside the map's, for blocks of one size whose owners say how they are moved.
 //
@@ -222,7 +223,13 @@ class BlockPages {
   CompactPage* find_mapping(const void* block) const;
   size_t record_bytes(size_t blocks) const { return CompactPage::record_bytes(blocks, has_owners_); }
   const char* check_page(const CompactPage& page) const;
-  const char* check_bin(size_t size_class, size_t pages, size_t used) const;
+  struct Counted {
+    size_t pages = 0;
+    size_t not_full = 0;  // of them
+    size_t used = 0;      // blocks
+  };
+  const char* check_bin(size_t size_class, const Counted& counted) const;
+  const char* check_bytes(size_t all, size_t large, size_t records) const;
 
   const BlockMap& map_;
   PageSource source_;

@@ -93,6 +93,18 @@ const char* CompactFit::check_owners(const CompactPage& page, size_t* blocks, si
   return nullptr;
 }
 
+// A move that is under way leads from a block of the class to a place that is taken for it.
+bool CompactFit::is_move_sound(const PageBin& bin) {
+  const Move& move = bin.move;
+  if (!move.is_under_way()) return true;
+  const Place from = move.from;
+  const Place to = move.to;
+  if (from.page->bin != &bin || to.page->bin != &bin || from.page == to.page) return false;
+  if (!from.page->holds(from.index) || !to.page->holds(to.index) || move.done > from.page->block) return false;
+  return !from.owner().is_arriving() && from.owner().pins() == 0 && to.owner().is_arriving() &&
+         to.owner().slot() == from.owner().slot();
+}
+
 // With several threads, one of them may be between a free and the move that makes up for it.
 const char* CompactFit::check() const {
   const Standstill standstill(*this);
@@ -109,6 +121,7 @@ const char* CompactFit::check() const {
   size_t counted = large_pins_;
   pages_.for_each_bin([&](const PageBin& bin) {
     counted += bin.pins;
+    if (!is_move_sound(bin)) broken = "compact heap: a move leads from or to no block of its class";
     if (!is_shared() && bin.open_without_move() > bin.bound)
       broken = "compact heap: more pages of a class are not full than its bound";
   });

@@ -284,6 +284,8 @@ const char* HandleTable::check() const {
     retired += !is_live && is_marked && !is_leaving ? 1 : 0;
   }
   if (live != live_ || retired != retired_) return "handle table: the count of live handles is wrong";
+  for (size_t word = 0; word < lowest_word_; ++word)
+    if (levels_[0][word] != kAllUsed) return "handle table: a slot is free below the lowest free one";
   for (size_t level = 1; level < kLevels; ++level) {
     const size_t children = words_at(level - 1, end_);
     for (size_t child = 0; child < children; ++child)

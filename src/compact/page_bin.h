@@ -96,6 +96,13 @@ class alignas(kCacheLine) PageBin {
   }
 
   const Pages& list(size_t index) const { return lists_[index]; }
+  // Whether what says which levels have pages, and which page is to be filled, is true of the lists.
+  bool is_summed_up() const {
+    uint32_t occupied = 0;
+    for (uint32_t level = 0; level < CompactPage::kLevels; ++level)
+      occupied |= (lists_[level].empty() ? 0u : 1u) << level;
+    return occupied == occupied_ && to_fill_ == next_to_fill();
+  }
 
   static uint8_t list_for(const CompactPage& page) {
     if (page.is_full()) return CompactPage::kUnlisted;
@@ -140,12 +147,11 @@ class alignas(kCacheLine) PageBin {
       if (lists_[list].empty()) occupied_ &= ~(1u << list);
     }
   }
-  void find_to_fill() {
-    if (held_ != 0)
-      to_fill_ = lists_[CompactPage::kHeld].front();
-    else
-      to_fill_ = open_ != 0 ? fullest() : nullptr;
+  CompactPage* next_to_fill() const {
+    if (held_ != 0) return lists_[CompactPage::kHeld].front();
+    return open_ != 0 ? fullest() : nullptr;
   }
+  void find_to_fill() { to_fill_ = next_to_fill(); }
   static void set_range(CompactPage* page) {
     const uint32_t blocks = page->blocks;
     uint32_t from = 0;

@@ -34,9 +34,15 @@ class SpareRows {
     return page;
   }
   size_t bytes() const { return bytes_; }
+  // visit(page) for each.
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (const CompactPage* page = by_age_.front(); page != nullptr; page = ByAge::next(page)) visit(*page);
+  }
 
  private:
   using OfLength = List<CompactPage, &CompactPage::in_list>;
+  using ByAge = List<CompactPage, &CompactPage::in_all>;
 
   OfLength& of_length(size_t bytes) { return by_length_[bytes / kPageSize - 1]; }
   void remove(CompactPage* page) {
@@ -46,7 +52,7 @@ class SpareRows {
   }
 
   OfLength by_length_[kMostPages];
-  List<CompactPage, &CompactPage::in_all> by_age_;  // oldest first
+  ByAge by_age_;  // oldest first
   size_t bytes_ = 0;
 };
 
