@@ -61,7 +61,7 @@ CompactFit::Totals CompactFit::totals() const {
   }
   totals.waits_heap = turn_.waits();
   totals.pages.waits_classes += large_turn_.waits();
-  totals.waits_handles = uint64_t{handle_turn_.waits()} + handles_.waits();
+  totals.waits_handles = handle_turn_.waits() + handles_.waits();
   totals.waits_pages = pages_.turn().waits();
   return totals;
 }

@@ -128,7 +128,7 @@ class HandleTable {
   void set_address(size_t slot, const void* address) { set_word(slot, handle(slot) ^ address_of(address)); }
 
   size_t live() const { return live_; }
-  uint32_t waits() const { return growth_turn_.waits(); }
+  uint64_t waits() const { return growth_turn_.waits(); }
   // Of memory, as far as it is backed.
   size_t bytes() const;
   const Slot* slots() const { return slots_; }

@@ -76,7 +76,7 @@ class PageSource {
     const size_t index = window.index_of(address);
     if (index >= window.page_limit() || window.class_at(index) != 0) return nullptr;
     const PageTag tag = window.tag({static_cast<uint32_t>(index)});
-    return tag.is_free_span() ? nullptr : tag.record<CompactPage>();
+    return tag.is_free_span() || tag.is_run() ? nullptr : tag.record<CompactPage>();
   }
 
  private:

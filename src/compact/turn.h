@@ -23,7 +23,7 @@ class BasicTurn {
   void unlock() {
     if (is_shared_) lock_.unlock();
   }
-  uint32_t waits() const { return waits_.load(std::memory_order_relaxed); }
+  uint64_t waits() const { return waits_.load(std::memory_order_relaxed); }
 
  private:
   void lock_shared() {
@@ -33,8 +33,8 @@ class BasicTurn {
     lock_.lock();
   }
 
+  std::atomic<uint64_t> waits_{0};
   LockType lock_;
-  std::atomic<uint32_t> waits_{0};
   bool is_shared_ = false;
 };
 
