@@ -21,7 +21,8 @@ bool CompactBudget::is_used_up() { return bytes_ == 0 || (until_ != 0 && is_used
 bool CompactBudget::is_used_up_at(uint64_t now) {
   longest_ = std::max(longest_, now - asked_);
   asked_ = now;
-  return now >= until_ || longest_ >= until_ - now;
+  is_out_of_time_ = now >= until_ || longest_ >= until_ - now;
+  return is_out_of_time_;
 }
 
 }  // namespace snug

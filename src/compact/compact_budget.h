@@ -19,6 +19,8 @@ class CompactBudget {
   bool is_limited() const { return until_ != 0 || bytes_ != kNoLimit; }
   bool is_used_up();
   bool is_used_up_at(uint64_t now);
+  // Whether it was the time that was found to be used up.
+  bool is_out_of_time() const { return is_out_of_time_; }
   void spend(size_t bytes) { bytes_ = bytes < bytes_ ? bytes_ - bytes : 0; }
 
  private:
@@ -28,6 +30,7 @@ class CompactBudget {
   uint64_t asked_ = 0;  // when it was asked last
   uint64_t longest_ = 0;
   uint64_t bytes_ = kNoLimit;
+  bool is_out_of_time_ = false;
 };
 
 }  // namespace snug

@@ -103,7 +103,7 @@ void CoreHeaps::set_increment(size_t bytes) {
 }
 
 // Each step goes on where the one before ran out of its budget.
-bool CoreHeaps::step(CompactBudget budget) {
+bool CoreHeaps::step(CompactBudget& budget) {
   bool is_left = false;
   size_t index = next_.load(std::memory_order_relaxed) % count_;
   for (size_t left = count_; left != 0; --left) {

@@ -69,7 +69,7 @@ class CoreHeaps {
   bool set_bound_of(size_t bytes, size_t bound);
   void set_increment(size_t bytes);
   // True if something is left to do.
-  bool step(CompactBudget budget);
+  bool step(CompactBudget& budget);
   size_t give_back(size_t rows);
 
   // visit(CompactFit&) for each that there is by now.

@@ -1,9 +1,10 @@
 // SliceMargin: the part of its time that a slice of compaction leaves unused, so that interrupts, or a hypervisor that
 // runs another guest, seldom make it late. What these take is the machine's, and unlike from one to another, so it is
-// learnt: a slice that came back late makes the part larger by an eighth, each that came back in time smaller by a
-// 4096th of that. It is the most at first, so that none is late while it is learnt. So the part settles where one slice
-// in some 4096 is late, and where nothing disturbs a slice, at nothing (the step that follows a quantile: Robbins and
-// Monro, "A Stochastic Approximation Method", 1951).
+// learnt from slices that their time ended: one that came back late makes the part larger by an eighth, each that came
+// back in time smaller by a 4096th of that. A slice that ends earlier, since readers keep all that is left from moving
+// or its bytes are used up, would be in time whatever the machine does. It is the most at first, so that none is late
+// while it is learnt. So the part settles where one slice in some 4096 is late, and where nothing disturbs a slice, at
+// nothing (the step that follows a quantile: Robbins and Monro, "A Stochastic Approximation Method", 1951).
 //
 //   0 <= part <= 3/4
 //
@@ -21,7 +22,7 @@ class SliceMargin {
   // Of so many nanoseconds, those that a slice is to use.
   uint64_t to_use(uint64_t asked) const { return asked - unused(asked); }
 
-  // A slice for which so many were asked took so many, and left something to do.
+  // A slice that its time ended took so many, where so many were asked for.
   void note(uint64_t asked, uint64_t took) {
     const uint32_t part = part_.load(std::memory_order_relaxed);
     part_.store(took > asked ? std::min(part + kLate, kMost) : part - std::min(part, kInTime),

@@ -14,6 +14,17 @@ TEST(CompactBudgetTest, IsUsedUpBeforeAPartThatWouldGoBeyondIt) {
   EXPECT_TRUE(budget.is_used_up_at(1070)) << "one as the longest ends with the time";
 }
 
+TEST(CompactBudgetTest, TellsTimeThatIsUsedUpFromBytes) {
+  CompactBudget budget(100, 10, 1000);
+  budget.spend(10);
+  EXPECT_TRUE(budget.is_used_up());
+  EXPECT_FALSE(budget.is_out_of_time());
+  EXPECT_FALSE(budget.is_used_up_at(1010));
+  EXPECT_FALSE(budget.is_out_of_time());
+  EXPECT_TRUE(budget.is_used_up_at(1095));
+  EXPECT_TRUE(budget.is_out_of_time());
+}
+
 TEST(CompactBudgetTest, ALatecomerIsUsedUp) {
   CompactBudget budget(100, 0, 1000);
   EXPECT_TRUE(budget.is_used_up_at(1100));

@@ -203,7 +203,8 @@ class Crowd {
     for (size_t bound = 1; !done_; bound = bound % 3 + 1) {
       heaps_.set_bound_of(200, bound);
       heaps_.set_increment(bound * 64);
-      heaps_.step(CompactBudget(0, 10000));
+      CompactBudget slice(0, 10000);
+      heaps_.step(slice);
       EXPECT_EQ(heaps_.check(), nullptr);
       std::this_thread::yield();
     }
@@ -220,7 +221,8 @@ TEST_F(CoreCrowdTest, NothingIsLostWhereBlocksAreFreedOnOtherCores) {
   OwnHeaps heaps;
   Crowd(heaps, kSanitized ? 5000 : 20000).run(4);
   heaps.set_bound(1);
-  EXPECT_FALSE(heaps.step(CompactBudget()));
+  CompactBudget unlimited;
+  EXPECT_FALSE(heaps.step(unlimited));
   const CompactFit::Totals totals = heaps.totals();
   EXPECT_EQ(totals.pages.blocks, 0u);
   EXPECT_EQ(totals.pages.pages, 0u);
@@ -301,7 +303,8 @@ class Reading {
 TEST_F(CoreCrowdTest, ASectionHoldsWhatSeveralMoversWouldMove) {
   OwnHeaps heaps;
   EXPECT_EQ(Reading(heaps).run(kSanitized ? 10 : 60), 0u);
-  EXPECT_FALSE(heaps.step(CompactBudget()));
+  CompactBudget unlimited;
+  EXPECT_FALSE(heaps.step(unlimited));
   EXPECT_EQ(heaps.totals().pages.pages, 0u);
   EXPECT_EQ(heaps.heaps_that_moved(), kCores);
 }

@@ -194,7 +194,8 @@ TEST_F(CoreHeapsTest, AStepCompactsAllAndKeepsItsBudget) {
   for (size_t i = 0; i < handles.size(); i += 2) free(handles[i]);
   EXPECT_EQ(heaps.totals().pages.rows_open, 60u);
   size_t steps = 0;
-  for (size_t moved = 0; heaps.step(CompactBudget(0, 1000)); ++steps) {
+  size_t moved = 0;
+  for (CompactBudget slice; heaps.step(slice = CompactBudget(0, 1000)); ++steps) {
     ASSERT_LE(heaps.totals().pages.moves.bytes - moved, 1256u);
     moved = heaps.totals().pages.moves.bytes;
   }
@@ -215,7 +216,8 @@ TEST_F(CoreHeapsTest, ASectionHoldsTheBlocksOfAllHeaps) {
   EXPECT_EQ(heaps.totals().pages.moves.finished, 0u);
   for (size_t i = 1; i < handles.size(); i += 2) ASSERT_EQ(find(handles[i]), places[i]);
   heaps.first().leave(*reader);
-  EXPECT_FALSE(heaps.step(CompactBudget()));
+  CompactBudget unlimited;
+  EXPECT_FALSE(heaps.step(unlimited));
   EXPECT_EQ(heaps.totals().pages.pages, 10u);
   heaps.first().close_reader(reader);
 }
