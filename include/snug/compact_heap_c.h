@@ -65,8 +65,10 @@ struct snug_compact_options {
   int direct;          /* 1: no handles, and nothing ever moves: snug_compact_direct_alloc and _free are its only two */
   void* region;        /* NULL: memory comes from the store of snug's malloc; else everything lies here, */
   size_t region_bytes; /* so that the heap makes no system call: see snug_cell_region_map() for such memory */
-  size_t handles; /* the most blocks at a time (of each core), as far as handles go, up to 2^27 - 1; 0: so many, in a
-                     region one for 64 bytes of it; with more than 32 cores fewer, 2^32 for all */
+  size_t handles; /* the most blocks at a time (of each core), as far as handles go, rounded up to 2^17 or a multiple;
+                     in a region exact. 0: 2^27 - 1, the most there can be, in a region one for 64 bytes of it. Fewer
+                     with more than 32 cores, 2^32 for all, and where the process may not have all addresses: handles
+                     take a sixteenth at most */
   enum snug_compact_sharing sharing;
 };
 
@@ -87,8 +89,8 @@ snug_handle snug_compact_alloc(struct snug_compact_heap* heap, size_t bytes, siz
  * Beyond 32768 bytes blocks do not move. O(pairs). */
 snug_handle snug_compact_alloc_relocated(struct snug_compact_heap* heap, size_t bytes, size_t alignment,
                                          void (*relocate)(void* from, void* to));
-/* O(1), and moves at most one block; in a heap that has readers three, which makes up for what they have kept from
- * moving. 0 is ignored. */
+/* O(1), and moves at most one block; where several threads have the heap, up to three, what others left included. 0 is
+ * ignored. */
 void snug_compact_free(struct snug_compact_heap* heap, snug_handle handle);
 /* Another size under the same handle, at a multiple of `alignment` (0: as above) from now on; contents are kept up to
  * the lesser of both sizes. 0 if done; -1: there is no memory, or the block is pinned and too short, and it is as it

@@ -35,7 +35,7 @@ BlockPages::Totals BlockPages::totals() const {
   totals.bytes_large = bytes_large_;
   totals.bytes_records = bytes_records_;
   totals.bytes_spare = spares_.bytes();
-  totals.pages += (bytes_large_ + kPageSize - 1) / kPageSize;
+  totals.pages = (bytes_pages_ + kPageSize - 1) / kPageSize;  // large blocks' as well
   return totals;
 }
 

@@ -126,10 +126,8 @@ class CompactFit {
     void add(const Totals& others);
   };
   Totals totals() const;  // O(classes)
-  size_t totals_of(size_t bytes, Totals& totals) const {
-    const TurnGuard heap(turn_);
-    return pages_.totals_of(bytes, totals.pages);
-  }
+  size_t totals_of(size_t bytes, Totals& totals) const;
+  size_t pins() const { return totals().pages.pins; }
   const char* check() const;
 
  private:
