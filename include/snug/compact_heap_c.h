@@ -66,8 +66,9 @@ struct snug_compact_options {
   void* region;        /* NULL: memory comes from the store of snug's malloc; else everything lies here, */
   size_t region_bytes; /* so that the heap makes no system call: see snug_cell_region_map() for such memory */
   size_t handles; /* the most blocks at a time (of each core), as far as handles go, rounded up to 2^17 or a multiple;
-                     in a region exact. 0: 2^27, in a region one for 64 bytes of it. Fewer with more than 32 cores, 2^32
-                     for all, and where the process may not have all addresses: handles take a sixteenth at most */
+                     in a region exact. 0: 2^27 - 1, the most there can be, in a region one for 64 bytes of it. Fewer
+                     with more than 32 cores, 2^32 for all, and where the process may not have all addresses: handles
+                     take a sixteenth at most */
   enum snug_compact_sharing sharing;
 };
 

@@ -10,6 +10,7 @@ void BlockPages::Totals::add(const PageBin& bin) {
   bytes_blocks += bin.used * sizes.block;
   bytes_free += (bin.pages * sizes.blocks - bin.used) * sizes.block;
   bytes_tails += bin.pages * sizes.tail();
+  pages += bin.pages * sizes.pages;
   rows_open += bin.open();
   rows_held += bin.held();
   size_t bound = 0;
@@ -34,17 +35,14 @@ BlockPages::Totals BlockPages::totals() const {
   totals.bytes_large = bytes_large_;
   totals.bytes_records = bytes_records_;
   totals.bytes_spare = spares_.bytes();
-  totals.pages = (bytes_pages_ + kPageSize - 1) / kPageSize;
+  totals.pages = (bytes_pages_ + kPageSize - 1) / kPageSize;  // large blocks' as well
   return totals;
 }
 
 size_t BlockPages::totals_of(size_t bytes, Totals& totals) const {
   const size_t size_class = class_for(bytes, 1);
   if (size_class == CompactPage::kLarge) return 0;
-  if (const PageBin* const bin = this->bin(size_class); bin != nullptr) {
-    totals.add(*bin);
-    totals.pages += bin->pages * bin->sizes.bytes() / kPageSize;
-  }
+  if (const PageBin* const bin = this->bin(size_class); bin != nullptr) totals.add(*bin);
   return map_[size_class].block;
 }
 

@@ -126,7 +126,7 @@ class CompactFit {
     void add(const Totals& others);
   };
   Totals totals() const;  // O(classes)
-  size_t totals_of(size_t bytes, Totals& totals) const { return pages_.totals_of(bytes, totals.pages); }
+  size_t totals_of(size_t bytes, Totals& totals) const;
   size_t pins() const { return totals().pages.pins; }
   const char* check() const;
 

@@ -66,6 +66,11 @@ CompactFit::Totals CompactFit::totals() const {
   return totals;
 }
 
+size_t CompactFit::totals_of(size_t bytes, Totals& totals) const {
+  const TurnGuard heap(turn_);
+  return pages_.totals_of(bytes, totals.pages);
+}
+
 void CompactFit::Totals::add(const Totals& others) {
   pages.add(others.pages);
   bytes_handles += others.bytes_handles;

@@ -17,7 +17,7 @@ struct CompactHeapOptions {
   snug_compact_map map = SNUG_COMPACT_FINE;
   void* region = nullptr;  // null: memory comes from the store of snug's malloc; else all of it lies here
   std::size_t region_bytes = 0;
-  std::size_t handles = 0;  // the most blocks at a time, about; 0: 2^27, in a region one for 64 bytes of it
+  std::size_t handles = 0;  // the most blocks at a time, about; 0: 2^27 - 1, in a region one for 64 bytes of it
 };
 
 // False of objects whose blocks do not fit a page of 32 KiB: those do not move, and may be too large for a stack.

@@ -102,12 +102,19 @@ class Crowd {
     while (!done_) {
       const snug_compact_budget budget{0, 10000};
       snug_compact_step(heap_, &budget);
+      expect_whole_pages();
       if (const char* broken = snug_compact_check(heap_); broken != nullptr) {
         ADD_FAILURE() << broken;
         return;
       }
       std::this_thread::yield();
     }
+  }
+  // What is said of a class is of one moment, or of one of each core's heap.
+  void expect_whole_pages() {
+    snug_compact_stats stats;
+    snug_compact_get_stats_of(heap_, 256, &stats);
+    EXPECT_EQ(stats.bytes_blocks + stats.bytes_not_full + stats.bytes_tails, stats.pages << 14);
   }
 
   snug_compact_heap* heap_;
