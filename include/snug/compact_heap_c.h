@@ -89,7 +89,8 @@ snug_handle snug_compact_alloc(struct snug_compact_heap* heap, size_t bytes, siz
  * Beyond 32768 bytes blocks do not move. O(pairs). */
 snug_handle snug_compact_alloc_relocated(struct snug_compact_heap* heap, size_t bytes, size_t alignment,
                                          void (*relocate)(void* from, void* to));
-/* O(1), and moves at most one block. 0 is ignored. */
+/* O(1), and moves at most one block; where several threads have the heap, up to three, what others left included. 0 is
+ * ignored. */
 void snug_compact_free(struct snug_compact_heap* heap, snug_handle handle);
 /* Another size under the same handle, at a multiple of `alignment` (0: as above) from now on; contents are kept up to
  * the lesser of both sizes. 0 if done; -1: there is no memory, or the block is pinned and too short, and it is as it
