@@ -193,7 +193,6 @@ void BlockPages::forget(CompactPage* page) {
     bytes_large_ -= page->block;
     --large_blocks_;
   }
-  unpoison(row.start, row.bytes);
   all_.remove(page);
   bytes_pages_ -= row.bytes;
   source_.set_page(*page, nullptr);

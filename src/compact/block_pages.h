@@ -11,6 +11,8 @@
 //
 //   spare rows <= SpareBudget::kLeast, or 1 / kSpareShare of the pages that classes have      after give_back()
 //
+// Rows are poisoned for memory checkers, but for used blocks, until the source has them back.
+//
 // To take and to give is O(1), but for what the source takes. Giving asks the OS for nothing: what is to go waits for
 // give_back(), which who must make no system call leaves to who comes next. After share() several threads may use it,
 // if they keep to the turns of the bins, or to one over all; what all classes share has a turn here, which is taken

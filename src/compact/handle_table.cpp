@@ -7,6 +7,7 @@
 
 #include "base/fatal.h"
 #include "os/memory.h"
+#include "os/process.h"
 
 namespace snug {
 namespace {
@@ -46,12 +47,16 @@ void HandleTable::open(void* memory, size_t slots) {
   close_slot_zero();
 }
 
+// Where addresses are few, with fewer slots: blocks want addresses as well.
 bool HandleTable::open(size_t slots) {
+  const size_t most = os::reservation_limit(os::address_space_limit());
   // Steps are whole, so that what becomes writable are whole OS pages.
-  for (slots = round_up(slots, kStep); slots >= kStep; slots /= 2) {
-    capacity_ = slots = round_up(slots, kStep);
+  for (slots = round_up(slots, kStep);; slots = round_up(slots / 2, kStep)) {
+    const bool is_least = slots == kStep;
+    if (bytes_for(slots) > most && !is_least) continue;
+    capacity_ = slots;
     if (open_reserved(bytes_for(slots))) return true;
-    if (reservation_ != nullptr || slots == kStep) break;
+    if (reservation_ != nullptr || is_least) break;
   }
   close();
   return false;

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <new>
 
+#include "base/poison.h"
+
 namespace snug {
 namespace {
 
@@ -71,6 +73,7 @@ PageRow PageSource::take_in_region(size_t pages, size_t alignment) {
 }
 
 void PageSource::give(const PageRow& row) {
+  unpoison(row.start, row.bytes);
   if (spans_ == nullptr) {
     const size_t first = page_at(row.start);
     mark(first, row.bytes / kPageSize, false);
@@ -85,6 +88,7 @@ void PageSource::give(const PageRow& row) {
 
 void PageSource::give_to_os(const PageRow& row) {
   if (spans_ == nullptr) return give(row);
+  unpoison(row.start, row.bytes);
   spans_->free_to_os(static_cast<Span*>(row.backing), PageCount{static_cast<uint32_t>(row.bytes / kPageSize)});
 }
 

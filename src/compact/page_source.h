@@ -36,6 +36,7 @@ class PageSource {
 
   // At least `bytes`, at a multiple of `alignment` (a power of two).
   PageRow take(size_t bytes, size_t alignment);
+  // What was poisoned of it is so no more.
   void give(const PageRow& row);
   // The same of pages that are no mapping, and the store keeps nothing of their memory.
   void give_to_os(const PageRow& row);

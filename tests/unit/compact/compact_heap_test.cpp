@@ -376,5 +376,28 @@ TEST_F(CompactHeapDeathTest, AddressSanitizerSeesWhatIsStale) {
   EXPECT_GT(moved, 0u);
 }
 
+// The page that has emptied is kept for the next.
+TEST_F(CompactHeapDeathTest, AddressSanitizerSeesWhatWasTheLastInItsPage) {
+  if (!kPoisonsForSanitizer) GTEST_SKIP() << "AddressSanitizer is not active";
+  const Handle<Point> point = heap.make<Point>();
+  Point* const freed = heap.get(point);
+  heap.destroy(point);
+  EXPECT_DEATH(freed->x = 1, "use-after-poison");
+  const Handle<> block = heap.allocate(5000);
+  auto* const left = static_cast<char*>(heap.get(block));
+  ASSERT_TRUE(heap.resize(block, 50));
+  EXPECT_DEATH(*left = 1, "use-after-poison");
+}
+
+TEST_F(CompactHeapDeathTest, ARegionIsTheCallersWithoutPoisonWhenTheHeapHasEnded) {
+  std::vector<char> region(1 << 20);
+  {
+    CompactHeap other({.region = region.data(), .region_bytes = region.size()});
+    for (const size_t bytes : {100, 1000, 5000, 20000, 40000}) other.deallocate(other.allocate(bytes));
+    for (const size_t bytes : {100, 1000, 5000, 20000, 40000}) EXPECT_TRUE(other.allocate(bytes));
+  }
+  EXPECT_FALSE(has_poison(region.data(), region.size()));
+}
+
 }  // namespace
 }  // namespace snug

@@ -1,8 +1,14 @@
 #include "compact/handle_table.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <cstdlib>
+#include <fstream>
 #include <vector>
+
+#include "base/compiler.h"
+#include "os/memory.h"
 
 namespace snug {
 namespace {
@@ -124,6 +130,25 @@ TEST_F(HandleTableTest, WhereSeveralThreadsHaveItAddingAsksTheOSForNothing) {
   EXPECT_EQ(table.slot_limit(), limit + HandleTable::kStep);
   EXPECT_EQ(HandleTable::slot_of(table.add(blocks)), limit);
   EXPECT_FALSE(table.grow(table.slot_limit()));
+}
+
+size_t addresses_in_use() {
+  size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  return pages * os::page_size();
+}
+
+TEST(HandleTableAddressesTest, ItLeavesTheBlocksTheAddressesWhereTheseAreFew) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer takes addresses by the tebibyte";
+  const auto with_few_addresses = [] {
+    const rlimit few{size_t{1} << 30, size_t{1} << 30};
+    ::setrlimit(RLIMIT_AS, &few);
+    const size_t before = addresses_in_use();
+    HandleTable table(0);
+    if (!table.open(HandleTable::kMostSlots)) std::exit(2);
+    std::exit(addresses_in_use() - before <= few.rlim_cur / 16 && table.check() == nullptr ? 0 : 1);
+  };
+  EXPECT_EXIT(with_few_addresses(), testing::ExitedWithCode(0), "");
 }
 
 TEST(HandleTableInMemoryTest, ItEndsWhereItsMemoryDoes) {

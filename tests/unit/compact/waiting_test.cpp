@@ -2,10 +2,12 @@
 // something goes back.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <future>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -104,6 +106,25 @@ TEST_P(WaitingTest, WhoPinsABlockThatIsResizedKeepsItsPlace) {
   EXPECT_EQ(heap->address(handle, "test"), pinned);
   heap->unpin(handle);
   EXPECT_TRUE(heap->resize(handle, 5000, 1));
+  heap->free(handle);
+}
+
+// Of a class as of the whole heap.
+TEST_P(WaitingTest, WhoAsksWhatTheHeapHoldsWaitsForItsTurn) {
+  const HandleWord handle = heap->allocate(256, 1);
+  std::atomic<bool> is_told{false};
+  std::thread asks;
+  heap->for_each_block([&](HandleWord, char*, size_t) {
+    asks = std::thread([&] {
+      CompactFit::Totals totals;
+      heap->totals_of(256, totals);
+      is_told = true;
+    });
+    for (int i = 0; i < 10000 && !is_told; ++i) std::this_thread::yield();
+    EXPECT_FALSE(is_told) << "the heap stands still";
+  });
+  asks.join();
+  EXPECT_TRUE(is_told);
   heap->free(handle);
 }
 
