@@ -143,6 +143,12 @@ SNUG_ALWAYS_INLINE void* allocate_beyond_heads(size_t size, Otherwise otherwise)
                        [size] { return refilled(size); });
 }
 
+SNUG_COLD void* allocate_aligned_otherwise(size_t alignment, size_t size, BlockOrigin origin) {
+  if (!store.ensure_open()) return out_of_memory();
+  return store.is_checked() ? allocate_checked_aligned(alignment, size, origin)
+                            : allocate_plain_aligned(alignment, size);
+}
+
 // Ends the process if the address, on a page that has a slab, is not the start of one of its blocks.
 void check_start(const void* block, const char* call) {
   const Slab& slab = *store.window.tag(store.window.page_of(block)).record<Slab>();
@@ -294,9 +300,17 @@ void* allocate_zeroed(size_t count, size_t size) {
 }
 
 void* allocate_aligned(size_t alignment, size_t size, BlockOrigin origin) noexcept {
-  if (!store.ensure_open()) return out_of_memory();
-  return store.is_checked() ? allocate_checked_aligned(alignment, size, origin)
-                            : allocate_plain_aligned(alignment, size);
+  // Slabs are placed so that a class whose size is a multiple of the alignment has only aligned blocks: most often
+  // malloc's own class for the size, rounded up, is one.
+  const size_t padded = round_up(size, alignment);
+  if (store.is_plain()) [[likely]] {
+    const ClassTable& table = *store.table;
+    const bool has_class = size - 1 < table.max_size && padded <= table.max_size;
+    const size_t size_class = has_class ? table.class_of(padded) : 0;
+    if (has_class && is_aligned(table.classes[size_class].block_size, alignment)) [[likely]]
+      return allocate_from(head_of(relative_thread_state(), scaled(size_class)), [padded] { return refilled(padded); });
+  }
+  return allocate_aligned_otherwise(alignment, size, origin);
 }
 
 void* allocate_plain_aligned(size_t alignment, size_t size) {
@@ -304,7 +318,6 @@ void* allocate_plain_aligned(size_t alignment, size_t size) {
   if (size > PTRDIFF_MAX) return out_of_memory();
   const ClassTable& table = *store.table;
   if (alignment <= table.max_size && size <= table.max_size) {
-    // Slabs are placed so that a class whose size is a multiple of the alignment has only aligned blocks.
     const size_t padded = round_up(size == 0 ? 1 : size, alignment);
     for (size_t c = padded <= table.max_size ? table.class_of(padded) : table.count; c < table.count; ++c)
       if (is_aligned(table.classes[c].block_size, alignment)) return allocate_plain_of_class(c);
