@@ -76,17 +76,49 @@ bool give_back(size_t pad, bool from_others) {
   return any;
 }
 
-// Runs `attempt` and, if the OS has refused, once more after giving back everything that is only kept.
-template <class Attempt>
-void* insist(size_t size, Attempt attempt) {
+// Runs `attempt` and, if the OS has refused, once more after giving back what is only kept, but for other threads'
+// caches: a filter of system calls may end the process for what these take. At last does what `otherwise` does.
+template <class Attempt, class Otherwise>
+void* insist(size_t size, Attempt attempt, Otherwise otherwise) {
   void* block = attempt();
   if (block != nullptr) [[likely]]
     return block;
   if (!store.is_open() || is_hopeless(size)) return out_of_memory();
   give_back(0, false);
-  store.spans.release_addresses();
+  store.spans.stock_arena();
   block = attempt();
+  if (block == nullptr) block = otherwise();
   return block != nullptr ? block : out_of_memory();
+}
+
+// A block of a class longer than this one, and aligned as well: every multiple of 2^n has blocks at such multiples.
+// Not where the size that a block is freed with, or was asked for, says its class.
+void* take_longer(size_t size_class) {
+  if (!store.is_plain() || store.config.sized_delete == SizedDelete::kTrust) return nullptr;
+  const ClassTable& table = *store.table;
+  const size_t size = table.classes[size_class].block_size;
+  for (size_t longer = size_class + 1; longer < table.count; ++longer) {
+    if (!is_aligned(table.classes[longer].block_size, size & -size)) continue;
+    if (void* block = store.registry.take_anywhere(longer); block != nullptr) return block;
+  }
+  return nullptr;
+}
+
+// The same for a block of the size's class. Where attempt(class) has none, any heap's serves; then what other threads'
+// caches held; then one that is longer.
+template <class Attempt>
+void* insist_on_class(size_t size, Attempt attempt) {
+  const auto from_any_heap = [&]() -> void* {
+    if (!store.ensure_open()) return nullptr;
+    const size_t size_class = store.table->class_of(size);
+    void* block = attempt(size_class);
+    return block != nullptr ? block : store.registry.take_anywhere(size_class);
+  };
+  return insist(size, from_any_heap, [&] {
+    give_back(0, true);
+    void* block = from_any_heap();
+    return block != nullptr ? block : take_longer(store.table->class_of(size));
+  });
 }
 
 void* counted(void* block) {
@@ -104,10 +136,7 @@ void* refilled(size_t size, bool* untouched = nullptr) {
   }
   if (store.guarded.is_due())
     if (void* block = store.guarded.allocate(size, SNUG_FRAME_ADDRESS()); block != nullptr) return block;
-  void* block = insist(size, [size, untouched]() -> void* {
-    if (!store.ensure_open()) return nullptr;
-    return refill_class(store.table->class_of(size), untouched);
-  });
+  void* block = insist_on_class(size, [untouched](size_t size_class) { return refill_class(size_class, untouched); });
   if (block == nullptr) add_relative<-1>(&relative_thread_state()->allocations);
   if (thread_state.cache == nullptr) count_without_cache();
   store.idle.start_if_wanted();
@@ -118,7 +147,10 @@ void* refilled(size_t size, bool* untouched = nullptr) {
 void* large_block(const LargeRequest& request) {
   if (request.size > PTRDIFF_MAX) return out_of_memory();
   store.peak.look_as_due();
-  void* block = counted(insist(request.size, [&request] { return store.large_blocks.allocate(request); }));
+  const auto attempt = [&request] { return store.large_blocks.allocate(request); };
+  // Addresses of the store's own go last: others may take them.
+  void* block =
+      counted(insist(request.size, attempt, [&] { return store.spans.release_addresses() ? attempt() : nullptr; }));
   store.look_ahead();
   store.idle.start_if_wanted();
   return block;
@@ -230,8 +262,7 @@ void* allocate_uncached(size_t size) noexcept {
   if (!store.ensure_open()) return out_of_memory();
   if (store.is_checked()) return allocate_checked(size, BlockOrigin::kMalloc);
   if (size > store.table->max_size) return large_block({.size = size});
-  void* block = counted(insist(size, [size]() -> void* {
-    const size_t size_class = store.table->class_of(size);
+  void* block = counted(insist_on_class(size, [](size_t size_class) {
     ThreadCache* cache = thread_cache();
     return cache != nullptr ? cache->take_uncached(size_class) : store.registry.allocate_shared(size_class);
   }));

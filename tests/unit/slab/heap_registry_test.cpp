@@ -205,6 +205,22 @@ TEST_F(HeapRegistryTest, TheSharedHeapServesThoseWithout) {
   EXPECT_NE(registry.acquire(), shared) << "no thread ever owns it";
 }
 
+TEST_F(HeapRegistryTest, AnySlabServesWhoIsRefused) {
+  SlabHeap* owner = registry.acquire();
+  SlabHeap* sender = registry.acquire();
+  EXPECT_EQ(registry.take_anywhere(c), nullptr) << "there is none";
+  const size_t count = own.sizes(c).blocks_per_slab;
+  const std::vector<void*> blocks = own.take(*owner, c, count);
+  EXPECT_EQ(registry.take_anywhere(c), nullptr) << "it is full, and nobody makes one";
+  own.give(*owner, c, {blocks[0]});
+  EXPECT_EQ(registry.take_anywhere(c), blocks[0]);
+  EXPECT_EQ(registry.take_anywhere(c), nullptr);
+  EXPECT_EQ(owner->blocks_out(c), count);
+  own.give(*sender, c, {blocks[0]});
+  own.open_mail(*owner);
+  EXPECT_EQ(owner->blocks_out(c), count - 1) << "it is its heap's as ever";
+}
+
 TEST_F(HeapRegistryTest, TrimPurgesHolesOfTheDead) {
   SlabHeap* dead = registry.acquire();
   SlabHeap* living = registry.acquire();
