@@ -78,8 +78,12 @@ void* HeapRegistry::take_anywhere(size_t size_class) {
   void* block = nullptr;
   for_each([&](SlabHeap& heap) {
     if (block != nullptr || heap.slabs_to_give(size_class) == 0) return;
-    const SlabHeap::Look look(heap);
-    heap.refill(size_class, &block + 1, 1);
+    if (&heap == shared_) {
+      block = allocate_shared(size_class);
+    } else {
+      const SlabHeap::Look look(heap);
+      heap.refill(size_class, &block + 1, 1);
+    }
   });
   return block;
 }

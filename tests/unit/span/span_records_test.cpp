@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 
+#include <cstring>
 #include <vector>
 
 #include "os/system_call_hook.h"
@@ -65,7 +66,8 @@ TEST_F(SpanRecordsTest, AnAlignedSpanIsCutTwice) {
 
 TEST_F(SpanRecordsTest, ARefusedRequestFindsSomeForOthers) {
   Span* const all = own.spans.allocate({kPagesPerChunk});
-  own.free_touched(all);
+  std::memset(own.start_of(all), 1, kChunkSize);
+  own.spans.free(all, {kPagesPerChunk});
   const unit::SystemCallHook refuses(SYS_mmap, [] { return false; });
   exhaust_arena();
   ASSERT_EQ(own.arena.allocate(64), nullptr);
