@@ -1,4 +1,5 @@
-// Records of the span store, and of others, where the OS gives the arena no memory for them.
+// Records of the span store, and of others, where the OS gives the arena no memory for them; and what else the store
+// does where it is refused.
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 
@@ -99,6 +100,19 @@ TEST(SpanRecords, AreNeverPutBetweenBlocksWhereTheyAreToLieApart) {
   own.spans.stock_arena();
   EXPECT_EQ(own.arena.allocate(64), nullptr);
   own.spans.free(span, {0});
+}
+
+// Of each length at two places no more than the shortest.
+TEST_F(SpanRecordsTest, WhoeverIsRefusedAgainAsksTwice) {
+  ASSERT_NE(own.spans.allocate({1}), nullptr);
+  int asked = 0;
+  const unit::SystemCallHook refuses(SYS_mmap, [&asked] { return ++asked == 0; });
+  while (own.spans.allocate({kPagesPerChunk}) != nullptr) {
+  }
+  EXPECT_GE(asked, 2);
+  asked = 0;
+  EXPECT_EQ(own.spans.allocate({kPagesPerChunk}), nullptr);
+  EXPECT_EQ(asked, 2);
 }
 
 // A filter that refuses all mappings, as far as one call can tell.
