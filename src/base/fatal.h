@@ -9,6 +9,8 @@ namespace snug {
 
 // "snug: CALL(0xBLOCK): REASON". Never returns, allocates nothing.
 [[noreturn]] SNUG_COLD void die_of_misuse(const char* call, const void* block, const char* reason);
+// A reason that several places find.
+inline constexpr const char* kAlreadyFree = "block is already free";
 
 // "snug: bug: REASON (FILE:LINE)".
 [[noreturn]] SNUG_COLD void die_of_bug(const char* reason, const char* file, int line);

@@ -1,5 +1,6 @@
 #include "heap/allocator.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -19,7 +20,6 @@ constexpr uint16_t kFreesWithoutCache = 256;
 
 constexpr const char* kForeign = "not a block of this heap";
 constexpr const char* kInside = "points inside a block";
-constexpr const char* kAlreadyFree = "block is already free";
 
 // The calling thread's cache, begun if it is its first use; null if it can have none.
 ThreadCache* thread_cache() {
@@ -175,10 +175,18 @@ SNUG_ALWAYS_INLINE void* allocate_beyond_heads(size_t size, Otherwise otherwise)
                        [size] { return refilled(size); });
 }
 
+SNUG_COLD void* allocate_aligned_otherwise(size_t alignment, size_t size, BlockOrigin origin) {
+  if (!store.ensure_open()) return out_of_memory();
+  return store.is_checked() ? allocate_checked_aligned(alignment, size, origin)
+                            : allocate_plain_aligned(alignment, size);
+}
+
 // Ends the process if the address, on a page that has a slab, is not the start of one of its blocks.
 void check_start(const void* block, const char* call) {
   const Slab& slab = *store.window.tag(store.window.page_of(block)).record<Slab>();
-  if (!slab.has_block_at(block)) die_of_misuse(call, block, kInside);
+  const size_t offset = address_of(block) - address_of(slab.start);
+  const size_t slot = store.table->classes[slab.size_class].slot_of(offset);
+  if (slot * slab.block_size != offset || slot >= slab.capacity) die_of_misuse(call, block, kInside);
 }
 
 // True if slabs have lain there whose pages are free now.
@@ -194,6 +202,16 @@ void release_of_class(size_t scaled_class, void* block) {
   } else if (!push(relative_thread_state(), scaled_class, block)) {
     cache->overflow(scaled_class / kClassScale, block);
   }
+}
+
+// What the block holds in another one that is long enough. Null if there is none.
+void* moved(void* block, size_t usable, size_t size) {
+  const bool grows_large = size > store.table->max_size && size > usable;
+  void* fresh = grows_large ? large_block({.size = size, .will_grow = true}) : allocate(size);
+  if (fresh == nullptr) return size <= usable ? block : nullptr;
+  std::memcpy(fresh, block, std::min(size, usable));
+  release(block);
+  return fresh;
 }
 
 }  // namespace
@@ -313,9 +331,17 @@ void* allocate_zeroed(size_t count, size_t size) {
 }
 
 void* allocate_aligned(size_t alignment, size_t size, BlockOrigin origin) noexcept {
-  if (!store.ensure_open()) return out_of_memory();
-  return store.is_checked() ? allocate_checked_aligned(alignment, size, origin)
-                            : allocate_plain_aligned(alignment, size);
+  // Slabs are placed so that a class whose size is a multiple of the alignment has only aligned blocks: most often
+  // malloc's own class for the size, rounded up, is one.
+  const size_t padded = round_up(size, alignment);
+  if (store.is_plain()) [[likely]] {
+    const ClassTable& table = *store.table;
+    const bool has_class = size - 1 < table.max_size && padded <= table.max_size;
+    const size_t size_class = has_class ? table.class_of(padded) : 0;
+    if (has_class && is_aligned(table.classes[size_class].block_size, alignment)) [[likely]]
+      return allocate_from(head_of(relative_thread_state(), scaled(size_class)), [padded] { return refilled(padded); });
+  }
+  return allocate_aligned_otherwise(alignment, size, origin);
 }
 
 void* allocate_plain_aligned(size_t alignment, size_t size) {
@@ -323,7 +349,6 @@ void* allocate_plain_aligned(size_t alignment, size_t size) {
   if (size > PTRDIFF_MAX) return out_of_memory();
   const ClassTable& table = *store.table;
   if (alignment <= table.max_size && size <= table.max_size) {
-    // Slabs are placed so that a class whose size is a multiple of the alignment has only aligned blocks.
     const size_t padded = round_up(size == 0 ? 1 : size, alignment);
     for (size_t c = padded <= table.max_size ? table.class_of(padded) : table.count; c < table.count; ++c)
       if (is_aligned(table.classes[c].block_size, alignment)) return allocate_plain_of_class(c);
@@ -342,26 +367,20 @@ size_t usable_size(const void* block, const char* call) {
   return bytes;
 }
 
-void* resize(void* block, size_t size, const char* call) {
+void* move_from_slab(void* block, size_t usable, size_t size, const char* call) noexcept {
+  if (size > PTRDIFF_MAX) return out_of_memory();
+  check_start(block, call);  // what lies behind a pointer into a block is another's, and would be copied
+  return moved(block, usable, size);
+}
+
+void* resize_outside_slabs(void* block, size_t size, const char* call) noexcept {
   if (store.is_checked()) return resize_checked(block, size, call);
   const size_t usable = usable_size(block, call);
   if (size > PTRDIFF_MAX) return out_of_memory();
-  const size_t scaled_class = class_at(block);
-  const bool was_large = scaled_class == 0;
-  if (is_newest(head_of(relative_thread_state(), scaled_class), block)) die_of_misuse(call, block, kAlreadyFree);
-  const bool will_be_large = size > store.table->max_size;
-  // A small block that is at least half used stays where it is.
-  if (!was_large && size <= usable && size >= usable / 2) return block;
-  if (was_large) store.peak.look_as_due();
-  if (was_large && will_be_large)
+  store.peak.look_as_due();
+  if (size > store.table->max_size)
     if (void* resized = store.large_blocks.resize(block, size); resized != nullptr) return resized;
-  // What lies behind a pointer into a block is another's, and would be copied.
-  if (!was_large) check_start(block, call);
-  void* fresh = will_be_large && size > usable ? large_block({.size = size, .will_grow = true}) : allocate(size);
-  if (fresh == nullptr) return size <= usable ? block : nullptr;
-  std::memcpy(fresh, block, size < usable ? size : usable);
-  release(block);
-  return fresh;
+  return moved(block, usable, size);
 }
 
 bool trim(size_t pad) {

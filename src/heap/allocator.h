@@ -8,6 +8,7 @@
 
 #include "base/bits.h"
 #include "base/compiler.h"
+#include "base/fatal.h"
 #include "checked/block_note.h"
 #include "heap/checked_blocks.h"
 #include "heap/store.h"
@@ -108,8 +109,24 @@ bool should_move(const void* block, const char* call);
 void* allocate_zeroed(size_t count, size_t size);
 // `alignment` is a power of two.
 void* allocate_aligned(size_t alignment, size_t size, BlockOrigin origin = BlockOrigin::kMalloc) noexcept;
+// resize() for a block of a slab that does not stay where it is, and for one of no slab.
+SNUG_NOINLINE void* move_from_slab(void* block, size_t usable, size_t size, const char* call) noexcept;
+SNUG_NOINLINE void* resize_outside_slabs(void* block, size_t size, const char* call) noexcept;
+
 // `size` is not 0. Null leaves the block as it was. `call` names the caller in a report of misuse.
-void* resize(void* block, size_t size, const char* call);
+inline void* resize(void* block, size_t size, const char* call) {
+  const size_t scaled_class = class_at(block);
+  if (scaled_class == 0) [[unlikely]]
+    return resize_outside_slabs(block, size, call);
+  if (is_newest(head_of(relative_thread_state(), scaled_class), block)) [[unlikely]]
+    die_of_misuse(call, block, kAlreadyFree);
+  const size_t usable = store.table->classes[scaled_class / kClassScale].block_size;
+  // A block that is at least half used stays where it is.
+  if (usable - size <= usable / 2) [[likely]]
+    return block;
+  return move_from_slab(block, usable, size, call);
+}
+
 // 0 for null. `call` names the caller in a report of misuse.
 size_t usable_size(const void* block, const char* call);
 // True if anything was given back.

@@ -18,7 +18,6 @@
 namespace snug {
 namespace {
 
-constexpr const char* kAlreadyFree = "block is already free";
 constexpr const char* kOverrun = "written to beyond its end";
 constexpr const char* kAfterFree = "written to after it was freed, at byte";
 

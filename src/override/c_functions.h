@@ -15,9 +15,10 @@
 
 namespace snug {
 
-inline void* reallocate(void* block, size_t size) {
-  if (block == nullptr) return allocate(size);
-  if (size == 0) {
+SNUG_ALWAYS_INLINE void* reallocate(void* block, size_t size) {
+  if (block == nullptr) [[unlikely]]
+    return allocate(size);
+  if (size == 0) [[unlikely]] {
     // As glibc does it: the block is freed.
     release(block);
     return nullptr;

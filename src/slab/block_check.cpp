@@ -5,11 +5,6 @@
 #include "base/fatal.h"
 
 namespace snug {
-namespace {
-
-constexpr const char* kAlreadyFree = "block is already free";
-
-}  // namespace
 
 void die_of_stranger(const Window& window, const void* block) {
   if (!window.contains(block)) die_of_misuse("delete", block, "not a block of this heap");

@@ -12,8 +12,6 @@ namespace {
 // Bytes of empty slabs that all heaps together keep beyond the usual.
 constexpr size_t kMostExtra = size_t{32} << 20;
 
-constexpr const char* kAlreadyFree = "block is already free";
-
 // The slab of a block that is asked about, whose heap's lock is held. One in a thread's cache counts as live.
 const Slab& slab_of_live(const Window& window, const void* block, const char* call) {
   const Slab& slab = *window.tag(window.page_of(block)).record<Slab>();

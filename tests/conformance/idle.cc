@@ -43,11 +43,13 @@ bool comes_back() {
   return expect_below(peak, 5);
 }
 
-// What nobody has missed goes at once. The second burst misses it, and leaves as much, which nobody gives back.
+// What nobody has missed goes at once, but for parts of huge pages that hold a cached block, which wait for their age:
+// up to 20 MiB, on a busy machine. The second burst misses it, and leaves as much as may be kept, which nobody gives
+// back.
 bool stays() {
   const std::size_t peak = fill();
   empty();
-  const std::size_t least = subject::kSanitized ? 12 : 10;  // percent; with sanitizers the burst is small
+  const std::size_t least = subject::kSanitized ? 50 : 10;  // percent; with sanitizers the burst is of 52 MiB
   if (!expect_below(peak, least)) return false;
   fill();
   empty();
