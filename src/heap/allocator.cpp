@@ -1,7 +1,6 @@
 #include "heap/allocator.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
 
@@ -9,6 +8,7 @@
 #include "base/fatal.h"
 #include "heap/checked_blocks.h"
 #include "heap/plain_blocks.h"
+#include "heap/refusal.h"
 #include "slab/slab.h"
 
 namespace snug {
@@ -51,74 +51,10 @@ void* refill_class(size_t size_class, bool* untouched) {
   return block;
 }
 
-void* out_of_memory() {
-  errno = ENOMEM;
-  return nullptr;
-}
-
 // What a thread without a cache has counted is not seen by the roster: it moves to the common count.
 void count_without_cache() {
   store.shared_allocations.fetch_add(thread_state.allocations, std::memory_order_relaxed);
   thread_state.allocations = 0;
-}
-
-// More than the machine has, and refused: not worth giving back what is kept for a second try.
-bool is_hopeless(size_t size) { return size > PTRDIFF_MAX || size > store.most_memory; }
-
-// What the calling thread keeps, and what no thread owns; with `from_others`, what others' caches have as well. True if
-// anything was given back.
-bool give_back(size_t pad, bool from_others) {
-  if (ThreadCache* cache = thread_state.cache; cache != nullptr) cache->flush_all();
-  if (from_others) store.reach.take_all();
-  bool any = store.registry.trim() != 0;
-  any = store.large.trim(pad) || any;
-  any = store.spans.trim(pad) || any;
-  return any;
-}
-
-// Runs `attempt` and, if the OS has refused, once more after giving back what is only kept, but for other threads'
-// caches: a filter of system calls may end the process for what these take. At last does what `otherwise` does.
-template <class Attempt, class Otherwise>
-void* insist(size_t size, Attempt attempt, Otherwise otherwise) {
-  void* block = attempt();
-  if (block != nullptr) [[likely]]
-    return block;
-  if (!store.is_open() || is_hopeless(size)) return out_of_memory();
-  give_back(0, false);
-  store.spans.stock_arena();
-  block = attempt();
-  if (block == nullptr) block = otherwise();
-  return block != nullptr ? block : out_of_memory();
-}
-
-// A block of a class longer than this one, and aligned as well: every multiple of 2^n has blocks at such multiples.
-// Not where the size that a block is freed with, or was asked for, says its class.
-void* take_longer(size_t size_class) {
-  if (!store.is_plain() || store.config.sized_delete == SizedDelete::kTrust) return nullptr;
-  const ClassTable& table = *store.table;
-  const size_t size = table.classes[size_class].block_size;
-  for (size_t longer = size_class + 1; longer < table.count; ++longer) {
-    if (!is_aligned(table.classes[longer].block_size, size & -size)) continue;
-    if (void* block = store.registry.take_anywhere(longer); block != nullptr) return block;
-  }
-  return nullptr;
-}
-
-// The same for a block of the size's class. Where attempt(class) has none, any heap's serves; then what other threads'
-// caches held; then one that is longer.
-template <class Attempt>
-void* insist_on_class(size_t size, Attempt attempt) {
-  const auto from_any_heap = [&]() -> void* {
-    if (!store.ensure_open()) return nullptr;
-    const size_t size_class = store.table->class_of(size);
-    void* block = attempt(size_class);
-    return block != nullptr ? block : store.registry.take_anywhere(size_class);
-  };
-  return insist(size, from_any_heap, [&] {
-    give_back(0, true);
-    void* block = from_any_heap();
-    return block != nullptr ? block : take_longer(store.table->class_of(size));
-  });
 }
 
 void* counted(void* block) {
