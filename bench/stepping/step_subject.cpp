@@ -1,6 +1,6 @@
-// The program that is stepped: calls malloc, realloc, free, operator new and operator delete(void*, size_t) of what is
-// preloaded, warm, and counts each call's instructions. step_count runs it and reads what it prints: "name instructions
-// operations".
+// The program that is stepped: calls malloc, realloc, aligned_alloc, free, operator new and operator delete(void*,
+// size_t) of what is preloaded, warm, and counts each call's instructions. step_count runs it and reads what it prints:
+// "name instructions operations".
 //
 //   step_subject single    single calls of ten sizes
 //   step_subject batch     batches of 512, local and remote
@@ -25,6 +25,7 @@ namespace {
 using Malloc = void* (*)(size_t);
 using Free = void (*)(void*);
 using Realloc = void* (*)(void*, size_t);
+using AlignedAlloc = void* (*)(size_t, size_t);
 using SizedDelete = void (*)(void*, size_t) noexcept;
 
 constexpr size_t kSizes[] = {16, 64, 256, 1024, 1040, 4096, 20480, 65536, 131072, 262144};
@@ -81,6 +82,17 @@ void count_realloc_in_place(Malloc allocate, Free release, Realloc resize, size_
     void* const block = allocate(size);
     arm(address_of(resize), name.text, 1);
     release(resize(block, size));
+  });
+}
+
+// To a cache line.
+void count_aligned_alloc(AlignedAlloc align, Free release, size_t size) {
+  const Name name("aligned_alloc", size);
+  const auto allocate = [align](size_t bytes) { return align(64, bytes); };
+  const auto release_unsized = [release](void* block, size_t) { release(block); };
+  while_warm(size, allocate, release_unsized, [&] {
+    arm(address_of(align), name.text, 1);
+    release(allocate(size));
   });
 }
 
@@ -229,8 +241,10 @@ int main(int argc, char** argv) {
   const std::string_view kind = argc > 1 ? argv[1] : "";
   if (kind == "single") {
     const auto resize = find<Realloc>("realloc");
+    const auto align = find<AlignedAlloc>("aligned_alloc");
     for (const size_t size : kSizes) count_malloc_free(allocate, release, size);
     for (const size_t size : kSizes) count_realloc_in_place(allocate, release, resize, size);
+    for (const size_t size : kSizes) count_aligned_alloc(align, release, size);
     for (const size_t size : kSizes) count_operators(operator_new, operator_delete, size);
   } else if (kind == "batch") {
     for (const size_t size : kBatchSizes) {

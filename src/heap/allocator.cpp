@@ -1,7 +1,6 @@
 #include "heap/allocator.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
 
@@ -9,6 +8,7 @@
 #include "base/fatal.h"
 #include "heap/checked_blocks.h"
 #include "heap/plain_blocks.h"
+#include "heap/refusal.h"
 #include "slab/slab.h"
 
 namespace snug {
@@ -51,42 +51,10 @@ void* refill_class(size_t size_class, bool* untouched) {
   return block;
 }
 
-void* out_of_memory() {
-  errno = ENOMEM;
-  return nullptr;
-}
-
 // What a thread without a cache has counted is not seen by the roster: it moves to the common count.
 void count_without_cache() {
   store.shared_allocations.fetch_add(thread_state.allocations, std::memory_order_relaxed);
   thread_state.allocations = 0;
-}
-
-// More than the machine has, and refused: not worth giving back what is kept for a second try.
-bool is_hopeless(size_t size) { return size > PTRDIFF_MAX || size > store.most_memory; }
-
-// What the calling thread keeps, and what no thread owns; with `from_others`, what others' caches have as well. True if
-// anything was given back.
-bool give_back(size_t pad, bool from_others) {
-  if (ThreadCache* cache = thread_state.cache; cache != nullptr) cache->flush_all();
-  if (from_others) store.reach.take_all();
-  bool any = store.registry.trim() != 0;
-  any = store.large.trim(pad) || any;
-  any = store.spans.trim(pad) || any;
-  return any;
-}
-
-// Runs `attempt` and, if the OS has refused, once more after giving back everything that is only kept.
-template <class Attempt>
-void* insist(size_t size, Attempt attempt) {
-  void* block = attempt();
-  if (block != nullptr) [[likely]]
-    return block;
-  if (!store.is_open() || is_hopeless(size)) return out_of_memory();
-  give_back(0, false);
-  store.spans.release_addresses();
-  block = attempt();
-  return block != nullptr ? block : out_of_memory();
 }
 
 void* counted(void* block) {
@@ -104,10 +72,7 @@ void* refilled(size_t size, bool* untouched = nullptr) {
   }
   if (store.guarded.is_due())
     if (void* block = store.guarded.allocate(size, SNUG_FRAME_ADDRESS()); block != nullptr) return block;
-  void* block = insist(size, [size, untouched]() -> void* {
-    if (!store.ensure_open()) return nullptr;
-    return refill_class(store.table->class_of(size), untouched);
-  });
+  void* block = insist_on_class(size, [untouched](size_t size_class) { return refill_class(size_class, untouched); });
   if (block == nullptr) add_relative<-1>(&relative_thread_state()->allocations);
   if (thread_state.cache == nullptr) count_without_cache();
   store.idle.start_if_wanted();
@@ -118,7 +83,10 @@ void* refilled(size_t size, bool* untouched = nullptr) {
 void* large_block(const LargeRequest& request) {
   if (request.size > PTRDIFF_MAX) return out_of_memory();
   store.peak.look_as_due();
-  void* block = counted(insist(request.size, [&request] { return store.large_blocks.allocate(request); }));
+  const auto attempt = [&request] { return store.large_blocks.allocate(request); };
+  // Addresses of the store's own go last: others may take them.
+  void* block =
+      counted(insist(request.size, attempt, [&] { return store.spans.release_addresses() ? attempt() : nullptr; }));
   store.look_ahead();
   store.idle.start_if_wanted();
   return block;
@@ -141,6 +109,12 @@ SNUG_ALWAYS_INLINE void* allocate_beyond_heads(size_t size, Otherwise otherwise)
     return otherwise();
   return allocate_from(head_of(relative_thread_state(), scaled(store.table->class_of(size))),
                        [size] { return refilled(size); });
+}
+
+SNUG_COLD void* allocate_aligned_otherwise(size_t alignment, size_t size, BlockOrigin origin) {
+  if (!store.ensure_open()) return out_of_memory();
+  return store.is_checked() ? allocate_checked_aligned(alignment, size, origin)
+                            : allocate_plain_aligned(alignment, size);
 }
 
 // Ends the process if the address, on a page that has a slab, is not the start of one of its blocks.
@@ -242,8 +216,7 @@ void* allocate_uncached(size_t size) noexcept {
   if (!store.ensure_open()) return out_of_memory();
   if (store.is_checked()) return allocate_checked(size, BlockOrigin::kMalloc);
   if (size > store.table->max_size) return large_block({.size = size});
-  void* block = counted(insist(size, [size]() -> void* {
-    const size_t size_class = store.table->class_of(size);
+  void* block = counted(insist_on_class(size, [](size_t size_class) {
     ThreadCache* cache = thread_cache();
     return cache != nullptr ? cache->take_uncached(size_class) : store.registry.allocate_shared(size_class);
   }));
@@ -294,9 +267,17 @@ void* allocate_zeroed(size_t count, size_t size) {
 }
 
 void* allocate_aligned(size_t alignment, size_t size, BlockOrigin origin) noexcept {
-  if (!store.ensure_open()) return out_of_memory();
-  return store.is_checked() ? allocate_checked_aligned(alignment, size, origin)
-                            : allocate_plain_aligned(alignment, size);
+  // Slabs are placed so that a class whose size is a multiple of the alignment has only aligned blocks: most often
+  // malloc's own class for the size, rounded up, is one.
+  const size_t padded = round_up(size, alignment);
+  if (store.is_plain()) [[likely]] {
+    const ClassTable& table = *store.table;
+    const bool has_class = size - 1 < table.max_size && padded <= table.max_size;
+    const size_t size_class = has_class ? table.class_of(padded) : 0;
+    if (has_class && is_aligned(table.classes[size_class].block_size, alignment)) [[likely]]
+      return allocate_from(head_of(relative_thread_state(), scaled(size_class)), [padded] { return refilled(padded); });
+  }
+  return allocate_aligned_otherwise(alignment, size, origin);
 }
 
 void* allocate_plain_aligned(size_t alignment, size_t size) {
@@ -304,7 +285,6 @@ void* allocate_plain_aligned(size_t alignment, size_t size) {
   if (size > PTRDIFF_MAX) return out_of_memory();
   const ClassTable& table = *store.table;
   if (alignment <= table.max_size && size <= table.max_size) {
-    // Slabs are placed so that a class whose size is a multiple of the alignment has only aligned blocks.
     const size_t padded = round_up(size == 0 ? 1 : size, alignment);
     for (size_t c = padded <= table.max_size ? table.class_of(padded) : table.count; c < table.count; ++c)
       if (is_aligned(table.classes[c].block_size, alignment)) return allocate_plain_of_class(c);

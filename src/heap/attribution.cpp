@@ -95,7 +95,7 @@ class Walk {
     if (use == PageUse::kRun) {
       sums_.requested += bytes;
       sums_.untouched += kPageSize - bytes;
-    } else {
+    } else if (use != PageUse::kRecords) {  // these are counted with the others of the arena
       (use == PageUse::kOther ? sums_.other : sums_.free_pages) += bytes;
     }
   }

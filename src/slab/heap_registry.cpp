@@ -72,6 +72,20 @@ void* HeapRegistry::allocate_shared(size_t size_class) {
   return end[-1];
 }
 
+void* HeapRegistry::take_anywhere(size_t size_class) {
+  void* block = nullptr;
+  for_each([&](SlabHeap& heap) {
+    if (block != nullptr || heap.slabs_to_give(size_class) == 0) return;
+    if (&heap == shared_) {
+      block = allocate_shared(size_class);
+    } else {
+      const SlabHeap::Look look(heap);
+      heap.refill(size_class, &block + 1, 1);
+    }
+  });
+  return block;
+}
+
 size_t HeapRegistry::take_shared(size_t size_class, void** end, size_t groups) {
   SharedHolds::count_taking(std::source_location::current());
   SlabHeap::Visit visit(*shared_);

@@ -44,6 +44,10 @@ class HeapRegistry {
   // Moves a slab of the class from an abandoned heap to `heir`, whose lock is held; false if none has one.
   bool adopt_slab(size_t size_class, SlabHeap& heir) { return roll_.adopt_slab(size_class, heir); }
 
+  // For a thread that was refused a block of the class and holds no heap's lock: one out of the slabs of any heap,
+  // whose lock is waited for. Null if no slab has one. O(heaps).
+  void* take_anywhere(size_t size_class);
+
   // Serves threads that have no heap of their own: at their very end, or without memory. Slow, one block at a time.
   void* allocate_shared(size_t size_class);
   // Serves the first needs of threads that have one, whose lock is not held: up to `groups` times whole cache lines, as

@@ -1,5 +1,6 @@
 #include "span/meta_arena.h"
 
+#include <cstring>
 #include <utility>
 
 #include "base/bits.h"
@@ -32,6 +33,25 @@ void* MetaArena::allocate(size_t bytes) {
     }
   } while (stock_late(kLinkBytes + bytes));
   return nullptr;
+}
+
+bool MetaArena::wants_page() {
+  LockGuard guard(lock_);
+  return is_short();
+}
+
+// The lock is held.
+bool MetaArena::is_short() const {
+  constexpr size_t kOfAPage = kPageSize - kLinkBytes;
+  return !is_guarded_ && current_.left() < kOfAPage && reserve_.left() < kOfAPage;
+}
+
+bool MetaArena::adopt_page(void* page) {
+  LockGuard guard(lock_);
+  if (!is_short()) return false;
+  std::memset(page, 0, kPageSize);
+  reserve_ = {address_of(page), address_of(page) + kPageSize};
+  return true;
 }
 
 // The rest of the last mapping is forgotten: less than one record, and untouched. The lock is held.

@@ -1,6 +1,7 @@
 // MetaArena: memory for snug's own records, out of band so that user blocks and metadata never share an OS page.
 // Records are cut from mappings of 1 MiB, backed only where touched, and never given back: whoever frees a record keeps
-// it in a free list of its own (RecordPool).
+// it in a free list of its own (RecordPool). Where the OS refuses a mapping, the span store gives pages of its own
+// (span/span_store_records.cpp).
 #pragma once
 
 #include <atomic>
@@ -24,6 +25,13 @@ class alignas(kCacheLine) MetaArena {
 
   // Zeroed memory aligned to 64 bytes, or null. Thread-safe, O(1).
   void* allocate(size_t bytes);
+
+  // A page of the caller's (kPageSize, writable) becomes memory for records, for where the OS gives none; it is cleared
+  // here. False, and it stays the caller's, while nearly as much is left; or if records are to lie between pages that
+  // nobody can write to.
+  bool adopt_page(void* page);
+  // True if it would.
+  bool wants_page();
 
   // Maps ahead of need where little is left: those who allocate records hold locks under which no system call is to
   // happen. For every thread that passes in a slow operation and holds none. One load if enough is left.
@@ -58,6 +66,7 @@ class alignas(kCacheLine) MetaArena {
   static constexpr size_t kLinkBytes = kCacheLine;
 
   void use(Mapping mapping);
+  bool is_short() const;
 
   void* map(size_t bytes) const;
   bool stock(size_t bytes);
@@ -82,8 +91,14 @@ class RecordPool {
  public:
   explicit constexpr RecordPool(MetaArena& arena) : arena_(arena) {}
 
+  // True if the next `count` records are there.
+  bool prepare(size_t count) {
+    while (!holds(count))
+      if (!stock(kAtOnce) && !stock(1)) return false;
+    return true;
+  }
   T* make() {
-    if (free_ == nullptr && !stock(kAtOnce) && !stock(1)) return nullptr;
+    if (!prepare(1)) return nullptr;
     Free* record = free_;
     free_ = record->next;
     return ::new (static_cast<void*>(record)) T{};
@@ -101,6 +116,11 @@ class RecordPool {
   static constexpr size_t kLength = round_up(sizeof(T), kCacheLine);
   static constexpr size_t kAtOnce = kLength < 1024 ? 1024 / kLength : 1;
 
+  bool holds(size_t count) const {
+    const Free* record = free_;
+    for (; count != 0 && record != nullptr; --count) record = record->next;
+    return count == 0;
+  }
   void add(void* record) { free_ = ::new (record) Free{free_}; }
 
   // The list is empty. From the last one on, so that records are taken in the order of their addresses.

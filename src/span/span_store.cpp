@@ -46,6 +46,7 @@ Span* SpanStore::locate_dirty(PageCount pages, Paging paging) {
 // That first, then what the OS must still back. The span is in no bin.
 Span* SpanStore::locate_free(PageCount pages, Paging paging, bool is_for_run) {
   for (bool refused = false;;) {
+    prepare_records();
     Span* span = locate_dirty(pages, paging);
     if (span == nullptr && paging == Paging::kHuge && advance_frontier(pages)) return frontier_;
     if (span == nullptr) span = bins(Paging::kSmall, false).shortest(pages);
@@ -128,6 +129,7 @@ SpanBatch SpanStore::allocate_some(PageCount pages, PageCount alignment, Paging 
     if (first == nullptr) return batch;
     batch.push_back(first);
     while (--most != 0) {
+      prepare_records();
       Span* span = locate_dirty(run, paging);
       if (span == nullptr) break;
       remove(span);

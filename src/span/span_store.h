@@ -46,8 +46,9 @@ struct Retention {
   uint32_t milliseconds = 1000;
 };
 
-// What a page of a chunk is for: blocks of a class, a run, nothing at present, or something of a compacting heap.
-enum class PageUse : uint8_t { kFree, kSlab, kRun, kOther };
+// What a page of a chunk is for: blocks of a class, a run, nothing at present, records, or something of a compacting
+// heap.
+enum class PageUse : uint8_t { kFree, kSlab, kRun, kRecords, kOther };
 
 // What became of the oldest of what is empty: given back, refused by the OS, or not there or too young.
 enum class Purge { kDone, kRefused, kNotDue };
@@ -69,7 +70,7 @@ class SpanStore {
   static constexpr uint32_t kMissedSoon = 1000;
 
   constexpr SpanStore(MetaArena& arena, Window& window, HugePageGauge& gauge)
-      : window_(window), gauge_(gauge), records_(arena) {}
+      : window_(window), gauge_(gauge), arena_(arena), records_(arena) {}
 
   void set_retention(Retention retention) {
     bound_retention(retention.bytes, retention.bytes);
@@ -130,8 +131,13 @@ class SpanStore {
   // chunk by small pages, so that holes stay holes. A huge page is broken for a quarter of the span at least.
   bool settle_for_holes(const Span& span, size_t bytes);
 
-  // Gives the addresses of wholly free chunks back to an OS that has refused some. True if anything was given back.
+  // Gives the addresses of wholly free chunks back to an OS that has refused some, unless it gives none any more. True
+  // if anything was given back.
   bool release_addresses();
+
+  // After a refusal, so that whoever asks again finds memory for records: where the arena has less than a page, and the
+  // OS may give it none, it gets a page that is free.
+  void stock_arena();
 
   // True if no slab lies on the page and something has, whether its memory is still there or not: that has been freed.
   bool was_used(PageId page);
@@ -200,6 +206,9 @@ class SpanStore {
   bool lengthen_run(Span* first, PageCount more);
   SpanBatch shorten_run(Span* first, PageCount pages);
   void insert_freed(SpanBatch& batch);
+  void prepare_records();
+  Span* any_free() const;
+  bool give_to_arena(Span* span);
   Span* cut(Span* span, PageCount pages);
   Span* merge_neighbours(Span* span);
   Span* absorb(Span* left, Span* right);
@@ -223,6 +232,7 @@ class SpanStore {
   // What is read without the lock.
   alignas(kCacheLine) Window& window_;
   HugePageGauge& gauge_;
+  MetaArena& arena_;
   Doorbell* bell_ = nullptr;
   std::atomic<size_t> retain_{Retention{}.bytes};
   std::atomic<size_t> retain_in_use_{Retention{}.bytes};

@@ -162,7 +162,7 @@ bool SpanStore::read_uses(PageId chunk, PageUse (&uses)[kPagesPerChunk]) {
       use = tag.is_run() ? PageUse::kRun : PageUse::kFree;
       pages = tag.record<Span>()->pages.value;
     } else if (!tag.is_none()) {
-      use = PageUse::kOther;
+      use = tag.is_of_records() ? PageUse::kRecords : PageUse::kOther;
     }
     for (const uint32_t end = std::min(i + pages, kPagesPerChunk); i != end; ++i) uses[i] = use;
   }
@@ -195,6 +195,7 @@ bool SpanStore::await_others() {
 }
 
 bool SpanStore::release_addresses() {
+  if (!window_.may_come_back()) return false;
   LockGuard guard(lock_);
   retire_frontier();
   bool any = false;

@@ -81,6 +81,7 @@ Paging SpanStore::paging_for_run() {
 // A new chunk lies behind the one before, so that new ones soon make a row.
 Span* SpanStore::take_over_chunks(PageCount pages, Paging paging) {
   for (bool refused = false;;) {
+    prepare_records();
     if (const std::optional<PageId> first = ChunkRow(window_, pages, paging).find()) return take_row(*first, pages);
     if (!refused) {
       refused = !may_extend_for_runs() || !supply_chunk(paging);
@@ -180,6 +181,7 @@ bool SpanStore::resize_run(void* start, PageCount pages) {
   const PageCount length = length_of_run(start);
   if (length.value == 0) return false;
   Span* const first = window_.tag(window_.page_of(start)).record<Span>();
+  prepare_records();
   if (pages > length) return lengthen_run(first, pages - length);
   SpanBatch batch = shorten_run(first, pages);
   insert_freed(batch);

@@ -99,6 +99,8 @@ Window::Reservation Window::reserve_more(uintptr_t end) {
       os::release(start, bytes);
     }
   }
+  // Whoever is refused asks often, and no longer for all those lengths.
+  unit_ = kChunkSize;
   return {};
 }
 
@@ -117,6 +119,8 @@ bool Window::make_arrays_writable(uintptr_t start, uintptr_t end) {
 }
 
 bool Window::commit_chunk(void* chunk) { return os::commit(chunk, kChunkSize); }
+
+bool Window::may_come_back() { return os::answers_for_addresses(tags_); }
 
 bool Window::release_chunk(PageId first) {
   if (!os::release(start_of(first), kChunkSize)) return false;

@@ -33,6 +33,7 @@ namespace snug {
 //   slab page          address of its Slab | owner's heap id << 48
 //   end of a free span address of its Span | kFreeSpan
 //   first page of a span of a run   address of its Span | kRun
+//   page of records                 kRecords
 //   page of anything else   address of its record | number << 48
 class PageTag {
  public:
@@ -41,11 +42,13 @@ class PageTag {
   static PageTag other(const void* record, uint16_t number) { return slab(record, number); }
   static PageTag free_span(const void* span) { return PageTag(address_of(span) | kFreeSpan); }
 
+  static PageTag records() { return PageTag(kRecords); }
   static PageTag run(const void* span) { return PageTag(address_of(span) | kRun); }
 
   bool is_none() const { return word_ == 0; }
   bool is_free_span() const { return (word_ & kFreeSpan) != 0; }
   bool is_run() const { return (word_ & kRun) != 0; }
+  bool is_of_records() const { return word_ == kRecords; }
   uint16_t owner() const { return static_cast<uint16_t>(word_ >> 48); }
   template <class T>
   T* record() const {
@@ -56,6 +59,7 @@ class PageTag {
   friend class Window;
   static constexpr uint64_t kFreeSpan = 1;
   static constexpr uint64_t kRun = 2;
+  static constexpr uint64_t kRecords = 4;
   explicit constexpr PageTag(uint64_t word) : word_(word) {}
   uint64_t word_ = 0;
 };
@@ -112,6 +116,8 @@ class Window {
   Reservation reserve_more(uintptr_t end);
   // Makes a chunk that was taken readable, writable and zero; false if the OS refuses.
   bool commit_chunk(void* chunk);
+  // True if the OS may give addresses again that it got back.
+  bool may_come_back();
   // Gives a chunk's addresses back; false if the OS does not take them.
   bool release_chunk(PageId first);
   // Commits a chunk again whose addresses were released; false if they are taken or the OS refuses.

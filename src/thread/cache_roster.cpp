@@ -76,18 +76,19 @@ void CacheRoster::orphan_others() {
     ThreadCache* next = CacheList::next(cache);
     if (cache != thread_state.cache) {
       // The thread's stack, which holds its TLS, will be given to the next thread of this process.
-      void* copy = arena_.allocate(sizeof(ThreadState));
+      Unmade<ThreadState> brief;
+      void* const lasting = arena_.allocate(sizeof(ThreadState));
+      void* const copy = lasting != nullptr ? lasting : brief.bytes;
+      std::memcpy(copy, &cache->state(), sizeof(ThreadState));
+      cache->continue_with(static_cast<ThreadState*>(copy));
+      store_shared(static_cast<ThreadState*>(copy)->allocations, uint64_t{0});
       caches_.remove(cache);
       count_caches(-1);
-      if (copy != nullptr) {
-        std::memcpy(copy, &cache->state(), sizeof(ThreadState));
-        cache->continue_with(static_cast<ThreadState*>(copy));
-        store_shared(static_cast<ThreadState*>(copy)->allocations, uint64_t{0});
+      if (lasting != nullptr) {
         orphans_.push_front(cache);
         has_orphans_.store(true, std::memory_order_relaxed);
       } else {
-        cache->heap().caches().remove(cache);
-        registry_.abandon(cache->heap());
+        leave_for(cache);  // at once, for want of memory
       }
     }
     cache = next;
@@ -107,12 +108,17 @@ void CacheRoster::reap_orphans() {
         return;
       }
     }
-    cache->retire();
-    registry_.abandon(cache->heap());
-    LockGuard guard(lock_);
-    orphans_.push_front(cache);
-    strike_off(orphans_, cache);
+    leave_for(cache);
   }
+}
+
+// What a thread does that ends, for an orphan that is in no list.
+void CacheRoster::leave_for(ThreadCache* cache) {
+  cache->retire();
+  registry_.abandon(cache->heap());
+  LockGuard guard(lock_);
+  orphans_.push_front(cache);
+  strike_off(orphans_, cache);
 }
 
 CacheStatistics CacheRoster::statistics() {

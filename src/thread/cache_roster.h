@@ -52,7 +52,7 @@ class CacheRoster {
   // In the child of a fork, where no other thread runs, so that they do without the roster's lock. Forgets what the
   // parent counted.
   void count_anew();
-  // The caches of all threads but the calling one are orphans.
+  // The caches of all threads but the calling one are orphans. Those for which there is no memory are reaped at once.
   void orphan_others();
   // Takes over what orphans left: their cached blocks go home, their heaps are abandoned.
   void reap_orphans();
@@ -78,6 +78,7 @@ class CacheRoster {
   ThreadCache* make_cache(SlabHeap& heap);
   // One more or less; the lock is held.
   void count_caches(ptrdiff_t change) { cache_count_.store(cache_count() + static_cast<size_t>(change)); }
+  void leave_for(ThreadCache* cache);
   void strike_off(CacheList& list, ThreadCache* cache);
 
   // What every refill reads, and what threads read that begin.

@@ -6,6 +6,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -205,12 +206,32 @@ void asleep(std::uint64_t before) {
   compare("ended", before);
 }
 
+// Records lie in pages of the heap where the OS gives no addresses.
+void pressed(std::uint64_t before) {
+  snug_free(snug_malloc(16));
+  const rlimit none{kMiB, RLIM_INFINITY};
+  if (setrlimit(RLIMIT_AS, &none) != 0) std::exit(77);
+  void** newest = nullptr;
+  std::size_t sum = 0;
+  while (void* block = snug_malloc(16)) {
+    *static_cast<void**>(block) = newest;
+    newest = static_cast<void**>(block);
+    sum += 16;
+  }
+  const rlimit any{RLIM_INFINITY, RLIM_INFINITY};
+  setrlimit(RLIMIT_AS, &any);
+  const snug_memory m = compare("full", before);
+  expect(is_about(m.requested + m.rounding, sum), "what was had is live");
+  expect(m.records >= sum / 32, "a thirty-second of it are records");
+  expect(m.free_pages < kMiB / 4, "which do not count as free");
+}
+
 struct Load {
   const char* name;
   void (*run)(std::uint64_t before);
 };
-constexpr Load kLoads[] = {{"small", small},         {"burst", burst}, {"large", large},  {"growing", growing},
-                           {"untouched", untouched}, {"huge", huge},   {"asleep", asleep}};
+constexpr Load kLoads[] = {{"small", small},         {"burst", burst}, {"large", large},   {"growing", growing},
+                           {"untouched", untouched}, {"huge", huge},   {"asleep", asleep}, {"pressed", pressed}};
 
 }  // namespace
 

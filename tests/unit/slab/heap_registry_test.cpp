@@ -205,6 +205,36 @@ TEST_F(HeapRegistryTest, TheSharedHeapServesThoseWithout) {
   EXPECT_NE(registry.acquire(), shared) << "no thread ever owns it";
 }
 
+TEST_F(HeapRegistryTest, AnySlabServesWhoIsRefused) {
+  SlabHeap* owner = registry.acquire();
+  SlabHeap* sender = registry.acquire();
+  EXPECT_EQ(registry.take_anywhere(c), nullptr) << "there is none";
+  const size_t count = own.sizes(c).blocks_per_slab;
+  const std::vector<void*> blocks = own.take(*owner, c, count);
+  EXPECT_EQ(registry.take_anywhere(c), nullptr) << "it is full, and nobody makes one";
+  own.give(*owner, c, {blocks[0]});
+  EXPECT_EQ(registry.take_anywhere(c), blocks[0]);
+  EXPECT_EQ(registry.take_anywhere(c), nullptr);
+  EXPECT_EQ(owner->blocks_out(c), count);
+  own.give(*sender, c, {blocks[0]});
+  own.open_mail(*owner);
+  EXPECT_EQ(owner->blocks_out(c), count - 1) << "it is its heap's as ever";
+}
+
+// Who is served out of shared slabs leaves whole cache lines to others.
+TEST_F(HeapRegistryTest, SharedSlabsServeWhoIsRefused) {
+  const size_t small = kRoomyTable.class_of(16);
+  ASSERT_GT(own.sizes(small).line_group, 1u);
+  void* const first = registry.allocate_shared(small);
+  const SlabHeap* const shared = registry.heap(own.window.tag(own.window.page_of(first)).owner());
+  for (size_t i = 0; i < own.sizes(small).line_group; ++i) EXPECT_NE(registry.take_anywhere(small), nullptr);
+  EXPECT_EQ(shared->blocks_out(small), 1u + own.sizes(small).line_group);
+  void* line[kMostLineGroup];
+  ASSERT_EQ(registry.take_shared(small, std::end(line), 1), own.sizes(small).line_group);
+  void* const start = *(std::end(line) - 1);
+  EXPECT_TRUE(is_aligned(address_of(start), kCacheLine));
+}
+
 TEST_F(HeapRegistryTest, TrimPurgesHolesOfTheDead) {
   SlabHeap* dead = registry.acquire();
   SlabHeap* living = registry.acquire();

@@ -1,0 +1,28 @@
+#include "heap/refusal.h"
+
+#include "base/bits.h"
+#include "thread/thread_cache.h"
+
+namespace snug {
+
+bool give_back(size_t pad, bool from_others) {
+  if (ThreadCache* cache = thread_state.cache; cache != nullptr) cache->flush_all();
+  if (from_others) store.reach.take_all();
+  bool any = store.registry.trim() != 0;
+  any = store.large.trim(pad) || any;
+  any = store.spans.trim(pad) || any;
+  return any;
+}
+
+void* take_longer(size_t size_class) {
+  if (!store.is_plain() || store.config.sized_delete == SizedDelete::kTrust) return nullptr;
+  const ClassTable& table = *store.table;
+  const size_t size = table.classes[size_class].block_size;
+  for (size_t longer = size_class + 1; longer < table.count; ++longer) {
+    if (!is_aligned(table.classes[longer].block_size, size & -size)) continue;
+    if (void* block = store.registry.take_anywhere(longer); block != nullptr) return block;
+  }
+  return nullptr;
+}
+
+}  // namespace snug

@@ -1,0 +1,55 @@
+// SpanStore's records, and what it gives the arena for those of others. Where the OS refuses the arena a mapping, as
+// under a limit on addresses, free pages of the store would be of no use for want of the records that describe them:
+// then a page of the store holds records, for ever. Its class is none, and its tag says what it is.
+#include "span/span_store.h"
+
+namespace snug {
+namespace {
+
+// What one operation takes at most: a span is cut twice, and the record of a chunk is there before any page of it can
+// hold records.
+constexpr size_t kOfAnOperation = 3;
+
+}  // namespace
+
+// Before a span is located: what is found can be cut, and a chunk can come. The lock is held, as in all that follows
+// but the public function.
+void SpanStore::prepare_records() {
+  if (records_.prepare(kOfAnOperation)) return;
+  Span* const span = any_free();
+  if (span != nullptr && give_to_arena(span)) records_.prepare(kOfAnOperation);
+}
+
+// What costs no memory first.
+Span* SpanStore::any_free() const {
+  for (const Bins* bins : {&bins_[0][1], &bins_[1][1], &bins_[0][0], &bins_[1][0]})
+    if (Span* span = bins->shortest({1}); span != nullptr) return span;
+  return nullptr;
+}
+
+// The last page of a span that lies in a bin. False if the arena does not want it.
+bool SpanStore::give_to_arena(Span* span) {
+  const PageId page = span->first + (span->pages - PageCount{1});
+  if (!arena_.adopt_page(window_.start_of(page))) return false;
+  remove(span);
+  window_.set_tag(page, PageTag::records());
+  span->pages = span->pages - PageCount{1};
+  if (span->pages.value != 0)
+    insert(span);
+  else
+    records_.recycle(span);
+  return true;
+}
+
+void SpanStore::stock_arena() {
+  if (!arena_.wants_page()) return;
+  LockGuard guard(lock_);
+  if (any_free() == nullptr) {
+    Span* const chunk = locate_free({1}, Paging::kSmall);
+    if (chunk == nullptr) return;
+    insert(chunk);
+  }
+  give_to_arena(any_free());
+}
+
+}  // namespace snug
