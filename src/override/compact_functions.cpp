@@ -39,8 +39,7 @@ namespace {
 
 using Kind = snug_compact_heap::Kind;
 
-// Of a region, if nobody says: its table takes an eighth. With half as many it would take a quarter, with twice as many
-// blocks of less than 128 bytes would leave a part of the region that no handle is there for.
+// Of a region, if nobody says: the table takes an eighth. Half: a quarter; twice: blocks below 128 bytes lack handles.
 constexpr size_t kBytesAHandle = 64;
 
 constexpr const BlockMap* kMaps[] = {&kFineMap, &kCf16Map, &kCf32Map};

@@ -305,5 +305,17 @@ TEST_F(CompactExceptionsDeathTest, AnElementsConstructorMustNotFreeAndGoOn) {
   EXPECT_DEATH(catches.emplace_back(heap), "has freed blocks, and gone on");
 }
 
+// A class that has had no block needs memory to keep a bound.
+TEST(CompactHeapInARegionTest, ABoundThatCannotBeKeptIsRefused) {
+  std::vector<char> region(size_t{1} << 20);
+  CompactHeap heap({.region = region.data(), .region_bytes = region.size()});
+  EXPECT_TRUE(heap.set_not_full_of(256, 2));
+  while (heap.try_allocate(256)) {
+  }
+  bool is_told = true;
+  for (size_t bytes = 1; bytes <= 32768 && is_told; bytes += 1 + bytes / 16) is_told = heap.set_not_full_of(bytes, 2);
+  EXPECT_FALSE(is_told);
+}
+
 }  // namespace
 }  // namespace snug

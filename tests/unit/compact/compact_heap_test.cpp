@@ -208,18 +208,6 @@ TEST_F(CompactHeapTest, AHeapCanBeMovedAndRefused) {
   EXPECT_THROW((void)heap.allocate(SIZE_MAX), std::bad_alloc);
 }
 
-// A class that has had no block needs memory to keep a bound.
-TEST(CompactHeapInARegionTest, ABoundThatCannotBeKeptIsRefused) {
-  std::vector<char> region(size_t{1} << 20);
-  CompactHeap heap({.region = region.data(), .region_bytes = region.size()});
-  EXPECT_TRUE(heap.set_not_full_of(256, 2));
-  while (heap.try_allocate(256)) {
-  }
-  bool is_told = true;
-  for (size_t bytes = 1; bytes <= 32768 && is_told; bytes += 1 + bytes / 16) is_told = heap.set_not_full_of(bytes, 2);
-  EXPECT_FALSE(is_told);
-}
-
 TEST_F(CompactHeapTest, SlicesAreLimitedByBytesAndByTime) {
   heap.set_not_full(SNUG_COMPACT_NEVER);
   heap.set_increment(100);
