@@ -27,7 +27,8 @@ inline void* out_of_memory() {
 inline bool is_hopeless(size_t size) { return size > PTRDIFF_MAX || size > store.most_memory; }
 
 // Runs `attempt` and, if the OS has refused, once more after giving back what is only kept, but for other threads'
-// caches: a filter of system calls may end the process for what these take. At last does what `otherwise` does.
+// caches: a sandbox may end the process for the system call (membarrier) that these take. At last does what `otherwise`
+// does.
 template <class Attempt, class Otherwise>
 void* insist(size_t size, Attempt attempt, Otherwise otherwise) {
   void* block = attempt();
@@ -41,8 +42,8 @@ void* insist(size_t size, Attempt attempt, Otherwise otherwise) {
   return block != nullptr ? block : out_of_memory();
 }
 
-// The same for a block of the size's class. Where attempt(class) has none, any heap's serves; then what other threads'
-// caches held; then one that is longer.
+// The same for a block of the size's class. Where attempt(class) has none, any heap's serves; at last one that is
+// longer.
 template <class Attempt>
 void* insist_on_class(size_t size, Attempt attempt) {
   const auto from_any_heap = [&]() -> void* {
@@ -51,11 +52,7 @@ void* insist_on_class(size_t size, Attempt attempt) {
     void* block = attempt(size_class);
     return block != nullptr ? block : store.registry.take_anywhere(size_class);
   };
-  return insist(size, from_any_heap, [&] {
-    give_back(0, true);
-    void* block = from_any_heap();
-    return block != nullptr ? block : take_longer(store.table->class_of(size));
-  });
+  return insist(size, from_any_heap, [size] { return take_longer(store.table->class_of(size)); });
 }
 
 }  // namespace snug

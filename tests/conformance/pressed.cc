@@ -4,7 +4,7 @@
 //
 //   records   so little is free at a place that no chunk can be given back, and blocks want more records than there are
 //   longer    every other block of 1000 bytes is free, and shorter ones are asked for
-//   others    the same, of a thread that sleeps; the blocks that it has in its cache among them
+//   others    the same, of a thread that sleeps
 //   child     as records, in the child of a fork
 //   refused   not a limit, but a filter that refuses every mapping; after a request that cannot be served
 //   crowd     200 threads replace blocks at random in a table that they share
@@ -163,8 +163,8 @@ void begin_sleeper() {
 int others() {
   begin_sleeper();
   const std::size_t served = Blocks().fill(kOfSleeper);
-  // Each of them, those in its cache as well.
-  return judge("others", served * kOfSleeper, freed_by_sleeper * kOfSleeper) | (served < freed_by_sleeper ? 1 : 0);
+  // Not those in its cache.
+  return judge("others", served * kOfSleeper, freed_by_sleeper * kOfSleeper);
 }
 
 int refused() {
