@@ -127,7 +127,6 @@ class CompactFit {
   };
   Totals totals() const;  // O(classes)
   size_t totals_of(size_t bytes, Totals& totals) const;
-  size_t pins() const { return totals().pages.pins; }
   const char* check() const;
 
  private:

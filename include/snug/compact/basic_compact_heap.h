@@ -71,7 +71,7 @@ class CompactHeap : public CompactHeapCore {
   void destroy(Handle<T> object) noexcept;
   // Another object in its place, made of the arguments. An assignment in the block would lose its way where the members
   // that it assigns free blocks: then the object may move while it is assigned to. Moves as the constructor of the new
-  // and the destructor of the old.
+  // and the destructor of the old. Both are on the stack for a moment, whatever their length.
   template <class T, class... Arguments>
   void replace(Handle<T> object, Arguments&&... arguments);
 
@@ -133,7 +133,7 @@ class CompactHeap : public CompactHeapCore {
   // To the OS, so many rows of pages that slices have emptied (0: all), each with a system call. Returns how many went:
   // fewer if no more have to.
   std::size_t give_back(std::size_t rows = 0) noexcept { return snug_compact_give_back(heap_, rows); }
-  // Gives up the move that a slice has begun. O(1).
+  // Gives up the move that a slice has begun. O(classes).
   [[gnu::cold, gnu::noinline]] void settle() noexcept {
     snug_compact_settle(heap_);
     may_be_moving_ = false;

@@ -189,9 +189,9 @@ class CompactMap {
   }
 
   // Goes through the map a part at a time while it changes: visits, as for_each() does, the entries of `count` buckets
-  // from the cursor on, and returns the cursor to go on with. 0 is the beginning, and the end. An entry that is there
-  // from the first call to the last is visited, whatever else comes and goes between them; more than once only if the
-  // buckets have become fewer meanwhile. O(buckets).
+  // (at least 1) from the cursor on, and returns the cursor to go on with. 0 is the beginning, and the end. An entry
+  // that is there from the first call to the last is visited, whatever else comes and goes between them; more than once
+  // only if the buckets have become fewer meanwhile. O(buckets).
   template <class Visit>
   std::uint64_t scan(std::uint64_t cursor, std::size_t count, Visit&& visit) {
     if (buckets_.empty()) return 0;

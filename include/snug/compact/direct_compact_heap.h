@@ -42,7 +42,7 @@ class DirectCompactHeap {
   [[nodiscard]] void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept {
     return snug_compact_direct_alloc(heap_, bytes, alignment);
   }
-  // Null is ignored. O(1).
+  // Null is ignored. O(1), but for blocks beyond 32 KiB: O(these).
   void deallocate(void* block) noexcept {
     if (block != nullptr) snug_compact_direct_free(heap_, block);
   }
