@@ -21,7 +21,7 @@ size_t Peak::committed() {
   const SpanStatistics spans = store.spans.statistics();
   const LargeStatistics large = store.large.statistics();
   return spans.chunks * kChunkSize - (spans.bytes_free - spans.bytes_dirty) + large.bytes_usable + large.bytes_kept +
-         store.arena.bytes_used();
+         store.arena.bytes_used() - std::min(store.arena.bytes_used(), store.arena.bytes_adopted());
 }
 
 uint64_t Peak::enough() const { return highest_.sums.rss + highest_.sums.rss / kPart; }

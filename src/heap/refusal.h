@@ -15,7 +15,8 @@ namespace snug {
 bool give_back(size_t pad, bool from_others);
 
 // A block of a class longer than this one, and aligned as well: every multiple of 2^n has blocks at such multiples.
-// Null if there is none, and where the size that a block is freed with, or was asked for, says its class.
+// Null if there is none, and where the size that a block is freed with, or was asked for, says its class. O(classes *
+// heaps).
 void* take_longer(size_t size_class);
 
 inline void* out_of_memory() {
@@ -52,7 +53,12 @@ void* insist_on_class(size_t size, Attempt attempt) {
     void* block = attempt(size_class);
     return block != nullptr ? block : store.registry.take_anywhere(size_class);
   };
-  return insist(size, from_any_heap, [size] { return take_longer(store.table->class_of(size)); });
+  return insist(size, from_any_heap, [&] {
+    void* block = take_longer(store.table->class_of(size));
+    // Where no page of the store may hold records, a free chunk makes room for a mapping of them.
+    const bool needs_mapping = block == nullptr && store.arena.is_guarded();
+    return needs_mapping && store.spans.release_addresses() ? from_any_heap() : block;
+  });
 }
 
 }  // namespace snug

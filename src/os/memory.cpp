@@ -93,11 +93,9 @@ void withdraw(void* start, size_t bytes) {
 
 void forget(void* start, size_t bytes) { advise(start, bytes, MADV_DONTNEED); }
 
-bool answers_for_addresses(void* taken) {
-  constexpr int kKind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE;
-  const long answer = system_call(SYS_mmap, taken, page_size(), PROT_NONE, kKind, -1, 0);
-  if (answer >= 0) release(at<void>(static_cast<uintptr_t>(answer)), page_size());
-  return answer >= 0 || answer == -EEXIST;
+bool answers_for_addresses() {
+  constexpr int kKind = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+  return system_call(SYS_mmap, nullptr, size_t{0}, PROT_NONE, kKind, -1, 0) == -EINVAL;
 }
 
 bool release(void* start, size_t bytes) { return system_call(SYS_munmap, start, bytes) == 0; }

@@ -31,10 +31,9 @@ bool purge(void* start, size_t bytes);
 // Removes what the OS still knows of pages that nobody has written to since they were purged.
 void forget(void* start, size_t bytes);
 
-// True if the OS would answer a call for addresses, however few are left: it is asked for those of `taken`, an OS page
-// that is mapped. A filter that refuses all such calls has made this false, and so has a kernel before Linux 4.17 that
-// has no more addresses to give.
-bool answers_for_addresses(void* taken);
+// True if the OS itself would answer a call for addresses, however few are left, and not a filter that refuses all such
+// calls: it is asked for none, which the kernel finds wrong before it looks at anything else.
+bool answers_for_addresses();
 
 // False if the kernel could not split the mapping; the range is then still mapped.
 bool release(void* start, size_t bytes);

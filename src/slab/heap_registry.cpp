@@ -80,7 +80,7 @@ void* HeapRegistry::take_anywhere(size_t size_class) {
       block = allocate_shared(size_class);
     } else {
       const SlabHeap::Look look(heap);
-      heap.refill(size_class, &block + 1, 1);
+      if (heap.slabs_to_give(size_class) != 0) heap.refill(size_class, &block + 1, 1);
     }
   });
   return block;

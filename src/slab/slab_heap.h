@@ -268,7 +268,8 @@ class SlabHeap::Visit {
   SlabHeap& heap_;
 };
 
-// Another thread looks at something, and takes nothing off the owners: that says nothing of whether they sleep.
+// Another thread looks at something, or takes a block that is free: nothing is done in the owners' stead, which says
+// nothing of whether they sleep.
 class SlabHeap::Look {
  public:
   explicit Look(SlabHeap& heap) : heap_(heap) { heap_.begin_look(); }

@@ -36,8 +36,11 @@ void* MetaArena::allocate(size_t bytes) {
 }
 
 bool MetaArena::wants_page() {
-  LockGuard guard(lock_);
-  return is_short();
+  {
+    LockGuard guard(lock_);
+    if (!is_short()) return false;
+  }
+  return !stock(kLinkBytes + kAlignment);
 }
 
 // The lock is held.
@@ -51,6 +54,7 @@ bool MetaArena::adopt_page(void* page) {
   if (!is_short()) return false;
   std::memset(page, 0, kPageSize);
   reserve_ = {address_of(page), address_of(page) + kPageSize};
+  adopted_.fetch_add(kPageSize, std::memory_order_relaxed);
   return true;
 }
 

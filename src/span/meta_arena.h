@@ -30,8 +30,9 @@ class alignas(kCacheLine) MetaArena {
   // here. False, and it stays the caller's, while nearly as much is left; or if records are to lie between pages that
   // nobody can write to.
   bool adopt_page(void* page);
-  // True if it would.
+  // True if it would, and the OS gives nothing now. For a thread that holds no lock.
   bool wants_page();
+  bool is_guarded() const { return is_guarded_; }
 
   // Maps ahead of need where little is left: those who allocate records hold locks under which no system call is to
   // happen. For every thread that passes in a slow operation and holds none. One load if enough is left.
@@ -48,6 +49,8 @@ class alignas(kCacheLine) MetaArena {
   }
 
   size_t bytes_used() const { return used_.load(std::memory_order_relaxed); }
+  // Of pages of the span store.
+  size_t bytes_adopted() const { return adopted_.load(std::memory_order_relaxed); }
   size_t bytes_mapped() const { return mapped_.load(std::memory_order_relaxed); }
 
   SharedLock& lock() { return lock_; }  // for a fork
@@ -82,6 +85,7 @@ class alignas(kCacheLine) MetaArena {
   std::atomic<const Link*> newest_{nullptr};
   std::atomic<size_t> used_{0};
   std::atomic<size_t> mapped_{0};
+  std::atomic<size_t> adopted_{0};
 };
 
 // A free list of records of one type over the arena, whose lock it takes for several at once. The caller holds the
@@ -123,7 +127,7 @@ class RecordPool {
   }
   void add(void* record) { free_ = ::new (record) Free{free_}; }
 
-  // The list is empty. From the last one on, so that records are taken in the order of their addresses.
+  // From the last one on, so that records are taken in the order of their addresses.
   bool stock(size_t count) {
     auto* const fresh = static_cast<char*>(arena_.allocate(count * kLength));
     if (fresh == nullptr) return false;

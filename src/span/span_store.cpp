@@ -77,6 +77,7 @@ bool SpanStore::advance_frontier(PageCount pages) {
       return true;
     }
     if (!supply_chunk(Paging::kHuge)) return false;
+    prepare_records();  // others may have taken them meanwhile
   }
 }
 

@@ -31,9 +31,14 @@ Span* SpanStore::any_free() const {
 bool SpanStore::give_to_arena(Span* span) {
   const PageId page = span->first + (span->pages - PageCount{1});
   if (!arena_.adopt_page(window_.start_of(page))) return false;
+  const bool was_clean = !span->dirty;
   remove(span);
   window_.set_tag(page, PageTag::records());
   span->pages = span->pages - PageCount{1};
+  // One page that is written to may back a whole huge one.
+  const bool backs_all = was_clean && span->paging == Paging::kHuge;
+  if (was_clean) count_growth(1 + (backs_all ? span->pages.value : 0));
+  if (backs_all) mark_dirty(span->first, span->pages);
   if (span->pages.value != 0)
     insert(span);
   else

@@ -120,8 +120,6 @@ bool Window::make_arrays_writable(uintptr_t start, uintptr_t end) {
 
 bool Window::commit_chunk(void* chunk) { return os::commit(chunk, kChunkSize); }
 
-bool Window::may_come_back() { return os::answers_for_addresses(tags_); }
-
 bool Window::release_chunk(PageId first) {
   if (!os::release(start_of(first), kChunkSize)) return false;
   reserved_.fetch_sub(kChunkSize, std::memory_order_relaxed);

@@ -116,8 +116,6 @@ class Window {
   Reservation reserve_more(uintptr_t end);
   // Makes a chunk that was taken readable, writable and zero; false if the OS refuses.
   bool commit_chunk(void* chunk);
-  // True if the OS may give addresses again that it got back.
-  bool may_come_back();
   // Gives a chunk's addresses back; false if the OS does not take them.
   bool release_chunk(PageId first);
   // Commits a chunk again whose addresses were released; false if they are taken or the OS refuses.
