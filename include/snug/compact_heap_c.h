@@ -136,8 +136,7 @@ int snug_compact_step(struct snug_compact_heap* heap, const struct snug_compact_
 /* To the OS, so many rows of pages (0: all) that slices have emptied beyond what is kept, with a system call each, none
  * in a region. Returns how many went: fewer if no more have to. For a program that rests after a slice. */
 size_t snug_compact_give_back(struct snug_compact_heap* heap, size_t rows);
-/* Gives up the move that a step has begun, if there is one: no block is on its way then.
- * O(classes). */
+/* Gives up the move that a step has begun, if there is one: no block is on its way then. O(classes). */
 void snug_compact_settle(struct snug_compact_heap* heap);
 
 /* Of a heap that is direct. */

@@ -9,7 +9,6 @@
 #include "heap/checked_blocks.h"
 #include "heap/plain_blocks.h"
 #include "heap/refusal.h"
-#include "slab/block_check.h"
 #include "slab/slab.h"
 
 namespace snug {
@@ -121,7 +120,7 @@ SNUG_COLD void* allocate_aligned_otherwise(size_t alignment, size_t size, BlockO
 // Ends the process if the address, on a page that has a slab, is not the start of one of its blocks.
 void check_start(const void* block, const char* call) {
   const Slab& slab = *store.window.tag(store.window.page_of(block)).record<Slab>();
-  if (!begins_block(slab, store.table->classes[slab.size_class], block)) die_of_misuse(call, block, kInside);
+  if (!slab.has_block_at(store.table->classes[slab.size_class], block)) die_of_misuse(call, block, kInside);
 }
 
 // True if slabs have lain there whose pages are free now.

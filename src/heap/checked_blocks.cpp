@@ -12,7 +12,6 @@
 #include "checked/quarantine.h"
 #include "heap/plain_blocks.h"
 #include "heap/store.h"
-#include "slab/block_check.h"
 #include "slab/slab.h"
 #include "thread/thread_state.h"
 
@@ -103,7 +102,7 @@ SNUG_ALWAYS_INLINE size_t room_at_start(const void* block, const char* call) {
   }
   const SizeClass& sizes = store.table->classes[scaled_class / kClassScale];
   const Slab& slab = *store.window.tag(store.window.page_of(block)).record<Slab>();
-  if (begins_block(slab, sizes, block)) [[likely]]
+  if (slab.has_block_at(sizes, block)) [[likely]]
     return sizes.block_size;
   const size_t offset = address_of(block) - address_of(slab.start);
   die_inside(block, slab.start + offset / sizes.block_size * sizes.block_size, sizes.block_size, call);

@@ -17,11 +17,12 @@ constexpr size_t kLeastStep = size_t{64} << 10;
 
 size_t Peak::grown() { return store.spans.bytes_grown().load(std::memory_order_relaxed) + store.large.bytes_grown(); }
 
+// No less than there is. Pages of the store that hold records count twice: where there are some, a look may be in vain.
 size_t Peak::committed() {
   const SpanStatistics spans = store.spans.statistics();
   const LargeStatistics large = store.large.statistics();
   return spans.chunks * kChunkSize - (spans.bytes_free - spans.bytes_dirty) + large.bytes_usable + large.bytes_kept +
-         store.arena.bytes_used() - std::min(store.arena.bytes_used(), store.arena.bytes_adopted());
+         store.arena.bytes_used();
 }
 
 uint64_t Peak::enough() const { return highest_.sums.rss + highest_.sums.rss / kPart; }

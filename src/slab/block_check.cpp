@@ -5,6 +5,11 @@
 #include "base/fatal.h"
 
 namespace snug {
+namespace {
+
+constexpr const char* kNeverHandedOut = "block was never handed out";
+
+}  // namespace
 
 void die_of_stranger(const Window& window, const void* block) {
   if (!window.contains(block)) die_of_misuse("delete", block, "not a block of this heap");
@@ -13,8 +18,9 @@ void die_of_stranger(const Window& window, const void* block) {
   die_of_misuse("free", block, "deleted with a size that is not the allocation's, or already free");
 }
 
-void die_of_stray(const Slab& slab, const void* block) {
-  die_of_misuse("free", block, slab.has_block_at(block) ? "block was never handed out" : "points inside a block");
+void die_of_stray(const Slab& slab, const SizeClass& sizes, const void* block) {
+  const bool is_block = slab.has_block_at(sizes, block);
+  die_of_misuse("free", block, is_block ? kNeverHandedOut : "points inside a block");
 }
 
 void die_of_double_free(const Slab& slab, size_t slot) {
@@ -71,7 +77,7 @@ WordOfBlocks gather_word(const Slab& slab, const SlabRemoteFrees& remote, const 
 
 size_t put_back_word(Slab& slab, size_t word, uint64_t mask) {
   const size_t last = word * 64 + 63 - static_cast<size_t>(std::countl_zero(mask));
-  if (last >= slab.carved) die_of_stray(slab, slab.block(last));
+  if (last >= slab.carved) die_of_misuse("free", slab.block(last), kNeverHandedOut);
   const uint64_t twice = slab.free_bits()[word] & mask;
   if (twice != 0) die_of_double_free(slab, word * 64 + static_cast<size_t>(std::countr_zero(twice)));
   slab.free_bits()[word] |= mask;

@@ -16,7 +16,7 @@ namespace snug {
 
 [[noreturn]] SNUG_COLD void die_of_stranger(const Window& window, const void* block);
 // For an address that is no block of its slab, or none that was ever handed out.
-[[noreturn]] SNUG_COLD void die_of_stray(const Slab& slab, const void* block);
+[[noreturn]] SNUG_COLD void die_of_stray(const Slab& slab, const SizeClass& sizes, const void* block);
 // One of the blocks from `slot` on is free already.
 [[noreturn]] SNUG_COLD void die_of_double_free(const Slab& slab, size_t slot);
 
@@ -28,18 +28,11 @@ SNUG_ALWAYS_INLINE PageTag tag_of_block(const Window& window, size_t size_class,
   return window.tag({static_cast<uint32_t>(page)});
 }
 
-// True if one of the slab's blocks begins there, handed out or not. As Slab::has_block_at(), without its division.
-inline bool begins_block(const Slab& slab, const SizeClass& sizes, const void* block) {
-  const size_t offset = address_of(block) - address_of(slab.start);
-  const size_t slot = sizes.slot_of(offset);
-  return slot * sizes.block_size == offset && slot < slab.capacity;
-}
-
 // The place of a block `offset` bytes from the start of its slab, which has given out no more than `carved`.
 SNUG_ALWAYS_INLINE size_t slot_at(const Slab& slab, const SizeClass& sizes, size_t offset, size_t carved) {
   const size_t slot = sizes.slot_of(offset);
   if (slot * sizes.block_size != offset || slot >= carved) [[unlikely]]
-    die_of_stray(slab, slab.start + offset);
+    die_of_stray(slab, sizes, slab.start + offset);
   return slot;
 }
 

@@ -13,10 +13,11 @@ namespace {
 constexpr size_t kMostExtra = size_t{32} << 20;
 
 // The slab of a block that is asked about, whose heap's lock is held. One in a thread's cache counts as live.
-const Slab& slab_of_live(const Window& window, const void* block, const char* call) {
+const Slab& slab_of_live(const Window& window, const ClassTable& table, const void* block, const char* call) {
   const Slab& slab = *window.tag(window.page_of(block)).record<Slab>();
-  if (!slab.has_block_at(block)) die_of_misuse(call, block, "points inside a block");
-  const size_t slot = (address_of(block) - address_of(slab.start)) / slab.block_size;
+  const SizeClass& sizes = table.classes[slab.size_class];
+  if (!slab.has_block_at(sizes, block)) die_of_misuse(call, block, "points inside a block");
+  const size_t slot = sizes.slot_of(address_of(block) - address_of(slab.start));
   if (slot >= slab.carved) die_of_misuse(call, block, "block was never handed out");
   if (tests_bit(slab.free_bits(), slot)) die_of_misuse(call, block, kAlreadyFree);
   return slab;
@@ -80,6 +81,7 @@ void* HeapRegistry::take_anywhere(size_t size_class) {
       block = allocate_shared(size_class);
     } else {
       const SlabHeap::Look look(heap);
+      // Its owner may have taken the last one, and nobody is to make one here.
       if (heap.slabs_to_give(size_class) != 0) heap.refill(size_class, &block + 1, 1);
     }
   });
@@ -106,11 +108,11 @@ bool HeapRegistry::should_move(const void* block, SlabHeap* own, const char* cal
     if (&owner == own) {
       SlabHeap::Hold hold(owner);
       if (owner_now() != id) break;
-      return owner.is_worth_leaving(slab_of_live(window(), block, call));
+      return owner.is_worth_leaving(slab_of_live(window(), *table_, block, call));
     }
     SlabHeap::Look look(owner);
     if (owner_now() != id) continue;  // the slab may have been adopted meanwhile
-    return owner.is_worth_leaving(slab_of_live(window(), block, call));
+    return owner.is_worth_leaving(slab_of_live(window(), *table_, block, call));
   }
   die_of_misuse(call, block, kAlreadyFree);
 }

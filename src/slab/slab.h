@@ -67,10 +67,11 @@ struct Slab {
   size_t used() const { return carved - free_count; }
   bool has_blocks() const { return free_count != 0 || carved != capacity; }
   char* block(size_t slot) const { return start + slot * block_size; }
-  // True if one of its blocks begins there, handed out or not. Divides: for reports and seldom taken paths.
-  bool has_block_at(const void* address) const {
+  // True if one of its blocks begins there, handed out or not.
+  bool has_block_at(const SizeClass& sizes, const void* address) const {
     const size_t offset = address_of(address) - address_of(start);
-    return offset % block_size == 0 && offset / block_size < capacity;
+    const size_t slot = sizes.slot_of(offset);
+    return slot * sizes.block_size == offset && slot < capacity;
   }
   // Pages from the start that may have been written.
   PageCount touched_pages() const {

@@ -54,7 +54,6 @@ bool MetaArena::adopt_page(void* page) {
   if (!is_short()) return false;
   std::memset(page, 0, kPageSize);
   reserve_ = {address_of(page), address_of(page) + kPageSize};
-  adopted_.fetch_add(kPageSize, std::memory_order_relaxed);
   return true;
 }
 

@@ -49,8 +49,6 @@ class alignas(kCacheLine) MetaArena {
   }
 
   size_t bytes_used() const { return used_.load(std::memory_order_relaxed); }
-  // Of pages of the span store.
-  size_t bytes_adopted() const { return adopted_.load(std::memory_order_relaxed); }
   size_t bytes_mapped() const { return mapped_.load(std::memory_order_relaxed); }
 
   SharedLock& lock() { return lock_; }  // for a fork
@@ -85,7 +83,6 @@ class alignas(kCacheLine) MetaArena {
   std::atomic<const Link*> newest_{nullptr};
   std::atomic<size_t> used_{0};
   std::atomic<size_t> mapped_{0};
-  std::atomic<size_t> adopted_{0};
 };
 
 // A free list of records of one type over the arena, whose lock it takes for several at once. The caller holds the

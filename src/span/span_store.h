@@ -136,7 +136,7 @@ class SpanStore {
   bool release_addresses();
 
   // After a refusal, so that whoever asks again finds memory for records: where the arena has less than a page, and the
-  // OS may give it none, it gets a page that is free.
+  // OS gives it none, it gets a page that is free.
   void stock_arena();
 
   // True if no slab lies on the page and something has, whether its memory is still there or not: that has been freed.

@@ -49,12 +49,13 @@ bool SpanStore::give_to_arena(Span* span) {
 void SpanStore::stock_arena() {
   if (!arena_.wants_page()) return;
   LockGuard guard(lock_);
-  if (any_free() == nullptr) {
-    Span* const chunk = locate_free({1}, Paging::kSmall);
-    if (chunk == nullptr) return;
-    insert(chunk);
+  Span* span = any_free();
+  if (span == nullptr) {
+    span = locate_free({1}, Paging::kSmall);
+    if (span == nullptr) return;
+    insert(span);
   }
-  give_to_arena(any_free());
+  give_to_arena(span);
 }
 
 }  // namespace snug

@@ -27,6 +27,14 @@ class SharedCompactHeapTest : public testing::TestWithParam<snug_compact_sharing
   CompactOptions options(size_t not_full = 1, size_t increment = 0) const {
     return {.not_full = not_full, .increment = increment, .sharing = GetParam()};
   }
+  // The first `count` blocks of each of 20 pages, while a reader keeps all others from moving.
+  static void free_beside_a_reader(CompactHeapFixture& heap, const std::vector<snug_handle>& handles, size_t count) {
+    SectionReader reader(heap);
+    reader.enter();
+    for (size_t page = 0; page < 20; ++page)
+      for (size_t i = 0; i < count; ++i) snug_compact_free(heap, handles[page * kBlocks + i]);
+    reader.leave();
+  }
 
  private:
   const OnOneCore on_one_core_{GetParam() == SNUG_COMPACT_CORES};
@@ -79,10 +87,7 @@ TEST_P(SharedCompactHeapTest, WhatWasNotMovedForAReaderIsMadeUpForByTheFreesAfte
 TEST_P(SharedCompactHeapTest, AResizeMakesUpForNoMoreThanAFree) {
   CompactHeapFixture heap(options());
   const auto handles = heap.fill(41 * kBlocks, 256);
-  SectionReader reader(heap);
-  reader.enter();
-  for (size_t page = 0; page < 20; ++page) snug_compact_free(heap, handles[page * kBlocks]);
-  reader.leave();
+  free_beside_a_reader(heap, handles, 1);
   const uint64_t before = heap.stats().moves;
   ASSERT_EQ(snug_compact_resize(heap, handles[20 * kBlocks], 1000, 0), 0);
   EXPECT_GE(heap.stats().moves, before + 1);
@@ -93,11 +98,7 @@ TEST_P(SharedCompactHeapTest, AnUnpinMakesUpForAPage) {
   CompactHeapFixture heap(options());
   const auto handles = heap.fill(41 * kBlocks, 256);
   snug_compact_pin(heap, handles[40 * kBlocks]);
-  SectionReader reader(heap);
-  reader.enter();
-  for (size_t page = 0; page < 20; ++page)
-    for (size_t i = 0; i < kBlocks / 2; ++i) snug_compact_free(heap, handles[page * kBlocks + i]);
-  reader.leave();
+  free_beside_a_reader(heap, handles, kBlocks / 2);
   const uint64_t before = heap.stats().moves;
   snug_compact_unpin(heap, handles[40 * kBlocks]);
   EXPECT_GE(heap.stats().moves, before + kBlocks);
