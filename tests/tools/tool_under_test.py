@@ -48,7 +48,8 @@ def compare(allocators, *arguments, library=LIBRARY, **changes):
 
 def mallocs_in(traces):
     """How many calls of malloc the files tell of by now; those of which nothing can be read yet, of none."""
-    infos = [subprocess.run([TOOL, "trace", "info", file, "--json"], capture_output=True, text=True, check=False) for file in traces]
+    infos = [subprocess.run([TOOL, "trace", "info", file, "--json"], capture_output=True, text=True, check=False)
+             for file in traces]
     return sum(json.loads(info.stdout)["operations"].get("malloc", {}).get("events", 0) for info in infos if info.returncode == 0)
 
 
