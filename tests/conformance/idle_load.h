@@ -2,6 +2,7 @@
 #pragma once
 
 #include "subject.h"
+#include "threads.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -75,6 +76,12 @@ inline bool expect_below(std::size_t peak, std::size_t percent) {
   std::printf("%d: %zu KiB of %zu KiB are left, %.1f%%\n", getpid(), held / 1024, peak / 1024,
               100.0 * static_cast<double>(held) / static_cast<double>(peak));
   return held * 100 < peak * percent;
+}
+
+// Whether so little is left some day.
+inline bool comes_below(std::size_t peak, std::size_t percent) {
+  comes_true([=] { return memory_held() * 100 < peak * percent; });
+  return expect_below(peak, percent);
 }
 
 }  // namespace idle_load

@@ -27,8 +27,19 @@ inline std::size_t thread_count() {
   return count;
 }
 
+// Whether it does in 20 seconds or more: so long a busy machine may keep a thread from running that else takes
+// milliseconds. Looks are counted, as the process may be stopped as a whole.
+template <class Condition>
+bool comes_true(Condition condition, int looks = 1000) {
+  while (!condition()) {
+    if (--looks == 0) return false;
+    sleep_for(20);
+  }
+  return true;
+}
+
 inline bool has_threads(std::size_t count) {
-  for (int i = 0; i < 100 && thread_count() != count; ++i) sleep_for(20);
+  comes_true([count] { return thread_count() == count; });
   const std::size_t now = thread_count();
   if (now != count) std::printf("%zu threads, where %zu are expected\n", now, count);
   return now == count;

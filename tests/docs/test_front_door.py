@@ -98,6 +98,13 @@ class ChartTest(unittest.TestCase):
         return [(a, b) for a, b in combinations(boxes, 2) if boxes[a].overlap(boxes[b]) > 4]
 
 
+def is_in_call_of_main_thread(name):
+    frame = sys._current_frames()[threading.main_thread().ident]
+    while frame is not None and frame.f_code.co_name != name:
+        frame = frame.f_back
+    return frame is not None
+
+
 class CommandTest(unittest.TestCase):
     def test_what_it_prints_is_kept(self):
         self.assertEqual(measure.output_of(["sh", "-c", "echo $COLUMNS; pwd"], Path("/"), COLUMNS="80"), "80\n/\n")
@@ -115,7 +122,8 @@ class CommandTest(unittest.TestCase):
 
             def interrupt():
                 reading.append(os.open(pipe, os.O_RDONLY))
-                time.sleep(0.5)  # the program runs, but the call that has started it may not have returned yet
+                while not is_in_call_of_main_thread("communicate"):  # the call that has started it may not have returned yet
+                    time.sleep(0.01)
                 signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
             interruption = threading.Thread(target=interrupt)
             interruption.start()

@@ -10,6 +10,9 @@ from pathlib import Path
 
 from tool_under_test import ALLOCATING, BYSTANDER, LIBRARY, PLANTED_HOG, PLANTED_NONE, SHELL, TOOL, clean_environment, snug
 
+# Seconds that a program stands still to be looked at. On a busy machine no look may come in the first.
+PAUSES = (0.3, 1, 3, 9)
+
 
 def measure(*arguments, **changes):
     """The process, and the JSON that it wrote to standard output."""
@@ -59,9 +62,12 @@ class MeasureTest(unittest.TestCase):
         self.assertEqual(run["ending"], "signalled")
 
     def test_rss_over_time_is_that_of_the_largest_process(self):
-        script = "sleep 0.2; python3 -c 'x = bytearray(64 << 20); import time; time.sleep(0.3)'; sleep 0.2"
-        _, run = measure("--on", PLANTED_NONE, "--sample", "10", "--", SHELL, "-c", script)
-        sizes = [size for _, size in run["rss"]]
+        script = "sleep {0}; python3 -c 'x = bytearray(64 << 20); import time; time.sleep({0})'; sleep {0}"
+        for pause in PAUSES:
+            _, run = measure("--on", PLANTED_NONE, "--sample", "10", "--", SHELL, "-c", script.format(pause))
+            sizes = [size for _, size in run["rss"]]
+            if sizes and max(sizes) > 64 << 20 and sizes[0] < 16 << 20 and run["cost"]["last_rss_bytes"] < 16 << 20:
+                break
         self.assertGreater(max(sizes), 64 << 20)
         self.assertLess(sizes[0], 16 << 20)
         self.assertLess(run["cost"]["last_rss_bytes"], 16 << 20)
@@ -70,14 +76,17 @@ class MeasureTest(unittest.TestCase):
 
     def test_what_does_not_run_on_the_allocator_is_not_in_rss_over_time(self):
         # A script that frees itself of the allocator is larger than the program that it drives.
-        grow = "import time; x = bytearray({} << 20); time.sleep(0.3)"
-        driver = f"""import os, subprocess, time
-{grow.format(96)}
-subprocess.run(["python3", "-c", {grow.format(32)!r}], env={{**os.environ, "LD_PRELOAD": {str(PLANTED_NONE)!r}}})
-time.sleep(0.2)"""
-        _, run = measure("--on", PLANTED_NONE, "--sample", "10", "--", "env", "-u", "LD_PRELOAD", "python3", "-c", driver)
-        self.assertEqual(run["objection"], "")
-        sizes = [size for _, size in run["rss"]]
+        for pause in PAUSES:
+            large, small = (f"import time; x = bytearray({size} << 20); time.sleep({pause})" for size in (96, 32))
+            driver = f"""import os, subprocess, time
+{large}
+subprocess.run(["python3", "-c", {small!r}], env={{**os.environ, "LD_PRELOAD": {str(PLANTED_NONE)!r}}})
+time.sleep({pause})"""
+            _, run = measure("--on", PLANTED_NONE, "--sample", "10", "--", "env", "-u", "LD_PRELOAD", "python3", "-c", driver)
+            self.assertEqual(run["objection"], "")
+            sizes = [size for _, size in run["rss"]]
+            if sizes and max(sizes) > 32 << 20:
+                break
         self.assertGreater(max(sizes), 32 << 20)
         self.assertLess(max(sizes), 90 << 20)
         self.assertLess(run["cost"]["last_rss_bytes"], 90 << 20)

@@ -91,7 +91,7 @@ void take_signals(Run& run) {
     else if (run.program == 0)
       run.is_over = true;
     else if (signal == SIGINT && received.ssi_code == SI_KERNEL)
-      run.is_over = ++run.interrupts == 2;
+      run.is_over = ++run.interrupts >= 2;
     else if (received.ssi_code != SI_KERNEL)
       kill(run.program, signal);
   }

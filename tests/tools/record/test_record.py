@@ -5,6 +5,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -135,12 +136,14 @@ class RecordTest(unittest.TestCase):
 
     def test_times_are_those_of_the_clock(self):
         program = "import time; first = bytearray(5 << 20); time.sleep(0.5); last = bytearray(6 << 20)"
+        begin = time.monotonic()
         recorded = Recorded("-c", program, program=sys.executable)
+        passed = time.monotonic() - begin
         first, last = ([event.time for event in recorded.main.events if event.allocates() and event.size >> 20 == size]
                        for size in (5, 6))
         seconds = (last[0] - first[0]) * 64e-9
         self.assertGreater(seconds, 0.4999)
-        self.assertLess(seconds, 5, "the machine is busy, but not so busy")
+        self.assertLess(seconds, passed)
 
     def test_full_ring_blocks(self):
         recorded = Recorded("churn", "60000")  # many times what the ring holds

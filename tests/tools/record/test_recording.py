@@ -12,12 +12,26 @@ import unittest
 from pathlib import Path
 
 from recorded import SUBJECT, TOOL, KilledCollector, Recorded, Stepped, clean_environment, record
+from tool_under_test import mallocs_in
 from trace_file import Trace
 
 
 def info_of(file):
     text = subprocess.run([TOOL, "trace", "info", file, "--json"], stdout=subprocess.PIPE, text=True, check=True).stdout
     return json.loads(text)
+
+
+def await_mallocs(traces, count):
+    """Until the traces tell of so many calls."""
+    until = time.monotonic() + 60
+    while mallocs_in(traces()) < count:
+        if time.monotonic() > until:
+            raise AssertionError(f"fewer than {count} calls are in the trace")
+        time.sleep(0.1)
+
+
+def children_of(process):
+    return Path(f"/proc/{process}/task/{process}/children").read_text().split()
 
 
 class RecordingTest(unittest.TestCase):
@@ -56,7 +70,8 @@ class RecordingTest(unittest.TestCase):
             stepped.step()
             early = info_of(stepped.file)
             self.assertIn("program", [fact["key"] for fact in early["facts"]])
-            time.sleep(2.5)
+            # Two seconds, and however long the tool has to wait for a processor.
+            await_mallocs(lambda: [stepped.file], 5000)
             stepped.tool.kill()
             info = info_of(stepped.file)
         self.assertFalse(info["has_index"])
@@ -82,8 +97,11 @@ class RecordingTest(unittest.TestCase):
                                   env=clean_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                   stderr=subprocess.PIPE, text=True) as tool:
                 try:
-                    time.sleep(1)
-                    self.assertIsNone(tool.poll(), "the daemon runs")
+                    await_mallocs(lambda: Path(folder).glob("job*.trace"), 10001)
+                    # The tool has waited for the program: it has the daemon alone.
+                    while not daemon.exists() or children_of(tool.pid) != daemon.read_text().split():
+                        self.assertIsNone(tool.poll(), "the daemon runs")
+                        time.sleep(0.01)
                     tool.send_signal(signal.SIGTERM)
                     self.assertEqual(tool.wait(20), 3)
                     os.kill(int(daemon.read_text()), 0)  # it does still

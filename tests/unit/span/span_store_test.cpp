@@ -35,6 +35,13 @@ class SpanStoreTest : public testing::Test {
     return spans;
   }
 
+  // From now on what was freed before counts as overdue, and as not freed lately. Until then it is neither, however
+  // long the machine stops the test.
+  void let_age() {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // the clock is a coarse one
+    own.spans.set_retention({SIZE_MAX, 1});
+  }
+
   unit::OwnSpans own;
 };
 
@@ -231,7 +238,6 @@ TEST_F(SpanStoreTest, PurgesWhatHasLainLongEnough) {
 }
 
 TEST_F(SpanStoreTest, GivesOverdueRunsBackOneByOne) {
-  own.spans.set_retention({SIZE_MAX, 20});
   const std::vector<Span*> s = fill_chunk({10, 1, 10, 1, 10, 96});
   EXPECT_FALSE(own.spans.ages());
   own.free_touched(s[0]);
@@ -239,7 +245,7 @@ TEST_F(SpanStoreTest, GivesOverdueRunsBackOneByOne) {
   EXPECT_TRUE(own.spans.ages());
   EXPECT_EQ(own.spans.purge_overdue(), Purge::kNotDue);
   EXPECT_EQ(dirty_pages(), 20u);
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  let_age();
   EXPECT_EQ(own.spans.purge_overdue(), Purge::kDone);
   EXPECT_EQ(dirty_pages(), 10u);
   EXPECT_EQ(own.spans.purge_overdue(), Purge::kDone);
@@ -250,15 +256,16 @@ TEST_F(SpanStoreTest, GivesOverdueRunsBackOneByOne) {
 
 TEST_F(SpanStoreTest, WhatTheOsRefusesIsYoungAgain) {
   if (kSanitized) GTEST_SKIP() << "sanitizers make mlock do nothing";
-  own.spans.set_retention({SIZE_MAX, 20});
-  const std::vector<Span*> s = fill_chunk({1, 127});
+  const std::vector<Span*> s = fill_chunk({1, 1, 1, 125});
   char* page = own.start_of(s[0]);
   if (::mlock(page, 4096) != 0) GTEST_SKIP() << "memory cannot be locked here";
   own.free_touched(s[0]);
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  own.free_touched(s[2]);
+  let_age();
   EXPECT_EQ(own.spans.purge_overdue(), Purge::kRefused);
+  EXPECT_EQ(own.spans.purge_overdue(), Purge::kDone) << "the other is older now";
+  EXPECT_EQ(*page, 1);
   EXPECT_TRUE(own.spans.ages());
-  EXPECT_EQ(own.spans.purge_overdue(), Purge::kNotDue);
   ::munlock(page, 4096);
 }
 
@@ -271,12 +278,11 @@ TEST_F(SpanStoreTest, WhatDoesNotFitMakesWayForWhatIsNew) {
   Span* soon = own.spans.allocate({11});
   EXPECT_EQ(dirty_pages(), 30u) << "it may fit soon";
   own.spans.free(soon, {0});
-  own.spans.set_retention({SIZE_MAX, 1000});
-  std::this_thread::sleep_for(std::chrono::milliseconds(150));
-  EXPECT_EQ(dirty_pages(), 30u);
   Span* fits = own.spans.allocate({10});
   EXPECT_EQ(dirty_pages(), 20u);
   own.free_touched(fits);
+  let_age();
+  EXPECT_EQ(dirty_pages(), 30u);
   ASSERT_NE(own.spans.allocate({11}), nullptr);
   EXPECT_EQ(dirty_pages(), 10u) << "two runs for eleven pages";
   ASSERT_NE(own.spans.allocate({9}), nullptr);
@@ -285,13 +291,12 @@ TEST_F(SpanStoreTest, WhatDoesNotFitMakesWayForWhatIsNew) {
 
 // What one allocation leaves for want of time, the next one gives back, but no more than is owed.
 TEST_F(SpanStoreTest, OneAllocationGivesBackAFewRuns) {
-  own.spans.set_retention({SIZE_MAX, 1000});
   std::vector<uint32_t> lengths(41, 1);
   lengths.push_back(87);
   const std::vector<Span*> s = fill_chunk(lengths);
   own.spans.allocate({100});
   for (size_t i = 0; i < 40; i += 2) own.free_touched(s[i]);
-  std::this_thread::sleep_for(std::chrono::milliseconds(150));
+  let_age();
   own.spans.allocate({3});
   EXPECT_EQ(dirty_pages(), 17u) << "what was taken while nothing was kept is not owed";
   own.spans.allocate({17});
@@ -302,11 +307,10 @@ TEST_F(SpanStoreTest, OneAllocationGivesBackAFewRuns) {
 
 // What goes back meanwhile, for another's sake, has not made way for this.
 TEST_F(SpanStoreTest, WhatOthersGiveBackMakesNoWay) {
-  own.spans.set_retention({SIZE_MAX, 1000});
   const std::vector<Span*> s = fill_chunk({10, 1, 10, 1, 10, 1, 60, 35});
   own.spans.free(s[7], {0});
   for (size_t i : {0, 2, 4}) own.free_touched(s[i]);
-  std::this_thread::sleep_for(std::chrono::milliseconds(150));
+  let_age();
   {
     const unit::SystemCallHook hook(SYS_madvise, [&] { return own.spans.trim(19 * kPageSize), true; });
     ASSERT_NE(own.spans.allocate({20}), nullptr);
