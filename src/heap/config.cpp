@@ -79,25 +79,38 @@ constexpr CheckingWord kCheckingWords[] = {
 // What is said behind a bad value.
 using Reason = ClassFileFault;
 
-// Digits with an optional suffix K, M or G, no more than `most`.
-bool parse_size(Word word, uint64_t most, uint64_t* result) {
+// The digits that the word begins with: how many. None if they are more than `most`.
+size_t parse_digits(Word word, uint64_t most, uint64_t* result) {
   uint64_t value = 0;
   size_t i = 0;
   for (; i < word.length && word.bytes[i] >= '0' && word.bytes[i] <= '9'; ++i) {
-    if (value > (most - static_cast<uint64_t>(word.bytes[i] - '0')) / 10) return false;
-    value = value * 10 + static_cast<uint64_t>(word.bytes[i] - '0');
+    const auto digit = static_cast<uint64_t>(word.bytes[i] - '0');
+    if (digit > most || value > (most - digit) / 10) return 0;
+    value = value * 10 + digit;
   }
-  if (i == 0) return false;
+  *result = value;
+  return i;
+}
+
+bool parse_number(Word word, uint64_t most, uint64_t* result) {
+  return word.length != 0 && parse_digits(word, most, result) == word.length;
+}
+
+// Bytes, with a suffix K, M or G if wanted, no more than `most`.
+bool parse_size(Word word, uint64_t most, uint64_t* result) {
+  uint64_t value = 0;
+  const size_t digits = parse_digits(word, most, &value);
+  if (digits == 0 || digits + 1 < word.length) return false;
   unsigned shift = 0;
-  if (i < word.length) {
-    const char suffix = word.bytes[i++];
+  if (digits != word.length) {
+    const char suffix = word.bytes[digits];
     shift = suffix == 'K' || suffix == 'k'   ? 10
             : suffix == 'M' || suffix == 'm' ? 20
             : suffix == 'G' || suffix == 'g' ? 30
                                              : 0;
     if (shift == 0) return false;
   }
-  if (i != word.length || value > most >> shift) return false;
+  if (value > most >> shift) return false;
   *result = value << shift;
   return true;
 }
@@ -175,7 +188,7 @@ const char* set_plain(Config& config, size_t key, Word value) {
       config.cache = number;
       return nullptr;
     case kHeaps:
-      if (!value.is("auto") && (!parse_size(value, HeapRegistry::kMostHeaps, &number) || number == 0))
+      if (!value.is("auto") && (!parse_number(value, HeapRegistry::kMostHeaps, &number) || number == 0))
         return "auto or a number from 1 to 65534";
       config.heaps = static_cast<uint32_t>(number);
       return nullptr;
@@ -200,7 +213,7 @@ const char* set_plain(Config& config, size_t key, Word value) {
       }
       return "off, on, stacks or sample";
     case kPurgeAfter:
-      if (!parse_size(value, 86400000, &number)) return "milliseconds from 0 to 86400000";
+      if (!parse_number(value, 86400000, &number)) return "milliseconds from 0 to 86400000";
       config.purge_after = static_cast<uint32_t>(number);
       return nullptr;
     default:

@@ -135,6 +135,9 @@ TEST_F(ConfigTest, LimitsOfEachKey) {
   EXPECT_EQ(complaints, "snug: SNUG_CONF: bad value '0' for 'heaps': expected auto or a number from 1 to 65534\n");
   EXPECT_EQ(read("heaps:65535").heaps, 0u);
   EXPECT_EQ(complaints, "snug: SNUG_CONF: bad value '65535' for 'heaps': expected auto or a number from 1 to 65534\n");
+  // Only bytes have a K.
+  EXPECT_EQ(read("heaps:4K").heaps, 0u);
+  EXPECT_EQ(complaints, "snug: SNUG_CONF: bad value '4K' for 'heaps': expected auto or a number from 1 to 65534\n");
   EXPECT_EQ(read("purge_after:0").purge_after, 0u);
   EXPECT_EQ(read("purge_after:86400000").purge_after, 86400000u);
   EXPECT_EQ(read("purge_after:86400001").purge_after, 1000u);
