@@ -40,6 +40,24 @@ inline std::size_t size_to_tell(void* block) {
   return watched.usable_size(block);
 }
 
+// A block's going, if nothing has to be done before. False, and nothing is told, otherwise.
+[[gnu::always_inline]] inline bool tell_going_at_once(Operation operation, const void* block, std::size_t size,
+                                                      std::size_t alignment) {
+  const std::uint8_t mark = mark_of(alignment);
+  Ring* const ring = ready_ring();
+  if (ring == nullptr || mark == kOddAlignment || ring->tells_sizes.load(std::memory_order_relaxed)) [[unlikely]]
+    return false;
+  return tell_at_once(*ring, static_cast<std::uint8_t>(operation), reinterpret_cast<std::uintptr_t>(block), size, mark);
+}
+
+// With all that may have to be done before: the thread may be inside of the allocator, or the size be asked for.
+inline void tell_going_slowly(Operation operation, void* block, std::size_t size, std::size_t alignment) {
+  if (this_thread.depth != 0)
+    tell_gone_inside(block);
+  else
+    tell_aligned(operation, block, size != 0 ? size : size_to_tell(block), alignment);
+}
+
 // And that of its going before it. Inlined as tell_aligned() is.
 [[gnu::always_inline]] inline void free_block(Operation operation, void* block, std::size_t size = 0,
                                               std::size_t alignment = 0) {
@@ -52,10 +70,8 @@ inline std::size_t size_to_tell(void* block) {
     return;  // the null pointer
   if (large_blocks.may_begin_at(block)) [[unlikely]]
     tell_touched_pages(block);
-  if (this_thread.depth != 0) [[unlikely]]
-    tell_gone_inside(block);
-  else
-    tell_aligned(operation, block, size != 0 ? size : size_to_tell(block), alignment);
+  if (!tell_going_at_once(operation, block, size, alignment)) [[unlikely]]
+    tell_going_slowly(operation, block, size, alignment);
   {
     const InsideAllocator inside;
     watched.free(block);

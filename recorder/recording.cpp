@@ -236,6 +236,14 @@ bool wait_for_room(Ring& ring, std::uint64_t count) {
   return is_telling(ring.state.load(std::memory_order_relaxed));
 }
 
+void tell_slowly(std::uint8_t operation, std::uint64_t address, std::uint64_t size, std::uint8_t mark) {
+  Ring* const ring = ring_for_event();
+  if (ring == nullptr) return;
+  const std::uint64_t when = when_of(*ring, mark);
+  std::uint64_t ticket;
+  if (draw(*ring, 1, ticket)) fill(*ring, ticket, when, operation, address, size);
+}
+
 bool tells_when_not_on(const Ring* ring) {
   if (ring == nullptr) return false;
   const RingState state = ring->state.load(std::memory_order_relaxed);

@@ -116,13 +116,38 @@ inline Ring* ring_for_event() {
   return ring;
 }
 
+// The ring, if nothing has to be done before an event is told; null, otherwise, says nothing. Makes no call.
+inline Ring* ready_ring() {
+  const ProcessPage* const page = process_page;
+  if (this_thread.depth != 0 || page == nullptr) [[unlikely]]
+    return nullptr;
+  Ring* const ring = page->ring.load(std::memory_order_acquire);
+  const bool is_ready = ring != nullptr && ring == this_thread.of && ring->counts_ticks &&
+                        ring->state.load(std::memory_order_relaxed) == RingState::kOn;
+  return is_ready ? ring : nullptr;
+}
+
+// Of a ready ring. False, and nothing is told, if there is no room. Makes no call, so that who calls it saves no
+// registers: they were a fifth of an event's instructions.
+[[gnu::always_inline]] inline bool tell_at_once(Ring& ring, std::uint8_t operation, std::uint64_t address,
+                                                std::uint64_t size, std::uint8_t mark) {
+  const std::uint64_t when = (read_ticks() - ring.began_ticks) << 8 | mark;
+  std::uint64_t ticket = ring.next.load(std::memory_order_relaxed);
+  do
+    if (!has_room(ring, ticket, 1)) [[unlikely]]
+      return false;
+  while (!ring.next.compare_exchange_weak(ticket, ticket + 1, std::memory_order_relaxed));
+  fill(ring, ticket, when, operation, address, size);
+  return true;
+}
+
+// With all that may have to be done before, and while there is no room.
+void tell_slowly(std::uint8_t operation, std::uint64_t address, std::uint64_t size, std::uint8_t mark);
+
 inline void tell(std::uint8_t operation, std::uint64_t address, std::uint64_t size, std::uint8_t mark = 0) {
-  Ring* const ring = ring_for_event();
-  if (ring == nullptr) return;
-  const std::uint64_t when = when_of(*ring, mark);
-  std::uint64_t ticket;
-  if (draw(*ring, 1, ticket)) [[likely]]
-    fill(*ring, ticket, when, operation, address, size);
+  Ring* const ring = ready_ring();
+  if (ring == nullptr || !tell_at_once(*ring, operation, address, size, mark)) [[unlikely]]
+    tell_slowly(operation, address, size, mark);
 }
 
 inline void tell(Operation operation, const void* block, std::uint64_t size, std::uint8_t mark = 0) {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "trace/block_id.h"
+#include "trace/compression.h"
 
 namespace snug::trace {
 
@@ -101,10 +102,9 @@ bool ChunkDirectory::take_index(Source& source, Damage& damage) {
   const IndexEntry index = {trailer.index, part_at<ChunkHeader>(bytes.data())};
   if (!is_chunk(index.header) || index.header.kind != ChunkKind::kIndex)
     return refuse("no index is where it should be");
-  Decompressor decompressor;
   std::vector<std::uint8_t> payload;
   std::string fault;
-  if (!load_payload(source, index, decompressor, payload, fault)) return refuse(fault.c_str());
+  if (!load_payload(source, index, payload, fault)) return refuse(fault.c_str());
   if (payload.size() % sizeof(IndexEntry) != 0) return refuse("its length is wrong");
   std::uint64_t next = sizeof(FileHeader);
   for (std::size_t at = 0; at < payload.size(); at += sizeof(IndexEntry)) {
@@ -159,8 +159,7 @@ std::uint64_t ChunkDirectory::find_chunk(Source& source, Piece& piece, std::uint
   return tell(size);
 }
 
-bool load_payload(Source& source, const IndexEntry& chunk, Decompressor& decompressor,
-                  std::vector<std::uint8_t>& payload, std::string& fault) {
+bool load_payload(Source& source, const IndexEntry& chunk, std::vector<std::uint8_t>& payload, std::string& fault) {
   const ChunkHeader& header = chunk.header;
   const auto fail = [&fault](const char* what) {
     fault = what;
@@ -188,17 +187,16 @@ bool load_payload(Source& source, const IndexEntry& chunk, Decompressor& decompr
     return true;
   }
   if (header.codec != Codec::kZstd || header.plain_bytes > most) return fail("the chunk's coding is unknown");
-  return decompressor.decompress(stored, header.plain_bytes, payload) || fail("the chunk cannot be decompressed");
+  return decompress(stored, header.plain_bytes, payload) || fail("the chunk cannot be decompressed");
 }
 
 std::string read_facts(Source& source, const ChunkDirectory& directory, Damage& damage) {
   std::string facts;
-  Decompressor decompressor;
   std::vector<std::uint8_t> payload;
   std::string fault;
   for (const IndexEntry& chunk : directory.chunks()) {
     if (chunk.header.kind != ChunkKind::kFacts) continue;
-    if (!load_payload(source, chunk, decompressor, payload, fault)) {
+    if (!load_payload(source, chunk, payload, fault)) {
       damage.tell_chunk(chunk.offset, fault);
       continue;
     }

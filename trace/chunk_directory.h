@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "trace/compression.h"
 #include "trace/damage.h"
 #include "trace/layout.h"
 #include "trace/source.h"
@@ -41,8 +40,7 @@ class ChunkDirectory {
 
 // The bytes of the payload, decompressed. False, and why, if they are not what was written. Of an open chunk all up to
 // its span.
-bool load_payload(Source& source, const IndexEntry& chunk, Decompressor& decompressor,
-                  std::vector<std::uint8_t>& payload, std::string& fault);
+bool load_payload(Source& source, const IndexEntry& chunk, std::vector<std::uint8_t>& payload, std::string& fault);
 
 // All chunks of facts, one behind the other, up to kMostFacts bytes.
 std::string read_facts(Source& source, const ChunkDirectory& directory, Damage& damage);

@@ -2,34 +2,38 @@
 
 #include <zstd.h>
 
+#include <memory>
+
 namespace snug::trace {
 
-Compressor::Compressor() : context_(nullptr, ZSTD_freeCCtx) {}
-Compressor::~Compressor() = default;
+namespace {
 
-std::span<const std::uint8_t> Compressor::compress(std::span<const std::uint8_t> plain, int level) {
-  if (context_ == nullptr) context_.reset(ZSTD_createCCtx());
+template <typename Context>
+using Held = std::unique_ptr<Context, std::size_t (*)(Context*)>;
+
+}  // namespace
+
+std::span<const std::uint8_t> compress(std::span<const std::uint8_t> plain, int level) {
+  thread_local const Held<ZSTD_CCtx> context(ZSTD_createCCtx(), ZSTD_freeCCtx);
+  thread_local std::vector<std::uint8_t> stored;
+  if (context == nullptr) return {};
   const std::size_t bound = ZSTD_compressBound(plain.size());
-  if (stored_.size() < bound) stored_.resize(bound);
+  if (stored.size() < bound) stored.resize(bound);
   const std::size_t count =
-      ZSTD_compressCCtx(context_.get(), stored_.data(), stored_.size(), plain.data(), plain.size(), level);
+      ZSTD_compressCCtx(context.get(), stored.data(), stored.size(), plain.data(), plain.size(), level);
   if (ZSTD_isError(count) != 0 || count >= plain.size()) return {};
-  return {stored_.data(), count};
+  return {stored.data(), count};
 }
 
-Decompressor::Decompressor() : context_(nullptr, ZSTD_freeDCtx) {}
-Decompressor::~Decompressor() = default;
-
-bool Decompressor::decompress(std::span<const std::uint8_t> stored, std::size_t count,
-                              std::vector<std::uint8_t>& plain) {
+bool decompress(std::span<const std::uint8_t> stored, std::size_t count, std::vector<std::uint8_t>& plain) {
   // One frame alone: ZSTD_decompress would take several, one behind the other.
   if (ZSTD_findFrameCompressedSize(stored.data(), stored.size()) != stored.size()) return false;
   const unsigned long long said = ZSTD_getFrameContentSize(stored.data(), stored.size());
   if (said != ZSTD_CONTENTSIZE_UNKNOWN && said != count) return false;
-  if (context_ == nullptr) context_.reset(ZSTD_createDCtx());
-  if (context_ == nullptr) return false;
+  thread_local const Held<ZSTD_DCtx> context(ZSTD_createDCtx(), ZSTD_freeDCtx);
+  if (context == nullptr) return false;
   plain.resize(count);
-  const std::size_t got = ZSTD_decompressDCtx(context_.get(), plain.data(), count, stored.data(), stored.size());
+  const std::size_t got = ZSTD_decompressDCtx(context.get(), plain.data(), count, stored.data(), stored.size());
   return ZSTD_isError(got) == 0 && got == count;
 }
 

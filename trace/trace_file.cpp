@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cerrno>
+
+#include "trace/compression.h"
+
 namespace snug::trace {
 
 TraceFile::TraceFile(std::FILE* file, const TraceFileOptions& options) : file_(file), options_(options) {
@@ -85,7 +88,7 @@ void TraceFile::end_chunk(Thread& thread) {
 
 void TraceFile::write_chunk(ChunkHeader header, std::span<const std::uint8_t> payload) {
   std::span<const std::uint8_t> packed;
-  if (options_.level != 0) packed = compressor_.compress(payload, options_.level);
+  if (options_.level != 0) packed = compress(payload, options_.level);
   const std::span<const std::uint8_t> stored = packed.empty() ? payload : packed;
   const std::size_t unused = (kChunkAlign - stored.size() % kChunkAlign) % kChunkAlign;
   header.codec = packed.empty() ? Codec::kPlain : Codec::kZstd;

@@ -12,7 +12,6 @@
 #include <string_view>
 #include <vector>
 
-#include "trace/compression.h"
 #include "trace/event.h"
 #include "trace/event_encoder.h"
 #include "trace/layout.h"
@@ -70,7 +69,6 @@ class TraceFile {
   TraceFileOptions options_;
   std::map<std::uint32_t, Thread> threads_;
   std::array<Thread*, kRecent> recent_ = {};  // of those whose numbers share a place, the one that came last
-  Compressor compressor_;
   std::vector<IndexEntry> index_;
   std::uint32_t facts_ = 0;
   std::uint64_t offset_ = 0;

@@ -136,7 +136,7 @@ bool TraceReader::open_next_chunk(Stream& stream) {
     const IndexEntry& chunk = directory_.chunks()[order_[stream.next++]];
     ++chunks_read_;
     open_bytes_ -= stream.payload.capacity();
-    bool is_loaded = load_payload(source_, chunk, decompressor_, stream.payload, fault);
+    bool is_loaded = load_payload(source_, chunk, stream.payload, fault);
     open_bytes_ += stream.payload.capacity();
     if (open_bytes_ > most_open_) {
       drop_payload(stream);

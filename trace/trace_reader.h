@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "trace/chunk_directory.h"
-#include "trace/compression.h"
 #include "trace/damage.h"
 #include "trace/event.h"
 #include "trace/event_decoder.h"
@@ -71,7 +70,6 @@ class TraceReader {
   Source& source_;
   const ChunkDirectory& directory_;
   Damage& damage_;
-  Decompressor decompressor_;
   const std::uint64_t most_open_;
   std::uint64_t open_bytes_ = 0;
   std::vector<std::uint32_t> order_;  // indices into the directory, by thread and serial

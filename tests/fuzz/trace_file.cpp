@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "trace/chunk_directory.h"
-#include "trace/compression.h"
 #include "trace/trace_account.h"
 #include "trace/trace_file.h"
 #include "trace/trace_reader.h"

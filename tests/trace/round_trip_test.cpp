@@ -1,8 +1,11 @@
 // A trace read is the trace written: any events, in chunks of any size, compressed or not, with the index or without;
 // and what threads hand to each other comes out in an order that can be.
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <memory>
 #include <random>
 #include <utility>
 
@@ -140,6 +143,22 @@ TEST(RoundTrip, WhatIsSavedIsReadWithoutTheRest) {
   std::free(memory);
   EXPECT_EQ(read.events.size(), 10u);
   EXPECT_TRUE(read.faults.empty());
+}
+
+// `snug record` has a file of each process that it records, all at once; zstd takes more than a mebibyte for 256 KiB.
+TEST(TraceFile, ThoseOfOneThreadShareWhatZstdNeeds) {
+  constexpr std::size_t kFiles = 16;
+  const auto held = [] { return ::mallinfo2().uordblks + ::mallinfo2().hblkhd; };
+  const std::string facts(std::size_t{256} << 10, 'x');
+  std::vector<std::unique_ptr<std::FILE, int (*)(std::FILE*)>> files;
+  std::vector<std::unique_ptr<TraceFile>> traces;
+  const std::size_t before = held();
+  for (std::size_t i = 0; i < kFiles; ++i) {
+    files.emplace_back(std::fopen("/dev/null", "w"), std::fclose);
+    traces.push_back(std::make_unique<TraceFile>(files.back().get(), TraceFileOptions{}));
+    traces.back()->add_facts(facts);
+  }
+  EXPECT_LT(held() - before, kFiles * (std::size_t{256} << 10));
 }
 
 TEST(TraceAccount, TellsWhatCannotBe) {
