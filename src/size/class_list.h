@@ -81,4 +81,21 @@ constexpr ClassList class_list_of(const SizeClassParameters& map) {
   return list;
 }
 
+// Of the sizes above 1 KiB that programs ask for, the commonest is a page of 4 KiB with a header: databases, caches of
+// pages, buffers of files. Four classes a doubling have 5 KiB for it (decision 0064).
+inline constexpr size_t kPageWithHeader = 4608;
+
+// The default: that class, and those of DefaultSizeClassMap.
+constexpr ClassList default_class_list() {
+  constexpr SizeClassParameters kMap = DefaultSizeClassMap::kParameters;
+  ClassList list;
+  for (size_t c = 1; c <= kMap.largest_class(); ++c) {
+    const size_t size = kMap.size(c);
+    if (list.largest() < kPageWithHeader && size > kPageWithHeader)
+      list.add(kPageWithHeader, kMap.cached(kPageWithHeader));
+    list.add(size, kMap.cached(size));
+  }
+  return list;
+}
+
 }  // namespace snug

@@ -128,13 +128,9 @@ constexpr ClassTable make_class_table(const ClassList& list) {
   return table;
 }
 
-template <class Map>
-constexpr ClassTable make_class_table() {
-  static_assert(fault_of_map(Map::kParameters) == nullptr, "fault_of_map() says why the map cannot be run on");
-  return make_class_table(class_list_of(Map::kParameters));
-}
-
-inline constexpr ClassTable kRoomyTable = make_class_table<DefaultSizeClassMap>();
-inline constexpr ClassTable kDenseTable = make_class_table<DenseSizeClassMap>();
+static_assert(fault_of_map(DefaultSizeClassMap::kParameters) == nullptr, "fault_of_map() says why not");
+static_assert(fault_of_map(DenseSizeClassMap::kParameters) == nullptr, "fault_of_map() says why not");
+inline constexpr ClassTable kRoomyTable = make_class_table(default_class_list());
+inline constexpr ClassTable kDenseTable = make_class_table(class_list_of(DenseSizeClassMap::kParameters));
 
 }  // namespace snug

@@ -180,8 +180,8 @@ int refused() {
   return judge("refused", Blocks().fill(16) * 16, free);
 }
 
-// What the crowd replaces: blocks of a page at most, which the others' slabs have free at every moment; some up to 30 KB,
-// for which there may be no room as the heap is full; and few that are so large that it soon is.
+// What the crowd replaces: blocks of a page at most, which the others' slabs have free at every moment; some up to 30
+// KB, for which there may be no room as the heap is full; and few that are so large that it soon is.
 constexpr int kCrowd = 200;
 constexpr int kRounds = 400;
 constexpr std::size_t kPlaces = 5000;

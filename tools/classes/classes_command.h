@@ -34,7 +34,7 @@ class ClassesCommand {
 
   std::string sizes_;
   std::string counted_;
-  std::size_t max_classes_ = DefaultSizeClassMap::kLargestClass;
+  std::size_t max_classes_ = default_class_list().count - 1;
   std::uint64_t threads_ = 1;
   std::uint64_t budget_ = CacheLimits().budget;
   std::size_t largest_ = DefaultSizeClassMap::kMaxSize;

@@ -62,6 +62,16 @@ SizeClassParameters parse_parameters(const std::string& text) {
   return parameters;
 }
 
+ClassesMap map_of_list(const std::string& name, const ClassList& list) {
+  std::vector<std::size_t> sizes;
+  std::vector<std::size_t> cached;
+  for (std::size_t c = 1; c < list.count; ++c) {
+    sizes.push_back(list.rows[c].size);
+    cached.push_back(list.rows[c].cached);
+  }
+  return make_classes_map(name, sizes, cached);
+}
+
 // Read as the drop-in reads it.
 ClassesMap read_map_file(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
@@ -76,13 +86,7 @@ ClassesMap read_map_file(const std::string& path) {
                     "read",
                     path));
   if (!reader.finish()) throw UserError(fmt::format("{}:{}: {}", path, reader.line(), reader.fault()));
-  std::vector<std::size_t> sizes;
-  std::vector<std::size_t> cached;
-  for (std::size_t c = 1; c < reader.classes().count; ++c) {
-    sizes.push_back(reader.classes().rows[c].size);
-    cached.push_back(reader.classes().rows[c].cached);
-  }
-  return make_classes_map(path, sizes, cached);
+  return map_of_list(path, reader.classes());
 }
 
 }  // namespace
@@ -108,7 +112,7 @@ SizeClassParameters::Total ClassesMap::total() const {
 }
 
 ClassesMap find_classes_map(const std::string& text) {
-  if (text == "default") return map_of_parameters(text, DefaultSizeClassMap::kParameters);
+  if (text == "default") return map_of_list(text, default_class_list());
   if (text == "dense") return map_of_parameters(text, DenseSizeClassMap::kParameters);
   return looks_like_parameters(text) ? map_of_parameters(text, parse_parameters(text)) : read_map_file(text);
 }

@@ -23,11 +23,20 @@ constexpr ClassList uneven_list() {
 }
 constexpr ClassTable kUnevenTable = make_class_table(uneven_list());
 
-size_t uneven_class_of(size_t size) {
-  const ClassList list = uneven_list();
+size_t class_in(const ClassList& list, size_t size) {
   size_t c = 1;
   while (list.rows[c].size < size) ++c;
   return c;
+}
+
+size_t uneven_class_of(size_t size) {
+  static constexpr ClassList kList = uneven_list();
+  return class_in(kList, size);
+}
+
+size_t default_class_of(size_t size) {
+  static constexpr ClassList kList = default_class_list();
+  return class_in(kList, size);
 }
 
 class EveryClassTable : public testing::TestWithParam<NamedTable> {
@@ -149,9 +158,21 @@ TEST(ClassList, FaultsOfAMap) {
   EXPECT_STREQ(fault_of_map({3, 4, 8, 17, 1024, 17}), "the cached blocks are not from 1 to 1023");
 }
 
+// The default has every class of its map, and one more.
+TEST(ClassList, DefaultHasAClassForAPageWithAHeader) {
+  const ClassList list = default_class_list();
+  EXPECT_EQ(list.count, DefaultSizeClassMap::kLargestClass + 2);
+  for (size_t c = 1; c <= DefaultSizeClassMap::kLargestClass; ++c) {
+    const size_t size = DefaultSizeClassMap::size(c);
+    EXPECT_EQ(list.rows[class_in(list, size)].size, size);
+  }
+  EXPECT_EQ(list.rows[class_in(list, 4097)].size, kPageWithHeader);
+  EXPECT_EQ(list.rows[class_in(list, kPageWithHeader + 1)].size, 5120u);
+}
+
 INSTANTIATE_TEST_SUITE_P(
     All, EveryClassTable,
-    testing::Values(NamedTable{"Roomy", kRoomyTable, DefaultSizeClassMap::class_of, DefaultSizeClassMap::cached},
+    testing::Values(NamedTable{"Roomy", kRoomyTable, default_class_of, DefaultSizeClassMap::cached},
                     NamedTable{"Dense", kDenseTable, DenseSizeClassMap::class_of, DenseSizeClassMap::cached},
                     NamedTable{"Uneven", kUnevenTable, uneven_class_of, [](size_t) -> size_t { return 7; }}),
     [](const testing::TestParamInfo<NamedTable>& named) { return std::string(named.param.name); });
