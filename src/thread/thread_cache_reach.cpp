@@ -63,6 +63,7 @@ void ThreadCache::lower_bases() {
 }
 
 bool ThreadCache::holds_any() const {
+  if (is_pending_) return true;
   for (size_t c = 1; c < kMaxClasses; ++c)
     if (count(c) != 0) return true;
   return false;

@@ -112,6 +112,17 @@ TEST_F(CacheReachTest, StillThreadsAreTakenFromWithoutAFence) {
   EXPECT_EQ(asked, 1) << "as a trim does";
 }
 
+TEST_F(CacheReachTest, ATrimTakesWhatALookHasShutOff) {
+  put_many(small, take_many(small, 100));
+  state.allocations += 100;
+  CacheReach reach(own.registry);
+  for (int looks = 0; looks < 2; ++looks) look(reach);
+  ASSERT_TRUE(cached_blocks(small).empty());
+  ASSERT_NE(cache.cached(small), 0u);
+  reach.take_all();
+  EXPECT_EQ(cache.cached(small), 0u);
+}
+
 TEST_F(CacheReachTest, WhatATrimCouldNotTakeALaterLookDoes) {
   put_many(small, take_many(small, 100));
   CacheReach reach(own.registry);
