@@ -1,9 +1,10 @@
 // listed_exercise.cc: makes snug, linked into it, make each of its system calls: growth that earns huge pages, blocks
-// that grow and shrink, real-time memory, messages, a stack with a gap, a report at the end, an idle thread that has
-// nothing to do at last.
+// that grow and shrink, real-time memory, messages, a stack with a gap, a report at the end, a thread that sleeps with
+// something in its cache, an idle thread that has nothing to do at last.
 #include <snug/cell_heap_c.h>
 #include <snug/snug.h>
 
+#include <pthread.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -32,6 +33,23 @@ void grow() {
   snug_free(snug_realloc(block, 1 << 22));
 }
 
+pthread_barrier_t sleeps;
+
+void* cache_and_sleep(void*) {
+  fill(200, 20000);
+  pthread_barrier_wait(&sleeps);
+  for (;;) pause();
+}
+
+// Of a thread that is there, but does not look.
+void trim_others() {
+  pthread_t thread;
+  pthread_barrier_init(&sleeps, nullptr, 2);
+  if (pthread_create(&thread, nullptr, cache_and_sleep, nullptr) != 0) _exit(4);
+  pthread_barrier_wait(&sleeps);
+  snug_malloc_trim(0);
+}
+
 char* volatile seen_by_others;
 
 // A walk of the stack asks whether it can read a frame that lies pages above the last one.
@@ -52,7 +70,7 @@ int main() {
   // It may be refused the lock, and asks for it.
   struct snug_cell_region region;
   if (snug_cell_region_map(&region, 1 << 20) == 0) snug_cell_region_unmap(&region);
-  snug_malloc_trim(0);
+  trim_others();
   snug_malloc_stats();
   usleep(1500000);  // what has been freed goes back, and the idle thread waits
   std::puts("all passed");
