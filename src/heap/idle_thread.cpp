@@ -49,7 +49,7 @@ bool IdleThread::give_back_holes() {
 
 // False if the OS has refused something.
 bool IdleThread::give_back_overdue() {
-  if (!is_automatic_) store.reach.take_still();
+  store.reach.take_still();
   const bool heaps = give_back_holes();
   const bool large = exhaust([] { return store.large.purge_overdue(); });
   const bool spans = exhaust([] { return store.spans.purge_overdue(); });
@@ -57,7 +57,7 @@ bool IdleThread::give_back_overdue() {
 }
 
 bool IdleThread::anything_ages() const {
-  return store.spans.ages() || store.large.ages() || store.registry.ages() || (!is_automatic_ && store.reach.ages());
+  return store.spans.ages() || store.large.ages() || store.registry.ages() || store.reach.ages();
 }
 
 void IdleThread::open(IdleThreads mode) {

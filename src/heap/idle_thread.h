@@ -1,7 +1,8 @@
 // IdleThread: a thread that gives empty memory back while the program does nothing. What frees do one by one as they
 // pass, it does by the clock:
 //
-//   every purge_after / 4, 100 ms at least, while anything is ageing   gives back what is overdue; once a half of
+//   every purge_after / 4, 100 ms at least, while anything is ageing   gives back what is overdue, and takes what the
+//   or threads allocate                                                caches of still threads have; once a half of
 //                                                                      purge_after, it goes round the heaps
 //   nothing is ageing                                                  sleeps until the next free that changes that
 //

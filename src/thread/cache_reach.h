@@ -1,6 +1,13 @@
 // CacheReach: brings home what the caches of threads hold that sleep, or do not look: for malloc_trim and the idle
-// thread. It makes every thread of the process run a fence, once for all caches (membarrier, Linux 4.14): where the OS
-// refuses that, caches keep what they have until their threads come by.
+// thread. A cache is shut off under its heap's lock, and taken in a later hold, once what its thread did before can be
+// seen by all: what is between the two is a fence in every thread, or time.
+//
+//   malloc_trim       makes every thread of the process run a fence, once for all caches (membarrier, Linux 4.14):
+//   where
+//                     the OS refuses that, caches keep what they have
+//   the idle thread   takes at one look what it has shut off at an earlier one, kDrained before or more. Processors
+//                     write what waits in their store buffers in microseconds, whatever becomes of the thread (Morrison
+//                     and Afek, ASPLOS 2015, bound it); and sandboxes end processes for membarrier
 //
 // One thread at a time does so, and no lock is held for the system call. Meanwhile threads may end and others begin
 // with their heaps: whose cache it is, and what of it is shut off, is asked under the heap's lock each time. A hold is
@@ -15,30 +22,47 @@
 
 #include "base/lock.h"
 #include "base/std_atomics.h"
+#include "os/process.h"
 #include "slab/heap_registry.h"
 #include "thread/thread_cache.h"
 
 namespace snug {
 
-template <class Registry, class Heap, class Cache, class Atomics, class Forks>
+struct CoarseClock {
+  static uint32_t milliseconds() { return os::milliseconds(); }
+};
+
+template <class Registry, class Heap, class Cache, class Atomics, class Forks, class Clock>
 class BasicCacheReach {
  public:
+  // Milliseconds after which no processor has yet to write what its thread did before: ten thousand times what any is
+  // known to take, and the clock's steps of up to 10.
+  static constexpr uint32_t kDrained = 50;
+
   explicit constexpr BasicCacheReach(Registry& registry) : registry_(registry) {}
 
   // The calling thread holds no heap's lock.
   void take_all() {
-    if (!is_refused() && await_turn()) take([](Cache&) { return true; });
+    if (!is_refused() && await_turn()) take();
   }
-  // From those who have allocated nothing since the last call.
+  // Shuts those off who have allocated nothing since the last call, and takes from those whom an earlier one shut off.
   void take_still() {
-    if (!is_refused() && begin()) take([](Cache& cache) { return cache.has_been_still() && cache.has_moved(); });
+    if (!begin()) return;
+    const uint32_t now = Clock::milliseconds();
+    pass([now](Cache& cache) {
+      if (cache.is_pending()) {
+        if (now - cache.raised_at() >= kDrained) cache.take_raised();
+      } else if (cache.has_been_still() && cache.has_moved()) {
+        raise(cache);
+      }
+    });
+    end();
   }
-  // True if some thread has allocated since its cache was last taken, or somebody else is at it.
+  // True if some thread has allocated since its cache was last taken, or one is shut off, or somebody else is at it.
   bool ages() {
-    if (is_refused()) return false;
     if (!begin()) return true;
     bool any = false;
-    pass([&](const Cache& cache) { any = any || cache.has_moved(); });
+    pass([&](const Cache& cache) { any = any || cache.has_moved() || cache.is_pending(); });
     end();
     return any;
   }
@@ -99,6 +123,13 @@ class BasicCacheReach {
     });
   }
 
+  // Its heap's lock is held. True if anything is shut off.
+  static bool raise(Cache& cache) {
+    const bool any = cache.raise_bases();
+    if (any) cache.set_raised_at(Clock::milliseconds());  // afterwards: kDrained begins with the last store
+    return any;
+  }
+
   // True if there are fences, which a filter of system calls may end the process for: where no cache holds anything, as
   // in a process of one thread, nobody asks. begin() has been true.
   bool may_take() {
@@ -112,11 +143,10 @@ class BasicCacheReach {
 
   // begin() has been true. What has been shut off counts as nobody's until it is taken or its owner comes by, so that
   // it is asked first whether there are fences.
-  template <class Wanted>
-  void take(Wanted wanted) {
+  void take() {
     if (may_take()) {
       bool any = false;
-      pass([&](Cache& cache) { any = (wanted(cache) && cache.raise_bases()) || any; });
+      pass([&](Cache& cache) { any = raise(cache) || any; });
       if (any && Atomics::membarrier()) pass([](Cache& cache) { cache.take_raised(); });
     }
     end();
@@ -128,6 +158,6 @@ class BasicCacheReach {
   typename Atomics::template Atomic<Fences> fences_{Fences::kUnknown};
 };
 
-using CacheReach = BasicCacheReach<HeapRegistry, SlabHeap, ThreadCache, StdAtomics, ForkingThread>;
+using CacheReach = BasicCacheReach<HeapRegistry, SlabHeap, ThreadCache, StdAtomics, ForkingThread, CoarseClock>;
 
 }  // namespace snug

@@ -328,8 +328,9 @@ void ThreadCache::retire() {
 size_t ThreadCache::count(size_t size_class) const { return state_->heads[size_class].held(); }
 
 size_t ThreadCache::cached(size_t size_class) const {
-  // Read while the thread may be changing arrays: an impossible difference counts as nothing.
-  const size_t held = count(size_class);
+  // Read while the thread may be changing arrays: an impossible difference counts as nothing. What it is shut off from
+  // is in its cache until it is taken.
+  const size_t held = count(size_class) + load_shared(arrays_[size_class].pending);
   return held > ArrayStore::kMostPlaces ? 0 : held;
 }
 

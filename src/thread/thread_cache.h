@@ -69,10 +69,14 @@ class alignas(64) ThreadCache : public HeapCache {
   void continue_with(ThreadState* copy) { state_ = copy; }
 
   // For another thread that holds the lock of the heap: shuts the owner off from what its arrays have; true if that is
-  // anything. After a barrier in every thread, and if the owner has not come by meanwhile, sends home what it has not
-  // taken itself, and keeps no empty slab.
+  // anything. Once all that the owner did before can be seen (thread/cache_reach.h), and if it has not come by
+  // meanwhile, sends home what it has not taken itself, and keeps no empty slab.
   bool raise_bases();
   void take_raised();
+  bool is_pending() const { return is_pending_; }
+  // Milliseconds; when it was shut off.
+  uint32_t raised_at() const { return raised_at_; }
+  void set_raised_at(uint32_t now) { raised_at_ = now; }
   // The same thread: true if the owner has allocated nothing since this was last called.
   bool has_been_still();
   // True if it has since its bases were last raised.
@@ -161,6 +165,7 @@ class alignas(64) ThreadCache : public HeapCache {
   bool is_pending_ = false;          // the same
   uint64_t allocations_seen_ = 0;    // by another thread that asked whether the owner was still
   uint64_t allocations_raised_ = 0;  // when the bases were last raised
+  uint32_t raised_at_ = 0;           // milliseconds; the same
   uint32_t slow_operations_ = 0;
   uint32_t scavenged_at_ = 0;  // milliseconds
   OwnerCounter refills_;

@@ -12,7 +12,7 @@ bool ThreadCache::raise_bases() {
   for (size_t c = 1; c < kMaxClasses; ++c) {
     Array& array = arrays_[c];
     if (array.places == 0 || array.pending != 0) continue;
-    array.pending = static_cast<uint16_t>(raise_base(OthersHead(state_->heads[c])));
+    store_shared(array.pending, static_cast<uint16_t>(raise_base(OthersHead(state_->heads[c]))));
     if (array.pending == 0) continue;
     array.raised = static_cast<uint16_t>(array.raised + array.pending);
     is_raised_ = is_pending_ = true;
@@ -29,7 +29,7 @@ void ThreadCache::take_raised() {
     CacheHead& head = state_->heads[c];
     const uint32_t taken = settle_base(OthersHead(head), array.pending);
     array.raised = static_cast<uint16_t>(array.raised - (array.pending - taken));
-    array.pending = 0;
+    store_shared(array.pending, uint16_t{0});
     if (taken == 0) continue;
     // As below each base there is a null, equal to no block, before the last block may be anybody's.
     void** const base = head.base();
@@ -56,12 +56,14 @@ void ThreadCache::lower_bases() {
       array.batch = 1;
     }
     store_shared(head.base_low, CacheHead::lower_half(number_of(begin)));
-    array.raised = array.pending = 0;
+    array.raised = 0;
+    store_shared(array.pending, uint16_t{0});
   }
   is_raised_ = is_pending_ = false;
 }
 
 bool ThreadCache::holds_any() const {
+  if (is_pending_) return true;
   for (size_t c = 1; c < kMaxClasses; ++c)
     if (count(c) != 0) return true;
   return false;

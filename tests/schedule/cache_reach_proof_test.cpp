@@ -1,7 +1,7 @@
 // What malloc_trim and the idle thread do to the caches of other threads, as it ships: they reach them through their
-// heaps' locks, in two holds with a fence in every thread between, while the owner allocates, has slow operations and
-// ends, and another thread begins with its heap, or shares it. Each block is in one place, no cache is passed over, and
-// nobody touches one that is gone.
+// heaps' locks, in two holds with a fence in every thread between, or time enough for what each has done to be seen,
+// while the owner allocates, has slow operations and ends, and another thread begins with its heap, or shares it. Each
+// block is in one place, no cache is passed over, and nobody touches one that is gone.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,12 +25,27 @@ enum class Fault {
   kNone,
   kNamedTooLong,    // a thread that ends takes its cache off its heap when it has given the lock back
   kForgetsPending,  // one that comes by lowers its bases and leaves the other to believe that they are raised
+  kNoTime,          // the clock goes on, and what threads have done has yet to be seen
+};
+
+// Each thread's own, which goes on where it waits: then all processors have written what they had to.
+template <bool kDrains>
+struct ScheduledClock {
+  static inline uint32_t times[kMaxThreads] = {};
+
+  static void reset() { std::fill(std::begin(times), std::end(times), 0u); }
+  static uint32_t milliseconds() { return times[Scheduler::active().current()]; }
+  static void wait() {
+    if constexpr (kDrains) Atomics::membarrier();
+    times[Scheduler::active().current()] += 1000;
+  }
 };
 
 template <uint32_t kBlocks, Fault kFault = Fault::kNone, uint32_t kOwners = 1>
 class Room {
  public:
   class Cache;
+  using Clock = ScheduledClock<kFault != Fault::kNoTime>;
 
   class Heap {
    public:
@@ -66,6 +81,7 @@ class Room {
 
   Room() {
     ScheduledForks::end();
+    Clock::reset();
     reach_.has_fences();  // known, or each run would begin with a further pass
     for (auto& owner : owner_) owner = 2;
     for (uint32_t thread = 0; thread != kOwners; ++thread) begin(thread);
@@ -96,6 +112,7 @@ class Room {
   }
   void take_all() { reach_.take_all(); }
   void take_still() { reach_.take_still(); }
+  void wait() { Clock::wait(); }
 
   // Once all have ended.
   void check() {
@@ -123,7 +140,7 @@ class Room {
   void take_home(uint32_t block) { own(block, 0, 2); }
 
   Heap heap_;
-  BasicCacheReach<Room, Heap, Cache, Atomics, ScheduledForks> reach_{*this};
+  BasicCacheReach<Room, Heap, Cache, Atomics, ScheduledForks, Clock> reach_{*this};
   Atomics::Var<int> owner_[kBlocks];  // 0: an array's, 1: the program's, 2: at home
   std::optional<Cache> caches_[2];
 };
@@ -179,7 +196,7 @@ class Room<kBlocks, kFault, kOwners>::Cache : public HeapCache {
   }
   void take_raised() {
     if (pending_ == 0) return;
-    require(seen_[Scheduler::active().current()] == raises_, "a fence comes between raising and taking");
+    require(seen_[Scheduler::active().current()] == raises_, "a fence, or time, comes between raising and taking");
     const uint32_t taken = settle_base(OthersWords{words_}, pending_);
     raised_ -= pending_ - taken;
     pending_ = 0;
@@ -189,6 +206,9 @@ class Room<kBlocks, kFault, kOwners>::Cache : public HeapCache {
       entry(place).store(0, std::memory_order_relaxed);
     }
   }
+  bool is_pending() const { return pending_ != 0; }
+  uint32_t raised_at() const { return raised_at_; }
+  void set_raised_at(uint32_t now) { raised_at_ = now; }
   bool holds_any() const { return true; }
   bool has_been_still() { return true; }
   bool has_moved() const { return true; }
@@ -235,14 +255,16 @@ class Room<kBlocks, kFault, kOwners>::Cache : public HeapCache {
   Atomics::Atomic<uint32_t> places_[kBlocks];
   Atomics::Var<uint32_t> pending_{0}, raised_{0};  // what the lock guards
   Atomics::Var<uint32_t> raises_{0};               // how often the base was raised
-  uint32_t seen_[kMaxThreads] = {};                // of these, by each thread that takes, before its fence
-  uint32_t popped_ = 0;                            // the owner's
+  Atomics::Var<uint32_t> raised_at_{0};
+  uint32_t seen_[kMaxThreads] = {};  // of these, by each thread that takes, before its fence
+  uint32_t popped_ = 0;              // the owner's
 };
 
 template <class State>
 const Body<State> kTakeAll = [](State& room) { room.take_all(); };
+// Two looks: the second takes what the first has shut off.
 template <class State>
-const Body<State> kTakeStill = [](State& room) { room.take_still(); };
+const Body<State> kTakeStill = [](State& room) { room.take_still(), room.wait(), room.take_still(); };
 template <class State>
 const Body<State> kPopAndEnd = [](State& room) { room.pop(), room.end(); };
 template <class State>
@@ -271,6 +293,21 @@ TEST(CacheReachProof, AnOwnerThatGoesOn) {
   prove<State>({kPopPushPop<State>, kTakeAll<State>}, 3, kCheck<State>);
 }
 
+TEST(CacheReachProof, AnOwnerThatEndsBetweenTwoLooks) {
+  using State = Room<2>;
+  prove<State>({kPopAndEnd<State>, kTakeStill<State>}, 3, kCheck<State>);
+}
+
+TEST(CacheReachProof, AnOwnerThatGoesOnBetweenTwoLooks) {
+  using State = Room<2>;
+  prove<State>({kPopPushPop<State>, kTakeStill<State>}, 3, kCheck<State>);
+}
+
+TEST(CacheReachProof, AHeapThatComesAliveAgainBetweenTwoLooks) {
+  using State = Room<1>;
+  prove<State>({kEndAndBegin<State>, kTakeStill<State>}, 3, kCheck<State>, 2);
+}
+
 TEST(CacheReachProof, AHeapThatComesAliveAgainMeanwhile) {
   using State = Room<1>;
   prove<State>({kEndAndBegin<State>, kTakeAll<State>}, 3, kCheck<State>, 2);
@@ -296,6 +333,8 @@ TEST(CacheReachProof, WhatIsPlantedIsSeen) {
   EXPECT_TRUE(is_seen<Late>({kPopAndEnd<Late>, kTakeAll<Late>}, 3, kCheck<Late>));
   using Forgetful = Room<2, Fault::kForgetsPending>;
   EXPECT_TRUE(is_seen<Forgetful>({kPopPushPop<Forgetful>, kTakeAll<Forgetful>}, 3, kCheck<Forgetful>));
+  using Hasty = Room<1, Fault::kNoTime>;
+  EXPECT_TRUE(is_seen<Hasty>({kPopAndEnd<Hasty>, kTakeStill<Hasty>}, 3, kCheck<Hasty>));
 }
 
 // Of those that it shares with others, each has its own proof.

@@ -4,7 +4,10 @@
 #include <sys/syscall.h>
 
 #include <cerrno>
+#include <chrono>
+#include <thread>
 
+#include "os/process.h"
 #include "os/system_call_hook.h"
 #include "own_cache.h"
 
@@ -28,6 +31,11 @@ class CacheReachTest : public OwnCacheTest {
     head.move_top(head.top() - 1);
     return *head.top();
   }
+  // As the idle thread, which comes by seldom.
+  static void look(CacheReach& reach) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(CacheReach::kDrained + 20));
+    reach.take_still();
+  }
   std::vector<void*> cached_blocks(size_t c) { return std::vector<void*>(state.heads[c].base(), state.heads[c].top()); }
 
   const size_t other = kRoomyTable.class_of(4096);
@@ -50,14 +58,82 @@ TEST_F(CacheReachTest, TakesFromThoseWhoHaveBeenStill) {
   CacheReach reach(own.registry);
   state.allocations += 100;
   EXPECT_TRUE(reach.ages());
-  reach.take_still();
+  look(reach);
+  EXPECT_EQ(cached_blocks(small).size(), cache.cached(small)) << "the first look knows of none before";
   EXPECT_NE(cache.cached(small), 0u);
   EXPECT_TRUE(reach.ages());
-  reach.take_still();
+  const size_t held = cache.cached(small);
+  look(reach);
+  EXPECT_TRUE(cached_blocks(small).empty()) << "its owner is shut off";
+  EXPECT_EQ(cache.cached(small), held) << "which is the cache's until it is taken";
+  EXPECT_TRUE(reach.ages());
+  look(reach);
   EXPECT_EQ(cache.cached(small), 0u);
+  EXPECT_EQ(heap.blocks_out(small), 0u);
   EXPECT_FALSE(reach.ages());
   state.allocations += 1;
   EXPECT_TRUE(reach.ages());
+}
+
+TEST_F(CacheReachTest, WhatIsShutOffIsTakenAfterAWhileAndNotBefore) {
+  put_many(small, take_many(small, 100));
+  CacheReach reach(own.registry);
+  state.allocations += 100;
+  reach.take_still();
+  reach.take_still();
+  ASSERT_TRUE(cached_blocks(small).empty());
+  const size_t held = cache.cached(small);
+  {
+    SlabHeap::Visit visit(heap);
+    cache.set_raised_at(os::milliseconds());
+  }
+  reach.take_still();
+  EXPECT_EQ(cache.cached(small), held);
+  {
+    SlabHeap::Visit visit(heap);
+    cache.set_raised_at(os::milliseconds() - CacheReach::kDrained);
+  }
+  reach.take_still();
+  EXPECT_EQ(cache.cached(small), 0u);
+}
+
+// Sandboxes end processes for membarrier.
+TEST_F(CacheReachTest, StillThreadsAreTakenFromWithoutAFence) {
+  put_many(small, take_many(small, 100));
+  state.allocations += 100;
+  CacheReach reach(own.registry);
+  int asked = 0;
+  const SystemCallHook hook(SYS_membarrier, [&] { return ++asked, false; }, EPERM);
+  for (int looks = 0; looks < 3; ++looks) look(reach);
+  EXPECT_EQ(cache.cached(small), 0u);
+  EXPECT_EQ(asked, 0);
+  put_many(small, take_many(small, 100));
+  reach.take_all();
+  EXPECT_EQ(asked, 1) << "as a trim does";
+}
+
+TEST_F(CacheReachTest, ATrimTakesWhatALookHasShutOff) {
+  put_many(small, take_many(small, 100));
+  state.allocations += 100;
+  CacheReach reach(own.registry);
+  for (int looks = 0; looks < 2; ++looks) look(reach);
+  ASSERT_TRUE(cached_blocks(small).empty());
+  ASSERT_NE(cache.cached(small), 0u);
+  reach.take_all();
+  EXPECT_EQ(cache.cached(small), 0u);
+}
+
+TEST_F(CacheReachTest, WhatATrimCouldNotTakeALaterLookDoes) {
+  put_many(small, take_many(small, 100));
+  CacheReach reach(own.registry);
+  ASSERT_TRUE(reach.has_fences());
+  {
+    const SystemCallHook refusal(SYS_membarrier, [] { return false; }, EPERM);
+    reach.take_all();
+  }
+  EXPECT_NE(cache.cached(small), 0u);
+  look(reach);
+  EXPECT_EQ(cache.cached(small), 0u);
 }
 
 TEST_F(CacheReachTest, TakesWhatEachOfThoseHasThatShareAHeap) {
@@ -209,11 +285,10 @@ TEST_F(CacheReachTest, TheChildOfAForkGoesOnWithAThreadThatWasAnywhere) {
   raise();
   ThreadState copy = state;
   --copy.heads[other].top_number;  // in the middle of an attempt that fails: nothing is cached there
-  const size_t held = cache.cached(small);
+  EXPECT_TRUE(cached_blocks(small).empty());
   state = {};
   cache.continue_with(&copy);
   cache.flush_all();
-  EXPECT_EQ(held, 0u);
   EXPECT_EQ(heap.blocks_out(small), 0u);
   state = copy;
   cache.continue_with(&state);
