@@ -249,6 +249,9 @@ class FitTest(FolderTest):
                             ("9999999999999999999999 1\n", "is no size"), ("1\x1b 1\n", "'1?' is no size"),
                             ("9" * 4000 + " 1\n", f"'{'9' * 40}...' is no size"), ("1 1\n" + "#" * 5000, "sizes:2: the line is longer")):
             self.assert_refused(["fit", self.file("sizes", text)], words)
+        recorded = self.folder / "prog.trace"
+        recorded.write_bytes(b"\x89snugtr\n\x02\0" + bytes(54))
+        self.assert_refused(["fit", str(recorded)], "prog.trace: a trace of snug record; pass it through")
         self.assert_refused(["fit", str(self.folder / "nosuch")], "cannot be read")
         self.assert_refused(["fit", str(self.folder)], "cannot be read")
         self.assert_refused(["fit", "/dev/zero"], "/dev/zero:1: the line is longer than 4096 bytes")

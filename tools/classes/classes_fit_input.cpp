@@ -12,12 +12,17 @@ namespace snug::tool {
 
 namespace {
 
+// The first line of trace::FileHeader.
+constexpr std::string_view kRecordedTrace = "\x89snugtr";
+
 // Leaves the lines at the first one that says it.
 bool is_trace(NumberedLines& lines) {
   while (lines.next()) {
     const std::string_view line = lines.line();
     const std::size_t begin = line.find_first_not_of(" \t\r\v\f");
     if (begin == std::string_view::npos || line[begin] == '#') continue;
+    if (line == kRecordedTrace)
+      throw lines.fault_of_text("a trace of snug record; pass it through: snug trace export FILE --to lines | … -");
     lines.put_back();
     const char first = line[begin];
     return (first >= 'a' && first <= 'z') || (first >= 'A' && first <= 'Z');

@@ -103,13 +103,15 @@ std::string deviation_text(const Deviation& deviation) {
                      value_text(static_cast<double>(deviation.replayed), kBytes));
 }
 
-// Of the allocator that was recorded, which alone is to do the same.
+// Of the allocator that was recorded, which alone is to do the same. A component is not: its own
+// replayer runs on the C library's.
 std::string fidelity_text(const ReplayComparison& replays) {
   std::string text;
   for (std::size_t i = 0; i < replays.replayed.size(); ++i) {
     const Allocator& allocator = replays.comparison.contenders[i].allocator;
     const Fidelity fidelity = fidelity_of(replays.replayed[i].checkpoints);
-    if (allocator.library != replays.recorded_on || fidelity.resident.checkpoints == 0) continue;
+    if (allocator.is_component || allocator.library != replays.recorded_on || fidelity.resident.checkpoints == 0)
+      continue;
     text += fmt::format(" On {}, as recorded:", allocator.name);
     if (fidelity.used.checkpoints != 0)
       text += fmt::format(" what its mallinfo2 counts as used is off by at most {};", deviation_text(fidelity.used));

@@ -86,7 +86,8 @@ The trace's facts say it, too. A free of a block that never came is one of a blo
 
 Examples:
   snug trace import heaptrack.prog.123.zst -o prog.trace
-  MALLOC_TRACE=log LD_PRELOAD=libc_malloc_debug.so.0 ./prog; snug trace import log -o prog.trace)";
+  MALLOC_TRACE=log LD_PRELOAD=libc_malloc_debug.so.0 ./prog; snug trace import log -o prog.trace
+      The program itself calls mtrace().)";
 }
 
 WrittenTrace import_trace(const std::string& path, const std::string& format_name, const std::string& output_path) {

@@ -256,6 +256,7 @@ class ComponentTest(ReplayTest):
         self.assertNotIn("component", self.of(result))
         self.assertIn("over one region of 512", self.said)
         self.assertIn("compacting heap with 3 not full page(s) a class", self.said)
+        self.assertNotIn("On cell, as recorded", self.replay(self.recorded(GROWING, "one"), self.ALL) and self.said)
         self.assertIn("reallocations are emulated by a copy, alignments above 16 B are not kept", self.said)
         for name in ("cell", "pool", "compact"):
             self.assertRegex(self.said, f"{name} [0-9.]+: called directly by the replayer: it is no malloc")
