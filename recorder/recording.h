@@ -80,17 +80,21 @@ inline bool has_room(const Ring& ring, std::uint64_t next, std::uint64_t count) 
   return static_cast<std::int64_t>(held) <= static_cast<std::int64_t>(kSlots);
 }
 
-// Draws so many tickets, one behind the other, of slots that are free. False if there is nothing to be told any more.
-inline bool draw(Ring& ring, std::uint64_t count, std::uint64_t& ticket) {
+// Draws so many tickets, one behind the other, of slots that are free. False if there are not as many.
+[[gnu::always_inline]] inline bool try_draw(Ring& ring, std::uint64_t count, std::uint64_t& ticket) {
   ticket = ring.next.load(std::memory_order_relaxed);
-  for (;;) {
-    if (!has_room(ring, ticket, count)) [[unlikely]] {
-      if (!wait_for_room(ring, count)) return false;
-      ticket = ring.next.load(std::memory_order_relaxed);
-    } else if (ring.next.compare_exchange_weak(ticket, ticket + count, std::memory_order_relaxed)) {
-      return true;
-    }
-  }
+  do
+    if (!has_room(ring, ticket, count)) [[unlikely]]
+      return false;
+  while (!ring.next.compare_exchange_weak(ticket, ticket + count, std::memory_order_relaxed));
+  return true;
+}
+
+// The same once there are. False if there is nothing to be told any more.
+inline bool draw(Ring& ring, std::uint64_t count, std::uint64_t& ticket) {
+  while (!try_draw(ring, count, ticket))
+    if (!wait_for_room(ring, count)) return false;
+  return true;
 }
 
 inline void fill(Ring& ring, std::uint64_t ticket, std::uint64_t when, std::uint8_t operation, std::uint64_t address,
@@ -132,11 +136,9 @@ inline Ring* ready_ring() {
 [[gnu::always_inline]] inline bool tell_at_once(Ring& ring, std::uint8_t operation, std::uint64_t address,
                                                 std::uint64_t size, std::uint8_t mark) {
   const std::uint64_t when = (read_ticks() - ring.began_ticks) << 8 | mark;
-  std::uint64_t ticket = ring.next.load(std::memory_order_relaxed);
-  do
-    if (!has_room(ring, ticket, 1)) [[unlikely]]
-      return false;
-  while (!ring.next.compare_exchange_weak(ticket, ticket + 1, std::memory_order_relaxed));
+  std::uint64_t ticket;
+  if (!try_draw(ring, 1, ticket)) [[unlikely]]
+    return false;
   fill(ring, ticket, when, operation, address, size);
   return true;
 }

@@ -74,10 +74,14 @@ constexpr const char* fault_of_map(const SizeClassParameters& map) {
   return list.fault_of_end();
 }
 
-// The map has no fault.
-constexpr ClassList class_list_of(const SizeClassParameters& map) {
+// The map has no fault. With one class of `also` bytes besides, which is none of the map's; 0: without.
+constexpr ClassList class_list_of(const SizeClassParameters& map, size_t also = 0) {
   ClassList list;
-  for (size_t c = 1; c <= map.largest_class(); ++c) list.add(map.size(c), map.cached(map.size(c)));
+  for (size_t c = 1; c <= map.largest_class(); ++c) {
+    const size_t size = map.size(c);
+    if (list.largest() < also && also < size) list.add(also, map.cached(also));
+    list.add(size, map.cached(size));
+  }
   return list;
 }
 
@@ -86,16 +90,6 @@ constexpr ClassList class_list_of(const SizeClassParameters& map) {
 inline constexpr size_t kPageWithHeader = 4608;
 
 // The default: that class, and those of DefaultSizeClassMap.
-constexpr ClassList default_class_list() {
-  constexpr SizeClassParameters kMap = DefaultSizeClassMap::kParameters;
-  ClassList list;
-  for (size_t c = 1; c <= kMap.largest_class(); ++c) {
-    const size_t size = kMap.size(c);
-    if (list.largest() < kPageWithHeader && size > kPageWithHeader)
-      list.add(kPageWithHeader, kMap.cached(kPageWithHeader));
-    list.add(size, kMap.cached(size));
-  }
-  return list;
-}
+constexpr ClassList default_class_list() { return class_list_of(DefaultSizeClassMap::kParameters, kPageWithHeader); }
 
 }  // namespace snug

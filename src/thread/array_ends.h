@@ -3,8 +3,8 @@
 //
 //   the thread    counts top down; reads the base; above it, the block is its own. Below, top goes up again, and the
 //                 thread takes the slow path, where the heap's lock is
-//   the holder    raises the base to top; makes every thread of the process run a fence; reads top again; what lies
-//                 below both is the holder's
+//   the holder    raises the base to top; makes every thread of the process run a fence, or lets as much time pass as
+//                 does for one (thread/cache_reach.h); reads top again; what lies below both is the holder's
 //
 // What the thread has counted down before its fence is seen in top, and after its fence the thread reads the raised
 // base: Dekker's rule, with the thread's fence run by the holder (membarrier), since it would cost each malloc more

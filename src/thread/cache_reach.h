@@ -2,9 +2,8 @@
 // thread. A cache is shut off under its heap's lock, and taken in a later hold, once what its thread did before can be
 // seen by all: what is between the two is a fence in every thread, or time.
 //
-//   malloc_trim       makes every thread of the process run a fence, once for all caches (membarrier, Linux 4.14):
-//   where
-//                     the OS refuses that, caches keep what they have
+//   malloc_trim       makes every thread of the process run a fence, once for all caches (membarrier, Linux 4.14);
+//                     where the OS refuses that, caches keep what they have
 //   the idle thread   takes at one look what it has shut off at an earlier one, kDrained before or more. Processors
 //                     write what waits in their store buffers in microseconds, whatever becomes of the thread (Morrison
 //                     and Afek, ASPLOS 2015, bound it); and sandboxes end processes for membarrier
@@ -141,8 +140,8 @@ class BasicCacheReach {
     return has_fences();
   }
 
-  // begin() has been true. What has been shut off counts as nobody's until it is taken or its owner comes by, so that
-  // it is asked first whether there are fences.
+  // begin() has been true. Who is shut off takes the slow path the next time, so that it is asked first whether
+  // there are fences.
   void take() {
     if (may_take()) {
       bool any = false;
