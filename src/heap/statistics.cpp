@@ -152,6 +152,7 @@ snug_stats gather_statistics() {
   const LockGuard hands(store.idle.hands());
   snug_stats stats{};
   if (!store.is_open()) return stats;
+  const CacheReach::Turn turn(store.reach);  // what is free in a cache is subtracted from what its heap counts as out
   add_slabs(stats);
   subtract_free(stats);
   const LargeStatistics large = store.large.statistics();

@@ -69,10 +69,27 @@ class BasicCacheReach {
   // handler of a fork that has interrupted another thread in the middle of this.
   template <class Act>
   void for_each_cache(Act act) {
-    if (!await_turn()) return;
-    pass(act);
-    end();
+    const Turn turn(*this);
+    if (turn.is_had()) pass(act);
   }
+
+  // While one lives nobody takes from caches: what is counted in caches and in heaps one after the other adds up. The
+  // thread waits for it, and holds no heap's lock. Without effect in a handler of a fork, as above.
+  class Turn {
+   public:
+    explicit Turn(BasicCacheReach& reach) : reach_(reach), is_had_(reach.await_turn()) {}
+    ~Turn() {
+      if (is_had_) reach_.end();
+    }
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+    bool is_had() const { return is_had_; }
+
+   private:
+    BasicCacheReach& reach_;
+    const bool is_had_;
+  };
 
   // Whether each thread can be made to run a fence. Asks the OS once.
   bool has_fences() {
