@@ -39,8 +39,8 @@ constexpr const char* kHelp = R"(usage: s0_cells [--runs N] [--large BYTES] [--v
 
 Regenerates the published table of a cell allocator with bins: 8040 cells of 402 groups (1 large, 19 small); the large
 and 10 small ones of each group are freed; then N times the 402 large are allocated and freed, N = 10, 15 ... 300.
-Prints mean and standard deviation in ms for each version, what a pair costs by least squares, cells looked at, pages,
-instructions.
+Prints mean, standard deviation and median in ms for each version, what a pair costs by least squares of the medians, cells
+looked at, pages, instructions.
 
   --runs N          of each N and version, at least 2 (default 30)
   --large BYTES     of a large cell (default 1024); small ones are 24
@@ -195,29 +195,32 @@ bool is_there(const Version& version) { return seeds::Rlsf::is_there() || std::s
 
 struct Row {
   size_t rounds;
-  double mean, deviation;  // ms
+  double mean, deviation, median;  // ms
 };
 
 struct Line {
   double offset, slope;  // ms, ms a round
 };
 
+// Of the medians: one run that something else held up moves a mean, and the line with it.
 Line fit(const std::vector<Row>& rows) {
   double n = 0, x = 0, y = 0, xx = 0, xy = 0;
   for (const Row& row : rows) {
     const auto rounds = static_cast<double>(row.rounds);
-    n += 1, x += rounds, y += row.mean, xx += rounds * rounds, xy += rounds * row.mean;
+    n += 1, x += rounds, y += row.median, xx += rounds * rounds, xy += rounds * row.median;
   }
   const double slope = (n * xy - x * y) / (n * xx - x * x);
   return {(y - slope * x) / n, slope};
 }
 
-Row summarize(size_t rounds, const std::vector<double>& times) {
+Row summarize(size_t rounds, std::vector<double> times) {
   double sum = 0, squares = 0;
   for (const double ms : times) sum += ms;
   const double mean = sum / static_cast<double>(times.size());
   for (const double ms : times) squares += (ms - mean) * (ms - mean);
-  return {rounds, mean, std::sqrt(squares / static_cast<double>(times.size() - 1))};
+  std::sort(times.begin(), times.end());
+  const double median = (times[(times.size() - 1) / 2] + times[times.size() / 2]) / 2;
+  return {rounds, mean, std::sqrt(squares / static_cast<double>(times.size() - 1)), median};
 }
 
 struct Result {
@@ -244,8 +247,9 @@ void measure(std::vector<Result>& results, const Options& options) {
 
 void print_rows(const std::vector<Result>& results) {
   for (const Result& result : results) {
-    std::printf("%s (N, mean, standard deviation in ms)\n", result.version->title);
-    for (const Row& row : result.rows) std::printf("%-7zu %.3f   %.3f\n", row.rounds, row.mean, row.deviation);
+    std::printf("%s (N, mean, standard deviation, median in ms)\n", result.version->title);
+    for (const Row& row : result.rows)
+      std::printf("%-7zu %.4f   %.4f   %.4f\n", row.rounds, row.mean, row.deviation, row.median);
     std::printf("\n");
   }
 }

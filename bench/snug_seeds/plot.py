@@ -99,17 +99,18 @@ def spread_out(ends: list[float]) -> list[float]:
 
 
 def draw_cells(folder: Path, rounds: list[int], sides: dict[str, dict[str, list[tuple[float, float]]]]) -> list[Plot]:
-    """`sides`: {published, here: {version: [mean, deviation]}}. The band is a standard deviation wide to each side."""
+    """`sides`: {published, here: {version: [mean or median, deviation]}}. The band is a standard deviation wide to each side."""
     plots = []
     for side, versions in sides.items():
         title = f"S0, {side}: time against rounds"
-        figure, axes = panel_of("ms, mean ± standard deviation, logarithmic", "rounds N")
-        logarithmic(axes, "y", [mean for rows in versions.values() for mean, _ in rows])
+        middle = "mean" if side == "published" else "median"
+        figure, axes = panel_of(f"ms, {middle} ± standard deviation, logarithmic", "rounds N")
+        logarithmic(axes, "y", [time for rows in versions.values() for time, _ in rows])
         styles = styles_for(list(versions))
         for name, rows in versions.items():
-            low, high = ([max(mean + sign * deviation, mean / 10) for mean, deviation in rows] for sign in (-1, 1))
+            low, high = ([max(time + sign * deviation, time / 10) for time, deviation in rows] for sign in (-1, 1))
             axes.fill_between(rounds, low, high, color=styles[name].light, alpha=0.18, lw=0)
-        draw_lines(axes, rounds, {name: [mean for mean, _ in rows] for name, rows in versions.items()}, every=12)
+        draw_lines(axes, rounds, {name: [time for time, _ in rows] for name, rows in versions.items()}, every=12)
         plots.append(save(figure, folder / f"s0_{side}.svg", title))
     return plots
 
