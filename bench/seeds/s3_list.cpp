@@ -1,6 +1,8 @@
 // s3_list: Pool(3C++)'s published table (S3): a linked list of N nodes is built and deleted again, with snug's
 // pools, with other pools, and with new and delete of whatever malloc is preloaded. Headers of peers that are not
 // installed are done without; mimalloc is opened at run time, since linking it would replace malloc.
+#include "drawn_sizes.h"
+#include "list_node.h"
 #include "workload.h"
 
 #include <dlfcn.h>
@@ -9,8 +11,10 @@
 #include <snug/pooled.h>
 #include <snug/resource.h>
 
+#include <latch>
 #include <memory_resource>
 #include <new>
+#include <tuple>
 
 #if __has_include(<boost/pool/pool_alloc.hpp>)
 #include <boost/pool/pool.hpp>
@@ -25,10 +29,7 @@
 namespace workload {
 namespace {
 
-struct ThingList {
-  ThingList* next;
-  uint64_t value;
-};
+using ThingList = seeds::ListNode;
 
 // Each maker has make() and unmake(), which are what is measured.
 
@@ -143,19 +144,7 @@ double build_and_delete(Maker& maker, size_t nodes, const Options& options) {
   double start = 0;
   for (size_t repeat = 0; repeat <= repeats; ++repeat) {
     if (repeat == 1) start = now_ns();  // the first list warms up
-    ThingList* head = nullptr;
-    for (size_t j = 0; j < nodes; ++j) {
-      ThingList* const node = maker.make();
-      node->next = head;
-      node->value = j;
-      head = node;
-    }
-    for (size_t j = nodes; head != nullptr;) {
-      if (head->value != --j) fail("a node was damaged");
-      ThingList* const next = head->next;
-      maker.unmake(head);
-      head = next;
-    }
+    seeds::build_and_delete(maker, nodes);
   }
   return (now_ns() - start) / static_cast<double>(repeats * nodes);
 }
@@ -172,15 +161,109 @@ void measure(const Options& options, Report& report) {
   }
 }
 
-// Two threads, or --threads, share one maker; each builds lists of its own.
-template <class Maker>
+// Families of pools for elements of several sizes, which threads share (drawn_sizes.h).
+
+struct NewDeleteSizes {
+  template <class Node>
+  Node* make() {
+    return new Node;
+  }
+  template <class Node>
+  void unmake(Node* node) {
+    delete node;
+  }
+};
+
+template <class Threads>
+struct SnugPools {
+  template <class Node>
+  using Pool = snug::Pool<Node, Threads, snug::Unchecked>;
+  template <class Node>
+  Node* make() {
+    return ::new (std::get<Pool<Node>>(pools).allocate()) Node;
+  }
+  template <class Node>
+  void unmake(Node* node) {
+    std::get<Pool<Node>>(pools).destroy(node);
+  }
+  seeds::OfEachKind<std::tuple, Pool> pools;
+};
+
+// A resource has its pools in itself: one serves all sizes.
+template <class Resource>
+struct SizesOnResource {
+  template <class Node>
+  Node* make() {
+    return ::new (resource.allocate(sizeof(Node), alignof(Node))) Node;
+  }
+  template <class Node>
+  void unmake(Node* node) {
+    resource.deallocate(node, sizeof(Node), alignof(Node));
+  }
+  Resource resource;
+};
+
+#ifdef SNUG_WITH_BOOST
+struct BoostFastSizes {
+  template <class Node>
+  using Allocator =
+      boost::fast_pool_allocator<Node, boost::default_user_allocator_new_delete, boost::details::pool::default_mutex>;
+  template <class Node>
+  Node* make() {
+    return ::new (Allocator<Node>().allocate(1)) Node;
+  }
+  template <class Node>
+  void unmake(Node* node) {
+    Allocator<Node>().deallocate(node, 1);
+  }
+};
+#endif
+
+// ns a node in each of the threads, which begin together and go on for the same time: so all of them are there
+// whatever a node costs, and the run is as long. A clock is read every thousand nodes.
+template <class MakerOf>
+double together(unsigned threads, size_t nodes, const Options& options, MakerOf&& maker_of) {
+  constexpr double kSharedNs = 40e6;
+  const size_t lists = std::max<size_t>(1, 1000 / nodes);
+  std::vector<double> rates(threads);
+  std::latch start(threads);
+  run_threads(threads, [&](unsigned t) {
+    auto&& maker = maker_of(t);
+    seeds::build_and_delete(maker, nodes);  // warms up
+    start.arrive_and_wait();
+    const double begin = now_ns();
+    double end = begin, built = 0;
+    while (built == 0 || end - begin < kSharedNs * options.scale) {
+      for (size_t i = 0; i < lists; ++i) seeds::build_and_delete(maker, nodes);
+      built += static_cast<double>(lists * nodes);
+      end = now_ns();
+    }
+    rates[t] = built / (end - begin);
+  });
+  double sum = 0;
+  for (const double rate : rates) sum += rate;
+  return threads / sum;
+}
+
+// 2, 4 and 8 threads, or --threads, share one maker, then one family.
+template <class Maker, class Family>
 void measure_shared(const Options& options, Report& report) {
-  for (const size_t nodes : kLengths) {
-    const std::string name = std::string(Maker::kName) + "/threads/N=" + std::to_string(nodes);
-    report.measure(name, "ns", [&](uint64_t) {
-      Maker maker;
-      return average_of_threads(options.threads, [&](unsigned) { return build_and_delete(maker, nodes, options); });
-    });
+  const std::vector<unsigned> counts =
+      options.threads != 0 ? std::vector<unsigned>{options.threads} : std::vector<unsigned>{2, 4, 8};
+  for (const unsigned threads : counts) {
+    for (const size_t nodes : kLengths) {
+      const std::string load = "/threads=" + std::to_string(threads) + "/N=" + std::to_string(nodes);
+      report.measure(std::string(Maker::kName) + "/pools=1" + load, "ns", [&](uint64_t) {
+        Maker maker;
+        return together(threads, nodes, options, [&](unsigned) -> Maker& { return maker; });
+      });
+      report.measure(std::string(Maker::kName) + "/pools=" + std::to_string(seeds::kKinds) + load, "ns",
+                     [&](uint64_t seed) {
+                       Family family;
+                       return together(threads, nodes, options,
+                                       [&](unsigned t) { return seeds::DrawnSizes<Family>(family, seed + t); });
+                     });
+    }
   }
 }
 
@@ -193,9 +276,10 @@ const Program kProgram = {
 pools beside new and delete (of whatever malloc is preloaded), boost::pool, boost::fast_pool_allocator, std::pmr's pool
 resources, foonathan/memory and mi_heap, as far as they are installed; and with pools that threads share.)",
     .figures =
-        "NAME/N=1 to NAME/N=10000: ns a node, made and deleted, one thread; NAME/threads/N=…: in each of --threads.",
-    .threads = "that share a pool, in the figures NAME/threads/…",
-    .defaults = {.threads = 2, .rounds = 7}};
+        "NAME/N=1 to NAME/N=10000: ns a node, made and deleted, one thread; NAME/pools=1/threads=T/N=…: in each of T "
+        "threads that share a pool; NAME/pools=4/threads=T/N=…: four pools, of 32, 48, 64 and 96 B, drawn at random.",
+    .threads = "that share pools; 0: 2, 4 and 8",
+    .defaults = {.threads = 0, .rounds = 7}};
 
 void measure_all(const Options& options, Report& report) {
   measure<NewDelete>(options, report);
@@ -212,14 +296,14 @@ void measure_all(const Options& options, Report& report) {
   measure<StdResource>(options, report);
   if (MiHeap::library() != nullptr) measure<MiHeap>(options, report);
 
-  measure_shared<NewDelete>(options, report);
-  measure_shared<SnugLocked>(options, report);
-  measure_shared<SnugCached>(options, report);
-  measure_shared<SnugSynchronized>(options, report);
+  measure_shared<NewDelete, NewDeleteSizes>(options, report);
+  measure_shared<SnugLocked, SnugPools<snug::Locked>>(options, report);
+  measure_shared<SnugCached, SnugPools<snug::ThreadCached>>(options, report);
+  measure_shared<SnugSynchronized, SizesOnResource<snug::SynchronizedPoolResource>>(options, report);
 #ifdef SNUG_WITH_BOOST
-  measure_shared<BoostFastLocked>(options, report);
+  measure_shared<BoostFastLocked, BoostFastSizes>(options, report);
 #endif
-  measure_shared<StdSynchronized>(options, report);
+  measure_shared<StdSynchronized, SizesOnResource<std::pmr::synchronized_pool_resource>>(options, report);
 }
 
 }  // namespace workload

@@ -43,7 +43,7 @@ def run(
 ) -> None:
     """Run the programs of published tables anew, beside today's peers, with plots and a verdict a claim.
 
-    docs/seeds.md says how to read them. Full: about twenty minutes, on a machine that does nothing else.
+    docs/seeds.md says how to read them. Full: about half an hour, on a machine that does nothing else.
     """
     chosen = list(dict.fromkeys(word.upper() for word in sources or SOURCES))
     if unknown := [word for word in chosen if word not in SOURCES]:

@@ -255,7 +255,40 @@ def test_rehearsal_of_the_lists(bench, tmp_path):
     section = s3.section(s3.measure(bench), tmp_path)
     assert [row[0] for row in section.tables[0].rows] == ["1", "10", "100", "1000", "10000"]
     assert {"new on snug", "snug::Pool"} <= {row[0] for row in section.tables[1].rows}
-    assert section.plots[0].file.exists() and [each.outcome for each in section.verdicts] == [OPEN] * 7
+    assert section.plots[0].file.exists() and [each.outcome for each in section.verdicts] == [OPEN] * 12
+    shared = [row[0] for row in section.tables[2].rows]
+    loads = [f"{pools}, {threads} threads" for threads in (2, 4, 8) for pools in ("1 pool", "4 pools")]
+    for maker in ("new on glibc", "new on snug", "snug::Pool locked", "snug::Pool cached", "snug::Synchronized", "std::pmr sync"):
+        assert [row for row in shared if row.startswith(maker + ",")] == [f"{maker}, {load}" for load in loads]
+    assert not any("thread" in row[0] for row in section.tables[1].rows)
+    assert all(float(cell) > 0 for row in section.tables[2].rows for cell in row[1:])
+
+
+def lists_data(cores: int, rival: float) -> dict:
+    """Six runs; the rival of what threads share takes `rival` ns with four pools and eight threads, and else 9."""
+    lengths = PUBLISHED["s3"]["nodes"]
+    run = {f"{maker}/N={n}": ns for maker, ns in (("new", 8.0), ("snug::Pool", 2.0)) for n in lengths}
+    for threads in (2, 4, 8):
+        for pools in (1, 4):
+            for maker, ns in (("new", 4.0), ("snug::Pool cached", 3.0),
+                              ("boost::fast locked", rival if (pools, threads) == (4, 8) else 9.0)):
+                run |= {f"{maker}/pools={pools}/threads={threads}/N={n}": ns for n in lengths}
+    return {"cores": cores, "runs": {"pools": [run] * 6}}
+
+
+def test_pools_that_threads_share_are_rows_of_one_table_and_judged_by_load(tmp_path):
+    samples = s3.samples_of(lists_data(8, 9))
+    assert list(s3.shared_of(samples)) == [(2, 1), (2, 4), (4, 1), (4, 4), (8, 1), (8, 4)]
+    assert s3.shared_of(samples)[8, 4]["new on glibc"][1000].median == 4
+    section = s3.section(lists_data(8, 9), tmp_path)
+    assert len(section.tables[1].rows) == 2 and len(section.tables[2].rows) == 18
+    assert section.tables[2].rows[-1] == ["boost::fast locked, 4 pools, 8 threads", *["9.00"] * 5]
+    assert [each.outcome for each in section.verdicts[-6:]] == [HOLDS] * 6
+    slower = s3.section(lists_data(8, 2), tmp_path).verdicts[-6:]
+    assert [each.outcome for each in slower] == [HOLDS] * 5 + [FAILS]
+    assert slower[-1].claim.startswith("4 pools, 8 threads:") and "boost::fast locked at N = 10, 2.00 against 3.00 ns" in slower[-1].figures
+    taking_turns = s3.section(lists_data(2, 9), tmp_path).verdicts[-6:]
+    assert [each.outcome for each in taking_turns] == [HOLDS] * 2 + [OPEN] * 4
 
 
 def test_rehearsal_of_the_batches(bench, tmp_path):
