@@ -158,7 +158,6 @@ TEST(PoolAllocator, GivesBackWhatItsPoolsDoNotUse) {
 struct Letter {
   char bytes[400];
 };
-constexpr unsigned kIdlers = 50;
 // Threads fill a list each, one after the other, until all have one; then each clears its own and waits. `look` is
 // called while they wait.
 template <class Threads, class Look>
