@@ -11,31 +11,31 @@ namespace {
 constexpr size_t kBatch = 100;
 constexpr size_t kDepth = 256;
 
-using Batch = Parcel<kBatch>;
+using Batch = Bundle<kBatch>;
 using Way = Exchange<Batch, kDepth>;
 
 // Millions of blocks a second.
 double run(unsigned producers, unsigned consumers, size_t size, const Options& options, uint64_t seed) {
-  Array<Batch> parcels(kDepth);
+  Array<Batch> bundles(kDepth);
   Way full;
   Way empty;
-  for (Batch& parcel : parcels) empty.put(&parcel);
+  for (Batch& bundle : bundles) empty.put(&bundle);
   const size_t batches = scaled(options, 60'000) / producers + 1;  // of each producer
   std::atomic<unsigned> producing{producers};
   const auto produce = [&](unsigned p) {
     Random random(seed * 100 + p);
     for (size_t i = 0; i < batches; ++i) {
-      Batch* const parcel = empty.take();
-      parcel->fill(size, random);
-      full.put(parcel);
+      Batch* const bundle = empty.take();
+      bundle->fill(size, random);
+      full.put(bundle);
     }
     if (producing.fetch_sub(1) == 1) full.close();
   };
   const auto consume = [&] {
     Sampler sampler(options.verify);
-    while (Batch* const parcel = full.take()) {
-      parcel->free(sampler);
-      empty.put(parcel);
+    while (Batch* const bundle = full.take()) {
+      bundle->free(sampler);
+      empty.put(bundle);
     }
   };
   const double ns = run_threads(producers + consumers, [&](unsigned t) { t < producers ? produce(t) : consume(); });

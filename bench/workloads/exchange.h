@@ -1,4 +1,4 @@
-// Parcels of blocks on their way from threads that allocate them to threads that free them. Parcels circulate: the full
+// Bundles of blocks on their way from threads that allocate them to threads that free them. Bundles circulate: the full
 // ones there, the empty ones back. They are not of the heap under test.
 #pragma once
 
@@ -10,10 +10,10 @@
 
 namespace workload {
 
-constexpr size_t kMixed = 0;  // a parcel's size: another one for each parcel, 16 to 1024 B
+constexpr size_t kMixed = 0;  // a bundle's size: another one for each bundle, 16 to 1024 B
 
 template <size_t Batch>
-struct Parcel {
+struct Bundle {
   void* blocks[Batch];
   size_t size;
 
@@ -26,20 +26,20 @@ struct Parcel {
   }
 };
 
-// Holds up to Depth parcels, the last one in is the first one out.
-template <class Parcel, size_t Depth>
+// Holds up to Depth bundles, the last one in is the first one out.
+template <class Bundle, size_t Depth>
 class Exchange {
  public:
-  void put(Parcel* parcel) {
+  void put(Bundle* bundle) {
     const std::lock_guard lock(mutex_);
-    parcels_[count_++] = parcel;
+    bundles_[count_++] = bundle;
     available_.notify_one();
   }
   // Waits for one. Null if there is none and none will come any more.
-  Parcel* take() {
+  Bundle* take() {
     std::unique_lock lock(mutex_);
     available_.wait(lock, [this] { return count_ != 0 || closed_; });
-    return count_ != 0 ? parcels_[--count_] : nullptr;
+    return count_ != 0 ? bundles_[--count_] : nullptr;
   }
   void close() {
     const std::lock_guard lock(mutex_);
@@ -50,7 +50,7 @@ class Exchange {
  private:
   std::mutex mutex_;
   std::condition_variable available_;
-  Parcel* parcels_[Depth];
+  Bundle* bundles_[Depth];
   size_t count_ = 0;
   bool closed_ = false;
 };

@@ -9,8 +9,8 @@ namespace workload {
 namespace {
 
 constexpr size_t kPopulation = 20'000;
-constexpr size_t kParcel = 100;
-constexpr size_t kParcels = 64;
+constexpr size_t kBundle = 100;
+constexpr size_t kBundles = 64;
 
 struct Held {
   void* block;
@@ -18,11 +18,11 @@ struct Held {
 };
 
 struct Handful {
-  Held held[kParcel];
+  Held held[kBundle];
   size_t count = 0;
 };
 
-using Way = Exchange<Handful, kParcels>;
+using Way = Exchange<Handful, kBundles>;
 
 // What the owner times, step by step; a step's free is timed only if it is its own.
 struct Samples {
@@ -39,36 +39,36 @@ void own(Array<Held>& population, Way& full, Way& empty, Samples& samples, const
     held.size = draw();
     held.block = take(held.size);
   }
-  Handful* parcel = empty.take();
+  Handful* bundle = empty.take();
   for (uint32_t& sample : samples.mallocs) {
     Held& held = population[random.below(kPopulation)];
     if (random.next() % 2 == 0) {
       if (samples.free_count % options.verify == 0) check_stamp(held.block, held.size);
       samples.frees[samples.free_count++] = clock.time([&] { std::free(held.block); });
     } else {
-      parcel->held[parcel->count++] = held;
+      bundle->held[bundle->count++] = held;
     }
     held.size = draw();
     sample = clock.time([&] { held.block = std::malloc(held.size); });
     stamp(held.block, held.size);
-    if (parcel->count < kParcel) continue;
-    full.put(parcel);
-    parcel = empty.take();
+    if (bundle->count < kBundle) continue;
+    full.put(bundle);
+    bundle = empty.take();
   }
-  full.put(parcel);
+  full.put(bundle);
   full.close();
   Sampler sampler(options.verify);
   for (const Held& held : population) sampler.give(held.block, held.size);
 }
 
-void free_parcels(Way& full, Way& empty, const Options& options) {
+void free_bundles(Way& full, Way& empty, const Options& options) {
   Sampler sampler(options.verify);
-  while (Handful* const parcel = full.take()) {
-    for (; parcel->count != 0; --parcel->count) {
-      const Held& held = parcel->held[parcel->count - 1];
+  while (Handful* const bundle = full.take()) {
+    for (; bundle->count != 0; --bundle->count) {
+      const Held& held = bundle->held[bundle->count - 1];
       sampler.give(held.block, held.size);
     }
-    empty.put(parcel);
+    empty.put(bundle);
   }
 }
 
@@ -88,14 +88,14 @@ One distribution over all rounds, the clock's own cost taken off. Shows whether 
 void measure_all(const Options& options, Report& report) {
   const size_t steps = scaled(options, 1e6) * options.rounds;
   Array<Held> population(kPopulation);
-  Array<Handful> parcels(kParcels);
+  Array<Handful> bundles(kBundles);
   Samples samples{.mallocs = Array<uint32_t>(steps), .frees = Array<uint32_t>(steps)};
   const TickClock clock;
   Way full;
   Way empty;
-  for (Handful& parcel : parcels) empty.put(&parcel);
+  for (Handful& bundle : bundles) empty.put(&bundle);
   run_threads(std::max(2u, options.threads), [&](unsigned t) {
-    t == 0 ? own(population, full, empty, samples, clock, options) : free_parcels(full, empty, options);
+    t == 0 ? own(population, full, empty, samples, clock, options) : free_bundles(full, empty, options);
   });
   report.add("clock", static_cast<double>(clock.cost()), "ticks");
   add_distribution(report, "malloc", samples.mallocs, steps);

@@ -8,29 +8,29 @@ namespace {
 constexpr size_t kBatch = 120;
 constexpr size_t kDepth = 64;
 
-using Batch = Parcel<kBatch>;
+using Batch = Bundle<kBatch>;
 using Way = Exchange<Batch, kDepth>;
 
 double run(unsigned pairs, size_t size, const Options& options, uint64_t seed) {
-  Array<Batch> parcels(kDepth);
+  Array<Batch> bundles(kDepth);
   Way full;
   Way empty;
-  for (Batch& parcel : parcels) empty.put(&parcel);
+  for (Batch& bundle : bundles) empty.put(&bundle);
   const size_t batches = scaled(options, 40'000);  // of each producer
   const auto produce = [&](unsigned p) {
     Random random(seed + p);
     for (size_t i = 0; i < batches; ++i) {
-      Batch* const parcel = empty.take();
-      parcel->fill(size, random);
-      full.put(parcel);
+      Batch* const bundle = empty.take();
+      bundle->fill(size, random);
+      full.put(bundle);
     }
   };
   const auto consume = [&] {
     Sampler sampler(options.verify);
     for (size_t i = 0; i < batches; ++i) {
-      Batch* const parcel = full.take();
-      parcel->free(sampler);
-      empty.put(parcel);
+      Batch* const bundle = full.take();
+      bundle->free(sampler);
+      empty.put(bundle);
     }
   };
   const double ns = run_threads(2 * pairs, [&](unsigned t) { t % 2 == 0 ? produce(t / 2) : consume(); });

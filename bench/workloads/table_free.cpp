@@ -10,13 +10,13 @@ namespace workload {
 namespace {
 
 constexpr size_t kEntries = 640'000;
-constexpr size_t kParcel = 128;
-constexpr size_t kParcels = 64;  // so that at most 8192 blocks are on their way
+constexpr size_t kBundle = 128;
+constexpr size_t kBundles = 64;  // so that at most 8192 blocks are on their way
 constexpr unsigned kSampleMicroseconds = 50'000;
 constexpr size_t kSamples = 1 << 16;  // nearly an hour
 
-using Batch = Parcel<kParcel>;
-using Way = Exchange<Batch, kParcels>;
+using Batch = Bundle<kBundle>;
+using Way = Exchange<Batch, kBundles>;
 
 struct Figures {
   double median;
@@ -27,7 +27,7 @@ struct Figures {
 
 struct Table {
   Array<std::atomic<void*>> entries{kEntries};
-  Array<Batch> parcels{kParcels};
+  Array<Batch> bundles{kBundles};
   Way full;
   Way empty;
 };
@@ -35,31 +35,31 @@ struct Table {
 void replace(Table& table, size_t batches, size_t size, uint64_t seed) {
   Random random(seed);
   for (; batches != 0; --batches) {
-    Batch* const parcel = table.empty.take();
-    parcel->size = size;
-    for (void*& out : parcel->blocks) out = table.entries[random.below(kEntries)].exchange(take(size));
-    table.full.put(parcel);
+    Batch* const bundle = table.empty.take();
+    bundle->size = size;
+    for (void*& out : bundle->blocks) out = table.entries[random.below(kEntries)].exchange(take(size));
+    table.full.put(bundle);
   }
 }
 
 void reap(Table& table, const Options& options) {
   Sampler sampler(options.verify);
-  while (Batch* const parcel = table.full.take()) {
-    parcel->free(sampler);
-    table.empty.put(parcel);
+  while (Batch* const bundle = table.full.take()) {
+    bundle->free(sampler);
+    table.empty.put(bundle);
   }
 }
 
 Figures run(size_t size, const Options& options, uint64_t seed) {
   Table table;
-  for (Batch& parcel : table.parcels) table.empty.put(&parcel);
+  for (Batch& bundle : table.bundles) table.empty.put(&bundle);
   Array<double> samples(kSamples);
   const Footprint footprint;
   const unsigned workers = options.threads;
   run_threads(workers, [&](unsigned t) {
     for (size_t i = t; i < kEntries; i += workers) table.entries[i] = take(size);
   });
-  const size_t batches = scaled(options, 4e6) / kParcel / workers + 1;  // of each
+  const size_t batches = scaled(options, 4e6) / kBundle / workers + 1;  // of each
   std::atomic<unsigned> working{workers};
   const double start = now_ns();
   double end = 0;
@@ -82,7 +82,7 @@ Figures run(size_t size, const Options& options, uint64_t seed) {
   Sampler sampler(options.verify);
   for (std::atomic<void*>& entry : table.entries) sampler.give(entry, size);
   return {samples[count / 2], samples[count - 1], static_cast<double>(kEntries * size) / (1 << 20),
-          (end - start) / static_cast<double>(batches * kParcel * workers)};
+          (end - start) / static_cast<double>(batches * kBundle * workers)};
 }
 
 }  // namespace

@@ -9,34 +9,34 @@
 namespace workload {
 namespace {
 
-constexpr size_t kAhead = 4;     // parcels of each thread, so that a slow one does not stop all others at once
-constexpr size_t kDepth = 1024;  // parcels of all threads
+constexpr size_t kAhead = 4;     // bundles of each thread, so that a slow one does not stop all others at once
+constexpr size_t kDepth = 1024;  // bundles of all threads
 
 enum class Way { kRing, kAll };
 
 // Millions of mallocs with their frees a second, over all threads.
 template <size_t kBatch>
 double run(Way way, size_t size, const Options& options, uint64_t seed) {
-  using Box = Exchange<Parcel<kBatch>, kDepth>;
+  using Box = Exchange<Bundle<kBatch>, kDepth>;
   const unsigned threads = std::max(2u, options.threads);
   if (kAhead * threads > kDepth) fail("--threads: 256 at most, please");
   const size_t batches = scaled(options, 1e6) / kBatch + 1;  // of each
-  Array<Parcel<kBatch>> parcels(kAhead * threads);
+  Array<Bundle<kBatch>> bundles(kAhead * threads);
   std::deque<Box> boxes(threads);  // of what is handed to each thread
   const double ns = run_threads(threads, [&](unsigned t) {
     Random random(seed + t);
     Sampler sampler(options.verify);
     for (size_t i = 0; i < batches + kAhead; ++i) {
-      Parcel<kBatch>* parcel = &parcels[kAhead * t + i % kAhead];
+      Bundle<kBatch>* bundle = &bundles[kAhead * t + i % kAhead];
       if (i >= kAhead) {
-        parcel = boxes[t].take();
-        parcel->free(sampler);
+        bundle = boxes[t].take();
+        bundle->free(sampler);
       }
       if (i >= batches) continue;
-      parcel->fill(size, random);
-      // At each step all hand on by the same distance: so each is handed one parcel for each that it hands on.
+      bundle->fill(size, random);
+      // At each step all hand on by the same distance: so each is handed one bundle for each that it hands on.
       const size_t distance = way == Way::kRing ? 1 : 1 + i % (threads - 1);
-      boxes[(t + distance) % threads].put(parcel);
+      boxes[(t + distance) % threads].put(bundle);
     }
   });
   return static_cast<double>(batches * kBatch * threads) / ns * 1e3;

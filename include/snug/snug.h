@@ -123,7 +123,7 @@ struct snug_stats {
   uint64_t bytes_purged;    /* total given back to the OS so far */
   uint64_t refills;         /* batches from slabs to thread caches */
   uint64_t flushes;         /* batches from thread caches to slabs */
-  uint64_t parcels;         /* batches of blocks sent home to heaps of others, the shared one included */
+  uint64_t batches_sent;    /* batches of blocks sent home to heaps of others, the shared one included */
   uint64_t threads;         /* threads that hold a heap now */
   uint64_t heaps_abandoned; /* heaps left by dead threads, waiting for adoption */
   uint64_t retain;          /* the most bytes of empty pages kept, bytes of freed large blocks: what SNUG_CONF says, */

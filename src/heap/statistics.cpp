@@ -35,7 +35,7 @@ constexpr Figure kFigures[] = {
     {"bytes_purged", &snug_stats::bytes_purged, Unit::kBytes, "given back so far"},
     {"refills", &snug_stats::refills, Unit::kCount, "batches to thread caches"},
     {"flushes", &snug_stats::flushes, Unit::kCount, "batches from thread caches"},
-    {"parcels", &snug_stats::parcels, Unit::kCount, "batches to other threads' heaps"},
+    {"batches_sent", &snug_stats::batches_sent, Unit::kCount, "batches to other threads' heaps"},
     {"threads", &snug_stats::threads, Unit::kCount, "threads with a cache"},
     {"heaps_abandoned", &snug_stats::heaps_abandoned, Unit::kCount, "heaps without a thread"},
     {"retain", &snug_stats::retain, Unit::kBytes, "of empty pages kept at most"},
@@ -110,7 +110,7 @@ void add_bytes(Text<32>& text, uint64_t bytes) {
 // Blocks outside of slabs and bytes in slabs, over all heaps.
 void add_slabs(snug_stats& stats) {
   store.registry.for_each([&](const SlabHeap& heap) {
-    stats.parcels += heap.batches_sent();
+    stats.batches_sent += heap.batches_sent();
     for (size_t c = 1; c < store.table->count; ++c) {
       const SizeClass& sizes = store.table->classes[c];
       stats.blocks_in_use += heap.blocks_out(c);

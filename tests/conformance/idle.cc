@@ -227,26 +227,7 @@ bool is_alone_after_threads() {
   return true;
 }
 
-// A thread that never allocates, and says nothing when it ends.
-class SilentThread {
- public:
-  SilentThread() {
-    const auto run = [](void* self) -> void* {
-      while (!static_cast<SilentThread*>(self)->is_to_end_.load()) sleep_for(1);
-      return nullptr;
-    };
-    if (pthread_create(&thread_, nullptr, run, this) != 0) std::abort();
-  }
-  ~SilentThread() {
-    is_to_end_.store(true);
-    pthread_join(thread_, nullptr);
-  }
-
- private:
-  std::atomic<bool> is_to_end_{false};
-  pthread_t thread_;
-};
-
+// Who has never allocated says nothing when it ends.
 bool leaves_after_silent_threads() {
   const std::size_t own = thread_count();
   bool has_come = false;
@@ -274,12 +255,6 @@ bool serves_beside_silent_threads() {
     if (!comes_back()) return false;
   }
   return has_threads(own);
-}
-
-long tenths_of_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 10 + now.tv_nsec / 100'000'000;
 }
 
 // Threads that begin and end one by one do not each bring it.

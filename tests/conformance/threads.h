@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 
@@ -16,6 +17,12 @@ inline void sleep_for(long milliseconds) {
   timespec left{milliseconds / 1000, milliseconds % 1000 * 1000000};
   while (nanosleep(&left, &left) != 0) {
   }
+}
+
+inline long tenths_of_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 10 + now.tv_nsec / 100'000'000;
 }
 
 inline std::size_t thread_count() {
@@ -71,4 +78,24 @@ class Companion {
   pthread_mutex_t mutex_ = PTHREAD_MUTEX_INITIALIZER;
   pthread_t thread_{};
   std::atomic<bool> has_begun_{false};
+};
+
+// A thread that never allocates, and says nothing when it ends.
+class SilentThread {
+ public:
+  SilentThread() {
+    const auto run = [](void* self) -> void* {
+      while (!static_cast<SilentThread*>(self)->is_to_end_.load()) sleep_for(1);
+      return nullptr;
+    };
+    if (pthread_create(&thread_, nullptr, run, this) != 0) std::abort();
+  }
+  ~SilentThread() {
+    is_to_end_.store(true);
+    pthread_join(thread_, nullptr);
+  }
+
+ private:
+  std::atomic<bool> is_to_end_{false};
+  pthread_t thread_;
 };

@@ -25,6 +25,12 @@ class ReadmeTest(unittest.TestCase):
                                  check=False)
         self.assertEqual((process.returncode, process.stdout, process.stderr), (0, "", ""))
 
+    def test_its_pages_for_users_are_held_to_be_so(self):
+        listed = re.search(r"For users: (.*?)\[snug\(1\)\]", README.read_text("utf-8"), re.DOTALL)
+        pages = {ROOT / target for target in re.findall(r"\]\((docs/\w[\w-]*\.md)\)", listed[1])}
+        self.assertGreaterEqual(len(pages), 8)
+        self.assertEqual(pages - set(USER_PAGES), set())
+
     def test_the_sample_fits_a_terminal(self):
         sample = re.search(r"<!-- demo: .*?```\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
         self.assertLessEqual(max(map(len, sample[1].splitlines())), 80)

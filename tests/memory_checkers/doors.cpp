@@ -1,15 +1,20 @@
 // doors.cpp: a program for each door through which snug gives memory, that uses an element after it was freed.
 //
-//   doors list              the doors, one a line
+//   doors list              the doors, one a line, each with the checkers that are told of it
 //   doors DOOR ACT          well-behaved: nothing is used after it was freed
 //                           read-first, read-last, write-first, write-last: of the first and the last word of what was
 //                           freed
 //
 // It ends with status 0, unless a memory checker ends it.
 #include <snug/allocator.h>
+#include <snug/allocator_on.h>
 #include <snug/cell/locked_cell_heap.h>
 #include <snug/cell_heap.h>
+#include <snug/cell_heap_c.h>
+#include <snug/compact/direct_compact_heap.h>
+#include <snug/compact/shared_compact_heap.h>
 #include <snug/compact_heap.h>
+#include <snug/compact_heap_c.h>
 #include <snug/pool.h>
 #include <snug/pool_thread_cache.h>
 #include <snug/pooled.h>
@@ -18,69 +23,12 @@
 
 #include <cstdio>
 #include <cstring>
-#include <list>
 #include <memory>
-#include <string>
 #include <vector>
 
+#include "use_after_free.h"
+
 namespace {
-
-constexpr size_t kWords = 6;  // of what each door is asked for
-struct Object {
-  volatile long words[kWords];
-};
-
-enum class Act { kNone, kReadFirst, kReadLast, kWriteFirst, kWriteLast };
-Act act = Act::kNone;
-
-// The compiler does not know that it was freed.
-void use_after_free(void* freed) {
-  void* volatile hidden = freed;
-  volatile long* const words = static_cast<Object*>(hidden)->words;
-  switch (act) {
-    case Act::kNone:
-      break;
-    case Act::kReadFirst:
-      if (words[0] == 1) std::puts("1");
-      break;
-    case Act::kReadLast:
-      if (words[kWords - 1] == 1) std::puts("1");
-      break;
-    case Act::kWriteFirst:
-      words[0] = 1;
-      break;
-    case Act::kWriteLast:
-      words[kWords - 1] = 1;
-      break;
-  }
-}
-
-// Blocks come and go for a while; then one that is free is used.
-template <class Take, class Give>
-void go_through(Take take, Give give) {
-  std::vector<void*> live;
-  const auto add = [&] {
-    void* const block = take();
-    for (size_t i = 0; i < kWords; ++i) static_cast<Object*>(block)->words[i] = static_cast<long>(i);
-    live.push_back(block);
-  };
-  for (unsigned round = 0; round < 3; ++round) {
-    for (unsigned i = 0; i < 300; ++i) add();
-    for (size_t i = 0; i < live.size(); i += 2) std::swap(live[i], live[live.size() - 1 - i]);
-    for (unsigned i = 0; i < 250; ++i) {
-      for (size_t word = 0; word < kWords; ++word) {
-        if (static_cast<Object*>(live.back())->words[word] != static_cast<long>(word)) std::puts("written over");
-      }
-      give(live.back());
-      live.pop_back();
-    }
-  }
-  void* const freed = live[live.size() / 2];
-  live.erase(live.begin() + static_cast<std::ptrdiff_t>(live.size() / 2));
-  give(freed);
-  use_after_free(freed);
-  for (void* const block : live) give(block);
-}
 
 void malloc_door() {
   unsigned calls = 0;
@@ -107,6 +55,20 @@ void malloc_door() {
   snug_malloc_trim(0);
 }
 
+void uncached_door() {
+  go_through([] { return snug_malloc_uncached(sizeof(Object)); }, snug_free_uncached);
+}
+
+void batch_door() {
+  void* blocks[100];
+  for (unsigned round = 0; round < 3; ++round) {
+    if (snug_malloc_batch(sizeof(Object), blocks, 100) != 100) std::puts("no memory");
+    for (void* const block : blocks) std::memset(block, 1, sizeof(Object));
+    snug_free_batch(blocks, 100);
+  }
+  use_after_free(blocks[50]);
+}
+
 template <class TestedPool>
 void pool_door(TestedPool&& pool) {
   go_through([&] { return pool.allocate(); }, [&](void* element) { pool.deallocate(element); });
@@ -120,6 +82,24 @@ void pool_door(TestedPool&& pool) {
   const std::size_t again = pool.allocate_batch(elements);
   if (got != 100 || again != 100) std::puts("no memory");
   pool.deallocate_batch(elements);
+}
+
+// What many elements at once go back by: a batch, or a drop of all.
+template <class TestedPool>
+void pool_batch_door(TestedPool&& pool) {
+  void* elements[100];
+  if (pool.allocate_batch(elements) != 100) std::puts("no memory");
+  for (void* const element : elements) std::memset(element, 1, sizeof(Object));
+  pool.deallocate_batch(elements);
+  use_after_free(elements[50]);
+}
+template <class TestedPool>
+void pool_drop_door(TestedPool&& pool) {
+  void* elements[100];
+  if (pool.allocate_batch(elements) != 100) std::puts("no memory");
+  for (void* const element : elements) std::memset(element, 1, sizeof(Object));
+  pool.drop_all();
+  use_after_free(elements[50]);
 }
 
 template <class Checks>
@@ -141,10 +121,22 @@ void resource_door(std::pmr::memory_resource& resource) {
              [&](void* memory) { resource.deallocate(memory, sizeof(Object)); });
 }
 
+// Containers and std::pmr on one heap of the caller's.
+template <class Heap>
+void allocator_on_door(Heap& heap) {
+  allocator_door(snug::AllocatorOn<Object, Heap>(heap));
+}
+template <class Heap>
+void resource_on_door(Heap& heap) {
+  snug::ResourceOn<Heap> resource(heap);
+  resource_door(resource);
+}
+
+template <class Resource>
 void monotonic_door() {
   alignas(16) static char buffer[4096];
   {
-    snug::MonotonicResource resource(buffer, sizeof buffer);
+    Resource resource(buffer, sizeof buffer);
     void* const first = resource.allocate(sizeof(Object));
     std::memset(first, 0, sizeof(Object));
     for (unsigned i = 0; i < 1000; ++i) std::memset(resource.allocate(48), 1, 48);
@@ -183,6 +175,14 @@ void cell_door() {
   std::memset(memory, 0, sizeof memory);  // the caller's own again
 }
 
+void cell_c_door() {
+  alignas(16) static char memory[1 << 18];
+  snug_cell_heap* const heap = snug_cell_heap_create(memory, sizeof memory);
+  go_through([&] { return snug_cell_malloc(heap, sizeof(Object)); }, [&](void* block) { snug_cell_free(heap, block); });
+  if (snug_cell_check(heap) != nullptr) std::puts("unsound");
+  std::memset(memory, 0, sizeof memory);  // the caller's own again
+}
+
 struct Point {
   volatile long words[kWords];
 };
@@ -204,34 +204,111 @@ void compact_door() {
   for (size_t i = 2; i < 2999; ++i) heap.get(points[i])->words[0] = 1;
 }
 
+// What is freed is used outside of the section in which it was found.
+void compact_shared_door(snug::CompactLocks locks) {
+  snug::SharedCompactHeap heap({}, locks);
+  snug::CompactReader reader(heap);
+  std::vector<snug::Handle<Point>> points;
+  Point* freed = nullptr;
+  {
+    const snug::SharedSection section(reader);
+    for (int i = 0; i < 3000; ++i) points.push_back(section.make<Point>());
+    freed = section.get(points.back());
+    section.destroy(points.back());
+  }
+  use_after_free(freed);
+  const snug::SharedSection section(reader);
+  for (size_t i = 0; i < 2999; ++i) section[points[i]].words[0] = 1;
+}
+
+void compact_c_door(snug_compact_sharing sharing) {
+  snug_compact_options options{};
+  options.sharing = sharing;
+  snug_compact_heap* const heap = snug_compact_create(&options);
+  std::vector<snug_handle> handles;
+  for (int i = 0; i < 3000; ++i) handles.push_back(snug_compact_alloc(heap, sizeof(Object), 0));
+  void* const freed = snug_compact_deref(heap, handles.back());
+  snug_compact_free(heap, handles.back());
+  use_after_free(freed);
+  snug_compact_destroy(heap);
+}
+
+void direct_door() {
+  snug::DirectCompactHeap heap;
+  go_through([&] { return heap.allocate(sizeof(Object)); }, [&](void* block) { heap.deallocate(block); });
+  if (heap.check() != nullptr) std::puts("unsound");
+}
+
+// Who is told of what is free: docs/pools.md, docs/cell-heap.md and decision 0051 say why not all are.
+enum class Told { kNobody, kAsan, kBoth };
+
 struct Door {
   const char* name;
-  bool told_of_by_memcheck;
+  Told told;
   void (*go)();
 };
 
 using snug::Checked, snug::Unchecked, snug::SingleThread, snug::Locked, snug::ThreadCached;
+using UncheckedPool = snug::Pool<void>;
+using CheckedPool = snug::Pool<void, SingleThread, Checked>;
+using DebugHeap = snug::CellHeap<snug::DebugCellPolicy>;
+
+// A heap of cells in a region that outlives it.
+template <class Heap>
+struct InRegion : Heap {
+  alignas(16) static inline char memory[1 << 18];
+  InRegion() { this->add_region(memory, sizeof memory); }
+};
 
 const Door doors[] = {
-    {"malloc", true, malloc_door},
-    {"pool", false, [] { pool_door(snug::Pool<void>(sizeof(Object))); }},
-    {"pool_checked", true, [] { pool_door(snug::Pool<void, SingleThread, Checked>(sizeof(Object))); }},
-    {"pool_locked", false, [] { pool_door(snug::Pool<Object, Locked>()); }},
-    {"pool_locked_checked", true, [] { pool_door(snug::Pool<Object, Locked, Checked>()); }},
-    {"pool_cached", false, [] { pool_door(snug::Pool<Object, ThreadCached>()); }},
-    {"pool_cached_checked", true, [] { pool_door(snug::Pool<Object, ThreadCached, Checked>()); }},
-    {"pooled", false, [] { pooled_door<Unchecked>(); }},
-    {"pooled_checked", true, [] { pooled_door<Checked>(); }},
-    {"pool_allocator", false, [] { allocator_door<snug::PoolAllocator<Object>>(); }},
-    {"pool_allocator_checked", true, [] { allocator_door<snug::PoolAllocator<Object, SingleThread, Checked>>(); }},
-    {"pool_resource", true, [] { resource_door(*std::make_unique<snug::PoolResource>(snug::heap_resource())); }},
-    {"pool_resource_synchronized", true, [] { resource_door(*std::make_unique<snug::SynchronizedPoolResource>()); }},
-    {"monotonic_resource", true, [] { monotonic_door(); }},
-    {"cell_heap", false, [] { cell_door<snug::CellHeap<>>(); }},
-    {"cell_heap_checked", true, [] { cell_door<snug::CellHeap<snug::DebugCellPolicy>>(); }},
-    {"cell_heap_growing", false, [] { cell_door<snug::CellHeap<snug::GrowingCellPolicy>>(); }},
-    {"cell_heap_locked", false, [] { cell_door<snug::LockedCellHeap<>>(); }},
-    {"compact_heap", true, [] { compact_door<snug::CompactHeap>(); }},
+    {"malloc", Told::kBoth, malloc_door},
+    {"malloc_uncached", Told::kBoth, uncached_door},
+    {"batch", Told::kBoth, batch_door},
+    {"pool", Told::kAsan, [] { pool_door(UncheckedPool(sizeof(Object))); }},
+    {"pool_checked", Told::kBoth, [] { pool_door(CheckedPool(sizeof(Object))); }},
+    {"pool_locked", Told::kAsan, [] { pool_door(snug::Pool<Object, Locked>()); }},
+    {"pool_locked_checked", Told::kBoth, [] { pool_door(snug::Pool<Object, Locked, Checked>()); }},
+    {"pool_cached", Told::kAsan, [] { pool_door(snug::Pool<Object, ThreadCached>()); }},
+    {"pool_cached_checked", Told::kBoth, [] { pool_door(snug::Pool<Object, ThreadCached, Checked>()); }},
+    {"pool_batch", Told::kAsan, [] { pool_batch_door(UncheckedPool(sizeof(Object))); }},
+    {"pool_batch_checked", Told::kBoth, [] { pool_batch_door(CheckedPool(sizeof(Object))); }},
+    {"pool_drop", Told::kAsan, [] { pool_drop_door(UncheckedPool(sizeof(Object))); }},
+    {"pool_drop_checked", Told::kBoth, [] { pool_drop_door(CheckedPool(sizeof(Object))); }},
+    {"pooled", Told::kAsan, [] { pooled_door<Unchecked>(); }},
+    {"pooled_checked", Told::kBoth, [] { pooled_door<Checked>(); }},
+    {"allocator", Told::kBoth, [] { allocator_door<snug::Allocator<Object>>(); }},
+    {"pool_allocator", Told::kAsan, [] { allocator_door<snug::PoolAllocator<Object>>(); }},
+    {"pool_allocator_checked", Told::kBoth,
+     [] { allocator_door<snug::PoolAllocator<Object, SingleThread, Checked>>(); }},
+    {"heap_resource", Told::kBoth, [] { resource_door(*snug::heap_resource()); }},
+    {"pool_resource", Told::kBoth, [] { resource_door(*std::make_unique<snug::PoolResource>(snug::heap_resource())); }},
+    {"pool_resource_synchronized", Told::kBoth,
+     [] { resource_door(*std::make_unique<snug::SynchronizedPoolResource>()); }},
+    {"monotonic_resource", Told::kBoth, monotonic_door<snug::MonotonicResource>},
+    {"monotonic_resource_synchronized", Told::kBoth, monotonic_door<snug::SynchronizedMonotonicResource>},
+    {"cell_heap", Told::kAsan, cell_door<snug::CellHeap<>>},
+    {"cell_heap_checked", Told::kBoth, cell_door<DebugHeap>},
+    {"cell_heap_growing", Told::kAsan, cell_door<snug::CellHeap<snug::GrowingCellPolicy>>},
+    {"cell_heap_locked", Told::kAsan, cell_door<snug::LockedCellHeap<>>},
+    {"cell_heap_locked_checked", Told::kBoth, cell_door<snug::LockedCellHeap<DebugHeap>>},
+    {"cell_heap_c", Told::kNobody, cell_c_door},
+    {"compact_heap", Told::kBoth, compact_door<snug::CompactHeap>},
+    {"compact_heap_one_lock", Told::kBoth, [] { compact_shared_door(snug::CompactLocks::kOne); }},
+    {"compact_heap_classes", Told::kBoth, [] { compact_shared_door(snug::CompactLocks::kOfClasses); }},
+    {"compact_heap_cores", Told::kBoth, [] { compact_shared_door(snug::CompactLocks::kOfCores); }},
+    {"compact_heap_c", Told::kBoth, [] { compact_c_door(SNUG_COMPACT_ONE_THREAD); }},
+    {"compact_heap_direct", Told::kBoth, direct_door},
+    {"allocator_on_pool", Told::kAsan, [] { allocator_on_door(*std::make_unique<UncheckedPool>(sizeof(Object))); }},
+    {"allocator_on_pool_checked", Told::kBoth,
+     [] { allocator_on_door(*std::make_unique<CheckedPool>(sizeof(Object))); }},
+    {"allocator_on_cells", Told::kAsan, [] { allocator_on_door(*std::make_unique<InRegion<snug::CellHeap<>>>()); }},
+    {"allocator_on_cells_checked", Told::kBoth, [] { allocator_on_door(*std::make_unique<InRegion<DebugHeap>>()); }},
+    {"allocator_on_direct", Told::kBoth, [] { allocator_on_door(*std::make_unique<snug::DirectCompactHeap>()); }},
+    {"resource_on_pool", Told::kAsan, [] { resource_on_door(*std::make_unique<UncheckedPool>(sizeof(Object))); }},
+    {"resource_on_pool_checked", Told::kBoth, [] { resource_on_door(*std::make_unique<CheckedPool>(sizeof(Object))); }},
+    {"resource_on_cells", Told::kAsan, [] { resource_on_door(*std::make_unique<InRegion<snug::CellHeap<>>>()); }},
+    {"resource_on_cells_checked", Told::kBoth, [] { resource_on_door(*std::make_unique<InRegion<DebugHeap>>()); }},
+    {"resource_on_direct", Told::kBoth, [] { resource_on_door(*std::make_unique<snug::DirectCompactHeap>()); }},
 };
 
 int usage() {
@@ -243,7 +320,8 @@ int usage() {
 
 int main(int count, char** words) {
   if (count == 2 && std::strcmp(words[1], "list") == 0) {
-    for (const Door& door : doors) std::printf("%s%s\n", door.name, door.told_of_by_memcheck ? " memcheck" : "");
+    const char* const told[] = {"", " asan", " asan memcheck"};
+    for (const Door& door : doors) std::printf("%s%s\n", door.name, told[static_cast<int>(door.told)]);
     return 0;
   }
   if (count != 3) return usage();

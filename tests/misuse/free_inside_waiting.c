@@ -1,6 +1,6 @@
 /* EXPECT abort: snug: free\({address}\): points inside a block
  * free_inside_waiting.c: another thread frees a pointer into a block among many; its owner allocates the same size, and
- * would get it out of a parcel. */
+ * would get it out of what it was sent. */
 #include "misuse.h"
 
 #include <pthread.h>

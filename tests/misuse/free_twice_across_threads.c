@@ -17,7 +17,7 @@ int main(void) {
     if (pthread_create(&thread, NULL, release, block) != 0) return 1;
     pthread_join(thread, NULL);
   }
-  /* The parcels must reach the owner. */
+  /* What they freed must reach the owner. */
   work_through(200);
   return 0;
 }

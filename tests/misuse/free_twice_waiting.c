@@ -1,6 +1,6 @@
 /* EXPECT abort: snug: free\({address}\): block is already free
  * free_twice_waiting.c: another thread frees a block twice, among others; its owner allocates the same size, and would
- * get both out of one parcel. */
+ * get both out of one batch. */
 #include "misuse.h"
 
 #include <pthread.h>

@@ -3,6 +3,7 @@
 #include <snug/allocator.h>
 
 #include <algorithm>
+#include <atomic>
 #include <list>
 #include <map>
 #include <memory>
@@ -128,28 +129,99 @@ TEST(PoolAllocator, KeepsArraysOutOfThePool) {
   EXPECT_EQ(numbers[999], 999);
 }
 
+// Of the shared pool whose elements have so many bytes, or a few more.
+PoolStats stats_of_elements(size_t bytes) {
+  PoolStats found{};
+  SharedPools::for_each([&](const PoolStats& stats) {
+    if (stats.element_bytes >= bytes && stats.element_bytes < bytes + 100) found = stats;
+  });
+  return found;
+}
+
 struct Kilobyte {
   char bytes[1000];
 };
 TEST(PoolAllocator, GivesBackWhatItsPoolsDoNotUse) {
-  const auto count = [] {
-    PoolStats found{};
-    SharedPools::for_each([&](const PoolStats& stats) {
-      if (stats.element_bytes >= 1000 && stats.element_bytes < 1100) found = stats;
-    });
-    return found;
-  };
   {
     std::list<Kilobyte, PoolAllocator<Kilobyte>> list(300);
-    EXPECT_GE(count().live, 300u);
-    EXPECT_GE(count().bytes, 300000u);
+    EXPECT_GE(stats_of_elements(1000).live, 300u);
+    EXPECT_GE(stats_of_elements(1000).bytes, 300000u);
   }
   EXPECT_GE(SharedPools::release_unused(), 300000u);
-  EXPECT_EQ(count().bytes, 0u);
+  EXPECT_EQ(stats_of_elements(1000).bytes, 0u);
   using Alone = PoolAllocator<Kilobyte, SingleThread>;
   Alone().deallocate(Alone().allocate(1), 1);
   EXPECT_EQ(Alone::pool().stats().live, 0u);
   EXPECT_GT(Alone::pool().release_unused(), 0u);
+}
+
+struct Letter {
+  char bytes[400];
+};
+// Threads fill a list each, one after the other, until all have one; then each clears its own and waits. `look` is
+// called while they wait.
+template <class Threads, class Look>
+void with_idle_threads(unsigned count, size_t nodes, Look look) {
+  std::atomic<unsigned> turn{0};
+  const auto wait_for = [&turn](unsigned own) {
+    for (unsigned now = turn; now < own; now = turn) turn.wait(now);
+  };
+  const auto pass_on = [&turn] {
+    ++turn;
+    turn.notify_all();
+  };
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < count; ++i) {
+    threads.emplace_back([&, i] {
+      wait_for(i);
+      std::list<Letter, PoolAllocator<Letter, Threads>> list(nodes);
+      pass_on();
+      wait_for(count + i);
+      list.clear();
+      pass_on();
+      wait_for(2 * count + 1);
+    });
+  }
+  wait_for(2 * count);
+  look();
+  pass_on();
+  for (std::thread& thread : threads) thread.join();
+}
+struct Kept {
+  size_t slots, bytes, released;
+};
+// By 50 idle threads, after SharedPools::release_unused(). When they have ended, nothing is.
+template <class Threads>
+Kept kept_by_idle_threads(size_t nodes) {
+  Kept kept{};
+  with_idle_threads<Threads>(50, nodes, [&] {
+    const size_t before = stats_of_elements(400).bytes;
+    kept.released = SharedPools::release_unused();
+    const PoolStats stats = stats_of_elements(400);
+    EXPECT_EQ(stats.bytes + kept.released, before);
+    kept.slots = stats.live;
+    kept.bytes = stats.bytes;
+  });
+  SharedPools::release_unused();
+  EXPECT_EQ(stats_of_elements(400).bytes, 0u);
+  return kept;
+}
+TEST(PoolAllocator, LeavesIdleThreadsTwoBatchesAndTheBlocksTheseLieIn) {
+  // One node each: a slot each. Blocks have 64 KiB later, and 157 nodes; a batch has nine.
+  const Kept one = kept_by_idle_threads<ThreadCached>(1);
+  EXPECT_EQ(one.slots, 50u);
+  EXPECT_LE(one.bytes, 50 * 416 + 16384u);
+  // A hundred each: there is hardly a block in which no thread keeps a slot.
+  const Kept hundred = kept_by_idle_threads<ThreadCached>(100);
+  EXPECT_LE(hundred.slots, 50 * 18u);
+  EXPECT_LE(hundred.bytes, 50 * 100 * 416 + 3 * 65536u);
+  // A thousand each: one thread's nodes fill seven blocks, of which it keeps two at most.
+  const Kept thousand = kept_by_idle_threads<ThreadCached>(1000);
+  EXPECT_LE(thousand.slots, 50 * 18u);
+  EXPECT_LE(thousand.bytes, 50 * 2 * 65536u);
+  EXPECT_GE(thousand.released, 50 * 4 * 65536u);
+  // A pool with a lock keeps nothing in threads.
+  EXPECT_EQ(kept_by_idle_threads<Locked>(100).bytes, 0u);
 }
 
 TEST(PoolAllocator, ServesThreadsAndTakesNodesOfOthers) {

@@ -1,0 +1,47 @@
+"""Figures that pages tell and docs/claims.md holds: a page that names one of them names the claim's."""
+
+import re
+import unittest
+from pathlib import Path
+
+from document import ROOT, prose
+
+# What a claim says, and the sentences in which pages say it; each is in one page at least.
+HEADER = "bytes of the heads of all classes and the record of a thread's cache"
+ARRAYS = "bytes of the arrays of a thread that has used every class of `dense`"
+SENTENCES = {
+    (HEADER,): (r"header takes (\d+) bytes", r"the cache's record take (\d+) bytes together"),
+    (ARRAYS,): (r"every class of has (\d+) bytes of them",),
+    (HEADER, ARRAYS): (r"with the arrays of every class[^.]* takes (\d+)",),
+}
+PAGES = [path for folder in ("docs", "docs/architecture") for path in sorted((ROOT / folder).glob("*.md"))]
+
+
+def claimed(claim: str, text: str) -> int:
+    """The figure of the claim's row."""
+    rows = [line for line in text.splitlines() if line.startswith(f"| {claim} |")]
+    return int(rows[0].rstrip(" |").rpartition("|")[2])
+
+
+def told(pattern: str, pages: list[Path]) -> list[tuple[str, int]]:
+    texts = ((page.name, " ".join(prose(page).split())) for page in pages)
+    return [(name, int(figure)) for name, text in texts for figure in re.findall(pattern, text)]
+
+
+class FiguresTest(unittest.TestCase):
+    def test_pages_say_what_claims_say(self):
+        claims = (ROOT / "docs/claims.md").read_text("utf-8")
+        for summands, patterns in SENTENCES.items():
+            right = sum(claimed(claim, claims) for claim in summands)
+            for pattern in patterns:
+                found = told(pattern, PAGES)
+                self.assertTrue(found, f"no page says: {pattern}")
+                self.assertEqual([place for place in found if place[1] != right], [], f"{summands} say {right}")
+
+    def test_a_row_is_found_by_its_words(self):
+        self.assertEqual(claimed("bytes", "| bits | `x` | == 1 | 1 |\n| bytes | `a \\| b` | == 12 | 12 |"), 12)
+        self.assertRaises(IndexError, claimed, "pages", "| bytes | `a` | == 12 | 12 |")
+
+
+if __name__ == "__main__":
+    unittest.main()
