@@ -232,6 +232,13 @@ class BlockPages {
   bool is_page(const CompactPage* page) const;
   bool is_known(const CompactPage& page) const;
   const char* check_links() const;
+  const char* check_empty_rows(size_t tagged) const;
+  bool lie_records_in_pages() const;
+  template <class Visit>
+  void for_each_empty(Visit visit) const {
+    spares_.for_each(visit);
+    for (const CompactPage* page = leaving_.front(); page != nullptr; page = AllPages::next(page)) visit(*page);
+  }
   const char* check_page(const CompactPage& page) const;
   struct Counted {
     size_t pages = 0;

@@ -47,6 +47,37 @@ const char* BlockPages::check_links() const {
   return is_linked ? nullptr : "compact heap: the record of a page was written over";
 }
 
+bool BlockPages::lie_records_in_pages() const {
+  bool all = true;
+  const auto look = [&](const CompactPage& page) {
+    all = all && source_.may_hold_record(&page, record_bytes(page.blocks));
+  };
+  for_each_page(look);
+  for_each_empty(look);
+  for_each_bin([&](const PageBin& bin) { all = all && source_.may_hold_record(&bin, sizeof bin); });
+  return all;
+}
+
+// Rows that are nobody's are served next: in a region none may lie in another one's pages, nor in those of records. The
+// store knows no more of them than of other spans in use.
+const char* BlockPages::check_empty_rows(size_t tagged) const {
+  if (source_.asks_the_os()) return nullptr;
+  size_t withdrawn = 0;
+  bool is_apart = true;
+  for_each_empty([&](const CompactPage& page) {
+    is_apart = is_apart && source_.withdraw(page.row);
+    withdrawn += is_apart ? 1 : 0;
+  });
+  const char* const broken = !is_apart || !lie_records_in_pages() ? "compact heap: an empty row lies in another's pages"
+                                                                  : source_.check(tagged);
+  for_each_empty([&](const CompactPage& page) {
+    if (withdrawn == 0) return;
+    --withdrawn;
+    source_.put_back(page.row);
+  });
+  return broken;
+}
+
 // So many of its pages say whose they are: of a large block's the first, in a region.
 bool BlockPages::is_known(const CompactPage& page) const {
   if (page.row.is_mapping) return source_.page_of(page.row.start) == &page;
@@ -142,7 +173,7 @@ const char* BlockPages::check() const {
       of_class.not_full += page.is_full() ? 0 : 1;
     }
   });
-  if (broken == nullptr) broken = source_.check(tagged);
+  if (broken == nullptr) broken = check_empty_rows(tagged);
   if (broken != nullptr) return broken;
   if (large != large_blocks_) return "compact heap: the count of large blocks is wrong";
   if (spares_.bytes() > most_spare() && !owes_.load(std::memory_order_relaxed))

@@ -92,7 +92,7 @@ void PageSource::give_to_os(const PageRow& row) {
   spans_->free_to_os(static_cast<Span*>(row.backing), PageCount{static_cast<uint32_t>(row.bytes / kPageSize)});
 }
 
-void PageSource::mark(size_t first, size_t count, bool taken) {
+void PageSource::mark(size_t first, size_t count, bool taken) const {
   for_each_word(first, count, [&](size_t word, uint64_t mask) {
     if (taken)
       taken_[word] |= mask;
@@ -160,6 +160,16 @@ bool PageSource::is_row(const PageRow& row) const {
   if (first >= page_limit_ || count > page_limit_ - first) return false;
   for (size_t i = 0; i < count; ++i)
     if (!is_taken(first + i)) return false;
+  return true;
+}
+
+bool PageSource::withdraw(const PageRow& row) const {
+  if (!is_row(row)) return false;
+  const size_t first = page_at(row.start);
+  const size_t count = row.bytes / kPageSize;
+  for (size_t i = 0; i < count; ++i)
+    if (!tag_in_region(first + i).is_none()) return false;
+  mark(first, count, false);
   return true;
 }
 

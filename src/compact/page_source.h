@@ -47,6 +47,10 @@ class PageSource {
   bool may_hold_record(const void* record, size_t bytes) const;
   // Whether the row may be one that the source has given.
   bool is_row(const PageRow& row) const;
+  // Of a region: counts the pages of a row that is nobody's as free for a while, so that what lies in them as well is
+  // found out. False, and they stay as they are, if one of them is somebody's, or counts as free.
+  bool withdraw(const PageRow& row) const;
+  void put_back(const PageRow& row) const { mark(page_at(row.start), row.bytes / kPageSize, true); }
   // Of a region: the source's own tables, if `tagged` pages are somebody's.
   const char* check(size_t tagged) const;
 
@@ -105,7 +109,7 @@ class PageSource {
   void add_free_record(void* record, size_t length);
   PageTag tag_in_region(size_t page) const { return tags_[page].load(std::memory_order_relaxed); }
   bool is_taken(size_t page) const { return tests_bit(taken_, page); }
-  void mark(size_t first, size_t count, bool taken);
+  void mark(size_t first, size_t count, bool taken) const;
   size_t page_at(const void* address) const { return (address_of(address) - address_of(first_page_)) >> kPageShift; }
 
   SpanStore* spans_ = nullptr;
