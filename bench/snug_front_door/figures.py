@@ -18,6 +18,11 @@ def times(ratio: float) -> str:
     return f"{ratio:.0f}" if ratio >= 9.5 else f"{ratio:.1f}" if ratio >= 1.95 else f"{ratio:.2f}"
 
 
+def more_than(ratio: float) -> str:
+    percent = round(100 * (ratio - 1))
+    return f"{percent}% more than" if percent > 0 else f"{-percent}% less than" if percent < 0 else "as much as"
+
+
 def amount(kib: float) -> str:
     return f"{kib:.0f} KiB" if kib < 1024 else f"{kib / 1024:.1f} MiB"
 
@@ -48,7 +53,8 @@ def row_of(rows: list[Row], load: str, threads: int) -> Row:
 def of_grid(sources: Sources) -> dict[str, str]:
     real, synthetic = sources.real, sources.synthetic
     figures = {"programs": str(len(real)), "loads": str(len(synthetic)), "grid": sources.grid_file.stem,
-               "memory_glibc": f"{100 * (mean_multiple(real, 'snug', 'memory', 'glibc') - 1):.0f}"}
+               "memory_glibc": times(mean_multiple(real, "snug", "memory", "glibc")),
+               "more_than_glibc": more_than(mean_multiple(real, "snug", "memory", "glibc"))}
     for peer in PEERS:
         figures[f"real_{peer}"] = times(mean_multiple(real, peer, "time", "snug"))
         figures[f"synthetic_{peer}"] = times(mean_multiple(synthetic, peer, "time", "snug"))

@@ -1,5 +1,6 @@
 // IdlePresence: how the idle thread comes, works, sleeps and goes. Who is Idle says what its work is, when it is
-// superfluous (no more than one thread has a cache), and how a thread is started and joined.
+// superfluous (no more than one thread has a cache, and it has seen no silent ones), whether it sees silent threads,
+// which have never allocated, and how a thread is started and joined.
 //
 // Whoever changes whether it is superfluous looks at the bell afterwards, and whoever changes the bell asks afterwards
 // whether it is superfluous; both are sequentially consistent, so that one of two at once sees the other:
@@ -23,6 +24,10 @@ template <class Idle>
 class IdlePresence {
  public:
   static constexpr uint32_t kMostPatience = 3600000;  // milliseconds between two tries of what the OS refuses to take
+  // Looks, while there is work, to one look where there is none, at whether silent threads are still there: they end
+  // without a word. With half of it an idle process wakes up twice as often, with twice of it whoever has joined them
+  // waits twice as long until it has one thread.
+  static constexpr uint32_t kPatienceWithSilent = 16;
 
   // In any thread, outside of every lock.
   static void start(Idle& idle) {
@@ -41,15 +46,16 @@ class IdlePresence {
     for (uint32_t patience = period;;) {
       idle.bell_.doze(period);
       const bool willing = idle.give_back_overdue();
-      if (leave(idle) || !idle.bell_.announce()) return;
+      const bool is_beside_silent = idle.sees_silent_threads();
+      if ((!is_beside_silent && leave(idle)) || !idle.bell_.announce()) return;
       // What the OS does not take (locked memory, say) stays, and ages: it is tried again less and less often.
       patience = willing ? period : std::min(patience * 2, kMostPatience);
-      if (!idle.anything_ages())
-        idle.bell_.wait();
-      else if (willing)
-        idle.bell_.withdraw();
+      if (idle.anything_ages())
+        willing ? idle.bell_.withdraw() : idle.bell_.wait(patience);
+      else if (is_beside_silent)
+        idle.bell_.wait(period * kPatienceWithSilent);
       else
-        idle.bell_.wait(patience);
+        idle.bell_.wait();
     }
   }
 
@@ -65,7 +71,7 @@ class IdlePresence {
   }
 
  private:
-  // Threads of the program that never allocate, and were taken for others at the start, end without a word.
+  // Silent threads, for which it came at the start, end without a word.
   static bool leave(Idle& idle) {
     if (!idle.is_superfluous() || !idle.bell_.leave()) return false;
     if (!idle.is_superfluous()) idle.bell_.invite();

@@ -16,6 +16,7 @@ constexpr uint32_t kBeforeAnother = 1000;  // milliseconds after the OS has refu
 constexpr uint32_t kStepsBeforePause = 4;
 constexpr uint32_t kBeforeReturn = 100;  // milliseconds that it stays away, once it has left kFreeLeaves times
 constexpr uint32_t kFreeLeaves = 16;     // libraries try threads out at the start, and the pool of workers comes then
+constexpr uint32_t kTrusted = 2;         // looks: a thread that begins or ends is silent for a moment, but not twice
 constexpr uint32_t kMostRefusals = 64;   // in a row of steps: each is young again, and soon not, if nothing may age
 
 }  // namespace
@@ -66,6 +67,7 @@ void IdleThread::open(IdleThreads mode) {
 }
 
 void IdleThread::permit() {
+  os::find_thread_count();
   if (os::is_main_thread()) main_thread_.store(&thread_state, std::memory_order_relaxed);
   if (store.is_open() && store.config.idle_thread != IdleThreads::kOff) watch_main_thread();
   permitted_.store(true, std::memory_order_relaxed);
@@ -99,11 +101,21 @@ void IdleThread::join_thread() { os::join_thread(thread_); }
 
 void IdleThread::live() {
   if (!is_automatic_) os::name_thread("snug-idle");
+  silent_looks_.store(0, std::memory_order_relaxed);
   Presence::live(*this, std::max(store.config.purge_after / kLooks, kLeastPeriod));
   note_leave();
 }
 
-bool IdleThread::is_superfluous() const { return is_automatic_ && store.roster.cache_count() <= 1; }
+bool IdleThread::is_superfluous() const {
+  return is_automatic_ && store.roster.cache_count() <= 1 && silent_looks_.load() < kTrusted;
+}
+
+// Beside those with a cache and itself.
+bool IdleThread::sees_silent_threads() {
+  const bool sees = is_automatic_ && os::thread_count() > store.roster.cache_count() + 1;
+  silent_looks_.store(sees ? std::min(silent_looks_.load() + 1, kTrusted) : 0);
+  return sees;
+}
 
 // To begin and to end it takes as long as another thread does. A thread that begins too soon after does without, as no
 // later one may start it: by then a filter of system calls may have been set up.
@@ -120,6 +132,8 @@ void IdleThread::note_leave() {
 // Who is dismissed stays unjoined: main's thread does not wait, and others may be joining it already.
 void IdleThread::thread_ended() {
   if (is_main_thread()) return bell_.dismiss();
+  // Those that it has seen may have ended since. The calling thread has no cache any more, and is counted by libc.
+  if (os::thread_count() <= store.roster.cache_count() + 2) silent_looks_.store(0);
   Presence::settle(*this);
 }
 

@@ -9,10 +9,12 @@
 // idle_thread:on     starts once the heap has outgrown its first chunk or has a large block, and stays
 // idle_thread:auto   starts once the process has a second thread, at once, since a filter of system calls may be set up
 //                    later that knows nothing of it; if it is refused then, there is none. From then on it calls futex
-//                    and madvise alone. It leaves when all threads but one are without a cache, and comes back with
-//                    the next one. Whose end leaves one waits until it has gone: who has joined all threads of the
-//                    program finds the process with one thread, which some calls of the OS ask for. Where threads begin
-//                    and end one by one, it comes with one of them ten times a second at most.
+//                    and madvise alone. It leaves when one thread is left, and comes back with the next one that has a
+//                    cache. Whose end leaves one waits until it has gone: who has joined all threads of the program
+//                    finds the process with one thread, which some calls of the OS ask for. Silent threads, which have
+//                    never allocated, keep it too, as libc counts them; as they end without a word, it leaves when it
+//                    next looks. Where threads begin and end one by one, it comes with one of them ten times a second
+//                    at most.
 //
 // It starts in a slow allocation, and not before the library has been initialised. Never in a free: libc frees the
 // records of ended threads under a lock that pthread_create takes. The thread allocates and frees nothing, so that it
@@ -87,6 +89,7 @@ class IdleThread {
 
   // For its presence.
   bool is_superfluous() const;
+  bool sees_silent_threads();
   bool is_final() const { return is_automatic_; }  // what the OS refuses
   bool start_thread();
   void join_thread();
@@ -105,8 +108,9 @@ class IdleThread {
   std::atomic<uint32_t> refused_at_{0};
   std::atomic<uint32_t> leaves_{0};
   std::atomic<uint32_t> left_at_{0};
-  Lock hands_;          // held while it has blocks of a heap in hand
-  pthread_t thread_{};  // from its arrival on, until it is joined
+  Lock hands_;                             // held while it has blocks of a heap in hand
+  pthread_t thread_{};                     // from its arrival on, until it is joined
+  std::atomic<uint32_t> silent_looks_{0};  // in a row at which it saw silent threads, as far as kTrusted
   bool is_unjoined_ = false;
   HeapRegistry::Pass pass_;
   uint32_t went_round_at_ = 0;

@@ -1,5 +1,6 @@
 #include "os/thread.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -8,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstddef>
 
 #include "base/bits.h"
@@ -21,6 +23,8 @@ namespace {
 // In address space. Thread-local storage lies in it too, and the handlers of exit run on it where this thread is the
 // last of a process whose main thread has left.
 constexpr size_t kStackBytes = size_t{256} << 10;
+
+constinit std::atomic<unsigned*> threads_of_libc{nullptr};
 
 void* run(void* body) {
   reinterpret_cast<void (*)()>(body)();
@@ -53,6 +57,15 @@ void join_thread(pthread_t thread) {
 }
 
 void name_thread(const char* name) { system_call(SYS_prctl, PR_SET_NAME, name); }
+
+void find_thread_count() {
+  threads_of_libc.store(static_cast<unsigned*>(::dlsym(RTLD_DEFAULT, "__nptl_nthreads")), std::memory_order_relaxed);
+}
+
+size_t thread_count() {
+  unsigned* const count = threads_of_libc.load(std::memory_order_relaxed);
+  return count == nullptr ? 0 : std::atomic_ref<unsigned>(*count).load(std::memory_order_relaxed);
+}
 
 uint32_t thread_number() { return static_cast<uint32_t>(system_call(SYS_gettid)); }
 

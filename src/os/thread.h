@@ -21,6 +21,12 @@ void name_thread(const char* name);
 // The number by which the OS knows the calling thread. A system call.
 uint32_t thread_number();
 
+// Looks where libc counts its threads, for debuggers (libthread_db). Once, before the first question; may allocate.
+void find_thread_count();
+// How many threads the process has, those that are about to end with it; 0 if nobody knows, as in programs that are
+// linked statically. No system call.
+size_t thread_count();
+
 // True in the thread that main runs in, or that forked.
 bool is_main_thread();
 

@@ -1,5 +1,5 @@
-// idle.cc: a program that frees all it has, then calls no allocator. With SNUG_CONF=idle_thread:on its memory must come
-// back to the OS; without, it must not.
+// idle.cc: a program that frees all it has, then calls no allocator. Where there is an idle thread its memory must come
+// back to the OS; where there is none, it must not.
 //
 // When the idle thread has the processor is up to the machine. What it must do is waited for, far longer than it takes;
 // what it must not do is looked at after a time in which it would have done it on most machines.
@@ -227,21 +227,53 @@ bool is_alone_after_threads() {
   return true;
 }
 
-// The program's other thread has never allocated, and says nothing when it ends.
+// A thread that never allocates, and says nothing when it ends.
+class SilentThread {
+ public:
+  SilentThread() {
+    const auto run = [](void* self) -> void* {
+      while (!static_cast<SilentThread*>(self)->is_to_end_.load()) sleep_for(1);
+      return nullptr;
+    };
+    if (pthread_create(&thread_, nullptr, run, this) != 0) std::abort();
+  }
+  ~SilentThread() {
+    is_to_end_.store(true);
+    pthread_join(thread_, nullptr);
+  }
+
+ private:
+  std::atomic<bool> is_to_end_{false};
+  pthread_t thread_;
+};
+
 bool leaves_after_silent_threads() {
   const std::size_t own = thread_count();
-  pthread_t thread;
-  std::atomic<bool> is_to_end{false};
-  const auto run = [](void* word) -> void* {
-    while (!static_cast<std::atomic<bool>*>(word)->load()) sleep_for(1);
-    return nullptr;
-  };
-  if (pthread_create(&thread, nullptr, run, &is_to_end) != 0) return false;
-  for (std::size_t i = 0; i < 1000; ++i) subject::free(made(i * 100));
-  const bool has_come = threads_created == 2;  // it may have left again
-  is_to_end.store(true);
-  pthread_join(thread, nullptr);
+  bool has_come = false;
+  {
+    const SilentThread silent;
+    for (std::size_t i = 0; i < 1000; ++i) subject::free(made(i * 100));
+    has_come = threads_created == 2;  // it may have left again
+  }
   return has_threads(own) && (has_come || (std::puts("it has not come"), false));
+}
+
+// As Redis does, whose background threads sleep: all memory is the main thread's, which sleeps too in the end.
+bool serves_beside_silent_threads() {
+  const std::size_t own = thread_count();
+  {
+    const SilentThread silent;
+    subject::free(made(1000));
+    sleep_for(1000);  // more than a few looks
+    for (int i = 0; i < 2; ++i)
+      if (!comes_back()) return false;
+    // Another that has a cache ends, but not the silent one.
+    {
+      const Companion companion;
+    }
+    if (!comes_back()) return false;
+  }
+  return has_threads(own);
 }
 
 long tenths_of_seconds() {
@@ -383,6 +415,7 @@ int main(int argc, char** argv) {
                     : is("alone")        ? is_alone_after_threads()
                     : is("one_by_one")   ? does_not_come_with_each_thread()
                     : is("silent")       ? leaves_after_silent_threads()
+                    : is("beside")       ? serves_beside_silent_threads()
                     : is("exits")        ? exits(argv[0], argv[1])
                     : is("exit")         ? exit_soon()
                                          : false;

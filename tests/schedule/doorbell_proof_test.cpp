@@ -59,6 +59,7 @@ class Waiter {
   friend class IdlePresence<Waiter>;
 
   static bool is_superfluous() { return false; }
+  static bool sees_silent_threads() { return false; }
   // False as long as the OS refuses.
   bool give_back_overdue() {
     if (refusals_ != 0) {

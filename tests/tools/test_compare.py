@@ -254,6 +254,17 @@ class NamesTest(unittest.TestCase):
     def test_no_name_stands_twice(self):
         process = snug("run", "--library", LIBRARY, "--compare", "glibc,jemalloc,glibc", ALLOCATING)
         self.assertEqual((process.returncode, process.stderr), (2, "snug: --compare: 'glibc' stands there twice\n"))
+        process = snug("run", "--library", LIBRARY, "--compare", f"glibc,glibc={LIBRARY}", ALLOCATING)
+        self.assertEqual((process.returncode, process.stderr), (2, "snug: --compare: 'glibc' stands there twice\n"))
+
+    def test_a_library_is_called_what_the_user_says(self):
+        process = snug("run", "--library", LIBRARY, "--compare", f"other={LIBRARY}", "-n1", "--warmup=0", "--json", "--", ALLOCATING)
+        result = json.loads(process.stdout)
+        self.assertEqual([one["name"] for one in result["allocators"]], ["snug", "other"])
+        for name, words in ((f"={LIBRARY}", "names no allocator before the '='"), ("other=nothing", "no allocator 'nothing'")):
+            process = snug("run", "--library", LIBRARY, "--compare", name, ALLOCATING)
+            self.assertEqual((process.returncode, process.stderr.count("\n")), (2, 1), process.stderr)
+            self.assertIn(words, process.stderr)
 
     def test_help_names_the_allocators_and_files_without_a_grammar(self):
         text = snug("run", "--help").stdout

@@ -124,9 +124,10 @@ std::string library_of(const std::string& name, const std::string& snug_library)
     if (name == entry.name) return find_library(entry);
   }
   if (name.find('/') == std::string::npos) {
-    throw UserError(fmt::format(
-        "no allocator '{}': known are snug, {} (each also with -nothp), or give the path of a library, as ./lib{}.so",
-        name, fmt::join(known_allocators(), ", "), name));
+    throw UserError(
+        fmt::format("no allocator '{}': known are snug, {} (each also with -nothp), or give the path of a library, as "
+                    "./lib{}.so, or NAME=./lib{}.so",
+                    name, fmt::join(known_allocators(), ", "), name, name));
   }
   std::error_code error;
   const fs::path path = fs::canonical(name, error);
@@ -188,14 +189,34 @@ std::vector<std::string> known_allocators() {
 }
 
 Allocator find_allocator(const std::string& name, const std::string& snug_library) {
-  Allocator allocator{.name = name, .library = {}, .version = {}};
-  std::string base = name;
+  const std::size_t equals = name.substr(0, name.find('/')).find('=');
+  Allocator allocator{.name = name.substr(0, equals), .library = {}, .version = {}};
+  std::string base = equals == std::string::npos ? name : name.substr(equals + 1);
+  if (allocator.name.empty()) throw UserError(fmt::format("'{}' names no allocator before the '='", name));
   if (base.ends_with(kWithoutHugePages)) {
     base.resize(base.size() - kWithoutHugePages.size());
     allocator.huge_pages = HugePages::kRefused;
   }
   allocator.library = library_of(base, snug_library);
   return allocator;
+}
+
+std::vector<Allocator> find_allocators(const std::vector<std::string>& names, const std::string& snug_library,
+                                       const std::string& option) {
+  std::vector<Allocator> allocators = {find_allocator("snug", snug_library)};
+  bool has_named_snug = false;
+  for (const std::string& name : names) {
+    if (name == "snug" && !has_named_snug) {
+      has_named_snug = true;
+      continue;
+    }
+    Allocator allocator = find_allocator(name, snug_library);
+    const auto has_name = [&](const Allocator& other) { return other.name == allocator.name; };
+    if (std::ranges::any_of(allocators, has_name))
+      throw UserError(fmt::format("{}: '{}' stands there twice", option, allocator.name));
+    allocators.push_back(std::move(allocator));
+  }
+  return allocators;
 }
 
 Identity identify(const Allocator& allocator, const HeldSignals& signals) {

@@ -24,10 +24,16 @@ struct Identity {
 };
 
 // `name` is one of known_allocators(), "snug" (served by `snug_library`) or the path of a library, each of them
-// followed by "-nothp" if wanted: without transparent huge pages. Throws UserError that names the command to get it.
+// followed by "-nothp" if wanted: without transparent huge pages; with "NAME=" before it, it is called that. Throws
+// UserError that names the command to get it.
 // glibc is preloaded like the others: it changes nothing for most programs, and puts glibc's malloc first in those
 // that link another one, as Debian's redis-server does.
 Allocator find_allocator(const std::string& name, const std::string& snug_library);
+
+// snug, and behind it those of the names, as find_allocator has them; "snug" among them is the first. Throws UserError
+// if two have one name; `option` is what gave the names.
+std::vector<Allocator> find_allocators(const std::vector<std::string>& names, const std::string& snug_library,
+                                       const std::string& option);
 
 // The names, without "snug" and "-nothp".
 std::vector<std::string> known_allocators();

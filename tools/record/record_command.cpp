@@ -72,6 +72,7 @@ struct Run {
   pid_t program;       // 0 as soon as it has been reaped: its number may be another's then
   int status = 0;      // of the program, as wait() has it
   int interrupts = 0;  // from the terminal
+  bool has_started = true;
   bool has_children = true;
   bool is_over = false;
 };
@@ -82,18 +83,20 @@ void take_signals(Run& run) {
   signalfd_siginfo received;
   while (read(run.signals.descriptor(), &received, sizeof received) == sizeof received) {
     const auto signal = static_cast<int>(received.ssi_signo);
-    if (signal == SIGUSR1)
+    if (signal == SIGUSR1) {
+      run.has_started = true;
       run.recording.resume();
-    else if (signal == SIGUSR2)
+    } else if (signal == SIGUSR2) {
       run.recording.pause();
-    else if (signal == SIGCHLD)
+    } else if (signal == SIGCHLD) {
       continue;
-    else if (run.program == 0)
+    } else if (run.program == 0) {
       run.is_over = true;
-    else if (signal == SIGINT && received.ssi_code == SI_KERNEL)
+    } else if (signal == SIGINT && received.ssi_code == SI_KERNEL) {
       run.is_over = ++run.interrupts >= 2;
-    else if (received.ssi_code != SI_KERNEL)
+    } else if (received.ssi_code != SI_KERNEL) {
       kill(run.program, signal);
+    }
   }
 }
 
@@ -229,9 +232,10 @@ int RecordCommand::record(Command& command, const std::string& library) const {
   const ChildProcess child(command, signals);
   const IgnoredPipe ignored;  // not before the program has the signal as it was
   recording.set_program(child.pid());
-  Run run{.recording = recording, .signals = signals, .program = child.pid()};
+  Run run{.recording = recording, .signals = signals, .program = child.pid(), .has_started = !is_paused_};
   collect_until_end(run);
   recording.finish();
+  if (!run.has_started) say("snug record: --paused, and no SIGUSR1 came: no allocation has been recorded\n");
   print_summary(recording.processes());
   if (!json_file_.empty()) write_json(json_file_, recording.processes());
   if (recording.has_failed()) return W_EXITCODE(EXIT_FAILURE, 0);

@@ -102,7 +102,7 @@ ReplayCommand::ReplayCommand(CLI::App& app) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->capture_default_str()
-      ->type_name("NAME|PATH,...");
+      ->type_name("NAME|[NAME=]PATH,...");
   command_
       ->add_option("--touch", touch_,
                    "What is written of a block: nothing, its first byte, all of it, or what the program had touched "
@@ -182,17 +182,12 @@ ComparisonPlan ReplayCommand::comparison_plan() const {
   read_settings();  // says what is wrong in SNUG_CONF: what the replayer says of it is not shown
   const std::string library = find_snug_library(library_);
   ComparisonPlan plan{.program = {"snug", "replay", file_},
-                      .allocators = {find_allocator("snug", library)},
+                      .allocators = find_allocators(allocators_, library, "--allocators"),
                       .snug_configuration = configuration_,
                       .rounds = rounds_,
                       .warmup_rounds = warmup_rounds_,
                       .seed = seed_,
                       .time_limit = time_limit_};
-  for (auto name = allocators_.begin(); name != allocators_.end(); ++name) {
-    if (std::find(allocators_.begin(), name, *name) != name)
-      throw UserError(fmt::format("--allocators: '{}' stands there twice", *name));
-    if (*name != "snug") plan.allocators.push_back(find_allocator(*name, library));
-  }
   for (auto name = components_.begin(); name != components_.end(); ++name) {
     const auto has_name = [&](const Allocator& allocator) { return allocator.name == *name; };
     if (std::ranges::any_of(plan.allocators, has_name))

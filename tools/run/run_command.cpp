@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -69,13 +68,13 @@ RunCommand::RunCommand(CLI::App& app, const std::vector<std::string>& program) :
           "--compare", compare_,
           // Lines that fit a terminal: CLI11 breaks none by itself, and indents what stands behind a break.
           fmt::format("{}", fmt::join(wrapped(fmt::format("Run on snug and on each of these allocators: {}, or "
-                                                          "the path of a library",
+                                                          "the path of a library, which NAME= before it names",
                                                           fmt::join(known_allocators(), ", ")),
                                               kHelpColumns),
                                       "\n")))
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->type_name("NAME|PATH,...")
+      ->type_name("NAME|[NAME=]PATH,...")
       ->excludes(report);
   const std::string group = "With --compare";
   const auto only_compared = [&](CLI::Option* option) {
@@ -162,7 +161,7 @@ std::ostream* RunCommand::json_target(std::ofstream& file) const {
 int RunCommand::execute_comparison(const std::string& library) const {
   read_settings();  // says what is wrong in SNUG_CONF: what the program says of it is not shown
   ComparisonPlan plan{.program = program_,
-                      .allocators = {find_allocator("snug", library)},
+                      .allocators = find_allocators(compare_, library, "--compare"),
                       .snug_configuration = configuration_,
                       .input = input_,
                       .rounds = rounds_,
@@ -172,13 +171,6 @@ int RunCommand::execute_comparison(const std::string& library) const {
                       .min_served = min_served_,
                       .show_output = show_output_,
                       .check_output = check_output_};
-  for (auto name = compare_.begin(); name != compare_.end(); ++name) {
-    if (std::find(compare_.begin(), name, *name) != name)
-      throw UserError(fmt::format("--compare: '{}' stands there twice", *name));
-  }
-  for (const std::string& name : compare_) {
-    if (name != "snug") plan.allocators.push_back(find_allocator(name, library));
-  }
   std::ofstream file;
   std::ostream* const target = json_target(file);
   const bool to_standard_output = target == &std::cout;

@@ -26,6 +26,7 @@ class HeaptrackFile {
 
   void read() {
     while (lines_.next()) take_line(lines_.line());
+    if (!has_version_) throw lines_.fault_of_text("no file of heaptrack's: no line tells its version (\"v \")");
   }
 
  private:
@@ -60,7 +61,8 @@ class HeaptrackFile {
   static std::string_view word(std::string_view rest) { return rest.substr(0, rest.find(' ')); }
 
   // Version 2 and 3 differ in what strings look like.
-  void check_version(std::string_view rest) const {
+  void check_version(std::string_view rest) {
+    has_version_ = true;
     const std::size_t space = rest.find(' ');
     const std::uint64_t version =
         space == std::string_view::npos ? 1 : hexadecimal(word(rest.substr(space + 1)), lines_);
@@ -89,6 +91,7 @@ class HeaptrackFile {
   NumberedLines& lines_;
   ImportedBlocks& blocks_;
   std::vector<AllocationKind> kinds_;
+  bool has_version_ = false;
   std::uint64_t next_key_ = 1;
   std::uint64_t time_ = 0;
 };

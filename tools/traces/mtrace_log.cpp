@@ -30,8 +30,10 @@ std::vector<std::string_view> words_of(std::string_view line) {
 
 void read_mtrace_log(NumberedLines& lines, ImportedBlocks& blocks) {
   std::optional<std::uint64_t> halved;  // the address of a realloc whose other half is yet to come
+  bool is_log = false;
   while (lines.next()) {
     const std::string_view line = lines.line();
+    is_log = is_log || line.starts_with("= ") || line.starts_with("@ ");
     if (!line.starts_with("@ ")) continue;
     const std::vector<std::string_view> words = words_of(line);
     const char sign = words.empty() ? ' ' : words[0].front();
@@ -47,6 +49,7 @@ void read_mtrace_log(NumberedLines& lines, ImportedBlocks& blocks) {
     if (sign == '>') blocks.reallocate(*halved, address, bytes);
     halved = sign == '<' ? std::optional(address) : std::nullopt;
   }
+  if (!is_log) throw lines.fault_of_text("no log of mtrace: none of its lines begins with \"= \" or \"@ \"");
   if (halved) blocks.free(*halved);
 }
 

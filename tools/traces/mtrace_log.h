@@ -6,7 +6,8 @@
 //   @ place > address bytes     … where it comes again
 //   @ place ! address bytes     a realloc was refused
 //
-// Other lines (= Start, = End) say nothing of blocks. The place has no spaces where it was made by glibc.
+// Other lines (= Start, = End, and what else the program may have written there) say nothing of blocks. The place has
+// no spaces where it was made by glibc.
 #pragma once
 
 #include "text/numbered_lines.h"
@@ -14,7 +15,7 @@
 
 namespace snug::tool {
 
-// Throws UserError at a line that is no event.
+// Throws UserError at a line that is no event, or if no line is one of such a log.
 void read_mtrace_log(NumberedLines& lines, ImportedBlocks& blocks);
 
 }  // namespace snug::tool

@@ -1,13 +1,18 @@
 #include "traces/trace_part.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "process/address_ranges.h"
+#include "text/printable.h"
+#include "text/user_error.h"
 #include "trace/trace_account.h"
 #include "traces/call_stacks.h"
+#include "traces/event_text.h"
 
 namespace snug::tool {
 
@@ -59,9 +64,8 @@ void cut_trace(TraceInput& input, TraceOutput& output, std::uint64_t from, std::
   Touched touched;
   bool has_begun = false;
   Event event;
-  while (input.next(event)) {
-    // A stretch of the trace's order, in which time may fall by a little from one thread to another.
-    if (event.time >= to) return;
+  // A stretch of the trace's order, in which time may fall by a little from one thread to another.
+  while (input.next(event) && event.time < to) {
     if (!has_begun && event.time < from) {
       before.add(event);
       note_touched(touched, event);
@@ -72,6 +76,9 @@ void cut_trace(TraceInput& input, TraceOutput& output, std::uint64_t from, std::
     has_begun = true;
     output.add(event);
   }
+  if (!has_begun)
+    throw UserError(fmt::format("{}: no event lies between --from and --to: the last one before is at {} s",
+                                printable(input.path()), seconds_of(before.last_time())));
 }
 
 void filter_trace(TraceInput& input, TraceOutput& output, const BlockChoice& choice) {

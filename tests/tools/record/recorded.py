@@ -113,10 +113,10 @@ class KilledCollector(Stepped):
         return self
 
 
-def record(folder, *program, file="job.trace", **options):
+def record(folder, *program, file="job.trace", flags=(), **options):
     """One run of any program, into a folder that stays the caller's."""
-    return subprocess.run([TOOL, "record", "-o", Path(folder, file), "--level=0", "--", *program], env=clean_environment(),
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    return subprocess.run([TOOL, "record", "-o", Path(folder, file), "--level=0", *flags, "--", *program],
+                          env=clean_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           timeout=60, check=False, **options)
 
 

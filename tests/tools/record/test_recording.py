@@ -208,6 +208,13 @@ class RecordingTest(unittest.TestCase):
         self.assertEqual([event.operation for event in trace.events if event.operation in ("pause", "resume")],
                          ["resume", "pause", "resume"])
 
+    def test_what_was_never_started_is_said(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run = record(folder, "true", flags=["--paused"])
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertIn("--paused, and no SIGUSR1 came", run.stderr)
+            self.assertNotIn("SIGUSR1", record(folder, "true").stderr)
+
     def test_a_block_that_came_in_a_pause_is_found(self):
         """It lies where one was that went in the pause."""
         with Stepped(1) as stepped:
