@@ -32,8 +32,8 @@ using snug::corruption::Random;
 constexpr size_t kPage = 16384;
 constexpr size_t kRegion = 40 * kPage;
 
-// The region, from a page's start on, with a page of no access on both sides at least. At the same address each time, if
-// that is free, since what is written over may become one: so a seed can be repeated.
+// The region, from a page's start on, with a page of no access on both sides at least. At the same address each time,
+// if that is free, since what is written over may become one: so a seed can be repeated.
 char* make_region() {
   void* const wish = reinterpret_cast<void*>(uintptr_t{1} << 45);
   void* const all = mmap(wish, kRegion + 3 * kPage, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

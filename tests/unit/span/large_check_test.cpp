@@ -42,7 +42,8 @@ TEST_F(LargeCheckTest, LiveBlocks) {
   expect_told(record.usable, record.usable - 4096, kCounts);
   const auto [first, end] = large.index_range();
   for (uintptr_t slot = first; slot < end; slot += sizeof(LargeBlock*))
-    if (*at<LargeBlock*>(slot) == &record) expect_told(*at<LargeBlock*>(slot), static_cast<LargeBlock*>(nullptr), kCounts);
+    if (*at<LargeBlock*>(slot) == &record)
+      expect_told(*at<LargeBlock*>(slot), static_cast<LargeBlock*>(nullptr), kCounts);
 }
 
 TEST_F(LargeCheckTest, WhatIsKept) {
