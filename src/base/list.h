@@ -52,6 +52,16 @@ class List {
     link = {};
   }
 
+  // Whether each element leads back to the one before it. `is_element(element)` is asked before an element is looked
+  // at, so that a list which was written over ends the walk. It ends in any case: an element has one before it.
+  template <class IsElement>
+  bool is_linked(IsElement is_element) const {
+    const T* before = nullptr;
+    for (const T* element = front_; element != nullptr; before = element, element = next(element))
+      if (!is_element(element) || prev(element) != before) return false;
+    return back_ == before;
+  }
+
   T* pop_front() {
     T* element = front_;
     if (element != nullptr) remove(element);

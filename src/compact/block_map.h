@@ -23,6 +23,8 @@ struct BlockClass {
   // Which block begins `offset` bytes from the start of the pages, if one does: exact for the multiples of a block.
   constexpr uint32_t index_at(size_t offset) const { return static_cast<uint32_t>(offset * inverse >> 32); }
 
+  friend constexpr bool operator==(const BlockClass&, const BlockClass&) = default;
+
   constexpr BlockClass() = default;
   constexpr BlockClass(size_t block_bytes, size_t page_count)
       : block(static_cast<uint32_t>(block_bytes)),

@@ -67,6 +67,7 @@ class BlockPages {
   }
   BlockPages(const BlockPages&) = delete;
   BlockPages& operator=(const BlockPages&) = delete;
+  bool shares_classes() const { return shares_classes_; }
   void share() { turn_.share(); }
   // The same, and each class has a turn of its own.
   void share_classes() {
@@ -182,6 +183,9 @@ class BlockPages {
   size_t totals_of(size_t bytes, Totals& totals) const;
   SharedTurn& turn() const { return turn_; }
   const char* check() const;
+  // For checks: whether a class's page is there, and a record may be.
+  bool has_page(const CompactPage* page) const { return is_page(page) && is_known(*page); }
+  bool may_hold_record(const void* record, size_t bytes) const { return source_.may_hold_record(record, bytes); }
 
   // visit(page) for each page. It must not take or give.
   template <class Visit>
@@ -224,6 +228,17 @@ class BlockPages {
   void release(CompactPage* page);
   CompactPage* find_mapping(const void* block) const;
   size_t record_bytes(size_t blocks) const { return CompactPage::record_bytes(blocks, has_owners_); }
+  const char* check_class(size_t size_class) const;
+  bool is_page(const CompactPage* page) const;
+  bool is_known(const CompactPage& page) const;
+  const char* check_links() const;
+  const char* check_empty_rows(size_t tagged) const;
+  bool lie_records_in_pages() const;
+  template <class Visit>
+  void for_each_empty(Visit visit) const {
+    spares_.for_each(visit);
+    for (const CompactPage* page = leaving_.front(); page != nullptr; page = AllPages::next(page)) visit(*page);
+  }
   const char* check_page(const CompactPage& page) const;
   struct Counted {
     size_t pages = 0;

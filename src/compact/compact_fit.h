@@ -237,7 +237,8 @@ class CompactFit {
   void abort_move(PageBin& bin);
   void abort_move_of(Place place);
   const char* check_owners(const CompactPage& page, size_t* blocks, size_t* pins) const;
-  static bool is_move_sound(const PageBin& bin);
+  const char* check_readers() const;
+  bool is_move_sound(const PageBin& bin) const;
 
   const Sharing sharing_;
   BlockPages pages_;

@@ -24,7 +24,7 @@ CompactFit::Standstill::Standstill(const CompactFit& heap) : heap_(heap) {
 bool CompactFit::Standstill::holds_all() {
   heap_.handle_turn_.lock();
   heap_.pages_.turn().lock();
-  for (size_t i = 0; i < BlockPages::kMostBins; ++i) {
+  for (size_t i = 0; i < BlockPages::kMostBins && heap_.pages_.shares_classes(); ++i) {
     if (held_[i] == heap_.pages_.bin(i)) continue;
     heap_.pages_.turn().unlock();
     heap_.handle_turn_.unlock();
@@ -83,6 +83,7 @@ const char* CompactFit::check_owners(const CompactPage& page, size_t* blocks, si
   for (size_t i = 0; i < page.blocks; ++i) {
     if (!page.holds(i)) continue;
     const BlockOwner owner = page.owner(i);
+    if (owner.slot() >= handles_.slot_limit()) return "compact heap: a block's handle is none of the table's";
     if (owner.is_arriving()) {
       if (page.bin == nullptr || page.bin->move.to.page != &page || page.bin->move.to.index != i)
         return "compact heap: a place is taken for no move";
@@ -92,22 +93,39 @@ const char* CompactFit::check_owners(const CompactPage& page, size_t* blocks, si
     // A thread that resizes a block has pinned two places, and the handle leads to one of them.
     if (handles_.address(owner.slot()) == page.block_at(i))
       ++*blocks;
-    else if (owner.pins() == 0)
+    else if (owner.pins() == 0 || !is_shared())
       return "compact heap: a handle does not lead to its block";
   }
   return nullptr;
 }
 
 // A move that is under way leads from a block of the class to a place that is taken for it.
-bool CompactFit::is_move_sound(const PageBin& bin) {
+bool CompactFit::is_move_sound(const PageBin& bin) const {
   const Move& move = bin.move;
-  if (!move.is_under_way()) return true;
+  if (!move.is_under_way()) return move.to.page == nullptr;
+  if (!pages_.has_page(move.from.page) || !pages_.has_page(move.to.page)) return false;
   const Place from = move.from;
   const Place to = move.to;
   if (from.page->bin != &bin || to.page->bin != &bin || from.page == to.page) return false;
   if (!from.page->holds(from.index) || !to.page->holds(to.index) || move.done > from.page->block) return false;
   return !from.owner().is_arriving() && from.owner().pins() == 0 && to.owner().is_arriving() &&
          to.owner().slot() == from.owner().slot();
+}
+
+// The chain only grows. One that was written over may lead in a circle: then the walk meets the mark, which is set anew
+// after twice as many steps each time.
+const char* CompactFit::check_readers() const {
+  const Meeting<>::Reader* mark = nullptr;
+  size_t steps = 0;
+  size_t next_mark = 1;
+  for (const Meeting<>::Reader* reader = own_readers_.first.load(); reader != nullptr; reader = reader->next) {
+    if (reader == mark || !pages_.may_hold_record(reader, sizeof(Reader)))
+      return "compact heap: the chain of readers leads astray";
+    if (++steps != next_mark) continue;
+    mark = reader;
+    next_mark *= 2;
+  }
+  return nullptr;
 }
 
 // With several threads, one of them may be between a free and the move that makes up for it.
@@ -117,7 +135,7 @@ const char* CompactFit::check() const {
   if (const char* broken = handles_.check(); broken != nullptr) return broken;
   size_t blocks = 0;
   size_t pins = 0;
-  const char* broken = nullptr;
+  const char* broken = check_readers();
   pages_.for_each_page([&](const CompactPage& page) {
     if (broken == nullptr) broken = check_owners(page, &blocks, &pins);
   });
@@ -126,8 +144,9 @@ const char* CompactFit::check() const {
   size_t counted = large_pins_;
   pages_.for_each_bin([&](const PageBin& bin) {
     counted += bin.pins;
-    if (!is_move_sound(bin)) broken = "compact heap: a move leads from or to no block of its class";
-    if (!is_shared() && bin.open_without_move() > bin.bound)
+    if (!is_move_sound(bin))
+      broken = "compact heap: a move leads from or to no block of its class";
+    else if (!is_shared() && bin.open_without_move() > bin.bound)
       broken = "compact heap: more pages of a class are not full than its bound";
   });
   if (broken != nullptr) return broken;

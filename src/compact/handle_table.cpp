@@ -110,6 +110,17 @@ void HandleTable::close_bits_beyond(size_t slots) {
   }
 }
 
+bool HandleTable::are_bits_beyond_closed() const {
+  size_t children = capacity_;
+  for (size_t level = 0; level < kLevels; ++level) {
+    const size_t words = words_at(level, capacity_);
+    const size_t last = children % 64;
+    if (last != 0 && (levels_[level][words - 1] | bit_run(0, static_cast<unsigned>(last))) != kAllUsed) return false;
+    children = words;
+  }
+  return true;
+}
+
 // Handle 0 is none, for whoever dereferences without asking as well.
 void HandleTable::close_slot_zero() {
   set_word(0, kResting | base_);
@@ -266,6 +277,8 @@ const char* HandleTable::check_leaves() const {
       used += is_used(slot) ? 1 : 0;
     if (used != leaves_[leaf].used) return "handle table: the count of a leaf's slots in use is wrong";
     if (used != 0 && leaves_[leaf].state != State::kBacked) return "handle table: a leaf in use is not backed";
+    if (leaves_[leaf].first > leaves_[leaf].last || leaves_[leaf].last > kMostBlocks)
+      return "handle table: the numbers of a leaf's blocks are none";
     backed += leaves_[leaf].state != State::kUnbacked ? 1 : 0;
   }
   if (backed != leaves_backed_) return "handle table: the count of backed leaves is wrong";
@@ -297,7 +310,7 @@ const char* HandleTable::check() const {
       if (tests_bit(levels_[level], child) != (levels_[level - 1][child] == kAllUsed))
         return "handle table: a bit above does not tell whether a word is full";
   }
-  return check_leaves();
+  return are_bits_beyond_closed() ? check_leaves() : "handle table: a slot beyond the table counts as free";
 }
 
 }  // namespace snug

@@ -167,6 +167,7 @@ class HandleTable {
   bool make_writable(size_t slots);
   SNUG_COLD bool may_grow(size_t limit);
   void close_bits_beyond(size_t slots);
+  bool are_bits_beyond_closed() const;
   void close_slot_zero();
   void begin_leaf(size_t leaf);
   SNUG_COLD size_t end_leaf(size_t leaf);

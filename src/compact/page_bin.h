@@ -104,6 +104,12 @@ class alignas(kCacheLine) PageBin {
     return occupied == occupied_ && to_fill_ == next_to_fill();
   }
 
+  // Whether the page's range is that of the list in which it says that it is.
+  static bool has_its_range(const CompactPage& page) {
+    const Range range = range_for(page);
+    return page.place_from == range.from && page.place_span == range.span;
+  }
+
   static uint8_t list_for(const CompactPage& page) {
     if (page.is_full()) return CompactPage::kUnlisted;
     if (page.pinned != 0) return CompactPage::kHeld;
@@ -111,6 +117,10 @@ class alignas(kCacheLine) PageBin {
   }
 
  private:
+  struct Range {
+    uint16_t from;
+    uint16_t span;
+  };
   // Pages whose blocks are tried in turn: finding one is O(1).
   static constexpr size_t kMostTried = 8;
 
@@ -153,21 +163,26 @@ class alignas(kCacheLine) PageBin {
   }
   void find_to_fill() { to_fill_ = next_to_fill(); }
   static void set_range(CompactPage* page) {
-    const uint32_t blocks = page->blocks;
+    const Range range = range_for(*page);
+    page->place_from = range.from;
+    page->place_span = range.span;
+  }
+  // Of `used`, in which the page belongs where it is listed.
+  static Range range_for(const CompactPage& page) {
+    const uint32_t blocks = page.blocks;
     uint32_t from = 0;
     uint32_t end = blocks;
-    if (page->list == CompactPage::kUnlisted) {
+    if (page.list == CompactPage::kUnlisted) {
       from = blocks;
       end = blocks + 1;
-    } else if (page->list != CompactPage::kHeld) {
+    } else if (page.list != CompactPage::kHeld) {
       const auto least = [blocks](uint32_t level) {
         return (level * blocks + CompactPage::kLevels - 1) / CompactPage::kLevels;
       };
-      from = least(page->list == 0 ? 0u : page->list - 1u);
-      end = std::min(least(page->list + 2u), blocks);
+      from = least(page.list == 0 ? 0u : page.list - 1u);
+      end = std::min(least(page.list + 2u), blocks);
     }
-    page->place_from = static_cast<uint16_t>(from);
-    page->place_span = static_cast<uint16_t>(end - from);
+    return {static_cast<uint16_t>(from), static_cast<uint16_t>(end - from)};
   }
 
   CompactPage* to_fill_ = nullptr;

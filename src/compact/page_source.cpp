@@ -92,7 +92,7 @@ void PageSource::give_to_os(const PageRow& row) {
   spans_->free_to_os(static_cast<Span*>(row.backing), PageCount{static_cast<uint32_t>(row.bytes / kPageSize)});
 }
 
-void PageSource::mark(size_t first, size_t count, bool taken) {
+void PageSource::mark(size_t first, size_t count, bool taken) const {
   for_each_word(first, count, [&](size_t word, uint64_t mask) {
     if (taken)
       taken_[word] |= mask;
@@ -113,8 +113,7 @@ void* PageSource::take_record(size_t bytes) {
   if (static_cast<size_t>(carve_end_ - carve_) < bytes) {
     // What is left of the page before is too short for this one, and may serve a shorter one later.
     if (const auto left = static_cast<size_t>(carve_end_ - carve_); left != 0)
-      free_records_[left / kCacheLine] =
-          ::new (static_cast<void*>(carve_)) FreeRecord{free_records_[left / kCacheLine]};
+      add_free_record(carve_, left / kCacheLine);
     const PageRow page = take_in_region(1, kPageSize);
     carve_ = page.start;
     carve_end_ = page.start == nullptr ? nullptr : page.start + page.bytes;
@@ -127,8 +126,68 @@ void* PageSource::take_record(size_t bytes) {
 
 void PageSource::give_record(void* record, size_t bytes) {
   if (spans_ != nullptr) return records_.free(record);
-  FreeRecord*& list = free_records_[round_up(bytes, kCacheLine) / kCacheLine];
-  list = ::new (record) FreeRecord{list};
+  add_free_record(record, round_up(bytes, kCacheLine) / kCacheLine);
+}
+
+void PageSource::add_free_record(void* record, size_t length) {
+  free_records_[length] = ::new (record) FreeRecord{free_records_[length], FreeRecord::mark_of(record, length)};
+}
+
+// Of the store only what is free may be told from what is not, by the window.
+bool PageSource::may_hold_record(const void* record, size_t bytes) const {
+  if (!is_aligned(address_of(record), kCacheLine) || record == nullptr) return false;
+  if (spans_ != nullptr) {
+    const Window& window = spans_->window();
+    const size_t index = window.index_of(record);
+    return index >= window.page_limit() || window.class_at(index) != 0;
+  }
+  const size_t page = page_at(record);
+  return page < page_limit_ && page_at(static_cast<const char*>(record) + bytes - 1) == page && is_taken(page) &&
+         tag_in_region(page).is_none();
+}
+
+bool PageSource::is_row(const PageRow& row) const {
+  if (row.bytes == 0 || (row.is_mapping && spans_ == nullptr)) return false;
+  if (row.is_mapping) return row.start != nullptr;
+  if (!is_aligned(address_of(row.start), kPageSize) || !is_aligned(row.bytes, kPageSize)) return false;
+  const size_t count = row.bytes / kPageSize;
+  if (spans_ != nullptr) {
+    const Window& window = spans_->window();
+    const size_t first = window.index_of(row.start);
+    return first < window.page_limit() && count <= window.page_limit() - first;
+  }
+  const size_t first = page_at(row.start);
+  if (first >= page_limit_ || count > page_limit_ - first) return false;
+  for (size_t i = 0; i < count; ++i)
+    if (!is_taken(first + i)) return false;
+  return true;
+}
+
+bool PageSource::withdraw(const PageRow& row) const {
+  if (!is_row(row)) return false;
+  const size_t first = page_at(row.start);
+  const size_t count = row.bytes / kPageSize;
+  for (size_t i = 0; i < count; ++i)
+    if (!tag_in_region(first + i).is_none()) return false;
+  mark(first, count, false);
+  return true;
+}
+
+const char* PageSource::check(size_t tagged) const {
+  if (spans_ != nullptr) return nullptr;
+  for (size_t page = 0; page < page_limit_; ++page) tagged -= tag_in_region(page).is_none() ? 0 : 1;
+  if (tagged != 0) return "compact heap: a page of the region is somebody's that is not known";
+  if (carve_ != carve_end_ && !may_hold_record(carve_, static_cast<size_t>(carve_end_ - carve_)))
+    return "compact heap: the page for new records counts as free";
+  size_t left = page_limit_ * (kPageSize / kCacheLine);  // a chain that leads in a circle has more
+  for (size_t length = 1; length < kRecordLengths; ++length)
+    for (const FreeRecord* record = free_records_[length]; record != nullptr; record = record->next) {
+      if (!may_hold_record(record, length * kCacheLine) || record->mark != FreeRecord::mark_of(record, length) ||
+          left < length)
+        return "compact heap: a free record is none";
+      left -= length;
+    }
+  return nullptr;
 }
 
 void PageSource::set_page(const CompactPage& page, CompactPage* owner) {

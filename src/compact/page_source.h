@@ -41,6 +41,19 @@ class PageSource {
   // The same of pages that are no mapping, and the store keeps nothing of their memory.
   void give_to_os(const PageRow& row);
 
+  // ---- for checks, which may look at nothing that was written over before it is known where it lies
+
+  // Whether a record of so many bytes may lie there: in pages for records, and in the store not outside of slabs.
+  bool may_hold_record(const void* record, size_t bytes) const;
+  // Whether the row may be one that the source has given.
+  bool is_row(const PageRow& row) const;
+  // Of a region: counts the pages of a row that is nobody's as free for a while, so that what lies in them as well is
+  // found out. False, and they stay as they are, if one of them is somebody's, or counts as free.
+  bool withdraw(const PageRow& row) const;
+  void put_back(const PageRow& row) const { mark(page_at(row.start), row.bytes / kPageSize, true); }
+  // Of a region: the source's own tables, if `tagged` pages are somebody's.
+  const char* check(size_t tagged) const;
+
   void* take_record(size_t bytes);
   void give_record(void* record, size_t bytes);
 
@@ -83,15 +96,20 @@ class PageSource {
  private:
   // Records up to a page, by length in lines.
   struct FreeRecord {
+    // Of no record in use: where it lies and how long it is.
+    static uint64_t mark_of(const void* record, size_t length) { return ~(address_of(record) + length); }
+
     FreeRecord* next;
+    uint64_t mark;
   };
   static constexpr size_t kRecordLengths = kPageSize / kCacheLine + 1;
 
   PageRow take_in_store(size_t bytes, size_t alignment);
   PageRow take_in_region(size_t pages, size_t alignment);
+  void add_free_record(void* record, size_t length);
   PageTag tag_in_region(size_t page) const { return tags_[page].load(std::memory_order_relaxed); }
   bool is_taken(size_t page) const { return tests_bit(taken_, page); }
-  void mark(size_t first, size_t count, bool taken);
+  void mark(size_t first, size_t count, bool taken) const;
   size_t page_at(const void* address) const { return (address_of(address) - address_of(first_page_)) >> kPageShift; }
 
   SpanStore* spans_ = nullptr;

@@ -39,6 +39,18 @@ class SpareRows {
   void for_each(Visit visit) const {
     for (const CompactPage* page = by_age_.front(); page != nullptr; page = ByAge::next(page)) visit(*page);
   }
+  // Whether both chains lead through pages of which `is_page` holds, and those of one length through no others.
+  template <class IsPage>
+  bool is_linked(IsPage is_page) const {
+    if (!by_age_.is_linked(is_page)) return false;
+    for (size_t length = 0; length < kMostPages; ++length) {
+      const auto is_so_long = [&](const CompactPage* page) {
+        return is_page(page) && page->row.bytes == (length + 1) * kPageSize;
+      };
+      if (!by_length_[length].is_linked(is_so_long)) return false;
+    }
+    return true;
+  }
 
  private:
   using OfLength = List<CompactPage, &CompactPage::in_list>;

@@ -333,6 +333,7 @@ const char* check(bool all_caches) {
   if (const char* broken = store.spans.check(); broken != nullptr) return broken;
   if (const char* broken = store.large.check(); broken != nullptr) return broken;
   if (const char* broken = store.registry.check(); broken != nullptr) return broken;
+  if (const char* broken = store.roster.check(); broken != nullptr) return broken;
   const char* broken = nullptr;
   store.reach.for_each_cache([&](const ThreadCache& cache) {
     if (broken == nullptr && (all_caches || &cache == thread_state.cache)) broken = cache.check();

@@ -157,6 +157,9 @@ class HeapRoll {
       ++count;
     }
     if (count != abandoned_count()) return "heap registry: the count of abandoned heaps is wrong";
+    for (Heap* heap = spare_; heap != nullptr; heap = heap->next_abandoned_)
+      if (heap->thread_count() != 0 || heap->slab_count() != 0)
+        return "heap registry: a spare heap has a thread, or slabs";
     size_t threads = 0;
     size_t living = 0;
     for_each([&](const Heap& heap) {

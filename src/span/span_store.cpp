@@ -319,46 +319,4 @@ SpanStatistics SpanStore::statistics() {
           run_pages_ * kPageSize};
 }
 
-const char* SpanStore::check() {
-  LockGuard guard(lock_);
-  size_t dirty_pages = 0;
-  size_t free_pages = 0;
-  size_t free_chunks = 0;
-  for (Bins* bins : {&bins_[0][0], &bins_[1][0], &bins_[0][1], &bins_[1][1]}) {
-    for (uint32_t bin = 0; bin < kPagesPerChunk; ++bin) {
-      const BinList& list = bins->by_length[bin];
-      if (tests_bit(bins->occupied, bin) == list.empty()) return "span store: a bin's bit contradicts its list";
-      for (const Span* span = list.front(); span != nullptr; span = BinList::next(const_cast<Span*>(span))) {
-        const PageId last = span->first + (span->pages - PageCount{1});
-        if (!span->free || span->pages.value != bin + 1) return "span store: a span lies in a bin of another length";
-        if (span->first.chunk() != last.chunk()) return "span store: a free span crosses chunks";
-        if (window_.tag(span->first).record<Span>() != span || window_.tag(last).record<Span>() != span ||
-            !window_.tag(span->first).is_free_span() || !window_.tag(last).is_free_span())
-          return "span store: the boundary tags of a free span do not name it";
-        const PageId next = last + PageCount{1};
-        if (next.in_chunk() != 0 && window_.tag(next).is_free_span())
-          return "span store: two free spans are neighbours";
-        const uint32_t dirty = count_dirty(*span);
-        if (span->dirty != (dirty != 0) || (bins != &bins_[0][span->dirty] && bins != &bins_[1][span->dirty]))
-          return "span store: a free span is binned as clean and is dirty, or the reverse";
-        dirty_pages += dirty;
-        free_pages += span->pages.value;
-        const bool is_chunk = span->pages.value == kPagesPerChunk;
-        if (window_.chunk(span->first).is_free != is_chunk)
-          return "span store: a chunk's record says wrongly if it is free";
-        free_chunks += is_chunk ? 1 : 0;
-      }
-    }
-  }
-  for (PageId page = window_.first_reserved(); page < window_.end_reserved(); page = page + PageCount{kPagesPerChunk})
-    free_chunks -= window_.chunk(page).is_free ? 1 : 0;
-  if (free_chunks != 0) return "span store: a chunk that is in no bin counts as free";
-  if (frontier_ != nullptr && window_.tag(frontier_->first).is_free_span())
-    return "span store: the frontier lies in a bin";
-  if (passage_.is_empty() && (dirty_in_hand_ != 0 || free_in_hand_ != 0))
-    return "span store: what nobody has in hand counts as in hand";
-  if (dirty_pages != dirty_pages_ || free_pages != free_pages_) return "span store: the page counts are wrong";
-  return nullptr;
-}
-
 }  // namespace snug

@@ -12,7 +12,9 @@
 // by age: purging a short one would break the huge page for little. What was never used of the newest such chunk, the
 // frontier, lies in no bin: those who do not ask for huge pages would take it, and cause the next one.
 //
-//   for every chunk:   allocated pages + pages of free spans + frontier == kPagesPerChunk
+//   for every chunk:   free spans do not overlap, and tags lead to each that lies in a bin; what lies in none and is
+//   not
+//                      the frontier's is allocated
 //   dirty_pages_       == number of dirty pages in free spans
 //   no two free spans of one chunk are neighbours; what is in hand counts as allocated
 //   of a run of spans the lengths add up to what the first says; each but the first begins a chunk,
@@ -214,6 +216,8 @@ class SpanStore {
   Span* absorb(Span* left, Span* right);
   void insert(Span* span);
   void remove(Span* span);
+  const char* check_chunks();
+  const char* check_runs();
   uint32_t count_dirty(const Span& span);
   void mark_dirty(PageId first, PageCount pages);
   void count_growth(uint32_t pages);

@@ -121,6 +121,24 @@ void CacheRoster::leave_for(ThreadCache* cache) {
   strike_off(orphans_, cache);
 }
 
+const char* CacheRoster::check() {
+  LockGuard guard(lock_);
+  size_t running = 0;
+  size_t orphans = 0;
+  bool is_served = true;
+  for (ThreadCache* cache = caches_.front(); cache != nullptr; cache = CacheList::next(cache), ++running)
+    is_served = is_served && cache->heap().thread_count() != 0;
+  for (ThreadCache* cache = orphans_.front(); cache != nullptr; cache = CacheList::next(cache), ++orphans)
+    is_served = is_served && cache->heap().thread_count() != 0;
+  if (running != cache_count()) return "cache roster: the count of caches is wrong";
+  if (orphans != 0 && !has_orphans()) return "cache roster: an orphan is not told of";
+  if (!passage_.is_empty()) return nullptr;
+  if (!is_served) return "cache roster: the heap of a cache has no thread";
+  size_t threads = 0;
+  registry_.for_each([&](const SlabHeap& heap) { threads += heap.thread_count(); });
+  return threads == running + orphans ? nullptr : "cache roster: heaps have not as many threads as there are caches";
+}
+
 CacheStatistics CacheRoster::statistics() {
   LockGuard guard(lock_);
   CacheStatistics sum = ended_;

@@ -5,6 +5,11 @@
 // from the shared heap, a block at a time. A few frees alone do not begin a cache: the last frees of a thread, by glibc
 // itself, come when nothing would end it.
 //
+//   cache_count() == the caches of running threads;   has_orphans() if there is one
+//   each cache is one thread of its heap:   caches and orphans == the sum of thread_count() over all heaps
+//
+// The last holds while no cache begins, ends or is reaped.
+//
 // Lock order: roster -> heaps -> registry (heap/fork_order.h has all).
 #pragma once
 
@@ -65,6 +70,8 @@ class CacheRoster {
     for (ThreadCache* cache = caches_.front(); cache != nullptr; cache = CacheList::next(cache)) visit(*cache);
   }
   CacheStatistics statistics();
+  // O(caches + heaps).
+  const char* check();
   // Threads that have a cache. Ordered with the idle thread's doorbell.
   size_t cache_count() const { return cache_count_.load(); }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace snug {
@@ -87,6 +88,32 @@ TEST(List, AgreesWithAVector) {
     }
     expect_order(list, model);
   }
+}
+
+TEST(List, IsLinkedSeesWhatWasWrittenOver) {
+  std::vector<Element> elements(4);
+  Elements list;
+  for (Element& element : elements) list.push_back(&element);
+  const auto is_one = [&](const Element* element) {
+    return element >= elements.data() && element < elements.data() + elements.size();
+  };
+  EXPECT_TRUE(list.is_linked(is_one));
+  EXPECT_TRUE(Elements().is_linked(is_one));
+  EXPECT_FALSE(list.is_linked([&](const Element* element) { return element != &elements[2]; }));
+  const auto is_linked_with = [&](Element*& link, Element* other) {
+    Element* const right = std::exchange(link, other);
+    const bool is_linked = list.is_linked(is_one);
+    link = right;
+    return is_linked;
+  };
+  Element stranger;
+  EXPECT_FALSE(is_linked_with(elements[1].link.next, &stranger));
+  EXPECT_FALSE(is_linked_with(elements[1].link.next, &elements[3])) << "one is passed over";
+  EXPECT_FALSE(is_linked_with(elements[3].link.next, &elements[0])) << "a circle";
+  EXPECT_FALSE(is_linked_with(elements[3].link.next, &elements[3])) << "a small one";
+  EXPECT_FALSE(is_linked_with(elements[2].link.next, nullptr)) << "the end is another";
+  EXPECT_FALSE(is_linked_with(elements[2].link.prev, nullptr));
+  EXPECT_TRUE(list.is_linked(is_one));
 }
 
 }  // namespace

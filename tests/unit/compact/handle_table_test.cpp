@@ -166,5 +166,31 @@ TEST(HandleTableInMemoryTest, ItEndsWhereItsMemoryDoes) {
   }
 }
 
+// The table's words, as its header has them: the record of the one leaf, four levels of a word each, bits, slots.
+TEST(HandleTableInMemoryTest, CheckSeesWhatWasWrittenOver) {
+  constexpr size_t kSlots = 70;
+  constexpr size_t kLeaf = 0, kTop = 1, kBits = 5, kFirstSlot = 7;
+  std::vector<uint64_t> memory(HandleTable::bytes_for(kSlots) / 8);
+  ASSERT_EQ(memory.size(), kFirstSlot + kSlots);
+  HandleTable table(0);
+  table.open(memory.data(), kSlots);
+  table.add(blocks);
+  table.remove(HandleTable::slot_of(table.add(blocks)));
+  const auto check_with = [&](size_t word, uint64_t change) {
+    memory[word] ^= change;
+    const char* const broken = table.check();
+    memory[word] ^= change;
+    return broken;
+  };
+  EXPECT_STREQ(table.check(), nullptr);
+  EXPECT_STREQ(check_with(kTop, uint64_t{1} << 63), "handle table: a slot beyond the table counts as free");
+  EXPECT_STREQ(check_with(kBits + 1, uint64_t{1} << 6), "handle table: a slot beyond the table counts as free");
+  EXPECT_STREQ(check_with(kLeaf, 1), "handle table: the count of a leaf's slots in use is wrong");
+  EXPECT_STREQ(check_with(kLeaf, uint64_t{1} << 31), "handle table: the numbers of a leaf's blocks are none");
+  EXPECT_STREQ(check_with(kLeaf, uint64_t{1} << 47), "handle table: the numbers of a leaf's blocks are none");
+  EXPECT_STREQ(check_with(kBits, 2), "handle table: a slot in use counts as free");
+  EXPECT_STREQ(check_with(kFirstSlot + 2, uint64_t{1} << 20), "handle table: a slot in use counts as free");
+}
+
 }  // namespace
 }  // namespace snug

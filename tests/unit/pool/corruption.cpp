@@ -13,18 +13,21 @@
 #include <snug/pool.h>
 #include <snug/pool_thread_cache.h>
 
-#include <csetjmp>
-#include <csignal>
+#include <algorithm>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <random>
+#include <iterator>
 #include <vector>
 
-#include <unistd.h>
+#include "corruption.h"
 
 namespace {
+
+using snug::corruption::fail;
+using snug::corruption::Outcome;
+using snug::corruption::Random;
+using snug::corruption::seed;
+constexpr const char* kReport = "snug: Pool<";
 
 // ---- the heap
 
@@ -40,8 +43,6 @@ struct Heap {
   size_t count;
 };
 Heap heap;
-
-[[noreturn]] void fail(const char* what);
 
 void* take(size_t bytes, size_t alignment) {
   const size_t start = (heap.used + alignment - 1) & ~(alignment - 1);
@@ -62,39 +63,7 @@ void give_back(void* memory, size_t bytes) {
   fail("gives back what it never took");
 }
 
-// ---- what comes of a corruption
-
-uint64_t seed;
-sigjmp_buf reported;
-
-[[noreturn]] void fail(const char* what) {
-  std::printf("seed %llu: %s\n", static_cast<unsigned long long>(seed), what);
-  std::fflush(stdout);
-  _exit(1);
-}
-
-void on_signal(int number) {
-  if (number == SIGABRT) siglongjmp(reported, 1);
-  fail(number == SIGALRM ? "hangs" : "ends in a signal");
-}
-
-// Standard error goes to a file, of which each report must be the whole.
-int report_file() {
-  static const int file = fileno(std::tmpfile());
-  return file;
-}
-
-bool is_one_line_of_snugs(bool forget) {
-  char text[512];
-  const ssize_t length = pread(report_file(), text, sizeof text, 0);
-  if (forget && (ftruncate(report_file(), 0) != 0 || lseek(report_file(), 0, SEEK_SET) != 0)) fail("no file");
-  if (length <= 11 || length == sizeof text || text[length - 1] != '\n') return false;
-  return std::memcmp(text, "snug: Pool<", 11) == 0 && std::memchr(text, '\n', sizeof text) == text + length - 1;
-}
-
 // ---- one corruption
-
-using Random = std::minstd_rand;
 
 struct Node {
   explicit Node(uint64_t* made) : counter(made) { ++*counter; }
@@ -155,29 +124,10 @@ void corrupt(Random& random) {
     // At its end lies the record of a block; anywhere, links and bits.
     const size_t at =
         random() % 3 == 0 ? piece.bytes - 1 - random() % std::min<size_t>(piece.bytes, 80) : random() % piece.bytes;
-    const size_t length = std::min<size_t>(1 + random() % 16, piece.bytes - at);
-    switch (random() % 4) {
-      case 0:
-        piece.start[at] = static_cast<char>(piece.start[at] ^ 1 << random() % 8);
-        break;
-      case 1:
-        std::memset(piece.start + at, 0, length);
-        break;
-      case 2: {  // an address of the pool's own
-        const size_t place = at & ~size_t{7};
-        char* const into = heap.memory + (random() % heap.used & ~size_t{7});
-        if (place + sizeof into <= piece.bytes) std::memcpy(piece.start + place, &into, sizeof into);
-        break;
-      }
-      default:
-        for (size_t i = 0; i < length; ++i) piece.start[at + i] = static_cast<char>(random());
-    }
+    const char* const into = heap.memory + (random() % heap.used & ~size_t{7});  // of the pool's own
+    snug::corruption::write_over(piece.start + at, piece.bytes - at, into, random);
   }
 }
-
-struct Outcome {
-  uint64_t reported = 0, harmless = 0;
-};
 
 // The pool is never destroyed if it reports: it is forgotten with its memory.
 template <class TestedPool>
@@ -190,18 +140,15 @@ void run_checked(Outcome& outcome) {
   uint64_t counter = 0;
   auto* const pool = ::new (place) TestedPool(growth);
   use(*pool, live, counter, random, random() % 400);
-  if (is_one_line_of_snugs(false)) fail("reports before it is corrupted");
+  if (snug::corruption::holds_one_line(kReport, false)) fail("reports before it is corrupted");
   if (heap.count == 0) return;
   corrupt(random);
-  if (sigsetjmp(reported, 1) == 0) {
+  const bool is_reported = snug::corruption::is_reported(kReport, [&] {
     use(*pool, live, counter, random, 400);
     while (!live.empty()) destroy_last(*pool, live, counter);
     pool->~TestedPool();
-    ++outcome.harmless;
-  } else {
-    if (!is_one_line_of_snugs(true)) fail("is not reported by one line");
-    ++outcome.reported;
-  }
+  });
+  ++(is_reported ? outcome.reported : outcome.harmless);
 }
 
 void run_unchecked(Outcome& outcome) {
@@ -218,11 +165,8 @@ void run_unchecked(Outcome& outcome) {
 }
 
 int run(uint64_t count, uint64_t first) {
-  if (dup2(report_file(), 2) != 2) fail("no standard error");
-  for (const int number : {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGALRM}) std::signal(number, &on_signal);
   Outcome checked, unchecked;
-  for (seed = first; seed != first + count; ++seed) {
-    if (seed % 64 == 0) alarm(20);
+  snug::corruption::for_each_seed(first, count, [&] {
     snug::unpoison_for_sanitizer(heap.memory, sizeof heap.memory);  // a pool that has reported is forgotten as it is
     std::memset(heap.memory, 0, heap.used);
     heap.used = heap.count = 0;
@@ -241,13 +185,9 @@ int run(uint64_t count, uint64_t first) {
       default:
         run_checked<snug::Pool<Node, snug::SingleThread, snug::Checked>>(checked);
     }
-  }
-  const auto print = [](const char* what, const Outcome& outcome) {
-    std::printf("%s: %llu reported, %llu harmless\n", what, static_cast<unsigned long long>(outcome.reported),
-                static_cast<unsigned long long>(outcome.harmless));
-  };
-  print("checked pools", checked);
-  print("unchecked pools, looked at", unchecked);
+  });
+  checked.print("checked pools");
+  unchecked.print("unchecked pools, looked at");
   if (count >= 1000 && (checked.reported < count / 8 || unchecked.reported < count / 100))
     fail("hardly any is reported");
   return 0;
@@ -271,8 +211,6 @@ void snug_free_aligned_sized(void* block, size_t, size_t size) { give_back(block
 }
 
 int main(int argc, char** argv) {
-  const auto number = [&](int at, uint64_t otherwise) {
-    return argc > at ? std::strtoull(argv[at], nullptr, 10) : otherwise;
-  };
-  return run(number(1, 5000), number(2, 1));
+  using snug::corruption::argument;
+  return run(argument(argc, argv, 1, 5000), argument(argc, argv, 2, 1));
 }

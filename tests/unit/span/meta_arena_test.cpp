@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include <cstring>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "base/bits.h"
+#include "os/memory.h"
 #include "os/system_call_hook.h"
 
 namespace snug {
@@ -71,6 +73,27 @@ TEST(MetaArena, ServesThreadsAtOnce) {
   for (int self = 0; self < 4; ++self)
     for (int* record : taken[static_cast<size_t>(self)]) ASSERT_EQ(*record, self);
   EXPECT_EQ(arena.bytes_used(), size_t{4} * 2000 * 64);
+}
+
+// The pages beside a mapping are the arena's, and nobody's to write to.
+TEST(MetaArenaDeathTest, AGuardedMappingEndsInPagesThatNobodyCanWriteTo) {
+  MetaArena arena;
+  arena.guard();
+  ASSERT_NE(arena.allocate(64), nullptr);
+  size_t mappings = 0;
+  arena.for_each_mapping([&](uintptr_t first, uintptr_t end) {
+    ++mappings;
+    const uintptr_t page = os::page_size();
+    unsigned char is_resident = 0;
+    EXPECT_EQ(::mincore(at<void>(first - page), page, &is_resident), 0) << "the page before is mapped";
+    EXPECT_EQ(::mincore(at<void>(end), page, &is_resident), 0) << "the page behind is mapped";
+    *at<volatile char>(first) = *at<volatile char>(first);
+    *at<volatile char>(end - 1) = 1;
+    EXPECT_DEATH(*at<volatile char>(first - 1) = 1, "");
+    EXPECT_DEATH(*at<volatile char>(end) = 1, "");
+    EXPECT_DEATH(*at<volatile char>(end + page - 1) = 1, "");
+  });
+  EXPECT_EQ(mappings, 1u);
 }
 
 struct Record {

@@ -6,6 +6,8 @@
 
 #include <barrier>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "os/system_call_hook.h"
 #include "slab/own_heaps.h"
@@ -56,6 +58,40 @@ TEST_F(CacheRosterTest, OrphansHoldNothingOnceReaped) {
   EXPECT_STREQ(own.registry.check(), nullptr);
   ends.arrive_and_wait();
   gone.join();
+}
+
+TEST_F(CacheRosterTest, CheckSeesEachBrokenPart) {
+  std::barrier begins(2);
+  std::barrier ends(3);
+  std::thread first([&] { hold_some(begins, ends); });
+  begins.arrive_and_wait();
+  std::thread second([&] { hold_some(begins, ends); });
+  begins.arrive_and_wait();
+  EXPECT_STREQ(roster.check(), nullptr);
+  std::vector<ThreadCache*> caches;
+  roster.for_each([&](const ThreadCache& cache) { caches.push_back(const_cast<ThreadCache*>(&cache)); });
+  ASSERT_EQ(caches.size(), 2u);
+
+  ThreadCache* const next = std::exchange(caches[0]->in_roster.next, nullptr);
+  EXPECT_STREQ(roster.check(), "cache roster: the count of caches is wrong");
+  caches[0]->in_roster.next = next;
+  SlabHeap* const nobodys = own.registry.acquire();
+  EXPECT_STREQ(roster.check(), "cache roster: heaps have not as many threads as there are caches");
+  own.registry.abandon(*nobodys);
+  own.registry.trim();  // it has nothing, and is spare: what is abandoned next is what is taken next
+  SlabHeap& heap = caches[0]->heap();
+  own.registry.abandon(heap);
+  EXPECT_STREQ(roster.check(), "cache roster: the heap of a cache has no thread");
+  EXPECT_EQ(own.registry.acquire(), &heap);
+  EXPECT_STREQ(roster.check(), nullptr);
+
+  roster.orphan_others();
+  EXPECT_STREQ(roster.check(), nullptr) << "orphans count";
+  roster.reap_orphans();
+  EXPECT_STREQ(roster.check(), nullptr);
+  ends.arrive_and_wait();
+  first.join();
+  second.join();
 }
 
 // There is no memory for the copy of a thread's state that waits for the reaper.

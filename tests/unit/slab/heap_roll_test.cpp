@@ -1,0 +1,81 @@
+// What the check() of heaps and threads sees: each part of what the roll's header states, broken on purpose.
+#include "slab/heap_roll.h"
+
+#include <gtest/gtest.h>
+
+#include <utility>
+
+#include "base/std_atomics.h"
+#include "slab/own_heaps.h"
+#include "slab/slab.h"
+
+namespace snug {
+namespace {
+
+// What the roll asks of a heap.
+struct BareHeap {
+  struct Visit {
+    explicit Visit(BareHeap&) {}
+  };
+  size_t thread_count() const { return threads; }
+  void set_thread_count(size_t count) { threads = count; }
+  size_t slab_count() const { return slabs; }
+  static bool has_mail() { return false; }
+  void leave_unattended() {}
+  void open_all_mail() {}
+
+  size_t threads = 0;
+  size_t slabs = 0;
+  BareHeap* next_abandoned_ = nullptr;
+};
+
+TEST(HeapRoll, CheckSeesEachBrokenPart) {
+  using Roll = HeapRoll<BareHeap, StdAtomics, SharedLock>;
+  BareHeap heaps[3];
+  Roll::Place places[4]{};
+  Roll roll;
+  roll.open(places, 4);
+  const auto make = [&](uint16_t id) { return &heaps[id - 1]; };
+  BareHeap& living = *roll.take(make);
+  BareHeap& abandoned = *roll.take(make);
+  BareHeap& spare = *roll.take(make);
+  abandoned.slabs = 1;
+  roll.leave(abandoned, [](BareHeap&) {});
+  roll.leave(spare, [](BareHeap&) {});
+  roll.visit_all([](BareHeap&) {});
+  const auto expect_told = [&](auto& word, auto planted, const char* told) {
+    const auto right = std::exchange(word, planted);
+    EXPECT_STREQ(roll.check(), told);
+    word = right;
+    EXPECT_STREQ(roll.check(), nullptr);
+  };
+  EXPECT_STREQ(roll.check(), nullptr);
+  expect_told(living.threads, 2u, "heap registry: the count of threads is wrong");
+  expect_told(living.threads, 0u, "heap registry: the count of threads is wrong");
+  expect_told(abandoned.threads, 1u, "heap registry: an abandoned heap has a thread");
+  expect_told(abandoned.next_abandoned_, &spare, "heap registry: the count of abandoned heaps is wrong");
+  expect_told(spare.threads, 1u, "heap registry: a spare heap has a thread, or slabs");
+  expect_told(spare.slabs, 1u, "heap registry: a spare heap has a thread, or slabs");
+  roll.bound(0);
+  EXPECT_STREQ(roll.check(), "heap registry: more heaps have threads than may");
+}
+
+TEST(HeapRegistry, CheckSeesTheRollAndEveryHeap) {
+  unit::OwnHeaps own;
+  SlabHeap& heap = *own.registry.acquire();
+  const size_t c = kRoomyTable.class_of(64);
+  const std::vector<void*> blocks = unit::OwnHeaps::take(heap, c, 3);
+  EXPECT_STREQ(own.registry.check(), nullptr);
+  own.registry.bound(0);
+  EXPECT_STREQ(own.registry.check(), "heap registry: more heaps have threads than may");
+  own.registry.bound(1);
+  EXPECT_STREQ(own.registry.check(), nullptr);
+  Slab& slab = *own.window.tag(own.window.page_of(blocks[0])).record<Slab>();
+  ++slab.free_count;
+  EXPECT_STREQ(own.registry.check(), "slab: the count of free blocks is wrong");
+  --slab.free_count;
+  unit::OwnHeaps::give(heap, c, blocks);
+}
+
+}  // namespace
+}  // namespace snug
