@@ -12,9 +12,8 @@
 // by age: purging a short one would break the huge page for little. What was never used of the newest such chunk, the
 // frontier, lies in no bin: those who do not ask for huge pages would take it, and cause the next one.
 //
-//   for every chunk:   free spans do not overlap, and tags lead to each that lies in a bin; what lies in none and is
-//   not
-//                      the frontier's is allocated
+//   for every chunk:   free spans do not overlap, and the tags lead to those that lie in bins; the rest is allocated,
+//                      or the frontier's
 //   dirty_pages_       == number of dirty pages in free spans
 //   no two free spans of one chunk are neighbours; what is in hand counts as allocated
 //   of a run of spans the lengths add up to what the first says; each but the first begins a chunk,
