@@ -1,6 +1,6 @@
 // IdlePresence: how the idle thread comes, works, sleeps and goes. Who is Idle says what its work is, when it is
-// superfluous (no more than one thread has a cache, and it has seen no silent ones), whether it sees silent threads,
-// which have never allocated, and how a thread is started and joined.
+// superfluous (no more than one thread has a cache), whether it stays nevertheless, as it sees silent threads, which
+// have never allocated, and how a thread is started and joined.
 //
 // Whoever changes whether it is superfluous looks at the bell afterwards, and whoever changes the bell asks afterwards
 // whether it is superfluous; both are sequentially consistent, so that one of two at once sees the other:
@@ -50,10 +50,11 @@ class IdlePresence {
       if ((!is_beside_silent && leave(idle)) || !idle.bell_.announce()) return;
       // What the OS does not take (locked memory, say) stays, and ages: it is tried again less and less often.
       patience = willing ? period : std::min(patience * 2, kMostPatience);
+      const uint32_t most = is_beside_silent ? period * kPatienceWithSilent : kMostPatience;
       if (idle.anything_ages())
-        willing ? idle.bell_.withdraw() : idle.bell_.wait(patience);
+        willing ? idle.bell_.withdraw() : idle.bell_.wait(std::min(patience, most));
       else if (is_beside_silent)
-        idle.bell_.wait(period * kPatienceWithSilent);
+        idle.bell_.wait(most);
       else
         idle.bell_.wait();
     }

@@ -16,7 +16,6 @@ constexpr uint32_t kBeforeAnother = 1000;  // milliseconds after the OS has refu
 constexpr uint32_t kStepsBeforePause = 4;
 constexpr uint32_t kBeforeReturn = 100;  // milliseconds that it stays away, once it has left kFreeLeaves times
 constexpr uint32_t kFreeLeaves = 16;     // libraries try threads out at the start, and the pool of workers comes then
-constexpr uint32_t kTrusted = 2;         // looks: a thread that begins or ends is silent for a moment, but not twice
 constexpr uint32_t kMostRefusals = 64;   // in a row of steps: each is young again, and soon not, if nothing may age
 
 }  // namespace
@@ -82,6 +81,7 @@ void IdleThread::watch_main_thread() {
 bool IdleThread::is_main_thread() const { return main_thread_.load(std::memory_order_relaxed) == &thread_state; }
 
 void IdleThread::start() {
+  if (is_automatic_ && os::thread_count() == 1) return;  // invited by a thread that has ended
   if (!permitted_.load(std::memory_order_relaxed) || forking_.load(std::memory_order_relaxed)) return;
   if (was_refused_.load(std::memory_order_relaxed) &&
       os::milliseconds() - refused_at_.load(std::memory_order_relaxed) < kBeforeAnother)
@@ -101,20 +101,15 @@ void IdleThread::join_thread() { os::join_thread(thread_); }
 
 void IdleThread::live() {
   if (!is_automatic_) os::name_thread("snug-idle");
-  silent_looks_.store(0, std::memory_order_relaxed);
   Presence::live(*this, std::max(store.config.purge_after / kLooks, kLeastPeriod));
   note_leave();
 }
 
-bool IdleThread::is_superfluous() const {
-  return is_automatic_ && store.roster.cache_count() <= 1 && silent_looks_.load() < kTrusted;
-}
+bool IdleThread::is_superfluous() const { return is_automatic_ && store.roster.cache_count() <= 1; }
 
-// Beside those with a cache and itself.
-bool IdleThread::sees_silent_threads() {
-  const bool sees = is_automatic_ && os::thread_count() > store.roster.cache_count() + 1;
-  silent_looks_.store(sees ? std::min(silent_looks_.load() + 1, kTrusted) : 0);
-  return sees;
+// Beside those with a cache, and the calling thread, which has none.
+bool IdleThread::sees_silent_threads() const {
+  return is_automatic_ && os::thread_count() > store.roster.cache_count() + 1;
 }
 
 // To begin and to end it takes as long as another thread does. A thread that begins too soon after does without, as no
@@ -132,9 +127,10 @@ void IdleThread::note_leave() {
 // Who is dismissed stays unjoined: main's thread does not wait, and others may be joining it already.
 void IdleThread::thread_ended() {
   if (is_main_thread()) return bell_.dismiss();
-  // Those that it has seen may have ended since. The calling thread has no cache any more, and is counted by libc.
-  if (os::thread_count() <= store.roster.cache_count() + 2) silent_looks_.store(0);
   Presence::settle(*this);
+  // What looks silent may be another thread that ends at this moment. So the idle thread is gone first in any case, and
+  // does not come again where no thread is left.
+  if (sees_silent_threads() && !has_left_lately()) bell_.invite();
 }
 
 void IdleThread::before_fork() { forking_.store(true, std::memory_order_relaxed); }
@@ -146,10 +142,12 @@ void IdleThread::after_fork_in_parent() {
 
 void IdleThread::after_fork_in_child() {
   main_thread_.store(&thread_state, std::memory_order_relaxed);
-  if (is_automatic_)
+  if (is_automatic_) {
     bell_.clear_until_invited();
-  else
+    if (os::thread_count() != 0) bell_.invite();  // it comes where there is another thread, as libc counts them
+  } else {
     bell_.clear();
+  }
   is_unjoined_ = false;
   hands_.unlock_after_fork();
   was_refused_.store(false, std::memory_order_relaxed);

@@ -89,7 +89,7 @@ class IdleThread {
 
   // For its presence.
   bool is_superfluous() const;
-  bool sees_silent_threads();
+  bool sees_silent_threads() const;
   bool is_final() const { return is_automatic_; }  // what the OS refuses
   bool start_thread();
   void join_thread();
@@ -108,9 +108,8 @@ class IdleThread {
   std::atomic<uint32_t> refused_at_{0};
   std::atomic<uint32_t> leaves_{0};
   std::atomic<uint32_t> left_at_{0};
-  Lock hands_;                             // held while it has blocks of a heap in hand
-  pthread_t thread_{};                     // from its arrival on, until it is joined
-  std::atomic<uint32_t> silent_looks_{0};  // in a row at which it saw silent threads, as far as kTrusted
+  Lock hands_;          // held while it has blocks of a heap in hand
+  pthread_t thread_{};  // from its arrival on, until it is joined
   bool is_unjoined_ = false;
   HeapRegistry::Pass pass_;
   uint32_t went_round_at_ = 0;

@@ -23,8 +23,8 @@ uint32_t thread_number();
 
 // Looks where libc counts its threads, for debuggers (libthread_db). Once, before the first question; may allocate.
 void find_thread_count();
-// How many threads the process has, those that are about to end with it; 0 if nobody knows, as in programs that are
-// linked statically. No system call.
+// How many threads libc has begun and not yet seen end, main's with them; 0 if it does not tell, as in programs that
+// are linked statically. Threads by bare clone() are not counted. No system call.
 size_t thread_count();
 
 // True in the thread that main runs in, or that forked.

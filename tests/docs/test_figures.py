@@ -10,7 +10,7 @@ from document import ROOT, prose
 HEADER = "bytes of the heads of all classes and the record of a thread's cache"
 ARRAYS = "bytes of the arrays of a thread that has used every class of `dense`"
 SENTENCES = {
-    (HEADER,): (r"header takes (\d+) bytes", r"the cache's record take (\d+) bytes together"),
+    (HEADER,): (r"the cache's record take (\d+) bytes together",),
     (ARRAYS,): (r"every class of has (\d+) bytes of them",),
     (HEADER, ARRAYS): (r"with the arrays of every class[^.]* takes (\d+)",),
 }

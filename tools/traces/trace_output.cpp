@@ -1,7 +1,6 @@
 #include "traces/trace_output.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -17,10 +16,10 @@ namespace snug::tool {
 
 namespace {
 
-namespace fs = std::filesystem;
-
-UserError cannot_write(const std::string& path, int error) {
-  return UserError(fmt::format("cannot write '{}': {}", path, std::strerror(error)), EXIT_FAILURE);
+std::FILE* open_for_writing(const std::string& path) {
+  std::FILE* const file = std::fopen(path.c_str(), "we");
+  if (file == nullptr) throw UserError(fmt::format("cannot write '{}': {}", path, std::strerror(errno)), EXIT_FAILURE);
+  return file;
 }
 
 trace::TraceFileOptions options_of(const TraceInput& input, trace::TraceFileOptions options, const std::string& path) {
@@ -49,22 +48,7 @@ std::string json_of(const WrittenTrace& written) {
 }
 
 TraceOutput::TraceOutput(const std::string& path, const trace::TraceFileOptions& options)
-    : path_(path), target_(fs::weakly_canonical(path)), file_(nullptr) {
-  std::error_code none;
-  const fs::file_status there = fs::status(target_, none);
-  if (!fs::exists(there) || fs::is_regular_file(there)) {
-    beside_ = fmt::format("{}.{}", target_, getpid());
-    file_ = std::fopen(beside_.c_str(), "we");
-  }
-  if (file_ == nullptr) {
-    beside_.clear();
-    file_ = std::fopen(target_.c_str(), "we");
-  } else if (fs::exists(there)) {
-    fs::permissions(beside_, there.permissions(), none);
-  }
-  if (file_ == nullptr) throw cannot_write(path, errno);
-  trace_ = std::make_unique<trace::TraceFile>(file_, options);
-}
+    : path_(path), file_(open_for_writing(path)), trace_(std::make_unique<trace::TraceFile>(file_, options)) {}
 
 TraceOutput::TraceOutput(const std::string& path, const TraceInput& input, trace::TraceFileOptions options)
     : TraceOutput(path, options_of(input, options, path)) {
@@ -73,13 +57,6 @@ TraceOutput::TraceOutput(const std::string& path, const TraceInput& input, trace
 
 TraceOutput::~TraceOutput() {
   if (file_ != nullptr) std::fclose(file_);
-  if (!beside_.empty()) std::remove(beside_.c_str());
-}
-
-void TraceOutput::take_place() {
-  if (beside_.empty()) return;
-  if (std::rename(beside_.c_str(), target_.c_str()) != 0) throw cannot_write(path_, errno);
-  beside_.clear();
 }
 
 WrittenTrace TraceOutput::finish() {
@@ -87,8 +64,8 @@ WrittenTrace TraceOutput::finish() {
   const bool closed = std::fclose(file_) == 0;
   const int error = written ? errno : trace_->error();
   file_ = nullptr;
-  if (!written || !closed) throw cannot_write(path_, error);
-  take_place();
+  if (!written || !closed)
+    throw UserError(fmt::format("cannot write '{}': {}", path_, std::strerror(error)), EXIT_FAILURE);
   WrittenTrace written_trace = {
       .path = path_, .events = trace_->events(), .bytes = trace_->bytes(), .plain_bytes = trace_->plain_bytes()};
   const double events = static_cast<double>(written_trace.events == 0 ? 1 : written_trace.events);

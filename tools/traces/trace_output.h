@@ -1,6 +1,4 @@
 // TraceOutput: the trace file that a command makes, closed with a line on standard error that says how large it became.
-// It is written beside the file that was named, and takes its place when it is whole: a command that fails leaves what
-// was there.
 #pragma once
 
 #include <cstdint>
@@ -44,11 +42,7 @@ class TraceOutput {
   WrittenTrace finish();
 
  private:
-  void take_place();
-
   std::string path_;
-  std::string target_;  // path_, or what it is a link to
-  std::string beside_;  // empty if it is written in place: no regular file, or in a folder that nobody may write to
   std::FILE* file_;
   std::unique_ptr<trace::TraceFile> trace_;
 };

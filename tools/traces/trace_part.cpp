@@ -64,8 +64,9 @@ void cut_trace(TraceInput& input, TraceOutput& output, std::uint64_t from, std::
   Touched touched;
   bool has_begun = false;
   Event event;
-  // A stretch of the trace's order, in which time may fall by a little from one thread to another.
-  while (input.next(event) && event.time < to) {
+  while (input.next(event)) {
+    // A stretch of the trace's order, in which time may fall by a little from one thread to another.
+    if (event.time >= to) return;
     if (!has_begun && event.time < from) {
       before.add(event);
       note_touched(touched, event);
@@ -77,8 +78,8 @@ void cut_trace(TraceInput& input, TraceOutput& output, std::uint64_t from, std::
     output.add(event);
   }
   if (!has_begun)
-    throw UserError(fmt::format("{}: no event lies between --from and --to: the last one before is at {} s",
-                                printable(input.path()), seconds_of(before.last_time())));
+    throw UserError(fmt::format("{}: it ends before --from: its last event is at {} s", printable(input.path()),
+                                seconds_of(before.last_time())));
 }
 
 void filter_trace(TraceInput& input, TraceOutput& output, const BlockChoice& choice) {

@@ -12,7 +12,7 @@
 namespace snug::tool {
 
 // From one time to another, in steps. The blocks that live at its begin are found there, with the size that was asked
-// for; frames and modules that were defined before are kept. Throws UserError if no event lies there.
+// for; frames and modules that were defined before are kept. Throws UserError if the trace ends before.
 void cut_trace(TraceInput& input, TraceOutput& output, std::uint64_t from, std::uint64_t to);
 
 struct BlockChoice {
