@@ -1,5 +1,5 @@
-// What is true of a compacting heap's pages. Whatever was written over their records, a check ends with an answer: no
-// pointer is followed before it is known that a record lies where it leads.
+// What is true of a compacting heap's pages. Whatever was written over their records in a region, a check ends with an
+// answer: no pointer is followed before it is known that a record lies where it leads. Elsewhere that is not known.
 #include "compact/block_pages.h"
 
 namespace snug {
