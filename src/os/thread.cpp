@@ -58,8 +58,11 @@ void join_thread(pthread_t thread) {
 
 void name_thread(const char* name) { system_call(SYS_prctl, PR_SET_NAME, name); }
 
+// ThreadSanitizer has a thread of its own in each process, which libc counts.
 void find_thread_count() {
+#ifndef __SANITIZE_THREAD__
   threads_of_libc.store(static_cast<unsigned*>(::dlsym(RTLD_DEFAULT, "__nptl_nthreads")), std::memory_order_relaxed);
+#endif
 }
 
 size_t thread_count() {
