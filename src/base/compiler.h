@@ -43,6 +43,12 @@
 
 namespace snug {
 
+#ifdef __SANITIZE_THREAD__
+inline constexpr bool kUnderThreadSanitizer = true;
+#else
+inline constexpr bool kUnderThreadSanitizer = false;
+#endif
+
 // Fetches the line at `address` for writing. A hint: never faults.
 SNUG_ALWAYS_INLINE void prefetch_for_write(const void* address) { __builtin_prefetch(address, 1, 3); }
 

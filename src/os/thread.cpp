@@ -13,6 +13,7 @@
 #include <cstddef>
 
 #include "base/bits.h"
+#include "base/compiler.h"
 #include "base/errno_keeper.h"
 #include "base/system_call.h"
 #include "os/process.h"
@@ -60,9 +61,8 @@ void name_thread(const char* name) { system_call(SYS_prctl, PR_SET_NAME, name); 
 
 // ThreadSanitizer has a thread of its own in each process, which libc counts.
 void find_thread_count() {
-#ifndef __SANITIZE_THREAD__
+  if (kUnderThreadSanitizer) return;
   threads_of_libc.store(static_cast<unsigned*>(::dlsym(RTLD_DEFAULT, "__nptl_nthreads")), std::memory_order_relaxed);
-#endif
 }
 
 size_t thread_count() {
