@@ -117,7 +117,6 @@ const char* BlockPages::check_page(const CompactPage& page) const {
 const char* BlockPages::check_bin(size_t size_class, const Counted& counted) const {
   if (this->bin(size_class) == nullptr) return counted.pages == 0 ? nullptr : "compact heap: a page is of no class";
   const PageBin& bin = *this->bin(size_class);
-  if (bin.size_class != size_class) return "compact heap: a class lies in another's place";
   if (bin.pages != counted.pages || bin.used != counted.used) return "compact heap: the counts of a class are wrong";
   size_t listed[CompactPage::kLevels + 1] = {};
   size_t uncarved = 0;

@@ -66,7 +66,7 @@ void IdleThread::open(IdleThreads mode) {
 }
 
 void IdleThread::permit() {
-  os::find_thread_count();
+  os::find_thread_count();  // not later, as that may wait for a library that is being loaded
   if (os::is_main_thread()) main_thread_.store(&thread_state, std::memory_order_relaxed);
   if (store.is_open() && store.config.idle_thread != IdleThreads::kOff) watch_main_thread();
   permitted_.store(true, std::memory_order_relaxed);

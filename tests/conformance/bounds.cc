@@ -1,6 +1,8 @@
 // bounds.cc: what a program's blocks may cost in mappings, private memory and memory, whatever the machine. On any
 // malloc. Usage: bounds LOAD, one of kLoads. Prints the figure and its bound. Exit status 0 if the bound holds, 1 if
 // not; 77 if there is too little memory to tell.
+#include "proc_file.h"
+
 #include <fcntl.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -26,18 +28,8 @@ void* checked(void* block) {
   std::exit(1);
 }
 
-// Of a file of /proc, in KiB.
-std::size_t number_in(const char* path, const char* key) {
-  char text[8192];
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  const ssize_t length = read(file, text, sizeof text - 1);
-  close(file);
-  text[length > 0 ? length : 0] = 0;
-  const char* const found = std::strstr(text, key);
-  return found == nullptr ? 0 : std::strtoull(found + std::strlen(key), nullptr, 10);
-}
-
-std::size_t status(const char* key) { return number_in("/proc/self/status", key); }
+// In KiB.
+std::size_t status(const char* key) { return static_cast<std::size_t>(number_in("/proc/self/status", key)); }
 std::size_t resident() { return status("RssAnon:") * kKiB; }
 
 std::size_t mappings() {
@@ -233,7 +225,7 @@ constexpr Load kLoads[] = {
 }  // namespace
 
 int main(int count, char** words) {
-  if (number_in("/proc/meminfo", "MemAvailable:") < 2 * kMiB) {  // KiB
+  if (number_in("/proc/meminfo", "MemAvailable:") < 2 << 20) {  // KiB
     std::puts("less than 2 GiB of memory can be had");
     return 77;
   }

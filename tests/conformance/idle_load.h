@@ -1,11 +1,9 @@
 // What a program of idle.cc fills the heap with, and how much of it the OS still holds.
 #pragma once
 
+#include "proc_file.h"
 #include "subject.h"
 #include "threads.h"
-
-#include <fcntl.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -27,18 +25,6 @@ struct Load {
 // In memory of its own, which is there before and after.
 inline void* places[kSmallBytes / 1000];
 inline Load load{places, {}, 0};
-
-// The number behind `label` in a file of /proc; allocates nothing.
-inline long number_in(const char* path, const char* label, int base = 10) {
-  char text[8192];
-  const int file = open(path, O_RDONLY | O_CLOEXEC);
-  const ssize_t length = file < 0 ? -1 : read(file, text, sizeof text - 1);
-  if (file >= 0) close(file);
-  if (length <= 0) return -1;
-  text[length] = 0;
-  const char* place = std::strstr(text, label);
-  return place == nullptr ? -1 : static_cast<long>(std::strtoul(place + std::strlen(label), nullptr, base));
-}
 
 inline std::size_t memory_held() {
   if (!subject::kSanitized) return static_cast<std::size_t>(number_in("/proc/self/smaps_rollup", "Rss:")) * 1024;
