@@ -142,10 +142,12 @@ void IdleThread::after_fork_in_parent() {
 
 void IdleThread::after_fork_in_child() {
   main_thread_.store(&thread_state, std::memory_order_relaxed);
-  if (is_automatic_)
+  if (is_automatic_) {
     bell_.clear_until_invited();
-  else
+    if (os::thread_count() != 0) bell_.invite();  // it comes where there is another thread, as libc counts them
+  } else {
     bell_.clear();
+  }
   is_unjoined_ = false;
   hands_.unlock_after_fork();
   was_refused_.store(false, std::memory_order_relaxed);
