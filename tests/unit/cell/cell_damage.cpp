@@ -1,9 +1,11 @@
 // Cell heaps that somebody has written over: whatever is damaged, walking checks report it or it does no harm, and
 // check() ends with an answer. Each case is a heap after some operations, some damage to its memory, and operations
-// with what is left. The memory that an operation may touch lies between pages that nobody may touch.
+// with what is left: what is written to a live block stays in it, unless the heap reports. The memory that an operation
+// may touch lies between pages that nobody may touch.
 //
 //   cell_damage [CASES [SEED]]     default: 6000 cases of seed 1. Ends with the number of heaps whose damage check()
-//                                  has named, or with the case in which a heap met a signal, or hung
+//                                  has named, or with the case in which a heap met a signal, hung, or changed a
+//                                  block of somebody's
 //
 // A misuse throws here, so that one process has many. It is reported before anything of the heap changes.
 #include <sys/mman.h>
@@ -19,13 +21,12 @@
 #include <iterator>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "snug/cell_heap.h"
 
 namespace {
-
-using snug::CellView;
 
 class Random {
  public:
@@ -43,11 +44,8 @@ class Random {
   uint64_t state_;
 };
 
-struct Report {
-  const char* reason;
-};
 struct ThrowReport {
-  [[noreturn]] static void misuse(const char*, const void*, const char* reason) { throw Report{reason}; }
+  [[noreturn]] static void misuse(const char*, const void*, const char* reason) { throw reason; }
 };
 
 // Pieces of memory with a page of no access on both sides.
@@ -92,6 +90,18 @@ struct GuardedPages {
   static void give(void* page, size_t bytes) { std::memset(page, 0xdd, bytes); }
 };
 
+// A live block, and what was written to it.
+struct Block {
+  char* start;
+  std::vector<char> written;
+
+  void expect_as_written(size_t bytes) const {
+    if (std::memcmp(start, written.data(), bytes) == 0) return;
+    std::fprintf(stderr, "a live block was changed\n");
+    std::abort();
+  }
+};
+
 // Memory that is there, from `begin` to before `end`.
 struct Stretch {
   char* begin;
@@ -126,7 +136,10 @@ class DamagedHeap {
       std::abort();
     }
     if constexpr (Policy::Checks::kWalks) {
+      // What a stray write did to the caller's own blocks is not the heap's to find.
+      for (const Block& block : blocks_) std::memcpy(block.start, block.written.data(), block.written.size());
       for (int steps = 30; steps != 0; --steps) go_on();
+      for (const Block& block : blocks_) block.expect_as_written(block.written.size());
     }
     return named;
   }
@@ -149,24 +162,33 @@ class DamagedHeap {
 
   void keep(void* block) {
     if (block == nullptr) return;
-    fill(static_cast<char*>(block), Heap::usable_size(block));
-    blocks_.push_back(block);
+    blocks_.push_back({static_cast<char*>(block), {}});
+    write(blocks_.back());
+  }
+
+  void write(Block& block) {
+    const size_t bytes = Heap::usable_size(block.start);
+    fill(block.start, bytes);
+    block.written.assign(block.start, block.start + bytes);
   }
 
   void take_step() {
     const size_t kind = random_.below(9);
     if (kind < 5 || blocks_.empty()) return keep(heap_->allocate(length()));
     if (kind == 5) return keep(heap_->allocate_aligned(size_t{1} << random_.below(10), length()));
-    void*& block = blocks_[random_.below(blocks_.size())];
+    Block& block = blocks_[random_.below(blocks_.size())];
     if (kind == 6) {
-      void* const resized = heap_->resize(block, length());
-      if (resized != nullptr) block = resized;
-      return;
+      char* const resized = static_cast<char*>(heap_->resize(block.start, length()));
+      if (resized == nullptr) return;
+      block.start = resized;
+      block.expect_as_written(std::min(block.written.size(), Heap::usable_size(resized)));
+      return write(block);
     }
     std::swap(block, blocks_.back());
-    void* const freed = blocks_.back();
+    const Block freed = std::move(blocks_.back());
     blocks_.pop_back();
-    heap_->deallocate(freed);
+    freed.expect_as_written(freed.written.size());
+    heap_->deallocate(freed.start);
   }
 
   // One operation on the damaged heap, some with wrong addresses.
@@ -177,8 +199,7 @@ class DamagedHeap {
           heap_->deallocate(reinterpret_cast<void*>(random_.word()));
           break;
         case 1:
-          if (!blocks_.empty())
-            heap_->deallocate(static_cast<char*>(blocks_[random_.below(blocks_.size())]) + random_.below(80));
+          if (!blocks_.empty()) deallocate_near(blocks_[random_.below(blocks_.size())].start + random_.below(80));
           break;
         case 2:
           heap_->check();
@@ -192,13 +213,19 @@ class DamagedHeap {
         default:
           take_step();
       }
-    } catch (const Report& report) {
-      if (report.reason == nullptr || *report.reason == '\0') std::abort();
+    } catch (const char* reason) {
+      if (reason == nullptr || *reason == '\0') std::abort();
     }
   }
 
+  // Which may be right after all.
+  void deallocate_near(char* address) {
+    std::erase_if(blocks_, [=](const Block& block) { return block.start == address; });
+    heap_->deallocate(address);
+  }
+
   void note_places() {
-    heap_->walk([this](const CellView& cell) {
+    heap_->walk([this](const snug::CellView& cell) {
       char* const begin = static_cast<char*>(const_cast<void*>(cell.block)) - sizeof(size_t);
       if (cells_.empty() || cells_.back().end != begin) records_.push_back({});
       records_.back() = {begin + cell.bytes, begin + cell.bytes + sizeof(snug::CellRegion)};
@@ -274,10 +301,7 @@ class DamagedHeap {
     must_name_ |= std::memcmp(before.data() + kHead, record.begin + kHead, before.size() - kHead) != 0;
   }
 
-  static void flip_bit(char* byte, size_t bit) {
-    *byte = static_cast<char>(static_cast<unsigned char>(*byte) ^ 1u << bit);
-  }
-  void flip(char* byte) { flip_bit(byte, random_.below(8)); }
+  void flip(char* byte) { *byte = static_cast<char>(static_cast<unsigned char>(*byte) ^ 1u << random_.below(8)); }
 
   bool is_known(const char* byte) const {
     return std::any_of(cells_.begin(), cells_.end(), [=](Stretch s) { return byte >= s.begin && byte < s.end; }) ||
@@ -292,7 +316,7 @@ class DamagedHeap {
   alignas(64) static inline char record_[sizeof(Heap)];
   Random random_;
   Heap* heap_;
-  std::vector<void*> blocks_;
+  std::vector<Block> blocks_;
   std::vector<Stretch> cells_;
   std::vector<Stretch> records_;
   bool must_name_ = false;
@@ -368,7 +392,7 @@ int main(int count, char** arguments) {
     alarm(60);
     named += kCases[current % std::size(kCases)](seed << 32 | current) ? 1 : 0;
   }
-  std::printf("%llu of %llu damaged heaps were named by check(), none met a signal or hung\n",
+  std::printf("%llu of %llu damaged heaps were named by check(), none met a signal, hung, or changed a block\n",
               static_cast<unsigned long long>(named), static_cast<unsigned long long>(cases));
   return named > cases / 2 ? 0 : 1;
 }

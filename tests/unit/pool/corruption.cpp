@@ -5,7 +5,8 @@
 //   corruption [COUNT [FIRST_SEED]]
 //
 // Ends with what came of the COUNT corruptions; exit status 1, with the seed, at the first that ends in a signal, hangs
-// for seconds, reports by anything but a line of snug's, or has the pool give back what it never had.
+// for seconds, reports by anything but a line of snug's, has the pool give back what it never had, or changes an
+// element that is live.
 //
 // This program is itself the heap that pools draw on: it has the functions of snug.h that they call, and so knows all
 // that a pool owns.
@@ -57,6 +58,8 @@ void give_back(void* memory, size_t bytes) {
   for (size_t i = 0; i < heap.count; ++i) {
     if (heap.pieces[i].start != memory) continue;
     if (bytes != 0 && bytes != heap.pieces[i].bytes) fail("gives back another length than it took");
+    snug::unpoison_for_sanitizer(heap.pieces[i].start, heap.pieces[i].bytes);
+    std::memset(heap.pieces[i].start, 0xdd, heap.pieces[i].bytes);
     heap.pieces[i] = heap.pieces[--heap.count];
     return;
   }
@@ -69,19 +72,35 @@ struct Node {
   explicit Node(uint64_t* made) : counter(made) { ++*counter; }
   ~Node() { --*counter; }
   uint64_t* counter;
-  char rest[24] = {};
+  uint64_t stamps[3] = {};
+};
+
+// A live element, and what the caller has written to it.
+struct Live {
+  Node* node;
+  uint64_t stamp;
+
+  void write(uint64_t* counter) const {
+    node->counter = counter;
+    std::fill(std::begin(node->stamps), std::end(node->stamps), stamp);
+  }
+  void expect_as_written(const uint64_t* counter) const {
+    if (node->counter != counter) fail("changes an element");
+    for (const uint64_t seen : node->stamps)
+      if (seen != stamp) fail("changes an element");
+  }
 };
 
 template <class TestedPool>
-void destroy_last(TestedPool& pool, std::vector<Node*>& live, uint64_t& counter) {
-  Node* const node = live.back();
+void destroy_last(TestedPool& pool, std::vector<Live>& live, const uint64_t& counter) {
+  const Live last = live.back();
   live.pop_back();
-  node->counter = &counter;  // what a stray write did to the caller's own elements is not the pool's to find
-  pool.destroy(node);
+  last.expect_as_written(&counter);
+  pool.destroy(last.node);
 }
 
 template <class TestedPool>
-void use(TestedPool& pool, std::vector<Node*>& live, uint64_t& counter, Random& random, unsigned steps) {
+void use(TestedPool& pool, std::vector<Live>& live, uint64_t& counter, Random& random, unsigned steps) {
   for (unsigned step = 0; step < steps; ++step) {
     switch (random() % 32) {
       case 0:
@@ -106,7 +125,10 @@ void use(TestedPool& pool, std::vector<Node*>& live, uint64_t& counter, Random& 
         break;
       default:
         if (live.empty() || random() % 8 < 5) {
-          if (Node* const node = pool.try_construct(&counter)) live.push_back(node);
+          if (Node* const node = pool.try_construct(&counter)) {
+            live.push_back({node, random()});
+            live.back().write(&counter);
+          }
         } else {
           std::swap(live[random() % live.size()], live.back());
           destroy_last(pool, live, counter);
@@ -133,7 +155,7 @@ void corrupt(Random& random) {
 template <class TestedPool>
 void run_checked(Outcome& outcome) {
   alignas(TestedPool) static unsigned char place[sizeof(TestedPool)];
-  static std::vector<Node*> live;
+  static std::vector<Live> live;
   live.clear();
   Random random(static_cast<unsigned>(seed) + 1);
   const snug::PoolGrowth growth{256u << random() % 4, 1024u << random() % 4};
@@ -143,6 +165,8 @@ void run_checked(Outcome& outcome) {
   if (snug::corruption::holds_one_line(kReport, false)) fail("reports before it is corrupted");
   if (heap.count == 0) return;
   corrupt(random);
+  // What a stray write did to the caller's own elements is not the pool's to find.
+  for (const Live& one : live) one.write(&counter);
   const bool is_reported = snug::corruption::is_reported(kReport, [&] {
     use(*pool, live, counter, random, 400);
     while (!live.empty()) destroy_last(*pool, live, counter);
@@ -155,7 +179,7 @@ void run_unchecked(Outcome& outcome) {
   Random random(static_cast<unsigned>(seed) + 1);
   using TestedPool = snug::Pool<Node>;
   alignas(TestedPool) static unsigned char place[sizeof(TestedPool)];
-  std::vector<Node*> live;
+  std::vector<Live> live;
   uint64_t counter = 0;
   auto* const pool = ::new (place) TestedPool(snug::PoolGrowth{256u << random() % 4, 4096});
   use(*pool, live, counter, random, random() % 400);
