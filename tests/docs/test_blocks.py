@@ -26,6 +26,7 @@ COVERED_ELSEWHERE = {
     r"scripts/(setup|fresh_machine)\b.*": "the stage of .ci/run that starts from a bare system",
     r"scripts/traces .*": "tests/bench/test_traces.py",
     r"scripts/front_door \w+": "test_front_door.py",
+    r"scripts/sensitivity\b.*": "tests/bench/harness/test_sensitivity.py",
 }
 COVERED_PAGES = {"recipes.md": "tests/programs/recipes.py, with the real programs"}
 # Languages in which nothing can be run: what programs print, and files of other programs.
