@@ -53,6 +53,7 @@ Run run_of(const Json& allocator, std::size_t round) {
 Contender contender_of(const Json& allocator, int rounds) {
   Contender contender;
   contender.allocator.name = allocator["name"];
+  contender.allocator.is_snug = contender.allocator.name == "snug" || contender.allocator.name == "snug-nothp";
   contender.allocator.version = allocator.value("version", "1.0");
   contender.refusal = allocator.value("refusal", "");
   contender.bindings = Bindings{.programs = 2, .bound = 2, .other = ""};

@@ -266,6 +266,13 @@ class NamesTest(unittest.TestCase):
             self.assertEqual((process.returncode, process.stderr.count("\n")), (2, 1), process.stderr)
             self.assertIn(words, process.stderr)
 
+    def test_a_library_that_is_called_like_snug_is_not_taken_for_it(self):
+        libc = next(line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "libc.so.6" in line)
+        process = snug("run", "--library", LIBRARY, "--compare", f"snug-nothp={libc}", "-n1", "--warmup=0", "--json", "--", ALLOCATING)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        for one, serves in zip(json.loads(process.stdout)["allocators"], (True, False), strict=True):
+            self.assertEqual(["served" in run for run in one["runs"]], [serves])
+
     def test_help_names_the_allocators_and_files_without_a_grammar(self):
         text = snug("run", "--help").stdout
         for name in ("glibc", "jemalloc", "mimalloc", "tcmalloc", "snmalloc", "rpmalloc"):

@@ -190,7 +190,7 @@ void run_rounds(Comparison& comparison, const RunOnce& run_once, const HeldSigna
 
 }  // namespace
 
-bool Contender::reports_itself() const { return allocator.name == "snug" || allocator.name == "snug-nothp"; }
+bool Contender::reports_itself() const { return allocator.is_snug; }
 
 std::vector<const Run*> Contender::counted() const {
   std::vector<const Run*> result;

@@ -197,6 +197,7 @@ Allocator find_allocator(const std::string& name, const std::string& snug_librar
     base.resize(base.size() - kWithoutHugePages.size());
     allocator.huge_pages = HugePages::kRefused;
   }
+  allocator.is_snug = base == "snug";
   allocator.library = library_of(base, snug_library);
   return allocator;
 }

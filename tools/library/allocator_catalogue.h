@@ -13,6 +13,7 @@ struct Allocator {
   std::string library;  // canonical path of what is preloaded; of glibc too (see find_allocator)
   std::string version;  // empty until identify() has asked
   HugePages huge_pages = HugePages::kAllowed;
+  bool is_snug = false;  // by its library, not its name: that may be given to another
   // A heap that is no malloc: the program calls it directly, and the library serves nothing but libc.
   bool is_component = false;
 };
