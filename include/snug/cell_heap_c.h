@@ -34,6 +34,9 @@ size_t snug_cell_heap_record(void);
 
 /* More memory, anywhere. NULL if it was taken, else a static sentence that says why not. */
 const char* snug_cell_heap_add(struct snug_cell_heap* heap, void* region, size_t bytes);
+/* What snug_cell_heap_add() took at `region` is the caller's again. NULL, or a static sentence that says why not: no
+ * such region begins there, or a block lives in it. O(cells of the region). */
+const char* snug_cell_heap_remove(struct snug_cell_heap* heap, void* region);
 
 /* NULL if nothing fits. 0 bytes give a block like any other. */
 void* snug_cell_malloc(struct snug_cell_heap* heap, size_t bytes);

@@ -37,6 +37,10 @@ SNUG_EXPORT const char* snug_cell_heap_add(snug_cell_heap* heap, void* region, s
   return heap->add_region(region, bytes);
 }
 
+SNUG_EXPORT const char* snug_cell_heap_remove(snug_cell_heap* heap, void* region) {
+  return heap->remove_region(region);
+}
+
 SNUG_EXPORT void* snug_cell_malloc(snug_cell_heap* heap, size_t bytes) { return heap->allocate(bytes); }
 
 SNUG_EXPORT void* snug_cell_aligned_alloc(snug_cell_heap* heap, size_t alignment, size_t bytes) {

@@ -63,6 +63,26 @@ TEST(CellFunctions, RefuseTooLittle) {
   EXPECT_STREQ(snug_cell_check(heap), nullptr);
 }
 
+TEST(CellFunctions, GiveARegionBack) {
+  std::vector<char> first(kBytes);
+  std::vector<char> second(kBytes);
+  snug_cell_heap* heap = snug_cell_heap_create(first.data(), kBytes);
+  ASSERT_STREQ(snug_cell_heap_add(heap, second.data(), kBytes), nullptr);
+  std::vector<void*> blocks;
+  while (void* block = snug_cell_malloc(heap, 1000)) blocks.push_back(block);
+  EXPECT_STREQ(snug_cell_heap_remove(heap, second.data()), "a block lives in the region");
+  EXPECT_STREQ(snug_cell_heap_remove(heap, second.data() + 16), "no region begins there");
+  EXPECT_STREQ(snug_cell_heap_remove(heap, first.data()), "no region begins there");
+  for (void* block : blocks) snug_cell_free(heap, block);
+  EXPECT_STREQ(snug_cell_heap_remove(heap, second.data()), nullptr);
+  second.assign(kBytes, 0x55);
+  snug_cell_stats stats{};
+  snug_cell_get_stats(heap, &stats);
+  EXPECT_EQ(stats.regions, 1u);
+  EXPECT_LT(stats.bytes_total, kBytes);
+  EXPECT_STREQ(snug_cell_check(heap), nullptr);
+}
+
 long faults() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
