@@ -57,9 +57,9 @@ enum Key : size_t {
   kReport
 };
 
-// One part in so many of what the process may have is kept empty, of small blocks and of large ones each. Above 2 GiB
-// that is more than the default.
-constexpr size_t kShareOfMemory = 32;
+// The memory from which on what is kept by default is. A process that may have less keeps as much less: a 32nd of it
+// in pages and in large blocks each, a 256th in each thread's cache.
+constexpr size_t kEnoughMemory = size_t{2} << 30;
 // By default as many times `retain` may be kept empty, in pages, as long as no less is in use.
 constexpr size_t kTimesInUse = 4;
 
@@ -274,10 +274,10 @@ Config read_config(uint32_t* set_keys) {
 
 Retained retained_within(size_t memory, const Config& config, uint32_t set_keys) {
   const auto bounded = [memory, set_keys](size_t key, size_t bytes, size_t times = 1) {
-    return (set_keys >> key & 1) != 0 ? bytes : std::min(bytes * times, memory / kShareOfMemory);
+    return (set_keys >> key & 1) != 0 ? bytes : std::min(bytes * times, memory / (kEnoughMemory / bytes));
   };
   return {bounded(kRetain, config.retain), bounded(kRetain, config.retain, kTimesInUse),
-          bounded(kRetainLarge, config.retain_large)};
+          bounded(kRetainLarge, config.retain_large), bounded(kCache, config.cache)};
 }
 
 void print_config_value(const Config& config, size_t index, char* text, size_t capacity) {

@@ -149,6 +149,7 @@ SNUG_COLD void Store::heed_memory_limit() {
   const Retained retained = retained_within(std::min(os::memory_limit(), most_memory), config, config_set);
   spans.bound_retention(retained.pages, retained.pages_in_use);
   large.bound_retention(retained.large);
+  roster.bound_budget(retained.cache);
 }
 
 void Store::before_fork() {

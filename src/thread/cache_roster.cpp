@@ -1,5 +1,6 @@
 #include "thread/cache_roster.h"
 
+#include <algorithm>
 #include <cstring>
 #include <new>
 
@@ -8,6 +9,13 @@ namespace snug {
 bool CacheRoster::open(void (*thread_ends)(void*), const CacheLimits& limits) {
   limits_ = limits;
   return ::pthread_key_create(&key_, thread_ends) == 0;
+}
+
+void CacheRoster::bound_budget(size_t bytes) {
+  LockGuard guard(lock_);
+  limits_.budget = std::min(limits_.budget, bytes);
+  for (ThreadCache* cache = caches_.front(); cache != nullptr; cache = CacheList::next(cache))
+    cache->bound_budget(limits_.budget);
 }
 
 ThreadCache* CacheRoster::start() {

@@ -50,6 +50,9 @@ class CacheRoster {
   // `thread_ends` is called with the cache of an ending thread, and calls end(). False if the OS refuses.
   bool open(void (*thread_ends)(void*), const CacheLimits& limits);
 
+  // No cache has room for more bytes from now on; what one has already it keeps. Takes the roster's lock.
+  void bound_budget(size_t bytes);
+
   // The calling thread's cache, made if there is none; null if it can have none.
   ThreadCache* start();
   void end(ThreadCache* cache);

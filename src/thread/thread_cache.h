@@ -83,6 +83,9 @@ class alignas(64) ThreadCache : public HeapCache {
   bool has_moved() const { return allocations() != allocations_raised_; }
   bool holds_any() const;
 
+  // Any thread: the arrays have room for no more bytes from now on; what there is stays.
+  void bound_budget(size_t bytes) { budget_.store(bytes, std::memory_order_relaxed); }
+
   SlabHeap& heap() { return heap_; }
   const ThreadState& state() const { return *state_; }
 
@@ -155,6 +158,7 @@ class alignas(64) ThreadCache : public HeapCache {
   ArrayStore& arrays_store_;
   ThreadState* state_;
   const CacheLimits limits_;
+  std::atomic<size_t> budget_;  // limits_.budget, or less by now
   size_t room_bytes_ = 0;
   size_t extra_bytes_ = 0;  // of that what may go if the thread drains
   size_t sent_home_ = 0;    // bytes, for want of room, beyond what refills make up for; no more than matters

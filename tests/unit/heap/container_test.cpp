@@ -21,13 +21,16 @@ TEST(ContainerTest, NoMoreIsKeptThanA32ndOfTheMemory) {
   EXPECT_EQ(retained_within(256 * kMiB, plain, 0).pages, 8 * kMiB);
   EXPECT_EQ(retained_within(256 * kMiB, plain, 0).pages_in_use, 8 * kMiB);
   EXPECT_EQ(retained_within(256 * kMiB, plain, 0).large, 8 * kMiB);
+  EXPECT_EQ(retained_within(SIZE_MAX, plain, 0).cache, 8 * kMiB);
+  EXPECT_EQ(retained_within(256 * kMiB, plain, 0).cache, 1 * kMiB);
 }
 
 TEST(ContainerTest, WhatTheEnvironmentSaysStands) {
   uint32_t set_keys = 0;
-  const Config config = parse_config("retain_large:100M", &set_keys, [](const char*, size_t) {});
+  const Config config = parse_config("retain_large:100M,cache:4M", &set_keys, [](const char*, size_t) {});
   EXPECT_EQ(retained_within(256 * kMiB, config, set_keys).pages, 8 * kMiB);
   EXPECT_EQ(retained_within(256 * kMiB, config, set_keys).large, 100 * kMiB);
+  EXPECT_EQ(retained_within(256 * kMiB, config, set_keys).cache, 4 * kMiB);
 }
 
 TEST(ContainerTest, SoMuchAsTheEnvironmentSaysIsKeptAndNoMore) {
