@@ -41,9 +41,9 @@ SNUG_API void* snug_realloc(void* block, size_t size);
 SNUG_API void* snug_reallocarray(void* block, size_t count, size_t size);
 /* Preserves errno. NULL is ignored; a pointer that snug did not hand out ends the process with one line. */
 SNUG_API void snug_free(void* block);
-/* C23: `size` is what was asked of malloc, calloc or realloc. It is not looked at. */
+/* C23: `size` is what was asked of malloc, calloc or realloc. It is looked at with check:on alone. */
 SNUG_API void snug_free_sized(void* block, size_t size);
-/* C23: `alignment` and `size` are what was asked of aligned_alloc. They are not looked at. */
+/* C23: `alignment` and `size` are what was asked of aligned_alloc. With check:on alone they are looked at. */
 SNUG_API void snug_free_aligned_sized(void* block, size_t alignment, size_t size);
 SNUG_API void* snug_aligned_alloc(size_t alignment, size_t size);
 SNUG_API int snug_posix_memalign(void** block, size_t alignment, size_t size);
@@ -121,6 +121,7 @@ struct snug_stats {
   uint64_t bytes_reserved;  /* address space held, metadata included */
   uint64_t bytes_metadata;  /* snug's own records that have been touched */
   uint64_t bytes_purged;    /* total given back to the OS so far */
+  uint64_t bytes_missed;    /* of pages: what was taken from it again within a second of going back for its age */
   uint64_t refills;         /* batches from slabs to thread caches */
   uint64_t flushes;         /* batches from thread caches to slabs */
   uint64_t batches_sent;    /* batches of blocks sent home to heaps of others, the shared one included */
@@ -173,9 +174,9 @@ SNUG_API int snug_mallopt(int parameter, int value);
 
 /* ---- checks ----------------------------------------------------------------------------------------------- */
 
-/* Verifies the invariants of the shared structures and of the calling thread's heap (of every heap, if no other
- * thread runs: pass `all_heaps` != 0 only then). Returns NULL if they hold, else a static sentence that names the
- * broken one. O(heap). */
+/* Verifies the invariants of the shared structures, of every heap, and of the calling thread's cache; with
+ * `all_heaps` != 0 of every thread's cache: pass it only if no other thread runs. Returns NULL if they hold, else a
+ * static sentence that names the broken one. O(heap). */
 SNUG_API const char* snug_check(int all_heaps);
 
 /* ---- configuration ---------------------------------------------------------------------------------------- */

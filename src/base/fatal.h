@@ -9,7 +9,10 @@ namespace snug {
 
 // "snug: CALL(0xBLOCK): REASON". Never returns, allocates nothing.
 [[noreturn]] SNUG_COLD void die_of_misuse(const char* call, const void* block, const char* reason);
-// A reason that several places find.
+// The reasons that several places find.
+inline constexpr const char* kForeign = "not a block of this heap";
+inline constexpr const char* kInterior = "points inside a block";
+inline constexpr const char* kNeverHandedOut = "block was never handed out";
 inline constexpr const char* kAlreadyFree = "block is already free";
 
 // "snug: bug: REASON (FILE:LINE)".

@@ -2,7 +2,7 @@
 // word of the block, its trailer, mixed with the block's address and a secret of the process, so that neither a stray
 // write nor a copy of another block's trailer passes for one.
 //
-//   block             size             most 128 bytes    room - 8     room
+//   block             size             most 128 bytes  usable - 8     usable
 //     |==== the user's ===|~~~~~~ canary ~~~~~~|___________| trailer |
 //
 //   trailer of a live block   == (check << 47 | 1 << 46 | origin << 44 | size) ^ mask(block)
@@ -74,23 +74,23 @@ class BlockNotes {
   // What a block has to be longer for.
   size_t overhead() const { return overhead_; }
 
-  // Writes canary and trailer of a live block that has `room` bytes, a multiple of 8 and at least size + overhead().
-  void write(void* block, size_t room, size_t size, BlockOrigin origin) const {
+  // Writes canary and trailer of a live block that has `usable` bytes, a multiple of 8 and at least size + overhead().
+  void write(void* block, size_t usable, size_t size, BlockOrigin origin) const {
     const uint64_t mask = this->mask(block);
-    const size_t end = canary_end(size, room);
+    const size_t end = canary_end(size, usable);
     if (size_t offset = canary_begin(size); offset != end) {
       const uint64_t users = users_bits(size);
       set_canary_word(block, offset, (canary_word(block, offset) & users) | (canary(mask) & ~users));
       while ((offset += kWord) != end) set_canary_word(block, offset, canary(mask));
     }
     const uint64_t payload = kLive | uint64_t{static_cast<uint8_t>(origin)} << kSizeBits | size;
-    word(block, room).store((check_of(payload, mask) << kPayloadBits | payload) ^ mask, std::memory_order_release);
+    word(block, usable).store((check_of(payload, mask) << kPayloadBits | payload) ^ mask, std::memory_order_release);
   }
 
   // False if the trailer is none of this block's: it was written over, or there never was one.
-  SNUG_ALWAYS_INLINE bool read(const void* block, size_t room, BlockNote* note) const {
-    note->trailer = trailer(block, room);
-    return decode(block, note) && note->size + overhead_ <= room;
+  SNUG_ALWAYS_INLINE bool read(const void* block, size_t usable, BlockNote* note) const {
+    note->trailer = trailer(block, usable);
+    return decode(block, note) && note->size + overhead_ <= usable;
   }
   // Tells the rest of a note by its trailer; false if that is none of this block's.
   SNUG_ALWAYS_INLINE bool decode(const void* block, BlockNote* note) const {
@@ -103,19 +103,19 @@ class BlockNotes {
     return live >> kPayloadBits == check_of(live & kPayload, mask);
   }
   // Nothing has ever been written there, or its memory has gone back since.
-  bool is_blank(const void* block, size_t room) const { return trailer(block, room) == 0; }
+  bool is_blank(const void* block, size_t usable) const { return trailer(block, usable) == 0; }
 
   // The block keeps events, and both are written before anybody else may look at it.
-  void write_event(void* block, size_t room, Which which, const BlockEvent& event) const {
+  void write_event(void* block, size_t usable, Which which, const BlockEvent& event) const {
     const uint64_t mask = event_mask(block, which);
     const uint64_t payload = uint64_t{event.thread} << kStackBits | event.stack;
-    event_word(block, room, which)
+    event_word(block, usable, which)
         .store((check_of(payload, mask) << kEventBits | payload) ^ mask, std::memory_order_relaxed);
   }
   // False if it was written over.
-  bool read_event(const void* block, size_t room, Which which, BlockEvent* event) const {
+  bool read_event(const void* block, size_t usable, Which which, BlockEvent* event) const {
     const uint64_t mask = event_mask(block, which);
-    const uint64_t plain = event_word(const_cast<void*>(block), room, which).load(std::memory_order_relaxed) ^ mask;
+    const uint64_t plain = event_word(const_cast<void*>(block), usable, which).load(std::memory_order_relaxed) ^ mask;
     const uint64_t payload = plain & ((uint64_t{1} << kEventBits) - 1);
     *event = {static_cast<uint32_t>(payload >> kStackBits),
               static_cast<uint32_t>(payload & ((uint64_t{1} << kStackBits) - 1))};
@@ -123,9 +123,9 @@ class BlockNotes {
   }
 
   // The offset of the first byte of the canary that is not as it was written, or of an event's word that is not, or
-  // `room` if all are.
-  SNUG_ALWAYS_INLINE size_t damage(const void* block, size_t room, size_t size) const {
-    const size_t end = canary_end(size, room);
+  // `usable` if all are.
+  SNUG_ALWAYS_INLINE size_t damage(const void* block, size_t usable, size_t size) const {
+    const size_t end = canary_end(size, usable);
     if (size_t offset = canary_begin(size); offset != end) {
       const uint64_t wanted = canary(mask(block));
       uint64_t other = (canary_word(block, offset) ^ wanted) & ~users_bits(size);
@@ -133,26 +133,28 @@ class BlockNotes {
       if (other != 0) [[unlikely]]
         return offset + static_cast<size_t>(std::countr_zero(other)) / 8;
     }
-    return damage_of_events(block, room);
+    return damage_of_events(block, usable);
   }
   // The same of the events' words alone.
-  size_t damage_of_events(const void* block, size_t room) const {
-    return keeps_events() ? first_damaged_event(block, room) : room;
+  size_t damage_of_events(const void* block, size_t usable) const {
+    return keeps_events() ? first_damaged_event(block, usable) : usable;
   }
 
   // Marks the block, whose note was read, as free. False if another thread has.
-  bool end(void* block, size_t room, const BlockNote& note) const {
+  bool end(void* block, size_t usable, const BlockNote& note) const {
     uint64_t live = note.trailer;
-    return word(block, room).compare_exchange_strong(live, trailer_of_freed(note), std::memory_order_acq_rel);
+    return word(block, usable).compare_exchange_strong(live, trailer_of_freed(note), std::memory_order_acq_rel);
   }
   // What its trailer is then.
   static uint64_t trailer_of_freed(const BlockNote& note) { return note.trailer ^ kTurned; }
   // True if it still is.
-  bool has_trailer(const void* block, size_t room, uint64_t expected) const { return trailer(block, room) == expected; }
+  bool has_trailer(const void* block, size_t usable, uint64_t expected) const {
+    return trailer(block, usable) == expected;
+  }
 
   // Where the canary ends, which may be where it begins: between the block's size and its notes, a multiple of 8.
-  size_t canary_end(size_t size, size_t room) const {
-    return std::min(room - overhead_, round_up(size, kWord) + kMostCanary);
+  size_t canary_end(size_t size, size_t usable) const {
+    return std::min(usable - overhead_, round_up(size, kWord) + kMostCanary);
   }
 
  private:
@@ -168,23 +170,23 @@ class BlockNotes {
   static constexpr size_t kWord = sizeof(uint64_t);
   static constexpr size_t kMostCanary = 128;  // and up to a word; beyond, a write is no write just beyond the end
 
-  static std::atomic_ref<uint64_t> word(void* block, size_t room) {
-    return std::atomic_ref<uint64_t>(*at<uint64_t>(address_of(block) + room - kTrailer));
+  static std::atomic_ref<uint64_t> word(void* block, size_t usable) {
+    return std::atomic_ref<uint64_t>(*at<uint64_t>(address_of(block) + usable - kTrailer));
   }
-  static uint64_t trailer(const void* block, size_t room) {
-    return word(const_cast<void*>(block), room).load(std::memory_order_acquire);
+  static uint64_t trailer(const void* block, size_t usable) {
+    return word(const_cast<void*>(block), usable).load(std::memory_order_acquire);
   }
-  static std::atomic_ref<uint64_t> event_word(void* block, size_t room, Which which) {
-    return word(block, room - static_cast<size_t>(which) * kTrailer);
+  static std::atomic_ref<uint64_t> event_word(void* block, size_t usable, Which which) {
+    return word(block, usable - static_cast<size_t>(which) * kTrailer);
   }
   uint64_t event_mask(const void* block, Which which) const {
     return mask(block) * (2 * static_cast<uint64_t>(which) + 1);
   }
-  SNUG_COLD size_t first_damaged_event(const void* block, size_t room) const {
+  SNUG_COLD size_t first_damaged_event(const void* block, size_t usable) const {
     BlockEvent event;
     for (const Which which : {Which::kAllocation, Which::kFree})
-      if (!read_event(block, room, which, &event)) return room - (static_cast<size_t>(which) + 1) * kTrailer;
-    return room;
+      if (!read_event(block, usable, which, &event)) return usable - (static_cast<size_t>(which) + 1) * kTrailer;
+    return usable;
   }
 
   // The canary's first word is that in which the size ends, or the one behind it, if it ends with a word.

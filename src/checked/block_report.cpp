@@ -15,7 +15,7 @@ using Line = Text<384>;
   line.add("; block ").add_hex(address_of(block.start));
   if (block.note != nullptr)
     line.add(" of ").add(uint64_t{block.note->size}).add(" bytes by ").add(allocation_of(block.note->origin));
-  line.add(", class of ").add(uint64_t{block.room}).add("\n");
+  line.add(", class of ").add(uint64_t{block.usable}).add("\n");
   write_line(line.data(), line.size());
   if (block.has_stacks) {
     block.allocated.write("allocated by");

@@ -12,7 +12,7 @@ namespace snug {
 // What is known of the block.
 struct ReportedBlock {
   const void* start = nullptr;
-  size_t room = 0;                  // bytes: its class, or what a large block may use
+  size_t usable = 0;                // bytes: its class, or what a large block may use
   const BlockNote* note = nullptr;  // null: it was written over, or there was none
   // Where stacks are kept; by thread 0, if it has not happened, or was written over.
   CallStack allocated = {};

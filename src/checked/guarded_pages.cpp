@@ -77,8 +77,8 @@ void* GuardedPages::allocate(size_t size, const void* frame) {
 
 // Ends the process unless the block is the one that lives in the slot.
 void GuardedPages::insist_live(const char* call, const void* block, const Slot& slot) const {
-  if (slot.state != State::kLive) die(call, block, "block is already free", slot);
-  if (slot.block != address_of(block)) die(call, block, "points inside a block", slot);
+  if (slot.state != State::kLive) die(call, block, kAlreadyFree, slot);
+  if (slot.block != address_of(block)) die(call, block, kInterior, slot);
 }
 
 void GuardedPages::release(void* block, const char* call, const void* frame) {

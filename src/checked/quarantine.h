@@ -27,7 +27,7 @@ namespace snug {
 // from a batch to the ring, and out of that.
 struct Rested {
   void* block;
-  size_t room;
+  size_t usable;
   size_t size;
   uint64_t trailer;
 };

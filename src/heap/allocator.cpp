@@ -18,9 +18,6 @@ namespace {
 // fewer than a thread makes that does nothing but free.
 constexpr uint16_t kFreesWithoutCache = 256;
 
-constexpr const char* kForeign = "not a block of this heap";
-constexpr const char* kInside = "points inside a block";
-
 // The calling thread's cache, begun if it is its first use; null if it can have none.
 ThreadCache* thread_cache() {
   ThreadCache* cache = thread_state.cache;
@@ -120,7 +117,7 @@ SNUG_COLD void* allocate_aligned_otherwise(size_t alignment, size_t size, BlockO
 // Ends the process if the address, on a page that has a slab, is not the start of one of its blocks.
 void check_start(const void* block, const char* call) {
   const Slab& slab = *store.window.tag(store.window.page_of(block)).record<Slab>();
-  if (!slab.has_block_at(store.table->classes[slab.size_class], block)) die_of_misuse(call, block, kInside);
+  if (!slab.has_block_at(store.table->classes[slab.size_class], block)) die_of_misuse(call, block, kInterior);
 }
 
 // True if slabs have lain there whose pages are free now.
@@ -160,7 +157,7 @@ void release_large(void* block, const char* call) {
     case LargeFree::kAlreadyFree:
       die_of_misuse(call, block, kAlreadyFree);
     case LargeFree::kInside:
-      die_of_misuse(call, block, kInside);
+      die_of_misuse(call, block, kInterior);
     case LargeFree::kUnknown:
       die_of_misuse(call, block, lies_where_blocks_were(block) ? kAlreadyFree : kForeign);
   }
@@ -323,7 +320,7 @@ bool trim(size_t pad) {
   return give_back(pad, true);
 }
 
-void settle_at_exit() noexcept {
+void flush_at_exit() noexcept {
   ThreadCache* cache = thread_state.cache;
   if (cache != nullptr && cache->heap().is_at_rest() && store.is_at_rest()) cache->flush_all();
 }

@@ -133,7 +133,7 @@ size_t usable_size(const void* block, const char* call);
 bool trim(size_t pad);
 // At the end of the process: the calling thread's cache goes home, where what is no block, or is free already, ends the
 // process. Not where exit() may have been called in a signal handler that has interrupted this thread in a slow path.
-void settle_at_exit() noexcept;
+void flush_at_exit() noexcept;
 // Null, or the broken invariant. With `all_caches` no other thread may be running.
 const char* check(bool all_caches);
 

@@ -31,20 +31,20 @@ void* out_of_memory() {
 bool is_too_long(size_t size) { return size > BlockNotes::kMostSize; }
 
 // What the caller of the function with this frame does with the block. By itself: check:on does without its array.
-SNUG_NOINLINE void note_event(void* block, size_t room, BlockNotes::Which which, const void* frame) {
+SNUG_NOINLINE void note_event(void* block, size_t usable, BlockNotes::Which which, const void* frame) {
   CallStack stack;
   stack.take(frame);
-  store.notes.write_event(block, room, which, {stack.thread, store.stacks.keep(stack)});
-  if (which == BlockNotes::Which::kAllocation) store.notes.write_event(block, room, BlockNotes::Which::kFree, {});
+  store.notes.write_event(block, usable, which, {stack.thread, store.stacks.keep(stack)});
+  if (which == BlockNotes::Which::kAllocation) store.notes.write_event(block, usable, BlockNotes::Which::kFree, {});
 }
 
 // A block, or null, that has so many bytes, the trailer's included. `frame` is that of the function that the program
 // called, or one nearby.
-SNUG_ALWAYS_INLINE void* dressed(void* block, size_t room, size_t size, BlockOrigin origin, const void* frame) {
+SNUG_ALWAYS_INLINE void* dressed(void* block, size_t usable, size_t size, BlockOrigin origin, const void* frame) {
   if (block == nullptr) return nullptr;
-  store.notes.write(block, room, size, origin);
+  store.notes.write(block, usable, size, origin);
   if (store.notes.keeps_events()) [[unlikely]]
-    note_event(block, room, BlockNotes::Which::kAllocation, frame);
+    note_event(block, usable, BlockNotes::Which::kAllocation, frame);
   return block;
 }
 void* dressed_large(void* block, size_t size, BlockOrigin origin, const void* frame) {
@@ -57,48 +57,48 @@ void* dressed_any(void* block, size_t size, BlockOrigin origin, const void* fram
   return dressed(block, store.table->classes[scaled_class / kClassScale].block_size, size, origin, frame);
 }
 
-CallStack stack_of(const void* block, size_t room, BlockNotes::Which which) {
+CallStack stack_of(const void* block, size_t usable, BlockNotes::Which which) {
   CallStack stack;
   BlockEvent event;
-  if (!store.notes.read_event(block, room, which, &event)) return stack;
+  if (!store.notes.read_event(block, usable, which, &event)) return stack;
   store.stacks.read(event.stack, &stack);
   stack.thread = event.thread;
   return stack;
 }
 
 // What is known of a block, for the end of the process. `note` is null if it cannot be read.
-SNUG_COLD ReportedBlock known_of(const void* block, size_t room, const BlockNote* note) {
-  ReportedBlock known{.start = block, .room = room, .note = note};
+SNUG_COLD ReportedBlock known_of(const void* block, size_t usable, const BlockNote* note) {
+  ReportedBlock known{.start = block, .usable = usable, .note = note};
   if (!store.notes.keeps_events()) return known;
   known.has_stacks = true;
-  known.allocated = stack_of(block, room, BlockNotes::Which::kAllocation);
-  known.freed = stack_of(block, room, BlockNotes::Which::kFree);
+  known.allocated = stack_of(block, usable, BlockNotes::Which::kAllocation);
+  known.freed = stack_of(block, usable, BlockNotes::Which::kFree);
   return known;
 }
 
-[[noreturn]] SNUG_COLD void die_inside(const void* address, const void* start, size_t room, const char* call) {
+[[noreturn]] SNUG_COLD void die_inside(const void* address, const void* start, size_t usable, const char* call) {
   BlockNote note;
-  const bool known = store.notes.read(start, room, &note);
+  const bool known = store.notes.read(start, usable, &note);
   die_of_block(call, address, "points inside a block, at byte", address_of(address) - address_of(start),
-               known_of(start, room, known ? &note : nullptr));
+               known_of(start, usable, known ? &note : nullptr));
 }
 
 // Of an address that no slab covers and where no large block starts.
 [[noreturn]] SNUG_COLD void die_of_no_large_start(const void* address, const char* call) {
   const void* start = store.large_blocks.block_around(address);
-  const size_t room = start != nullptr ? store.large_blocks.usable_size(start) : 0;
-  if (room != 0) die_inside(address, start, room, call);
+  const size_t usable = start != nullptr ? store.large_blocks.usable_size(start) : 0;
+  if (usable != 0) die_inside(address, start, usable, call);
   release_large(const_cast<void*>(address), call);  // tells why, and ends the process
   std::abort();
 }
 
-// The room of the block that starts there; ends the process if none does.
-SNUG_ALWAYS_INLINE size_t room_at_start(const void* block, const char* call) {
+// The usable size of the block that starts there; ends the process if none does.
+SNUG_ALWAYS_INLINE size_t usable_at_start(const void* block, const char* call) {
   const size_t scaled_class = plain_class_at(block);
   if (scaled_class == 0) {
-    const size_t room = store.large_blocks.usable_size(block);
-    if (room == 0) die_of_no_large_start(block, call);
-    return room;
+    const size_t usable = store.large_blocks.usable_size(block);
+    if (usable == 0) die_of_no_large_start(block, call);
+    return usable;
   }
   const SizeClass& sizes = store.table->classes[scaled_class / kClassScale];
   const Slab& slab = *store.window.tag(store.window.page_of(block)).record<Slab>();
@@ -109,20 +109,20 @@ SNUG_ALWAYS_INLINE size_t room_at_start(const void* block, const char* call) {
 }
 
 struct Inspected {
-  size_t room;
+  size_t usable;
   BlockNote note;
 };
 
 // A live block, whose canary is whole; else ends the process.
 SNUG_ALWAYS_INLINE Inspected inspect(const void* block, const char* call) {
-  Inspected seen{room_at_start(block, call), {}};
-  if (!store.notes.read(block, seen.room, &seen.note)) {
-    const bool blank = store.notes.is_blank(block, seen.room);
-    die_of_block(call, block, blank ? kAlreadyFree : kOverrun, known_of(block, seen.room, nullptr));
+  Inspected seen{usable_at_start(block, call), {}};
+  if (!store.notes.read(block, seen.usable, &seen.note)) {
+    const bool blank = store.notes.is_blank(block, seen.usable);
+    die_of_block(call, block, blank ? kAlreadyFree : kOverrun, known_of(block, seen.usable, nullptr));
   }
-  if (!seen.note.is_live) die_of_block(call, block, kAlreadyFree, known_of(block, seen.room, &seen.note));
-  if (store.notes.damage(block, seen.room, seen.note.size) != seen.room)
-    die_of_block(call, block, kOverrun, known_of(block, seen.room, &seen.note));
+  if (!seen.note.is_live) die_of_block(call, block, kAlreadyFree, known_of(block, seen.usable, &seen.note));
+  if (store.notes.damage(block, seen.usable, seen.note.size) != seen.usable)
+    die_of_block(call, block, kOverrun, known_of(block, seen.usable, &seen.note));
   return seen;
 }
 
@@ -130,25 +130,26 @@ SNUG_ALWAYS_INLINE Inspected inspect(const void* block, const char* call) {
 size_t told_bytes(size_t size) { return round_up(size, 8); }
 
 // How many bytes of a block in the quarantine are filled: the user's, and its canary.
-size_t filled_bytes(size_t size, size_t room) { return store.notes.canary_end(size, room); }
+size_t filled_bytes(size_t size, size_t usable) { return store.notes.canary_end(size, usable); }
 
 [[noreturn]] SNUG_COLD void die_of_write_after_free(const Rested& rested, size_t written) {
   BlockNote note{.trailer = rested.trailer};
   store.notes.decode(rested.block, &note);
-  die_of_block("free", rested.block, kAfterFree, written, known_of(rested.block, rested.room, &note));
+  die_of_block("free", rested.block, kAfterFree, written, known_of(rested.block, rested.usable, &note));
 }
 
 // A block that leaves the quarantine is as it was when it came. Takes no lock: a signal handler may have ended the
 // process.
 SNUG_ALWAYS_INLINE void look_after_rest(const Rested& rested) {
   permit(rested.block, told_bytes(rested.size));
-  const size_t filled = filled_bytes(rested.size, rested.room);
+  const size_t filled = filled_bytes(rested.size, rested.usable);
   if (const size_t written = first_other(rested.block, filled, kFill); written != filled) [[unlikely]]
     die_of_write_after_free(rested, written);
-  if (const size_t event = store.notes.damage_of_events(rested.block, rested.room); event != rested.room) [[unlikely]]
+  if (const size_t event = store.notes.damage_of_events(rested.block, rested.usable); event != rested.usable)
+      [[unlikely]]
     die_of_write_after_free(rested, event);
-  if (!store.notes.has_trailer(rested.block, rested.room, rested.trailer)) [[unlikely]]
-    die_of_write_after_free(rested, rested.room - BlockNotes::kTrailer);
+  if (!store.notes.has_trailer(rested.block, rested.usable, rested.trailer)) [[unlikely]]
+    die_of_write_after_free(rested, rested.usable - BlockNotes::kTrailer);
 }
 
 // Gives the heap what leaves for a batch that the block fills.
@@ -171,25 +172,25 @@ SNUG_NOINLINE void release_at_once(void* block) {
 
 SNUG_ALWAYS_INLINE void rest(const Rested& rested) {
   if (!store.quarantine.has_room_for(rested.size)) return release_at_once(rested.block);
-  std::memset(rested.block, kFill, filled_bytes(rested.size, rested.room));
+  std::memset(rested.block, kFill, filled_bytes(rested.size, rested.usable));
   poison(rested.block, told_bytes(rested.size));
   const uintptr_t thread = address_of(&thread_state);
   if (!store.quarantine.admit(thread, rested)) rest_last(thread, rested);
 }
 
 SNUG_ALWAYS_INLINE void end_life(void* block, const Inspected& seen, const char* call, const void* frame) {
-  if (!store.notes.end(block, seen.room, seen.note))
-    die_of_block(call, block, kAlreadyFree, known_of(block, seen.room, &seen.note));
+  if (!store.notes.end(block, seen.usable, seen.note))
+    die_of_block(call, block, kAlreadyFree, known_of(block, seen.usable, &seen.note));
   if (store.notes.keeps_events()) [[unlikely]]
-    note_event(block, seen.room, BlockNotes::Which::kFree, frame);
-  rest({block, seen.room, seen.note.size, BlockNotes::trailer_of_freed(seen.note)});
+    note_event(block, seen.usable, BlockNotes::Which::kFree, frame);
+  rest({block, seen.usable, seen.note.size, BlockNotes::trailer_of_freed(seen.note)});
 }
 
 // What a call makes that frees or resizes blocks of one origin, of a block of another.
 [[noreturn]] SNUG_COLD void die_of_mismatch(const void* block, const Inspected& seen, const char* call) {
   static constexpr const char* kReasons[] = {"was allocated by malloc", "was allocated by new",
                                              "was allocated by new[]"};
-  die_of_block(call, block, kReasons[static_cast<size_t>(seen.note.origin)], known_of(block, seen.room, &seen.note));
+  die_of_block(call, block, kReasons[static_cast<size_t>(seen.note.origin)], known_of(block, seen.usable, &seen.note));
 }
 
 }  // namespace
@@ -226,7 +227,7 @@ void release_checked(void* block, BlockOrigin fits, size_t told) noexcept {
   const Inspected seen = inspect(block, call);
   if (seen.note.origin != fits) die_of_mismatch(block, seen, call);
   if (told != kUntoldSize && told != seen.note.size)
-    die_of_block(call, block, "was told a wrong size,", told, known_of(block, seen.room, &seen.note));
+    die_of_block(call, block, "was told a wrong size,", told, known_of(block, seen.usable, &seen.note));
   end_life(block, seen, call, SNUG_FRAME_ADDRESS());
 }
 
@@ -241,12 +242,12 @@ void* resize_checked(void* block, size_t size, const char* call) noexcept {
     if (void* resized = store.large_blocks.resize(block, bytes); resized != nullptr)
       return dressed_large(resized, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS());
   if (scaled_class != 0 && !will_be_large && store.table->class_of(bytes) == scaled_class / kClassScale)
-    return dressed(block, seen.room, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS());
+    return dressed(block, seen.usable, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS());
   void* fresh =
       will_be_large ? allocate_plain_large({.size = bytes, .will_grow = size > seen.note.size}) : allocate_plain(bytes);
   dressed_any(fresh, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS());
   if (fresh == nullptr)
-    return size <= seen.note.size ? dressed(block, seen.room, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS())
+    return size <= seen.note.size ? dressed(block, seen.usable, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS())
                                   : nullptr;
   std::memcpy(fresh, block, size < seen.note.size ? size : seen.note.size);
   end_life(block, seen, call, SNUG_FRAME_ADDRESS());
@@ -255,7 +256,7 @@ void* resize_checked(void* block, size_t size, const char* call) noexcept {
 
 size_t checked_size(const void* block, const char* call) noexcept { return inspect(block, call).note.size; }
 
-void settle_quarantine() noexcept {
+void end_quarantine() noexcept {
   Rested leaving[Quarantine::kMostAtOnce];
   while (const size_t count = store.quarantine.fetch_any(leaving))
     for (size_t i = 0; i != count; ++i) look_after_rest(leaving[i]);

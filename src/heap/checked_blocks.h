@@ -26,6 +26,6 @@ void* resize_checked(void* block, size_t size, const char* call) noexcept;
 // What the block was asked for with.
 size_t checked_size(const void* block, const char* call) noexcept;
 // At the end of the process: looks the quarantine through, and leaves it empty.
-void settle_quarantine() noexcept;
+void end_quarantine() noexcept;
 
 }  // namespace snug

@@ -33,6 +33,7 @@ constexpr Figure kFigures[] = {
     {"bytes_reserved", &snug_stats::bytes_reserved, Unit::kBytes, "of address space"},
     {"bytes_metadata", &snug_stats::bytes_metadata, Unit::kBytes, "of records"},
     {"bytes_purged", &snug_stats::bytes_purged, Unit::kBytes, "given back so far"},
+    {"bytes_missed", &snug_stats::bytes_missed, Unit::kBytes, "of that wanted again within a second"},
     {"refills", &snug_stats::refills, Unit::kCount, "batches to thread caches"},
     {"flushes", &snug_stats::flushes, Unit::kCount, "batches from thread caches"},
     {"batches_sent", &snug_stats::batches_sent, Unit::kCount, "batches to other threads' heaps"},
@@ -167,6 +168,7 @@ snug_stats gather_statistics() {
   stats.bytes_reserved = store.window.bytes_reserved() + store.window.bytes_of_arrays() + store.arena.bytes_mapped() +
                          large.bytes_mapped + large.bytes_index;
   stats.bytes_metadata = store.arena.bytes_used() + large.bytes_index;
+  stats.bytes_missed = spans.bytes_missed;
   stats.bytes_purged = spans.bytes_purged + large.bytes_released + store.registry.bytes_in_holes();
   const CacheStatistics caches = store.roster.statistics();
   stats.allocations = caches.allocations + store.shared_allocations.load(std::memory_order_relaxed);

@@ -19,8 +19,8 @@ SNUG_AT_LOAD SNUG_USED void prepare() {
 SNUG_AT_EXIT SNUG_USED void conclude() {
   if (!store.ensure_open_at_exit()) return;
   report_statistics();
-  settle_at_exit();
-  if (store.is_checked()) settle_quarantine();
+  flush_at_exit();
+  if (store.is_checked()) end_quarantine();
 }
 
 }  // namespace

@@ -1,89 +1,23 @@
 #include "slab/block_check.h"
 
-#include <bit>
-
 #include "base/fatal.h"
 
 namespace snug {
-namespace {
 
-constexpr const char* kNeverHandedOut = "block was never handed out";
-
-}  // namespace
-
-void die_of_stranger(const Window& window, const void* block) {
-  if (!window.contains(block)) die_of_misuse("delete", block, "not a block of this heap");
+void die_of_foreign(const Window& window, const void* address) {
+  if (!window.contains(address)) die_of_misuse("delete", address, kForeign);
   // A slab that has gone had all its blocks free.
-  if (window.class_at(window.index_of(block)) == 0) die_of_misuse("free", block, kAlreadyFree);
-  die_of_misuse("free", block, "deleted with a size that is not the allocation's, or already free");
+  if (window.class_at(window.index_of(address)) == 0) die_of_misuse("free", address, kAlreadyFree);
+  die_of_misuse("free", address, "deleted with a size that is not the allocation's, or already free");
 }
 
-void die_of_stray(const Slab& slab, const SizeClass& sizes, const void* block) {
-  const bool is_block = slab.has_block_at(sizes, block);
-  die_of_misuse("free", block, is_block ? kNeverHandedOut : "points inside a block");
+void die_of_no_block(const Slab& slab, const SizeClass& sizes, const void* address) {
+  die_of_misuse("free", address, slab.has_block_at(sizes, address) ? kNeverHandedOut : kInterior);
 }
 
 void die_of_double_free(const Slab& slab, size_t slot) {
   while (slot + 1 < slab.carved && !tests_bit(slab.free_bits(), slot)) ++slot;
   die_of_misuse("free", slab.block(slot), kAlreadyFree);
-}
-
-// What they share of the bitmap stays in a register, where each would wait for the one before to be written.
-size_t put_back_cluster(Slab& slab, const SizeClass& sizes, void* const* blocks, size_t count) {
-  const uintptr_t start = address_of(slab.start);
-  const size_t end = size_t{slab.carved} * sizes.block_size;
-  size_t slot = slot_of_block(slab, sizes, *blocks);
-  size_t word = slot / 64;
-  size_t lowest = word;
-  uint64_t bits = slab.free_bits()[word];
-  size_t done = 0;
-  for (;;) {
-    const uint64_t bit = uint64_t{1} << (slot % 64);
-    if ((bits & bit) != 0) [[unlikely]] {
-      slab.free_bits()[word] = bits;
-      die_of_double_free(slab, slot);
-    }
-    bits |= bit;
-    if (++done == count) break;
-    const size_t offset = address_of(blocks[done]) - start;
-    if (offset >= end || begins_row(blocks + done, count - done, sizes.block_size)) break;
-    slot = slot_of_block(slab, sizes, blocks[done]);
-    if (slot / 64 == word) continue;
-    slab.free_bits()[word] = bits;
-    word = slot / 64;
-    if (word < lowest) lowest = word;
-    bits = slab.free_bits()[word];
-  }
-  slab.free_bits()[word] = bits;
-  slab.count_back(done, lowest);
-  return done;
-}
-
-WordOfBlocks gather_word(const Slab& slab, const SlabRemoteFrees& remote, const SizeClass& sizes, void* const* blocks,
-                         size_t count) {
-  const uintptr_t start = address_of(remote.start());
-  const size_t bytes = size_t{sizes.blocks_per_slab} * sizes.block_size;
-  const size_t slot = slot_at(slab, sizes, address_of(blocks[0]) - start, sizes.blocks_per_slab);
-  WordOfBlocks some{slot / 64, uint64_t{1} << (slot % 64), 1};
-  for (; some.count != count; ++some.count) {
-    const size_t offset = address_of(blocks[some.count]) - start;
-    if (offset >= bytes || sizes.slot_of(offset) / 64 != some.word) break;
-    const uint64_t bit = uint64_t{1} << (slot_at(slab, sizes, offset, sizes.blocks_per_slab) % 64);
-    if ((some.mask & bit) != 0) die_of_misuse("free", blocks[some.count], kAlreadyFree);
-    some.mask |= bit;
-  }
-  return some;
-}
-
-size_t put_back_word(Slab& slab, size_t word, uint64_t mask) {
-  const size_t last = word * 64 + 63 - static_cast<size_t>(std::countl_zero(mask));
-  if (last >= slab.carved) die_of_misuse("free", slab.block(last), kNeverHandedOut);
-  const uint64_t twice = slab.free_bits()[word] & mask;
-  if (twice != 0) die_of_double_free(slab, word * 64 + static_cast<size_t>(std::countr_zero(twice)));
-  slab.free_bits()[word] |= mask;
-  const size_t count = count_ones(mask);
-  slab.count_back(count, word);
-  return count;
 }
 
 }  // namespace snug

@@ -1,5 +1,4 @@
-// How blocks come back to their slabs: alone, in rows of neighbours or in clusters, each looked at; what is no block
-// ends the process.
+// Looks at each address that comes back to a slab: what is no block of it, or was never handed out, ends the process.
 //
 // Addresses in the caches have been looked at when they came, but for those of up to 64 KiB that were deleted with a
 // size.
@@ -14,9 +13,10 @@
 
 namespace snug {
 
-[[noreturn]] SNUG_COLD void die_of_stranger(const Window& window, const void* block);
-// For an address that is no block of its slab, or none that was ever handed out.
-[[noreturn]] SNUG_COLD void die_of_stray(const Slab& slab, const SizeClass& sizes, const void* block);
+// For a foreign pointer, or one whose page belongs to no slab, or to a slab of another class.
+[[noreturn]] SNUG_COLD void die_of_foreign(const Window& window, const void* address);
+// For an address within a slab that is no block of it, or a block that was never handed out.
+[[noreturn]] SNUG_COLD void die_of_no_block(const Slab& slab, const SizeClass& sizes, const void* address);
 // One of the blocks from `slot` on is free already.
 [[noreturn]] SNUG_COLD void die_of_double_free(const Slab& slab, size_t slot);
 
@@ -24,7 +24,7 @@ namespace snug {
 SNUG_ALWAYS_INLINE PageTag tag_of_block(const Window& window, size_t size_class, const void* block) {
   const size_t page = window.index_of(block);
   if (page >= window.page_limit() || window.class_at(page) != scaled(size_class)) [[unlikely]]
-    die_of_stranger(window, block);
+    die_of_foreign(window, block);
   return window.tag({static_cast<uint32_t>(page)});
 }
 
@@ -32,89 +32,12 @@ SNUG_ALWAYS_INLINE PageTag tag_of_block(const Window& window, size_t size_class,
 SNUG_ALWAYS_INLINE size_t slot_at(const Slab& slab, const SizeClass& sizes, size_t offset, size_t carved) {
   const size_t slot = sizes.slot_of(offset);
   if (slot * sizes.block_size != offset || slot >= carved) [[unlikely]]
-    die_of_stray(slab, sizes, slab.start + offset);
+    die_of_no_block(slab, sizes, slab.start + offset);
   return slot;
 }
 
 SNUG_ALWAYS_INLINE size_t slot_of_block(const Slab& slab, const SizeClass& sizes, const void* block) {
   return slot_at(slab, sizes, address_of(block) - address_of(slab.start), slab.carved);
 }
-
-// Blocks that begin a row and a distance, in blocks, that is too far for a cluster.
-inline constexpr size_t kLeastRow = 4;
-inline constexpr size_t kTooFar = 16;
-
-// The distance to the second block if that is a neighbour, in either direction; else 0.
-inline size_t row_at(void* const* blocks, size_t count, size_t block_size) {
-  if (count < 2) return 0;
-  const size_t stride = address_of(blocks[1]) - address_of(blocks[0]);
-  return stride == block_size || stride == size_t{0} - block_size ? stride : 0;
-}
-
-// How many blocks from the first on, up to `most`, lie `stride` apart.
-inline size_t row_of_neighbours(void* const* blocks, size_t most, size_t stride) {
-  uintptr_t expected = address_of(blocks[0]) + stride;
-  size_t run = 1;
-  for (; run != most && address_of(blocks[run]) == expected; ++run) expected += stride;
-  return run;
-}
-
-// Blocks of one slab that are neighbours.
-struct Row {
-  size_t slot;
-  size_t count;
-};
-
-// Marks one block free.
-SNUG_ALWAYS_INLINE Row put_back_lone(Slab& slab, const SizeClass& sizes, const void* block) {
-  const size_t slot = slot_of_block(slab, sizes, block);
-  if (!slab.put_back_one(slot)) die_of_double_free(slab, slot);
-  return {slot, 1};
-}
-
-// Marks the first of the blocks free, and its neighbours if they follow in ascending or descending order.
-SNUG_ALWAYS_INLINE Row put_back_row(Slab& slab, const SizeClass& sizes, void* const* blocks, size_t count) {
-  const size_t stride = row_at(blocks, count, sizes.block_size);
-  if (stride == 0) return put_back_lone(slab, sizes, *blocks);
-  const size_t slot = slot_of_block(slab, sizes, *blocks);
-  const bool up = stride == sizes.block_size;
-  const size_t most = up ? slab.carved - slot : slot + 1;
-  const size_t length = row_of_neighbours(blocks, count < most ? count : most, stride);
-  const size_t first = up ? slot : slot + 1 - length;
-  if (const size_t back = slab.put_back(first, length); back != length) die_of_double_free(slab, first + back);
-  return {first, length};
-}
-
-// True if the blocks begin with so many neighbours that marking them together is worth finding out how many they are.
-inline bool begins_row(void* const* blocks, size_t count, size_t block_size) {
-  if (count < kLeastRow) return false;
-  const size_t stride = row_at(blocks, count, block_size);
-  return stride != 0 && row_of_neighbours(blocks, kLeastRow, stride) == kLeastRow;
-}
-
-// True if the second block lies near the first, as blocks do that were allocated together and come back together.
-inline bool begins_cluster(void* const* blocks, size_t count, size_t block_size) {
-  const size_t most = (kTooFar - 1) * block_size;
-  return count >= 2 && address_of(blocks[1]) - address_of(blocks[0]) + most <= 2 * most;
-}
-
-// Marks the first of the blocks free, and those that follow up to one of another slab or to a row. Returns how many.
-// Apart, so that flushing blocks that lie far from each other keeps its registers.
-size_t put_back_cluster(Slab& slab, const SizeClass& sizes, void* const* blocks, size_t count);
-
-// Blocks that have their bits in one word.
-struct WordOfBlocks {
-  size_t word;
-  uint64_t mask;
-  size_t count;
-};
-
-// The first of the blocks and those that follow it, as long as they are of its word. Without a look at what the heap's
-// threads write to: how many blocks have been handed out is looked at when the word is put back.
-WordOfBlocks gather_word(const Slab& slab, const SlabRemoteFrees& remote, const SizeClass& sizes, void* const* blocks,
-                         size_t count);
-
-// Marks the blocks of a word free that others have freed. Returns how many.
-size_t put_back_word(Slab& slab, size_t word, uint64_t mask);
 
 }  // namespace snug

@@ -4,7 +4,6 @@
 #include <new>
 
 #include "base/fatal.h"
-#include "os/memory.h"
 
 namespace snug {
 namespace {
@@ -16,9 +15,9 @@ constexpr size_t kMostExtra = size_t{32} << 20;
 const Slab& slab_of_live(const Window& window, const ClassTable& table, const void* block, const char* call) {
   const Slab& slab = *window.tag(window.page_of(block)).record<Slab>();
   const SizeClass& sizes = table.classes[slab.size_class];
-  if (!slab.has_block_at(sizes, block)) die_of_misuse(call, block, "points inside a block");
+  if (!slab.has_block_at(sizes, block)) die_of_misuse(call, block, kInterior);
   const size_t slot = sizes.slot_of(address_of(block) - address_of(slab.start));
-  if (slot >= slab.carved) die_of_misuse(call, block, "block was never handed out");
+  if (slot >= slab.carved) die_of_misuse(call, block, kNeverHandedOut);
   if (tests_bit(slab.free_bits(), slot)) die_of_misuse(call, block, kAlreadyFree);
   return slab;
 }
@@ -28,7 +27,7 @@ const Slab& slab_of_live(const Window& window, const ClassTable& table, const vo
 bool HeapRegistry::open(const ClassTable& table) {
   table_ = &table;
   if (!roll_.is_open()) {
-    auto* places = static_cast<Roll::Place*>(os::map(kIds * sizeof(Roll::Place), 1));
+    auto* places = static_cast<Roll::Place*>(arena_.map(kIds * sizeof(Roll::Place)));
     if (places == nullptr) return false;
     roll_.open(places, kIds);
   }
@@ -170,7 +169,7 @@ Purge HeapRegistry::give_back_holes(Pass& pass) {
 
 // The slab stays one while its blocks are in hand, but may get another owner.
 Purge HeapRegistry::give_back(Holes& holes) {
-  const bool is_worth = spans_.settle_for_holes(*holes.slab().span, holes.bytes());
+  const bool is_worth = spans_.prepare_for_holes(*holes.slab().span, holes.bytes());
   const size_t bytes = is_worth ? holes.purge() : 0;
   count_holes(bytes);
   for (;;) {
@@ -194,7 +193,24 @@ const char* HeapRegistry::check() {
     SlabHeap::Visit visit(heap);
     if (broken == nullptr) broken = heap.check();
   });
+  if (broken == nullptr) broken = check_full_slabs();
   return broken != nullptr ? broken : roll_.check();
+}
+
+const char* HeapRegistry::check_full_slabs() {
+  const auto heap_of = [this](PageId page) -> uint16_t {
+    return window().class_at(page.value) == 0 ? 0 : window().tag(page).owner();
+  };
+  for (PageId page = window().first_reserved(); page < window().end_reserved(); page = page + PageCount{1}) {
+    const uint16_t id = heap_of(page);
+    if (id == 0) continue;
+    const SlabHeap::Look look(*heap(id));
+    if (heap_of(page) != id) continue;
+    const Slab& slab = *window().tag(page).record<Slab>();
+    if (!slab.full || slab.span->first != page) continue;
+    if (const char* broken = heap(id)->check_slab(slab, slab.size_class); broken != nullptr) return broken;
+  }
+  return nullptr;
 }
 
 }  // namespace snug

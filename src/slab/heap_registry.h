@@ -133,6 +133,8 @@ class HeapRegistry {
   static constexpr size_t kIds = kMostHeaps + 2;  // 0 is nobody's
 
   SlabHeap* make_heap(uint16_t id);
+  // Of the slabs that are in no list of their heaps. Takes the lock of each one's heap, one at a time.
+  const char* check_full_slabs();
   Purge give_back(Holes& holes);
 
   // What every slow operation reads, and hardly anything writes.

@@ -70,10 +70,10 @@ class HeapRoll {
     return make_heap(make);
   }
 
-  // A thread of this heap is gone. If it was the last one settle(heap) is called under the heap's lock when all mail is
+  // A thread of this heap is gone. If it was the last one retire(heap) is called under the heap's lock when all mail is
   // home, and is not to be expected any more.
-  template <class Settle>
-  void leave(Heap& heap, Settle settle) {
+  template <class Retire>
+  void leave(Heap& heap, Retire retire) {
     {
       LockGuard guard(lock_);
       count_threads(heap, -1);
@@ -83,7 +83,7 @@ class HeapRoll {
       const typename Heap::Visit visit(heap);
       heap.leave_unattended();
       heap.open_all_mail();
-      settle(heap);
+      retire(heap);
     }
     LockGuard guard(lock_);
     heap.next_abandoned_ = abandoned_;

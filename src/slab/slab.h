@@ -7,7 +7,8 @@
 //   record    [ Slab ][ free: a bit a block ]  (next cache line)  [ RemoteFrees ][ bits ]
 //
 //   free_count == bits that are set in `free`, none of them at or above `carved`, or in a word below `first_word`
-//   carved <= capacity;   full == nothing carved is free, and nothing is left to carve
+//   carved <= capacity;   full == nothing carved is free, and nothing is left to carve, or, where blocks are taken by
+//   the cache line, in the shared heap, no more than lone ones are
 //
 // Carved blocks that are not free are used: live, in thread caches, or remote frees that nobody has taken yet. The bits
 // have as many words as the class has blocks in a slab; slab/slab_records.h makes the records. Blocks hold no links and
@@ -189,7 +190,7 @@ struct Slab {
   size_t purge_holes();
 
   // Null, or the broken part of the invariant.
-  const char* check() const;
+  const char* check(bool may_keep_lone = false) const;
 
  private:
   static constexpr size_t kNoSlot = ~size_t{0};

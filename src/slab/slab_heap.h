@@ -130,6 +130,8 @@ class alignas(64) SlabHeap {
   // Moves one partial slab of the class to `heir`; false if there is none. The caller holds both locks.
   bool give_slab(size_t size_class, SlabHeap& heir);
   const char* check() const;
+  // Of a slab of this heap, in a list or full.
+  const char* check_slab(const Slab& slab, size_t size_class) const;
 
   // Any thread from here on.
 
@@ -210,7 +212,7 @@ class alignas(64) SlabHeap {
   void fetch_records(void* const* blocks, size_t count) const;
   size_t put_home(Slab& slab, const SizeClass& sizes, void* const* blocks, size_t count);
   void set_full(Slab& slab);
-  void settle(Slab& slab);
+  void relist(Slab& slab);
   auto opens() {
     return [this](SlabRemoteFrees& remote) { open(remote); };
   }

@@ -4,9 +4,10 @@
 
 namespace snug {
 
-const char* SlabHeap::check_listed(const Slab& slab, size_t size_class) const {
-  if (const char* broken = slab.check(); broken != nullptr) return broken;
-  if (slab.full) return "slab heap: a full slab is in a list";
+const char* SlabHeap::check_slab(const Slab& slab, size_t size_class) const {
+  if (const char* broken = slab.check(is_shared_); broken != nullptr) return broken;
+  if (is_shared_ && slab.full && slab.has_group(registry_.table().classes[size_class].line_group))
+    return "slab heap: a full slab has blocks to give";
   if (slab.owner != id_ || slab.size_class != size_class) return "slab heap: a slab belongs elsewhere";
   const Window& window = registry_.window();
   for (uint32_t i = 0; i < slab.span->pages.value; ++i) {
@@ -16,6 +17,11 @@ const char* SlabHeap::check_listed(const Slab& slab, size_t size_class) const {
       return "slab heap: a page's tag or class does not name its slab";
   }
   return nullptr;
+}
+
+const char* SlabHeap::check_listed(const Slab& slab, size_t size_class) const {
+  if (const char* broken = check_slab(slab, size_class); broken != nullptr) return broken;
+  return slab.full ? "slab heap: a full slab is in a list" : nullptr;
 }
 
 const char* SlabHeap::check() const {

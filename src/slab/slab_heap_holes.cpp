@@ -45,7 +45,7 @@ Slab* SlabHeap::next_sparse(Round& round) {
 
 // Returns the bytes that the OS took. What they are worth, in bytes too, decides whether a huge page is broken.
 size_t SlabHeap::purge_holes_of(Slab& slab, size_t worth) {
-  slab.purged = slab.purged || !registry_.spans().settle_for_holes(*slab.span, worth);
+  slab.purged = slab.purged || !registry_.spans().prepare_for_holes(*slab.span, worth);
   const size_t bytes = slab.purge_holes();
   registry_.count_holes(bytes);
   return bytes;
@@ -114,10 +114,10 @@ bool SlabHeap::take_holes(Round& round, Holes& holes, SpanBatch& emptied) {
 void SlabHeap::put_back(Holes& holes) {
   Slab& slab = holes.slab();
   const bool purged = slab.purged;
-  if (const void* block = holes.put_back(); block != nullptr) die_of_misuse("free", block, "block is already free");
+  if (const void* block = holes.put_back(); block != nullptr) die_of_misuse("free", block, kAlreadyFree);
   count_home(slab.size_class, holes.blocks());
   slab.purged = purged;  // false if others have come back meanwhile, by new holes maybe
-  if (slab.full || slab.used() == 0) settle(slab);
+  if (slab.full || slab.used() == 0) relist(slab);
 }
 
 size_t SlabHeap::purge_holes() {

@@ -2,6 +2,7 @@
 #include "base/fatal.h"
 #include "slab/block_check.h"
 #include "slab/heap_registry.h"
+#include "slab/put_back.h"
 #include "slab/slab_heap.h"
 
 namespace snug {
@@ -49,7 +50,7 @@ void SlabHeap::open(SlabRemoteFrees& remote) {
   count_home(slab.size_class, count);
   blocks_mailed_.subtract(count);
   bytes_mailed_.subtract(count * sizes.block_size);
-  if (slab.full || slab.used() == 0) settle(slab);
+  if (slab.full || slab.used() == 0) relist(slab);
   registry_.note_change(*this);
 }
 
@@ -83,7 +84,7 @@ void SlabHeap::post(size_t size_class, void* const* blocks, size_t count) {
     const WordOfBlocks some = gather_word(slab, remote, sizes, blocks + done, count - done);
     switch (remote.add(some.word, some.mask)) {
       case SlabRemoteFrees::Added::kTwice:
-        die_of_misuse("free", blocks[done], "block is already free");
+        die_of_misuse("free", blocks[done], kAlreadyFree);
       case SlabRemoteFrees::Added::kFirst:
         deliver(remote, *registry_.heap(tag.owner()));
         break;

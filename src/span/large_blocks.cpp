@@ -16,10 +16,13 @@ void* LargeBlocks::allocate_run(const LargeRequest& request) {
   return start;
 }
 
-void* LargeBlocks::allocate(const LargeRequest& request) {
-  void* start = request.will_grow ? mappings_.allocate(request) : allocate_run(request);
-  if (start != nullptr) return start;
-  return request.will_grow ? allocate_run(request) : mappings_.allocate(request);
+// One that grows gets room, as long as there is some; then it is served like any other.
+void* LargeBlocks::allocate(LargeRequest request) {
+  if (request.will_grow)
+    if (void* start = mappings_.allocate(request)) return start;
+  request.will_grow = false;
+  void* start = allocate_run(request);
+  return start != nullptr ? start : mappings_.allocate(request);
 }
 
 LargeFree LargeBlocks::free(void* start) {

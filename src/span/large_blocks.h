@@ -23,7 +23,7 @@ class LargeBlocks {
   constexpr LargeBlocks(SpanStore& spans, LargeStore& mappings) : spans_(spans), mappings_(mappings) {}
 
   // Null if the OS refuses.
-  void* allocate(const LargeRequest& request);
+  void* allocate(LargeRequest request);
   LargeFree free(void* start);
   // 0 if no live large block starts there.
   size_t usable_size(const void* start);

@@ -56,13 +56,13 @@ bool LargeStore::promise_place() {
     LargeIndex::Table table = index_.longer();
     {
       const Outside outside(lock_, passage_);
-      table.slots = static_cast<LargeBlock**>(os::map(table.bytes(), 1));
+      table.slots = static_cast<LargeBlock**>(records_.arena().map(table.bytes()));
     }
     if (table.slots == nullptr) return index_.promise_last();
     table = index_.move_to(table);
     if (table.slots == nullptr) continue;
     const Outside outside(lock_, passage_);
-    os::release(table.slots, table.bytes());
+    records_.arena().release(table.slots, table.bytes());
   }
   return true;
 }

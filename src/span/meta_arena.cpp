@@ -72,16 +72,21 @@ bool MetaArena::stock_late(size_t bytes) {
   return stocked;
 }
 
-// Null if the OS refuses.
 void* MetaArena::map(size_t bytes) const {
   if (!is_guarded_) return os::map(bytes, 1);
   const size_t guard = os::page_size();
+  bytes = round_up(bytes, guard);
   void* start = os::reserve(nullptr, bytes + 2 * guard);
   if (start == nullptr) return nullptr;
   void* inside = static_cast<char*>(start) + guard;
   if (os::commit(inside, bytes)) return inside;
   os::release(start, bytes + 2 * guard);
   return nullptr;
+}
+
+void MetaArena::release(void* start, size_t bytes) const {
+  const size_t guard = is_guarded_ ? os::page_size() : 0;
+  os::release(static_cast<char*>(start) - guard, round_up(bytes, os::page_size()) + 2 * guard);
 }
 
 // Puts a mapping for a record of so many bytes in reserve, unless somebody else has. False if the OS refuses.
@@ -100,7 +105,7 @@ bool MetaArena::stock(size_t bytes) {
       return true;
     }
   }
-  os::release(fresh, size);
+  release(fresh, size);
   return true;
 }
 

@@ -26,6 +26,12 @@ class alignas(kCacheLine) MetaArena {
   // Zeroed memory aligned to 64 bytes, or null. Thread-safe, O(1).
   void* allocate(size_t bytes);
 
+  // A mapping of its own, for a table that is longer than a record: zeroed, in whole OS pages, between two that nobody
+  // can write to if records are. Null if the OS refuses. Thread-safe, a system call or two.
+  void* map(size_t bytes) const;
+  // What map() gave, with so many bytes.
+  void release(void* start, size_t bytes) const;
+
   // A page of the caller's (kPageSize, writable) becomes memory for records, for where the OS gives none; it is cleared
   // here. False, and it stays the caller's, while nearly as much is left; or if records are to lie between pages that
   // nobody can write to.
@@ -69,7 +75,6 @@ class alignas(kCacheLine) MetaArena {
   void use(Mapping mapping);
   bool is_short() const;
 
-  void* map(size_t bytes) const;
   bool stock(size_t bytes);
   bool stock_late(size_t bytes);
   void stock_ahead();
@@ -108,6 +113,8 @@ class RecordPool {
     record->~T();
     add(record);
   }
+
+  const MetaArena& arena() const { return arena_; }
 
  private:
   struct Free {

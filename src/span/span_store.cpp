@@ -48,7 +48,7 @@ Span* SpanStore::locate_free(PageCount pages, Paging paging, bool is_for_run) {
   for (bool refused = false;;) {
     prepare_records();
     Span* span = locate_dirty(pages, paging);
-    if (span == nullptr && paging == Paging::kHuge && advance_frontier(pages)) return frontier_;
+    if (span == nullptr && paging == Paging::kHuge && extend_wilderness(pages)) return wilderness_;
     if (span == nullptr) span = bins(Paging::kSmall, false).shortest(pages);
     if (span != nullptr) {
       remove(span);
@@ -65,15 +65,15 @@ Span* SpanStore::locate_free(PageCount pages, Paging paging, bool is_for_run) {
   }
 }
 
-// Makes the frontier long enough; false if there is no chunk for it, or the gauge advises against one.
-bool SpanStore::advance_frontier(PageCount pages) {
+// Makes the wilderness long enough; false if there is no chunk for it, or the gauge advises against one.
+bool SpanStore::extend_wilderness(PageCount pages) {
   for (;;) {
-    if (frontier_ != nullptr && frontier_->pages >= pages) return true;
+    if (wilderness_ != nullptr && wilderness_->pages >= pages) return true;
     const uint32_t now = os::milliseconds();
     if (!gauge_.recommends(now) && !misses_chunk(now)) return false;
     if (Span* chunk = bins(Paging::kHuge, false).shortest({kPagesPerChunk}); chunk != nullptr) {
       remove(chunk);
-      begin_frontier(chunk);
+      begin_wilderness(chunk);
       return true;
     }
     if (!supply_chunk(Paging::kHuge)) return false;
@@ -82,9 +82,9 @@ bool SpanStore::advance_frontier(PageCount pages) {
 }
 
 // The chunk is in no bin.
-void SpanStore::begin_frontier(Span* chunk) {
-  retire_frontier();
-  frontier_ = chunk;
+void SpanStore::begin_wilderness(Span* chunk) {
+  retire_wilderness();
+  wilderness_ = chunk;
   count_growth(kPagesPerChunk);
   mark_dirty(chunk->first, {kPagesPerChunk});
   const uint32_t now = os::milliseconds();
@@ -97,9 +97,9 @@ void SpanStore::begin_frontier(Span* chunk) {
 // What comes and goes is worth a dear huge page: given back and taken again, it is cheap.
 bool SpanStore::misses_chunk(uint32_t now) const { return bytes_missing_ >= kChunkSize && missed_lately(now); }
 
-void SpanStore::retire_frontier() {
-  if (frontier_ != nullptr) insert(merge_neighbours(frontier_));
-  frontier_ = nullptr;
+void SpanStore::retire_wilderness() {
+  if (wilderness_ != nullptr) insert(merge_neighbours(wilderness_));
+  wilderness_ = nullptr;
 }
 
 // Shortens `span` to its first `pages` and returns the rest as a span of its own, in no bin; null if there is no
@@ -152,20 +152,20 @@ SpanBatch SpanStore::allocate_some(PageCount pages, PageCount alignment, Paging 
 // `first_touch` becomes what may be touched of it, by the clock; null if nothing may.
 Span* SpanStore::take_located(Span* span, PageCount pages, PageCount alignment, Paging paging,
                               FirstTouch* first_touch) {
-  const bool at_frontier = span == frontier_;
-  if (at_frontier) frontier_ = nullptr;
+  const bool at_wilderness = span == wilderness_;
+  if (at_wilderness) wilderness_ = nullptr;
   const uint32_t skip = (0u - span->first.value) & (alignment.value - 1);
   if (skip != 0) {
     Span* aligned = cut(span, {skip});
-    insert(merge_neighbours(span));  // what lies before the frontier may be free
+    insert(merge_neighbours(span));  // what lies before the wilderness may be free
     if (aligned == nullptr) return nullptr;
     span = aligned;
   }
   if (span->pages > pages) {
     // Without a record for the rest the span is simply longer than asked; it stays whole until it is freed.
     Span* rest = cut(span, pages);
-    if (at_frontier)
-      frontier_ = rest;
+    if (at_wilderness)
+      wilderness_ = rest;
     else if (rest != nullptr)
       insert(rest);
   }
@@ -173,12 +173,12 @@ Span* SpanStore::take_located(Span* span, PageCount pages, PageCount alignment, 
   const uint32_t dirty = count_dirty(*span);
   span->backed = dirty == span->pages.value;
   span->zeroed = dirty == 0;
-  span->grew = at_frontier || !span->backed;
+  span->grew = at_wilderness || !span->backed;
   span->written = {};
   count_growth(span->pages.value - dirty);
   if (first_touch == nullptr) return span;
-  if (at_frontier && span->first.in_chunk() == 0) {
-    // The frontier begins its chunk only when that is new.
+  if (at_wilderness && span->first.in_chunk() == 0) {
+    // The wilderness begins its chunk only when that is new.
     *first_touch = FirstTouch::kHuge;
   } else if (paging == Paging::kHuge && dirty == 0 && gauge_.compares()) {
     *first_touch = FirstTouch::kSmall;
@@ -298,6 +298,8 @@ void SpanStore::mark_dirty(PageId first, PageCount pages) {
 void SpanStore::count_growth(uint32_t pages) {
   bytes_grown_.store(bytes_grown_.load(std::memory_order_relaxed) + pages * kPageSize, std::memory_order_relaxed);
   budget_.took(pages * kPageSize, most_kept());
+  if (!aged_.is_empty()) [[unlikely]]
+    bytes_missed_ += aged_.took(pages * kPageSize, os::milliseconds());
 }
 
 bool SpanStore::was_used(PageId page) {
@@ -309,11 +311,12 @@ bool SpanStore::was_used(PageId page) {
 
 SpanStatistics SpanStore::statistics() {
   LockGuard guard(lock_);
-  const size_t ahead = frontier_ == nullptr ? 0 : frontier_->pages.bytes();
+  const size_t ahead = wilderness_ == nullptr ? 0 : wilderness_->pages.bytes();
   return {chunks_,
           (dirty_pages_ + dirty_in_hand_) * kPageSize + ahead,
           (free_pages_ + free_in_hand_) * kPageSize + ahead,
           bytes_purged_,
+          bytes_missed_,
           retain(),
           runs_,
           run_pages_ * kPageSize};

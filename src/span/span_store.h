@@ -10,10 +10,10 @@
 // and gets them unless the gauge says that they are dear (span/huge_page_gauge.h). It learns that from some that are
 // timed before they are handed out. Such a chunk is dirty as a whole from the start, and only long runs of it go back
 // by age: purging a short one would break the huge page for little. What was never used of the newest such chunk, the
-// frontier, lies in no bin: those who do not ask for huge pages would take it, and cause the next one.
+// wilderness, lies in no bin: those who do not ask for huge pages would take it, and cause the next one.
 //
 //   for every chunk:   free spans do not overlap, and the tags lead to those that lie in bins; the rest is allocated,
-//                      or the frontier's
+//                      or the wilderness's
 //   dirty_pages_       == number of dirty pages in free spans
 //   no two free spans of one chunk are neighbours; what is in hand counts as allocated
 //   of a run of spans the lengths add up to what the first says; each but the first begins a chunk,
@@ -32,6 +32,7 @@
 #include "base/lock.h"
 #include "base/passage.h"
 #include "os/doorbell.h"
+#include "span/given_lately.h"
 #include "span/huge_page_gauge.h"
 #include "span/kept_budget.h"
 #include "span/meta_arena.h"
@@ -59,6 +60,7 @@ struct SpanStatistics {
   size_t bytes_dirty = 0;   // in free spans, those in somebody's hands included
   size_t bytes_free = 0;    // in the same, dirty or clean
   size_t bytes_purged = 0;  // so far
+  size_t bytes_missed = 0;  // of those that went back for their age, within a second
   size_t retain = 0;        // bytes; the bound on what is empty and kept
   size_t runs = 0;          // live
   size_t bytes_in_runs = 0;
@@ -130,7 +132,7 @@ class SpanStore {
 
   // Before the owner of a span purges so many bytes of it, in holes. True if he should: from now on the OS backs the
   // chunk by small pages, so that holes stay holes. A huge page is broken for a quarter of the span at least.
-  bool settle_for_holes(const Span& span, size_t bytes);
+  bool prepare_for_holes(const Span& span, size_t bytes);
 
   // Gives the addresses of wholly free chunks back to an OS that has refused some, unless it gives none any more. True
   // if anything was given back.
@@ -154,8 +156,8 @@ class SpanStore {
   // Bytes that spans have taken of memory that the OS had yet to back, so far. Without the lock.
   constexpr const std::atomic<size_t>& bytes_grown() const { return bytes_grown_; }
 
-  // What each page of the chunk is for; false if it is no chunk of ours at present. The frontier, and what somebody has
-  // in hand, count as free.
+  // What each page of the chunk is for; false if it is no chunk of ours at present. The wilderness, and what somebody
+  // has in hand, count as free.
   bool read_uses(PageId chunk, PageUse (&uses)[kPagesPerChunk]);
 
   Window& window() { return window_; }
@@ -181,16 +183,16 @@ class SpanStore {
   Span* take_located(Span* span, PageCount pages, PageCount alignment, Paging paging, FirstTouch* first_touch);
   Span* locate_free(PageCount pages, Paging paging, bool is_for_run = false);
   Span* locate_dirty(PageCount pages, Paging paging);
-  bool advance_frontier(PageCount pages);
-  void begin_frontier(Span* chunk);
+  bool extend_wilderness(PageCount pages);
+  void begin_wilderness(Span* chunk);
   bool missed_lately(uint32_t now) const { return now - missed_since_ <= kMissedSoon; }
   bool misses_chunk(uint32_t now) const;
   void touch_as_due(char* start);
-  void retire_frontier();
+  void retire_wilderness();
   bool supply_chunk(Paging paging);
   bool turn_to_huge_pages(Span* chunk);
   bool turn_to_small_pages(Span* chunk);
-  bool settle_for_small_pages(const Span& span);
+  bool leave_huge_paging(const Span& span);
   bool add_chunk();
   bool retake_chunk();
   bool reserve();
@@ -247,7 +249,7 @@ class SpanStore {
   bool reserves_ = false;  // somebody is reserving addresses
   RecordPool<Span> records_;
   Bins bins_[2][2];  // by paging; clean, dirty
-  Span* frontier_ = nullptr;
+  Span* wilderness_ = nullptr;
   AgeList ages_[2];   // by paging: what purging looks at, oldest first
   BinList released_;  // whole chunks whose addresses are not ours at present
   size_t dirty_pages_ = 0;
@@ -259,6 +261,8 @@ class SpanStore {
   size_t run_pages_ = 0;
   RunUse run_use_;
   size_t bytes_purged_ = 0;
+  size_t bytes_missed_ = 0;
+  GivenLately aged_;
   size_t made_way_ = 0;        // of bytes_grown_, that for which as much has gone back, or there was nothing to give
   size_t bytes_missing_ = 0;   // of those, what went lately and has not been taken again in huge pages
   uint32_t missed_since_ = 0;  // milliseconds: when that began, or such a page was last taken

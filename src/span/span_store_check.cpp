@@ -88,8 +88,8 @@ const char* SpanStore::check() {
   for (PageId page = window_.first_reserved(); page < window_.end_reserved(); page = page + PageCount{kPagesPerChunk})
     free_chunks -= window_.chunk(page).is_free ? 1 : 0;
   if (free_chunks != 0) return "span store: a chunk that is in no bin counts as free";
-  if (frontier_ != nullptr && window_.tag(frontier_->first).is_free_span())
-    return "span store: the frontier lies in a bin";
+  if (wilderness_ != nullptr && window_.tag(wilderness_->first).is_free_span())
+    return "span store: the wilderness lies in a bin";
   if (passage_.is_empty() && (dirty_in_hand_ != 0 || free_in_hand_ != 0))
     return "span store: what nobody has in hand counts as in hand";
   if (dirty_pages != dirty_pages_ || free_pages != free_pages_) return "span store: the page counts are wrong";

@@ -65,7 +65,7 @@ bool SpanStore::turn_to_small_pages(Span* chunk) {
 
 // Free spans of the chunk that lie in bins move to those of its new paging. True if the OS has yet to be advised, which
 // the caller does without the lock; a part of the chunk is his so long, so that nobody asks for a huge page again.
-bool SpanStore::settle_for_small_pages(const Span& span) {
+bool SpanStore::leave_huge_paging(const Span& span) {
   Chunk& chunk = window_.chunk(span.first);
   if (chunk.paging == Paging::kSmall) return false;
   --huge_chunks_;
@@ -82,13 +82,13 @@ bool SpanStore::settle_for_small_pages(const Span& span) {
   return true;
 }
 
-bool SpanStore::settle_for_holes(const Span& span, size_t bytes) {
+bool SpanStore::prepare_for_holes(const Span& span, size_t bytes) {
   // Small pages stay what they are while something is in use there: that is seen without the lock.
   if (load_shared(window_.chunk(span.first).paging) == Paging::kSmall) return true;
   if (bytes < span.pages.bytes() / kPartWorthBreaking) return false;
   {
     LockGuard guard(lock_);
-    if (!settle_for_small_pages(span)) return true;
+    if (!leave_huge_paging(span)) return true;
   }
   os::prefer_small_pages(window_.start_of(span.first.start_of_chunk()), kChunkSize);
   return true;
@@ -197,7 +197,7 @@ bool SpanStore::await_others() {
 bool SpanStore::release_addresses() {
   if (!os::answers_for_addresses()) return false;  // what goes would not come back
   LockGuard guard(lock_);
-  retire_frontier();
+  retire_wilderness();
   bool any = false;
   if (const Window::Reservation unused = window_.take_unused(); !unused.empty()) {
     bool gone = false;

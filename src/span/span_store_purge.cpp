@@ -31,7 +31,7 @@ size_t SpanStore::purge_run(Span* span) {
   const PageId chunk_start = span->first.start_of_chunk();
   const uint32_t freed_at = span->freed_at;
   take_in_hand(span);
-  const bool breaks = whole.value != kPagesPerChunk && settle_for_small_pages(*span);
+  const bool breaks = whole.value != kPagesPerChunk && leave_huge_paging(*span);
   bool purged = false;
   {
     const Outside outside(lock_, passage_);
@@ -97,6 +97,7 @@ Purge SpanStore::purge_overdue() {
   if (span == nullptr) return Purge::kNotDue;
   const size_t bytes = purge_run(span);
   budget_.aged(bytes);
+  aged_.gave(bytes, os::milliseconds());
   return bytes != 0 ? Purge::kDone : Purge::kRefused;
 }
 
@@ -114,7 +115,7 @@ size_t SpanStore::most_kept() const {
 void SpanStore::purge_as_due() {
   if (Span* span = older_than(purge_after_); span != nullptr) {
     // Among frees that says nothing: as much is likely to come.
-    purge_run(span);
+    aged_.gave(purge_run(span), os::milliseconds());
     return;
   }
   if (dirty_pages_ * kPageSize <= std::min(budget_.allowed(), most_kept())) return;
@@ -143,7 +144,7 @@ void SpanStore::make_way() {
 bool SpanStore::trim(size_t pad) {
   LockGuard guard(lock_);
   bool any = false;
-  if (dirty_pages_ * kPageSize > pad || pad == 0) retire_frontier();
+  if (dirty_pages_ * kPageSize > pad || pad == 0) retire_wilderness();
   // Bounded: memory that cannot be purged (locked, say) stays in the list and must not be tried for ever.
   for (size_t left = dirty_pages_; left != 0 && dirty_pages_ * kPageSize > pad; --left) {
     Span* span = any_dirty();

@@ -54,11 +54,14 @@ bool Window::open() {
   const size_t pages = size >> kPageShift;
   const size_t chunks = size >> kChunkShift;
   chunks_for_runs_ = std::min(size, limit) / 2 >> kChunkShift;
-  array_bytes_ =
-      round_up(pages * (sizeof *classes_ + sizeof *tags_) + chunks * sizeof(Chunk) + kClassesOffset, os::page_size());
+  const size_t bytes = pages * (sizeof *classes_ + sizeof *tags_) + chunks * sizeof(Chunk) + kClassesOffset;
+  // Before and behind them lies an OS page that nobody can write to: the kernel puts the program's next mapping right
+  // below, and whoever runs over its end is not to reach a tag.
+  const size_t guard = os::page_size();
+  array_bytes_ = guard + round_up(bytes, guard) + guard;
   void* arrays = os::map_read_only(array_bytes_);
   if (arrays == nullptr) return false;
-  tags_ = static_cast<std::atomic<uint64_t>*>(arrays);
+  tags_ = at<std::atomic<uint64_t>>(address_of(arrays) + guard);
   chunks_ = reinterpret_cast<Chunk*>(tags_ + pages);
   classes_ = reinterpret_cast<std::atomic<ScaledClass>*>(reinterpret_cast<char*>(chunks_ + chunks) + kClassesOffset);
 

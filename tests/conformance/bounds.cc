@@ -178,7 +178,7 @@ bool write_to(const char* folder, const char* name, const char* text) {
   return written;
 }
 
-// In a container of 200 MiB, of either version of control groups. The program is executed anew there.
+// In a container of 190 MiB, of either version of control groups. The program is executed anew there.
 int contained() {
   char number[32], folder[256];
   std::snprintf(number, sizeof number, "%d", getpid());
@@ -186,8 +186,8 @@ int contained() {
   for (const char* root : {"/sys/fs/cgroup/memory", "/sys/fs/cgroup"}) {
     std::snprintf(folder, sizeof folder, "%s/snug_bounds_%s", root, number);
     if (mkdir(folder, 0755) != 0) continue;
-    is_made = (write_to(folder, "memory.limit_in_bytes", "209715200") || write_to(folder, "memory.max", "209715200")) &&
-              (write_to(folder, "memory.memsw.limit_in_bytes", "209715200") ||
+    is_made = (write_to(folder, "memory.limit_in_bytes", "199229440") || write_to(folder, "memory.max", "199229440")) &&
+              (write_to(folder, "memory.memsw.limit_in_bytes", "199229440") ||
                write_to(folder, "memory.swap.max", "0") || number_in("/proc/meminfo", "SwapTotal:") == 0);
     if (is_made) break;
     rmdir(folder);
@@ -207,7 +207,7 @@ int contained() {
   waitpid(child, &status, 0);
   rmdir(folder);
   if (WIFEXITED(status)) return WEXITSTATUS(status);
-  std::printf("killed by signal %d, with 150 MiB live in 200\n", WTERMSIG(status));
+  std::printf("killed by signal %d, with 150 MiB live in 190\n", WTERMSIG(status));
   return 1;
 }
 

@@ -18,7 +18,7 @@ void cache_a_block() {
 
 TEST(SettleAtExit, sends_home_what_the_thread_has_cached) {
   cache_a_block();
-  settle_at_exit();
+  flush_at_exit();
   EXPECT_EQ(cached(), 0u);
 }
 
@@ -28,7 +28,7 @@ TEST(SettleAtExit, does_nothing_while_a_lock_is_held) {
   const size_t before = cached();
   for (SharedLock* lock : {&store.spans.lock(), &store.arena.lock()}) {
     LockGuard guard(*lock);
-    settle_at_exit();
+    flush_at_exit();
     EXPECT_EQ(cached(), before);
   }
 }

@@ -77,5 +77,23 @@ TEST(HeapRegistry, CheckSeesTheRollAndEveryHeap) {
   unit::OwnHeaps::give(heap, c, blocks);
 }
 
+TEST(HeapRegistry, CheckSeesSlabsThatAreInNoList) {
+  unit::OwnHeaps own;
+  SlabHeap& heap = *own.registry.acquire();
+  const size_t c = kRoomyTable.class_of(64);
+  const std::vector<void*> blocks = unit::OwnHeaps::take(heap, c, kRoomyTable.classes[c].blocks_per_slab);
+  Slab& slab = *own.window.tag(own.window.page_of(blocks[0])).record<Slab>();
+  ASSERT_TRUE(slab.full);
+  EXPECT_STREQ(own.registry.check(), nullptr);
+  const size_t word = slab.first_word;
+  slab.free_bits()[word] |= 2;
+  EXPECT_STREQ(own.registry.check(), "slab: the count of free blocks is wrong");
+  slab.free_count = 1;
+  EXPECT_STREQ(own.registry.check(), "slab: in the wrong list");
+  slab.free_bits()[word] = slab.free_count = 0;
+  unit::OwnHeaps::give(heap, c, blocks);
+  EXPECT_STREQ(own.registry.check(), nullptr);
+}
+
 }  // namespace
 }  // namespace snug

@@ -54,6 +54,9 @@ TEST(LargeBlocks, ThatGrowBecomeRunsOnceThereAreManyMappings) {
   }
   EXPECT_EQ(own.mappings.statistics().blocks, LargeStore::kMostForGrowth);
   EXPECT_EQ(own.runs(), 100u);
+  void* const long_one = own.blocks.allocate({.size = 40 * kMiB, .will_grow = true});
+  EXPECT_NE(long_one, nullptr) << "too long for a run: a mapping without room";
+  EXPECT_EQ(own.blocks.free(long_one), LargeFree::kFreed);
   for (void* block : blocks) ASSERT_EQ(own.blocks.free(block), LargeFree::kFreed);
   EXPECT_TRUE(own.mappings.trim(0) || own.mappings.statistics().bytes_mapped == 0);
   void* block = own.blocks.allocate({.size = 300 * kKiB, .will_grow = true});

@@ -96,6 +96,24 @@ TEST(MetaArenaDeathTest, AGuardedMappingEndsInPagesThatNobodyCanWriteTo) {
   EXPECT_EQ(mappings, 1u);
 }
 
+// A table of its own likewise, of a length that is no whole number of OS pages.
+TEST(MetaArenaDeathTest, AGuardedTableLiesBetweenPagesThatNobodyCanWriteTo) {
+  MetaArena arena;
+  arena.guard();
+  const size_t page = os::page_size();
+  const size_t bytes = 3 * page + 8;
+  char* const table = static_cast<char*>(arena.map(bytes));
+  ASSERT_NE(table, nullptr);
+  *static_cast<volatile char*>(table) = 1;
+  *static_cast<volatile char*>(table + bytes - 1) = 1;
+  EXPECT_DEATH(*static_cast<volatile char*>(table - 1) = 1, "");
+  EXPECT_DEATH(*static_cast<volatile char*>(table + 4 * page) = 1, "");
+  arena.release(table, bytes);
+  unsigned char is_resident = 0;
+  for (const char* gone : {table - page, table, table + 4 * page})
+    EXPECT_EQ(::mincore(const_cast<char*>(gone), page, &is_resident), -1) << "all of it is given back";
+}
+
 struct Record {
   inline static int alive = 0;
   Record() { ++alive; }

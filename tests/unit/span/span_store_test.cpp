@@ -212,7 +212,7 @@ TEST_F(SpanStoreTest, WhatIsKnownOfPagesInUseTakesNoLock) {
   Span* const span = own.spans.allocate({8});
   void* const run = own.spans.allocate_run({20}, {1});
   const uint64_t before = SharedHolds::taken();
-  EXPECT_TRUE(own.spans.settle_for_holes(*span, kPageSize)) << "small pages";
+  EXPECT_TRUE(own.spans.prepare_for_holes(*span, kPageSize)) << "small pages";
   own.spans.clear_run(run, PageCount{20}.bytes());
   EXPECT_EQ(SharedHolds::taken(), before);
 }

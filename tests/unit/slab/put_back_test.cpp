@@ -1,5 +1,5 @@
 // How blocks come back to a slab that lie near each other, but in no row.
-#include "slab/block_check.h"
+#include "slab/put_back.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,93 @@
+// SlabHeap's flush: blocks that come back, to its own slabs or to be sent to others.
+#include <algorithm>
+
+#include "slab/block_check.h"
+#include "slab/heap_registry.h"
+#include "slab/outbox.h"
+#include "slab/put_back.h"
+#include "slab/slab_heap.h"
+
+namespace snug {
+namespace {
+
+// Blocks in a row that belong to one other heap and are sent at once: fewer wait in the outbox for others of their
+// owner.
+constexpr size_t kWorthSending = 16;
+// How many records a flush fetches at once.
+constexpr size_t kFetchedAhead = 16;
+
+// How many blocks from the first on, which lies on `page`, have the same class and owner.
+size_t row_of_owner(const Window& window, size_t page, void* const* blocks, size_t count) {
+  const auto owner_of = [&](size_t index) { return window.tag({static_cast<uint32_t>(index)}).owner(); };
+  const ScaledClass its_class = window.class_at(page);
+  const uint16_t owner = owner_of(page);
+  size_t row = 1;
+  for (; row != count; ++row) {
+    const size_t next = window.index_of(blocks[row]);
+    if (next == page) continue;
+    if (next >= window.page_limit() || window.class_at(next) != its_class || owner_of(next) != owner) break;
+    page = next;
+  }
+  return row;
+}
+
+}  // namespace
+
+void SlabHeap::flush(size_t size_class, void* const* blocks, size_t count) {
+  const SizeClass& sizes = registry_.table().classes[size_class];
+  const Window& window = registry_.window();
+  Outbox outbox(*this, size_class);
+  size_t home = 0;
+  size_t fetched = 0;
+  for (size_t done = 0; done != count;) {
+    if (done >= fetched) {
+      fetched = done + std::min(count - done, kFetchedAhead);
+      if (!row_at(blocks + done, count - done, sizes.block_size)) fetch_records(blocks + done, fetched - done);
+    }
+    size_t taken;
+    const PageTag tag = tag_of_block(window, size_class, blocks[done]);
+    if (tag.owner() == id_) {
+      taken = put_home(*tag.record<Slab>(), sizes, blocks + done, count - done);
+      home += taken;
+    } else {
+      const size_t most = std::min(count - done, Outbox::kCapacity);
+      taken = row_of_owner(window, window.index_of(blocks[done]), blocks + done, most);
+      if (taken >= kWorthSending) {
+        send(size_class, blocks + done, taken, tag.owner());
+      } else {
+        prefetch_for_write(&tag.record<Slab>()->remote(sizes));
+        outbox.add(blocks + done, taken, tag.owner());
+      }
+    }
+    done += taken;
+  }
+  if (home == 0) return;
+  count_home(size_class, home);
+  registry_.note_change(*this);
+}
+
+// Scattered blocks lie in as many slabs: their records are fetched together, not one behind the other.
+void SlabHeap::fetch_records(void* const* blocks, size_t count) const {
+  const Window& window = registry_.window();
+  for (size_t i = 0; i < count; ++i) {
+    const size_t page = window.index_of(blocks[i]);
+    if (page >= window.page_limit()) continue;
+    const PageTag tag = window.tag({static_cast<uint32_t>(page)});
+    if (tag.owner() == id_) prefetch_for_write(tag.record<Slab>());
+  }
+}
+
+// Takes back the first of the blocks, and with it a row or a cluster that it begins. Returns how many.
+SNUG_ALWAYS_INLINE size_t SlabHeap::put_home(Slab& slab, const SizeClass& sizes, void* const* blocks, size_t count) {
+  size_t done = 1;
+  if (!begins_cluster(blocks, count, sizes.block_size))
+    put_back_lone(slab, sizes, *blocks);
+  else if (begins_row(blocks, count, sizes.block_size))
+    done = put_back_row(slab, sizes, blocks, count).count;
+  else
+    done = put_back_cluster(slab, sizes, blocks, count);
+  if (slab.full || slab.used() == 0) relist(slab);
+  return done;
+}
+
+}  // namespace snug

@@ -1,0 +1,106 @@
+// SlabHeap's refill: from which slabs blocks are taken, and what the pages of new ones are.
+#include "slab/heap_registry.h"
+#include "slab/slab_heap.h"
+
+namespace snug {
+namespace {
+
+// Bytes of slabs from which on a class has proved to grow.
+constexpr size_t kGrownClass = size_t{512} << 10;
+// From how many slabs a refill draws at most: each is a miss or two, and one malloc waits for them all. Empty ones are
+// left whole once so many have given.
+constexpr size_t kSlabsARefill = 8;
+constexpr size_t kSlabsWithEmpty = 2;
+
+}  // namespace
+
+size_t SlabHeap::refill(size_t size_class, void** end, size_t want) {
+  Bin& bin = bins_[size_class];
+  size_t got = 0;
+  bool carved = false;
+  for (size_t slabs = 0; got < want && !carved && slabs != kSlabsARefill; ++slabs) {
+    Slab* slab = bin.partial.front();
+    if (slab == nullptr) {
+      if (got != 0 && (bin.empty.empty() || slabs >= kSlabsWithEmpty)) break;
+      slab = slab_to_draw_from(size_class);
+      if (slab == nullptr) return 0;
+    }
+    if (const Slab* next = SlabList::next(slab); next != nullptr) prefetch_for_write(next);
+    const size_t recycled = slab->take_recycled(end - got, want - got);
+    got += recycled;
+    if (recycled == 0) {
+      // Fresh memory costs a fault an OS page: no more of it at once than the caller is likely to use.
+      const size_t most = slab->span->backed ? want : registry_.table().classes[size_class].carve_max;
+      got += slab->carve(end - got, want - got < most ? want - got : most);
+      carved = !slab->span->backed;
+    }
+    if (!slab->has_blocks()) set_full(*slab);
+  }
+  count_out(size_class, got);
+  bin.drawn = kItsOwner | kByTheClock;
+  // The next refill begins with this one, which will have come by then.
+  if (const Slab* next = bin.partial.front(); next != nullptr) prefetch_for_write(next);
+  return got;
+}
+
+size_t SlabHeap::take_untouched(size_t size_class, void** end) {
+  if (registry_.table().classes[size_class].carve_max != 1) return 0;
+  Bin& bin = bins_[size_class];
+  Slab* slab = bin.partial.front();
+  if (slab == nullptr) slab = slab_to_draw_from(size_class);
+  if (slab == nullptr || slab->free_count != 0 || !slab->span->zeroed) return 0;
+  slab->carve(end, 1);
+  if (!slab->has_blocks()) set_full(*slab);
+  count_out(size_class, 1);
+  return 1;
+}
+
+size_t SlabHeap::take_group(size_t size_class, void** end) {
+  const size_t group = registry_.table().classes[size_class].line_group;
+  Bin& bin = bins_[size_class];
+  for (;;) {
+    Slab* slab = bin.partial.front();
+    if (slab == nullptr) slab = take_empty(size_class);
+    if (slab == nullptr) return 0;
+    const bool taken = slab->take_group(end, group);
+    if (!taken || !slab->has_blocks()) set_full(*slab);  // lone blocks that are left over wait for their neighbours
+    if (!taken) continue;
+    count_out(size_class, group);
+    return group;
+  }
+}
+
+// The class has no partial slab: an empty one, one of a heap that has ended, or a new one.
+Slab* SlabHeap::slab_to_draw_from(size_t size_class) {
+  Bin& bin = bins_[size_class];
+  const bool can_be_partial = registry_.table().classes[size_class].blocks_per_slab != 1;
+  if (bin.empty.empty() && can_be_partial && registry_.abandoned_count() != 0 &&
+      registry_.adopt_slab(size_class, *this) && !bin.partial.empty())
+    return bin.partial.front();
+  return take_empty(size_class);
+}
+
+// Small pages until it is proven that the class grows and that the program writes to what it asks for: a huge one is
+// backed whole, whatever becomes of it.
+Paging SlabHeap::paging_for(size_t size_class) {
+  const SizeClass& sizes = registry_.table().classes[size_class];
+  const size_t class_bytes = bins_[size_class].slabs.get() * sizes.pages_per_slab * kPageSize;
+  const bool grows = slab_bytes_ >= kGrownHeap && class_bytes >= kGrownClass;
+  return grows && uses_blocks_whole(size_class) ? Paging::kHuge : Paging::kSmall;
+}
+
+// Looks at the newest slab of small pages now and then, until the answer is yes.
+bool SlabHeap::uses_blocks_whole(size_t size_class) {
+  Bin& bin = bins_[size_class];
+  if (bin.use.is_proven()) return true;
+  const Window& window = registry_.window();
+  if (!bin.use.count_down() || window.class_at(bin.newest.value) != scaled(size_class)) return false;
+  const PageTag tag = window.tag(bin.newest);
+  if (tag.owner() != id_) return false;
+  const Slab& slab = *tag.record<Slab>();
+  if (slab.span->backed || slab.carved != slab.capacity) return false;
+  bin.use.look_at(slab);
+  return bin.use.is_proven();
+}
+
+}  // namespace snug

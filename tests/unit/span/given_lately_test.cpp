@@ -1,0 +1,54 @@
+// What went back for its age and was wanted again soon.
+#include "span/given_lately.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "span/own_spans.h"
+
+namespace snug::unit {
+namespace {
+
+TEST(GivenLatelyTest, WhatIsTakenWithinASecondWasWantedAgain) {
+  GivenLately given;
+  EXPECT_TRUE(given.is_empty());
+  given.gave(10, 5000);
+  EXPECT_FALSE(given.is_empty());
+  EXPECT_EQ(given.took(4, 5500), 4u);
+  EXPECT_EQ(given.took(100, 6000), 6u) << "no more than went";
+  EXPECT_TRUE(given.is_empty());
+}
+
+TEST(GivenLatelyTest, WhatIsTakenLaterWasNot) {
+  GivenLately given;
+  given.gave(8, 7000);
+  EXPECT_EQ(given.took(8, 8001), 0u);
+  given.gave(8, UINT32_MAX);
+  EXPECT_EQ(given.took(8, 500), 8u) << "the clock begins anew";
+}
+
+TEST(GivenLatelyTest, AStreamCountsAsOfItsEnd) {
+  GivenLately given;
+  given.gave(1, 100);
+  given.gave(1, 1000);
+  EXPECT_EQ(given.took(5, 1900), 2u);
+}
+
+TEST(GivenLatelyTest, TheSpanStoreCountsWhatGoesForItsAge) {
+  OwnSpans own;
+  own.spans.set_retention({SIZE_MAX, 0});
+  Span* span = own.spans.allocate({9});
+  std::memset(own.start_of(span), 1, PageCount{9}.bytes());
+  own.spans.free(span, {9});
+  usleep(5000);
+  ASSERT_EQ(own.spans.purge_overdue(), Purge::kDone);
+  EXPECT_EQ(own.spans.statistics().bytes_missed, 0u);
+  span = own.spans.allocate({9});
+  EXPECT_EQ(own.spans.statistics().bytes_missed, PageCount{9}.bytes());
+  own.spans.free(span, {0});
+}
+
+}  // namespace
+}  // namespace snug::unit

@@ -1,0 +1,30 @@
+// The window's arrays: what lies around them is nobody's to write to.
+#include "span/window.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "os/memory.h"
+#include "span/own_spans.h"
+
+namespace snug::unit {
+namespace {
+
+// The kernel puts a mapping right below the one before: whoever runs over its end would write to the first tags.
+TEST(WindowDeathTest, ItsArraysLieBetweenPagesThatNobodyCanWriteTo) {
+  OwnSpans own;
+  if (own.window.first_reserved().value != 0) GTEST_SKIP() << "the kernel has chosen the place of the window";
+  uintptr_t first = UINTPTR_MAX;
+  own.window.for_each_array([&](uintptr_t start, uintptr_t) { first = std::min(first, start); });
+  const size_t page = os::page_size();
+  const uintptr_t end = first + own.window.bytes_of_arrays() - 2 * page;
+  *at<volatile char>(first) = *at<volatile char>(first);
+  EXPECT_EQ(*at<volatile char>(end - 1), 0);
+  EXPECT_DEATH(*at<volatile char>(first - 1) = 1, "");
+  EXPECT_DEATH(*at<volatile char>(end) = 1, "");
+}
+
+}  // namespace
+}  // namespace snug::unit
