@@ -63,15 +63,15 @@ def run(
     json: Annotated[bool, typer.Option("--json", help="Print the table as JSON.")] = False,
     build: Annotated[Path, typer.Option(help="The build whose snug command and workloads are run.")] = ROOT / "build" / "release",
 ) -> None:
-    study = chosen(read_study(ROOT), names or [])
+    known = read_study(ROOT)
+    study = chosen(known, names or [])
     if list_all:
         print_list(study)
         return
     if not (build / "bin" / "snug").exists():
         raise Problem(f"no {build}/bin/snug: build first, with `make benchmark`")
-    known = read_study(ROOT).constants
     say(f"builds {PLACE.relative_to(ROOT)}, whose constants are variables")
-    library = build_tunable(ROOT, PLACE, known)
+    library = build_tunable(ROOT, PLACE, known.constants)
     variants = make_variants(library, study.constants, study.settings, PLACE / "lib")
     plan = Part(matching(load_loads(ROOT / "bench"), words(loads) or study.loads), contenders_of(library, variants), study.threads,
                 FIRST, 1, 1.0, "sensitivity")

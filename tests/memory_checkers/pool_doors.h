@@ -26,31 +26,26 @@ void pool_door(TestedPool&& pool) {
   pool.deallocate_batch(elements);
 }
 
-// What many elements at once go back by: a batch, or a drop of all.
-template <class TestedPool>
-void pool_batch_door(TestedPool&& pool) {
+// Many elements go back at once: `give` takes the pool and an array of them.
+template <class TestedPool, class Give>
+void pool_many_door(TestedPool& pool, Give give) {
   void* elements[100];
   if (pool.allocate_batch(elements) != 100) std::puts("no memory");
   for (void* const element : elements) std::memset(element, 1, sizeof(Object));
-  pool.deallocate_batch(elements);
+  give(pool, elements);
   use_after_free(elements[50]);
+}
+template <class TestedPool>
+void pool_batch_door(TestedPool&& pool) {
+  pool_many_door(pool, [](auto& own, auto& elements) { own.deallocate_batch(elements); });
 }
 template <class TestedPool>
 void pool_drop_door(TestedPool&& pool) {
-  void* elements[100];
-  if (pool.allocate_batch(elements) != 100) std::puts("no memory");
-  for (void* const element : elements) std::memset(element, 1, sizeof(Object));
-  pool.drop_all();
-  use_after_free(elements[50]);
+  pool_many_door(pool, [](auto& own, auto&) { own.drop_all(); });
 }
-
 template <class TestedPool>
 void pool_release_door(TestedPool&& pool) {
-  void* elements[100];
-  if (pool.allocate_batch(elements) != 100) std::puts("no memory");
-  for (void* const element : elements) std::memset(element, 1, sizeof(Object));
-  pool.drop_all_and_release();
-  use_after_free(elements[50]);
+  pool_many_door(pool, [](auto& own, auto&) { own.drop_all_and_release(); });
 }
 
 template <class Checks>

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 from snug_bench.problem import Problem
+from snug_bench.verdict import rows_of
 from snug_sensitivity.constants import Constant, read_study
 from snug_sensitivity.study import AS_IT_IS, against_as_it_is, open_cells
 from snug_sensitivity.table import lines_of, markdown
 from snug_sensitivity.tunable import tunable
 from snug_sensitivity.variants import Variant, make_variants
-from snug_bench.verdict import rows_of
 from synthetic import results, series
 
 ROOT = Path(__file__).resolve().parents[3]
