@@ -2,6 +2,7 @@
 #include "span/window.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -22,6 +23,9 @@ TEST(WindowDeathTest, ItsArraysLieBetweenPagesThatNobodyCanWriteTo) {
   const uintptr_t end = first + own.window.bytes_of_arrays() - 2 * page;
   *at<volatile char>(first) = *at<volatile char>(first);
   EXPECT_EQ(*at<volatile char>(end - 1), 0);
+  unsigned char is_resident = 0;
+  EXPECT_EQ(::mincore(at<void>(first - page), page, &is_resident), 0) << "the page before is mapped";
+  EXPECT_EQ(::mincore(at<void>(end), page, &is_resident), 0) << "the page behind is mapped";
   EXPECT_DEATH(*at<volatile char>(first - 1) = 1, "");
   EXPECT_DEATH(*at<volatile char>(end) = 1, "");
 }
