@@ -1,7 +1,8 @@
 // burst: 1 GiB in blocks of 16–4096 B, all freed, again and again. Stresses giving memory back without paying for it
-// each time. Resident memory at the peak, after the frees, after two idle seconds and after malloc_trim; and ms a
-// burst. Resembles a batch job's requests on a server that is otherwise idle.
-#include "workload.h"
+// each time, in a process of one thread and in one that has others, which sleep. Resident memory at the peak, after the
+// frees, after two idle seconds and after malloc_trim; and ms a burst. Resembles a batch job's requests on a server
+// that is otherwise idle.
+#include "footprint.h"
 
 namespace workload {
 namespace {
@@ -41,19 +42,7 @@ Burst one_burst(Array<void*>& blocks, size_t bytes, const Options& options, uint
   return {(filled - start + end - free_start) / 1e6, peak, rss_kib()};
 }
 
-}  // namespace
-
-const Program kProgram = {
-    .name = "burst",
-    .what =
-        R"(Fills 1 GiB in blocks of 16 to 4096 B and frees them all, --rounds times; then idles for two seconds; then calls
-malloc_trim, if the allocator has one. Shows whether memory is given back, and what that costs next time.)",
-    .figures = R"(first: ms of the first burst; repeat: median of the later ones; peak: MiB of resident memory; freed,
-idle, trimmed: MiB left after the last burst, the idle seconds (not waited for unless wanted) and malloc_trim;
-the same three with /of_peak: %.)",
-    .sizes = "16 to 4096, uniform"};
-
-void measure_all(const Options& options, Report& report) {
+void measure_bursts(const Options& options, Report& report) {
   const size_t bytes = scaled(options, double{1u << 30});
   Array<void*> blocks(bytes / (options.size != 0 ? options.size : 1500) + 100'000);
   const size_t base = rss_kib();
@@ -81,6 +70,24 @@ void measure_all(const Options& options, Report& report) {
   }
   if (const Trim trim = find_trim()) trim(0);
   add_left("trimmed", rss_kib());
+}
+
+}  // namespace
+
+const Program kProgram = {
+    .name = "burst",
+    .what =
+        R"(Fills 1 GiB in blocks of 16 to 4096 B and frees them all, --rounds times; then idles for two seconds; then calls
+malloc_trim, if the allocator has one. Shows whether memory is given back, and what that costs next time.)",
+    .figures = R"(first: ms of the first burst; repeat: median of the later ones; peak: MiB of resident memory; freed,
+idle, trimmed: MiB left after the last burst, the idle seconds (not waited for unless wanted) and malloc_trim;
+the same three with /of_peak: %.)",
+    .sizes = "16 to 4096, uniform",
+    .threads = "threads of the process; all but one allocate a block and sleep"};
+
+void measure_all(const Options& options, Report& report) {
+  const auto allocate_once = [](unsigned) { std::free(std::malloc(64)); };
+  run_and_sleep(options.threads - 1, allocate_once, [&](const Footprint&) { measure_bursts(options, report); });
 }
 
 }  // namespace workload

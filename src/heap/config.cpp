@@ -62,6 +62,8 @@ enum Key : size_t {
 constexpr size_t kEnoughMemory = size_t{2} << 30;
 // By default as many times `retain` may be kept empty, in pages, as long as no less is in use.
 constexpr size_t kTimesInUse = 4;
+// The part of its memory, one in so many, that a process may keep by age alone.
+constexpr size_t kPartByAge = 8;
 
 struct Word {
   const char* bytes;
@@ -273,11 +275,15 @@ Config read_config(uint32_t* set_keys) {
 }
 
 Retained retained_within(size_t memory, const Config& config, uint32_t set_keys) {
-  const auto bounded = [memory, set_keys](size_t key, size_t bytes, size_t times = 1) {
-    return (set_keys >> key & 1) != 0 ? bytes : std::min(bytes * times, memory / (kEnoughMemory / bytes));
+  const auto is_set = [set_keys](size_t key) { return (set_keys >> key & 1) != 0; };
+  const auto bounded = [=](size_t key, size_t bytes, size_t times = 1) {
+    return is_set(key) ? bytes : std::min(bytes * times, memory / (kEnoughMemory / bytes));
   };
-  return {bounded(kRetain, config.retain), bounded(kRetain, config.retain, kTimesInUse),
-          bounded(kRetainLarge, config.retain_large), bounded(kCache, config.cache)};
+  const auto by_age = [=](size_t key) { return is_set(key) ? 0 : memory / kPartByAge; };
+  return {{bounded(kRetain, config.retain), by_age(kRetain)},
+          bounded(kRetain, config.retain, kTimesInUse),
+          {bounded(kRetainLarge, config.retain_large), by_age(kRetainLarge)},
+          bounded(kCache, config.cache)};
 }
 
 void print_config_value(const Config& config, size_t index, char* text, size_t capacity) {

@@ -35,7 +35,9 @@ struct Config {
   // is for measuring what batches are worth.
   Batching batch = Batching::kAdaptive;
   // retain: bytes, default 64M, or as much as is in use up to four times that; or a 32nd of the memory that the process
-  // may have if that is less. The most empty pages that are kept before any go back to the OS at once.
+  // may have if that is less. The most empty pages that are kept before any go back to the OS at once. Unless it is
+  // set, as many as were in use of late stay for purge_after while the idle thread is here, up to an eighth of that
+  // memory.
   size_t retain = size_t{64} << 20;
   // retain_large: bytes, default as of retain. The most memory of freed large blocks in mappings of their own that is
   // kept before any goes back to the OS at once; what others leave counts under retain.
@@ -69,9 +71,13 @@ extern const ConfigKey kConfigTable[kConfigKeys];
 
 // `retain` and `retain_large` of a process that may have so many bytes of memory: what the environment says stands.
 struct Retained {
-  size_t pages;
+  struct Bounds {
+    size_t bytes;
+    size_t by_age;  // the most of what was in use of late, where the idle thread is here
+  };
+  Bounds pages;
   size_t pages_in_use;  // the most where as much is in use
-  size_t large;
+  Bounds large;
   size_t cache;  // of a thread's cache
 };
 Retained retained_within(size_t memory, const Config& config, uint32_t set_keys);

@@ -56,6 +56,13 @@ bool IdleThread::give_back_overdue() {
   return heaps && large && spans;
 }
 
+// What was kept since this thread was here to see to it.
+void IdleThread::give_back_excess() {
+  store.large.give_back_excess();
+  while (store.spans.purge_excess() == Purge::kDone) {
+  }
+}
+
 bool IdleThread::anything_ages() const {
   return store.spans.ages() || store.large.ages() || store.registry.ages() || store.reach.ages();
 }
@@ -102,6 +109,7 @@ void IdleThread::join_thread() { os::join_thread(thread_); }
 void IdleThread::live() {
   if (!is_automatic_) os::name_thread("snug-idle");
   Presence::live(*this, std::max(store.config.purge_after / kLooks, kLeastPeriod));
+  give_back_excess();
   note_leave();
 }
 

@@ -96,6 +96,7 @@ class IdleThread {
   template <class Step>
   bool exhaust(Step step);
   bool give_back_overdue();
+  static void give_back_excess();
   bool give_back_holes();
   bool anything_ages() const;
 

@@ -147,8 +147,8 @@ void Store::open_inline_paths() {
 SNUG_COLD void Store::heed_memory_limit() {
   if (heeds_limit_.exchange(true, std::memory_order_relaxed)) return;
   const Retained retained = retained_within(std::min(os::memory_limit(), most_memory), config, config_set);
-  spans.bound_retention(retained.pages, retained.pages_in_use);
-  large.bound_retention(retained.large);
+  spans.bound_retention(retained.pages.bytes, retained.pages_in_use, retained.pages.by_age);
+  large.bound_retention(retained.large.bytes, retained.large.by_age);
   roster.bound_budget(retained.cache);
 }
 

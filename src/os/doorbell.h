@@ -83,6 +83,11 @@ class BasicDoorbell {
     sleep_while(kWaiting, milliseconds);
     withdraw();
   }
+  // Somebody is here, and sees to what is put down and rung for.
+  bool is_served() const {
+    const uint32_t seen = state_.load(std::memory_order_relaxed);
+    return seen == kAwake || seen == kWaiting;
+  }
   bool is_awake() const { return state_.load(std::memory_order_relaxed) == kAwake; }
   // For the one who is awake: goes, and comes back only if invited. False if sent away or dismissed.
   bool leave() { return change(kAwake, kAway); }

@@ -102,8 +102,10 @@ void* LargeStore::hand_out(LargeBlock* block, size_t usable) {
 
 // Whoever takes and frees one block again and again keeps it from the first time on.
 bool LargeStore::keeps_too_much() const {
-  return !cache_.empty() &&
-         (bytes_kept_.get() > retention_.bytes || bytes_kept_.get() - cache_.back()->kept() > budget_.allowed());
+  if (cache_.empty()) return false;
+  const size_t kept = bytes_kept_.get();
+  return kept > by_age_.beyond(retention_.bytes, bytes_usable_) ||
+         kept - cache_.back()->kept() > by_age_.beyond(budget_.allowed(), bytes_usable_);
 }
 
 // What is written for the first time the OS has to back: if as much was given back to it, that is missed, and so much
@@ -137,6 +139,7 @@ LargeFree LargeStore::free(void* start) {
     LargeBlock* block = index_.find(address_of(start));
     if (block == nullptr) return reason_unknown(address_of(start));
     index_.erase(block);
+    by_age_.note(bytes_usable_, retention_.milliseconds);
     bytes_usable_ -= block->usable;
     keep_no_longer(block);
     block->usable = 0;

@@ -25,6 +25,7 @@
 #include "base/passage.h"
 #include "span/huge_page_gauge.h"
 #include "span/kept_budget.h"
+#include "span/kept_by_age.h"
 #include "span/large_block.h"
 #include "span/large_index.h"
 #include "span/meta_arena.h"
@@ -72,13 +73,18 @@ class LargeStore {
       : grown_(grown), gauge_(gauge), records_(arena) {}
 
   void set_retention(Retention retention) { retention_ = retention; }
-  // The same of the bytes alone, while others may be at it.
-  void bound_retention(size_t bytes) {
+  // The same of the bytes alone, while others may be at it. What was in use of late may stay up to `by_age`, where
+  // somebody answers the bell.
+  void bound_retention(size_t bytes, size_t by_age = 0) {
+    by_age_.bound(by_age);
     LockGuard guard(lock_);
     retention_.bytes = bytes;
   }
   // To be rung when a block is kept, and to summon by when there is one.
-  void set_bell(Doorbell& bell) { bell_ = &bell; }
+  void set_bell(Doorbell& bell) {
+    bell_ = &bell;
+    by_age_.set_bell(bell);
+  }
 
   // Null if the OS refuses, or at the bound on mappings.
   void* allocate(const LargeRequest& request);
@@ -109,6 +115,8 @@ class LargeStore {
     const size_t grown = grown_.load(std::memory_order_relaxed);
     if (grown > made_way_.load(std::memory_order_relaxed)) make_way_slowly(grown);
   }
+  // Gives back what is kept beyond the bounds, as a part of it is once nobody answers the bell any more.
+  void give_back_excess();
   // True if anything is kept.
   bool ages();
   // Without the lock, as far as this moment can tell.
@@ -142,7 +150,6 @@ class LargeStore {
 
   void make_way_slowly(size_t grown);
   void forgive(size_t grown);
-  void give_back_excess();
   static size_t without_end(const LargeBlock& block, size_t bytes);
   template <class AskWhatStays>
   Purge give_back_oldest(AskWhatStays ask_what_stays);
@@ -189,6 +196,7 @@ class LargeStore {
   Doorbell* bell_ = nullptr;
   OwnerCounter bytes_kept_;
   KeptBudget budget_;  // of what is kept beside the newest
+  KeptByAge by_age_;
   size_t bytes_usable_ = 0;
   size_t bytes_mapped_ = 0;
   size_t mappings_ = 0;          // records in use: each a mapping, or about to be

@@ -213,6 +213,7 @@ void SpanStore::free(Span* span, PageCount touched) {
 
 void SpanStore::free_all(SpanBatch& batch) {
   LockGuard guard(lock_);
+  by_age_.note(bytes_in_use(), purge_after_);
   while (Span* span = batch.pop_front()) {
     mark_dirty(span->first, span->written);
     insert(merge_neighbours(span));

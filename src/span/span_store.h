@@ -35,6 +35,7 @@
 #include "span/given_lately.h"
 #include "span/huge_page_gauge.h"
 #include "span/kept_budget.h"
+#include "span/kept_by_age.h"
 #include "span/meta_arena.h"
 #include "span/run_use.h"
 #include "span/span.h"
@@ -79,8 +80,10 @@ class SpanStore {
     bound_retention(retention.bytes, retention.bytes);
     purge_after_ = retention.milliseconds;
   }
-  // The same of the bytes alone, while others may be at it: so many, or as many as are in use up to `in_use`.
-  void bound_retention(size_t bytes, size_t in_use) {
+  // The same of the bytes alone, while others may be at it: so many, or as many as are in use up to `in_use`. What was
+  // in use of late may stay up to `by_age`, where somebody answers the bell.
+  void bound_retention(size_t bytes, size_t in_use, size_t by_age = 0) {
+    by_age_.bound(by_age);
     retain_.store(bytes, std::memory_order_relaxed);
     retain_in_use_.store(in_use, std::memory_order_relaxed);
   }
@@ -88,7 +91,10 @@ class SpanStore {
   void allow(size_t bytes) { budget_ = KeptBudget(bytes); }
   size_t retain() const { return retain_.load(std::memory_order_relaxed); }
   // To be rung when free memory begins to age, and to summon by when the heap outgrows its first chunk.
-  void set_bell(Doorbell& bell) { bell_ = &bell; }
+  void set_bell(Doorbell& bell) {
+    bell_ = &bell;
+    by_age_.set_bell(bell);
+  }
 
   // A span of `pages` (1 … kPagesPerChunk) whose first page's address is a multiple of `alignment` pages (a power of
   // two up to kPagesPerChunk); null if the OS refuses. The caller owns the tags and classes of its pages from now on.
@@ -150,6 +156,8 @@ class SpanStore {
 
   // Purges one run of pages if it has lain unused too long.
   Purge purge_overdue();
+  // The same of what is kept beyond the bounds, as a part of it is once nobody answers the bell any more.
+  Purge purge_excess();
   // True if something will be overdue some day.
   bool ages();
 
@@ -227,7 +235,10 @@ class SpanStore {
   size_t purge_run(Span* span);
   void count_as_missing(size_t bytes);
   Span* older_than(uint32_t milliseconds);
+  size_t bytes_in_use() const;
   size_t most_kept() const;
+  Span* excess();
+  size_t purge_excess(Span* span);
   void purge_as_due();
   void make_way();
   Span* any_dirty();
@@ -246,6 +257,7 @@ class SpanStore {
   Passage passage_;
   uint32_t purge_after_ = Retention{}.milliseconds;
   KeptBudget budget_;
+  KeptByAge by_age_;
   bool reserves_ = false;  // somebody is reserving addresses
   RecordPool<Span> records_;
   Bins bins_[2][2];  // by paging; clean, dirty

@@ -62,6 +62,7 @@ size_t SpanStore::purge_run(Span* span) {
 void SpanStore::free_to_os(Span* span, PageCount touched) {
   span->written = std::max(span->written, touched);
   LockGuard guard(lock_);
+  by_age_.note(bytes_in_use(), purge_after_);
   mark_dirty(span->first, span->written);
   if (count_dirty(*span) == 0 || window_.chunk(span->first).paging == Paging::kHuge) {
     insert(merge_neighbours(span));
@@ -106,10 +107,35 @@ bool SpanStore::ages() {
   return !age_list(Paging::kSmall).empty() || !age_list(Paging::kHuge).empty();
 }
 
+size_t SpanStore::bytes_in_use() const { return (chunks_ * kPagesPerChunk - free_pages_ - free_in_hand_) * kPageSize; }
+
 // The more is in use, the less what is kept beside it matters, and the more may come back.
 size_t SpanStore::most_kept() const {
-  const size_t in_use = (chunks_ * kPagesPerChunk - free_pages_ - free_in_hand_) * kPageSize;
-  return std::max(retain(), std::min(in_use, retain_in_use_.load(std::memory_order_relaxed)));
+  return std::max(retain(), std::min(bytes_in_use(), retain_in_use_.load(std::memory_order_relaxed)));
+}
+
+// A run of what is kept beyond the bounds; null if nothing is.
+Span* SpanStore::excess() {
+  if (dirty_pages_ * kPageSize <= by_age_.beyond(std::min(budget_.allowed(), most_kept()), bytes_in_use()))
+    return nullptr;
+  // Whole chunks first: among frees in a row, what is free around a run now may be a whole huge page in a moment. Parts
+  // of huge pages wait for their age. While huge pages are dear, those that are there are kept before others.
+  Span* const chunk = bins(Paging::kHuge, true).by_length[kPagesPerChunk - 1].front();
+  Span* const small = age_list(Paging::kSmall).front();
+  return chunk == nullptr || (small != nullptr && gauge_.pauses(os::milliseconds())) ? small : chunk;
+}
+
+size_t SpanStore::purge_excess(Span* span) {
+  const size_t bytes = purge_run(span);
+  budget_.gave(bytes, most_kept());
+  return bytes;
+}
+
+Purge SpanStore::purge_excess() {
+  LockGuard guard(lock_);
+  Span* const span = excess();
+  if (span == nullptr) return Purge::kNotDue;
+  return purge_excess(span) != 0 ? Purge::kDone : Purge::kRefused;
 }
 
 void SpanStore::purge_as_due() {
@@ -118,13 +144,7 @@ void SpanStore::purge_as_due() {
     aged_.gave(purge_run(span), os::milliseconds());
     return;
   }
-  if (dirty_pages_ * kPageSize <= std::min(budget_.allowed(), most_kept())) return;
-  // Whole chunks first: among frees in a row, what is free around a run now may be a whole huge page in a moment. Parts
-  // of huge pages wait for their age. While huge pages are dear, those that are there are kept before others.
-  Span* const chunk = bins(Paging::kHuge, true).by_length[kPagesPerChunk - 1].front();
-  Span* const small = age_list(Paging::kSmall).front();
-  Span* const span = chunk == nullptr || (small != nullptr && gauge_.pauses(os::milliseconds())) ? small : chunk;
-  if (span != nullptr) budget_.gave(purge_run(span), most_kept());
+  if (Span* span = excess(); span != nullptr) purge_excess(span);
 }
 
 // For each byte that is taken of memory that was not in use, one goes back of what is kept and did not fit, the oldest

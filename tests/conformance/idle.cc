@@ -7,12 +7,11 @@
 // Usage: idle ALLOCATOR MODE. Exit status 0 means that it went as the mode says; each figure is printed. Under a
 // sanitizer the resident memory is mostly the sanitizer's, so that snug's own account of it is asked instead.
 #include "idle_load.h"
+#include "idle_sight.h"
 #include "subject.h"
 #include "threads.h"
 
-#include <dirent.h>
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -29,6 +28,7 @@
 extern char** environ;
 
 using namespace idle_load;
+using namespace idle_sight;
 
 namespace {
 
@@ -66,32 +66,6 @@ bool stays() {
   sleep_for(kLongEnough);
   return !expect_below(peak, least);
 }
-
-// The path of a file of the thread named snug-idle, or "" if there is none.
-const char* file_of_thread(const char* file) {
-  static char path[128];
-  DIR* tasks = opendir("/proc/self/task");
-  const char* found = "";
-  while (const dirent* task = readdir(tasks)) {
-    char name[32] = "";
-    std::snprintf(path, sizeof path, "/proc/self/task/%.16s/comm", task->d_name);
-    const int comm = open(path, O_RDONLY | O_CLOEXEC);
-    if (comm < 0) continue;
-    const ssize_t length = read(comm, name, sizeof name - 1);
-    close(comm);
-    if (length <= 0 || std::strcmp(name, "snug-idle\n") != 0) continue;
-    std::snprintf(path, sizeof path, "/proc/self/task/%.16s/%s", task->d_name, file);
-    found = path;
-    break;
-  }
-  closedir(tasks);
-  return found;
-}
-
-bool exists() { return *file_of_thread("status") != 0; }
-
-// It gives itself its name once it runs.
-bool comes_to_exist() { return comes_true(exists); }
 
 // With nothing left to give back it does not run at all, until there is something again.
 bool sleeps() {
@@ -237,6 +211,26 @@ bool leaves_after_silent_threads() {
     has_come = threads_created == 2;  // it may have left again
   }
   return has_threads(own) && (has_come || (std::puts("it has not come"), false));
+}
+
+// What was in use a moment ago stays while the thread is here, so that the next burst finds it, and goes with it. The
+// age at which the thread would give it back is far.
+bool keeps_what_was_in_use() {
+  const std::size_t own = thread_count();
+  std::size_t peak = 0;
+  {
+    Companion companion;
+    if (!has_threads(own + 2)) return false;
+    peak = fill();
+    empty();
+    if (expect_below(peak, 90)) return false;
+    const long before = page_faults();
+    fill();
+    empty();
+    std::printf("%ld page faults in the next burst\n", page_faults() - before);
+    if (page_faults() - before > static_cast<long>(peak / 4096 / 10)) return false;
+  }
+  return has_threads(own) && expect_below(peak, 30);
 }
 
 // As Redis does, whose background threads sleep: all memory is the main thread's, which sleeps too in the end.
@@ -390,6 +384,7 @@ int main(int argc, char** argv) {
                     : is("busy")         ? reaches_who_works()
                     : is("refused_once") ? refused_once()
                     : is("alone")        ? is_alone_after_threads()
+                    : is("kept")         ? keeps_what_was_in_use()
                     : is("one_by_one")   ? does_not_come_with_each_thread()
                     : is("silent")       ? leaves_after_silent_threads()
                     : is("beside")       ? serves_beside_silent_threads()

@@ -14,29 +14,39 @@ constexpr size_t kMiB = size_t{1} << 20;
 
 TEST(ContainerTest, NoMoreIsKeptThanA32ndOfTheMemory) {
   const Config plain;
-  EXPECT_EQ(retained_within(SIZE_MAX, plain, 0).pages, 64 * kMiB);
+  EXPECT_EQ(retained_within(SIZE_MAX, plain, 0).pages.bytes, 64 * kMiB);
   EXPECT_EQ(retained_within(SIZE_MAX, plain, 0).pages_in_use, 256 * kMiB);
   EXPECT_EQ(retained_within(2048 * kMiB, plain, 0).pages_in_use, 64 * kMiB);
-  EXPECT_EQ(retained_within(2048 * kMiB, plain, 0).large, 64 * kMiB);
-  EXPECT_EQ(retained_within(256 * kMiB, plain, 0).pages, 8 * kMiB);
+  EXPECT_EQ(retained_within(2048 * kMiB, plain, 0).large.bytes, 64 * kMiB);
+  EXPECT_EQ(retained_within(256 * kMiB, plain, 0).pages.bytes, 8 * kMiB);
   EXPECT_EQ(retained_within(256 * kMiB, plain, 0).pages_in_use, 8 * kMiB);
-  EXPECT_EQ(retained_within(256 * kMiB, plain, 0).large, 8 * kMiB);
+  EXPECT_EQ(retained_within(256 * kMiB, plain, 0).large.bytes, 8 * kMiB);
   EXPECT_EQ(retained_within(SIZE_MAX, plain, 0).cache, 8 * kMiB);
   EXPECT_EQ(retained_within(256 * kMiB, plain, 0).cache, 1 * kMiB);
+}
+
+TEST(ContainerTest, ByAgeAnEighthOfTheMemoryIsKept) {
+  const Config plain;
+  EXPECT_EQ(retained_within(256 * kMiB, plain, 0).pages.by_age, 32 * kMiB);
+  EXPECT_EQ(retained_within(256 * kMiB, plain, 0).large.by_age, 32 * kMiB);
+  uint32_t set_keys = 0;
+  const Config config = parse_config("retain:100M", &set_keys, [](const char*, size_t) {});
+  EXPECT_EQ(retained_within(256 * kMiB, config, set_keys).pages.by_age, 0u) << "so much and no more";
+  EXPECT_EQ(retained_within(256 * kMiB, config, set_keys).large.by_age, 32 * kMiB);
 }
 
 TEST(ContainerTest, WhatTheEnvironmentSaysStands) {
   uint32_t set_keys = 0;
   const Config config = parse_config("retain_large:100M,cache:4M", &set_keys, [](const char*, size_t) {});
-  EXPECT_EQ(retained_within(256 * kMiB, config, set_keys).pages, 8 * kMiB);
-  EXPECT_EQ(retained_within(256 * kMiB, config, set_keys).large, 100 * kMiB);
+  EXPECT_EQ(retained_within(256 * kMiB, config, set_keys).pages.bytes, 8 * kMiB);
+  EXPECT_EQ(retained_within(256 * kMiB, config, set_keys).large.bytes, 100 * kMiB);
   EXPECT_EQ(retained_within(256 * kMiB, config, set_keys).cache, 4 * kMiB);
 }
 
 TEST(ContainerTest, SoMuchAsTheEnvironmentSaysIsKeptAndNoMore) {
   uint32_t set_keys = 0;
   const Config config = parse_config("retain:10M", &set_keys, [](const char*, size_t) {});
-  EXPECT_EQ(retained_within(SIZE_MAX, config, set_keys).pages, 10 * kMiB);
+  EXPECT_EQ(retained_within(SIZE_MAX, config, set_keys).pages.bytes, 10 * kMiB);
   EXPECT_EQ(retained_within(SIZE_MAX, config, set_keys).pages_in_use, 10 * kMiB);
 }
 
