@@ -1,13 +1,14 @@
 """The study: every load on every variant, beside the same library as it is.
 
-Each cell is run twice. Where these two are no more than 3% from the library as it is, in time and in memory, it is left at that; all
-others are run until there are six. What is "as it is" is run several times a round: their median is what a variant is held
-against, and what each of them is worth against the others tells the noise.
+Each cell is run twice. Where these two are no further from the library as it is than that is from itself, nor than 3%, in time and
+in memory, it is left at that; all others are run until there are six. What is "as it is" is run several times a round: their median
+is what a variant is held against, and what each of them is worth against the others tells the noise.
 """
 
+import math
 import statistics
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from snug_bench.contender import SNUG, Contender
@@ -70,15 +71,25 @@ def open_cells(rows: list[Row]) -> frozenset[Key]:
 
 
 def is_apart(row: Row, name: str) -> bool:
-    ratios = [against_as_it_is(row, name, key) for key in JUDGED]
-    return any(ratio is None or not 1 / BAND <= ratio.value <= BAND for ratio in ratios)
+    return any(stands_out(row, name, key) for key in JUDGED)
+
+
+def stands_out(row: Row, name: str, key: str) -> bool:
+    return distance(row, name, key) > max(BAND, *(distance(row, each, key) for each in AS_IT_IS))
+
+
+def distance(row: Row, name: str, key: str) -> float:
+    """From the library as it is, as a factor above 1, whether better or worse; infinite if that is not known."""
+    ratio = against_as_it_is(row, name, key)
+    return math.inf if ratio is None else max(ratio.value, 1 / ratio.value)
 
 
 def carry_out(make_runner: Callable[[Grid], Runner], part: Part, results: Results, keep: Callable[[Measurement], None],
               progress: Callable[[Grid, int], object]) -> None:
     """Makes what `results` does not have yet. `progress` is the context that tells of a part, given what is done."""
     for repetitions, only in ((FIRST, False), (ALL, True)):
-        cells = open_cells(rows_of(results)) if only else None
+        first = [run for run in results.runs if run.repetition <= FIRST]  # what is run more often must not depend on it
+        cells = open_cells(rows_of(replace(results, runs=first))) if only else None
         grid = Part(part.loads, part.contenders, part.threads, repetitions, part.seed, part.shrink, part.name, cells)
         planned = {each.key for each in grid.runs()}
         with progress(grid, sum(run.key in planned for run in results.runs)) as told:

@@ -9,7 +9,7 @@ from snug_bench.ratio import BETTER, WORSE
 from snug_bench.results import Results
 from snug_bench.statistics import geometric_mean
 from snug_bench.verdict import Row, rows_of
-from snug_sensitivity.study import AS_IT_IS, JUDGED, against_as_it_is
+from snug_sensitivity.study import AS_IT_IS, JUDGED, against_as_it_is, stands_out
 from snug_sensitivity.variants import Variant
 
 TEMPLATE = Path(__file__).with_name("page.md.in")
@@ -43,11 +43,12 @@ def line_of(rows: list[Row], name: str, variant: Variant | None = None) -> Line:
     effects: dict[str, list[Effect]] = {WORSE: [], BETTER: []}
     means: dict[str, float | None] = {}
     for key in JUDGED:
-        ratios = {row.name: ratio for row in rows if (ratio := against_as_it_is(row, name, key))}
-        means[key] = geometric_mean([ratio.value for ratio in ratios.values()])
-        for place, ratio in ratios.items():
-            if ratio.word in effects:
-                effects[ratio.word].append(Effect(place, key, ratio.value))
+        ratios = [(row, ratio) for row in rows if (ratio := against_as_it_is(row, name, key))]
+        means[key] = geometric_mean([ratio.value for _, ratio in ratios])
+        for row, ratio in ratios:
+            is_sure = ratio.interval is not None and ratio.interval.level  # as of six
+            if is_sure and ratio.word in effects and stands_out(row, name, key):
+                effects[ratio.word].append(Effect(row.name, key, ratio.value))
     worse, better = (sorted(each, key=lambda effect: abs(effect.ratio - 1), reverse=True) for each in effects.values())
     return Line(variant.constant if variant else name, variant.factor if variant else "", variant.value if variant else "",
                 means, worse, better)
