@@ -62,8 +62,8 @@ enum Key : size_t {
 constexpr size_t kEnoughMemory = size_t{2} << 30;
 // By default as many times `retain` may be kept empty, in pages, as long as no less is in use.
 constexpr size_t kTimesInUse = 4;
-// The part of its memory, one in so many, that a process may keep by age alone.
-constexpr size_t kPartByAge = 8;
+// The part of its memory, one in so many, that a process may keep by age alone in pages, and as much in large blocks.
+constexpr size_t kPartByAge = 16;
 
 struct Word {
   const char* bytes;
@@ -279,10 +279,10 @@ Retained retained_within(size_t memory, const Config& config, uint32_t set_keys)
   const auto bounded = [=](size_t key, size_t bytes, size_t times = 1) {
     return is_set(key) ? bytes : std::min(bytes * times, memory / (kEnoughMemory / bytes));
   };
-  const auto by_age = [=](size_t key) { return is_set(key) ? 0 : memory / kPartByAge; };
-  return {{bounded(kRetain, config.retain), by_age(kRetain)},
+  const auto by_age = [=](size_t key, size_t bytes) { return is_set(key) ? bytes : memory / kPartByAge; };
+  return {{bounded(kRetain, config.retain), by_age(kRetain, config.retain)},
           bounded(kRetain, config.retain, kTimesInUse),
-          {bounded(kRetainLarge, config.retain_large), by_age(kRetainLarge)},
+          {bounded(kRetainLarge, config.retain_large), by_age(kRetainLarge, config.retain_large)},
           bounded(kCache, config.cache)};
 }
 

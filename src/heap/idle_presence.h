@@ -23,7 +23,8 @@ namespace snug {
 template <class Idle>
 class IdlePresence {
  public:
-  static constexpr uint32_t kMostPatience = 3600000;  // milliseconds between two tries of what the OS refuses to take
+  // Milliseconds between two tries of what the OS refuses to take. What comes free in between waits as long.
+  static constexpr uint32_t kMostPatience = 16000;
   // Looks, while there is work, to one look where there is none, at whether silent threads are still there: they end
   // without a word. With half of it an idle process wakes up twice as often, with twice of it whoever has joined them
   // waits twice as long until it has one thread.

@@ -10,13 +10,13 @@
 namespace snug {
 namespace {
 
-constexpr uint32_t kLooks = 4;             // in the time after which what is empty goes
-constexpr uint32_t kLeastPeriod = 100;     // milliseconds between two looks
+constexpr uint32_t kLooks = 4;  // in the time after which what is empty goes
+constexpr uint32_t kLeastPeriod =
+    100;  // milliseconds between two looks, and before it returns, once it has left kFreeLeaves times
 constexpr uint32_t kBeforeAnother = 1000;  // milliseconds after the OS has refused a thread
 constexpr uint32_t kStepsBeforePause = 4;
-constexpr uint32_t kBeforeReturn = 100;  // milliseconds that it stays away, once it has left kFreeLeaves times
-constexpr uint32_t kFreeLeaves = 16;     // libraries try threads out at the start, and the pool of workers comes then
-constexpr uint32_t kMostRefusals = 64;   // in a row of steps: each is young again, and soon not, if nothing may age
+constexpr uint32_t kFreeLeaves = 16;    // libraries try threads out at the start, and the pool of workers comes then
+constexpr uint32_t kMostRefusals = 64;  // in a row of steps: each is young again, and soon not, if nothing may age
 
 }  // namespace
 
@@ -25,8 +25,13 @@ constexpr uint32_t kMostRefusals = 64;   // in a row of steps: each is young aga
 // to wake up. False if the OS has refused.
 template <class Step>
 bool IdleThread::exhaust(Step step) {
+  return exhaust(step, [this] { return bell_.is_awake(); });
+}
+
+template <class Step, class MayGoOn>
+bool IdleThread::exhaust(Step step, MayGoOn may_go_on) {
   uint32_t refusals = 0;
-  for (uint32_t steps = 1; refusals < kMostRefusals && bell_.is_awake(); ++steps) {
+  for (uint32_t steps = 1; refusals < kMostRefusals && may_go_on(); ++steps) {
     const Purge outcome = step();
     if (outcome == Purge::kNotDue) return refusals == 0;
     if (outcome == Purge::kRefused) ++refusals;
@@ -56,11 +61,12 @@ bool IdleThread::give_back_overdue() {
   return heaps && large && spans;
 }
 
-// What was kept since this thread was here to see to it.
+// What was kept because the thread was here to see to it. For who has left the bell, or has never been at it: until
+// then nothing is beyond the bounds. If another comes meanwhile, which waits for this, the rest is its own.
 void IdleThread::give_back_excess() {
-  store.large.give_back_excess();
-  while (store.spans.purge_excess() == Purge::kDone) {
-  }
+  const auto is_last = [this] { return !bell_.is_coming(); };
+  exhaust([] { return store.large.purge_excess(); }, is_last);
+  exhaust([] { return store.spans.purge_excess(); }, is_last);
 }
 
 bool IdleThread::anything_ages() const {
@@ -88,7 +94,10 @@ void IdleThread::watch_main_thread() {
 bool IdleThread::is_main_thread() const { return main_thread_.load(std::memory_order_relaxed) == &thread_state; }
 
 void IdleThread::start() {
-  if (is_automatic_ && os::thread_count() == 1) return;  // invited by a thread that has ended
+  if (is_automatic_ && os::thread_count() == 1) {  // invited by a thread that has ended, or in the child of a fork
+    if (has_inherited_.exchange(false, std::memory_order_relaxed)) give_back_excess();
+    return;
+  }
   if (!permitted_.load(std::memory_order_relaxed) || forking_.load(std::memory_order_relaxed)) return;
   if (was_refused_.load(std::memory_order_relaxed) &&
       os::milliseconds() - refused_at_.load(std::memory_order_relaxed) < kBeforeAnother)
@@ -124,7 +133,7 @@ bool IdleThread::sees_silent_threads() const {
 // later one may start it: by then a filter of system calls may have been set up.
 bool IdleThread::has_left_lately() const {
   return leaves_.load(std::memory_order_relaxed) >= kFreeLeaves &&
-         os::milliseconds() - left_at_.load(std::memory_order_relaxed) < kBeforeReturn;
+         os::milliseconds() - left_at_.load(std::memory_order_relaxed) < kLeastPeriod;
 }
 
 void IdleThread::note_leave() {
@@ -153,6 +162,7 @@ void IdleThread::after_fork_in_child() {
   if (is_automatic_) {
     bell_.clear_until_invited();
     if (os::thread_count() != 0) bell_.invite();  // it comes where there is another thread, as libc counts them
+    has_inherited_.store(true, std::memory_order_relaxed);
   } else {
     bell_.clear();
   }

@@ -16,6 +16,9 @@
 //                    next looks. Where threads begin and end one by one, it comes with one of them ten times a second
 //                    at most.
 //
+// While it is here the stores keep more, as it sees to what grows old (span/kept_by_age.h). As it leaves, what is then
+// too much goes at once, and whoever joins it waits for that.
+//
 // It starts in a slow allocation, and not before the library has been initialised. Never in a free: libc frees the
 // records of ended threads under a lock that pthread_create takes. The thread allocates and frees nothing, so that it
 // never has a cache.
@@ -95,8 +98,10 @@ class IdleThread {
   void join_thread();
   template <class Step>
   bool exhaust(Step step);
+  template <class Step, class MayGoOn>
+  bool exhaust(Step step, MayGoOn may_go_on);
   bool give_back_overdue();
-  static void give_back_excess();
+  void give_back_excess();
   bool give_back_holes();
   bool anything_ages() const;
 
@@ -105,6 +110,7 @@ class IdleThread {
   std::atomic<const ThreadState*> main_thread_{nullptr};
   std::atomic<bool> permitted_{false};
   std::atomic<bool> forking_{false};
+  std::atomic<bool> has_inherited_{false};  // a child of a fork, what was kept because the thread was in the parent
   std::atomic<bool> was_refused_{false};
   std::atomic<uint32_t> refused_at_{0};
   std::atomic<uint32_t> leaves_{0};

@@ -24,6 +24,7 @@
 #include <span>
 #include <utility>
 
+#include "base/at_a_time.h"
 #include "base/bits.h"
 #include "base/lock.h"
 #include "base/units.h"
@@ -36,8 +37,6 @@ template <class Heap, class Atomics, class LockType>
 class HeapRoll {
  public:
   using Place = typename Atomics::template Atomic<Heap*>;
-  // Abandoned heaps that are visited for a slab between two looks at the list.
-  static constexpr size_t kHeapsAtOnce = 8;
 
   constexpr HeapRoll() = default;
 
@@ -95,8 +94,8 @@ class HeapRoll {
   // somebody is visiting is passed over. Visits bring mail home, and so memory to the OS: the roll's lock is not held
   // then. Whoever takes over a heap meanwhile has lost a slab that he has not seen.
   bool adopt_slab(size_t size_class, Heap& heir) {
-    Heap* heaps[kHeapsAtOnce];
-    for (size_t seen = 0;; seen += kHeapsAtOnce) {
+    Heap* heaps[kAtATime];
+    for (size_t seen = 0;; seen += kAtATime) {
       const size_t found = list_abandoned(size_class, seen, heaps);
       for (Heap* heap : std::span(heaps, found)) {
         if (!heap->try_visit()) continue;
@@ -104,7 +103,7 @@ class HeapRoll {
         heap->end_visit();
         if (given) return true;
       }
-      if (found != kHeapsAtOnce) return false;
+      if (found != kAtATime) return false;
     }
   }
 
@@ -221,7 +220,7 @@ class HeapRoll {
   size_t list_abandoned(size_t size_class, size_t skipped, Heap** heaps) {
     LockGuard guard(lock_);
     size_t found = 0;
-    for (Heap* heap = abandoned_; heap != nullptr && found != kHeapsAtOnce; heap = heap->next_abandoned_) {
+    for (Heap* heap = abandoned_; heap != nullptr && found != kAtATime; heap = heap->next_abandoned_) {
       if (heap->slabs_to_give(size_class) == 0) continue;
       if (skipped != 0)
         --skipped;

@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/at_a_time.h"
 #include "base/bits.h"
 
 namespace snug {
@@ -30,8 +31,6 @@ namespace snug {
 template <class Item, class Atomics, class LockType>
 class Mailbox {
  public:
-  static constexpr size_t kOpenedAHold = 16;
-
   LockType& lock() { return lock_; }
 
   // Any thread.
@@ -116,7 +115,7 @@ class Mailbox {
   template <class Open>
   void open_some(Open open) {
     for (size_t opened = 0; unopened_ != nullptr; ++opened) {
-      if (opened == kOpenedAHold) return leave_unattended();
+      if (opened == kAtATime) return leave_unattended();
       Item* item = unopened_;
       unopened_ = item->next;
       open(*item);

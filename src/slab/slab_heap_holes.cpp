@@ -2,6 +2,7 @@
 // heap grows, and by the clock.
 #include <algorithm>
 
+#include "base/at_a_time.h"
 #include "base/fatal.h"
 #include "slab/heap_registry.h"
 #include "slab/slab_heap.h"
@@ -13,8 +14,6 @@ namespace {
 // 16th of what it has was exchanged. A heap that stays as it is goes on by so much each time that it ages.
 constexpr uint32_t kLooksAPage = 16;
 constexpr PageCount kByAge{16};
-// For how many slabs, or free spans, that go to the OS one malloc waits.
-constexpr uint32_t kMostPurged = 16;
 // Who goes round by the clock looks at so many slabs and classes in one hold of the lock.
 constexpr uint32_t kLooksAHold = 64;
 
@@ -61,7 +60,7 @@ void SlabHeap::make_way(PageCount for_pages) {
   owners_.exchanged += for_pages.bytes();
   const bool was_done = owners_.is_done;
   uint32_t looks = for_pages.value * kLooksAPage;
-  for (uint32_t purged = 0; looks != 0 && purged != kMostPurged && !owners_.is_done;) {
+  for (uint32_t purged = 0; looks != 0 && purged != kAtATime && !owners_.is_done;) {
     Slab* slab = next_sparse(owners_);
     if (slab == nullptr) continue;
     looks -= std::min(looks, slab->span->pages.value);
@@ -91,7 +90,7 @@ void SlabHeap::end_round() {
 void SlabHeap::give_back_some() {
   begin_round();
   make_way(kByAge);
-  for (uint32_t runs = 0; runs != kMostPurged && registry_.spans().purge_overdue() == Purge::kDone;) ++runs;
+  for (uint32_t runs = 0; runs != kAtATime && registry_.spans().purge_overdue() == Purge::kDone;) ++runs;
 }
 
 bool SlabHeap::take_holes(Round& round, Holes& holes, SpanBatch& emptied) {

@@ -13,7 +13,7 @@ namespace snug {
 
 class GivenLately {
  public:
-  static constexpr uint32_t kSoon = 1000;  // milliseconds
+  static constexpr uint32_t kSoon = 1000;  // milliseconds; the same for what is taken again in huge pages
 
   void gave(size_t bytes, uint32_t now) {
     forget(now);

@@ -139,7 +139,7 @@ LargeFree LargeStore::free(void* start) {
     LargeBlock* block = index_.find(address_of(start));
     if (block == nullptr) return reason_unknown(address_of(start));
     index_.erase(block);
-    by_age_.note(bytes_usable_, retention_.milliseconds);
+    if (by_age_.is_in_force()) by_age_.note(bytes_usable_, retention_.milliseconds, os::milliseconds());
     bytes_usable_ -= block->usable;
     keep_no_longer(block);
     block->usable = 0;
@@ -219,13 +219,9 @@ bool LargeStore::ages() {
 
 LargeStatistics LargeStore::statistics() {
   LockGuard guard(lock_);
-  return {index_.size() + blocks_in_hand_,
-          bytes_usable_,
-          bytes_mapped_,
-          bytes_kept_.get(),
-          index_.bytes(),
-          bytes_released_,
-          retention_.bytes};
+  return {
+      index_.size() + blocks_in_hand_, bytes_usable_, bytes_mapped_, bytes_kept_.get(), index_.bytes(), bytes_released_,
+      by_age_.most(retention_.bytes)};
 }
 
 // First those of the index, then those that are kept.

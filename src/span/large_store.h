@@ -1,11 +1,11 @@
 // LargeStore: the large blocks, live ones and those kept for the next request.
 //
 // A freed mapping stays in the cache, memory and all, until the retention threshold or its age says that it goes back
-// to the OS. But for the one freed last, little is kept until memory that went back proves to be missed. A request
-// takes the one whose memory fits best; if that is much more than it asked for, the tail stays in the cache: it serves
-// the block if that grows, or goes back, addresses too, when its turn comes. A block that grows by realloc moves once
-// into a mapping with room to grow (span/mapping.h) and then grows in place; moving carries the pages over (mremap),
-// never copies them.
+// to the OS. But for the one freed last, little is kept until memory that went back proves to be missed, and what was
+// in use of late where somebody answers the bell (span/kept_by_age.h). A request takes the one whose memory fits best;
+// if that is much more than it asked for, the tail stays in the cache: it serves the block if that grows, or goes back,
+// addresses too, when its turn comes. A block that grows by realloc moves once into a mapping with room to grow
+// (span/mapping.h) and then grows in place; moving carries the pages over (mremap), never copies them.
 //
 //   bytes_kept_ == sum of `kept` over the cache;   every live block is in the index or in its owner's hands, no free
 //   one is
@@ -115,8 +115,8 @@ class LargeStore {
     const size_t grown = grown_.load(std::memory_order_relaxed);
     if (grown > made_way_.load(std::memory_order_relaxed)) make_way_slowly(grown);
   }
-  // Gives back what is kept beyond the bounds, as a part of it is once nobody answers the bell any more.
-  void give_back_excess();
+  // Gives back the oldest of what is kept beyond the bounds, as a part of it is once nobody answers the bell any more.
+  Purge purge_excess();
   // True if anything is kept.
   bool ages();
   // Without the lock, as far as this moment can tell.
@@ -168,6 +168,7 @@ class LargeStore {
   bool cut_every_tail();
   bool give_back(LargeBlock* block, size_t stays);
   bool keeps_too_much() const;
+  void give_back_excess();
   void write_up_to(LargeBlock* block, size_t usable);
   void shrink(LargeBlock* block, size_t usable);
   template <class Act>

@@ -90,13 +90,16 @@ bool LargeStore::give_back(LargeBlock* block, size_t stays) {
   return is_gone || stays != 0;
 }
 
-void LargeStore::give_back_excess() {
-  const auto due = [this](const LargeBlock* oldest) {
+Purge LargeStore::purge_excess() {
+  return give_back_oldest([this](const LargeBlock* oldest) {
     if (oldest == nullptr || !keeps_too_much()) return kNotDue;
     budget_.gave(oldest->kept(), retention_.bytes);
     return oldest->usable;
-  };
-  while (give_back_oldest(due) == Purge::kDone) {
+  });
+}
+
+void LargeStore::give_back_excess() {
+  while (purge_excess() == Purge::kDone) {
   }
 }
 

@@ -213,7 +213,7 @@ void SpanStore::free(Span* span, PageCount touched) {
 
 void SpanStore::free_all(SpanBatch& batch) {
   LockGuard guard(lock_);
-  by_age_.note(bytes_in_use(), purge_after_);
+  note_use();
   while (Span* span = batch.pop_front()) {
     mark_dirty(span->first, span->written);
     insert(merge_neighbours(span));
@@ -318,7 +318,7 @@ SpanStatistics SpanStore::statistics() {
           (free_pages_ + free_in_hand_) * kPageSize + ahead,
           bytes_purged_,
           bytes_missed_,
-          retain(),
+          by_age_.most(retain()),
           runs_,
           run_pages_ * kPageSize};
 }

@@ -3,8 +3,9 @@
 // Free spans lie in bins, one a length, those with memory behind them (dirty) apart from the clean ones: a request is
 // served by the shortest dirty span that fits, then by the shortest clean one, then from a new chunk. What is freed
 // coalesces with its neighbours and stays dirty until it is purged: when it has lain unused for the retention time, or
-// when more is kept than was missed so far (span/kept_budget.h), or than the retention threshold. Each span that is
-// freed purges at most one run of pages, with one madvise, and a second where that breaks a huge page.
+// when more is kept than was missed so far (span/kept_budget.h), or than the retention threshold; where somebody
+// answers the bell, what was in use of late may stay beside that (span/kept_by_age.h). Each span that is freed purges
+// at most one run of pages, with one madvise, and a second where that breaks a huge page.
 //
 // A heap that has proved to grow asks for chunks that the OS backs by a huge page, a fault for 2 MiB instead of 512,
 // and gets them unless the gauge says that they are dear (span/huge_page_gauge.h). It learns that from some that are
@@ -69,10 +70,6 @@ struct SpanStatistics {
 
 class SpanStore {
  public:
-  // For so many milliseconds after the first of some memory has gone back to the OS, and after each huge page that
-  // takes of it again, it may be taken in dear huge pages.
-  static constexpr uint32_t kMissedSoon = 1000;
-
   constexpr SpanStore(MetaArena& arena, Window& window, HugePageGauge& gauge)
       : window_(window), gauge_(gauge), arena_(arena), records_(arena) {}
 
@@ -193,7 +190,9 @@ class SpanStore {
   Span* locate_dirty(PageCount pages, Paging paging);
   bool extend_wilderness(PageCount pages);
   void begin_wilderness(Span* chunk);
-  bool missed_lately(uint32_t now) const { return now - missed_since_ <= kMissedSoon; }
+  // So soon after the first of some memory has gone back to the OS, and after each huge page that takes of it again, it
+  // may be taken in dear huge pages.
+  bool missed_lately(uint32_t now) const { return now - missed_since_ <= GivenLately::kSoon; }
   bool misses_chunk(uint32_t now) const;
   void touch_as_due(char* start);
   void retire_wilderness();
@@ -237,6 +236,7 @@ class SpanStore {
   Span* older_than(uint32_t milliseconds);
   size_t bytes_in_use() const;
   size_t most_kept() const;
+  void note_use();
   Span* excess();
   size_t purge_excess(Span* span);
   void purge_as_due();

@@ -1,6 +1,7 @@
 // SpanStore's way back to the OS: what goes, by age, by amount, and on request.
 #include <algorithm>
 
+#include "base/at_a_time.h"
 #include "base/bits.h"
 #include "base/thread_relative.h"
 #include "os/memory.h"
@@ -10,8 +11,6 @@
 namespace snug {
 namespace {
 
-// How many runs go to the OS before one malloc goes on.
-constexpr uint32_t kMostRuns = 16;
 // The part of purge_after, one in so many, for which what is free is not given back for what is new.
 constexpr uint32_t kLately = 10;
 
@@ -55,6 +54,12 @@ size_t SpanStore::purge_run(Span* span) {
     age_list(span->paging).remove(span);
     age_list(span->paging).push_front(span);
   }
+  if (!purged) {
+    // Whoever goes on comes to the others first.
+    BinList& bin = bins(span->paging, span->dirty).by_length[span->pages.value - 1];
+    bin.remove(span);
+    bin.push_back(span);
+  }
   return purged ? pages.bytes() : 0;
 }
 
@@ -62,7 +67,7 @@ size_t SpanStore::purge_run(Span* span) {
 void SpanStore::free_to_os(Span* span, PageCount touched) {
   span->written = std::max(span->written, touched);
   LockGuard guard(lock_);
-  by_age_.note(bytes_in_use(), purge_after_);
+  note_use();
   mark_dirty(span->first, span->written);
   if (count_dirty(*span) == 0 || window_.chunk(span->first).paging == Paging::kHuge) {
     insert(merge_neighbours(span));
@@ -114,6 +119,11 @@ size_t SpanStore::most_kept() const {
   return std::max(retain(), std::min(bytes_in_use(), retain_in_use_.load(std::memory_order_relaxed)));
 }
 
+// Before something is freed.
+void SpanStore::note_use() {
+  if (by_age_.is_in_force()) by_age_.note(bytes_in_use(), purge_after_, os::milliseconds());
+}
+
 // A run of what is kept beyond the bounds; null if nothing is.
 Span* SpanStore::excess() {
   if (dirty_pages_ * kPageSize <= by_age_.beyond(std::min(budget_.allowed(), most_kept()), bytes_in_use()))
@@ -149,16 +159,22 @@ void SpanStore::purge_as_due() {
 
 // For each byte that is taken of memory that was not in use, one goes back of what is kept and did not fit, the oldest
 // first: a few runs for each span, the rest with the next ones. But what has come free of late is likely to fit soon.
+// Where age decides what is kept, that may be as much less as more is in use, and goes whatever its age.
 void SpanStore::make_way() {
   const size_t grown = bytes_grown_.load(std::memory_order_relaxed);
-  for (uint32_t runs = 0; made_way_ < grown; ++runs) {
-    if (runs == kMostRuns) return;
+  uint32_t runs = 0;
+  for (; made_way_ < grown; ++runs) {
+    if (runs == kAtATime) return;
     Span* span = older_than(purge_after_ / kLately);
     const size_t bytes = span == nullptr ? 0 : purge_run(span);
     if (bytes == 0) break;
     made_way_ += bytes;
   }
   made_way_ = std::max(made_way_, grown);  // nothing is owed while nothing is kept
+  for (; by_age_.is_in_force() && runs != kAtATime; ++runs) {
+    Span* const span = excess();  // that it is taken again will not say that it was missed: it did not fit
+    if (span == nullptr || purge_run(span) == 0) return;
+  }
 }
 
 bool SpanStore::trim(size_t pad) {

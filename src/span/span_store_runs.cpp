@@ -215,7 +215,7 @@ SpanBatch SpanStore::shorten_run(Span* first, PageCount pages) {
 }
 
 void SpanStore::insert_freed(SpanBatch& batch) {
-  by_age_.note(bytes_in_use(), purge_after_);
+  note_use();
   uint32_t spans = 0;
   for (; Span* span = batch.pop_front(); ++spans) {
     mark_dirty(span->first, span->pages);

@@ -1,12 +1,10 @@
-// What can be seen of the idle thread from outside: whether it is there, its files in /proc, and the page faults that
-// the process has had.
+// What can be seen of the idle thread from outside: whether it is there, and its files in /proc.
 #pragma once
 
 #include "threads.h"
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -39,11 +37,5 @@ inline bool exists() { return *file_of_thread("status") != 0; }
 
 // It gives itself its name once it runs.
 inline bool comes_to_exist() { return comes_true(exists); }
-
-inline long page_faults() {
-  rusage used{};
-  getrusage(RUSAGE_SELF, &used);
-  return used.ru_minflt;
-}
 
 }  // namespace idle_sight

@@ -98,16 +98,16 @@ TEST(Mailbox, AVisitMakesSendersLook) {
 
 TEST(Mailbox, AHoldOpensAFew) {
   Box box;
-  std::vector<Record> items(2 * Box::kOpenedAHold + 1);
+  std::vector<Record> items(2 * kAtATime + 1);
   size_t opened = 0;
   const auto open = [&](Frees&) { ++opened; };
   box.begin_hold(open);
   for (Record& item : items) box.post(&*item);
   box.begin_hold(open);
-  EXPECT_EQ(opened, Box::kOpenedAHold);
+  EXPECT_EQ(opened, kAtATime);
   EXPECT_TRUE(box.wants_senders()) << "the rest is for whoever comes next";
   box.begin_visit(open);
-  EXPECT_EQ(opened, 2 * Box::kOpenedAHold);
+  EXPECT_EQ(opened, 2 * kAtATime);
   box.end_visit(open);
   EXPECT_EQ(opened, items.size()) << "a visitor holds the lock as often as it takes";
 }

@@ -124,7 +124,7 @@ TEST_F(SpanStorePagingTest, WhatWentBackLongAgoStaysForgotten) {
   Span* spans[] = {own.spans.allocate(kWhole), own.spans.allocate(kWhole)};
   for (Span* span : spans) own.free_touched(span);
   own.spans.trim(0);
-  std::this_thread::sleep_for(std::chrono::milliseconds(SpanStore::kMissedSoon + 100));
+  std::this_thread::sleep_for(std::chrono::milliseconds(GivenLately::kSoon + 100));
   EXPECT_EQ(paging(wish(kWhole)), Paging::kHuge) << "recommended";
   find_dear();
   EXPECT_EQ(paging(wish(kWhole)), Paging::kSmall);
@@ -133,7 +133,7 @@ TEST_F(SpanStorePagingTest, WhatWentBackLongAgoStaysForgotten) {
 TEST_F(SpanStorePagingTest, WhatWentBackLongAgoIsForgotten) {
   own.free_touched(own.spans.allocate(kWhole));
   own.spans.trim(0);
-  std::this_thread::sleep_for(std::chrono::milliseconds(SpanStore::kMissedSoon + 100));
+  std::this_thread::sleep_for(std::chrono::milliseconds(GivenLately::kSoon + 100));
   find_dear();
   EXPECT_EQ(paging(wish(kWhole)), Paging::kSmall);
 }
