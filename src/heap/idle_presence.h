@@ -50,7 +50,7 @@ class IdlePresence {
       const bool is_beside_silent = idle.sees_silent_threads();
       if ((!is_beside_silent && leave(idle)) || !idle.bell_.announce()) return;
       // What the OS does not take (locked memory, say) stays, and ages: it is tried again less and less often.
-      patience = willing ? period : std::min(patience * 2, kMostPatience);
+      patience = willing ? period : std::max(period, std::min(patience * 2, kMostPatience));
       const uint32_t most = is_beside_silent ? period * kPatienceWithSilent : kMostPatience;
       if (idle.anything_ages())
         willing ? idle.bell_.withdraw() : idle.bell_.wait(std::min(patience, most));

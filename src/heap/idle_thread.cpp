@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/at_a_time.h"
 #include "base/pause.h"
 #include "heap/store.h"
 #include "os/process.h"
@@ -10,9 +11,9 @@
 namespace snug {
 namespace {
 
-constexpr uint32_t kLooks = 4;  // in the time after which what is empty goes
-constexpr uint32_t kLeastPeriod =
-    100;  // milliseconds between two looks, and before it returns, once it has left kFreeLeaves times
+// Milliseconds between two looks, and before it returns, once it has left kFreeLeaves times.
+constexpr uint32_t kLeastPeriod = 100;
+constexpr uint32_t kLooks = 4;             // in the time after which what is empty goes
 constexpr uint32_t kBeforeAnother = 1000;  // milliseconds after the OS has refused a thread
 constexpr uint32_t kStepsBeforePause = 4;
 constexpr uint32_t kFreeLeaves = 16;    // libraries try threads out at the start, and the pool of workers comes then
@@ -25,17 +26,21 @@ constexpr uint32_t kMostRefusals = 64;  // in a row of steps: each is young agai
 // to wake up. False if the OS has refused.
 template <class Step>
 bool IdleThread::exhaust(Step step) {
-  return exhaust(step, [this] { return bell_.is_awake(); });
+  uint32_t steps = 0;
+  return exhaust(step, [&] {
+    if (++steps % kStepsBeforePause == 0) pause_a_moment();
+    return bell_.is_awake();
+  });
 }
 
 template <class Step, class MayGoOn>
 bool IdleThread::exhaust(Step step, MayGoOn may_go_on) {
-  uint32_t refusals = 0;
-  for (uint32_t steps = 1; refusals < kMostRefusals && may_go_on(); ++steps) {
+  bool all_went = true;
+  for (uint32_t refusals = 0; refusals != kMostRefusals && may_go_on();) {
     const Purge outcome = step();
-    if (outcome == Purge::kNotDue) return refusals == 0;
-    if (outcome == Purge::kRefused) ++refusals;
-    if (steps % kStepsBeforePause == 0) pause_a_moment();
+    if (outcome == Purge::kNotDue) return all_went;
+    refusals = outcome == Purge::kRefused ? refusals + 1 : 0;
+    all_went = all_went && refusals == 0;
   }
   return false;
 }
@@ -61,12 +66,20 @@ bool IdleThread::give_back_overdue() {
   return heaps && large && spans;
 }
 
-// What was kept because the thread was here to see to it. For who has left the bell, or has never been at it: until
-// then nothing is beyond the bounds. If another comes meanwhile, which waits for this, the rest is its own.
+// What was kept because the thread was here to see to it. For who has left the bell: until then nothing is beyond the
+// bounds. Whoever joins the thread waits for it, so without pauses.
 void IdleThread::give_back_excess() {
-  const auto is_last = [this] { return !bell_.is_coming(); };
-  exhaust([] { return store.large.purge_excess(); }, is_last);
-  exhaust([] { return store.spans.purge_excess(); }, is_last);
+  const auto always = [] { return true; };
+  exhaust([] { return store.large.purge_excess(); }, always);
+  exhaust([] { return store.spans.purge_excess(); }, always);
+}
+
+// The same in the child of a fork, which has one thread, with its slow operations.
+void IdleThread::give_back_inherited() {
+  for (uint32_t left = kAtATime; left != 0; --left) {
+    if (store.large.purge_excess() == Purge::kDone || store.spans.purge_excess() == Purge::kDone) continue;
+    return has_inherited_.store(false, std::memory_order_relaxed);
+  }
 }
 
 bool IdleThread::anything_ages() const {
@@ -95,7 +108,7 @@ bool IdleThread::is_main_thread() const { return main_thread_.load(std::memory_o
 
 void IdleThread::start() {
   if (is_automatic_ && os::thread_count() == 1) {  // invited by a thread that has ended, or in the child of a fork
-    if (has_inherited_.exchange(false, std::memory_order_relaxed)) give_back_excess();
+    if (has_inherited_.load(std::memory_order_relaxed)) give_back_inherited();
     return;
   }
   if (!permitted_.load(std::memory_order_relaxed) || forking_.load(std::memory_order_relaxed)) return;

@@ -102,6 +102,7 @@ class IdleThread {
   bool exhaust(Step step, MayGoOn may_go_on);
   bool give_back_overdue();
   void give_back_excess();
+  void give_back_inherited();
   bool give_back_holes();
   bool anything_ages() const;
 

@@ -69,8 +69,6 @@ class BasicDoorbell {
   void await_arrival() {
     while (state_.load(std::memory_order_relaxed) == kComing) Atomics::futex_wait(state_, kComing);
   }
-  // Somebody is on his way.
-  bool is_coming() const { return state_.load(std::memory_order_relaxed) == kComing; }
   // True from the claim on.
   bool is_attended() const { return state_.load(std::memory_order_relaxed) > kWanted; }
 

@@ -1,7 +1,7 @@
 // KeptByAge: what a store keeps beside its budget (kept_budget.h) while the idle thread is here to give back what has
 // grown old: as much as was in use a moment ago and is not any more. So a burst leaves its memory to one that follows
-// at once, what is in use and what is kept together do not exceed what was in use of late by more than the budget, and
-// a process that rests has given it all back when its age is up.
+// at once, what is in use and what is kept together exceed what was in use of late by little more than the budget
+// (decision 0069 says where not), and a process that rests has given it all back when its age is up.
 //
 // A moment is the age at which the idle thread gives back, or up to twice that: of two such spans of time in a row the
 // highest use is known. For the holder of its owner's lock, but for bound(). O(1).

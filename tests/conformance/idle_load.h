@@ -26,11 +26,16 @@ struct Load {
 inline void* places[kSmallBytes / 1000];
 inline Load load{places, {}, 0};
 
-inline std::size_t memory_held() {
-  if (!subject::kSanitized) return static_cast<std::size_t>(number_in("/proc/self/smaps_rollup", "Rss:")) * 1024;
+inline snug_stats stats() {
   snug_stats stats{};
   subject::take_stats(stats);
-  return stats.bytes_in_use + stats.bytes_cached + stats.bytes_retained;
+  return stats;
+}
+
+inline std::size_t memory_held() {
+  if (!subject::kSanitized) return static_cast<std::size_t>(number_in("/proc/self/smaps_rollup", "Rss:")) * 1024;
+  const snug_stats now = stats();
+  return now.bytes_in_use + now.bytes_cached + now.bytes_retained;
 }
 
 inline void* made(std::size_t size) {

@@ -1,10 +1,11 @@
-// What can be seen of the idle thread from outside: whether it is there, and its files in /proc.
+// What can be seen of the idle thread from outside: whether it is there, its files in /proc, and how a child ended.
 #pragma once
 
 #include "threads.h"
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -37,5 +38,12 @@ inline bool exists() { return *file_of_thread("status") != 0; }
 
 // It gives itself its name once it runs.
 inline bool comes_to_exist() { return comes_true(exists); }
+
+// Of a child that has ended: 0 if all was well.
+inline int result_of(pid_t child) {
+  int status = -1;
+  if (child < 0 || waitpid(child, &status, 0) != child) return -1;
+  return status;
+}
 
 }  // namespace idle_sight
