@@ -84,12 +84,16 @@ def distance(row: Row, name: str, key: str) -> float:
     return math.inf if ratio is None else max(ratio.value, 1 / ratio.value)
 
 
+def first_rows(results: Results) -> list[Row]:
+    """What each cell was run for at first: whether it is run more often must not depend on those runs."""
+    return rows_of(replace(results, runs=[run for run in results.runs if run.repetition <= FIRST]))
+
+
 def carry_out(make_runner: Callable[[Grid], Runner], part: Part, results: Results, keep: Callable[[Measurement], None],
               progress: Callable[[Grid, int], object]) -> None:
     """Makes what `results` does not have yet. `progress` is the context that tells of a part, given what is done."""
     for repetitions, only in ((FIRST, False), (ALL, True)):
-        first = [run for run in results.runs if run.repetition <= FIRST]  # what is run more often must not depend on it
-        cells = open_cells(rows_of(replace(results, runs=first))) if only else None
+        cells = open_cells(first_rows(results)) if only else None
         grid = Part(part.loads, part.contenders, part.threads, repetitions, part.seed, part.shrink, part.name, cells)
         planned = {each.key for each in grid.runs()}
         with progress(grid, sum(run.key in planned for run in results.runs)) as told:

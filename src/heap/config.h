@@ -35,9 +35,9 @@ struct Config {
   // is for measuring what batches are worth.
   Batching batch = Batching::kAdaptive;
   // retain: bytes, default 64M, or as much as is in use up to four times that; or a 32nd of the memory that the process
-  // may have if that is less. The most empty pages that are kept before any go back to the OS at once. Unless it is
-  // set, as many as were in use of late stay for purge_after while the idle thread is here, up to an eighth of that
-  // memory.
+  // may have if that is less. The most empty pages that are kept before any go back to the OS at once. While the
+  // idle thread is here, as many as were in use of late stay for purge_after: up to a 16th of that memory, or up to
+  // this if it is set.
   size_t retain = size_t{64} << 20;
   // retain_large: bytes, default as of retain. The most memory of freed large blocks in mappings of their own that is
   // kept before any goes back to the OS at once; what others leave counts under retain.

@@ -8,7 +8,7 @@ import pytest
 from snug_bench.problem import Problem
 from snug_bench.verdict import rows_of
 from snug_sensitivity.constants import Constant, read_study
-from snug_sensitivity.study import AS_IT_IS, against_as_it_is, open_cells
+from snug_sensitivity.study import AS_IT_IS, FIRST, against_as_it_is, first_rows, open_cells
 from snug_sensitivity.table import lines_of, markdown
 from snug_sensitivity.tunable import tunable
 from snug_sensitivity.variants import Variant, make_variants
@@ -114,6 +114,23 @@ def test_what_a_constant_is_worth_is_found():
 
 def test_only_what_is_apart_is_run_more_often():
     assert {name for _, _, name in open_cells(rows_of(planted()))} == {"kSlow/half", *AS_IT_IS}
+
+
+def test_what_is_no_further_than_the_library_from_itself_is_not_apart():
+    runs = [each for number, name in enumerate(AS_IT_IS) for each in series(name, (10, 10, 10, 13)[number], 20, seed=number)]
+    assert not open_cells(rows_of(results([*runs, *series("kSlow/half", 12, 20)])))
+
+
+def test_what_was_run_twice_is_not_named():
+    runs = [each for number, name in enumerate(AS_IT_IS) for each in series(name, 10, 20, seed=number)]
+    (line,), _ = lines_of(results([*runs, *series("kSlow/half", 12, 20, count=FIRST)]), VARIANTS[:1])
+    assert not line.matters
+
+
+def test_what_is_run_more_often_does_not_depend_on_those_runs():
+    runs = [each for number, name in enumerate(AS_IT_IS) for each in series(name, 10, 20, seed=number)]
+    later = [each for each in series("kSlow/half", 12, 20) if each.repetition > FIRST]
+    assert not open_cells(first_rows(results([*runs, *series("kSlow/half", 10, 20, count=FIRST), *later])))
 
 
 def test_one_of_those_as_it_is_is_held_against_the_others():

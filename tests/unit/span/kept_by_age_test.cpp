@@ -72,6 +72,15 @@ TEST_F(KeptByAgeTest, ThePeakIsKnownForItsAgeAndAnother) {
   }
 }
 
+TEST_F(KeptByAgeTest, ThePeakIsKnownForNoLongerHoweverSeldomSomethingIsNoted) {
+  answer(bell_);
+  by_age_.note(500, kAge, 0);
+  by_age_.note(100, kAge, 2 * kAge - 1);
+  EXPECT_EQ(by_age_.beyond(10, 100), 410u);
+  by_age_.note(100, kAge, 2 * kAge);
+  EXPECT_EQ(by_age_.beyond(10, 100), 10u);
+}
+
 TEST_F(KeptByAgeTest, ThePeakIsForgottenWhereNothingWasFreedForLong) {
   answer(bell_);
   by_age_.note(500, kAge, 0);
