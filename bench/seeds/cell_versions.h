@@ -78,8 +78,8 @@ struct Malloc {
 
 template <class Version>
 struct CellCalls {
-  [[gnu::noinline]] static void* allocate(Version& heap, size_t bytes) { return heap.allocate(bytes); }
-  [[gnu::noinline]] static void deallocate(Version& heap, void* block) { heap.deallocate(block); }
+  [[gnu::noinline, gnu::flatten]] static void* allocate(Version& heap, size_t bytes) { return heap.allocate(bytes); }
+  [[gnu::noinline, gnu::flatten]] static void deallocate(Version& heap, void* block) { heap.deallocate(block); }
 };
 // The library's own functions: one around them would be a second call.
 template <>

@@ -11,6 +11,7 @@
 #include "snug/cell/cell.h"
 #include "snug/cell/cell_statistics.h"
 #include "snug/cell/embedded_cell_policy.h"
+#include "snug/cell/free_bytes.h"
 #include "snug/cell/heap_check.h"
 #include "snug/cell/region_list.h"
 #include "snug/poison.h"
@@ -98,13 +99,13 @@ class BasicCellHeap {
 
   // Null is ignored.
   void deallocate(void* block) {
-    if (block == nullptr) return;
     [[maybe_unused]] const Pause pause;
     Cell* cell = used_cell("CellHeap::deallocate", block);
+    if (cell == nullptr) return;
     size_t size = Layout::size_of(cell);
     forbid(cell, size);
     trace_.freed(block, size);
-    bytes_free_ += size;
+    free_.count_in(size);
     Cell* next = Layout::behind(cell, size);
     if (Trailer::template prev_is_free<Layout>(cell)) {
       const size_t more = Layout::size_before(cell);
@@ -117,13 +118,15 @@ class BasicCellHeap {
       const size_t more = Layout::size_of(next);
       index_.remove(next, more);
       size += more;
-      next = Layout::behind(next, more);
+      next = Layout::behind(cell, size);
+      Trailer::template keep_free<Layout>(size, next);
+    } else {
+      Trailer::template mark_free<Layout>(size, next);
     }
-    cell->head = size | kCellPrevUsed;
-    Trailer::template mark_free<Layout>(size, next);
+    cell->head = size + kCellPrevUsed;
     if constexpr (Retention::kWatches) {
       if (next->head <= kCellFlags) [[unlikely]]
-        return settle_page(cell, size, reinterpret_cast<CellRegion*>(next));
+        return settle_page(cell, size);
     }
     index_.insert(cell, size);
   }
@@ -132,10 +135,9 @@ class BasicCellHeap {
   // or too short. What is cut off a shorter block is free from then on, unless it is too little for a cell. False for
   // null, which stands nowhere.
   bool resize_in_place(void* block, size_t bytes) {
-    if (block == nullptr) return false;
     [[maybe_unused]] const Pause pause;
     Cell* const cell = used_cell("CellHeap::resize", block);
-    if (bytes > kLargestRequest) [[unlikely]]
+    if (cell == nullptr || bytes > kLargestRequest) [[unlikely]]
       return false;
     const size_t size = cell_size(bytes);
     const size_t old_size = Layout::size_of(cell);
@@ -145,11 +147,10 @@ class BasicCellHeap {
     if (size > whole) return false;
     if (next_is_free) index_.remove(next, whole - old_size);
     next = Layout::behind(cell, whole);
-    bytes_free_ += old_size;
+    free_.count_in(old_size);
     // settle() expects of `next` that it knows of a free cell before it.
     if (!next_is_free && whole - size >= Layout::kSmallestCell) Trailer::template mark_free<Layout>(whole - size, next);
     settle(cell, whole, size, cell->head & kCellPrevUsed, next);
-    note_least_free();
     if (Layout::size_of(cell) > old_size) permit_more(cell, old_size);
     if (Layout::size_of(cell) < old_size) forbid(Layout::next_of(cell), Layout::size_of(Layout::next_of(cell)));
     trace_.resized(block, old_size, Layout::size_of(cell));
@@ -191,7 +192,7 @@ class BasicCellHeap {
   // A value of now. O(cells).
   CellStatistics statistics() const;
   // O(1).
-  size_t bytes_free() const { return bytes_free_; }
+  size_t bytes_free() const { return free_.now(); }
 
   Index& index() { return index_; }
   Trace& trace() { return trace_; }
@@ -226,7 +227,6 @@ class BasicCellHeap {
   // A free cell that is in no index any more becomes a user's.
   void* occupy(Cell* cell, size_t whole, size_t size, size_t prev_used) {
     settle(cell, whole, size, prev_used, Layout::behind(cell, whole));
-    note_least_free();
     void* const block = Layout::block_of(cell);
     Tools::hand_out(block, Layout::size_of(cell) - kCellOverhead);
     trace_.allocated(block, Layout::size_of(cell));
@@ -239,16 +239,16 @@ class BasicCellHeap {
     const size_t rest = whole - size;
     if (rest >= Layout::kSmallestCell) {
       Cell* const remainder = Layout::behind(cell, size);
-      put_head(remainder, rest | kCellPrevUsed);
+      put_head(remainder, rest + kCellPrevUsed);
       Trailer::template keep_free<Layout>(rest, next);
-      cell->head = size | kCellUsed | prev_used;
+      cell->head = size + (kCellUsed | prev_used);
       Trailer::template keep_used<Layout>(size, remainder);
-      bytes_free_ -= size;
+      free_.count_out(size);
       index_.insert(remainder, rest);
     } else {
-      cell->head = whole | kCellUsed | prev_used;
+      cell->head = whole + (kCellUsed | prev_used);
       Trailer::template mark_used<Layout>(whole, next);
-      bytes_free_ -= whole;
+      free_.count_out(whole);
     }
   }
 
@@ -265,20 +265,19 @@ class BasicCellHeap {
     Tools::hand_out(Layout::behind(cell, from), Layout::size_of(cell) - Trailer::kBytesOfUsed - from);
   }
 
-  void note_least_free() {
-    if (bytes_free_ < bytes_least_free_) bytes_least_free_ = bytes_free_;
-  }
-
-  // The cell of a block that a caller says is its own.
+  // The cell of a block that a caller says is its own. Null for null, which is looked for among what is suspect: a
+  // block costs no test of that.
   Cell* used_cell(const char* call, const void* block) const {
     Cell* const cell = Layout::cell_of(block);
-    if (Policy::Checks::kWalks ? Check::fault_of(*this, block) != nullptr : is_suspect(cell)) [[unlikely]]
+    if (Policy::Checks::kWalks ? Check::fault_of(*this, block) != nullptr : is_suspect(cell)) [[unlikely]] {
+      if (block == nullptr) return nullptr;
       misuse_of(call, block);
+    }
     prove(call, block);
     return cell;
   }
 
-  // What cheap checks look at.
+  // What cheap checks look at. No heap holds the address 0.
   bool is_suspect(const Cell* cell) const {
     return !regions_.may_hold(Layout::block_of(cell)) || !Layout::is_live(cell) ||
            !regions_.may_hold(Layout::block_of(cell), Layout::size_of(cell)) ||
@@ -306,9 +305,8 @@ class BasicCellHeap {
     unpoison_for_sanitizer(start, bytes);  // another heap may have had it, and not been ended
     CellRegion* const region = regions_.lay_out(start, bytes, page_bytes);
     const size_t length = Regions::length_of(region);
+    bytes_total_ == 0 ? free_.begin(length) : free_.count_in(length);
     bytes_total_ += length;
-    bytes_free_ += length;
-    note_least_free();
     forbid(Regions::first_of(region), length);
     return Regions::first_of(region);
   }
@@ -330,14 +328,14 @@ class BasicCellHeap {
 
   void give_page(CellRegion* region);
 
-  // The last step of a free whose cell, in no index yet, ends at `region`: if it is all of its page, that may go back.
+  // The last step of a free whose cell, in no index yet, ends its region: if it is all of its page, that may go back.
   // Out of line: inlined, it would cost every free registers.
-  [[gnu::noinline]] void settle_page(Cell* cell, size_t size, CellRegion* region)
+  [[gnu::noinline]] void settle_page(Cell* cell, size_t size)
     requires Retention::kWatches
   {
+    auto* const region = reinterpret_cast<CellRegion*>(Layout::behind(cell, size));
     if (Regions::first_of(region) == cell && region->page_bytes != 0 && !retention_.template keeps<Regions>(region)) {
-      bytes_free_ -= size;
-      note_least_free();
+      free_.count_out(size);
       give_page(region);
     } else {
       index_.insert(cell, size);
@@ -346,8 +344,7 @@ class BasicCellHeap {
 
   Index index_;
   Regions regions_;
-  size_t bytes_free_ = 0;
-  size_t bytes_least_free_ = ~size_t{0};
+  CellFreeBytes free_;
   size_t bytes_total_ = 0;
   [[no_unique_address]] Pages pages_;
   [[no_unique_address]] Retention retention_;

@@ -37,10 +37,8 @@ const char* BasicCellHeap<Policy>::remove_region(void* start) {
   for (Cell* cell = Regions::first_of(found); cell != end; cell = Layout::next_of(cell))
     index_.remove(cell, Layout::size_of(cell));
   const size_t length = Regions::length_of(found);
-  bytes_free_ -= length;
+  free_.count_out(length);
   bytes_total_ -= length;
-  if (bytes_total_ == 0) bytes_least_free_ = ~size_t{0};
-  note_least_free();
   const size_t bytes = found->bytes;
   regions_.unlink(found);
   regions_.narrow();
@@ -58,11 +56,10 @@ size_t BasicCellHeap<Policy>::release_unused() {
     if (region->page_bytes == 0 || !Regions::is_empty(region)) return;
     const size_t length = Regions::length_of(region);
     index_.remove(Regions::first_of(region), length);
-    bytes_free_ -= length;
+    free_.count_out(length);
     released += region->page_bytes;
     give_page(region);
   });
-  note_least_free();
   return released;
 }
 
@@ -84,8 +81,8 @@ CellStatistics BasicCellHeap<Policy>::statistics() const {
   [[maybe_unused]] const Pause pause;
   prove("CellHeap::statistics", this);
   CellStatistics now;
-  now.bytes_free = bytes_free_;
-  now.bytes_least_free = bytes_least_free_;
+  now.bytes_free = free_.now();
+  now.bytes_least_free = free_.least();
   now.bytes_total = bytes_total_;
   if (const size_t largest = index_.surely_taken(); largest != 0)
     now.bytes_largest = largest - kCellOverhead < kLargestRequest ? largest - kCellOverhead : kLargestRequest;

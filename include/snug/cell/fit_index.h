@@ -31,7 +31,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <bit>
 #include <type_traits>
 
 #include "snug/cell/cell.h"
@@ -40,34 +39,52 @@ namespace snug {
 
 // The free cells of an array of bins, each a list. The pointer to a list's first cell is treated as the `next` of a
 // cell that is not there, the anchor, so that every cell in a list has one before it and unlinking needs no case for
-// the first; the anchor's address tells the bin. Heads of empty bins are never read.
+// the first; the anchor's address tells the bin. Each tells whether the bin has become empty, or was.
 template <class Layout, size_t kBins>
 class CellLists {
  public:
+  constexpr CellLists() {
+    for (Cell*& head : heads_) {
+      head = nullptr;
+      // Or compilers call memset, which hosts without an OS may lack.
+      if (!std::is_constant_evaluated()) __asm__ volatile("");
+    }
+  }
+
+  // Null if the bin is empty.
   Cell* first(size_t bin) const { return heads_[bin]; }
 
-  // Into an empty list.
-  [[gnu::no_sanitize_address]] void start(size_t bin, Cell* cell) {
-    cell->next = nullptr;
-    cell->prev = anchor(bin);
-    heads_[bin] = cell;
-  }
-  // Into one that is not.
-  [[gnu::no_sanitize_address]] void push(size_t bin, Cell* cell) {
+  // True if it is the only one.
+  [[gnu::no_sanitize_address]] bool push(size_t bin, Cell* cell) {
     Cell* const next = heads_[bin];
-    cell->next = next;
     cell->prev = anchor(bin);
+    heads_[bin] = cell;  // between the two of the cell, or GCC makes one store of them, by way of a vector's register
+    cell->next = next;
+    if (next == nullptr) return true;
     next->prev = cell;
-    heads_[bin] = cell;
+    return false;
   }
-  // The bin that is empty without it, or a number that is no bin.
-  [[gnu::no_sanitize_address]] size_t unlink(Cell* cell) {
+  // Takes out the first of a bin that has one. True if it was the only one.
+  [[gnu::no_sanitize_address]] bool pop(size_t bin) {
+    Cell* const next = heads_[bin]->next;
+    heads_[bin] = next;
+    if (next == nullptr) return true;
+    next->prev = anchor(bin);
+    return false;
+  }
+  // Takes out a cell that is in one. True if it was the only one of the bin, which is told.
+  [[gnu::no_sanitize_address]] bool unlink(const Cell* cell, size_t* bin) {
     Cell* const next = cell->next;
     Cell* const prev = cell->prev;
     prev->next = next;
-    if (next == nullptr) return bin_of(prev);
-    next->prev = prev;
-    return kBins;
+    if (next != nullptr) {
+      next->prev = prev;
+      return false;
+    }
+    const size_t place = Layout::address_of(prev) + Layout::kWord - Layout::address_of(heads_);
+    if (place >= sizeof heads_) return false;
+    *bin = place / sizeof(Cell*);
+    return true;
   }
 
   // Null if the list's links and its cells' sizes are right, which `fits(size)` judges. `knows(cell)` says whether a
@@ -88,15 +105,8 @@ class CellLists {
 
   static constexpr const char* kAstray = "a free cell's link leads out of the heap";
 
-  constexpr void clear() {
-    for (Cell*& head : heads_) head = nullptr;
-  }
-
  private:
   Cell* anchor(size_t bin) const { return Layout::before(reinterpret_cast<const Cell*>(&heads_[bin]), Layout::kWord); }
-  size_t bin_of(const Cell* prev) const {
-    return (Layout::address_of(prev) + Layout::kWord - Layout::address_of(heads_)) / sizeof(Cell*);
-  }
 
   Cell* heads_[kBins];
 };
@@ -116,12 +126,20 @@ inline unsigned cell_log2(size_t value) {
     return kTop ^ static_cast<unsigned>(__builtin_clzll(value));
 }
 
-//   units = size / alignment            level 0: units 0 … 31, one bin each
+// The number of the lowest bit of a word that has one.
+inline unsigned lowest_bit(uint64_t word) { return static_cast<unsigned>(__builtin_ctzll(word)); }
+// All bits but one, whose number counts modulo 64: a rotation, where a shift would want an instruction more.
+inline uint64_t all_but(size_t bit) {
+  constexpr uint64_t kAllButTheLowest = ~uint64_t{1};
+  return kAllButTheLowest << (bit & 63) | kAllButTheLowest >> (-bit & 63);
+}
+
+//   units = size / alignment            units 0 … 31: one bin each
 //   bin   = (l - 5) * 32 + (units >> (l - 5)),  l = log2(units | 32)
-//                                       levels 1, 2 …: units 2^(level + 4) … 2^(level + 5) - 1, in 32 bins each
+//                                       units 2^k … 2^(k + 1) - 1 from there on: 32 bins
+//   computed of the size itself: l of (size | 32 * alignment) is greater by log2(alignment), and the rest a constant
 //
-// Bit b of `lines_[level]` is set iff bin 32 * level + b has a cell, bit `level` of `levels_` iff lines_[level] != 0.
-// Making an index touches these two, and not the 8 KiB of the lists.
+// Bit b of `words_[w]` is set iff bin 64 * w + b has a cell, bit w of `in_use_` iff words_[w] != 0.
 template <unsigned kLargestLog = sizeof(size_t) == 8 ? 40 : 31>
 struct TwoLevelBins {
   template <class Layout>
@@ -131,88 +149,63 @@ struct TwoLevelBins {
     // A longer request could be rounded up past the last bin.
     static constexpr size_t kLargestTake = size_t{1} << (kLargestLog - 1);
 
-    constexpr Index() {
-      if (std::is_constant_evaluated()) lists_.clear();
-      for (uint32_t& line : lines_) line = 0;
-    }
-
     Cell* take(size_t size) {
-      // From the next bin's beginning on any cell fits, without a look at it. One past the last bin of a level is the
-      // first of the next one.
-      const size_t units = size / Layout::kUnit - 1;
-      const unsigned shift = shift_of(units + 1);
-      const size_t from = shift * kLine + (units >> shift) + 1;
-      size_t level = from / kLine;
-      uint32_t line = lines_[level] & (~uint32_t{0} << (from % kLine));
-      if (line == 0) {
-        const Levels above = levels_ & static_cast<Levels>(~Levels{1} << level);
+      // From the next bin's beginning on any cell fits, without a look at it.
+      const unsigned shift = shift_of(size);
+      size_t bin = bin_at(shift, size - Layout::kUnit) + 1;
+      uint64_t word = words_[bin / kBits] >> (bin % kBits);
+      if (word == 0) [[unlikely]] {
+        const uint64_t above = in_use_ & (~uint64_t{1} << (bin / kBits));
         if (above == 0) return nullptr;
-        level = static_cast<size_t>(std::countr_zero(above));
-        line = lines_[level];
+        bin = lowest_bit(above) * kBits;
+        word = words_[bin / kBits];
       }
-      Cell* const cell = lists_.first(level * kLine + static_cast<unsigned>(__builtin_ctz(line)));
-      remove(cell, 0);
-      return cell;
+      return take_first(bin + lowest_bit(word));
     }
 
     // In the request's own bin shorter cells may stand.
     Cell* take_close(size_t size) {
-      const size_t bin = bin_of_units(size / Layout::kUnit);
-      if ((lines_[bin / kLine] >> (bin % kLine) & 1) == 0) return nullptr;
-      Cell* const cell = lists_.first(bin);
-      if (Layout::size_of(cell) < size) return nullptr;
-      remove(cell, 0);
-      return cell;
+      const Cell* const cell = first_close(size);
+      if (cell == nullptr || Layout::size_of(cell) < size) return nullptr;
+      return take_first(bin_of(size));
     }
 
-    Cell* first_close(size_t size) const {
-      const size_t bin = bin_of_units(size / Layout::kUnit);
-      return (lines_[bin / kLine] >> (bin % kLine) & 1) != 0 ? lists_.first(bin) : nullptr;
-    }
+    Cell* first_close(size_t size) const { return lists_.first(bin_of(size)); }
 
     Cell* first_longest() const {
-      if (levels_ == 0) return nullptr;
-      const size_t level = cell_log2(levels_);
-      return lists_.first(level * kLine + cell_log2(lines_[level]));
+      if (in_use_ == 0) return nullptr;
+      const size_t at = cell_log2(in_use_);
+      return lists_.first(at * kBits + cell_log2(words_[at]));
     }
 
     // The beginning of the first bin that take() looks into.
     static size_t surely_found(size_t size) {
-      const size_t step = Layout::kUnit << shift_of(size / Layout::kUnit);
+      const size_t step = size_t{1} << shift_of(size);
       return (size + step - 1) & ~(step - 1);
     }
 
     void insert(Cell* cell, size_t size) {
-      const size_t bin = bin_of_units(size / Layout::kUnit);
-      const size_t level = bin / kLine;
-      const uint32_t line = lines_[level];
-      if ((line >> (bin % kLine) & 1) != 0) {
-        lists_.push(bin, cell);
-      } else {
-        lines_[level] = line | uint32_t{1} << (bin % kLine);
-        levels_ |= Levels{1} << level;
-        lists_.start(bin, cell);
-      }
+      const size_t bin = bin_of(size);
+      if (!lists_.push(bin, cell)) return;
+      words_[bin / kBits] |= uint64_t{1} << (bin % kBits);
+      in_use_ |= uint64_t{1} << (bin / kBits);
     }
 
     void remove(Cell* cell, size_t) {
-      const size_t bin = lists_.unlink(cell);
-      if (bin >= kBins) return;
-      const size_t level = bin / kLine;
-      const uint32_t line = lines_[level] & ~(uint32_t{1} << (bin % kLine));
-      lines_[level] = line;
-      if (line == 0) levels_ &= ~(Levels{1} << level);
+      if (size_t bin; lists_.unlink(cell, &bin)) note_empty(bin);
     }
 
     template <class Knows, class Visit>
     const char* check(Knows knows, Visit visit) const {
-      for (size_t level = 0; level < kLevels; ++level) {
-        if (((levels_ >> level & 1) != 0) != (lines_[level] != 0)) return "the bitmap of levels is wrong";
-        for (size_t bit = 0; bit < kLine; ++bit) {
-          if ((lines_[level] >> bit & 1) == 0) continue;
-          const size_t bin = level * kLine + bit;
-          if (lists_.first(bin) == nullptr) return "a bin that has its bit is empty";
-          const auto fits = [bin](size_t size) { return bin_of_units(size / Layout::kUnit) == bin; };
+      for (size_t at = 0; at < kWords; ++at) {
+        if (((in_use_ >> at & 1) != 0) != (words_[at] != 0)) return "the bitmap of words is wrong";
+        for (size_t bit = 0; bit < kBits; ++bit) {
+          const size_t bin = at * kBits + bit;
+          const bool has_bit = (words_[at] >> bit & 1) != 0;
+          if (bin >= kBins ? has_bit : has_bit != (lists_.first(bin) != nullptr))
+            return has_bit ? "a bin that has its bit is empty" : "a bin that has a cell has no bit";
+          if (!has_bit) continue;
+          const auto fits = [bin](size_t size) { return bin_of(size) == bin; };
           if (const char* const broken = lists_.check(bin, knows, fits, visit)) return broken;
         }
       }
@@ -222,19 +215,31 @@ struct TwoLevelBins {
     size_t surely_taken() const { return size_or_none<Layout>(first_longest()); }
 
    private:
-    static constexpr size_t kLine = 32;
+    static constexpr size_t kBits = 64;
+    static constexpr size_t kBinsOfDoubling = 32;
     static constexpr unsigned kUnitLog = Layout::kUnit == 16 ? 4 : 3;
-    static constexpr size_t kLevels = kLargestLog - kUnitLog - 5 + 1;
-    static constexpr size_t kBins = kLevels * kLine;
-    using Levels = std::conditional_t<(kLevels > 32), uint64_t, uint32_t>;
+    static constexpr size_t kBins = (kLargestLog - kUnitLog - 5 + 1) * kBinsOfDoubling;
+    static constexpr size_t kWords = (kBins + kBits - 1) / kBits;
 
-    static unsigned shift_of(size_t units) { return cell_log2(units | kLine) - 5; }
-    static size_t bin_of_units(size_t units) {
-      const unsigned shift = shift_of(units);
-      return shift * kLine + (units >> shift);
+    // log2 of what lengths in a bin may differ by.
+    static unsigned shift_of(size_t size) { return cell_log2(size | kBinsOfDoubling * Layout::kUnit) - 5; }
+    static size_t bin_at(unsigned shift, size_t size) {
+      return size_t{shift} * kBinsOfDoubling + (size >> shift) - kUnitLog * kBinsOfDoubling;
     }
-    Levels levels_ = 0;
-    uint32_t lines_[kLevels];
+    static size_t bin_of(size_t size) { return bin_at(shift_of(size), size); }
+
+    Cell* take_first(size_t bin) {
+      Cell* const cell = lists_.first(bin);
+      if (lists_.pop(bin)) note_empty(bin);
+      return cell;
+    }
+    void note_empty(size_t bin) {
+      words_[bin / kBits] &= all_but(bin);
+      if (words_[bin / kBits] == 0) in_use_ &= all_but(bin / kBits);
+    }
+
+    uint64_t in_use_ = 0;
+    uint64_t words_[kWords] = {};
     CellLists<Layout, kBins> lists_;
   };
 };
@@ -247,50 +252,41 @@ struct PowerOfTwoBins {
     static constexpr size_t kLargestCell = ~size_t{0} / 4 & ~(Layout::kUnit - 1);
     static constexpr size_t kLargestTake = kLargestCell;
 
-    constexpr Index() {
-      if (std::is_constant_evaluated()) lists_.clear();
-    }
-
     Cell* take(size_t size) {
-      Cell* cell = first_close(size);
+      size_t bin = bin_of(size);
+      Cell* cell = lists_.first(bin);
       if (cell == nullptr || Layout::size_of(cell) < size) {
-        const size_t above = bins_ & (~size_t{1} << bin_of(size));
+        const size_t above = bins_ & (~size_t{1} << bin);
         if (above == 0) return nullptr;
-        cell = lists_.first(static_cast<size_t>(std::countr_zero(above)));
+        bin = lowest_bit(above);
+        cell = lists_.first(bin);
       }
-      remove(cell, 0);
+      if (lists_.pop(bin)) bins_ &= static_cast<size_t>(all_but(bin));
       return cell;
     }
 
     static Cell* take_close(size_t) { return nullptr; }
-    Cell* first_close(size_t size) const {
-      const unsigned own = bin_of(size);
-      return (bins_ >> own & 1) != 0 ? lists_.first(own) : nullptr;
-    }
+    Cell* first_close(size_t size) const { return lists_.first(bin_of(size)); }
     Cell* first_longest() const { return bins_ == 0 ? nullptr : lists_.first(cell_log2(bins_)); }
     static size_t surely_found(size_t size) { return size; }
     size_t surely_taken() const { return size_or_none<Layout>(first_longest()); }
 
     void insert(Cell* cell, size_t size) {
-      const unsigned bin = bin_of(size);
-      if ((bins_ >> bin & 1) != 0) {
-        lists_.push(bin, cell);
-      } else {
-        bins_ |= size_t{1} << bin;
-        lists_.start(bin, cell);
-      }
+      const size_t bin = bin_of(size);
+      if (lists_.push(bin, cell)) bins_ |= size_t{1} << bin;
     }
 
     void remove(Cell* cell, size_t) {
-      const size_t bin = lists_.unlink(cell);
-      if (bin < kBins) bins_ &= ~(size_t{1} << bin);
+      if (size_t bin; lists_.unlink(cell, &bin)) bins_ &= static_cast<size_t>(all_but(bin));
     }
 
     template <class Knows, class Visit>
     const char* check(Knows knows, Visit visit) const {
-      for (unsigned bin = 0; bin < kBins; ++bin) {
-        if ((bins_ >> bin & 1) == 0) continue;
-        if (lists_.first(bin) == nullptr) return "a bin that has its bit is empty";
+      for (size_t bin = 0; bin < kBins; ++bin) {
+        const bool has_bit = (bins_ >> bin & 1) != 0;
+        if (has_bit != (lists_.first(bin) != nullptr))
+          return has_bit ? "a bin that has its bit is empty" : "a bin that has a cell has no bit";
+        if (!has_bit) continue;
         const auto fits = [bin](size_t size) { return bin_of(size) == bin; };
         if (const char* const broken = lists_.check(bin, knows, fits, visit)) return broken;
       }
@@ -298,8 +294,8 @@ struct PowerOfTwoBins {
     }
 
    private:
-    static constexpr unsigned kBins = sizeof(size_t) * 8;
-    static unsigned bin_of(size_t size) { return cell_log2(size / Layout::kUnit); }
+    static constexpr size_t kBins = sizeof(size_t) * 8;
+    static size_t bin_of(size_t size) { return cell_log2(size / Layout::kUnit); }
 
     size_t bins_ = 0;
     CellLists<Layout, kBins> lists_;

@@ -54,9 +54,9 @@ struct CellHeapCheck {
       if (found.broken != nullptr) broken = found.broken;
     });
     if (broken != nullptr) return broken;
-    if (bytes_free != heap.bytes_free_) return "the count of free bytes is wrong";
+    if (bytes_free != heap.free_.now()) return "the count of free bytes is wrong";
     if (bytes_total != heap.bytes_total_) return "the count of all bytes is wrong";
-    if (heap.bytes_least_free_ > bytes_free && bytes_total != 0) return "less is free than ever was";
+    if (heap.free_.least() > bytes_free) return "less is free than ever was";
     if constexpr (Retention::kWatches) {
       if (bytes_empty > heap.retention_.listed_bytes()) return "an empty page is not in the list of those kept";
       if (heap.retention_.listed_bytes() > heap.retention_.bytes()) return "more pages are kept than the threshold";

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cell/cell_program.h"
@@ -60,6 +61,40 @@ template <class Policy>
 class CellCheck : public testing::Test {};
 using Policies = testing::Types<CellPolicy, DebugCellPolicy, TwoLevelEverywhere, DoublingCells, ScanCells, NarrowCells>;
 TYPED_TEST_SUITE(CellCheck, Policies);
+
+// The index's bits stand first in a heap: which words have one, then the words, then the bins' first cells.
+TEST(CellHeapCheck, SeesBitsThatLie) {
+  OwnHeap<CellPolicy> own;
+  void* const block = own.heap.allocate(24);
+  ASSERT_NE(own.heap.allocate(24), nullptr);
+  own.heap.deallocate(block);
+  ASSERT_STREQ(own.heap.check(), nullptr);
+  auto* const words = reinterpret_cast<uint64_t*>(&own.heap.index());
+  const auto with = [&](size_t word, uint64_t bits) {
+    const uint64_t before = std::exchange(words[word], bits);
+    const char* const found = own.heap.check();
+    words[word] = before;
+    return std::string(found == nullptr ? "" : found);
+  };
+  EXPECT_EQ(words[1], uint64_t{1} << 2) << "a cell of two units";
+  EXPECT_EQ(with(0, words[0] & ~uint64_t{1}), "the bitmap of words is wrong");
+  EXPECT_EQ(with(0, words[0] | uint64_t{1} << 9), "the bitmap of words is wrong");
+  EXPECT_EQ(with(1, words[1] | uint64_t{1} << 5), "a bin that has its bit is empty");
+  EXPECT_EQ(with(1, uint64_t{1} << 5), "a bin that has a cell has no bit");
+  EXPECT_STREQ(own.heap.check(), nullptr);
+}
+
+TEST(CellHeapCheck, SeesDoublingsThatLie) {
+  OwnHeap<DoublingCells> own;
+  auto* const bits = reinterpret_cast<size_t*>(&own.heap.index());
+  const size_t right = *bits;
+  *bits = right | 1;
+  EXPECT_STREQ(own.heap.check(), "a bin that has its bit is empty");
+  *bits = 0;
+  EXPECT_STREQ(own.heap.check(), "a bin that has a cell has no bit");
+  *bits = right;
+  EXPECT_STREQ(own.heap.check(), nullptr);
+}
 
 TEST(CellHeapCheck, SeesDamage) {
   OwnHeap<CellPolicy> own;

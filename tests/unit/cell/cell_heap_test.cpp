@@ -345,6 +345,22 @@ TEST(CellHeap, MergesForwardOnlyWithoutTrailers) {
   EXPECT_STREQ(own.heap.check(), nullptr);
 }
 
+TEST(CellHeap, CountsTheLeastFree) {
+  OwnHeap<CellPolicy> own;
+  const size_t whole = own.heap.bytes_free();
+  EXPECT_EQ(own.heap.statistics().bytes_least_free, whole);
+  own.heap.deallocate(own.heap.allocate(1000));
+  EXPECT_EQ(own.heap.bytes_free(), whole);
+  EXPECT_EQ(own.heap.statistics().bytes_least_free, whole - 1008);
+  void* const block = own.heap.allocate(1000);
+  EXPECT_EQ(own.heap.statistics().bytes_least_free, whole - 1008) << "as little as before";
+  EXPECT_TRUE(own.heap.resize_in_place(block, 1016));
+  EXPECT_EQ(own.heap.bytes_free(), whole - 1024);
+  EXPECT_EQ(own.heap.statistics().bytes_least_free, whole - 1024);
+  own.heap.deallocate(block);
+  EXPECT_EQ(own.heap.statistics().bytes_least_free, whole - 1024);
+}
+
 TEST(CellHeap, CountsTheLeastFreeWhenAPageGoes) {
   CellHeap<ThresholdPages> heap(CountedPages{}, RetentionThreshold(0));
   void* const kept = heap.allocate(16);
