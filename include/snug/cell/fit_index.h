@@ -44,8 +44,8 @@ template <class Layout, size_t kBins>
 class CellLists {
  public:
   constexpr CellLists() {
-    for (Cell*& head : heads_) {
-      head = nullptr;
+    for (size_t bin = 0; bin != kBins; bin += kAtATime) {
+      for (size_t i = 0; i != kAtATime; ++i) heads_[bin + i] = nullptr;
       // Or compilers call memset, which hosts without an OS may lack.
       if (!std::is_constant_evaluated()) __asm__ volatile("");
     }
@@ -106,6 +106,9 @@ class CellLists {
   static constexpr const char* kAstray = "a free cell's link leads out of the heap";
 
  private:
+  static constexpr size_t kAtATime = 16;
+  static_assert(kBins % kAtATime == 0);
+
   Cell* anchor(size_t bin) const { return Layout::before(reinterpret_cast<const Cell*>(&heads_[bin]), Layout::kWord); }
 
   Cell* heads_[kBins];
