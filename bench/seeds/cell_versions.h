@@ -76,6 +76,7 @@ struct Malloc {
   static void deallocate(void* block) { std::free(block); }
 };
 
+// All of an operation is in the function that is timed, but what the heap itself keeps apart.
 template <class Version>
 struct CellCalls {
   [[gnu::noinline, gnu::flatten]] static void* allocate(Version& heap, size_t bytes) { return heap.allocate(bytes); }
