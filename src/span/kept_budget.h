@@ -38,7 +38,7 @@ class KeptBudget {
 
   // So many bytes went back for being too much. Of those no more than `most` can be missed.
   void gave(size_t bytes, size_t most) { given_.gave(bytes, most); }
-  // So many were taken that the OS has yet to back. No more than `most` are kept.
+  // So many were taken that the OS has to back again, as far as can be told. No more than `most` are kept.
   void took(size_t bytes, size_t most) { allowed_ = given_.raised(allowed_, bytes, most); }
   // So many went back for their age.
   void aged(size_t bytes) { allowed_ = std::max(allowed_ - std::min(allowed_, bytes), kLeast); }

@@ -85,7 +85,7 @@ bool SpanStore::extend_wilderness(PageCount pages) {
 void SpanStore::begin_wilderness(Span* chunk) {
   retire_wilderness();
   wilderness_ = chunk;
-  count_growth(kPagesPerChunk);
+  count_growth(chunk->first, {kPagesPerChunk});
   mark_dirty(chunk->first, {kPagesPerChunk});
   const uint32_t now = os::milliseconds();
   if (!missed_lately(now)) bytes_missing_ = 0;
@@ -175,7 +175,7 @@ Span* SpanStore::take_located(Span* span, PageCount pages, PageCount alignment, 
   span->zeroed = dirty == 0;
   span->grew = at_wilderness || !span->backed;
   span->written = {};
-  count_growth(span->pages.value - dirty);
+  count_growth(span->first, span->pages);
   if (first_touch == nullptr) return span;
   if (at_wilderness && span->first.in_chunk() == 0) {
     // The wilderness begins its chunk only when that is new.
@@ -296,11 +296,15 @@ void SpanStore::mark_dirty(PageId first, PageCount pages) {
                 [&](size_t word, uint64_t mask) { store_shared(chunk.dirty[word], chunk.dirty[word] | mask); });
 }
 
-void SpanStore::count_growth(uint32_t pages) {
-  bytes_grown_.store(bytes_grown_.load(std::memory_order_relaxed) + pages * kPageSize, std::memory_order_relaxed);
-  budget_.took(pages * kPageSize, most_kept());
+// Taken of what is free, and not marked dirty yet. Only what had gone back can be missed.
+void SpanStore::count_growth(PageId first, PageCount pages) {
+  const Chunk& chunk = window_.chunk(first);
+  const size_t clean = pages.value - chunk.count_dirty(first.in_chunk(), pages);
+  const size_t gone = chunk.count_gone(first.in_chunk(), pages);
+  bytes_grown_.store(bytes_grown_.load(std::memory_order_relaxed) + clean * kPageSize, std::memory_order_relaxed);
+  budget_.took(gone * kPageSize, most_kept());
   if (!aged_.is_empty()) [[unlikely]]
-    bytes_missed_ += aged_.took(pages * kPageSize, os::milliseconds());
+    bytes_missed_ += aged_.took(gone * kPageSize, os::milliseconds());
 }
 
 bool SpanStore::was_used(PageId page) {

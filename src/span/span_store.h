@@ -228,7 +228,7 @@ class SpanStore {
   const char* check_runs();
   uint32_t count_dirty(const Span& span);
   void mark_dirty(PageId first, PageCount pages);
-  void count_growth(uint32_t pages);
+  void count_growth(PageId first, PageCount pages);
   void take_in_hand(Span* span);
   void leave_hand(const Span& span);
   size_t purge_run(Span* span);

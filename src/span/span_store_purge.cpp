@@ -135,20 +135,21 @@ Span* SpanStore::excess() {
   return chunk == nullptr || (small != nullptr && gauge_.pauses(os::milliseconds())) ? small : chunk;
 }
 
-// Gives it back, or the oldest of small paging where the OS would not take it. The bytes that went.
+// Gives it back, or the oldest of small paging where the OS would not take it. The bytes that went, and will be missed
+// if they are taken again.
 size_t SpanStore::purge_excess(Span* span) {
-  if (const size_t bytes = purge_run(span); bytes != 0) return bytes;
+  size_t bytes = purge_run(span);
   Span* const small = age_list(Paging::kSmall).front();
-  return small == nullptr ? 0 : purge_run(small);
+  if (bytes == 0 && small != nullptr) bytes = purge_run(small);
+  budget_.gave(bytes, most_kept());
+  return bytes;
 }
 
 Purge SpanStore::purge_excess() {
   LockGuard guard(lock_);
   Span* const span = excess();
   if (span == nullptr) return Purge::kNotDue;
-  const size_t bytes = purge_excess(span);
-  budget_.gave(bytes, most_kept());
-  return bytes != 0 ? Purge::kDone : Purge::kRefused;
+  return purge_excess(span) != 0 ? Purge::kDone : Purge::kRefused;
 }
 
 void SpanStore::purge_as_due() {
@@ -157,7 +158,7 @@ void SpanStore::purge_as_due() {
     aged_.gave(purge_run(span), os::milliseconds());
     return;
   }
-  if (Span* span = excess(); span != nullptr) budget_.gave(purge_excess(span), most_kept());
+  if (Span* span = excess(); span != nullptr) purge_excess(span);
 }
 
 // For each byte that is taken of memory that was not in use, one goes back of what is kept and did not fit, the oldest
@@ -175,7 +176,7 @@ void SpanStore::make_way() {
   }
   made_way_ = std::max(made_way_, grown);  // nothing is owed while nothing is kept
   for (; by_age_.is_in_force() && runs != kAtATime; ++runs) {
-    Span* const span = excess();  // that it is taken again will not say that it was missed: it did not fit
+    Span* const span = excess();
     if (span == nullptr || purge_excess(span) == 0) return;
   }
 }

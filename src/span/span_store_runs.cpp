@@ -102,7 +102,7 @@ Span* SpanStore::take_row(PageId first, PageCount pages) {
     remove(span);
     if (left < kPagesPerChunk && !span->dirty && window_.chunk(next).paging == Paging::kHuge) {
       // Its first touch backs the rest of the chunk too.
-      count_growth(span->pages.value);
+      count_growth(next, span->pages);
       mark_dirty(next, span->pages);
       grew = true;
     }

@@ -72,6 +72,13 @@ struct Chunk {
     for_each_word(first, pages.value, [&](size_t word, uint64_t mask) { count += count_ones(dirty[word] & mask); });
     return count;
   }
+  // Those that went back to the OS and are not dirty again.
+  uint32_t count_gone(uint32_t first, PageCount pages) const {
+    uint32_t count = 0;
+    for_each_word(first, pages.value,
+                  [&](size_t word, uint64_t mask) { count += count_ones(purged[word] & ~dirty[word] & mask); });
+    return count;
+  }
 
   uint64_t dirty[kPagesPerChunk / 64] = {};   // pages that may be backed; the others read as zero and cost nothing
   uint64_t purged[kPagesPerChunk / 64] = {};  // pages that were dirty once and went back to the OS
