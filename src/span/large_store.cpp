@@ -100,12 +100,15 @@ void* LargeStore::hand_out(LargeBlock* block, size_t usable) {
   return at<void>(block->start);
 }
 
-// Whoever takes and frees one block again and again keeps it from the first time on.
+// Whoever takes and frees one block again and again keeps it from the first time on. Not so a tail, which serves nobody
+// else.
 bool LargeStore::keeps_too_much() const {
   if (cache_.empty()) return false;
   const size_t kept = bytes_kept_.get();
+  const LargeBlock& newest = *cache_.back();
+  const size_t spared = newest.is_live() ? 0 : newest.kept();
   return kept > by_age_.beyond(retention_.bytes, bytes_usable_) ||
-         kept - cache_.back()->kept() > by_age_.beyond(budget_.allowed(), bytes_usable_);
+         kept - spared > by_age_.beyond(budget_.allowed(), bytes_usable_);
 }
 
 // What is written for the first time the OS has to back: if as much was given back to it, that is missed, and so much
@@ -139,7 +142,7 @@ LargeFree LargeStore::free(void* start) {
     LargeBlock* block = index_.find(address_of(start));
     if (block == nullptr) return reason_unknown(address_of(start));
     index_.erase(block);
-    if (by_age_.is_in_force()) by_age_.note(bytes_usable_, retention_.milliseconds, os::milliseconds());
+    note_use();
     bytes_usable_ -= block->usable;
     keep_no_longer(block);
     block->usable = 0;
@@ -148,6 +151,11 @@ LargeFree LargeStore::free(void* start) {
   }
   give_back_excess();
   return LargeFree::kFreed;
+}
+
+// Before something is freed. The lock is held.
+void LargeStore::note_use() {
+  if (by_age_.is_in_force()) by_age_.note(bytes_usable_, retention_.milliseconds, os::milliseconds());
 }
 
 // What is wrong with an address that is not the start of a live block. Slow: only said once.

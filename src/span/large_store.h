@@ -157,6 +157,7 @@ class LargeStore {
   bool promise_place();
   LargeBlock* map_block(const LargeRequest& request, size_t usable);
   void* hand_out(LargeBlock* block, size_t usable);
+  void note_use();
   void keep(LargeBlock* block);
   void count_kept(LargeBlock* block);
   void note_oldest();
@@ -170,7 +171,7 @@ class LargeStore {
   bool keeps_too_much() const;
   void give_back_excess();
   void write_up_to(LargeBlock* block, size_t usable);
-  void shrink(LargeBlock* block, size_t usable);
+  void shorten(LargeBlock* block, size_t usable);
   template <class Act>
   void act_in_hand(LargeBlock* block, Act act);
   bool may_have_room() const { return mappings_ < kMostForGrowth; }

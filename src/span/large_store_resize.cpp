@@ -16,33 +16,36 @@ void* LargeStore::resize(void* start, size_t size) {
   const size_t usable = round_up(size, os::page_size());
   if (usable < size || usable > PTRDIFF_MAX) return nullptr;
   LargeBlock* block = nullptr;
+  size_t before = 0;
   size_t written = 0;
   {
     const Entry entry(lock_, passage_);
     block = index_.find(address_of(start));
     if (block == nullptr) return nullptr;
-    if (usable <= block->usable) {
-      shrink(block, usable);
-      return start;
-    }
+    before = block->usable;
     written = block->written;
-    if (!lengthen(block, usable)) return nullptr;
-    start = at<void>(block->start);
+    if (usable > before) {
+      if (!lengthen(block, usable)) return nullptr;
+      start = at<void>(block->start);
+    } else if (!keeps_unused(before, before - usable)) {
+      shorten(block, usable);
+    }
   }
-  if (usable >= kGrownBlock) touch_by_the_clock(*block, written);
+  if (usable <= before)
+    give_back_excess();
+  else if (usable >= kGrownBlock)
+    touch_by_the_clock(*block, written);
   return start;
 }
 
 // The lock is held, but for the system calls, as in all that follows.
-void LargeStore::shrink(LargeBlock* block, size_t usable) {
-  const size_t unused = block->usable - usable;
-  if (keeps_unused(block->usable, unused)) return;
-  LargeBlock* tail = split_tail(block, usable);
-  if (tail == nullptr) return;
-  bytes_usable_ -= unused;
+// Its tail is kept as a free block is, if by no other block than itself.
+void LargeStore::shorten(LargeBlock* block, size_t usable) {
+  note_use();
+  keep_no_longer(block);
+  bytes_usable_ -= block->usable - usable;
   block->usable = usable;
-  bytes_in_transit_ += tail->mapped;
-  give_back(tail, 0);
+  keep(block);
 }
 
 // Makes a system call about a live block and its room, which its owner takes in hand: nobody cuts its tail meanwhile,

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -80,7 +81,7 @@ TEST_F(LargeStoreTest, ALockedTailGoesToo) {
   free(block);
 }
 
-TEST_F(LargeStoreTest, ATailEndsWithItsPlace) {
+TEST_F(LargeStoreTest, ATailGrowsOrEndsWithItsPlace) {
   for (const size_t size : {512 * kKiB, 9 * kMiB}) {  // the block shrinks, or moves
     char* block = allocate_dirty(8 * kMiB);
     free(block);
@@ -89,11 +90,27 @@ TEST_F(LargeStoreTest, ATailEndsWithItsPlace) {
     block = static_cast<char*>(large.resize(block, size));
     ASSERT_NE(block, nullptr);
     expect_sound();
-    EXPECT_EQ(kept(), 0u);
+    const size_t mapped = std::max(size, 8 * kMiB);
+    EXPECT_EQ(kept(), mapped - size);
     free(block);
-    EXPECT_EQ(kept(), size);
+    EXPECT_EQ(kept(), mapped);
     large.trim(0);
   }
+}
+
+TEST_F(FreshLargeStoreTest, ATailGoesUntilItIsMissed) {
+  large.set_retention({64 * kMiB, kForever.milliseconds});
+  void* block = allocate(8 * kMiB);
+  const auto resize = [&](size_t bytes) { block = large.resize(block, bytes); };
+  resize(4 * kMiB);
+  EXPECT_EQ(kept(), 0u) << "what nobody else can use is not spared for being the newest";
+  EXPECT_EQ(large.statistics().bytes_mapped, 4 * kMiB);
+  resize(8 * kMiB);
+  resize(4 * kMiB);
+  EXPECT_EQ(kept(), 4 * kMiB);
+  resize(8 * kMiB);
+  EXPECT_EQ(kept(), 0u);
+  free(block);
 }
 
 TEST_F(LargeStoreTest, TrimmingTakesTheRoomOfLiveBlocks) {

@@ -217,17 +217,22 @@ TEST_F(LargeStoreTest, KeptIsOnlyWhatWasWritten) {
   EXPECT_EQ(large.statistics().bytes_mapped, 2 * kMiB);
 }
 
-TEST_F(LargeStoreTest, ShrinkingCutsTheTail) {
+TEST_F(LargeStoreTest, AShortenedBlockKeepsItsTail) {
   char* block = allocate(8 * kMiB);
   stamp(block, 8 * kMiB);
   EXPECT_EQ(large.resize(block, 4 * kMiB), block);
   EXPECT_TRUE(is_stamped(block, 4 * kMiB));
   EXPECT_EQ(large.usable_size(block), 4 * kMiB);
-  EXPECT_EQ(large.statistics().bytes_mapped, 4 * kMiB);
+  EXPECT_EQ(kept(), 4 * kMiB);
+  expect_sound();
   EXPECT_EQ(large.resize(block, 4 * kMiB - 4096), block);
   EXPECT_EQ(large.usable_size(block), 4 * kMiB) << "a little less changes nothing";
+  EXPECT_EQ(large.resize(block, 6 * kMiB), block);
+  EXPECT_EQ(kept(), 2 * kMiB);
+  EXPECT_TRUE(large.trim(0));
+  EXPECT_EQ(large.statistics().bytes_mapped, 6 * kMiB);
+  EXPECT_TRUE(is_stamped(block, 4 * kMiB));
   free(block);
-  EXPECT_EQ(kept(), 4 * kMiB);
 }
 
 TEST_F(LargeStoreTest, AlignsUpTo64MiB) {
