@@ -54,7 +54,7 @@ size_t snug_cell_usable_size(const void* block);
 struct snug_cell_stats {
   size_t bytes_total;      /* of all cells */
   size_t bytes_free;       /* of free cells */
-  size_t bytes_least_free; /* the least that was free at any time */
+  size_t bytes_least_free; /* the least that was free since the heap had any memory */
   size_t bytes_largest;    /* a request of so many bytes, or of fewer, is served now */
   size_t cells_used;
   size_t cells_free;

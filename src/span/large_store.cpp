@@ -100,13 +100,11 @@ void* LargeStore::hand_out(LargeBlock* block, size_t usable) {
   return at<void>(block->start);
 }
 
-// Whoever takes and frees one block again and again keeps it from the first time on. Not so a tail, which serves nobody
-// else.
+// Whoever takes and frees one block again and again keeps it from the first time on.
 bool LargeStore::keeps_too_much() const {
-  if (cache_.empty()) return false;
+  if (oldest_kept() == nullptr) return false;
   const size_t kept = bytes_kept_.get();
-  const LargeBlock& newest = *cache_.back();
-  const size_t spared = newest.is_live() ? 0 : newest.kept();
+  const size_t spared = cache_.empty() ? 0 : cache_.back()->kept();
   return kept > by_age_.beyond(retention_.bytes, bytes_usable_) ||
          kept - spared > by_age_.beyond(budget_.allowed(), bytes_usable_);
 }
@@ -129,7 +127,7 @@ LargeBlock* LargeStore::take_kept(size_t bytes, const LargeRequest& request) {
   LargeBlock* best = nullptr;
   size_t looks = kMostLooks;
   for (LargeBlock* block = cache_.back(); block != nullptr && looks != 0; block = CacheList::prev(block), --looks) {
-    if (block->is_live() || block->writable < bytes || !is_aligned(block->start, request.alignment)) continue;
+    if (block->writable < bytes || !is_aligned(block->start, request.alignment)) continue;
     if (best == nullptr || misfit(*block) < misfit(*best)) best = block;
   }
   if (best != nullptr) keep_no_longer(best);
@@ -181,18 +179,27 @@ void* LargeStore::block_around(const void* address) {
   return at<void>(find_around(address_of(address)));
 }
 
-// The lock is held, and the block is not in the cache.
+// Of the free ones and the tails; null if nothing is kept.
+LargeBlock* LargeStore::oldest_kept() const {
+  LargeBlock* const block = cache_.front();
+  LargeBlock* const tail = tails_.front();
+  if (block == nullptr || tail == nullptr) return block != nullptr ? block : tail;
+  return static_cast<int32_t>(tail->freed_at - block->freed_at) <= 0 ? tail : block;
+}
+
+// The lock is held, and the block is not kept.
 void LargeStore::keep(LargeBlock* block) {
   // While nothing was kept nothing was owed. But of what is on its way to the OS a part may come back.
-  if (cache_.empty() && bytes_in_transit_ == 0) forgive(grown_.load(std::memory_order_relaxed));
+  if (oldest_kept() == nullptr && bytes_in_transit_ == 0) forgive(grown_.load(std::memory_order_relaxed));
   block->freed_at = os::milliseconds();
-  cache_.push_back(block);
+  list_of(*block).push_back(block);
   count_kept(block);
 }
 
 // After each change of the cache. The lock is held.
 void LargeStore::note_oldest() {
-  const uint64_t oldest = cache_.empty() ? kNoneKept : cache_.front()->freed_at;
+  const LargeBlock* const block = oldest_kept();
+  const uint64_t oldest = block == nullptr ? kNoneKept : block->freed_at;
   // Every thread reads it: written only where it changes.
   if (oldest != oldest_.load(std::memory_order_relaxed)) oldest_.store(oldest, std::memory_order_relaxed);
 }
@@ -208,7 +215,7 @@ void LargeStore::count_kept(LargeBlock* block) {
 // The lock is held.
 void LargeStore::keep_no_longer(LargeBlock* block) {
   if (!block->is_kept) return;
-  cache_.remove(block);
+  list_of(*block).remove(block);
   note_oldest();
   bytes_kept_.subtract(block->kept());
   block->is_kept = false;
@@ -222,7 +229,7 @@ size_t LargeStore::usable_size(const void* start) {
 
 bool LargeStore::ages() {
   LockGuard guard(lock_);
-  return !cache_.empty();
+  return oldest_kept() != nullptr;
 }
 
 LargeStatistics LargeStore::statistics() {
@@ -244,7 +251,7 @@ size_t LargeStore::copy_extents(size_t* place, LargeExtent* extents, size_t most
   for (LargeBlock* block = cache_.front(); block != nullptr && count != most; block = CacheList::next(block)) {
     if (passed++ < *place) continue;
     ++*place;
-    if (!block->is_live()) add(*block);
+    add(*block);
   }
   return count;
 }
@@ -271,9 +278,13 @@ const char* LargeStore::check() {
   for (LargeBlock* block = cache_.front(); block != nullptr; block = CacheList::next(block)) {
     kept += block->kept();
     if (!block->is_kept) return "large store: what the cache holds does not count as kept";
-    if (block->is_live()) continue;
+    if (block->is_live()) return "large store: the cache holds a live block";
     if (index_.find(block->start) != nullptr) return "large store: a free mapping is in the index";
     mapped += block->mapped;
+  }
+  for (LargeBlock* block = tails_.front(); block != nullptr; block = CacheList::next(block)) {
+    kept += block->kept();
+    if (!block->is_kept || !block->is_live()) return "large store: what has a tail is free, or does not count as kept";
   }
   if (usable + usable_in_hand_ != bytes_usable_ || mapped + bytes_in_transit_ + mapped_in_hand_ != bytes_mapped_ ||
       kept != bytes_kept_.get())

@@ -3,12 +3,12 @@
 // A freed mapping stays in the cache, memory and all, until the retention threshold or its age says that it goes back
 // to the OS. But for the one freed last, little is kept until memory that went back proves to be missed, and what was
 // in use of late where somebody answers the bell (span/kept_by_age.h). A request takes the one whose memory fits best;
-// if that is much more than it asked for, the tail stays in the cache: it serves the block if that grows, or goes back,
-// addresses too, when its turn comes. A block that grows by realloc moves once into a mapping with room to grow
-// (span/mapping.h) and then grows in place; moving carries the pages over (mremap), never copies them.
+// if that is much more than it asked for, the tail is kept, as is what realloc cuts off: it serves the block if that
+// grows, or goes back, addresses too, when its turn comes. A block that grows by realloc moves once into a mapping with
+// room to grow (span/mapping.h) and then grows in place; moving carries the pages over (mremap), never copies them.
 //
-//   bytes_kept_ == sum of `kept` over the cache;   every live block is in the index or in its owner's hands, no free
-//   one is
+//   bytes_kept_ == sum of `kept` over the cache and the tails;   every live block is in the index or in its owner's
+//   hands, no free one is
 //
 // Thread-safe. No system call happens under the lock: what it is about is in the thread's hands meanwhile, in neither
 // cache nor index, and a tail becomes a mapping of its own before it goes.
@@ -158,6 +158,8 @@ class LargeStore {
   LargeBlock* map_block(const LargeRequest& request, size_t usable);
   void* hand_out(LargeBlock* block, size_t usable);
   void note_use();
+  CacheList& list_of(const LargeBlock& block) { return block.is_live() ? tails_ : cache_; }
+  LargeBlock* oldest_kept() const;
   void keep(LargeBlock* block);
   void count_kept(LargeBlock* block);
   void note_oldest();
@@ -193,11 +195,12 @@ class LargeStore {
   HugePageGauge& gauge_;
   RecordPool<LargeBlock> records_;
   LargeIndex index_;
-  CacheList cache_;
+  CacheList cache_;  // free blocks, the oldest first
+  CacheList tails_;  // live ones with a tail that is kept, the same
   Retention retention_;
   Doorbell* bell_ = nullptr;
   OwnerCounter bytes_kept_;
-  KeptBudget budget_;  // of what is kept beside the newest
+  KeptBudget budget_;  // of what is kept beside the block freed last
   KeptByAge by_age_;
   size_t bytes_usable_ = 0;
   size_t bytes_mapped_ = 0;

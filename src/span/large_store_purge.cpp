@@ -14,7 +14,7 @@ namespace snug {
 template <class AskWhatStays>
 Purge LargeStore::give_back_oldest(AskWhatStays ask_what_stays) {
   const Entry entry(lock_, passage_);
-  LargeBlock* oldest = cache_.front();
+  LargeBlock* oldest = oldest_kept();
   size_t stays = ask_what_stays(oldest);
   if (stays == kNotDue) return Purge::kNotDue;
   if (oldest->is_live()) {

@@ -27,8 +27,9 @@ void* LargeStore::resize(void* start, size_t size) {
     if (usable > before) {
       if (!lengthen(block, usable)) return nullptr;
       start = at<void>(block->start);
-    } else if (!keeps_unused(before, before - usable)) {
-      shorten(block, usable);
+    } else {
+      if (!keeps_unused(before, before - usable)) shorten(block, usable);
+      if (!keeps_too_much()) return start;
     }
   }
   if (usable <= before)
@@ -39,13 +40,16 @@ void* LargeStore::resize(void* start, size_t size) {
 }
 
 // The lock is held, but for the system calls, as in all that follows.
-// Its tail is kept as a free block is, if by no other block than itself.
+// Its tail is kept as a free block is, though only the block itself can use it; longer by now, it is as old as before.
 void LargeStore::shorten(LargeBlock* block, size_t usable) {
   note_use();
-  keep_no_longer(block);
-  bytes_usable_ -= block->usable - usable;
+  const size_t unused = block->usable - usable;
+  bytes_usable_ -= unused;
   block->usable = usable;
-  keep(block);
+  if (block->is_kept)
+    bytes_kept_.add(unused);
+  else
+    keep(block);
 }
 
 // Makes a system call about a live block and its room, which its owner takes in hand: nobody cuts its tail meanwhile,

@@ -296,7 +296,8 @@ void SpanStore::mark_dirty(PageId first, PageCount pages) {
                 [&](size_t word, uint64_t mask) { store_shared(chunk.dirty[word], chunk.dirty[word] | mask); });
 }
 
-// Taken of what is free, and not marked dirty yet. Only what had gone back can be missed.
+// Taken of what is free: by so many pages as are not dirty the OS has to back more, and of these what had gone back can
+// be missed.
 void SpanStore::count_growth(PageId first, PageCount pages) {
   const Chunk& chunk = window_.chunk(first);
   const size_t clean = pages.value - chunk.count_dirty(first.in_chunk(), pages);

@@ -37,7 +37,7 @@ bool SpanStore::give_to_arena(Span* span) {
   span->pages = span->pages - PageCount{1};
   // One page that is written to may back a whole huge one.
   const bool backs_all = was_clean && span->paging == Paging::kHuge;
-  if (was_clean) count_growth(page, {1});
+  count_growth(page, {1});
   if (backs_all) count_growth(span->first, span->pages);
   if (backs_all) mark_dirty(span->first, span->pages);
   if (span->pages.value != 0)

@@ -305,7 +305,10 @@ class BasicCellHeap {
     unpoison_for_sanitizer(start, bytes);  // another heap may have had it, and not been ended
     CellRegion* const region = regions_.lay_out(start, bytes, page_bytes);
     const size_t length = Regions::length_of(region);
-    bytes_total_ == 0 ? free_.begin(length) : free_.count_in(length);
+    if (bytes_total_ == 0)
+      free_.begin(length);
+    else
+      free_.count_in(length);
     bytes_total_ += length;
     forbid(Regions::first_of(region), length);
     return Regions::first_of(region);

@@ -17,10 +17,11 @@ struct CellStatistics {
   size_t bytes_total = 0;  // of all cells: bytes_free + bytes_used
   size_t bytes_free = 0;
   size_t bytes_used = 0;
-  size_t bytes_usable = 0;      // of used cells, what their users may write
-  size_t bytes_largest = 0;     // a request of so many bytes, or of fewer, is served now, without another page
-  size_t bytes_least_free = 0;  // how little was free at the worst moment, regions added later not counted before
-  size_t bytes_pages = 0;       // taken from the page source
+  size_t bytes_usable = 0;   // of used cells, what their users may write
+  size_t bytes_largest = 0;  // a request of so many bytes, or of fewer, is served now, without another page
+  // How little was free at the worst moment since the heap had any memory, regions added later not counted before.
+  size_t bytes_least_free = 0;
+  size_t bytes_pages = 0;  // taken from the page source
   size_t cells_used = 0;
   size_t cells_free = 0;
   size_t regions = 0;  // pages included

@@ -37,17 +37,21 @@
 
 namespace snug {
 
+// In a loop that clears: else compilers call memset, which hosts without an OS may lack.
+constexpr void stay_a_loop() {
+  if (!std::is_constant_evaluated()) __asm__ volatile("");
+}
+
 // The free cells of an array of bins, each a list. The pointer to a list's first cell is treated as the `next` of a
 // cell that is not there, the anchor, so that every cell in a list has one before it and unlinking needs no case for
-// the first; the anchor's address tells the bin. Each tells whether the bin has become empty, or was.
+// the first; the anchor's address tells the bin. Putting in tells whether the bin was empty, taking out whether it is.
 template <class Layout, size_t kBins>
 class CellLists {
  public:
   constexpr CellLists() {
     for (size_t bin = 0; bin != kBins; bin += kAtATime) {
       for (size_t i = 0; i != kAtATime; ++i) heads_[bin + i] = nullptr;
-      // Or compilers call memset, which hosts without an OS may lack.
-      if (!std::is_constant_evaluated()) __asm__ volatile("");
+      stay_a_loop();
     }
   }
 
@@ -119,10 +123,12 @@ size_t size_or_none(const Cell* cell) {
   return cell == nullptr ? 0 : Layout::size_of(cell);
 }
 
+inline constexpr unsigned kWordBits = sizeof(size_t) * 8;
+
 // log2 of a number that is not 0.
 inline unsigned cell_log2(size_t value) {
   // 63 ^ n and not 63 - n: one instruction where the processor counts from the other end.
-  constexpr unsigned kTop = sizeof(size_t) * 8 - 1;
+  constexpr unsigned kTop = kWordBits - 1;
   if constexpr (sizeof(size_t) == sizeof(unsigned long))
     return kTop ^ static_cast<unsigned>(__builtin_clzl(value));
   else
@@ -130,11 +136,16 @@ inline unsigned cell_log2(size_t value) {
 }
 
 // The number of the lowest bit of a word that has one.
-inline unsigned lowest_bit(uint64_t word) { return static_cast<unsigned>(__builtin_ctzll(word)); }
-// All bits but one, whose number counts modulo 64: a rotation, where a shift would want an instruction more.
-inline uint64_t all_but(size_t bit) {
-  constexpr uint64_t kAllButTheLowest = ~uint64_t{1};
-  return kAllButTheLowest << (bit & 63) | kAllButTheLowest >> (-bit & 63);
+inline unsigned lowest_bit(size_t word) {
+  if constexpr (sizeof(size_t) == sizeof(unsigned long))
+    return static_cast<unsigned>(__builtin_ctzl(word));
+  else
+    return static_cast<unsigned>(__builtin_ctzll(word));
+}
+// All bits but one, whose number counts modulo that of bits: a rotation, where a shift would want an instruction more.
+inline size_t all_but(size_t bit) {
+  constexpr size_t kAllButTheLowest = ~size_t{1};
+  return kAllButTheLowest << (bit % kWordBits) | kAllButTheLowest >> (-bit % kWordBits);
 }
 
 //   units = size / alignment            units 0 … 31: one bin each
@@ -152,16 +163,23 @@ struct TwoLevelBins {
     // A longer request could be rounded up past the last bin.
     static constexpr size_t kLargestTake = size_t{1} << (kLargestLog - 1);
 
+    constexpr Index() {
+      for (size_t& word : words_) {
+        word = 0;
+        stay_a_loop();
+      }
+    }
+
     Cell* take(size_t size) {
       // From the next bin's beginning on any cell fits, without a look at it.
       const unsigned shift = shift_of(size);
       size_t bin = bin_at(shift, size - Layout::kUnit) + 1;
-      uint64_t word = words_[bin / kBits] >> (bin % kBits);
+      size_t word = words_[bin / kWordBits] >> (bin % kWordBits);
       if (word == 0) [[unlikely]] {
-        const uint64_t above = in_use_ & (~uint64_t{1} << (bin / kBits));
+        const size_t above = in_use_ & (~size_t{1} << (bin / kWordBits));
         if (above == 0) return nullptr;
-        bin = lowest_bit(above) * kBits;
-        word = words_[bin / kBits];
+        bin = lowest_bit(above) * kWordBits;
+        word = words_[bin / kWordBits];
       }
       return take_first(bin + lowest_bit(word));
     }
@@ -178,7 +196,7 @@ struct TwoLevelBins {
     Cell* first_longest() const {
       if (in_use_ == 0) return nullptr;
       const size_t at = cell_log2(in_use_);
-      return lists_.first(at * kBits + cell_log2(words_[at]));
+      return lists_.first(at * kWordBits + cell_log2(words_[at]));
     }
 
     // The beginning of the first bin that take() looks into.
@@ -190,8 +208,8 @@ struct TwoLevelBins {
     void insert(Cell* cell, size_t size) {
       const size_t bin = bin_of(size);
       if (!lists_.push(bin, cell)) return;
-      words_[bin / kBits] |= uint64_t{1} << (bin % kBits);
-      in_use_ |= uint64_t{1} << (bin / kBits);
+      words_[bin / kWordBits] |= size_t{1} << (bin % kWordBits);
+      in_use_ |= size_t{1} << (bin / kWordBits);
     }
 
     void remove(Cell* cell, size_t) {
@@ -202,8 +220,8 @@ struct TwoLevelBins {
     const char* check(Knows knows, Visit visit) const {
       for (size_t at = 0; at < kWords; ++at) {
         if (((in_use_ >> at & 1) != 0) != (words_[at] != 0)) return "the bitmap of words is wrong";
-        for (size_t bit = 0; bit < kBits; ++bit) {
-          const size_t bin = at * kBits + bit;
+        for (size_t bit = 0; bit < kWordBits; ++bit) {
+          const size_t bin = at * kWordBits + bit;
           const bool has_bit = (words_[at] >> bit & 1) != 0;
           if (bin >= kBins ? has_bit : has_bit != (lists_.first(bin) != nullptr))
             return has_bit ? "a bin that has its bit is empty" : "a bin that has a cell has no bit";
@@ -218,11 +236,10 @@ struct TwoLevelBins {
     size_t surely_taken() const { return size_or_none<Layout>(first_longest()); }
 
    private:
-    static constexpr size_t kBits = 64;
     static constexpr size_t kBinsOfDoubling = 32;
     static constexpr unsigned kUnitLog = Layout::kUnit == 16 ? 4 : 3;
     static constexpr size_t kBins = (kLargestLog - kUnitLog - 5 + 1) * kBinsOfDoubling;
-    static constexpr size_t kWords = (kBins + kBits - 1) / kBits;
+    static constexpr size_t kWords = (kBins + kWordBits - 1) / kWordBits;
 
     // log2 of what lengths in a bin may differ by.
     static unsigned shift_of(size_t size) { return cell_log2(size | kBinsOfDoubling * Layout::kUnit) - 5; }
@@ -237,12 +254,12 @@ struct TwoLevelBins {
       return cell;
     }
     void note_empty(size_t bin) {
-      words_[bin / kBits] &= all_but(bin);
-      if (words_[bin / kBits] == 0) in_use_ &= all_but(bin / kBits);
+      words_[bin / kWordBits] &= all_but(bin);
+      if (words_[bin / kWordBits] == 0) in_use_ &= all_but(bin / kWordBits);
     }
 
-    uint64_t in_use_ = 0;
-    uint64_t words_[kWords] = {};
+    size_t in_use_ = 0;
+    size_t words_[kWords];
     CellLists<Layout, kBins> lists_;
   };
 };
@@ -264,7 +281,7 @@ struct PowerOfTwoBins {
         bin = lowest_bit(above);
         cell = lists_.first(bin);
       }
-      if (lists_.pop(bin)) bins_ &= static_cast<size_t>(all_but(bin));
+      if (lists_.pop(bin)) bins_ &= all_but(bin);
       return cell;
     }
 
@@ -280,7 +297,7 @@ struct PowerOfTwoBins {
     }
 
     void remove(Cell* cell, size_t) {
-      if (size_t bin; lists_.unlink(cell, &bin)) bins_ &= static_cast<size_t>(all_but(bin));
+      if (size_t bin; lists_.unlink(cell, &bin)) bins_ &= all_but(bin);
     }
 
     template <class Knows, class Visit>

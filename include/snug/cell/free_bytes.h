@@ -1,7 +1,6 @@
-// CellFreeBytes: how many bytes of a cell heap are free, and how few were at the worst moment. Kept as the latter and
-// what is free beyond it: to count bytes out is a subtraction, and its borrow says that no moment was worse.
-//
-//   now() == least() + what is free beyond it; regions added later are not counted before
+// CellFreeBytes: how many bytes of a cell heap are free, and how few were at the worst moment since it had any memory.
+// Kept as the latter and what is free beyond it: to count bytes out is a subtraction, whose borrow says that no moment
+// was worse.
 //
 // Whoever holds the heap may call it. O(1).
 #pragma once
@@ -15,7 +14,7 @@ class CellFreeBytes {
   size_t now() const { return least_ + beyond_; }
   size_t least() const { return least_; }
 
-  // The first of a heap that has none, used ones neither.
+  // Of a heap that had no memory.
   void begin(size_t bytes) {
     least_ = bytes;
     beyond_ = 0;
@@ -28,7 +27,7 @@ class CellFreeBytes {
   }
 
  private:
-  // `beyond_` is less than 0, modulo 2^64.
+  // `beyond_` has wrapped: what is missing is taken of the least.
   void note_worst() {
     least_ += beyond_;
     beyond_ = 0;

@@ -56,6 +56,7 @@ struct CellHeapCheck {
     if (broken != nullptr) return broken;
     if (bytes_free != heap.free_.now()) return "the count of free bytes is wrong";
     if (bytes_total != heap.bytes_total_) return "the count of all bytes is wrong";
+    // Else a borrow went unnoticed.
     if (heap.free_.least() > bytes_free) return "less is free than ever was";
     if constexpr (Retention::kWatches) {
       if (bytes_empty > heap.retention_.listed_bytes()) return "an empty page is not in the list of those kept";

@@ -69,18 +69,18 @@ TEST(CellHeapCheck, SeesBitsThatLie) {
   ASSERT_NE(own.heap.allocate(24), nullptr);
   own.heap.deallocate(block);
   ASSERT_STREQ(own.heap.check(), nullptr);
-  auto* const words = reinterpret_cast<uint64_t*>(&own.heap.index());
-  const auto with = [&](size_t word, uint64_t bits) {
-    const uint64_t before = std::exchange(words[word], bits);
+  auto* const words = reinterpret_cast<size_t*>(&own.heap.index());
+  const auto with = [&](size_t word, size_t bits) {
+    const size_t before = std::exchange(words[word], bits);
     const char* const found = own.heap.check();
     words[word] = before;
     return std::string(found == nullptr ? "" : found);
   };
-  EXPECT_EQ(words[1], uint64_t{1} << 2) << "a cell of two units";
-  EXPECT_EQ(with(0, words[0] & ~uint64_t{1}), "the bitmap of words is wrong");
-  EXPECT_EQ(with(0, words[0] | uint64_t{1} << 9), "the bitmap of words is wrong");
-  EXPECT_EQ(with(1, words[1] | uint64_t{1} << 5), "a bin that has its bit is empty");
-  EXPECT_EQ(with(1, uint64_t{1} << 5), "a bin that has a cell has no bit");
+  EXPECT_EQ(words[1], size_t{1} << 2) << "a cell of two units";
+  EXPECT_EQ(with(0, words[0] & ~size_t{1}), "the bitmap of words is wrong");
+  EXPECT_EQ(with(0, words[0] | size_t{1} << 9), "the bitmap of words is wrong");
+  EXPECT_EQ(with(1, words[1] | size_t{1} << 5), "a bin that has its bit is empty");
+  EXPECT_EQ(with(1, size_t{1} << 5), "a bin that has a cell has no bit");
   EXPECT_STREQ(own.heap.check(), nullptr);
 }
 

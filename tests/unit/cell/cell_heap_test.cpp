@@ -371,6 +371,8 @@ TEST(CellHeap, CountsTheLeastFreeWhenAPageGoes) {
   heap.deallocate(kept);
   EXPECT_STREQ(heap.check(), nullptr);
   EXPECT_EQ(heap.statistics().bytes_least_free, 0u);
+  ASSERT_NE(heap.allocate(16), nullptr);
+  EXPECT_EQ(heap.statistics().bytes_least_free, heap.bytes_free()) << "of the page that came then";
 }
 
 TEST(CellHeap, TakesPagesFromSnug) {

@@ -197,5 +197,20 @@ TEST_F(FreshLargeStoreTest, ABurstStaysUntilNobodyAnswersTheBell) {
   EXPECT_EQ(kept(), 4 * kMiB);
 }
 
+TEST_F(FreshLargeStoreTest, ATailStaysUntilNobodyAnswersTheBell) {
+  Doorbell bell;
+  large.set_bell(bell);
+  large.set_retention({64 * kMiB, UINT32_MAX});
+  large.bound_retention(64 * kMiB, 64 * kMiB);
+  answer(bell);
+  void* const block = allocate(16 * kMiB);
+  EXPECT_EQ(large.resize(block, 4 * kMiB), block);
+  EXPECT_EQ(kept(), 12 * kMiB);
+  ASSERT_TRUE(bell.leave());
+  EXPECT_EQ(large.purge_excess(), Purge::kDone);
+  EXPECT_EQ(kept(), 0u);
+  free(block);
+}
+
 }  // namespace
 }  // namespace snug::unit

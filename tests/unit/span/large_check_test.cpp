@@ -56,6 +56,16 @@ TEST_F(LargeCheckTest, WhatIsKept) {
   expect_told(record.start, record_of(live).start, "large store: a free mapping is in the index");
   expect_told(record.written, record.written - 4096, kCounts);
   expect_told(record.mapped, record.mapped + 4096, kCounts);
+  expect_told(record.usable, size_t{4096}, "large store: the cache holds a live block");
+}
+
+TEST_F(LargeCheckTest, Tails) {
+  void* const block = allocate(8 * unit::kMiB);
+  ASSERT_EQ(large.resize(block, 7 * unit::kMiB), block);
+  ASSERT_EQ(this->kept(), 1 * unit::kMiB);
+  LargeBlock& record = record_of(block);
+  expect_told(record.is_kept, false, "large store: what has a tail is free, or does not count as kept");
+  expect_told(record.written, record.written - 4096, kCounts);
 }
 
 }  // namespace

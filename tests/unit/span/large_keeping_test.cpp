@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <vector>
 
 #include "span/own_large.h"
 
@@ -68,6 +69,15 @@ TEST_F(FreshLargeStoreTest, ShortBlocksDoNotHoldLongMappings) {
     ASSERT_NE(allocate(512 * kKiB), nullptr);
   }
   EXPECT_LE(large.statistics().bytes_mapped, 200 * kMiB);
+}
+
+TEST_F(LargeStoreTest, ManyTailsHideNoFreeMapping) {
+  std::vector<void*> others;
+  for (int i = 0; i < 100; ++i) others.push_back(allocate(2 * kMiB));
+  char* const block = allocate(8 * kMiB);
+  free(block);
+  for (void* const other : others) ASSERT_EQ(large.resize(other, kMiB), other);
+  EXPECT_EQ(allocate(8 * kMiB), block);
 }
 
 TEST_F(LargeStoreTest, ALockedTailGoesToo) {
