@@ -151,9 +151,7 @@ void release_large(void* block, const char* call) {
   store.peak.look_as_due();
   switch (store.is_open() ? store.large_blocks.free(block) : LargeFree::kUnknown) {
     case LargeFree::kFreed:
-      store.heed_memory_limit_as_due(store.large.bytes_kept());
-      store.large.purge_as_due();
-      return;
+      return store.pass_by_kept_mappings();
     case LargeFree::kAlreadyFree:
       die_of_misuse(call, block, kAlreadyFree);
     case LargeFree::kInside:
@@ -310,7 +308,10 @@ void* resize_outside_slabs(void* block, size_t size, const char* call) noexcept 
   if (size > PTRDIFF_MAX) return out_of_memory();
   store.peak.look_as_due();
   if (size > store.table->max_size)
-    if (void* resized = store.large_blocks.resize(block, size); resized != nullptr) return resized;
+    if (void* resized = store.large_blocks.resize(block, size); resized != nullptr) {
+      store.pass_by_kept_mappings();
+      return resized;
+    }
   return moved(block, usable, size);
 }
 

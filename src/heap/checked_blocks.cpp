@@ -239,8 +239,10 @@ void* resize_checked(void* block, size_t size, const char* call) noexcept {
   const size_t scaled_class = plain_class_at(block);
   const bool will_be_large = bytes > store.table->max_size;
   if (scaled_class == 0 && will_be_large)
-    if (void* resized = store.large_blocks.resize(block, bytes); resized != nullptr)
+    if (void* resized = store.large_blocks.resize(block, bytes); resized != nullptr) {
+      store.pass_by_kept_mappings();
       return dressed_large(resized, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS());
+    }
   if (scaled_class != 0 && !will_be_large && store.table->class_of(bytes) == scaled_class / kClassScale)
     return dressed(block, seen.usable, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS());
   void* fresh =

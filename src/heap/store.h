@@ -79,6 +79,12 @@ struct Store {
     if (bytes >= kHeedsLimit && !heeds_limit_.load(std::memory_order_relaxed)) heed_memory_limit();
   }
 
+  // For whoever has freed or resized a large block, and holds no lock any more: of mappings and tails more may be kept.
+  void pass_by_kept_mappings() {
+    heed_memory_limit_as_due(large.bytes_kept());
+    large.purge_as_due();
+  }
+
   // For whoever has taken blocks from the slabs, and holds no lock any more. What is kept of large blocks makes way for
   // what spans have newly taken, and goes by its age: those who have no large blocks any more never come by otherwise.
   // And there are to be records for the next.

@@ -29,7 +29,7 @@ struct alignas(64) LargeBlock : Mapping {
   size_t usable = 0;              // bytes the caller may use; 0: free
   size_t written = 0;             // nothing at or beyond this offset has been handed out since it was mapped, or purged
   uint32_t freed_at = 0;
-  bool is_kept = false;           // in the cache
+  bool is_kept = false;           // in the cache, or among those with a tail
   bool was_tail = false;          // of another block: free, and its start was never handed out
   std::optional<Paging> advised;  // what the OS was last told; nothing: it does as it likes
 

@@ -196,7 +196,7 @@ void LargeStore::keep(LargeBlock* block) {
   count_kept(block);
 }
 
-// After each change of the cache. The lock is held.
+// After each change of what is kept. The lock is held.
 void LargeStore::note_oldest() {
   const LargeBlock* const block = oldest_kept();
   const uint64_t oldest = block == nullptr ? kNoneKept : block->freed_at;
@@ -204,7 +204,7 @@ void LargeStore::note_oldest() {
   if (oldest != oldest_.load(std::memory_order_relaxed)) oldest_.store(oldest, std::memory_order_relaxed);
 }
 
-// The block has come into the cache. The lock is held.
+// The block has come into its list. The lock is held.
 void LargeStore::count_kept(LargeBlock* block) {
   block->is_kept = true;
   bytes_kept_.add(block->kept());

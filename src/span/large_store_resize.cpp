@@ -28,7 +28,8 @@ void* LargeStore::resize(void* start, size_t size) {
       if (!lengthen(block, usable)) return nullptr;
       start = at<void>(block->start);
     } else {
-      if (!keeps_unused(before, before - usable)) shorten(block, usable);
+      if (keeps_unused(before, before - usable)) return start;
+      shorten(block, usable);
       if (!keeps_too_much()) return start;
     }
   }

@@ -100,10 +100,15 @@ class Bench:
         return str(self.library) in mappings(process)
 
     def expect_in(self, processes: list[int], at_least: int) -> None:
-        """All of a server's processes that still run have the library. One that ends has no mapping any more."""
-        alive = {process: text for process in processes if (text := mappings(process))}
-        if len(alive) < at_least or not all(str(self.library) in text for text in alive.values()):
-            fail(f"of the processes {list(alive)} one is without snug, or there are fewer than {at_least}")
+        """All of a server's processes that still run have the library. One that begins or ends has it not yet or no more:
+        such a one is looked at again."""
+        for look in range(3):
+            alive = {process: text for process in processes if (text := mappings(process))}
+            without = [process for process, text in alive.items() if str(self.library) not in text]
+            if len(alive) >= at_least and not without:
+                return
+            time.sleep(0.3 * (look < 2))
+        fail(f"of the processes {list(alive)} there are fewer than {at_least}, or these are without snug: {without}")
 
 
 def mappings(process: int) -> str:

@@ -153,7 +153,7 @@ inline size_t all_but(size_t bit) {
 //                                       units 2^k … 2^(k + 1) - 1 from there on: 32 bins
 //   computed of the size itself: l of (size | 32 * alignment) is greater by log2(alignment), and the rest a constant
 //
-// Bit b of `words_[w]` is set iff bin 64 * w + b has a cell, bit w of `in_use_` iff words_[w] != 0.
+// Bit b of `words_[w]` is set iff bin kWordBits * w + b has a cell, bit w of `in_use_` iff words_[w] != 0.
 template <unsigned kLargestLog = sizeof(size_t) == 8 ? 40 : 31>
 struct TwoLevelBins {
   template <class Layout>
