@@ -108,6 +108,15 @@ SNUG_ALWAYS_INLINE size_t usable_at_start(const void* block, const char* call) {
   die_inside(block, slab.start + offset / sizes.block_size * sizes.block_size, sizes.block_size, call);
 }
 
+// Of a block whose note reads as zeros: it is free, and its memory has gone back since; or zeros were written over the
+// note. Its slab knows; it is looked at without a lock, as for the end of the process.
+SNUG_COLD const char* what_blanked(const void* block) {
+  const size_t scaled_class = plain_class_at(block);
+  if (scaled_class == 0) return kOverrun;
+  const Slab& slab = *store.window.tag(store.window.page_of(block)).record<Slab>();
+  return slab.is_free_at(store.table->classes[scaled_class / kClassScale], block) ? kAlreadyFree : kOverrun;
+}
+
 struct Inspected {
   size_t usable;
   BlockNote note;
@@ -118,7 +127,7 @@ SNUG_ALWAYS_INLINE Inspected inspect(const void* block, const char* call) {
   Inspected seen{usable_at_start(block, call), {}};
   if (!store.notes.read(block, seen.usable, &seen.note)) {
     const bool blank = store.notes.is_blank(block, seen.usable);
-    die_of_block(call, block, blank ? kAlreadyFree : kOverrun, known_of(block, seen.usable, nullptr));
+    die_of_block(call, block, blank ? what_blanked(block) : kOverrun, known_of(block, seen.usable, nullptr));
   }
   if (!seen.note.is_live) die_of_block(call, block, kAlreadyFree, known_of(block, seen.usable, &seen.note));
   if (store.notes.damage(block, seen.usable, seen.note.size) != seen.usable)

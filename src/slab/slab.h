@@ -74,6 +74,11 @@ struct Slab {
     const size_t slot = sizes.slot_of(offset);
     return slot * sizes.block_size == offset && slot < capacity;
   }
+  // True if the block that begins there is free, or was never handed out.
+  bool is_free_at(const SizeClass& sizes, const void* address) const {
+    const size_t slot = sizes.slot_of(address_of(address) - address_of(start));
+    return slot >= carved || tests_bit(free_bits(), slot);
+  }
   // Pages from the start that may have been written.
   PageCount touched_pages() const {
     return {static_cast<uint32_t>((size_t{carved} * block_size + kPageSize - 1) / kPageSize)};
