@@ -92,6 +92,11 @@ SNUG_COLD ReportedBlock known_of(const void* block, size_t usable, const BlockNo
   std::abort();
 }
 
+// Of an address on a page that has a class.
+SNUG_ALWAYS_INLINE const Slab& slab_of(const void* block) {
+  return *store.window.tag(store.window.page_of(block)).record<Slab>();
+}
+
 // The usable size of the block that starts there; ends the process if none does.
 SNUG_ALWAYS_INLINE size_t usable_at_start(const void* block, const char* call) {
   const size_t scaled_class = plain_class_at(block);
@@ -101,7 +106,7 @@ SNUG_ALWAYS_INLINE size_t usable_at_start(const void* block, const char* call) {
     return usable;
   }
   const SizeClass& sizes = store.table->classes[scaled_class / kClassScale];
-  const Slab& slab = *store.window.tag(store.window.page_of(block)).record<Slab>();
+  const Slab& slab = slab_of(block);
   if (slab.has_block_at(sizes, block)) [[likely]]
     return sizes.block_size;
   const size_t offset = address_of(block) - address_of(slab.start);
@@ -113,8 +118,7 @@ SNUG_ALWAYS_INLINE size_t usable_at_start(const void* block, const char* call) {
 SNUG_COLD const char* what_blanked(const void* block) {
   const size_t scaled_class = plain_class_at(block);
   if (scaled_class == 0) return kOverrun;
-  const Slab& slab = *store.window.tag(store.window.page_of(block)).record<Slab>();
-  return slab.is_free_at(store.table->classes[scaled_class / kClassScale], block) ? kAlreadyFree : kOverrun;
+  return slab_of(block).is_free_at(store.table->classes[scaled_class / kClassScale], block) ? kAlreadyFree : kOverrun;
 }
 
 struct Inspected {

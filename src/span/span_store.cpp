@@ -301,6 +301,7 @@ void SpanStore::mark_dirty(PageId first, PageCount pages) {
 void SpanStore::count_growth(PageId first, PageCount pages) {
   const Chunk& chunk = window_.chunk(first);
   const size_t clean = pages.value - chunk.count_dirty(first.in_chunk(), pages);
+  if (clean == 0) return;
   const size_t gone = chunk.count_gone(first.in_chunk(), pages);
   bytes_grown_.store(bytes_grown_.load(std::memory_order_relaxed) + clean * kPageSize, std::memory_order_relaxed);
   budget_.took(gone * kPageSize, most_kept());

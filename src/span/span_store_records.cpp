@@ -38,8 +38,10 @@ bool SpanStore::give_to_arena(Span* span) {
   // One page that is written to may back a whole huge one.
   const bool backs_all = was_clean && span->paging == Paging::kHuge;
   count_growth(page, {1});
-  if (backs_all) count_growth(span->first, span->pages);
-  if (backs_all) mark_dirty(span->first, span->pages);
+  if (backs_all) {
+    count_growth(span->first, span->pages);
+    mark_dirty(span->first, span->pages);
+  }
   if (span->pages.value != 0)
     insert(span);
   else
