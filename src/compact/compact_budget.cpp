@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/compiler.h"
-#include "os/process.h"
+#include "os/clock.h"
 
 namespace snug {
 

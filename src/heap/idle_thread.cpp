@@ -5,7 +5,7 @@
 #include "base/at_a_time.h"
 #include "base/pause.h"
 #include "heap/store.h"
-#include "os/process.h"
+#include "os/clock.h"
 #include "os/thread.h"
 
 namespace snug {

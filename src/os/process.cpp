@@ -4,11 +4,11 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <time.h>
 
 #include <cstring>
 
 #include "base/system_call.h"
+#include "os/clock.h"
 
 namespace snug::os {
 namespace {
@@ -38,18 +38,6 @@ size_t address_space_limit() {
 bool is_privileged() { return ::getauxval(AT_SECURE) != 0; }
 
 uint32_t process_id() { return static_cast<uint32_t>(system_call(SYS_getpid)); }
-
-uint32_t milliseconds() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  return static_cast<uint32_t>(now.tv_sec) * 1000u + static_cast<uint32_t>(now.tv_nsec / 1000000);
-}
-
-uint64_t nanoseconds() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
-}
 
 uint64_t random_seed() {
   uint64_t seed = 0;

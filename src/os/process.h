@@ -1,4 +1,4 @@
-// What snug asks of the OS about the process and the clock.
+// What snug asks of the OS about the process.
 #pragma once
 
 #include <sys/single_threaded.h>
@@ -21,12 +21,6 @@ uint32_t process_id();
 
 // True if no other thread can be running. May say false of a process whose other threads have ended.
 inline bool is_single_threaded() { return __libc_single_threaded != 0; }
-
-// A coarse clock in milliseconds that never goes back; wraps after 49 days. About 5 ns: no system call.
-uint32_t milliseconds();
-
-// The exact clock in nanoseconds that never goes back. About 20 ns: no system call.
-uint64_t nanoseconds();
 
 // 64 bits from the kernel that nothing else is made of. Where it refuses, or has none yet, the same 64 each time, made
 // of the bytes that it gave the program at its start.

@@ -13,7 +13,7 @@
 #include "compact/slice_margin.h"
 #include "heap/allocator.h"
 #include "heap/store.h"
-#include "os/process.h"
+#include "os/clock.h"
 #include "os/thread.h"
 
 using namespace snug;

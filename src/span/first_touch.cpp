@@ -1,7 +1,7 @@
 #include "span/first_touch.h"
 
+#include "os/clock.h"
 #include "os/memory.h"
-#include "os/process.h"
 #include "os/thread.h"
 
 namespace snug {

@@ -5,8 +5,8 @@
 #include <iterator>
 
 #include "base/bits.h"
+#include "os/clock.h"
 #include "os/memory.h"
-#include "os/process.h"
 
 namespace snug {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/bits.h"
+#include "os/clock.h"
 #include "os/memory.h"
-#include "os/process.h"
 #include "span/large_store.h"
 
 namespace snug {

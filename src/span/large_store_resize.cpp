@@ -3,8 +3,8 @@
 
 #include "base/bits.h"
 #include "base/fatal.h"
+#include "os/clock.h"
 #include "os/memory.h"
-#include "os/process.h"
 #include "os/residency.h"
 #include "span/first_touch.h"
 #include "span/large_store.h"

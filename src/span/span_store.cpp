@@ -6,8 +6,8 @@
 #include "base/bits.h"
 #include "base/fatal.h"
 #include "base/thread_relative.h"
+#include "os/clock.h"
 #include "os/memory.h"
-#include "os/process.h"
 #include "os/residency.h"
 #include "span/first_touch.h"
 

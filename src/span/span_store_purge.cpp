@@ -4,8 +4,8 @@
 #include "base/at_a_time.h"
 #include "base/bits.h"
 #include "base/thread_relative.h"
+#include "os/clock.h"
 #include "os/memory.h"
-#include "os/process.h"
 #include "span/span_store.h"
 
 namespace snug {

@@ -7,8 +7,8 @@
 
 #include "base/bits.h"
 #include "base/thread_relative.h"
+#include "os/clock.h"
 #include "os/memory.h"
-#include "os/process.h"
 #include "os/residency.h"
 #include "span/chunk_row.h"
 #include "span/first_touch.h"

@@ -21,7 +21,7 @@
 
 #include "base/lock.h"
 #include "base/std_atomics.h"
-#include "os/process.h"
+#include "os/clock.h"
 #include "slab/heap_registry.h"
 #include "thread/thread_cache.h"
 

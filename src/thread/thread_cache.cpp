@@ -6,7 +6,7 @@
 #include <iterator>
 
 #include "base/fatal.h"
-#include "os/process.h"
+#include "os/clock.h"
 
 namespace snug {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "os/clock.h"
 #include "os/memory.h"
-#include "os/process.h"
 #include "span/meta_arena.h"
 #include "span/span_store.h"
 #include "span/window.h"

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <thread>
 
-#include "os/process.h"
+#include "os/clock.h"
 #include "os/system_call_hook.h"
 #include "own_cache.h"
 
