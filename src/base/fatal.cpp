@@ -20,10 +20,14 @@ void write_line(const char* bytes, size_t count) {
   }
 }
 
-void die_of_misuse(const char* call, const void* block, const char* reason) {
+void tell_misuse(const char* call, const void* block, const char* reason, const char* remark) {
   Text<256> line;
-  line.add("snug: ").add(call).add("(").add_hex(address_of(block)).add("): ").add(reason).add("\n");
+  line.add("snug: ").add(call).add("(").add_hex(address_of(block)).add("): ").add(reason).add(remark).add("\n");
   write_line(line.data(), line.size());
+}
+
+void die_of_misuse(const char* call, const void* block, const char* reason) {
+  tell_misuse(call, block, reason, "");
   std::abort();
 }
 

@@ -9,6 +9,8 @@ namespace snug {
 
 // "snug: CALL(0xBLOCK): REASON". Never returns, allocates nothing.
 [[noreturn]] SNUG_COLD void die_of_misuse(const char* call, const void* block, const char* reason);
+// The same line with a remark behind it, and the process goes on.
+SNUG_COLD void tell_misuse(const char* call, const void* block, const char* reason, const char* remark);
 // The reasons that several places find.
 inline constexpr const char* kForeign = "not a block of this heap";
 inline constexpr const char* kInterior = "points inside a block";

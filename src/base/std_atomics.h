@@ -10,7 +10,6 @@
 #pragma once
 
 #include <linux/futex.h>
-#include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -33,14 +32,9 @@ struct StdAtomics {
   static constexpr int kSpins = 64;
 
   static void fence(std::memory_order order) { std::atomic_thread_fence(order); }
-  // Orders for the compiler alone what stands around it; a membarrier() of another thread makes a full fence of it.
+  // Orders for the compiler alone what stands around it; another thread makes a full fence of it by letting time pass
+  // (thread/cache_reach.h).
   static void light_fence() { std::atomic_signal_fence(std::memory_order_seq_cst); }
-  // A full fence in each thread of the process that runs, where it is; false if the kernel has not made it. Once
-  // before, prepare_membarrier() must have said that the kernel can do that.
-  static bool prepare_membarrier() {
-    return system_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
-  }
-  static bool membarrier() { return system_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0; }
 
   static void cpu_relax() { snug::cpu_relax(); }
   // In each round of a loop that waits for what other threads do.

@@ -38,7 +38,7 @@ ThreadCache* cache_for_free() {
 void* refill_class(size_t size_class, bool* untouched) {
   ThreadCache* cache = thread_cache();
   if (store.roster.has_orphans()) [[unlikely]]
-    store.roster.reap_orphans();
+    store.roster.reap_by_the_clock(os::milliseconds());
   if (cache == nullptr) return store.is_open() ? store.registry.allocate_shared(size_class) : nullptr;
   // The array may hold blocks after all: beginning the cache may have allocated.
   void* block;
@@ -321,9 +321,13 @@ bool trim(size_t pad) {
   return give_back(pad, true);
 }
 
-void flush_at_exit() noexcept {
+void look_for_misuse_at_exit() noexcept {
   ThreadCache* cache = thread_state.cache;
-  if (cache != nullptr && cache->heap().is_at_rest() && store.is_at_rest()) cache->flush_all();
+  if (cache == nullptr || !cache->heap().is_at_rest() || !store.is_at_rest()) return;
+  store.reach.while_nobody_takes([cache] {
+    const ThreadCache::Misused found = cache->look_for_misuse();
+    if (found.block != nullptr) tell_misuse("free", found.block, found.reason, " (found as the process ends)");
+  });
 }
 
 const char* check(bool all_caches) {

@@ -131,9 +131,11 @@ inline void* resize(void* block, size_t size, const char* call) {
 size_t usable_size(const void* block, const char* call);
 // True if anything was given back.
 bool trim(size_t pad);
-// At the end of the process: the calling thread's cache goes home, where what is no block, or is free already, ends the
-// process. Not where exit() may have been called in a signal handler that has interrupted this thread in a slow path.
-void flush_at_exit() noexcept;
+// At the end of the process: looks through the calling thread's cache, and says a line of the first address that is no
+// block, or is free already. The process ends as it would have: what was wrong has done no harm, and what stdio holds
+// is still to be written. Not where exit() may have been called in a signal handler that has interrupted this thread in
+// a slow path.
+void look_for_misuse_at_exit() noexcept;
 // Null, or the broken invariant. With `all_caches` no other thread may be running.
 const char* check(bool all_caches);
 

@@ -1,13 +1,13 @@
 #include "heap/config.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "base/fatal.h"
 #include "base/poison.h"
 #include "base/text.h"
 #include "heap/class_file.h"
+#include "heap/environment.h"
 #include "os/appended_file.h"
 #include "os/process.h"
 
@@ -265,7 +265,7 @@ Config parse_config(const char* text, uint32_t* set_keys, ConfigComplaint compla
 }
 
 Config read_config(uint32_t* set_keys) {
-  const char* text = os::is_privileged() ? nullptr : std::getenv("SNUG_CONF");
+  const char* text = os::is_privileged() ? nullptr : environment_value("SNUG_CONF");
   Config config = parse_config(text == nullptr ? "" : text, set_keys, &write_line);
   // A library that is compiled with a sanitizer is what is tested itself.
   if (kSanitized || (*set_keys >> kCheck & 1) != 0) return config;

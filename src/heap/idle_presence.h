@@ -30,15 +30,17 @@ class IdlePresence {
   // waits twice as long until it has one thread.
   static constexpr uint32_t kPatienceWithSilent = 16;
 
-  // In any thread, outside of every lock.
-  static void start(Idle& idle) {
-    if (!idle.bell_.claim()) return;
+  // In any thread, outside of every lock. True if it has started the idle thread.
+  static bool start(Idle& idle) {
+    if (!idle.bell_.claim()) return false;
     join(idle);
     if (idle.start_thread()) {
       idle.is_unjoined_ = true;
-      return idle.bell_.arrive();
+      idle.bell_.arrive();
+      return true;
     }
     idle.is_final() ? idle.bell_.dismiss() : idle.bell_.decline();
+    return false;
   }
 
   // In the thread itself, whose life it is.

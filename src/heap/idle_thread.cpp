@@ -74,8 +74,11 @@ void IdleThread::give_back_excess() {
   exhaust([] { return store.spans.purge_excess(); }, always);
 }
 
-// The same in the child of a fork, which has one thread, with its slow operations.
+// The same in the child of a fork, which has one thread, with its slow operations: some for each time that the clock
+// tells, so that a child which soon ends does not pay for all.
 void IdleThread::give_back_inherited() {
+  const uint32_t now = os::milliseconds();
+  if (gave_inherited_at_.exchange(now, std::memory_order_relaxed) == now) return;
   for (uint32_t left = kAtATime; left != 0; --left) {
     if (store.large.purge_excess() == Purge::kDone || store.spans.purge_excess() == Purge::kDone) continue;
     return has_inherited_.store(false, std::memory_order_relaxed);
@@ -88,7 +91,14 @@ bool IdleThread::anything_ages() const {
 
 void IdleThread::open(IdleThreads mode) {
   is_automatic_ = mode == IdleThreads::kAuto;
-  if (is_automatic_) bell_.invite();
+  if (is_automatic_ && !begins_with_threads_) bell_.invite();
+}
+
+void IdleThread::thread_made() {
+  if (!is_automatic_ || has_left_lately()) return;
+  bell_.invite();
+  is_called_back_.store(true, std::memory_order_relaxed);
+  start_if_wanted();
 }
 
 void IdleThread::permit() {
@@ -111,15 +121,18 @@ void IdleThread::start() {
     if (has_inherited_.load(std::memory_order_relaxed)) give_back_inherited();
     return;
   }
+  if (is_automatic_ && begins_with_threads_ && !is_called_back_.load(std::memory_order_relaxed)) return;
   if (!permitted_.load(std::memory_order_relaxed) || forking_.load(std::memory_order_relaxed)) return;
   if (was_refused_.load(std::memory_order_relaxed) &&
       os::milliseconds() - refused_at_.load(std::memory_order_relaxed) < kBeforeAnother)
     return;
-  Presence::start(*this);
+  if (Presence::start(*this)) await_first_steps();
 }
 
 bool IdleThread::start_thread() {
   watch_main_thread();
+  is_called_back_.store(false, std::memory_order_relaxed);
+  has_taken_steps_.store(0, std::memory_order_relaxed);
   if (os::start_thread(&thread_, [] { store.idle.live(); })) return true;
   refused_at_.store(os::milliseconds(), std::memory_order_relaxed);
   was_refused_.store(true, std::memory_order_relaxed);
@@ -128,8 +141,25 @@ bool IdleThread::start_thread() {
 
 void IdleThread::join_thread() { os::join_thread(thread_); }
 
+// What it does once, and libc before it, a filter of system calls that the program sets up next may not allow.
+void IdleThread::await_first_steps() {
+  constexpr timespec kPatience{0, 10'000'000};
+  if (is_automatic_ && has_taken_steps_.load(std::memory_order_acquire) == 0)
+    StdAtomics::futex_wait(has_taken_steps_, 0, &kPatience);
+}
+
+// A filter that allows threads need not allow their names.
+void IdleThread::take_first_steps() {
+  if (os::is_unfiltered()) {
+    os::name_thread("snug-idle");
+    os::schedule_as_at_start();
+  }
+  has_taken_steps_.store(1, std::memory_order_release);
+  StdAtomics::futex_wake(has_taken_steps_, 1);
+}
+
 void IdleThread::live() {
-  if (!is_automatic_) os::name_thread("snug-idle");
+  take_first_steps();
   Presence::live(*this, std::max(store.config.purge_after / kLooks, kLeastPeriod));
   give_back_excess();
   note_leave();
@@ -160,7 +190,9 @@ void IdleThread::thread_ended() {
   Presence::settle(*this);
   // What looks silent may be another thread that ends at this moment. So the idle thread is gone first in any case, and
   // does not come again where no thread is left.
-  if (sees_silent_threads() && !has_left_lately()) bell_.invite();
+  if (!sees_silent_threads() || has_left_lately()) return;
+  is_called_back_.store(true, std::memory_order_relaxed);
+  bell_.invite();
 }
 
 void IdleThread::before_fork() { forking_.store(true, std::memory_order_relaxed); }
@@ -180,6 +212,7 @@ void IdleThread::after_fork_in_child() {
     bell_.clear();
   }
   is_unjoined_ = false;
+  is_called_back_.store(false, std::memory_order_relaxed);
   hands_.unlock_after_fork();
   was_refused_.store(false, std::memory_order_relaxed);
   forking_.store(false, std::memory_order_relaxed);

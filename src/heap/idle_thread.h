@@ -19,9 +19,18 @@
 // While it is here the stores keep more, as it sees to what grows old (span/kept_by_age.h). As it leaves, what is then
 // too much goes at once, and whoever joins it waits for that.
 //
-// It starts in a slow allocation, and not before the library has been initialised. Never in a free: libc frees the
-// records of ended threads under a lock that pthread_create takes. The thread allocates and frees nothing, so that it
-// never has a cache.
+// How it starts, not before the library has been initialised:
+//
+//   in the drop-in     right behind a pthread_create of the program's that has succeeded
+//   (override/thread_functions.cpp),
+//                      so that no filter of system calls is met that forbids threads; the caller waits until it is on
+//                      its feet. One that is called back, beside silent threads, starts as in the archive
+//   in the archive     in a slow allocation, once a second thread has a cache
+//   idle_thread:on     in a slow allocation
+//
+// Never in a free: libc frees the records of ended threads under a lock that pthread_create takes. The thread allocates
+// and frees nothing, so that it never has a cache. Where no filter watches it, it takes a name, and is scheduled as the
+// process was at its start, whatever the thread is that has started it.
 #pragma once
 
 #include <pthread.h>
@@ -51,6 +60,10 @@ class IdleThread {
 
   // How it comes and goes, before it may. Without idle_thread:off.
   void open(IdleThreads mode);
+  // From now on thread_made() is called for each thread.
+  void begin_with_threads() { begins_with_threads_ = true; }
+  // The program has begun a thread. The caller holds no lock.
+  void thread_made();
 
   // To be called after a slow allocation, outside of every lock: creating a thread allocates.
   void start_if_wanted() {
@@ -59,7 +72,7 @@ class IdleThread {
   }
   // A thread has got a cache, and is one of so many.
   void thread_began(size_t caches) {
-    if (is_automatic_ && caches > 1 && !has_left_lately()) bell_.invite();
+    if (is_automatic_ && !begins_with_threads_ && caches > 1 && !has_left_lately()) bell_.invite();
   }
 
   // False only if there is no such thread.
@@ -95,6 +108,8 @@ class IdleThread {
   bool sees_silent_threads() const;
   bool is_final() const { return is_automatic_; }  // what the OS refuses
   bool start_thread();
+  void await_first_steps();
+  void take_first_steps();
   void join_thread();
   template <class Step>
   bool exhaust(Step step);
@@ -108,10 +123,14 @@ class IdleThread {
 
   alignas(kCacheLine) Doorbell bell_;
   bool is_automatic_ = false;
+  bool begins_with_threads_ = false;
+  std::atomic<bool> is_called_back_{false};  // by a thread that has ended
+  std::atomic<uint32_t> has_taken_steps_{0};
   std::atomic<const ThreadState*> main_thread_{nullptr};
   std::atomic<bool> permitted_{false};
   std::atomic<bool> forking_{false};
   std::atomic<bool> has_inherited_{false};  // a child of a fork, what was kept because the thread was in the parent
+  std::atomic<uint32_t> gave_inherited_at_{0};
   std::atomic<bool> was_refused_{false};
   std::atomic<uint32_t> refused_at_{0};
   std::atomic<uint32_t> leaves_{0};

@@ -7,6 +7,7 @@ namespace snug {
 
 bool give_back(size_t pad, bool from_others) {
   if (ThreadCache* cache = thread_state.cache; cache != nullptr) cache->flush_all();
+  store.roster.reap_orphans();
   if (from_others) store.reach.take_all();
   bool any = store.registry.trim() != 0;
   any = store.large.trim(pad) || any;

@@ -28,8 +28,7 @@ inline void* out_of_memory() {
 inline bool is_hopeless(size_t size) { return size > PTRDIFF_MAX || size > store.most_memory; }
 
 // Runs `attempt` and, if the OS has refused, once more after giving back what is only kept, but for other threads'
-// caches: a sandbox may end the process for the system call (membarrier) that these take. At last does what `otherwise`
-// does.
+// caches, for which each refusal would have to wait some milliseconds. At last does what `otherwise` does.
 template <class Attempt, class Otherwise>
 void* insist(size_t size, Attempt attempt, Otherwise otherwise) {
   void* block = attempt();

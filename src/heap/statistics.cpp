@@ -153,6 +153,7 @@ snug_stats gather_statistics() {
   const LockGuard hands(store.idle.hands());
   snug_stats stats{};
   if (!store.is_open()) return stats;
+  store.roster.reap_orphans();
   const CacheReach::Turn turn(store.reach);  // what is free in a cache is subtracted from what its heap counts as out
   add_slabs(stats);
   subtract_free(stats);

@@ -64,13 +64,26 @@ constinit uintptr_t window_base = 0;
 constinit size_t window_pages = 0;
 constinit const std::atomic<ScaledClass>* window_classes = nullptr;
 
+// What is libc's comes before the lock or behind it: in its place an interposer may stand that allocates, and finds the
+// store not open yet.
 bool Store::open() {
+  os::learn_start();
+  if (!roster.make_key(thread_ends)) return false;
   {
     LockGuard guard(opening_);
     if (!is_open() && !open_parts()) return false;
   }
   watch_forks();
+  watch_faults();
   return true;
+}
+
+// Once, with check:sample.
+void Store::watch_faults() {
+  if (!guarded.is_open() || watches_faults_.exchange(true)) return;
+  os::tell_faults([](const void* address) {
+    if (store.guarded.contains(address)) store.guarded.report(address);
+  });
 }
 
 // Handlers that are registered later run their part before ours takes the locks, and after ours has dropped them, so
@@ -84,17 +97,16 @@ void Store::watch_forks() {
 // Each step may be refused and is then tried again by the next allocation.
 bool Store::open_parts() {
   refuse_large_os_pages();
+  os::learn_processors();
   if (!configured_) config = read_config(&config_set);
   configured_ = true;
   table = class_table(config);
   if (window.page_limit() == 0 && !window.open()) return false;
   if (config.check != Checking::kOff) arena.guard();
   arena.stock_as_due();
-  if (!registry.open(*table) || !roster.open(thread_ends, {config.cache, config.batch})) return false;
+  if (!registry.open(*table)) return false;
   bound_heaps();
-  most_memory = std::min(os::total_memory_and_swap(), os::address_space_limit());
-  spans.set_retention({config.retain, config.purge_after});
-  large.set_retention({config.retain_large, config.purge_after});
+  bound_memory();
   if (config.idle_thread != IdleThreads::kOff) {
     idle.open(config.idle_thread);
     spans.set_bell(idle.bell());
@@ -123,12 +135,7 @@ void Store::open_checks() {
     checked_.store(true, std::memory_order_relaxed);
     return;
   }
-  if (config.check == Checking::kSample) {
-    guarded.open(arena, os::random_seed());
-    os::tell_faults([](const void* address) {
-      if (store.guarded.contains(address)) store.guarded.report(address);
-    });
-  }
+  if (config.check == Checking::kSample) guarded.open(arena, os::random_seed());
   open_inline_paths();
   plain_.store(true, std::memory_order_release);
 }
@@ -144,12 +151,15 @@ void Store::open_inline_paths() {
   window_pages = window.page_limit();
 }
 
-SNUG_COLD void Store::heed_memory_limit() {
-  if (heeds_limit_.exchange(true, std::memory_order_relaxed)) return;
+// How much the process may have is read at the start, too, as it stands in files.
+void Store::bound_memory() {
+  most_memory = std::min(os::total_memory_and_swap(), os::address_space_limit());
   const Retained retained = retained_within(std::min(os::memory_limit(), most_memory), config, config_set);
+  spans.set_retention({config.retain, config.purge_after});
+  large.set_retention({config.retain_large, config.purge_after});
   spans.bound_retention(retained.pages.bytes, retained.pages_in_use, retained.pages.by_age);
   large.bound_retention(retained.large.bytes, retained.large.by_age);
-  roster.bound_budget(retained.cache);
+  roster.open({retained.cache, config.batch});
 }
 
 void Store::before_fork() {

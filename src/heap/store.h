@@ -73,24 +73,15 @@ struct Store {
   // Before any other library does, if that can be had.
   void watch_forks();
 
-  // For whoever holds no lock: looks once what the process may have, when so much has been taken in pages, or is kept
-  // of large blocks, that what is kept may matter.
-  void heed_memory_limit_as_due(size_t bytes) {
-    if (bytes >= kHeedsLimit && !heeds_limit_.load(std::memory_order_relaxed)) heed_memory_limit();
-  }
-
-  // For whoever has freed or resized a large block, and holds no lock any more: of mappings and tails more may be kept.
-  void pass_by_kept_mappings() {
-    heed_memory_limit_as_due(large.bytes_kept());
-    large.purge_as_due();
-  }
+  // For a caller that has freed or resized a large block, and holds no lock any more: of mappings and tails more may be
+  // kept.
+  void pass_by_kept_mappings() { large.purge_as_due(); }
 
   // For whoever has taken blocks from the slabs, and holds no lock any more. What is kept of large blocks makes way for
   // what spans have newly taken, and goes by its age: those who have no large blocks any more never come by otherwise.
   // And there are to be records for the next.
   void look_ahead() {
     arena.stock_as_due();
-    heed_memory_limit_as_due(spans.bytes_grown().load(std::memory_order_relaxed));
     large.make_way();
     large.purge_as_due();
   }
@@ -104,8 +95,6 @@ struct Store {
   void after_fork_in_child();
 
  private:
-  static constexpr size_t kHeedsLimit = size_t{8} << 20;
-
   friend class ForkOrder<Store>;
   using Streams = os::OpenStreams;
   using ForkLock = Lock;
@@ -114,13 +103,14 @@ struct Store {
   void bound_heaps();
   void open_checks();
   void open_inline_paths();
-  void heed_memory_limit();
+  void bound_memory();
+  void watch_faults();
 
   std::atomic<bool> open_{false};
   std::atomic<bool> plain_{false};
   std::atomic<bool> checked_{false};
   std::atomic<bool> watches_forks_{false};
-  std::atomic<bool> heeds_limit_{false};
+  std::atomic<bool> watches_faults_{false};
   bool configured_ = false;
   bool forks_alone_ = false;  // between the handlers of one fork; with other threads under opening_
   Lock opening_;

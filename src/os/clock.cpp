@@ -5,7 +5,6 @@
 
 #include <atomic>
 
-#include "base/compiler.h"
 #include "base/system_call.h"
 #include "os/vdso.h"
 
@@ -19,25 +18,21 @@ long ask_kernel(clockid_t clock, timespec* now) {
   return call_kernel(SYS_clock_gettime, as_word(clock), as_word(now), 0, 0, 0, 0);
 }
 
-std::atomic<ReadClock> known{nullptr};
-
-// Any thread finds the same.
-SNUG_COLD ReadClock find_clock() {
-  void* found = find_in_vdso("__vdso_clock_gettime");
-  if (found == nullptr) found = find_in_vdso("__kernel_clock_gettime");  // its name on aarch64
-  const ReadClock read = found != nullptr ? reinterpret_cast<ReadClock>(found) : ask_kernel;
-  known.store(read, std::memory_order_relaxed);
-  return read;
-}
+constinit std::atomic<ReadClock> reader{ask_kernel};
 
 timespec read_clock(clockid_t clock) {
   timespec now{};
-  const ReadClock read = known.load(std::memory_order_relaxed);
-  (read != nullptr ? read : find_clock())(clock, &now);
+  reader.load(std::memory_order_relaxed)(clock, &now);
   return now;
 }
 
 }  // namespace
+
+void find_clock(uintptr_t object) {
+  void* found = find_in_vdso(object, "__vdso_clock_gettime");
+  if (found == nullptr) found = find_in_vdso(object, "__kernel_clock_gettime");  // its name on aarch64
+  if (found != nullptr) reader.store(reinterpret_cast<ReadClock>(found), std::memory_order_relaxed);
+}
 
 uint32_t milliseconds() {
   const timespec now = read_clock(CLOCK_MONOTONIC_COARSE);

@@ -6,6 +6,10 @@
 
 namespace snug::os {
 
+// Finds the clock in the kernel's object, of which getauxval(AT_SYSINFO_EHDR) says where it lies; 0: there is none.
+// Until then, and where there is none, each reading is a system call.
+void find_clock(uintptr_t object);
+
 // A coarse clock in milliseconds that never goes back; wraps after 49 days. About 5 ns: no system call, as a rule.
 uint32_t milliseconds();
 

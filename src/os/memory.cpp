@@ -1,9 +1,9 @@
 #include "os/memory.h"
 
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -15,6 +15,8 @@
 
 namespace snug::os {
 namespace {
+
+std::atomic<size_t> known_page_size{0};
 
 // Addresses are small: none looks like an error.
 void* address_or_null(long answer) { return answer < 0 ? nullptr : at<void>(static_cast<uintptr_t>(answer)); }
@@ -48,14 +50,14 @@ SNUG_COLD bool try_purge(void* start, size_t bytes) {
 
 }  // namespace
 
+void set_page_size(size_t bytes) { known_page_size.store(bytes, std::memory_order_relaxed); }
+
 size_t page_size() {
-  static std::atomic<size_t> known{0};
-  size_t bytes = known.load(std::memory_order_relaxed);
-  if (bytes == 0) {
-    bytes = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
-    known.store(bytes, std::memory_order_relaxed);
-  }
-  return bytes;
+  const size_t known = known_page_size.load(std::memory_order_relaxed);
+  if (known != 0) [[likely]]
+    return known;
+  set_page_size(::getauxval(AT_PAGESZ));
+  return known_page_size.load(std::memory_order_relaxed);
 }
 
 void* reserve(void* hint, size_t bytes) { return map_pages(hint, bytes, PROT_NONE); }

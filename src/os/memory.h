@@ -13,6 +13,8 @@ namespace snug::os {
 
 // The hardware's page in bytes (4096 on x86-64).
 size_t page_size();
+// As the kernel told the program at its start (os/process.h).
+void set_page_size(size_t bytes);
 
 // `hint` is where we would like it (null: anywhere); the result may lie elsewhere. Null when refused.
 void* reserve(void* hint, size_t bytes);

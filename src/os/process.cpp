@@ -1,22 +1,40 @@
 #include "os/process.h"
 
+#include <elf.h>
+#include <link.h>
 #include <sys/auxv.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include <atomic>
 #include <cstring>
 
+#include "base/bits.h"
 #include "base/system_call.h"
 #include "os/clock.h"
+#include "os/memory.h"
 
 namespace snug::os {
 namespace {
 
+std::atomic<bool> is_start_known{false};
+std::atomic<bool> privileged{true};  // until it is known
+std::atomic<uintptr_t> random_bytes{0};
+
+// One of what the kernel told the program at its start (getauxval(3)).
+void take_fact(unsigned long type, unsigned long value) {
+  if (type == AT_SECURE) privileged.store(value != 0, std::memory_order_relaxed);
+  if (type == AT_PAGESZ) set_page_size(value);
+  if (type == AT_RANDOM) random_bytes.store(value, std::memory_order_relaxed);
+  if (type == AT_SYSINFO_EHDR) find_clock(value);
+}
+
 // Of the 16 bytes that the kernel gives each program at its start. libc makes its guards of the same ones: what becomes
 // an address must not show them.
 uint64_t seed_of_start() {
-  const auto* const bytes = reinterpret_cast<const void*>(::getauxval(AT_RANDOM));
+  learn_start();
+  const auto* const bytes = at<const void>(random_bytes.load(std::memory_order_relaxed));
   if (bytes == nullptr) return milliseconds();
   constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
   uint64_t words[2];
@@ -35,7 +53,26 @@ size_t address_space_limit() {
   return static_cast<size_t>(limit.rlim_cur);
 }
 
-bool is_privileged() { return ::getauxval(AT_SECURE) != 0; }
+// An interposer that allocates comes by here again, and must not ask again.
+void learn_start() {
+  if (is_start_known.exchange(true, std::memory_order_acq_rel)) return;
+  take_fact(AT_SECURE, ::getauxval(AT_SECURE));
+  take_fact(AT_PAGESZ, ::getauxval(AT_PAGESZ));
+  take_fact(AT_RANDOM, ::getauxval(AT_RANDOM));
+  take_fact(AT_SYSINFO_EHDR, ::getauxval(AT_SYSINFO_EHDR));
+}
+
+void learn_start_from(char** environment) {
+  if (environment == nullptr || is_start_known.exchange(true, std::memory_order_acq_rel)) return;
+  while (*environment != nullptr) ++environment;
+  const auto* fact = reinterpret_cast<const ElfW(auxv_t)*>(environment + 1);
+  for (; fact->a_type != AT_NULL; ++fact) take_fact(fact->a_type, fact->a_un.a_val);
+}
+
+bool is_privileged() {
+  learn_start();
+  return privileged.load(std::memory_order_relaxed);
+}
 
 uint32_t process_id() { return static_cast<uint32_t>(system_call(SYS_getpid)); }
 

@@ -13,6 +13,14 @@ size_t address_space_limit();
 // What one reservation may take of so many: a sixteenth, so that the program is left with the rest.
 constexpr size_t reservation_limit(size_t addresses) { return addresses / 16; }
 
+// Asks libc, once, for what the kernel told the program at its start, so that what follows need not, under a lock:
+// page_size() (os/memory.h), is_privileged() and the clocks (os/clock.h). Any thread, any number of times.
+void learn_start();
+
+// The same without libc: what the kernel told lies behind the environment, as the dynamic linker hands it to
+// constructors.
+void learn_start_from(char** environment);
+
 // True if the process runs with more rights than its caller (setuid): its environment is then not to be trusted.
 bool is_privileged();
 

@@ -6,16 +6,17 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstddef>
+#include <cstring>
 
 #include "base/bits.h"
 #include "base/compiler.h"
 #include "base/errno_keeper.h"
 #include "base/system_call.h"
+#include "os/input_file.h"
 #include "os/process.h"
 
 namespace snug::os {
@@ -26,6 +27,23 @@ namespace {
 constexpr size_t kStackBytes = size_t{256} << 10;
 
 constinit std::atomic<unsigned*> threads_of_libc{nullptr};
+constinit std::atomic<CreateThread> creator{nullptr};
+
+// A set of processors, as sched_getaffinity() fills it.
+struct Processors {
+  static constexpr size_t kWords = 128;  // 8192 of them
+
+  uint64_t words[kWords];
+  size_t count;  // of words; 0 where the OS does not say
+
+  void read() {
+    const long bytes = system_call(SYS_sched_getaffinity, 0, sizeof words, words);
+    count = bytes > 0 ? static_cast<size_t>(bytes) / sizeof words[0] : 0;
+  }
+};
+
+// Of the process's start.
+constinit Processors processors_at_start{};
 
 void* run(void* body) {
   reinterpret_cast<void (*)()>(body)();
@@ -44,10 +62,31 @@ bool start_thread(pthread_t* thread, void (*body)()) {
   sigset_t before;
   ::sigfillset(&every_signal);
   ::pthread_sigmask(SIG_SETMASK, &every_signal, &before);
-  const bool started = ::pthread_create(thread, &attributes, run, reinterpret_cast<void*>(body)) == 0;
+  const CreateThread known = creator.load(std::memory_order_relaxed);
+  const CreateThread create = known != nullptr ? known : ::pthread_create;
+  const bool started = create(thread, &attributes, run, reinterpret_cast<void*>(body)) == 0;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   ::pthread_attr_destroy(&attributes);
   return started;
+}
+
+void start_threads_by(CreateThread create) { creator.store(create, std::memory_order_relaxed); }
+
+bool is_unfiltered() {
+  char text[4096];
+  InputFile file("/proc/thread-self/status");
+  size_t length = 0;
+  while (const size_t got = file.read(text + length, sizeof text - 1 - length)) length += got;
+  text[length] = 0;
+  constexpr char kLine[] = "\nSeccomp:\t0\n";
+  return std::strstr(text, kLine) != nullptr;
+}
+
+void schedule_as_at_start() {
+  const sched_param ordinary{};
+  system_call(SYS_sched_setscheduler, 0, SCHED_OTHER, &ordinary);
+  const Processors& start = processors_at_start;
+  if (start.count != 0) system_call(SYS_sched_setaffinity, 0, start.count * sizeof start.words[0], start.words);
 }
 
 void join_thread(pthread_t thread) {
@@ -80,13 +119,11 @@ size_t current_core() {
   return core < 0 ? 0 : static_cast<size_t>(core);
 }
 
+void learn_processors() { processors_at_start.read(); }
+
 size_t usable_core_count() {
-  constexpr size_t kWords = 128;  // 8192 processors
-  uint64_t mask[kWords];
-  const long bytes = system_call(SYS_sched_getaffinity, 0, sizeof mask, mask);
   size_t count = 0;
-  for (size_t word = 0; bytes > 0 && word != static_cast<size_t>(bytes) / sizeof mask[0]; ++word)
-    count += count_ones(mask[word]);
+  for (size_t word = 0; word != processors_at_start.count; ++word) count += count_ones(processors_at_start.words[word]);
   return count;
 }
 
@@ -94,12 +131,6 @@ size_t core_count() {
   const ErrnoKeeper keeper;
   const long count = ::sysconf(_SC_NPROCESSORS_CONF);
   return count < 1 ? 1 : static_cast<size_t>(count);
-}
-
-uint64_t processor_nanoseconds() {
-  timespec used{};
-  system_call(SYS_clock_gettime, CLOCK_THREAD_CPUTIME_ID, &used);
-  return static_cast<uint64_t>(used.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(used.tv_nsec);
 }
 
 }  // namespace snug::os

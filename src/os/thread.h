@@ -8,9 +8,21 @@
 
 namespace snug::os {
 
+// As pthread_create().
+using CreateThread = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
+// By which threads are started from now on, where the library stands before libc's function itself.
+void start_threads_by(CreateThread create);
+
 // Runs `body` in a thread of its own, which no signal interrupts, and which somebody joins. False if the OS refuses.
 // Allocates, so that the caller must hold no lock; leaves errno alone.
 bool start_thread(pthread_t* thread, void (*body)());
+
+// True if no filter of system calls (seccomp) watches the calling thread; false also where the OS does not say. Reads a
+// file, and is for a moment at which threads are allowed.
+bool is_unfiltered();
+// Schedules the calling thread by the policy for ordinary threads, and on the processors of the process's start: a
+// thread has both from the one that has started it.
+void schedule_as_at_start();
 
 // Returns when the thread has ended, for the OS as well, as nearly as pthread_join() says. Nobody is cancelled in it.
 void join_thread(pthread_t thread);
@@ -34,13 +46,12 @@ bool is_main_thread();
 // restartable sequences (glibc 2.35 and later) or the kernel a vDSO.
 size_t current_core();
 
-// How many processors the calling thread may run on, by its affinity; 0 if the OS does not say. A system call.
+// Asks on which processors the process runs at its start. Once, before the next question and schedule_as_at_start().
+void learn_processors();
+// How many processors the process might run on at its start, by its affinity; 0 if the OS does not say.
 size_t usable_core_count();
 
 // How many processors the machine may have: their numbers are below, as a rule. Reads files of the kernel's.
 size_t core_count();
-
-// Processor time that the calling thread has used, in nanoseconds. A system call. Leaves errno alone.
-uint64_t processor_nanoseconds();
 
 }  // namespace snug::os

@@ -2,7 +2,6 @@
 
 #include <elf.h>
 #include <link.h>
-#include <sys/auxv.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -70,8 +69,7 @@ size_t count_symbols(const Object& object) {
 
 }  // namespace
 
-void* find_in_vdso(const char* name) {
-  const uintptr_t start = ::getauxval(AT_SYSINFO_EHDR);
+void* find_in_vdso(uintptr_t start, const char* name) {
   if (start == 0) return nullptr;
   const Object object = read_object(start);
   if (object.symbols == nullptr || object.names == nullptr) return nullptr;

@@ -5,7 +5,10 @@
 #include <climits>
 
 #include "heap/allocator.h"
+#include "heap/environment.h"
 #include "heap/statistics.h"
+#include "heap/store.h"
+#include "os/process.h"
 #include "override/c_functions.h"
 #include "override/malloc_info.h"
 
@@ -27,6 +30,15 @@ struct mallinfo2 glibc_mallinfo() {
   info.fordblks = ours.fordblks;
   info.keepcost = ours.keepcost;
   return info;
+}
+
+// Opens the store while the program is being loaded: later the program may have set up a filter of system calls that
+// knows none of those that this takes. The dynamic linker hands constructors the environment, which libc, whose
+// constructors are still to come (-z initfirst), does not know yet.
+SNUG_AT_LOAD SNUG_USED void open_at_load(int, char**, char** environment) {
+  os::learn_start_from(environment);
+  tell_environment(environment);
+  store.ensure_open();
 }
 
 // The old struct has ints: what does not fit shows as the largest, not as a negative number.

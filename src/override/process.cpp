@@ -19,7 +19,7 @@ SNUG_AT_LOAD SNUG_USED void prepare() {
 SNUG_AT_EXIT SNUG_USED void conclude() {
   if (!store.ensure_open_at_exit()) return;
   report_statistics();
-  flush_at_exit();
+  look_for_misuse_at_exit();
   if (store.is_checked()) end_quarantine();
 }
 

@@ -11,15 +11,13 @@ namespace {
 // Bytes of empty slabs that all heaps together keep beyond the usual.
 constexpr size_t kMostExtra = size_t{32} << 20;
 
-// The slab of a block that is asked about, whose heap's lock is held. One in a thread's cache counts as live.
-const Slab& slab_of_live(const Window& window, const ClassTable& table, const void* block, const char* call) {
-  const Slab& slab = *window.tag(window.page_of(block)).record<Slab>();
-  const SizeClass& sizes = table.classes[slab.size_class];
-  if (!slab.has_block_at(sizes, block)) die_of_misuse(call, block, kInterior);
+// What is wrong with a block of the slab that is asked about, whose heap's lock is held; null if nothing is. One in a
+// thread's cache counts as live.
+const char* fault_in(const Slab& slab, const SizeClass& sizes, const void* block) {
+  if (!slab.has_block_at(sizes, block)) return kInterior;
   const size_t slot = sizes.slot_of(address_of(block) - address_of(slab.start));
-  if (slot >= slab.carved) die_of_misuse(call, block, kNeverHandedOut);
-  if (tests_bit(slab.free_bits(), slot)) die_of_misuse(call, block, kAlreadyFree);
-  return slab;
+  if (slot >= slab.carved) return kNeverHandedOut;
+  return tests_bit(slab.free_bits(), slot) ? kAlreadyFree : nullptr;
 }
 
 }  // namespace
@@ -99,21 +97,45 @@ size_t HeapRegistry::take_shared(size_t size_class, void** end, size_t groups) {
   return got;
 }
 
-// The slab goes with its last block, so that a block which comes home as the lock is taken may leave none behind.
-bool HeapRegistry::should_move(const void* block, SlabHeap* own, const char* call) {
+// Calls act(heap, slab) for the slab that the block lies in, its heap's lock held. False if there is none. The slab
+// goes with its last block, so that a block which comes home as the lock is taken may leave none behind.
+template <class Act>
+bool HeapRegistry::with_slab_of(const void* block, SlabHeap* own, Act act) {
   const auto owner_now = [&] { return window().tag(window().page_of(block)).owner(); };
+  const auto slab = [&]() -> const Slab& { return *window().tag(window().page_of(block)).record<Slab>(); };
   for (uint16_t id = owner_now(); id != 0; id = owner_now()) {
     SlabHeap& owner = *heap(id);
     if (&owner == own) {
       SlabHeap::Hold hold(owner);
-      if (owner_now() != id) break;
-      return owner.is_worth_leaving(slab_of_live(window(), *table_, block, call));
+      if (owner_now() != id) return false;
+      act(owner, slab());
+      return true;
     }
     SlabHeap::Look look(owner);
     if (owner_now() != id) continue;  // the slab may have been adopted meanwhile
-    return owner.is_worth_leaving(slab_of_live(window(), *table_, block, call));
+    act(owner, slab());
+    return true;
   }
-  die_of_misuse(call, block, kAlreadyFree);
+  return false;
+}
+
+bool HeapRegistry::should_move(const void* block, SlabHeap* own, const char* call) {
+  bool should = false;
+  const char* fault = kAlreadyFree;
+  with_slab_of(block, own, [&](const SlabHeap& owner, const Slab& slab) {
+    fault = fault_in(slab, table_->classes[slab.size_class], block);
+    should = fault == nullptr && owner.is_worth_leaving(slab);
+  });
+  if (fault != nullptr) die_of_misuse(call, block, fault);
+  return should;
+}
+
+const char* HeapRegistry::fault_of(const void* block, SlabHeap* own) {
+  const char* fault = kAlreadyFree;
+  with_slab_of(block, own, [&](const SlabHeap&, const Slab& slab) {
+    fault = fault_in(slab, table_->classes[slab.size_class], block);
+  });
+  return fault;
 }
 
 bool HeapRegistry::view_slab(PageId page, SlabView& view) {

@@ -58,6 +58,8 @@ class HeapRegistry {
   // calling thread's heap, or null; no heap's lock is held. Ends the process if the address is no block's, or the block
   // is free; `call` is what is named then.
   bool should_move(const void* block, SlabHeap* own, const char* call);
+  // What is wrong with a block that a cache holds, as a sentence; null if nothing is. `own` as above.
+  const char* fault_of(const void* block, SlabHeap* own);
 
   // Takes home a block of the class that a thread without a heap has freed.
   void take_home(size_t size_class, void* block);
@@ -129,6 +131,8 @@ class HeapRegistry {
   const char* check();
 
  private:
+  template <class Act>
+  bool with_slab_of(const void* block, SlabHeap* own, Act act);
   using Roll = HeapRoll<SlabHeap, StdAtomics, SharedLock>;
   static constexpr size_t kIds = kMostHeaps + 2;  // 0 is nobody's
 

@@ -40,7 +40,6 @@
 #include "slab/remote_frees.h"
 #include "slab/slab.h"
 #include "slab/slab_records.h"
-#include "slab/whole_use.h"
 #include "span/meta_arena.h"
 #include "span/span_store.h"
 
@@ -180,8 +179,6 @@ class alignas(64) SlabHeap {
     OwnerCounter out;
     OwnerCounter full_slabs;
     uint8_t drawn = 0;  // it has given blocks since these visitors last came by
-    PageId newest;      // where its newest slab of small pages begins, or began
-    WholeUse use;
   };
 
   void set_thread_count(size_t threads) { threads_.store(threads, std::memory_order_relaxed); }
@@ -201,7 +198,6 @@ class alignas(64) SlabHeap {
   bool cut_slab(size_t size_class, Span* span);
   SpanBatch spans_for(const SizeClass& sizes, Paging paging);
   Paging paging_for(size_t size_class);
-  bool uses_blocks_whole(size_t size_class);
   void insert(Slab* slab);
   void tag_pages(const Slab& slab);
   Span* take_apart(Slab* slab);

@@ -56,7 +56,6 @@ bool SlabHeap::recut_empty(size_t size_class) {
 bool SlabHeap::make_slabs(size_t size_class) {
   const Paging paging = paging_for(size_class);
   SpanBatch batch = spans_for(registry_.table().classes[size_class], paging);
-  if (paging == Paging::kSmall && !batch.empty()) bins_[size_class].newest = batch.front()->first;
   bool made = false;
   // The last one to be made is the first to be drawn from.
   while (Span* span = batch.back()) {

@@ -1,4 +1,5 @@
 // SlabHeap's refill: from which slabs blocks are taken, and what the pages of new ones are.
+#include "os/memory.h"
 #include "slab/heap_registry.h"
 #include "slab/slab_heap.h"
 
@@ -7,6 +8,9 @@ namespace {
 
 // Bytes of slabs from which on a class has proved to grow.
 constexpr size_t kGrownClass = size_t{512} << 10;
+// Blocks of up to so many OS pages count as written to from end to end, so that a huge page backs hardly more than
+// would have been touched. Of larger ones programs often use a part: a buffer for each connection, say.
+constexpr size_t kPagesUsedWhole = 2;
 // From how many slabs a refill draws at most: each is a miss or two, and one malloc waits for them all. Empty ones are
 // left whole once so many have given.
 constexpr size_t kSlabsARefill = 8;
@@ -86,21 +90,7 @@ Paging SlabHeap::paging_for(size_t size_class) {
   const SizeClass& sizes = registry_.table().classes[size_class];
   const size_t class_bytes = bins_[size_class].slabs.get() * sizes.pages_per_slab * kPageSize;
   const bool grows = slab_bytes_ >= kGrownHeap && class_bytes >= kGrownClass;
-  return grows && uses_blocks_whole(size_class) ? Paging::kHuge : Paging::kSmall;
-}
-
-// Looks at the newest slab of small pages now and then, until the answer is yes.
-bool SlabHeap::uses_blocks_whole(size_t size_class) {
-  Bin& bin = bins_[size_class];
-  if (bin.use.is_proven()) return true;
-  const Window& window = registry_.window();
-  if (!bin.use.count_down() || window.class_at(bin.newest.value) != scaled(size_class)) return false;
-  const PageTag tag = window.tag(bin.newest);
-  if (tag.owner() != id_) return false;
-  const Slab& slab = *tag.record<Slab>();
-  if (slab.span->backed || slab.carved != slab.capacity) return false;
-  bin.use.look_at(slab);
-  return bin.use.is_proven();
+  return grows && sizes.block_size <= kPagesUsedWhole * os::page_size() ? Paging::kHuge : Paging::kSmall;
 }
 
 }  // namespace snug

@@ -2,14 +2,13 @@
 
 #include "os/clock.h"
 #include "os/memory.h"
-#include "os/thread.h"
 
 namespace snug {
 
 uint64_t time_first_touch(char* start, size_t bytes) {
-  const uint64_t before = os::processor_nanoseconds();
+  const uint64_t before = os::nanoseconds();
   const bool backed = os::back(start, bytes);
-  return backed ? os::processor_nanoseconds() - before : 0;
+  return backed ? os::nanoseconds() - before : 0;
 }
 
 void touch_huge_page(HugePageGauge& gauge, char* start) { gauge.note_huge(time_first_touch(start, os::page_size())); }

@@ -11,9 +11,9 @@ namespace snug {
 // Bytes in small pages that a dear huge page is compared with.
 inline constexpr size_t kTouchedToCompare = size_t{64} << 10;
 
-// Has the range backed, without changing it. Returns the nanoseconds of the thread's own processor time that this took,
-// since that it had to wait for a processor says nothing about pages; 0 if the OS would not. Three system calls. Leaves
-// errno alone.
+// Has the range backed, without changing it. Returns the nanoseconds that this took, of the clock on the wall: to ask
+// for the thread's own time is a system call that a filter may end the process for. 0 if the OS would not. Leaves errno
+// alone.
 uint64_t time_first_touch(char* start, size_t bytes);
 
 // The same of a huge page that begins at `start`, or of small pages; the gauge learns what it took.

@@ -14,10 +14,10 @@ bool HugePageGauge::pauses(uint32_t now) const {
 void HugePageGauge::note_huge(uint64_t nanoseconds) {
   if (nanoseconds < kNoHugePage) return;
   const bool cheap = nanoseconds < compared_;
+  const bool was_slow = was_slow_.exchange(!cheap, std::memory_order_relaxed);
+  if (!cheap && !was_slow) return;
   price_.store(cheap ? 0 : nanoseconds, std::memory_order_relaxed);
-  if (!cheap) return;
-  pause_.store(0, std::memory_order_relaxed);
-  uncertain_.store(false, std::memory_order_relaxed);
+  if (cheap) pause_.store(0, std::memory_order_relaxed);
 }
 
 void HugePageGauge::note_small(uint64_t nanoseconds, size_t bytes, uint32_t now) {
@@ -29,7 +29,6 @@ void HugePageGauge::note_small(uint64_t nanoseconds, size_t bytes, uint32_t now)
   if (!pauses(now)) pause = std::clamp(2 * pause, kShortestPause, kLongestPause);
   paused_at_.store(now, std::memory_order_relaxed);
   pause_.store(dear ? pause : 0, std::memory_order_relaxed);
-  uncertain_.store(dear, std::memory_order_relaxed);
 }
 
 }  // namespace snug

@@ -3,10 +3,10 @@
 // A huge page is backed whole at its first touch, in some 100 µs. But the OS may first have to make one by moving what
 // lies in its way (compaction), or a hypervisor that has taken free memory back (free page reporting) has to back it
 // anew: milliseconds, while the small pages that lie about in used memory cost what they always do. So the stores make
-// some first touches by the clock (span/first_touch.h) and say here what they took. One that took long is compared: the
-// next memory that has to be new comes in small pages and is timed as well. If these are much cheaper, byte for byte,
-// huge pages are dear, and there is a pause; one twice as long if the next one is no cheaper, so that little time goes
-// into finding out.
+// first touches by the clock (span/first_touch.h) and say here what they took. A second one that took long is compared,
+// as the thread of a single one may have waited for a processor: the next memory that has to be new comes in small
+// pages and is timed as well. If these are much cheaper, byte for byte, huge pages are dear, and there is a pause; one
+// twice as long if the next one is no cheaper, so that little time goes into finding out.
 //
 // Any thread, without a lock. The words are relaxed: nothing else hangs on them, and a wrong answer costs a page.
 #pragma once
@@ -38,8 +38,6 @@ class alignas(kCacheLine) HugePageGauge {
   bool recommends(uint32_t now) const { return !compares() && !pauses(now); }
   // True during a pause: huge pages are dear.
   bool pauses(uint32_t now) const;
-  // True as long as no price is known, and where the last one known was dear.
-  bool is_uncertain() const { return uncertain_.load(std::memory_order_relaxed); }
   // True while small pages are to be touched, for comparison.
   bool compares() const { return price_.load(std::memory_order_relaxed) != 0; }
 
@@ -53,7 +51,7 @@ class alignas(kCacheLine) HugePageGauge {
   std::atomic<uint64_t> price_{0};  // of the huge page that is to be compared, nanoseconds; 0: none
   std::atomic<uint32_t> pause_{0};  // milliseconds; 0: none
   std::atomic<uint32_t> paused_at_{0};
-  std::atomic<bool> uncertain_{true};
+  std::atomic<bool> was_slow_{false};  // the newest first touch took long
 };
 
 }  // namespace snug

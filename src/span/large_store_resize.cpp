@@ -5,7 +5,6 @@
 #include "base/fatal.h"
 #include "os/clock.h"
 #include "os/memory.h"
-#include "os/residency.h"
 #include "span/first_touch.h"
 #include "span/large_store.h"
 
@@ -111,16 +110,14 @@ void LargeStore::advise(LargeBlock* block) {
   });
 }
 
-// For a block that has grown beyond the first `written` bytes: if their last OS page was written to, touches the huge
-// page that begins next, or small ones where a comparison is due. Without the lock, since it may take long; the block
-// is its owner's, who waits.
+// For a block that has grown beyond the first `written` bytes: touches the huge page that begins next, or small ones
+// where a comparison is due, as a program makes a block longer to write there. Without the lock, since it may take
+// long; the block is its owner's, who waits.
 void LargeStore::touch_by_the_clock(const LargeBlock& block, size_t written) {
   // What lies before the next boundary may be backed already.
   const uintptr_t next = round_up(block.start + written, kChunkSize);
   const uintptr_t end = block.start + block.usable;
   if (next >= end) return;
-  const char* last = at<char>(block.start + written) - os::page_size();
-  if (os::held_pages(last, os::page_size()).value_or(0) == 0) return;
   if (block.advised == Paging::kHuge)
     touch_huge_page(gauge_, at<char>(next));
   else if (gauge_.compares())

@@ -8,7 +8,6 @@
 #include "base/thread_relative.h"
 #include "os/clock.h"
 #include "os/memory.h"
-#include "os/residency.h"
 #include "span/first_touch.h"
 
 namespace snug {
@@ -144,7 +143,7 @@ SpanBatch SpanStore::allocate_some(PageCount pages, PageCount alignment, Paging 
   // Without the lock, since it may take long.
   char* const start = window_.start_of(first->first);
   if (first_touch == FirstTouch::kSmall) touch_small_pages(gauge_, start, first->pages.bytes());
-  if (first_touch == FirstTouch::kHuge) touch_as_due(start);
+  if (first_touch == FirstTouch::kHuge) touch_huge_page(gauge_, start);
   return batch;
 }
 
@@ -186,16 +185,6 @@ Span* SpanStore::take_located(Span* span, PageCount pages, PageCount alignment, 
     span->backed = true;
   }
   return span;
-}
-
-// The first touch of a huge page that was just had is ours to make where the price is uncertain; else of every second
-// one, if the program has written to the one before. What it does not write to we must not have backed.
-void SpanStore::touch_as_due(char* start) {
-  const char* left = left_.exchange(nullptr, std::memory_order_relaxed);
-  if (gauge_.is_uncertain() || (left != nullptr && os::held_pages(left, os::page_size()).value_or(0) != 0))
-    touch_huge_page(gauge_, start);
-  else
-    left_.store(start, std::memory_order_relaxed);
 }
 
 bool SpanStore::has_dirty(PageCount pages, PageCount alignment) {

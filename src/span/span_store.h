@@ -38,7 +38,6 @@
 #include "span/kept_budget.h"
 #include "span/kept_by_age.h"
 #include "span/meta_arena.h"
-#include "span/run_use.h"
 #include "span/span.h"
 #include "span/window.h"
 
@@ -194,7 +193,6 @@ class SpanStore {
   // may be taken in dear huge pages.
   bool missed_lately(uint32_t now) const { return now - missed_since_ <= GivenLately::kSoon; }
   bool misses_chunk(uint32_t now) const;
-  void touch_as_due(char* start);
   void retire_wilderness();
   bool supply_chunk(Paging paging);
   bool turn_to_huge_pages(Span* chunk);
@@ -207,9 +205,7 @@ class SpanStore {
   Span* take_in_one_chunk(PageCount pages, PageCount alignment);
   Span* take_over_chunks(PageCount pages, Paging paging);
   Span* take_row(PageId first, PageCount pages);
-  void learn_use_of_runs();
   Paging paging_for_run();
-  void touch_run_by_the_clock(char* start, const Span& first, Paging backed_by);
   bool may_extend_for_runs() const { return chunks_ < window_.chunks_for_runs(); }
   void put_in_run(Span* span);
   bool is_followed_by_free(PageId end, PageCount pages) const;
@@ -271,7 +267,6 @@ class SpanStore {
   size_t chunks_ = 0;
   size_t runs_ = 0;
   size_t run_pages_ = 0;
-  RunUse run_use_;
   size_t bytes_purged_ = 0;
   size_t bytes_missed_ = 0;
   GivenLately aged_;
@@ -279,8 +274,6 @@ class SpanStore {
   size_t bytes_missing_ = 0;   // of those, what went lately and has not been taken again in huge pages
   uint32_t missed_since_ = 0;  // milliseconds: when that began, or such a page was last taken
   uint32_t huge_chunks_ = 0;
-  // Where the newest huge page begins, if its first touch was left to the program. Without the lock: it costs a page.
-  std::atomic<char*> left_{nullptr};
   // Refills read it where large blocks are kept.
   alignas(kCacheLine) std::atomic<size_t> bytes_grown_{0};
 };

@@ -9,56 +9,28 @@
 #include "base/thread_relative.h"
 #include "os/clock.h"
 #include "os/memory.h"
-#include "os/residency.h"
 #include "span/chunk_row.h"
-#include "span/first_touch.h"
 #include "span/large_block.h"
 #include "span/span_store.h"
 
 namespace snug {
+namespace {
+
+// In runs, from which on the program's use of them has proved to grow.
+constexpr size_t kChunksOfGrownRuns = 4;
+
+}  // namespace
+
 void* SpanStore::allocate_run(PageCount pages, PageCount alignment) {
   const bool is_long = pages.value > kPagesPerChunk;
-  if (is_long) learn_use_of_runs();
-  Span* first = nullptr;
-  Paging paging = Paging::kSmall;
-  {
-    LockGuard guard(lock_);
-    first = is_long ? take_over_chunks(pages, paging_for_run()) : take_in_one_chunk(pages, alignment);
-    if (first == nullptr) return nullptr;
-    ++runs_;
-    run_pages_ += first->run.value;
-    paging = window_.chunk(first->first).paging;
-    if (is_long && first->zeroed && paging == Paging::kSmall) run_use_.set_newest(first->first);
-    if (first->grew) make_way();
-    if (bell_ != nullptr && chunks_ > 1) bell_->summon();
-  }
-  char* const start = window_.start_of(first->first);
-  if (is_long && first->zeroed) touch_run_by_the_clock(start, *first, paging);
-  return start;
-}
-
-// New memory of a run: its first huge page, or small ones where a comparison is due. Without the lock, since it may
-// take long. It still reads as it did.
-void SpanStore::touch_run_by_the_clock(char* start, const Span& first, Paging backed_by) {
-  if (backed_by == Paging::kHuge)
-    touch_as_due(start);
-  else if (gauge_.compares())
-    touch_small_pages(gauge_, start, std::min(first.pages.bytes(), kTouchedToCompare));
-}
-
-// Looks at the newest run of small pages now and then, until the answer is yes. Without the lock.
-void SpanStore::learn_use_of_runs() {
-  PageId newest;
-  {
-    LockGuard guard(lock_);
-    if (run_use_.is_proven()) return;
-    newest = run_use_.take_newest();
-    if (newest.value == 0 || !window_.tag(newest).is_run()) return;
-  }
-  const std::optional<size_t> held = os::held_pages(window_.start_of(newest), kChunkSize);
-  if (!held) return;
   LockGuard guard(lock_);
-  run_use_.note(*held, kChunkSize / os::page_size());
+  Span* const first = is_long ? take_over_chunks(pages, paging_for_run()) : take_in_one_chunk(pages, alignment);
+  if (first == nullptr) return nullptr;
+  ++runs_;
+  run_pages_ += first->run.value;
+  if (first->grew) make_way();
+  if (bell_ != nullptr && chunks_ > 1) bell_->summon();
+  return window_.start_of(first->first);
 }
 
 // The lock is held, but for the system calls, as in all that follows but the public functions.
@@ -73,9 +45,13 @@ Span* SpanStore::take_in_one_chunk(PageCount pages, PageCount alignment) {
   return span;
 }
 
+// A program with several chunks in runs is taken to write to all of the next long one, if to any of it: its first touch
+// is left to the program.
 Paging SpanStore::paging_for_run() {
   const uint32_t now = os::milliseconds();
-  return run_use_.is_proven() && (gauge_.recommends(now) || misses_chunk(now)) ? Paging::kHuge : Paging::kSmall;
+  return run_pages_ >= kChunksOfGrownRuns * kPagesPerChunk && (gauge_.recommends(now) || misses_chunk(now))
+             ? Paging::kHuge
+             : Paging::kSmall;
 }
 
 // A new chunk lies behind the one before, so that new ones soon make a row.

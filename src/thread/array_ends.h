@@ -3,11 +3,11 @@
 //
 //   the thread    counts top down; reads the base; above it, the block is its own. Below, top goes up again, and the
 //                 thread takes the slow path, where the heap's lock is
-//   the holder    raises the base to top; makes every thread of the process run a fence, or lets as much time pass as
-//                 does for one (thread/cache_reach.h); reads top again; what lies below both is the holder's
+//   the holder    raises the base to top; lets as much time pass as does for a fence in the thread
+//                 (thread/cache_reach.h); reads top again; what lies below both is the holder's
 //
 // What the thread has counted down before its fence is seen in top, and after its fence the thread reads the raised
-// base: Dekker's rule, with the thread's fence run by the holder (membarrier), since it would cost each malloc more
+// base: Dekker's rule, with time for the thread's fence, since it would cost each malloc more
 // than all the rest. One attempt of the thread that has failed may still be counted in top: the holder takes an entry
 // less then, and leaves it where the thread will find it.
 //
@@ -44,7 +44,7 @@ uint32_t raise_base(Words words) {
   return static_cast<uint32_t>(held);
 }
 
-// After raise_base() has returned `raised`, which was not 0, and a membarrier: lowers the base to what the holder may
+// After raise_base() has returned `raised`, which was not 0, and time enough: lowers the base to what the holder may
 // have. Returns how many entries below it are the holder's.
 template <class Words>
 uint32_t settle_base(Words words, uint32_t raised) {

@@ -1,14 +1,13 @@
 // CacheReach: brings home what the caches of threads hold that sleep, or do not look: for malloc_trim and the idle
 // thread. A cache is shut off under its heap's lock, and taken in a later hold, once what its thread did before can be
-// seen by all: what is between the two is a fence in every thread, or time.
+// seen by all: what is between the two is time. Processors write what waits in their store buffers in microseconds,
+// whatever becomes of the thread (Morrison and Afek, ASPLOS 2015, bound it). A fence in every thread (membarrier) would
+// do at once, but sandboxes end processes for it.
 //
-//   malloc_trim       makes every thread of the process run a fence, once for all caches (membarrier, Linux 4.14);
-//                     where the OS refuses that, caches keep what they have
-//   the idle thread   takes at one look what it has shut off at an earlier one, kDrained before or more. Processors
-//                     write what waits in their store buffers in microseconds, whatever becomes of the thread (Morrison
-//                     and Afek, ASPLOS 2015, bound it); and sandboxes end processes for membarrier
+//   malloc_trim       shuts all caches off, sleeps for kDrained, and takes
+//   the idle thread   takes at one look what it has shut off at an earlier one
 //
-// One thread at a time does so, and no lock is held for the system call. Meanwhile threads may end and others begin
+// One thread at a time does so, and no lock is held while it sleeps. Meanwhile threads may end and others begin
 // with their heaps: whose cache it is, and what of it is shut off, is asked under the heap's lock each time. A hold is
 // for one cache: of a heap with several the first goes behind the others, until the first has been come by in this
 // pass.
@@ -20,6 +19,7 @@
 #include <cstdint>
 
 #include "base/lock.h"
+#include "base/pause.h"
 #include "base/std_atomics.h"
 #include "os/clock.h"
 #include "slab/heap_registry.h"
@@ -27,22 +27,26 @@
 
 namespace snug {
 
-struct CoarseClock {
-  static uint32_t milliseconds() { return os::milliseconds(); }
+struct DrainClock {
+  static uint32_t milliseconds() { return static_cast<uint32_t>(os::nanoseconds() / 1'000'000); }
+  // Returns so many after `since`, or later.
+  static void await(uint32_t since, uint32_t length) {
+    while (milliseconds() - since < length) pause_a_moment();
+  }
 };
 
 template <class Registry, class Heap, class Cache, class Atomics, class Forks, class Clock>
 class BasicCacheReach {
  public:
-  // Milliseconds after which no processor has yet to write what its thread did before: ten thousand times what any is
-  // known to take, and the clock's steps of up to 10.
-  static constexpr uint32_t kDrained = 50;
+  // Milliseconds after which no processor has yet to write what its thread did before: a thousand times what any is
+  // known to take.
+  static constexpr uint32_t kDrained = 5;
 
   explicit constexpr BasicCacheReach(Registry& registry) : registry_(registry) {}
 
   // The calling thread holds no heap's lock.
   void take_all() {
-    if (!is_refused() && await_turn()) take();
+    if (await_turn()) take();
   }
   // Shuts those off who have allocated nothing since the last call, and takes from those whom an earlier one shut off.
   void take_still() {
@@ -73,6 +77,14 @@ class BasicCacheReach {
     if (turn.is_had()) pass(act);
   }
 
+  // Calls act() while no other thread takes from caches; not at all if one does now.
+  template <class Act>
+  void while_nobody_takes(Act act) {
+    if (!begin()) return;
+    act();
+    end();
+  }
+
   // While one lives nobody takes from caches: what is counted in caches and in heaps one after the other adds up. The
   // thread waits for it, and holds no heap's lock. Without effect in a handler of a fork, as above.
   class Turn {
@@ -91,23 +103,10 @@ class BasicCacheReach {
     const bool is_had_;
   };
 
-  // Whether each thread can be made to run a fence. Asks the OS once.
-  bool has_fences() {
-    if (fences_.load(std::memory_order_relaxed) == Fences::kUnknown)
-      fences_.store(Atomics::prepare_membarrier() ? Fences::kGiven : Fences::kRefused, std::memory_order_relaxed);
-    return fences_.load(std::memory_order_relaxed) == Fences::kGiven;
-  }
-
   // In the child of a fork: the thread that was at it may be gone. What it has left shut off is its owner's still.
-  void after_fork_in_child() {
-    is_taking_.store(false, std::memory_order_relaxed);
-    fences_.store(Fences::kUnknown, std::memory_order_relaxed);
-  }
+  void after_fork_in_child() { is_taking_.store(false, std::memory_order_relaxed); }
 
  private:
-  enum class Fences : uint8_t { kUnknown, kGiven, kRefused };
-
-  bool is_refused() const { return fences_.load(std::memory_order_relaxed) == Fences::kRefused; }
   bool begin() { return !is_taking_.exchange(true, std::memory_order_acquire); }
   void end() { is_taking_.store(false, std::memory_order_release); }
   // Returns when begin() has been true. False, without it, in handlers of the thread that forks: whoever has begun may
@@ -146,24 +145,13 @@ class BasicCacheReach {
     return any;
   }
 
-  // True if there are fences, which a filter of system calls may end the process for: where no cache holds anything, as
-  // in a process of one thread, nobody asks. begin() has been true.
-  bool may_take() {
-    if (fences_.load(std::memory_order_relaxed) == Fences::kUnknown) {
-      bool any = false;
-      pass([&](const Cache& cache) { any = any || cache.holds_any(); });
-      if (!any) return false;
-    }
-    return has_fences();
-  }
-
-  // begin() has been true. Who is shut off takes the slow path the next time, so that it is asked first whether
-  // there are fences.
+  // begin() has been true. In a process of one thread no cache holds anything, and nothing is waited for.
   void take() {
-    if (may_take()) {
-      bool any = false;
-      pass([&](Cache& cache) { any = raise(cache) || any; });
-      if (any && Atomics::membarrier()) pass([](Cache& cache) { cache.take_raised(); });
+    bool any = false;
+    pass([&](Cache& cache) { any = raise(cache) || any; });
+    if (any) {
+      Clock::await(Clock::milliseconds(), kDrained);
+      pass([](Cache& cache) { cache.take_raised(); });
     }
     end();
   }
@@ -171,9 +159,8 @@ class BasicCacheReach {
   Registry& registry_;
   typename Atomics::template Atomic<bool> is_taking_{false};
   typename Atomics::template Var<uint64_t> pass_{0};  // the last one, of whoever has begun
-  typename Atomics::template Atomic<Fences> fences_{Fences::kUnknown};
 };
 
-using CacheReach = BasicCacheReach<HeapRegistry, SlabHeap, ThreadCache, StdAtomics, ForkingThread, CoarseClock>;
+using CacheReach = BasicCacheReach<HeapRegistry, SlabHeap, ThreadCache, StdAtomics, ForkingThread, DrainClock>;
 
 }  // namespace snug

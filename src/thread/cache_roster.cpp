@@ -1,26 +1,22 @@
 #include "thread/cache_roster.h"
 
-#include <algorithm>
 #include <cstring>
 #include <new>
 
 namespace snug {
 
-bool CacheRoster::open(void (*thread_ends)(void*), const CacheLimits& limits) {
-  limits_ = limits;
-  return ::pthread_key_create(&key_, thread_ends) == 0;
-}
-
-void CacheRoster::bound_budget(size_t bytes) {
-  LockGuard guard(lock_);
-  limits_.budget = std::min(limits_.budget, bytes);
-  for (ThreadCache* cache = caches_.front(); cache != nullptr; cache = CacheList::next(cache))
-    cache->bound_budget(limits_.budget);
+bool CacheRoster::make_key(void (*thread_ends)(void*)) {
+  Key expected = Key::kNone;
+  if (!key_state_.compare_exchange_strong(expected, Key::kBeingMade, std::memory_order_acquire)) return true;
+  const bool made = ::pthread_key_create(&key_, thread_ends) == 0;
+  key_state_.store(made ? Key::kMade : Key::kNone, std::memory_order_release);
+  return made;
 }
 
 ThreadCache* CacheRoster::start() {
   ThreadState& state = thread_state;
   if (state.cache != nullptr || state.ended) return state.cache;
+  if (key_state_.load(std::memory_order_acquire) != Key::kMade) return nullptr;
   {
     const Passing passing(lock_, passage_);
     SlabHeap* heap = registry_.acquire();
@@ -103,21 +99,16 @@ void CacheRoster::orphan_others() {
   }
 }
 
-void CacheRoster::reap_orphans() {
-  for (;;) {
-    // As the end of a thread: a fork of the child must not come between the two.
-    const Passing passing(lock_, passage_);
-    ThreadCache* cache = nullptr;
-    {
-      LockGuard guard(lock_);
-      cache = orphans_.pop_front();
-      if (cache == nullptr) {
-        has_orphans_.store(false, std::memory_order_relaxed);
-        return;
-      }
-    }
-    leave_for(cache);
+void CacheRoster::reap_orphan() {
+  // As the end of a thread: a fork of the child must not come between the two.
+  const Passing passing(lock_, passage_);
+  ThreadCache* cache = nullptr;
+  {
+    LockGuard guard(lock_);
+    cache = orphans_.pop_front();
+    if (orphans_.empty()) has_orphans_.store(false, std::memory_order_relaxed);
   }
+  if (cache != nullptr) leave_for(cache);
 }
 
 // What a thread does that ends, for an orphan that is in no list.

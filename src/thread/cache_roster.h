@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/at_a_time.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/passage.h"
@@ -47,11 +48,11 @@ class CacheRoster {
   constexpr CacheRoster(MetaArena& arena, HeapRegistry& registry, ArrayStore& arrays)
       : arena_(arena), registry_(registry), arrays_(arrays), records_(arena) {}
 
-  // `thread_ends` is called with the cache of an ending thread, and calls end(). False if the OS refuses.
-  bool open(void (*thread_ends)(void*), const CacheLimits& limits);
-
-  // No cache has room for more bytes from now on; what one has already it keeps. Takes the roster's lock.
-  void bound_budget(size_t bytes);
+  // `thread_ends` is called with the cache of an ending thread, and calls end(). False if the OS refuses. To be called
+  // before any cache begins, without a lock: an interposer may stand before libc's function, and allocate. Until it has
+  // returned, threads have no caches.
+  bool make_key(void (*thread_ends)(void*));
+  void open(const CacheLimits& limits) { limits_ = limits; }
 
   // The calling thread's cache, made if there is none; null if it can have none.
   ThreadCache* start();
@@ -63,7 +64,15 @@ class CacheRoster {
   // The caches of all threads but the calling one are orphans. Those for which there is no memory are reaped at once.
   void orphan_others();
   // Takes over what orphans left: their cached blocks go home, their heaps are abandoned.
-  void reap_orphans();
+  void reap_orphans() {
+    while (has_orphans()) reap_orphan();
+  }
+  // The same of a few, once for each time that the clock tells: one costs what the end of a thread does, and a child
+  // that does little and ends, or executes another program, shall not pay for thousands.
+  void reap_by_the_clock(uint32_t now) {
+    if (reaped_at_.exchange(now, std::memory_order_relaxed) == now) return;
+    for (uint32_t left = kAtATime; left != 0 && has_orphans(); --left) reap_orphan();
+  }
   bool has_orphans() const { return has_orphans_.load(std::memory_order_relaxed); }
 
   // Calls visit(const ThreadCache&) for the cache of every running thread, while none can end.
@@ -83,20 +92,24 @@ class CacheRoster {
   void unlock_after_fork() { lock_.unlock_after_fork(); }
 
  private:
+  enum class Key : uint8_t { kNone, kBeingMade, kMade };
   using CacheList = List<ThreadCache, &ThreadCache::in_roster>;
 
   ThreadCache* make_cache(SlabHeap& heap);
   // One more or less; the lock is held.
   void count_caches(ptrdiff_t change) { cache_count_.store(cache_count() + static_cast<size_t>(change)); }
+  void reap_orphan();
   void leave_for(ThreadCache* cache);
   void strike_off(CacheList& list, ThreadCache* cache);
 
   // What every refill reads, and what threads read that begin.
   alignas(kCacheLine) std::atomic<bool> has_orphans_{false};
+  std::atomic<uint32_t> reaped_at_{0};
   MetaArena& arena_;
   HeapRegistry& registry_;
   ArrayStore& arrays_;
   pthread_key_t key_ = 0;
+  std::atomic<Key> key_state_{Key::kNone};
   CacheLimits limits_;
 
   alignas(kCacheLine) SharedLock lock_;

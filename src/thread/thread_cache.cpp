@@ -49,12 +49,7 @@ void point_at(CacheHead& head, void** base, size_t held, size_t room) {
 
 ThreadCache::ThreadCache(SlabHeap& heap, HeapRegistry& registry, ArrayStore& arrays, ThreadState& state,
                          const CacheLimits& limits)
-    : heap_(heap),
-      registry_(registry),
-      arrays_store_(arrays),
-      state_(&state),
-      limits_(limits),
-      budget_(limits.budget) {}
+    : heap_(heap), registry_(registry), arrays_store_(arrays), state_(&state), limits_(limits) {}
 
 void* ThreadCache::refill(size_t size_class, bool* untouched) {
   void* lines[kMostShared];
@@ -225,7 +220,7 @@ bool ThreadCache::open(size_t size_class) {
 bool ThreadCache::affords(size_t size_class, size_t room) const {
   const size_t had = arrays_[size_class].room;
   if (room <= had) return true;
-  if (room_bytes_ + (room - had) * sizes(size_class).block_size > budget_.load(std::memory_order_relaxed)) return false;
+  if (room_bytes_ + (room - had) * sizes(size_class).block_size > limits_.budget) return false;
   return !drains_ || affords_draining(size_class, room);
 }
 
@@ -304,6 +299,21 @@ void ThreadCache::scavenge() {
 void ThreadCache::flush_all() {
   Operation operation(*this);
   send_all_home();
+}
+
+ThreadCache::Misused ThreadCache::look_for_misuse() {
+  for (size_t c = 1; c < kMaxClasses; ++c) {
+    if (arrays_[c].places == 0) continue;
+    const CacheHead& head = state_->heads[c];
+    std::sort(head.base(), head.top());
+    const void* before = nullptr;
+    for (void** place = head.base(); place != head.top(); ++place) {
+      if (*place == before) return {*place, kAlreadyFree};
+      if (const char* fault = registry_.fault_of(*place, &heap_); fault != nullptr) return {*place, fault};
+      before = *place;
+    }
+  }
+  return {};
 }
 
 void ThreadCache::send_all_home() {

@@ -62,6 +62,13 @@ class alignas(64) ThreadCache : public HeapCache {
   void give_uncached(size_t size_class, void* block);
   // Sends every cached block home.
   void flush_all();
+  // The first address found in the arrays that is no block handed out, or is there twice, and why; null if there is
+  // none. Puts the arrays into the order of addresses. A lock of a heap for each block.
+  struct Misused {
+    const void* block = nullptr;
+    const char* reason = nullptr;
+  };
+  Misused look_for_misuse();
   // flush_all, and gives the arrays away: the thread ends.
   void retire();
 
@@ -81,10 +88,6 @@ class alignas(64) ThreadCache : public HeapCache {
   bool has_been_still();
   // True if it has since its bases were last raised.
   bool has_moved() const { return allocations() != allocations_raised_; }
-  bool holds_any() const;
-
-  // Any thread: the arrays have room for no more bytes from now on; what there is stays.
-  void bound_budget(size_t bytes) { budget_.store(bytes, std::memory_order_relaxed); }
 
   SlabHeap& heap() { return heap_; }
   const ThreadState& state() const { return *state_; }
@@ -158,7 +161,6 @@ class alignas(64) ThreadCache : public HeapCache {
   ArrayStore& arrays_store_;
   ThreadState* state_;
   const CacheLimits limits_;
-  std::atomic<size_t> budget_;  // limits_.budget, or less by now
   size_t room_bytes_ = 0;
   size_t extra_bytes_ = 0;  // of that what may go if the thread drains
   size_t sent_home_ = 0;    // bytes, for want of room, beyond what refills make up for; no more than matters

@@ -62,13 +62,6 @@ void ThreadCache::lower_bases() {
   is_raised_ = is_pending_ = false;
 }
 
-bool ThreadCache::holds_any() const {
-  if (is_pending_) return true;
-  for (size_t c = 1; c < kMaxClasses; ++c)
-    if (count(c) != 0) return true;
-  return false;
-}
-
 bool ThreadCache::has_been_still() {
   const uint64_t now = allocations();
   const bool still = now == allocations_seen_;

@@ -24,11 +24,34 @@
 static const struct {
   const char* name;
   unsigned number;
-} kKnown[] = {CALL(mmap),       CALL(munmap),        CALL(mprotect),   CALL(madvise),        CALL(mremap),
-              CALL(futex),      CALL(openat),        CALL(read),       CALL(lseek),          CALL(write),
-              CALL(close),      CALL(fcntl),         CALL(getpid),     CALL(gettid),         CALL(prctl),
-              CALL(prlimit64),  CALL(clock_gettime), CALL(sysinfo),    CALL(mlock),          CALL(mincore),
-              CALL(newfstatat), CALL(getrandom),     CALL(membarrier), CALL(rt_sigprocmask), CALL(sched_getaffinity)};
+} kKnown[] = {CALL(mmap),
+              CALL(munmap),
+              CALL(mprotect),
+              CALL(madvise),
+              CALL(mremap),
+              CALL(futex),
+              CALL(openat),
+              CALL(read),
+              CALL(lseek),
+              CALL(write),
+              CALL(close),
+              CALL(fcntl),
+              CALL(getpid),
+              CALL(gettid),
+              CALL(prctl),
+              CALL(prlimit64),
+              CALL(clock_gettime),
+              CALL(sysinfo),
+              CALL(mlock),
+              CALL(mincore),
+              CALL(newfstatat),
+              CALL(getrandom),
+              CALL(faccessat2),
+              CALL(rt_sigprocmask),
+              CALL(sched_getaffinity),
+              CALL(faccessat),
+              CALL(sched_setscheduler),
+              CALL(sched_setaffinity)};
 #undef CALL
 
 enum { kKnownCount = sizeof kKnown / sizeof *kKnown };

@@ -1,7 +1,7 @@
 """misuse.py: one misuse, one tiny program, one exact message.
 
-The program's first comment says what must come of it: `EXPECT abort: REGEX`, `EXPECT fault: REGEX`
-or `EXPECT exit:`. {address} in the
+The program's first comment says what must come of it: `EXPECT abort: REGEX`, `EXPECT fault: REGEX`,
+`EXPECT told: REGEX`, where the process ends as it would, or `EXPECT exit:`. {address} in the
 pattern stands for the address that the program itself announced on its standard output. `EXPECT abort with CONF: REGEX`
 sets SNUG_CONF.
 
@@ -18,13 +18,13 @@ import sys
 def main() -> None:
     library, program, source = sys.argv[1:]
     with open(source, encoding="utf-8") as text:
-        expected = re.match(r"/\* EXPECT (abort|fault|exit)(?: with (\S+))?: ?(.*)\n", text.read())
+        expected = re.match(r"/\* EXPECT (abort|fault|told|exit)(?: with (\S+))?: ?(.*)\n", text.read())
     if not expected:
         sys.exit(f"{source} does not say what to expect")
     ending, configuration, pattern = expected.groups()
     environment = {**os.environ, "SNUG_CONF": configuration or "", "LD_PRELOAD": library}
     run = subprocess.run([program], env=environment, capture_output=True, text=True, timeout=60)
-    wanted = {"abort": -signal.SIGABRT, "fault": -signal.SIGSEGV, "exit": 0}[ending]
+    wanted = {"abort": -signal.SIGABRT, "fault": -signal.SIGSEGV, "told": 7, "exit": 0}[ending]
     lines = run.stderr.splitlines()
     # A guarded block's stacks; who allocated it is always told.
     if lines[1:] and configuration == "check:sample" and lines[1].startswith("snug: allocated by thread "):

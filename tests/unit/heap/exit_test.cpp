@@ -1,6 +1,10 @@
 // exit_test.cpp: the end of a process, as far as the heap looks at it.
 #include <gtest/gtest.h>
 
+#include <iterator>
+#include <set>
+#include <string>
+
 #include "heap/allocator.h"
 
 namespace snug {
@@ -16,21 +20,49 @@ void cache_a_block() {
   ASSERT_GT(cached(), 0u);
 }
 
-TEST(SettleAtExit, sends_home_what_the_thread_has_cached) {
+// What a look says on standard error.
+std::string said_at_exit() {
+  testing::internal::CaptureStderr();
+  look_for_misuse_at_exit();
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(ExitTest, LeavesWhatTheThreadHasCached) {
   cache_a_block();
-  flush_at_exit();
-  EXPECT_EQ(cached(), 0u);
+  const size_t before = cached();
+  EXPECT_EQ(said_at_exit(), "");
+  EXPECT_EQ(cached(), before);
+}
+
+TEST(ExitTest, TellsABlockFreedTwiceAndReturns) {
+  void* const block = allocate(kSize);
+  void* const other = allocate(kSize);
+  release(block);
+  release(other);
+  release(block);
+  EXPECT_NE(said_at_exit().find("block is already free (found as the process ends)"), std::string::npos);
+  // In the order of addresses the two are neighbours; one goes, so that the cache holds each block once.
+  void* const taken[] = {allocate(kSize), allocate(kSize), allocate(kSize)};
+  std::set<void*> places(std::begin(taken), std::end(taken));
+  EXPECT_EQ(places.size(), 2u);
+  for (void* place : places) release(place);
 }
 
 // Its holder may be this very thread, interrupted by a signal whose handler has called exit().
-TEST(SettleAtExit, does_nothing_while_a_lock_is_held) {
-  cache_a_block();
-  const size_t before = cached();
+TEST(ExitTest, DoesNothingWhileALockIsHeld) {
+  void* const block = allocate(kSize);
+  void* const other = allocate(kSize);
+  release(block);
+  release(other);
+  release(block);
   for (SharedLock* lock : {&store.spans.lock(), &store.arena.lock()}) {
     LockGuard guard(*lock);
-    flush_at_exit();
-    EXPECT_EQ(cached(), before);
+    EXPECT_EQ(said_at_exit(), "");
   }
+  EXPECT_NE(said_at_exit(), "");
+  void* const taken[] = {allocate(kSize), allocate(kSize), allocate(kSize)};
+  std::set<void*> places(std::begin(taken), std::end(taken));
+  for (void* place : places) release(place);
 }
 
 }  // namespace

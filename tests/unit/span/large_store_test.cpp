@@ -192,13 +192,6 @@ TEST_F(LargeStorePagingTest, GrowthDuringAPauseTouchesNothing) {
   EXPECT_EQ(os::held_pages(block, 13 * kMiB), 1u);
 }
 
-TEST_F(LargeStorePagingTest, ABlockThatIsNotWrittenToIsNotTouched) {
-  os::purge(block, os::page_size());  // the first purge of a process looks whether it works
-  os::purge(block, 9 * kMiB);
-  grow(13 * kMiB);
-  EXPECT_EQ(os::held_pages(block, 13 * kMiB), 0u);
-}
-
 TEST_F(LargeStoreTest, WhatWillGrowGetsRoomAtOnce) {
   auto* block = static_cast<char*>(large.allocate({.size = kMiB, .will_grow = true}));
   EXPECT_EQ(large.usable_size(block), kMiB);

@@ -1,14 +1,9 @@
 // What another thread takes out of a cache, step by step, and what the owner finds when it comes by.
 #include "thread/cache_reach.h"
 
-#include <sys/syscall.h>
-
-#include <cerrno>
 #include <chrono>
 #include <thread>
 
-#include "os/clock.h"
-#include "os/system_call_hook.h"
 #include "own_cache.h"
 
 namespace snug::unit {
@@ -85,31 +80,16 @@ TEST_F(CacheReachTest, WhatIsShutOffIsTakenAfterAWhileAndNotBefore) {
   const size_t held = cache.cached(small);
   {
     SlabHeap::Visit visit(heap);
-    cache.set_raised_at(os::milliseconds());
+    cache.set_raised_at(DrainClock::milliseconds());
   }
   reach.take_still();
   EXPECT_EQ(cache.cached(small), held);
   {
     SlabHeap::Visit visit(heap);
-    cache.set_raised_at(os::milliseconds() - CacheReach::kDrained);
+    cache.set_raised_at(DrainClock::milliseconds() - CacheReach::kDrained);
   }
   reach.take_still();
   EXPECT_EQ(cache.cached(small), 0u);
-}
-
-// Sandboxes end processes for membarrier.
-TEST_F(CacheReachTest, StillThreadsAreTakenFromWithoutAFence) {
-  put_many(small, take_many(small, 100));
-  state.allocations += 100;
-  CacheReach reach(own.registry);
-  int asked = 0;
-  const SystemCallHook hook(SYS_membarrier, [&] { return ++asked, false; }, EPERM);
-  for (int looks = 0; looks < 3; ++looks) look(reach);
-  EXPECT_EQ(cache.cached(small), 0u);
-  EXPECT_EQ(asked, 0);
-  put_many(small, take_many(small, 100));
-  reach.take_all();
-  EXPECT_EQ(asked, 1) << "as a trim does";
 }
 
 TEST_F(CacheReachTest, ATrimTakesWhatALookHasShutOff) {
@@ -120,19 +100,6 @@ TEST_F(CacheReachTest, ATrimTakesWhatALookHasShutOff) {
   ASSERT_TRUE(cached_blocks(small).empty());
   ASSERT_NE(cache.cached(small), 0u);
   reach.take_all();
-  EXPECT_EQ(cache.cached(small), 0u);
-}
-
-TEST_F(CacheReachTest, WhatATrimCouldNotTakeALaterLookDoes) {
-  put_many(small, take_many(small, 100));
-  CacheReach reach(own.registry);
-  ASSERT_TRUE(reach.has_fences());
-  {
-    const SystemCallHook refusal(SYS_membarrier, [] { return false; }, EPERM);
-    reach.take_all();
-  }
-  EXPECT_NE(cache.cached(small), 0u);
-  look(reach);
   EXPECT_EQ(cache.cached(small), 0u);
 }
 
@@ -159,19 +126,6 @@ TEST_F(CacheReachTest, TakesWhatEachOfThoseHasThatShareAHeap) {
   reach.for_each_cache([&](const ThreadCache&) { ++seen; });
   EXPECT_EQ(seen, 3u);
   for (ThreadCache& one : others) one.retire();
-}
-
-TEST_F(CacheReachTest, WhereThereAreNoFencesCachesStayAsTheyAre) {
-  put_many(small, take_many(small, 50));
-  const std::vector<void*> blocks = cached_blocks(small);
-  CacheReach reach(own.registry);
-  {
-    const SystemCallHook refusal(SYS_membarrier, [] { return false; }, EPERM);
-    reach.take_all();
-  }
-  EXPECT_EQ(cached_blocks(small), blocks);
-  reach.take_all();
-  EXPECT_EQ(cached_blocks(small), blocks) << "it has been refused once and for all";
 }
 
 TEST_F(CacheReachTest, ToLookAtCachesIsNoVisit) {

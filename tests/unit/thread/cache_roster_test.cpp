@@ -19,7 +19,8 @@ class CacheRosterTest : public testing::Test {
  protected:
   void SetUp() override {
     // Its threads are not told when they end: to the roster they are gone before.
-    ASSERT_TRUE(roster.open([](void*) {}, CacheLimits{}));
+    ASSERT_TRUE(roster.make_key([](void*) {}));
+    roster.open(CacheLimits{});
   }
   // A thread that holds blocks in its cache until `ends` is passed.
   void hold_some(std::barrier<>& begins, std::barrier<>& ends) {

@@ -290,22 +290,6 @@ class PoorThreadCacheTest : public ThreadCacheTest {
 
 TEST_F(PoorThreadCacheTest, KeepsWithinLimitAndBudget) { exercise(3); }
 
-// As when the process proves to live in a small container.
-TEST_F(ThreadCacheTest, KeepsWithinABudgetThatIsLoweredLater) {
-  size_t single = 0;
-  for (size_t c = 1; c < kRoomyTable.count; ++c) single += own.sizes(c).block_size;
-  const auto use_all = [&] {
-    for (size_t c = 1; c < kRoomyTable.count; ++c)
-      for (int i = 0; i < 5; ++i) put_many(c, take_many(c, 50));
-  };
-  cache.bound_budget(size_t{64} << 10);
-  use_all();
-  EXPECT_LE(room_bytes(), (size_t{64} << 10) + single);
-  cache.bound_budget(limits.budget);
-  use_all();
-  EXPECT_GT(room_bytes(), (size_t{64} << 10) + single);
-}
-
 class PennilessThreadCacheTest : public ThreadCacheTest {
  protected:
   PennilessThreadCacheTest() : ThreadCacheTest(kRoomyTable, {.budget = 0}) {}

@@ -1,0 +1,13 @@
+// The environment, as the process found it or has it now. Not by getenv(), in whose place an interposer may stand.
+#pragma once
+
+namespace snug {
+
+// The environment as the dynamic linker hands it to constructors, for the time before libc knows of it.
+void tell_environment(char** variables);
+// Its variables, "NAME=VALUE" each, ended by a null; null if there are none.
+char** environment();
+// The value of a variable; null if there is none.
+const char* environment_value(const char* name);
+
+}  // namespace snug

@@ -1,0 +1,52 @@
+// Which classes get huge pages: those that grow, of blocks that programs use whole.
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "os/memory.h"
+#include "slab/own_heaps.h"
+
+namespace snug {
+namespace {
+
+class SlabPagingTest : public testing::Test {
+ protected:
+  SlabPagingTest() : heap(*own.registry.acquire()) {}
+  void TearDown() override { EXPECT_STREQ(heap.check(), nullptr); }
+  // The default table's class of blocks of this size.
+  static size_t class_of(size_t size) { return kRoomyTable.class_of(size); }
+
+  unit::OwnHeaps own;
+  SlabHeap& heap;
+};
+
+// What the OS was advised of for the memory of the last of `count` blocks, each written to up to `written` bytes.
+Paging paging_after(unit::OwnHeaps& own, SlabHeap& heap, size_t size_class, size_t count, size_t written) {
+  void* block = nullptr;
+  for (size_t i = 0; i < count; ++i) {
+    block = own.take(heap, size_class, 1)[0];
+    std::memset(block, 1, written);
+  }
+  return own.window.chunk(own.window.page_of(block)).paging;
+}
+
+TEST_F(SlabPagingTest, GrowthBringsHugePages) {
+  if (!unit::os_knows_huge_pages()) GTEST_SKIP() << "the OS knows no huge pages";
+  const size_t blocks = (size_t{8} << 20) / 1024;
+  EXPECT_EQ(paging_after(own, heap, class_of(1024), blocks / 4, 1), Paging::kSmall);
+  EXPECT_EQ(paging_after(own, heap, class_of(1024), blocks, 1), Paging::kHuge);
+}
+
+// Of larger blocks programs often write to a part.
+TEST_F(SlabPagingTest, BlocksBeyondTwoOsPagesHaveSmallPages) {
+  if (!unit::os_knows_huge_pages()) GTEST_SKIP() << "the OS knows no huge pages";
+  const auto paging_of = [&](size_t size) {
+    return paging_after(own, heap, class_of(size), (size_t{16} << 20) / size, size);
+  };
+  EXPECT_EQ(paging_of(2 * os::page_size()), Paging::kHuge);
+  EXPECT_EQ(paging_of(2 * os::page_size() + 1), Paging::kSmall);
+  EXPECT_EQ(paging_of(33000), Paging::kSmall);
+}
+
+}  // namespace
+}  // namespace snug
