@@ -56,15 +56,16 @@ clang_release() {
 
 # Each stage's time, and ctest's own closing line for each build that has tests.
 print_end() {
-  local log
+  local log of
   echo
   echo "==== times"
   printf '%s\n' "${timings[@]}"
   echo
   echo "==== tests"
-  for log in build/*/tests.log; do
-    echo "$(basename "$(dirname "$log")"): $(cat "$(dirname "$log")/summary.txt")"
-    grep 'tests passed, .* tests failed out of' "$log"
+  for log in build/*/tests*.log; do
+    of=${log%.log}
+    echo "${of#build/}: $(cat "${of/tests/summary}.txt")"
+    grep 'tests passed, .* tests failed out of' "$log" || true
   done
   echo
   echo "ci: passed in $SECONDS s: ${passed[*]}"
