@@ -21,7 +21,7 @@ HAS_REPLAY = TRACES.exists()
 
 def run(*command, **environment):
     return subprocess.run([str(word) for word in command], env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, timeout=110, check=False)
+                          capture_output=True, text=True, check=False)
 
 
 def figures(process):
@@ -131,7 +131,7 @@ class ScriptTest(InFolder):
             memory = Path(session.read_text().strip().split(":")[-1])
             self.assertTrue(memory.is_dir(), memory)
             script.send_signal(signal.SIGTERM)
-            self.assertEqual(script.wait(60), 128 + signal.SIGTERM)
+            self.assertEqual(script.wait(), 128 + signal.SIGTERM)
         self.assertFalse(memory.exists(), memory)
 
 

@@ -26,7 +26,7 @@ SMALL = ["--rounds", "1", "--scale", "0.002", "--verify", "1"]
 
 def run(program, *arguments, **environment):
     return subprocess.run([program, *arguments], env={**os.environ, "LD_PRELOAD": os.environ["SNUG_LIBRARY"], **environment},
-                          capture_output=True, text=True, timeout=60, check=False)
+                          capture_output=True, text=True, check=False)
 
 
 def results(process):

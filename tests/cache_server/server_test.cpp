@@ -151,10 +151,10 @@ TEST_F(ServerTest, WhereThereAreNoFilesClientsWait) {
   EXPECT_EQ(Connection(port()).ping(), kPong);
 }
 
-// Within ten seconds.
+// Within ten minutes, far longer than any machine takes.
 template <class Condition>
 bool comes_true(Condition condition) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(10);
   while (!condition()) {
     if (std::chrono::steady_clock::now() > end) return false;
     std::this_thread::yield();

@@ -169,7 +169,7 @@ void* work_in_thread(void*) {
 }
 
 [[noreturn]] void live_under_fault(Mode how, int call, int report) {
-  alarm(60);
+  alarm(600);
   for (std::uint64_t i = 0; i < kBlocks; ++i) blocks[i].seed = i;
   failing_call = call;
   mode = how;

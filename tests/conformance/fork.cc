@@ -23,8 +23,8 @@ namespace {
 constexpr int kThreads = 4;
 constexpr int kForkers = 2;
 constexpr int kSlots = 512;
-constexpr unsigned kChildSeconds = 20;
-constexpr unsigned kParentSeconds = 280;
+constexpr unsigned kChildSeconds = 600;
+constexpr unsigned kParentSeconds = 1400;
 
 // A block describes itself, so that whoever takes it from a slot, in whichever process, can prove it whole.
 struct Header {

@@ -18,8 +18,8 @@
 
 namespace {
 
-constexpr unsigned kChildSeconds = 20;
-constexpr unsigned kParentSeconds = 280;
+constexpr unsigned kChildSeconds = 600;
+constexpr unsigned kParentSeconds = 1400;
 constexpr int kLineBytes = 100000;
 constexpr int kLinesAtATime = 16;
 

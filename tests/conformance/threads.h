@@ -34,10 +34,10 @@ inline std::size_t thread_count() {
   return count;
 }
 
-// Whether it does in 20 seconds or more: so long a busy machine may keep a thread from running that else takes
+// Whether it does in ten minutes or more: so long a busy machine may keep a thread from running that else takes
 // milliseconds. Looks are counted, as the process may be stopped as a whole.
 template <class Condition>
-bool comes_true(Condition condition, int looks = 1000) {
+bool comes_true(Condition condition, int looks = 30'000) {
   while (!condition()) {
     if (--looks == 0) return false;
     sleep_for(20);

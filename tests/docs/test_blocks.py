@@ -112,7 +112,7 @@ class Workshop:
     def run(self, command: list, folder: Path | None = None) -> str:
         """Empty, or what went wrong."""
         process = subprocess.run(command, cwd=folder or self.here, env=self.environment(), stdin=subprocess.DEVNULL,
-                                 capture_output=True, text=True, timeout=120, check=False)
+                                 capture_output=True, text=True, check=False)
         return f"exit status {process.returncode}: {process.stderr[-600:]}" if process.returncode else ""
 
     def has(self, allocator: str) -> bool:

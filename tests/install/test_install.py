@@ -17,7 +17,7 @@ COMPONENTS = ("runtime", "development", "tools")
 
 def run(*command, **environment):
     return subprocess.run([str(word) for word in command], env={**os.environ, **environment}, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=250, check=False)
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
 
 
 def install(prefix, component, **environment):

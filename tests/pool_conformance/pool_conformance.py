@@ -77,7 +77,7 @@ class Runner:
             return f"contains std::pmr::{resource}"
         if test in COMPILED_ONLY:
             return ""
-        ran = subprocess.run([product], capture_output=True, text=True, timeout=60)
+        ran = subprocess.run([product], capture_output=True, text=True)
         return "" if ran.returncode == 0 else f"ended with {ran.returncode}\n{ran.stdout}{ran.stderr}"
 
 

@@ -15,7 +15,6 @@ from jemalloc_calls import with_jemalloc_calls  # from the folder just named
 from service import Allocator, Trial, fail, libraries_from_arguments, need
 
 REQUESTS = 40_000
-STARTUP_SECONDS = 15
 
 
 def free_port() -> int:
@@ -49,21 +48,16 @@ class Server:
             env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
     def await_ready(self) -> None:
-        deadline = time.monotonic() + STARTUP_SECONDS
-        while time.monotonic() < deadline:
+        while True:
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", self.port)) == 0:
                     return
             if self.process.poll() is not None:
                 fail(f"the server ended with {self.process.returncode}: {self.process.stderr.read() if self.process.stderr else ''}")
             time.sleep(0.05)
-        fail("the server does not listen")
 
     def finish(self, allocator: Allocator) -> None:
-        try:
-            _, said = self.process.communicate(timeout=20)
-        except subprocess.TimeoutExpired:
-            fail(f"{allocator.name}: the server does not shut down")
+        _, said = self.process.communicate()
         if self.process.returncode != 0 or "snug:" in said:
             fail(f"{allocator.name}: the server ended with {self.process.returncode}: {said}")
 
@@ -88,9 +82,7 @@ def serve(allocator: Allocator, plain: Allocator, server_program: str, cli: str,
         if allocator.name == "snug":
             # A background save forks the server while its heap is large.
             plain.run(*ask, "BGSAVE")
-            for _ in range(100):
-                if "rdb_bgsave_in_progress:0" in plain.run(*ask, "INFO", "persistence"):
-                    break
+            while "rdb_bgsave_in_progress:0" not in plain.run(*ask, "INFO", "persistence"):
                 time.sleep(0.1)
             if "rdb_last_bgsave_status:ok" not in plain.run(*ask, "INFO", "persistence"):
                 fail("the background save failed")
@@ -100,7 +92,7 @@ def serve(allocator: Allocator, plain: Allocator, server_program: str, cli: str,
                 fail("the data changed when it was saved and loaded")
         if "total_error_replies:0" not in info.replace("\r", "").replace("total_error_replies", "\ntotal_error_replies"):
             fail(f"{allocator.name}: errors among the replies: {info}")
-        subprocess.run([*ask, "SHUTDOWN", "NOSAVE"], capture_output=True, check=False, timeout=20)
+        subprocess.run([*ask, "SHUTDOWN", "NOSAVE"], capture_output=True, check=False)
         server.finish(allocator)
         return replies
     finally:

@@ -87,10 +87,10 @@ class Allocator:
         base.update(self.extra)
         return base
 
-    def run(self, *command: str, text: str | None = None, cwd: Path | None = None, timeout: float = 55, **more: str) -> str:
+    def run(self, *command: str, text: str | None = None, cwd: Path | None = None, **more: str) -> str:
         """Runs to the end; its standard output. Anything on stderr that names snug, or a bad status, fails the test."""
         done = subprocess.run(command, input=text, cwd=cwd or self.folder, env=self.environment(**more),
-                              capture_output=True, text=True, timeout=timeout, errors="surrogateescape")
+                              capture_output=True, text=True, errors="surrogateescape")
         if done.returncode != 0 or "snug:" in done.stderr or "LD_PRELOAD" in done.stderr:
             fail(f"{self.name}: {' '.join(command)[:200]} ended with {done.returncode}: {done.stderr[-2000:]}")
         return done.stdout

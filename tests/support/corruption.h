@@ -77,7 +77,7 @@ void for_each_seed(uint64_t first, uint64_t count, TryOne try_one) {
   if (dup2(report_file(), 2) != 2) fail("no standard error");
   for (const int number : {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGALRM}) std::signal(number, &on_signal);
   for (seed = first; seed != first + count; ++seed) {
-    if ((seed - first) % 64 == 0) alarm(20);
+    if ((seed - first) % 64 == 0) alarm(600);
     try_one();
   }
 }

@@ -179,13 +179,11 @@ class FailureTest(unittest.TestCase):
         self.assertFalse(result["clean"])
 
     def test_a_run_over_time_is_killed_with_all_it_started(self):
-        start = time.monotonic()
         process, result = compare("glibc", "-n", "1", "--warmup", "0", "--timeout", "0.5", "--", SHELL, "-c",
-                                  "sleep 61.75 & sleep 61.75")
-        self.assertLess(time.monotonic() - start, 60, "before the program would have ended")
+                                  "sleep 3661.75 & sleep 3661.75")
         self.assertEqual(process.returncode, 1)
         self.assertIn("stopped at the time limit", contender(result, "glibc")["failure"])
-        self.assertTrue(all_end("sleep\x0061.75"))
+        self.assertTrue(all_end("sleep\x003661.75"))
 
     def test_different_output_is_a_failure(self):
         process, result = compare("glibc", "-n", "1", "--check-output", "--", SHELL, "-c", f"echo $LD_PRELOAD; {ALLOCATING} 9")
@@ -201,20 +199,20 @@ class FailureTest(unittest.TestCase):
 
     def test_ctrl_c_ends_the_program_and_shows_what_there_is(self):
         # Three runs are over at once, the fourth would last.
-        program = f'{ALLOCATING} 10; for i in 1 2 3; do mkdir "$FOLDER/$i" 2>/dev/null && exit; done; sleep 31.73'
+        program = f'{ALLOCATING} 10; for i in 1 2 3; do mkdir "$FOLDER/$i" 2>/dev/null && exit; done; sleep 3631.73'
         command = [TOOL, "run", "--library", LIBRARY, "--compare", "glibc", "--warmup", "0", "-n", "50", "--",
                    SHELL, "-c", program]
         with tempfile.TemporaryDirectory() as folder, \
                 subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                                  env=clean_environment(FOLDER=folder)) as process:
-            self.assertTrue(wait_for(lambda: processes_running("sleep\x0031.73")))
+            self.assertTrue(wait_for(lambda: processes_running("sleep\x003631.73")))
             process.send_signal(signal.SIGINT)
-            output, errors = process.communicate(timeout=30)
+            output, errors = process.communicate()
         self.assertEqual(process.returncode, 130)
         self.assertIn("INTERRUPTED", output)
         self.assertRegex(output, r"served \d+ allocations in \d processes")
         self.assertIn("interrupted", errors)
-        self.assertTrue(all_end("sleep\x0031.73"))
+        self.assertTrue(all_end("sleep\x003631.73"))
 
 
 class NamesTest(unittest.TestCase):
@@ -334,7 +332,7 @@ class JsonTest(unittest.TestCase):
         self.assertIn("Who served the program", process.stderr)
 
 
-def wait_for(condition, seconds=30):
+def wait_for(condition, seconds=1200):
     """Whether the condition came true while the `sleep` of a test would go on. A killed process is there for a moment longer, and a
     comparison takes seconds to its fourth run on a busy machine."""
     deadline = time.monotonic() + seconds

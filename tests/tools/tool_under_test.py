@@ -30,7 +30,7 @@ def clean_environment(**changes):
 def snug(*arguments, **changes):
     """Runs the tool to its end; returns the completed process with its output as text."""
     return subprocess.run([TOOL, *arguments], env=clean_environment(**changes), stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=100, check=False)
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
 
 
 def run_on_snug(*arguments, **changes):

@@ -11,7 +11,7 @@ import subprocess
 import time
 
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
-PATIENCE = 60  # seconds, for any answer
+PATIENCE = 1200  # seconds, for any answer
 
 
 def find_browser():
@@ -50,7 +50,7 @@ class Browser:
     def close(self):
         os.close(self.writing)  # it ends with its pipe
         try:
-            self.process.wait(10)
+            self.process.wait(600)
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()

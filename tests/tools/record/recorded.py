@@ -33,7 +33,7 @@ class Recorded:
             self.run = subprocess.run(
                 [TOOL, "record", "-o", file, "--level=0", "--allocator", allocator, *options, "--", program, *subject],
                 env=clean_environment(COUNTS=f"{folder}/counts", **variables), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE, text=True, timeout=100, check=False)
+                stderr=subprocess.PIPE, text=True, check=False)
             self.main = Trace(file) if file.exists() else None
             self.others = [Trace(path) for path in sorted(Path(folder).glob("job.*.trace"))]
             self.counts = {}
@@ -75,7 +75,7 @@ class Stepped:
         """What the subject has said of it."""
         self.tool.stdin.write(what + "\n")
         self.tool.stdin.flush()
-        done, _, _ = select.select([self.tool.stdout], [], [], 60)
+        done, _, _ = select.select([self.tool.stdout], [], [], 1200)
         answer = self.tool.stdout.readline() if done else "nothing"
         if not answer.endswith("done\n"):
             os.kill(self.subject, signal.SIGKILL)
@@ -91,12 +91,12 @@ class Stepped:
 
     def finish(self):
         self.tool.stdin.close()
-        self.tool.wait(60)
+        self.tool.wait()
         return Trace(self.file)
 
     def __exit__(self, *_):
         self.tool.stdin.close()
-        self.tool.wait(60)
+        self.tool.wait()
         self.tool.stdout.close()
         self.errors.close()
         self.files.cleanup()
@@ -117,7 +117,7 @@ def record(folder, *program, file="job.trace", flags=(), **options):
     """One run of any program, into a folder that stays the caller's."""
     return subprocess.run([TOOL, "record", "-o", Path(folder, file), "--level=0", *flags, "--", *program],
                           env=clean_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                          timeout=60, check=False, **options)
+                          check=False, **options)
 
 
 def told(trace):

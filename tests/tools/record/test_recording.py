@@ -23,7 +23,7 @@ def info_of(file):
 
 def await_mallocs(traces, count):
     """Until the traces tell of so many calls."""
-    until = time.monotonic() + 60
+    until = time.monotonic() + 1200
     while mallocs_in(traces()) < count:
         if time.monotonic() > until:
             raise AssertionError(f"fewer than {count} calls are in the trace")
@@ -50,7 +50,7 @@ class RecordingTest(unittest.TestCase):
             file = Path(folder, "told.json")
             run = subprocess.run([TOOL, "record", "-o", Path(folder, "job.trace"), "--json", file, "--", "sh", "-c",
                                   "ls / > /dev/null; exit 3"], env=clean_environment(), stderr=subprocess.PIPE, text=True,
-                                 timeout=60, check=False)
+                                 check=False)
             self.assertEqual(run.returncode, 3, run.stderr)
             processes = json.loads(file.read_text())["processes"]
             self.assertEqual({process["file"] for process in processes}, {str(path) for path in Path(folder).glob("*.trace")})
@@ -103,7 +103,7 @@ class RecordingTest(unittest.TestCase):
                         self.assertIsNone(tool.poll(), "the daemon runs")
                         time.sleep(0.01)
                     tool.send_signal(signal.SIGTERM)
-                    self.assertEqual(tool.wait(20), 3)
+                    self.assertEqual(tool.wait(), 3)
                     os.kill(int(daemon.read_text()), 0)  # it does still
                 finally:
                     os.kill(int(daemon.read_text()), signal.SIGKILL)
@@ -135,7 +135,7 @@ class RecordingTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             whole = Path(folder, "whole.trace")
             run = subprocess.run(f"{TOOL} record -o /dev/stdout --level=0 -- {SUBJECT} churn 100 | cat > {whole}", shell=True,
-                                 env=clean_environment(), capture_output=True, text=True, timeout=60, check=True)
+                                 env=clean_environment(), capture_output=True, text=True, check=True)
             Trace(whole).check()
             self.assertNotIn("not recorded", run.stderr)
 
@@ -144,7 +144,7 @@ class RecordingTest(unittest.TestCase):
             reads, writes = os.pipe()
             os.close(reads)
             run = subprocess.run([TOOL, "record", "-o", Path(folder, "job.trace"), "--", "sh", "-c", "echo $SNUG_RECORD"],
-                                 env=clean_environment(), stdout=subprocess.PIPE, stderr=writes, text=True, timeout=60, check=False)
+                                 env=clean_environment(), stdout=subprocess.PIPE, stderr=writes, text=True, check=False)
             os.close(writes)
             self.assertEqual(run.returncode, 0)
             self.assertFalse(Path(run.stdout.strip().split(":")[-1]).exists())

@@ -167,11 +167,11 @@ class ExportTest(unittest.TestCase):
         cls.addClassCleanup(cls.folder.cleanup)
         cls.file = str(Path(cls.folder.name, "job.trace"))
         subprocess.run([TOOL, "record", "--stacks", "-o", cls.file, "--", SUBJECT, "stacks", "10"], env=clean_environment(),
-                       stderr=subprocess.DEVNULL, timeout=60, check=True)
+                       stderr=subprocess.DEVNULL, check=True)
 
     def trace(self, *arguments, text=True):
         return subprocess.run([TOOL, "trace", *arguments], env=clean_environment(), stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL, text=text, timeout=60, check=True).stdout
+                              stderr=subprocess.DEVNULL, text=text, check=True).stdout
 
     def lines(self, *arguments):
         lines = self.trace("export", self.file, "--to", "collapsed", *arguments).splitlines()
@@ -232,7 +232,7 @@ class ExportTest(unittest.TestCase):
         for number in range(1, 10):
             shutil.copy(SUBJECT, Path(self.folder.name, str(number)))
         run = subprocess.run([TOOL, "trace", "export", gift, "--to", "collapsed"], env=clean_environment(),
-                             cwd=self.folder.name, capture_output=True, text=True, timeout=60, check=True)
+                             cwd=self.folder.name, capture_output=True, text=True, check=True)
         [loses] = [line for line in run.stderr.splitlines() if ": the trace has no build-id of it" not in line]
         self.assertIn(" loses: ", loses)
         self.assertIn("no names of '2': ", run.stderr)
@@ -251,7 +251,7 @@ class ExportTest(unittest.TestCase):
                     time.sleep(0.01)
                 self.assertTrue(list(Path(folder, "tmp").iterdir()))
                 tool.send_signal(signal.SIGTERM)
-                self.assertEqual(tool.wait(30), -signal.SIGTERM)
+                self.assertEqual(tool.wait(), -signal.SIGTERM)
             self.assertEqual(list(Path(folder, "tmp").iterdir()), [])
 
 

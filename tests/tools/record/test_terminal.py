@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from tool_under_test import TOOL, clean_environment, mallocs_in  # noqa: E402
 
 SUBJECT = os.environ["RECORD_SUBJECT"]
-PATIENCE = 60
+PATIENCE = 1200
 MALLOCS = 10_000  # so many are to be in the trace of a program that allocates for ever
 
 

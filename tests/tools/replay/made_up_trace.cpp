@@ -17,7 +17,7 @@ using snug::trace::TraceFile;
 
 constexpr std::uint64_t kMany = 200'000;
 // Each is two hand-overs: on a machine that has other work, each of them waits for the scheduler.
-constexpr std::uint64_t kPingPongs = 20'000;
+constexpr std::uint64_t kPingPongs = 2'000;
 constexpr std::uint64_t kAlmostAll = UINT64_MAX - 7;  // no multiple of 16 is as large
 
 // Counts times, turns, and the blocks of each thread.

@@ -30,7 +30,7 @@ void look() {
   void (*const act)() = std::exchange(meanwhile, nullptr);
   ++looks;
   auto done = std::async(std::launch::async, act);
-  if (done.wait_for(std::chrono::seconds(20)) != std::future_status::ready) std::abort();
+  if (done.wait_for(std::chrono::minutes(10)) != std::future_status::ready) std::abort();
   meanwhile = act;
 }
 

@@ -56,7 +56,7 @@ void use(CachedPool& pool) {
 
 // In the child.
 [[noreturn]] void live_on() {
-  alarm(10);
+  alarm(600);
   {
     CachedPool pool(48);
     use(pool);

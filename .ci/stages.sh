@@ -1,0 +1,72 @@
+# stages.sh: what .ci/run and .ci/whole consist of. Sourced by them, from the top of the repository.
+#
+# A stage is a command with a name. The first that fails ends the run with its name; the end repeats each stage's time, so
+# that what takes long is seen where it is read.
+# shellcheck shell=bash
+export CI=true
+# What has been compiled before comes out of ccache, in whichever clone that was: CI makes one for each run.
+export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
+export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=true CCACHE_SLOPPINESS=pch_defines,time_macros
+
+passed=()
+timings=()
+
+# Called with the name of a stage that has failed, before the run ends; .ci/whole has its own.
+note_failure() { :; }
+
+stage() {
+  local name=$1 begin=$SECONDS status=0
+  shift
+  echo
+  echo "==== $name"
+  "$@" || status=$?
+  if ((status)); then
+    note_failure "$name"
+    echo
+    echo "ci: FAILED at '$name' (exit status $status) after $SECONDS s; passed before: ${passed[*]:-nothing}"
+    exit 1
+  fi
+  passed+=("$name")
+  timings+=("$(printf '%6d s  %s' $((SECONDS - begin)) "$name")")
+  echo "==== $name: ok, $((SECONDS - begin)) s"
+}
+
+shell_scripts() {
+  local file first
+  local -a scripts=()
+  while IFS= read -r -d '' file; do
+    [[ -f $file ]] || continue
+    IFS= read -r first <"$file" || true
+    case $first in '#!'*bash | '#!'*/sh) scripts+=("$file") ;; esac
+  done < <(git ls-files -z)
+  scripts+=(.ci/stages.sh)
+  for file in "${scripts[@]}"; do
+    bash -n "$file" || return 1
+  done
+  shellcheck --external-sources --severity=style "${scripts[@]}" && echo "shell scripts: ok (${#scripts[@]} files)"
+}
+
+layers() { scripts/check_layers --self-test && scripts/check_layers; }
+claims() { scripts/claims --self-test && make --no-print-directory claims; }
+clang_release() {
+  cmake --preset clang -DSNUG_LONG_TESTS=OFF && cmake --build --preset clang --target snug_shared snug_static snug_cell snug_cell_rt \
+      step_count step_subject cell_step compact_access compact_step pool_step &&
+    ctest --test-dir build/clang --output-on-failure --no-tests=error -R '^golden\.'
+}
+
+# Each stage's time, and ctest's own closing line for each build that has tests.
+print_end() {
+  local log of
+  echo
+  echo "==== times"
+  printf '%s\n' "${timings[@]}"
+  echo
+  echo "==== tests"
+  for log in build/*/tests*.log; do
+    of=${log%.log}
+    echo "${of#build/}: $(cat "${of/tests/summary}.txt")"
+    grep 'tests passed, .* tests failed out of' "$log" || true
+  done
+  echo
+  echo "ci: passed in $SECONDS s: ${passed[*]}"
+}
