@@ -1,7 +1,9 @@
 """snug run: a program on snug, with the tool out of its way."""
 
+import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -56,9 +58,11 @@ class RunTest(unittest.TestCase):
 
     def test_refuses_settings_that_the_program_would_go_on_without(self):
         for conf, words in [
-            ("purge_aftr:0", "--conf: unknown key 'purge_aftr': the nearest is 'purge_after'"),
-            ("cache:1M,idle_tread:on", "unknown key 'idle_tread': the nearest is 'idle_thread'"),
-            ("retain_huge", "unknown key 'retain_huge': the nearest is 'retain_large'"),
+            ("purge_aftr:0", "--conf: unknown key 'purge_aftr': did you mean 'purge_after'?"),
+            ("cache:1M,idle_tread:on", "unknown key 'idle_tread': did you mean 'idle_thread'?"),
+            ("frobnicate:1", "--conf: unknown key 'frobnicate' (snug config lists all)"),
+            ("cache:1M,!", "--conf: unknown key '!' (snug config lists all)"),
+            ("retain_huge", "unknown key 'retain_huge': did you mean 'retain_large'?"),
             ("cache:lots", "--conf: bad value 'lots' for 'cache': expected a size in bytes"),
             ("cache", "--conf: bad value '' for 'cache'"),
             ("classes:/no/such/map", "--conf: bad value '/no/such/map' for 'classes'"),
@@ -75,6 +79,27 @@ class RunTest(unittest.TestCase):
             program = () if command[0] in ("config", "classes") else (ALLOCATING, "9")
             process = snug(*command, *program, SNUG_CONF="purge_aftr:0")
             self.assertEqual(process.stderr.count("unknown key 'purge_aftr'"), times, (command, process.stderr))
+
+    def test_a_mistake_in_the_environment_is_said_once_for_all_processes(self):
+        told = "snug: SNUG_CONF: unknown key 'purge_aftr': did you mean 'purge_after'?\n"
+        env = shutil.which("env")
+        # The shell becomes another program, that one a shell again; one process of those ends before its child does.
+        script = f"{ALLOCATING} 1; ({ALLOCATING} 2; {ALLOCATING} 3 &) ; exec {env} {SHELL} -c '{ALLOCATING} 4; exec {ALLOCATING} 5'"
+        for command in (("--report", "--"), ("--",)):
+            process = run_on_snug(*command, SHELL, "-c", script, SNUG_CONF="purge_aftr:0,cache:1M")
+            self.assertEqual(sorted(process.stdout.split()), ["1", "2", "3", "4", "5"])
+            self.assertEqual(process.stderr.count(told), 1, process.stderr)
+            self.assertEqual(process.stderr.count("SNUG_CONF"), 1, process.stderr)
+        # What a script adds has not been said, and what is right is in force behind a mistake that has.
+        script = f"SNUG_CONF=$SNUG_CONF,cach:1 {ALLOCATING} 1; {TOOL} config --json"
+        process = run_on_snug("--", SHELL, "-c", script, SNUG_CONF="purge_aftr:0,cache:1M")
+        self.assertEqual(process.stderr, told + told.replace("purge_aftr", "cach").replace("purge_after", "cache"))
+        settings = {entry["key"]: entry["value"] for entry in json.loads(process.stdout.partition("\n")[2])}
+        self.assertEqual((settings["cache"], settings["purge_after"]), ("1048576", "1000"))
+
+    def test_a_text_too_long_to_be_marked_is_complained_of_by_each_process(self):
+        process = run_on_snug("--", SHELL, "-c", f"{ALLOCATING} 1; exit 0", SNUG_CONF="," * 5000 + "cach:1")
+        self.assertEqual((process.stdout, process.stderr.count("did you mean 'cache'?")), ("1\n", 2), process.stderr)
 
     def test_leaves_the_program_its_own_options(self):
         process = run_on_snug("--", SHELL, "-c", 'echo "$@"', "sh", "--", "--help", "-n")
