@@ -120,15 +120,15 @@ class RunTest(unittest.TestCase):
         for arguments, words in [
             ((), "name a command: run, doctor, measure, record, config, classes, trace or replay"),
             (("--", "ls"), "name a command before --"),
-            (("-",), "'-' is no command"),
-            (("--frobnicate",), "'--frobnicate' is no option"),
-            (("frobnicate", "run"), "'frobnicate' is no command"),
-            (("config", "report"), "not expected: report (--help tells more)"),
+            (("-",), "unknown command '-' (snug --help lists them)"),
+            (("--frobnicate",), "unknown option '--frobnicate' (snug --help lists them)"),
+            (("frobnicate", "run"), "unknown command 'frobnicate' (snug --help lists them)"),
+            (("config", "report"), "'report' is one argument too many (snug config --help tells more)"),
             (("run",), "name a program, as in: snug run ls -l"),
             (("run", "--"), "name a program, as in: snug run ls -l"),
             (("measure",), "name a program, as in: snug measure ls -l"),
-            (("run", "--frobnicate", "ls"), "not expected: --frobnicate (snug run --help tells more)"),
-            (("run", "-x", "ls"), "not expected: -x (snug run --help tells more)"),
+            (("run", "--frobnicate", "ls"), "unknown option '--frobnicate' (snug run --help lists them)"),
+            (("run", "-x", "ls"), "unknown option '-x' (snug run --help lists them)"),
             (("run", "--conf"), "--conf: 1 required"),
             (("run", "--compare", "glibc", "--json", "out", "--", "ls"), "stands behind '=': --json=out"),
             (("run", "-n", "x", "--", "ls"), "not in range 1 to 10000 (snug run --help tells more)"),
@@ -144,6 +144,32 @@ class RunTest(unittest.TestCase):
             self.assertEqual(process.returncode, 2, arguments)
             self.assertIn(words, process.stderr)
             self.assertEqual(process.stderr.count("\n"), 1, process.stderr)
+
+    def test_names_what_was_meant(self):
+        """Of each command, and of the commands that these have."""
+        for arguments, word, meant, call in [
+            (("--vesion",), "option '--vesion'", "--version", "snug"),
+            (("recrod", "-o", "x", "ls"), "command 'recrod'", "record", "snug"),
+            (("doc",), "command 'doc'", "doctor", "snug"),
+            (("run", "--comapre", "glibc", "ls"), "option '--comapre'", "--compare", "snug run"),
+            (("run", "--jsn=x", "ls"), "option '--jsn'", "--json", "snug run"),
+            (("run", "-report", "ls"), "option '-report'", "--report", "snug run"),
+            (("measure", "--wram", "3", "ls"), "option '--wram'", "--warm", "snug measure"),
+            (("record", "--ouput", "x", "ls"), "option '--ouput'", "--output", "snug record"),
+            (("doctor", "--jsno", "ls"), "option '--jsno'", "--json", "snug doctor"),
+            (("config", "--jason"), "option '--jason'", "--json", "snug config"),
+            (("classes", "--jso", "dense"), "option '--jso'", "--json", "snug classes"),
+            (("classes", "fit", "--max-clases", "x"), "option '--max-clases'", "--max-classes", "snug classes fit"),
+            (("trace", "inof", "x"), "command 'inof'", "info", "snug trace"),
+            (("trace", "info", "--jsn", "x"), "option '--jsn'", "--json", "snug trace info"),
+            (("trace", "synth", "humingbird"), "command 'humingbird'", "hummingbird", "snug trace synth"),
+            (("replay", "--alocators", "glibc", "x"), "option '--alocators'", "--allocators", "snug replay"),
+        ]:
+            process = snug(*arguments)
+            self.assertEqual((process.returncode, process.stdout, process.stderr),
+                             (2, "", f"snug: unknown {word}: did you mean '{meant}'? ({call} --help lists them)\n"), arguments)
+        for arguments, call in ((("trace",), "snug trace"), (("trace", "synth"), "snug trace synth")):
+            self.assertRegex(snug(*arguments).stderr, rf"^snug: name a command of {call}: \w+.* \({call} --help tells more\)\n$")
 
     def test_help_has_examples_and_version_a_number(self):
         for arguments in (("--help",), ("run", "--help"), ("config", "--help")):
