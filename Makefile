@@ -19,6 +19,7 @@ product benchmark:
 	@cmake --build --preset release --target $@
 
 demo: ## install what is missing, build, and compare snug with other allocators on real programs (ROUNDS=N: timed rounds, default 6)
+	@echo "make demo: installs what is missing (named next), builds, and measures: roughly 10 minutes on two processors, 7 when built"
 	@scripts/setup build demo
 	@$(MAKE) --no-print-directory product
 	@scripts/demo $(if $(ROUNDS),--rounds $(ROUNDS))
@@ -45,6 +46,7 @@ traces: ## build, and record what real programs allocate into build/traces; tell
 	@scripts/traces
 
 test: ## install what is missing, build, run every test and check (TESTS=FOLDER: of tests/FOLDER alone)
+	@echo "make test: installs what is missing (named next), builds and tests: roughly 30 minutes on two processors, 20 when built"
 	@scripts/setup build test
 	@scripts/run_tests release $(if $(TESTS),--only $(TESTS))
 	@$(MAKE) --no-print-directory rules
