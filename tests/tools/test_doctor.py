@@ -162,7 +162,7 @@ class DoctorTest(unittest.TestCase):
         outer = self.script(f"#!{inner}\n", "outer")
         self.assertEqual(doctor(outer)[1]["scripts"], [str(outer), str(inner)])
         for text in ("echo no first line\n", "#!\n", "#! \t\necho nobody named\n"):
-            self.assertEqual(weights(self.script(text)), {}, text)
+            self.assertEqual(weights(self.script(text)), {"script": "note"}, text)
 
     def test_knows_pythons_own_allocator(self):
         python = os.path.realpath(sys.executable)
