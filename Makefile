@@ -19,6 +19,7 @@ product benchmark:
 	@cmake --build --preset release --target $@
 
 demo: ## install what is missing, build, and compare snug with other allocators on real programs (ROUNDS=N: timed rounds, default 6)
+	@echo "make demo: installs what is missing (named next), builds, and measures: roughly 10 minutes on two processors, 7 when built"
 	@scripts/setup build demo
 	@$(MAKE) --no-print-directory product
 	@scripts/demo $(if $(ROUNDS),--rounds $(ROUNDS))
@@ -45,7 +46,7 @@ traces: ## build, and record what real programs allocate into build/traces; tell
 	@scripts/traces
 
 test: ## install what is missing, build, run the tests that tell whether the library works (TESTS=FOLDER: all of tests/FOLDER)
-	@echo "make test: takes about ten minutes on two processors, the second time four; the rest is in make test-all"
+	@echo "make test: installs what is missing (named next), builds, and tests what a user wants to know; the rest is in make test-all"
 	@scripts/setup build test
 	@scripts/run_tests release $(if $(TESTS),--only $(TESTS))
 	@scripts/check_symbols $(BUILD)

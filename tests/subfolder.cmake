@@ -2,6 +2,7 @@
 # Run with -P; -DSNUG=source folder -DWORK=folder of its own.
 file(REMOVE_RECURSE ${WORK})
 file(WRITE ${WORK}/main.c "#include <snug/snug.h>\nint main(void) { return 0; }\n")
+file(WRITE ${WORK}/main.cpp "#include <snug/snug.h>\nint main() { return 0; }\n")
 file(WRITE ${WORK}/CMakeLists.txt "cmake_minimum_required(VERSION 3.25)
 project(user LANGUAGES C CXX)
 add_subdirectory(${SNUG} snug)
@@ -13,6 +14,14 @@ add_executable(of_the_first_names main.c)
 target_link_libraries(of_the_first_names PRIVATE snug_shared snug_static)
 add_executable(on_cell_heap main.c)
 target_link_libraries(on_cell_heap PRIVATE snug::cell_rt snug::cell snug::headers)
+foreach(name snug static headers cell cell_rt)
+  add_executable(default_on_\${name} main.cpp)
+  add_executable(cxx17_on_\${name} main.cpp)
+  set_target_properties(cxx17_on_\${name} PROPERTIES CXX_STANDARD 17)
+  foreach(user default cxx17)
+    target_link_libraries(\${user}_on_\${name} PRIVATE snug::\${name})
+  endforeach()
+endforeach()
 ")
 set(ENV{CFLAGS} "")
 set(ENV{CXXFLAGS} "")
@@ -33,6 +42,20 @@ elseif(NOT commands MATCHES "--no-as-needed,[^ ]*/libsnug[.]so[^ ]*,--pop-state[
 elseif(commands MATCHES "[+][+][^\n]* -o on_static_library ")
   message(FATAL_ERROR "a C program on the static library is not linked as C")
 endif()
+
+# CMake writes no option where the compiler's default will do: C++17 is that of our compilers.
+foreach(raised default_on_snug default_on_static default_on_headers cxx17_on_headers)
+  if(NOT commands MATCHES "-std=gnu[+][+]20 [^\n]*/${raised}[.]dir/main[.]cpp[.]o ")
+    message(FATAL_ERROR "${raised}: it is not compiled as C++20, which snug's headers of C++ need")
+  endif()
+endforeach()
+foreach(kept default_on_cell default_on_cell_rt cxx17_on_snug cxx17_on_static cxx17_on_cell cxx17_on_cell_rt)
+  if(NOT commands MATCHES "/${kept}[.]dir/main[.]cpp[.]o ")
+    message(FATAL_ERROR "${kept}: it is not compiled")
+  elseif(commands MATCHES "-std=gnu[+][+]20 [^\n]*/${kept}[.]dir/main[.]cpp[.]o ")
+    message(FATAL_ERROR "${kept}: its standard is raised, although the C headers need none")
+  endif()
+endforeach()
 
 # Whoever installs the project wants that project's files.
 execute_process(COMMAND ${CMAKE_COMMAND} --install ${WORK}/build --prefix ${WORK}/installed OUTPUT_QUIET

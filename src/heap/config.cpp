@@ -4,10 +4,12 @@
 #include <cstring>
 
 #include "base/fatal.h"
+#include "base/nearest_word.h"
 #include "base/poison.h"
 #include "base/text.h"
 #include "heap/class_file.h"
 #include "heap/environment.h"
+#include "heap/told_mistakes.h"
 #include "os/appended_file.h"
 #include "os/process.h"
 
@@ -129,7 +131,10 @@ void complain_of_key(Word key, ConfigComplaint complain) {
   Text<512> line;
   line.add("snug: SNUG_CONF: unknown key '");
   add_word(line, key);
-  line.add("'\n");
+  NearestWord nearest(key.bytes, key.length);
+  for (const ConfigKey& known : kConfigTable) nearest.offer(known.key);
+  if (nearest.found() != nullptr) line.add("': did you mean '").add(nearest.found()).add("'?\n");
+  if (nearest.found() == nullptr) line.add("'\n");
   complain(line.data(), line.size());
 }
 
@@ -250,23 +255,41 @@ void read_pair(Config& config, Word pair, uint32_t* set_keys, ConfigComplaint co
   complain_of_key(key, complain);
 }
 
-}  // namespace
+void say_nothing(const char*, size_t) {}
 
-Config parse_config(const char* text, uint32_t* set_keys, ConfigComplaint complain) {
+// Complains of no pair that begins within the first `told` bytes.
+Config read_pairs(const char* text, size_t told, uint32_t* set_keys, ConfigComplaint complain) {
+  const char* const told_end = text + told;
   Config config;
   *set_keys = 0;
   while (*text != 0) {
     const char* end = std::strchr(text, ',');
     const size_t length = end == nullptr ? std::strlen(text) : static_cast<size_t>(end - text);
-    if (length != 0) read_pair(config, {text, length}, set_keys, complain);
+    if (length != 0) read_pair(config, {text, length}, set_keys, text < told_end ? &say_nothing : complain);
     text += length + (end == nullptr ? 0 : 1);
   }
   return config;
 }
 
+bool has_complained;  // of the environment
+
+void complain_of_environment(const char* line, size_t length) {
+  has_complained = true;
+  write_line(line, length);
+}
+
+}  // namespace
+
+Config parse_config(const char* text, uint32_t* set_keys, ConfigComplaint complain) {
+  return read_pairs(text, 0, set_keys, complain);
+}
+
 Config read_config(uint32_t* set_keys) {
   const char* text = os::is_privileged() ? nullptr : environment_value("SNUG_CONF");
-  Config config = parse_config(text == nullptr ? "" : text, set_keys, &write_line);
+  if (text == nullptr) text = "";
+  has_complained = false;
+  Config config = read_pairs(text, told_length(text), set_keys, &complain_of_environment);
+  if (has_complained) mark_as_told(text);
   // A library that is compiled with a sanitizer is what is tested itself.
   if (kSanitized || (*set_keys >> kCheck & 1) != 0) return config;
   look_for_checkers();

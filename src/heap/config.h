@@ -1,6 +1,6 @@
 // Configuration: SNUG_CONF=key:value,key:value in the environment, read once, before the first allocation; ignored in
 // programs that run with more rights than their caller. Sizes take a suffix K, M or G (powers of 1024). What is wrong
-// is named once on standard error, and the default stays in force.
+// is named on standard error, once in a process and all that it starts, and the default stays in force.
 #pragma once
 
 #include <cstddef>
@@ -91,7 +91,8 @@ using ConfigComplaint = void (*)(const char* line, size_t length);
 // What `text` asks for. `set_keys` gets a bit for each key that it sets. Complains once of each mistake.
 Config parse_config(const char* text, uint32_t* set_keys, ConfigComplaint complain);
 
-// The same of the environment's SNUG_CONF; complains on standard error.
+// The same of the environment's SNUG_CONF; complains on standard error of what no process has complained of from which
+// this one descends (heap/told_mistakes.h).
 Config read_config(uint32_t* set_keys);
 
 }  // namespace snug

@@ -88,6 +88,7 @@ class DoctorTest(unittest.TestCase):
             ("foreign_calls", {"linked-malloc": "blocks"}),
             ("sized_foreign_calls", {"linked-malloc": "blocks"}),
             ("linked_malloc", {"linked-malloc": "note"}),
+            ("statistics_calls", {"linked-malloc": "note"}),
         ]:
             with self.subTest(program):
                 self.assertEqual(weights(PROGRAMS / program), expected)
@@ -113,6 +114,16 @@ class DoctorTest(unittest.TestCase):
         """As Redis 8 of Debian 13 calls jemalloc."""
         _, diagnosis = doctor(PROGRAMS / "sized_foreign_calls")
         self.assertEqual([finding["what"] for finding in diagnosis["findings"]], ["it calls sdallocx of libforeign.so"])
+
+    def test_names_the_allocator_that_a_program_goes_on_to_ask(self):
+        """As Debian 12's Redis 7 asks an idle jemalloc, which its INFO memory then shows."""
+        _, diagnosis = doctor(PROGRAMS / "statistics_calls")
+        finding, = (finding for finding in diagnosis["findings"] if finding["id"] == "linked-malloc")
+        self.assertEqual(finding["what"], "it is linked against libforeign.so, and asks mimalloc for its figures (mi_stats_print)")
+        self.assertIn("INFO memory", finding["why"])
+        self.assertIn("look elsewhere", finding["remedy"])
+        _, diagnosis = doctor(PROGRAMS / "linked_malloc")
+        self.assertEqual([finding["remedy"] for finding in diagnosis["findings"] if finding["id"] == "linked-malloc"], ["Nothing."])
 
     def test_finds_programs_for_other_machines_and_for_musl(self):
         aarch64 = self.patched(ALLOCATING, [(18, b"\xb7\x00")])
@@ -151,7 +162,7 @@ class DoctorTest(unittest.TestCase):
         outer = self.script(f"#!{inner}\n", "outer")
         self.assertEqual(doctor(outer)[1]["scripts"], [str(outer), str(inner)])
         for text in ("echo no first line\n", "#!\n", "#! \t\necho nobody named\n"):
-            self.assertEqual(weights(self.script(text)), {}, text)
+            self.assertEqual(weights(self.script(text)), {"script": "note"}, text)
 
     def test_knows_pythons_own_allocator(self):
         python = os.path.realpath(sys.executable)

@@ -35,9 +35,51 @@ class ReportTest(unittest.TestCase):
         lines = [line for line in process.stderr.splitlines() if line.startswith("snug_tools_allocating")]
         self.assertEqual(len(lines), 2, process.stderr)
         served = [int(line.split()[2].replace(",", "")) for line in lines]
-        self.assertTrue(1000 < served[0] < 2000 < served[1], served)
+        self.assertTrue(1000 < served[1] < 2000 < served[0], served)
         total = next(line for line in process.stderr.splitlines() if line.startswith("all "))
         self.assertGreaterEqual(int(total.split()[2].replace(",", "")), sum(served))
+
+    def report(self, *options_and_command):
+        """The lines of the report, and its JSON."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder, "report.json")
+            process = run_on_snug("--report", f"--json={path}", *options_and_command)
+            return process.stderr.splitlines(), json.loads(path.read_text())
+
+    def test_what_allocated_most_comes_first_and_what_did_next_to_nothing_shares_a_row(self):
+        script = f"for i in 1 2 3 4 5 6; do {ALLOCATING} 1; done; {ALLOCATING} 50000; {ALLOCATING} 20000; {ALLOCATING} 2; :"
+        program = pathlib.Path(ALLOCATING).name
+        lines, processes = self.report("--", SHELL, "-c", script)
+        counts = [process["allocations"] for process in processes]
+        self.assertEqual((len(counts), counts), (9, sorted(counts, reverse=True)))
+        rows = lines[1:lines.index("small: what allocated next to nothing; --all has a row for each")]
+        self.assertEqual([row.split("  ")[0] for row in rows], [program, program, f"7 small: {program}", "all 9"])
+        self.assertRegex(rows[2], rf"^7 small: {program} +{sum(counts[2:]):,} ")
+        self.assertIn(f"snug: {program}, process {processes[0]['pid']}, allocated most: {100 * counts[0] / sum(counts):.0f}% of all",
+                      "\n".join(lines))
+        lines, _ = self.report("--all", "--", SHELL, "-c", script)
+        self.assertEqual(sum(line.startswith(program) for line in lines), 9)
+        self.assertFalse([line for line in lines if "small" in line])
+
+    def test_a_few_small_processes_have_rows_of_their_own(self):
+        lines, _ = self.report("--", SHELL, "-c", f"{ALLOCATING} 1; {ALLOCATING} 50000; {ALLOCATING} 2; {ALLOCATING} 3; :")
+        self.assertEqual(sum(line.startswith(pathlib.Path(ALLOCATING).name) for line in lines), 4)
+
+    def test_one_that_took_much_memory_comes_before_one_with_more_blocks(self):
+        code = "import ctypes as c; m = c.CDLL(None); m.malloc.restype = c.c_void_p; c.memset(m.malloc(64 << 20), 1, 64 << 20)"
+        lines, processes = self.report("--", SHELL, "-c", f"{sys.executable} -S -c '{code}'; {ALLOCATING} 2500; :")
+        self.assertLess(processes[0]["allocations"], processes[1]["allocations"])
+        self.assertTrue(lines[1].startswith("python"), lines)
+
+    def test_a_process_has_one_row_of_the_program_that_it_became(self):
+        command = [TOOL, "run", "--library", LIBRARY, "--report", "--", SHELL, "-c",
+                   f"echo $$; {ALLOCATING} 7; exec {SHELL} -c 'exec {ALLOCATING} 9'"]
+        process = subprocess.run(command, env=clean_environment(), capture_output=True, text=True, check=True)
+        pid = process.stdout.split()[0]
+        rows = [line.split()[:2] for line in process.stderr.splitlines() if line.startswith(("sh", "dash", "bash", "snug_tools"))]
+        self.assertEqual([row[1] for row in rows].count(pid), 1, process.stderr)
+        self.assertIn([pathlib.Path(ALLOCATING).name, pid], rows)
+        self.assertNotIn("did not report", process.stderr)
 
     def peak(self, *command):
         with tempfile.TemporaryDirectory() as folder:
@@ -63,6 +105,8 @@ class ReportTest(unittest.TestCase):
     def test_refuses_json_without_anything_to_write(self):
         process = run_on_snug("--json", "--", ALLOCATING, "10")
         self.assertEqual((process.returncode, process.stderr), (2, "snug: --json needs --compare or --report\n"))
+        process = run_on_snug("--all", "--", ALLOCATING, "10")
+        self.assertEqual((process.returncode, process.stderr), (2, "snug: --all needs --report\n"))
 
     def test_says_how_much_each_process_may_keep(self):
         def column(kibibytes, blocks):

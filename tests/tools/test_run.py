@@ -1,7 +1,9 @@
 """snug run: a program on snug, with the tool out of its way."""
 
+import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -56,9 +58,11 @@ class RunTest(unittest.TestCase):
 
     def test_refuses_settings_that_the_program_would_go_on_without(self):
         for conf, words in [
-            ("purge_aftr:0", "--conf: unknown key 'purge_aftr': the nearest is 'purge_after'"),
-            ("cache:1M,idle_tread:on", "unknown key 'idle_tread': the nearest is 'idle_thread'"),
-            ("retain_huge", "unknown key 'retain_huge': the nearest is 'retain_large'"),
+            ("purge_aftr:0", "--conf: unknown key 'purge_aftr': did you mean 'purge_after'?"),
+            ("cache:1M,idle_tread:on", "unknown key 'idle_tread': did you mean 'idle_thread'?"),
+            ("frobnicate:1", "--conf: unknown key 'frobnicate' (snug config lists all)"),
+            ("cache:1M,!", "--conf: unknown key '!' (snug config lists all)"),
+            ("retain_huge", "unknown key 'retain_huge': did you mean 'retain_large'?"),
             ("cache:lots", "--conf: bad value 'lots' for 'cache': expected a size in bytes"),
             ("cache", "--conf: bad value '' for 'cache'"),
             ("classes:/no/such/map", "--conf: bad value '/no/such/map' for 'classes'"),
@@ -75,6 +79,27 @@ class RunTest(unittest.TestCase):
             program = () if command[0] in ("config", "classes") else (ALLOCATING, "9")
             process = snug(*command, *program, SNUG_CONF="purge_aftr:0")
             self.assertEqual(process.stderr.count("unknown key 'purge_aftr'"), times, (command, process.stderr))
+
+    def test_a_mistake_in_the_environment_is_said_once_for_all_processes(self):
+        told = "snug: SNUG_CONF: unknown key 'purge_aftr': did you mean 'purge_after'?\n"
+        env = shutil.which("env")
+        # The shell becomes another program, that one a shell again; one process of those ends before its child does.
+        script = f"{ALLOCATING} 1; ({ALLOCATING} 2; {ALLOCATING} 3 &) ; exec {env} {SHELL} -c '{ALLOCATING} 4; exec {ALLOCATING} 5'"
+        for command in (("--report", "--"), ("--",)):
+            process = run_on_snug(*command, SHELL, "-c", script, SNUG_CONF="purge_aftr:0,cache:1M")
+            self.assertEqual(sorted(process.stdout.split()), ["1", "2", "3", "4", "5"])
+            self.assertEqual(process.stderr.count(told), 1, process.stderr)
+            self.assertEqual(process.stderr.count("SNUG_CONF"), 1, process.stderr)
+        # What a script adds has not been said, and what is right is in force behind a mistake that has.
+        script = f"SNUG_CONF=$SNUG_CONF,cach:1 {ALLOCATING} 1; {TOOL} config --json"
+        process = run_on_snug("--", SHELL, "-c", script, SNUG_CONF="purge_aftr:0,cache:1M")
+        self.assertEqual(process.stderr, told + told.replace("purge_aftr", "cach").replace("purge_after", "cache"))
+        settings = {entry["key"]: entry["value"] for entry in json.loads(process.stdout.partition("\n")[2])}
+        self.assertEqual((settings["cache"], settings["purge_after"]), ("1048576", "1000"))
+
+    def test_a_text_too_long_to_be_marked_is_complained_of_by_each_process(self):
+        process = run_on_snug("--", SHELL, "-c", f"{ALLOCATING} 1; exit 0", SNUG_CONF="," * 5000 + "cach:1")
+        self.assertEqual((process.stdout, process.stderr.count("did you mean 'cache'?")), ("1\n", 2), process.stderr)
 
     def test_leaves_the_program_its_own_options(self):
         process = run_on_snug("--", SHELL, "-c", 'echo "$@"', "sh", "--", "--help", "-n")
@@ -95,15 +120,15 @@ class RunTest(unittest.TestCase):
         for arguments, words in [
             ((), "name a command: run, doctor, measure, record, config, classes, trace or replay"),
             (("--", "ls"), "name a command before --"),
-            (("-",), "'-' is no command"),
-            (("--frobnicate",), "'--frobnicate' is no option"),
-            (("frobnicate", "run"), "'frobnicate' is no command"),
-            (("config", "report"), "not expected: report (--help tells more)"),
+            (("-",), "unknown command '-' (snug --help lists them)"),
+            (("--frobnicate",), "unknown option '--frobnicate' (snug --help lists them)"),
+            (("frobnicate", "run"), "unknown command 'frobnicate' (snug --help lists them)"),
+            (("config", "report"), "'report' is one argument too many (snug config --help tells more)"),
             (("run",), "name a program, as in: snug run ls -l"),
             (("run", "--"), "name a program, as in: snug run ls -l"),
             (("measure",), "name a program, as in: snug measure ls -l"),
-            (("run", "--frobnicate", "ls"), "not expected: --frobnicate (snug run --help tells more)"),
-            (("run", "-x", "ls"), "not expected: -x (snug run --help tells more)"),
+            (("run", "--frobnicate", "ls"), "unknown option '--frobnicate' (snug run --help lists them)"),
+            (("run", "-x", "ls"), "unknown option '-x' (snug run --help lists them)"),
             (("run", "--conf"), "--conf: 1 required"),
             (("run", "--compare", "glibc", "--json", "out", "--", "ls"), "stands behind '=': --json=out"),
             (("run", "-n", "x", "--", "ls"), "not in range 1 to 10000 (snug run --help tells more)"),
@@ -119,6 +144,32 @@ class RunTest(unittest.TestCase):
             self.assertEqual(process.returncode, 2, arguments)
             self.assertIn(words, process.stderr)
             self.assertEqual(process.stderr.count("\n"), 1, process.stderr)
+
+    def test_names_what_was_meant(self):
+        """Of each command, and of the commands that these have."""
+        for arguments, word, meant, call in [
+            (("--vesion",), "option '--vesion'", "--version", "snug"),
+            (("recrod", "-o", "x", "ls"), "command 'recrod'", "record", "snug"),
+            (("doc",), "command 'doc'", "doctor", "snug"),
+            (("run", "--comapre", "glibc", "ls"), "option '--comapre'", "--compare", "snug run"),
+            (("run", "--jsn=x", "ls"), "option '--jsn'", "--json", "snug run"),
+            (("run", "-report", "ls"), "option '-report'", "--report", "snug run"),
+            (("measure", "--wram", "3", "ls"), "option '--wram'", "--warm", "snug measure"),
+            (("record", "--ouput", "x", "ls"), "option '--ouput'", "--output", "snug record"),
+            (("doctor", "--jsno", "ls"), "option '--jsno'", "--json", "snug doctor"),
+            (("config", "--jason"), "option '--jason'", "--json", "snug config"),
+            (("classes", "--jso", "dense"), "option '--jso'", "--json", "snug classes"),
+            (("classes", "fit", "--max-clases", "x"), "option '--max-clases'", "--max-classes", "snug classes fit"),
+            (("trace", "inof", "x"), "command 'inof'", "info", "snug trace"),
+            (("trace", "info", "--jsn", "x"), "option '--jsn'", "--json", "snug trace info"),
+            (("trace", "synth", "humingbird"), "command 'humingbird'", "hummingbird", "snug trace synth"),
+            (("replay", "--alocators", "glibc", "x"), "option '--alocators'", "--allocators", "snug replay"),
+        ]:
+            process = snug(*arguments)
+            self.assertEqual((process.returncode, process.stdout, process.stderr),
+                             (2, "", f"snug: unknown {word}: did you mean '{meant}'? ({call} --help lists them)\n"), arguments)
+        for arguments, call in ((("trace",), "snug trace"), (("trace", "synth"), "snug trace synth")):
+            self.assertRegex(snug(*arguments).stderr, rf"^snug: name a command of {call}: \w+.* \({call} --help tells more\)\n$")
 
     def test_help_has_examples_and_version_a_number(self):
         for arguments in (("--help",), ("run", "--help"), ("config", "--help")):

@@ -11,6 +11,7 @@
 
 #include "classes/classes_command.h"
 #include "command/program_arguments.h"
+#include "command/usage_mistake.h"
 #include "config/config_command.h"
 #include "doctor/doctor_command.h"
 #include "library/allocator_catalogue.h"
@@ -73,8 +74,7 @@ int run_tool(std::vector<std::string> arguments) {
   const std::string first = arguments.front();
   if (first == "--") throw UserError("name a command before --, as in: snug run ls -l");
   const CLI::App* const command = find_command(app, first);
-  if ((!first.starts_with('-') || first == "-") && command == nullptr)
-    throw UserError(fmt::format("'{}' is no command (snug --help lists them)", first));
+  if ((!first.starts_with('-') || first == "-") && command == nullptr) throw UserError(unknown_command(app, first));
   const bool takes_program = first == "run" || first == "doctor" || first == "measure" || first == "record";
   if (takes_program) program = take_program(*command, arguments);
   try {
@@ -82,9 +82,7 @@ int run_tool(std::vector<std::string> arguments) {
     app.parse(arguments);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == EXIT_SUCCESS) return app.exit(error);  // help, or the version
-    if (app.get_subcommands().empty())
-      throw UserError(fmt::format("'{}' is no option, or no command stands behind it (snug --help lists both)", first));
-    throw UserError(fmt::format("{} ({}--help tells more)", error.what(), takes_program ? "snug " + first + " " : ""));
+    throw UserError(usage_mistake(app, error));
   }
   if (classes.chosen()) return classes.execute();
   if (trace.chosen()) return trace.execute();

@@ -55,12 +55,49 @@ void append(Findings& findings, Findings more) {
   findings.insert(findings.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
+// "it …" as a sentence.
+std::string sentence(std::string words) {
+  if (!words.empty() && words.front() >= 'a' && words.front() <= 'z') words.front() -= 'a' - 'A';
+  return words + ".";
+}
+
+// "/usr/bin/python3, which /root/.pyenv/shims/python3 becomes, which runs /home/job.py"
+std::string with_scripts(std::string name, const std::vector<Script>& scripts) {
+  for (auto script = scripts.rbegin(); script != scripts.rend(); ++script) {
+    const bool is_left = script->part == Script::Part::kBecome;
+    name += is_left ? fmt::format(", which {} becomes", script->path) : fmt::format(", which runs {}", script->path);
+  }
+  return name;
+}
+
+// What is known of the shell's scripts that lead to the program, `name` as it was asked for.
+Findings script_findings(const std::vector<Script>& scripts, const std::string& name) {
+  Findings findings;
+  const std::string command = fmt::format("snug run --report {}", name);
+  for (const Script& script : scripts) {
+    if (script.reason.empty()) continue;
+    if (script.part == Script::Part::kBecome) {
+      findings.push_back({"script", Finding::Weight::kNote, fmt::format("{} is a script that becomes it", script.path),
+                          sentence(script.reason) + " It was read, not run.",
+                          fmt::format("Nothing; {} names the program that allocated most.", command)});
+    } else {
+      findings.push_back(
+          {"script", Finding::Weight::kNote,
+           fmt::format("{} is a script, and which program it leads to cannot be told by reading it", script.path),
+           sentence(script.reason) + " What is said here is true of the shell alone.",
+           fmt::format("{} runs it, and names the program that allocated most: ask snug doctor of that one.",
+                       command)});
+    }
+  }
+  return findings;
+}
+
 // "  why   words and words
 //         and words"
 std::string labelled(const std::string& label, const std::string& words, std::size_t width) {
   constexpr std::size_t kIndent = 8;
   std::string result;
-  for (const std::string& line : wrapped(words, width - kIndent))
+  for (const std::string& line : wrapped(printable(words), width - kIndent))
     result += fmt::format("{:<{}}{}\n", result.empty() ? "  " + label : "", kIndent, line);
   return result;
 }
@@ -83,16 +120,20 @@ bool Diagnosis::in_the_way() const {
 }
 
 std::string Diagnosis::text(std::size_t width) const {
-  std::string name = program;
-  for (auto script = scripts.rbegin(); script != scripts.rend(); ++script)
-    name += fmt::format(", which runs {}", *script);
+  std::string name = with_scripts(program, scripts);
   if (pid) name = fmt::format("process {} ({})", *pid, program);
   name = printable(name);
   std::string result;
   if (malloc)
     result += fmt::format("{}: malloc is served by {}, {}\n", name, malloc->allocator, printable(malloc->file));
   if (!in_the_way()) {
-    result += malloc && malloc->allocator == "snug" ? "" : fmt::format("{}: nothing stands in the way of snug\n", name);
+    const bool is_shell_alone = std::any_of(scripts.begin(), scripts.end(), [](const Script& script) {
+      return script.part == Script::Part::kRun && !script.reason.empty();
+    });
+    if (!malloc || malloc->allocator != "snug") {
+      result +=
+          fmt::format("{}: nothing stands in the way of snug{}\n", name, is_shell_alone ? " in the shell itself" : "");
+    }
   }
   // What stands in the way comes first.
   for (const bool in_the_way : {true, false}) {
@@ -106,7 +147,9 @@ std::string Diagnosis::text(std::size_t width) const {
 }
 
 nlohmann::ordered_json Diagnosis::json() const {
-  nlohmann::ordered_json json = {{"schema", "snug.doctor/1"}, {"program", program}, {"scripts", scripts}};
+  auto paths = nlohmann::ordered_json::array();
+  for (const Script& script : scripts) paths.push_back(script.path);
+  nlohmann::ordered_json json = {{"schema", "snug.doctor/1"}, {"program", program}, {"scripts", paths}};
   if (pid) json["pid"] = *pid;
   if (malloc) json["malloc"] = {{"allocator", malloc->allocator}, {"file", malloc->file}};
   json["in_the_way"] = in_the_way();
@@ -124,6 +167,7 @@ nlohmann::ordered_json Diagnosis::json() const {
 Diagnosis diagnose_program(const std::string& name, const Environment& environment) {
   const ProgramFile file = find_program(name, environment);
   Diagnosis diagnosis{file.elf.path(), file.scripts, {}, {}, findings_of(file, environment)};
+  append(diagnosis.findings, script_findings(file.scripts, name));
   append(diagnosis.findings, system_findings({.process = "/proc/self", .environment = environment}));
   return diagnosis;
 }

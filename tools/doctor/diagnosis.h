@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "doctor/finding.h"
+#include "doctor/program_path.h"
 #include "process/environment.h"
 
 namespace snug::tool {
@@ -17,8 +18,8 @@ struct ServingMalloc {
 };
 
 struct Diagnosis {
-  std::string program;               // the file that is executed in the end
-  std::vector<std::string> scripts;  // that lead to it
+  std::string program;          // the file that is executed in the end
+  std::vector<Script> scripts;  // that lead to it
   std::optional<pid_t> pid;
   std::optional<ServingMalloc> malloc;  // of a process
   Findings findings;

@@ -20,6 +20,7 @@ namespace {
 constexpr const char* kExamples = R"(Examples:
   snug doctor redis-server      would snug serve it?
   snug doctor ./job.py          of a script: what runs it
+  snug doctor python3           of a shim, as pyenv's: the program that it becomes
   snug doctor 4711              who serves the malloc of this process, and would snug?
   snug doctor --json nginx
 

@@ -40,6 +40,20 @@ constexpr std::array kForeignFunctions = {"mallocx",       "dallocx",     "sdall
                                           "tc_free",       "tc_new",      "je_malloc", "je_free", "scalable_malloc",
                                           "scalable_free", "_rjem_malloc"};
 
+// Functions by which a program asks an allocator for its figures, or gives it orders.
+constexpr std::array<const char*, 12> kStatisticsFunctions = {"mallctl",
+                                                              "mallctlbymib",
+                                                              "malloc_stats_print",
+                                                              "je_mallctl",
+                                                              "je_malloc_stats_print",
+                                                              "mi_stats_print",
+                                                              "mi_stats_reset",
+                                                              "mi_process_info",
+                                                              "mi_collect",
+                                                              "MallocExtension_GetNumericProperty",
+                                                              "MallocExtension_GetStats",
+                                                              "MallocExtension_ReleaseFreeMemory"};
+
 bool holds_text(const ElfFile& file, std::string_view text) {
   return std::any_of(file.segments().begin(), file.segments().end(), [&](const ElfFile::Segment& segment) {
     const std::string_view bytes(reinterpret_cast<const char*>(segment.bytes.data()), segment.bytes.size());
@@ -123,6 +137,15 @@ void add_own_malloc(const Patient& patient, Findings& findings) {
        "Build it without that malloc; many programs have an option for it."});
 }
 
+// The first of those functions that the program calls of the library; null if it calls none.
+const char* statistics_call(const ElfFile& program, const ElfFile& library) {
+  for (const ElfFile::Import& import : program.imports()) {
+    const auto* const found = std::find(kStatisticsFunctions.begin(), kStatisticsFunctions.end(), import.name);
+    if (found != kStatisticsFunctions.end() && library.exports(*found)) return *found;
+  }
+  return nullptr;
+}
+
 void add_linked_malloc(const Patient& patient, Findings& findings) {
   const ElfFile* library = exporter_of_malloc(patient.libraries);
   if (library == nullptr) return;
@@ -137,6 +160,19 @@ void add_linked_malloc(const Patient& patient, Findings& findings) {
          "or the other way round, end the program.",
          "Build it without that library, or preload a second one that leads such calls to malloc: snug's "
          "docs/recipes.md has one, for Redis."});
+    return;
+  }
+  if (const char* function = statistics_call(patient.program, *library)) {
+    findings.push_back(
+        {"linked-malloc", Weight::kNote,
+         fmt::format("it is linked against {}, and asks {} for its figures ({})", file, name, function),
+         fmt::format(
+             "A preload comes before it and serves all of malloc. {0} stays loaded and idle, and goes on to answer: "
+             "what the program shows of its allocator is {0}'s, as the mem_allocator and allocator_ fields of "
+             "Redis's INFO memory, and speaks of a heap that nobody uses. What it sets of its malloc has no effect.",
+             name),
+         "Nothing, but look elsewhere for memory: at the process's resident memory (used_memory_rss of INFO memory), "
+         "and at snug's own figures by snug run --report or SNUG_CONF=report:FILE."});
     return;
   }
   findings.push_back(

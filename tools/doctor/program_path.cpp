@@ -6,8 +6,12 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <optional>
 #include <sstream>
+#include <string_view>
 
+#include "doctor/shell_script.h"
+#include "doctor/version_shim.h"
 #include "text/user_error.h"
 
 namespace snug::tool {
@@ -16,10 +20,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kMostScripts = 5;                                     // as many as the kernel follows
+constexpr std::size_t kMostScripts = 8;                             // the kernel follows 5, before one becomes another
 constexpr std::size_t kFirstLine = 256;                             // … and as much of the first line as it reads
 constexpr const char* kUsualPath = "/usr/local/bin:/usr/bin:/bin";  // where there is no PATH
 constexpr const char* kShell = "/bin/sh";
+constexpr std::size_t kMostText = 16 << 10;  // of a script of the shell that is read
+
+constexpr std::array<std::string_view, 8> kShells = {"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "busybox"};
 
 // What shells do themselves although no file of that name need exist.
 constexpr std::array kBuiltins = {"alias",  "bg",   "cd",   "command", "declare", "eval",  "exec",  "exit",
@@ -86,23 +93,57 @@ std::string interpreter_of(const FileBytes& file, const Environment& environment
   return kShell;  // as execvp(3) does
 }
 
+bool is_shell(const std::string& interpreter) {
+  const std::string name = fs::path(interpreter).filename();
+  return std::find(kShells.begin(), kShells.end(), name) != kShells.end();
+}
+
+// The file that the shell's script becomes; nothing if that cannot be known. Says either in `script`.
+std::optional<std::string> next_program(const FileBytes& file, const Environment& environment, Script& script) {
+  const auto bytes = file.all().first(std::min(file.all().size(), kMostText));
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (auto shim = shim_target(script.path, text, environment)) {
+    script.reason = shim->reason;
+    return shim->program;
+  }
+  const ScriptEnd end = script_end(text, script.path, environment);
+  script.reason = end.program ? "it ends by exec of that program" : end.reason;
+  if (!end.program) return std::nullopt;
+  Environment changed = environment;
+  if (end.search_path) changed.set("PATH", *end.search_path);
+  try {
+    return look_up(*end.program, changed);
+  } catch (const UserError&) {
+    script.reason = fmt::format("it becomes '{}' (exec), which is not there", *end.program);
+    return std::nullopt;
+  }
+}
+
 }  // namespace
 
 ProgramFile find_program(const std::string& name, const Environment& environment) {
   std::string path = look_up(name, environment);
-  std::vector<std::string> scripts;
+  std::vector<Script> scripts;
+  const auto has_seen = [&](const std::string& file) {
+    return std::any_of(scripts.begin(), scripts.end(), [&](const Script& script) { return script.path == file; });
+  };
   for (;;) {
     FileBytes file(path);
     if (ElfFile::is_elf(file)) return {std::move(scripts), ElfFile(std::move(file))};
-    scripts.push_back(path);
-    if (scripts.size() > kMostScripts)
+    Script script{.path = path, .part = Script::Part::kRun, .reason = {}};
+    if (scripts.size() >= kMostScripts)
       throw UserError(fmt::format("'{}': scripts that run scripts without an end", name));
     const std::string interpreter = interpreter_of(file, environment);
     if (!is_executable(interpreter)) {
       throw UserError(fmt::format("'{}' is a script for '{}', which cannot be executed{}", path, interpreter,
                                   interpreter.ends_with('\r') ? ": its lines end in carriage returns" : ""));
     }
-    path = interpreter;
+    const auto next = is_shell(interpreter) ? next_program(file, environment, script) : std::nullopt;
+    const bool is_circle = next && (*next == path || has_seen(*next));
+    if (is_circle) script.reason = "it becomes a script that it has come from (exec)";
+    if (next && !is_circle) script.part = Script::Part::kBecome;
+    path = script.part == Script::Part::kBecome ? *next : interpreter;
+    scripts.push_back(std::move(script));
   }
 }
 

@@ -12,8 +12,6 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
-#include "print/quantity.h"
-#include "print/table.h"
 #include "process/served_proof.h"
 #include "process/temporary_folder.h"
 #include "run/peak_table.h"
@@ -37,53 +35,15 @@ void pass_signals_until_end(const ChildProcess& child, const HeldSignals& signal
   }
 }
 
-// What the process may keep at most, as `retained` counts it.
-std::string retain_text(const nlohmann::json& process) {
-  const auto pages = process.find("retain");
-  const auto large = process.find("retain_large");
-  const bool are_there = pages != process.end() && large != process.end() && pages->is_number() && large->is_number();
-  return are_there ? value_text(pages->get<double>() + large->get<double>(), kBytes) : "-";
-}
-
-std::string field_text(const nlohmann::json& process, const char* field, const char* unit) {
-  const auto value = process.find(field);
-  return value != process.end() && value->is_number() ? value_text(value->get<double>(), unit) : "-";
-}
-
-std::string sum_text(const std::vector<nlohmann::json>& processes, const char* field, const char* unit) {
-  double sum = 0;
-  for (const auto& process : processes) {
-    const auto value = process.find(field);
-    if (value != process.end() && value->is_number()) sum += value->get<double>();
-  }
-  return value_text(sum, unit);
-}
-
 // `program`: the process that the tool has started.
-std::string report_text(const std::vector<nlohmann::json>& processes, pid_t program) {
+std::string report_text(const std::vector<nlohmann::json>& processes, pid_t program, ProcessRows rows) {
   if (processes.empty()) {
     return "snug: no process reported (a static program, or one that ended by _exit or a signal, does not)\n";
-  }
-  Table table(
-      {"snug served", "pid", "allocations", "in use at exit", "cached", "retained", "at most", "metadata", "purged"});
-  for (const auto& process : processes) {
-    const auto pid = process.find("pid");
-    table.add_row({process.value("program", "?"), pid != process.end() ? pid->dump() : "-",
-                   field_text(process, "allocations", kCount), field_text(process, "bytes_in_use", kBytes),
-                   field_text(process, "bytes_cached", kBytes), field_text(process, "bytes_retained", kBytes),
-                   retain_text(process), field_text(process, "bytes_metadata", kBytes),
-                   field_text(process, "bytes_purged", kBytes)});
-  }
-  if (processes.size() > 1) {
-    table.add_row({fmt::format("all {}", processes.size()), "", sum_text(processes, "allocations", kCount),
-                   sum_text(processes, "bytes_in_use", kBytes), sum_text(processes, "bytes_cached", kBytes),
-                   sum_text(processes, "bytes_retained", kBytes), "", sum_text(processes, "bytes_metadata", kBytes),
-                   sum_text(processes, "bytes_purged", kBytes)});
   }
   const bool has_reported = std::any_of(processes.begin(), processes.end(), [&](const nlohmann::json& process) {
     return process.value("pid", 0) == program;
   });
-  return table.text() + peak_text(processes) +
+  return process_table(processes, program, rows) + peak_text(processes) + largest_process(processes) +
          (has_reported ? ""
                        : fmt::format("snug: the program itself, process {}, did not report: it ended by "
                                      "_exit (as dash does) or a signal, or is not served\n",
@@ -92,7 +52,7 @@ std::string report_text(const std::vector<nlohmann::json>& processes, pid_t prog
 
 }  // namespace
 
-int run_with_report(Command command, std::ostream* json) {
+int run_with_report(Command command, ProcessRows rows, std::ostream* json) {
   int status = 0;
   {
     const TemporaryFolder folder;
@@ -103,8 +63,9 @@ int run_with_report(Command command, std::ostream* json) {
     pass_signals_until_end(child, signals);
     while (waitpid(child.pid(), &status, 0) < 0 && errno == EINTR) {
     }
-    const auto processes = read_reports(report);
-    fmt::print(stderr, "{}", report_text(processes, child.pid()));
+    auto processes = read_reports(report);
+    sort_by_allocated(processes);
+    fmt::print(stderr, "{}", report_text(processes, child.pid(), rows));
     if (json != nullptr && !(*json << nlohmann::json(processes).dump(2) << '\n' << std::flush))
       throw UserError("cannot write the JSON: disk full or pipe closed");
   }

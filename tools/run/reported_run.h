@@ -4,12 +4,13 @@
 #include <iosfwd>
 
 #include "process/child_process.h"
+#include "run/process_table.h"
 
 namespace snug::tool {
 
-// Runs `command` and prints the report; to `json` too, unless that is null, a list of what each process said. Signals
-// that ask a program to stop or to act are passed on to it. Returns its exit status, or ends the tool by the signal
-// that ended the program.
-int run_with_report(Command command, std::ostream* json);
+// Runs `command` and prints the report; to `json` too, unless that is null, a list of what each process said, the one
+// that allocated most first. Signals that ask a program to stop or to act are passed on to it. Returns its exit status,
+// or ends the tool by the signal that ended the program.
+int run_with_report(Command command, ProcessRows rows, std::ostream* json);
 
 }  // namespace snug::tool

@@ -34,7 +34,8 @@ constexpr const char* kExamples = R"(Examples:
       Runs redis-server on snug, as if started without the tool: its exit status and signals are the tool's.
       If something stands in the way, one line says what; `snug doctor redis-server` tells more.
   snug run --report python3 job.py
-      The same, then prints what snug did in each process, and where its memory lay at the peak.
+      The same, then prints what snug did in each process, that which allocated most first, and where its memory
+      lay at the peak.
   snug run --conf purge_after:0 ./server
       With a setting of SNUG_CONF; `snug config` lists them.
   snug run --compare glibc,jemalloc,mimalloc -n 7 sort -o /dev/null words.txt
@@ -63,6 +64,9 @@ RunCommand::RunCommand(CLI::App& app, const std::vector<std::string>& program) :
   auto* report = command_->add_flag("--report", report_,
                                     "At the end, print on stderr what snug did in each process,\n"
                                     "and where the largest one's memory lay at its peak");
+  command_->add_flag("--all", all_processes_,
+                     "With --report: a row for each process, also for those that\n"
+                     "allocated next to nothing");
   command_
       ->add_option(
           "--compare", compare_,
@@ -127,6 +131,7 @@ void RunCommand::refuse_options_without_comparison() const {
   for (const CLI::Option* option : comparison_options_) {
     if (option->count() > 0) throw UserError(fmt::format("{} needs --compare", option->get_name()));
   }
+  if (all_processes_ && !report_) throw UserError("--all needs --report");
   if (json_option_->count() > 0 && !report_) throw UserError("--json needs --compare or --report");
 }
 
@@ -144,7 +149,8 @@ int RunCommand::execute() const {
   if (!configuration_.empty()) command.environment.configure_snug(configuration_);
   if (report_) {
     std::ofstream file;
-    return run_with_report(std::move(command), json_target(file));
+    const ProcessRows rows = all_processes_ ? ProcessRows::kAll : ProcessRows::kLarge;
+    return run_with_report(std::move(command), rows, json_target(file));
   }
   become(command.arguments, command.environment);
 }

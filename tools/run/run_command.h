@@ -31,6 +31,7 @@ class RunCommand {
   std::string library_;
   std::string configuration_;
   bool report_ = false;
+  bool all_processes_ = false;
   std::vector<std::string> compare_;
   int rounds_ = ComparisonPlan{}.rounds;
   int warmup_rounds_ = 1;

@@ -250,16 +250,56 @@ TEST_F(ConfigTest, FilesThatCannotBeRead) {
   EXPECT_EQ(errno, 0) << "malloc's caller sees no error";
 }
 
-TEST_F(ConfigTest, UnknownKeysAreNamed) {
-  for (const std::string key : {"retan", "", "Cache", "cach", "caches"}) {
+TEST_F(ConfigTest, UnknownKeysAreNamedWithTheNearest) {
+  for (const std::string key : {"", "!", "x", "frobnicate", "CACHE", "cache_of_each_thread_and_of_all_others"}) {
     read(key + ":1");
     EXPECT_EQ(complaints, "snug: SNUG_CONF: unknown key '" + key + "'\n");
+    EXPECT_EQ(keys, 0u);
+  }
+  const char* const mistaken[][2] = {{"retan", "retain"},     {"Cache", "cache"},
+                                     {"caches", "cache"},     {"reprot", "report"},
+                                     {"idle", "idle_thread"}, {"purge-after", "purge_after"},
+                                     {"retain_", "retain"},   {"sizeddelete", "sized_delete"}};
+  for (const auto& [key, meant] : mistaken) {
+    read(std::string(key) + ":1");
+    EXPECT_EQ(complaints, std::string("snug: SNUG_CONF: unknown key '") + key + "': did you mean '" + meant + "'?\n");
     EXPECT_EQ(keys, 0u);
   }
   read("nonsense,retain");
   EXPECT_EQ(complaints,
             "snug: SNUG_CONF: unknown key 'nonsense'\n"
             "snug: SNUG_CONF: bad value '' for 'retain': expected a size in bytes, as in 64K, 4M, 1G\n");
+}
+
+// As a process that this one becomes, or starts, would.
+TEST_F(ConfigTest, WhatWasComplainedOfIsMarkedInTheEnvironment) {
+  const auto read_again = [this] {
+    testing::internal::CaptureStderr();
+    const Config config = read_config(&keys);
+    complaints = testing::internal::GetCapturedStderr();
+    return config;
+  };
+  read("cach:1,retain:2M");
+  EXPECT_NE(complaints, "");
+  EXPECT_STREQ(::getenv("SNUG_CONF"), "cach:1,retain:2M,!");
+  EXPECT_EQ(read_again().retain, 2 * kMiB);
+  EXPECT_EQ(complaints, "");
+  EXPECT_STREQ(::getenv("SNUG_CONF"), "cach:1,retain:2M,!");
+
+  read("cach:1,!,report:/,retan:1");
+  EXPECT_EQ(complaints,
+            "snug: SNUG_CONF: bad value '/' for 'report': it is a folder\n"
+            "snug: SNUG_CONF: unknown key 'retan': did you mean 'retain'?\n");
+  read_again();
+  EXPECT_EQ(complaints, "");
+
+  read("cache:1M");
+  EXPECT_STREQ(::getenv("SNUG_CONF"), "cache:1M") << "nothing is wrong";
+  const std::string longest = std::string(4096 - 10 - 3 - 6, ',') + "cach:1";
+  read(longest);
+  EXPECT_EQ(::getenv("SNUG_CONF"), longest + ",!");
+  read(longest + ",");
+  EXPECT_EQ(::getenv("SNUG_CONF"), longest + ",") << "too long to be marked";
 }
 
 TEST_F(ConfigTest, PrintsEachValue) {

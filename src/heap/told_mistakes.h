@@ -1,0 +1,22 @@
+// What has been said already of the mistakes in SNUG_CONF: a process that complains appends a pair "!" to the variable
+// as its children, and what it becomes by exec, will find it, and none of them complains again of what stands before
+// it.
+//
+//   purge_aftr:0            no process has complained
+//   purge_aftr:0,!          one has
+//   purge_aftr:0,!,cach:1M  of the first; a script has added the second
+#pragma once
+
+#include <cstddef>
+
+namespace snug {
+
+// How many of the text's first bytes have been complained of.
+size_t told_length(const char* text);
+
+// Appends the mark to `text`, the value of the environment's SNUG_CONF. The string itself stays as it is, which may lie
+// in read-only memory; the environment gets another one. Does nothing if that one is too long, and then each process
+// complains. Allocates nothing. Only the thread that reads the configuration may call it.
+void mark_as_told(const char* text);
+
+}  // namespace snug
