@@ -37,7 +37,7 @@ std::string loss(const Comparison& comparison, const Metric& metric,
   std::string winner;
   for (std::size_t i = 0; i < standings.size(); ++i) {
     const std::optional<Standing>& standing = standings[i];
-    if (!standing || comparison.contenders[i].reports_itself()) continue;
+    if (!standing || comparison.contenders[i].allocator.is_snug) continue;
     const CostRatio against = standing->against_snug.value_or(CostRatio{});
     if (against.word != Word::kBetter || against.median >= least) continue;
     least = against.median;
