@@ -53,7 +53,7 @@ def leads(columns, row):
 
 def lopsided(name, lead, rounds):
     """The rows of which one column leads too often for a coin."""
-    return [f"{name}: in {abs(lead[row])} of {rounds} rounds more {'other' if lead[row] > 0 else 'snug'} takes the longer {row}"
+    return [f"{name}: {'other' if lead[row] > 0 else 'snug'} has the larger {row} in {abs(lead[row])} rounds more of {rounds}"
             for row in TIMES if abs(lead[row]) > DEVIATIONS * rounds**0.5]
 
 
