@@ -2,7 +2,9 @@
 
 Every repetition goes through the whole grid once, in an order of its own: rows are shuffled, and so are the allocators
 within each row, which stay together so that a slow minute of the machine strikes all of a row. An interrupted grid has
-thus some repetitions of everything instead of all repetitions of something.
+thus some repetitions of everything instead of all repetitions of something. In the second of every two repetitions the
+allocators of a row run in the first one's order the other way round: each stands before each other as often as behind
+it, and what a place costs, or a machine that slows down, lies on both sides of their ratios.
 """
 
 import random
@@ -59,10 +61,14 @@ class Grid:
             rows = self.rows()
             order.shuffle(rows)
             for load, threads in rows:
-                contenders = list(self.contenders)
-                order.shuffle(contenders)
-                for contender in contenders:
+                for contender in self.contenders_of(load, threads, repetition):
                     yield PlannedRun(Cell(load, threads, contender), repetition)
+
+    def contenders_of(self, load: Load, threads: int, repetition: int) -> list[Contender]:
+        """In the order of running."""
+        contenders = list(self.contenders)
+        random.Random(f"{self.seed}/{load.name}/{threads}/{(repetition + 1) // 2}").shuffle(contenders)
+        return contenders[::-1] if repetition != WARM_UP and repetition % 2 == 0 else contenders
 
     def as_json(self) -> dict[str, Any]:
         return {"name": self.name, "threads": self.threads, "repetitions": self.repetitions, "seed": self.seed,

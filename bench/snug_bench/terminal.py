@@ -49,9 +49,11 @@ def standings(verdict: Verdict, key: str, title: str, others: list[str]) -> Shee
         *map(Column, others)])
     for row in verdict.rows:
         sample, standing = row.sample(subject, key), row.standing(subject, key)
+        if not is_judged(verdict, key) and standing in WORDS:
+            standing = UNCLEAR
         unit = row.metric(key).unit
         sheet.add(row.name, quantity(sample.median, unit) if sample else NOTHING, interval(sample, unit) if sample else "",
-                  Text(standing, STYLES[standing]) if is_judged(verdict, key) else NOTHING, best_text(row, key, subject),
+                  Text(standing, STYLES[standing]), best_text(row, key, subject),
                   *(other_text(row, name, key, subject) for name in others))
     return sheet
 

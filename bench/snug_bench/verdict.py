@@ -33,7 +33,7 @@ A ratio is a cost: above 1 is slower or larger. It is the median of the ratios o
 which lie side by side in time. Its interval is made as above; with fewer than six repetitions it is minimum to maximum
 and its own width more at each end, and of a single one there is none.
 Two allocators are "equal" if all of that interval lies within 3% of 1; else one is "better" or "worse" if all of it lies
-on one side of 1; else it is "unclear". An allocator's word in a row is the worst of those against all others, in the
+more than 1% away from 1, by half its width (of fewer than six repetitions by more); else it is "unclear". An allocator's word in a row is the worst of those against all others, in the
 order worse, unclear, equal, better.
 The virtual best peer is in each row the best peer there, chosen on the odd repetitions and scored on the even ones.
 An allocator is on the frontier of a row unless another one is better in time or memory and better or equal in the

@@ -38,6 +38,9 @@ const ConfigKey kConfigTable[kConfigKeys] = {
     {"quarantine", "bytes",
      "with check:on or stacks, the most that freed blocks hold before they may be handed out again"},
     {"report", "path", "file to which one line of JSON with the statistics is appended when the process exits"},
+    {"served", "path",
+     "the same with the count of allocations alone, which costs nothing while the program runs; the last of the two "
+     "is in force"},
 };
 
 namespace {
@@ -56,7 +59,8 @@ enum Key : size_t {
   kIdleThread,
   kCheck,
   kQuarantine,
-  kReport
+  kReport,
+  kServed
 };
 
 // The memory from which on what is kept by default is. A process that may have less keeps as much less: a 32nd of it
@@ -171,15 +175,17 @@ bool set_classes(Config& config, Word value, Reason* reason) {
 }
 
 // True, or `reason` says why nothing can be appended to the file.
-bool set_report(Config& config, Word value, Reason* reason) {
+bool set_report(Config& config, Reporting reporting, Word value, Reason* reason) {
   char path[sizeof config.report];
   const char* fault = "expected a path of 1 to 1023 bytes";
   if (set_path(path, value)) fault = os::append_fault(path);
-  if (fault == nullptr)
-    std::memcpy(config.report, path, sizeof path);
-  else
+  if (fault != nullptr) {
     reason->add(fault);
-  return fault == nullptr;
+    return false;
+  }
+  std::memcpy(config.report, path, sizeof path);
+  config.reporting = reporting;
+  return true;
 }
 
 // Sets one key that is no path. Null, or what was expected instead of the value.
@@ -233,7 +239,8 @@ const char* set_plain(Config& config, size_t key, Word value) {
 // True, or `reason` says what is wrong.
 bool set(Config& config, size_t key, Word value, Reason* reason) {
   if (key == kClasses) return set_classes(config, value, reason);
-  if (key == kReport) return set_report(config, value, reason);
+  if (key == kReport) return set_report(config, Reporting::kStatistics, value, reason);
+  if (key == kServed) return set_report(config, Reporting::kCount, value, reason);
   const char* expected = set_plain(config, key, value);
   if (expected != nullptr) reason->add("expected ").add(expected);
   return expected == nullptr;
@@ -351,7 +358,7 @@ void print_config_value(const Config& config, size_t index, char* text, size_t c
       value.add(uint64_t{config.quarantine});
       break;
     default:
-      value.add(config.report);
+      if (config.reporting == (index == kServed ? Reporting::kCount : Reporting::kStatistics)) value.add(config.report);
       break;
   }
   if (capacity == 0) return;

@@ -15,6 +15,7 @@ namespace snug {
 enum class ClassMap { kDefault, kDense, kFile };
 enum class IdleThreads { kOff, kOn, kAuto };
 enum class Checking { kOff, kOn, kStacks, kSample };
+enum class Reporting { kStatistics, kCount };
 
 struct Config {
   // classes: default | dense | a file's path, default default. The size-class map: default has roomy caches and classes
@@ -56,7 +57,10 @@ struct Config {
   // out again.
   size_t quarantine = size_t{4} << 20;
   // report: a file's path, default none. When the process exits, one line of JSON with its statistics is appended.
+  // served: the same with the count of allocations alone, for which nothing is looked at while the program runs. Of
+  // the two the one that is set last is in force.
   char report[1024] = "";
+  Reporting reporting = Reporting::kStatistics;
 };
 
 // One key, for people and tools.
@@ -66,7 +70,7 @@ struct ConfigKey {
   const char* help;
 };
 
-inline constexpr size_t kConfigKeys = 12;
+inline constexpr size_t kConfigKeys = 13;
 extern const ConfigKey kConfigTable[kConfigKeys];
 
 // `retain` and `retain_large` of a process that may have so many bytes of memory: what the environment says stands.

@@ -66,6 +66,28 @@ constexpr Part kParts[] = {
 
 // With the peak, which has a line for each class.
 using ReportLine = Text<16384>;
+// Of a process, with the count of its allocations.
+using CountLine = Text<512>;
+
+// What every line begins with.
+template <size_t Capacity>
+void add_process(Text<Capacity>& line) {
+  line.add("{\"pid\":").add(uint64_t{os::process_id()}).add(",\"program\":\"");
+  for (const char* c = program_invocation_short_name; *c != 0; ++c)
+    if (*c >= ' ' && *c != '"' && *c != '\\') line.put(*c);
+  line.put('"');
+}
+
+uint64_t count_allocations(const CacheStatistics& caches) {
+  return caches.allocations + store.shared_allocations.load(std::memory_order_relaxed);
+}
+
+void report_count() {
+  CountLine line;
+  add_process(line);
+  line.add(",\"allocations\":").add(count_allocations(store.roster.statistics())).add("}\n");
+  os::append_to_file(store.config.report, line.data(), line.size());
+}
 
 // In builds with assertions.
 void add_takings(ReportLine& line) {
@@ -172,7 +194,7 @@ snug_stats gather_statistics() {
   stats.bytes_missed = spans.bytes_missed;
   stats.bytes_purged = spans.bytes_purged + large.bytes_released + store.registry.bytes_in_holes();
   const CacheStatistics caches = store.roster.statistics();
-  stats.allocations = caches.allocations + store.shared_allocations.load(std::memory_order_relaxed);
+  stats.allocations = count_allocations(caches);
   stats.refills = caches.refills;
   stats.flushes = caches.flushes;
   stats.threads = caches.threads;
@@ -220,12 +242,10 @@ void print_statistics() {
 
 void report_statistics() {
   if (store.config.report[0] == 0) return;
+  if (store.config.reporting == Reporting::kCount) return report_count();
   const snug_stats stats = gather_statistics();
   static constinit ReportLine line;  // too long for some stacks; a process ends once
-  line.add("{\"pid\":").add(uint64_t{os::process_id()}).add(",\"program\":\"");
-  for (const char* c = program_invocation_short_name; *c != 0; ++c)
-    if (*c >= ' ' && *c != '"' && *c != '\\') line.put(*c);
-  line.put('"');
+  add_process(line);
   for (const Figure& figure : kFigures) line.add(",\"").add(figure.name).add("\":").add(stats.*figure.value);
   add_takings(line);
   if (const Attribution* peak = store.peak.conclude(); peak != nullptr) add_peak(line, *peak);

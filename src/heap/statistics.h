@@ -15,7 +15,8 @@ bool gather_memory(snug_memory& memory);
 // A summary for people, on standard error.
 void print_statistics();
 
-// One line of JSON with this process's statistics, appended to the file that the configuration names, if it names one.
+// One line of JSON with this process's statistics, or with the count of its allocations alone, appended to the file
+// that the configuration names, if it names one.
 void report_statistics();
 
 }  // namespace snug

@@ -113,7 +113,7 @@ bool Store::open_parts() {
     large.set_bell(idle.bell());
     registry.set_bell(idle.bell());
   }
-  if (config.report[0] != 0) peak.watch();
+  if (config.report[0] != 0 && config.reporting == Reporting::kStatistics) peak.watch();
   open_checks();
   open_.store(true, std::memory_order_release);
   return true;

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 UNKNOWN = "snug: SNUG_CONF: unknown key '{}'"
-REFUSED = "snug: SNUG_CONF: bad value '{}' for 'report': {}"
+REFUSED = "snug: SNUG_CONF: bad value '{}' for '{}': {}"
 BAD = "snug: SNUG_CONF: bad value '{}' for '{}': expected .+"
 
 # SNUG_CONF, and the pattern of each line it must cause, in order.
@@ -31,8 +31,9 @@ CASES: dict[str, tuple[str, list[str]]] = {
     "control_characters": ("two\nlines:1,classes:\x1b[2J\n", [UNKNOWN.format("two.lines"),
                                                              BAD.format(r"\?\[2J\?", "classes")]),
     "report_without_a_folder": ("report:/no/such\tfolder/file",
-                                [REFUSED.format(r"/no/such\?folder/file", "there is no such folder")]),
-    "report_to_a_folder": ("report:/", [REFUSED.format("/", "it is a folder")]),
+                                [REFUSED.format(r"/no/such\?folder/file", "report", "there is no such folder")]),
+    "report_to_a_folder": ("report:/", [REFUSED.format("/", "report", "it is a folder")]),
+    "served_to_a_folder": ("served:/", [REFUSED.format("/", "served", "it is a folder")]),
 }
 
 
@@ -61,7 +62,7 @@ def every_key(library: str, program: str) -> str | None:
     for key, unit, default, value, origin in keys:
         if origin != "default" or value != default:
             return f"{key}: value '{value}' of origin '{origin}' without SNUG_CONF"
-        if key == "report":
+        if key in ("report", "served"):
             continue
         refused += 1
         if found := complaint(library, program, f"{key}:!nonsense!", [BAD.format("!nonsense!", key)]):

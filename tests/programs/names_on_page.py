@@ -9,7 +9,7 @@ import re
 import sys
 from pathlib import Path
 
-NUMBERS = {9: "nine", 10: "ten", 11: "eleven", 12: "twelve"}
+NUMBERS = {9: "nine", 10: "ten", 11: "eleven", 12: "twelve", 13: "thirteen"}
 
 
 class ConfigEntry(ctypes.Structure):

@@ -54,6 +54,7 @@ Contender contender_of(const Json& allocator, int rounds) {
   Contender contender;
   contender.allocator.name = allocator["name"];
   contender.allocator.is_snug = contender.allocator.name == "snug" || contender.allocator.name == "snug-nothp";
+  contender.counts_served = contender.allocator.is_snug;
   contender.allocator.version = allocator.value("version", "1.0");
   contender.refusal = allocator.value("refusal", "");
   contender.bindings = Bindings{.programs = 2, .bound = 2, .other = ""};

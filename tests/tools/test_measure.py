@@ -30,6 +30,10 @@ class MeasureTest(unittest.TestCase):
             self.assertGreater(run["cost"][name], 0, name)
         self.assertLessEqual({"voluntary_switches", "involuntary_switches", "instructions"}, set(run["cost"]))
 
+    def test_a_library_that_counts_does_so_under_any_name(self):
+        counts = [measure("--on", name, "--", ALLOCATING)[1]["served"] for name in ("snug", LIBRARY, f"mine={LIBRARY}")]
+        self.assertEqual(counts, [counts[0]] * 3)
+
     def test_a_peer_is_proven_by_the_linker(self):
         _, run = measure("--on", PLANTED_NONE, "--prove", "--", ALLOCATING)
         self.assertEqual((run["objection"], run["malloc_bindings"]), ("", {"programs": 1, "bound": 1}))

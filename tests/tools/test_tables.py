@@ -41,6 +41,11 @@ class WordTest(unittest.TestCase):
             self.assertIsNone(all_standings["snug"]["against_snug"])
             self.assertEqual(all_standings["glibc"]["against_snug"]["word"], opposite)
 
+    def test_a_word_needs_one_percent_and_more_where_rounds_spread(self):
+        for snug, word in (([101.5, 102, 103, 102, 103, 103.5], "unclear"), ([104] * 6, "worse"), ([105, 106, 105, 107, 105, 109], "worse"),
+                           ([102, 104, 110, 108, 106, 112], "unclear")):
+            self.assertEqual(self.of(snug, glibc=[100] * 6)["snug"]["word"], word, snug)
+
     def test_a_ratio_is_that_of_the_rounds_with_its_interval(self):
         against = self.of([100, 200, 100, 400, 100, 100], glibc=[150, 300, 160, 600, 150, 140])["glibc"]["against_snug"]
         self.assertEqual((against["ratio"], against["low"], against["high"]), (1.5, 1.4, 1.6))
@@ -97,21 +102,30 @@ class SentenceTest(unittest.TestCase):
         noisy = described("four")
         noisy["others_share"] = 0.23
         self.assertRegex(sentence(noisy), "^Too noisy to judge time: other programs took 23% of the processors; apart from "
-                                          "time, snug is better in 0 rows, equal in 1, worse in 3, unclear in 0; it is ")
+                                          "time, snug is better in 0 rows, equal in 1, worse in 3, unclear in 0; it is 9% larger than glibc in peak RSS")
+        self.assertNotIn("slower", sentence(noisy))
         noise = as_json(noisy)["noise"]
         self.assertEqual((noise["others_share"], noise["too_noisy"]), (0.23, True))
         self.assertIn("Too noisy to judge time", table(noisy))
 
-    def test_noise_takes_the_words_of_time_and_hides_no_loss(self):
-        for snug, loss in (([120] * 6, "; it is 20% slower than glibc in load"), ([80] * 6, "")):
+    def test_noise_takes_the_words_of_time(self):
+        """The verdict uses nothing that it has ruled out, and neither does JSON."""
+        for snug in ([120] * 6, [80] * 6):
             noisy = of_figures(others_share=0.5, snug=snug, glibc=HUNDRED[:1] * 6)
             self.assertEqual(sentence(noisy), "Too noisy to judge time: other programs took 50% of the processors; apart from "
-                                              f"time, snug is better in 0 rows, equal in 1, worse in 0, unclear in 0{loss}.")
+                                              "time, snug is better in 0 rows, equal in 1, worse in 0, unclear in 0.")
+            for allocator in as_json(noisy)["allocators"]:
+                figure, memory = allocator["figures"]["load"], allocator["summary"]["peak_rss_bytes"]
+                self.assertEqual((figure["word"], memory["word"]), (None, "equal"))
+                if figure["against_snug"]:
+                    self.assertEqual((figure["against_snug"]["word"], memory["against_snug"]["word"]), (None, "equal"))
+                    self.assertIsNotNone(figure["against_snug"]["ratio"])
             for width in (100, 20):
                 lines = table(noisy, width).splitlines()
                 at = next(at for at, line in enumerate(lines) if line.startswith("load"))
-                self.assertNotRegex(" ".join(lines[at:at + 3]), r"\*|better|worse|equal|unclear")
-                self.assertIn("Time was too noisy for words.", " ".join(" ".join(lines).split()))
+                self.assertRegex(" ".join(lines[at:at + 3]), r"unclear .*unclear")
+                self.assertNotRegex(" ".join(lines[at:at + 3]), r"\*|better|worse|equal")
+                self.assertIn("Time was too noisy to judge: its rows are unclear.", " ".join(" ".join(lines).split()))
 
     def test_ratios_that_spread_are_noise(self):
         wild = [60, 140, 100, 90, 80, 120]

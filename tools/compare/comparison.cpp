@@ -7,10 +7,10 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <random>
 
 #include "compare/processor_time.h"
 #include "compare/progress.h"
+#include "compare/round_order.h"
 #include "process/program_report.h"
 #include "process/temporary_folder.h"
 #include "text/user_error.h"
@@ -20,8 +20,6 @@ namespace snug::tool {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kReportFile = "report";
 
 struct OutputDigest {
   std::uint64_t bytes = 0;
@@ -83,25 +81,19 @@ std::string objection(const ComparisonPlan& plan, const Contender& contender, co
     const std::string said = errors.empty() ? "" : last_line(errors);
     return run.measurement.ending_text() + (said.empty() ? "" : ": " + said);
   }
-  if (contender.reports_itself() && run.allocations < plan.min_served) {
-    return fmt::format("not run on snug: it proved {} allocations in {} processes, at least {} are asked for ({})",
-                       run.allocations, run.processes, plan.min_served,
-                       run.processes != 0 ? "it may allocate nothing"
-                                          : "a static program, or one that ends by _exit or a signal, proves none");
+  // What is called snug has to count: a library of another kind, or of another time, is not taken for it.
+  const bool has_to_count = contender.counts_served || contender.allocator.is_snug;
+  if (has_to_count && run.allocations < plan.min_served) {
+    return fmt::format("not run on {}: it proved {} allocations in {} processes, at least {} are asked for ({})",
+                       contender.allocator.name, run.allocations, run.processes, plan.min_served,
+                       !contender.counts_served ? "its library does not know the setting 'served'"
+                       : run.processes != 0     ? "it may allocate nothing"
+                                            : "a static program, or one that ends by _exit or a signal, proves none");
   }
-  if (contender.bindings && !contender.bindings->proven() && !contender.reports_itself()) {
+  if (contender.bindings && !contender.bindings->proven() && !has_to_count) {
     return fmt::format("not run on {}: {}", contender.allocator.name, contender.bindings->text());
   }
   return {};
-}
-
-// Who comes first in a round would otherwise always find the same state of caches and of the clock frequency.
-std::vector<std::size_t> shuffled_order(std::size_t count, std::mt19937_64& random) {
-  std::vector<std::size_t> order(count);
-  for (std::size_t i = 0; i < count; ++i) order[i] = i;
-  // Not std::shuffle: its use of the generator may differ from library to library, the seed must not.
-  for (std::size_t i = count; i > 1; --i) std::swap(order[i - 1], order[random() % i]);
-  return order;
 }
 
 // Asks each allocator's library whether it works and what it is, before any time is spent on runs.
@@ -111,6 +103,7 @@ std::vector<Contender> prepare(const ComparisonPlan& plan, const HeldSignals& si
     Contender contender;
     contender.allocator = allocator;
     const Identity identity = identify(allocator, signals);
+    contender.counts_served = identity.counts_served;
     if (!allocator.is_component) contender.allocator.version = identity.version;
     if (identity.malloc_library != allocator.library) {
       contender.refusal =
@@ -152,18 +145,18 @@ void run_rounds(Comparison& comparison, const RunOnce& run_once, const HeldSigna
     admitted.push_back(&contender);
   }
   Progress progress(names, plan.warmup_rounds + plan.rounds);
-  std::mt19937_64 random(plan.seed);
+  RoundOrder order(names.size(), plan.seed);
 
   const int first_round = 1 - plan.warmup_rounds;
   for (int round = first_round; round <= plan.rounds; ++round) {
     const bool warmup = round <= 0;
-    // Peers have no statistics of their own that we could trust in a program we do not control: for them the
-    // dynamic linker is the witness, in the first warm-up, as its testimony costs time.
+    // The dynamic linker is a witness for all, in the first warm-up, as its testimony costs time. Those that count what
+    // they serve do so in every run.
     const bool prove_bindings = round == first_round && warmup;
     int position = 0;
     bool somebody_succeeded = names.empty();
     std::string last_words;
-    for (const std::size_t index : shuffled_order(names.size(), random)) {
+    for (const std::size_t index : order.next(round)) {
       Contender& contender = *admitted[index];
       progress.begin(names[index], warmup ? 0 : round);
       const RunPlace place = {.round = warmup ? 0 : round, .position = ++position, .proves_bindings = prove_bindings};
@@ -190,8 +183,6 @@ void run_rounds(Comparison& comparison, const RunOnce& run_once, const HeldSigna
 
 }  // namespace
 
-bool Contender::reports_itself() const { return allocator.is_snug; }
-
 std::vector<const Run*> Contender::counted() const {
   std::vector<const Run*> result;
   for (const Run& run : runs) {
@@ -212,16 +203,15 @@ bool Comparison::clean() const {
 void prepare_proof(const ComparisonPlan& plan, const Contender& contender, const RunPlace& place,
                    const fs::path& folder, Environment& environment) {
   environment.preload(contender.allocator.library);
-  if (contender.reports_itself()) {
-    if (!plan.snug_configuration.empty()) environment.configure_snug(plan.snug_configuration);
-    environment.configure_snug("report:" + (folder / kReportFile).string());
-  }
+  if (contender.allocator.is_snug && !plan.snug_configuration.empty())
+    environment.configure_snug(plan.snug_configuration);
+  if (contender.counts_served) request_count(environment, folder);
   if (place.proves_bindings) request_bindings(environment, folder);
 }
 
 void judge(const ComparisonPlan& plan, const RunPlace& place, const fs::path& folder, const fs::path& errors,
            Contender& contender, Run& run) {
-  const Served served = count_served(folder / kReportFile);
+  const Served served = count_served(folder);
   run.allocations = served.allocations;
   run.processes = served.processes;
   if (place.proves_bindings) contender.bindings = read_bindings(folder, contender.allocator.library);

@@ -36,7 +36,7 @@ struct Run {
   int round = 0;     // from 1; warm-up rounds are 0
   int position = 0;  // in its round, from 1
   Measurement measurement;
-  std::uint64_t allocations = 0;  // snug's own count, over `processes`; 0 for other allocators
+  std::uint64_t allocations = 0;  // the allocator's own count, over `processes`; 0 of those that keep none
   std::uint64_t processes = 0;
   std::uint64_t output_bytes = 0;
   std::uint64_t output_hash = 0;
@@ -49,12 +49,12 @@ struct Run {
 
 struct Contender {
   Allocator allocator;
+  bool counts_served = false;        // its library counts: its runs are proven by that, snug's and no less another's
   std::optional<Bindings> bindings;  // of the first warm-up round
   std::string refusal;               // why it is not run at all; empty if it is
   std::vector<Run> warmups;
   std::vector<Run> runs;
 
-  bool reports_itself() const;  // snug does: its runs are proven by its own count
   std::vector<const Run*> counted() const;
 };
 
@@ -90,8 +90,8 @@ Comparison compare(const ComparisonPlan& plan);
 // The same, where a run is something else than one of the plan's program.
 Comparison compare(const ComparisonPlan& plan, const RunOnce& run_once);
 
-// The environment of a contender's run, which writes what proves it into `folder`: snug its report always, others what
-// they bind if `place` asks for it.
+// The environment of a contender's run, which writes what proves it into `folder`: its count always, if its library has
+// one, as that costs nothing; and what it binds if `place` asks for it.
 void prepare_proof(const ComparisonPlan& plan, const Contender& contender, const RunPlace& place,
                    const std::filesystem::path& folder, Environment& environment);
 // Reads it, into `run` and `contender`; and why the run does not count. `errors`: what the program said; empty if

@@ -29,7 +29,7 @@ Json run_json(const Run& run, const Contender& contender, const ComparisonPlan& 
   Json json = {{"round", run.round},         {"position", run.position},     {"counts", run.counts()},
                {"objection", run.objection}, {"ending", cost.ending_name()}, {"code", cost.code}};
   for (const Metric& metric : measured_metrics()) json[metric.key] = metric.read(cost);
-  if (contender.reports_itself()) json["served"] = {{"allocations", run.allocations}, {"processes", run.processes}};
+  if (contender.counts_served) json["served"] = {{"allocations", run.allocations}, {"processes", run.processes}};
   if (plan.check_output) {
     json["output"] = {{"bytes", run.output_bytes}, {"hash", fmt::format("{:016x}", run.output_hash)}};
   }
@@ -48,18 +48,23 @@ Json or_null(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
-Json ratio_json(const CostRatio& ratio) {
+// Null where noise forbids one.
+Json word_json(Word word, const Metric& metric, const Noise& noise) {
+  return is_judged(metric, noise) ? Json(name_of(word)) : Json();
+}
+
+Json ratio_json(const CostRatio& ratio, const Metric& metric, const Noise& noise) {
   Json json = {{"ratio", ratio.median}, {"rounds", ratio.rounds}, {"low", Json()}, {"high", Json()}, {"range", Json()}};
   if (ratio.interval) {
     json["low"] = ratio.interval->low;
     json["high"] = ratio.interval->high;
     json["range"] = range_name(ratio.range, "min to max, widened");
   }
-  json["word"] = name_of(ratio.word);
+  json["word"] = word_json(ratio.word, metric, noise);
   return json;
 }
 
-Json standing_json(const Standing& standing, const Metric& metric) {
+Json standing_json(const Standing& standing, const Metric& metric, const Noise& noise) {
   const Spread& spread = standing.spread;
   return {{"unit", metric.unit},
           {"better", metric.direction == Direction::kHigherIsBetter ? "higher" : "lower"},
@@ -70,8 +75,8 @@ Json standing_json(const Standing& standing, const Metric& metric) {
           {"low", spread.low},
           {"high", spread.high},
           {"range", range_name(spread.range, "min to max")},
-          {"against_snug", standing.against_snug ? ratio_json(*standing.against_snug) : Json()},
-          {"word", standing.word ? Json(name_of(*standing.word)) : Json()}};
+          {"against_snug", standing.against_snug ? ratio_json(*standing.against_snug, metric, noise) : Json()},
+          {"word", standing.word ? word_json(*standing.word, metric, noise) : Json()}};
 }
 
 Json noise_json(const Noise& noise) {
@@ -83,9 +88,10 @@ Json noise_json(const Noise& noise) {
 
 Json summary_json(const Comparison& comparison, const std::vector<Metric>& metrics, std::size_t contender) {
   Json json = Json::object();
+  const Noise noise = noise_of(comparison);
   for (const Metric& metric : metrics) {
     const auto standing = standings(comparison, metric)[contender];
-    if (standing) json[metric.key] = standing_json(*standing, metric);
+    if (standing) json[metric.key] = standing_json(*standing, metric, noise);
   }
   return json;
 }

@@ -27,7 +27,7 @@ std::map<int, double> values_by_round(const Contender& contender, const Metric& 
   return values;
 }
 
-bool rivals(const Contender& a, const Contender& b) { return !a.reports_itself() || !b.reports_itself(); }
+bool rivals(const Contender& a, const Contender& b) { return !a.allocator.is_snug || !b.allocator.is_snug; }
 
 // "1.24 M", "870"
 std::string rounded_count(std::uint64_t count) {
@@ -134,7 +134,7 @@ std::string proof_text(const Contender& contender) {
   if (!contender.refusal.empty()) return "not tried";
   const auto runs = contender.counted();
   if (contender.allocator.is_component) return "called directly by the replayer: it is no malloc";
-  if (!contender.reports_itself()) {
+  if (!contender.counts_served) {
     if (contender.bindings) return contender.bindings->text();
     return "preloads well; not proven in the program itself, for lack of a warm-up round";
   }

@@ -43,12 +43,13 @@ std::string multiple_text(const std::optional<Standing>& standing) {
   return standing && standing->against_snug ? ratio_text(standing->against_snug->median) : "";
 }
 
-// Beneath snug its word against all, beneath the others theirs against snug.
+// Beneath snug its word against all, beneath the others theirs against snug. What noise forbids to judge is unclear.
 std::string word_text(const std::optional<Standing>& standing, std::size_t contender, const Metric& metric,
                       const Noise& noise) {
-  if (!standing || !is_judged(metric, noise)) return "";
-  if (contender == kSnug) return standing->word ? name_of(*standing->word) : "";
-  return standing->against_snug ? name_of(standing->against_snug->word) : "";
+  if (!standing) return "";
+  std::optional<Word> word = contender == kSnug ? standing->word : std::nullopt;
+  if (contender != kSnug && standing->against_snug) word = standing->against_snug->word;
+  return !word ? "" : name_of(is_judged(metric, noise) ? *word : Word::kUnclear);
 }
 
 bool all_empty(const std::vector<std::string>& cells) {
@@ -124,12 +125,13 @@ std::string legend(const Comparison& comparison) {
   return fmt::format(
       "Medians; with each {}, and its cost as a multiple of snug's, round by round: above 1 is slower or larger, of "
       "rates "
-      "too. Words: better, equal (within ±3%), worse, or unclear (the rounds prove none of these); snug's is the worst "
+      "too. Words: better or worse (by 1% at least), equal (within ±3%), or unclear (the rounds prove none of these); "
+      "snug's is the worst "
       "of "
       "its words against the others. * marks what is better than, or equal to, every other. Peak RSS is that of the "
       "largest process; times and faults are sums over all. The verdict counts wall, user, peak RSS and the program's "
       "figures.{}",
-      spread, noise_of(comparison).too_noisy() ? " Time was too noisy for words." : "");
+      spread, noise_of(comparison).too_noisy() ? " Time was too noisy to judge: its rows are unclear." : "");
 }
 
 }  // namespace

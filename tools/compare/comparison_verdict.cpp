@@ -37,7 +37,7 @@ std::string loss(const Comparison& comparison, const Metric& metric,
   std::string winner;
   for (std::size_t i = 0; i < standings.size(); ++i) {
     const std::optional<Standing>& standing = standings[i];
-    if (!standing || comparison.contenders[i].reports_itself()) continue;
+    if (!standing || comparison.contenders[i].allocator.is_snug) continue;
     const CostRatio against = standing->against_snug.value_or(CostRatio{});
     if (against.word != Word::kBetter || against.median >= least) continue;
     least = against.median;
@@ -52,10 +52,9 @@ Tally tally(const Comparison& comparison, const Noise& noise) {
     const auto all = standings(comparison, metric);
     const std::optional<Standing>& snug = all[kSnug];
     if (!snug || !snug->word) continue;
-    const Word word = *snug->word;
-    if (is_judged(metric, noise)) ++result.rows[word];
-    // Noise must not hide what is worse all the same.
-    if (word == Word::kWorse) result.losses.push_back(loss(comparison, metric, all));
+    if (!is_judged(metric, noise)) continue;  // a verdict uses nothing that it has ruled out
+    ++result.rows[*snug->word];
+    if (*snug->word == Word::kWorse) result.losses.push_back(loss(comparison, metric, all));
   }
   return result;
 }

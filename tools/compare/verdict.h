@@ -1,5 +1,6 @@
 // The one rule of verdicts: what the rounds of a comparison prove about a against b, and whether the machine was quiet
-// enough to ask. The benchmark's harness has the same rule in Python; tests/verdict_cases.json holds both to it.
+// enough to ask. What is better or worse is so by 1% at least, and lies as far beyond that as its own spread demands.
+// The benchmark's harness has the same rule in Python; tests/verdict_cases.json holds both to it.
 //
 // A *cost* is what is measured where less is better, of a rate its reciprocal. The runs of one round lie side by side
 // in time, so a slow minute strikes both and their ratio stays.
@@ -34,7 +35,8 @@ struct CostRatio {
 
 // Values by round. Less than a page of `unit` "B" counts as a page, and what is 0 as the least that can be told from
 // it. Below six rounds the interval is minimum to maximum, widened at each end by its own width in logarithms; of one
-// round there is none. Empty if there is no round in common.
+// round there is none. The word needs more than that the interval leaves out 1 (margin in verdict.cpp). Empty if there
+// is no round in common.
 std::optional<CostRatio> cost_ratio(const std::map<int, double>& a, const std::map<int, double>& b,
                                     const std::string& unit, Direction direction);
 

@@ -16,7 +16,9 @@
 
 #include "library/snug_library.h"
 #include "process/measured_process.h"
+#include "process/served_proof.h"
 #include "process/temporary_folder.h"
+#include "snug/snug.h"
 #include "text/user_error.h"
 
 namespace snug::tool {
@@ -180,6 +182,17 @@ std::string version_of(const std::string& path) {
   return written_version(path);
 }
 
+constexpr const char* kSettings = "snug_config_get";
+
+bool counts_served(const std::string& path) {
+  auto* snug_config = find_function<int(std::size_t, snug_config_entry*)>(path, kSettings);
+  snug_config_entry entry{};
+  for (std::size_t i = 0; snug_config != nullptr && snug_config(i, &entry) == 0; ++i) {
+    if (std::string_view(entry.key) == kServedKey) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<std::string> known_allocators() {
@@ -237,18 +250,24 @@ Identity identify(const Allocator& allocator, const HeldSignals& signals) {
   }
   std::ifstream file(command.output);
   const auto printed = nlohmann::json::parse(file, nullptr, false);
-  if (!printed.is_object() || !printed.contains("malloc_library") || !printed.contains("version")) {
+  if (!printed.is_object() || !printed.contains("malloc_library") || !printed.contains("version") ||
+      !printed.contains("counts_served")) {
     throw UserError(
         fmt::format("{} ({}) cannot serve even this tool: it ended well, but said something else than it "
                     "was to say",
                     allocator.name, allocator.library));
   }
-  return {printed.at("malloc_library"), printed.at("version")};
+  return {printed.at("malloc_library"), printed.at("version"), printed.at("counts_served")};
 }
+
+bool has_settings(const Allocator& allocator) { return library_at(allocator.library).exports(kSettings); }
 
 int print_identity() {
   const std::string library = file_of(dlsym(RTLD_DEFAULT, "malloc"));
-  std::cout << nlohmann::json{{"malloc_library", library}, {"version", version_of(library)}} << '\n';
+  std::cout << nlohmann::json{{"malloc_library", library},
+                              {"version", version_of(library)},
+                              {"counts_served", counts_served(library)}}
+            << '\n';
   return std::cout.flush() ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 

@@ -22,6 +22,7 @@ struct Allocator {
 struct Identity {
   std::string malloc_library;  // canonical path of the file that its malloc lies in
   std::string version;
+  bool counts_served = false;  // it knows the setting `served`: each process can say how many blocks it got
 };
 
 // `name` is one of known_allocators(), "snug" (served by `snug_library`) or the path of a library, each of them
@@ -41,6 +42,9 @@ std::vector<std::string> known_allocators();
 
 // Starts this tool once more with the allocator preloaded and lets it say where its malloc came from.
 Identity identify(const Allocator& allocator, const HeldSignals& signals);
+
+// Whether its library has settings as snug does, so that it may count what it serves. Nothing is started for it.
+bool has_settings(const Allocator& allocator);
 
 // What that other process does: prints its Identity as JSON. The exit status.
 int print_identity();

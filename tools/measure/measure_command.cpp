@@ -97,13 +97,15 @@ Json figures_json(const std::filesystem::path& file) {
   return figures;
 }
 
-// Why the run does not count; empty if it does. Snug's own report outweighs the linker's testimony.
+// Why the run does not count; empty if it does. The allocator's own count outweighs the linker's testimony.
 std::string objection(const Measurement& cost, const std::string& name, const std::optional<Served>& served,
                       const std::optional<Bindings>& bindings, const std::string& last_words) {
   if (!cost.succeeded()) return cost.ending_text() + (last_words.empty() ? "" : ": " + last_words);
   if (served && served->allocations == 0) {
-    return "not run on snug: no process proved an allocation (a static program, or one that ends by _exit or a signal, "
-           "proves none)";
+    return fmt::format(
+        "not run on {}: no process proved an allocation (a static program, or one that ends by _exit or a signal, "
+        "proves none)",
+        name);
   }
   if (!served && bindings && !bindings->proven()) return fmt::format("not run on {}: {}", name, bindings->text());
   return {};
@@ -147,9 +149,10 @@ int MeasureCommand::execute() const {
   check_settings(configuration_);
   read_settings();  // says what is wrong in SNUG_CONF: what the program says of it is not shown
   Allocator allocator = find_allocator(allocator_, find_snug_library(library_));
-  const bool is_snug = allocator_ == "snug" || allocator_ == "snug-nothp";
   const HeldSignals signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT});
   std::string refusal;
+  bool counts_served = allocator.is_snug;  // what is called snug has to; another library may
+  if (!counts_served && has_settings(allocator)) counts_served = identify(allocator, signals).counts_served;
   if (prove_) {
     const Identity identity = identify(allocator, signals);
     allocator.version = identity.version;
@@ -168,10 +171,8 @@ int MeasureCommand::execute() const {
                   .huge_pages = allocator.huge_pages};
   command.environment.preload(allocator.library);
   command.environment.set("SNUG_FIGURES", folder.path() / "figures");
-  if (is_snug) {
-    if (!configuration_.empty()) command.environment.configure_snug(configuration_);
-    command.environment.configure_snug("report:" + (folder.path() / "report").string());
-  }
+  if (allocator.is_snug && !configuration_.empty()) command.environment.configure_snug(configuration_);
+  if (counts_served) request_count(command.environment, folder.path());
   if (prove_) request_bindings(command.environment, folder.path());
 
   if (!warm_memory(warm_mebibytes_ << 20))
@@ -184,7 +185,7 @@ int MeasureCommand::execute() const {
       sample_milliseconds_ / 1000);
 
   std::optional<Served> served;
-  if (is_snug) served = count_served(folder.path() / "report");
+  if (counts_served) served = count_served(folder.path());
   std::optional<Bindings> bindings;
   if (prove_) bindings = read_bindings(folder.path(), allocator.library);
   if (refusal.empty()) refusal = objection(cost, allocator_, served, bindings, last_line(folder.path() / "errors"));

@@ -13,6 +13,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr const char* kBindingsFile = "bindings";
+constexpr const char* kServedFile = "served";
 
 std::string canonical_or_same(const std::string& path) {
   std::error_code error;
@@ -101,9 +102,13 @@ std::vector<nlohmann::json> read_reports(const fs::path& file) {
   return reports;
 }
 
-Served count_served(const fs::path& file) {
+void request_count(Environment& environment, const fs::path& folder) {
+  environment.configure_snug(fmt::format("{}:{}", kServedKey, (folder / kServedFile).string()));
+}
+
+Served count_served(const fs::path& folder) {
   Served served;
-  for (const auto& process : read_reports(file)) {
+  for (const auto& process : read_reports(folder / kServedFile)) {
     served.allocations += process.value("allocations", std::uint64_t{0});
     served.processes += 1;
   }

@@ -12,16 +12,22 @@
 
 namespace snug::tool {
 
-// One object per process that snug served to its exit, as snug's `report` key wrote them. A line that is no JSON
-// object is left out: a process killed while writing leaves one.
+// One object per process that snug served to its exit, as snug's keys `report` and `served` write them. A line that is
+// no JSON object is left out: a process killed while writing leaves one.
 std::vector<nlohmann::json> read_reports(const std::filesystem::path& file);
 
-// The sum of those reports.
+inline constexpr const char* kServedKey = "served";
+
+// Makes each process of a library that knows the key write the count of its allocations into `folder` when it exits.
+// This may stand in a run that is timed: while the program runs it does nothing.
+void request_count(Environment& environment, const std::filesystem::path& folder);
+
+// The sum of those counts.
 struct Served {
   std::uint64_t allocations = 0;
   std::uint64_t processes = 0;
 };
-Served count_served(const std::filesystem::path& file);
+Served count_served(const std::filesystem::path& folder);
 
 // What the dynamic linker said of the symbol `malloc` in the programs of one run. A process that execs another program
 // counts as two: env, sh and the like must not vouch for what they start.

@@ -100,8 +100,10 @@ RunCommand::RunCommand(CLI::App& app, const std::vector<std::string>& program) :
   only_compared(command_->add_option("--timeout", time_limit_, "Kill a run that takes longer; it counts as failed"))
       ->check(CLI::PositiveNumber)
       ->type_name("SECONDS");
-  only_compared(command_->add_option("--min-served", min_served_,
-                                     "Allocations that snug must prove in each run, else it counts as not run"))
+  only_compared(
+      command_->add_option(
+          "--min-served", min_served_,
+          "Allocations that snug, and each library that counts, must prove in each run, else it does not count"))
       ->capture_default_str()
       ->type_name("N");
   only_compared(command_->add_option("--input", input_, "File for the program's standard input"))

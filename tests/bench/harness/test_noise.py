@@ -13,7 +13,7 @@ from snug_bench.measurement import Measurement
 from snug_bench.noise import noise_of, others_share
 from snug_bench.page import data
 from snug_bench.processor_time import ProcessorTime, total_and_taken
-from snug_bench.quantity import NOTHING
+from snug_bench.ratio import UNCLEAR
 from snug_bench.terminal import closing_sentence, print_verdict
 from snug_bench.verdict import judge
 from synthetic import results, run, series
@@ -88,7 +88,7 @@ def test_noise_hides_no_loss():
     print_verdict(console, loud)
     assert "Where snug is worse, of time as far as it can be told, the worst first" in console.file.getvalue()
     rows = [line.split() for line in console.file.getvalue().splitlines() if line.startswith("load  ") and "verdict" not in line]
-    assert [NOTHING in row and "worse" not in row for row in rows] == [True, False]  # of time, of memory
+    assert [UNCLEAR in row and "worse" not in row for row in rows] == [True, False]  # of time, of memory
 
 
 def test_the_page_has_the_figures_of_noise():

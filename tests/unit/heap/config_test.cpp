@@ -65,7 +65,7 @@ TEST_F(ConfigTest, EveryKey) {
   const Config config = read(
       "classes:dense,sized_delete:trust,cache:1M,heaps:6,batch:one,retain:2M,retain_large:3M,purge_after:5,idle_thread:"
       "on,"
-      "check:on,quarantine:3M,report:/tmp/a "
+      "check:on,quarantine:3M,served:/dev/null,report:/tmp/a "
       "file:b");
   EXPECT_EQ(complaints, "");
   EXPECT_EQ(keys, (1u << kConfigKeys) - 1);
@@ -81,13 +81,14 @@ TEST_F(ConfigTest, EveryKey) {
   EXPECT_EQ(config.check, Checking::kOn);
   EXPECT_EQ(config.quarantine, 3 * kMiB);
   EXPECT_STREQ(config.report, "/tmp/a file:b");
+  EXPECT_EQ(config.reporting, Reporting::kStatistics);
   EXPECT_EQ(read("classes:default").classes, ClassMap::kDefault);
 }
 
 TEST_F(ConfigTest, OneKeySetsOneBit) {
   for (const char* pair :
        {"classes:dense", "sized_delete:check", "cache:1", "heaps:auto", "batch:adaptive", "retain:1", "retain_large:1",
-        "purge_after:1", "idle_thread:off", "check:off", "quarantine:1", "report:/dev/null"}) {
+        "purge_after:1", "idle_thread:off", "check:off", "quarantine:1", "report:/dev/null", "served:/dev/null"}) {
     read(pair);
     EXPECT_EQ(keys, bit(std::string(pair).substr(0, std::string(pair).find(':')))) << pair;
   }
@@ -304,15 +305,15 @@ TEST_F(ConfigTest, WhatWasComplainedOfIsMarkedInTheEnvironment) {
 
 TEST_F(ConfigTest, PrintsEachValue) {
   const Config usual;
-  const char* const defaults[] = {"default",  "check", "8388608", "auto", "adaptive", "67108864",
-                                  "67108864", "1000",  "auto",    "off",  "4194304",  ""};
+  const char* const defaults[] = {"default", "check", "8388608", "auto",    "adaptive", "67108864", "67108864",
+                                  "1000",    "auto",  "off",     "4194304", "",         ""};
   for (size_t i = 0; i < kConfigKeys; ++i) EXPECT_EQ(value(usual, i), defaults[i]);
   const Config set = read(
       "classes:dense,sized_delete:trust,cache:1,heaps:7,batch:one,retain:2,retain_large:3K,purge_after:4,idle_thread:"
       "on,check:"
       "on,"
       "quarantine:5,report:/dev/null");
-  const char* const values[] = {"dense", "trust", "1", "7", "one", "2", "3072", "4", "on", "on", "5", "/dev/null"};
+  const char* const values[] = {"dense", "trust", "1", "7", "one", "2", "3072", "4", "on", "on", "5", "/dev/null", ""};
   for (size_t i = 0; i < kConfigKeys; ++i) EXPECT_EQ(value(set, i), values[i]);
 }
 
@@ -323,7 +324,21 @@ TEST_F(ConfigTest, PrintedValuesAreCut) {
   EXPECT_EQ(value(usual, 0, 1), "");
   EXPECT_EQ(value(usual, 0, 0), "");
   const Config longest = read("report:/dev" + std::string(1015, '/') + "null");
-  EXPECT_EQ(value(longest, kConfigKeys - 1).size(), 1023u);
+  EXPECT_EQ(value(longest, kConfigKeys - 2).size(), 1023u);
+}
+
+// They share the path, so that the last of them is in force, and the other one has no value.
+TEST_F(ConfigTest, OfStatisticsAndTheCountTheLastIsWritten) {
+  const Config count = read("report:/dev/zero,served:/dev/null");
+  EXPECT_STREQ(count.report, "/dev/null");
+  EXPECT_EQ(count.reporting, Reporting::kCount);
+  EXPECT_EQ(value(count, kConfigKeys - 2), "");
+  EXPECT_EQ(value(count, kConfigKeys - 1), "/dev/null");
+  const Config refused = read("report:/dev/null,served:/");
+  EXPECT_EQ(complaints, "snug: SNUG_CONF: bad value '/' for 'served': it is a folder\n");
+  EXPECT_STREQ(refused.report, "/dev/null");
+  EXPECT_EQ(refused.reporting, Reporting::kStatistics);
+  EXPECT_EQ(value(read("served:/dev/null,report:/dev/zero"), kConfigKeys - 1), "");
 }
 
 TEST_F(ConfigTest, EveryKeyIsExplained) {
