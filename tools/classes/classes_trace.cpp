@@ -3,7 +3,7 @@
 #include <map>
 #include <optional>
 
-#include "classes/allocation_trace.h"
+#include "input/allocation_trace.h"
 #include "text/user_error.h"
 
 namespace snug::tool {

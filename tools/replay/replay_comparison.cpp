@@ -84,8 +84,8 @@ void take(Replayed& replayed, ReplayResult result) {
   replayed.left_out = result.left_out;
 }
 
-std::string recorded_allocator(const std::string& file) {
-  const std::optional<std::string> allocator = TraceInput(file, Telling::kNothing).fact("allocator");
+std::string recorded_allocator(const ReplayPlan& plan) {
+  const auto allocator = TraceInput(plan.file, Telling::kNothing, plan.process).fact("allocator");
   if (!allocator) return {};
   std::error_code error;
   return std::filesystem::canonical(*allocator, error);
@@ -120,6 +120,7 @@ ReplayPlan plan_for(const Allocator& allocator, ReplayPlan plan) {
 ReplayComparison compare_replays(const ReplayPlan& plan, const ComparisonPlan& comparison_plan) {
   std::map<std::string, Replayed> replayed;
   Telling telling = Telling::kDamage;
+  bool is_damaged = false;
   const RunOnce run_once = [&](Contender& contender, RunPlace place, const HeldSignals& signals,
                                const Advance& advance) {
     if (contender.allocator.is_component) place.proves_bindings = false;  // of malloc
@@ -135,6 +136,7 @@ ReplayComparison compare_replays(const ReplayPlan& plan, const ComparisonPlan& c
     Run run;
     ReplayResult result = replay(plan_for(contender.allocator, plan), command, signals, advance, telling);
     telling = Telling::kNothing;  // it was told in the first
+    is_damaged = is_damaged || result.is_damaged;
     run.measurement = result.cost;
     run.figures = figures_of(result);
     judge(comparison_plan, place, folder.path(), command.errors, contender, run);
@@ -145,7 +147,9 @@ ReplayComparison compare_replays(const ReplayPlan& plan, const ComparisonPlan& c
   ReplayComparison all{.plan = plan,
                        .comparison = compare(comparison_plan, run_once),
                        .replayed = {},
-                       .recorded_on = recorded_allocator(plan.file)};
+                       .is_damaged = false,
+                       .recorded_on = recorded_allocator(plan)};
+  all.is_damaged = is_damaged;
   for (const Contender& contender : all.comparison.contenders)
     all.replayed.push_back(std::move(replayed[contender.allocator.name]));
   return all;

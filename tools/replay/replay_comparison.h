@@ -30,6 +30,7 @@ struct ReplayComparison {
   ReplayPlan plan;
   Comparison comparison;
   std::vector<Replayed> replayed;  // by contender
+  bool is_damaged = false;         // the trace, as far as it was read
   std::string recorded_on;         // the file that the recorded malloc lay in, by its canonical path; empty: not known
 };
 

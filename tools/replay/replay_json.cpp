@@ -95,6 +95,8 @@ Json replayed_json(const Replayed& replayed) {
 Json replay_json(const ReplayComparison& replays, const Host& host) {
   Json json = comparison_json(replays.comparison, host);
   json["replay"] = {{"file", replays.plan.file},
+                    {"number", std::stoul(replays.plan.process)},
+                    {"damaged", replays.is_damaged},
                     {"touch", name_of_touch(replays.plan.window)},
                     {"speed", replays.plan.window.pace == Pace::kFull ? "full" : "recorded"},
                     {"events_a_window", replays.plan.window.events},
