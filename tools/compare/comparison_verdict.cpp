@@ -52,9 +52,10 @@ Tally tally(const Comparison& comparison, const Noise& noise) {
     const auto all = standings(comparison, metric);
     const std::optional<Standing>& snug = all[kSnug];
     if (!snug || !snug->word) continue;
+    // What noise has ruled out proves no loss either.
+    if (!is_judged(metric, noise)) continue;
     const Word word = *snug->word;
-    if (is_judged(metric, noise)) ++result.rows[word];
-    // Noise must not hide what is worse all the same.
+    ++result.rows[word];
     if (word == Word::kWorse) result.losses.push_back(loss(comparison, metric, all));
   }
   return result;
@@ -87,6 +88,7 @@ std::string not_measured(const Comparison& comparison) {
 }  // namespace
 
 std::string verdict_sentence(const Comparison& comparison) {
+  if (!comparison.no_verdict.empty()) return comparison.no_verdict + not_measured(comparison) + ".";
   const Noise noise = noise_of(comparison);
   const Tally rows = tally(comparison, noise);
   std::string text = rows.rows.empty() ? "nothing was compared" : counts_text(rows);

@@ -91,6 +91,21 @@ std::string recorded_allocator(const ReplayPlan& plan) {
   return std::filesystem::canonical(*allocator, error);
 }
 
+// Why nobody is judged: the least of the contenders, of those that have a run that counts. Empty if all are.
+std::string too_short(const ReplayComparison& replays) {
+  double least = kLeastSecondsInCalls;
+  std::string name;
+  for (std::size_t i = 0; i < replays.replayed.size(); ++i) {
+    const double seconds = replays.replayed[i].seconds_in_calls();
+    if (replays.replayed[i].own.empty() || seconds >= least) continue;
+    least = seconds;
+    name = replays.comparison.contenders[i].allocator.name;
+  }
+  if (name.empty()) return {};
+  return fmt::format("The trace is too short to judge anybody: its calls take {} on {}, and {} is the least",
+                     value_text(least, kSeconds), name, value_text(kLeastSecondsInCalls, kSeconds));
+}
+
 }  // namespace
 
 OwnCost Replayed::own_cost() const {
@@ -106,6 +121,16 @@ OwnCost Replayed::own_cost() const {
   cost.clock_ticks = median(clock_ticks);
   if (!rates.empty()) cost.ticks_a_nanosecond = median(rates);
   return cost;
+}
+
+double Replayed::seconds_in_calls() const {
+  double ticks = 0;
+  const OwnCost own_cost = this->own_cost();
+  for (const Calls calls : {Calls::kComing, Calls::kGoing}) {
+    const Ticks all = ticks_of(rows, calls, own_cost);
+    ticks += all.mean * static_cast<double>(all.count);
+  }
+  return own.empty() ? 0 : nanoseconds(ticks, own_cost) * 1e-9 / static_cast<double>(own.size());
 }
 
 ReplayPlan plan_for(const Allocator& allocator, ReplayPlan plan) {
@@ -152,6 +177,7 @@ ReplayComparison compare_replays(const ReplayPlan& plan, const ComparisonPlan& c
   all.is_damaged = is_damaged;
   for (const Contender& contender : all.comparison.contenders)
     all.replayed.push_back(std::move(replayed[contender.allocator.name]));
+  all.comparison.no_verdict = too_short(all);
   return all;
 }
 

@@ -22,6 +22,8 @@ struct Replayed {
   double decoding_seconds = 0;     // of all: with the clock stopped
   LeftOut left_out;
 
+  // That the calls of one took, without what the clock takes; of all threads together.
+  double seconds_in_calls() const;
   // Medians, but for memory, which is the most.
   OwnCost own_cost() const;
 };
@@ -36,6 +38,9 @@ struct ReplayComparison {
 
 // Of one contender: if it is a component, on its own replayer.
 ReplayPlan plan_for(const Allocator& allocator, ReplayPlan plan);
+
+// Nobody is judged on calls that take less.
+inline constexpr double kLeastSecondsInCalls = 0.05;
 
 // Throws UserError if the trace cannot be read.
 ReplayComparison compare_replays(const ReplayPlan& plan, const ComparisonPlan& comparison_plan);
