@@ -82,7 +82,20 @@ std::optional<ChunkDirectory> ChunkDirectory::read(Source& source, Damage& damag
   if (directory.file_.checksum != checksum_of(directory.file_)) damage.tell(0, "the file's header is damaged");
   directory.has_index_ = directory.take_index(source, damage);
   if (!directory.has_index_) directory.walk(source, damage);
+  if (directory.file_.version < kWithProcesses)
+    for (IndexEntry& chunk : directory.chunks_) chunk.header.process = 1;
   return directory;
+}
+
+std::map<std::uint32_t, ChunkDirectory> ChunkDirectory::by_process() const {
+  std::map<std::uint32_t, ChunkDirectory> parts;
+  for (const IndexEntry& chunk : chunks_) {
+    ChunkDirectory& part = parts[chunk.header.process];
+    part.file_ = file_;
+    part.has_index_ = has_index_;
+    part.chunks_.push_back(chunk);
+  }
+  return parts;
 }
 
 bool ChunkDirectory::take_index(Source& source, Damage& damage) {

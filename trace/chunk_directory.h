@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,8 @@ class ChunkDirectory {
   // By offset, the index left out.
   const std::vector<IndexEntry>& chunks() const { return chunks_; }
   bool has_index() const { return has_index_; }
+  // The same file for each process that has chunks, by its number, with the chunks of that process alone.
+  std::map<std::uint32_t, ChunkDirectory> by_process() const;
 
  private:
   bool take_index(Source& source, Damage& damage);

@@ -5,7 +5,7 @@
 //
 // The format knows chunks that are open while their writer adds to them, in a mapping of the file, and are sealed
 // afterwards; each step is made by one last store (`magic`, then `state`), so that such a writer may be killed at any
-// instruction. We read them; TraceFile writes whole chunks, sealed. Every chunk begins at a multiple of kChunkAlign.
+// instruction. We read them; ChunkFile writes whole chunks, sealed. Every chunk begins at a multiple of kChunkAlign.
 #pragma once
 
 #include <bit>
@@ -20,9 +20,10 @@ static_assert(std::endian::native == std::endian::little, "headers are written a
 inline constexpr std::uint64_t kFileMagic = 0x0a727467'756e7389;     // "\x89snugtr\n"
 inline constexpr std::uint64_t kTrailerMagic = 0x0a646e65'756e7389;  // "\x89snuend\n"
 inline constexpr std::uint32_t kChunkMagic = 0x6b436e73;             // "snCk"
-inline constexpr std::uint16_t kVersion = 2;                         // that is written
-// That is read as well. Version 2 has one more operation, `touched`.
+inline constexpr std::uint16_t kVersion = 3;                         // that is written
+// That are read as well. Version 2 has one more operation than 1, `touched`; version 3 may have several processes.
 inline constexpr std::uint16_t kOldestVersion = 1;
+inline constexpr std::uint16_t kWithProcesses = 3;  // from this version on a chunk says of which process it is
 inline constexpr std::size_t kChunkAlign = 8;
 // Payloads, in the file and out of it: what a reader must have room for. Of facts all together are meant.
 inline constexpr std::uint32_t kMostPayload = std::uint32_t{1} << 20;
@@ -34,8 +35,8 @@ struct FileHeader {
   std::uint64_t magic = kFileMagic;
   std::uint16_t version = kVersion;
   std::uint16_t header_bytes = 64;  // where the first chunk begins
-  std::uint32_t process = 0;
-  std::uint64_t started = 0;  // time 0: nanoseconds since 1970 (CLOCK_REALTIME)
+  std::uint32_t process = 0;        // of the first process: the system's id
+  std::uint64_t started = 0;        // and its time 0: nanoseconds since 1970 (CLOCK_REALTIME)
   std::uint64_t unused[4] = {};
   std::uint32_t unused_too = 0;
   std::uint32_t checksum = 0;  // of all that stands before it
@@ -65,8 +66,9 @@ struct ChunkHeader {
   // Where the thread stands before the first event.
   std::uint64_t time = 0;
   std::uint64_t turn = 0;
-  std::uint64_t number = 1;  // of the next block it is given
-  std::uint64_t unused = 0;
+  std::uint64_t number = 1;   // of the next block it is given
+  std::uint32_t process = 0;  // which of the file's processes, from 1 by the order in which they came; 0: of none
+  std::uint32_t unused = 0;
 
   ChunkState state = ChunkState::kOpen;  // stored last of all
   std::uint32_t end_checksum = 0;        // of the bytes from `stored_bytes` to the header's end, then of the payload

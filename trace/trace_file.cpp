@@ -1,19 +1,13 @@
 #include "trace/trace_file.h"
 
 #include <algorithm>
-#include <cerrno>
-
-#include "trace/compression.h"
 
 namespace snug::trace {
 
-TraceFile::TraceFile(std::FILE* file, const TraceFileOptions& options) : file_(file), options_(options) {
-  FileHeader header;
-  header.process = options.process;
-  header.started = options.started;
-  header.checksum = checksum_of(header);
-  write(&header, sizeof header);
-}
+TraceFile::TraceFile(std::FILE* file, const TraceFileOptions& options)
+    : own_(std::make_unique<ChunkFile>(file, options.process, options.started)), chunks_(*own_), options_(options) {}
+
+TraceFile::TraceFile(ChunkFile& chunks, const TraceFileOptions& options) : chunks_(chunks), options_(options) {}
 
 void TraceFile::add_facts(std::string_view facts) {
   ChunkHeader header;
@@ -87,54 +81,21 @@ void TraceFile::end_chunk(Thread& thread) {
 }
 
 void TraceFile::write_chunk(ChunkHeader header, std::span<const std::uint8_t> payload) {
-  std::span<const std::uint8_t> packed;
-  if (options_.level != 0) packed = compress(payload, options_.level);
-  const std::span<const std::uint8_t> stored = packed.empty() ? payload : packed;
-  const std::size_t unused = (kChunkAlign - stored.size() % kChunkAlign) % kChunkAlign;
-  header.codec = packed.empty() ? Codec::kPlain : Codec::kZstd;
-  header.plain_bytes = static_cast<std::uint32_t>(payload.size());
-  header.stored_bytes = static_cast<std::uint32_t>(stored.size());
-  header.span = static_cast<std::uint32_t>(sizeof header + stored.size() + unused);
-  header.begin_checksum = begin_checksum_of(header);
-  header.end_checksum = end_checksum_of(header, stored.data());
-  header.state = ChunkState::kSealed;
-  if (header.kind != ChunkKind::kIndex) index_.push_back({offset_, header});
-  header.magic = kChunkMagic;
-  constexpr std::uint8_t kUnused[kChunkAlign] = {};
-  write(&header, sizeof header);
-  write(stored.data(), stored.size());
-  write(kUnused, unused);
+  header.process = options_.number;
+  bytes_ += chunks_.write_chunk(header, payload, options_.level);
 }
 
 void TraceFile::save(std::uint64_t time) {
   for (auto& [number, thread] : threads_)
     if (thread.header.time <= time) end_chunk(thread);
-  note(std::fflush(file_) == 0);
+  chunks_.flush();
 }
 
 bool TraceFile::finish() {
   for (auto& [number, thread] : threads_) end_chunk(thread);
-  const std::size_t bytes = index_.size() * sizeof(IndexEntry);
-  if (bytes <= kMostIndex) {  // a reader does without
-    const auto* const begin = reinterpret_cast<const std::uint8_t*>(index_.data());
-    ChunkHeader header;
-    header.kind = ChunkKind::kIndex;
-    const Trailer trailer = {.index = offset_};
-    write_chunk(header, {begin, begin + bytes});
-    write(&trailer, sizeof trailer);
-  }
-  note(std::fflush(file_) == 0);
-  return error_ == 0;
-}
-
-void TraceFile::write(const void* bytes, std::size_t count) {
-  if (count == 0) return;  // of a trace without chunks the index has no memory
-  if (error_ == 0) note(std::fwrite(bytes, 1, count, file_) == count);
-  offset_ += count;
-}
-
-void TraceFile::note(bool is_written) {
-  if (!is_written && error_ == 0) error_ = errno != 0 ? errno : EIO;
+  if (own_ != nullptr) return own_->finish(options_.level);
+  chunks_.flush();
+  return chunks_.error() == 0;
 }
 
 }  // namespace snug::trace

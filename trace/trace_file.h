@@ -1,17 +1,20 @@
-// TraceFile: writes a whole trace, out of events in any order that keeps each thread's: what importers, cuts and
-// filters make, and what `snug record` writes. It compresses, and ends with an index.
+// TraceFile: writes the trace of one process, out of events in any order that keeps each thread's: what importers, cuts
+// and filters make, as a file of its own that ends with an index; and what `snug record` writes, into the file that all
+// processes of a recording share. It compresses.
 //
-// It holds a chunk of each thread that has not ended, and 104 bytes for each chunk that is written. Used by one thread.
+// It holds a chunk of each thread that has not ended. Used by one thread.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <cstdio>
 #include <map>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "trace/chunk_file.h"
 #include "trace/event.h"
 #include "trace/event_encoder.h"
 #include "trace/layout.h"
@@ -21,6 +24,7 @@ namespace snug::trace {
 struct TraceFileOptions {
   std::uint32_t process = 0;
   std::uint64_t started = 0;  // nanoseconds since 1970
+  std::uint32_t number = 1;   // of the process among those that share the file
   std::uint16_t chunk_flags = 0;
   int level = 3;                          // of zstd; 0 leaves chunks as they are
   std::uint32_t chunk_bytes = 256 << 10;  // of events, decompressed; half of kMostPayload at most
@@ -30,6 +34,8 @@ class TraceFile {
  public:
   // The file is the caller's, open for writing, at its begin.
   TraceFile(std::FILE* file, const TraceFileOptions& options);
+  // A part of a file that others share, and that they finish. `process` and `started` are left to its header.
+  TraceFile(ChunkFile& chunks, const TraceFileOptions& options);
 
   // Lines of a key, a tab and a value; at most kMostFacts bytes.
   void add_facts(std::string_view facts);
@@ -39,12 +45,13 @@ class TraceFile {
   // Ends the chunks that are as old as this time, by what the thread did before they began, and hands all that is ended
   // to the file: it is read even if the writer is killed.
   void save(std::uint64_t time);
-  // Ends the file. False if anything could not be written.
+  // Ends what is open, and a file of its own. False if anything could not be written.
   bool finish();
   // Of the first that could not be, as in errno; 0 as long as all could.
-  int error() const { return error_; }
+  int error() const { return chunks_.error(); }
 
-  std::uint64_t bytes() const { return offset_; }
+  // Of a file of its own, all; of a shared one, what this process has in it.
+  std::uint64_t bytes() const { return own_ != nullptr ? own_->bytes() : bytes_; }
   std::uint64_t plain_bytes() const { return plain_bytes_; }  // of events
   std::uint64_t events() const { return events_; }
 
@@ -62,19 +69,16 @@ class TraceFile {
   void begin_chunk(Thread& thread, std::uint32_t serial);
   void end_chunk(Thread& thread);
   void write_chunk(ChunkHeader header, std::span<const std::uint8_t> payload);
-  void write(const void* bytes, std::size_t count);
-  void note(bool is_written);
 
-  std::FILE* file_;
+  std::unique_ptr<ChunkFile> own_;  // null: the file is shared
+  ChunkFile& chunks_;
   TraceFileOptions options_;
   std::map<std::uint32_t, Thread> threads_;
   std::array<Thread*, kRecent> recent_ = {};  // of those whose numbers share a place, the one that came last
-  std::vector<IndexEntry> index_;
   std::uint32_t facts_ = 0;
-  std::uint64_t offset_ = 0;
+  std::uint64_t bytes_ = 0;
   std::uint64_t plain_bytes_ = 0;
   std::uint64_t events_ = 0;
-  int error_ = 0;
 };
 
 }  // namespace snug::trace

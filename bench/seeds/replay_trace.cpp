@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "classes/allocation_trace.h"
+#include "input/allocation_trace.h"
 #include "seed_command.h"
 
 namespace seeds {

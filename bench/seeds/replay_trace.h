@@ -4,7 +4,7 @@
 //
 //   slots() == most blocks that lived at one time
 //
-// The text is read by tools/classes/allocation_trace.h, so that `snug classes fit` and the replay agree on what a trace
+// The text is read by tools/input/allocation_trace.h, so that `snug classes fit` and the replay agree on what a trace
 // is, and in a child process: what reading allocates must not lie about in the heap that is measured.
 #pragma once
 

@@ -95,7 +95,7 @@ class Workshop:
             subprocess.run([CC, "-o", self.here / name, self.here / "program.c"], check=True)
         (self.here / "job.py").write_text("print(len([str(n) for n in range(1000)]))\n")
         (self.here / "sizes.txt").write_text("24 17034\n100 20\n5000 3\n")
-        (self.here / "program.trace").write_text("a\t1\t24\na\t2\t100\nf\t1\n")
+        (self.here / "program.lines").write_text("a\t1\t24\na\t2\t100\nf\t1\n")
         libraries = list((self.prefix / "lib").rglob("libsnug.so"))
         self.library = libraries[0]
         shutil.copy(self.library, self.here / "libmine.so")

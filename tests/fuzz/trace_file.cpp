@@ -60,19 +60,21 @@ Sum read(const std::vector<std::uint8_t>& bytes, TraceFile* copy) {
   const auto directory = ChunkDirectory::read(source, damage, refusal);
   expect(directory.has_value() == refusal.empty(), "a refusal is told both ways");
   if (!directory) return sum;
-  read_facts(source, *directory, damage);
-  TraceReader reader(source, *directory, damage);
-  TraceAccount account;
-  Event event;
-  while (reader.next(event)) {
-    account.add(event);
-    sum.bytes += event.size;
-    // A turn that rises, or time, may pass the end of 64 bits when threads are brought together; not in one of them.
-    if (copy != nullptr) copy->add(event);
+  for (const auto& [number, chunks] : directory->by_process()) {
+    read_facts(source, chunks, damage);
+    TraceReader reader(source, chunks, damage);
+    TraceAccount account;
+    Event event;
+    while (reader.next(event)) {
+      account.add(event);
+      sum.bytes += event.size;
+      // A turn that rises, or time, may pass the end of 64 bits when threads are brought together; not in one of them.
+      if (copy != nullptr) copy->add(event);
+    }
+    expect(reader.chunks_read() == reader.chunks(), "every chunk is looked at");
+    sum.events += account.events();
   }
   expect(told == damage.faults() && damage.damaged_chunks() <= told, "what is told is counted");
-  expect(reader.chunks_read() == reader.chunks(), "every chunk is looked at");
-  sum.events = account.events();
   sum.faults = told;
   return sum;
 }

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "input/imported_blocks.h"
+#include "input/line_trace.h"
 #include "text/numbered_lines.h"
 #include "text/user_error.h"
 #include "trace/chunk_directory.h"
@@ -14,8 +16,6 @@
 #include "trace/trace_file.h"
 #include "trace/trace_reader.h"
 #include "traces/heaptrack_file.h"
-#include "traces/imported_blocks.h"
-#include "traces/line_trace.h"
 #include "traces/mtrace_log.h"
 
 namespace snug::tool {

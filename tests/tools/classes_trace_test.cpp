@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "classes/allocation_trace.h"
 #include "classes/classes_fit_input.h"
+#include "input/allocation_trace.h"
 
 namespace snug::tool {
 

@@ -6,6 +6,7 @@ import re
 import resource
 import shutil
 import subprocess
+import sys
 import tempfile
 import unittest
 import xml.etree.ElementTree as ElementTree
@@ -242,7 +243,7 @@ class FitTest(FolderTest):
         self.assertEqual(json.loads(process.stdout), as_json("fit", self.histogram()))
 
     def test_bad_histograms_are_refused_with_their_line(self):
-        for text, words in (("", "no block of any size"), ("16 0\n", "no block of any size"),
+        for text, words in (("# none\n", "no block of any size"), ("16 0\n", "no block of any size"),
                             ("16 1\n32\n", "sizes:2: the count is missing"), ("16 1 1\n", "sizes:1: '1' stands behind"),
                             ("-1 1\n", "sizes:1: '-1' is no size"), ("16 1.5\n", "sizes:1: '1.5' is no count"),
                             ("16 99999999999999\n", "beyond"), ("1099511627776 99999999\n", "more than 2^62"),
@@ -251,7 +252,40 @@ class FitTest(FolderTest):
             self.assert_refused(["fit", self.file("sizes", text)], words)
         recorded = self.folder / "prog.trace"
         recorded.write_bytes(b"\x89snugtr\n\x02\0" + bytes(54))
-        self.assert_refused(["fit", str(recorded)], "prog.trace: a trace of snug record; pass it through")
+        with open(recorded) as text:
+            process = subprocess.run([os.environ["SNUG_TOOL"], "classes", "fit", "-"], stdin=text, capture_output=True, text=True,
+                                     check=False)
+        self.assertEqual((process.returncode, process.stderr.count("\n")), (2, 1))
+        self.assertIn("standard input: a trace of snug record, which is read at any place and so from no pipe", process.stderr)
+        self.assert_refused(["fit", self.histogram(), "--process", "1"], "--process says which process of a recording counts")
+        process = snug("classes", "fit", self.file("empty", ""))
+        self.assertEqual((process.returncode, process.stderr), (3, f"snug: '{self.folder}/empty' is empty\n"))
+
+    def test_a_recording_is_read(self):
+        """As the lines are that are exported of it; of several processes the one that allocates most, or the one that is
+        asked for."""
+        file = str(self.folder / "job.trace")
+        program = "all = [bytes(600 + i % 7 * 100) for i in range(20000)]"
+        self.assertEqual(snug("record", "-o", file, "--", "sh", "-c", f"ls / > /dev/null; {sys.executable} -c '{program}'; true",
+                              PYTHONMALLOC="malloc").returncode, 0)
+        lines, fits = self.folder / "job.lines", []
+        for process in (["--process", "1"], []):
+            with open(lines, "w") as text:
+                subprocess.run([os.environ["SNUG_TOOL"], "trace", "export", file, *process, "--to=lines"], stdout=text,
+                               stderr=subprocess.DEVNULL, check=True)
+            for of in ("peak", "all"):
+                fit = snug("classes", "fit", file, *process, "--of", of, "--json")
+                self.assertEqual(fit.returncode, 0, fit.stderr)
+                self.assertEqual("which allocates most" in fit.stderr, not process)
+                fit, told = json.loads(fit.stdout), as_json("fit", str(lines), "--of", of)
+                self.assertGreater(fit["input"].pop("peak_event"), 0)
+                self.assertGreater(told["input"].pop("peak_line"), 0)
+                self.assertEqual(fit, told)
+                fits.append(fit["input"]["allocations"])
+        self.assertGreater(fits[2], fits[0] + 20000)
+        self.assertIn("at event ", snug("classes", "fit", file).stdout)
+
+    def test_what_cannot_be_read_is_refused(self):
         self.assert_refused(["fit", str(self.folder / "nosuch")], "cannot be read")
         self.assert_refused(["fit", str(self.folder)], "cannot be read")
         self.assert_refused(["fit", "/dev/zero"], "/dev/zero:1: the line is longer than 4096 bytes")
@@ -329,7 +363,7 @@ class FitTraceTest(FolderTest):
 
     def test_the_documents_way_from_ltrace_to_a_trace(self):
         page = (GOLDEN.parents[1] / "docs" / "size-classes.md").read_text()
-        script = re.search(r"(?ms)^ *awk '\n(.*?)^ *' calls.log > program.trace$", page).group(1)
+        script = re.search(r"(?ms)^ *awk '\n(.*?)^ *' calls.log > program.lines$", page).group(1)
         path = self.file("trace.awk", script)
         calls = self.file("calls.log", """\
 7 malloc@libc.so.6(24)                       = 0x1000

@@ -108,7 +108,7 @@ class SentenceTest(unittest.TestCase):
         self.assertEqual((noise["others_share"], noise["too_noisy"]), (0.23, True))
         self.assertIn("Too noisy to judge time", table(noisy))
 
-    def test_noise_takes_the_words_of_time(self):
+    def test_noise_takes_the_words_of_time_and_no_loss_is_told_of_what_it_has_ruled_out(self):
         """The verdict uses nothing that it has ruled out, and neither does JSON."""
         for snug in ([120] * 6, [80] * 6):
             noisy = of_figures(others_share=0.5, snug=snug, glibc=HUNDRED[:1] * 6)

@@ -314,8 +314,8 @@ class DamageTest(FolderTest):
         self.assertEqual(self.said.splitlines(),
                          [f"snug: {file}:{second}: chunk 0 of thread 1: the chunk's checksum is wrong",
                           f"snug: {file}: 1 damaged chunk(s) passed over, 0 missing; the rest was read"])
-        self.trace("info", file)  # reads on
-        self.assertEqual(self.info(file)["damaged_chunks"], 1)
+        self.trace("info", file, status=3)  # reads on
+        self.assertEqual(json.loads(self.trace("info", file, "--json", status=3))["damaged_chunks"], 1)
 
     def test_a_file_that_was_cut_is_read(self):
         file = self.long_trace()
@@ -326,11 +326,36 @@ class DamageTest(FolderTest):
         Path(file).write_bytes(whole[:len(whole) // 2])
         self.trace("check", file, status=1)
 
+    def test_damage_has_a_status_of_its_own(self):
+        file = self.path("long.trace")
+        self.trace("synth", "hummingbird", "--events", "300000", "--live", "2000000", "--table", "400000", "-o", file)
+        data = bytearray(Path(file).read_bytes())
+        data[len(data) // 2] ^= 0xff
+        Path(file).write_bytes(data)
+        self.assertEqual(json.loads(self.trace("info", file, "--json", status=3))["damaged_chunks"], 1)
+        for command in (["head", "-n", "10000000"], ["cut", "--from=0", "-o", self.path("part")],
+                        ["filter", "--least=0", "-o", self.path("part")], ["pack", "-o", self.path("part")],
+                        ["anonymise", "-o", self.path("part")], ["export", "--to=csv", "-o", self.path("part")]):
+            self.trace(command[0], file, *command[1:], status=3)
+        self.trace("pack", file, "-o", self.path("part"), status=3)
+        self.trace("info", self.path("part"))  # it has what was left
+
+    def test_lines_are_read_as_what_they_are_imported_to(self):
+        lines, trace = self.file("a.lines", LINES), self.imported(LINES)
+        infos = [self.info(lines), self.info(trace)]
+        for info in infos:
+            for key in ("file", "file_bytes"):
+                del info[key]
+        self.assertEqual(*infos)
+        self.assertEqual(self.trace("head", lines), self.trace("head", trace))
+
     def test_what_is_no_trace(self):
-        for data, words in ((b"", ":0: it is no trace"), (b"x" * 100, ":0: it is no trace"),
-                            (b"\x89snugtr\n\x03" + bytes(60), ":0: version 3 of the format")):
+        for data, words, status in ((b"", "file' is empty: ", 3), (b"x" * 100, ":0: it is no trace", 2),
+                                    (b"\x89snugtr\n\x03", ":0: it is no trace: it is shorter", 3),
+                                    (b"\x89snugtr\n\x04" + bytes(60), ":0: version 4 of the format", 2),
+                                    (b"# no event\na\t1\t24\nf\t2\n", ":3: key 2 names no live block", 2)):
             Path(self.path("file")).write_bytes(data)
-            self.trace("info", self.path("file"), status=2)
+            self.trace("info", self.path("file"), status=status)
             self.assertEqual(self.said.count("\n"), 1)
             self.assertIn(words, self.said)
         self.trace("info", self.path("gone"), status=2)

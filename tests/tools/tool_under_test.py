@@ -46,11 +46,12 @@ def compare(allocators, *arguments, library=LIBRARY, **changes):
     return process, json.loads(text) if text else None
 
 
-def mallocs_in(traces):
-    """How many calls of malloc the files tell of by now; those of which nothing can be read yet, of none."""
-    infos = [subprocess.run([TOOL, "trace", "info", file, "--json"], capture_output=True, text=True, check=False)
-             for file in traces]
-    return sum(json.loads(info.stdout)["operations"].get("malloc", {}).get("events", 0) for info in infos if info.returncode == 0)
+def mallocs_in(file):
+    """How many calls of malloc a recording tells of by now, of all processes; one of which nothing can be read yet, of none."""
+    check = subprocess.run([TOOL, "trace", "check", file, "--json"], capture_output=True, text=True, check=False)
+    told = json.loads(check.stdout or "{}")
+    processes = told.get("processes", [told])
+    return sum(one.get("operations", {}).get("malloc", {}).get("events", 0) for one in processes)
 
 
 def contender(comparison, name):

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "input/trace_input.h"
 #include "made_up_trace.h"
 #include "process/temporary_folder.h"
-#include "traces/trace_input.h"
 #include "traces/trace_output.h"
 #include "whole_file.h"
 

@@ -116,10 +116,10 @@ TEST(Damage, EachLength) {
 
 TEST(Damage, OtherVersionsAreRefused) {
   Bytes bytes = small_trace(0);
-  bytes[8] = 3;
-  EXPECT_EQ(read_trace(bytes).refusal, "version 3 of the format; this reader knows versions 1 to 2");
+  bytes[8] = 4;
+  EXPECT_EQ(read_trace(bytes).refusal, "version 4 of the format; this reader knows versions 1 to 3");
   bytes[8] = 0;
-  EXPECT_EQ(read_trace(bytes).refusal, "version 0 of the format; this reader knows versions 1 to 2");
+  EXPECT_EQ(read_trace(bytes).refusal, "version 0 of the format; this reader knows versions 1 to 3");
   EXPECT_EQ(read_trace({'a', '\t', '1'}).refusal, "it is no trace: it is shorter than a trace's header");
   EXPECT_EQ(read_trace(Bytes(100, 'x')).refusal, "it is no trace: it does not begin as one");
 }

@@ -145,7 +145,7 @@ TEST(RoundTrip, WhatIsSavedIsReadWithoutTheRest) {
   EXPECT_TRUE(read.faults.empty());
 }
 
-// `snug record` has a file of each process that it records, all at once; zstd takes more than a mebibyte for 256 KiB.
+// `snug record` has one for each process that it records, all at once; zstd takes more than a mebibyte for 256 KiB.
 TEST(TraceFile, ThoseOfOneThreadShareWhatZstdNeeds) {
   constexpr std::size_t kFiles = 16;
   const auto held = [] { return ::mallinfo2().uordblks + ::mallinfo2().hblkhd; };
@@ -159,6 +159,75 @@ TEST(TraceFile, ThoseOfOneThreadShareWhatZstdNeeds) {
     traces.back()->add_facts(facts);
   }
   EXPECT_LT(held() - before, kFiles * (std::size_t{256} << 10));
+}
+
+std::vector<std::uint64_t> sizes_in(Source& source, const ChunkDirectory& directory) {
+  Damage damage;
+  TraceReader reader(source, directory, damage);
+  std::vector<std::uint64_t> sizes;
+  for (Event event; reader.next(event);) sizes.push_back(event.size);
+  EXPECT_EQ(damage.faults(), 0u);
+  return sizes;
+}
+
+// Two processes have the same threads and the same serials, and neither is seen in the other's events; with the index
+// of a file that was ended, and without.
+TEST(ChunkFile, ProcessesThatShareAFileAreReadByThemselves) {
+  char* memory = nullptr;
+  std::size_t count = 0;
+  std::FILE* const file = ::open_memstream(&memory, &count);
+  ChunkFile chunks(file, 77, 5);
+  TraceFile first(chunks, {.number = 1, .chunk_bytes = 32});
+  TraceFile second(chunks, {.number = 2, .chunk_bytes = 32});
+  first.add_facts("program\tfirst\n");
+  second.add_facts("program\tsecond\n");
+  std::vector<std::uint64_t> expected[2];
+  for (std::uint64_t i = 1; i <= 40; ++i) {
+    const bool is_second = i % 3 == 0;
+    const std::uint64_t number = expected[is_second ? 1 : 0].size() + 1;
+    expected[is_second ? 1 : 0].push_back(i);
+    (is_second ? second : first)
+        .add({.operation = Operation::kMalloc, .thread = 1, .time = i, .result = block_id(1, number), .size = i});
+  }
+  EXPECT_TRUE(first.finish());
+  EXPECT_TRUE(second.finish());
+  const std::size_t without_index = count;
+  EXPECT_TRUE(chunks.finish(3));
+  EXPECT_EQ(chunks.bytes(), count);
+  EXPECT_EQ(first.bytes() + second.bytes() + sizeof(FileHeader), without_index);
+  for (const std::size_t length : {count, without_index}) {
+    MemorySource source(std::span(reinterpret_cast<const std::uint8_t*>(memory), length));
+    Damage damage;
+    std::string refusal;
+    const auto directory = ChunkDirectory::read(source, damage, refusal);
+    ASSERT_TRUE(directory) << refusal;
+    EXPECT_EQ(directory->has_index(), length == count);
+    const auto parts = directory->by_process();
+    ASSERT_EQ(parts.size(), 2u);
+    EXPECT_EQ(sizes_in(source, parts.at(1)), expected[0]);
+    EXPECT_EQ(sizes_in(source, parts.at(2)), expected[1]);
+    EXPECT_EQ(read_facts(source, parts.at(2), damage), "program\tsecond\n");
+    EXPECT_EQ(damage.faults(), 0u);
+  }
+  std::fclose(file);
+  std::free(memory);
+}
+
+// Where older files have zero, they have one process.
+TEST(ChunkFile, FilesOfOlderVersionsHaveOneProcess) {
+  Bytes bytes = write_trace({{.operation = Operation::kThreadEnd, .thread = 1}}, {.number = 9});
+  auto header = part_at<FileHeader>(bytes.data());
+  for (const auto& [version, number] : {std::pair(2, 1u), std::pair(3, 9u)}) {
+    header.version = static_cast<std::uint16_t>(version);
+    header.checksum = checksum_of(header);
+    std::memcpy(bytes.data(), &header, sizeof header);
+    MemorySource source(bytes);
+    Damage damage;
+    std::string refusal;
+    const auto parts = ChunkDirectory::read(source, damage, refusal)->by_process();
+    ASSERT_EQ(parts.size(), 1u);
+    EXPECT_EQ(parts.begin()->first, number);
+  }
 }
 
 TEST(TraceAccount, TellsWhatCannotBe) {

@@ -7,10 +7,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "classes/classes_fit_input.h"
 #include "classes/classes_fit_print.h"
 #include "classes/classes_plot.h"
 #include "classes/classes_print.h"
+#include "classes/classes_recorded.h"
+#include "input/process_option.h"
 #include "size/class_list.h"
 #include "text/number_within.h"
 #include "text/printable.h"
@@ -34,13 +35,14 @@ Examples:
 
 constexpr const char* kFitExamples =
     R"(A HISTOGRAM has one size a line: bytes asked for, and how many blocks of that size
-the program has, best at its peak; a comment begins with #. A line of a TRACE is one event, its fields separated by
-tabs; a key is hexadecimal (an address, say) and names a block while it lives:
+the program has, best at its peak; a comment begins with #. A TRACE is a file of `snug record`, of which the process that
+allocates most counts unless --process names another, or has a line for each event, its fields separated by tabs; a key
+is hexadecimal (an address, say) and names a block while it lives:
   a KEY BYTES             a block is allocated
   f KEY                   it is freed
   r OLD-KEY KEY BYTES     it is freed, and another allocated in its stead
-Empty lines and those that begin with # are passed over. Which of the two a file is, its first line says. Of a trace,
-what counts is what lives at its peak, the moment of most live bytes; with --of all, every allocation.
+Empty lines and those that begin with # are passed over. Which of these a file is, its begin says. Of a trace, what
+counts is what lives at its peak, the moment of most live bytes; with --of all, every allocation.
 
 The cost of a map is, in bytes,
   waste   bytes of all those blocks beyond what was asked for
@@ -53,8 +55,11 @@ drop-in can load, up to --largest, in which no class is more than --max-gap time
 Examples:
   snug classes fit sizes.txt --max-classes 32 -o program.map
   SNUG_CONF=classes:program.map snug run -- program
+  snug record -o program.trace ./program; snug classes fit program.trace -o program.map
   printf 'a\t1\t24\na\t2\t100\nf\t1\nr\t2\t1\t200\n' | snug classes fit -
-  snug classes fit sizes.txt --threads 16 --cached-blocks 8 --cached-bytes 1K --cached-least 1 --plot fit.svg)";
+  snug classes fit sizes.txt --threads 16 --cached-blocks 8 --cached-bytes 1K --cached-least 1 --plot fit.svg
+
+Exit status: 0; 3 if the trace is damaged, and was read as far as it could be, or the file is empty.)";
 
 constexpr std::size_t kMostThreads = 65536;
 constexpr std::uint64_t kMostBudget = std::uint64_t{1} << 40;
@@ -101,6 +106,7 @@ void ClassesCommand::add_fit() {
                                           "Find the size-class map that costs a program least");
   fit_command_->footer(kFitExamples);
   fit_command_->add_option("FILE", sizes_, "Histogram or trace; - is standard input")->required();
+  add_process_option(*fit_command_, process_);
   fit_command_
       ->add_option("--of", counted_, "Which blocks of a trace count: those live at its peak, or all; peak unless given")
       ->check(CLI::IsMember({"peak", "all"}))
@@ -172,7 +178,7 @@ int ClassesCommand::fit_map() const {
     throw UserError(fmt::format("--largest {}: from 64K to 256K, in steps of 4K", largest_));
   std::optional<TraceCount> counted;
   if (!counted_.empty()) counted = counted_ == "all" ? TraceCount::kAll : TraceCount::kPeak;
-  const FitInput input = read_fit_input(sizes_, counted);
+  const FitInput input = read_fit_file(sizes_, counted, process_);
   const FitTask task{.histogram = input.histogram,
                      .candidates = loadable_sizes(largest_),
                      .max_classes = max_classes_,
@@ -197,8 +203,9 @@ int ClassesCommand::fit_map() const {
     const MapCost cost = cost_of(map, task);
     priced.push_back({std::move(map), cost});
   }
-  if (json_) return print(json_text(fit_json(task, input.trace, priced)));
-  return print(fit_table(task, input.trace, priced) + "\n" + classes_table(priced.front().map));
+  const int status = print(json_ ? json_text(fit_json(task, input.trace, priced))
+                                 : fit_table(task, input.trace, priced) + "\n" + classes_table(priced.front().map));
+  return status == EXIT_SUCCESS && input.is_damaged ? kExitDamaged : status;
 }
 
 }  // namespace snug::tool

@@ -33,6 +33,7 @@ class ClassesCommand {
   std::string map_file_;
 
   std::string sizes_;
+  std::string process_;
   std::string counted_;
   std::size_t max_classes_ = default_class_list().count - 1;
   std::uint64_t threads_ = 1;

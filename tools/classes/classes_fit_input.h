@@ -15,6 +15,7 @@ namespace snug::tool {
 struct FitInput {
   SizeHistogram histogram;
   std::optional<TraceSummary> trace;  // if it was one
+  bool is_damaged = false;            // and was read as far as it could be
 };
 
 // `name` is said in errors, with the line. `counted` is for traces alone: a histogram with it is refused. Throws

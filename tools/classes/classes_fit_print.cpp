@@ -25,13 +25,16 @@ std::string saving_text(std::uint64_t fitted, std::uint64_t other) {
 std::string count_text(std::uint64_t count) { return value_text(static_cast<double>(count), kCount); }
 
 // What was read, and which of its blocks count.
+const char* place_of(const TraceSummary& trace) { return trace.is_recorded ? "event" : "line"; }
+
 std::string trace_text(const TraceSummary& trace) {
   return fmt::format(
-      "Trace of {} events, {} allocations; most bytes live, {} in {} blocks, at line {}; {} blocks left at its end.\n"
+      "Trace of {} events, {} allocations; most bytes live, {} in {} blocks, at {} {}; {} blocks left at its end.\n"
       "Counted: {}.\n",
       count_text(trace.events), count_text(trace.allocations), bytes_text(trace.peak_bytes),
-      count_text(trace.peak_blocks), trace.peak_line, count_text(trace.blocks_left),
-      trace.counted == TraceCount::kPeak ? "the blocks live at that line" : "every allocation");
+      count_text(trace.peak_blocks), place_of(trace), trace.peak_line, count_text(trace.blocks_left),
+      trace.counted == TraceCount::kPeak ? fmt::format("the blocks live at that {}", place_of(trace))
+                                         : "every allocation");
 }
 
 nlohmann::ordered_json input_json(const std::optional<TraceSummary>& trace) {
@@ -42,7 +45,7 @@ nlohmann::ordered_json input_json(const std::optional<TraceSummary>& trace) {
           {"allocations", trace->allocations},
           {"peak_bytes", trace->peak_bytes},
           {"peak_blocks", trace->peak_blocks},
-          {"peak_line", trace->peak_line},
+          {trace->is_recorded ? "peak_event" : "peak_line", trace->peak_line},
           {"blocks_left", trace->blocks_left}};
 }
 

@@ -230,6 +230,7 @@ Comparison compare(const ComparisonPlan& plan, const RunOnce& run_once) {
                         .contenders = prepare(plan, signals),
                         .interrupted_by = 0,
                         .output_difference = {},
+                        .no_verdict = {},
                         .others_share = {},
                         .given_up = {}};
   const ProcessorTime before = processor_time_now();

@@ -107,6 +107,9 @@ std::vector<std::optional<Standing>> standings(const Comparison& comparison, con
       if (other != i) words.push_back(against(other).value_or(CostRatio{}).word);
     }
     standing.word = worst(words);
+    if (comparison.no_verdict.empty()) continue;
+    standing.word.reset();
+    if (standing.against_snug) standing.against_snug->word = Word::kUnclear;
   }
   return result;
 }

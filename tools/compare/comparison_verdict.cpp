@@ -86,6 +86,7 @@ std::string not_measured(const Comparison& comparison) {
 }  // namespace
 
 std::string verdict_sentence(const Comparison& comparison) {
+  if (!comparison.no_verdict.empty()) return comparison.no_verdict + not_measured(comparison) + ".";
   const Noise noise = noise_of(comparison);
   const Tally rows = tally(comparison, noise);
   std::string text = rows.rows.empty() ? "nothing was compared" : counts_text(rows);

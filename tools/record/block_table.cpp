@@ -6,19 +6,19 @@ namespace snug::tool {
 
 using trace::BlockId;
 
-BlockId BlockTable::put(std::uint64_t address, BlockId block) {
+BlockTable::Placed BlockTable::put(std::uint64_t address, Placed placed) {
   Slot& slot = slots_[place_of(address)];
-  const BlockId before = std::exchange(slot, {address, block}).block;
-  if (before == BlockId::kNone && ++size_ * 2 > slots_.size()) grow();
+  const Placed before = std::exchange(slot, {address, placed}).placed;
+  if (before.block == BlockId::kNone && ++size_ * 2 > slots_.size()) grow();
   return before;
 }
 
-BlockId BlockTable::take(std::uint64_t address) {
+BlockTable::Placed BlockTable::take(std::uint64_t address) {
   std::size_t hole = place_of(address);
-  const BlockId block = slots_[hole].block;
-  if (block == BlockId::kNone) return block;
+  const Placed placed = slots_[hole].placed;
+  if (placed.block == BlockId::kNone) return placed;
   --size_;
-  for (std::size_t place = after(hole); slots_[place].block != BlockId::kNone; place = after(place)) {
+  for (std::size_t place = after(hole); slots_[place].placed.block != BlockId::kNone; place = after(place)) {
     // It may stand in the hole unless its home lies behind that, seen in a circle.
     const std::size_t mask = slots_.size() - 1;
     if (((place - home_of(slots_[place].address)) & mask) >= ((place - hole) & mask)) {
@@ -27,7 +27,7 @@ BlockId BlockTable::take(std::uint64_t address) {
     }
   }
   slots_[hole] = {};
-  return block;
+  return placed;
 }
 
 void BlockTable::grow() {
@@ -35,7 +35,7 @@ void BlockTable::grow() {
   std::swap(old, slots_);
   --shift_;
   for (const Slot& slot : old)
-    if (slot.block != BlockId::kNone) slots_[place_of(slot.address)] = slot;
+    if (slot.placed.block != BlockId::kNone) slots_[place_of(slot.address)] = slot;
 }
 
 }  // namespace snug::tool

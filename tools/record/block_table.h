@@ -1,5 +1,5 @@
-// BlockTable: which block of a trace lies at an address now. Open addressing with linear probing; what follows a slot
-// that is emptied moves up, so that no look-up passes over graves:
+// BlockTable: which block of a trace lies at an address now, and how large it is. Open addressing with linear probing;
+// what follows a slot that is emptied moves up, so that no look-up passes over graves:
 //
 //   from its home slot to where a block stands, no slot is empty;    at most half of the slots are used
 #pragma once
@@ -17,11 +17,16 @@ class BlockTable {
  public:
   BlockTable() : slots_(kFewest), shift_(64 - std::countr_zero(kFewest)) {}
 
+  struct Placed {
+    trace::BlockId block = trace::BlockId::kNone;
+    std::uint64_t size = 0;
+  };
+
   // What lay there before, kNone if nothing did.
-  trace::BlockId put(std::uint64_t address, trace::BlockId block);
+  Placed put(std::uint64_t address, Placed placed);
   // kNone if nothing lies there.
-  trace::BlockId find(std::uint64_t address) const { return slots_[place_of(address)].block; }
-  trace::BlockId take(std::uint64_t address);
+  trace::BlockId find(std::uint64_t address) const { return slots_[place_of(address)].placed.block; }
+  Placed take(std::uint64_t address);
   // Of a table that is larger than the caches each look-up waits for memory, unless it was told of before.
   void prefetch(std::uint64_t address) const {
     const Slot* const slot = &slots_[home_of(address)];
@@ -36,7 +41,7 @@ class BlockTable {
 
   struct Slot {
     std::uint64_t address = 0;
-    trace::BlockId block = trace::BlockId::kNone;  // kNone: the slot is empty
+    Placed placed;  // of kNone: the slot is empty
   };
 
   std::size_t home_of(std::uint64_t address) const {
@@ -45,7 +50,8 @@ class BlockTable {
   // Where the address stands, or the empty slot where it would.
   std::size_t place_of(std::uint64_t address) const {
     std::size_t place = home_of(address);
-    while (slots_[place].block != trace::BlockId::kNone && slots_[place].address != address) place = after(place);
+    while (slots_[place].placed.block != trace::BlockId::kNone && slots_[place].address != address)
+      place = after(place);
     return place;
   }
   std::size_t after(std::size_t place) const { return (place + 1) & (slots_.size() - 1); }

@@ -1,17 +1,13 @@
 #include "record/process_trace.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <utility>
 
-#include "text/user_error.h"
+#include "input/process_index.h"
 
 namespace snug::tool {
 
@@ -44,54 +40,20 @@ std::uint64_t alignment_of(const RingEvent& event, const RingEvent& rest) {
   return event.mark > 64 ? 0 : std::uint64_t{1} << (event.mark - 1);
 }
 
-UserError cannot_write(const std::filesystem::path& path, int error) {
-  const char* const why = error == ENXIO ? "nobody reads it" : std::strerror(error);
-  return UserError(fmt::format("cannot write '{}': {}", path.string(), why), EXIT_FAILURE);
-}
-
-// Below 0 if that fails. Whoever opened a pipe that nobody reads would wait for ever, with the signals held that should
-// end it.
-int open_without_waiting(const std::filesystem::path& path, int flags) {
-  return open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | flags, 0666);
-}
-
-std::FILE* open_file(const std::filesystem::path& path) {
-  const int file = open_without_waiting(path, O_TRUNC);
-  if (file >= 0) fcntl(file, F_SETFL, 0);  // what is written waits
-  std::FILE* const stream = file < 0 ? nullptr : fdopen(file, "w");
-  if (stream == nullptr) throw cannot_write(path, errno);
-  return stream;
-}
-
 }  // namespace
 
-// A file that is not there is made, and taken away again.
-void expect_writable(const std::filesystem::path& path) {
-  int file = open_without_waiting(path, O_EXCL);
-  if (file >= 0)
-    std::filesystem::remove(path);
-  else if (errno == EEXIST)
-    file = open_without_waiting(path, 0);
-  if (file < 0) throw cannot_write(path, errno);
-  close(file);
-}
-
-ProcessTrace::ProcessTrace(const std::filesystem::path& path, const recorder::Ring& ring, const RingClock& clock,
-                           int level, const std::string& facts)
-    : path_(path),
-      ring_(ring),
+ProcessTrace::ProcessTrace(trace::ChunkFile& chunks, std::uint32_t number, const recorder::Ring& ring,
+                           const RingClock& clock, int level, const std::string& facts)
+    : ring_(ring),
       clock_(clock),
-      stream_(open_file(path)),
-      file_(stream_.get(), {.process = ring.process,
-                            .started = ring.began_at,
-                            .chunk_flags = ring.tells_stacks ? trace::kWithStacks : std::uint16_t{0},
-                            .level = level}),
+      file_(
+          chunks,
+          {.number = number, .chunk_flags = ring.tells_stacks ? trace::kWithStacks : std::uint16_t{0}, .level = level}),
       heap_(static_cast<pid_t>(ring.process)),
       stacks_([this](const Event& definition) { define(definition); }),
       touched_(ring) {
-  file_.add_facts(facts);
+  file_.add_facts(fmt::format("process\t{}\nstarted\t{}\n{}", ring.process, ring.began_at, facts));
   file_.save(0);
-  expect_written();
 }
 
 void ProcessTrace::take(const RingEvent& event) {
@@ -142,7 +104,7 @@ void ProcessTrace::take_whole(const RingEvent& event, const RingEvent& rest) {
   switch (told.effect()) {
     case Effect::kAllocates:
       told.stack = stacks_.take(event.thread);
-      put_block(event.address, add(told));
+      put_block(event.address, {add(told), told.size});
       touched_.note(event.address, told.result, told.size, blocks_);
       return;
     case Effect::kReallocates:
@@ -150,15 +112,15 @@ void ProcessTrace::take_whole(const RingEvent& event, const RingEvent& rest) {
       end_reallocation(told, event.address);
       return;
     case Effect::kFrees:
-      told.block = block_at(event, Then::kGoes);
+      told.block = placed_at(event, Then::kGoes).block;
       break;
     case Effect::kFinds:
       told.block = trace::block_id(0, ++counts_.found_blocks);
-      put_block(event.address, told.block);
+      put_block(event.address, {told.block, told.size});
       break;
     case Effect::kNothing:
       if (told.operation == Operation::kUsableSize)
-        told.block = block_at(event, Then::kStays);
+        told.block = placed_at(event, Then::kStays).block;
       else if (told.operation == Operation::kMap)
         told.values = {event.address, event.size, event.mark};
       else
@@ -205,19 +167,20 @@ void ProcessTrace::add_mallinfo() {
 
 // The old address may be another block's before the reallocation has ended.
 void ProcessTrace::begin_reallocation(std::uint32_t thread, const RingEvent& event) {
-  const BlockId goes = block_at(event, Then::kGoes);
+  const BlockTable::Placed goes = placed_at(event, Then::kGoes);
   thread_of(thread).goes = goes;
   thread_of(thread).address = event.address;
 }
 
 void ProcessTrace::end_reallocation(Event& told, std::uint64_t address) {
-  told.block = std::exchange(thread_of(told.thread).goes, BlockId::kNone);
+  const BlockTable::Placed goes = std::exchange(thread_of(told.thread).goes, {});
+  told.block = goes.block;
   const BlockId result = add(told);
   if (!told.is_refused) {
-    put_block(address, result);
+    put_block(address, {result, told.size});
     touched_.note(address, result, told.size, blocks_);
   } else if (told.size != 0) {
-    put_block(thread_of(told.thread).address, told.block);
+    put_block(thread_of(told.thread).address, goes);
   }
 }
 
@@ -231,7 +194,11 @@ void ProcessTrace::free_inside(RingEvent event) {
 // The identity of the block that has come.
 BlockId ProcessTrace::add(Event& told) {
   ++counts_.events;
-  if (told.allocates()) told.result = trace::block_id(told.thread, thread_of(told.thread).number++);
+  if (told.allocates()) {
+    ++counts_.allocations;
+    counts_.allocated_bytes += weighed_size(told.size);
+    told.result = trace::block_id(told.thread, thread_of(told.thread).number++);
+  }
   const bool is_anothers = told.block != BlockId::kNone && trace::thread_of(told.block) != told.thread;
   told.takes_turn = is_anothers || traits_of(told.operation).takes_turn;
   if (told.takes_turn) ++turns_;
@@ -240,23 +207,38 @@ BlockId ProcessTrace::add(Event& told) {
   return told.result;
 }
 
-BlockId ProcessTrace::block_at(const RingEvent& event, Then then) {
-  if (event.address == 0) return BlockId::kNone;
-  BlockId block = then == Then::kGoes ? blocks_.take(event.address) : blocks_.find(event.address);
-  if (block != BlockId::kNone) return block;
-  block = trace::block_id(0, ++counts_.found_blocks);
-  Event found{.operation = Operation::kFound,
-              .thread = event.thread,
-              .time = clock_.steps_of(event.moment),
-              .block = block,
-              .size = event.size};
-  add(found);
-  if (then == Then::kStays) put_block(event.address, block);
-  return block;
+BlockTable::Placed ProcessTrace::placed_at(const RingEvent& event, Then then) {
+  if (event.address == 0) return {};
+  BlockTable::Placed placed =
+      then == Then::kGoes ? blocks_.take(event.address) : BlockTable::Placed{blocks_.find(event.address)};
+  if (placed.block == BlockId::kNone) {
+    placed = {trace::block_id(0, ++counts_.found_blocks), event.size};
+    Event found{.operation = Operation::kFound,
+                .thread = event.thread,
+                .time = clock_.steps_of(event.moment),
+                .block = placed.block,
+                .size = placed.size};
+    add(found);
+    come(placed.size);
+    if (then == Then::kStays) blocks_.put(event.address, placed);
+  }
+  if (then == Then::kGoes) live_bytes_ -= placed.size;
+  return placed;
 }
 
-void ProcessTrace::put_block(std::uint64_t address, BlockId block) {
-  if (block != BlockId::kNone && blocks_.put(address, block) != BlockId::kNone) ++counts_.missed_frees;
+void ProcessTrace::put_block(std::uint64_t address, BlockTable::Placed placed) {
+  if (placed.block == BlockId::kNone) return;
+  const BlockTable::Placed before = blocks_.put(address, placed);
+  if (before.block != BlockId::kNone) {
+    ++counts_.missed_frees;
+    live_bytes_ -= before.size;
+  }
+  come(placed.size);
+}
+
+void ProcessTrace::come(std::uint64_t bytes) {
+  live_bytes_ += bytes;
+  counts_.peak_bytes = std::max(counts_.peak_bytes, live_bytes_);
 }
 
 ProcessTrace::Thread& ProcessTrace::thread_of(std::uint32_t thread) {
@@ -310,8 +292,9 @@ void ProcessTrace::resume(std::uint64_t time) {
 // What lies at an address may be another block by the time that it is told of again.
 void ProcessTrace::forget_blocks() {
   blocks_ = {};
+  live_bytes_ = 0;
   touched_.forget();
-  for (Thread& thread : threads_) thread.goes = BlockId::kNone;
+  for (Thread& thread : threads_) thread.goes = {};
 }
 
 // Of the first thread, whose clock it must not move past what the thread has in the ring.
@@ -362,18 +345,15 @@ void ProcessTrace::save(std::uint64_t time) {
   if (time > kSecond) file_.save(time - kSecond);
 }
 
-void ProcessTrace::expect_written() const {
-  if (file_.error() != 0) throw cannot_write(path_, file_.error());
-}
-
 void ProcessTrace::finish(std::uint64_t unfinished) {
   counts_.unfinished = unfinished;
   for (const std::uint32_t thread : ended_) add_later(end_of_thread(thread), next_ticket());
   for (const Waiting& waiting : waiting_) add_waiting(waiting.event);
   touched_.tell_never_seen(
       blocks_, [&](BlockId block, const TouchedBytes& bytes) { add_touched(1, clock_.now(), block, bytes); });
+  file_.add_facts(fmt::format("allocations\t{}\nallocated\t{}\npeak\t{}\n", counts_.allocations,
+                              counts_.allocated_bytes, counts_.peak_bytes));
   file_.finish();
-  expect_written();
   counts_.bytes = file_.bytes();
 }
 

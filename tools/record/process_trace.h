@@ -4,10 +4,7 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <deque>
-#include <filesystem>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,20 +24,21 @@ namespace snug::tool {
 // What was seen besides the events.
 struct RecordingCounts {
   std::uint64_t events = 0;
-  std::uint64_t found_blocks = 0;  // that were there before the recording
-  std::uint64_t missed_frees = 0;  // blocks whose address was given to another one, without a free
-  std::uint64_t unfinished = 0;    // calls in which the process was killed
-  std::uint64_t bytes = 0;         // of the file
+  std::uint64_t allocations = 0;
+  std::uint64_t allocated_bytes = 0;  // as weighed_size() has it
+  std::uint64_t peak_bytes = 0;       // asked for, of blocks that lived at a time
+  std::uint64_t found_blocks = 0;     // that were there before the recording
+  std::uint64_t missed_frees = 0;     // blocks whose address was given to another one, without a free
+  std::uint64_t unfinished = 0;       // calls in which the process was killed
+  std::uint64_t bytes = 0;            // in the file
 };
-
-// Throws UserError if there can be no such file; leaves what is there as it is.
-void expect_writable(const std::filesystem::path& path);
 
 class ProcessTrace {
  public:
-  // `level`: of compression, 0 for none. The ring outlives the trace. Throws UserError.
-  ProcessTrace(const std::filesystem::path& path, const recorder::Ring& ring, const RingClock& clock, int level,
-               const std::string& facts);
+  // `number`: among the processes of the file. `level`: of compression, 0 for none. The file and the ring outlive the
+  // trace.
+  ProcessTrace(trace::ChunkFile& chunks, std::uint32_t number, const recorder::Ring& ring, const RingClock& clock,
+               int level, const std::string& facts);
 
   // The ring's events, in their order. Of an event that is expected, what is looked up is fetched meanwhile.
   void expect(const recorder::RingEvent& event) const { blocks_.prefetch(event.address); }
@@ -69,22 +67,19 @@ class ProcessTrace {
   // Hands to the file what is older than a second. To be called once a second or so: not more is lost then than two
   // seconds, whoever is killed.
   void save(std::uint64_t time);
-  // Throws UserError if some of it could not be written.
-  void expect_written() const;
-  // Nothing comes any more. `unfinished`: calls that had begun. Throws UserError if the file is not whole.
+  // Nothing comes any more. `unfinished`: calls that had begun.
   void finish(std::uint64_t unfinished);
 
   RingClock& clock() { return clock_; }
   // Knows the mappings that the events so far have told of.
   HeapMemory& heap() { return heap_; }
   const RecordingCounts& counts() const { return counts_; }
-  const std::filesystem::path& path() const { return path_; }
 
  private:
   struct Thread {
     std::uint64_t number = 1;  // of the next block that it is given
     // Of the reallocation that is under way.
-    trace::BlockId goes = trace::BlockId::kNone;
+    BlockTable::Placed goes;
     std::uint64_t address = 0;
     std::uint64_t system_id = 0;
     std::uint64_t ended_at = 0;
@@ -93,9 +88,6 @@ class ProcessTrace {
   struct Waiting {
     std::uint64_t ticket;
     trace::Event event;
-  };
-  struct CloseFile {
-    void operator()(std::FILE* file) const { std::fclose(file); }
   };
 
   // `rest`: what stood in the slot behind, of an event that takes two.
@@ -117,20 +109,20 @@ class ProcessTrace {
 
   // The block at an address. One that nobody has seen come is told as found.
   enum class Then { kGoes, kStays };
-  trace::BlockId block_at(const recorder::RingEvent& event, Then then);
-  void put_block(std::uint64_t address, trace::BlockId block);
+  BlockTable::Placed placed_at(const recorder::RingEvent& event, Then then);
+  void put_block(std::uint64_t address, BlockTable::Placed placed);
+  void come(std::uint64_t bytes);
   void forget_blocks();
 
-  const std::filesystem::path path_;
   const recorder::Ring& ring_;
   RingClock clock_;
-  std::unique_ptr<std::FILE, CloseFile> stream_;
   trace::TraceFile file_;
   // Of the slot that is taken. It is kept, since to clear one takes a quarter of the time that an event takes; of its
   // values those count that its operation has, which are set.
   trace::Event told_;
   std::uint64_t turns_ = 0;
   BlockTable blocks_;
+  std::uint64_t live_bytes_ = 0;  // of the blocks in the table
   HeapMemory heap_;
   StackTable stacks_;
   MallinfoSlots mallinfo_;

@@ -17,6 +17,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "input/process_index.h"
 #include "library/allocator_catalogue.h"
 #include "library/snug_library.h"
 #include "print/quantity.h"
@@ -32,8 +33,10 @@ namespace {
 
 constexpr const char* kExamples = R"(Examples:
   snug record -o job.trace ./job
-      Records ./job on its own allocator. What it starts is recorded too, each process in a file of its own:
-      job.PROCESS.trace.
+      Records ./job on its own allocator, with all that it starts: each process, and each program that one of them
+      executes, has a number in job.trace. What reads job.trace takes the process that allocates most.
+  snug trace info job.trace; snug replay job.trace --process 2
+      Which processes are in it, and what they did; one of them replayed.
   snug record --allocator jemalloc -- python3 job.py
       The same on another allocator.
   snug record --stacks -o job.trace ./job; snug trace export job.trace --to collapsed | flamegraph.pl > job.svg
@@ -43,11 +46,11 @@ constexpr const char* kExamples = R"(Examples:
       is the number of snug record.
 
 What the program leaves running is recorded, too, until it has ended; SIGTERM to snug record, or Ctrl-C, ends the
-recording then, and leaves it running. Meanwhile snug record is the parent of whoever has lost its own (as init is
+recording then, and leaves it running. Meanwhile snug record is the parent of those that have lost their own (as init is
 elsewhere: PR_SET_CHILD_SUBREAPER).
 
-Exit status: the program's own; 126 or 127 if it cannot be executed; 1 if nothing could be recorded, or some process
-could not be to its end.)";
+Exit status: the program's own; 126 or 127 if it cannot be executed; 1 if nothing could be recorded, or not all of it
+could be written; 2 if the file exists.)";
 
 // How long the collector sleeps while there is little to collect, or nothing: at first, and at last. A program that
 // does nothing but allocate fills its ring in a millisecond or two.
@@ -138,7 +141,7 @@ void collect_until_end(Run& run) {
   }
 }
 
-// Each process that is recorded takes two descriptors. Gives back the limit as it was.
+// Each process that is recorded takes a descriptor. Gives back the limit as it was.
 rlimit raise_file_limit() {
   rlimit usual{};
   getrlimit(RLIMIT_NOFILE, &usual);
@@ -147,36 +150,63 @@ rlimit raise_file_limit() {
   return usual;
 }
 
-void print_summary(const std::vector<RecordedProcess>& processes) {
-  for (const RecordedProcess& process : processes) {
-    const RecordingCounts& counts = process.counts;
-    std::string rest;
-    if (counts.missed_frees != 0) rest += fmt::format(", {} frees were not seen", counts.missed_frees);
-    if (counts.unfinished != 0) rest += fmt::format(", {} calls were cut short", counts.unfinished);
-    say(fmt::format("snug record: {}: process {}, {} events, {}{}\n", printable(process.file.string()), process.process,
-                    value_text(static_cast<double>(counts.events), kCount),
-                    value_text(static_cast<double>(counts.bytes), kBytes), rest));
-  }
+// As the recording's readers have it (input/process_index.h).
+const RecordedProcess& most_of(const std::vector<RecordedProcess>& processes) {
+  return *std::ranges::max_element(processes, {}, [](const auto& process) { return process.counts.allocated_bytes; });
+}
+
+std::string counts_text(const RecordingCounts& counts) {
+  std::string text = fmt::format("{} events, at most {} live", value_text(static_cast<double>(counts.events), kCount),
+                                 value_text(static_cast<double>(counts.peak_bytes), kBytes));
+  if (counts.missed_frees != 0) text += fmt::format(", {} frees were not seen", counts.missed_frees);
+  if (counts.unfinished != 0) text += fmt::format(", {} calls were cut short", counts.unfinished);
+  return text;
+}
+
+// One line of the recording, one of the process that what reads it takes; and one of each that lacks something.
+void print_summary(const std::string& file, std::uint64_t bytes, const std::vector<RecordedProcess>& processes) {
+  const auto lacks = [](const RecordedProcess& process) {
+    return process.counts.missed_frees != 0 || process.counts.unfinished != 0;
+  };
+  const RecordedProcess& most = most_of(processes);
+  const auto line = [](const RecordedProcess& process, const char* what) {
+    say(fmt::format("snug record: {}{} (process {}): {}: {}\n", what, process.number, process.process,
+                    command_text(process.program, process.arguments), counts_text(process.counts)));
+  };
+  const bool is_one = processes.size() == 1;
+  say(fmt::format("snug record: {}: {} process{}, {}{}\n", printable(file), processes.size(), is_one ? "" : "es",
+                  value_text(static_cast<double>(bytes), kBytes), is_one ? "" : "; `snug trace info` lists them"));
+  line(most, is_one ? "number " : "most is allocated by number ");
+  for (const RecordedProcess& process : processes)
+    if (lacks(process) && process.number != most.number) line(process, "number ");
 }
 
 // Names of files may be no UTF-8.
-std::string json_of(const std::vector<RecordedProcess>& processes) {
+std::string json_of(const std::string& file, std::uint64_t bytes, const std::vector<RecordedProcess>& processes) {
   auto all = nlohmann::ordered_json::array();
-  for (const auto& [process, file, counts] : processes)
-    all.push_back({{"process", process},
-                   {"file", file.string()},
-                   {"events", counts.events},
-                   {"file_bytes", counts.bytes},
-                   {"found_blocks", counts.found_blocks},
-                   {"missed_frees", counts.missed_frees},
-                   {"unfinished_calls", counts.unfinished}});
-  const nlohmann::ordered_json json = {{"processes", all}};
+  for (const RecordedProcess& process : processes)
+    all.push_back({{"number", process.number},
+                   {"process", process.process},
+                   {"forked_from", process.forked_from},
+                   {"program", process.program},
+                   {"arguments", process.arguments},
+                   {"events", process.counts.events},
+                   {"allocations", process.counts.allocations},
+                   {"allocated_bytes", process.counts.allocated_bytes},
+                   {"peak_bytes", process.counts.peak_bytes},
+                   {"file_bytes", process.counts.bytes},
+                   {"found_blocks", process.counts.found_blocks},
+                   {"missed_frees", process.counts.missed_frees},
+                   {"unfinished_calls", process.counts.unfinished}});
+  nlohmann::ordered_json json = {{"file", file}, {"file_bytes", bytes}};
+  if (!processes.empty()) json["most"] = most_of(processes).number;
+  json["processes"] = all;
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-void write_json(const std::string& path, const std::vector<RecordedProcess>& processes) {
+void write_json(const std::string& path, const std::string& json) {
   std::ofstream file(path == "-" ? "/dev/stdout" : path);
-  if (!(file << json_of(processes) << std::flush))
+  if (!(file << json << std::flush))
     throw UserError(fmt::format("cannot write '{}': {}", path, std::strerror(errno)), EXIT_FAILURE);
 }
 
@@ -185,17 +215,16 @@ void write_json(const std::string& path, const std::vector<RecordedProcess>& pro
 RecordCommand::RecordCommand(CLI::App& app, const std::vector<std::string>& program) : program_(program) {
   command_ = app.add_subcommand("record",
                                 "snug record [options] program [arguments...]\n"
-                                "Record what a program allocates and frees, in files that can be replayed");
+                                "Record what a program, and all that it starts, allocates and frees: in one file");
   command_->footer(kExamples);
-  command_
-      ->add_option("-o,--output", file_,
-                   "The program's trace, by default snug.trace; other processes have their number in the name")
+  command_->add_option("-o,--output", file_, "The recording, with all processes; snug.trace unless given")
       ->type_name("FILE");
+  command_->add_flag("--force", overwrites_, "Overwrite a file that exists");
   command_->add_option("--allocator", allocator_, "Record on this allocator, instead of the program's own")
       ->type_name("NAME|PATH");
   command_->add_option("--library", library_, "The libsnug.so to use, instead of the one beside this tool")
       ->type_name("PATH");
-  command_->add_option("--level", level_, "Compression of the files by zstd; 0: none")
+  command_->add_option("--level", level_, "Compression of the file by zstd; 0: none")
       ->check(number_within(0, 19))
       ->capture_default_str()
       ->type_name("N");
@@ -222,7 +251,7 @@ int RecordCommand::execute() const {
 
 // The program's status, as wait() has it.
 int RecordCommand::record(Command& command, const std::string& library) const {
-  expect_writable(file_);
+  expect_writable(file_, overwrites_ ? Existing::kOverwrite : Existing::kKeep);
   Recording recording(file_, level_, with_stacks_);
   if (is_paused_) recording.pause();
   recording.prepare(command.environment, find_recorder_library(), library);
@@ -231,15 +260,15 @@ int RecordCommand::record(Command& command, const std::string& library) const {
   command.open_files = raise_file_limit();
   const ChildProcess child(command, signals);
   const IgnoredPipe ignored;  // not before the program has the signal as it was
-  recording.set_program(child.pid());
   Run run{.recording = recording, .signals = signals, .program = child.pid(), .has_started = !is_paused_};
   collect_until_end(run);
   recording.finish();
   if (!run.has_started) say("snug record: --paused, and no SIGUSR1 came: no allocation has been recorded\n");
-  print_summary(recording.processes());
-  if (!json_file_.empty()) write_json(json_file_, recording.processes());
+  const std::vector<RecordedProcess>& processes = recording.processes();
+  if (!processes.empty()) print_summary(file_, recording.file().bytes(), processes);
+  if (!json_file_.empty()) write_json(json_file_, json_of(file_, recording.file().bytes(), processes));
   if (recording.has_failed()) return W_EXITCODE(EXIT_FAILURE, 0);
-  if (!recording.processes().empty()) return run.status;
+  if (!processes.empty()) return run.status;
   throw UserError(fmt::format("nothing was recorded; `snug doctor {}` tells what stands in the way", program_.front()),
                   EXIT_FAILURE);
 }

@@ -27,6 +27,7 @@ class RecordCommand {
   std::string library_;
   std::string json_file_;
   int level_ = 3;
+  bool overwrites_ = false;
   bool is_paused_ = false;
   bool with_stacks_ = false;
 };

@@ -85,8 +85,7 @@ void say(const std::string& line) { std::fputs(line.c_str(), stderr); }
 Recording::Recording(fs::path file, int level, bool with_stacks)
     : folder_(parent_folder()),
       lock_(lock_folder(folder_.path())),
-      file_(std::move(file)),
-      level_(level),
+      file_(std::move(file), level),
       with_stacks_(with_stacks) {}
 
 Recording::~Recording() { close(lock_); }
@@ -139,6 +138,18 @@ bool Recording::attempt(const std::string& what, Work work) {
   }
 }
 
+// Each process would fail at it, one by one.
+void Recording::end_unless_written() {
+  if (is_over_) return;
+  try {
+    file_.expect_written();
+  } catch (const UserError& error) {
+    say(fmt::format("snug record: nothing is recorded further: {}\n", error.what()));
+    has_failed_ = true;
+    is_over_ = true;
+  }
+}
+
 void Recording::mark_ended() {
   for (Running& running : running_) running.has_ended = running.ring.has_ended();
 }
@@ -150,6 +161,8 @@ Collected Recording::collect() {
     attempt(name_of(running.ring), [&] { after = collect(running, most); });
     return after == After::kIsOver;
   });
+  end_unless_written();
+  if (is_over_) running_.clear();  // they need not wait for room
   return most;
 }
 
@@ -158,7 +171,6 @@ Recording::After Recording::collect(Running& running, Collected& most) {
   running.trace->mark_gone_threads();
   const std::size_t taken = take_events(running);
   save(running);
-  running.trace->expect_written();
   const bool has_passed_over = taken == 0 && running.ring.pass_over(Clock::now());
   if (taken >= kWorthHurrying || has_ended || has_passed_over)
     most = Collected::kMuch;
@@ -210,6 +222,9 @@ void Recording::finish() {
     attempt(name_of(running.ring), [&] { finish(running); });
   }
   running_.clear();
+  std::ranges::sort(finished_, {}, &RecordedProcess::number);
+  end_unless_written();
+  if (!is_over_) is_over_ = !attempt("the recording", [&] { file_.finish(); });
 }
 
 bool Recording::discover() {
@@ -246,6 +261,7 @@ void Recording::finish_at_exec(Running& running, const std::string& next) {
 }
 
 void Recording::begin(RingFile ring) {
+  if (is_over_) return;
   end_for_exec(ring);
   std::string facts = fmt::format("program\t{}\narguments\t{}\nallocator\t{}\nrecorder\tsnug record\n",
                                   ring.ring().program, arguments_of(ring.ring()), ring.ring().allocator);
@@ -254,14 +270,24 @@ void Recording::begin(RingFile ring) {
   // It may have looked for the file just before that came or went.
   if (is_paused_) ring.let_sizes_be_told();
   ring.set_state(is_paused_ ? RingState::kPaused : RingState::kOn);
-  auto trace = std::make_unique<ProcessTrace>(file_of(ring.process()), ring.ring(), RingClock(ring.ring(), began_),
-                                              level_, facts);
+  trace::ChunkFile* chunks = nullptr;
+  try {
+    chunks = &file_.chunks(ring.ring().process, ring.ring().began_at);
+  } catch (const UserError&) {
+    is_over_ = true;  // no other process fares better
+    throw;
+  }
+  auto trace = std::make_unique<ProcessTrace>(*chunks, ++numbers_, ring.ring(), RingClock(ring.ring(), began_),
+                                              file_.level(), facts);
   const auto parent =
       std::ranges::find(running_, ring.ring().forked_from, [](const Running& one) { return one.ring.ring().process; });
   if (parent != running_.end()) trace->heap().mapped() = parent->trace->heap().mapped();
   const Clock::time_point now = Clock::now();
-  running_.push_back(
-      {.ring = std::move(ring), .trace = std::move(trace), .next_sample = now, .next_save = now + kSaveEvery});
+  running_.push_back({.number = numbers_,
+                      .ring = std::move(ring),
+                      .trace = std::move(trace),
+                      .next_sample = now,
+                      .next_save = now + kSaveEvery});
 }
 
 // Which file it is tells, not its name: a program may be renamed, and stand elsewhere in the process's own view.
@@ -319,21 +345,13 @@ void Recording::finish(Running& running) {
       running.ring.drain_rest([&](const recorder::RingEvent& event) { running.trace->take(event); });
   if (running.status) running.trace->exit(*running.status);
   running.trace->finish(unfinished);
-  finished_.push_back(
-      {.process = running.ring.process(), .file = running.trace->path(), .counts = running.trace->counts()});
-}
-
-// A file with a process's number may be of an earlier recording: numbers come again.
-fs::path Recording::file_of(pid_t process) {
-  if (process == program_ && given_files_.insert(file_).second) return file_;
-  const std::string stem = file_.stem();
-  for (int number = 1;; ++number) {
-    const std::string again = number == 1 ? "" : fmt::format("-{}", number);
-    const fs::path path =
-        fs::path(file_).replace_filename(fmt::format("{}.{}{}{}", stem, process, again, file_.extension().string()));
-    std::error_code error;
-    if (!fs::exists(path, error) && given_files_.insert(path).second) return path;
-  }
+  const recorder::Ring& ring = running.ring.ring();
+  finished_.push_back({.number = running.number,
+                       .process = running.ring.process(),
+                       .forked_from = static_cast<pid_t>(ring.forked_from),
+                       .program = ring.program,
+                       .arguments = arguments_of(ring),
+                       .counts = running.trace->counts()});
 }
 
 }  // namespace snug::tool

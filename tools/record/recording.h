@@ -1,9 +1,11 @@
 // Recording: what `snug record` collects of a program and of all that it starts. Each process that loads the recorder's
-// library brings a ring into the recording's folder; the recording empties the rings and writes a trace for each.
+// library brings a ring into the recording's folder; the recording empties the rings and writes a trace for each, all
+// into one file, numbered in the order in which they come.
 //
 //   events written + events in rings == events that happened, while the recording is on
 //
-// What goes wrong with one process is said in a line, and ends the recording of that process alone.
+// What goes wrong with one process is said in a line, and ends the recording of that process alone; what goes wrong
+// with the file ends the recording, and the program runs on.
 #pragma once
 
 #include <chrono>
@@ -19,6 +21,7 @@
 #include "process/environment.h"
 #include "process/temporary_folder.h"
 #include "record/process_trace.h"
+#include "record/recording_file.h"
 #include "record/ring_file.h"
 
 namespace snug::tool {
@@ -27,8 +30,11 @@ namespace snug::tool {
 void say(const std::string& line);
 
 struct RecordedProcess {
+  std::uint32_t number = 0;  // in the file
   pid_t process = 0;
-  std::filesystem::path file;
+  pid_t forked_from = 0;  // 0: it began by an exec
+  std::string program;
+  std::string arguments;
   RecordingCounts counts;
 };
 
@@ -37,8 +43,7 @@ enum class Collected : std::uint8_t { kNothing, kSome, kMuch };
 
 class Recording {
  public:
-  // `file`: of the program itself; other processes' files have their number in the name.
-  // `level`: of the files' compression, 0 for none.
+  // `level`: of the file's compression, 0 for none.
   Recording(std::filesystem::path file, int level, bool with_stacks);
   ~Recording();
   Recording(const Recording&) = delete;
@@ -46,7 +51,6 @@ class Recording {
 
   // Lets what is started with the environment be recorded, on the allocator of `library`, or its own if that is empty.
   void prepare(Environment& environment, const std::string& recorder, const std::string& library) const;
-  void set_program(pid_t program) { program_ = program; }
 
   // Those that run, and those yet to come.
   void pause();
@@ -60,17 +64,19 @@ class Recording {
   bool discover();
   // The status of one of the processes, before it is collected for the last time.
   void note_exit(pid_t process, int status);
-  // Takes what is there once more, and finishes all traces, whoever runs on.
+  // Takes what is there once more, and finishes all traces, though some processes may run on; and the file.
   void finish();
 
-  // Those that are finished.
+  // Those that are finished, by their numbers.
   const std::vector<RecordedProcess>& processes() const { return finished_; }
+  const RecordingFile& file() const { return file_; }
   bool has_failed() const { return has_failed_; }
 
  private:
   using Clock = std::chrono::steady_clock;
 
   struct Running {
+    std::uint32_t number;
     RingFile ring;
     std::unique_ptr<ProcessTrace> trace;
     Clock::time_point next_sample;
@@ -89,6 +95,8 @@ class Recording {
   // What an UserError stops is said to be over. Whether none did.
   template <class Work>
   bool attempt(const std::string& what, Work work);
+  // Ends the recording if the file could not be written.
+  void end_unless_written();
   enum class After : std::uint8_t { kRuns, kIsOver };
   After collect(Running& running, Collected& most);
   static std::size_t take_events(Running& running);
@@ -96,20 +104,17 @@ class Recording {
   void sample(Running& running) const;
   void save(Running& running) const;
   void finish(Running& running);
-  // Of a process that has come. Each file is given once, whatever became of what was in it.
-  std::filesystem::path file_of(pid_t process);
 
   TemporaryFolder folder_;
   const int lock_;  // on the collector's file: those who write ask whether it is held
-  const std::filesystem::path file_;
-  const int level_;
+  RecordingFile file_;
   const bool with_stacks_;
   const ClockReading began_ = ClockReading::now();
-  pid_t program_ = 0;
+  std::uint32_t numbers_ = 0;  // that were given
   bool is_paused_ = false;
+  bool is_over_ = false;
   bool has_failed_ = false;
   std::set<std::filesystem::path> given_up_;  // rings that cannot be opened
-  std::set<std::filesystem::path> given_files_;
   std::list<Running> running_;
   std::vector<RecordedProcess> finished_;
 };

@@ -14,6 +14,7 @@
 #include "classes/classes_plot.h"
 #include "compare/host.h"
 #include "config/configuration.h"
+#include "input/process_option.h"
 #include "library/snug_library.h"
 #include "print/table.h"
 #include "replay/components.h"
@@ -45,6 +46,8 @@ Examples:
       Six rounds on each, interleaved; one table of medians, and what they prove.
   snug replay job.trace --allocators glibc -n 1 --warmup 0 --plot job.svg --ticks
       Once on each: a picture of memory over time, and what each kind of call took.
+  snug replay job.trace --process python3
+      Of a recording of several processes this one, and not the one that allocates most.
   snug replay job.trace --component cell,compact,tlsf --region 1G --kappa 2
       Also on heaps that are no malloc.
   snug replay job.trace --speed recorded --touch first
@@ -53,7 +56,8 @@ Examples:
 RSS is that of the replayer without the memory that it shares with this tool. It differs from the program's by what the
 program has besides blocks.
 
-Exit status: 0; 1 if a run failed or was not served by its allocator; 128 + the signal that stopped it.)";
+Exit status: 0; 1 if a run failed or was not served by its allocator; 3 if all was well but the trace, which is damaged
+and was replayed as far as it could be read, or is empty; 128 + the signal that stopped it.)";
 
 // So many checkpoints at least, where the trace is long enough.
 constexpr std::uint64_t kCheckpoints = 250;
@@ -71,14 +75,13 @@ std::optional<std::uint64_t> told_from(const TraceInput& input) {
   return error == std::errc{} && behind == end && bytes != 0 ? std::optional(bytes) : std::nullopt;
 }
 
-WindowOptions window_options(const std::string& file, const std::string& touch, Pace pace) {
-  const TraceInput input(file, Telling::kNothing);
+WindowOptions window_options(const TraceInput& input, const std::string& touch, Pace pace) {
   const std::optional<std::uint64_t> told = told_from(input);
   if (touch == kRecorded && !told)
     throw UserError(
         fmt::format("--touch recorded: '{}' does not say what was touched: import and synthesis do not know, "
                     "and snug record before format 2 did not tell",
-                    file));
+                    input.path()));
   const bool is_told = told && (touch.empty() || touch == kRecorded);
   return {.touch = touch == "none"    ? replayer::Touch::kNone
                    : touch == "first" ? replayer::Touch::kFirst
@@ -96,6 +99,7 @@ ReplayCommand::ReplayCommand(CLI::App& app) {
                                 "Replay a trace on several allocators, and compare them");
   command_->footer(kExamples);
   command_->add_option("FILE", file_, "The trace")->required();
+  add_process_option(*command_, process_);
   command_
       ->add_option("--allocators", allocators_,
                    "Replay on snug and on each of these: names as of `snug run --compare`, or paths of libraries")
@@ -202,11 +206,14 @@ int ReplayCommand::execute() const {
     expect_plot_name(plot_file_);
     expect_other_file(file_, plot_file_);
   }
+  const TraceInput input(file_, Telling::kNothing, process_);
+  if (process_.empty()) fmt::print(stderr, "{}", input.choice_text());
   const ReplayPlan plan{
       .file = file_,
+      .process = std::to_string(input.process().number),
       .replayer = find_replayer(),
       .component = {.component = replayer::Component::kNone, .region_bytes = region_bytes_, .not_full = kappa_},
-      .window = window_options(file_, touch_, speed_ == "full" ? Pace::kFull : Pace::kRecorded),
+      .window = window_options(input, touch_, speed_ == "full" ? Pace::kFull : Pace::kRecorded),
       .time_limit = time_limit_};
   const bool to_standard_output = json_option_->count() > 0 && (json_file_.empty() || json_file_ == kStandardOutput);
   const ComparisonPlan comparison = comparison_plan();
@@ -238,7 +245,8 @@ int ReplayCommand::execute() const {
   }
   if (result.interrupted_by != 0) return 128 + result.interrupted_by;
   if (!plot_file_.empty()) write_plot(plot_file_, replay_svg(replays));
-  return result.clean() ? EXIT_SUCCESS : EXIT_FAILURE;
+  if (!result.clean()) return EXIT_FAILURE;
+  return replays.is_damaged ? kExitDamaged : EXIT_SUCCESS;
 }
 
 }  // namespace snug::tool

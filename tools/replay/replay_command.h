@@ -26,6 +26,7 @@ class ReplayCommand {
   CLI::App* command_;
   CLI::Option* json_option_ = nullptr;
   std::string file_;
+  std::string process_;
   std::vector<std::string> allocators_ = {"glibc"};
   std::vector<std::string> components_;
   std::uint64_t region_bytes_ = std::uint64_t{16} << 30;

@@ -84,11 +84,26 @@ void take(Replayed& replayed, ReplayResult result) {
   replayed.left_out = result.left_out;
 }
 
-std::string recorded_allocator(const std::string& file) {
-  const std::optional<std::string> allocator = TraceInput(file, Telling::kNothing).fact("allocator");
+std::string recorded_allocator(const ReplayPlan& plan) {
+  const auto allocator = TraceInput(plan.file, Telling::kNothing, plan.process).fact("allocator");
   if (!allocator) return {};
   std::error_code error;
   return std::filesystem::canonical(*allocator, error);
+}
+
+// Why nobody is judged: the least of the contenders, of those that have a run that counts. Empty if all are.
+std::string too_short(const ReplayComparison& replays) {
+  double least = kLeastSecondsInCalls;
+  std::string name;
+  for (std::size_t i = 0; i < replays.replayed.size(); ++i) {
+    const double seconds = replays.replayed[i].seconds_in_calls();
+    if (replays.replayed[i].own.empty() || seconds >= least) continue;
+    least = seconds;
+    name = replays.comparison.contenders[i].allocator.name;
+  }
+  if (name.empty()) return {};
+  return fmt::format("The trace is too short to judge anybody: its calls take {} on {}, and {} is the least",
+                     value_text(least, kSeconds), name, value_text(kLeastSecondsInCalls, kSeconds));
 }
 
 }  // namespace
@@ -108,6 +123,16 @@ OwnCost Replayed::own_cost() const {
   return cost;
 }
 
+double Replayed::seconds_in_calls() const {
+  double ticks = 0;
+  const OwnCost own_cost = this->own_cost();
+  for (const Calls calls : {Calls::kComing, Calls::kGoing}) {
+    const Ticks all = ticks_of(rows, calls, own_cost);
+    ticks += all.mean * static_cast<double>(all.count);
+  }
+  return own.empty() ? 0 : nanoseconds(ticks, own_cost) * 1e-9 / static_cast<double>(own.size());
+}
+
 ReplayPlan plan_for(const Allocator& allocator, ReplayPlan plan) {
   plan.component.component = replayer::Component::kNone;
   if (!allocator.is_component) return plan;
@@ -120,6 +145,7 @@ ReplayPlan plan_for(const Allocator& allocator, ReplayPlan plan) {
 ReplayComparison compare_replays(const ReplayPlan& plan, const ComparisonPlan& comparison_plan) {
   std::map<std::string, Replayed> replayed;
   Telling telling = Telling::kDamage;
+  bool is_damaged = false;
   const RunOnce run_once = [&](Contender& contender, RunPlace place, const HeldSignals& signals,
                                const Advance& advance) {
     if (contender.allocator.is_component) place.proves_bindings = false;  // of malloc
@@ -135,6 +161,7 @@ ReplayComparison compare_replays(const ReplayPlan& plan, const ComparisonPlan& c
     Run run;
     ReplayResult result = replay(plan_for(contender.allocator, plan), command, signals, advance, telling);
     telling = Telling::kNothing;  // it was told in the first
+    is_damaged = is_damaged || result.is_damaged;
     run.measurement = result.cost;
     run.figures = figures_of(result);
     judge(comparison_plan, place, folder.path(), command.errors, contender, run);
@@ -145,9 +172,12 @@ ReplayComparison compare_replays(const ReplayPlan& plan, const ComparisonPlan& c
   ReplayComparison all{.plan = plan,
                        .comparison = compare(comparison_plan, run_once),
                        .replayed = {},
-                       .recorded_on = recorded_allocator(plan.file)};
+                       .is_damaged = false,
+                       .recorded_on = recorded_allocator(plan)};
+  all.is_damaged = is_damaged;
   for (const Contender& contender : all.comparison.contenders)
     all.replayed.push_back(std::move(replayed[contender.allocator.name]));
+  all.comparison.no_verdict = too_short(all);
   return all;
 }
 

@@ -22,6 +22,8 @@ struct Replayed {
   double decoding_seconds = 0;     // of all: with the clock stopped
   LeftOut left_out;
 
+  // That the calls of one took, without what the clock takes; of all threads together.
+  double seconds_in_calls() const;
   // Medians, but for memory, which is the most.
   OwnCost own_cost() const;
 };
@@ -30,11 +32,15 @@ struct ReplayComparison {
   ReplayPlan plan;
   Comparison comparison;
   std::vector<Replayed> replayed;  // by contender
+  bool is_damaged = false;         // the trace, as far as it was read
   std::string recorded_on;         // the file that the recorded malloc lay in, by its canonical path; empty: not known
 };
 
 // Of one contender: if it is a component, on its own replayer.
 ReplayPlan plan_for(const Allocator& allocator, ReplayPlan plan);
+
+// Nobody is judged on calls that take less.
+inline constexpr double kLeastSecondsInCalls = 0.05;
 
 // Throws UserError if the trace cannot be read.
 ReplayComparison compare_replays(const ReplayPlan& plan, const ComparisonPlan& comparison_plan);

@@ -67,6 +67,7 @@ Json replayed_json(const Replayed& replayed) {
   const OwnCost own = replayed.own_cost();
   Json json = {{"calls", replayed.calls},
                {"threads", replayed.threads},
+               {"seconds_in_calls", replayed.seconds_in_calls()},
                {"peak_live_bytes", replayed.peak_live_bytes},
                {"own",
                 {{"nanoseconds_a_call", own.nanoseconds},
@@ -95,10 +96,13 @@ Json replayed_json(const Replayed& replayed) {
 Json replay_json(const ReplayComparison& replays, const Host& host) {
   Json json = comparison_json(replays.comparison, host);
   json["replay"] = {{"file", replays.plan.file},
+                    {"number", std::stoul(replays.plan.process)},
+                    {"damaged", replays.is_damaged},
                     {"touch", name_of_touch(replays.plan.window)},
                     {"speed", replays.plan.window.pace == Pace::kFull ? "full" : "recorded"},
                     {"events_a_window", replays.plan.window.events},
                     {"recorded_on", replays.recorded_on},
+                    {"too_short", !replays.comparison.no_verdict.empty()},
                     {"allocators", Json::object()}};
   for (std::size_t i = 0; i < replays.replayed.size(); ++i) {
     const Allocator& allocator = replays.comparison.contenders[i].allocator;

@@ -64,6 +64,7 @@ struct ReplayResult {
   std::uint64_t failed_allocations = 0;  // that had not failed when recorded
   std::uint64_t failed_threads = 0;      // that could not be started: the replayer gave up
   bool is_whole = false;                 // the replayer was given all of the trace, and played it
+  bool is_damaged = false;               // the trace, as far as it was read
   double decoding_seconds = 0;           // with the clock stopped
   LeftOut left_out;
 };

@@ -48,7 +48,7 @@ class Replay {
       : plan_(plan),
         signals_(signals),
         advance_(advance),
-        input_(plan.file, telling),
+        input_(plan.file, telling, plan.process),
         maker_(input_, plan.window),
         begun_(Clock::now()),
         child_(with_arguments(std::move(command), plan, memory_), signals) {}
@@ -305,6 +305,7 @@ class Replay {
     result_.threads = maker_.threads_born();
     result_.peak_live_bytes = maker_.peak_bytes();
     result_.left_out = maker_.left_out();
+    result_.is_damaged = input_.is_damaged();
     result_.order_faults = stage().order_faults.load();
     result_.failed_allocations = stage().failed_allocations.load();
     result_.failed_threads = stage().failed_threads.load();

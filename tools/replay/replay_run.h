@@ -5,15 +5,16 @@
 #include <string>
 
 #include "compare/comparison.h"
+#include "input/trace_input.h"
 #include "process/child_process.h"
 #include "replay/replay_result.h"
 #include "replay/window_maker.h"
-#include "traces/trace_input.h"
 
 namespace snug::tool {
 
 struct ReplayPlan {
   std::string file;
+  std::string process;   // its number in the recording
   std::string replayer;  // the program
   replayer::ComponentOptions component;
   WindowOptions window;

@@ -34,20 +34,20 @@ std::uint32_t SlotTable::add(BlockId block, std::uint64_t size, std::uint8_t for
       throw UserError("snug replay: more than 268 million blocks live at once, for which it has no room", EXIT_FAILURE);
     slots_.push_back({.size = size, .writable = size, .last_use = {}, .form = form});
   }
-  blocks_.put(key_of(block), BlockId{std::uint64_t{slot} + 1});
+  blocks_.put(key_of(block), {BlockId{std::uint64_t{slot} + 1}});
   live_bytes_ += size;
   return slot;
 }
 
 void SlotTable::remove(BlockId block, FreedSlots& own) {
-  const auto slot = static_cast<std::uint32_t>(static_cast<std::uint64_t>(blocks_.take(key_of(block))) - 1);
+  const auto slot = static_cast<std::uint32_t>(static_cast<std::uint64_t>(blocks_.take(key_of(block)).block) - 1);
   live_bytes_ -= slots_[slot].size;
   own.push_back(slot);
 }
 
 void SlotTable::replace(BlockId block, BlockId result, std::uint64_t size) {
-  const BlockId entry = blocks_.take(key_of(block));
-  Slot& slot = slots_[static_cast<std::uint64_t>(entry) - 1];
+  const BlockTable::Placed entry = blocks_.take(key_of(block));
+  Slot& slot = slots_[static_cast<std::uint64_t>(entry.block) - 1];
   live_bytes_ += size - slot.size;
   slot.size = slot.writable = size;
   slot.form = 0;

@@ -13,11 +13,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "input/trace_input.h"
 #include "replay/slot_table.h"
 #include "replayer/stage.h"
 #include "trace/event.h"
 #include "trace/sample_account.h"
-#include "traces/trace_input.h"
 
 namespace snug::tool {
 

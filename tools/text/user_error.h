@@ -8,6 +8,7 @@ namespace snug::tool {
 
 // The exit statuses that shells and env(1), nice(1) … share.
 inline constexpr int kExitUsage = 2;
+inline constexpr int kExitDamaged = 3;  // our own: a trace was read as far as it could be
 inline constexpr int kExitCannotExecute = 126;
 inline constexpr int kExitNotFound = 127;
 

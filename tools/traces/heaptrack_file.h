@@ -8,8 +8,8 @@
 //   R pages            the resident set
 #pragma once
 
+#include "input/imported_blocks.h"
 #include "text/numbered_lines.h"
-#include "traces/imported_blocks.h"
 
 namespace snug::tool {
 

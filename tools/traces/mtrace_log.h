@@ -10,8 +10,8 @@
 // no spaces where it was made by glibc.
 #pragma once
 
+#include "input/imported_blocks.h"
 #include "text/numbered_lines.h"
-#include "traces/imported_blocks.h"
 
 namespace snug::tool {
 

@@ -79,7 +79,7 @@ void put_pprof(TraceInput& input, const Put& put) {
       locations.push_back(out.location(frame, symbols.at(frame)));
     out.add_sample(locations, weight);
   }
-  put(out.finish(input.directory().file().started, profile.duration() * trace::kNanosecondsPerStep));
+  put(out.finish(input.process().started, profile.duration() * trace::kNanosecondsPerStep));
 }
 
 }  // namespace snug::tool

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "traces/trace_input.h"
+#include "input/trace_input.h"
 
 namespace snug::tool {
 

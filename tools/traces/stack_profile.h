@@ -6,9 +6,9 @@
 #include <map>
 #include <unordered_map>
 
+#include "input/trace_input.h"
 #include "trace/trace_account.h"
 #include "traces/call_stacks.h"
-#include "traces/trace_input.h"
 
 namespace snug::tool {
 

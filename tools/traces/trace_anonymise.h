@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "traces/trace_input.h"
+#include "input/trace_input.h"
 #include "traces/trace_output.h"
 
 namespace snug::tool {

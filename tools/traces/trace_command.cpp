@@ -5,11 +5,14 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "input/process_option.h"
 #include "text/number_within.h"
 #include "text/user_error.h"
 #include "traces/call_stacks.h"
 #include "traces/event_text.h"
+#include "traces/process_table.h"
 #include "traces/trace_anonymise.h"
+#include "traces/trace_check.h"
 #include "traces/trace_export.h"
 #include "traces/trace_import.h"
 #include "traces/trace_info.h"
@@ -23,7 +26,10 @@ namespace {
 constexpr const char* kExamples =
     R"(A trace says what a program asked of its allocator, event by event, of all threads, in one order. Block 3:17 is the
 17th that thread 3 was given; no identity is used twice. What is damaged in a file is passed over with a line on
-standard error, the rest is read.
+standard error, the rest is read, and the exit status is 3 then (of check 1).
+
+A recording has a trace of each process: info lists them, check goes through all, and the others take the one that
+allocates most, or the one of --process. What they write has one.
 
 Examples:
   snug trace import heaptrack.prog.123.zst -o prog.trace
@@ -34,8 +40,11 @@ Examples:
   snug trace synth hummingbird -o hummingbird.trace
   snug trace export prog.trace --to lines | snug classes fit -)";
 
-constexpr const char* kInfoExamples = R"(Examples:
+constexpr const char* kInfoExamples = R"(Exit status: 0; 3 if the file is damaged, or empty.
+
+Examples:
   snug trace info prog.trace
+  snug trace info prog.trace --process python3
   snug trace info prog.trace --json | jq .peak.bytes)";
 
 constexpr const char* kCheckExamples =
@@ -110,29 +119,38 @@ CLI::App* TraceCommand::add(const char* name, const char* usage, const char* exa
   return command;
 }
 
+CLI::App* TraceCommand::add_of_process(const char* name, const char* usage, const char* examples) {
+  CLI::App* const command = add(name, usage, examples);
+  add_process_option(*command, process_);
+  return command;
+}
+
 void TraceCommand::take_output(CLI::App* command) {
   command->add_option("-o", output_, "The trace to write")->required()->type_name("FILE");
   command->add_flag("--json", json_, "Print what was written, as JSON");
 }
 
 void TraceCommand::add_readers() {
-  add("info", "What a trace is of, and what it adds up to", kInfoExamples)->add_flag("--json", json_, "As JSON");
-  add("check", "Is every event readable and possible?", kCheckExamples)->add_flag("--json", json_, "As JSON");
-  CLI::App* const head = add("head", "The first events", kHeadExamples);
+  add_of_process("info", "What a trace is of, and what it adds up to", kInfoExamples)
+      ->add_flag("--json", json_, "As JSON");
+  add_of_process("check", "Is every event readable and possible?", kCheckExamples)
+      ->add_flag("--json", json_, "As JSON");
+  CLI::App* const head = add_of_process("head", "The first events", kHeadExamples);
   head->add_option("-n", count_, "How many")->capture_default_str()->type_name("N");
   head->add_flag("--stacks", shows_stacks_, "With the stack of each allocation, a line a frame; of JSON: \"frames\"");
   head->add_flag("--json", json_, "As JSON, an object a line");
 }
 
 void TraceCommand::add_makers() {
-  CLI::App* const cut = add("cut", "The part between two times", kCutExamples);
+  CLI::App* const cut = add_of_process("cut", "The part between two times", kCutExamples);
   const auto seconds = number_within(0.0, static_cast<double>(kMostSeconds));
   cut->add_option("--from", from_, "Where it begins, from the trace's beginning; 0 unless given")
       ->check(seconds)
       ->type_name("SECONDS");
   cut->add_option("--to", to_, "Where it ends; the trace's end unless given")->check(seconds)->type_name("SECONDS");
   take_output(cut);
-  CLI::App* const filter = add("filter", "Some of the blocks, with all that happens to them", kFilterExamples);
+  CLI::App* const filter =
+      add_of_process("filter", "Some of the blocks, with all that happens to them", kFilterExamples);
   filter->add_option("--thread", threads_, "Blocks that this thread allocated; may be given several times")
       ->type_name("N");
   filter->add_option("--least", least_, "Blocks of so many bytes at least")
@@ -142,7 +160,7 @@ void TraceCommand::add_makers() {
       ->transform(CLI::AsSizeValue(false))
       ->type_name("BYTES");
   take_output(filter);
-  CLI::App* const pack = add("pack", "The same trace, compressed and with an index", kPackExamples);
+  CLI::App* const pack = add_of_process("pack", "The same trace, compressed and with an index", kPackExamples);
   pack->add_option("--level", level_, "Of zstd: 0 (no compression) to 19")
       ->check(number_within(0, 19))
       ->capture_default_str()
@@ -151,7 +169,7 @@ void TraceCommand::add_makers() {
 }
 
 void TraceCommand::add_anonymise() {
-  CLI::App* const anonymise = add("anonymise", "A trace that may be given away", anonymise_help());
+  CLI::App* const anonymise = add_of_process("anonymise", "A trace that may be given away", anonymise_help());
   anonymise->add_option("--round", round_, "Raise sizes to multiples of so many bytes")
       ->transform(CLI::AsSizeValue(false))
       ->check(number_within(std::uint64_t{1}, kMostRound))
@@ -166,7 +184,7 @@ void TraceCommand::add_converters() {
       ->check(CLI::IsMember(import_formats()))
       ->type_name("FORMAT");
   take_output(import);
-  CLI::App* const other = add("export", "Another format out of a trace", export_help());
+  CLI::App* const other = add_of_process("export", "Another format out of a trace", export_help());
   other->add_option("--to", format_, "The format")
       ->required()
       ->check(CLI::IsMember(export_formats()))
@@ -189,35 +207,45 @@ int TraceCommand::execute() const {
   return name == "import" ? import() : export_trace();
 }
 
+// Of a command that has gone well but for what was damaged, which is told.
+int TraceCommand::read(const TraceInput& input, int status) {
+  return status == EXIT_SUCCESS && input.is_damaged() ? kExitDamaged : status;
+}
+
 // On standard error it is told in any case.
 int TraceCommand::wrote(const WrittenTrace& written) const { return printed(json_ ? json_of(written) : ""); }
 
 int TraceCommand::info() const {
-  TraceInput input(file_);
+  TraceInput input(file_, Telling::kAll, process_);
   const TraceInfo info = read_info(input);
-  return printed(json_ ? json_text(info_json(input, info), 2) : info_text(input, info));
+  if (!json_) return read(input, printed(process_table(input) + info_text(input, info)));
+  nlohmann::ordered_json json = info_json(input, info);
+  if (input.index().processes().size() > 1) {
+    json["number"] = input.process().number;
+    json["most"] = input.index().most().number;
+    json["processes"] = processes_json(input.index());
+  }
+  return read(input, printed(json_text(json, 2)));
 }
 
+// Of a recording all processes are checked, unless one is asked for.
 int TraceCommand::check() const {
-  TraceInput input(file_);
-  const TraceInfo info = read_info(input);
-  const trace::TraceAccount& account = info.account;
-  const bool is_well = input.damage().faults() == 0 && account.faults() == 0 && account.lost() == 0;
-  if (json_) {
-    nlohmann::ordered_json json = info_json(input, info);
-    json["first_impossible_events"] = info.impossible;
-    json["well"] = is_well;
-    printed(json_text(json, 2));
-    return is_well ? EXIT_SUCCESS : EXIT_FAILURE;
+  TraceInput input(file_, process_.empty() ? Telling::kDamage : Telling::kAll, process_);
+  TraceCheck check;
+  if (!process_.empty() || input.index().processes().size() == 1) {
+    check.add(input, "");
+  } else {
+    for (const TracedProcess& process : input.index().processes()) {
+      input.choose(process);
+      check.add(input, fmt::format("number {}: ", process.number));
+    }
   }
-  for (const std::string& line : info.impossible) printed(line + "\n");
-  printed(fmt::format("{} events, {} of them cannot be, {} lost; {} fault(s) in the file\n", account.events(),
-                      account.faults(), account.lost(), input.damage().faults()));
-  return is_well ? EXIT_SUCCESS : EXIT_FAILURE;
+  printed(json_ ? json_text(check.json(), 2) : check.text());
+  return check.is_well() ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 int TraceCommand::head() const {
-  TraceInput input(file_);
+  TraceInput input(file_, Telling::kAll, process_);
   CallStacks stacks;
   trace::Event event;
   for (std::uint64_t i = 0; i < count_ && std::cout && input.next(event);) {
@@ -232,38 +260,38 @@ int TraceCommand::head() const {
       for (const std::string& frame : frames) std::cout << fmt::format("{:>28}at {}\n", "", frame);
     ++i;
   }
-  return printed("");
+  return read(input, printed(""));
 }
 
 int TraceCommand::cut() const {
   if (from_ >= to_) throw UserError("--from is not before --to");
-  TraceInput input(file_);
+  TraceInput input(file_, Telling::kAll, process_);
   TraceOutput output(output_, input);
   cut_trace(input, output, steps_of(from_), steps_of(to_));
-  return wrote(output.finish());
+  return read(input, wrote(output.finish()));
 }
 
 int TraceCommand::filter() const {
   if (least_ > most_) throw UserError("--least is more than --most");
-  TraceInput input(file_);
+  TraceInput input(file_, Telling::kAll, process_);
   TraceOutput output(output_, input);
   filter_trace(input, output, {.threads = {threads_.begin(), threads_.end()}, .least = least_, .most = most_});
-  return wrote(output.finish());
+  return read(input, wrote(output.finish()));
 }
 
 int TraceCommand::pack() const {
-  TraceInput input(file_);
+  TraceInput input(file_, Telling::kAll, process_);
   TraceOutput output(output_, input, {.level = level_});
   trace::Event event;
   while (input.next(event)) output.add(event);
-  return wrote(output.finish());
+  return read(input, wrote(output.finish()));
 }
 
 int TraceCommand::anonymise() const {
-  TraceInput input(file_);
+  TraceInput input(file_, Telling::kAll, process_);
   expect_other_file(input.path(), output_);
   TraceOutput output(output_, trace::TraceFileOptions{.chunk_flags = input.chunk_flags()});
-  return wrote(anonymise_trace(input, output, round_));
+  return read(input, wrote(anonymise_trace(input, output, round_)));
 }
 
 int TraceCommand::import() const { return wrote(import_trace(file_, format_, output_)); }
@@ -271,9 +299,9 @@ int TraceCommand::import() const { return wrote(import_trace(file_, format_, out
 int TraceCommand::export_trace() const {
   if (weight_option_->count() != 0 && format_ != "collapsed")
     throw UserError(fmt::format("--weight is of --to collapsed, not of {}", format_));
-  TraceInput input(file_);
+  TraceInput input(file_, Telling::kAll, process_);
   tool::export_trace(input, format_, weight_, output_);
-  return EXIT_SUCCESS;
+  return read(input, EXIT_SUCCESS);
 }
 
 }  // namespace snug::tool

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "input/trace_input.h"
 #include "traces/synth_command.h"
 #include "traces/trace_output.h"
 
@@ -22,12 +23,14 @@ class TraceCommand {
 
  private:
   CLI::App* add(const char* name, const char* usage, const char* examples);
+  CLI::App* add_of_process(const char* name, const char* usage, const char* examples);
   void add_readers();
   void add_makers();
   void add_anonymise();
   void add_converters();
   void take_output(CLI::App* command);
 
+  static int read(const TraceInput& input, int status);
   int wrote(const WrittenTrace& written) const;
   int info() const;
   int check() const;
@@ -41,6 +44,7 @@ class TraceCommand {
 
   CLI::App* command_;
   std::string file_;
+  std::string process_;
   std::string output_;
   std::string format_;
   CLI::Option* weight_option_ = nullptr;

@@ -99,7 +99,7 @@ class ChromeEvents {
 
 void put_chrome(TraceInput& input, const Put& put) {
   trace::TraceAccount account;
-  ChromeEvents events(input.directory().file().process, put);
+  ChromeEvents events(input.process().process, put);
   const auto put_live = [&](std::uint64_t time) {
     events.put_counter("live bytes", time, {{"bytes", account.live_bytes()}});
     events.put_counter("live blocks", time, {{"blocks", account.live_blocks()}});

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "input/imported_blocks.h"
+#include "input/line_trace.h"
 #include "text/numbered_lines.h"
 #include "text/printable.h"
 #include "text/user_error.h"
 #include "traces/heaptrack_file.h"
-#include "traces/imported_blocks.h"
-#include "traces/line_trace.h"
 #include "traces/mtrace_log.h"
 #include "traces/text_stream.h"
 #include "traces/trace_output.h"
@@ -23,9 +23,7 @@ struct ImportFormat {
 };
 
 constexpr ImportFormat kFormats[] = {
-    {"lines",
-     "threads; time (an event is 64 ns behind the one before); operations but malloc, free, realloc; alignments",
-     read_line_trace},
+    {"lines", kLinesLack, read_line_trace},
     {"mtrace",
      "threads; time (an event is 64 ns behind the one before); operations but malloc, free, realloc; alignments; "
      "callers (they are not taken over)",
@@ -57,17 +55,6 @@ const ImportFormat& format_of(const std::string& name, NumberedLines& lines) {
   throw UserError(fmt::format("'{}' is no format that can be imported", name));
 }
 
-std::string facts_of(const ImportFormat& format) {
-  std::string facts = fmt::format("imported\t{}\n", format.name);
-  const std::string lacks = format.lacks;
-  for (std::size_t begin = 0; begin != std::string::npos;) {
-    const std::size_t end = lacks.find("; ", begin);
-    facts += "lacks\t" + lacks.substr(begin, end == std::string::npos ? end : end - begin) + "\n";
-    begin = end == std::string::npos ? end : end + 2;
-  }
-  return facts;
-}
-
 }  // namespace
 
 std::vector<std::string> import_formats() {
@@ -96,7 +83,7 @@ WrittenTrace import_trace(const std::string& path, const std::string& format_nam
   const ImportFormat& format = format_of(format_name, lines);
   expect_other_file(path, output_path);
   TraceOutput output(output_path, trace::TraceFileOptions{});
-  output.add_facts(facts_of(format));
+  output.add_facts(facts_of_import(format.name, format.lacks));
   ImportedBlocks blocks(output.trace());
   format.read(lines, blocks);
   WrittenTrace written = output.finish();

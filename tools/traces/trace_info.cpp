@@ -36,8 +36,8 @@ std::uint64_t came(const trace::TraceAccount& account) {
   return blocks - account.refused();
 }
 
-std::string began(const trace::FileHeader& file) {
-  const auto seconds = static_cast<std::time_t>(file.started / 1'000'000'000);
+std::string began(std::uint64_t nanoseconds) {
+  const auto seconds = static_cast<std::time_t>(nanoseconds / 1'000'000'000);
   return fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", fmt::gmtime(seconds));
 }
 
@@ -86,8 +86,8 @@ TraceInfo read_info(TraceInput& input) {
 std::string info_text(const TraceInput& input, const TraceInfo& info) {
   const trace::TraceAccount& account = info.account;
   std::string text = fmt::format("{}: {} of events, process {}, began {}\n", printable(input.path()),
-                                 value_text(seconds_of(account.last_time()), kSeconds),
-                                 input.directory().file().process, began(input.directory().file()));
+                                 value_text(seconds_of(account.last_time()), kSeconds), input.process().process,
+                                 began(input.process().started));
   std::istringstream facts(input.facts());
   for (std::string line; std::getline(facts, line);) {
     const std::size_t tab = line.find('\t');
@@ -140,8 +140,8 @@ nlohmann::ordered_json info_json(const TraceInput& input, const TraceInfo& info)
                                                                  {"bytes", account.bytes_of(operation)}};
   }
   return {{"file", input.path()},
-          {"process", input.directory().file().process},
-          {"started_ns", input.directory().file().started},
+          {"process", input.process().process},
+          {"started_ns", input.process().started},
           {"duration_ns", account.last_time() * trace::kNanosecondsPerStep},
           {"facts", facts},
           {"events", account.events()},

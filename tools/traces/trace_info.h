@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "input/trace_input.h"
 #include "trace/sample_account.h"
 #include "trace/trace_account.h"
-#include "traces/trace_input.h"
 
 namespace snug::tool {
 

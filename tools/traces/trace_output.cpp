@@ -24,8 +24,8 @@ std::FILE* open_for_writing(const std::string& path) {
 
 trace::TraceFileOptions options_of(const TraceInput& input, trace::TraceFileOptions options, const std::string& path) {
   expect_other_file(input.path(), path);
-  options.process = input.directory().file().process;
-  options.started = input.directory().file().started;
+  options.process = input.process().process;
+  options.started = input.process().started;
   options.chunk_flags = input.chunk_flags();
   return options;
 }

@@ -6,8 +6,8 @@
 #include <memory>
 #include <string>
 
+#include "input/trace_input.h"
 #include "trace/trace_file.h"
-#include "traces/trace_input.h"
 
 namespace snug::tool {
 

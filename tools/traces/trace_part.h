@@ -6,7 +6,7 @@
 #include <optional>
 #include <set>
 
-#include "traces/trace_input.h"
+#include "input/trace_input.h"
 #include "traces/trace_output.h"
 
 namespace snug::tool {

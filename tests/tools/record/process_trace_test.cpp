@@ -8,6 +8,7 @@
 #include <array>
 
 #include "process/temporary_folder.h"
+#include "record/recording_file.h"
 #include "trace/chunk_directory.h"
 #include "trace/trace_reader.h"
 
@@ -26,7 +27,7 @@ class ProcessTraceTest : public testing::Test {
  protected:
   ProcessTraceTest() : ring_(std::make_unique<Ring>()), path_(folder_.path() / "trace") {
     ring_->process = static_cast<std::uint32_t>(getpid());
-    trace_ = std::make_unique<ProcessTrace>(path_, *ring_, RingClock(*ring_, {}), 0, "");
+    trace_ = std::make_unique<ProcessTrace>(file_.chunks(ring_->process, 0), 1, *ring_, RingClock(*ring_, {}), 0, "");
   }
 
   // The ring's next event, as far as it has been read.
@@ -43,6 +44,7 @@ class ProcessTraceTest : public testing::Test {
 
   std::vector<Event> events() {
     trace_->finish(0);
+    file_.finish();
     std::string fault;
     const auto source = trace::open_source(path_, fault);
     trace::Damage damage;
@@ -66,6 +68,7 @@ class ProcessTraceTest : public testing::Test {
   TemporaryFolder folder_;
   std::unique_ptr<Ring> ring_;
   const std::filesystem::path path_;
+  RecordingFile file_{path_, 0};
   std::unique_ptr<ProcessTrace> trace_;
 };
 

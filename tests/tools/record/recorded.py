@@ -11,7 +11,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from trace_file import Trace
+from trace_file import Trace, TraceFile
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from tool_under_test import LIBRARY, TOOL, clean_environment  # noqa: E402, F401
@@ -34,8 +34,9 @@ class Recorded:
                 [TOOL, "record", "-o", file, "--level=0", "--allocator", allocator, *options, "--", program, *subject],
                 env=clean_environment(COUNTS=f"{folder}/counts", **variables), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE, text=True, check=False)
-            self.main = Trace(file) if file.exists() else None
-            self.others = [Trace(path) for path in sorted(Path(folder).glob("job.*.trace"))]
+            self.all = TraceFile(file).traces() if file.exists() else []
+            self.files = sorted(path.name for path in Path(folder).iterdir() if not path.name.startswith("counts"))
+            self.main, self.others = (self.all[0] if self.all else None), self.all[1:]
             self.counts = {}
             self.inside = 0  # frees and reallocations from within the allocator
             self.served_by = set()
@@ -47,7 +48,7 @@ class Recorded:
                 self.served_by.add(path.read_bytes()[22 * 8 :].rstrip(b"\0").decode())
 
     def traces(self):
-        return [self.main, *self.others]
+        return self.all
 
 
 class Stepped:
@@ -115,7 +116,7 @@ class KilledCollector(Stepped):
 
 def record(folder, *program, file="job.trace", flags=(), **options):
     """One run of any program, into a folder that stays the caller's."""
-    return subprocess.run([TOOL, "record", "-o", Path(folder, file), "--level=0", *flags, "--", *program],
+    return subprocess.run([TOOL, "record", "--force", "-o", Path(folder, file), "--level=0", *flags, "--", *program],
                           env=clean_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                           check=False, **options)
 

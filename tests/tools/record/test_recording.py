@@ -13,20 +13,20 @@ from pathlib import Path
 
 from recorded import SUBJECT, TOOL, KilledCollector, Recorded, Stepped, clean_environment, record
 from tool_under_test import mallocs_in
-from trace_file import Trace
+from trace_file import Trace, TraceFile
 
 
-def info_of(file):
-    text = subprocess.run([TOOL, "trace", "info", file, "--json"], stdout=subprocess.PIPE, text=True, check=True).stdout
+def info_of(file, *options):
+    text = subprocess.run([TOOL, "trace", "info", file, "--json", *options], stdout=subprocess.PIPE, text=True, check=True).stdout
     return json.loads(text)
 
 
-def await_mallocs(traces, count):
-    """Until the traces tell of so many calls."""
+def await_mallocs(file, count):
+    """Until the recording tells of so many calls."""
     until = time.monotonic() + 1200
-    while mallocs_in(traces()) < count:
+    while mallocs_in(file) < count:
         if time.monotonic() > until:
-            raise AssertionError(f"fewer than {count} calls are in the trace")
+            raise AssertionError(f"fewer than {count} calls are in the recording")
         time.sleep(0.1)
 
 
@@ -52,13 +52,16 @@ class RecordingTest(unittest.TestCase):
                                   "ls / > /dev/null; exit 3"], env=clean_environment(), stderr=subprocess.PIPE, text=True,
                                  check=False)
             self.assertEqual(run.returncode, 3, run.stderr)
-            processes = json.loads(file.read_text())["processes"]
-            self.assertEqual({process["file"] for process in processes}, {str(path) for path in Path(folder).glob("*.trace")})
-            self.assertGreaterEqual(len(processes), 2)
-            for process in processes:
-                info = info_of(process["file"])
+            told = json.loads(file.read_text())
+            self.assertEqual(told["file"], str(Path(folder, "job.trace")))
+            self.assertEqual(told["file_bytes"], Path(told["file"]).stat().st_size)
+            self.assertEqual([process["number"] for process in told["processes"]], list(range(1, len(told["processes"]) + 1)))
+            self.assertGreaterEqual(len(told["processes"]), 2)
+            for process in told["processes"]:
+                info = info_of(told["file"], "--process", str(process["number"]))
                 self.assertEqual((process["events"], process["file_bytes"]), (info["events"], info["file_bytes"]))
-                self.assertEqual(process["process"], info["process"])
+                self.assertEqual((process["process"], process["peak_bytes"]), (info["process"], info["peak"]["bytes"]))
+                self.assertEqual(process["allocations"], info["blocks"]["came"])
 
     def test_nobody_waits_for_a_collector_that_was_killed(self):
         """Not even while it is a zombie."""
@@ -71,7 +74,7 @@ class RecordingTest(unittest.TestCase):
             early = info_of(stepped.file)
             self.assertIn("program", [fact["key"] for fact in early["facts"]])
             # Two seconds, and however long the tool has to wait for a processor.
-            await_mallocs(lambda: [stepped.file], 5000)
+            await_mallocs(stepped.file, 5000)
             stepped.tool.kill()
             info = info_of(stepped.file)
         self.assertFalse(info["has_index"])
@@ -97,7 +100,7 @@ class RecordingTest(unittest.TestCase):
                                   env=clean_environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                   stderr=subprocess.PIPE, text=True) as tool:
                 try:
-                    await_mallocs(lambda: Path(folder).glob("job*.trace"), 10001)
+                    await_mallocs(Path(folder, "job.trace"), 10001)
                     # The tool has waited for the program: it has the daemon alone.
                     while not daemon.exists() or children_of(tool.pid) != daemon.read_text().split():
                         self.assertIsNone(tool.poll(), "the daemon runs")
@@ -110,11 +113,10 @@ class RecordingTest(unittest.TestCase):
                     tool.kill()
                 said = tool.stderr.read()
             self.assertNotIn("cut short", said)
-            infos = {path: info_of(path) for path in Path(folder).glob("job.*.trace")}
-            fact = {"key": "arguments", "value": f"{SUBJECT} churn-for-ever"}
-            [file] = [path for path, info in infos.items() if fact in info["facts"]]
-            self.assertGreater(infos[file]["operations"]["malloc"]["events"], 10000)
-            subprocess.run([TOOL, "trace", "check", file], stdout=subprocess.DEVNULL, check=True)
+            info = info_of(Path(folder, "job.trace"))
+            self.assertIn({"key": "arguments", "value": f"{SUBJECT} churn-for-ever"}, info["facts"])
+            self.assertGreater(info["operations"]["malloc"]["events"], 10000)
+            subprocess.run([TOOL, "trace", "check", Path(folder, "job.trace")], stdout=subprocess.DEVNULL, check=True)
 
     def test_nothing_starts_before_the_file_can_be_written(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -149,26 +151,26 @@ class RecordingTest(unittest.TestCase):
             self.assertEqual(run.returncode, 0)
             self.assertFalse(Path(run.stdout.strip().split(":")[-1]).exists())
 
-    def test_a_file_that_cannot_be_written_leaves_the_others(self):
+    def test_a_file_that_cannot_be_written_is_said_once_and_the_program_goes_on(self):
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "job.trace").symlink_to("/dev/full")
-            run = record(folder, "sh", "-c", f"{SUBJECT} churn 10; {SUBJECT} churn 20; exit 0")
-            self.assertEqual(run.returncode, 1)
-            self.assertRegex(run.stderr, r"process \d+ is not recorded further: cannot write .*: No space left on device")
-            others = [Trace(path) for path in Path(folder).glob("job.*.trace")]
-            self.assertEqual(sum(trace.facts["program"].endswith(Path(SUBJECT).name) for trace in others), 2)
-            for trace in others:
-                trace.check()
+            run = record(folder, "sh", "-c", f"{SUBJECT} churn 100000; {SUBJECT} churn 100000; echo done")
+            self.assertEqual((run.returncode, run.stdout), (1, "done\n"), run.stderr)
+            [said] = [line for line in run.stderr.splitlines() if "cannot write" in line]
+            self.assertRegex(said, r"^snug record: nothing is recorded further: cannot write .*: No space left on device$")
 
-    def test_no_file_is_written_twice(self):
-        """Not what was saved before the disk was full, and not another recording's process of the same number."""
+    def test_what_exists_is_not_overwritten_unless_by_force(self):
         with tempfile.TemporaryDirectory() as folder:
-            Path(folder, "job.trace").symlink_to("/dev/full")
-            program = f"echo mine > {folder}/job.$$.trace; {SUBJECT} churn 10; sleep 0.3; exec {SUBJECT} churn 10"
-            run = record(folder, "sh", "-c", program)
-            self.assertRegex(run.stderr, r"process \d+ is not recorded further: cannot write .*: No space left on device")
-            [mine] = [path for path in Path(folder).glob("job.*.trace") if path.read_bytes() == b"mine\n"]
-            self.assertTrue(Trace(mine.with_name(f"{mine.stem}-2.trace")).facts["program"].endswith(Path(SUBJECT).name))
+            file = Path(folder, "job.trace")
+            file.write_bytes(b"mine")
+            command = [TOOL, "record", "-o", file, "--", "touch", f"{folder}/started"]
+            run = subprocess.run(command, env=clean_environment(), capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual((run.returncode, run.stderr),
+                             (2, f"snug: '{file}' exists: name another file by -o, or overwrite it by --force\n"))
+            self.assertEqual((file.read_bytes(), sorted(os.listdir(folder))), (b"mine", ["job.trace"]))
+            command.insert(2, "--force")
+            self.assertEqual(subprocess.run(command, env=clean_environment(), stderr=subprocess.DEVNULL, check=False).returncode, 0)
+            self.assertGreater(info_of(file)["events"], 10)
 
     def test_a_program_that_is_not_recorded_ends_the_trace_of_what_executed_it(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -189,7 +191,7 @@ class RecordingTest(unittest.TestCase):
                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (24, most)))
             self.assertEqual(run.returncode, 0, run.stderr)
             self.assertEqual(run.stdout, "24\n")
-            programs = [Trace(path).facts["program"] for path in Path(folder).glob("job.*.trace")]
+            programs = [trace.facts["program"] for trace in TraceFile(Path(folder, "job.trace")).traces()]
             self.assertEqual(sum(program.endswith("sleep") for program in programs), 30)
 
     def test_starts_and_stops_by_signal(self):

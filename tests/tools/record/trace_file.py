@@ -67,6 +67,7 @@ class Chunk:
     def __init__(self, header: bytes, payload: bytes) -> None:
         self.kind, self.flags, self.thread, self.serial = struct.unpack_from("<HHII", header, 12)
         self.time, self.turn, self.number = struct.unpack_from("<QQQ", header, 24)
+        [self.process] = struct.unpack_from("<I", header, 48)
         self.events, self.last_time, self.last_turn = struct.unpack_from("<IQQ", header, 76)
         self.payload = payload
         self.at = 0
@@ -136,14 +137,16 @@ class Chunk:
         assert (count, self.time, self.turn) == (self.events, self.last_time, self.last_turn), "as the header says"
 
 
-class Trace:
+class TraceFile:
+    """The file's header, and its chunks by the number of the process."""
+
     def __init__(self, path: Path) -> None:
         data = path.read_bytes()
         magic, version, begin, self.process, self.started = struct.unpack_from("<8sHHIQ", data)
-        assert (magic, version, begin) == (b"\x89snugtr\n", 2, 64)
+        assert (magic, version, begin) == (b"\x89snugtr\n", 3, 64)
         assert struct.unpack_from("<I", data, 60)[0] == crc32c(data[:60])
-        self.facts: dict[str, str] = {}
-        chunks = []
+        self.path = path
+        self.chunks: dict[int, list[Chunk]] = {}
         at = begin
         end = data.rindex(b"\x89snuend\n") - 8  # the trailer
         while at < end:
@@ -154,11 +157,29 @@ class Trace:
             payload = data[at + 96 : at + 96 + stored]
             assert state == b"SEAL" and codec == 0 and checksum == crc32c(header[64:] + payload)
             chunk = Chunk(header, payload)
-            if chunk.kind == 2:
-                self.facts |= dict(line.split("\t", 1) for line in payload.decode().splitlines())
-            elif chunk.kind == 1:
-                chunks.append(chunk)
+            assert (chunk.process == 0) == (chunk.kind == 3), "the index is of no process, all else of one"
+            if chunk.kind != 3:
+                self.chunks.setdefault(chunk.process, []).append(chunk)
             at += span
+
+    def traces(self) -> list["Trace"]:
+        assert sorted(self.chunks) == list(range(1, len(self.chunks) + 1)), "no number is left out"
+        return [Trace(self.path, number, self) for number in sorted(self.chunks)]
+
+
+class Trace:
+    """Of one process of a file."""
+
+    def __init__(self, path: Path, number: int = 1, file: TraceFile | None = None) -> None:
+        file = file or TraceFile(path)
+        self.number = number
+        self.facts: dict[str, str] = {}
+        chunks = [chunk for chunk in file.chunks[number] if chunk.kind == 1]
+        for chunk in file.chunks[number]:
+            if chunk.kind == 2:
+                self.facts |= dict(line.split("\t", 1) for line in chunk.payload.decode().splitlines())
+        self.process = int(self.facts.get("process", file.process))
+        self.started = int(self.facts.get("started", file.started))
         serials: dict[int, int] = {}
         for chunk in chunks:
             assert chunk.serial == serials.get(chunk.thread, 0), f"{path}: a chunk of thread {chunk.thread} is missing"

@@ -14,7 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "record"))
 from tool_under_test import LIBRARY, TOOL, clean_environment, snug  # noqa: E402
-from trace_file import Trace  # noqa: E402
+from trace_file import Trace, TraceFile  # noqa: E402
 
 MADE_UP = os.environ["MADE_UP_TRACE"]
 GROWING = os.environ["GROWING"]
@@ -36,8 +36,8 @@ class ReplayTest(unittest.TestCase):
 
     def recorded(self, *program, options=()):
         file = self.folder / "job.trace"
-        self.printed = subprocess.run([TOOL, "record", "-o", file, "--level=0", *options, "--", *program], env=clean_environment(),
-                                      check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True).stdout
+        self.printed = subprocess.run([TOOL, "record", "--force", "-o", file, "--level=0", *options, "--", *program],
+                                      env=clean_environment(), check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True).stdout
         return file
 
     def replay(self, file, *options, allocators="glibc", rounds=1, warmup=0, status=0, **variables):
@@ -126,10 +126,10 @@ class FidelityTest(ReplayTest):
 
     def replayed_under_the_recorder(self, file):
         again = self.folder / "again.trace"
-        subprocess.run([TOOL, "record", "-o", again, "--level=0", "--", TOOL, "replay", file, "--library", LIBRARY,
+        subprocess.run([TOOL, "record", "--force", "-o", again, "--level=0", "--", TOOL, "replay", file, "--library", LIBRARY,
                         "--allocators", RECORDER, "-n1", "--warmup=0", "--touch=first"],
                        env=clean_environment(), check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        traces = [Trace(path) for path in self.folder.glob("again.*.trace")]
+        traces = TraceFile(again).traces()
         # On snug it is replayed as well, which stands before the recorder and leaves it nothing to see.
         return max((trace for trace in traces if trace.facts["program"].endswith("snug-replayer")),
                    key=lambda trace: len(trace.events))
@@ -392,7 +392,7 @@ class ReportTest(ReplayTest):
         data = bytearray(file.read_bytes())
         data[len(data) // 2] ^= 0xFF
         file.write_bytes(data)
-        self.replay(file, rounds=2, warmup=1)
+        self.assertTrue(self.replay(file, rounds=2, warmup=1, status=3)["replay"]["damaged"])
         self.assertEqual(self.said.count("damaged chunk(s) passed over"), 1)
 
 

@@ -1,11 +1,12 @@
-#include "traces/trace_input.h"
+#include "input/trace_input.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <optional>
-#include <sstream>
 
+#include "input/line_trace.h"
 #include "text/printable.h"
 #include "text/user_error.h"
 
@@ -16,9 +17,16 @@ namespace {
 constexpr std::uint64_t kMostTold = 10;
 constexpr std::uint64_t kEventsBetweenLooks = std::uint64_t{1} << 20;
 
+// It begins as a trace, and ends within its header.
+bool is_cut_short(trace::Source& source) {
+  std::uint64_t begin = trace::kFileMagic;
+  const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(source.size(), sizeof begin));
+  return source.size() < sizeof(trace::FileHeader) && source.read(0, &begin, count) && begin == trace::kFileMagic;
+}
+
 }  // namespace
 
-TraceInput::TraceInput(const std::string& path, Telling telling)
+TraceInput::TraceInput(const std::string& path, Telling telling, const std::string& choice)
     : path_(path),
       damage_([this, telling](std::uint64_t offset, const std::string& what) {
         if (telling == Telling::kNothing) return;
@@ -29,11 +37,28 @@ TraceInput::TraceInput(const std::string& path, Telling telling)
   std::string fault;
   source_ = trace::open_source(path, fault);
   if (source_ == nullptr) throw UserError(fmt::format("'{}' cannot be read: {}", path, fault));
+  if (source_->size() == 0)
+    throw UserError(fmt::format("'{}' is empty: nothing has been written into it, or all of it is lost", path),
+                    kExitDamaged);
+  if (begins_with_lines(*source_)) source_ = trace_of_lines(path);
   std::optional<trace::ChunkDirectory> directory = trace::ChunkDirectory::read(*source_, damage_, fault);
-  if (!directory) throw UserError(fmt::format("{}:0: {}", path, fault));
-  directory_ = std::make_unique<trace::ChunkDirectory>(std::move(*directory));
-  facts_ = trace::read_facts(*source_, *directory_, damage_);
-  reader_ = std::make_unique<trace::TraceReader>(*source_, *directory_, damage_);
+  if (!directory)
+    throw UserError(fmt::format("{}:0: {}", path, fault), is_cut_short(*source_) ? kExitDamaged : kExitUsage);
+  directories_ = directory->by_process();
+  if (directories_.empty()) directories_.emplace(1, std::move(*directory));
+  index_ = std::make_unique<ProcessIndex>(*source_, directories_);
+  const TracedProcess* const chosen = choice.empty() ? &index_->most() : index_->find(choice);
+  if (chosen == nullptr)
+    throw UserError(fmt::format("{}: no process '{}' is in it; `snug trace info` lists the {} that are", path, choice,
+                                index_->processes().size()));
+  choose(*chosen);
+  if (choice.empty() && telling == Telling::kAll) fmt::print(stderr, "{}", choice_text());
+}
+
+void TraceInput::choose(const TracedProcess& process) {
+  process_ = &process;
+  trace::read_facts(*source_, directory(), damage_);  // for what is damaged of them
+  reader_ = std::make_unique<trace::TraceReader>(*source_, directory(), damage_);
 }
 
 TraceInput::~TraceInput() {
@@ -61,29 +86,29 @@ void TraceInput::show_progress() {
   std::fflush(stderr);
 }
 
-std::optional<std::string> TraceInput::fact(std::string_view key) const {
-  std::istringstream lines(facts_);
-  for (std::string line; std::getline(lines, line);)
-    if (line.starts_with(key) && line.substr(key.size(), 1) == "\t") return line.substr(key.size() + 1);
-  return std::nullopt;
+std::string TraceInput::choice_text() const {
+  const std::size_t count = index_->processes().size();
+  if (count == 1) return "";
+  return fmt::format("snug: {}: of {} processes number {}, which allocates most: {} (--process takes another)\n",
+                     printable(path_), count, process_->number, process_->command());
 }
 
 std::uint64_t TraceInput::told_events() const {
   std::uint64_t events = 0;
-  for (const trace::IndexEntry& chunk : directory_->chunks()) events += chunk.header.events;
+  for (const trace::IndexEntry& chunk : directory().chunks()) events += chunk.header.events;
   return events;
 }
 
 std::uint64_t TraceInput::plain_bytes() const {
   std::uint64_t bytes = 0;
-  for (const trace::IndexEntry& chunk : directory_->chunks())
+  for (const trace::IndexEntry& chunk : directory().chunks())
     if (chunk.header.kind == trace::ChunkKind::kEvents) bytes += chunk.header.plain_bytes;
   return bytes;
 }
 
 std::uint16_t TraceInput::chunk_flags() const {
   std::uint16_t flags = 0;
-  for (const trace::IndexEntry& chunk : directory_->chunks()) flags |= chunk.header.flags;
+  for (const trace::IndexEntry& chunk : directory().chunks()) flags |= chunk.header.flags;
   return flags & trace::kWithStacks;
 }
 

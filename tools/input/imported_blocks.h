@@ -5,12 +5,16 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <unordered_map>
 
 #include "trace/event.h"
 #include "trace/trace_file.h"
 
 namespace snug::tool {
+
+// Which format a trace came of, and what that says nothing of ("; " between).
+std::string facts_of_import(const std::string& format, const std::string& lacks);
 
 class ImportedBlocks {
  public:

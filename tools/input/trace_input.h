@@ -1,5 +1,7 @@
 // TraceInput: a trace that a command reads, with what is wrong with it said on standard error as it is found: one line
 // for each fault, file and offset first, then how many more there were.
+//
+// Of a recording of several processes it reads one: the one that is asked for, or else the one that allocates most.
 #pragma once
 
 #include <chrono>
@@ -9,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "input/process_index.h"
 #include "trace/chunk_directory.h"
 #include "trace/damage.h"
 #include "trace/source.h"
@@ -16,13 +19,15 @@
 
 namespace snug::tool {
 
-// What is said on standard error: of damage, and on a terminal how far it is.
+// What is said on standard error: of damage; and of all, which process was chosen where none was asked for, and on a
+// terminal how far it is.
 enum class Telling : std::uint8_t { kAll, kDamage, kNothing };
 
 class TraceInput {
  public:
-  // Throws UserError if the file cannot be read, or is no trace.
-  explicit TraceInput(const std::string& path, Telling telling = Telling::kAll);
+  // `choice`: which process, as ProcessIndex::find() has it; empty: the one that allocates most. Throws UserError if
+  // the file cannot be read, is no trace, or has no such process.
+  explicit TraceInput(const std::string& path, Telling telling = Telling::kAll, const std::string& choice = {});
   // Closes with a line on what was passed over, if anything was.
   ~TraceInput();
   TraceInput(const TraceInput&) = delete;
@@ -32,13 +37,21 @@ class TraceInput {
   bool next(trace::Event& event);
 
   const std::string& path() const { return path_; }
-  const std::string& facts() const { return facts_; }
-  // The value of the first fact of that key.
-  std::optional<std::string> fact(std::string_view key) const;
-  const trace::ChunkDirectory& directory() const { return *directory_; }
+  const ProcessIndex& index() const { return *index_; }
+  const TracedProcess& process() const { return *process_; }
+  // From now on that process of the index is read, from its begin.
+  void choose(const TracedProcess& process);
+  // What was chosen where nobody has asked, in a line; empty of a trace of one process.
+  std::string choice_text() const;
+
+  const std::string& facts() const { return process_->facts; }
+  std::optional<std::string> fact(std::string_view key) const { return process_->fact(key); }
+  const trace::ChunkDirectory& directory() const { return directories_.at(process_->number); }
   const trace::Damage& damage() const { return damage_; }
   const trace::TraceReader& reader() const { return *reader_; }
-  std::uint64_t bytes() const { return source_->size(); }
+  // Of the file, or of what the process has in it.
+  std::uint64_t bytes() const { return index_->processes().size() == 1 ? source_->size() : process_->file_bytes; }
+  bool is_damaged() const { return damage_.faults() != 0; }
   // Events that the headers of chunks tell of: all, but for those of chunks that nobody has finished.
   std::uint64_t told_events() const;
   // Bytes of events before compression, and chunk flags that any chunk has.
@@ -52,8 +65,9 @@ class TraceInput {
   std::unique_ptr<trace::Source> source_;
   trace::Damage damage_;
   std::uint64_t told_ = 0;
-  std::unique_ptr<trace::ChunkDirectory> directory_;
-  std::string facts_;
+  ProcessIndex::Directories directories_;
+  std::unique_ptr<ProcessIndex> index_;
+  const TracedProcess* process_ = nullptr;
   std::unique_ptr<trace::TraceReader> reader_;
   std::uint64_t events_ = 0;
   bool shows_progress_;

@@ -1,6 +1,16 @@
-#include "traces/imported_blocks.h"
+#include "input/imported_blocks.h"
 
 namespace snug::tool {
+
+std::string facts_of_import(const std::string& format, const std::string& lacks) {
+  std::string facts = "imported\t" + format + "\n";
+  for (std::size_t begin = 0; begin != std::string::npos;) {
+    const std::size_t end = lacks.find("; ", begin);
+    facts += "lacks\t" + lacks.substr(begin, end == std::string::npos ? end : end - begin) + "\n";
+    begin = end == std::string::npos ? end : end + 2;
+  }
+  return facts;
+}
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "classes/allocation_trace.h"
+#include "input/allocation_trace.h"
 
 #include <fmt/format.h>
 
