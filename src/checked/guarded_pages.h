@@ -32,8 +32,6 @@ class GuardedPages {
   // Before any other use. If the OS refuses memory no block is guarded. `seed` chooses the ends.
   void open(MetaArena& arena, uint64_t seed);
 
-  bool is_open() const { return bytes_ != 0; }
-
   // True if the address is on one of the pages or between them.
   bool contains(const void* address) const { return address_of(address) - start_ < bytes_; }
 

@@ -67,8 +67,10 @@ void* refilled(size_t size, bool* untouched = nullptr) {
     store.peak.note_request(store.table->class_of(size), size);
     store.peak.look_as_due();
   }
-  if (store.guarded.is_due())
+  if (store.guarded.is_due()) [[unlikely]] {
+    store.watch_faults();
     if (void* block = store.guarded.allocate(size, SNUG_FRAME_ADDRESS()); block != nullptr) return block;
+  }
   void* block = insist_on_class(size, [untouched](size_t size_class) { return refill_class(size_class, untouched); });
   if (block == nullptr) add_relative<-1>(&relative_thread_state()->allocations);
   if (thread_state.cache == nullptr) count_without_cache();

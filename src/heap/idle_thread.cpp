@@ -148,12 +148,12 @@ void IdleThread::await_first_steps() {
     StdAtomics::futex_wait(has_taken_steps_, 0, &kPatience);
 }
 
-// A filter that allows threads need not allow their names.
+// A filter that allows threads need not allow what they are called, or how they are scheduled; where the setting has
+// asked for the thread, it has to allow its name.
 void IdleThread::take_first_steps() {
-  if (os::is_unfiltered()) {
-    os::name_thread("snug-idle");
-    os::schedule_as_at_start();
-  }
+  const bool is_unfiltered = os::is_unfiltered();
+  if (is_unfiltered || !is_automatic_) os::name_thread("snug-idle");
+  if (is_unfiltered) os::schedule_as_at_start();
   has_taken_steps_.store(1, std::memory_order_release);
   StdAtomics::futex_wake(has_taken_steps_, 1);
 }

@@ -74,13 +74,11 @@ bool Store::open() {
     if (!is_open() && !open_parts()) return false;
   }
   watch_forks();
-  watch_faults();
   return true;
 }
 
-// Once, with check:sample.
 void Store::watch_faults() {
-  if (!guarded.is_open() || watches_faults_.exchange(true)) return;
+  if (watches_faults_.exchange(true)) return;
   os::tell_faults([](const void* address) {
     if (store.guarded.contains(address)) store.guarded.report(address);
   });

@@ -73,6 +73,10 @@ struct Store {
   // Before any other library does, if that can be had.
   void watch_forks();
 
+  // Before the first block is handed out on a guarded page; not sooner, so that a handler of the program's is found.
+  // The caller holds no lock.
+  void watch_faults();
+
   // For a caller that has freed or resized a large block, and holds no lock any more: of mappings and tails more may be
   // kept.
   void pass_by_kept_mappings() { large.purge_as_due(); }
@@ -104,7 +108,6 @@ struct Store {
   void open_checks();
   void open_inline_paths();
   void bound_memory();
-  void watch_faults();
 
   std::atomic<bool> open_{false};
   std::atomic<bool> plain_{false};

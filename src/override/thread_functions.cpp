@@ -20,7 +20,8 @@ os::CreateThread look_up(void* where) { return reinterpret_cast<os::CreateThread
 // The drop-in's own threads are created as the program's are: by whatever stands first.
 SNUG_AT_LOAD SNUG_USED void prepare_threads() {
   next_create.store(look_up(RTLD_NEXT), std::memory_order_relaxed);
-  os::start_threads_by(look_up(RTLD_DEFAULT));
+  // Not RTLD_DEFAULT, which finds the library itself first (-Bsymbolic).
+  if (void* program = ::dlopen(nullptr, RTLD_LAZY); program != nullptr) os::start_threads_by(look_up(program));
   store.idle.begin_with_threads();
 }
 

@@ -203,9 +203,8 @@ class SpanStore {
   bool reserve();
   bool await_others();
   Span* take_in_one_chunk(PageCount pages, PageCount alignment);
-  Span* take_over_chunks(PageCount pages, Paging paging);
+  Span* take_over_chunks(PageCount pages);
   Span* take_row(PageId first, PageCount pages);
-  Paging paging_for_run();
   bool may_extend_for_runs() const { return chunks_ < window_.chunks_for_runs(); }
   void put_in_run(Span* span);
   bool is_followed_by_free(PageId end, PageCount pages) const;

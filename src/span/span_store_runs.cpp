@@ -14,17 +14,10 @@
 #include "span/span_store.h"
 
 namespace snug {
-namespace {
-
-// In runs, from which on the program's use of them has proved to grow.
-constexpr size_t kChunksOfGrownRuns = 4;
-
-}  // namespace
-
 void* SpanStore::allocate_run(PageCount pages, PageCount alignment) {
   const bool is_long = pages.value > kPagesPerChunk;
   LockGuard guard(lock_);
-  Span* const first = is_long ? take_over_chunks(pages, paging_for_run()) : take_in_one_chunk(pages, alignment);
+  Span* const first = is_long ? take_over_chunks(pages) : take_in_one_chunk(pages, alignment);
   if (first == nullptr) return nullptr;
   ++runs_;
   run_pages_ += first->run.value;
@@ -45,27 +38,13 @@ Span* SpanStore::take_in_one_chunk(PageCount pages, PageCount alignment) {
   return span;
 }
 
-// A program with several chunks in runs is taken to write to all of the next long one, if to any of it: its first touch
-// is left to the program.
-Paging SpanStore::paging_for_run() {
-  const uint32_t now = os::milliseconds();
-  return run_pages_ >= kChunksOfGrownRuns * kPagesPerChunk && (gauge_.recommends(now) || misses_chunk(now))
-             ? Paging::kHuge
-             : Paging::kSmall;
-}
-
 // A new chunk lies behind the one before, so that new ones soon make a row.
-Span* SpanStore::take_over_chunks(PageCount pages, Paging paging) {
-  for (bool refused = false;;) {
+Span* SpanStore::take_over_chunks(PageCount pages) {
+  for (;;) {
     prepare_records();
-    if (const std::optional<PageId> first = ChunkRow(window_, pages, paging).find()) return take_row(*first, pages);
-    if (!refused) {
-      refused = !may_extend_for_runs() || !supply_chunk(paging);
-      continue;
-    }
-    const bool was_huge = std::exchange(paging, Paging::kSmall) == Paging::kHuge;
-    refused = false;
-    if (!was_huge && !(may_extend_for_runs() && await_others())) return nullptr;
+    if (const std::optional<PageId> first = ChunkRow(window_, pages, Paging::kSmall).find())
+      return take_row(*first, pages);
+    if (!may_extend_for_runs() || (!supply_chunk(Paging::kSmall) && !await_others())) return nullptr;
   }
 }
 

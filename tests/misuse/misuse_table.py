@@ -60,6 +60,8 @@ class Allocator:
             return words[-1]
         if ran.returncode in (-signal.SIGABRT, -signal.SIGSEGV) and ran.stderr.strip():
             return "later" if "committed" in words else "at once"
+        if ran.returncode == 0 and ran.stderr.strip().endswith("(found as the process ends)"):
+            return "later"
         return "crash" if ran.returncode < 0 else f"exit status {ran.returncode}: {ran.stderr}"
 
 

@@ -278,7 +278,7 @@ def try_redis_on(bench: Bench, text: str, server_program: str, benchmark: str, c
                        stdout=subprocess.DEVNULL)
         threads = [path.read_text().strip() for path in Path(f"/proc/{server.process.pid}/task").glob("*/comm")]
         # The idle thread has the name of the one that started it.
-        if threads.count("redis-server") < 2 or not bench.maps(server.process.pid):
+        if "snug-idle" not in threads or not bench.maps(server.process.pid):
             fail(f"Redis is without snug: {threads}")
         subprocess.run([cli, "-p", str(port), "SHUTDOWN", "NOSAVE"], capture_output=True)
         server.process.wait()

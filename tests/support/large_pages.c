@@ -1,9 +1,10 @@
-/* large_pages.c: stands before libc and says that the OS has pages of 64 KiB. */
+/* large_pages.c: stands before libc and says that the kernel told the program of pages of 64 KiB. */
 #include <dlfcn.h>
-#include <unistd.h>
+#include <stddef.h>
+#include <sys/auxv.h>
 
-long sysconf(int name) {
-  if (name == _SC_PAGESIZE) return 65536;
-  long (*const next)(int) = (long (*)(int))dlsym(RTLD_NEXT, "sysconf");
-  return next == NULL ? -1 : next(name);
+unsigned long getauxval(unsigned long type) {
+  if (type == AT_PAGESZ) return 65536;
+  unsigned long (*const next)(unsigned long) = (unsigned long (*)(unsigned long))dlsym(RTLD_NEXT, "getauxval");
+  return next == NULL ? 0 : next(type);
 }

@@ -19,7 +19,7 @@ LENGTHS = (2_000, 20_000)  # beyond some MiB the heap asks the clock and the ker
 # The clock decides when empty memory goes back: not within these runs.
 SETTINGS = {"SNUG_CONF": "purge_after:86400000", "PYTHONHASHSEED": "0"}
 AT_START_AND_EXIT = 20_000  # instructions: that of libsnug takes 2,000, and creating a file some of libc's
-APART = 6_000  # by which two runs that do the same differ: addresses decide how far a table is searched
+APART = 12_000  # by which two runs that do the same differ: addresses decide how far a table is searched
 GROWING = """b = bytearray()
 for i in range({}): b += bytes(100)"""
 
