@@ -23,6 +23,8 @@ ThreadCache* thread_cache() {
   ThreadCache* cache = thread_state.cache;
   if (cache != nullptr) return cache;
   if (!store.ensure_open()) return nullptr;
+  if (!store.roster.has_key()) [[unlikely]]
+    store.open();  // which makes the key, if it was refused
   cache = store.roster.start();
   store.idle.thread_began(store.roster.cache_count());
   return cache;

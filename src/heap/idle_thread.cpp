@@ -95,9 +95,10 @@ void IdleThread::open(IdleThreads mode) {
 }
 
 void IdleThread::thread_made() {
-  if (!is_automatic_ || has_left_lately()) return;
+  if (!is_automatic_ || bell_.is_attended()) return;  // it may be this very thread that is being made
+  has_seen_threads_made_.store(true, std::memory_order_relaxed);
+  if (has_left_lately()) return;
   bell_.invite();
-  is_called_back_.store(true, std::memory_order_relaxed);
   start_if_wanted();
 }
 
@@ -121,7 +122,6 @@ void IdleThread::start() {
     if (has_inherited_.load(std::memory_order_relaxed)) give_back_inherited();
     return;
   }
-  if (is_automatic_ && begins_with_threads_ && !is_called_back_.load(std::memory_order_relaxed)) return;
   if (!permitted_.load(std::memory_order_relaxed) || forking_.load(std::memory_order_relaxed)) return;
   if (was_refused_.load(std::memory_order_relaxed) &&
       os::milliseconds() - refused_at_.load(std::memory_order_relaxed) < kBeforeAnother)
@@ -131,7 +131,7 @@ void IdleThread::start() {
 
 bool IdleThread::start_thread() {
   watch_main_thread();
-  is_called_back_.store(false, std::memory_order_relaxed);
+  is_unfiltered_.store(os::is_unfiltered(), std::memory_order_relaxed);
   has_taken_steps_.store(0, std::memory_order_relaxed);
   if (os::start_thread(&thread_, [] { store.idle.live(); })) return true;
   refused_at_.store(os::milliseconds(), std::memory_order_relaxed);
@@ -143,17 +143,20 @@ void IdleThread::join_thread() { os::join_thread(thread_); }
 
 // What it does once, and libc before it, a filter of system calls that the program sets up next may not allow.
 void IdleThread::await_first_steps() {
-  constexpr timespec kPatience{0, 10'000'000};
-  if (is_automatic_ && has_taken_steps_.load(std::memory_order_acquire) == 0)
-    StdAtomics::futex_wait(has_taken_steps_, 0, &kPatience);
+  constexpr uint32_t kPatience = 1000;  // milliseconds
+  constexpr timespec kStep{0, 10'000'000};
+  const uint32_t began = os::milliseconds();
+  while (is_automatic_ && has_taken_steps_.load(std::memory_order_acquire) == 0 &&
+         os::milliseconds() - began < kPatience)
+    StdAtomics::futex_wait(has_taken_steps_, 0, &kStep);
 }
 
 // A filter that allows threads need not allow what they are called, or how they are scheduled; where the setting has
 // asked for the thread, it has to allow its name.
 void IdleThread::take_first_steps() {
-  const bool is_unfiltered = os::is_unfiltered();
+  const bool is_unfiltered = is_unfiltered_.load(std::memory_order_relaxed);
   if (is_unfiltered || !is_automatic_) os::name_thread("snug-idle");
-  if (is_unfiltered) os::schedule_as_at_start();
+  if (is_unfiltered) os::leave_real_time();
   has_taken_steps_.store(1, std::memory_order_release);
   StdAtomics::futex_wake(has_taken_steps_, 1);
 }
@@ -190,9 +193,7 @@ void IdleThread::thread_ended() {
   Presence::settle(*this);
   // What looks silent may be another thread that ends at this moment. So the idle thread is gone first in any case, and
   // does not come again where no thread is left.
-  if (!sees_silent_threads() || has_left_lately()) return;
-  is_called_back_.store(true, std::memory_order_relaxed);
-  bell_.invite();
+  if (sees_silent_threads() && !has_left_lately()) bell_.invite();
 }
 
 void IdleThread::before_fork() { forking_.store(true, std::memory_order_relaxed); }
@@ -212,7 +213,6 @@ void IdleThread::after_fork_in_child() {
     bell_.clear();
   }
   is_unjoined_ = false;
-  is_called_back_.store(false, std::memory_order_relaxed);
   hands_.unlock_after_fork();
   was_refused_.store(false, std::memory_order_relaxed);
   forking_.store(false, std::memory_order_relaxed);

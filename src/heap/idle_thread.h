@@ -8,13 +8,13 @@
 //
 // idle_thread:on     starts once the heap has outgrown its first chunk or has a large block, and stays
 // idle_thread:auto   starts once the process has a second thread, at once, since a filter of system calls may be set up
-//                    later that knows nothing of it; if it is refused then, there is none. From then on it calls futex
-//                    and madvise alone. It leaves when one thread is left, and comes back with the next one that has a
-//                    cache. Whose end leaves one waits until it has gone: who has joined all threads of the program
-//                    finds the process with one thread, which some calls of the OS ask for. Silent threads, which have
-//                    never allocated, keep it too, as libc counts them; as they end without a word, it leaves when it
-//                    next looks. Where threads begin and end one by one, it comes with one of them ten times a second
-//                    at most.
+//                    later that knows nothing of it; if it is refused then, there is none. Once on its feet it calls
+//                    futex and madvise alone. It leaves when one thread is left, and comes back with the next one that
+//                    has a cache. Whose end leaves one waits until it has gone: who has joined all threads of the
+//                    program finds the process with one thread, which some calls of the OS ask for. Silent threads,
+//                    which have never allocated, keep it too, as libc counts them; as they end without a word, it
+//                    leaves when it next looks. Where threads begin and end one by one, it comes with one of them ten
+//                    times a second at most.
 //
 // While it is here the stores keep more, as it sees to what grows old (span/kept_by_age.h). As it leaves, what is then
 // too much goes at once, and whoever joins it waits for that.
@@ -72,7 +72,8 @@ class IdleThread {
   }
   // A thread has got a cache, and is one of so many.
   void thread_began(size_t caches) {
-    if (is_automatic_ && !begins_with_threads_ && caches > 1 && !has_left_lately()) bell_.invite();
+    const bool is_told = begins_with_threads_ && has_seen_threads_made_.load(std::memory_order_relaxed);
+    if (is_automatic_ && !is_told && caches > 1 && !has_left_lately()) bell_.invite();
   }
 
   // False only if there is no such thread.
@@ -124,7 +125,8 @@ class IdleThread {
   alignas(kCacheLine) Doorbell bell_;
   bool is_automatic_ = false;
   bool begins_with_threads_ = false;
-  std::atomic<bool> is_called_back_{false};  // by a thread that has ended
+  std::atomic<bool> has_seen_threads_made_{false};
+  std::atomic<bool> is_unfiltered_{false};  // the thread that was last started
   std::atomic<uint32_t> has_taken_steps_{0};
   std::atomic<const ThreadState*> main_thread_{nullptr};
   std::atomic<bool> permitted_{false};

@@ -6,6 +6,7 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstring>
@@ -62,11 +63,18 @@ void learn_start() {
   take_fact(AT_SYSINFO_EHDR, ::getauxval(AT_SYSINFO_EHDR));
 }
 
+// Once libc knows of an environment, the array may be another one, which the program has made longer: behind that lies
+// nothing of the kernel's.
 void learn_start_from(char** environment) {
-  if (environment == nullptr || is_start_known.exchange(true, std::memory_order_acq_rel)) return;
+  if (environ != nullptr || environment == nullptr || is_start_known.load(std::memory_order_acquire))
+    return learn_start();
   while (*environment != nullptr) ++environment;
-  const auto* fact = reinterpret_cast<const ElfW(auxv_t)*>(environment + 1);
-  for (; fact->a_type != AT_NULL; ++fact) take_fact(fact->a_type, fact->a_un.a_val);
+  const auto* const facts = reinterpret_cast<const ElfW(auxv_t)*>(environment + 1);
+  const auto* fact = facts;
+  bool has_page_size = false;
+  for (; fact->a_type != AT_NULL; ++fact) has_page_size = has_page_size || fact->a_type == AT_PAGESZ;
+  if (!has_page_size || is_start_known.exchange(true, std::memory_order_acq_rel)) return learn_start();
+  for (fact = facts; fact->a_type != AT_NULL; ++fact) take_fact(fact->a_type, fact->a_un.a_val);
 }
 
 bool is_privileged() {

@@ -82,9 +82,10 @@ bool is_unfiltered() {
   return std::strstr(text, kLine) != nullptr;
 }
 
-void schedule_as_at_start() {
+void leave_real_time() {
   const sched_param ordinary{};
-  system_call(SYS_sched_setscheduler, 0, SCHED_OTHER, &ordinary);
+  const long policy = system_call(SYS_sched_getscheduler, 0);
+  if (policy == SCHED_FIFO || policy == SCHED_RR) system_call(SYS_sched_setscheduler, 0, SCHED_OTHER, &ordinary);
   const Processors& start = processors_at_start;
   if (start.count != 0) system_call(SYS_sched_setaffinity, 0, start.count * sizeof start.words[0], start.words);
 }

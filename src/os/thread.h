@@ -20,9 +20,9 @@ bool start_thread(pthread_t* thread, void (*body)());
 // True if no filter of system calls (seccomp) watches the calling thread; false also where the OS does not say. Reads a
 // file, and is for a moment at which threads are allowed.
 bool is_unfiltered();
-// Schedules the calling thread by the policy for ordinary threads, and on the processors of the process's start: a
-// thread has both from the one that has started it.
-void schedule_as_at_start();
+// Schedules the calling thread by the policy for ordinary threads, if it has a real-time one, and on the processors of
+// the process's start: a thread has both from the one that has started it.
+void leave_real_time();
 
 // Returns when the thread has ended, for the OS as well, as nearly as pthread_join() says. Nobody is cancelled in it.
 void join_thread(pthread_t thread);
@@ -46,7 +46,7 @@ bool is_main_thread();
 // restartable sequences (glibc 2.35 and later) or the kernel a vDSO.
 size_t current_core();
 
-// Asks on which processors the process runs at its start. Once, before the next question and schedule_as_at_start().
+// Asks on which processors the process runs at its start. Once, before the next question and leave_real_time().
 void learn_processors();
 // How many processors the process might run on at its start, by its affinity; 0 if the OS does not say.
 size_t usable_core_count();

@@ -9,8 +9,7 @@
 namespace snug {
 namespace {
 
-// Ahead of every other library's constructors (-z initfirst), libc's own among them: there is no environment yet, and
-// the store opens with the first allocation.
+// Ahead of every other library's constructors (-z initfirst), libc's own among them: libc has no environment yet.
 SNUG_AT_LOAD SNUG_USED void prepare() {
   store.watch_forks();
   store.idle.permit();

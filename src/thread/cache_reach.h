@@ -31,7 +31,7 @@ struct DrainClock {
   static uint32_t milliseconds() { return static_cast<uint32_t>(os::nanoseconds() / 1'000'000); }
   // Returns so many after `since`, or later.
   static void await(uint32_t since, uint32_t length) {
-    while (milliseconds() - since < length) pause_a_moment();
+    while (milliseconds() - since <= length) pause_a_moment();
   }
 };
 

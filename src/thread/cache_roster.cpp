@@ -16,7 +16,7 @@ bool CacheRoster::make_key(void (*thread_ends)(void*)) {
 ThreadCache* CacheRoster::start() {
   ThreadState& state = thread_state;
   if (state.cache != nullptr || state.ended) return state.cache;
-  if (key_state_.load(std::memory_order_acquire) != Key::kMade) return nullptr;
+  if (!has_key()) return nullptr;
   {
     const Passing passing(lock_, passage_);
     SlabHeap* heap = registry_.acquire();
@@ -72,6 +72,8 @@ void CacheRoster::strike_off(CacheList& list, ThreadCache* cache) {
 
 void CacheRoster::count_anew() {
   ended_ = {};
+  Key expected = Key::kBeingMade;  // by a thread that is not here
+  key_state_.compare_exchange_strong(expected, Key::kNone, std::memory_order_relaxed);
   store_shared(thread_state.allocations, uint64_t{0});
 }
 

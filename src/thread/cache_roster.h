@@ -52,6 +52,7 @@ class CacheRoster {
   // before any cache begins, without a lock: an interposer may stand before libc's function, and allocate. Until it has
   // returned, threads have no caches.
   bool make_key(void (*thread_ends)(void*));
+  bool has_key() const { return key_state_.load(std::memory_order_acquire) == Key::kMade; }
   void open(const CacheLimits& limits) { limits_ = limits; }
 
   // The calling thread's cache, made if there is none; null if it can have none.

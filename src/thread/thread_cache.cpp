@@ -304,10 +304,13 @@ void ThreadCache::flush_all() {
 ThreadCache::Misused ThreadCache::look_for_misuse() {
   for (size_t c = 1; c < kMaxClasses; ++c) {
     if (arrays_[c].places == 0) continue;
-    const CacheHead& head = state_->heads[c];
-    std::sort(head.base(), head.top());
+    // The thread may have been interrupted between two steps of a malloc: top is below the base then.
+    const size_t held = count(c);
+    if (held == 0) continue;
+    void** const base = state_->heads[c].base();
+    std::sort(base, base + held);
     const void* before = nullptr;
-    for (void** place = head.base(); place != head.top(); ++place) {
+    for (void** place = base; place != base + held; ++place) {
       if (*place == before) return {*place, kAlreadyFree};
       if (const char* fault = registry_.fault_of(*place, &heap_); fault != nullptr) return {*place, fault};
       before = *place;

@@ -51,6 +51,7 @@ static const struct {
               CALL(sched_getaffinity),
               CALL(faccessat),
               CALL(sched_setscheduler),
+              CALL(sched_getscheduler),
               CALL(sched_setaffinity)};
 #undef CALL
 

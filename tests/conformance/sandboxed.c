@@ -8,6 +8,7 @@
  *   sshd       after OpenSSH's sandbox-seccomp-filter.c: it looks at the arguments of madvise, mmap and mprotect
  *   renderer   after Chromium's baseline policy: it looks at the flags of mmap, at advice, futexes and clone
  *   service    systemd's @system-service without @privileged and @resources
+ *   broker     as `threads`, but that files are opened by a handler of SIGSYS, which refuses them
  *
  *   one        the program has one thread
  *   before     four more were begun before, have not allocated yet, and are behind the filter as well
@@ -25,6 +26,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +34,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 enum { kMostRules = 128, kMostSteps = 1024, kThreads = 4, kMostBlocks = 1 << 20 };
@@ -180,14 +183,26 @@ static void list_service(void) {
              SYS_ioctl, SYS_writev, SYS_getppid, SYS_uname, SYS_restart_syscall);
 }
 
+/* Where the process has a signal handler answer a call that the kernel does not make. */
+static void answer(int number, siginfo_t* what, void* context) {
+  (void)number, (void)what;
+  ((ucontext_t*)context)->uc_mcontext.gregs[REG_RAX] = -EPERM;
+}
+
+static void list_broker(void) {
+  struct sigaction action = {.sa_sigaction = answer, .sa_flags = SA_SIGINFO};
+  sigaction(SIGSYS, &action, NULL);
+  put_load(offsetof(struct seccomp_data, nr));
+  put(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 1);
+  put_verdict(SECCOMP_RET_TRAP);
+  list_threads();
+}
+
 static const struct {
   const char* name;
   void (*list)(void);
-} kFilters[] = {{"malloc", list_malloc},
-                {"threads", list_threads},
-                {"sshd", list_sshd},
-                {"renderer", list_renderer},
-                {"service", list_service}};
+} kFilters[] = {{"malloc", list_malloc},     {"threads", list_threads}, {"sshd", list_sshd},
+                {"renderer", list_renderer}, {"service", list_service}, {"broker", list_broker}};
 
 static int lock_up(const char* name, unsigned flags) {
   for (size_t i = 0; i < sizeof kFilters / sizeof *kFilters; ++i)
