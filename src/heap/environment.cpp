@@ -14,7 +14,9 @@ char** told = nullptr;
 
 void tell_environment(char** variables) { told = variables; }
 
-char** environment() { return environ != nullptr ? environ : told; }
+bool libc_has_environment() { return environ != nullptr; }
+
+char** environment() { return libc_has_environment() ? environ : told; }
 
 const char* environment_value(const char* name) {
   const size_t length = std::strlen(name);

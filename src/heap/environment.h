@@ -5,6 +5,7 @@ namespace snug {
 
 // The environment as the dynamic linker hands it to constructors, for the time before libc knows of it.
 void tell_environment(char** variables);
+bool libc_has_environment();
 // Its variables, "NAME=VALUE" each, ended by a null; null if there are none.
 char** environment();
 // The value of a variable; null if there is none.

@@ -6,7 +6,6 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <cstring>
@@ -63,11 +62,8 @@ void learn_start() {
   take_fact(AT_SYSINFO_EHDR, ::getauxval(AT_SYSINFO_EHDR));
 }
 
-// Once libc knows of an environment, the array may be another one, which the program has made longer: behind that lies
-// nothing of the kernel's.
 void learn_start_from(char** environment) {
-  if (environ != nullptr || environment == nullptr || is_start_known.load(std::memory_order_acquire))
-    return learn_start();
+  if (environment == nullptr || is_start_known.load(std::memory_order_acquire)) return learn_start();
   while (*environment != nullptr) ++environment;
   const auto* const facts = reinterpret_cast<const ElfW(auxv_t)*>(environment + 1);
   const auto* fact = facts;

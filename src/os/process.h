@@ -17,8 +17,8 @@ constexpr size_t reservation_limit(size_t addresses) { return addresses / 16; }
 // page_size() (os/memory.h), is_privileged() and the clocks (os/clock.h). Any thread, any number of times.
 void learn_start();
 
-// The same without libc: what the kernel told lies behind the environment, as the dynamic linker hands it to
-// constructors.
+// The same without libc: what the kernel told lies behind the environment that it gave the program. Not behind one that
+// libc knows of, which the program may have made longer.
 void learn_start_from(char** environment);
 
 // True if the process runs with more rights than its caller (setuid): its environment is then not to be trusted.

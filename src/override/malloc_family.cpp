@@ -36,7 +36,7 @@ struct mallinfo2 glibc_mallinfo() {
 // knows none of those that this takes. The dynamic linker hands constructors the environment, which libc, whose
 // constructors are still to come (-z initfirst), does not know yet.
 SNUG_AT_LOAD SNUG_USED void open_at_load(int, char**, char** environment) {
-  os::learn_start_from(environment);
+  if (!libc_has_environment()) os::learn_start_from(environment);
   tell_environment(environment);
   store.ensure_open();
 }
