@@ -9,22 +9,21 @@
 // idle_thread:on     starts once the heap has outgrown its first chunk or has a large block, and stays
 // idle_thread:auto   starts once the process has a second thread, at once, since a filter of system calls may be set up
 //                    later that knows nothing of it; if it is refused then, there is none. Once on its feet it calls
-//                    futex and madvise alone. It leaves when one thread is left, and comes back with the next one that
-//                    has a cache. Whose end leaves one waits until it has gone: who has joined all threads of the
-//                    program finds the process with one thread, which some calls of the OS ask for. Silent threads,
-//                    which have never allocated, keep it too, as libc counts them; as they end without a word, it
-//                    leaves when it next looks. Where threads begin and end one by one, it comes with one of them ten
-//                    times a second at most.
+//                    futex and madvise alone. It leaves when one thread is left, and comes back with the next
+//                    thread. The thread that ends and leaves one waits until it has gone: a program that has joined
+//                    all its threads finds the process with one thread, which some calls of the OS ask for. Silent
+//                    threads, which have never allocated, keep it too, as libc counts them; as they end without a word,
+//                    it leaves when it next looks. Where threads begin and end one by one, it comes with one of them
+//                    ten times a second at most.
 //
 // While it is here the stores keep more, as it sees to what grows old (span/kept_by_age.h). As it leaves, what is then
 // too much goes at once, and whoever joins it waits for that.
 //
 // How it starts, not before the library has been initialised:
 //
-//   in the drop-in     right behind a pthread_create of the program's that has succeeded
-//   (override/thread_functions.cpp),
-//                      so that no filter of system calls is met that forbids threads; the caller waits until it is on
-//                      its feet. One that is called back, beside silent threads, starts as in the archive
+//   in the drop-in     right behind a pthread_create of the program's that has succeeded, which override/ passes on, so
+//                      that no filter of system calls is met that forbids threads; the caller waits until it is on its
+//                      feet. Called back, beside silent threads, it starts as in the archive
 //   in the archive     in a slow allocation, once a second thread has a cache
 //   idle_thread:on     in a slow allocation
 //

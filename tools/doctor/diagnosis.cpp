@@ -61,7 +61,7 @@ std::string sentence(std::string words) {
   return words + ".";
 }
 
-// "/usr/bin/python3, which /root/.pyenv/shims/python3 becomes, which runs /home/job.py"
+// "/usr/bin/python3, which ~/.pyenv/shims/python3 becomes, which runs ~/job.py"
 std::string with_scripts(std::string name, const std::vector<Script>& scripts) {
   for (auto script = scripts.rbegin(); script != scripts.rend(); ++script) {
     const bool is_left = script->part == Script::Part::kBecome;
