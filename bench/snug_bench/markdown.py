@@ -1,17 +1,17 @@
-"""The verdict as Markdown, to be committed under docs/results: losses first, then scores, then every row."""
+"""The verdict as Markdown, to be committed under docs/results: overall costs, losses, then every row."""
 
+from snug_bench.overview import KIND_NAMES, overview_sentence
 from snug_bench.quantity import NOTHING, interval, quantity, ratio
 from snug_bench.ratio import WORDS
-from snug_bench.terminal import (KIND_NAMES, counts_text, failure_lines, frontier_text, is_judged, repetitions_text,
+from snug_bench.terminal import (counts_text, failure_lines, frontier_text, is_judged, overall_text, repetitions_text,
                                  verdict_sentence)
 from snug_bench.verdict import DEFINITION, SCORED, Cell, Row, Verdict
-from snug_bench.workload import REAL, SYNTHETIC
 
 
 def markdown(verdict: Verdict) -> str:
     subject = verdict.subject
-    parts = [heading(verdict), f"## Where {subject} is worse", losses(verdict, subject), "## Scores", scores(verdict)]
-    for kind in (REAL, SYNTHETIC):
+    parts = [heading(verdict), "## Over all loads", costs(verdict), f"## Where {subject} is worse", losses(verdict, subject)]
+    for kind in KIND_NAMES:
         rows = verdict.rows_of(kind)
         if rows:
             parts += [f"## {KIND_NAMES[kind].capitalize()}", *(section(row, verdict) for row in rows)]
@@ -27,7 +27,12 @@ def heading(verdict: Verdict) -> str:
             f"{host['cpu']}, {host['cpus']} CPUs, {host['kernel']}, {host['libc']}, huge pages: "
             f"{host['transparent_huge_pages']}, {host['compiler']}, commit {host['commit']}, load average "
             f"{host['load_average']} at the start. {repetitions_text(verdict)} after a warm-up, interleaved in "
-            f"random order, seed {grid['seed']}.{shrink}\n\n**{verdict_sentence(verdict)}.**")
+            f"random order, seed {grid['seed']}.{shrink}\n\n{sentences(verdict)}")
+
+
+def sentences(verdict: Verdict) -> str:
+    said = [overview_sentence(verdict, kind) for kind in KIND_NAMES] + [f"Row by row: {verdict_sentence(verdict)}"]
+    return "\n\n".join(f"**{each}.**" for each in said if each)
 
 
 def losses(verdict: Verdict, subject: str) -> str:
@@ -41,17 +46,26 @@ def losses(verdict: Verdict, subject: str) -> str:
     return noisy + table(["ratio", "load", "figure", subject, "than"], lines, right={0, 3})
 
 
-def scores(verdict: Verdict) -> str:
-    titles = ["allocator", "version", *(f"{kind} {key}" for kind in (REAL, SYNTHETIC) for key in SCORED),
+def costs(verdict: Verdict) -> str:
+    kinds = [kind for kind in KIND_NAMES if verdict.rows_of(kind)]
+    titles = ["allocator", "version", "what it is", *(f"{kind} {key}" for kind in kinds for key in SCORED),
               "on the frontier", *(f"{key}: {' / '.join(WORDS)}" for key in SCORED)]
     lines = []
     for allocator in verdict.results.allocators:
         name = allocator["name"]
-        lines.append([name, allocator["version"],
-                      *(ratio(verdict.scores[kind, key, name].mean) for kind in (REAL, SYNTHETIC) for key in SCORED),
+        lines.append([name, allocator["version"], allocator["title"],
+                      *(overall_text(verdict, kind, key, name) for kind in kinds for key in SCORED),
                       frontier_text(verdict, name),
                       *(counts_text(verdict, name, key) for key in SCORED)])
-    return table(titles, lines, right={2, 3, 4, 5, 6, 7, 8})
+    return (f"In multiples of {verdict.subject}'s, by the geometric mean over all rows of a kind; *worse* is who costs more than "
+            f"{verdict.subject}.\n\n{table(titles, lines, right=set(range(3, len(titles))))}{distances(verdict)}")
+
+
+def distances(verdict: Verdict) -> str:
+    """Of the subject from the virtual best peer."""
+    said = [f"{kind} {key} {ratio(verdict.distance[kind, key])}" for kind in KIND_NAMES for key in SCORED
+            if verdict.distance[kind, key] is not None]
+    return f"\n\n{verdict.subject} in multiples of the best peer of each row: {', '.join(said)}." if said else ""
 
 
 def section(row: Row, verdict: Verdict) -> str:

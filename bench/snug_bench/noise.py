@@ -20,13 +20,19 @@ class Noise:
 
     @property
     def too_noisy(self) -> bool:
+        """To judge the time of a row."""
         return bool(self.reasons)
+
+    @property
+    def disturbed(self) -> bool:
+        """By others, so that means over rows are no better known."""
+        return self.others_share is not None and self.others_share > MOST
 
     @property
     def reasons(self) -> str:
         """Empty if it is quiet enough."""
         found = []
-        if self.others_share is not None and self.others_share > MOST:
+        if self.disturbed:
             found.append(f"other programs took {self.others_share:.0%} of the processors")
         if self.half_width is not None and self.half_width > MOST:
             more = "more than " if self.half_width > WIDEST else ""

@@ -1,17 +1,22 @@
-"""The overview: where each allocator stands over all loads of one kind, in time and in memory, and who leads.
+"""The overview: where each allocator stands over all loads of one kind, in time and in memory, and which leads.
 
-A point is a pair of scores: geometric means of costs in multiples of the virtual best peer's. A mean over fewer rows than
-others have, because runs failed, is no match for theirs: it is shown, but leads nothing.
+A point is a pair of overall costs (overall.py), in multiples of the subject's. A mean over fewer rows than others have,
+because runs failed, is no match for theirs: it is shown, but leads nothing.
 """
 
 from collections import defaultdict
 from dataclasses import dataclass
 
-from snug_bench.ratio import BAND
-from snug_bench.verdict import SCORED, Row, Verdict, on_even, virtual_best
+from snug_bench.quantity import count_of
+from snug_bench.ratio import BAND, BETTER, EQUAL, UNCLEAR, WORSE
+from snug_bench.statistics import Interval
+from snug_bench.verdict import SCORED, Row, Verdict
 from snug_bench.workload import REAL, SYNTHETIC
 
 NAMED = 3
+KIND_NAMES = {REAL: "real programs", SYNTHETIC: "synthetic workloads"}
+SAID = {"time": {BETTER: "faster than", EQUAL: "as fast as", WORSE: "slower than"},
+        "memory": {BETTER: "smaller than", EQUAL: "as large as", WORSE: "larger than"}}
 
 
 @dataclass(frozen=True)
@@ -21,6 +26,8 @@ class Point:
     memory: float
     rows: int  # that both means were made of
     of: int
+    time_interval: Interval | None = None
+    memory_interval: Interval | None = None
 
     @property
     def complete(self) -> bool:
@@ -64,24 +71,56 @@ def overviews(verdict: Verdict) -> list[Overview]:
 def overview(verdict: Verdict, kind: str) -> Overview:
     rows = verdict.rows_of(kind)
     points, missing, hollow = [], defaultdict(list), defaultdict(list)
-    for name in verdict.results.names():
-        time, memory = (verdict.scores[kind, key, name] for key in SCORED)
-        if time.mean is None or memory.mean is None:
-            missing[why(rows, name)].append(name)
+    for name in verdict.results.names() if verdict.peers() else []:
+        time, memory = (verdict.overall[kind, key, name] for key in SCORED)
+        if time.ratio is None or memory.ratio is None:
+            missing[why(rows, name, verdict.subject)].append(name)
             continue
-        points.append(Point(name, time.mean, memory.mean, min(time.rows, memory.rows), len(rows)))
+        points.append(Point(name, time.ratio.value, memory.ratio.value, min(time.rows, memory.rows), len(rows),
+                            time.ratio.interval, memory.ratio.interval))
         if not points[-1].complete:
-            hollow[why(rows, name)].append(name)
+            hollow[why(rows, name, verdict.subject)].append(name)
     notes = [f"Missing: {', '.join(names)} ({reason})." for reason, names in missing.items()]
     notes += [f"Hollow, as the mean leaves out a row or more: {', '.join(names)} ({reason})." for reason, names in hollow.items()]
     return Overview(kind, len(rows), points, notes)
 
 
-def why(rows: list[Row], name: str) -> str:
-    """An allocator has no score, or one that leaves out some of the rows."""
+def why(rows: list[Row], name: str, subject: str) -> str:
+    """An allocator has no overall cost, or one that leaves out some of the rows."""
     without = [row.name for row in rows if name not in row.cells or not row.cells[name].samples]
-    alone = [row.name for row in rows if row.name not in without and any(virtual_best(row, key) is None for key in SCORED)]
-    few = [row.name for row in rows if row.name not in without + alone and any(on_even(row, name, key) is None for key in SCORED)]
-    reasons = {"nothing counted in": without, "nobody to compare with in": alone, "too few repetitions of": few}
+    alone = [row.name for row in rows if row.name not in without
+             and any(not row.round_ratios(name, key, subject) for key in SCORED)]
+    reasons = {"nothing counted in": without, f"no repetition beside {subject} in": alone}
     return "; ".join(f"{what} {', '.join(those[:NAMED])}" + (f" and {len(those) - NAMED} more" if len(those) > NAMED else "")
                      for what, those in reasons.items() if those)
+
+
+def peers_by_word(verdict: Verdict, kind: str, key: str) -> dict[str, list[str]]:
+    """The allocators of other projects that counted in all rows of a kind, by how the subject does against each over them; of
+    each word, the costliest first. All are unclear in time if other programs disturbed the runs."""
+    found = defaultdict(list)
+    whole = [name for name in verdict.peers() if verdict.overall[kind, key, name].complete]
+    for name in sorted(whole, key=lambda name: -verdict.overall[kind, key, name].mean):
+        each = verdict.overall[kind, key, name]
+        found[UNCLEAR if key == "time" and verdict.noise.disturbed else each.subjects_word].append(name)
+    return found
+
+
+def overview_sentence(verdict: Verdict, kind: str) -> str:
+    """Over 11 rows of real programs, snug is faster than 9 of 16 others, as fast as 2 (b, c), slower than 1 (a); it is smaller
+    than 16 of 16 others. Empty if it has no peer."""
+    if not verdict.peers() or not verdict.rows_of(kind):
+        return ""
+    partly = [name for name in verdict.peers() if not all(verdict.overall[kind, key, name].complete for key in SCORED)]
+    return (f"Over {count_of(len(verdict.rows_of(kind)), 'row')} of {KIND_NAMES[kind]}, {verdict.subject} is "
+            f"{words_clause(verdict, kind, 'time')}; it is {words_clause(verdict, kind, 'memory')}"
+            + (f"; not counted, as they failed in a row: {', '.join(partly)}" if partly else ""))
+
+
+def words_clause(verdict: Verdict, kind: str, key: str) -> str:
+    """How many have each word, and which where the subject is not better; a word that none has is left out."""
+    by_word = peers_by_word(verdict, kind, key)
+    better, *others = (SAID[key] | {UNCLEAR: "not to be told from"}).items()
+    whole = sum(map(len, by_word.values()))
+    return ", ".join([f"{better[1]} {len(by_word[BETTER])} of {count_of(whole, 'other')}",
+                      *(f"{said} {len(by_word[word])} ({', '.join(by_word[word])})" for word, said in others if by_word[word])])

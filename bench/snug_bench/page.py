@@ -9,14 +9,14 @@ import jinja2
 
 from snug_bench.contender import SNUG
 from snug_bench.legend import figure_sentence, load_sentence
-from snug_bench.overview import overviews
+from snug_bench.overview import KIND_NAMES, overview_sentence, overviews
 from snug_bench.palette import styles_of
 from snug_bench.problem import Problem
 from snug_bench.quantity import NOTHING, count_of, interval, quantity, ratio
 from snug_bench.ratio import WORDS
 from snug_bench.source_documents import FAILS, HOLDS, OPEN, SourceDocuments, read_source_documents
 from snug_bench.statistics import FEWEST_FOR_LEVEL, Sample
-from snug_bench.terminal import KIND_NAMES, counts_text, frontier_text, repetitions_text, verdict_sentence
+from snug_bench.terminal import counts_text, frontier_text, overall_text, repetitions_text, verdict_sentence
 from snug_bench.verdict import DEFINITION, SCORED, Cell, Row, Verdict
 from snug_bench.workload import REAL, SYNTHETIC
 
@@ -38,7 +38,8 @@ def page(verdict: Verdict, say, seeds: Path | None = None) -> str:
         subject=verdict.subject, host=results.host, grid=results.grid, kinds=KIND_NAMES,
         present=[kind for kind in (REAL, SYNTHETIC) if verdict.rows_of(kind)], scored=SCORED,
         absent=[kind for kind in (REAL, SYNTHETIC) if not verdict.rows_of(kind)],
-        sentence=verdict_sentence(verdict), frontier_text=frontier_text, counts_text=counts_text, words=WORDS,
+        sentence=verdict_sentence(verdict), overall_text=overall_text,
+        over_all=[said for kind in KIND_NAMES if (said := overview_sentence(verdict, kind))], frontier_text=frontier_text, counts_text=counts_text, words=WORDS,
         failed=sum(cell.failed for row in verdict.rows for cell in row.cells.values()),
         overviews=overviews(verdict), palette=palette(verdict),
         verdict=verdict, losses=losses(verdict), failures=failures(verdict), definition=DEFINITION,
@@ -89,7 +90,7 @@ def data(verdict: Verdict) -> dict[str, Any]:
     judged = tuple(key for key in ("time", "memory", "settled") if key != "time" or not noise.too_noisy)
     return {"subject": verdict.subject,
             "noise": {"others_share": noise.others_share, "half_width": noise.half_width, "too_noisy": noise.too_noisy,
-                      "reasons": noise.reasons},
+                      "disturbed": noise.disturbed, "reasons": noise.reasons},
             "allocators": [{"name": each["name"], "title": each["title"], "snug": each["family"] == SNUG,
                             "path": styles[each["name"]].marker.path} for each in verdict.results.allocators],
             "overviews": [{"kind": view.kind, "caption": KIND_NAMES[view.kind], "points": [asdict(each) for each in view.points]}

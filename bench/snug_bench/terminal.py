@@ -1,24 +1,27 @@
-"""The verdict in a terminal: standings, scores and losses, from left to right what decides first."""
+"""The verdict in a terminal: standings, overall costs and losses, from left to right what decides first."""
 
 from rich.console import Console
 from rich.text import Text
 
 from snug_bench.comparison import BROKEN, Comparison
+from snug_bench.overview import KIND_NAMES, overview_sentence
 from snug_bench.quantity import NOTHING, count_of, interval, quantity, ratio
 from snug_bench.ratio import BETTER, EQUAL, UNCLEAR, WORDS, WORSE
 from snug_bench.sheet import GAP, Column, Sheet, packed, say_words, show, show_stack, wrapped
 from snug_bench.verdict import DEFINITION, FAILED, NOT_RUN, SCORED, Loss, Row, Verdict
-from snug_bench.workload import REAL, SYNTHETIC
 
 STYLES = {BETTER: "green", EQUAL: "", WORSE: "red", UNCLEAR: "yellow", FAILED: "red reverse", NOT_RUN: ""}
 NAMED = 3  # failed cells in the closing sentence; all stand above it
-KIND_NAMES = {REAL: "real programs", SYNTHETIC: "synthetic workloads"}
 
 
 def print_verdict(console: Console, verdict: Verdict) -> None:
     for key, title in (("time", "Time"), ("memory", "Peak RSS")):
         print_standings(console, verdict, key, title)
-    ratios = scores(verdict)
+    for kind in KIND_NAMES:
+        if said := overview_sentence(verdict, kind):
+            say_words(console, f"{said}.", indent=2)
+    console.print()
+    ratios = costs(verdict)
     show_stack(console, ratios if ratios.width <= console.width else ratios.without("version"))
     console.print()
     show_stack(console, words_sheet(verdict))
@@ -31,7 +34,7 @@ def print_verdict(console: Console, verdict: Verdict) -> None:
 def print_standings(console: Console, verdict: Verdict, key: str, title: str) -> None:
     """With as many of the other allocators as there is width for, the best first chosen."""
     others = [name for name in verdict.results.names() if name != verdict.subject]
-    chosen = by_score(verdict, key, others)
+    chosen = by_cost(verdict, key, others)
     while chosen and standings(verdict, key, title, chosen).width > console.width:
         chosen.pop()
     show_stack(console, standings(verdict, key, title, [name for name in others if name in chosen]))
@@ -58,9 +61,9 @@ def standings(verdict: Verdict, key: str, title: str, others: list[str]) -> Shee
     return sheet
 
 
-def by_score(verdict: Verdict, key: str, names: list[str]) -> list[str]:
+def by_cost(verdict: Verdict, key: str, names: list[str]) -> list[str]:
     def cost(name: str) -> float:
-        means = [verdict.scores[kind, key, name].mean for kind in (REAL, SYNTHETIC)]
+        means = [verdict.overall[kind, key, name].mean for kind in KIND_NAMES]
         return min((mean for mean in means if mean is not None), default=float("inf"))
     return sorted(names, key=cost)
 
@@ -78,19 +81,29 @@ def other_text(row: Row, name: str, key: str, subject: str) -> Text:
     return Text(ratio(row.multiple(name, key, subject)), "bold" if name == row.best_peer(key) else "")
 
 
-def scores(verdict: Verdict) -> Sheet:
-    """A row an allocator: geometric means against the virtual best peer, and places on the frontier."""
-    kinds = [kind for kind in (REAL, SYNTHETIC) if verdict.rows_of(kind)]
-    sheet = Sheet("Cost in multiples of the virtual best peer's (geometric mean)", [
+def costs(verdict: Verdict) -> Sheet:
+    """A row an allocator: overall costs, and places on the frontier."""
+    kinds = [kind for kind in KIND_NAMES if verdict.rows_of(kind)]
+    sheet = Sheet(f"Cost over all rows in multiples of {verdict.subject}'s (geometric mean)", [
         Column("allocator", "left"), Column("version", "left"),
         *(Column(f"{kind}\n{key}") for kind in kinds for key in SCORED), Column("on the\nfrontier"), Column("rows\nfailed")])
     for allocator in verdict.results.allocators:
         name = allocator["name"]
         failed = sum(row.cells[name].failed for row in verdict.rows if name in row.cells)
         sheet.add(name, allocator["version"],
-                  *(ratio(verdict.scores[kind, key, name].mean) for kind in kinds for key in SCORED),
+                  *(ratio(verdict.overall[kind, key, name].mean) for kind in kinds for key in SCORED),
                   frontier_text(verdict, name), str(failed))
     return sheet
+
+
+def overall_text(verdict: Verdict, kind: str, key: str, name: str) -> str:
+    """1.14× [1.12–1.16], worse"""
+    found = verdict.overall[kind, key, name].ratio
+    if found is None or name == verdict.subject:
+        return ratio(found.value if found else None)
+    between = f" [{found.interval.low:.2f}–{found.interval.high:.2f}]" if found.interval else ""
+    word = UNCLEAR if key == "time" and verdict.noise.disturbed else found.word
+    return f"{ratio(found.value)}{between}, {word}"
 
 
 def words_sheet(verdict: Verdict) -> Sheet:

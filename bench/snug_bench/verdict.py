@@ -1,9 +1,10 @@
 """The verdict: where each allocator stands in each load, and over all of them.
 
 The cast: a *row* is a load with a number of threads; a *cell* is a row on one allocator, with a sample for each metric;
-a *score* is an allocator's geometric mean over rows against the *virtual best peer*, which is in each row the peer that
-is best there. Who that is, is chosen on the odd repetitions and its value taken from the even ones: the smallest of
-several noisy medians is smaller than any of them truly is, and would flatter nobody but a peer that does not exist.
+what an allocator costs over all rows is overall.py's. The *virtual best peer* is in each row the peer that is best there,
+and the subject's *distance* from it a geometric mean over rows. Which peer that is, is chosen on the odd repetitions and its
+value taken from the even ones: the smallest of several noisy medians is smaller than any of them truly is, and would flatter
+nobody but a peer that does not exist.
 
 The word for an allocator in a row is the worst of its words against each rival (ratio.py). Snug's own entries are no
 peers: snug is measured against the others, never against itself.
@@ -17,6 +18,7 @@ from snug_bench.contender import SNUG
 from snug_bench.measurement import WARM_UP, Measurement
 from snug_bench.metric import Metric, metrics_of
 from snug_bench.noise import Noise, noise_of, others_share
+from snug_bench.overall import Overall, overall
 from snug_bench.quantity import count_of
 from snug_bench.ratio import BETTER, EQUAL, UNCLEAR, WORSE, Ratio, of_rounds, worst
 from snug_bench.results import Results
@@ -35,11 +37,13 @@ and its own width more at each end, and of a single one there is none.
 Two allocators are "equal" if all of that interval lies within 3% of 1; else one is "better" or "worse" if all of it lies
 more than 1% away from 1, by half its width (of fewer than six repetitions by more); else it is "unclear". An allocator's word in a row is the worst of those against all others, in the
 order worse, unclear, equal, better.
-The virtual best peer is in each row the best peer there, chosen on the odd repetitions and scored on the even ones.
+Over all loads of a kind an allocator's cost is the geometric mean of its ratios to the subject's in each repetition; of
+these means it is the median, with an interval and a word by the same rules. The virtual best peer is in each row the best
+peer there, chosen on the odd repetitions and scored on the even ones.
 An allocator is on the frontier of a row unless another one is better in time or memory and better or equal in the
 other.
-Time is not judged where other programs took more than a tenth of the processors while the runs lasted, or where the
-intervals of its ratios reach more than a tenth to either side."""
+Time is not judged where other programs took more than a tenth of the processors while the runs lasted; nor, of single rows,
+where the intervals of its ratios reach more than a tenth to either side."""
 
 
 @dataclass
@@ -110,11 +114,14 @@ class Row:
         """None if they have no repetition in common."""
         asked = allocator, key, base
         if asked not in self.ratios:
-            own, other = (self.cells[name].repetitions.get(key, {}) if name in self.cells else {}
-                          for name in (allocator, base))
-            cost_ratio = self.metric(key).cost_ratio
-            self.ratios[asked] = of_rounds([cost_ratio(own[each], other[each]) for each in own if each in other])
+            self.ratios[asked] = of_rounds(list(self.round_ratios(allocator, key, base).values()))
         return self.ratios[asked]
+
+    def round_ratios(self, allocator: str, key: str, base: str | None) -> dict[int, float]:
+        """Of each repetition that both have."""
+        own, other = (self.cells[name].repetitions.get(key, {}) if name in self.cells else {} for name in (allocator, base))
+        cost_ratio = self.metric(key).cost_ratio
+        return {each: cost_ratio(own[each], other[each]) for each in own if each in other}
 
     def multiple(self, allocator: str, key: str, base: str | None) -> float | None:
         """The ratio's value."""
@@ -130,15 +137,6 @@ class Row:
     def dominates(self, other: str, name: str) -> bool:
         words = [self.word(other, key, name) for key in SCORED]
         return BETTER in words and all(word in (BETTER, EQUAL) for word in words)
-
-
-@dataclass(frozen=True)
-class Score:
-    """Of one allocator over the rows of a kind, in one metric."""
-
-    mean: float | None  # None: nothing to compare with
-    rows: int  # that it was computed from
-    of: int
 
 
 @dataclass(frozen=True)
@@ -158,12 +156,18 @@ class Verdict:
     results: Results
     rows: list[Row]
     noise: Noise
-    scores: dict[tuple[str, str, str], Score] = field(default_factory=dict)  # kind, metric, allocator
+    overall: dict[tuple[str, str, str], Overall] = field(default_factory=dict)  # kind, metric, allocator: to the subject
+    distance: dict[tuple[str, str], float | None] = field(default_factory=dict)  # kind, metric: the subject's
     frontier: Counter = field(default_factory=Counter)
 
     @property
     def subject(self) -> str:
         return subject_of(self.results)
+
+    def peers(self) -> list[str]:
+        """The allocators that the subject is compared with: its own variants are none."""
+        own = {each["name"] for each in self.results.allocators if each["family"] == SNUG} | {self.subject}
+        return [name for name in self.results.names() if name not in own]
 
     def rows_of(self, kind: str) -> list[Row]:
         return [row for row in self.rows if row.load["kind"] == kind]
@@ -219,8 +223,9 @@ def judge(results: Results) -> Verdict:
     verdict = Verdict(results, rows, noise_among(results, rows))
     for kind in (REAL, SYNTHETIC):
         for key in SCORED:
+            verdict.distance[kind, key] = distance(verdict.rows_of(kind), key, verdict.subject)
             for name in results.names():
-                verdict.scores[kind, key, name] = score(verdict.rows_of(kind), key, name)
+                verdict.overall[kind, key, name] = overall(verdict.rows_of(kind), key, name, verdict.subject)
     for row in rows:
         verdict.frontier.update(row.frontier())
     return verdict
@@ -280,14 +285,14 @@ def failure(what: str, in_warm_up: bool, number: int, tried: int) -> str:
     return f"{what} ({', and '.join([*struck, *(['the warm-up'] if in_warm_up else [])])})"
 
 
-def score(rows: list[Row], key: str, allocator: str) -> Score:
+def distance(rows: list[Row], key: str, allocator: str) -> float | None:
+    """From the virtual best peer; None if there is no peer."""
     ratios = []
     for row in rows:
-        best = virtual_best(row, key)
-        own = on_even(row, allocator, key)
+        best, own = virtual_best(row, key), on_even(row, allocator, key)
         if best is not None and own is not None and best > 0:
             ratios.append(row.metric(key).cost_ratio(own, best))
-    return Score(geometric_mean(ratios), len(ratios), len(rows))
+    return geometric_mean(ratios)
 
 
 def virtual_best(row: Row, key: str) -> float | None:

@@ -1,4 +1,5 @@
-"""The chart of README: time against memory on real programs, as SVG, once for light pages and once for dark ones.
+"""The chart of README: time against memory on real programs, in multiples of snug's, as SVG, once for light pages and once
+for dark ones. A cross is the interval of each.
 
 Every allocator is a marker with its name beside it, since a legend would have to be read first. The names are placed by
 trying eight places around each marker and taking, one after the other, what overlaps least.
@@ -9,15 +10,24 @@ from dataclasses import dataclass
 from html import escape
 
 from snug_bench.palette import PAGE_DARK, PAGE_LIGHT, styles_of
-from snug_front_door.standing import Standing
 
-WIDTH, HEIGHT = 760, 440
-LEFT, RIGHT, TOP, BOTTOM = 80, 24, 62, 62
+WIDTH, HEIGHT = 760, 480
+LEFT, RIGHT, TOP, BOTTOM = 80, 24, 62, 76
 FONT = "-apple-system,BlinkMacSystemFont,Segoe UI,Roboto,Helvetica,Arial,sans-serif"
 LETTER = 6.9  # width of a letter at 12.5 px, at most
 LINE = 15
-SNUG, BASE = "snug", "glibc"
-FURTHEST = 1.1  # slower ones stand at the edge with their figure, so that they do not press all others together
+SNUG = "snug"
+FURTHEST = 1.2  # slower ones stand at the edge with their figure, so that they do not press all others together
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Multiples of snug's: the mean, and where it lies."""
+
+    time: float
+    memory: float
+    time_between: tuple[float, float]
+    memory_between: tuple[float, float]
 
 
 @dataclass(frozen=True)
@@ -96,7 +106,7 @@ def placed_labels(points: dict[str, tuple[float, float]], words: dict[str, str])
         area = (label.box.right - label.box.left) * (label.box.bottom - label.box.top)
         return sum(label.box.overlap(other) for other in taken) + 2 * (area - label.box.overlap(inside))
     labels = {}
-    for name in sorted(points, key=lambda name: (name not in (SNUG, BASE), points[name])):
+    for name in sorted(points, key=lambda name: (name != SNUG, points[name])):
         labels[name] = min(label_places(*points[name], words[name], name == SNUG), key=badness)
         taken.append(labels[name].box)
     return labels
@@ -124,8 +134,8 @@ def label_of(name: str, standing: Standing) -> str:
 
 
 def axes(standings: dict[str, Standing]) -> tuple[Axis, Axis]:
-    return (Axis([each.memory for each in standings.values()], LEFT, WIDTH - RIGHT),
-            Axis([min(each.time, FURTHEST) for each in standings.values()], HEIGHT - BOTTOM, TOP))
+    return (Axis([end for each in standings.values() for end in each.memory_between], LEFT, WIDTH - RIGHT),
+            Axis([min(end, FURTHEST) for each in standings.values() for end in each.time_between], HEIGHT - BOTTOM, TOP))
 
 
 def points_of(standings: dict[str, Standing]) -> dict[str, tuple[float, float]]:
@@ -133,32 +143,45 @@ def points_of(standings: dict[str, Standing]) -> dict[str, tuple[float, float]]:
     return {name: (across.at(each.memory), up.at(min(each.time, FURTHEST))) for name, each in standings.items()}
 
 
-def label_boxes(standings: dict[str, Standing]) -> dict[str, Box]:
-    words = {name: label_of(name, each) for name, each in standings.items()}
+def label_boxes(standings: dict[str, Standing], words: dict[str, str]) -> dict[str, Box]:
+    words = {name: label_of(words[name], each) for name, each in standings.items()}
     return {name: label.box for name, label in placed_labels(points_of(standings), words).items()}
 
 
-def chart(standings: dict[str, Standing], programs: int, theme: Theme) -> str:
-    """`standings` are relative to glibc, which is at 1×, 1×."""
+def crosses(standings: dict[str, Standing], points: dict[str, tuple[float, float]], theme: Theme, styles) -> list[str]:
+    across, up = axes(standings)
+    lines = []
+    for name, each in standings.items():
+        (x, y), (left, right) = points[name], (across.at(end) for end in each.memory_between)
+        low, high = (up.at(min(end, FURTHEST)) for end in each.time_between)
+        lines.append(f'<path d="M{left:.1f} {y:.1f}H{right:.1f}M{x:.1f} {low:.1f}V{high:.1f}" '
+                     f'stroke="{theme.colour(styles[name])}" stroke-opacity="0.45" stroke-width="1.5"/>')
+    return lines
+
+
+def chart(standings: dict[str, Standing], words: dict[str, str], programs: int, machine: str, theme: Theme) -> str:
+    """`words`: the names as they are shown. snug is at 1×, 1×."""
     across, up = axes(standings)
     points = points_of(standings)
-    words = {name: label_of(name, each) for name, each in standings.items()}
+    words = {name: label_of(words[name], each) for name, each in standings.items()}
     styles, labels = styles_of(points), placed_labels(points, words)
     base_x, base_y = across.at(1), up.at(1)
     title = f"Time and memory on {programs} real programs"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{title}, as '
-        f'multiples of glibc’s" font-family="{FONT}">',
+        f'multiples of snug’s" font-family="{FONT}">',
         f'<rect width="{WIDTH}" height="{HEIGHT}" rx="6" fill="{theme.page}"/>',
         text(20, 26, title, theme.ink, 16, ' font-weight="600"'),
-        text(20, 46, "as multiples of glibc’s, geometric means; further left is smaller, further down is faster",
+        text(20, 46, "as multiples of snug’s: geometric means with 95% intervals; further left is smaller, further down is faster",
              theme.faint),
         *axis_lines(theme, across, up),
         f'<path d="M{base_x:.1f} {TOP}V{HEIGHT - BOTTOM}M{LEFT} {base_y:.1f}H{WIDTH - RIGHT}" stroke="{theme.faint}" '
         'stroke-dasharray="3 4"/>',
-        text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 16, "peak memory", theme.ink, 13, ' text-anchor="middle"'),
+        text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 28, "peak memory", theme.ink, 13, ' text-anchor="middle"'),
+        text(WIDTH - RIGHT, HEIGHT - 8, machine, theme.faint, 11, ' text-anchor="end"'),
         f'<g transform="translate(28 {(TOP + HEIGHT - BOTTOM) / 2:.0f}) rotate(-90)">'
         + text(0, 0, "time", theme.ink, 13, ' text-anchor="middle"') + "</g>",
+        *crosses(standings, points, theme, styles),
     ]
     drawn = []
     for name, (x, y) in points.items():

@@ -1,26 +1,17 @@
 """The figures that README's sentences name, by name, as they are written there."""
 
 import re
+from datetime import datetime
 
-from snug_bench.problem import Problem
-from snug_bench.verdict import Row
+from snug_bench.verdict import SCORED, Row
+from snug_front_door.ranking import MANY, listed, times
 from snug_front_door.sources import Sources
-from snug_front_door.standing import mean_multiple
 
 PEERS = ("glibc", "jemalloc", "mimalloc")
 GROWN = 1.1  # a program grows if huge pages make its peak so many times what it was
 TITLES = {"cxx_compile": "g++", "documents": "Perl", "emacs": "Emacs", "lua": "Lua", "node": "Node",
           "postgresql": "PostgreSQL", "python": "Python", "python_malloc": "Python on malloc", "redis": "Redis",
           "redis_idle": "an idling Redis", "sqlite": "SQLite"}
-
-
-def times(ratio: float) -> str:
-    return f"{ratio:.0f}" if ratio >= 9.5 else f"{ratio:.1f}" if ratio >= 1.95 else f"{ratio:.2f}"
-
-
-def more_than(ratio: float) -> str:
-    percent = round(100 * (ratio - 1))
-    return f"{percent}% more than" if percent > 0 else f"{-percent}% less than" if percent < 0 else "as much as"
 
 
 def amount(kib: float) -> str:
@@ -35,36 +26,44 @@ def number_of(figure: str) -> str:
     return found[0] if found else ""
 
 
-def listed(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
-
-
 def title(row: Row) -> str:
     return TITLES.get(row.load["name"], row.load["title"])
 
 
-def row_of(rows: list[Row], load: str, threads: int) -> Row:
-    for row in rows:
-        if (row.load["name"], row.threads) == (load, threads):
-            return row
-    raise Problem(f"the grid has no row {load} ×{threads}", 1)
-
-
 def of_grid(sources: Sources) -> dict[str, str]:
-    real, synthetic = sources.real, sources.synthetic
-    figures = {"programs": str(len(real)), "loads": str(len(synthetic)), "grid": sources.grid_file.stem,
-               "memory_glibc": times(mean_multiple(real, "snug", "memory", "glibc")),
-               "more_than_glibc": more_than(mean_multiple(real, "snug", "memory", "glibc"))}
-    for peer in PEERS:
-        figures[f"real_{peer}"] = times(mean_multiple(real, peer, "time", "snug"))
-        figures[f"synthetic_{peer}"] = times(mean_multiple(synthetic, peer, "time", "snug"))
-    figures["churn_glibc"] = times(row_of(synthetic, "churn", 8).multiple("glibc", "time", "snug"))
-    figures["slower_churn"] = times(row_of(synthetic, "thread_churn", 8).multiple("snug", "time", "glibc"))
-    figures["named"] = listed([title(row) for row in real])
-    larger = {title(row): row.multiple("snug", "memory", "glibc") for row in real}
-    figures["larger"] = listed([f"{name} {times(ratio)} times" for name, ratio in
-                                sorted(larger.items(), key=lambda each: -each[1])[:2]])
+    """Sentences for each group of rows, and single figures for docs/claims.md."""
+    ranking, host = sources.ranking, sources.grid.host
+    groups = {"real": sources.real, "synthetic": sources.synthetic, "many": sources.with_many_threads}
+    figures = {"programs": str(len(sources.real)), "loads": str(len(sources.synthetic)), "many": str(len(groups["many"])),
+               "grid": sources.grid_file.stem, "cpus": str(host["cpus"]), "named": listed([title(row) for row in sources.real])}
+    for group, rows in groups.items():
+        for key in SCORED:
+            costs = ranking.overall(rows, key)
+            figures[f"{group}_{key}"] = ranking.counts(rows, key)
+            for peer in PEERS:
+                figures[f"{group}_{key}_{peer}"] = times(costs[peer].mean)
+    for key in SCORED:
+        figures[f"{key}_losses"], figures[f"{key}_behind"] = ranking.largest_losses(key), ranking.count(key)
+    larger = {title(row): row.multiple("snug", "memory", "glibc") for row in sources.real}
+    figures["larger"] = listed([f"{name} {times(ratio)}" for name, ratio in sorted(larger.items(), key=lambda each: -each[1])[:3]])
+    date = datetime.fromisoformat(host["date"])
+    figures["machine"] = (f"{host['cpu']}, {host['cpus']} processors, {host['libc']}, {date.day} {date:%B %Y}, "
+                          f"commit {host['commit'].removesuffix('+changes')[:8]}")
+    figures["others"] = str(len(ranking.names) - 1)
     return figures
+
+
+def table(sources: Sources) -> str:
+    """Markdown: a line an allocator, the slowest on real programs first."""
+    ranking = sources.ranking
+    groups = ((sources.real, "time"), (sources.synthetic, "time"), (sources.with_many_threads, "time"), (sources.real, "memory"),
+              (sources.synthetic, "memory"))
+    titles = ("", "real programs", "synthetic", f"of these {MANY} threads or more", "memory, real", "memory, synthetic")
+    order = {name: place for place, name in enumerate(ranking.overall(sources.real, "time"))}
+    names = sorted((name for name in ranking.names if name != ranking.verdict.subject), key=lambda name: order.get(name, len(order)))
+    lines = [titles, ("---", *("--:" for _ in groups))]
+    lines += [(ranking.names[name], *(ranking.cell(rows, key, name) for rows, key in groups)) for name in names]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
 def median(measured: dict, allocator: str, figure: str) -> float:

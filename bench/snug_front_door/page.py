@@ -1,7 +1,7 @@
 """README's marked parts and its charts: written from the results, and compared with them.
 
-A part lies between the lines `<!-- NAME: … -->` and `<!-- end of NAME -->`: `why` and `whynot`, the sentences of
-why.md.in and why-not.md.in with their figures; and `demo`, the demo's last output. So nothing is typed twice.
+A part lies between the lines `<!-- NAME: … -->` and `<!-- end of NAME -->`: `table`, what each allocator costs; `why` and
+`whynot`, the sentences of why.md.in and why-not.md.in with their figures; and `demo`, the demo's last output. So nothing is typed twice.
 """
 
 import re
@@ -9,10 +9,10 @@ import textwrap
 from pathlib import Path
 
 from snug_bench.problem import Problem
-from snug_front_door.chart import DARK, LIGHT, chart
-from snug_front_door.figures import figures_of
-from snug_front_door.sources import BASE, Sources
-from snug_front_door.standing import standings
+from snug_bench.verdict import SCORED
+from snug_front_door.chart import DARK, LIGHT, SNUG, Standing, chart
+from snug_front_door.figures import figures_of, table
+from snug_front_door.sources import Sources
 
 SENTENCES = {"why": Path(__file__).with_name("why.md.in"), "whynot": Path(__file__).with_name("why-not.md.in")}
 WIDTH = 130  # of README's lines
@@ -48,10 +48,21 @@ def sentences(file: Path, figures: dict[str, str]) -> str:
     return "\n".join(wrapped) + "\n"
 
 
-def charts(sources: Sources) -> dict[str, str]:
+def standings(sources: Sources) -> dict[str, Standing]:
+    """Of snug, and of every peer that counted in each of the real programs."""
+    times, sizes = (sources.ranking.overall(sources.real, key) for key in SCORED)
+    found = {SNUG: Standing(1, 1, (1, 1), (1, 1))}
+    for name in times.keys() & sizes.keys():
+        time, size = times[name].ratio, sizes[name].ratio
+        found[name] = Standing(time.value, size.value, (time.interval.low, time.interval.high),
+                               (size.interval.low, size.interval.high))
+    return dict(sorted(found.items()))
+
+
+def charts(sources: Sources, machine: str) -> dict[str, str]:
     """By path below the project's root."""
-    drawn = standings(sources.real, sources.names, BASE)
-    return {f"docs/images/time-memory-{theme.name}.svg": chart(drawn, len(sources.real), theme)
+    drawn = standings(sources)
+    return {f"docs/images/time-memory-{theme.name}.svg": chart(drawn, sources.ranking.names, len(sources.real), machine, theme)
             for theme in (LIGHT, DARK)}
 
 
@@ -61,8 +72,9 @@ def written(root: Path) -> dict[str, str]:
     figures, readme = figures_of(sources), (root / "README.md").read_text("utf-8")
     for part, file in SENTENCES.items():
         readme = fill(readme, part, sentences(file, figures))
+    readme = fill(readme, "table", table(sources))
     readme = fill(readme, "demo", sample(sources.demo_file.read_text("utf-8")))
-    return {"README.md": readme, **charts(sources)}
+    return {"README.md": readme, **charts(sources, figures["machine"])}
 
 
 def update(root: Path) -> None:

@@ -8,12 +8,11 @@ from pathlib import Path
 
 from snug_bench.problem import Problem
 from snug_bench.results import Results, read_results
-from snug_bench.verdict import Row, rows_of
-from snug_bench.workload import REAL
+from snug_bench.verdict import Row, Verdict, judge
+from snug_bench.workload import REAL, SYNTHETIC
 from snug_front_door.measure import SCHEMA
-from snug_front_door.standing import comparable
+from snug_front_door.ranking import MANY, Ranking, shown_names
 
-BASE = "glibc"  # what readers have today
 FEWEST_PROGRAMS = 6  # a grid with fewer was made for a question of its own
 
 
@@ -42,22 +41,26 @@ class Sources:
         return read_results(self.grid_file)
 
     @cached_property
-    def rows(self) -> list[Row]:
-        return rows_of(self.grid)
+    def verdict(self) -> Verdict:
+        return judge(self.grid)
 
     @cached_property
-    def names(self) -> list[str]:
+    def ranking(self) -> Ranking:
         """Variants of an allocator with other settings are left out."""
-        return [name for name in self.grid.names() if "-" not in name]
+        names = shown_names(self.grid.allocators)
+        return Ranking(self.verdict, {name: shown for name, shown in names.items() if "-" not in name})
 
     @cached_property
     def real(self) -> list[Row]:
-        """Those in which every allocator counted."""
-        return comparable([row for row in self.rows if row.load["kind"] == REAL], self.names, BASE)
+        return self.verdict.rows_of(REAL)
 
     @cached_property
     def synthetic(self) -> list[Row]:
-        return [row for row in self.rows if row.load["kind"] != REAL]
+        return self.verdict.rows_of(SYNTHETIC)
+
+    @cached_property
+    def with_many_threads(self) -> list[Row]:
+        return [row for row in self.synthetic if row.threads >= MANY]
 
     @cached_property
     def door_file(self) -> Path:

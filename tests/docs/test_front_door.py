@@ -19,10 +19,13 @@ from document import ROOT
 
 sys.path.insert(0, str(ROOT / "bench"))
 
+from snug_bench.measurement import Figure, Measurement  # noqa: E402
+from snug_bench.noise import Noise  # noqa: E402
 from snug_bench.problem import Problem  # noqa: E402
-from snug_front_door import chart, figures, measure, page  # noqa: E402
+from snug_bench.results import Results  # noqa: E402
+from snug_bench.verdict import judge  # noqa: E402
+from snug_front_door import chart, figures, measure, page, ranking  # noqa: E402
 from snug_front_door.sources import Sources  # noqa: E402
-from snug_front_door.standing import Standing, standings  # noqa: E402
 
 PART = "a\n<!-- why: words -->\nold\n<!-- end of why -->\nb\n"
 
@@ -55,7 +58,7 @@ class PartTest(unittest.TestCase):
 
 class FiguresTest(unittest.TestCase):
     def test_ratios_are_as_exact_as_they_can_be(self):
-        self.assertEqual([figures.times(each) for each in (1.052, 1.949, 1.96, 9.4, 9.6, 12.6)],
+        self.assertEqual([ranking.times(each) for each in (1.052, 1.949, 1.96, 9.4, 9.6, 12.6)],
                          ["1.05", "1.95", "2.0", "9.4", "10", "13"])
 
     def test_a_bound_holds_whatever_the_unit(self):
@@ -78,23 +81,75 @@ class FiguresTest(unittest.TestCase):
         self.assertEqual(figures.of_door(door)["growth"], "Of 1 real programs 1 grows by a tenth or more.")
 
 
+COSTS = {"snug": 10.0, "dear": 13.0, "near": 10.1, "cheap": 8.0, "wide": 10.5, "dear-other": 50.0, "broken": 99.0}
+
+
+def planted():
+    """Each allocator's costs are those above, but `wide`'s, which differ from round to round. `broken` does one row of two."""
+    def run(name, round_, row):
+        cost = COSTS[name] * (1.3 if name == "wide" and round_ % 2 else 1)
+        figures_ = {"wall_seconds": cost, "peak_rss_bytes": cost * 2**20, "last_rss_bytes": cost}
+        figures_ |= dict.fromkeys(("user_seconds", "system_seconds", "minor_faults", "major_faults", "voluntary_switches",
+                                   "involuntary_switches"), 1.0) | {"instructions": None}
+        objection = "crashed" if name == "broken" and row == "b" else ""
+        return Measurement(row, 1, name, round_, "id", "exited", objection, figures_, {} if objection else {"op": Figure(cost, "ns")},
+                           (), "1", "1 of 1 programs", 0.0)
+    loads = [{"name": name, "title": name, "kind": "real", "stresses": "", "resembles": "", "figures": ["*"], "settles": False}
+             for name in ("a", "b")]
+    allocators = [{"name": name, "title": name, "family": name.split("-")[0], "version": "1+x", "library": "", "environment": {}}
+                  for name in COSTS]
+    runs = [run(name, round_, row) for name in COSTS for round_ in range(1, 7) for row in ("a", "b")]
+    results = Results({"cpus": 2}, {"repetitions": 6, "shrink": 1, "seed": 1}, loads, allocators, [], runs)
+    names = {name: each for name, each in ranking.shown_names(allocators).items() if "-" not in name}
+    return ranking.Ranking(judge(results), names)
+
+
+class RankingTest(unittest.TestCase):
+    def test_each_stands_where_its_word_puts_it(self):
+        found = planted()
+        rows = found.verdict.rows
+        self.assertEqual({name: found.cell(rows, "time", name) for name in found.names if name != "snug"},
+                         {"dear": "1.30", "near": "1.01 =", "cheap": "0.80 !", "wide": "1.21 ?", "broken": "failed"})
+        self.assertEqual(found.counts(rows, "time"),
+                         "1 takes more time than snug, 1 takes as much, within 3%, 1 takes less and 1 is not to be told from it")
+        self.assertEqual(found.largest_losses("time"), "`a` (1.25 times cheap 1's) and `b` (1.25 times cheap 1's)")
+        self.assertEqual(found.count("memory"), "2 of 2 rows")
+
+    def test_a_disturbed_grid_has_no_word_of_time(self):
+        found = planted()
+        found.verdict.noise = Noise(0.5, 0.01)
+        self.assertEqual(found.counts(found.verdict.rows, "time"), "4 are not to be told from it and none takes less")
+        self.assertIn("1 takes less", found.counts(found.verdict.rows, "memory"))
+
+    def test_names_are_those_that_readers_know(self):
+        def of(name, family, version):
+            return ranking.shown_names([{"name": name, "family": family, "version": version}])[name]
+        self.assertEqual([of("mimalloc2", "mimalloc", "2.3.2"), of("tcmalloc_google", "tcmalloc", "of 2025-06-16"),
+                          of("rpmalloc", "rpmalloc", "1.4.3+b097fd0"), of("snug", "snug", "0.1.0")],
+                         ["mimalloc 2.3.2", "Google's tcmalloc", "rpmalloc 1.4.3", "snug"])
+
+
 class ChartTest(unittest.TestCase):
     def test_every_name_can_be_read(self):
         sources = Sources(ROOT / "docs/results")
-        drawn = standings(sources.real, sources.names, "glibc")
+        drawn, names = page.standings(sources), sources.ranking.names
         self.assertLess(len(drawn) // 2, len(sources.real), "too few rows have all allocators")
-        self.assertEqual(self.overlaps(drawn), [])
+        self.assertEqual(self.overlaps(drawn, names), [])
         for theme in (chart.LIGHT, chart.DARK):
-            words = [each.text for each in ElementTree.fromstring(chart.chart(drawn, 5, theme)).iter() if each.text]
+            svg = chart.chart(drawn, names, 5, "a machine", theme)
+            words = [each.text for each in ElementTree.fromstring(svg).iter() if each.text]
+            self.assertIn("a machine", words)
             for name in drawn:
-                self.assertTrue(any(word.startswith(name) for word in words), name)
+                self.assertTrue(any(word.startswith(names[name]) for word in words), name)
 
     def test_names_on_top_of_each_other_are_noticed(self):
-        same = {f"allocator{n}": Standing(1.0 + n / 1e6, 1.0) for n in range(20)} | {"far": Standing(0.8, 1.5)}
-        self.assertNotEqual(self.overlaps(same), [])
+        def at(time, memory):
+            return chart.Standing(time, memory, (time, time), (memory, memory))
+        same = {f"allocator{n}": at(1.0 + n / 1e6, 1.0) for n in range(20)} | {"far": at(0.8, 1.5)}
+        self.assertNotEqual(self.overlaps(same, {name: name for name in same}), [])
 
-    def overlaps(self, drawn):
-        boxes = chart.label_boxes(drawn)
+    def overlaps(self, drawn, names):
+        boxes = chart.label_boxes(drawn, names)
         return [(a, b) for a, b in combinations(boxes, 2) if boxes[a].overlap(boxes[b]) > 4]
 
 

@@ -8,7 +8,7 @@ import unittest
 from document import ROOT, USER_PAGES, prose
 
 README = ROOT / "README.md"
-MOST_LINES = 130
+MOST_LINES = 160
 # Words of the code. A page for users explains one where it first stands in italics, or leaves it out.
 INSIDERS = ("slab", "mailbox", "remote free", "refill", "flush", "span", "chunk", "window", "carved", "tag", "scavenge")
 USER_WORDS = ("README", "limits", "configuration", "install", "using", "recipes", "coming-from")

@@ -6,7 +6,7 @@ function frontierOf(points) {
 }
 
 // `points`: [{name, hollow, time: [median, low, high], memory: the same, tip}]; `x`, `y`: {title, unit}, unit "×" for multiples.
-function scatter(width, label, points, x, y) {
+function scatter(width, label, points, x, y, judged) {
   const height = Math.round(Math.min(400, Math.max(360, width * 0.62)));
   const box = { width, height, left: 52, right: 12, top: 24, bottom: 40 };
   const end = width - box.right, floor = height - box.bottom;
@@ -24,7 +24,7 @@ function scatter(width, label, points, x, y) {
   const chart = frame(box, label, across, up);
   for (const point of points) Object.assign(point, { x: across.at(point.time[0]), y: up.at(point.memory[0]) });
   const steps = frontierOf(points.filter((point) => !point.hollow));
-  if (steps.length && !DATA.noise.too_noisy) {
+  if (steps.length && (judged ?? !DATA.noise.too_noisy)) {
     chart.append(svg("path", { class: "frontier", d: steps.map((point, i) =>
       (i ? `H${point.x.toFixed(1)}V${point.y.toFixed(1)}` : `M${point.x.toFixed(1)} ${box.top}V${point.y.toFixed(1)}`)).join("") + `H${end}` }));
   }
@@ -54,16 +54,18 @@ function rowScatter(row) {
     { title: "time", unit: "ns" }, { title: "peak memory", unit: "B" }), missingFrom(row, points.map(({ name }) => name), ""));
 }
 
+const withSpread = (value, interval) => (interval ? [value, interval.low, interval.high] : [value, value, value]);
+
 // A point an allocator: the means over all loads of a kind.
 function startOverview() {
   for (const { kind, caption, points } of DATA.overviews) {
     const shown = points.map((point) => ({ name: point.name, hollow: point.rows < point.of,
-      time: [point.time, point.time, point.time], memory: [point.memory, point.memory, point.memory],
+      time: withSpread(point.time, point.time_interval), memory: withSpread(point.memory, point.memory_interval),
       tip: `${point.name}: ${ALLOCATORS.get(point.name).title}\ntime ${ratioText(point.time)}×, memory ${ratioText(point.memory)}×\nmeans over ${point.rows} of ${point.of} rows` }));
     const holder = document.querySelector(`[data-overview="${kind}"]`);
     if (shown.length) {
-      drawn(holder, (width) => scatter(width, `${caption}: time against peak memory`, shown, { title: "time, in multiples of the best peer's", unit: "×" },
-        { title: "peak memory, in multiples of the best peer's", unit: "×" }));
+      drawn(holder, (width) => scatter(width, `${caption}: time against peak memory`, shown, { title: `time, in multiples of ${DATA.subject}'s`, unit: "×" },
+        { title: `peak memory, in multiples of ${DATA.subject}'s`, unit: "×" }, !DATA.noise.disturbed));
     }
   }
 }

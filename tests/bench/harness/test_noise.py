@@ -82,7 +82,7 @@ def test_noise_hides_no_loss():
     assert [each.metric.key for each in judge(results(slow)).losses("snug")] == ["figure:op", "time", "memory"]
     assert [each.metric.key for each in loud.losses("snug")] == ["figure:op", "time", "memory"]
     text = markdown(loud)
-    assert "**Too noisy to judge time: other programs took 50% of the processors; snug's memory is" in text
+    assert "**Row by row: Too noisy to judge time: other programs took 50% of the processors; snug's memory is" in text
     assert "| – | – | 0 / 0 / 1 / 0 |" in text and "◆" not in text  # no places on the frontier, no words of time
     console = Console(file=io.StringIO(), width=100)
     print_verdict(console, loud)

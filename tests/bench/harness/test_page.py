@@ -3,6 +3,7 @@
 import io
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -11,6 +12,7 @@ from snug_bench.markdown import markdown
 from snug_bench.page import page
 from snug_bench.picture import inline_svg
 from snug_bench.problem import Problem
+from snug_bench.processor_time import ProcessorTime
 from snug_bench.quantity import count_of, interval, quantity, ratio
 from snug_bench.statistics import Sample
 from snug_bench.terminal import closing_sentence, print_verdict
@@ -206,12 +208,17 @@ def test_a_folder_without_source_documents_is_refused_where_it_is_named(tmp_path
 
 
 def test_in_noise_the_page_judges_no_time():
-    """Whatever its figures are: no star, no frontier, no leader of time. Memory is judged as ever."""
+    """Whatever its figures are: no star and no frontier in a row; and where others disturbed, no leader of time. Memory is judged
+    as ever."""
     noisy = judge(results([*series("snug", 10, 10 << 20, noise=0.3), *series("peer", 12, 20 << 20, noise=0.3)]))
     assert noisy.noise.too_noisy
     html = page(noisy, print)
     found = json.loads(re.search(r'<script id="data"[^>]*>(.*?)</script>', html, re.S)[1])
     for cell in found["rows"][0]["cells"].values():
         assert cell["standing"].keys() == {"memory"} and not cell["frontier"]
-    assert "<b>Least time:</b> too noisy to judge" in html and "<b>Least memory:</b> snug" in html and "on the dashed line" not in html
+    assert "<b>Least time:</b> snug" in html
+    busy = [replace(each, processors=ProcessorTime(2, 2, 1)) for each in noisy.results.runs]
+    html_of_busy = page(judge(results(busy)), print)
+    assert "<b>Least time:</b> too noisy to judge" in html_of_busy and "<b>Least memory:</b> snug" in html_of_busy
+    assert "on the dashed line" not in html_of_busy
     assert re.search(r'class="sentence">Too noisy to judge time', html)
