@@ -1,8 +1,9 @@
 // The main() of a fuzz target in builds without libFuzzer: runs each file of the folders named, then the same number of
-// mutations of each. Usage: fuzz_NAME FOLDER...
+// mutations of each. Usage: fuzz_NAME MUTATIONS FOLDER...
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -14,8 +15,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t count);
 namespace {
 
 using Input = std::vector<uint8_t>;
-
-constexpr int kMutations = 500;  // of each file
 
 Input read(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -49,19 +48,24 @@ Input mutated(Input input, std::mt19937& random) {
 }  // namespace
 
 int main(int count, char** folders) {
+  const int mutations = count > 1 ? std::atoi(folders[1]) : 0;
+  if (mutations <= 0) {
+    std::fprintf(stderr, "usage: %s MUTATIONS FOLDER...\n", folders[0]);
+    return 2;
+  }
   std::mt19937 random(1);
   std::vector<std::filesystem::path> files;
-  for (int i = 1; i < count; ++i)
+  for (int i = 2; i < count; ++i)
     for (const auto& entry : std::filesystem::directory_iterator(folders[i])) files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   for (const std::filesystem::path& file : files) {
     const Input input = read(file);
     LLVMFuzzerTestOneInput(input.data(), input.size());
-    for (int i = 0; i < kMutations; ++i) {
+    for (int i = 0; i < mutations; ++i) {
       const Input other = mutated(input, random);
       LLVMFuzzerTestOneInput(other.data(), other.size());
     }
   }
-  std::printf("%zu files, %d mutations of each\n", files.size(), kMutations);
+  std::printf("%zu files, %d mutations of each\n", files.size(), mutations);
   return files.empty() ? 1 : 0;
 }
