@@ -47,13 +47,13 @@ traces: ## build, and record what real programs allocate into build/traces; tell
 
 test: ## install what is missing, build, run the tests that tell whether the library works (TESTS=FOLDER: all of tests/FOLDER)
 	@echo "make test: installs what is missing (named next), builds, tests what a user wants to know (make test-all: everything): roughly 12 minutes on two processors, 4 when built"
-	@scripts/setup build test
+	@scripts/setup build test$(if $(TESTS), test-all)
 	@scripts/run_tests release $(if $(TESTS),--only $(TESTS))
 	@scripts/check_symbols $(BUILD)
 	@echo "make test: ok: tests $$(cat $(BUILD)/summary$(if $(TESTS),-$(TESTS)).txt); symbols hold"
 
 test-all: ## the same with every test there is, and the rules of the house
-	@scripts/setup build test
+	@scripts/setup build test test-all
 	@scripts/run_tests --long release
 	@$(MAKE) --no-print-directory rules
 	@echo "make test-all: ok: tests $$(cat $(BUILD)/summary.txt); layers, headers and symbols hold"
