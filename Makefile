@@ -46,7 +46,7 @@ traces: ## build, and record what real programs allocate into build/traces; tell
 	@scripts/traces
 
 test: ## install what is missing, build, run the tests that tell whether the library works (TESTS=FOLDER: all of tests/FOLDER)
-	@echo "make test: installs what is missing (named next), builds, tests what a user wants to know (make test-all: everything): roughly 12 minutes on two processors, 4 when built"
+	@echo "make test: installs what is missing (named next), builds, tests what a user wants to know (make test-all: everything): roughly 9 minutes on two processors, 3 when built"
 	@scripts/setup build test$(if $(TESTS), test-all)
 	@scripts/run_tests release $(if $(TESTS),--only $(TESTS))
 	@scripts/check_symbols $(BUILD)
