@@ -57,7 +57,7 @@ def costs(verdict: Verdict) -> str:
                       *(overall_text(verdict, kind, key, name) for kind in kinds for key in SCORED),
                       frontier_text(verdict, name),
                       *(counts_text(verdict, name, key) for key in SCORED)])
-    return (f"In multiples of {verdict.subject}'s, by the geometric mean over all rows of a kind; *worse* is who costs more than "
+    return (f"In multiples of {verdict.subject}'s, by the geometric mean over all rows of a kind; *worse* costs more than "
             f"{verdict.subject}.\n\n{table(titles, lines, right=set(range(3, len(titles))))}{distances(verdict)}")
 
 

@@ -25,7 +25,7 @@ class Overall:
 
     @property
     def complete(self) -> bool:
-        return self.rows == self.of
+        return self.ratio is not None and self.rows == self.of
 
     @property
     def mean(self) -> float | None:

@@ -95,17 +95,6 @@ def why(rows: list[Row], name: str, subject: str) -> str:
                      for what, those in reasons.items() if those)
 
 
-def peers_by_word(verdict: Verdict, kind: str, key: str) -> dict[str, list[str]]:
-    """The allocators of other projects that counted in all rows of a kind, by how the subject does against each over them; of
-    each word, the costliest first. All are unclear in time if other programs disturbed the runs."""
-    found = defaultdict(list)
-    whole = [name for name in verdict.peers() if verdict.overall[kind, key, name].complete]
-    for name in sorted(whole, key=lambda name: -verdict.overall[kind, key, name].mean):
-        each = verdict.overall[kind, key, name]
-        found[UNCLEAR if key == "time" and verdict.noise.disturbed else each.subjects_word].append(name)
-    return found
-
-
 def overview_sentence(verdict: Verdict, kind: str) -> str:
     """Over 11 rows of real programs, snug is faster than 9 of 16 others, as fast as 2 (b, c), slower than 1 (a); it is smaller
     than 16 of 16 others. Empty if it has no peer."""
@@ -119,8 +108,8 @@ def overview_sentence(verdict: Verdict, kind: str) -> str:
 
 def words_clause(verdict: Verdict, kind: str, key: str) -> str:
     """How many have each word, and which where the subject is not better; a word that none has is left out."""
-    by_word = peers_by_word(verdict, kind, key)
+    by_word = verdict.by_word(key, {name: verdict.overall[kind, key, name] for name in verdict.peers()})
     better, *others = (SAID[key] | {UNCLEAR: "not to be told from"}).items()
     whole = sum(map(len, by_word.values()))
-    return ", ".join([f"{better[1]} {len(by_word[BETTER])} of {count_of(whole, 'other')}",
-                      *(f"{said} {len(by_word[word])} ({', '.join(by_word[word])})" for word, said in others if by_word[word])])
+    return ", ".join([f"{better[1]} {len(by_word.get(BETTER, []))} of {count_of(whole, 'other')}",
+                      *(f"{said} {len(names)} ({', '.join(names)})" for word, said in others if (names := by_word.get(word)))])

@@ -169,6 +169,18 @@ class Verdict:
         own = {each["name"] for each in self.results.allocators if each["family"] == SNUG} | {self.subject}
         return [name for name in self.results.names() if name not in own]
 
+    def overall_word(self, key: str, found: Overall) -> str:
+        """How the subject does against an allocator with that overall cost; unclear in time if other programs disturbed the runs."""
+        return UNCLEAR if key == "time" and self.noise.disturbed else found.subjects_word
+
+    def by_word(self, key: str, costs: dict[str, Overall]) -> dict[str, list[str]]:
+        """The allocators that counted in every row, by how the subject does against each; of each word, the costliest first."""
+        found: dict[str, list[str]] = {}
+        whole = {name: each for name, each in costs.items() if each.complete}
+        for name, each in sorted(whole.items(), key=lambda item: -item[1].mean):
+            found.setdefault(self.overall_word(key, each), []).append(name)
+        return found
+
     def rows_of(self, kind: str) -> list[Row]:
         return [row for row in self.rows if row.load["kind"] == kind]
 

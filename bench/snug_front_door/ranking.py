@@ -5,7 +5,7 @@ words of snug_bench/ratio.py, of the means of snug_bench/overall.py). All alloca
 variants and those of others with another setting. Of single rows the largest losses are named.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from snug_bench.overall import Overall, overall
 from snug_bench.quantity import count_of
@@ -42,20 +42,20 @@ def shown_names(allocators: list[dict]) -> dict[str, str]:
 class Ranking:
     verdict: Verdict
     names: dict[str, str]  # of each allocator that takes part, as it is shown
+    costs: dict[tuple, dict[str, Overall]] = field(default_factory=dict, repr=False)  # found so far, by rows and metric
 
     def overall(self, rows: list[Row], key: str) -> dict[str, Overall]:
         """Of each peer, the costliest first; of those that counted in every row."""
-        found = {name: overall(rows, key, name, self.verdict.subject) for name in self.names if name != self.verdict.subject}
-        whole = {name: each for name, each in found.items() if each.ratio and each.complete}
-        return dict(sorted(whole.items(), key=lambda each: -each[1].mean))
+        asked = (*(row.name for row in rows), key)
+        if asked not in self.costs:
+            found = {name: overall(rows, key, name, self.verdict.subject) for name in self.names if name != self.verdict.subject}
+            whole = {name: each for name, each in found.items() if each.complete}
+            self.costs[asked] = dict(sorted(whole.items(), key=lambda each: -each[1].mean))
+        return self.costs[asked]
 
     def words(self, rows: list[Row], key: str) -> dict[str, list[str]]:
-        """The peers by how snug does against each; in time none is known if other programs disturbed the runs."""
-        words: dict[str, list[str]] = {}
-        for name, each in self.overall(rows, key).items():
-            disturbed = key == "time" and self.verdict.noise.disturbed
-            words.setdefault(UNCLEAR if disturbed else each.subjects_word, []).append(name)
-        return words
+        """The peers by how snug does against each."""
+        return self.verdict.by_word(key, self.overall(rows, key))
 
     def counts(self, rows: list[Row], key: str) -> str:
         """`6 take more time than snug, 8 are not to be told from it`: each word that any has, and none that takes less."""
@@ -74,8 +74,7 @@ class Ranking:
         costs = self.overall(rows, key)
         if name not in costs:
             return "failed"
-        word = next(word for word, names in self.words(rows, key).items() if name in names)
-        return times(costs[name].mean) + MARKS[word]
+        return times(costs[name].mean) + MARKS[self.verdict.overall_word(key, costs[name])]
 
     def largest_losses(self, key: str) -> str:
         """The single rows in which snug is farthest behind another, beyond the noise."""
