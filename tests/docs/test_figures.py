@@ -1,6 +1,8 @@
-"""Figures that pages tell and docs/claims.md holds: a page that names one of them names the claim's."""
+"""Figures that pages tell and docs/claims.toml holds: a page that names one of them names the claim's."""
 
 import re
+import subprocess
+import tomllib
 import unittest
 from pathlib import Path
 
@@ -17,10 +19,10 @@ SENTENCES = {
 PAGES = [path for folder in ("docs", "docs/architecture") for path in sorted((ROOT / folder).glob("*.md"))]
 
 
-def claimed(claim: str, text: str) -> int:
-    """The figure of the claim's row."""
-    rows = [line for line in text.splitlines() if line.startswith(f"| {claim} |")]
-    return int(rows[0].rstrip(" |").rpartition("|")[2])
+def claimed(words: str, text: str) -> int:
+    """The figure of the claim of these words."""
+    claims = (claim for section in tomllib.loads(text)["section"] for claim in section["claim"])
+    return next(claim["figure"] for claim in claims if claim["claim"] == words)
 
 
 def told(pattern: str, pages: list[Path]) -> list[tuple[str, int]]:
@@ -30,7 +32,7 @@ def told(pattern: str, pages: list[Path]) -> list[tuple[str, int]]:
 
 class FiguresTest(unittest.TestCase):
     def test_pages_say_what_claims_say(self):
-        claims = (ROOT / "docs/claims.md").read_text("utf-8")
+        claims = (ROOT / "docs/claims.toml").read_text("utf-8")
         for summands, patterns in SENTENCES.items():
             right = sum(claimed(claim, claims) for claim in summands)
             for pattern in patterns:
@@ -38,9 +40,20 @@ class FiguresTest(unittest.TestCase):
                 self.assertTrue(found, f"no page says: {pattern}")
                 self.assertEqual([place for place in found if place[1] != right], [], f"{summands} say {right}")
 
-    def test_a_row_is_found_by_its_words(self):
-        self.assertEqual(claimed("bytes", "| bits | `x` | == 1 | 1 |\n| bytes | `a \\| b` | == 12 | 12 |"), 12)
-        self.assertRaises(IndexError, claimed, "pages", "| bytes | `a` | == 12 | 12 |")
+    def test_a_claim_is_found_by_its_words(self):
+        text = "[[section]]\n" + "".join(f"[[section.claim]]\nclaim = '{words}'\nfigure = {figure}\n"
+                                          for words, figure in (("bits", 1), ("bytes", 12)))
+        self.assertEqual(claimed("bytes", text), 12)
+        self.assertRaises(StopIteration, claimed, "pages", text)
+
+    def test_the_page_of_claims_is_what_its_data_makes(self):
+        page = ROOT / "docs/claims.md"
+        before = page.read_text("utf-8")
+        try:
+            subprocess.run([ROOT / "scripts/claims", "--page"], check=True)
+            self.assertEqual(before, page.read_text("utf-8"), "run scripts/claims --page")
+        finally:
+            page.write_text(before, "utf-8")
 
 
 if __name__ == "__main__":
