@@ -1,4 +1,4 @@
-"""listed.py: snug makes no system call but those that docs/limits.md lists.
+"""listed.py: snug makes no system call but those that docs/system-calls.md lists.
 
   listed.py PAGE FILTER run PROGRAM ARGUMENT...   the program lives under a filter that ends it for any other call of
                                                   snug's own code; FILTER is listed_calls.c as a library
@@ -47,7 +47,7 @@ def run(library: str, calls: list[str], command: list[str]) -> int:
     if "listed_calls: " in done.stderr and done.returncode in {UNKNOWN_CALL, NO_FILTER}:
         return done.returncode
     if done.returncode in STOPPED or "listed_calls: " in done.stderr:
-        print("listed: snug has made a system call that docs/limits.md does not list")
+        print("listed: snug has made a system call that docs/system-calls.md does not list")
         return 1
     return abs(done.returncode)
 
