@@ -100,9 +100,8 @@ SNUG_API void snug_free_uncached(void* block);
 
 /* Empties the cache of every thread, then gives the OS every OS page without a live block in slabs, whoever owns them,
  * and among empty pages and mappings, keeping about `pad` bytes of each of the last two. Other threads need not do
- * anything for that, and are not stopped. Where the kernel refuses membarrier (Linux before 4.14, or a sandbox) the
- * caches of other running threads stay as they are. Returns 1 if anything was given back, else 0. Slow: walks the
- * heap. */
+ * anything for that, and are not stopped; the call sleeps for 5 ms where any of them has blocks in its cache. Returns 1
+ * if anything was given back, else 0. Slow: walks the heap. */
 SNUG_API int snug_malloc_trim(size_t pad);
 
 /* ---- statistics ------------------------------------------------------------------------------------------- */
