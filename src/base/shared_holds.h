@@ -3,8 +3,8 @@
 // the kernel while it holds one holds up all other threads. Empty in release builds.
 //
 // Exempt are futexes, by which a thread waits for another lock or wakes its waiters; write, which reports a fatal error;
-// the forking thread, which holds all locks; MetaArena::stock_late(), the last resort for memory; and the check of a
-// CompactFit, which shows blocks to its caller.
+// the forking thread, which holds all locks; MetaArena::stock_late(), the last resort for memory; and
+// CompactFit::Standstill, during which code of the caller runs.
 #pragma once
 
 #include <sys/syscall.h>
