@@ -4,7 +4,7 @@
 //
 // Exempt are futexes, by which a thread waits for another lock or wakes its waiters; write, which reports a fatal error;
 // the forking thread, which holds all locks; MetaArena::stock_late(), the last resort for memory; and
-// CompactFit::Standstill, during which code of the caller runs.
+// CompactFit::Standstill, during which a function of the caller's runs.
 #pragma once
 
 #include <sys/syscall.h>

@@ -2,7 +2,7 @@
 // or a test, can tell them by their address from those of the program. None is a cancellation point, and none touches
 // errno.
 //
-// Where libc does more than the bare call, the library calls libc: for clocks without a system call, threads, abort().
+// Where libc does more than the bare call, the library calls libc: for threads and abort(), for example.
 #pragma once
 
 #include <cerrno>

@@ -27,7 +27,7 @@ bool is_privileged();
 // The number by which the OS knows the process.
 uint32_t process_id();
 
-// True if no other thread can be running. May say false of a process whose other threads have ended.
+// True if no other thread can be running. May be false although all other threads have ended.
 inline bool is_single_threaded() { return __libc_single_threaded != 0; }
 
 // 64 random bits from the kernel, which serve nothing else. If it refuses, or has none yet, the same 64 bits each time,
