@@ -13,7 +13,7 @@
 // call out of what other threads find, as if it were allocated, and puts it back afterwards. Whatever else it has read
 // under the lock before may have changed.
 //
-// They are templates so that tests/schedule can run them in every order of their steps.
+// These are templates so that tests/schedule can run them in every order of their steps.
 #pragma once
 
 #include <cstdint>

@@ -206,7 +206,7 @@ void LargeStore::note_oldest() {
   if (oldest != oldest_.load(std::memory_order_relaxed)) oldest_.store(oldest, std::memory_order_relaxed);
 }
 
-// The block has come into its list. The lock is held.
+// Called when the block was put into its list. The lock is held.
 void LargeStore::count_kept(LargeBlock* block) {
   block->is_kept = true;
   bytes_kept_.add(block->kept());
