@@ -1,6 +1,6 @@
-// ComponentSubject: a heap that is no malloc, as the player calls it (replayer/player.h). Functions that such a heap does
-// not have are made of those it has: calloc clears an allocation, operators new and delete are allocations and frees, an
-// alignment that is no power of two is ignored, a reallocation to 0 bytes frees.
+// ComponentSubject: a heap that is no malloc, as the player calls it (replayer/player.h). Functions that such a heap
+// does not have are made of those it has: calloc clears an allocation, operators new and delete are allocations and
+// frees, an alignment that is no power of two is ignored, a reallocation to 0 bytes frees.
 //
 // As soon as there is a second thread, threads take one lock: none of these heaps has one of its own.
 #pragma once

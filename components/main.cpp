@@ -1,5 +1,5 @@
-// snug-component-replayer: the program that `snug replay --component` starts. Like snug-replayer it uses no heap for its
-// own memory; the rest of what is resident belongs to the heap under test, and to libc.
+// snug-component-replayer: the program that `snug replay --component` starts. Like snug-replayer it uses no heap for
+// its own memory; the rest of what is resident belongs to the heap under test, and to libc.
 #include <stdlib.h>
 
 #include <new>

@@ -1,5 +1,5 @@
-// KnownKeys: the keys of facts that this process has recorded already and need not record again. A fact of which the key
-// is not found is recorded again, which only costs time: so a key may replace another one.
+// KnownKeys: the keys of facts that this process has recorded already and need not record again. A fact of which the
+// key is not found is recorded again, which only costs time: so a key may replace another one.
 //
 // A key that is found was recorded: the thread that finds it draws a ticket behind those of the fact. A child of a fork
 // has its parent's table, and must not find keys that were recorded in another ring, so each stored key is mixed with

@@ -3,8 +3,8 @@
 //
 //   count of a place == large blocks that begin in one of its OS pages, 255 standing for more
 //
-// So a block that begins where no large one does is skipped, and for the others the allocator is asked for the size. The
-// table is kept up to date while recording pauses: each function of the family notes allocations and frees.
+// So a block that begins where no large one does is skipped, and for the others the allocator is asked for the size.
+// The table is kept up to date while recording pauses: each function of the family notes allocations and frees.
 #pragma once
 
 #include <atomic>

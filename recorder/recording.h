@@ -1,9 +1,9 @@
 // Recording: this process's ring, and the functions that write into it. Nothing here allocates. A thread waits only
 // outside of our locks and without a ticket, so that a thread with a ticket fills its slot at once. So a signal handler
-// may leave a waiting thread for ever, by exit() or siglongjmp(). Between the ticket and the slot lie a few stores; if a
-// thread is interrupted there for good, `snug record` skips the slot (tools/record/ring_file.h). If such a thread goes
-// on after all, its slot may belong to another ticket, and it spoils that event: claiming the slot would cost each event
-// another atomic operation.
+// may leave a waiting thread for ever, by exit() or siglongjmp(). Between the ticket and the slot lie a few stores; if
+// a thread is interrupted there for good, `snug record` skips the slot (tools/record/ring_file.h). If such a thread
+// goes on after all, its slot may belong to another ticket, and it spoils that event: claiming the slot would cost each
+// event another atomic operation.
 //
 // A child of a fork, however it was made, must not write into its parent's ring. So the pointer to the ring lies in a
 // page that the kernel passes to a child as zeroes, and the child's first event opens a ring of its own.
@@ -36,7 +36,8 @@ struct ThreadState {
   Ring* of;  // the ring that the number is of
   std::uint32_t number;
   std::uint32_t parent;  // the number of the thread that made it; 0 is unknown
-  // How many calls of the allocator this thread is inside of. Calls that the allocator makes meanwhile are not recorded.
+  // How many calls of the allocator this thread is inside of. Calls that the allocator makes meanwhile are not
+  // recorded.
   std::uint32_t depth;
   // This thread has found that a sample of the allocator is wanted, and takes it when its call has ended.
   bool is_asked;
@@ -47,13 +48,13 @@ extern thread_local constinit ThreadState this_thread;
 
 // Opens the ring of this process; null if there is no `snug record`.
 Ring* open_ring();
-// Gives the calling thread its number in the ring, and records its birth. If there is no number left, the thread records
-// nothing, as if it were inside of the allocator.
+// Gives the calling thread its number in the ring, and records its birth. If there is no number left, the thread
+// records nothing, as if it were inside of the allocator.
 void number_thread(Ring& ring);
 // Waits until there is room for so many events. False if no events are wanted any more.
 bool wait_for_room(Ring& ring, std::uint64_t count);
-// True if events are wanted though the ring, if there is one, is in another state than kOn. If that is kAsked, the thread
-// notes that it is to take a sample.
+// True if events are wanted though the ring, if there is one, is in another state than kOn. If that is kAsked, the
+// thread notes that it is to take a sample.
 bool tells_when_not_on(const Ring* ring);
 // Records the calling thread's end. libc may still free memory that it holds for the thread.
 void end_thread();
@@ -132,8 +133,8 @@ inline Ring* ready_ring() {
   return is_ready ? ring : nullptr;
 }
 
-// For a ready ring. False, and nothing is recorded, if there is no room. Makes no call, so that its caller need not save
-// registers: that was a fifth of an event's instructions.
+// For a ready ring. False, and nothing is recorded, if there is no room. Makes no call, so that its caller need not
+// save registers: that was a fifth of an event's instructions.
 [[gnu::always_inline]] inline bool tell_at_once(Ring& ring, std::uint8_t operation, std::uint64_t address,
                                                 std::uint64_t size, std::uint8_t mark) {
   const std::uint64_t when = (read_ticks() - ring.began_ticks) << 8 | mark;

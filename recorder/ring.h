@@ -4,14 +4,14 @@
 //   Ring:  what the process is | next | consumed, state | threads | slot 0 … slot 32767
 //
 // A thread waits until a slot is free, draws its ticket from `next`, fills it, and stores its head last.
-// Tickets are the order of the events: an allocation draws its ticket after the call of the allocator, a free before it,
-// so that of two events of one address the earlier one has the lower ticket, whichever threads they are of.
+// Tickets are the order of the events: an allocation draws its ticket after the call of the allocator, a free before
+// it, so that of two events of one address the earlier one has the lower ticket, whichever threads they are of.
 //
 //   consumed <= next <= consumed + kSlots
 //   slot i holds the event of ticket t  <=>  i == t mod kSlots and its stamp is t + 1, modulo 2^32
 //
-// Threads of the process write `next`, `threads` and slots; only `snug record` writes `consumed` and `state`, except that
-// the process writes `state` when it finds `snug record` dead, or answers it.
+// Threads of the process write `next`, `threads` and slots; only `snug record` writes `consumed` and `state`, except
+// that the process writes `state` when it finds `snug record` dead, or answers it.
 #pragma once
 
 #include <atomic>
@@ -27,8 +27,8 @@ inline constexpr std::uint32_t kMostThread = (1 << 24) - 1;
 
 // Codes of a slot beside those of trace::Operation.
 inline constexpr std::uint8_t kReallocBegins = 0xf0;  // a reallocation of the block at this address is under way
-// The block at this address is freed by a call from inside of the allocator. Most such calls are of blocks that were not
-// recorded, and are ignored then.
+// The block at this address is freed by a call from inside of the allocator. Most such calls are of blocks that were
+// not recorded, and are ignored then.
 inline constexpr std::uint8_t kGoesInside = 0xf5;
 inline constexpr std::uint8_t kRest = 0xf1;  // more of what the slot of a ticket before began
 // Before the slot of an allocation: the key of its stack as the address, and how many return addresses follow: none for
@@ -46,8 +46,8 @@ inline constexpr std::size_t kMostFrames = 64;
 inline constexpr std::size_t kMostModulePath = 1024;
 inline constexpr std::size_t kMostBuildId = 64;
 
-// 64 OS pages of a live large block, from the page of this address on: instead of the size, a bit for each page that was
-// touched. The address is the block's plus a multiple of 64 pages.
+// 64 OS pages of a live large block, from the page of this address on: instead of the size, a bit for each page that
+// was touched. The address is the block's plus a multiple of 64 pages.
 inline constexpr std::uint8_t kTouchedPages = 0xf6;
 // From this address on so many bytes are the dynamic linker's own anonymous memory (recorder/loader_memory.h).
 inline constexpr std::uint8_t kLoaderMemory = 0xf7;

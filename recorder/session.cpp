@@ -123,8 +123,8 @@ SessionPath path_of_ring(std::uint64_t process, std::uint64_t number) {
   return path;
 }
 
-// A process that has changed its user may not be permitted to open the file. Then only the collector's process id can be
-// tested.
+// A process that has changed its user may not be permitted to open the file. Then only the collector's process id can
+// be tested.
 bool is_collector_gone() {
   const ErrnoKeeper keeper;
   const Lock lock = look_at_lock();

@@ -1,8 +1,8 @@
 // Session: the recording that this process may be part of. The environment named it when the process began: the process
 // that collects (the collector), its PID namespace, and the folder where rings are left for it. Nothing here allocates.
 //
-// The collector's process id does not tell whether it lives, as that may be a zombie's or a new process's: the collector
-// holds a lock on a file in the folder as long as it runs.
+// The collector's process id does not tell whether it lives, as that may be a zombie's or a new process's: the
+// collector holds a lock on a file in the folder as long as it runs.
 #pragma once
 
 #include <cerrno>

@@ -160,9 +160,9 @@ void tell_with_stack(Operation operation, const void* block, std::uint64_t size,
   if (!is_known) known_stacks.add(stack.key, ring->process);
 }
 
-// The dynamic linker holds a lock while it calls the program's function. libunwind takes that lock under one of its own,
-// so that a thread which holds the first must not wait for the second: allocations of the function are recorded without
-// a stack.
+// The dynamic linker holds a lock while it calls the program's function. libunwind takes that lock under one of its
+// own, so that a thread which holds the first must not wait for the second: allocations of the function are recorded
+// without a stack.
 extern "C" RECORDER_EXPORT int dl_iterate_phdr(int (*function)(dl_phdr_info*, std::size_t, void*), void* data) {
   if (!has_watched()) return 0;
   ++iterations;

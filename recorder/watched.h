@@ -58,7 +58,8 @@ extern std::atomic<bool> is_watched_known;
 
 extern EarlyBlocks early_blocks;
 
-// Looks the allocator up, unless that cannot be done yet, or another thread is doing so. True if it is known afterwards.
+// Looks the allocator up, unless that cannot be done yet, or another thread is doing so. True if it is known
+// afterwards.
 bool prepare_watched();
 
 inline bool has_watched() { return is_watched_known.load(std::memory_order_acquire) || prepare_watched(); }

@@ -4,7 +4,8 @@
 //   an awaited command is done before what awaits it
 //
 // The Subject is what is under test: an allocator (replayer/subject.h), or a heap that is no malloc
-// (components/component_subject.h). The player allocates nothing itself; the C library does for each thread that starts.
+// (components/component_subject.h). The player allocates nothing itself; the C library does for each thread that
+// starts.
 #pragma once
 
 #include <pthread.h>

@@ -1,7 +1,7 @@
 // Stage: the memory that `snug replay` and the replayer share. `snug replay` reads the trace and writes a *window* of
-// it here as commands; the replayer, another process, carries them out on the allocator under test, which serves no other
-// requests there. All that the replayer needs lies here, so that it has no heap and all its memory is shared memory,
-// distinct from the allocator's.
+// it here as commands; the replayer, another process, carries them out on the allocator under test, which serves no
+// other requests there. All that the replayer needs lies here, so that it has no heap and all its memory is shared
+// memory, distinct from the allocator's.
 //
 //   Stage | lanes | progress of runs | commands | slots: addresses of live blocks | histograms, by lane and row
 //
@@ -10,8 +10,8 @@
 //
 //   threads wait for windows; the window is over when `left` == 0; then no thread reads or writes but the last one
 //
-// Between windows `snug replay` owns the whole stage; in a window a lane belongs to its thread, a slot to the thread that
-// has the turn by the commands.
+// Between windows `snug replay` owns the whole stage; in a window a lane belongs to its thread, a slot to the thread
+// that has the turn by the commands.
 #pragma once
 
 #include <atomic>

@@ -41,8 +41,8 @@ class ChunkDirectory {
   bool has_index_ = false;
 };
 
-// Reads the payload, decompressed. False, and the reason, if it is not what was written. For an open chunk, all bytes up
-// to its span.
+// Reads the payload, decompressed. False, and the reason, if it is not what was written. For an open chunk, all bytes
+// up to its span.
 bool load_payload(Source& source, const IndexEntry& chunk, std::vector<std::uint8_t>& payload, std::string& fault);
 
 // All chunks of facts, one behind the other, up to kMostFacts bytes.

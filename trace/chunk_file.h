@@ -1,5 +1,5 @@
-// ChunkFile: writes a trace file: its header, then chunks as they are ended, and the index behind them. The processes of
-// a recording share one; each chunk says to which process it belongs.
+// ChunkFile: writes a trace file: its header, then chunks as they are ended, and the index behind them. The processes
+// of a recording share one; each chunk says to which process it belongs.
 //
 //   offset == bytes handed to the file;    one entry of the index for each chunk
 //
@@ -22,8 +22,8 @@ class ChunkFile {
   ChunkFile(const ChunkFile&) = delete;
   ChunkFile& operator=(const ChunkFile&) = delete;
 
-  // Fills in the header's fields about the payload. `level`: of zstd; 0 leaves the payload as it is. Returns the chunk's
-  // bytes.
+  // Fills in the header's fields about the payload. `level`: of zstd; 0 leaves the payload as it is. Returns the
+  // chunk's bytes.
   std::uint64_t write_chunk(ChunkHeader header, std::span<const std::uint8_t> payload, int level);
   // Passes what was written to the OS.
   void flush();

@@ -1,6 +1,6 @@
 // Compresses payloads of chunks by zstd. Each thread keeps one zstd context for compression and one for decompression,
-// from its first payload to its end: allocating and touching a new one takes as long as compressing a chunk, and one for
-// each of many processes' files would cost a recorder 1.3 MB each.
+// from its first payload to its end: allocating and touching a new one takes as long as compressing a chunk, and one
+// for each of many processes' files would cost a recorder 1.3 MB each.
 #pragma once
 
 #include <cstddef>

@@ -73,7 +73,8 @@ inline std::uint8_t* put_text(std::uint8_t* to, std::string_view text) {
 }
 
 // Encodes the event's operation and fields. Neither time nor turn of the stamp is less than the thread's standing; a
-// turn that the event takes is greater. The number of an allocation's result is the thread's next. Advances the standing.
+// turn that the event takes is greater. The number of an allocation's result is the thread's next. Advances the
+// standing.
 inline EncodedEvent encode(const Event& event, const Stamp& stamp, Standing& at, std::uint16_t chunk_flags,
                            std::uint8_t* to) {
   const OperationTraits& traits = traits_of(event.operation);

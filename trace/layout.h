@@ -27,7 +27,8 @@ inline constexpr std::uint16_t kVersion = 3;                         // that is 
 inline constexpr std::uint16_t kOldestVersion = 1;
 inline constexpr std::uint16_t kWithProcesses = 3;  // from this version on a chunk says of which process it is
 inline constexpr std::size_t kChunkAlign = 8;
-// The most bytes of a payload, compressed or not, for which a reader must have room. For facts, of all of them together.
+// The most bytes of a payload, compressed or not, for which a reader must have room. For facts, of all of them
+// together.
 inline constexpr std::uint32_t kMostPayload = std::uint32_t{1} << 20;
 inline constexpr std::uint32_t kMostFacts = std::uint32_t{1} << 20;
 inline constexpr std::uint32_t kMostIndex = std::uint32_t{16} << 20;

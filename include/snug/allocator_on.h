@@ -12,8 +12,8 @@
 // allocators are equal if they are on one heap. Out of memory: std::bad_alloc.
 //
 // A pool has room for objects of its size (Pool::fits()). Longer or more strictly aligned memory, arrays and a hash
-// map's table, comes from snug's heap, in a ResourceOn from its upstream. So make the pool for the container's nodes: in
-// GCC's library two pointers and a T for a list of T, four pointers and its pair for a map.
+// map's table, comes from snug's heap, in a ResourceOn from its upstream. So make the pool for the container's nodes:
+// in GCC's library two pointers and a T for a list of T, four pointers and its pair for a map.
 //
 // A CompactHeap has no allocator: containers keep addresses, and its blocks move. It has containers of its own; a
 // DirectCompactHeap (snug/compact/direct_compact_heap.h) has its pages, and moves nothing.

@@ -34,8 +34,8 @@ size_t snug_cell_heap_record(void);
 
 /* Adds more memory, anywhere. NULL if it was added, else a static sentence that says why not. */
 const char* snug_cell_heap_add(struct snug_cell_heap* heap, void* region, size_t bytes);
-/* Takes the region that snug_cell_heap_add() has added at `region` out of the heap. NULL, or a static sentence that says
- * why it did not: no such region begins there, or a block lives in it. O(cells of the region). */
+/* Takes the region that snug_cell_heap_add() has added at `region` out of the heap. NULL, or a static sentence that
+ * says why it did not: no such region begins there, or a block lives in it. O(cells of the region). */
 const char* snug_cell_heap_remove(struct snug_cell_heap* heap, void* region);
 
 /* NULL if nothing fits. 0 bytes give a block like any other. */

@@ -17,8 +17,8 @@
  *
  * An address is good until the next call for the heap that may move blocks: free, resize, unpin, step and
  * set_not_full. Pin a block for longer. Only one thread at a time may use a heap, unless its options say how several
- * share it; then addresses are good inside of a section (below). Sizes are in bytes. libsnug.so and libsnug.a have these
- * functions; snug/compact_heap.h is the same in C++, with types. A handle that was freed, or is invalid, ends the
+ * share it; then addresses are good inside of a section (below). Sizes are in bytes. libsnug.so and libsnug.a have
+ * these functions; snug/compact_heap.h is the same in C++, with types. A handle that was freed, or is invalid, ends the
  * process with one line that says so.
  */
 #ifndef SNUG_COMPACT_HEAP_C_H
@@ -77,9 +77,9 @@ struct snug_compact_heap* snug_compact_create(const struct snug_compact_options*
 /* Frees every block. The heap must hold no pin. */
 void snug_compact_destroy(struct snug_compact_heap* heap);
 
-/* A block of at least `bytes` (0 counts as 1); its address is always a multiple of `alignment`: a power of two, or 0 for
- * the alignment of the map's sizes (16 bytes; 8 in compact-fit's own). 0: there is no memory, or no slot for a handle.
- * O(1). */
+/* A block of at least `bytes` (0 counts as 1); its address is always a multiple of `alignment`: a power of two, or 0
+ * for the alignment of the map's sizes (16 bytes; 8 in compact-fit's own). 0: there is no memory, or no slot for a
+ * handle. O(1). */
 snug_handle snug_compact_alloc(struct snug_compact_heap* heap, size_t bytes, size_t alignment);
 /* The same for a block with contents that cannot be moved by copying bytes: `relocate` moves them, in one go whatever
  * the increment is, from the block `from` to the block `to`, and must not use the heap. Blocks of one size and one
@@ -102,15 +102,15 @@ void* snug_compact_try_deref(struct snug_compact_heap* heap, snug_handle handle)
 /* All of it may be written. */
 size_t snug_compact_usable_size(struct snug_compact_heap* heap, snug_handle handle);
 
-/* Keeps the block where it is until it is unpinned as often as it was pinned. Returns its address; NULL if it has 15 pins
- * already. The page that holds it takes no part in compaction meanwhile. A pinned block cannot be freed. */
+/* Keeps the block where it is until it is unpinned as often as it was pinned. Returns its address; NULL if it has 15
+ * pins already. The page that holds it takes no part in compaction meanwhile. A pinned block cannot be freed. */
 void* snug_compact_pin(struct snug_compact_heap* heap, snug_handle handle);
 /* Makes the moves that the pin has held up: up to as many as a page has blocks, and two more in a heap that has
  * readers. */
 void snug_compact_unpin(struct snug_compact_heap* heap, snug_handle handle);
 
-/* Sets the bound of every class, from now on. A smaller bound holds when the call returns, except for blocks that readers
- * keep from moving. O(pages). */
+/* Sets the bound of every class, from now on. A smaller bound holds when the call returns, except for blocks that
+ * readers keep from moving. O(pages). */
 void snug_compact_set_not_full(struct snug_compact_heap* heap, size_t not_full);
 /* The same only for blocks of this size, until the next call for all sizes; not for blocks that functions move. 0 if
  * done; -1: there is no memory. */
@@ -124,15 +124,15 @@ struct snug_compact_budget {
 /* Compacts beyond what not_full asks for, down to one page with free blocks a class, in idle time. With a budget the
  * call is a slice: it looks at the budget before each increment, and stops in the middle of a move if it is used up, so
  * that it oversteps by one increment at most. So that interrupts seldom make it late, it leaves a part of its time
- * unused: three quarters at first, then as much as lets one slice in some 4000 be late on this machine. A slice makes no
- * system call, except to wait for another thread's lock (Linux reads the clock without entering the kernel), and touches
- * no fresh memory. Pages that it empties beyond those kept (bytes_spare) go to the OS with later calls: up to nine rows
- * of pages with each call that frees, pins, resizes or needs a new row (in a heap that threads share, each that
- * allocates), or by snug_compact_give_back(). Without a budget all go at once. Returns 1 if something is left to do,
- * else 0. */
+ * unused: three quarters at first, then as much as lets one slice in some 4000 be late on this machine. A slice makes
+ * no system call, except to wait for another thread's lock (Linux reads the clock without entering the kernel), and
+ * touches no fresh memory. Pages that it empties beyond those kept (bytes_spare) go to the OS with later calls: up to
+ * nine rows of pages with each call that frees, pins, resizes or needs a new row (in a heap that threads share, each
+ * that allocates), or by snug_compact_give_back(). Without a budget all go at once. Returns 1 if something is left to
+ * do, else 0. */
 int snug_compact_step(struct snug_compact_heap* heap, const struct snug_compact_budget* budget);
-/* Gives so many rows of pages (0: all) that slices have emptied beyond those kept to the OS, with a system call each; in
- * a region without. Returns how many went: fewer if no more are to go. For a program that rests after a slice. */
+/* Gives so many rows of pages (0: all) that slices have emptied beyond those kept to the OS, with a system call each;
+ * in a region without. Returns how many went: fewer if no more are to go. For a program that rests after a slice. */
 size_t snug_compact_give_back(struct snug_compact_heap* heap, size_t rows);
 /* Gives up the moves that a step has begun, if there are any, so that no move is under way. O(classes). */
 void snug_compact_settle(struct snug_compact_heap* heap);
@@ -145,12 +145,12 @@ struct snug_compact_stats {
   size_t blocks;         /* live */
   size_t bytes_blocks;   /* of them and of places that moves fill, as large as their classes make them */
   size_t bytes_not_full; /* free blocks in pages that are not full: the size-class fragmentation */
-  size_t bytes_bound;    /* the bound on bytes_not_full, exceeded only by blocks that readers keep from moving; pages that
-                            hold pins are counted in both */
+  size_t bytes_bound;    /* the bound on bytes_not_full, exceeded only by blocks that readers keep from moving; pages
+                            that hold pins are counted in both */
   size_t bytes_tails;    /* at the ends of pages, too short for a block */
   size_t bytes_large;    /* of bytes_blocks, in blocks that have pages of their own */
-  size_t bytes_spare;   /* in empty pages, kept for later use: 128 KiB, or as much as had to be taken from the OS again of
-                           late, but at most an eighth of the pages of blocks up to 32 KiB */
+  size_t bytes_spare;   /* in empty pages, kept for later use: 128 KiB, or as much as had to be taken from the OS again
+                           of late, but at most an eighth of the pages of blocks up to 32 KiB */
   size_t bytes_handles; /* of the table of handles */
   size_t bytes_records; /* of the records of pages, back pointers to handles included, and of the heap itself */
   size_t pages;         /* of 16 KiB, spare ones apart */
@@ -187,9 +187,9 @@ struct snug_compact_view {
 void snug_compact_get_view(struct snug_compact_heap* heap, struct snug_compact_view* view);
 
 /* Sections, for a heap that several threads share. A block that a thread looks up inside of one stays where it is until
- * the thread leaves: moves of blocks wait, but no thread does. Look up no block outside. Later calls make the moves that
- * had to wait; so stay inside for microseconds, and pin blocks that you need longer. Only one thread at a time may use a
- * reader, in one section at a time. Inside, all calls for the heap are allowed but snug_compact_destroy(). */
+ * the thread leaves: moves of blocks wait, but no thread does. Look up no block outside. Later calls make the moves
+ * that had to wait; so stay inside for microseconds, and pin blocks that you need longer. Only one thread at a time may
+ * use a reader, in one section at a time. Inside, all calls for the heap are allowed but snug_compact_destroy(). */
 struct snug_compact_reader {
   uint64_t epoch; /* the epoch in which it entered; 0: it is outside */
 };

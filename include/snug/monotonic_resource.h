@@ -73,8 +73,8 @@ class BasicMonotonicResource : public std::pmr::memory_resource {
     mark.next_bytes = next_bytes_;
     return mark;
   }
-  // Frees all that was allocated since the mark was taken; buffers taken since then go back to upstream. Rewind to marks
-  // in the opposite order: release(), or a rewind to an older mark, makes a mark invalid. O(buffers that go).
+  // Frees all that was allocated since the mark was taken; buffers taken since then go back to upstream. Rewind to
+  // marks in the opposite order: release(), or a rewind to an older mark, makes a mark invalid. O(buffers that go).
   void rewind(const Mark& mark) {
     const std::lock_guard guard(lock_);
     give_back_down_to(static_cast<Buffer*>(mark.buffers));

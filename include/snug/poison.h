@@ -1,11 +1,11 @@
 // poison.h: what snug's heaps tell AddressSanitizer and valgrind's memcheck: which bytes of a heap's memory the program
 // must not touch for now.
 //
-//   AddressSanitizer   in code that is compiled with it. A function that reads poisoned bytes all the same, where a heap
-//                      keeps its links, is [[gnu::no_sanitize_address]], and calls no memset or memcpy on them
-//   memcheck           if the program runs under it and the caller has called look_for_memcheck(). Told by a sequence of
-//                      instructions without effect elsewhere, part of valgrind's interface: its headers are not needed,
-//                      and a program is the same wherever it was compiled. x86-64 and AArch64
+//   AddressSanitizer   in code that is compiled with it. A function that reads poisoned bytes all the same, where a
+//                      heap keeps its links, is [[gnu::no_sanitize_address]], and calls no memset or memcpy on them
+//   memcheck           if the program runs under it and the caller has called look_for_memcheck(). Told by a sequence
+//                      of instructions without effect elsewhere, part of valgrind's interface: its headers are not
+//                      needed, and a program is the same wherever it was compiled. x86-64 and AArch64
 //
 // Bytes begin at a multiple of eight. Thread-safe.
 #pragma once

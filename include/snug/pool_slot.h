@@ -33,7 +33,8 @@ struct SlotMemory {
   // Makes a free slot, a new object, of the bytes, which are an element's or accessible as a whole.
   static PoolSlot* close(void* bytes, PoolSlot* next, std::size_t stride) noexcept {
     const typename Tools::Listener tools;
-    // Here the sanitizer reports an element that is free already. The slot's bytes beside the element are still poisoned.
+    // Here the sanitizer reports an element that is free already. The slot's bytes beside the element are still
+    // poisoned.
     if constexpr (kPoisonsForSanitizer) static_cast<void>(*static_cast<const volatile char*>(bytes));
     tools.hand_out(bytes, stride);
     if constexpr (kFills) {

@@ -4,9 +4,9 @@
 //   Node* n = new Node;   // from Pooled<Node>::pool()
 //   delete n;
 //
-// Objects that do not fit go to the global operators: those of derived classes that are longer or aligned more strictly,
-// and arrays. A derived object that is deleted through a pointer to its base needs a virtual destructor, as always: only
-// then does delete know its size. Placement new is not changed.
+// Objects that do not fit go to the global operators: those of derived classes that are longer or aligned more
+// strictly, and arrays. A derived object that is deleted through a pointer to its base needs a virtual destructor, as
+// always: only then does delete know its size. Placement new is not changed.
 //
 // The pool exists before every static initialiser and is never destroyed, so that objects with static storage may be
 // deleted at any time; its leaks are not looked for. With SingleThread, the default, only one thread at a time may make

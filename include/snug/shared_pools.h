@@ -1,5 +1,5 @@
-// shared_pools.h: operations on all pools that PoolAllocator draws from, one for each size and alignment that containers
-// request: a program does not name these pools, and they live until its end.
+// shared_pools.h: operations on all pools that PoolAllocator draws from, one for each size and alignment that
+// containers request: a program does not name these pools, and they live until its end.
 //
 // Only pools that any thread may use are included, those of Locked and ThreadCached allocators. A program reaches the
 // pool of a SingleThread allocator by PoolAllocator::pool(), when its thread may use it.

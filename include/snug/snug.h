@@ -60,16 +60,16 @@ SNUG_API size_t snug_malloc_usable_size(void* block);
  * be freed by itself. Up to the largest size class (256 KiB by default) they come from the thread's cache and from
  * slabs many at a time, for a small part of what as many calls of malloc cost. O(count). */
 SNUG_API size_t snug_malloc_batch(size_t size, void** blocks, size_t count);
-/* Frees the `count` blocks with the addresses in `blocks`, an array that is not changed; skips NULLs. The blocks may come
- * from any function of the family and have any sizes: those of one size that stand together are fastest. Preserves
+/* Frees the `count` blocks with the addresses in `blocks`, an array that is not changed; skips NULLs. The blocks may
+ * come from any function of the family and have any sizes: those of one size that stand together are fastest. Preserves
  * errno. O(count). */
 SNUG_API void snug_free_batch(void* const* blocks, size_t count);
 
 /* ---- blocks that are moved -------------------------------------------------------------------------------- */
 
 /* For a program that can move its blocks, since it knows every pointer to them: a store, a cache, an index. The blocks
- * left after many frees lie scattered over slabs, the stretches of memory that blocks of one size are cut from, and each
- * block keeps its slab. Ask for each block in idle time, and move those for which the answer is 1:
+ * left after many frees lie scattered over slabs, the stretches of memory that blocks of one size are cut from, and
+ * each block keeps its slab. Ask for each block in idle time, and move those for which the answer is 1:
  *
  *   if (snug_should_move(block)) {
  *     void* moved = snug_malloc_uncached(size);
@@ -89,8 +89,8 @@ SNUG_API void snug_free_batch(void* const* blocks, size_t count);
  * that is seen to be free, ends the process with one line. Takes the lock of the heap that the slab belongs to. O(1),
  * but for the empty slabs of the size that the heap keeps: some tens at most. */
 SNUG_API int snug_should_move(const void* block);
-/* As malloc and free, but without the thread's cache of free blocks, which would hand out again the block just freed, and
- * would keep it from its slab. Blocks of these functions and of the others are the same. Slower: each takes a lock.
+/* As malloc and free, but without the thread's cache of free blocks, which would hand out again the block just freed,
+ * and would keep it from its slab. Blocks of these functions and of the others are the same. Slower: each takes a lock.
  * snug_free_uncached preserves errno; NULL is ignored; another pointer that snug did not hand out ends the process with
  * one line. O(1). */
 SNUG_API void* snug_malloc_uncached(size_t size);
@@ -157,8 +157,8 @@ struct snug_memory {
 
 /* Fills `*memory` with the values of this moment. Returns 0, or -1, and zeros, if the kernel does not say which pages
  * are in memory (/proc is missing or forbidden). With other threads running the parts are of slightly different
- * moments. In a process that has forked, or was forked, pages that were only read count too, though the kernel counts its
- * common zero page for none of them. Slow: O(memory). */
+ * moments. In a process that has forked, or was forked, pages that were only read count too, though the kernel counts
+ * its common zero page for none of them. Slow: O(memory). */
 SNUG_API int snug_get_memory(struct snug_memory* memory);
 
 /* Same meaning as glibc's struct mallinfo2, of this heap. (Not named as the function: in C++ it would hide it.) */

@@ -57,8 +57,8 @@ class BasicLock {
   }
 
   // Around a fork one thread holds every lock and runs other libraries' fork handlers, which may allocate: for this
-  // thread alone lock() succeeds on the locks that it holds. All structures are at rest then, and again when the handler
-  // returns.
+  // thread alone lock() succeeds on the locks that it holds. All structures are at rest then, and again when the
+  // handler returns.
   void lock_for_fork() {
     lock();
     hold_for_fork();

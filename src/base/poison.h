@@ -1,6 +1,6 @@
-// What the library tells the memory checkers of the program that it is linked into (snug/poison.h): AddressSanitizer, if
-// the program was compiled with it, even where the library was not; and valgrind's memcheck. Both ends of each range are
-// multiples of eight bytes.
+// What the library tells the memory checkers of the program that it is linked into (snug/poison.h): AddressSanitizer,
+// if the program was compiled with it, even where the library was not; and valgrind's memcheck. Both ends of each range
+// are multiples of eight bytes.
 #pragma once
 
 #include <cstddef>

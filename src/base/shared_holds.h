@@ -2,8 +2,8 @@
 // call under one ends the process; and how often such locks were taken, and in which functions. A thread that waits in
 // the kernel while it holds one holds up all other threads. Empty in release builds.
 //
-// Exempt are futexes, by which a thread waits for another lock or wakes its waiters; write, which reports a fatal error;
-// the forking thread, which holds all locks; MetaArena::stock_late(), the last resort for memory; and
+// Exempt are futexes, by which a thread waits for another lock or wakes its waiters; write, which reports a fatal
+// error; the forking thread, which holds all locks; MetaArena::stock_late(), the last resort for memory; and
 // CompactFit::Standstill, during which a function of the caller's runs.
 #pragma once
 

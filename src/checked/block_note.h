@@ -8,8 +8,8 @@
 //   trailer of a live block   == (check << 47 | 1 << 46 | origin << 44 | size) ^ mask(block)
 //   trailer of a freed block  == the same with its upper 18 bits inverted
 //
-// The canary ends at the end of a word, so that it is written and compared by words; a part of its first word may belong
-// to the user's bytes.
+// The canary ends at the end of a word, so that it is written and compared by words; a part of its first word may
+// belong to the user's bytes.
 //
 // With check:stacks two more words stand before the trailer: thread and call stack of the block's allocation and of its
 // free.

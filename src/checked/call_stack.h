@@ -1,6 +1,6 @@
 // CallStack: the thread that made a call, and the return addresses on its stack, found by frame pointers. An address
-// that occurs again, as in a recursion, is stored once, with a count: a function that calls itself from two places would
-// otherwise have as many stacks as there are orders of the two.
+// that occurs again, as in a recursion, is stored once, with a count: a function that calls itself from two places
+// would otherwise have as many stacks as there are orders of the two.
 //
 //   frame of the callee           frame of its caller
 //     | saved rbp | return |  …     | saved rbp | return |  …

@@ -8,8 +8,8 @@
 //   most_in_ring_ + kBatches * most_in_batch_ <= limit
 //
 // A thread uses the batch that its address hashes to, so that no batch is lost when a thread ends or a process forks.
-// Thread-safe. The order of locks is a batch's, then the ring's; nothing else is called under them. The caller fills and
-// checks blocks, outside of the locks.
+// Thread-safe. The order of locks is a batch's, then the ring's; nothing else is called under them. The caller fills
+// and checks blocks, outside of the locks.
 #pragma once
 
 #include <bit>

@@ -7,7 +7,8 @@
 // A kind is a class beside the map's, for blocks of one size that one function moves.
 //
 // A row of pages that becomes empty is kept for the next of its length. Beyond what was needed again of late
-// (SpareBudget) the oldest rows go to the OS: the heap's memory follows its live blocks, and the store keeps none of it.
+// (SpareBudget) the oldest rows go to the OS: the heap's memory follows its live blocks, and the store keeps none of
+// it.
 //
 //   spare rows <= SpareBudget::kLeast, or 1 / kSpareShare of the pages that classes have      after give_back()
 //

@@ -218,8 +218,9 @@ char* CompactFit::expect(char* block, HandleWord handle, const char* call) {
 }
 
 // Takes the turn of the block's class; false if the handle names no block. While the thread waits for the turn, the
-// block may move and its page go, so that the page's tag belonged to another. Under the class's turn no page or block of
-// the class comes or goes, and nothing of the page is read before. A handle without a block takes the large blocks' turn.
+// block may move and its page go, so that the page's tag belonged to another. Under the class's turn no page or block
+// of the class comes or goes, and nothing of the page is read before. A handle without a block takes the large blocks'
+// turn.
 bool CompactFit::BlockTurn::take(HandleWord handle) {
   heap_.turn_.lock();
   const auto find = [&] { return heap_.handles_.find(handle); };

@@ -7,10 +7,10 @@
 // Pages that hold pinned blocks are not open, and count apart. Blocks beyond the largest class have pages to
 // themselves, and do not move: what lies between them is no memory, only addresses.
 //
-// A heap has one thread, or several that take turns (locks, turn.h): over the whole heap, or over each class, and inside
-// of that over the table of handles and over the pages. A turn is dropped between the parts of a move. A thread that
-// reads and writes blocks takes no turn but enters a section, through a Reader: blocks that it looks up there do not
-// move until it has left (meeting.h). A free waits for no reader. It leaves the move to later calls, so that with
+// A heap has one thread, or several that take turns (locks, turn.h): over the whole heap, or over each class, and
+// inside of that over the table of handles and over the pages. A turn is dropped between the parts of a move. A thread
+// that reads and writes blocks takes no turn but enters a section, through a Reader: blocks that it looks up there do
+// not move until it has left (meeting.h). A free waits for no reader. It leaves the move to later calls, so that with
 // readers the bound is exceeded by the blocks that were freed while one of them was inside.
 //
 // After "A Compacting Real-Time Memory Management System" (Craciunas, Kirsch, Payer, Sokolova, Stadler, Staudinger,
@@ -142,7 +142,8 @@ class CompactFit {
   // Whether empty pages go back when a turn ends, or wait.
   enum class Emptied { kGoes, kWaits };
 
-  // Holds a class's turn, or that of large blocks; takes the heap's before it. Costs one test if the heap has one thread.
+  // Holds a class's turn, or that of large blocks; takes the heap's before it. Costs one test if the heap has one
+  // thread.
   class ClassTurn {
    public:
     ClassTurn(CompactFit& heap, Turn& turn, Emptied emptied = Emptied::kGoes)

@@ -112,8 +112,8 @@ bool CompactFit::is_move_sound(const PageBin& bin) const {
          to.owner().slot() == from.owner().slot();
 }
 
-// Checks the chain of readers. One that was written over may lead in a circle: then the walk meets the mark, which moves
-// to the current reader after twice as many steps each time.
+// Checks the chain of readers. One that was written over may lead in a circle: then the walk meets the mark, which
+// moves to the current reader after twice as many steps each time.
 const char* CompactFit::check_readers() const {
   const Meeting<>::Reader* mark = nullptr;
   size_t steps = 0;

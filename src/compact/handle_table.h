@@ -1,5 +1,5 @@
-// HandleTable: maps handles to addresses of blocks. A handle is a slot of the table and the generation of the block that
-// the slot serves, so that a handle which has outlived its block names nothing.
+// HandleTable: maps handles to addresses of blocks. A handle is a slot of the table and the generation of the block
+// that the slot serves, so that a handle which has outlived its block names nothing.
 //
 //   handle   1 | generation: 15 | 0: 16 | slot: 32
 //            the generation: the block's number among those of its slot (1 … 32767), exclusive or the heap's salt, so
@@ -77,9 +77,11 @@ class HandleTable {
 
   // A handle for a block at `address`; 0 if no slot or no memory is left, or if the table has to grow first.
   HandleWord add(const void* address);
-  // Called without a turn: makes more slots writable if the last add() wanted them. True if there are more than `limit`.
+  // Called without a turn: makes more slots writable if the last add() wanted them. True if there are more than
+  // `limit`.
   bool grow(size_t limit);
-  // Frees the slot. Returns a leaf that is to go back to the OS, by purge() without a turn and then put_back(), or kNone.
+  // Frees the slot. Returns a leaf that is to go back to the OS, by purge() without a turn and then put_back(), or
+  // kNone.
   size_t remove(size_t slot);
   bool purge(size_t leaf);
   void put_back(size_t leaf, bool is_gone);

@@ -6,9 +6,9 @@
 //             before; copies; and changes the slot to the new address, unless the move was called off meanwhile
 //
 // The wait is no loop: the mover asks, now and then, whether it is over. Epochs tell which readers were inside: a mark
-// begins a new one, and a reader that enters records the current one. A reader in the new epoch sees the mark, which was
-// set before it. A reader that the mover did not see inside sees the mark as well (Dekker's algorithm: both write, then
-// read what the other has written).
+// begins a new one, and a reader that enters records the current one. A reader in the new epoch sees the mark, which
+// was set before it. A reader that the mover did not see inside sees the mark as well (Dekker's algorithm: both write,
+// then read what the other has written).
 //
 // After a reader has called a move off, the mover may still read what the reader writes: the copy is thrown away. A
 // block has one mover at a time. It is a template so that tests/schedule can run it in every order of its steps.

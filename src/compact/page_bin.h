@@ -83,8 +83,8 @@ class alignas(kCacheLine) PageBin {
     CompactPage* const next = Pages::next(page);
     return next != nullptr ? next : lists_[top(occupied_ & ~(1u << page->list))].front();
   }
-  // The block to move there: the last one of the emptiest page. After moves that were called off, the last blocks of the
-  // next emptiest pages, but for the fullest, are tried instead, then the blocks before those.
+  // The block to move there: the last one of the emptiest page. After moves that were called off, the last blocks of
+  // the next emptiest pages, but for the fullest, are tried instead, then the blocks before those.
   BlockPlace to_move(const CompactPage* target) const {
     if (called_off == 0) [[likely]] {
       CompactPage* const page = other_than(target, emptiest());

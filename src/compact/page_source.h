@@ -81,7 +81,8 @@ class PageSource {
     if (index >= window.page_limit() || window.class_at(index) != 0) return 0;
     return window.tag({static_cast<uint32_t>(index)}).owner();
   }
-  // The page of any address: null if it lies in no row, or in a mapping. For an address inside of a large block, either.
+  // The page of any address: null if it lies in no row, or in a mapping. For an address inside of a large block,
+  // either.
   CompactPage* find_page(const void* address) const {
     if (spans_ == nullptr) {
       const size_t page = page_at(address);

@@ -1,5 +1,5 @@
-// SpareRows: rows of pages that have emptied, kept for the next request of their length. The newest is taken, the oldest
-// goes to the OS, as the lengths in use change with the sizes of blocks.
+// SpareRows: rows of pages that have emptied, kept for the next request of their length. The newest is taken, the
+// oldest goes to the OS, as the lengths in use change with the sizes of blocks.
 //
 //   bytes() == those of all rows in it
 //

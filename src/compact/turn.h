@@ -45,10 +45,10 @@ using SharedTurnGuard = LockGuard<SharedTurn>;
 
 // Locks the turn that guards an object that moves; returns the turn and the object's place. find() returns the place,
 // turn_of(place) the turn that guards it. Both are called without the turn first, so that the object may leave between
-// the calls, and its place get another owner. Under a turn none of its places comes or goes: if the place has that turn,
-// and the object is still there afterwards, the turn is the right one. But `nobodys` is also the turn of places without
-// an owner, and these come and go: the object could leave, its place have no owner when turn_of() reads it, and the
-// object come back before the last find(). So with that turn all calls are made under `hands`, the turn under which
+// the calls, and its place get another owner. Under a turn none of its places comes or goes: if the place has that
+// turn, and the object is still there afterwards, the turn is the right one. But `nobodys` is also the turn of places
+// without an owner, and these come and go: the object could leave, its place have no owner when turn_of() reads it, and
+// the object come back before the last find(). So with that turn all calls are made under `hands`, the turn under which
 // places change owners. A place that another heap owns, and no slab covers, may show any turn: the case that the object
 // leaves and comes back between two reads of one thread, twice, and its place is such a one meanwhile, is not excluded.
 // `hands` would exclude it, at the price of a lock of all classes for each block that is freed or pinned.

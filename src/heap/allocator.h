@@ -44,7 +44,8 @@ SNUG_ALWAYS_INLINE void* allocate_from(CacheHead* head, Otherwise otherwise) {
   return pop(head, &block) ? block : otherwise();
 }
 
-// The slow paths are parameters so that what a caller adds to them, as operator new does, adds nothing to the fast path.
+// The slow paths are parameters so that what a caller adds to them, as operator new does, adds nothing to the fast
+// path.
 template <void* (&slow)(HeadStep) = allocate_slow, void* (&large)(size_t) = allocate_large<BlockOrigin::kMalloc>>
 SNUG_ALWAYS_INLINE void* allocate(size_t size) {
   size_t beyond = size;
@@ -87,9 +88,9 @@ SNUG_ALWAYS_INLINE void release_told(void* block, size_t size) {
   release_or<release_slow_told<fits>>(block, size);
 }
 
-// `size` is the size that the block was requested with, and the block was never resized. Where sizes are trusted a block
-// of a size in the head table is cached by its size alone (docs/decisions/0007): a wrong size is found if the block goes
-// home, not if it is handed out again. Elsewhere `trusted_end` is 0.
+// `size` is the size that the block was requested with, and the block was never resized. Where sizes are trusted a
+// block of a size in the head table is cached by its size alone (docs/decisions/0007): a wrong size is found if the
+// block goes home, not if it is handed out again. Elsewhere `trusted_end` is 0.
 template <BlockOrigin fits>
 SNUG_ALWAYS_INLINE void release_sized(void* block, size_t size) {
   size_t beyond = size;
@@ -99,8 +100,8 @@ SNUG_ALWAYS_INLINE void release_sized(void* block, size_t size) {
     release_slow_told<fits>(block, kUntoldSize);  // sizes are trusted where no block is checked
 }
 
-// As allocate() and release(), but without the thread's cache: the block comes from the slab that refills draw from, and
-// goes back to its slab at once, so that the slab can become empty.
+// As allocate() and release(), but without the thread's cache: the block comes from the slab that refills draw from,
+// and goes back to its slab at once, so that the slab can become empty.
 void* allocate_uncached(size_t size) noexcept;
 void release_uncached(void* block) noexcept;
 // True if it would save memory to move the block's contents to a block from allocate_uncached() and to pass the old one

@@ -143,8 +143,8 @@ class Walk {
   uint64_t swapped_ = 0;  // OS pages
 };
 
-// Blocks out of slabs are live, in a cache or on their way home. Which ones is not looked up: of the blocks that are not
-// live the same part counts as touched as of all blocks of their class.
+// Blocks out of slabs are live, in a cache or on their way home. Which ones is not looked up: of the blocks that are
+// not live the same part counts as touched as of all blocks of their class.
 void divide_used(Attribution& attribution, const SizeSamples& samples) {
   uint64_t cached_of[kMaxClasses] = {};
   store.roster.for_each([&](const ThreadCache& cache) {

@@ -7,8 +7,8 @@
 //
 // The fork waits for operations of several holds (a heap that changes owners, a span in hand): the thread in one needs
 // only locks that come later. libc takes the lock of its list of streams between our handlers and the fork, so that it
-// comes first (os/open_streams.h). While all are held, lock() still succeeds for the forking thread alone, so that other
-// libraries' fork handlers can allocate.
+// comes first (os/open_streams.h). While all are held, lock() still succeeds for the forking thread alone, so that
+// other libraries' fork handlers can allocate.
 //
 // It is a template over the store so that tests/schedule can run it in every order of its steps. No thread holds a lock
 // of a part that is not open.

@@ -3,15 +3,16 @@
 // never allocated, and how a thread is started and joined.
 //
 // A thread that changes whether the idle thread is superfluous reads the bell afterwards, and a thread that changes the
-// bell reads afterwards whether the idle thread is superfluous. Both are sequentially consistent, so that of two at once
-// at least one sees the other's change:
+// bell reads afterwards whether the idle thread is superfluous. Both are sequentially consistent, so that of two at
+// once at least one sees the other's change:
 //
 //   a thread has got a cache                invites                                    IdleThread::thread_began
 //   a thread's cache has ended              if superfluous sends the idle thread away  settle
 //   the idle thread is superfluous          leaves, and invites if it no longer is     live
 //
-// An idle thread that has left is not detached: the next thread to send it away, or to start one, joins it. So a program
-// that has joined all its threads but one has no further thread, and no idle thread starts from a late invitation.
+// An idle thread that has left is not detached: the next thread to send it away, or to start one, joins it. So a
+// program that has joined all its threads but one has no further thread, and no idle thread starts from a late
+// invitation.
 //
 // It is a template so that tests/schedule can run it in every order of its steps.
 #pragma once
@@ -77,7 +78,8 @@ class IdlePresence {
   }
 
  private:
-  // True if the idle thread has left, as it is superfluous. It finds that out itself: a silent thread's end calls nothing.
+  // True if the idle thread has left, as it is superfluous. It finds that out itself: a silent thread's end calls
+  // nothing.
   static bool leave(Idle& idle) {
     if (!idle.is_superfluous() || !idle.bell_.leave()) return false;
     if (!idle.is_superfluous()) idle.bell_.invite();

@@ -17,7 +17,7 @@ constexpr uint32_t kLooks = 4;             // rounds of work in purge_after
 constexpr uint32_t kBeforeAnother = 1000;  // milliseconds after the OS has refused a thread
 constexpr uint32_t kStepsBeforePause = 4;
 constexpr uint32_t kFreeLeaves = 16;    // libraries try threads out at the start, before the pool of workers begins
-constexpr uint32_t kMostRefusals = 64;  // of the OS in a row: what it refused is young again, and with a short age due soon
+constexpr uint32_t kMostRefusals = 64;  // of the OS in a row: what it refuses becomes young, and may soon be due again
 
 }  // namespace
 
@@ -141,8 +141,8 @@ bool IdleThread::start_thread() {
 
 void IdleThread::join_thread() { os::join_thread(thread_); }
 
-// Waits for the system calls that the new thread, and libc before it, makes once: a filter that the program sets up next
-// may not allow them.
+// Waits for the system calls that the new thread, and libc before it, makes once: a filter that the program sets up
+// next may not allow them.
 void IdleThread::await_first_steps() {
   constexpr uint32_t kPatience = 1000;  // milliseconds
   constexpr timespec kStep{0, 10'000'000};
@@ -192,8 +192,8 @@ void IdleThread::note_leave() {
 void IdleThread::thread_ended() {
   if (is_main_thread()) return bell_.dismiss();
   Presence::settle(*this);
-  // A thread that seems silent may be one that is just ending. So the idle thread is sent away first in any case, and is
-  // invited again only if there still is such a thread.
+  // A thread that seems silent may be one that is just ending. So the idle thread is sent away first in any case, and
+  // is invited again only if there still is such a thread.
   if (sees_silent_threads() && !has_left_lately()) bell_.invite();
 }
 

@@ -28,8 +28,8 @@
 //   idle_thread:on     in a slow allocation
 //
 // Never in a free: libc frees the records of ended threads under a lock that pthread_create takes. The thread allocates
-// and frees nothing, so that it never has a cache. Without a filter of system calls it takes a name, and is scheduled as
-// the process was at its start, whatever thread has started it.
+// and frees nothing, so that it never has a cache. Without a filter of system calls it takes a name, and is scheduled
+// as the process was at its start, whatever thread has started it.
 #pragma once
 
 #include <pthread.h>
@@ -87,8 +87,8 @@ class IdleThread {
   void before_fork();
   void wait_for_empty_hands() { hands_.lock_for_fork(); }
 
-  // While another thread holds it, the idle thread has no blocks in hand, which would count as in use. To be taken before
-  // any heap's lock.
+  // While another thread holds it, the idle thread has no blocks in hand, which would count as in use. To be taken
+  // before any heap's lock.
   Lock& hands() { return hands_; }
   void after_fork_in_parent();
   void after_fork_in_child();

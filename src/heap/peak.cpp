@@ -44,8 +44,8 @@ SNUG_COLD void Peak::look() {
   lock_.unlock();
 }
 
-// At the end, freed memory that is kept still counts as in memory: of an earlier moment with about as much in memory and
-// the end, the earlier one shows what the memory was used for.
+// At the end, freed memory that is kept still counts as in memory: of an earlier moment with about as much in memory
+// and the end, the earlier one shows what the memory was used for.
 const Attribution* Peak::conclude() {
   if (lock_.try_lock()) {
     measure_now(enough());

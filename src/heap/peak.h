@@ -1,9 +1,9 @@
 // Peak: the attribution of the moment at which most was in memory, for the report at the end of the process.
 //
-// It is searched for before memory is taken or given back, when the program has written to what it had. A look walks the
-// whole heap, so the next one waits until the heap has grown by a twentieth, and may hold a twentieth more than at the
-// highest look: then all looks together walk some twenty times what the last one does. So the peak found is too low by a
-// twentieth at most, unless the program writes late to memory that it had long before. Two sums of counters decide
+// It is searched for before memory is taken or given back, when the program has written to what it had. A look walks
+// the whole heap, so the next one waits until the heap has grown by a twentieth, and may hold a twentieth more than at
+// the highest look: then all looks together walk some twenty times what the last one does. So the peak found is too low
+// by a twentieth at most, unless the program writes late to memory that it had long before. Two sums of counters decide
 // whether to look:
 //
 //   grown      bytes taken so far of memory that the OS had yet to back

@@ -1,5 +1,5 @@
-// What a request does after the OS has refused memory: it gives back what is only kept, tries again, and at last takes a
-// free block of another heap (decision 0063). The calling thread holds no lock. Thread-safe.
+// What a request does after the OS has refused memory: it gives back what is only kept, tries again, and at last takes
+// a free block of another heap (decision 0063). The calling thread holds no lock. Thread-safe.
 #pragma once
 
 #include <cerrno>
@@ -10,8 +10,8 @@
 
 namespace snug {
 
-// Gives back what the calling thread's cache and the stores keep; with `from_others`, what other threads' caches hold as
-// well. True if anything was given back. The store is open.
+// Gives back what the calling thread's cache and the stores keep; with `from_others`, what other threads' caches hold
+// as well. True if anything was given back. The store is open.
 bool give_back(size_t pad, bool from_others);
 
 // A block of a class longer than this one, and aligned as well: every multiple of 2^n has blocks at such multiples.

@@ -84,8 +84,8 @@ void Store::watch_faults() {
   });
 }
 
-// Fork handlers that are registered later run before ours takes the locks, and after ours has dropped them, so that they
-// may allocate, or wait for a thread that does. Registering may itself allocate.
+// Fork handlers that are registered later run before ours takes the locks, and after ours has dropped them, so that
+// they may allocate, or wait for a thread that does. Registering may itself allocate.
 void Store::watch_forks() {
   if (watches_forks_.exchange(true)) return;
   ::pthread_atfork([] { store.before_fork(); }, [] { store.after_fork_in_parent(); },

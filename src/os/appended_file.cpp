@@ -24,8 +24,8 @@ bool copy_folder(const char* path, char (&folder)[PATH_MAX]) {
   return true;
 }
 
-// True if open() would permit the access, by the effective user and its capabilities. Kernels before Linux 5.8, and some
-// filters of system calls, do not have the call; then the real user counts.
+// True if open() would permit the access, by the effective user and its capabilities. Kernels before Linux 5.8, and
+// some filters of system calls, do not have the call; then the real user counts.
 bool permits(const char* path, int access) {
   const long answer = system_call(SYS_faccessat2, AT_FDCWD, path, access, AT_EACCESS);
   if (answer != -ENOSYS && answer != -EPERM) return answer == 0;

@@ -1,6 +1,6 @@
 // BellMark: tells the thread that waits at a doorbell that there is work, without the lock that guards the work. A
-// thread that adds work, under the lock, sets the mark and then rings. The waiting thread clears the mark under the lock
-// before it takes the work, and reads the mark between announce() and wait(). Setting and reading are sequentially
+// thread that adds work, under the lock, sets the mark and then rings. The waiting thread clears the mark under the
+// lock before it takes the work, and reads the mark between announce() and wait(). Setting and reading are sequentially
 // consistent, so that one of the two threads sees the other.
 //
 // It is a template so that tests/schedule can run it in every order of its steps.

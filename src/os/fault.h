@@ -7,7 +7,8 @@ namespace snug::os {
 using FaultTeller = void (*)(const void* address);
 
 // From now on `teller` is called first for each such fault; then the process goes on as it would have without: with the
-// handler that was there before, or to its end. A handler that the program sets up later replaces this one. Called once.
+// handler that was there before, or to its end. A handler that the program sets up later replaces this one. Called
+// once.
 void tell_faults(FaultTeller teller);
 
 }  // namespace snug::os

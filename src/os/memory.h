@@ -33,8 +33,8 @@ bool purge(void* start, size_t bytes);
 // Frees the OS's page tables of pages to which no thread has written since they were purged.
 void forget(void* start, size_t bytes);
 
-// True if the OS answers calls for addresses, even if few are left; false if a filter refuses all such calls. Asks for 0
-// bytes, which the kernel itself rejects as invalid before anything else.
+// True if the OS answers calls for addresses, even if few are left; false if a filter refuses all such calls. Asks for
+// 0 bytes, which the kernel itself rejects as invalid before anything else.
 bool answers_for_addresses();
 
 // False if the kernel could not split the mapping; the range is then still mapped.

@@ -30,8 +30,8 @@ void take_fact(unsigned long type, unsigned long value) {
   if (type == AT_SYSINFO_EHDR) find_clock(value);
 }
 
-// A seed made of the 16 random bytes that the kernel gives each program at its start. libc makes its stack guards of the
-// same bytes: an address derived from the seed must not reveal them.
+// A seed made of the 16 random bytes that the kernel gives each program at its start. libc makes its stack guards of
+// the same bytes: an address derived from the seed must not reveal them.
 uint64_t seed_of_start() {
   learn_start();
   const auto* const bytes = at<const void>(random_bytes.load(std::memory_order_relaxed));

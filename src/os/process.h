@@ -13,8 +13,8 @@ size_t address_space_limit();
 // How much one reservation may take of so many addresses: a sixteenth; the rest is left to the program.
 constexpr size_t reservation_limit(size_t addresses) { return addresses / 16; }
 
-// Asks libc, once, for what the kernel told the program at its start, so that page_size() (os/memory.h), is_privileged()
-// and the clocks (os/clock.h) need not ask under a lock. Any thread may call it, any number of times.
+// Asks libc, once, for what the kernel told the program at its start, so that page_size() (os/memory.h),
+// is_privileged() and the clocks (os/clock.h) need not ask under a lock. Any thread may call it, any number of times.
 void learn_start();
 
 // The same without libc: the auxiliary vector lies behind the environment that the kernel gave the program. Not for

@@ -47,7 +47,8 @@ bool PageMap::read(uintptr_t start, size_t count, bool has_forked, uint64_t (&in
 }
 
 std::optional<size_t> held_pages(const void* start, size_t bytes) {
-  // Where a policy forbids the file, each attempt may be a line in the administrator's log: the first refusal is the last.
+  // Where a policy forbids the file, each attempt may be a line in the administrator's log: the first refusal is the
+  // last.
   static std::atomic<bool> was_refused{false};
   if (was_refused.load(std::memory_order_relaxed)) return std::nullopt;
   PageMap map;

@@ -15,8 +15,8 @@ class PageMap {
   // How many pages it reads at once: those of 2 MiB.
   static constexpr size_t kMostAtOnce = 512;
 
-  // Not mincore(), for which some filters of system calls end the process though they allow files (docs/decisions/0025).
-  // And not /proc/self, which names no thread once the main thread has ended.
+  // Not mincore(), for which some filters of system calls end the process though they allow files
+  // (docs/decisions/0025). And not /proc/self, which names no thread once the main thread has ended.
   PageMap() : file_("/proc/thread-self/pagemap") {}
 
   // Sets a bit for each of the `count` pages (kMostAtOnce at most) from the address on that is in memory, and adds the
@@ -33,9 +33,9 @@ class PageMap {
   InputFile file_;
 };
 
-// How many OS pages of the range are in memory or in swap: those that were touched and not given back since. No value if
-// the OS does not say; it is not asked again then. Opens a file for the time of the call: five times as dear as a system
-// call, as a rule. Thread-safe, allocates nothing, leaves errno alone.
+// How many OS pages of the range are in memory or in swap: those that were touched and not given back since. No value
+// if the OS does not say; it is not asked again then. Opens a file for the time of the call: five times as dear as a
+// system call, as a rule. Thread-safe, allocates nothing, leaves errno alone.
 std::optional<size_t> held_pages(const void* start, size_t bytes);
 
 }  // namespace snug::os

@@ -83,7 +83,7 @@ snug_compact_heap* fail(int error) {
 }
 
 uint16_t next_salt() {
-  // Reverses the bits: the salts of the first heaps differ in bits that the numbers of a slot's first blocks do not use.
+  // Reverses the bits: the salts of the first heaps differ in bits that numbers of a slot's first blocks do not use.
   static constinit std::atomic<uint32_t> heaps{0};
   uint32_t number = heaps.fetch_add(1, std::memory_order_relaxed);
   uint16_t salt = 0;

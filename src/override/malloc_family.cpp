@@ -1,5 +1,5 @@
-// The malloc family under its global names, which makes libsnug.so a drop-in. All of it is here, statistics included, so
-// that no call reaches another heap.
+// The malloc family under its global names, which makes libsnug.so a drop-in. All of it is here, statistics included,
+// so that no call reaches another heap.
 #include <malloc.h>
 
 #include <climits>
@@ -33,8 +33,8 @@ struct mallinfo2 glibc_mallinfo() {
 }
 
 // Opens the store while the program is being loaded: later the program may have set up a filter that does not allow the
-// system calls of this. The dynamic linker passes the environment to constructors; libc does not know it yet, as its own
-// constructors run later (-z initfirst).
+// system calls of this. The dynamic linker passes the environment to constructors; libc does not know it yet, as its
+// own constructors run later (-z initfirst).
 SNUG_AT_LOAD SNUG_USED void open_at_load(int, char**, char** environment) {
   if (!libc_has_environment()) os::learn_start_from(environment);
   tell_environment(environment);

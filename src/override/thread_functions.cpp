@@ -1,5 +1,5 @@
-// pthread_create, which the drop-in forwards: after a successful call of the program's it starts the idle thread, at the
-// one moment at which the process is known to be allowed threads (heap/idle_thread.h).
+// pthread_create, which the drop-in forwards: after a successful call of the program's it starts the idle thread, at
+// the one moment at which the process is known to be allowed threads (heap/idle_thread.h).
 #include <dlfcn.h>
 #include <pthread.h>
 

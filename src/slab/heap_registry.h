@@ -41,7 +41,8 @@ class HeapRegistry {
   SlabHeap* acquire();
   // A thread of this heap has ended; its cache has been flushed.
   void abandon(SlabHeap& heap);
-  // Moves a slab of the class from an abandoned heap to `heir`; false if none has one. The caller holds the heir's lock.
+  // Moves a slab of the class from an abandoned heap to `heir`; false if none has one. The caller holds the heir's
+  // lock.
   bool adopt_slab(size_t size_class, SlabHeap& heir) { return roll_.adopt_slab(size_class, heir); }
 
   // For a thread that was refused a block of the class and holds no heap's lock: a block out of the slabs of any heap;
@@ -55,8 +56,8 @@ class HeapRegistry {
   size_t take_shared(size_t size_class, void** end, size_t groups);
 
   // True if the block, a live one, had better lie in another slab (SlabHeap::is_worth_leaving). `own` is the calling
-  // thread's heap, or null; the caller holds no heap's lock. Ends the process if the address is no block's, or the block
-  // is free; `call` is the function that the report names then.
+  // thread's heap, or null; the caller holds no heap's lock. Ends the process if the address is no block's, or the
+  // block is free; `call` is the function that the report names then.
   bool should_move(const void* block, SlabHeap* own, const char* call);
   // What is wrong with a block that a cache holds, as a sentence; null if nothing is. `own` as above.
   const char* fault_of(const void* block, SlabHeap* own);

@@ -68,8 +68,8 @@ class HeapRoll {
     return make_heap(make);
   }
 
-  // A thread of this heap has ended. If it was the last one, retire(heap) is called under the heap's lock, when all mail
-  // is home and the heap is unattended.
+  // A thread of this heap has ended. If it was the last one, retire(heap) is called under the heap's lock, when all
+  // mail is home and the heap is unattended.
   template <class Retire>
   void leave(Heap& heap, Retire retire) {
     {
@@ -89,9 +89,9 @@ class HeapRoll {
     abandoned_count_.fetch_add(1, std::memory_order_relaxed);
   }
 
-  // Moves a slab of the class from an abandoned heap to `heir`; false if none has one. The caller holds the heir's lock.
-  // A heap that another thread is visiting is skipped. A visit opens mail, which may make system calls, so the roll's
-  // lock is not held then. A thread that takes the heap meanwhile gets it without that slab.
+  // Moves a slab of the class from an abandoned heap to `heir`; false if none has one. The caller holds the heir's
+  // lock. A heap that another thread is visiting is skipped. A visit opens mail, which may make system calls, so the
+  // roll's lock is not held then. A thread that takes the heap meanwhile gets it without that slab.
   bool adopt_slab(size_t size_class, Heap& heir) {
     Heap* heaps[kAtATime];
     for (size_t seen = 0;; seen += kAtATime) {
@@ -106,7 +106,8 @@ class HeapRoll {
     }
   }
 
-  // Calls act(heap) for every heap that has slabs or mail, under its lock, with all mail home. The caller holds no lock.
+  // Calls act(heap) for every heap that has slabs or mail, under its lock, with all mail home. The caller holds no
+  // lock.
   template <class Act>
   void visit_all(Act act) {
     for_each([&](Heap& heap) {
@@ -213,8 +214,8 @@ class HeapRoll {
     return heap;
   }
 
-  // Lists abandoned heaps that have a block of the class to give, as far as can be told without their locks, from behind
-  // the first `skipped` of them. Returns how many it has listed.
+  // Lists abandoned heaps that have a block of the class to give, as far as can be told without their locks, from
+  // behind the first `skipped` of them. Returns how many it has listed.
   size_t list_abandoned(size_t size_class, size_t skipped, Heap** heaps) {
     LockGuard guard(lock_);
     size_t found = 0;

@@ -7,8 +7,8 @@
 //   record    [ Slab ][ free: a bit a block ]  (next cache line)  [ RemoteFrees ][ bits ]
 //
 //   free_count == bits that are set in `free`, none of them at or above `carved`, or in a word below `first_word`
-//   carved <= capacity;   full == nothing carved is free, and nothing is left to carve; in the shared heap, where blocks
-//   are taken by whole cache lines, single free blocks may be left
+//   carved <= capacity;   full == nothing carved is free, and nothing is left to carve; in the shared heap, where
+//   blocks are taken by whole cache lines, single free blocks may be left
 //
 // Carved blocks that are not free are used: live, in thread caches, or remote frees that no thread has taken yet. There
 // are as many words of bits as the blocks of a slab need; slab/slab_records.h makes the records. Blocks hold no links

@@ -13,8 +13,8 @@
 // bounded number of slabs at a time.
 //
 // A heap keeps empty slabs up to a budget, which grows when it needs again slabs that it gave away, and shrinks with
-// age. After 64 visits without a hold the owners are taken for asleep, or gone: then no empty slab is kept. An abandoned
-// heap is given whole to the next new thread; until then living heaps adopt its slabs as they need them.
+// age. After 64 visits without a hold the owners are taken for asleep, or gone: then no empty slab is kept. An
+// abandoned heap is given whole to the next new thread; until then living heaps adopt its slabs as they need them.
 //
 //   per class:   out == sum of used over its slabs; those that have a block to give are in its list, in any order
 //                slabs == full_slabs + those in the lists of partial and of empty ones
@@ -85,17 +85,18 @@ class alignas(64) SlabHeap {
   }
 
   // True if the slab has fewer used blocks than the class's other partial slabs on average: new blocks come from the
-  // first partial slab, so that moving blocks there empties this one. A slab up to an eighth above the average counts as
-  // well, or slabs that are equally full would all stay. O(empty slabs kept).
+  // first partial slab, so that moving blocks there empties this one. A slab up to an eighth above the average counts
+  // as well, or slabs that are equally full would all stay. O(empty slabs kept).
   bool is_worth_leaving(const Slab& slab) const;
 
   // The caches of its threads. The lock guards their arrays as well.
   HeapCaches& caches() { return caches_; }
 
-  // Frees empty slabs to the span store, those of `first_class` first, until no more than `keep` bytes of them are left.
+  // Frees empty slabs to the span store, those of `first_class` first, until no more than `keep` bytes of them are
+  // left.
   void release_empty(size_t keep, size_t first_class = 0);
-  // Each of its threads calls this now and then: keeps fewer empty slabs from now on, and purges a few holes and overdue
-  // free spans, unless another thread has done so within the last `period` milliseconds.
+  // Each of its threads calls this now and then: keeps fewer empty slabs from now on, and purges a few holes and
+  // overdue free spans, unless another thread has done so within the last `period` milliseconds.
   void age(uint32_t now, uint32_t period);
   // Gives the OS the OS pages inside partial slabs that hold no live block. Returns the bytes given back.
   size_t purge_holes();
@@ -115,8 +116,8 @@ class alignas(64) SlabHeap {
   static constexpr uint8_t kItsOwner = 1, kByTheClock = 2;  // visitors
 
   // Purges holes for growth: continues the owners' round a little and purges the holes it meets. Called for pages that
-  // the OS has to back for the heap; while too much is free in its slabs, for all pages that it takes or gives away. One
-  // round for each time that the heap ages, more while too much is free.
+  // the OS has to back for the heap; while too much is free in its slabs, for all pages that it takes or gives away.
+  // One round for each time that the heap ages, more while too much is free.
   void make_way(PageCount for_pages);
   // For the idle thread: takes the holes of the next slab that has some into `holes`, if one is near; false at the end
   // of the round. Empty slabs of the classes on the way go to `emptied`, which the caller frees to the span store.

@@ -55,9 +55,9 @@ void SlabHeap::open(SlabRemoteFrees& remote) {
   registry_.note_change(*this);
 }
 
-// Puts the slab into the mailbox of `owner`. The slab may have been adopted since it was looked up, and `owner` may have
-// no thread any more: then only this thread would look. A lock's holder there looks afterwards; the one thread of a
-// process may be in a hold without the lock, into which no visit may come.
+// Puts the slab into the mailbox of `owner`. The slab may have been adopted since it was looked up, and `owner` may
+// have no thread any more: then only this thread would look. A lock's holder there looks afterwards; the one thread of
+// a process may be in a hold without the lock, into which no visit may come.
 void SlabHeap::deliver(SlabRemoteFrees& remote, SlabHeap& owner) {
   owner.mailbox_.post(&remote);
   if (!Hold::is_in_without_lock(owner)) owner.look_again();

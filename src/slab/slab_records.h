@@ -43,7 +43,8 @@ class SlabRecords {
   static constexpr size_t kLeastLines = Slab::record_bytes(1) / kCacheLine;
   static constexpr size_t list_of(size_t words) { return Slab::record_bytes(words) / kCacheLine - kLeastLines; }
 
-  // All threads share the arena's lock, so a piece of it serves several records; what is left of the last piece is lost.
+  // All threads share the arena's lock, so a piece of it serves several records; what is left of the last piece is
+  // lost.
   void* cut(size_t bytes) {
     if (static_cast<size_t>(end_ - next_) < bytes) {
       next_ = static_cast<char*>(arena_.allocate(kPiece));

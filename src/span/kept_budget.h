@@ -17,7 +17,8 @@ class GivenBytes {
  public:
   // So many more were purged. At most `most` of all that was purged can count as refaulted.
   void gave(size_t bytes, size_t most) { bytes_ = std::min(bytes_ + bytes, most); }
-  // So many bytes were taken from the OS. Returns the new bound, where it was `allowed`; this raises it to `most` at most.
+  // So many bytes were taken from the OS. Returns the new bound, where it was `allowed`; this raises it to `most` at
+  // most.
   size_t raised(size_t allowed, size_t bytes, size_t most) {
     const size_t missed = std::min(bytes, bytes_);
     bytes_ -= missed;

@@ -17,7 +17,8 @@ namespace snug {
 // Memory of a large block that must read as zeros is cleared by memset up to so many bytes in a row, and purged beyond.
 inline constexpr size_t kClearedByHand = size_t{1} << 20;
 
-// True if a large block that shrinks keeps so many unused bytes of its length: less than an eighth, and less than 1 MiB.
+// True if a large block that shrinks keeps so many unused bytes of its length: less than an eighth, and less than 1
+// MiB.
 inline bool keeps_unused(size_t length, size_t unused) {
   constexpr size_t kTailKept = size_t{1} << 20;
   return unused < (length / 8 < kTailKept ? length / 8 : kTailKept);

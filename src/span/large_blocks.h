@@ -1,10 +1,10 @@
 // LargeBlocks: chooses for each block beyond the largest class where it lies.
 //
-//   up to kMostInRun, and not grown by realloc              a run of pages (span/span_store.h), in memory that all share
+//   up to kMostInRun, and not grown by realloc              a run of pages (span/span_store.h), in shared memory
 //   beyond, aligned beyond a chunk, or grown by realloc     a mapping of its own (span/large_store.h), never copied
 //
-// If one refuses, the other serves: mappings are bounded so that the OS does not refuse memory for small blocks, runs so
-// that the window has places for those. Thread-safe, without state of its own.
+// If one refuses, the other serves: mappings are bounded so that the OS does not refuse memory for small blocks, runs
+// so that the window has places for those. Thread-safe, without state of its own.
 #pragma once
 
 #include <cstddef>

@@ -5,7 +5,8 @@
 // use of late while the idle thread answers the bell (span/kept_by_age.h). A request takes the mapping that fits best;
 // if that is much longer than was asked for, the tail is kept, as is what realloc cuts off: it serves the block if that
 // grows, or goes back, addresses too, when it is the oldest. A block that grows by realloc moves once into a mapping
-// with room to grow (span/mapping.h) and then grows in place; moving carries the pages over (mremap), never copies them.
+// with room to grow (span/mapping.h) and then grows in place; moving carries the pages over (mremap), never copies
+// them.
 //
 //   bytes_kept_ == sum of `kept` over the cache and the tails;   every live block is in the index or in its owner's
 //   hands, no free one is
@@ -107,9 +108,10 @@ class LargeStore {
     const uint64_t oldest = oldest_.load(std::memory_order_relaxed);
     if (oldest != kNoneKept && is_overdue(static_cast<uint32_t>(oldest))) purge_overdue();
   }
-  // Purges for growth: gives back, from the end of the oldest kept block and then of the next, as much as the span store
-  // has grown by since blocks are kept, less what was purged for that already. In whole huge pages, and a live block's
-  // tail whole; an excess counts for the next time. Where nothing is kept it reads one word that no thread writes.
+  // Purges for growth: gives back, from the end of the oldest kept block and then of the next, as much as the span
+  // store has grown by since blocks are kept, less what was purged for that already. In whole huge pages, and a live
+  // block's tail whole; an excess counts for the next time. Where nothing is kept it reads one word that no thread
+  // writes.
   void make_way() {
     if (oldest_.load(std::memory_order_relaxed) == kNoneKept) return;
     const size_t grown = grown_.load(std::memory_order_relaxed);
@@ -126,8 +128,8 @@ class LargeStore {
   size_t bytes_grown() const { return written_.load(std::memory_order_relaxed); }
 
   LargeStatistics statistics();
-  // Lets the caller look at every mapping, a few at a time, while mappings may come and go: writes up to `most` of those
-  // behind *place (0 at first) and advances *place; returns how many, 0 at the end.
+  // Lets the caller look at every mapping, a few at a time, while mappings may come and go: writes up to `most` of
+  // those behind *place (0 at first) and advances *place; returns how many, 0 at the end.
   size_t copy_extents(size_t* place, LargeExtent* extents, size_t most);
   // The index, as [first byte, end).
   std::pair<uintptr_t, uintptr_t> index_range();

@@ -81,8 +81,8 @@ void Mapping::drop_room() {
   mapped = writable;
 }
 
-// Moves the block to a place with room, `behind_boundary` bytes behind a huge page's boundary; stays if there is no such
-// place, or no room is needed.
+// Moves the block to a place with room, `behind_boundary` bytes behind a huge page's boundary; stays if there is no
+// such place, or no room is needed.
 void Mapping::find_room(size_t bytes, size_t behind_boundary) {
   const size_t wanted = with_room(bytes);
   if (wanted <= writable) return;

@@ -116,9 +116,9 @@ class SpanStore {
   // chunks, so that what one leaves of its last chunk serves others, and any span may be cut from what is freed. Any
   // thread that has a run's start finds the run by it, without a lock.
 
-  // The start of a run, a multiple of `alignment` pages (a power of two up to kPagesPerChunk); null if the OS refuses, or
-  // if the part of the window that runs may have is used up. Memory that was used before is not cleared.
-  // O(1) up to a chunk, else O(chunks).
+  // The start of a run, a multiple of `alignment` pages (a power of two up to kPagesPerChunk); null if the OS refuses,
+  // or if the part of the window that runs may have is used up. Memory that was used before is not cleared. O(1) up to
+  // a chunk, else O(chunks).
   void* allocate_run(PageCount pages, PageCount alignment);
   // Makes the first `bytes` of a run that was just allocated read as zero. Pages that are clean are not touched.
   void clear_run(void* start, size_t bytes);
@@ -132,16 +132,17 @@ class SpanStore {
   // The start of the run that the address lies in, or null. Slow: for addresses at which no run begins.
   void* run_around(const void* address);
 
-  // The owner of a span calls this before it purges so many bytes of it, in holes. True if it should: from now on the OS
-  // backs the chunk by small pages, so that holes stay holes. A huge page is broken for a quarter of the span at least.
+  // The owner of a span calls this before it purges so many bytes of it, in holes. True if it should: from now on the
+  // OS backs the chunk by small pages, so that holes stay holes. A huge page is broken for a quarter of the span at
+  // least.
   bool prepare_for_holes(const Span& span, size_t bytes);
 
   // Gives the addresses of wholly free chunks back to an OS that has refused some, unless it gives none any more. True
   // if anything was given back.
   bool release_addresses();
 
-  // Called after a refusal, so that the next attempt finds memory for records: where the arena has less than a page, and
-  // the OS gives it none, it gets a free page.
+  // Called after a refusal, so that the next attempt finds memory for records: where the arena has less than a page,
+  // and the OS gives it none, it gets a free page.
   void stock_arena();
 
   // True if no slab lies on the page and something has, whether its memory is still there or not: that has been freed.
@@ -160,8 +161,8 @@ class SpanStore {
   // Bytes of spans handed out so far that the OS had yet to back. Needs no lock.
   constexpr const std::atomic<size_t>& bytes_grown() const { return bytes_grown_; }
 
-  // What each page of the chunk is for; false if its addresses are not ours at present. The wilderness, and spans that a
-  // thread has in hand, count as free.
+  // What each page of the chunk is for; false if its addresses are not ours at present. The wilderness, and spans that
+  // a thread has in hand, count as free.
   bool read_uses(PageId chunk, PageUse (&uses)[kPagesPerChunk]);
 
   Window& window() { return window_; }

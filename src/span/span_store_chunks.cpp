@@ -18,8 +18,8 @@ constexpr size_t kPartWorthBreaking = 4;
 
 }  // namespace
 
-// Puts a whole clean chunk of the paging into the bins, or takes a step towards it: the caller looks again. False if the
-// OS refuses. The lock is held, here and in the private functions below; it is dropped during system calls.
+// Puts a whole clean chunk of the paging into the bins, or takes a step towards it: the caller looks again. False if
+// the OS refuses. The lock is held, here and in the private functions below; it is dropped during system calls.
 bool SpanStore::supply_chunk(Paging paging) {
   const Paging other = paging == Paging::kSmall ? Paging::kHuge : Paging::kSmall;
   Span* chunk = bins(other, false).shortest({kPagesPerChunk});

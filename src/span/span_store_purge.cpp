@@ -154,7 +154,8 @@ Purge SpanStore::purge_excess() {
 
 void SpanStore::purge_as_due() {
   if (Span* span = older_than(purge_after_); span != nullptr) {
-    // Does not lower the budget (KeptBudget::aged), as amid frees age says little: as much is likely to be needed again.
+    // Does not lower the budget (KeptBudget::aged), as amid frees age says little: as much is likely to be needed
+    // again.
     aged_.gave(purge_run(span), os::milliseconds());
     return;
   }

@@ -44,8 +44,8 @@ uint32_t raise_base(Words words) {
   return static_cast<uint32_t>(held);
 }
 
-// To be called after raise_base() has returned `raised`, not 0, and the wait is over: lowers the base to the end of what
-// the holder may take. Returns how many entries below it are the holder's.
+// To be called after raise_base() has returned `raised`, not 0, and the wait is over: lowers the base to the end of
+// what the holder may take. Returns how many entries below it are the holder's.
 template <class Words>
 uint32_t settle_base(Words words, uint32_t raised) {
   const uint32_t base = words.base_low();

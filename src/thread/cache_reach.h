@@ -111,8 +111,8 @@ class BasicCacheReach {
  private:
   bool begin() { return !is_taking_.exchange(true, std::memory_order_acquire); }
   void end() { is_taking_.store(false, std::memory_order_release); }
-  // Waits until begin() returns true. Returns false in handlers of the forking thread instead of waiting: the thread that
-  // has begun may wait for a lock that the fork holds, or exist in the parent only.
+  // Waits until begin() returns true. Returns false in handlers of the forking thread instead of waiting: the thread
+  // that has begun may wait for a lock that the fork holds, or exist in the parent only.
   bool await_turn() {
     while (!begin()) {
       if (Forks::is_this_one()) return false;

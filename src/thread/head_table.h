@@ -6,8 +6,8 @@
 //                   sizes       0   1-16    …   65521-65536
 //
 // Steps are counted back from the end: subtracting the end from the size tells whether the table has the size, and
-// shifting the difference rounds the size up to its step. One table serves small and medium sizes, as a program of mixed
-// sizes mispredicts a branch between the two (docs/decisions/0018).
+// shifting the difference rounds the size up to its step. One table serves small and medium sizes, as a program of
+// mixed sizes mispredicts a branch between the two (docs/decisions/0018).
 //
 // The ends are 0 until open_head_table(): every request takes a slow path until then.
 #pragma once
@@ -36,8 +36,8 @@ SNUG_HIDDEN extern constinit size_t heads_end;    // kHeadsEnd: sizes below are 
 SNUG_HIDDEN extern constinit size_t trusted_end;  // sizes below are trusted by a sized delete
 SNUG_HIDDEN extern constinit int32_t head_offsets[kHeadSteps];
 
-// Subtracts `end`, one of the two ends; true if the number was less. Another thread may be opening the table: the end is
-// written last and read first, an order that x86 keeps, and the compiler folds only a plain access into the
+// Subtracts `end`, one of the two ends; true if the number was less. Another thread may be opening the table: the end
+// is written last and read first, an order that x86 keeps, and the compiler folds only a plain access into the
 // subtraction. Under a sanitizer the load is an acquire.
 SNUG_ALWAYS_INLINE bool subtract_end(size_t* number, size_t& end) {
   if constexpr (kSanitized) {

@@ -105,8 +105,8 @@ void* ThreadCache::keep_and_pop(size_t size_class, void* const* shared, size_t c
   return *head.top();
 }
 
-// Takes first blocks of the class, in whole cache lines, if the thread has not had its share yet; else 0. The thread may
-// have to wait for the shared heap's lock, so it must not hold its own heap's.
+// Takes first blocks of the class, in whole cache lines, if the thread has not had its share yet; else 0. The thread
+// may have to wait for the shared heap's lock, so it must not hold its own heap's.
 size_t ThreadCache::take_shared(size_t size_class, void** end) {
   Array& array = arrays_[size_class];
   const SizeClass& one = sizes(size_class);

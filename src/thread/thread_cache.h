@@ -46,8 +46,8 @@ class alignas(64) ThreadCache : public HeapCache {
   ThreadCache(SlabHeap& heap, HeapRegistry& registry, ArrayStore& arrays, ThreadState& state,
               const CacheLimits& limits);
 
-  // A block of the class, when the thread's array of it is empty; null if the OS refuses. With `untouched`, for a caller
-  // that wants zeros: says whether the block was never used and reads as zero.
+  // A block of the class, when the thread's array of it is empty; null if the OS refuses. With `untouched`, for a
+  // caller that wants zeros: says whether the block was never used and reads as zero.
   void* refill(size_t size_class, bool* untouched = nullptr);
   // Takes a block for which the class's array has no room.
   void overflow(size_t size_class, void* block);
@@ -75,9 +75,10 @@ class alignas(64) ThreadCache : public HeapCache {
   // In the child of a fork, where the thread and its TLS are gone: uses a copy of its state from now on.
   void continue_with(ThreadState* copy) { state_ = copy; }
 
-  // For another thread that holds the lock of the heap. raise_bases() shuts the owner off from the blocks in its arrays;
-  // true if there are any. Once the owner's earlier stores are visible (thread/cache_reach.h), take_raised() sends home
-  // the blocks that the owner has not taken, unless the owner has had a slow operation meanwhile, and frees empty slabs.
+  // For another thread that holds the lock of the heap. raise_bases() shuts the owner off from the blocks in its
+  // arrays; true if there are any. Once the owner's earlier stores are visible (thread/cache_reach.h), take_raised()
+  // sends home the blocks that the owner has not taken, unless the owner has had a slow operation meanwhile, and frees
+  // empty slabs.
   bool raise_bases();
   void take_raised();
   bool is_pending() const { return is_pending_; }

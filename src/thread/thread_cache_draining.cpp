@@ -10,9 +10,10 @@ namespace {
 // few temporaries among many frees must not end the draining.
 constexpr size_t kWantedWeight = 4;
 
-// Each array of a thread that drains may have room for a few blocks: for kDrainedLeast bytes, but for at least one block
-// and at most kDrainedLeastBlocks. Beyond that the arrays share kDrainedBudget, and none grows to more than half of it.
-// A thread that only frees what others allocate drains for ever: room for just a few large blocks would slow it down.
+// Each array of a thread that drains may have room for a few blocks: for kDrainedLeast bytes, but for at least one
+// block and at most kDrainedLeastBlocks. Beyond that the arrays share kDrainedBudget, and none grows to more than half
+// of it. A thread that only frees what others allocate drains for ever: room for just a few large blocks would slow it
+// down.
 constexpr size_t kDrainedLeast = size_t{16} << 10;
 constexpr size_t kDrainedLeastBlocks = 16;
 constexpr size_t kDrainedBudget = size_t{512} << 10;

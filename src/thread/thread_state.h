@@ -4,13 +4,13 @@
 //   array of class c:   [ null ][ block ][ block ] … [ block ][       ] … [       ]
 //                               base                          top                  limit
 //
-// malloc counts top down and takes the entry there, unless it lies below the base: then malloc counts top up again. free
-// puts a block at top unless top is the limit, or the entry below top is the same block: that is freed twice in a row.
-// The null below the base is equal to no block. All three are kept as numbers of places, so that one instruction moves
-// top up, or for null does not. Of base and limit only the lower halves are kept: they tell the places of one array
-// apart, and with heads of 16 bytes instead of 24 there is room for half as many classes more. All three are zero in a
-// thread that has no cache, for class 0 (no class), and before ld.so has set up the thread-local storage of the process
-// (a resolver of indirect functions may call malloc that early): every call takes the slow path then.
+// malloc counts top down and takes the entry there, unless it lies below the base: then malloc counts top up again.
+// free puts a block at top unless top is the limit, or the entry below top is the same block: that is freed twice in a
+// row. The null below the base is equal to no block. All three are kept as numbers of places, so that one instruction
+// moves top up, or for null does not. Of base and limit only the lower halves are kept: they tell the places of one
+// array apart, and with heads of 16 bytes instead of 24 there is room for half as many classes more. All three are zero
+// in a thread that has no cache, for class 0 (no class), and before ld.so has set up the thread-local storage of the
+// process (a resolver of indirect functions may call malloc that early): every call takes the slow path then.
 //
 // Another thread may raise the base, and take the blocks below it (thread/array_ends.h).
 #pragma once

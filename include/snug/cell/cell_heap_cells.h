@@ -213,8 +213,8 @@ class BasicCellHeap {
     if (cell == nullptr) cell = add_page(size);
     return cell == nullptr ? nullptr : occupy(cell, Layout::size_of(cell), size, kCellPrevUsed);
   }
-  // Of the cells that are too short to hold an aligned block at every address, two may still hold one: a cell that such a
-  // block left when it was freed, and the longest, which it left together with the gap before it.
+  // Of the cells that are too short to hold an aligned block at every address, two may still hold one: a cell that such
+  // a block left when it was freed, and the longest, which it left together with the gap before it.
   [[gnu::noinline]] Cell* locate_aligned(size_t alignment, size_t size, size_t longest) {
     Cell* cell = index_.first_close(size);
     if (!Layout::has_place(cell, alignment, size)) cell = index_.first_longest();
@@ -232,8 +232,8 @@ class BasicCellHeap {
     return block;
   }
 
-  // Makes the first `size` of `whole` bytes a used cell; the rest becomes a free cell, if it is long enough for one. The
-  // `whole` bytes end where a free cell ended.
+  // Makes the first `size` of `whole` bytes a used cell; the rest becomes a free cell, if it is long enough for one.
+  // The `whole` bytes end where a free cell ended.
   void settle(Cell* cell, size_t whole, size_t size, size_t prev_used, Cell* next) {
     const size_t rest = whole - size;
     if (rest >= Layout::kSmallestCell) {
@@ -264,8 +264,8 @@ class BasicCellHeap {
     Tools::hand_out(Layout::behind(cell, from), Layout::size_of(cell) - Trailer::kBytesOfUsed - from);
   }
 
-  // The cell of an address that the caller passes as a live block. Null for null, which is tested only if the address is
-  // suspect, so that a valid block costs no test for null.
+  // The cell of an address that the caller passes as a live block. Null for null, which is tested only if the address
+  // is suspect, so that a valid block costs no test for null.
   Cell* used_cell(const char* call, const void* block) const {
     Cell* const cell = Layout::cell_of(block);
     if (Policy::Checks::kWalks ? Check::fault_of(*this, block) != nullptr : is_suspect(cell)) [[unlikely]] {
@@ -313,8 +313,9 @@ class BasicCellHeap {
     return Regions::first_of(region);
   }
 
-  // Takes a page that holds a cell of `size`, as one free cell in no index. The page is long enough for the same request
-  // to find it when it is free again: else a program that takes and frees one block would get a new page each time.
+  // Takes a page that holds a cell of `size`, as one free cell in no index. The page is long enough for the same
+  // request to find it when it is free again: else a program that takes and frees one block would get a new page each
+  // time.
   Cell* add_page(size_t size) {
     if constexpr (kGrows) {
       const size_t need = Index::surely_found(size) + Regions::kOverhead;

@@ -16,7 +16,7 @@
 //   insert(cell, size)   adds a cell; does not read its head; the index uses the cell's links from now on
 //   surely_found(size)   take(size) is not null while a cell of at least so many bytes is there
 //   remove(cell, size)   removes a cell that is in the index with that size
-//   surely_taken()       the largest size for which take() or take_close() surely finds a cell now; 0 if no cell is free.
+//   surely_taken()       the largest size for which take() or take_close() surely finds a cell now; 0 if none is free.
 //                        O(1), by a scan O(free cells)
 //   check(knows, visit)  proves its lists, and visits each of their cells: O(cells). Follows no link that knows(cell)
 //                        denies

@@ -1,6 +1,6 @@
 // CellFreeBytes: how many bytes of a cell heap are free, and how few were at the worst moment since it had any memory.
-// Kept as the latter and the bytes free beyond it: counting bytes out is a subtraction, and its borrow shows a new worst
-// moment.
+// Kept as the latter and the bytes free beyond it: counting bytes out is a subtraction, and its borrow shows a new
+// worst moment.
 //
 // Not thread-safe: the caller has the heap to itself. O(1).
 #pragma once

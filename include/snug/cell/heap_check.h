@@ -1,7 +1,7 @@
 // The proof of a cell heap's invariants, cell by cell, for BasicCellHeap::check() and WalkingChecks, and to name a
 // misuse. The heap may have been written over, so it trusts only the heap object: it follows a link to a region only if
-// the record's seal is right, a size only within its region, and a free cell's link only if there is room for a cell. So
-// it always ends, and reads only the heap's own memory.
+// the record's seal is right, a size only within its region, and a free cell's link only if there is room for a cell.
+// So it always ends, and reads only the heap's own memory.
 #pragma once
 
 #include <stddef.h>

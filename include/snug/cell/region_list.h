@@ -22,8 +22,8 @@ class CellRegionList {
   // The most bytes that a region needs beside its cells: its start may be unaligned.
   static constexpr size_t kOverhead = sizeof(CellRegion) + Layout::kWord + 2 * Layout::kUnit;
 
-  // Lays out and links a new region as one free cell, which is in no index yet. The caller has made sure that the region
-  // is long enough.
+  // Lays out and links a new region as one free cell, which is in no index yet. The caller has made sure that the
+  // region is long enough.
   CellRegion* lay_out(void* start, size_t bytes, size_t page_bytes) {
     const uintptr_t end = Layout::address_of(start) + bytes;
     Cell* const first = first_of(start);

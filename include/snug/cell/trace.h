@@ -7,7 +7,8 @@
 //     void allocated(const void*, size_t) { ++blocks; }
 //   };
 //
-// The heap calls them within the operation, under the lock of the operation if there is one; they must not use the heap.
+// The heap calls them within the operation, under the lock of the operation if there is one; they must not use the
+// heap.
 #pragma once
 
 #include <stddef.h>

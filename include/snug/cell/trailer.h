@@ -3,8 +3,8 @@
 //
 //   TrailerOnFree   only free cells have one; a flag in the next cell's head says whether it is there. The default. A
 //                   used cell costs one word, its head.
-//   TrailerAlways   every cell has one, with the used flag in it: two words a used cell. The document's version. If head
-//                   and trailer of a used cell differ, its block was written past its end, or before its start.
+//   TrailerAlways   every cell has one, with the used flag in it: two words a used cell. The document's version. If
+//                   head and trailer of a used cell differ, its block was written past its end, or before its start.
 //   TrailerNever    no cell has one: a freed cell merges with the one behind it only, so that free cells may be
 //                   neighbours, pages do not become whole again, and a free looks at fewer signs of misuse. A used cell
 //                   costs one word. The document's old version, there to be compared with.

@@ -24,8 +24,8 @@ template <class T>
 class Pinned;  // snug/compact/pinned.h
 
 // Only one thread at a time may use it. Sections, pins and containers know the heap's address: move it only while there
-// are none. "Moves" in a comment: the call may move any block, so that every address from the heap is stale, except those
-// of pinned blocks and of blocks beyond 32 KiB; inside a Section the call ends the process with one line.
+// are none. "Moves" in a comment: the call may move any block, so that every address from the heap is stale, except
+// those of pinned blocks and of blocks beyond 32 KiB; inside a Section the call ends the process with one line.
 class CompactHeap : public CompactHeapCore {
  public:
   // Throws std::bad_alloc if there is no memory, or if an option is wrong.
@@ -69,9 +69,9 @@ class CompactHeap : public CompactHeapCore {
   // Null is ignored. The object is taken out of its block first, so that its destructor may use the heap. Moves. O(1).
   template <class T>
   void destroy(Handle<T> object) noexcept;
-  // Replaces the object by another, made of the arguments. An assignment in the block would be wrong if the members that
-  // it assigns free blocks: then the object may move while it is assigned to. Moves if the constructor of the new or the
-  // destructor of the old object does. Both are on the stack for a moment, whatever their length.
+  // Replaces the object by another, made of the arguments. An assignment in the block would be wrong if the members
+  // that it assigns free blocks: then the object may move while it is assigned to. Moves if the constructor of the new
+  // or the destructor of the old object does. Both are on the stack for a moment, whatever their length.
   template <class T, class... Arguments>
   void replace(Handle<T> object, Arguments&&... arguments);
 
@@ -118,9 +118,9 @@ class CompactHeap : public CompactHeapCore {
 
   // Compacts down to one page with free blocks a class. Moves. O(blocks).
   void compact() noexcept { step(0, 0); }
-  // A slice: the same for so long (a std::chrono::duration), and so many bytes if they are not 0. Reads the clock before
-  // each increment, and makes no system call: pages that it empties go back with later calls. True if something is left
-  // to do. Moves.
+  // A slice: the same for so long (a std::chrono::duration), and so many bytes if they are not 0. Reads the clock
+  // before each increment, and makes no system call: pages that it empties go back with later calls. True if something
+  // is left to do. Moves.
   template <class Duration>
   bool compact(Duration time, std::size_t bytes = 0) noexcept {
     constexpr auto kNumerator = Duration::period::num;
@@ -186,8 +186,8 @@ class CompactHeap : public CompactHeapCore {
     if (sections_ != 0) [[unlikely]]
       refuse(call);
   }
-  // Ends the process for a call inside a section; not while an element's constructor throws and its members free blocks,
-  // as no address is used again then.
+  // Ends the process for a call inside a section; not while an element's constructor throws and its members free
+  // blocks, as no address is used again then.
   [[gnu::cold, gnu::noinline]] void refuse(const char* call) noexcept {
 #if defined(__cpp_exceptions)
     if (sections_ == building_ && std::uncaught_exceptions() != 0) {
@@ -209,7 +209,8 @@ class CompactHeap : public CompactHeapCore {
   bool may_be_moving_ = false;  // a slice has ended in a move
 };
 
-// While a Section lives no block moves, so that addresses stay valid: calls that may move end the process. Sections nest.
+// While a Section lives no block moves, so that addresses stay valid: calls that may move end the process. Sections
+// nest.
 class Section {
  public:
   // Gives up a move that a slice has begun.

@@ -3,10 +3,10 @@
 //   size_ == entries in all chains;  each entry is in the chain of its hash;  size_ <= buckets, but while empty
 //
 // As for CompactVector: "Moves", the heap's life, that a map may lie in a block itself, and what constructors may do.
-// Hash and comparison run inside a section too, and are made anew for each call. A map cannot be copied. Keys and values
-// may be of any type that a heap can make (snug/compact/relocation.h). A lookup key may be of another type that compares
-// equal and hashes alike: std::string_view for a map of CompactString. A type that needs the heap is made of the heap
-// and the arguments, so that the characters of a key are copied only if the key is new:
+// Hash and comparison run inside a section too, and are made anew for each call. A map cannot be copied. Keys and
+// values may be of any type that a heap can make (snug/compact/relocation.h). A lookup key may be of another type that
+// compares equal and hashes alike: std::string_view for a map of CompactString. A type that needs the heap is made of
+// the heap and the arguments, so that the characters of a key are copied only if the key is new:
 //
 //   snug::CompactMap<snug::CompactString, snug::CompactString> names(heap);
 //   names.insert_or_assign("Ada", "Lovelace");
@@ -148,8 +148,8 @@ class CompactMap {
   std::size_t erase_if(ShouldGo should_go) {
     return erase_if(std::move(should_go), 0, bucket_count());
   }
-  // The same in `count` buckets from `first` on, or in as many as there are, to go through a large map a part at a time.
-  // If the buckets double meanwhile, entries not visited yet lie in later buckets. Moves. O(buckets).
+  // The same in `count` buckets from `first` on, or in as many as there are, to go through a large map a part at a
+  // time. If the buckets double meanwhile, entries not visited yet lie in later buckets. Moves. O(buckets).
   template <class ShouldGo>
   std::size_t erase_if(ShouldGo should_go, std::size_t first, std::size_t count);
   // About one for each entry.
@@ -270,8 +270,8 @@ class CompactMap {
     while (entry && !(section[entry].hash == hash && Equal()(section[entry].key, key))) entry = section[entry].next;
     return entry;
   }
-  // Decides first for the value, then for the key: the heap is passed before the arguments if no constructor takes these
-  // alone.
+  // Decides first for the value, then for the key: the heap is passed before the arguments if no constructor takes
+  // these alone.
   template <class Key, class... Arguments>
   Handle<Entry> make_entry(std::size_t hash, Key&& key, Arguments&&... arguments) {
     if constexpr (std::is_constructible_v<V, Arguments...>)

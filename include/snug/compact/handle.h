@@ -1,5 +1,5 @@
-// Handle: the name of a T in a CompactHeap, for as long as the T lives, wherever the T is moved. Eight bytes, copied like
-// a number. It owns nothing, and never names another block after its own was freed.
+// Handle: the name of a T in a CompactHeap, for as long as the T lives, wherever the T is moved. Eight bytes, copied
+// like a number. It owns nothing, and never names another block after its own was freed.
 #pragma once
 
 #include "snug/cpp20.h"

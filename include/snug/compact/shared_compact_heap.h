@@ -67,8 +67,8 @@ class SharedCompactHeap : public CompactHeapCore {
   bool resize(Handle<> block, std::size_t bytes, std::size_t alignment = 0) noexcept {
     return snug_compact_resize(heap_, block.word(), bytes, alignment) == 0;
   }
-  // Keeps the block where it is until it is unpinned as often; null if it has fifteen pins already. O(1). The unpin makes
-  // the moves that the pin has held up: O(blocks of a page).
+  // Keeps the block where it is until it is unpinned as often; null if it has fifteen pins already. O(1). The unpin
+  // makes the moves that the pin has held up: O(blocks of a page).
   template <class T>
   [[nodiscard]] T* pin(Handle<T> object) noexcept {
     return static_cast<T*>(snug_compact_pin(heap_, object.word()));
@@ -223,7 +223,8 @@ class SharedSection {
   }
   // Restores the handle from what is_kept_from() has left of it, so that the fast path need not keep the handle: the
   // slot's word has the upper bits of the handle that it serves, without the highest while its block moves, and none if
-  // it is free. (A slot of 32 bits would be passed as the lower half of the handle, which would then be kept after all.)
+  // it is free. (A slot of 32 bits would be passed as the lower half of the handle, which would then be kept after
+  // all.)
   [[gnu::cold, gnu::noinline]] void* look_up(std::size_t slot, std::uint64_t left) const noexcept {
     const std::uint64_t upper_bits = (left ^ load(slot)) >> 48 << 48;
     return look_up(snug_handle{1} << 63 | upper_bits | slot);
