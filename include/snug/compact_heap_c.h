@@ -149,13 +149,13 @@ struct snug_compact_stats {
                             that hold pins are counted in both */
   size_t bytes_tails;    /* at the ends of pages, too short for a block */
   size_t bytes_large;    /* of bytes_blocks, in blocks that have pages of their own */
-  size_t bytes_spare;   /* in empty pages, kept for later use: 128 KiB, or as much as had to be taken from the OS again
-                           of late, but at most an eighth of the pages of blocks up to 32 KiB */
-  size_t bytes_handles; /* of the table of handles */
-  size_t bytes_records; /* of the records of pages, back pointers to handles included, and of the heap itself */
-  size_t pages;         /* of 16 KiB, spare ones apart */
-  size_t rows_not_full; /* of pages that blocks of one class lie in together, one to eight */
-  size_t rows_pinned;   /* of them, those that hold a pinned block */
+  size_t bytes_spare;    /* in empty pages, kept for later use: 128 KiB, or as much as had to be taken from the OS again
+                            of late, but at most an eighth of the pages of blocks up to 32 KiB */
+  size_t bytes_handles;  /* of the table of handles */
+  size_t bytes_records;  /* of the records of pages, back pointers to handles included, and of the heap itself */
+  size_t pages;          /* of 16 KiB, spare ones apart */
+  size_t rows_not_full;  /* of pages that blocks of one class lie in together, one to eight */
+  size_t rows_pinned;    /* of them, those that hold a pinned block */
   size_t pins;
   size_t moves_in_flight; /* begun by a step that has used up its budget */
   uint64_t moves;         /* so far, and their bytes; moves_aborted: moves that were given up, as something changed */
