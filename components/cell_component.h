@@ -1,5 +1,5 @@
-// CellComponent: the cell heap over one region, TLSF's bins and cheap checks, as libsnug_cell.a has it. The region is
-// address space; what the heap has touched of it is its memory.
+// CellComponent: the cell heap over one region, with TLSF's bins and cheap checks, as in libsnug_cell.a. The region is
+// only address space; the heap's memory is the part that it has touched.
 #pragma once
 
 #include <sys/mman.h>

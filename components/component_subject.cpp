@@ -71,7 +71,7 @@ std::size_t ComponentSubject::usable_size(void* block) {
   return with_heap([&](auto& heap) { return heap.usable_size(block); });
 }
 
-// Under the lock: blocks may move meanwhile.
+// Writes under the lock, as calls of other threads may move blocks.
 void ComponentSubject::write(void* block, std::size_t from, std::size_t count) {
   with_heap([&](auto& heap) { return std::memset(static_cast<std::byte*>(heap.address_of(block)) + from, 1, count); });
 }

@@ -1,8 +1,8 @@
-// ComponentSubject: a heap that is no malloc, as the player calls it (replayer/player.h). What such a heap does not
-// have is made of what it has: calloc clears what it gets, operators new and delete are allocations and frees, an
-// alignment that is no power of two is none, a reallocation to nothing frees.
+// ComponentSubject: a heap that is no malloc, as the player calls it (replayer/player.h). Functions that such a heap
+// does not have are made of those it has: calloc clears an allocation, operators new and delete are allocations and
+// frees, an alignment that is no power of two is ignored, a reallocation to 0 bytes frees.
 //
-// Its threads take turns at one lock, as soon as there is a second one: none of these heaps has one of its own.
+// As soon as there is a second thread, threads take one lock: none of these heaps has one of its own.
 #pragma once
 
 #include <pthread.h>
@@ -20,7 +20,7 @@ namespace snug::components {
 
 class ComponentSubject {
  public:
-  // False if there is no memory for what was asked for.
+  // False if there is no memory for these options.
   bool begin(const replayer::ComponentOptions& options);
   void expect_threads() { has_threads_ = true; }
 
@@ -32,12 +32,12 @@ class ComponentSubject {
   static bool read_mallinfo(std::uint64_t (& /*fields*/)[trace::kMallinfoFields]) { return false; }
   static bool read_snug(replayer::SnugMemory& /*memory*/) { return false; }
   void write(void* block, std::size_t from, std::size_t count);
-  // Where it lies now.
+  // The block's address now.
   void* address_of(void* block);
 
  private:
   class Turn;
-  // Calls with the heap under test.
+  // Calls call(heap) with the heap under test.
   template <class Call>
   auto with_heap(Call call);
 

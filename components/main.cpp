@@ -1,5 +1,5 @@
-// snug-component-replayer: what `snug replay --component` starts. Its own memory is in no heap, as that of
-// snug-replayer; what else is resident is the heap's under test, and libc's.
+// snug-component-replayer: the program that `snug replay --component` starts. Like snug-replayer it uses no heap for
+// its own memory; the rest of what is resident belongs to the heap under test, and to libc.
 #include <stdlib.h>
 
 #include <new>

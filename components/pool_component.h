@@ -1,8 +1,8 @@
-// PoolComponent: a pool for each multiple of 16 bytes up to kMostBytes. What is larger, or aligned to more than 16
-// bytes, goes to snug's heap, which the pools' blocks come from. Alignments up to a pool's size would waste memory that
-// no user of pools would: they are not kept.
+// PoolComponent: a pool for each multiple of 16 bytes up to kMostBytes. Larger requests, or those aligned to more than
+// 16 bytes, go to snug's heap, from which the pools' blocks come. Alignments up to a pool's size are not kept, as they
+// would waste memory that no user of pools wastes.
 //
-//   a block is of a pool  <=>  its size, which whoever frees it knows, is at most kMostBytes
+//   a block is of a pool  <=>  its size, which the caller of the free knows, is at most kMostBytes
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class PoolComponent {
     if (is_pooled(size)) return pool_of(size).try_allocate();
     return alignment > kStep ? snug_memalign(alignment, size) : snug_malloc(size);
   }
-  // There is none of pools: a block of another pool is another one.
+  // Pools have no reallocation: another size class takes a block of another pool.
   void* reallocate(void* block, std::size_t size_before, std::size_t size) {
     if (block != nullptr && is_pooled(size_before) && is_pooled(size) && index_of(size_before) == index_of(size))
       return block;
@@ -42,7 +42,7 @@ class PoolComponent {
     else
       snug_free(block);
   }
-  static std::size_t usable_size(void* /*block*/) { return 0; }  // a pool's user knows it
+  static std::size_t usable_size(void* /*block*/) { return 0; }  // the user of a pool knows the size
   static void* address_of(void* block) { return block; }
 
  private:

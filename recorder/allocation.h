@@ -1,4 +1,4 @@
-// One call of the allocator with its event, for the malloc family and for operators new and delete alike.
+// One call of the allocator and its event, for the malloc family and for operators new and delete alike.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace snug::recorder {
 
 inline std::uint8_t refused_if_null(const void* block) { return block == nullptr ? kRefused : 0; }
 
-// The event of a block's coming stands behind the call. `call` is not made before there is an allocator to watch.
+// Records an allocation, after the call. `call` is not made before there is an allocator to watch.
 template <class Call>
 void* allocate(Operation operation, std::size_t size, std::size_t alignment, Call call) {
   if (!has_watched()) [[unlikely]]
@@ -29,8 +29,8 @@ void* allocate(Operation operation, std::size_t size, std::size_t alignment, Cal
   return block;
 }
 
-// The size of a block that goes, if it is to be told; else 0. Whoever has interrupted the allocator tells nothing, and
-// must not ask the allocator either.
+// The size of a block that is freed, if it is to be recorded; else 0. A signal handler that has interrupted the
+// allocator records nothing, and must not call the allocator either.
 inline std::size_t size_to_tell(void* block) {
   const Ring* const ring = ring_for_event();
   if (ring == nullptr || !ring->tells_sizes.load(std::memory_order_relaxed)) [[likely]]
@@ -40,7 +40,7 @@ inline std::size_t size_to_tell(void* block) {
   return watched.usable_size(block);
 }
 
-// A block's going, if nothing has to be done before. False, and nothing is told, otherwise.
+// Records a free if nothing has to be done before. False, and nothing is recorded, otherwise.
 [[gnu::always_inline]] inline bool tell_going_at_once(Operation operation, const void* block, std::size_t size,
                                                       std::size_t alignment) {
   const std::uint8_t mark = mark_of(alignment);
@@ -50,7 +50,7 @@ inline std::size_t size_to_tell(void* block) {
   return tell_at_once(*ring, static_cast<std::uint8_t>(operation), reinterpret_cast<std::uintptr_t>(block), size, mark);
 }
 
-// With all that may have to be done before: the thread may be inside of the allocator, or the size be asked for.
+// The same in all cases: the thread may be inside of the allocator, or the size may be needed.
 inline void tell_going_slowly(Operation operation, void* block, std::size_t size, std::size_t alignment) {
   if (this_thread.depth != 0)
     tell_gone_inside(block);
@@ -58,7 +58,7 @@ inline void tell_going_slowly(Operation operation, void* block, std::size_t size
     tell_aligned(operation, block, size != 0 ? size : size_to_tell(block), alignment);
 }
 
-// And that of its going before it. Inlined as tell_aligned() is.
+// Records a free, before the call, and makes the call. Inlined as tell_aligned() is.
 [[gnu::always_inline]] inline void free_block(Operation operation, void* block, std::size_t size = 0,
                                               std::size_t alignment = 0) {
   if (early_blocks.owns(block)) [[unlikely]] {

@@ -6,7 +6,7 @@
 
 namespace snug::recorder {
 
-// One thread alone answers. In a child of a fork there is a ring that has not asked.
+// Only one thread answers. In a child of a fork the ring has not asked.
 void tell_allocator_sample() {
   this_thread.is_asked = false;
   const ErrnoKeeper keeper;

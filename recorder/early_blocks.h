@@ -12,7 +12,7 @@ namespace snug::recorder {
 
 class EarlyBlocks {
  public:
-  // Zeroed. Null if there is no room.
+  // A zeroed block. Null if there is no room.
   void* allocate(std::size_t bytes, std::size_t alignment = kAlignment) {
     if (alignment < kAlignment) alignment = kAlignment;
     if (bytes > kBytes || alignment > kBytes) return nullptr;
@@ -33,7 +33,7 @@ class EarlyBlocks {
   std::size_t size_of(void* block) const { return size_word(block) & ~kFreed; }
   void free(void* block) { size_word(block) |= kFreed; }
 
-  // Those that live, as far as they are listed.
+  // Visits the live blocks that are listed.
   template <class Visit>
   void each(Visit visit) const {
     const std::size_t count = count_.load(std::memory_order_relaxed);

@@ -1,9 +1,9 @@
-// KnownKeys: which of the things that need be told only once this process has told. One that is not found here is told
-// again, which costs time and nothing else: so a key may push another one out.
+// KnownKeys: the keys of facts that this process has recorded already and need not record again. A fact of which the
+// key is not found is recorded again, which only costs time: so a key may replace another one.
 //
-// Found means told: whoever finds a key draws a ticket behind those of its telling. A child of a fork has its parent's
-// table, and must not find what was told in another ring, so that what is stored is the key with the process's number
-// in it.
+// A key that is found was recorded: the thread that finds it draws a ticket behind those of the fact. A child of a fork
+// has its parent's table, and must not find keys that were recorded in another ring, so each stored key is mixed with
+// the process's number.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ class KnownKeys {
     return false;
   }
 
-  // Once it has been told.
+  // To be called after the fact was recorded.
   void add(std::uint64_t key, std::uint32_t process) {
     const std::uint64_t stored = stored_of(key, process);
     Set& set = sets_[stored % kSets];

@@ -12,10 +12,10 @@ constinit LargeBlocks large_blocks;
 
 namespace {
 
-// Where a policy forbids the file, each try may be a line in somebody's log.
+// Set by the first refusal: where a policy forbids the file, each attempt may be a line in the administrator's log.
 constinit std::atomic<bool> is_refused = false;
 
-// 0 if the block is none to look at.
+// 0 if the block is not to be looked at.
 std::size_t large_size_of(void* block) {
   if (this_thread.depth != 0 || !watched.has_usable_size) return 0;
   const InsideAllocator inside;
@@ -23,7 +23,7 @@ std::size_t large_size_of(void* block) {
   return size >= kLeastLookedAt ? size : 0;
 }
 
-// 64 pages to a slot; none of pages that were never touched. `address`: in the first of them.
+// Records 64 pages in each slot; no slot for pages that were never touched. `address` lies in the first page.
 void tell_words(std::uint64_t address, const std::uint64_t* words, std::size_t count, bool has_forked) {
   for (std::size_t from = 0; from < count; from += 64) {
     std::uint64_t touched = 0;
@@ -33,8 +33,8 @@ void tell_words(std::uint64_t address, const std::uint64_t* words, std::size_t c
   }
 }
 
-// Not mincore(): filters of system calls end processes for it that live well with files (docs/decisions/0025). Not of
-// `self`, which is nobody once the first thread has left.
+// Not mincore(), for which some filters of system calls end the process though they allow files (docs/decisions/0025).
+// Not /proc/self, which names no thread once the first thread has ended.
 void tell_pages(std::uint64_t address, std::size_t size, bool has_forked) {
   const std::uint64_t end = (address + size - 1) / kPageBytes + 1;
   const auto file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/thread-self/pagemap", O_RDONLY | O_CLOEXEC));

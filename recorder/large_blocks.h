@@ -1,10 +1,10 @@
-// LargeBlocks: where large blocks begin, as far as it takes to pass over all others by one look-up; and what was
-// touched of one, told right before it goes. Programs ask for more than they use: buffers, tables, arenas.
+// LargeBlocks: a filter by which one look-up skips almost all blocks that are not large; and which pages of a large
+// block were touched, recorded right before it is freed. Programs request more than they use: buffers, tables, arenas.
 //
 //   count of a place == large blocks that begin in one of its OS pages, 255 standing for more
 //
-// So a block that begins where no large one does is passed over, and of the others the allocator says the size. The
-// table forgets nothing while recording pauses: each function of the family notes whatever comes and goes.
+// So a block that begins where no large one does is skipped, and for the others the allocator is asked for the size.
+// The table is kept up to date while recording pauses: each function of the family notes allocations and frees.
 #pragma once
 
 #include <atomic>
@@ -33,7 +33,7 @@ class LargeBlocks {
   }
   Place& place_of(const void* block) { return places_[number_of(block)]; }
   const Place& place_of(const void* block) const { return places_[number_of(block)]; }
-  // A place that has had many keeps them for good, since nobody knows how many they were.
+  // A place that has reached 255 keeps that for ever, since the true number is not known.
   void change(const void* block, int difference) {
     Place& place = place_of(block);
     std::uint8_t count = place.load(std::memory_order_relaxed);
@@ -48,12 +48,12 @@ class LargeBlocks {
 
 extern LargeBlocks large_blocks;
 
-// Both leave errno as it is. What the allocator does inside of its own calls is passed over.
+// Both leave errno as it is. Calls inside of the allocator's own calls are skipped.
 void note_large(const void* block);
 void tell_touched_pages(void* block);
 
-// How large a block is, its usable size says, when it comes and when it goes alike; that may be twice of what was
-// asked.
+// The usable size decides whether a block is large, at its allocation and at its free alike; that may be twice the
+// requested size.
 inline void note_if_large(const void* block, std::size_t size) {
   if (size >= kLeastLookedAt / 2 && block != nullptr) [[unlikely]]
     note_large(block);

@@ -17,7 +17,7 @@ struct Range {
   std::uint64_t begin;
   std::uint64_t end;
 };
-// Of more libraries than a desktop's largest programs have; what is beyond is taken for the heap's.
+// More than the largest desktop programs need; further ranges are taken for the heap's.
 constexpr std::size_t kMostRanges = 1024;
 constinit Range ranges[kMostRanges] = {};
 constinit std::size_t range_count = 0;
@@ -34,7 +34,7 @@ std::uint64_t take_hexadecimal(const char*& text) {
   }
 }
 
-// "BEGIN-END rw-p OFFSET DEVICE INODE NAME": of no file is what has no name.
+// A line is "BEGIN-END rw-p OFFSET DEVICE INODE NAME". A mapping of no file has no name.
 void take_mapping(const char* line) {
   if (range_count == kMostRanges || strpbrk(line, "/[") != nullptr) return;
   Range range{};
@@ -44,7 +44,7 @@ void take_mapping(const char* line) {
   if (strncmp(line, " rw-p", 5) == 0) ranges[range_count++] = range;
 }
 
-// Of another's there is none: an allocator that has begun before this library was called may have mapped some.
+// Keeps only mappings of the dynamic linker: an allocator that was called before this library may have made others.
 void drop_what_is_not_the_loaders() {
   std::size_t kept = 0;
   for (std::size_t i = 0; i < range_count; ++i) {

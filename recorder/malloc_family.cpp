@@ -1,4 +1,4 @@
-// The malloc family: each function calls the watched allocator's, and tells of it.
+// The malloc family: each function calls the watched allocator's, and records the call.
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -13,13 +13,14 @@ namespace snug::recorder {
 
 namespace {
 
-// As far as a product can be told: the call with more is refused.
+// The product, SIZE_MAX if it overflows: such a call is refused.
 std::size_t product(std::size_t count, std::size_t bytes) {
   std::size_t whole = 0;
   return __builtin_mul_overflow(count, bytes, &whole) ? SIZE_MAX : whole;
 }
 
-// Of a block from before there was an allocator: it moves to the one that is there now, or to another early one.
+// Reallocates a block from before there was an allocator: moves it to the allocator if there is one now, or to another
+// early block.
 void* reallocate_early(void* block, std::size_t size) {
   const bool is_early = !has_watched();
   void* const moved = is_early ? early_blocks.allocate(size) : watched.malloc(size);
@@ -29,7 +30,7 @@ void* reallocate_early(void* block, std::size_t size) {
   return moved;
 }
 
-// Two events, since the old block's address may be another thread's before the call has returned.
+// Records two events, since another thread may get the old block's address before the call has returned.
 template <class Call>
 void* reallocate(Operation operation, void* block, std::size_t size, Call call) {
   if (!has_watched()) [[unlikely]]
@@ -105,7 +106,7 @@ RECORDER_EXPORT void* pvalloc(std::size_t size) {
 
 RECORDER_EXPORT void free(void* block) { free_block(Operation::kFree, block); }
 
-// C23's. An allocator that does not have them has free().
+// The functions of C23. For an allocator that does not have them free() is called.
 RECORDER_EXPORT void free_sized(void* block, std::size_t size) { free_block(Operation::kFreeSized, block, size); }
 RECORDER_EXPORT void free_aligned_sized(void* block, std::size_t alignment, std::size_t size) {
   free_block(Operation::kFreeAlignedSized, block, size, alignment);

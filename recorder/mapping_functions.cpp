@@ -1,5 +1,5 @@
-// The program's own mappings and its own break: those that it, or a library, makes by libc's functions. What the
-// allocator maps while it is called is not the program's.
+// The program's own mappings and its own break: those that it, or a library, makes by libc's functions. Mappings that
+// the allocator makes while it is called do not count.
 #include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/types.h>
@@ -15,7 +15,7 @@ namespace {
 
 std::uint64_t number_of(const void* address) { return reinterpret_cast<std::uintptr_t>(address); }
 
-// Before there is anything to be called, in a resolver of indirect functions, all here is refused.
+// Before libc's functions are known, in a resolver of indirect functions, all these calls fail.
 template <class Map>
 void* map(Map Watched::* function, void* address, std::size_t bytes, int protection, int flags, int file,
           off_t offset) {

@@ -1,4 +1,4 @@
-// A number of which each bit depends on each bit of another: keys are made of it. No two numbers give the same.
+// A one-to-one hash: each bit of the result depends on each bit of the number. Keys are made of it.
 #pragma once
 
 #include <cstdint>

@@ -17,7 +17,7 @@ constexpr std::size_t kNoteAlign = 4;
 
 constexpr std::size_t aligned(std::size_t bytes) { return (bytes + kNoteAlign - 1) / kNoteAlign * kNoteAlign; }
 
-// The notes of a file say which build it is of.
+// Finds the build-id in a file's notes.
 void find_build_id(Module& module, const unsigned char* notes, std::size_t bytes) {
   while (bytes >= sizeof(Elf64_Nhdr)) {
     Elf64_Nhdr note;
@@ -37,7 +37,7 @@ void find_build_id(Module& module, const unsigned char* notes, std::size_t bytes
   }
 }
 
-// A file's header and its notes are mapped with it, as a rule.
+// Reads a file's header and its notes, which as a rule are mapped with it.
 void read_header(Module& module) {
   const auto* const begin = reinterpret_cast<const unsigned char*>(module.begin);
   const std::size_t bytes = module.end - module.begin;

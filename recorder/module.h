@@ -1,4 +1,4 @@
-// Module: a file that code on a stack lies in, as the dynamic linker has mapped it.
+// Module: a file of code that occurs on a stack, as the dynamic linker has mapped it.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@ struct Module {
   std::size_t build_id_bytes = 0;
 };
 
-// False if the address is no file's: the code was made by the program itself. Takes no lock. The module stays while its
-// code runs.
+// False if the address lies in no file: the program has made that code itself. Takes no lock. The module stays while
+// its code runs.
 bool find_module(const void* address, Module& module);
 
-// The same of two modules as long as they are the same file at the same place.
+// The key of a module; two modules have the same one only if they are the same file at the same address.
 std::uint64_t key_of(const Module& module);
 
 }  // namespace snug::recorder

@@ -1,9 +1,9 @@
-// All replaceable forms of operator new and delete. Those of C++'s runtime call malloc, aligned_alloc and free, and
-// that is what these do, so that an event can say which form it was. What comes of a refusal is the runtime's business:
-// its operator is called, and asks this library's malloc again after each call of the program's handler.
+// All replaceable forms of operator new and delete. Like those of the C++ runtime they call malloc, aligned_alloc and
+// free, so that an event can say which form it was. After a refusal the runtime's operator is called: it calls this
+// library's malloc again after each call of the program's handler.
 //
-// A program that replaces the plain forms expects the others to call its own. They are left to the runtime then; and
-// all are where the program has a malloc of its own, which the runtime calls, and these would not.
+// A program that replaces the plain forms expects the others to call its own. Then these leave the others to the
+// runtime; and all forms if the program has a malloc of its own, which the runtime calls, and these would not.
 #include <bit>
 #include <cstdlib>
 #include <new>
@@ -26,7 +26,7 @@ void* new_of_runtime(Operation operation, Arguments... arguments) {
 
 bool is_ours() { return !has_watched() || watched.has_our_operators; }
 
-// As the runtime does: never for nothing, and a multiple of the alignment.
+// As the runtime does: never 0 bytes, and a multiple of the alignment.
 std::size_t at_least_one(std::size_t size) { return size != 0 ? size : 1; }
 
 void* call_aligned(std::size_t alignment, std::size_t size) {
@@ -51,7 +51,7 @@ void* allocate_new(Operation operation, std::size_t size, std::align_val_t align
   return new_of_runtime(operation, size, alignment, arguments...);
 }
 
-// `arguments`: those of the runtime's operator behind the block.
+// `arguments`: those that the runtime's operator takes after the block.
 template <class... Arguments>
 void free_delete(Operation operation, void* block, std::size_t size, std::size_t alignment, Arguments... arguments) {
   if (is_ours() || early_blocks.owns(block)) [[likely]]

@@ -23,21 +23,21 @@ thread_local constinit ThreadState this_thread = {};
 
 namespace {
 
-constinit std::atomic<bool> is_known_to_be_alone = false;  // nobody records
+constinit std::atomic<bool> is_known_to_be_alone = false;  // there is no `snug record`
 
 constinit std::atomic<bool> is_session_locked = false;
 
-// In a child of a fork, before its first event: whoever forked it, or forked one that had no event. The kernel may call
-// another one its parent by then.
+// In a child of a fork, before its first event: the process that forked it, or the nearest ancestor that had an event.
+// The kernel may name another parent by then.
 constinit pid_t last_process = 0;
 
-// Without libc's wrapper, which is a point where a thread may be cancelled.
+// Not by libc's wrapper, which is a cancellation point.
 void sleep_microseconds(long microseconds) {
   const timespec time{.tv_sec = 0, .tv_nsec = microseconds * 1000};
   syscall(SYS_nanosleep, &time, nullptr);
 }
 
-// Asks first whether anybody reads it: a daemon and what it starts outlive the recording, and have its variable still.
+// Asks first whether `snug record` runs: a daemon and its children outlive the recording, and still have its variable.
 Ring* map_ring() {
   if (is_collector_elsewhere()) {
     complain("snug record", "it runs in another PID namespace");
@@ -54,7 +54,7 @@ Ring* map_ring() {
       return nullptr;
     }
   }
-  // Backed at once: a full file system must be told here, not by a signal at some event.
+  // Backed at once: a full file system must show here, not by a signal at some event.
   void* memory = MAP_FAILED;
   if (syscall(SYS_fallocate, file, 0, 0L, static_cast<long>(sizeof(Ring))) == 0)
     memory = mmap(nullptr, sizeof(Ring), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -72,7 +72,7 @@ Ring* map_ring() {
 pthread_key_t end_of_thread;
 constinit bool has_key = false;
 
-// Called once more in each round of destructors, so that those of the program come first.
+// Sets itself again in each round of destructors, so that those of the program run first.
 void at_end_of_thread(void* rounds_left) {
   const auto left = reinterpret_cast<std::uintptr_t>(rounds_left);
   if (left > 1)
@@ -87,7 +87,7 @@ void name_allocator(Ring& ring) {
     memcpy(ring.allocator, info.dli_fname, strnlen(info.dli_fname, sizeof ring.allocator - 1));
 }
 
-// By itself, since a process may have ended before anybody looks at it.
+// The process itself writes its name, since it may have ended before `snug record` looks at it.
 void name_program(Ring& ring) {
   syscall(SYS_readlink, "/proc/self/exe", ring.program, sizeof ring.program - 1);
   struct stat status{};
@@ -129,7 +129,7 @@ Ring* begin_ring(pid_t parent) {
   return ring;
 }
 
-// Nobody has read it, or will. It may lie in the folder still, and would do so for good.
+// For a ring that `snug record` has not read and never will: unlinks its file, which would stay in the folder for ever.
 void abandon(Ring& ring) {
   ring.state.store(RingState::kAbandoned, std::memory_order_relaxed);
   syscall(SYS_unlinkat, AT_FDCWD, process_page->ring_path.text, 0);
@@ -148,9 +148,9 @@ bool make_process_page() {
   return true;
 }
 
-// By the thread that comes first. The others wait for it; a signal handler does not come here meanwhile.
+// The first thread opens the ring. The others wait for it; a signal handler does not come here meanwhile.
 Ring* open_ring_once(bool is_first) {
-  // What the opening maps is not the program's.
+  // Mappings made here do not count as the program's.
   const InsideAllocator inside;
   if (is_first && !is_session_locked.exchange(true, std::memory_order_acquire)) {
     read_session();
@@ -177,7 +177,7 @@ Ring* open_ring() {
   if (process_page != nullptr && process_page->is_refused.load(std::memory_order_relaxed)) return nullptr;
   if (!has_watched()) return nullptr;
   const ErrnoKeeper keeper;
-  // The first time the process has one thread: whoever makes a second one has allocated.
+  // The first time the process has one thread, as a thread allocates before it starts a second one.
   const bool is_first = process_page == nullptr;
   Ring* const ring = open_ring_once(is_first);
   if (is_first && ring != nullptr) {
@@ -189,7 +189,7 @@ Ring* open_ring() {
 
 namespace {
 
-// 0 if there are no more: a larger one would be read as a part of the ticket, in the head of a slot.
+// 0 if there are no more numbers: a larger one would not fit beside the ticket in the head of a slot.
 std::uint32_t next_number(Ring& ring) {
   std::uint32_t given = ring.threads.load(std::memory_order_relaxed);
   while (given < kMostThread)
@@ -209,11 +209,11 @@ void number_thread(Ring& ring) {
   const bool has_begun = is_first && process_page->has_first_begun.exchange(true, std::memory_order_relaxed);
   const std::uint32_t number = is_first ? 1 : next_number(ring);
   if (number == 0) {
-    ++this_thread.depth;  // for good: it tells nothing
+    ++this_thread.depth;  // for ever: the thread records nothing
     return;
   }
   this_thread.number = number;
-  // A signal handler that comes between the two would tell by a number of another ring.
+  // Otherwise a signal handler between the two stores could record under a number of another ring.
   std::atomic_signal_fence(std::memory_order_seq_cst);
   this_thread.of = &ring;
   const std::uint64_t when = when_of(ring, 0);

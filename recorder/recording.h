@@ -1,12 +1,12 @@
-// Recording: this process's ring, and what writes into it. Nothing here allocates; what waits does so outside of any
-// lock of ours and without a ticket, so that whoever has drawn one fills its slot at once. A signal handler may thus
-// leave a thread that waits for good, by exit() or siglongjmp(). Between the ticket and the slot lie a few stores; for
-// a thread that is torn out of these, `snug record` passes over the slot (tools/record/ring_file.h). If such a thread
-// goes on after all, its slot may be another ticket's, whose event it spoils: to claim the slot would take each event
-// another atomic operation.
+// Recording: this process's ring, and the functions that write into it. Nothing here allocates. A thread waits only
+// outside of our locks and without a ticket, so that a thread with a ticket fills its slot at once. So a signal handler
+// may leave a waiting thread for ever, by exit() or siglongjmp(). Between the ticket and the slot lie a few stores; if
+// a thread is interrupted there for good, `snug record` skips the slot (tools/record/ring_file.h). If such a thread
+// goes on after all, its slot may belong to another ticket, and it spoils that event: claiming the slot would cost each
+// event another atomic operation.
 //
-// A child of a fork, however it came about, must not write into its parent's ring. So the pointer to the ring lies in a
-// page that the kernel hands to a child as zeroes, and the child's first event opens a ring of its own.
+// A child of a fork, however it was made, must not write into its parent's ring. So the pointer to the ring lies in a
+// page that the kernel passes to a child as zeroes, and the child's first event opens a ring of its own.
 #pragma once
 
 #include <bit>
@@ -22,12 +22,12 @@ namespace snug::recorder {
 
 using trace::Operation;
 
-// What the kernel wipes in a child.
+// The page that the kernel clears in a child.
 struct ProcessPage {
   std::atomic<Ring*> ring;
   std::atomic<std::uint32_t> is_opening;
   std::atomic<bool> is_refused;       // there is no ring, and there will be none
-  std::atomic<bool> has_first_begun;  // the first thread's begin has been told
+  std::atomic<bool> has_first_begun;  // the first thread's begin was recorded
   SessionPath ring_path;
 };
 static_assert(sizeof(ProcessPage) <= 4096);
@@ -36,26 +36,27 @@ struct ThreadState {
   Ring* of;  // the ring that the number is of
   std::uint32_t number;
   std::uint32_t parent;  // the number of the thread that made it; 0 is unknown
-  // Of calls of the allocator that this thread is inside of. What the allocator calls meanwhile is its own affair.
+  // How many calls of the allocator this thread is inside of. Calls that the allocator makes meanwhile are not
+  // recorded.
   std::uint32_t depth;
-  // This thread has found that the allocator is to be asked, and does so when its call has ended.
+  // This thread has found that a sample of the allocator is wanted, and takes it when its call has ended.
   bool is_asked;
 };
 
 extern ProcessPage* process_page;
 extern thread_local constinit ThreadState this_thread;
 
-// Opens the ring of this process, unless nobody records. Null, then.
+// Opens the ring of this process; null if there is no `snug record`.
 Ring* open_ring();
-// Gives the calling thread its number in the ring, and tells of its birth. If there is no number left, the thread stays
-// without, as if it were inside of the allocator.
+// Gives the calling thread its number in the ring, and records its birth. If there is no number left, the thread
+// records nothing, as if it were inside of the allocator.
 void number_thread(Ring& ring);
-// Waits until there is room for so many events. False if there is nothing to be told any more.
+// Waits until there is room for so many events. False if no events are wanted any more.
 bool wait_for_room(Ring& ring, std::uint64_t count);
-// Whether there is anything to be told though the ring, if there is one, is in another state than kOn. If that is
-// kAsked, the thread is asked.
+// True if events are wanted though the ring, if there is one, is in another state than kOn. If that is kAsked, the
+// thread notes that it is to take a sample.
 bool tells_when_not_on(const Ring* ring);
-// Tells of the calling thread's end. libc may yet free what it holds for the thread.
+// Records the calling thread's end. libc may still free memory that it holds for the thread.
 void end_thread();
 
 inline Ring* ring_of_process() {
@@ -68,7 +69,7 @@ inline Ring* ring_of_process() {
   return open_ring();
 }
 
-// What a slot says besides its event's own numbers.
+// Makes Slot::when: the moment and the mark.
 inline std::uint64_t when_of(const Ring& ring, std::uint8_t mark) {
   const std::uint64_t moment = ring.counts_ticks ? read_ticks() - ring.began_ticks : read_nanoseconds() - ring.began;
   return moment << 8 | mark;
@@ -90,7 +91,7 @@ inline bool has_room(const Ring& ring, std::uint64_t next, std::uint64_t count) 
   return true;
 }
 
-// The same once there are. False if there is nothing to be told any more.
+// The same, but waits for free slots. False if no events are wanted any more.
 inline bool draw(Ring& ring, std::uint64_t count, std::uint64_t& ticket) {
   while (!try_draw(ring, count, ticket))
     if (!wait_for_room(ring, count)) return false;
@@ -106,7 +107,7 @@ inline void fill(Ring& ring, std::uint64_t ticket, std::uint64_t when, std::uint
   slot.head.store(head_of(ticket, this_thread.number, operation), std::memory_order_release);
 }
 
-// The ring, if there is anything to be told: somebody records, and the allocator is not telling itself.
+// The ring, if events are wanted: `snug record` runs, and the thread is not inside of the allocator.
 inline Ring* ring_for_event() {
   if (this_thread.depth != 0) [[unlikely]]
     return nullptr;
@@ -120,7 +121,8 @@ inline Ring* ring_for_event() {
   return ring;
 }
 
-// The ring, if nothing has to be done before an event is told; null, otherwise, says nothing. Makes no call.
+// The ring, if nothing has to be done before an event is recorded. Null does not mean that no events are wanted. Makes
+// no call.
 inline Ring* ready_ring() {
   const ProcessPage* const page = process_page;
   if (this_thread.depth != 0 || page == nullptr) [[unlikely]]
@@ -131,8 +133,8 @@ inline Ring* ready_ring() {
   return is_ready ? ring : nullptr;
 }
 
-// Of a ready ring. False, and nothing is told, if there is no room. Makes no call, so that who calls it saves no
-// registers: they were a fifth of an event's instructions.
+// For a ready ring. False, and nothing is recorded, if there is no room. Makes no call, so that its caller need not
+// save registers: that was a fifth of an event's instructions.
 [[gnu::always_inline]] inline bool tell_at_once(Ring& ring, std::uint8_t operation, std::uint64_t address,
                                                 std::uint64_t size, std::uint8_t mark) {
   const std::uint64_t when = (read_ticks() - ring.began_ticks) << 8 | mark;
@@ -143,7 +145,7 @@ inline Ring* ready_ring() {
   return true;
 }
 
-// With all that may have to be done before, and while there is no room.
+// The same in all cases, also if there is no room.
 void tell_slowly(std::uint8_t operation, std::uint64_t address, std::uint64_t size, std::uint8_t mark);
 
 inline void tell(std::uint8_t operation, std::uint64_t address, std::uint64_t size, std::uint8_t mark = 0) {
@@ -167,13 +169,13 @@ inline void tell_with_rest(Operation operation, std::uint64_t address, std::uint
   fill(*ring, ticket + 1, when, kRest, rest_address, rest_size);
 }
 
-// The mark that says it.
+// The mark that stands for the alignment.
 inline std::uint8_t mark_of(std::uint64_t alignment) {
   if (alignment == 0) return 0;
   return std::has_single_bit(alignment) ? static_cast<std::uint8_t>(std::countr_zero(alignment) + 1) : kOddAlignment;
 }
 
-// `refused`: kRefused or 0. GCC 12 takes it for too long, and a call for its six arguments for nothing.
+// `refused`: kRefused or 0. Always inlined: GCC 12 thinks it too long, and underrates a call with six arguments.
 [[gnu::always_inline]] inline void tell_aligned(Operation operation, const void* block, std::uint64_t size,
                                                 std::uint64_t alignment, std::uint8_t refused = 0) {
   const auto mark = static_cast<std::uint8_t>(refused | mark_of(alignment));
@@ -183,10 +185,9 @@ inline std::uint8_t mark_of(std::uint64_t alignment) {
     tell_with_rest(operation, reinterpret_cast<std::uintptr_t>(block), size, mark, alignment, 0);
 }
 
-// Of a block that goes while its thread is inside of the allocator. What comes there is the allocator's own, but what
-// goes may be a block of the program's: an allocator that finds variables of its threads by __tls_get_addr has the
-// dynamic linker free there what it once allocated for variables of libraries. By its address alone it can be told
-// which.
+// For a block that is freed while its thread is inside of the allocator. Allocations there are the allocator's own, but
+// a free may be of the program's block: if the allocator finds thread variables by __tls_get_addr, the dynamic linker
+// frees there what it once allocated for variables of libraries. Only the address tells which it is.
 inline void tell_gone_inside(const void* block) {
   if (block == nullptr || process_page == nullptr) return;
   Ring* const ring = process_page->ring.load(std::memory_order_acquire);
@@ -198,7 +199,7 @@ inline void tell_gone_inside(const void* block) {
   if (draw(*ring, 1, ticket)) fill(*ring, ticket, when, kGoesInside, reinterpret_cast<std::uintptr_t>(block), 0);
 }
 
-// Stands around a call of the allocator.
+// Lives during a call of the allocator.
 class InsideAllocator {
  public:
   InsideAllocator() { ++this_thread.depth; }

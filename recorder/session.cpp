@@ -37,7 +37,7 @@ std::size_t append(char* to, std::size_t at, std::size_t room, std::uint64_t num
   return append(to, at, room, digits + first);
 }
 
-// Moves on behind the digits.
+// Reads a number and advances behind its digits.
 std::uint64_t take_number(const char*& text) {
   std::uint64_t number = 0;
   for (; *text >= '0' && *text <= '9'; ++text) number = number * 10 + static_cast<std::uint64_t>(*text - '0');
@@ -61,7 +61,7 @@ void take_session(const char* value) {
 
 enum class Lock : std::uint8_t { kHeld, kFree, kMissing, kNotKnown };
 
-// The collector's, on its file.
+// Tests whether the collector holds the lock on its file.
 Lock look_at_lock() {
   const SessionPath path = path_in_session(kCollectorFile);
   const auto file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, path.text, O_RDONLY | O_CLOEXEC));
@@ -72,7 +72,7 @@ Lock look_at_lock() {
   return is_free ? Lock::kFree : is_held ? Lock::kHeld : Lock::kNotKnown;
 }
 
-// The kernel calls it "pid:[NUMBER]".
+// Reads the number out of the kernel's "pid:[NUMBER]".
 std::uint64_t own_pid_namespace() {
   char name[64] = {};
   if (syscall(SYS_readlinkat, AT_FDCWD, "/proc/self/ns/pid", name, sizeof name - 1) < 0) return 0;
@@ -83,7 +83,7 @@ std::uint64_t own_pid_namespace() {
 
 }  // namespace
 
-// Variables are read through a window, of which the end of what was read last is kept.
+// Reads variables through a buffer, in which an incomplete last one is kept for the next read.
 void read_session() {
   const auto file = static_cast<int>(syscall(SYS_openat, AT_FDCWD, "/proc/self/environ", O_RDONLY | O_CLOEXEC));
   if (file < 0) return;
@@ -123,7 +123,8 @@ SessionPath path_of_ring(std::uint64_t process, std::uint64_t number) {
   return path;
 }
 
-// A process that has put on another user's rights may be kept from the file. Its number is then all there is to ask.
+// A process that has changed its user may not be permitted to open the file. Then only the collector's process id can
+// be tested.
 bool is_collector_gone() {
   const ErrnoKeeper keeper;
   const Lock lock = look_at_lock();
@@ -131,7 +132,7 @@ bool is_collector_gone() {
   return lock != Lock::kHeld;
 }
 
-// One that has no sight of the folder may have been given other mounts along with its namespace.
+// A process that does not see the folder may have other mounts together with another namespace.
 bool is_collector_elsewhere() {
   const ErrnoKeeper keeper;
   const std::uint64_t own = own_pid_namespace();

@@ -1,8 +1,8 @@
-// Session: the recording that this process may be part of. The environment named it when the process began: who
-// collects, in which PID namespace, and the folder where rings are left for it. Nothing here allocates.
+// Session: the recording that this process may be part of. The environment named it when the process began: the process
+// that collects (the collector), its PID namespace, and the folder where rings are left for it. Nothing here allocates.
 //
-// Whether the collector lives is not asked by its number, which may be a zombie's or another's: it holds a lock on a
-// file in the folder as long as it runs.
+// The collector's process id does not tell whether it lives, as that may be a zombie's or a new process's: the
+// collector holds a lock on a file in the folder as long as it runs.
 #pragma once
 
 #include <cerrno>
@@ -25,8 +25,8 @@ class ErrnoKeeper {
 
 inline constexpr std::size_t kMostPath = 640;
 
-// From the kernel's copy of the environment: libc has none yet when the first blocks are asked for, and programs write
-// over theirs, to show a title. Once, before all else here.
+// Reads the session from the kernel's copy of the environment: libc has none yet when the first blocks are requested,
+// and programs write over theirs, to show a title. To be called once, before all other functions here.
 void read_session();
 bool has_session();
 const char* session_folder();
@@ -40,11 +40,11 @@ SessionPath path_in_session(const char* name);
 SessionPath path_of_ring(std::uint64_t process, std::uint64_t number);
 
 bool is_collector_gone();
-// Whether the collector would take this process's number for another process. False as well if it is gone.
+// True if this process's id means another process to the collector. False also if the collector is gone.
 bool is_collector_elsewhere();
 bool is_session_paused();
 
-// Says on standard error that this process is not recorded, and why.
+// Reports on standard error that this process is not recorded, and why.
 void complain(const char* what, const char* why);
 
 }  // namespace snug::recorder

@@ -22,16 +22,16 @@ constinit bool has_stacks = false;
 
 namespace {
 
-// Frames of this library, below those of the program.
+// The most frames of this library, below those of the program.
 constexpr std::size_t kMostOwn = 16;
 
 using Unwind = int(void** frames, int most);
 
-// That of libunwind, or null.
+// The function of libunwind, or null.
 constinit Unwind* quick_unwind = nullptr;
 constinit std::uintptr_t own_begin = 0;
 constinit std::uintptr_t own_end = 0;
-// Of calls of dl_iterate_phdr that this thread is inside of.
+// How many calls of dl_iterate_phdr this thread is inside of.
 constinit thread_local unsigned iterations = 0;
 constinit KnownKeys<std::size_t{1} << 14> known_stacks;
 constinit KnownKeys<std::size_t{1} << 8> known_modules;
@@ -46,9 +46,9 @@ struct Stack {
 
 bool is_own(const void* address) { return reinterpret_cast<std::uintptr_t>(address) - own_begin < own_end - own_begin; }
 
-// Stands around a call of an unwinder. libunwind reads and writes files to learn what memory there is, and these are
-// points of cancellation, which no function of the malloc family has: a thread that ended there would leave locks
-// behind, and blocks that its caller has been given and does not know of.
+// Lives during a call of an unwinder. libunwind reads and writes files to learn what memory there is, which are
+// cancellation points; functions of the malloc family have none: a thread cancelled there would leave locks held, and
+// blocks that were allocated for its caller and never returned.
 class Uncancelled {
  public:
   Uncancelled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
@@ -60,9 +60,9 @@ class Uncancelled {
   int before_ = PTHREAD_CANCEL_ENABLE;
 };
 
-// In the child of a fork another thread may have held libunwind's lock, for good. libgcc has none.
+// In the child of a fork libunwind's lock may be held for ever by a thread of the parent. libgcc has no lock.
 void unwind(Stack& stack, bool is_forked) {
-  const InsideAllocator inside;  // what they allocate or map is not told
+  const InsideAllocator inside;  // what the unwinders allocate or map is not recorded
   const Uncancelled uncancelled;
   Unwind* const function = is_forked || quick_unwind == nullptr ? backtrace : quick_unwind;
   const int found = function(stack.room, static_cast<int>(kMostOwn + kMostFrames));
@@ -77,7 +77,7 @@ void fill_rest(Ring& ring, std::uint64_t ticket, std::uint64_t first, std::uint6
   fill(ring, ticket, 0, kRest, first, second);
 }
 
-// Sixteen bytes a slot.
+// Writes a text into slots, sixteen bytes each.
 std::uint64_t fill_text(Ring& ring, std::uint64_t ticket, const void* text, std::size_t bytes) {
   const auto* at = static_cast<const char*>(text);
   while (bytes != 0) {
@@ -107,7 +107,7 @@ void tell_new_modules(Ring& ring, const Stack& stack) {
   Module module;
   for (std::size_t i = 0; i < stack.count; ++i) {
     const auto address = reinterpret_cast<std::uintptr_t>(stack.frames[i]);
-    if (address - module.begin < module.end - module.begin) continue;  // that of the frame before
+    if (address - module.begin < module.end - module.begin) continue;  // the module of the frame before
     if (!find_module(stack.frames[i], module)) continue;
     const std::uint64_t key = key_of(module);
     if (known_modules.contains(key, ring.process)) continue;
@@ -116,8 +116,8 @@ void tell_new_modules(Ring& ring, const Stack& stack) {
   }
 }
 
-// Whoever allocates before has no stack. libgcc is loaded by the first call. What libunwind has for exceptions under
-// names of libgcc's must not be found by the program, so that it is loaded for itself.
+// Allocations before this have no stack. The first call loads libgcc. The program must not find libunwind's functions
+// for exceptions, which have the same names as libgcc's, so libunwind is loaded with local symbols.
 [[gnu::constructor]] void prepare() {
   Ring* const ring = ring_of_process();
   if (ring == nullptr || !ring->tells_stacks) return;
@@ -128,7 +128,7 @@ void tell_new_modules(Ring& ring, const Stack& stack) {
   if (!find_module(reinterpret_cast<const void*>(&prepare), own) || backtrace(frame, 1) == 0) return;
   if (void* const library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL); library != nullptr)
     quick_unwind = reinterpret_cast<Unwind*>(dlsym(library, "unw_backtrace"));
-  dlerror();  // else the program is told of our failure
+  dlerror();  // else the program would see our failure
   own_begin = own.begin;
   own_end = own.end;
   has_stacks = true;
@@ -160,9 +160,9 @@ void tell_with_stack(Operation operation, const void* block, std::uint64_t size,
   if (!is_known) known_stacks.add(stack.key, ring->process);
 }
 
-// The dynamic linker holds a lock while the program's function is called. libunwind takes that lock under one of its
-// own, so that whoever holds the first must not wait for the second: what the function allocates is told without a
-// stack.
+// The dynamic linker holds a lock while it calls the program's function. libunwind takes that lock under one of its
+// own, so that a thread which holds the first must not wait for the second: allocations of the function are recorded
+// without a stack.
 extern "C" RECORDER_EXPORT int dl_iterate_phdr(int (*function)(dl_phdr_info*, std::size_t, void*), void* data) {
   if (!has_watched()) return 0;
   ++iterations;

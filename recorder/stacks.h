@@ -1,9 +1,9 @@
-// Stacks: who called the allocator, told along with an allocation where `snug record` asks for it.
+// Stacks: the call stack of each allocation, recorded if `snug record` asks for it.
 //
-// The stack is unwound along the tables that every program brings for exceptions, which needs no frame pointers: by
-// libunwind where it is installed, as heaptrack does, which remembers what it has looked up; otherwise by libgcc, as
-// glibc's backtrace() does, which takes some times as long. It is told once, by its key, a hash of 64 bits of its
-// addresses, and from then on by the key alone. So are the files that the addresses lie in.
+// The stack is unwound by the tables that every program has for exceptions, so that no frame pointers are needed: by
+// libunwind where it is installed, as heaptrack does, which caches its look-ups; otherwise by libgcc, as glibc's
+// backtrace() does, which takes several times as long. A stack is recorded once, with its key, a hash of 64 bits of its
+// addresses, and from then on only by the key. So are the files in which the addresses lie.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace snug::recorder {
 
-// Whether allocations have stacks from here on: not before the dynamic linker is done, since libraries are loaded.
+// True if allocations have stacks: not before the dynamic linker is done, since this loads libraries.
 extern constinit bool has_stacks;
 
 // Like tell_aligned(), with the stack of the program's function that called this library. Leaves errno as it is.

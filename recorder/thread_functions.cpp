@@ -1,5 +1,5 @@
-// Births of threads, with who made them, and forks. A thread that libc makes by another function (thrd_create, a timer)
-// is told of at its first event, and so is one of more than there is room for here.
+// Births of threads, with the threads that made them, and forks. A thread that libc makes by another function
+// (thrd_create, a timer) is recorded at its first event, and so is one for which `births` has no room.
 #include <pthread.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@ namespace {
 
 using Routine = void*(void*);
 
-// What a thread that is being made is to do. Each lies here only until the thread runs.
+// The start routine of a thread that is being made. An entry is in use only until the thread runs.
 struct Birth {
   std::atomic<bool> is_taken;
   Routine* routine;
@@ -25,7 +25,7 @@ struct Birth {
 };
 constinit Birth births[256] = {};
 
-// Null if that many threads have been made and none of them runs yet: the one that makes them may be the reason.
+// Null if all entries belong to threads that do not run yet: the calling thread may be what keeps them from running.
 Birth* take_birth() {
   for (Birth& birth : births)
     if (!birth.is_taken.load(std::memory_order_relaxed) && !birth.is_taken.exchange(true, std::memory_order_acquire))
@@ -48,7 +48,7 @@ void* run_thread(void* place) {
 extern "C" RECORDER_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, Routine* routine,
                                               void* argument) {
   if (!has_watched()) return EAGAIN;
-  // A thread that the allocator makes is its own affair, but what it allocates is not.
+  // The birth of a thread that the allocator makes is not recorded, but its allocations are.
   Birth* const birth = ring_for_event() != nullptr ? take_birth() : nullptr;
   if (birth == nullptr) return watched.pthread_create(thread, attributes, routine, argument);
   birth->routine = routine;

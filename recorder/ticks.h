@@ -1,6 +1,5 @@
-// Ticks: the processor's counter, which takes a third of the time that a clock takes to read. It is asked only where
-// the kernel itself tells the time by it: it runs evenly then, on all processors alike. `snug record` makes times of
-// it.
+// Ticks: the processor's counter, which is read in a third of the time of a clock. It is used only if the kernel's own
+// clock uses it: then it runs evenly, on all processors alike. `snug record` converts ticks to times.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +15,7 @@ inline constexpr bool kHasTicks = false;
 inline std::uint64_t read_ticks() { return 0; }
 #endif
 
-// The clock instead, where there is no such counter.
+// Reads the clock instead, where there is no such counter.
 inline std::uint64_t read_nanoseconds() {
   timespec time{};
   clock_gettime(CLOCK_MONOTONIC, &time);

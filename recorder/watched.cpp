@@ -17,8 +17,8 @@ namespace {
 
 constinit std::atomic<bool> is_somebody_at_it = false;
 
-// Holds its own address as soon as the dynamic linker has set this library's addresses. It does so for the allocator
-// first, since that stands behind this library in the order of symbols: before, neither can be called.
+// Holds its own address as soon as the dynamic linker has relocated this library. The allocator, which is behind this
+// library in the search order, is relocated first: before that, neither can be called.
 constinit const volatile void* const volatile own_address = &own_address;
 
 bool are_addresses_set() {
@@ -29,7 +29,7 @@ bool are_addresses_set() {
 
 using trace::Operation;
 
-// By their operations: forms of new, then of delete.
+// Symbols by operation: forms of new, then of delete.
 constexpr const char* kOperatorNames[] = {
     "_Znwm",
     "_Znam",
@@ -77,8 +77,8 @@ bool are_of_one_file(void* function, void* other) {
   return dladdr(function, &one) != 0 && dladdr(other, &two) != 0 && one.dli_fbase == two.dli_fbase;
 }
 
-// A program that brings its own operator new for one form counts on the library's other forms to call it. One that
-// brings its own malloc expects all to be of that heap, which does not call the one behind this library.
+// True if these operators may serve. A program with its own operator new for one form expects the library's other forms
+// to call it. A program with its own malloc expects all forms to use that heap, not the allocator behind this library.
 bool are_operators_ours() {
   const auto is_ours = [](const char* name, void* ours) { return dlsym(RTLD_DEFAULT, name) == ours; };
   return is_ours("_Znwm", reinterpret_cast<void*>(static_cast<void* (*)(std::size_t)>(&::operator new))) &&
@@ -88,7 +88,7 @@ bool are_operators_ours() {
 
 }  // namespace
 
-// One that came later, by dlopen, is looked for when it is asked for: after a refusal, as a rule.
+// A runtime that was loaded later, by dlopen, is looked up when it is needed: as a rule after a refusal.
 void* operator_of_runtime(Operation operation) {
   const std::size_t place = place_of(operation);
   return operators[place] != nullptr ? operators[place] : next_function(kOperatorNames[place]);

@@ -1,8 +1,8 @@
-// What is watched: the allocator, the runtime's operators, and the functions of libc that tell of mappings, threads and
-// forks; whatever would serve the program without the recorder.
+// The watched functions: the allocator's, the runtime's operators, and those of libc for mappings, threads and forks;
+// those that would serve the program without the recorder.
 //
-// All are looked up at once, when the first block is asked for: a look-up takes the dynamic linker's lock, which a
-// thread may hold that waits, in the constructor of what it loads, for the one that looks.
+// All are looked up at once, at the first allocation: a look-up takes the dynamic linker's lock, and a thread may hold
+// that lock while it waits, in the constructor of a library that it loads, for the thread that looks up.
 #pragma once
 
 #include <link.h>
@@ -44,11 +44,11 @@ struct Watched {
   pid_t (*fork)();
   int (*dl_iterate_phdr)(int (*)(dl_phdr_info*, std::size_t, void*), void*);
 
-  // Whether it is the allocator's usable_size, and not that of another one behind it.
+  // True if usable_size is the allocator's own, and not that of another one behind it.
   bool has_usable_size;
-  // The same of its mallinfo2.
+  // The same for its mallinfo2.
   bool has_mallinfo;
-  // Whether operator new and delete of the program are the recorder's, in all their forms.
+  // True if operator new and delete of the program are the recorder's, in all their forms.
   bool has_our_operators;
 };
 
@@ -58,7 +58,8 @@ extern std::atomic<bool> is_watched_known;
 
 extern EarlyBlocks early_blocks;
 
-// Looks the allocator up, unless that cannot be done yet, or somebody is at it. True if it is known afterwards.
+// Looks the allocator up, unless that cannot be done yet, or another thread is doing so. True if it is known
+// afterwards.
 bool prepare_watched();
 
 inline bool has_watched() { return is_watched_known.load(std::memory_order_acquire) || prepare_watched(); }

@@ -12,7 +12,7 @@
 namespace snug::replayer {
 
 inline std::uint64_t ticks_before() { return __rdtsc(); }
-// Not before what stands before it is done.
+// Reads the ticks only after all earlier instructions have been executed.
 inline std::uint64_t ticks_behind() {
   unsigned processor;
   return __rdtscp(&processor);

@@ -1,5 +1,5 @@
-// snug-replayer: what `snug replay` starts with the allocator under test preloaded. It is linked to libc alone, and
-// calls nothing that allocates but pthread_create.
+// snug-replayer: the program that `snug replay` starts with the allocator under test preloaded. It is linked only to
+// libc, and calls no function that allocates but pthread_create.
 #include <stdlib.h>
 
 #include "replayer/player.h"

@@ -1,5 +1,5 @@
-// Operators new and delete by their symbols, which are null where nobody defines them: the replayer is linked to no C++
-// runtime, whose own start would allocate.
+// Operators new and delete by their symbols, which are null where no library defines them: the replayer is not linked
+// to a C++ runtime, which would allocate at its start.
 #pragma once
 
 #include <cstddef>

@@ -3,8 +3,9 @@
 //   a thread's commands are done in their order;   turns pass one after the other;
 //   an awaited command is done before what awaits it
 //
-// It knows what is under test as a Subject: an allocator (replayer/subject.h), or a heap that is no malloc
-// (components/component_subject.h). It allocates nothing itself. The C library does for each thread that starts.
+// The Subject is what is under test: an allocator (replayer/subject.h), or a heap that is no malloc
+// (components/component_subject.h). The player allocates nothing itself; the C library does for each thread that
+// starts.
 #pragma once
 
 #include <pthread.h>
@@ -23,7 +24,7 @@ namespace snug::replayer {
 using trace::Operation;
 
 inline constexpr std::size_t kStackBytes = std::size_t{256} << 10;
-// Steps of a wait for another thread: it is at work as a rule, or there are fewer processors than threads.
+// Steps of a wait for another thread: as a rule it is running, unless there are fewer processors than threads.
 inline constexpr int kPauses = 200;
 inline constexpr int kYields = 100;
 inline constexpr long kNapNanoseconds = 50'000;
@@ -42,7 +43,7 @@ void wait_until(Condition condition) {
   while (!condition()) nanosleep(&nap, nullptr);
 }
 
-// Calls, and counts the ticks that it took.
+// Makes the call, and counts the ticks that it took.
 template <class Call>
 auto timed(TickHistogram& row, Call call) {
   const std::uint64_t begin = ticks_before();
@@ -51,7 +52,7 @@ auto timed(TickHistogram& row, Call call) {
   return result;
 }
 
-// Has the memory mapped and backed, so that its faults fall into no window. Nobody else is at it.
+// Touches the memory so that it is backed, and no window has its faults. No other thread uses it meanwhile.
 inline void back(volatile void* memory, std::size_t bytes) {
   auto* const begin = static_cast<volatile std::uint8_t*>(memory);
   for (std::size_t i = 0; i < bytes; i += kPage) begin[i] = begin[i];
@@ -69,11 +70,11 @@ class Player {
  public:
   Player(Stage& stage, Subject& subject) : stage_(stage), subject_(subject) {}
 
-  // The first thread's part: until `snug replay` has no window any more.
+  // Runs in the first thread until `snug replay` has no more windows.
   void play();
 
  private:
-  // A thread of the trace, of its own lane.
+  // The main function of a thread of the trace, for its lane.
   static void* play_lane(void* lane);
   void wait_for_window(Lane& lane, std::uint32_t& seen) const;
   // False if the thread is to end.
@@ -91,7 +92,7 @@ class Player {
   void allocate(const Command& command, std::size_t alignment, TickHistogram& row);
   void reallocate(const Command& command, std::uint64_t size_before, TickHistogram& row);
   void free(const Command& command, std::size_t alignment, TickHistogram& row);
-  // What the slot holds; null if that is no block.
+  // The block in the slot; null if it holds none.
   void* block_in(std::uint32_t slot);
   void put(std::uint32_t slot, void* block, std::size_t size);
   void touch(void* block, std::size_t from, std::size_t to) const;
@@ -150,7 +151,7 @@ bool Player<Subject>::play_run(Lane& lane) {
       timed(rows[command.row], [] { return 0; });
     } else if (command.code == static_cast<std::uint8_t>(Direction::kEnd)) {
       goes_on = false;
-      // The lane's next thread may look before its window is told, and must not take this one for it.
+      // The lane's next thread may read the lane before its window is set, and must not take this window for it.
       lane.window.store(kNoWindow, std::memory_order_relaxed);
     } else {
       direct(command);
@@ -169,7 +170,7 @@ void Player<Subject>::start_clock() {
   stage_.clock.store(ClockState::kRuns, std::memory_order_release);
 }
 
-// Whoever ends the last run of the window has the stage for itself.
+// The thread that ends the last run of the window has the stage for itself.
 template <class Subject>
 void Player<Subject>::end_run() {
   if (stage_.left.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
@@ -213,7 +214,7 @@ void Player<Subject>::spawn(std::uint32_t lane) {
   const int error = pthread_create(&thread, &attributes, play_lane, &stage_.lanes[lane]);
   pthread_attr_destroy(&attributes);
   if (error == 0) return;
-  // Its run would be waited for without end.
+  // Other threads would wait for its run for ever.
   stage_.failed_threads.fetch_add(1, std::memory_order_relaxed);
   _exit(1);
 }
@@ -230,7 +231,7 @@ void Player<Subject>::await(std::uint32_t run, std::uint64_t commands) {
   wait_until([&] { return progress.load(std::memory_order_acquire) >= commands; });
 }
 
-// The recording's clock stands still between windows, and goes on where it was.
+// The recording's clock stops between windows, and then continues.
 template <class Subject>
 void Player<Subject>::await_time(std::uint64_t nanoseconds) const {
   if (nanoseconds <= stage_.played) return;
@@ -286,7 +287,7 @@ void Player<Subject>::reallocate(const Command& command, std::uint64_t size_befo
   void* const block = (command.mark & kFromNull) != 0 ? nullptr : block_in(command.slot);
   void* const moved = timed(row, [&] { return subject_.reallocate(operation, block, size_before, command.size); });
   if (is_refused && (command.size == 0 || block == nullptr)) {
-    // Nothing came of it, and what was there went.
+    // The call returned no block, and the old block was freed.
     if (moved != nullptr) subject_.free(Operation::kFree, moved, command.size, 0);
     if (block != nullptr) stage_.slots[command.slot].store(kEmpty, std::memory_order_relaxed);
   } else if (is_refused) {

@@ -1,17 +1,17 @@
 // Stage: the memory that `snug replay` and the replayer share. `snug replay` reads the trace and writes a *window* of
-// it here as commands; the replayer, another process, carries them out on the allocator under test, which serves nobody
-// else there. All that the replayer needs lies here, so that it has no heap and all its memory is shared memory, which
-// can be told from the allocator's.
+// it here as commands; the replayer, another process, carries them out on the allocator under test, which serves no
+// other requests there. All that the replayer needs lies here, so that it has no heap and all its memory is shared
+// memory, distinct from the allocator's.
 //
 //   Stage | lanes | progress of runs | commands | slots: addresses of live blocks | histograms, by lane and row
 //
-// The cast: a *run* is what one thread does in a window. A *lane* is the place of a thread that lives; a lane is given
-// again in a later window. A *slot* is the place of a block's address.
+// The terms: a *run* is what one thread does in a window. A *lane* is the place of a live thread; a lane is used again
+// in a later window. A *slot* is the place of a block's address.
 //
 //   threads wait for windows; the window is over when `left` == 0; then no thread reads or writes but the last one
 //
-// Between windows the whole belongs to `snug replay`; in a window a lane belongs to its thread, a slot to the thread
-// whose turn it is by the commands.
+// Between windows `snug replay` owns the whole stage; in a window a lane belongs to its thread, a slot to the thread
+// that has the turn by the commands.
 #pragma once
 
 #include <atomic>
@@ -27,7 +27,7 @@ enum class Direction : std::uint8_t {
   kBegin = 0xe0,  // nothing: the thread has begun
   kEnd,           // the thread ends
   kSpawn,         // starts the thread of lane `slot`
-  kTurn,          // waits for turn `size` of the window, and lets the next one come
+  kTurn,          // waits for turn `size` of the window, and starts the next turn
   kAwait,         // waits until run `slot` has done `size` commands
   kUntil,         // waits until the recording's clock shows `size` nanoseconds
   kTold,          // `size` is what the next command has no room for: an odd alignment, the size before, where to begin
@@ -50,15 +50,15 @@ struct Command {
 };
 static_assert(sizeof(Command) == 16);
 
-// A command's mark: its alignment, as its logarithm and one more; 0 is none; kToldAlignment: it was told before.
+// A command's mark: its alignment, as its logarithm plus one; 0 is none; kToldAlignment: a kTold command has given it.
 inline constexpr std::uint8_t kAlignmentMask = 0x3f;
 inline constexpr std::uint8_t kToldAlignment = 0x3f;
-inline constexpr std::uint8_t kUntouched = 0x40;  // what comes is not written: kTouched says later what is
+inline constexpr std::uint8_t kUntouched = 0x40;  // the new block is not written: kTouched says later what is
 inline constexpr std::uint8_t kByteAPage = 1;     // of kTouched: of each kPage bytes the first is written, and no more
 inline constexpr std::uint8_t kFromNull = 1;      // of a reallocation: there was no block before
-inline constexpr std::uint8_t kRefused = 0x80;    // it failed when it was recorded: what comes is freed at once
+inline constexpr std::uint8_t kRefused = 0x80;    // it failed when it was recorded: the new block is freed at once
 
-// What a slot holds instead of an address.
+// Values of a slot instead of an address.
 inline constexpr std::uint64_t kEmpty = 0;
 inline constexpr std::uint64_t kFailed = 1;  // the allocator had none to give
 
@@ -81,7 +81,7 @@ struct ComponentOptions {
 
 inline constexpr std::uint32_t kNoWindow = 0;
 
-// Of a thread. `window` is stored last, and waited for; a thread that ends leaves kNoWindow.
+// The place of a thread. `window` is stored last, and the thread waits for it; a thread that ends leaves kNoWindow.
 struct alignas(64) Lane {
   std::atomic<std::uint32_t> window;
   std::uint32_t run;
@@ -103,7 +103,7 @@ struct Moment {
   std::uint64_t major_faults;
 };
 
-// What snug says of its memory, in bytes, by the fields of snug_stats.
+// Fields of snug_stats, in bytes.
 struct SnugMemory {
   std::uint64_t in_use;    // usable bytes of live blocks
   std::uint64_t large;     // of these, in large blocks
@@ -119,29 +119,29 @@ inline constexpr std::uint64_t kStageMagic = 0x3330656761747372;  // "rstage03"
 
 struct Stage {
   std::uint64_t magic;
-  int bell;  // a descriptor, to tell that a window is over
+  int bell;  // a descriptor, written to when a window is over
   Touch touch;
   ComponentOptions component;
 
-  // Of the window. Written by `snug replay`.
+  // Data of the window, written by `snug replay`.
   std::uint64_t played;                // nanoseconds of all windows before
   std::atomic<std::uint32_t> is_over;  // there is no further window
 
   alignas(64) std::atomic<std::uint32_t> turn;
   alignas(64) std::atomic<std::uint32_t> left;  // runs that have not ended
   alignas(64) std::atomic<ClockState> clock;
-  Moment start;  // of the first thread that got to work
-  Moment end;    // of the last
+  Moment start;  // when the first thread began
+  Moment end;    // when the last thread ended
 
-  // What the allocator says of itself behind the window, by the fields of mallinfo2.
+  // The allocator's statistics after the window, by the fields of mallinfo2.
   bool has_mallinfo;
   std::uint64_t mallinfo[10];
-  // And where it is snug.
+  // The same of snug_stats, if the allocator is snug.
   bool has_snug;
   SnugMemory snug;
 
-  // What should not be, from the begin.
-  std::atomic<std::uint64_t> order_faults;        // a block was to go that had not come
+  // Counts of faults, from the beginning.
+  std::atomic<std::uint64_t> order_faults;        // a block was to be freed that had not been allocated
   std::atomic<std::uint64_t> failed_allocations;  // that had not failed when recorded
   std::atomic<std::uint64_t> failed_threads;      // that could not be started
 

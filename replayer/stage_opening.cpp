@@ -21,7 +21,7 @@ Stage* open_stage(int count, char** arguments, int& status) {
     status = refuse(kUsage);
     return nullptr;
   }
-  // Nobody would tell it to end. The parent may have gone already, while the allocator was loaded.
+  // Ends with the parent, as no other process would end it. The parent may have gone while the allocator was loaded.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != atoi(arguments[3])) return nullptr;
   const int file = atoi(arguments[1]);

@@ -1,14 +1,14 @@
-// What a replayer is started with: descriptors of the stage and of the bell, and the process that started it.
+// A replayer's arguments: descriptors of the stage and of the bell, and the process that started it.
 #pragma once
 
 #include "replayer/stage.h"
 
 namespace snug::replayer {
 
-// The stage, or null: `status` is what to end with then, and why was said.
+// The stage, or null: then `status` is the exit status, and the reason was reported.
 Stage* open_stage(int count, char** arguments, int& status);
 
-// Says it, and gives back the status to end with.
+// Reports it, and returns the exit status.
 int refuse(const char* what);
 
 }  // namespace snug::replayer

@@ -23,7 +23,7 @@ const void* file_of(const void* function) {
   return function != nullptr && dladdr(function, &info) != 0 ? info.dli_fbase : nullptr;
 }
 
-// The function, if it lies where malloc does.
+// The function, if it lies in the same file as malloc.
 template <class Function>
 Function* own(Function* function) {
   const void* const file = file_of(reinterpret_cast<const void*>(&::malloc));
@@ -85,8 +85,8 @@ void* Subject::allocate(Operation operation, std::size_t size, std::size_t align
   }
 }
 
-// The operators that do not throw, and what the C++ runtime makes of those that the allocator does not have: one that
-// throws would end the replayer where its failure is to be counted.
+// Calls the operators that do not throw, and for those that the allocator does not have, what the C++ runtime's would
+// call: one that throws would end the replayer instead of being counted as a failure.
 void* Subject::allocate_by_operator(Operation operation, std::size_t size, std::size_t alignment) const {
   if (operation >= Operation::kNewAligned && !std::has_single_bit(alignment)) return nullptr;
   if (!has_operators_) {

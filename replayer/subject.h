@@ -1,5 +1,5 @@
 // Subject: the allocator under test, function by function, as the program's symbols are bound. A function that the
-// allocator does not have is never taken from another one (libc's would serve it): it is done by one that it has.
+// allocator does not have is never taken from libc's: it is replaced by one that the allocator has.
 #pragma once
 
 #include <cstddef>
@@ -18,17 +18,17 @@ class Subject {
  public:
   // To be called once, before there are other threads.
   void find();
-  // There will be.
+  // Called before there are other threads.
   static void expect_threads() {}
 
   // An allocation of any kind but reallocations. Null if it fails.
   void* allocate(trace::Operation operation, std::size_t size, std::size_t alignment) const;
-  // `size_before` is what was asked for when the block came, or 0: allocators know it themselves.
+  // `size_before` is the block's requested size, or 0: allocators know it themselves.
   void* reallocate(trace::Operation operation, void* block, std::size_t size_before, std::size_t size) const;
   void free(trace::Operation operation, void* block, std::size_t size, std::size_t alignment) const;
   std::size_t usable_size(void* block) const;
   void trim(std::size_t kept) const;
-  // Into the block, from there on.
+  // Writes `count` bytes of the block, from `from` on.
   static void write(void* block, std::size_t from, std::size_t count) {
     std::memset(static_cast<std::byte*>(block) + from, 1, count);
   }
@@ -39,7 +39,7 @@ class Subject {
 
  private:
   void* allocate_aligned(std::size_t size, std::size_t alignment) const;
-  // Of the next multiple of the alignment, a power of two. Null if there is none.
+  // Allocates the next multiple of the alignment, a power of two. Null if that overflows.
   void* allocate_rounded(std::size_t size, std::size_t alignment) const;
   void* allocate_by_operator(trace::Operation operation, std::size_t size, std::size_t alignment) const;
   void free_by_operator(trace::Operation operation, void* block, std::size_t size, std::size_t alignment) const;

@@ -2,8 +2,9 @@
 //
 //   id == thread << 40 | number,    the number-th block that this thread was given, from 1
 //
-// so that a thread names its blocks without asking anybody, and whoever frees one sees whose it was. 0 is no block (a
-// null pointer). Thread 0 allocates nothing: its numbers are those of blocks that were there before the recording.
+// so that a thread names its blocks without synchronisation, and the id of a freed block shows the thread that
+// allocated it. 0 is no block (a null pointer). Thread 0 allocates nothing: its numbers are those of blocks that
+// existed before the recording.
 #pragma once
 
 #include <cstdint>

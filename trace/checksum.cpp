@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::size_t kAtOnce = 8;
 
-// Row r: the sum of a byte with r zero bytes behind it. Eight bytes are looked up at once and their sums added, which
-// takes a quarter of the time of byte after byte; `snug record` sums every chunk while the program may wait for it.
+// Row r: the sum of a byte with r zero bytes behind it. Eight bytes are looked up at once and their sums combined,
+// which takes a quarter of the time of single bytes; `snug record` sums every chunk while the program may wait for it.
 constexpr auto kSums = [] {
   constexpr std::uint32_t kPolynomial = 0x82f63b78;  // reflected
   std::array<std::array<std::uint32_t, 256>, kAtOnce> sums = {};

@@ -17,7 +17,7 @@ bool is_header(const ChunkHeader& header) {
 
 bool is_chunk(const ChunkHeader& header) { return header.magic == kChunkMagic && is_header(header); }
 
-// The bytes of its payload that are in the file: of an open chunk those of its span.
+// How many bytes of its payload are in the file: for an open chunk those of its span.
 std::uint64_t bytes_in_file(const ChunkHeader& header) {
   return header.state == ChunkState::kSealed ? header.stored_bytes : header.span - sizeof header;
 }
@@ -26,7 +26,7 @@ bool is_zero(const std::uint8_t* bytes, std::size_t count) {
   return std::all_of(bytes, bytes + count, [](std::uint8_t byte) { return byte == 0; });
 }
 
-// What is left at the file's end and too short for a chunk.
+// True if the rest of the file, too short for a chunk, is a trailer.
 bool is_trailer(Source& source, std::uint64_t offset) {
   std::array<std::uint8_t, sizeof(Trailer)> bytes = {};
   return source.size() - offset == sizeof(Trailer) && source.read(offset, bytes.data(), bytes.size()) &&
@@ -35,8 +35,7 @@ bool is_trailer(Source& source, std::uint64_t offset) {
 
 }  // namespace
 
-// A stretch of the file in memory, kept from one search to the next: between two chunks there may be little to pass
-// over, again and again.
+// A stretch of the file in memory, kept from one search to the next: there may be many short gaps between chunks.
 class Piece {
  public:
   explicit Piece(Source& source) : source_(source) {}

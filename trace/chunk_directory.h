@@ -1,7 +1,7 @@
-// ChunkDirectory: where the chunks of a trace are, and what their headers say; and the payload of one. Found by the
-// index at the file's end, or by going through the file where there is none, or a damaged one.
+// ChunkDirectory: the places and headers of a trace's chunks; and the payload of one. Read from the index at the file's
+// end, or, if there is none or it is damaged, by walking through the file.
 //
-// It is all that a reader holds of a whole trace: 104 bytes a chunk.
+// A reader holds no more than this of a whole trace: 104 bytes a chunk.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,14 @@ class Piece;
 
 class ChunkDirectory {
  public:
-  // None, and why in `refusal`, if this is no trace, or one of another version. What is wrong beyond is told `damage`.
+  // Nothing, and the reason in `refusal`, if this is no trace, or one of another version. Other faults go to `damage`.
   static std::optional<ChunkDirectory> read(Source& source, Damage& damage, std::string& refusal);
 
   const FileHeader& file() const { return file_; }
   // By offset, the index left out.
   const std::vector<IndexEntry>& chunks() const { return chunks_; }
   bool has_index() const { return has_index_; }
-  // The same file for each process that has chunks, by its number, with the chunks of that process alone.
+  // A directory for each process that has chunks, by its number, with only the chunks of that process.
   std::map<std::uint32_t, ChunkDirectory> by_process() const;
 
  private:
@@ -41,8 +41,8 @@ class ChunkDirectory {
   bool has_index_ = false;
 };
 
-// The bytes of the payload, decompressed. False, and why, if they are not what was written. Of an open chunk all up to
-// its span.
+// Reads the payload, decompressed. False, and the reason, if it is not what was written. For an open chunk, all bytes
+// up to its span.
 bool load_payload(Source& source, const IndexEntry& chunk, std::vector<std::uint8_t>& payload, std::string& fault);
 
 // All chunks of facts, one behind the other, up to kMostFacts bytes.

@@ -39,7 +39,7 @@ void ChunkFile::flush() { note(std::fflush(file_) == 0); }
 
 bool ChunkFile::finish(int level) {
   const std::size_t bytes = index_.size() * sizeof(IndexEntry);
-  if (bytes <= kMostIndex) {  // a reader does without
+  if (bytes <= kMostIndex) {  // a reader can do without an index
     const auto* const begin = reinterpret_cast<const std::uint8_t*>(index_.data());
     ChunkHeader header;
     header.kind = ChunkKind::kIndex;
@@ -52,7 +52,7 @@ bool ChunkFile::finish(int level) {
 }
 
 void ChunkFile::write(const void* bytes, std::size_t count) {
-  if (count == 0) return;  // of a trace without chunks the index has no memory
+  if (count == 0) return;  // the index of a trace without chunks is empty, and `bytes` null
   if (error_ == 0) note(std::fwrite(bytes, 1, count, file_) == count);
   offset_ += count;
 }

@@ -1,5 +1,5 @@
-// ChunkFile: a trace file on its way to the disk: its header, then chunks as they are ended, and the index behind them.
-// The processes of a recording share one; each chunk says of which it is.
+// ChunkFile: writes a trace file: its header, then chunks as they are ended, and the index behind them. The processes
+// of a recording share one; each chunk says to which process it belongs.
 //
 //   offset == bytes handed to the file;    one entry of the index for each chunk
 //
@@ -17,19 +17,19 @@ namespace snug::trace {
 
 class ChunkFile {
  public:
-  // The file is the caller's, open for writing, at its begin. `process`, `started`: of the first process.
+  // The caller owns the file, open for writing, at its beginning. `process`, `started`: of the first process.
   ChunkFile(std::FILE* file, std::uint32_t process, std::uint64_t started);
   ChunkFile(const ChunkFile&) = delete;
   ChunkFile& operator=(const ChunkFile&) = delete;
 
-  // What the header says of its payload is filled in. `level`: of zstd; 0 leaves the payload as it is. Gives back the
+  // Fills in the header's fields about the payload. `level`: of zstd; 0 leaves the payload as it is. Returns the
   // chunk's bytes.
   std::uint64_t write_chunk(ChunkHeader header, std::span<const std::uint8_t> payload, int level);
-  // Hands to the system what is written.
+  // Passes what was written to the OS.
   void flush();
-  // Writes the index. Nothing comes behind it. False if anything could not be written.
+  // Writes the index, after which nothing may be written. False if any write has failed.
   bool finish(int level);
-  // Of the first that could not be, as in errno; 0 as long as all could.
+  // The errno of the first write that failed; 0 if none has.
   int error() const { return error_; }
   std::uint64_t bytes() const { return offset_; }
 

@@ -26,7 +26,7 @@ std::span<const std::uint8_t> compress(std::span<const std::uint8_t> plain, int 
 }
 
 bool decompress(std::span<const std::uint8_t> stored, std::size_t count, std::vector<std::uint8_t>& plain) {
-  // One frame alone: ZSTD_decompress would take several, one behind the other.
+  // Exactly one frame: ZSTD_decompress would accept several.
   if (ZSTD_findFrameCompressedSize(stored.data(), stored.size()) != stored.size()) return false;
   const unsigned long long said = ZSTD_getFrameContentSize(stored.data(), stored.size());
   if (said != ZSTD_CONTENTSIZE_UNKNOWN && said != count) return false;

@@ -1,6 +1,6 @@
-// Payloads of chunks by zstd. Each thread keeps a context of zstd's for either way, from its first payload to its end:
-// to ask for one anew, and to touch it, takes as long as to compress a chunk, and a recorder that has a file of each of
-// many processes would hold 1.3 MB for each.
+// Compresses payloads of chunks by zstd. Each thread keeps one zstd context for compression and one for decompression,
+// from its first payload to its end: allocating and touching a new one takes as long as compressing a chunk, and one
+// for each of many processes' files would cost a recorder 1.3 MB each.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace snug::trace {
 
-// Empty if the bytes do not become fewer. Lives until the thread's next call.
+// Empty if the bytes do not become fewer. The result is valid until the thread's next call.
 std::span<const std::uint8_t> compress(std::span<const std::uint8_t> plain, int level);
 
-// Whether the bytes are one frame of exactly `count` bytes, which `plain` holds then. A frame that says another length
-// of itself is refused before there is room for it.
+// True if the bytes are one frame of exactly `count` bytes, which `plain` holds then. A frame that declares another
+// length is refused before memory is allocated for it.
 bool decompress(std::span<const std::uint8_t> stored, std::size_t count, std::vector<std::uint8_t>& plain);
 
 }  // namespace snug::trace

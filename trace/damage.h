@@ -1,4 +1,4 @@
-// Damage: what is wrong with a trace, told as it is found, and counted. The reader goes on behind it.
+// Damage: reports and counts the faults of a trace as they are found. The reader goes on behind each.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace snug::trace {
 
 class Damage {
  public:
-  // Hears of each fault where in the file it is, and what it is.
+  // Called for each fault with its place in the file, and what it is.
   using Listener = std::function<void(std::uint64_t offset, const std::string& what)>;
 
   Damage() = default;
@@ -20,7 +20,7 @@ class Damage {
     ++faults_;
     if (listener_) listener_(offset, what);
   }
-  // A chunk whose events are not read, or not all of them.
+  // Reports a chunk of which not all events are read, or none.
   void tell_chunk(std::uint64_t offset, const std::string& what) {
     ++chunks_;
     tell(offset, what);

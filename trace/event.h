@@ -1,4 +1,4 @@
-// Event: one thing that a program did with its memory, as a writer is told of it and a reader gives it.
+// Event: one operation of a program on its memory, as it is passed to a writer and returned by a reader.
 #pragma once
 
 #include <array>
@@ -17,17 +17,17 @@ inline constexpr std::size_t kMostText = 4096;
 
 struct Event {
   Operation operation = Operation::kNone;
-  // An allocation that failed. A reallocation that did so left its block alone, unless the size is 0: it freed it.
+  // An allocation that failed. A reallocation that failed did not change its block; with size 0, it freed the block.
   bool is_refused = false;
-  // Whether no other event has this turn as its own; if so, it is the first of its turn.
+  // True if this event takes the turn, as no other does; it is then the first of its turn.
   bool takes_turn = false;
   std::uint32_t thread = 0;
   std::uint64_t time = 0;  // in steps of 64 ns, from the trace's beginning
   std::uint64_t turn = 0;
 
-  BlockId block = BlockId::kNone;   // that goes, is asked about, or was found
-  BlockId result = BlockId::kNone;  // that comes: of an allocation or a reallocation that was not refused
-  std::uint64_t size = 0;           // asked for, or told at a free
+  BlockId block = BlockId::kNone;   // that is freed, asked about, or was found
+  BlockId result = BlockId::kNone;  // the new block of an allocation or a reallocation that was not refused
+  std::uint64_t size = 0;           // requested, or passed to a free
   std::uint64_t alignment = 0;
   std::uint64_t stack = 0;  // of an allocation or a reallocation: the frame that a `frame` event defined; 0 is unknown
 
@@ -35,11 +35,11 @@ struct Event {
   std::array<std::string_view, 2> texts = {};          // kText, by their order; a reader's live until the next event
 
   constexpr Effect effect() const { return traits_of(operation).effect; }
-  // Whether a block comes, and whether one goes.
+  // True if a block is allocated; and if one is freed.
   constexpr bool allocates() const {
     return !is_refused && (effect() == Effect::kAllocates || effect() == Effect::kReallocates);
   }
-  // Whether it says something of a block that stays.
+  // True if it is about a block that stays.
   constexpr bool is_about_block() const {
     return operation == Operation::kUsableSize || operation == Operation::kTouched;
   }
@@ -54,8 +54,8 @@ inline constexpr std::uint64_t kNanosecondsPerStep = 64;
 inline constexpr std::uint64_t kMostTime = std::uint64_t{1} << 62;
 inline constexpr std::uint64_t kMostTurn = std::uint64_t{1} << 62;
 
-// The place of an event in the total order. Of the events of one turn that which took it comes first; for the others
-// the turn says that nothing passed between their threads, and time decides, then the thread's number.
+// The place of an event in the total order. Of the events of one turn the one that took it comes first; the others have
+// no order between their threads, so time decides, then the thread's number.
 struct Place {
   std::uint64_t turn;
   bool follows;  // the event that took the turn

@@ -1,5 +1,5 @@
-// EventDecoder: the events of one chunk's payload, in their order. Holds no memory; the payload is the caller's, and
-// may be anything: what is no event ends it.
+// EventDecoder: reads the events of one chunk's payload, in their order. Holds no memory; the caller owns the payload,
+// which may contain anything: bytes that are no event end the reading.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ enum class Decoded : std::uint8_t { kEvent, kEnd, kDamaged };
 
 class EventDecoder {
  public:
-  // The header says where the thread stands: at most at kMostTime, kMostTurn and kMostNumber.
+  // The header gives the thread's time, turn and number: at most kMostTime, kMostTurn and kMostNumber.
   EventDecoder(const ChunkHeader& header, std::span<const std::uint8_t> payload);
 
   // kEnd behind the last event, or before a head that is 0. The texts of the event point into the payload.

@@ -1,8 +1,9 @@
-// The bytes of an event. It stands on where its thread stands after the event before, so that most numbers are small:
+// The bytes of an event, encoded relative to its thread's standing after the event before, so that most numbers are
+// small:
 //
 //   head | turn, if the head says so | time | the operation's fields | stack, in chunks that have stacks
 //
-// docs/trace-format.md draws it. Nothing here allocates, locks or fails.
+// docs/trace-format.md shows it. Nothing here allocates, locks or fails.
 #pragma once
 
 #include <cstddef>
@@ -22,15 +23,15 @@ static_assert(kOperations <= kRefusedBit);
 inline constexpr std::size_t kMostEventBytes = 1 + (2 + kMostFields + 2) * kMostVarint;
 inline constexpr std::size_t kMostTextBytes = 3 + kMostText;
 
-// Where in its thread's order an event is written, which may be later than it says of itself. Beside the event, since
-// copies of events are what appending one would cost most.
+// Time and turn with which an event is written, which may be later than its own. Kept beside the event, since copying
+// events would be the largest cost of appending one.
 struct Stamp {
   std::uint64_t time = 0;
   std::uint64_t turn = 0;
   bool takes_turn = false;
 };
 
-// Where a thread stands between two events.
+// The standing of a thread between two events.
 struct Standing {
   std::uint32_t thread = 0;
   std::uint64_t time = 0;
@@ -38,7 +39,7 @@ struct Standing {
   std::uint64_t number = 1;   // of the next block it is given
   std::uint64_t foreign = 0;  // of the block of another thread that it named last in this chunk
 
-  // After an event.
+  // Advances the standing by an event.
   void advance(const Event& event, const Stamp& stamp) {
     time = stamp.time;
     turn = stamp.turn;
@@ -47,13 +48,13 @@ struct Standing {
   }
 };
 
-// An event whose first byte is yet to be stored: it makes the others valid, and so comes last.
+// An event without its first byte, which is stored last, as it makes the others valid.
 struct EncodedEvent {
   std::uint8_t head;
   std::uint8_t* end;
 };
 
-// A block of the thread itself is told by how far back it was given.
+// A block of the thread's own is encoded by how many allocations ago it was allocated.
 inline std::uint8_t* put_block(std::uint8_t* to, BlockId block, Standing& at) {
   if (block == BlockId::kNone) return put_varint(to, 0);
   const std::uint64_t number = number_of(block);
@@ -71,9 +72,9 @@ inline std::uint8_t* put_text(std::uint8_t* to, std::string_view text) {
   return to + length;
 }
 
-// Of the event the operation and its fields count. Neither time nor turn of the stamp is less than where the thread
-// stands; a turn that it takes is more. The number of an allocation's result is the thread's next. The standing is
-// advanced.
+// Encodes the event's operation and fields. Neither time nor turn of the stamp is less than the thread's standing; a
+// turn that the event takes is greater. The number of an allocation's result is the thread's next. Advances the
+// standing.
 inline EncodedEvent encode(const Event& event, const Stamp& stamp, Standing& at, std::uint16_t chunk_flags,
                            std::uint8_t* to) {
   const OperationTraits& traits = traits_of(event.operation);

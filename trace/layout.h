@@ -4,8 +4,9 @@
 //   chunk:   ChunkHeader | payload | unused bytes up to the next chunk
 //
 // The format knows chunks that are open while their writer adds to them, in a mapping of the file, and are sealed
-// afterwards; each step is made by one last store (`magic`, then `state`), so that such a writer may be killed at any
-// instruction. We read them; ChunkFile writes whole chunks, sealed. Every chunk begins at a multiple of kChunkAlign.
+// afterwards; each step is completed by one last store (`magic`, then `state`), so that such a writer may be killed at
+// any instruction. Readers accept them; ChunkFile writes whole chunks, sealed. Every chunk begins at a multiple of
+// kChunkAlign.
 #pragma once
 
 #include <bit>
@@ -21,11 +22,13 @@ inline constexpr std::uint64_t kFileMagic = 0x0a727467'756e7389;     // "\x89snu
 inline constexpr std::uint64_t kTrailerMagic = 0x0a646e65'756e7389;  // "\x89snuend\n"
 inline constexpr std::uint32_t kChunkMagic = 0x6b436e73;             // "snCk"
 inline constexpr std::uint16_t kVersion = 3;                         // that is written
-// That are read as well. Version 2 has one more operation than 1, `touched`; version 3 may have several processes.
+// Older versions are read as well. Version 2 has one more operation than 1, `touched`; version 3 may have several
+// processes.
 inline constexpr std::uint16_t kOldestVersion = 1;
 inline constexpr std::uint16_t kWithProcesses = 3;  // from this version on a chunk says of which process it is
 inline constexpr std::size_t kChunkAlign = 8;
-// Payloads, in the file and out of it: what a reader must have room for. Of facts all together are meant.
+// The most bytes of a payload, compressed or not, for which a reader must have room. For facts, of all of them
+// together.
 inline constexpr std::uint32_t kMostPayload = std::uint32_t{1} << 20;
 inline constexpr std::uint32_t kMostFacts = std::uint32_t{1} << 20;
 inline constexpr std::uint32_t kMostIndex = std::uint32_t{16} << 20;
@@ -63,11 +66,11 @@ struct ChunkHeader {
   std::uint16_t flags = 0;
   std::uint32_t thread = 0;
   std::uint32_t serial = 0;  // of the thread's chunks, from 0
-  // Where the thread stands before the first event.
+  // The standing of the thread before the first event.
   std::uint64_t time = 0;
   std::uint64_t turn = 0;
   std::uint64_t number = 1;   // of the next block it is given
-  std::uint32_t process = 0;  // which of the file's processes, from 1 by the order in which they came; 0: of none
+  std::uint32_t process = 0;  // which of the file's processes, from 1 in order of appearance; 0: of none
   std::uint32_t unused = 0;
 
   ChunkState state = ChunkState::kOpen;  // stored last of all
@@ -76,7 +79,7 @@ struct ChunkHeader {
   std::uint32_t plain_bytes = 0;         // of the payload when it has been decompressed
   Codec codec = Codec::kPlain;
   std::uint32_t events = 0;
-  // Where the thread stands behind the last event.
+  // The standing of the thread after the last event.
   std::uint64_t last_time = 0;
   std::uint64_t last_turn = 0;
 };
@@ -89,7 +92,7 @@ constexpr std::uint32_t most_payload(ChunkKind kind) {
 
 struct IndexEntry {
   std::uint64_t offset = 0;  // of the chunk in the file
-  ChunkHeader header;        // its magic is 0, lest who goes through a damaged file take it for a chunk
+  ChunkHeader header;        // its magic is 0, so that a walk through a damaged file does not take it for a chunk
 };
 static_assert(sizeof(IndexEntry) == 104);
 

@@ -1,8 +1,8 @@
-// Operation: what an event of a trace says has happened, and which fields say more of it. The table below is the one
-// that docs/trace-format.md prints; the encoder and the decoder have no other knowledge of an operation.
+// Operation: the kind of an event of a trace, and its fields. The table below is the one that docs/trace-format.md
+// prints; the encoder and the decoder have no other knowledge of an operation.
 //
-// A code is never given another meaning. A new operation, or a new field of one, takes a new version of the format,
-// since a reader cannot pass over what it does not know the length of.
+// A code never gets another meaning. A new operation, or a new field of one, needs a new version of the format, since a
+// reader cannot skip an event of unknown length.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ namespace snug::trace {
 
 // A byte on file, below kRefusedBit.
 enum class Operation : std::uint8_t {
-  kNone = 0,  // no event: what is left of a chunk is empty
+  kNone = 0,  // no event: the rest of the chunk is empty
   kMalloc,
   kCalloc,
   kRealloc,
@@ -72,7 +72,7 @@ enum class Operation : std::uint8_t {
 
 enum class Field : std::uint8_t {
   kNone,
-  kBlock,      // Event::block: the one that goes, or that is asked about
+  kBlock,      // Event::block: the one that is freed, or asked about
   kSize,       // Event::size
   kAlignment,  // Event::alignment
   kValue,      // the next of Event::values
@@ -91,7 +91,7 @@ struct OperationTraits {
   std::array<Field, kMostFields> fields = {};
   std::array<std::string_view, kMostFields> field_names = {};
   bool zeroed = false;
-  bool takes_turn = false;  // always, whosever block it is
+  bool takes_turn = false;  // always, whichever thread allocated the block
 };
 
 inline constexpr std::size_t kOperations = static_cast<std::size_t>(Operation::kTouched) + 1;
@@ -201,10 +201,10 @@ constexpr const OperationTraits& traits_of(Operation operation) {
   return table::kTraits[static_cast<std::size_t>(operation)];
 }
 
-// What a sample's value is a measure of.
+// What a sample's value measures.
 enum class Measure : std::uint8_t {
   kResident = 1,     // bytes of the process in memory
-  kArena,            // and what the allocator says of itself, by the fields of mallinfo2
+  kArena,            // and the allocator's statistics, by the fields of mallinfo2
   kFreeBlocks,       // ordblks
   kFastFreeBlocks,   // smblks
   kMappedBlocks,     // hblks
@@ -212,12 +212,12 @@ enum class Measure : std::uint8_t {
   kFastFreeBytes,    // fsmblks
   kUsedBytes,        // uordblks
   kFreeBytes,        // fordblks
-  kReleasableBytes,  // keepcost; a recorder tells all of these at one moment, in this order
-  kHeap,             // bytes of the process in memory, but for what no allocator has to do with; before kResident
+  kReleasableBytes,  // keepcost; a recorder writes all of these at one moment, in this order
+  kHeap,             // bytes of the process in memory, without those that belong to no allocator; before kResident
 };
 
 inline constexpr std::size_t kMallinfoFields = 10;
-// By their order in struct mallinfo2. No measure is of usmblks, which nobody counts.
+// In their order in struct mallinfo2. There is no measure for usmblks, which no allocator counts.
 inline constexpr std::array<std::string_view, kMallinfoFields> kMallinfoNames = {
     "arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"};
 

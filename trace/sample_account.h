@@ -1,4 +1,4 @@
-// SampleAccount: what the samples of a trace, in its order, have shown. Used by one thread.
+// SampleAccount: sums up the samples of a trace, in its order. Used by one thread.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace snug::trace {
 
-// By the fields of mallinfo2 (kMallinfoNames); nothing where there is no sample of one.
+// Values of the fields of mallinfo2 (kMallinfoNames); empty for a field without a sample.
 using MallinfoFields = std::array<std::optional<std::uint64_t>, kMallinfoFields>;
 
 // What the allocator counts as in use, blocks that have mappings of their own included.

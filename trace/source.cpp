@@ -34,7 +34,7 @@ class FileSource final : public Source {
 
  private:
   int descriptor_;
-  std::uint64_t size_;  // when it was opened: a recorder may be at it
+  std::uint64_t size_;  // when it was opened: a recorder may still write to it
 };
 
 }  // namespace

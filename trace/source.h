@@ -14,13 +14,13 @@ class Source {
  public:
   virtual ~Source() = default;
   virtual std::uint64_t size() const = 0;
-  // Whether there were so many bytes.
+  // False if there were not so many bytes.
   virtual bool read(std::uint64_t offset, void* to, std::size_t count) = 0;
 };
 
 class MemorySource final : public Source {
  public:
-  // The bytes are the caller's, and stay.
+  // The caller owns the bytes, which must outlive this.
   explicit MemorySource(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
   std::uint64_t size() const override { return bytes_.size(); }
   bool read(std::uint64_t offset, void* to, std::size_t count) override;
@@ -29,7 +29,7 @@ class MemorySource final : public Source {
   std::span<const std::uint8_t> bytes_;
 };
 
-// Null, and why in `fault`, if the file cannot be opened or is none that can be read at any place.
+// Null, and the reason in `fault`, if the file cannot be opened, or cannot be read at any place.
 std::unique_ptr<Source> open_source(const std::string& path, std::string& fault);
 
 }  // namespace snug::trace

@@ -10,7 +10,7 @@ std::string name_of(BlockId block) { return std::to_string(thread_of(block)) + "
 
 }  // namespace
 
-// One for the process: to ask for it takes some microseconds, and no file can know it.
+// One seed for the process: to get one takes some microseconds, and no file can predict it.
 BlockHash::BlockHash() {
   static const std::uint64_t seed = [] {
     std::random_device random;

@@ -1,8 +1,8 @@
-// TraceAccount: what the events of a trace, in its order, add up to, and whether they can be:
+// TraceAccount: sums up the events of a trace, in its order, and checks that they are possible:
 //
-//   live blocks == came + found - gone,   each identity comes once and goes once
+//   live blocks == allocated + found - freed,   each identity is allocated once and freed once
 //
-// What cannot be is told, and passed over. It holds the live blocks. Used by one thread.
+// An impossible event is reported, and skipped. It holds the live blocks. Used by one thread.
 #pragma once
 
 #include <array>
@@ -17,8 +17,7 @@
 
 namespace snug::trace {
 
-// A file may name blocks whose identities would all fall into one bucket, if it knew what they are hashed to: so that
-// is not the identity itself, and not the same each time.
+// A seeded hash, as a file could otherwise name blocks with identities that all fall into one bucket.
 class BlockHash {
  public:
   BlockHash();
@@ -35,7 +34,7 @@ using LiveBlocks = std::unordered_map<BlockId, std::uint64_t, BlockHash>;
 
 class TraceAccount {
  public:
-  // Hears of each event that cannot be, and why.
+  // Called for each impossible event, with the reason.
   using Listener = std::function<void(const Event& event, const std::string& what)>;
 
   TraceAccount() = default;
@@ -59,7 +58,7 @@ class TraceAccount {
   std::size_t peak_blocks() const { return peak_blocks_; }  // at that moment
   std::uint64_t peak_time() const { return peak_time_; }
   std::uint64_t faults() const { return faults_; }
-  // Bytes asked for of each live block.
+  // The requested bytes of each live block.
   const LiveBlocks& live() const { return live_; }
 
  private:

@@ -29,7 +29,7 @@ void TraceFile::add(const Event& event) {
   encode_into(thread, event, stamp);
   ++events_;
   if (event.operation == Operation::kThreadEnd) {
-    // The thread stays known, with next to no memory: an event may yet come.
+    // The thread is kept, with next to no memory: another event of it may follow.
     end_chunk(thread);
     thread.bytes = {};
   }

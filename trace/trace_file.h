@@ -1,5 +1,5 @@
-// TraceFile: writes the trace of one process, out of events in any order that keeps each thread's: what importers, cuts
-// and filters make, as a file of its own that ends with an index; and what `snug record` writes, into the file that all
+// TraceFile: writes the trace of one process, from events in any order that keeps each thread's. Importers, cuts and
+// filters use it to write a file of its own that ends with an index; `snug record` writes into the file that all
 // processes of a recording share. It compresses.
 //
 // It holds a chunk of each thread that has not ended. Used by one thread.
@@ -32,25 +32,25 @@ struct TraceFileOptions {
 
 class TraceFile {
  public:
-  // The file is the caller's, open for writing, at its begin.
+  // The caller owns the file, open for writing, at its beginning.
   TraceFile(std::FILE* file, const TraceFileOptions& options);
-  // A part of a file that others share, and that they finish. `process` and `started` are left to its header.
+  // Writes a part of a shared file, which its owner finishes. `process` and `started` are in the file's header.
   TraceFile(ChunkFile& chunks, const TraceFileOptions& options);
 
   // Lines of a key, a tab and a value; at most kMostFacts bytes.
   void add_facts(std::string_view facts);
-  // All of the event counts: thread, time, turn, and of an allocation its result, whose thread is the event's. In a
-  // thread neither time nor turn may fall, they are raised.
+  // Writes an event with all its fields: thread, time, turn, and for an allocation its result, a block of the event's
+  // thread. In a thread neither time nor turn may fall: lower ones are raised.
   void add(const Event& event);
-  // Ends the chunks that are as old as this time, by what the thread did before they began, and hands all that is ended
-  // to the file: it is read even if the writer is killed.
+  // Ends the chunks that began at this time or earlier, and passes all ended chunks to the file: they can be read even
+  // if the writer is killed.
   void save(std::uint64_t time);
-  // Ends what is open, and a file of its own. False if anything could not be written.
+  // Ends open chunks, and the file if it is its own. False if any write has failed.
   bool finish();
-  // Of the first that could not be, as in errno; 0 as long as all could.
+  // The errno of the first write that failed; 0 if none has.
   int error() const { return chunks_.error(); }
 
-  // Of a file of its own, all; of a shared one, what this process has in it.
+  // The bytes of a file of its own; in a shared one, those of this process.
   std::uint64_t bytes() const { return own_ != nullptr ? own_->bytes() : bytes_; }
   std::uint64_t plain_bytes() const { return plain_bytes_; }  // of events
   std::uint64_t events() const { return events_; }
@@ -74,7 +74,7 @@ class TraceFile {
   ChunkFile& chunks_;
   TraceFileOptions options_;
   std::map<std::uint32_t, Thread> threads_;
-  std::array<Thread*, kRecent> recent_ = {};  // of those whose numbers share a place, the one that came last
+  std::array<Thread*, kRecent> recent_ = {};  // of threads with numbers that share a place, the latest one
   std::uint32_t facts_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint64_t plain_bytes_ = 0;

@@ -78,7 +78,7 @@ void TraceReader::make_streams() {
   }
 }
 
-// A chunk that is not yet open stands for its first event, which is no earlier than the header says.
+// A chunk that is not yet open waits with its header's time and turn; its first event is no earlier.
 void TraceReader::wait(std::size_t index) {
   const Stream& stream = streams_[index];
   if (stream.has_event) {
@@ -90,7 +90,7 @@ void TraceReader::wait(std::size_t index) {
 }
 
 bool TraceReader::next(Event& event) {
-  // As a rule the thread goes on that was at it.
+  // As a rule the next event is of the same thread.
   if (current_ != streams_.size()) {
     Stream& stream = streams_[current_];
     if (advance(stream)) {

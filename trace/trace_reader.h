@@ -1,10 +1,10 @@
 // TraceReader: the events of all threads, merged into the total order of the trace. It holds one chunk of each thread
 // that is alive, and the directory:
 //
-//   place of what was given last <= place of the next event of every stream
+//   place of the event returned last <= place of the next event of every stream
 //   memory of all chunks that are held == open bytes <= most open bytes
 //
-// in a trace that keeps its order; one that does not is given as it is, and check tells. Used by one thread.
+// in a trace that keeps its order; another is returned as it is, and `check` reports it. Used by one thread.
 #pragma once
 
 #include <cstdint>
@@ -22,22 +22,22 @@ namespace snug::trace {
 
 class TraceReader {
  public:
-  // Of 8192 threads that are alive, in files of ours. A file of ten megabytes may have 70 000, with a megabyte of zeros
+  // Enough for 8192 live threads, in files of ours. A file of ten megabytes may have 70 000, with a megabyte of zeros
   // each.
   static constexpr std::uint64_t kMostOpenBytes = std::uint64_t{2} << 30;
 
-  // The first three are the caller's, and outlive the reader. `most_open`: bytes of chunks that are held at once; those
-  // of more threads are passed over as damaged.
+  // The caller owns the first three, which must outlive the reader. `most_open`: the most bytes of chunks that are held
+  // at once; chunks of further threads are skipped as damaged.
   TraceReader(Source& source, const ChunkDirectory& directory, Damage& damage,
               std::uint64_t most_open = kMostOpenBytes);
 
-  // False behind the last event. Texts of the event live until the next call.
+  // False after the last event. Texts of the event are valid until the next call.
   bool next(Event& event);
 
-  // Chunks that were begun, of chunks(): how far the reader is.
+  // How many of chunks() were begun: the reader's progress.
   std::size_t chunks_read() const { return chunks_read_; }
   std::size_t chunks() const { return order_.size(); }
-  // Of threads that never sealed their last chunk.
+  // How many threads never sealed their last chunk.
   std::size_t open_chunks() const { return open_chunks_; }
 
  private:
@@ -60,7 +60,7 @@ class TraceReader {
 
   void drop_repeated_chunks();
   void make_streams();
-  // To the stream's next event, through chunks that have none. False at its end.
+  // Advances to the stream's next event, through chunks that have none. False at its end.
   bool advance(Stream& stream);
   bool open_next_chunk(Stream& stream);
   void drop_payload(Stream& stream);

@@ -1,5 +1,5 @@
 // Varints: a number in as few bytes as it needs, seven bits in each, lowest first; the top bit says that another
-// follows. The tenth byte has one bit to give. A number with a sign is folded first: 0, -1, 1, -2 … are 0, 1, 2, 3 …
+// follows. The tenth byte has only one bit. A signed number is folded first: 0, -1, 1, -2 … are 0, 1, 2, 3 …
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // address_order.h: sorts a chain of nodes, linked through `next`, by their addresses. In place, no recursion, no memory
-// but a fixed array: a merge sort whose bin i holds a sorted chain of 2^i nodes. O(n log n). Free slots of a pool may
+// but a fixed array: a merge sort; its bin i holds a sorted chain of 2^i nodes. O(n log n). Free slots of a pool may
 // be poisoned (pool_slot.h).
 #pragma once
 

@@ -1,13 +1,13 @@
 // allocator.h: allocators for the standard containers. Both are stateless: all of one kind are equal, containers may be
-// moved and swapped freely, and every memory may be given back by any of them in any thread.
+// moved and swapped freely, and any of them may deallocate the memory of any other in any thread.
 //
 //   std::vector<int, snug::Allocator<int>>        on snug's heap: for any container
 //   std::list<Node, snug::PoolAllocator<Node>>    single elements from a pool, for containers of nodes: list, map, set
 //                                                 and the unordered ones. All types of one size and alignment share it
 //
-// PoolAllocator's pools are ThreadCached unless told otherwise, because nobody sees from a container's declaration
-// which threads use others of its kind. These pools live until the process ends; SharedPools (shared_pools.h) counts
-// what they have, and gives back what is free.
+// PoolAllocator's pools are ThreadCached by default, because a container's declaration does not show which threads use
+// other containers of its kind. These pools live until the process ends; SharedPools (shared_pools.h) reports what they
+// have, and gives free blocks back.
 #pragma once
 
 #include <cstddef>
@@ -63,7 +63,7 @@ class Allocator {
   constexpr Allocator(const Allocator<U>&) noexcept {}  // NOLINT(google-explicit-constructor): containers convert
 
   [[nodiscard]] T* allocate(std::size_t count) { return allocate_on_heap<T>(count); }
-  // deallocate() takes any count from the one asked for to the one that came.
+  // deallocate() takes any count from the requested to the returned one.
   [[nodiscard]] AllocatedArray<T> allocate_at_least(std::size_t count) { return allocate_at_least_on_heap<T>(count); }
   void deallocate(T* memory, std::size_t count) noexcept {
     HeapSource::deallocate(memory, count * sizeof(T), alignof(T));
@@ -73,10 +73,10 @@ class Allocator {
 };
 
 // The pool of all elements of one size and alignment. The pool's type is part of its name, so that files with different
-// defaults of checks do not take each other's for theirs.
+// checks do not use each other's pool.
 template <class PoolType, std::size_t Size, std::size_t Alignment>
 inline constinit EverlastingPool<PoolType> shared_pool{Size, Alignment};
-// Made when the program starts, and used by nobody: the pool may be used before.
+// Registers the pool when the program starts; the pool itself may be used before that.
 template <class PoolType, std::size_t Size, std::size_t Alignment>
 inline SharedPools::Entry shared_pool_entry{[] { return shared_pool<PoolType, Size, Alignment>.pool.release_unused(); },
                                             [] { return shared_pool<PoolType, Size, Alignment>.pool.running_stats(); }};
@@ -99,8 +99,8 @@ class PoolAllocator {
   [[nodiscard]] T* allocate(std::size_t count) {
     return count == 1 ? static_cast<T*>(pool().allocate()) : allocate_on_heap<T>(count);
   }
-  // More than is asked for only on the heap: deallocate() tells by the count whose the memory is. It takes any count
-  // from the one asked for to the one that came.
+  // Returns more than requested only on the heap: deallocate() knows by the count whether the memory is the pool's. It
+  // takes any count from the requested to the returned one.
   [[nodiscard]] AllocatedArray<T> allocate_at_least(std::size_t count) {
     if (count <= 1) return {allocate(count), count};
     return allocate_at_least_on_heap<T>(count);
@@ -115,7 +115,7 @@ class PoolAllocator {
 
   friend constexpr bool operator==(const PoolAllocator&, const PoolAllocator&) noexcept { return true; }
 
-  // What all T of this size and alignment are from, one by one. A container's nodes are of another type.
+  // The pool of all single elements of this size and alignment. A container's nodes are of another type.
   using SharedPool = Pool<void, Threads, Checks>;
   static SharedPool& pool() noexcept {
     if constexpr (!std::is_same_v<Threads, SingleThread>)

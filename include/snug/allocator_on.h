@@ -11,9 +11,9 @@
 // The heap must live longer, must not move meanwhile, and may be used by as many threads as its type says. Two
 // allocators are equal if they are on one heap. Out of memory: std::bad_alloc.
 //
-// A pool has room for objects of its size. What is longer or aligned more strictly, arrays and a hash map's table,
-// comes from snug's heap, in a ResourceOn from its upstream; Pool::fits() tells what that is. So make the pool for the
-// container's nodes: of a list of T two pointers and a T, of a map four and its pair, in GCC's library.
+// A pool has room for objects of its size (Pool::fits()). Longer or more strictly aligned memory, arrays and a hash
+// map's table, comes from snug's heap, in a ResourceOn from its upstream. So make the pool for the container's nodes:
+// in GCC's library two pointers and a T for a list of T, four pointers and its pair for a map.
 //
 // A CompactHeap has no allocator: containers keep addresses, and its blocks move. It has containers of its own; a
 // DirectCompactHeap (snug/compact/direct_compact_heap.h) has its pages, and moves nothing.
@@ -48,7 +48,7 @@ concept HeapOfBlocks = requires(Heap& heap, void* block, std::size_t bytes) {
 template <class Heap>
 concept AllocatableHeap = HeapOfElements<Heap> || HeapOfBlocks<Heap>;
 
-// Whether the heap itself serves the request.
+// True if the heap itself serves the request.
 template <AllocatableHeap Heap>
 bool heap_serves(const Heap& heap, std::size_t bytes, std::size_t alignment) noexcept {
   if constexpr (HeapOfElements<Heap>)
@@ -70,7 +70,7 @@ class AllocatorOn {
  public:
   using value_type = T;
   using is_always_equal = std::false_type;
-  // A container's memory stays with the heap that it is from: what is assigned by moving or swapped brings it along.
+  // A container's memory stays with its heap: move assignment and swap pass the allocator along with the memory.
   using propagate_on_container_move_assignment = std::true_type;
   using propagate_on_container_swap = std::true_type;
   template <class U>
@@ -106,7 +106,7 @@ class AllocatorOn {
   Heap* heap_;
 };
 
-// `upstream` has what the heap does not serve by its kind; a heap that is full throws.
+// `upstream` serves requests that the kind of heap cannot serve; if the heap is full, the request throws.
 template <AllocatableHeap Heap>
 class ResourceOn final : public std::pmr::memory_resource {
  public:

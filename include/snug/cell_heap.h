@@ -6,8 +6,8 @@
 //   void* block = heap.allocate(100);                // null if nothing fits
 //   heap.deallocate(block);
 //
-// A heap is composed by its policy; docs/cell-heap.md says what there is to choose from, what it costs, and when not to
-// use a cell heap at all:
+// A policy composes a heap; docs/cell-heap.md describes the choices, their costs, and when not to use a cell heap at
+// all:
 //
 //   struct Mine : snug::CellPolicy { using Fit = snug::PowerOfTwoBins; };
 //   snug::CellHeap<Mine> heap;

@@ -6,8 +6,8 @@
  *   snug_cell_free(heap, block);
  *
  * TLSF's two-level bins, a trailer on free cells only, cheap checks; blocks are aligned to two words. allocation and
- * free are O(1), without loops and system calls. docs/cell-heap.md states the worst case and has the whole story; the
- * heap with policies of your choice is C++, snug/cell_heap.h.
+ * free are O(1), without loops and system calls. docs/cell-heap.md states the worst case and all details; the heap with
+ * policies of your choice is C++, snug/cell_heap.h.
  *
  * libsnug_cell.a has the functions of the first part and needs memcpy, nothing else; libsnug_cell_rt.a those of the
  * second part, for Linux. A heap is not thread-safe: lock it, or use LockedCellHeap. Sizes are in bytes.
@@ -32,10 +32,10 @@ struct snug_cell_heap;
 struct snug_cell_heap* snug_cell_heap_create(void* region, size_t bytes);
 size_t snug_cell_heap_record(void);
 
-/* More memory, anywhere. NULL if it was taken, else a static sentence that says why not. */
+/* Adds more memory, anywhere. NULL if it was added, else a static sentence that says why not. */
 const char* snug_cell_heap_add(struct snug_cell_heap* heap, void* region, size_t bytes);
-/* What snug_cell_heap_add() took at `region` is the caller's again. NULL, or a static sentence that says why not: no
- * such region begins there, or a block lives in it. O(cells of the region). */
+/* Takes the region that snug_cell_heap_add() has added at `region` out of the heap. NULL, or a static sentence that
+ * says why it did not: no such region begins there, or a block lives in it. O(cells of the region). */
 const char* snug_cell_heap_remove(struct snug_cell_heap* heap, void* region);
 
 /* NULL if nothing fits. 0 bytes give a block like any other. */

@@ -1,4 +1,4 @@
-// compact_heap.h: a heap whose blocks move, so that what is free never lies scattered; a program holds handles.
+// compact_heap.h: a heap that moves its blocks, so that free memory is never scattered; a program holds handles.
 //
 //   snug::CompactHeap heap;
 //   snug::Handle<Point> point = heap.make<Point>(1, 2);
@@ -12,7 +12,7 @@
 //   heap.compact(std::chrono::microseconds(100));
 //
 // Of each size at most `not_full` pages have a free block: a free that would leave one more moves a block into the
-// hole, so that the heap takes hardly more than what lives in it, whatever the program has done before.
+// hole, so that the heap takes hardly more than its live blocks, whatever the program has done before.
 // docs/compact-heap.md has the bound, the costs, and when not to use it.
 //
 //   snug/compact/basic_compact_heap.h   CompactHeap, Section
@@ -20,15 +20,15 @@
 //   snug/compact/shared_compact_heap.h  SharedCompactHeap, CompactReader, SharedSection: for several threads
 //   snug/compact/compact_heap_core.h    what both kinds of heap have: bytes, statistics, options
 //   snug/compact/handle.h               Handle
-//   snug/compact/relocation.h           what types may lie in it, and how they say that they are moved
+//   snug/compact/relocation.h           which types it can hold, and how a type says how it is moved
 //   snug/compact/building.h             how containers make their elements
 //   snug/compact/compact_vector.h       CompactVector, an array that grows
 //   snug/compact/compact_string.h       CompactString
 //   snug/compact/compact_map.h          CompactMap, a hash map
 //
-// Header-only over the C interface (snug/compact_heap_c.h), which libsnug.so and libsnug.a have. A CompactHeap is one
-// thread's at a time. Sizes are in bytes. A misuse that is found ends the process with one
-// line: handles that name no live block, calls that may move blocks inside a section, what is pinned and freed.
+// Header-only over the C interface (snug/compact_heap_c.h), which libsnug.so and libsnug.a have. Only one thread at a
+// time may use a CompactHeap. Sizes are in bytes. A misuse that is found ends the process with one line: a handle that
+// names no live block, a call that may move blocks inside a section, freeing a pinned block.
 #pragma once
 
 #include "snug/compact/basic_compact_heap.h"

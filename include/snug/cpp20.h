@@ -1,7 +1,7 @@
-// Says so and stops the compiler where C++ is too old for snug's headers. Whichever of them is read first includes it.
+// Stops the compiler with a message if C++ is too old for snug's headers. Each of them includes this first.
 #pragma once
 
 #if __cplusplus < 202002L
-// An #error would let the compiler go on, to a page of errors behind this one; a file that is not there ends it.
+// After an #error the compiler would go on, to a page of further errors; a missing file stops it.
 #include <snug's C++ headers need C++20: compile with -std=c++20 or later>
 #endif

@@ -1,5 +1,5 @@
-// ElementOwner: owns one element of a pool, as a std::unique_ptr whose deleter is the pool's Destroy; <memory> takes
-// three times as long to compile as a pool. A unique_ptr is made of it by unique_ptr<T, Destroy>(o.release(), d).
+// ElementOwner: owns one element of a pool, as a std::unique_ptr with the pool's Destroy would; <memory> takes three
+// times as long to compile as a pool. unique_ptr<T, Destroy>(o.release(), d) makes a unique_ptr of it.
 #pragma once
 
 #include "snug/cpp20.h"
@@ -38,7 +38,7 @@ class ElementOwner {
   constexpr explicit operator bool() const noexcept { return element_ != nullptr; }
   constexpr Destroy& get_deleter() noexcept { return destroy_; }
 
-  // The element is the caller's.
+  // Gives up the ownership: the caller owns the element.
   [[nodiscard]] constexpr T* release() noexcept {
     T* const element = element_;
     element_ = nullptr;

@@ -1,5 +1,5 @@
-// ElementSpan: a view of addresses that somebody else holds, which allocate_batch() fills and deallocate_batch() reads:
-// of an array, of whatever has data() and size() (std::vector, std::array, std::span), or {first, count}. It is no
+// ElementSpan: a view of addresses in the caller's memory, which allocate_batch() fills and deallocate_batch() reads:
+// of an array, of anything with data() and size() (std::vector, std::array, std::span), or {first, count}. It is no
 // std::span, which takes half as long to compile as a pool.
 #pragma once
 

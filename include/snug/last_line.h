@@ -1,6 +1,6 @@
-// LastLine: what a header of snug's says on standard error before it ends the process. One line, written by a bare
-// system call: write() and stdio are places where a thread that is to be cancelled ends, and then the process goes on
-// without the line. Allocates nothing; what is too long is cut, and the line is a line all the same.
+// LastLine: the line that a header of snug's writes to standard error before it ends the process. It is written by a
+// bare system call: write() and stdio are cancellation points, at which a cancelled thread would end while the process
+// goes on. Allocates nothing; a line that is too long is cut, but keeps its newline.
 #pragma once
 
 #include <errno.h>
@@ -18,7 +18,7 @@ class LastLine {
     while (*text != '\0') put(*text++);
     return *this;
   }
-  // Of a text that need not end in a 0.
+  // Adds a text that need not end in a 0.
   LastLine& add(const char* text, size_t length) noexcept {
     while (length-- != 0) put(*text++);
     return *this;
@@ -42,13 +42,13 @@ class LastLine {
     }
   }
 
-  // Says it, and ends the process by abort().
+  // Writes the line, and ends the process by abort().
   [[noreturn]] void end_process() noexcept {
     bytes_[length_++] = '\n';
     for (size_t from = 0; from != length_;) {
       const long written = ::syscall(SYS_write, STDERR_FILENO, bytes_ + from, length_ - from);
       if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) break;  // nobody listens: there is nothing better to do
+      if (written <= 0) break;  // standard error takes nothing: there is nothing better to do
       from += static_cast<size_t>(written);
     }
     ::abort();

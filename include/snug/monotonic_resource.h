@@ -1,9 +1,9 @@
-// monotonic_resource.h: BasicMonotonicResource, a std::pmr::memory_resource that hands out ever the next bytes of a
-// buffer and takes nothing back before release() (resource.h says which names to use).
+// monotonic_resource.h: BasicMonotonicResource, a std::pmr::memory_resource that always hands out the next bytes of a
+// buffer and frees nothing before release() (resource.h says which names to use).
 //
 //   buffer: used … | at_ … end_ | record      the caller's first one, if any, has no record
 //
-// A buffer that is used up is followed by one half again as long at least.
+// When a buffer is used up the next one is at least half again as long.
 #pragma once
 
 #include <algorithm>
@@ -56,7 +56,7 @@ class BasicMonotonicResource : public std::pmr::memory_resource {
     begin();
   }
 
-  // Where the resource stands: what is allocated from now on goes when it is rewound to the mark. A value.
+  // A position of the resource: rewind() to it frees what was allocated after the mark was taken. A value.
   class Mark {
     friend BasicMonotonicResource;
     void* buffers;
@@ -73,9 +73,8 @@ class BasicMonotonicResource : public std::pmr::memory_resource {
     mark.next_bytes = next_bytes_;
     return mark;
   }
-  // What was allocated since the mark was taken goes back at once; buffers that came since go upstream. Marks are
-  // passed in the opposite order: one that release() or a rewind to an older one has passed is none any more, and may
-  // not be given. O(buffers that go).
+  // Frees all that was allocated since the mark was taken; buffers taken since then go back to upstream. Rewind to
+  // marks in the opposite order: release(), or a rewind to an older mark, makes a mark invalid. O(buffers that go).
   void rewind(const Mark& mark) {
     const std::lock_guard guard(lock_);
     give_back_down_to(static_cast<Buffer*>(mark.buffers));
@@ -89,10 +88,10 @@ class BasicMonotonicResource : public std::pmr::memory_resource {
 
  protected:
   void* do_allocate(std::size_t bytes, std::size_t alignment) override {
-    bytes = std::max<std::size_t>(bytes, 1);  // no two have one address
+    bytes = std::max<std::size_t>(bytes, 1);  // so that no two blocks have the same address
     const std::lock_guard guard(lock_);
     const std::uintptr_t at = ResourceClasses::rounded(at_, alignment);
-    // In this order nothing wraps around: `at` may lie behind the end, `bytes` may be anything.
+    // In this order the test cannot overflow: `at` may lie behind the end, `bytes` may be anything.
     if (at > end_ || end_ - at < bytes) [[unlikely]]
       return allocate_in_next(bytes, alignment);
     at_ = at + bytes;
@@ -132,7 +131,7 @@ class BasicMonotonicResource : public std::pmr::memory_resource {
     }
   }
 
-  // Memory checkers are told of whole words: of the bytes before the first one, and behind the last, nothing.
+  // Memory checkers are told only of whole words, not of bytes before the first one and behind the last.
   static void forbid(char* start, std::size_t bytes) noexcept {
     look_for_memcheck();
     const auto first = ResourceClasses::rounded(reinterpret_cast<std::uintptr_t>(start), kWord);
@@ -170,7 +169,7 @@ class BasicMonotonicResource : public std::pmr::memory_resource {
   [[no_unique_address]] Lock lock_;
 };
 
-// Classes and not aliases, so that a class that is derived from one may inherit its constructors by its name.
+// Classes and not aliases, so that a derived class may inherit their constructors by name.
 class MonotonicResource : public BasicMonotonicResource<NoLock> {
  public:
   using BasicMonotonicResource::BasicMonotonicResource;

@@ -1,4 +1,4 @@
-// out_of_memory.h: what snug's C++ interfaces do when there is no memory and the caller wants no null.
+// out_of_memory.h: what snug's C++ interfaces do without memory, where they must not return null.
 #pragma once
 
 #include "snug/cpp20.h"

@@ -1,11 +1,11 @@
-// poison.h: what snug's heaps tell AddressSanitizer and valgrind's memcheck, which see memory that a heap has, and not
-// what of it is whose: which bytes nobody may touch for now.
+// poison.h: what snug's heaps tell AddressSanitizer and valgrind's memcheck: which bytes of a heap's memory the program
+// must not touch for now.
 //
-//   AddressSanitizer   in code that is compiled with it. What reads poisoned bytes all the same, since a heap keeps its
-//                      links there, is [[gnu::no_sanitize_address]], and calls no memset or memcpy on them
-//   memcheck           where the program runs under it and the caller has looked (look_for_memcheck). Asked in so many
-//                      instructions that do nothing elsewhere, which are part of valgrind's interface: its headers are
-//                      not needed, and a program is the same wherever it was compiled. x86-64 and AArch64
+//   AddressSanitizer   in code that is compiled with it. A function that reads poisoned bytes all the same, where a
+//                      heap keeps its links, is [[gnu::no_sanitize_address]], and calls no memset or memcpy on them
+//   memcheck           if the program runs under it and the caller has called look_for_memcheck(). Told by a sequence
+//                      of instructions without effect elsewhere, part of valgrind's interface: its headers are not
+//                      needed, and a program is the same wherever it was compiled. x86-64 and AArch64
 //
 // Bytes begin at a multiple of eight. Thread-safe.
 #pragma once
@@ -49,7 +49,7 @@ inline void unpoison_for_sanitizer(const void*, size_t) {}
 
 // ---- memcheck
 
-// Valgrind knows the instructions, which turn a register by 128 bits in all. Elsewhere the answer is 0.
+// Valgrind recognises the instructions, which rotate a register by 128 bits in all. Elsewhere the answer is 0.
 [[gnu::noinline, gnu::cold]] inline uintptr_t ask_valgrind(uintptr_t request, uintptr_t first, uintptr_t second) {
   uintptr_t answer = 0;
 #if defined(__x86_64__) && defined(__LP64__)
@@ -79,8 +79,8 @@ enum ValgrindRequest : uintptr_t {
   kMakeDefined = 0x4d430002,
 };
 
-// Whether somebody has looked, and the program runs on memcheck. Written before any memory is handed out that is told
-// of. memcheck alone, of valgrind's tools, answers what is asked here, which changes no byte.
+// True if look_for_memcheck() has found memcheck. Written before any memory that is reported is handed out. Of
+// valgrind's tools only memcheck answers the request made here, which changes no byte.
 inline bool seen_memcheck = false;
 inline void look_for_memcheck() {
   const uintptr_t here = reinterpret_cast<uintptr_t>(&seen_memcheck);
@@ -88,7 +88,7 @@ inline void look_for_memcheck() {
 }
 inline bool on_memcheck() { return __atomic_load_n(&seen_memcheck, __ATOMIC_RELAXED); }
 
-// Of what memcheck finds in this scope it says nothing: a heap follows links through memory that nobody may touch.
+// In this scope memcheck reports no errors, since the heap follows links through memory that is poisoned.
 class MemcheckPause {
  public:
   MemcheckPause() : is_on_(on_memcheck()) {
@@ -106,7 +106,7 @@ class MemcheckPause {
   const bool is_on_;
 };
 
-// The same, and looks first, for operations that are slow anyhow.
+// The same after look_for_memcheck(), for operations that are slow anyhow.
 class MemcheckLookAndPause {
  public:
   MemcheckLookAndPause() {}
@@ -121,7 +121,7 @@ class MemcheckLookAndPause {
 
 // ---- both
 
-// `kTellsMemcheck` false: not an instruction, where the sanitizer is not active.
+// With `kTellsMemcheck` false it costs no instruction, unless the sanitizer is active.
 template <bool kTellsMemcheck>
 struct Poison {
   static constexpr bool kTells = kTellsMemcheck;
@@ -133,7 +133,7 @@ struct Poison {
   using Pause = std::conditional_t<kTellsMemcheck, MemcheckPause, NoPause>;
   using LookAndPause = std::conditional_t<kTellsMemcheck, MemcheckLookAndPause, NoPause>;
 
-  // One look at memcheck for several words to it.
+  // Tests once whether memcheck is there, for several calls.
   class Listener {
    public:
     void forbid(const void* start, size_t bytes) const {
@@ -157,11 +157,11 @@ struct Poison {
     const bool hears_ = kTellsMemcheck && on_memcheck();
   };
 
-  // Nobody may touch the bytes.
+  // From now on the program must not touch the bytes.
   static void forbid(const void* start, size_t bytes) { Listener().forbid(start, bytes); }
-  // Everybody may; what is in them is no value yet.
+  // The program may write the bytes; they count as uninitialised.
   static void hand_out(const void* start, size_t bytes) { Listener().hand_out(start, bytes); }
-  // Everybody may; what is in them counts.
+  // The program may read and write the bytes; their contents count as initialised.
   static void permit(const void* start, size_t bytes) { Listener().permit(start, bytes); }
 };
 

@@ -20,8 +20,8 @@
 //   Checks    Unchecked (default), Checked (pool_checks.h)
 //   Source    where blocks come from (pool_source.h)
 //
-// Out of memory: allocate and construct throw std::bad_alloc, the functions with try_ return null. What is freed must
-// be a live element of the same pool, or null, which is ignored: nothing but a checked pool looks.
+// Out of memory: allocate and construct throw std::bad_alloc, the functions with try_ return null. An address that is
+// freed must be a live element of the same pool, or null, which is ignored: only a checked pool verifies that.
 #pragma once
 
 #include <cstddef>
@@ -51,8 +51,8 @@ class BasicPool {
  public:
   BasicPool(const BasicPool&) = delete;
   BasicPool& operator=(const BasicPool&) = delete;
-  // The other pool is as if it had just been made. What lives in one that is assigned to is lost without a destructor,
-  // as at its end.
+  // The other pool is as if it had just been made. Live elements of a pool that is assigned to are lost without their
+  // destructors, as at its end.
   BasicPool(BasicPool&&) noexcept
     requires Threads::kMoves
   = default;
@@ -63,18 +63,18 @@ class BasicPool {
   // The bare memory of one element; of a Pool<T>, raw storage for one T.
   [[nodiscard]] void* allocate() { return front_.allocate(); }
   [[nodiscard]] void* try_allocate() noexcept { return front_.try_allocate(); }
-  // Null is ignored: two instructions, unless the compiler knows that it is none. A checked store looks by itself, and
-  // only at what it does not know.
+  // Null is ignored: two instructions, unless the compiler knows that it is not null. A checked store tests for null
+  // itself, and only if it does not know the address.
   void deallocate(void* element) noexcept {
     if (Checks::kWatches || element != nullptr) front_.deallocate(element);
   }
 
-  // Fills `out` from its front with the memory of elements, and says how many it got: all, unless there is no memory.
+  // Fills `out` from its front with the memory of elements; returns how many: all, unless there is no memory.
   // O(elements).
   [[nodiscard]] std::size_t allocate_batch(ElementSpan<void*> out) {
     return front_.allocate_batch(out.data(), out.size());
   }
-  // Frees what stands in `elements`, as deallocate() would. O(elements).
+  // Frees the addresses in `elements`, as deallocate() would. O(elements).
   void deallocate_batch(ElementSpan<void* const> elements) noexcept {
     front_.deallocate_batch(elements.data(), elements.size());
   }
@@ -101,28 +101,28 @@ class BasicPool {
     front_.alone([](auto& store) { store.drop_all_and_release(); });
   }
 
-  // A value. O(blocks + free). Alone.
+  // The statistics of this moment. O(blocks + free). Alone.
   PoolStats stats() noexcept {
     return front_.alone([](auto& store) { return store.stats(); });
   }
 
-  // The same beside other threads, whatever the policy: what their caches hold counts as live. O(blocks + free).
+  // The same while other threads use the pool: elements in their caches count as live. O(blocks + free).
   PoolStats running_stats() noexcept {
     return front_.together([](auto& store) { return store.stats(); });
   }
 
-  // Whether an object of so many bytes, and of that alignment, has room in an element. O(1).
+  // True if an object of so many bytes, and of that alignment, has room in an element. O(1).
   constexpr bool fits(std::size_t bytes, std::size_t alignment = 1) const noexcept {
     return front_.fits(bytes, alignment);
   }
 
-  // Whether the address is that of an element, live or not. O(blocks), O(1) if checked.
+  // True if the address is that of an element, live or not. O(blocks), O(1) if checked.
   bool owns(const void* address) noexcept {
     return front_.together([address](auto& store) { return store.owns(address); });
   }
 
-  // Null if the pool is sound, else a sentence that names the broken invariant. Whatever was written over the pool's
-  // memory, it returns. O(blocks * free), O(slots) if checked. Alone.
+  // Null if the pool is sound, else a sentence that names the broken invariant. Returns whatever was written over the
+  // pool's memory. O(blocks * free), O(slots) if checked. Alone.
   const char* check() noexcept { return front_.check(); }
 
  protected:
@@ -170,7 +170,7 @@ class Pool : public BasicPool<Threads, Checks, Source> {
   constexpr explicit Pool(PoolGrowth growth = {}, Source source = {})
       : BasicPool<Threads, Checks, Source>(sizeof(T), alignof(T), growth, TypeName<T>::text(), source) {}
 
-  // A T made of the arguments. What its constructor throws passes through, and the element is free again.
+  // A T made of the arguments. An exception of its constructor propagates, and the element is free again.
   template <class... Arguments>
   [[nodiscard]] T* construct(Arguments&&... arguments) {
     return construct_in(this->front_.allocate(), std::forward<Arguments>(arguments)...);
@@ -220,7 +220,7 @@ class Pool : public BasicPool<Threads, Checks, Source> {
   }
 
  private:
-  // Gives the element back unless the constructor came to its end.
+  // Gives the element back unless the constructor has finished.
   struct Claim {
     Pool* pool;
     void* element;

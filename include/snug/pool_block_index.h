@@ -1,11 +1,11 @@
-// pool_block_index.h: from an address to the slots of the block in which it lies, in O(1): for a checked pool, whose
+// pool_block_index.h: from an address to the slots of the block in which it lies, in O(1). For a checked pool, to which
 // callers may pass any address.
 //
 //   granule (address >> shift) -> the slots of each block that touches it      open addressing, at most half full
 //
 // A granule is about as long as the pool's longest blocks, so that most blocks touch two of them and few share one.
-// Nothing is taken out by itself: the pool empties the index and enters its blocks again. The table comes from snug's
-// heap, whatever the pool's source, so that a checked pool asks its source for the same blocks as an unchecked one.
+// Single blocks are not removed: the pool empties the index and enters its blocks again. The table comes from snug's
+// heap, whatever the pool's source is, so that a checked pool asks its source for the same blocks as an unchecked one.
 //
 // Each entry has a seal (seal.h): one that was written over matches nothing, and leads nowhere.
 #pragma once
@@ -33,11 +33,11 @@ class PoolBlockIndex {
   constexpr explicit PoolBlockIndex(std::size_t longest)
       : shift_(static_cast<unsigned>(std::bit_width(smaller(larger(longest, 64), kMostGranule))) - 1) {}
 
-  // Whether one more block of that length can be noted.
+  // True if one more block of that length can be noted.
   bool has_room_for(std::size_t block_bytes) const noexcept {
     return 2 * (noted_ + granules(block_bytes)) <= capacity_;
   }
-  // Makes such room: a new table, in which nothing is noted or entered. False if there is no memory; all is as before.
+  // Makes such room: a new table, in which no block is noted or entered. False, and unchanged, if there is no memory.
   bool enlarge_for(std::size_t block_bytes) noexcept {
     const std::size_t capacity = larger(kFewestEntries, std::bit_ceil(2 * (noted_ + granules(block_bytes))));
     auto* const table = static_cast<Entry*>(snug_calloc(capacity, sizeof(Entry)));
@@ -56,14 +56,15 @@ class PoolBlockIndex {
     const auto start = reinterpret_cast<uintptr_t>(slots.start);
     const uintptr_t last = (start + slots.bytes - 1) >> shift_;
     for (uintptr_t granule = start >> shift_; granule <= last; ++granule) {
-      // More than enough are free, unless the table was written over: then the block will be missed, and no one hangs.
+      // More than enough entries are free, unless the table was written over: then the loop ends, and the block is lost
+      // from the index.
       std::size_t at = home_of(granule);
       for (std::size_t probe = 0; table_[at].slots.start != nullptr && probe < capacity_; ++probe) at = behind(at);
       table_[at] = {slots, right_seal(slots)};
     }
   }
 
-  // Those in which the address lies. O(1). Those found last are looked at first, since neighbours come together.
+  // The slots in which the address lies. O(1). Tries those found last first, since neighbours are often freed together.
   PoolSlots find(const void* address) noexcept {
     if (is_in(latest_, address)) [[likely]]
       return latest_;
@@ -72,7 +73,7 @@ class PoolBlockIndex {
     return found;
   }
 
-  // The same by the table alone.
+  // The same only by the table.
   [[gnu::noinline]] PoolSlots look_up(const void* address) const noexcept {
     const auto wanted = reinterpret_cast<uintptr_t>(address);
     std::size_t at = home_of(wanted >> shift_);
@@ -84,7 +85,7 @@ class PoolBlockIndex {
     return {nullptr, 0};
   }
 
-  // Nothing is noted or entered any more; the table stays. O(entries).
+  // Removes all blocks; the table stays. O(entries).
   void clear() noexcept {
     for (std::size_t i = 0; i < capacity_; ++i) table_[i] = Entry{};
     noted_ = 0;
@@ -111,7 +112,7 @@ class PoolBlockIndex {
     uintptr_t seal;
   };
 
-  // How many a block touches at most.
+  // The most granules that a block touches.
   std::size_t granules(std::size_t block_bytes) const noexcept { return (block_bytes >> shift_) + 2; }
   static uintptr_t right_seal(PoolSlots slots) noexcept { return seal_of(slots.start, slots.bytes); }
   static bool is_in(PoolSlots slots, const void* address) noexcept {
@@ -131,7 +132,7 @@ class PoolBlockIndex {
   unsigned hash_shift_ = 63;  // without a table: of no meaning, and no shift by 64
 };
 
-// In the place of one in a pool that does not watch.
+// Replaces the index in an unchecked pool.
 struct NoPoolBlockIndex {
   constexpr explicit NoPoolBlockIndex(std::size_t) {}
 };

@@ -1,5 +1,5 @@
-// pool_blocks.h: the slow half of PoolStore, whose class is in pool_store.h: growing, shrinking, walking, checking. Who
-// uses a PoolStore includes this.
+// pool_blocks.h: the slow half of PoolStore (the class is in pool_store.h): growing, shrinking, walking, checking. A
+// header that uses a PoolStore includes this.
 #pragma once
 
 #include <cstdio>
@@ -45,7 +45,7 @@ std::size_t PoolStore<Checks, Source>::bytes_for(std::size_t slots) const noexce
 
 template <class Checks, class Source>
 std::size_t PoolStore<Checks, Source>::slots_in(std::size_t bytes) const noexcept {
-  // Guessed without the bits, which take the room of a few.
+  // A first guess without the bits, which take the room of a few slots.
   std::size_t slots = (bytes - sizeof(PoolBlock)) / stride_;
   while (bytes_for(slots) > bytes) --slots;
   return slots;
@@ -96,8 +96,8 @@ bool PoolStore<Checks, Source>::refill(std::size_t want) {
   }
   const std::size_t room = static_cast<std::size_t>(carve_end_ - carve_) / stride_;
   std::size_t count = smaller(room, larger(want, kCarveBytes / stride_));
-  // Threads take whole batches, and blocks are so aligned that what a thread has of many pools would share a set of the
-  // processor's cache: a block begins with a portion whose length differs.
+  // Threads take whole batches, and blocks are so aligned that a thread's elements of many pools would share a set of
+  // the processor's cache: so the first portion of each block has a different length.
   if (opens) count = 1 + scatter(carve_, count);
   // From the last to the first, so that elements come in the order of addresses.
   PoolSlot* head = nullptr;
@@ -108,7 +108,7 @@ bool PoolStore<Checks, Source>::refill(std::size_t want) {
   return true;
 }
 
-// How many can be had without asking the source, counted up to `enough`.
+// How many slots can be had without asking the source, counted up to `enough`.
 template <class Checks, class Source>
 std::size_t PoolStore<Checks, Source>::ready_slots(const char* call, std::size_t enough) const noexcept {
   std::size_t ready = static_cast<std::size_t>(carve_end_ - carve_) / stride_;
@@ -137,7 +137,7 @@ bool PoolStore<Checks, Source>::make_room_in_index(std::size_t bytes) noexcept {
   return true;
 }
 
-// Into an empty index.
+// Enters all blocks into the index, which is empty.
 template <class Checks, class Source>
 void PoolStore<Checks, Source>::index_blocks() noexcept {
   if constexpr (kWatched) {
@@ -231,7 +231,7 @@ template <class Visit>
 void PoolStore<Checks, Source>::for_each_live(Visit&& visit) {
   demand_soundness("for_each_live");
   sort_by_addresses();
-  // What visit frees is pushed in front of this chain and already passed.
+  // Slots that visit frees are pushed in front of this chain, which the walk has passed.
   const PoolSlot* next_free = free_;
   for (PoolBlock* block = blocks_; block != nullptr; block = block->next) {
     char* const end = end_of_carved(block);
@@ -244,7 +244,7 @@ void PoolStore<Checks, Source>::for_each_live(Visit&& visit) {
   }
 }
 
-// A null start: it lies in none that was opened.
+// The slots of the block in which the address lies; a null start if it lies in none that was opened.
 template <class Checks, class Source>
 PoolSlots PoolStore<Checks, Source>::slots_around(const void* address) const noexcept {
   if constexpr (kWatched) {

@@ -5,14 +5,13 @@
 //   thread   all its caches, by the seats of their pools; and, by the seats modulo 64, those that it used last
 //   cache    the number of its pool; its holders: the pool, a thread, or both
 //
-// A cache that a thread finds for a pool is of that pool if the numbers are the same. A seat is given to another pool
-// when its pool ends; a number is not, while a thread may still have a cache that bears it. Up to 64 living pools, each
-// is found at once; with more, those that share a seat modulo 64 and are used in turn cost some instructions more.
+// A cache that a thread finds for a pool belongs to that pool if their numbers are equal. A seat goes to another pool
+// when its pool ends; a number does not, while a thread may still have a cache with it. With up to 64 living pools each
+// is found at once; with more, pools that share a seat modulo 64 and are used alternately cost some more instructions.
 //
-// Neither the end of a thread nor that of a pool looks for the other. Each lets go of its caches, and whoever is the
-// last to hold one frees its record. So there is no list of pools or threads, and no lock that a fork could leave
-// locked in the child; and a thread's end follows nothing into a plugin that was unloaded: caches are memory of snug's
-// heap, whoever made them.
+// Neither a thread's end nor a pool's looks for the other. Each lets go of its caches, and the last holder of a cache
+// frees its record. So there is no list of pools or threads, and no lock that a fork could leave locked in the child;
+// and a thread's end reads no memory of an unloaded plugin: all caches are memory of snug's heap.
 #pragma once
 
 #include <algorithm>
@@ -36,18 +35,18 @@ struct alignas(64) PoolCache {
   PoolSlot* current;
   PoolSlot* spare;    // a batch, or null
   std::size_t count;  // in current; 0 if that is null
-  std::size_t batch;  // so many at most in current
+  std::size_t batch;  // the most slots in current
   std::size_t spare_count;
   PoolCache* next;  // of the pool
   std::atomic<unsigned> holders;
 
-  // Held by a pool. Null if there is no memory.
+  // Makes a cache that a pool holds. Null if there is no memory.
   static PoolCache* make() noexcept {
     void* const memory = HeapSource::allocate(sizeof(PoolCache), alignof(PoolCache));
     return memory != nullptr ? ::new (memory) PoolCache{{kNoPool}, nullptr, nullptr, 0, 1, 0, nullptr, {kPool}}
                              : nullptr;
   }
-  // Of a cache whose thread is gone, what it left in it can be seen.
+  // True if its thread has let go. The caller then sees all that the thread has written to it (acquire).
   bool is_abandoned() const noexcept { return holders.load(std::memory_order_acquire) == kPool; }
   static void let_go(PoolCache* cache, Holder holder) noexcept {
     if (cache->holders.fetch_and(~unsigned{holder}, std::memory_order_acq_rel) == holder)
@@ -55,10 +54,10 @@ struct alignas(64) PoolCache {
   }
 };
 
-// What tables are filled with.
+// The entry of a table that has no cache there.
 inline constinit PoolCache no_pool_cache{{PoolCache::kNoPool}, nullptr, nullptr, 0, 1, 0, nullptr, {0}};
 
-// Of a thread. Without a destructor, so that it is there before and after any other's.
+// A thread's table. It has no destructor, so that it can be used before and after those of all other objects.
 class PoolCacheTable {
  public:
   static constexpr std::size_t kLatest = 64;
@@ -80,7 +79,7 @@ class PoolCacheTable {
     return latest_[number % kLatest] = all_[seat];
   }
 
-  // Into its seat, in which a dead pool's may still be. False if there is no memory.
+  // Puts the cache into its seat, in which a dead pool's may still be. False if there is no memory.
   bool put(std::size_t seat, PoolCache* cache) noexcept {
     if (seat >= count_ && !grow(std::bit_ceil(seat + 1))) return false;
     let_go(all_[seat]);
@@ -88,7 +87,7 @@ class PoolCacheTable {
     return true;
   }
 
-  // The thread is at its end: it lets go of all, and gets no others.
+  // Called at the thread's end: lets go of all caches, and takes no others.
   void close() noexcept {
     const PoolCacheTable old = *this;
     *this = PoolCacheTable();

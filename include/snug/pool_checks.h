@@ -1,19 +1,19 @@
-// pool_checks.h: whether a pool watches its callers, and what it says of a misuse.
+// pool_checks.h: whether a pool checks its callers, and how it reports misuse.
 //
 // A checked pool keeps one bit for each slot, behind the slots of a block, and ends the process with one line when
 //   - an element is freed or destroyed that is not one of its own (another pool's, an address inside an element);
 //   - an element is freed or destroyed twice;
 //   - the pool is destroyed while elements are live;
 //   - the pool is made for an alignment that is no power of two;
-//   - it comes upon a free element, or a record of its own, that was written over.
-// Free elements are filled, so that what is read from them is of no use, and what is written to them is found when they
-// are handed out again, or when the whole pool is looked at. Valgrind's memcheck is told which elements are live.
+//   - it finds a free element, or a record of its own, that was written over.
+// Free elements are filled, so that a read from them gives useless values, and a write to them is found when they are
+// handed out again, or when the whole pool is checked. Valgrind's memcheck is told which elements are live.
 //
-// It looks before it acts: before a destructor runs, and before it follows a link. Each look is O(1)
-// (pool_block_index.h), but at an element's fill, which is as long as the element.
+// The pool checks before it acts: before a destructor runs, and before it follows a link. Each check is O(1)
+// (pool_block_index.h), except that of an element's fill, which is O(element).
 //
-// Which of the two a pool is belongs to its type, and pools are unchecked unless their type says otherwise:
-// Pool<Node, SingleThread, Checked>. No macro changes that, so that all files of a program mean the same by one name.
+// Whether a pool is checked is part of its type, and pools are unchecked unless their type says otherwise:
+// Pool<Node, SingleThread, Checked>. No macro changes that, so that a name means the same in all files of a program.
 #pragma once
 
 #include <cstddef>
@@ -24,13 +24,13 @@ namespace snug {
 
 struct Unchecked {
   static constexpr bool kWatches = false;
-  static constexpr bool kTells = false;  // valgrind's memcheck which elements are live (poison.h): a test in each call
+  static constexpr bool kTells = false;  // whether memcheck is told which elements are live (poison.h): a test a call
 };
 struct Checked {
   static constexpr bool kWatches = true;
   static constexpr bool kTells = true;
 };
-// Of the pools of a resource, whose calls take longer anyhow.
+// For the pools of a resource: its calls take longer anyhow.
 struct OnlyTold : Unchecked {
   static constexpr bool kTells = true;
 };

@@ -1,7 +1,7 @@
 // pool_lock.h: a mutex of four bytes, open when zero, so that a pool with static storage is ready before any
 // constructor has run. Waiters spin shortly, then sleep. Not recursive. Taking it when it is open is one atomic
-// instruction inline, where a std::mutex is two calls. <atomic> takes longer to compile than all of a pool: so it is
-// made of what that is made of.
+// instruction inline, where a std::mutex is two calls. It uses the compiler's atomic functions, as <atomic> takes
+// longer to compile than all of a pool.
 #pragma once
 
 #include "snug/cpp20.h"
@@ -41,8 +41,8 @@ class PoolLock {
     for (int spin = 0; spin < kSpins; ++spin) {
       if (__atomic_load_n(&word_, __ATOMIC_RELAXED) == kOpen && is_taken()) return;
     }
-    // Whoever has waited cannot know whether others still do, so it leaves the word as if they did. A wait may end for
-    // no reason, and does at once if the word has changed. errno is the program's.
+    // A thread that has waited cannot know whether others still wait, so it sets the word as if they did. A wait may
+    // end for no reason, and ends at once if the word has changed. errno is restored for the program.
     const int error = errno;
     while (__atomic_exchange_n(&word_, kWaited, __ATOMIC_ACQUIRE) != kOpen)
       ::syscall(SYS_futex, &word_, FUTEX_WAIT_PRIVATE, kWaited, nullptr, nullptr, 0);

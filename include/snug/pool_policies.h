@@ -1,5 +1,5 @@
-// pool_policies.h: what the template parameters of a pool must be. A wrong one is named by the concept that it does not
-// meet, where the pool is named.
+// pool_policies.h: the concepts of a pool's template parameters. Where a program names a pool with a wrong one, the
+// compiler's error names the concept.
 #pragma once
 
 #include "snug/cpp20.h"

@@ -2,12 +2,10 @@
 // says which names to use).
 //
 //   classes   8, 16, 32, 48 … 128 bytes, then four to each doubling up to the largest pooled size. The size of a
-//   request
-//             is first rounded up to its alignment; so the class fits it, which is proved below
+//             request is first rounded up to its alignment; so the class fits it, which is proved below
 //   pools     each made at the first request of its class, from upstream; each grows by chunks of its own
-//   unpooled  what is larger, or aligned to more than 64: from upstream one by one, each with a record behind it,
-//   through
-//             which release() finds it
+//   unpooled  larger requests, or those aligned to more than 64: from upstream one by one, each with a record behind
+//             it, through which release() finds it
 #pragma once
 
 #include <algorithm>
@@ -52,7 +50,7 @@ struct ResourceClasses {
     const std::size_t bytes = size(size_class);
     return std::min(bytes & (~bytes + 1), kMostAlignment);
   }
-  // What is looked up for a request, or 0 if there is no number for it. `alignment` is a power of two.
+  // The size that is looked up for a request, or 0 if it overflows. `alignment` is a power of two.
   static constexpr std::size_t rounded(std::size_t bytes, std::size_t alignment) {
     return (std::max<std::size_t>(bytes, 1) + alignment - 1) & ~(alignment - 1);
   }
@@ -72,14 +70,14 @@ constexpr bool resource_classes_fit() {
 }
 static_assert(resource_classes_fit());
 
-// In place of a lock, for one thread.
+// Replaces a lock in a resource for one thread.
 struct NoLock {
   void lock() noexcept {}
   void unlock() noexcept {}
 };
 
-// What a resource does whose request no number can tell: it must not throw by itself, so it asks upstream for what
-// nobody has, and the failure is upstream's own.
+// For a request with a size that overflows. A resource must not throw by itself, so it asks upstream for more than any
+// memory, and upstream fails in its own way.
 [[gnu::noinline, gnu::cold]] inline void* ask_for_everything(std::pmr::memory_resource& upstream) {
   // Volatile: compilers that see the number warn of it.
   const volatile std::size_t everything = std::numeric_limits<std::size_t>::max();
@@ -103,7 +101,7 @@ class BasicPoolResource : public std::pmr::memory_resource {
   explicit BasicPoolResource(std::pmr::memory_resource* upstream) : BasicPoolResource({}, upstream) {}
   explicit BasicPoolResource(const std::pmr::pool_options& options)
       : BasicPoolResource(options, std::pmr::get_default_resource()) {}
-  // `options`, each 0 for the default, are limits that options() tells as they are in force.
+  // `options`, each 0 for the default, are limits; options() returns those in force.
   BasicPoolResource(const std::pmr::pool_options& options, std::pmr::memory_resource* upstream)
       : upstream_(upstream), options_(limited(options)) {}
   BasicPoolResource(const BasicPoolResource&) = delete;
@@ -156,7 +154,7 @@ class BasicPoolResource : public std::pmr::memory_resource {
   static constexpr std::size_t kFirstChunk = 1024;
   static constexpr std::size_t kMostChunk = std::size_t{4} << 20;
 
-  // Behind the bytes of what came from upstream by itself.
+  // The record behind the bytes of an unpooled request.
   struct Unpooled {
     Unpooled* next;
     Unpooled** link;
@@ -175,12 +173,12 @@ class BasicPoolResource : public std::pmr::memory_resource {
   }
 
   std::size_t classes() const noexcept { return ResourceClasses::class_of(options_.largest_required_pool_block) + 1; }
-  // A size that was rounded beyond all numbers is 0.
+  // A rounded size that has overflowed is 0.
   bool is_pooled(std::size_t rounded, std::size_t alignment) const noexcept {
     return rounded - 1 < options_.largest_required_pool_block && alignment <= ResourceClasses::kMostAlignment;
   }
 
-  // A program that asks for one size pays for one pool.
+  // Makes the pool of one class only, so that a program which requests one size pays for one pool.
   [[gnu::noinline]] void make_pool(std::size_t size_class) {
     if (pools_ == nullptr) {
       pools_ = static_cast<Store**>(upstream_->allocate(classes() * sizeof(Store*), alignof(Store*)));
@@ -217,12 +215,12 @@ class BasicPoolResource : public std::pmr::memory_resource {
 
   std::pmr::memory_resource* upstream_;
   std::pmr::pool_options options_;
-  Store** pools_ = nullptr;  // by class; null: nobody has asked for the class
+  Store** pools_ = nullptr;  // by class; null: no request of the class so far
   Unpooled* unpooled_ = nullptr;
   [[no_unique_address]] Lock lock_;
 };
 
-// Classes and not aliases, so that a class that is derived from one may inherit its constructors by its name.
+// Classes and not aliases, so that a derived class may inherit their constructors by name.
 class PoolResource : public BasicPoolResource<NoLock> {
  public:
   using BasicPoolResource::BasicPoolResource;

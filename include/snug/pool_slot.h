@@ -1,11 +1,11 @@
 // pool_slot.h: what a pool does with the bytes of its slots, and of the blocks in which they lie.
 //
 //   free slot of a pool      link | …
-//   of a checked one         link | kFill …     a read of it is of no use, and a write is found when it is handed out
+//   of a checked one         link | kFill …     a read of it is useless, and a write is found when it is handed out
 //
-// AddressSanitizer is told of every pool's slots, memcheck of a checked one's and a resource's (poison.h): nobody may
-// touch a slot that is not handed out, not its link either, nor what a slot has beside its element. So whoever follows
-// links is [[gnu::no_sanitize_address]] and, where memcheck is told, has a Pause.
+// AddressSanitizer is told of every pool's slots, memcheck of those of checked pools and resources (poison.h): the
+// program must not touch a slot that is not handed out, its link included, nor the bytes of a slot beside its element.
+// So a function that follows links is [[gnu::no_sanitize_address]] and, where memcheck is told, has a Pause.
 #pragma once
 
 #include <cstddef>
@@ -27,14 +27,14 @@ struct SlotMemory {
   using Tools = Poison<Checks::kTells>;
   using Pause = typename Tools::Pause;
 
-  // No byte that repeats, so that compilers do not call memset for so few bytes; odd, and no address.
+  // The bytes are not all equal, so that compilers do not call memset for so few bytes; odd, and no address.
   static constexpr std::uint64_t kFill = 0xdbdbdbdbdbdbdb9d;
 
-  // The bytes, which are an element's or accessible as a whole, become a free slot: a new object, whatever type was
-  // there.
+  // Makes a free slot, a new object, of the bytes, which are an element's or accessible as a whole.
   static PoolSlot* close(void* bytes, PoolSlot* next, std::size_t stride) noexcept {
     const typename Tools::Listener tools;
-    // Here the sanitizer tells of an element that is free already. What the element left over is nobody's as yet.
+    // Here the sanitizer reports an element that is free already. The slot's bytes beside the element are still
+    // poisoned.
     if constexpr (kPoisonsForSanitizer) static_cast<void>(*static_cast<const volatile char*>(bytes));
     tools.hand_out(bytes, stride);
     if constexpr (kFills) {
@@ -46,7 +46,8 @@ struct SlotMemory {
     tools.forbid(slot, stride);
     return slot;
   }
-  // A free slot becomes an element of `size` bytes. Null if somebody has written behind its link, which is `next` then.
+  // Makes an element of `size` bytes of a free slot; `next` becomes its link. Null if the fill behind the link was
+  // written over.
   static PoolSlot* open(PoolSlot* slot, std::size_t size, std::size_t stride, PoolSlot*& next) noexcept {
     const typename Tools::Listener tools;
     tools.permit(slot, stride);
@@ -65,7 +66,7 @@ struct SlotMemory {
     return slot;
   }
 
-  // The link of a slot that will be handed out, or is in the pool's hand.
+  // The link of a free slot.
   [[gnu::no_sanitize_address]] static PoolSlot* next_of(const PoolSlot* slot) noexcept {
     [[maybe_unused]] const Pause pause;
     return slot->next;
@@ -80,7 +81,7 @@ struct SlotMemory {
     return slot;
   }
 
-  // Whether nobody has written behind the link of a free slot.
+  // True if the fill behind the link of a free slot is unchanged.
   [[gnu::no_sanitize_address]] static bool is_filled(const PoolSlot* slot, std::size_t stride) noexcept {
     [[maybe_unused]] const Pause pause;
     const auto* const words = reinterpret_cast<const char*>(slot);

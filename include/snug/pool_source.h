@@ -2,7 +2,7 @@
 //
 //   void* allocate(size_t bytes, size_t alignment);          null when there is no memory; noexcept, except for the
 //                                                            pools of a resource, which hand out one at a time
-//   void deallocate(void* block, size_t bytes, size_t alignment);  with what was asked; must not throw
+//   void deallocate(void* block, size_t bytes, size_t alignment);  with allocate's arguments; must not throw
 //
 // The default is snug's heap; the pools of a std::pmr resource draw from its upstream; a test may count or refuse.
 #pragma once
@@ -16,7 +16,7 @@ namespace snug {
 // Thread-safe.
 struct HeapSource {
   static void* allocate(std::size_t bytes, std::size_t alignment) noexcept {
-    // malloc's own alignment comes without a look at the size's class.
+    // malloc guarantees its own alignment for every size.
     return alignment <= kMallocAlignment ? snug_malloc(bytes) : snug_aligned_alloc(alignment, bytes);
   }
   static void deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept {

@@ -1,10 +1,10 @@
-// pool_store.h: what a pool is made of, for one thread at a time. Users write Pool (pool.h); the thread policies and
-// the std::pmr resources are built on this. The functions that are not inlined are in pool_blocks.h.
+// pool_store.h: the core of a pool, for one thread at a time. Users write Pool (pool.h); the thread policies and the
+// std::pmr resources are built on this. The functions that are not inlined are in pool_blocks.h.
 //
 //   element   what the caller receives
 //   slot      the place of an element. A free one holds the link to the next free one, so that an element costs nothing
 //             beside its slot, and a slot is no shorter than a pointer
-//   block     what the source gave: about 1 KB at first, then twice as much each time up to a bound
+//   block     memory from the source: about 1 KB at first, then twice as much each time up to a bound
 //   carved    of a slot: handed out, or linked into the free list, at least once. Slots are carved some at a time, so
 //             that a new block is not touched before it is needed
 //   spare     of a block: nothing of it is carved
@@ -14,9 +14,9 @@
 // Only the newest block that is not spare may have slots left to carve: [carve_, carve_end_).
 // Invariant: live + free + uncarved == capacity.
 //
-// A caller may write over all this, so that a record has a seal (seal.h), and a checked pool believes no link or
-// record before it has looked: at each single one that an element's way needs, or, where the whole pool is walked
-// over, at all of it first (check()).
+// A caller may write over all this, so that a record has a seal (seal.h), and a checked pool verifies each link or
+// record before it uses it: one by one in an operation on an element, or all of them first where the whole pool is
+// walked (check()).
 #pragma once
 
 #include <bit>
@@ -41,8 +41,8 @@
 
 namespace snug {
 
-// How long blocks are, in bytes, all of the block counted: the first one, doubling from there, and at most. A block
-// holds four elements at least as long as that stays below the bound, and always one.
+// The lengths of blocks in bytes, records included: of the first one, and the bound up to which they double. A block
+// holds at least four elements while that stays below the bound, and always at least one.
 struct PoolGrowth {
   std::size_t first_bytes = 1024;
   std::size_t most_bytes = 65536;
@@ -65,7 +65,7 @@ class PoolStore {
   static constexpr bool kWatched = Checks::kWatches;
   using Slots = SlotMemory<Checks>;
 
-  // `alignment` is a power of two. A size beyond all memory is that of a pool that never has any.
+  // `alignment` is a power of two. A pool with a size beyond all memory never has an element.
   constexpr PoolStore(std::size_t size, std::size_t alignment, PoolGrowth growth, TypeText type, Source source)
       : stride_(round_up(smaller(larger(size, sizeof(PoolSlot)), kMostBytes), larger(alignment, alignof(PoolSlot)))),
         alignment_(larger(larger(alignment, alignof(PoolBlock)), alignment_of_stride())),
@@ -84,7 +84,7 @@ class PoolStore {
   PoolStore& operator=(const PoolStore&) = delete;
   // The other one is as if it had just been made.
   PoolStore(PoolStore&& other) noexcept;
-  // What lives here is lost, as at the end.
+  // Live elements of this store are lost, as at its end.
   PoolStore& operator=(PoolStore&& other) noexcept;
 
   // ---- elements
@@ -118,7 +118,7 @@ class PoolStore {
     push(element);
   }
 
-  // A checked pool ends the process unless `element` is live; an unchecked one believes it.
+  // A checked pool ends the process unless `element` is live; an unchecked one does nothing.
   void expect_live(const char* call, const void* element) const noexcept {
     if constexpr (kWatched) demand_live(call, element);
   }
@@ -134,7 +134,7 @@ class PoolStore {
     return got;
   }
 
-  // Nulls are passed over.
+  // Skips nulls.
   void deallocate_batch(void* const* elements, std::size_t count) noexcept {
     for (std::size_t i = 0; i < count; ++i) {
       if (kWatched || elements[i] != nullptr) deallocate(elements[i]);
@@ -162,10 +162,11 @@ class PoolStore {
     Slots::link(last, free_);
     free_ = head;
   }
-  // The first slot of an unchecked pool's chain becomes an element, and an element a slot before a chain.
+  // hand_out() makes an element of the first slot of an unchecked pool's chain; take_back() makes a slot of an element
+  // and puts it before a chain.
   PoolSlot* hand_out(PoolSlot*& chain) const noexcept { return Slots::open(chain, element_size(), stride_, chain); }
   PoolSlot* take_back(void* element, PoolSlot* next) const noexcept { return Slots::close(element, next, stride_); }
-  // The next slot will be one of a new block from the source.
+  // True if the next slot has to come from a new block of the source.
   bool is_exhausted() const noexcept { return free_ == nullptr && carve_ == carve_end_ && spare_ == nullptr; }
 
   // ---- the whole pool
@@ -180,16 +181,16 @@ class PoolStore {
   // given back. O(free log free + blocks log blocks).
   std::size_t release_unused() noexcept;
 
-  // Every element is gone, no destructor is run, the blocks stay. O(blocks), and the bits of a checked pool.
+  // Drops every element without running destructors; the blocks stay. O(blocks), and the bits of a checked pool.
   void drop_all() noexcept;
 
-  // Every element is gone, no destructor is run, all memory goes back to the source. O(blocks).
+  // Drops every element without running destructors; all memory goes back to the source. O(blocks).
   void drop_all_and_release() noexcept {
     demand_soundness("drop_all_and_release");
     release_all();
   }
 
-  // The same at the end of a pool's life, where live elements are a leak if the pool is checked.
+  // The same at the end of a pool's life; a checked pool reports live elements as a leak.
   void end() noexcept {
     demand_soundness("~Pool");
     if constexpr (kWatched) look_for_leaks();
@@ -207,10 +208,10 @@ class PoolStore {
   // O(blocks + free).
   PoolStats stats() const noexcept;
 
-  // Null, or a sentence that names the broken invariant. Looks at each link before it follows it.
+  // Null, or a sentence that names the broken invariant. Verifies each link before it follows it.
   // O(blocks * free); O(slots) if checked.
   const char* check() const noexcept;
-  // The same of a chain of free slots, of which there may be `most`; their number goes to `count`.
+  // The same for a chain of at most `most` free slots; their number goes to `count`.
   const char* check_chain(const PoolSlot* chain, std::size_t most, std::size_t& count) const noexcept;
 
   constexpr std::size_t element_bytes() const noexcept { return stride_; }
@@ -222,7 +223,7 @@ class PoolStore {
   PoolName name() const noexcept { return {type_, size_, asked_alignment_}; }
 
  private:
-  // Of an element: where its bit is, if the pool is checked. A null word: not an element of this pool.
+  // The place of an element's bit, if the pool is checked. A null word: not an element of this pool.
   struct Place {
     uint64_t* word;
     uint64_t bit;
@@ -233,8 +234,7 @@ class PoolStore {
 
   using Index = std::conditional_t<kWatched, PoolBlockIndex, NoPoolBlockIndex>;
 
-  // So many bytes of new slots are linked at a time: no more of a new block than an OS page is touched ahead of its
-  // use.
+  // So many bytes of new slots are linked at a time: at most an OS page of a new block is touched before it is used.
   static constexpr std::size_t kCarveBytes = 4096;
   static constexpr std::size_t kFewestSlots = 4;
   static constexpr std::size_t kMostBytes = std::numeric_limits<std::size_t>::max() / 2;
@@ -265,7 +265,7 @@ class PoolStore {
     return slot;
   }
   void push(void* element) noexcept { free_ = take_back(element, free_); }
-  // What of a slot its element has. A size beyond all memory is never handed out.
+  // The bytes of a slot that belong to its element. An element with a size beyond all memory is never handed out.
   constexpr std::size_t element_size() const noexcept { return size_; }
 
   [[gnu::noinline]] void* allocate_slowly() {
@@ -276,13 +276,13 @@ class PoolStore {
     return refill(1) ? try_allocate() : nullptr;
   }
 
-  // A number below `end` that blocks which lie alike in their pages do not have in common.
+  // A number below `end` that differs between blocks, even if they lie alike in their pages.
   static std::size_t scatter(const void* block, std::size_t end) noexcept {
     return static_cast<std::size_t>(reinterpret_cast<uintptr_t>(block) * 0x9e3779b97f4a7c15u >> 32) % end;
   }
 
-  // After it the free list, which is empty, has a slot. Carves up to `want`, or what lies in an OS page if that is
-  // more; less at the beginning of a block.
+  // Puts slots into the free list, which is empty. Carves up to `want`, or as many as an OS page has if that is more;
+  // fewer at the beginning of a block.
   bool refill(std::size_t want);
   void open_block(PoolBlock* block) noexcept;
   bool fetch_block(std::size_t bytes);
@@ -291,7 +291,7 @@ class PoolStore {
   std::size_t slots_in(std::size_t bytes) const noexcept;
   std::size_t next_block_bytes() const noexcept;
   std::size_t ready_slots(const char* call, std::size_t enough) const noexcept;
-  // Room in a checked pool's index for one more block.
+  // Makes room in a checked pool's index for one more block.
   bool make_room_in_index(std::size_t bytes) noexcept;
   void index_blocks() noexcept;
   void sort_by_addresses() noexcept;
@@ -299,12 +299,12 @@ class PoolStore {
     for (PoolBlock* block = blocks_; block != nullptr; block = block->next) block->link(block->next);
   }
 
-  // To the source, which may do with it what it likes.
+  // Gives the block to the source, accessible as a whole.
   void return_block(PoolBlock* block) noexcept {
     Slots::Tools::permit(block->start(), block->slots * stride_);
     source_.deallocate(block->start(), block->bytes, alignment_);
   }
-  // None of its slots is handed out.
+  // Poisons the block's slots, none of which is handed out.
   void close_slots(PoolBlock* block) const noexcept { Slots::Tools::forbid(block->start(), block->slots * stride_); }
   void release_blocks(PoolBlock* chain) noexcept {
     while (chain != nullptr) {
@@ -390,7 +390,7 @@ class PoolStore {
   PoolGrowth growth_;
   std::size_t next_bytes_;
   TypeText type_;     // empty: the pool is untyped
-  std::size_t size_;  // as asked for: what messages say
+  std::size_t size_;  // as requested, for messages
   std::size_t asked_alignment_;
   [[no_unique_address]] mutable Index index_;
   [[no_unique_address]] Source source_;

@@ -1,16 +1,16 @@
 // pool_thread_cache.h: the policy ThreadCached. Each thread that uses a pool has a cache of its free slots: `current`,
 // from which it takes and to which it gives without a lock, and `spare`, a batch or nothing. Slots move between cache
 // and store a batch at a time under the pool's lock: a thread that allocates and frees around a full or empty current
-// swaps the two, and asks nobody. Its batches begin with one slot and double each time that it asks, so that many
-// threads which use few elements hold few.
+// swaps the two, without the lock. Its batches begin with one slot and double each time that it takes the lock, so that
+// many threads which use few elements hold few.
 //
-// How a thread finds its cache: pool_cache_table.h. What an ended thread left in its caches, abandoned now, the pool
-// takes home before it asks its source, whenever the whole pool is concerned, or with a new thread that is given one.
-// What a thread frees at its very end, from other thread-local destructors, goes to the store directly. A pool may be
-// destroyed when no thread uses it any more, living threads or not. After a fork the child has the caches of the
-// threads that it lacks: their slots are lost to it until the pool drops all.
+// How a thread finds its cache: pool_cache_table.h. The slots in the caches of an ended thread, which are abandoned, go
+// home before the pool asks its source, and in each operation on the whole pool; or a new thread takes over such a
+// cache. Elements that a thread frees at its very end, from other thread-local destructors, go to the store directly. A
+// pool may be destroyed when no thread uses it any more, even if threads that have used it still run. After a fork the
+// child has caches of threads that exist only in the parent: their slots are lost to it until the pool drops all.
 //
-// A checked pool has no caches, since each of its operations takes the lock anyhow to look at the bits.
+// A checked pool has no caches, since each of its operations takes the lock anyhow to read the bits.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ struct ThreadCached {
   static constexpr std::size_t kBatchBytes = 4096;
   static constexpr std::size_t kBatchSlots = 64;
 
-  // Of checked pools.
+  // The front of a checked pool.
   template <class Store>
   class LockedFront : public Locked::Front<Store> {
    public:
@@ -94,8 +94,8 @@ struct ThreadCached {
         flush(*own);
       return work(store_);
     }
-    // No other thread may use the pool meanwhile: the lock is for those that get here in spite of it. Work runs without
-    // it, since it may free through the pool.
+    // No other thread may use the pool meanwhile; the lock is taken in case one does. Work runs without the lock, since
+    // it may free through the pool.
     template <class Work>
     decltype(auto) alone(Work&& work) {
       {
@@ -107,7 +107,7 @@ struct ThreadCached {
     constexpr bool fits(std::size_t bytes, std::size_t alignment) const noexcept {
       return store_.fits(bytes, alignment);
     }
-    // The caches' links are looked at before alone() follows them.
+    // Checks the caches' links before alone() follows them.
     const char* check() noexcept {
       for (const PoolCache* cache = caches_; cache != nullptr; cache = cache->next) {
         for (const PoolSlot* const chain : {cache->current, cache->spare}) {
@@ -132,7 +132,7 @@ struct ThreadCached {
     }
 
    private:
-    // The calling thread's, or null if that needs a longer look.
+    // The calling thread's cache, or null if it is not among those used last.
     PoolCache* find_cache() const noexcept { return pool_cache_table.find(number_.load(std::memory_order_relaxed)); }
 
     void* take(PoolCache& cache) const noexcept {
@@ -185,16 +185,16 @@ struct ThreadCached {
       give(*cache, element);
     }
 
-    // A thread that comes for more, or has more than it may keep, gets longer batches; one that does not holds few
-    // slots. False if they are as long as they may be.
+    // Called when a thread needs more slots, or has more than it may keep: doubles the length of its batches. Other
+    // threads hold few slots. False if they are as long as they may be.
     bool lengthen(PoolCache& cache) const noexcept {
       if (cache.batch == batch_) return false;
       cache.batch = std::min(2 * cache.batch, batch_);
       return true;
     }
 
-    // The calling thread's, made or adopted if need be. Null: the thread is at its end, or there is no memory, or no
-    // seat for one more pool.
+    // The calling thread's cache, made or adopted if need be. Null: the thread is at its end, or there is no memory, or
+    // no seat for one more pool.
     PoolCache* find_or_attach() noexcept {
       PoolCacheTable& table = pool_cache_table;
       if (PoolCache* const cache =
@@ -210,7 +210,7 @@ struct ThreadCached {
       cache->holders.store(PoolCache::kThread | PoolCache::kPool, std::memory_order_relaxed);
       return cache;
     }
-    // Abandoned as yet.
+    // Makes a cache that no thread holds yet.
     PoolCache* new_cache() noexcept {
       PoolCache* const cache = PoolCache::make();
       if (cache == nullptr) return nullptr;
@@ -237,7 +237,7 @@ struct ThreadCached {
       const PoolLockGuard guard(lock_);
       store_.push_chain(chain, last);
     }
-    // Under the lock.
+    // The caller holds the lock.
     void flush(PoolCache& cache) noexcept {
       for (PoolSlot* chain : {cache.current, cache.spare}) {
         if (chain != nullptr) store_.push_chain(chain, Store::Slots::last_of(chain));
@@ -245,14 +245,14 @@ struct ThreadCached {
       cache.current = cache.spare = nullptr;
       cache.count = 0;
     }
-    // Under the lock.
+    // The caller holds the lock.
     void take_abandoned_home() noexcept {
       for (PoolCache* cache = caches_; cache != nullptr; cache = cache->next) {
         if (cache->is_abandoned()) flush(*cache);
       }
     }
 
-    // What every operation reads, and none writes once it is set.
+    // Every operation reads these; none writes them once they are set.
     std::atomic<std::uintptr_t> number_{0};  // 0: no thread has had a cache yet
     std::atomic<std::size_t> seat_{0};
     PoolLock lock_;

@@ -1,14 +1,14 @@
-// pool_threads.h: who may use a pool at the same time: the policies SingleThread and Locked (ThreadCached has a header
-// of its own). A policy puts a front before the pool's store:
+// pool_threads.h: which threads may use a pool at the same time: the policies SingleThread and Locked (ThreadCached has
+// a header of its own). A policy puts a front before the pool's store:
 //
 //   allocate, try_allocate, deallocate, allocate_batch, deallocate_batch    what callers do
 //   expect_live(call, element)    ends the process unless a checked pool's element is live
 //   together(work)   work(store) while other threads may use the pool
 //   alone(work)      work(store) with every free slot home in the store; the caller knows that no other thread uses the
 //                    pool meanwhile, if the policy says that this is needed
-//   fits(bytes, alignment)    whether an object of that kind has room in an element
-//   check()          as the store's; the caller knows the same
-//   end()            the pool's life ends, with the store's
+//   fits(bytes, alignment)    true if an object of that kind has room in an element
+//   check()          as the store's; needs the same as alone()
+//   end()            ends the pool's life, and the store's
 //
 // kMoves says whether a front, and with it the pool, can be moved.
 #pragma once

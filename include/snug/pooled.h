@@ -4,9 +4,9 @@
 //   Node* n = new Node;   // from Pooled<Node>::pool()
 //   delete n;
 //
-// What does not fit goes to the global operators: objects of derived classes that are longer or aligned more strictly,
-// and arrays. A derived object that is deleted through a pointer to its base needs a virtual destructor, as ever: only
-// then does delete know its size. Placement new stays as it is.
+// Objects that do not fit go to the global operators: those of derived classes that are longer or aligned more
+// strictly, and arrays. A derived object that is deleted through a pointer to its base needs a virtual destructor, as
+// always: only then does delete know its size. Placement new is not changed.
 //
 // The pool exists before every static initialiser and is never destroyed, so that objects with static storage may be
 // deleted at any time; its leaks are not looked for. With SingleThread, the default, only one thread at a time may make
@@ -36,7 +36,7 @@ class Pooled {
   using ObjectPool = Pool<T, Threads, Checks, Source>;
   static ObjectPool& pool() noexcept { return everlasting_.pool; }
 
-  // All inlined or none: a compiler that sees the global operator on one side alone takes the two for a mismatch.
+  // All are inlined: a compiler that sees the global operator on one side only warns of mismatched new and delete.
   [[gnu::always_inline]] static void* operator new(std::size_t size) {
     expect_own_class();
     return fits(size) ? pool().allocate() : ::operator new(size);
@@ -56,7 +56,7 @@ class Pooled {
   }
   [[gnu::always_inline]] static void* operator new(std::size_t, void* place) noexcept { return place; }
 
-  // An unsized form beside these would be preferred to them, and could not tell a derived object from a T.
+  // There is no unsized form: it would be preferred to these, and could not tell a derived object from a T.
   [[gnu::always_inline]] static void operator delete(void* object, std::size_t size) noexcept {
     fits(size) ? pool().deallocate(object) : ::operator delete(object, size);
   }
@@ -64,7 +64,7 @@ class Pooled {
                                                      std::align_val_t alignment) noexcept {
     fits(size, alignment) ? pool().deallocate(object) : ::operator delete(object, size, alignment);
   }
-  // For constructors that throw. They are not told the size; the pool knows its own.
+  // Called when a constructor throws. The size is not passed; the pool knows its own elements.
   [[gnu::always_inline]] static void operator delete(void* object, const std::nothrow_t&) noexcept {
     pool().owns(object) ? pool().deallocate(object) : ::operator delete(object);
   }
@@ -72,7 +72,7 @@ class Pooled {
                                                      const std::nothrow_t&) noexcept {
     pool().owns(object) ? pool().deallocate(object) : ::operator delete(object, alignment);
   }
-  // A template is never chosen by a delete expression, where it would stand in for the sized form above.
+  // A template, as a delete expression never chooses one; it would otherwise be preferred to the sized form above.
   template <class Always = void>
   [[gnu::always_inline]] static void operator delete(void* object, std::align_val_t alignment) noexcept {
     pool().owns(object) ? pool().deallocate(object) : ::operator delete(object, alignment);
@@ -80,7 +80,7 @@ class Pooled {
   [[gnu::always_inline]] static void operator delete(void*, void*) noexcept {}
 
  private:
-  // What a class that inherits another's pool does not say, unless the other one inherits it too.
+  // Rejects a class that inherits another's pool by mistake.
   static constexpr void expect_own_class() {
     static_assert(std::is_base_of_v<Pooled, T>, "Pooled<T> is a base of T itself: class T : public Pooled<T>");
   }

@@ -28,7 +28,7 @@ class HeapResource final : public std::pmr::memory_resource {
   void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override {
     HeapSource::deallocate(memory, bytes, alignment);
   }
-  // All of them are the one heap, but without RTTI nobody can tell that another resource is one of them.
+  // All HeapResources are the same heap, but without RTTI this cannot tell that another resource is one of them.
   bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
 };
 

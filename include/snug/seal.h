@@ -1,5 +1,5 @@
-// seal.h: a number that a record keeps of its own words. Whoever writes over the record with a stray pointer does not
-// know it, so that a record whose seal is right can be believed. No defence against one who means to forge it.
+// seal.h: a checksum that a record keeps of its own words. A write through a stray pointer does not make a matching
+// seal, so that a record with a right seal can be trusted. It is no defence against deliberate forgery.
 #pragma once
 
 #include <stdint.h>
@@ -9,8 +9,8 @@ namespace snug {
 inline uintptr_t sealed_word(const volatile void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 constexpr uintptr_t sealed_word(uintptr_t word) { return word; }
 
-// Each step is one-to-one in its word and in what came before: a change of one word always changes the seal. That a
-// change of several does not is as likely as to guess a word.
+// Each step is one-to-one in its word and in the seal before it: a change of one word always changes the seal. A change
+// of several words leaves it unchanged only with the probability of guessing a word.
 template <class... Words>
 constexpr uintptr_t seal_of(Words... words) {
   uintptr_t seal = static_cast<uintptr_t>(0x9e3779b97f4a7c15);

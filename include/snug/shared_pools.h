@@ -1,8 +1,8 @@
-// shared_pools.h: the pools that PoolAllocator draws from, one for each size and alignment of what containers ask for,
-// and what can be asked of all of them: nobody names them in a program, and they live until its end.
+// shared_pools.h: operations on all pools that PoolAllocator draws from, one for each size and alignment that
+// containers request: a program does not name these pools, and they live until its end.
 //
-// Only those that any thread may use, of Locked and ThreadCached allocators; who has a SingleThread one knows when it
-// may be used, and asks PoolAllocator::pool().
+// Only pools that any thread may use are included, those of Locked and ThreadCached allocators. A program reaches the
+// pool of a SingleThread allocator by PoolAllocator::pool(), when its thread may use it.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +14,16 @@ namespace snug {
 
 class SharedPools {
  public:
-  // Gives blocks without live elements back to snug's heap; returns how many bytes. What running threads hold in their
-  // caches counts as live: of each pool up to two batches. Any thread.
+  // Gives blocks without live elements back to snug's heap; returns how many bytes. Elements in the caches of running
+  // threads count as live: up to two batches of each pool. Any thread may call it.
   static std::size_t release_unused() noexcept {
     std::size_t released = 0;
     const PoolLockGuard guard(lock_);
     for (const Entry* entry = first_; entry != nullptr; entry = entry->next_) released += entry->release_unused_();
     return released;
   }
-  // visit(const PoolStats&) for each pool that has blocks: BasicPool::running_stats(). It must use none of the pools.
-  // Any thread.
+  // Calls visit(const PoolStats&) for each pool that has blocks: BasicPool::running_stats(). visit must use none of the
+  // pools. Any thread may call it.
   template <class Visit>
   static void for_each(Visit&& visit) {
     const PoolLockGuard guard(lock_);
@@ -32,7 +32,7 @@ class SharedPools {
     }
   }
 
-  // A pool's, as long as the file that has it is part of the process.
+  // The entry of a pool, as long as the library or program that has it is loaded.
   class Entry {
    public:
     Entry(std::size_t (*release_unused)(), PoolStats (*stats)()) noexcept

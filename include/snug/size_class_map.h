@@ -4,16 +4,16 @@
 //   class      0   1     2       …  mid          mid + 1 …                          largest
 //   size       0   min   2·min   …  2^MidSizeLog (2^(NumBits-1) steps a doubling)   2^MaxSizeLog      in bytes
 //
-// Sizes grow linearly up to a middle, then geometrically, a fixed number of steps a doubling. The shape is Scudo's,
-// whose DenseSizeClassMap (LLVM) is one of the two named at the end. Class 0 means "no class".
+// Sizes grow linearly up to a middle, then geometrically, a fixed number of steps a doubling. The shape is Scudo's
+// (LLVM); its DenseSizeClassMap is one of the two named at the end. Class 0 means "no class".
 //
 // Invariant, proved below for the two:  class_of(s) is the smallest class c with size(c) >= s.
 //
 //   using Map = snug::SizeClassMap<3, 4, 8, 17, 8, 10>;
 //   static_assert(Map::class_of(300) == 17 && Map::size(17) == 320 && Map::cached(320) == 3);
 //
-// SizeClassMap has its parameters fixed when compiled: what is asked for with constants costs nothing.
-// SizeClassParameters are the same functions of parameters that are known at run time only.
+// SizeClassMap has its parameters fixed at compile time: calls with constants cost nothing.
+// SizeClassParameters has the same functions for parameters that are known only at run time.
 // Every function is O(1), but for those that say otherwise; none fails for arguments in its stated range.
 #pragma once
 
@@ -166,7 +166,7 @@ struct SizeClassMap {
 // Scudo's: a thread keeps at most 8 blocks or 1 KiB of a class.
 using DenseSizeClassMap = SizeClassMap<3, 4, 8, 17, 8, 10>;
 // snug's own: roomier caches, four classes a doubling from 128 bytes, and classes up to 256 KiB, so that no size below
-// that meets a cliff.
+// that costs suddenly more.
 using DefaultSizeClassMap = SizeClassMap<3, 4, 7, 18, 1023, 20, 4>;
 
 // True if class_of is tight and rises with the size. The work is bounded for the compiler by looking at both sides of

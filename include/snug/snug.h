@@ -41,9 +41,9 @@ SNUG_API void* snug_realloc(void* block, size_t size);
 SNUG_API void* snug_reallocarray(void* block, size_t count, size_t size);
 /* Preserves errno. NULL is ignored; a pointer that snug did not hand out ends the process with one line. */
 SNUG_API void snug_free(void* block);
-/* C23: `size` is what was asked of malloc, calloc or realloc. It is looked at with check:on alone. */
+/* C23: `size` is the size requested of malloc, calloc or realloc. It is checked only with check:on. */
 SNUG_API void snug_free_sized(void* block, size_t size);
-/* C23: `alignment` and `size` are what was asked of aligned_alloc. With check:on alone they are looked at. */
+/* C23: `alignment` and `size` are those requested of aligned_alloc. They are checked only with check:on. */
 SNUG_API void snug_free_aligned_sized(void* block, size_t alignment, size_t size);
 SNUG_API void* snug_aligned_alloc(size_t alignment, size_t size);
 SNUG_API int snug_posix_memalign(void** block, size_t alignment, size_t size);
@@ -60,16 +60,16 @@ SNUG_API size_t snug_malloc_usable_size(void* block);
  * be freed by itself. Up to the largest size class (256 KiB by default) they come from the thread's cache and from
  * slabs many at a time, for a small part of what as many calls of malloc cost. O(count). */
 SNUG_API size_t snug_malloc_batch(size_t size, void** blocks, size_t count);
-/* Frees the `count` blocks whose addresses stand in `blocks`, which is not changed; NULLs are passed over. They may
- * come from any function of the family and have any sizes: those of one size that stand together are fastest.
- * Preserves errno. O(count). */
+/* Frees the `count` blocks with the addresses in `blocks`, an array that is not changed; skips NULLs. The blocks may
+ * come from any function of the family and have any sizes: those of one size that stand together are fastest. Preserves
+ * errno. O(count). */
 SNUG_API void snug_free_batch(void* const* blocks, size_t count);
 
 /* ---- blocks that are moved -------------------------------------------------------------------------------- */
 
-/* For a program that can move its blocks, since it knows every pointer to them: a store, a cache, an index. What is
- * left after many frees lies scattered over slabs, the stretches of memory that blocks of one size are cut from, and
- * each keeps its slab. Ask for each block in idle time, and move those for which the answer is 1:
+/* For a program that can move its blocks, since it knows every pointer to them: a store, a cache, an index. The blocks
+ * left after many frees lie scattered over slabs, the stretches of memory that blocks of one size are cut from, and
+ * each block keeps its slab. Ask for each block in idle time, and move those for which the answer is 1:
  *
  *   if (snug_should_move(block)) {
  *     void* moved = snug_malloc_uncached(size);
@@ -80,7 +80,7 @@ SNUG_API void snug_free_batch(void* const* blocks, size_t count);
  *     }
  *   }
  *
- * Slabs become empty so, and their memory goes back as after any free. Go round again as long as blocks are moved.
+ * So slabs become empty, and their memory goes back as after any free. Repeat this as long as blocks are moved.
  *
  * snug_should_move() returns 1 if the block's slab has free blocks, is not the one that its heap hands out from, and is
  * at most an eighth fuller than the average of the heap's other such slabs of the size; else 0. 0 for NULL, and for
@@ -89,8 +89,8 @@ SNUG_API void snug_free_batch(void* const* blocks, size_t count);
  * that is seen to be free, ends the process with one line. Takes the lock of the heap that the slab belongs to. O(1),
  * but for the empty slabs of the size that the heap keeps: some tens at most. */
 SNUG_API int snug_should_move(const void* block);
-/* As malloc and free, but past the thread's cache of free blocks, which would hand out again what was just freed, and
- * would keep it from going home. Blocks of these functions and of the others are the same. Slower: each takes a lock.
+/* As malloc and free, but without the thread's cache of free blocks, which would hand out again the block just freed,
+ * and would keep it from its slab. Blocks of these functions and of the others are the same. Slower: each takes a lock.
  * snug_free_uncached preserves errno; NULL is ignored; another pointer that snug did not hand out ends the process with
  * one line. O(1). */
 SNUG_API void* snug_malloc_uncached(size_t size);
@@ -98,7 +98,7 @@ SNUG_API void snug_free_uncached(void* block);
 
 /* ---- memory given back ------------------------------------------------------------------------------------ */
 
-/* Empties the cache of every thread, then gives the OS every OS page without a live block in slabs, whoever owns them,
+/* Empties the cache of every thread, then gives the OS every OS page without a live block: in the slabs of all threads,
  * and among empty pages and mappings, keeping about `pad` bytes of each of the last two. Other threads need not do
  * anything for that, and are not stopped; the call sleeps for 5 ms where any of them has blocks in its cache. Returns 1
  * if anything was given back, else 0. Slow: walks the heap. */
@@ -106,7 +106,7 @@ SNUG_API int snug_malloc_trim(size_t pad);
 
 /* ---- statistics ------------------------------------------------------------------------------------------- */
 
-/* A value, taken at one moment. Counts of other running threads are read without stopping them, so they may be a
+/* Statistics of one moment. Counts of other running threads are read without stopping them, so they may be a
  * few operations old; with no other thread running every field is exact. */
 struct snug_stats {
   uint64_t allocations;     /* blocks handed out since the process (or its fork) began */
@@ -120,7 +120,7 @@ struct snug_stats {
   uint64_t bytes_reserved;  /* address space held, metadata included */
   uint64_t bytes_metadata;  /* snug's own records that have been touched */
   uint64_t bytes_purged;    /* total given back to the OS so far */
-  uint64_t bytes_missed;    /* of pages: what was taken from it again within a second of going back for its age */
+  uint64_t bytes_missed;    /* of pages that went back for their age: taken from the OS again within a second */
   uint64_t refills;         /* batches from slabs to thread caches */
   uint64_t flushes;         /* batches from thread caches to slabs */
   uint64_t batches_sent;    /* batches of blocks sent home to heaps of others, the shared one included */
@@ -136,14 +136,15 @@ SNUG_API int snug_get_stats(struct snug_stats* stats);
 
 /* Where each byte is that the kernel counts as in memory (Rss in /proc/self/smaps) for snug's mappings: those of blocks
  * and of its own records, but neither the library's code and data, nor memory that compacting and cell heaps have from
- * elsewhere. Pages are as the kernel says, whatever snug believes of them, so that the parts add up to `rss`. */
+ * elsewhere. The kernel says which pages are in memory, whatever snug's records say, so that the parts add up to `rss`.
+ */
 struct snug_memory {
   uint64_t rss;       /* the sum of what follows, up to `other` */
   uint64_t requested; /* live blocks: what was asked for. Estimated, for blocks that have a size class, by the mean */
                       /* size of a few requests of each, rounded up to 16, or its middle size without a report */
   uint64_t rounding;  /* live blocks: the rest */
   uint64_t cached;    /* free blocks in thread caches; estimated: touched to the same part as all of their class */
-  uint64_t on_their_way;  /* blocks that threads have freed which are not at home yet; estimated likewise */
+  uint64_t on_their_way;  /* blocks that threads have freed but that are not back in their slabs; estimated likewise */
   uint64_t free_in_slabs; /* free blocks of slabs that others keep in use, and what such slabs have yet to hand out */
   uint64_t empty_slabs;   /* slabs without a block in use, that heaps keep for their next blocks */
   uint64_t free_pages;    /* empty pages, kept up to `retain` and for `purge_after` */
@@ -156,8 +157,8 @@ struct snug_memory {
 
 /* Fills `*memory` with the values of this moment. Returns 0, or -1, and zeros, if the kernel does not say which pages
  * are in memory (/proc is missing or forbidden). With other threads running the parts are of slightly different
- * moments. In a process that has forked, or was forked, pages that were only read count, which the kernel lends without
- * counting them. Slow: O(memory). */
+ * moments. In a process that has forked, or was forked, pages that were only read count too, though the kernel counts
+ * its common zero page for none of them. Slow: O(memory). */
 SNUG_API int snug_get_memory(struct snug_memory* memory);
 
 /* Same meaning as glibc's struct mallinfo2, of this heap. (Not named as the function: in C++ it would hide it.) */

@@ -1,5 +1,5 @@
-// kAtATime: how much of what may be much one malloc does, or one hold of a lock, before others have their turn: runs
-// and slabs that go to the OS, slabs whose mail is opened, abandoned heaps that are looked at.
+// kAtATime: how many items of a possibly long job one malloc, or one hold of a lock, does at most, so that other
+// threads do not wait: runs and slabs to purge, slabs in a mailbox to open, abandoned heaps to look at.
 #pragma once
 
 #include <cstdint>

@@ -47,8 +47,8 @@ constexpr void for_each_word(size_t first, size_t count, Visit visit) {
 
 constexpr bool tests_bit(const uint64_t* words, size_t index) { return (words[index / 64] >> (index % 64) & 1) != 0; }
 
-// Subtracts `other` from the number; true if the number was less. What __builtin_sub_overflow does, but GCC takes its
-// true for the unlikely case, whatever it is told.
+// Subtracts `other` from the number; true if the number was less. __builtin_sub_overflow does the same, but GCC takes
+// its true for the unlikely case, whatever hint it gets.
 SNUG_ALWAYS_INLINE bool subtract_borrows(size_t* number, const size_t& other) {
 #if defined(__x86_64__)
   bool borrows;

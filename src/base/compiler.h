@@ -13,12 +13,12 @@
 #define SNUG_ASM_NAME(name) __asm__(name)
 // Makes this file's references to the symbol weak, the compiler's own ones included.
 #define SNUG_WEAK_REFERENCE(symbol) __asm__(".weak " symbol)
-// Of this function's accesses ThreadSanitizer hears nothing.
+// ThreadSanitizer does not watch this function's accesses.
 #define SNUG_UNWATCHED __attribute__((noinline, no_sanitize("thread")))
-// The address of this function's frame: of the caller's frame pointer, with the return address behind it. Gives the
-// function a frame pointer.
+// The address of this function's frame, where the caller's frame pointer lies, with the return address behind it. Gives
+// the function a frame pointer.
 #define SNUG_FRAME_ADDRESS() __builtin_frame_address(0)
-// Gives it one where the address is not wanted.
+// Gives the function a frame pointer where the address is not needed.
 #define SNUG_KEEP_FRAME() __asm__ volatile("" : : "r"(__builtin_frame_address(0)))
 // Runs before main, ahead of the constructors of programs that link us; and after the program's own destructors.
 #define SNUG_AT_LOAD __attribute__((constructor(101)))
@@ -60,8 +60,8 @@ SNUG_ALWAYS_INLINE bool add_overflows(unsigned long a, unsigned long b, unsigned
   return __builtin_add_overflow(a, b, sum);
 }
 
-// The same value, but the compiler does not know it: what is computed of it again is folded into the address of each
-// access, where else it would be kept in a register of its own.
+// The same value, but the compiler does not know that: it computes addresses from it anew and folds that into each
+// access, where it would otherwise keep them in a register.
 SNUG_ALWAYS_INLINE unsigned long opaque(unsigned long value) {
   __asm__("" : "+r"(value));
   return value;

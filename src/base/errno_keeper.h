@@ -1,5 +1,5 @@
-// ErrnoKeeper: leaves errno at its scope's end as it was at its beginning. What free() may call promises that errno
-// survives; system calls do not.
+// ErrnoKeeper: restores errno at its scope's end to the value at its beginning. Whatever free() calls must leave errno
+// alone; libc's system calls do not.
 #pragma once
 
 #include <cerrno>

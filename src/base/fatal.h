@@ -1,4 +1,4 @@
-// The end of a process that misused the heap, or whose heap is broken: one line on standard error, then abort().
+// Ends a process that has misused its heap, or of which the heap is broken: one line on standard error, then abort().
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@ namespace snug {
 
 // "snug: CALL(0xBLOCK): REASON". Never returns, allocates nothing.
 [[noreturn]] SNUG_COLD void die_of_misuse(const char* call, const void* block, const char* reason);
-// The same line with a remark behind it, and the process goes on.
+// Writes the same line with a remark behind it, and returns.
 SNUG_COLD void tell_misuse(const char* call, const void* block, const char* reason, const char* remark);
-// The reasons that several places find.
+// Reasons that are used in several places.
 inline constexpr const char* kForeign = "not a block of this heap";
 inline constexpr const char* kInterior = "points inside a block";
 inline constexpr const char* kNeverHandedOut = "block was never handed out";
@@ -20,7 +20,7 @@ inline constexpr const char* kAlreadyFree = "block is already free";
 // "snug: bug: REASON (FILE:LINE)".
 [[noreturn]] SNUG_COLD void die_of_bug(const char* reason, const char* file, int line);
 
-// One line on standard error, whole.
+// Writes one line to standard error, whole.
 void write_line(const char* bytes, size_t count);
 
 }  // namespace snug

@@ -52,8 +52,8 @@ class List {
     link = {};
   }
 
-  // Whether each element leads back to the one before it. `is_element(element)` is asked before an element is looked
-  // at, so that a list which was written over ends the walk. It ends in any case: an element has one before it.
+  // True if each element's `prev` is the one before it. `is_element(element)` is asked before an element is read, so
+  // that the walk stops at a list which was written over. The walk ends in any case, as each element has one `prev`.
   template <class IsElement>
   bool is_linked(IsElement is_element) const {
     const T* before = nullptr;

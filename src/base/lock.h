@@ -1,6 +1,6 @@
 // A mutex of four bytes: zero is open, so that a zeroed object is ready before any constructor has run. Waiters sleep
-// in the kernel after a short spin. Not recursive. std::mutex would do, but for its 40 bytes and its need of the
-// C++ runtime in some configurations. A template, which tests/schedule runs in every order of its steps.
+// in the kernel after a short spin. Not recursive. Not std::mutex, which has 40 bytes and needs the C++ runtime in some
+// configurations. It is a template so that tests/schedule can run it in every order of its steps.
 #pragma once
 
 #include <pthread.h>
@@ -40,24 +40,25 @@ class BasicLock {
     if (!word_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire)) [[unlikely]]
       lock_contended();
   }
-  // Where it fails, what the caller has done before is seen by the holder after its unlock(), as slab/mailbox.h needs
-  // it.
+  // If it fails, the lock's holder sees after its unlock() what the caller did before, as slab/mailbox.h needs it
+  // (sequentially consistent).
   bool try_lock() {
     uint32_t expected = kOpen;
     return word_.compare_exchange_strong(expected, kHeld, std::memory_order_seq_cst) ||
            (expected == kHeldByFork && Forks::is_this_one());
   }
-  // By anyone: by the time the caller looks at the answer it may be another.
+  // True if any thread holds the lock. Racy: the answer may have changed when the caller reads it.
   bool is_held() const { return word_.load(std::memory_order_relaxed) != kOpen; }
   void unlock() {
     if (word_.load(std::memory_order_relaxed) == kHeldByFork) [[unlikely]]
-      return;  // by the forking thread, inside its own hold
+      return;  // the forking thread unlocks, inside its own hold for the fork
     if (word_.exchange(kOpen, std::memory_order_seq_cst) == kWaited) [[unlikely]]
       wake(1);
   }
 
-  // Around a fork one thread holds every lock, while handlers of others run in it that may allocate: it alone passes
-  // through the locks that it holds. All structures are at rest then, and again when the handler returns.
+  // Around a fork one thread holds every lock and runs other libraries' fork handlers, which may allocate: for this
+  // thread alone lock() succeeds on the locks that it holds. All structures are at rest then, and again when the
+  // handler returns.
   void lock_for_fork() {
     lock();
     hold_for_fork();
@@ -71,7 +72,7 @@ class BasicLock {
     word_.store(kOpen, std::memory_order_release);
     wake(INT_MAX);
   }
-  // Names the calling thread as the one that forks, or nobody.
+  // begin_fork() makes the calling thread the one that forks; after end_fork() none is.
   static void begin_fork() {
     Forks::begin();
     SharedHolds::begin_exemption();
@@ -114,8 +115,8 @@ class BasicLock {
 
 using Lock = BasicLock<>;
 
-// A lock that any thread of the process may want: no system call happens while it is held. Builds with assertions see
-// to that.
+// A lock that any thread of the process may want: no system call happens while it is held. Builds with assertions check
+// that.
 #ifdef NDEBUG
 using SharedLock = Lock;
 #else

@@ -1,8 +1,8 @@
-// NearestWord: which of the words that are offered a mistyped one was meant to be, if it is near any of them. Allocates
-// nothing, as it is asked while the heap starts.
+// NearestWord: finds, among the words offered to it, the one nearest to a mistyped word, if any is near. Allocates
+// nothing, as it is used while the heap starts.
 //
-// The distance is how many letters must be put in, left out, replaced, or swapped with the next, at least. Near is what
-// is no further than one letter and one more for each four; and a longer word that begins with the whole mistyped one.
+// The distance is the least number of letters to insert, delete, replace, or swap with the next. A word is near if its
+// distance is at most one, plus one for each four letters; or if it is longer and begins with the whole mistyped word.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class NearestWord {
 
   NearestWord(const char* word, size_t length) : word_(word), length_(length) {}
 
-  // Of two at the same distance the first stays. `other` outlives this.
+  // Of two words at the same distance the first is found. `other` must outlive this object.
   void offer(const char* other) {
     const size_t away = distance(other, std::strlen(other));
     if (away >= least_) return;
@@ -25,7 +25,7 @@ class NearestWord {
     found_ = other;
   }
 
-  // Null if none that was offered is near.
+  // Null if no offered word is near.
   const char* found() const { return found_; }
 
  private:
@@ -56,7 +56,7 @@ class NearestWord {
 
   const char* word_;
   size_t length_;
-  size_t least_ = length_ / 4 + 2;  // what is nearer is near
+  size_t least_ = length_ / 4 + 2;  // a word at a smaller distance is near
   const char* found_ = nullptr;
 };
 

@@ -1,19 +1,19 @@
-// Passage: how many threads are in the middle of something that spans more than one hold of a lock, so that whoever
-// must find the guarded structure at rest (fork) can wait for them.
+// Passage: how many threads are in the middle of an operation that spans more than one hold of a lock, so that a fork,
+// which must find the guarded structure at rest, can wait for them.
 //
-//   enter() and leave() are called with the lock held;   lock_at_rest() holds it for a fork, with nobody inside
+//   enter() and leave() are called with the lock held;   lock_at_rest() holds it for a fork, with no thread inside
 //
-// Entry: a hold in which a thread may go inside. While somebody waits for nobody to be inside, it lets nobody in:
-// threads that come one after the other would keep a fork waiting for as long as they come.
+// Entry: a hold in which a thread may go inside. While a fork waits until no thread is inside, no further thread gets
+// in: threads that come one after the other would keep the fork waiting for as long as they come.
 //
-// Passing: a stretch of several holds, begun by an entry, in which something has left one hand and not reached the
-// next.
+// Passing: an operation of several holds, begun by an entry, between which an object has left one owner and not reached
+// the next.
 //
-// Outside: a stretch of a hold that goes without the lock, for a system call. What the call is about the thread has
-// taken out of what others find, as if it were allocated, and puts back afterwards. Nothing else that was read under
-// the lock is known any more then.
+// Outside: a part of a hold during which the lock is dropped, for a system call. The thread has taken the object of the
+// call out of what other threads find, as if it were allocated, and puts it back afterwards. Whatever else it has read
+// under the lock before may have changed.
 //
-// Templates, which tests/schedule runs in every order of their steps.
+// These are templates so that tests/schedule can run them in every order of their steps.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class BasicPassage {
   bool is_empty() const { return inside_ == 0; }
   bool is_closing() const { return is_closing_; }
 
-  // Those inside need only this lock and locks that come after it, so they always get out.
+  // The threads inside need only this lock and locks that come after it, so they always get out.
   void lock_at_rest(LockType& lock) {
     lock.lock();
     is_closing_ = true;
@@ -39,7 +39,7 @@ class BasicPassage {
     is_closing_ = false;
     lock.hold_for_fork();
   }
-  // Lets others have the lock, which is held, for a moment.
+  // Drops the lock, which the caller holds, for a moment, so that other threads can take it.
   static void wait_outside(LockType& lock) {
     lock.unlock();
     Atomics::pause();

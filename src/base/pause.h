@@ -1,4 +1,4 @@
-// A short sleep for a thread that waits for others to go on.
+// A short sleep for a thread that waits until other threads have gone on.
 #pragma once
 
 #include <linux/futex.h>
@@ -11,8 +11,8 @@
 
 namespace snug {
 
-// 50 us. A sleep and not a yield, which a real-time thread would not leave to an ordinary one. And not nanosleep(): a
-// thread that is to be cancelled would end there, with whatever locks it holds.
+// 50 us. Not a yield, by which a real-time thread would not let an ordinary one run. And not nanosleep(), which is a
+// cancellation point: a cancelled thread would end there, with whatever locks it holds.
 inline void pause_a_moment() {
   const uint32_t nobody_wakes = 0;
   const timespec moment{0, 50000};

@@ -1,6 +1,6 @@
-// What the library tells memory checkers of a program's that it is linked into (snug/poison.h): AddressSanitizer, whose
-// runtime is there if the program was compiled with it, and valgrind's memcheck. The library itself need not be. Both
-// ends are multiples of eight bytes.
+// What the library tells the memory checkers of the program that it is linked into (snug/poison.h): AddressSanitizer,
+// if the program was compiled with it, even where the library was not; and valgrind's memcheck. Both ends of each range
+// are multiples of eight bytes.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ SNUG_WEAK void __asan_unpoison_memory_region(const volatile void* start, size_t 
 
 namespace snug {
 
-// Whether somebody has looked, and there is a checker. Written before any memory is handed out that is told of.
+// True if look_for_checkers() has found a checker. Written before any memory that is reported is handed out.
 inline bool seen_checker = false;
 inline void look_for_checkers() {
   look_for_memcheck();
@@ -29,17 +29,17 @@ SNUG_COLD inline void tell_checkers(ValgrindRequest request, const void* start, 
   if (on_memcheck()) ask_valgrind(request, reinterpret_cast<uintptr_t>(start), bytes);
 }
 
-// Nobody may touch the bytes for now.
+// From now on the program must not touch the bytes.
 inline void poison(const void* start, size_t bytes) {
   if (is_checked()) [[unlikely]]
     tell_checkers(kMakeInaccessible, start, bytes);
 }
-// Everybody may again; what is in them is no value yet.
+// The program may write the bytes again; they count as uninitialised.
 inline void unpoison(const void* start, size_t bytes) {
   if (is_checked()) [[unlikely]]
     tell_checkers(kMakeUndefined, start, bytes);
 }
-// Everybody may again; what was in them counts.
+// The program may read and write the bytes again; their contents count as initialised.
 inline void permit(const void* start, size_t bytes) {
   if (is_checked()) [[unlikely]]
     tell_checkers(kMakeDefined, start, bytes);

@@ -1,5 +1,5 @@
-// A copy of bytes that another thread may be writing, which is thrown away if it was. What is copied then is any
-// mixture of old and new, and nobody reads it.
+// Copies bytes that another thread may be writing; the caller throws the copy away if it was. In that case it is any
+// mixture of old and new bytes, which the caller does not read.
 #pragma once
 
 #include <cstddef>

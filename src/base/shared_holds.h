@@ -1,9 +1,10 @@
-// SharedHolds: in builds with assertions, which process-wide locks the calling thread holds, so that a system call
-// under one ends the process, and how often any has been taken, and in which functions. A thread that waits in the
-// kernel while it holds one holds up all others. Nothing in release builds.
+// SharedHolds: in builds with assertions, counts the process-wide locks that the calling thread holds, so that a system
+// call under one ends the process; and how often such locks were taken, and in which functions. A thread that waits in
+// the kernel while it holds one holds up all other threads. Empty in release builds.
 //
-// Exempt are futexes, which wait for another lock and wake its waiters; write, which says the last words; the thread
-// that forks, which holds all of them; and the last resort of who has found nothing that was made ready outside.
+// Exempt are futexes, by which a thread waits for another lock or wakes its waiters; write, which reports a fatal
+// error; the forking thread, which holds all locks; MetaArena::stock_late(), the last resort for memory; and
+// CompactFit::Standstill, during which a function of the caller's runs.
 #pragma once
 
 #include <sys/syscall.h>
@@ -16,7 +17,7 @@
 
 namespace snug {
 
-// The function that takes a lock, as a default argument tells it. Nothing in release builds.
+// The name of the function that takes a lock, passed as a default argument. Empty in release builds.
 #ifdef NDEBUG
 struct TakenIn {
   constexpr TakenIn(std::source_location) {}  // NOLINT(google-explicit-constructor): a default argument
@@ -54,12 +55,12 @@ class SharedHolds {
   static void remove() { --held_; }
   static void begin_exemption() { ++exemptions_; }
   static void end_exemption() { --exemptions_; }
-  // Where the calling thread is about to take a lock, if it is one of these.
+  // Names the function in which the calling thread is about to take a lock; counted if that is a SharedLock.
   static void name(TakenIn where) { function_ = where.function; }
-  // A taking of a lock that all may want, and that is none of these.
+  // Counts that a lock was taken which all threads may want, but which is no SharedLock.
   static void count_taking(TakenIn where) { count(where.function); }
   static uint64_t taken() { return taken_.load(std::memory_order_relaxed); }
-  // Calls visit(signature, takings) for each function that has taken one; more than once for the same one, perhaps.
+  // Calls visit(signature, takings) for each function that has taken a lock; perhaps several times for the same one.
   template <class Visit>
   static void for_each_function(Visit visit) {
     for (const Place& place : places_)
@@ -86,7 +87,7 @@ class SharedHolds {
       return;
     }
   }
-  // A place that is nobody's becomes the function's.
+  // True if the place is the function's; an unused place becomes the function's.
   static bool is_for(Place& place, const char* function) {
     const char* seen = place.function.load(std::memory_order_relaxed);
     if (seen == nullptr && place.function.compare_exchange_strong(seen, function, std::memory_order_relaxed))

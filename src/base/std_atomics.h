@@ -1,6 +1,6 @@
-// StdAtomics: the atomics policy that ships. A lock-free protocol is a template over such a policy, so that the very
-// code that ships can be run in every order of its steps (tests/schedule, ScheduledAtomics). Nothing here costs
-// anything: Atomic is std::atomic, Var is the plain type.
+// StdAtomics: the atomics policy that ships. A lock-free protocol is a template over such a policy, so that tests run
+// the very code that ships in every order of its steps (tests/schedule, ScheduledAtomics). The policy is free of cost:
+// Atomic is std::atomic, Var is the plain type.
 //
 //   template <class Atomics = StdAtomics>
 //   class Flag {
@@ -32,16 +32,16 @@ struct StdAtomics {
   static constexpr int kSpins = 64;
 
   static void fence(std::memory_order order) { std::atomic_thread_fence(order); }
-  // Orders for the compiler alone what stands around it; another thread makes a full fence of it by letting time pass
+  // Keeps only the compiler from reordering accesses across it; another thread makes a full fence of it by waiting
   // (thread/cache_reach.h).
   static void light_fence() { std::atomic_signal_fence(std::memory_order_seq_cst); }
 
   static void cpu_relax() { snug::cpu_relax(); }
-  // In each round of a loop that waits for what other threads do.
+  // For each round of a loop that waits for other threads.
   static void pause() { pause_a_moment(); }
 
-  // Sleeps if the word is `expected`, until somebody wakes it; may also return without a reason. Errno stays.
-  // With a `length`, no longer than that.
+  // Sleeps if the word is `expected`, until a thread wakes the word; may also return without a reason. Errno stays.
+  // With a `length`, sleeps no longer than that.
   static void futex_wait(std::atomic<uint32_t>& word, uint32_t expected, const timespec* length = nullptr) {
     system_call(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, length);
   }

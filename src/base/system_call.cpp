@@ -22,7 +22,7 @@ long call_kernel(long number, long first, long second, long third, long fourth, 
                    : "rcx", "r11", "memory");
   return answer;
 #else
-  // By libc's instruction, then, and told from the program's calls by nothing.
+  // Through libc: nothing tells these calls from the program's own.
   const ErrnoKeeper keeper;
   const long answer = ::syscall(number, first, second, third, fourth, fifth, sixth);
   return answer == -1 ? -errno : answer;

@@ -1,8 +1,8 @@
-// The library's own system calls. All of them are made by one instruction, inside of its own text: a seccomp filter, or
-// a test, can tell them by their address from those of the program. None is a point at which a thread that is to be
-// cancelled ends, and none touches errno.
+// The library's own system calls. All of them are made by one instruction in the library's own text: a seccomp filter,
+// or a test, can tell them by their address from those of the program. None is a cancellation point, and none touches
+// errno.
 //
-// What libc does for us beyond the bare call stays libc's: clocks without a system call, threads, abort().
+// Where libc does more than the bare call, the library calls libc: for threads and abort(), for example.
 #pragma once
 
 #include <cerrno>
@@ -14,8 +14,8 @@
 
 namespace snug {
 
-// What the kernel answers: an error is the negative of its number in errno. Any thread. By itself in its file, so that
-// a test can link another one in its place.
+// Returns the kernel's answer: an error is the negative of its errno number. Any thread may call it. It is alone in its
+// file so that a test can link another one in its place.
 long call_kernel(long number, long first, long second, long third, long fourth, long fifth, long sixth);
 
 template <class Word>
@@ -39,7 +39,7 @@ SNUG_ALWAYS_INLINE long system_call(long number, First first = 0, Second second 
                      as_word(sixth));
 }
 
-// The same again as long as a signal handler interrupts it before it has done anything.
+// Repeats the call as long as a signal handler interrupts it before it has done anything (EINTR).
 template <class... Arguments>
 long persistent_system_call(long number, Arguments... arguments) {
   for (;;)

@@ -1,4 +1,4 @@
-// A line of text built in place, for messages where nothing may allocate. Too long a text is cut, never overrun.
+// A line of text built in place, for messages where no code may allocate. A text that is too long is cut.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ class Text {
     while (count-- != 0) put(*bytes++);
     return *this;
   }
-  // For what others wrote: a control character is a ?.
+  // For text that the program or its user wrote: a control character becomes a ?.
   Text& add_printable(const char* bytes, size_t count) {
     for (; count != 0; --count, ++bytes) put(static_cast<unsigned char>(*bytes) < ' ' || *bytes == 0x7f ? '?' : *bytes);
     return *this;

@@ -14,7 +14,7 @@ namespace snug {
 
 #if defined(__x86_64__)
 inline constexpr bool kThreadRelative = !kSanitized;
-// Sets `offset` (a char*) to the thread-local object whose assembler name is the string `name`.
+// Sets `offset` (a char*) to the thread-local object with the assembler name `name`, a string.
 #define SNUG_THREAD_OFFSET(name, offset) __asm__("movq " name "@gottpoff(%%rip), %0" : "=r"(offset))
 #else
 inline constexpr bool kThreadRelative = false;
@@ -58,7 +58,7 @@ SNUG_ALWAYS_INLINE bool lower_half_is_at_most_relative(uint32_t* word, uint64_t 
   return static_cast<int32_t>(number) <= static_cast<int32_t>(__atomic_load_n(word, __ATOMIC_RELAXED));
 }
 
-// Adds Amount, 1 or -1, to the word. What the thread wrote before is seen by whoever reads the sum, and acquires.
+// Adds Amount, 1 or -1, to the word. A thread that reads the sum by load_acquired() sees what this thread wrote before.
 template <int Amount>
 SNUG_ALWAYS_INLINE void add_relative(uint64_t* word) {
   static_assert(Amount == 1 || Amount == -1);
@@ -87,14 +87,14 @@ SNUG_ALWAYS_INLINE void add_one_unless_null_relative(uint64_t* word, const void*
   if (pointer != nullptr) add_relative<1>(word);
 }
 
-// The same words by address, from slow paths and from other threads; neither sees half of one.
+// Access to the same words by address, from slow paths and from other threads; no access sees half of a word.
 template <class T>
 T load_shared(const T& word) {
   T value;
   __atomic_load(&word, &value, __ATOMIC_RELAXED);  // of enumerations too, where Clang has no __atomic_load_n
   return value;
 }
-// Sees what the thread wrote before it changed the word by add_relative().
+// The caller sees what the thread wrote before it changed the word by add_relative().
 template <class T>
 T load_acquired(const T& word) {
   return __atomic_load_n(&word, __ATOMIC_ACQUIRE);

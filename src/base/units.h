@@ -15,7 +15,7 @@ inline constexpr unsigned kChunkShift = 21;
 inline constexpr size_t kChunkSize = size_t{1} << kChunkShift;
 inline constexpr uint32_t kPagesPerChunk = uint32_t{1} << (kChunkShift - kPageShift);
 
-// Bytes that cores pass to each other at a time: what all read lies apart from what some write.
+// Bytes that cores pass to each other at a time: data that all read lies in other lines than data that some write.
 inline constexpr size_t kCacheLine = 64;
 
 // A number of pages.

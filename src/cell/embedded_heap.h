@@ -11,7 +11,7 @@
 
 namespace snug {
 
-// Tells the program's handler, if it has one; then traps.
+// Calls the program's handler, if it has one; then traps.
 struct TellThenTrap {
   using Handler = void(const char* call, const void* block, const char* reason);
   static Handler* handler;  // defined beside the C functions: an inline variable would need a linker that knows them

@@ -10,7 +10,7 @@ RealTimeMemory map_real_time(size_t bytes) {
   RealTimeMemory memory;
   const size_t whole = round_up(bytes, os::page_size());
   if (bytes == 0 || whole < bytes) return memory;
-  // More than there is would be mapped, and the process killed when it is backed.
+  // The OS would map more than the machine has, and kill the process when it is backed.
   if (const size_t machine = os::total_memory(); machine != 0 && whole >= machine) return memory;
   memory.start = os::map(whole, os::page_size());
   if (memory.start == nullptr) return memory;

@@ -1,4 +1,4 @@
-// Memory whose use causes no page fault, for cell heaps with deadlines. Thread-safe; slow, as it writes every OS page.
+// Memory that causes no page faults, for cell heaps with deadlines. Thread-safe; slow, as it writes every OS page.
 #pragma once
 
 #include <cstddef>

@@ -1,23 +1,23 @@
-// BlockNote: what the checked mode knows of a block: the size it was asked for with, and by whom. It stands in the last
-// word of the block, its trailer, mixed with the block's address and a secret of the process, so that neither a stray
-// write nor a copy of another block's trailer passes for one.
+// BlockNote: what the checked mode knows of a block: its requested size and its origin. It is kept in the last word of
+// the block, its trailer, mixed with the block's address and a secret of the process, so that neither a stray write nor
+// a copy of another block's trailer is taken for a valid one.
 //
 //   block             size             most 128 bytes  usable - 8     usable
 //     |==== the user's ===|~~~~~~ canary ~~~~~~|___________| trailer |
 //
 //   trailer of a live block   == (check << 47 | 1 << 46 | origin << 44 | size) ^ mask(block)
-//   trailer of a freed block  == the same with its upper 18 bits turned over
+//   trailer of a freed block  == the same with its upper 18 bits inverted
 //
-// The canary ends with a word, so that it is written and looked at by words; the first of them may be the user's in
-// part.
+// The canary ends at the end of a word, so that it is written and compared by words; a part of its first word may
+// belong to the user's bytes.
 //
-// Where stacks are kept (check:stacks) two more words stand before the trailer: who has allocated the block, and who
-// has freed it.
+// With check:stacks two more words stand before the trailer: thread and call stack of the block's allocation and of its
+// free.
 //
 //   word    == (check << 46 | thread << 24 | number of the stack) ^ mask(block, which)
 //
-// The functions are thread-safe, O(size of the canary); a trailer changes by one atomic operation, so that of two
-// frees of a block one alone finds it live.
+// The functions are thread-safe, O(size of the canary); a trailer changes by one atomic operation, so that of two frees
+// of a block only one finds it live.
 #pragma once
 
 #include <algorithm>
@@ -33,11 +33,11 @@
 
 namespace snug {
 
-// By whom a block is allocated, and so by whom it is to be freed.
+// The function that a block is allocated by, which decides the function that must free it.
 enum class BlockOrigin : uint8_t { kMalloc, kNew, kNewArray };
 
-// The index of the first of so many bytes, at least one, that is not `wanted`, or their number. They are compared with
-// each other, one place on, by the fastest that libc has.
+// The index of the first of `count` bytes, at least one, that is not `wanted`; `count` if all are. Compares the bytes
+// with themselves shifted by one, by libc's memcmp, which is fast.
 inline size_t first_other(const void* bytes, size_t count, unsigned char wanted) {
   const auto* byte = static_cast<const unsigned char*>(bytes);
   if (byte[0] == wanted && std::memcmp(byte, byte + 1, count - 1) == 0) [[likely]]
@@ -51,10 +51,10 @@ struct BlockNote {
   size_t size = 0;
   BlockOrigin origin = BlockOrigin::kMalloc;
   bool is_live = false;
-  uint64_t trailer = 0;  // the word that says so
+  uint64_t trailer = 0;  // the word from which the rest was decoded
 };
 
-// Of a thread, and of where it was (checked/stack_depot.h). All 0: of nobody.
+// The thread and the call stack (checked/stack_depot.h) of an allocation or a free. All 0: it has not happened.
 struct BlockEvent {
   uint32_t thread = 0;  // below 2^22, as the kernel has it
   uint32_t stack = 0;   // below 2^24
@@ -71,7 +71,7 @@ class BlockNotes {
     overhead_ = keeps_events ? 3 * kTrailer : kTrailer;
   }
   bool keeps_events() const { return overhead_ != kTrailer; }
-  // What a block has to be longer for.
+  // How many bytes longer a block has to be than its requested size.
   size_t overhead() const { return overhead_; }
 
   // Writes canary and trailer of a live block that has `usable` bytes, a multiple of 8 and at least size + overhead().
@@ -87,12 +87,12 @@ class BlockNotes {
     word(block, usable).store((check_of(payload, mask) << kPayloadBits | payload) ^ mask, std::memory_order_release);
   }
 
-  // False if the trailer is none of this block's: it was written over, or there never was one.
+  // Reads the note. False if the trailer is not valid for this block: it was written over, or there never was one.
   SNUG_ALWAYS_INLINE bool read(const void* block, size_t usable, BlockNote* note) const {
     note->trailer = trailer(block, usable);
     return decode(block, note) && note->size + overhead_ <= usable;
   }
-  // Tells the rest of a note by its trailer; false if that is none of this block's.
+  // Decodes the rest of a note from its trailer; false if that is not valid for this block.
   SNUG_ALWAYS_INLINE bool decode(const void* block, BlockNote* note) const {
     const uint64_t mask = this->mask(block);
     const uint64_t plain = note->trailer ^ mask;
@@ -102,10 +102,10 @@ class BlockNotes {
     note->origin = static_cast<BlockOrigin>(live >> kSizeBits & 3);
     return live >> kPayloadBits == check_of(live & kPayload, mask);
   }
-  // Nothing has ever been written there, or its memory has gone back since.
+  // True if the trailer reads as zero: it was never written, or its memory was purged since.
   bool is_blank(const void* block, size_t usable) const { return trailer(block, usable) == 0; }
 
-  // The block keeps events, and both are written before anybody else may look at it.
+  // Writes one of the block's events; both are written before another thread may read them. Only if keeps_events().
   void write_event(void* block, size_t usable, Which which, const BlockEvent& event) const {
     const uint64_t mask = event_mask(block, which);
     const uint64_t payload = uint64_t{event.thread} << kStackBits | event.stack;
@@ -122,8 +122,7 @@ class BlockNotes {
     return plain >> kEventBits == check_of(payload, mask);
   }
 
-  // The offset of the first byte of the canary that is not as it was written, or of an event's word that is not, or
-  // `usable` if all are.
+  // The offset of the first byte of the canary that has changed, or of an event's word that has; `usable` if none has.
   SNUG_ALWAYS_INLINE size_t damage(const void* block, size_t usable, size_t size) const {
     const size_t end = canary_end(size, usable);
     if (size_t offset = canary_begin(size); offset != end) {
@@ -135,24 +134,24 @@ class BlockNotes {
     }
     return damage_of_events(block, usable);
   }
-  // The same of the events' words alone.
+  // The same for the events' words only.
   size_t damage_of_events(const void* block, size_t usable) const {
     return keeps_events() ? first_damaged_event(block, usable) : usable;
   }
 
-  // Marks the block, whose note was read, as free. False if another thread has.
+  // Marks the block as free, after its note was read. False if another thread has done so meanwhile.
   bool end(void* block, size_t usable, const BlockNote& note) const {
     uint64_t live = note.trailer;
     return word(block, usable).compare_exchange_strong(live, trailer_of_freed(note), std::memory_order_acq_rel);
   }
-  // What its trailer is then.
+  // The block's trailer after end().
   static uint64_t trailer_of_freed(const BlockNote& note) { return note.trailer ^ kTurned; }
-  // True if it still is.
+  // True if the block's trailer is the expected one.
   bool has_trailer(const void* block, size_t usable, uint64_t expected) const {
     return trailer(block, usable) == expected;
   }
 
-  // Where the canary ends, which may be where it begins: between the block's size and its notes, a multiple of 8.
+  // The end of the canary, a multiple of 8 between the block's size and its notes; the canary may be empty.
   size_t canary_end(size_t size, size_t usable) const {
     return std::min(usable - overhead_, round_up(size, kWord) + kMostCanary);
   }
@@ -163,12 +162,12 @@ class BlockNotes {
   static constexpr uint64_t kSize = (uint64_t{1} << kSizeBits) - 1;
   static constexpr uint64_t kLive = uint64_t{1} << 46;
   static constexpr uint64_t kPayload = (uint64_t{1} << kPayloadBits) - 1;
-  static constexpr uint64_t kTurned = ~(kLive - 1);  // by the end of a block
+  static constexpr uint64_t kTurned = ~(kLive - 1);  // the bits that end() inverts
   static constexpr unsigned kStackBits = 24;
   static constexpr unsigned kEventBits = 46;
   static constexpr uint64_t kMultiplier = 0x9e3779b97f4a7c15;
   static constexpr size_t kWord = sizeof(uint64_t);
-  static constexpr size_t kMostCanary = 128;  // and up to a word; beyond, a write is no write just beyond the end
+  static constexpr size_t kMostCanary = 128;  // and up to a word more: overruns mostly begin right at the end
 
   static std::atomic_ref<uint64_t> word(void* block, size_t usable) {
     return std::atomic_ref<uint64_t>(*at<uint64_t>(address_of(block) + usable - kTrailer));
@@ -189,9 +188,9 @@ class BlockNotes {
     return usable;
   }
 
-  // The canary's first word is that in which the size ends, or the one behind it, if it ends with a word.
+  // The offset of the canary's first word: that in which the user's bytes end, or the next one if they end with a word.
   static size_t canary_begin(size_t size) { return round_down(size, kWord); }
-  // Of that word, those of the user's bytes.
+  // A mask of that word's bits that belong to the user's bytes.
   static uint64_t users_bits(size_t size) {
     static_assert(std::endian::native == std::endian::little);
     return (uint64_t{1} << size % kWord * 8) - 1;
@@ -204,8 +203,8 @@ class BlockNotes {
   static void set_canary_word(void* block, size_t offset, uint64_t word) {
     std::memcpy(static_cast<char*>(block) + offset, &word, kWord);
   }
-  // Bytes that are written beyond an end only by chance: not 0, no letter, -1 or small number, nor any byte of UTF-8.
-  // From 0xf5 to 0xfc.
+  // Bytes that an overrun hardly ever writes: not 0, no letter, -1 or small number, nor any byte of UTF-8. From 0xf5 to
+  // 0xfc.
   static uint64_t canary(uint64_t mask) { return 0xf5f5f5f5f5f5f5f5 + (mask & 0x0707070707070707); }
 
   uint64_t mask(const void* block) const {

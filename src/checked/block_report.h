@@ -1,4 +1,4 @@
-// The line with which a checked process ends: what call was wrong, with which address, and what block is concerned.
+// The report with which a checked process ends: the call that was wrong, its address, and the block concerned.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ struct ReportedBlock {
   const void* start = nullptr;
   size_t usable = 0;                // bytes: its class, or what a large block may use
   const BlockNote* note = nullptr;  // null: it was written over, or there was none
-  // Where stacks are kept; by thread 0, if it has not happened, or was written over.
+  // Call stacks, with check:stacks; of thread 0 if the event has not happened, or was written over.
   CallStack allocated = {};
   CallStack freed = {};
   bool has_stacks = false;
@@ -28,7 +28,7 @@ struct ReportedBlock {
 [[noreturn]] SNUG_COLD void die_of_block(const char* call, const void* address, const char* reason, size_t number,
                                          const ReportedBlock& block);
 
-// What allocates such a block; and what frees it.
+// The name of the function that allocates a block of the origin; and of the one that frees it.
 inline const char* allocation_of(BlockOrigin origin) {
   static constexpr const char* kNames[] = {"malloc", "new", "new[]"};
   return kNames[static_cast<size_t>(origin)];

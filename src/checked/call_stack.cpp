@@ -15,8 +15,8 @@ namespace {
 constexpr unsigned kPageBits = 12;    // no page of the OS is smaller
 constexpr uintptr_t kAlignment = 16;  // of a frame, by the calling convention
 
-// Pages on end that the thread has found to be readable stack: the number of the first, and of how many. One word, so
-// that a signal handler finds it whole, and leaves it so.
+// Consecutive OS pages that the thread has found to be readable stack: the number of the first, and their count. One
+// word, so that a signal handler neither finds nor leaves it half written.
 class KnownPages {
  public:
   explicit KnownPages(uint64_t word) : word_(word) {}
@@ -37,7 +37,7 @@ class KnownPages {
 constinit thread_local std::atomic<uint64_t> known_pages{0};
 constinit thread_local uint32_t thread_number = 0;
 
-// The stack of the calling thread, from one of its frames on.
+// A walk over the calling thread's stack, from one of its frames on.
 class Walk {
  public:
   explicit Walk(uintptr_t frame) : known_(known_pages.load(std::memory_order_relaxed)) {
@@ -82,7 +82,7 @@ void CallStack::take(const void* innermost) {
 }
 
 void CallStack::add(uintptr_t frame) {
-  frame = address(frame);  // what is no frame may lead to any number
+  frame = address(frame);  // a word that is no return address may be any number
   for (uint32_t i = 0; i != count; ++i) {
     if (address(frames[i]) != frame) continue;
     frames[i] += kAgain;
@@ -100,7 +100,7 @@ void CallStack::write(const char* what) const {
   for (uint32_t i = 0; i != count; ++i) {
     const uintptr_t address = CallStack::address(frames[i]);
     os::LoadedModule module;
-    // What a function without a frame pointer has left in the register leads to what is no code.
+    // A function without a frame pointer has left something else in the register, which leads to no code.
     if (!os::find_module(address, &module) && i != 0) return;
     Text<384> line;
     line.add("snug:   ").add(module.path);

@@ -14,7 +14,7 @@ using Line = Text<320>;
 
 }  // namespace
 
-// The line's end, and the stacks.
+// Ends and writes the line, and writes the stacks.
 void GuardedPages::write(Text<320>& line, const Slot& slot) {
   line.add("; block ").add_hex(slot.block).add(" of ").add(uint64_t{slot.size}).add(" bytes, on a guarded page\n");
   write_line(line.data(), line.size());
@@ -35,7 +35,7 @@ void GuardedPages::open(MetaArena& arena, uint64_t seed) {
 
 uintptr_t GuardedPages::page_of(size_t slot) const { return start_ + (2 * slot + 1) * page_; }
 
-// The slot whose page the address lies on, or next to: on a page between two, the nearer one.
+// The slot of the page that the address lies on, or next to: for an address between two pages, that of the nearer one.
 size_t GuardedPages::slot_near(const void* address) const {
   const size_t offset = address_of(address) - start_;
   const size_t half = (offset + page_ / 2) / page_;
@@ -43,7 +43,7 @@ size_t GuardedPages::slot_near(const void* address) const {
   return slot < kSlots ? slot : kSlots - 1;
 }
 
-// In hand; kSlots if there is none. Chooses the end of its page, too.
+// Takes a slot in hand; kSlots if there is none. Also chooses at which end of the page the block lies.
 size_t GuardedPages::take_slot(bool* at_end) {
   LockGuard guard(lock_);
   for (size_t looks = 0; looks != kSlots; ++looks) {
@@ -75,7 +75,7 @@ void* GuardedPages::allocate(size_t size, const void* frame) {
   return is_committed ? at<void>(block) : nullptr;
 }
 
-// Ends the process unless the block is the one that lives in the slot.
+// Ends the process unless the block is the live one of the slot.
 void GuardedPages::insist_live(const char* call, const void* block, const Slot& slot) const {
   if (slot.state != State::kLive) die(call, block, kAlreadyFree, slot);
   if (slot.block != address_of(block)) die(call, block, kInterior, slot);

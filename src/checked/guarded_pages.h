@@ -1,15 +1,15 @@
-// GuardedPages: a few blocks, drawn by chance, each on an OS page of its own between two that nobody can touch
-// (check:sample). A block begins where its page does or ends where it does, at random, so that an access before it or
-// beyond it faults; a freed one's page is withdrawn, until its turn comes again after all others.
+// GuardedPages: a few blocks, chosen by sampling, each on an OS page of its own between two inaccessible ones
+// (check:sample). A block begins or ends where its page does, at random, so that an access before it or beyond it
+// faults. The page of a freed block is made inaccessible, until all other slots have been used after it.
 //
 //   | no access | page of slot 0 | no access | page of slot 1 | no access | …
 //
-//   every slot is live, or withdrawn, or in the hands of one thread that makes the system call between the two
+//   every slot is live, or withdrawn, or in hand of the one thread that makes the system call between the two
 //
-// Each slot keeps who has allocated and who has freed its block.
+// Each slot keeps the call stacks that have allocated and freed its block.
 //
-// A fault on one of these pages is told, by a handler of SIGSEGV that was set up with the store; then the process goes
-// on to its end as it would have without.
+// A fault on one of these pages is reported by a handler of SIGSEGV (Store::watch_faults); then the process ends as it
+// would have without.
 //
 // Thread-safe. No system call happens under the lock, which is a leaf.
 #pragma once
@@ -29,26 +29,26 @@ namespace snug {
 
 class GuardedPages {
  public:
-  // Before any other use. If the OS refuses memory no block is guarded. `seed` chooses the ends.
+  // Called before any other use. If the OS refuses memory no block is guarded. `seed` seeds the choice of ends.
   void open(MetaArena& arena, uint64_t seed);
 
   // True if the address is on one of the pages or between them.
   bool contains(const void* address) const { return address_of(address) - start_ < bytes_; }
 
-  // All of them, as [first byte, end).
+  // The range of all pages, as [first byte, end).
   std::pair<uintptr_t, uintptr_t> range() const { return {start_, start_ + bytes_}; }
 
-  // True once in kRefills calls. For each slow path that hands out a block.
+  // True once in kRefills calls. Each slow path that hands out a block calls it.
   bool is_due() { return bytes_ != 0 && refills_.fetch_add(1, std::memory_order_relaxed) % kRefills == kRefills - 1; }
-  // A block aligned to 16 bytes, and to what the size is a multiple of; null if it is longer than a page, all slots are
-  // live or the OS refuses. `frame` is that of a function near to the program's call (checked/call_stack.h).
+  // A block aligned to 16 bytes, and to each power of two that divides its size; null if it is longer than a page, all
+  // slots are live or the OS refuses. `frame` is that of a function near to the program's call (checked/call_stack.h).
   void* allocate(size_t size, const void* frame);
 
-  // Of an address that is contained. What is no live block ends the process; `call` is what is named then.
+  // For an address that contains() accepts. Ends the process if it is no live block; `call` is named in that report.
   void release(void* block, const char* call, const void* frame);
   size_t size_of(const void* block, const char* call) const;
 
-  // Tells what is wrong with an access at the address, which is contained.
+  // Reports what is wrong with an access at the address, which contains() accepts.
   void report(const void* address) const;
 
   SharedLock& lock() { return lock_; }  // for a fork
@@ -60,7 +60,7 @@ class GuardedPages {
     size_t size = 0;
     State state = State::kNever;
     CallStack allocated = {};
-    CallStack freed = {};  // by thread 0 until it is
+    CallStack freed = {};  // of thread 0 until the block is freed
   };
   // 256 pages of 4 KiB: 1 MiB at most, and 2 MiB of addresses.
   static constexpr size_t kSlots = 256;
@@ -80,7 +80,7 @@ class GuardedPages {
   std::atomic<uint32_t> refills_{0};
   SharedLock lock_;
   uint64_t random_ = 1;
-  size_t next_ = 0;  // the slot whose turn it is
+  size_t next_ = 0;  // the slot to try next
 };
 
 }  // namespace snug

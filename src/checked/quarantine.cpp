@@ -17,7 +17,7 @@ void Quarantine::open(size_t limit, MetaArena& arena) {
   limit_ = limit;
 }
 
-// Another thread may have handed the batch over meanwhile.
+// Tests again whether the block fills the batch: another thread may have handed the batch over meanwhile.
 size_t Quarantine::admit_last(uintptr_t thread, const Rested& rested, Rested* leaving) {
   Batch& batch = batch_of(thread);
   LockGuard guard(batch.lock);
@@ -26,7 +26,7 @@ size_t Quarantine::admit_last(uintptr_t thread, const Rested& rested, Rested* le
   return is_filled ? hand_over(batch, leaving) : 0;
 }
 
-// Where the ring is full it holds more bytes than it may, so that as many places become free first.
+// Takes blocks out first, so that the ring has places for the batch: a block weighs at least kLeastWeight bytes.
 size_t Quarantine::hand_over(Batch& batch, Rested* leaving) {
   LockGuard guard(lock_);
   const size_t taken = take(most_in_ring_ - batch.bytes, leaving);

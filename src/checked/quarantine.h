@@ -2,14 +2,14 @@
 // holds too many bytes; a write to one meanwhile is found then.
 //
 //   a thread's frees ─► its batch ─┐
-//   another's frees  ─► its batch ─┴─► the ring, oldest first ─► whoever handed a batch over
+//   another's frees  ─► its batch ─┴─► the ring, oldest first ─► the thread that hands a batch over
 //
 //   bytes_ == sum of weight over the blocks of the ring <= most_in_ring_, but for what has yet to be fetched
 //   most_in_ring_ + kBatches * most_in_batch_ <= limit
 //
-// A thread has the batch that its address hashes to, so that threads which end, and children of forks, leave nothing
-// behind that nobody reaches. Thread-safe. The order of locks is a batch's, then the ring's; nothing else is called
-// under them. Blocks are filled and looked at by the caller, outside.
+// A thread uses the batch that its address hashes to, so that no batch is lost when a thread ends or a process forks.
+// Thread-safe. The order of locks is a batch's, then the ring's; nothing else is called under them. The caller fills
+// and checks blocks, outside of the locks.
 #pragma once
 
 #include <bit>
@@ -23,7 +23,7 @@
 
 namespace snug {
 
-// A block in the quarantine, and its note, kept here where a stray write does not come by. Four words: it is copied
+// A block in the quarantine, and a copy of its note out of the reach of stray writes. Only four words, as it is copied
 // from a batch to the ring, and out of that.
 struct Rested {
   void* block;
@@ -36,10 +36,10 @@ class Quarantine {
  public:
   static constexpr size_t kMostAtOnce = 16;
 
-  // Before any other use, with the bytes that it may hold. If there is no memory for its own records, it holds none.
+  // Called before any other use; `limit` is in bytes. If there is no memory for its own records, it holds no block.
   void open(size_t limit, MetaArena& arena);
 
-  // False for a block so long that too few others would stay beside it.
+  // False for a block so long that it would leave room for too few others.
   bool has_room_for(size_t size) const { return size + kLeastWeight <= limit_ / kLeastShare; }
   // Takes such a block in; false if the thread's batch is full, and nothing is done. `thread` is any number that the
   // calling thread keeps. O(1).
@@ -50,12 +50,12 @@ class Quarantine {
     add(rested, batch);
     return true;
   }
-  // The same, but a batch that it fills is handed over. Gives up to kMostAtOnce of the blocks that have to leave for
-  // that; if they are as many, others may have to as well: fetch() gives them.
+  // The same, but hands over to the ring a batch that the block fills. Writes up to kMostAtOnce of the blocks that have
+  // to leave for that; returns how many. If they are kMostAtOnce, more may have to leave: fetch() writes those.
   size_t admit_last(uintptr_t thread, const Rested& rested, Rested* leaving);
   size_t fetch(Rested* leaving);
-  // The same, whether they have to or not, those in batches too; none whose lock is held, as by whom a signal handler
-  // has interrupted.
+  // The same for blocks that need not leave, those in batches too; skips a batch or ring with a held lock, as a signal
+  // handler may have interrupted the holder.
   size_t fetch_any(Rested* leaving);
 
   void lock_for_fork();
@@ -68,8 +68,8 @@ class Quarantine {
   static constexpr size_t kLeastWeight = sizeof(Rested);  // bytes: bounds how long the ring can be, too
   static size_t weight(const Rested& rested) { return rested.size + kLeastWeight; }
 
-  // What some threads have freed last. Holds at most most_in_batch_ bytes and fewer than kMostAtOnce blocks while its
-  // lock is open.
+  // The blocks that some threads have freed last. Holds at most most_in_batch_ bytes and fewer than kMostAtOnce blocks
+  // while no thread holds its lock.
   struct alignas(kCacheLine) Batch {
     SharedLock lock;
     uint32_t count = 0;
@@ -77,7 +77,7 @@ class Quarantine {
     Rested blocks[kMostAtOnce];
   };
 
-  // Threads lie at addresses that differ in their upper bits.
+  // The batch of a thread, by a hash of its address, as addresses of threads may differ in upper bits only.
   Batch& batch_of(uintptr_t thread) const {
     constexpr unsigned kBits = std::bit_width(kBatches - 1);
     return batches_[uint64_t{thread} * 0x9e3779b97f4a7c15 >> (64 - kBits)];
@@ -98,10 +98,10 @@ class Quarantine {
   size_t most_in_ring_ = 0;
   size_t limit_ = 0;
 
-  alignas(kCacheLine) SharedLock lock_;  // of the ring
+  alignas(kCacheLine) SharedLock lock_;  // guards the ring
   Rested* ring_ = nullptr;
   size_t capacity_ = 0;  // a power of two
-  size_t first_ = 0;     // counts on; its place is the remainder
+  size_t first_ = 0;     // only increases; its place in the ring is the remainder
   size_t count_ = 0;
   size_t bytes_ = 0;
 };

@@ -1,10 +1,10 @@
-// StackDepot: call stacks, each kept once, under a number. What allocates in a loop has one.
+// StackDepot: call stacks, each kept once, under a number. All allocations of a loop have the same stack.
 //
 //   slots   [ 0 | number | 0 | number … ]      by hash, with linear probing
 //   words   [ 0 | length | frame … | length | frame … ]      a number is the place of a length
 //
-// Thread-safe without a lock: a slot is set once, when what it leads to has been written. Two threads that keep the
-// same stack at once may leave one of the copies unused. Never grows beyond kWords; what comes later is not kept.
+// Thread-safe without a lock: a slot is set once, after the words that it leads to were written. Two threads that keep
+// the same stack at once may leave one of the copies unused. Never grows beyond kWords; later stacks are not kept.
 #pragma once
 
 #include <atomic>
@@ -23,7 +23,7 @@ class StackDepot {
 
   // The number of the stack's frames, below 2^24; 0 if they are not kept. O(frames) expected.
   uint32_t keep(const CallStack& stack);
-  // The frames of such a number; none of 0 or of what is no number.
+  // Reads the frames of such a number; none for 0 or for an invalid number.
   void read(uint32_t number, CallStack* stack) const;
 
   size_t words_used() const { return next_.load(std::memory_order_relaxed); }

@@ -2,7 +2,7 @@
 //
 //   class_of(bytes)   the smallest class c with classes[c].block >= bytes, for bytes <= largest()
 //
-// Many classes cost such a heap little: of each it keeps no more than a few pages that are not full.
+// Many classes cost such a heap little, as it keeps only a few pages of each class that are not full.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ struct BlockClass {
   uint32_t inverse = 0;  // of its bytes, times 2^32 and rounded up: to divide by them
   constexpr size_t bytes() const { return PageCount{pages}.bytes(); }
   constexpr size_t tail() const { return bytes() - size_t{blocks} * block; }
-  // Which block begins `offset` bytes from the start of the pages, if one does: exact for the multiples of a block.
+  // The index of the block that begins `offset` bytes from the start of the pages; exact for multiples of a block.
   constexpr uint32_t index_at(size_t offset) const { return static_cast<uint32_t>(offset * inverse >> 32); }
 
   friend constexpr bool operator==(const BlockClass&, const BlockClass&) = default;
@@ -34,10 +34,10 @@ struct BlockClass {
   }
 };
 
-// In a row, for blocks of one class.
+// The most pages in a row for blocks of one class.
 inline constexpr size_t kMostPages = 8;
 
-// As many pages as waste no more than 1/32 at their end, but no more than that.
+// The fewest pages that waste no more than 1/32 at their end; else, up to kMostPages, those that waste least.
 constexpr size_t pages_for_blocks_of(size_t block) {
   const auto tail = [block](size_t count) {
     return count * kPageSize % block + (count * kPageSize < block ? count * kPageSize : 0);
@@ -91,8 +91,8 @@ constexpr BlockMap make_fine_map() {
   return map;
 }
 
-// Compact-fit's: each size is the one before by 1.125, rounded up to eight bytes; the last is what a page holds beside
-// the original's header of 184 bytes. 51 classes from 16 bytes.
+// Compact-fit's map: each size is 1.125 times the one before, rounded up to eight bytes; the last is what a page holds
+// beside the original's header of 184 bytes. 51 classes from 16 bytes.
 constexpr BlockMap make_cf_map(size_t least) {
   constexpr size_t kLast = kPageSize - 184;
   BlockMap map(3);

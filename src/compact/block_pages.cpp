@@ -25,14 +25,14 @@ size_t BlockPages::kind_for(size_t bytes, size_t alignment, Relocate relocate) {
   return kind != kNoKind ? kind : add_kind(known, block, relocate);
 }
 
-// Of those from `first` on, which only become more.
+// Searches the kinds from `first` to `last`; kinds are never removed.
 size_t BlockPages::find_kind(size_t first, size_t last, size_t block, Relocate relocate) const {
   for (size_t kind = first; kind != last; ++kind)
     if (bin(kind)->relocate == relocate && bin(kind)->sizes.block == block) return kind;
   return kNoKind;
 }
 
-// The first `known` are others. The record is taken in no turn, since the OS may have to be asked.
+// Adds a kind that is none of the first `known`. The record is taken without a turn, since that may need a system call.
 size_t BlockPages::add_kind(size_t known, size_t block, Relocate relocate) {
   if (known == map_.count() + kMostKinds) return kNoKind;
   void* const record = take_record(sizeof(PageBin));
@@ -41,7 +41,7 @@ size_t BlockPages::add_kind(size_t known, size_t block, Relocate relocate) {
   {
     const SharedTurnGuard guard(turn_);
     const size_t next = count();
-    kind = find_kind(known, next, block, relocate);  // by another thread meanwhile
+    kind = find_kind(known, next, block, relocate);  // another thread may have added it meanwhile
     if (kind == kNoKind && next != map_.count() + kMostKinds) {
       add_bin(record, BlockClass(block, pages_for_blocks_of(block)), next, relocate);
       kind_count_.store(next - map_.count() + 1, std::memory_order_release);
@@ -57,7 +57,7 @@ PageBin* BlockPages::add_bin_for(size_t size_class) {
   PageBin* bin = nullptr;
   {
     const SharedTurnGuard guard(turn_);
-    bin = this->bin(size_class);  // by another thread meanwhile
+    bin = this->bin(size_class);  // another thread may have added it meanwhile
     if (bin == nullptr) return record == nullptr ? nullptr : add_bin(record, map_[size_class], size_class, nullptr);
   }
   if (record != nullptr) give_record(record, sizeof(PageBin));
@@ -72,7 +72,7 @@ PageBin* BlockPages::add_bin(void* record, const BlockClass& sizes, size_t size_
   return bin;
 }
 
-// The page's only block.
+// Gives back the page's only used block, and the page.
 void BlockPages::give_last(Place place) {
   CompactPage* const page = place.page;
   if (!page->is_large()) {
@@ -85,7 +85,7 @@ void BlockPages::give_last(Place place) {
   release(page);
 }
 
-// Where memory is short what is spare serves all lengths.
+// If `take` finds no memory, the spare rows go back to the source, where they serve all lengths, and it is tried again.
 template <class Take>
 std::invoke_result_t<Take> BlockPages::with_spares(Take take) {
   const auto taken = in_turn_of_source(take);
@@ -100,7 +100,7 @@ void* BlockPages::take_record(size_t bytes) {
   return with_spares([&] { return source_.take_record(bytes); });
 }
 
-// False: there are none.
+// False if there are no spare rows.
 bool BlockPages::give_spares() {
   {
     const SharedTurnGuard guard(turn_);
@@ -132,7 +132,7 @@ PageRow BlockPages::take_row_of(const BlockClass& sizes) {
       budget_.took(sizes.bytes(), spare_bound());
   }
   if (spare == nullptr) {
-    if (!turn_.is_shared()) give_back();  // who has turns does so at their end
+    if (!turn_.is_shared()) give_back();  // in a shared heap the end of a turn does so
     return take_row(sizes.bytes(), kPageSize);
   }
   const PageRow row = spare->row;
@@ -186,7 +186,7 @@ void BlockPages::release(CompactPage* page) {
   note_owed();
 }
 
-// The page is nobody's from now on.
+// Removes the page from all that the heap knows.
 void BlockPages::forget(CompactPage* page) {
   const PageRow& row = page->row;
   if (page->is_large()) {
@@ -198,7 +198,7 @@ void BlockPages::forget(CompactPage* page) {
   source_.set_page(*page, nullptr);
 }
 
-// Row and record are for give_back().
+// Leaves row and record to give_back().
 void BlockPages::let_go(CompactPage* page) {
   bytes_records_ -= record_bytes(page->blocks);
   leaving_.push_back(page);
@@ -209,7 +209,8 @@ void BlockPages::note_owed() {
   if (!leaving_.empty() || spares_.bytes() > most_spare()) owes_.store(true, std::memory_order_relaxed);
 }
 
-// What is to go next; null if it is nothing, and only then nothing is owed: to look after each row is to look twice.
+// Takes the page that is to go next. If there is none, null, and clears `owes_`; not sooner, as a check after each row
+// would look twice.
 CompactPage* BlockPages::take_owed() {
   const SharedTurnGuard guard(turn_);
   CompactPage* page = leaving_.front();
@@ -225,7 +226,7 @@ CompactPage* BlockPages::take_owed() {
   return page;
 }
 
-// Of large blocks the store keeps some, as of those of malloc.
+// Large blocks go to the store, which keeps some, as it does of malloc's; other rows go to the OS.
 size_t BlockPages::give_back_rows(size_t most) {
   for (size_t given = 0; given != most; ++given) {
     CompactPage* const page = take_owed();
@@ -238,7 +239,7 @@ size_t BlockPages::give_back_rows(size_t most) {
   return most;
 }
 
-// To the store, which keeps some: another heap may begin where this one ends.
+// Gives all pages to the store, which keeps some: another heap may begin where this one ends.
 void BlockPages::release_all() {
   give_back_rows(kAllRows);
   const auto give_to_store = [this](CompactPage* page) {

@@ -1,22 +1,23 @@
 // BlockPages: blocks of a map's classes out of pages of their own, and large blocks with pages to themselves. It moves
-// nothing; what it is told of owners and pins is for those that do.
+// nothing; owners and pins are kept here for CompactFit, which does.
 //
 //   per class   pages == those listed + full ones;  used == used blocks of all of them
 //   in all      bytes_pages_, bytes_large_, bytes_records_ == those of the pages, of large ones, of what describes them
 //
-// A kind is a class beside the map's, for blocks of one size whose owners say how they are moved.
+// A kind is a class beside the map's, for blocks of one size that one function moves.
 //
-// A row of pages that becomes empty is kept for the next of its length. Beyond what was missed of late (SpareBudget)
-// the oldest of them goes to the OS: what the heap takes follows what lives in it, and the store keeps nothing for it.
+// A row of pages that becomes empty is kept for the next of its length. Beyond what was needed again of late
+// (SpareBudget) the oldest rows go to the OS: the heap's memory follows its live blocks, and the store keeps none of
+// it.
 //
 //   spare rows <= SpareBudget::kLeast, or 1 / kSpareShare of the pages that classes have      after give_back()
 //
 // Rows are poisoned for memory checkers, but for used blocks, until the source has them back.
 //
-// To take and to give is O(1), but for what the source takes. Giving asks the OS for nothing: what is to go waits for
-// give_back(), which who must make no system call leaves to who comes next. After share() several threads may use it,
-// if they keep to the turns of the bins, or to one over all; what all classes share has a turn here, which is taken
-// inside of theirs. The OS may take its time over pages and records: none are asked for in that turn.
+// Taking and giving are O(1), but for the time of the source. Giving makes no system call: rows that are to go wait for
+// give_back(); a caller that must make no system call leaves that to a later one. After share() several threads may use
+// this, if they hold the turns of the bins, or one over all. The state that all classes share has a turn of its own
+// here, which is taken inside of theirs; no pages and records are taken under it, since that may need a system call.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +39,7 @@ namespace snug {
 class BlockPages {
  public:
   using Place = BlockPlace;  // without a page: there is no memory
-  // What all pages hold, and what describes them.
+  // What all pages hold, and the records that describe them.
   struct Totals {
     size_t blocks = 0;
     size_t bytes_blocks = 0;
@@ -50,12 +51,12 @@ class BlockPages {
     size_t pages = 0;  // of 16 KiB, spare ones apart
     size_t rows_open = 0;
     size_t rows_held = 0;
-    // What the heap knows of it that moves blocks.
+    // What CompactFit, which moves blocks, counts.
     size_t bytes_bound = 0;
     size_t pins = 0;
     size_t moves_under_way = 0;
     MoveCounts moves;
-    uint64_t waits_classes = 0;  // turns that were waited for
+    uint64_t waits_classes = 0;  // how often a thread had to wait for a class's turn
 
     void add(const Totals& others);
     void add(const PageBin& bin);
@@ -91,7 +92,7 @@ class BlockPages {
       page = add_page_to(bin);
     return page == nullptr ? Place{} : take_in(page);
   }
-  // The same in a page that is open.
+  // Takes a block in a page that is open.
   Place take_in(CompactPage* page) {
     PageBin& bin = *page->bin;
     const size_t index = page->take();
@@ -100,7 +101,7 @@ class BlockPages {
     bin.place(page);
     return {page, index};
   }
-  // The page goes with its last block.
+  // Gives a block back; its page goes with the last one.
   void give(Place place) {
     if (place.page->used == 1) [[unlikely]]
       return give_last(place);
@@ -110,15 +111,15 @@ class BlockPages {
     --bin.used;
     bin.place(place.page);
   }
-  // Pages for a large block, and the block in them. No turn is needed for the first.
+  // take_row() takes pages for a large block, without a turn; add_large() makes the block in them.
   PageRow take_row(size_t bytes, size_t alignment);
   Place add_large(PageRow row, Relocate relocate = nullptr);
-  // To the source, some of what it is owed. Not in the turn that all classes share.
+  // Gives some of the rows that are to go to the source. The caller does not hold the turn that all classes share.
   void give_back() {
     if (owes_.load(std::memory_order_relaxed)) [[unlikely]]
       give_back_rows(kRowsAtOnce);
   }
-  // The same, so many rows at most, each with a system call. Returns how many went: fewer if it owes no more.
+  // The same, so many rows at most, each with a system call. Returns how many went: fewer if no more are to go.
   size_t give_back_rows(size_t most);
   // All pages go.
   void release_all();
@@ -128,34 +129,34 @@ class BlockPages {
     in_turn_of_source([&] { source_.give_record(record, bytes); });
   }
 
-  // For a block that lies here for certain.
+  // The place of a block that lies in this heap for certain.
   Place place_of(const void* block) const {
     CompactPage* const page = source_.page_of(block);
     return {page, page->index_at(block)};
   }
-  // Of a block, which may be on its way to another page meanwhile: then the answer is of no use, but the question does
-  // no harm. Null: it is large.
+  // The bin of a block; null if it is large. The block may move to another page meanwhile: then the answer is useless,
+  // but asking does no harm.
   PageBin* bin_at(const void* block) const {
     const size_t class_after = source_.class_after(block);
     return class_after == 0 || class_after > count() ? nullptr : bin(class_after - 1);
   }
-  // Null page: no used block begins there.
+  // The place of the used block that begins there; without a page if there is none.
   Place find(const void* block) const;
-  // What serves the request; kLarge if it gets pages of its own.
+  // The class that serves the request; kLarge if the block gets pages of its own.
   size_t class_for(size_t bytes, size_t alignment) const {
     if (bytes <= map_.largest() && alignment <= map_.granule()) [[likely]]
       return map_.class_of(bytes);
     return class_for_otherwise(bytes, alignment);
   }
-  // The same for blocks that `relocate` moves: a kind, which is added if there is none yet. kNoKind: there is no
-  // memory, or there are kMostKinds. O(kinds).
+  // The kind for blocks that `relocate` moves, added if there is none yet. kNoKind: there is no memory, or there are
+  // kMostKinds. O(kinds).
   size_t kind_for(size_t bytes, size_t alignment, Relocate relocate);
   static constexpr size_t kMostKinds = 64;
   static constexpr size_t kMostBins = BlockMap::kMostClasses + kMostKinds;
   static constexpr size_t kNoKind = ~size_t{0};
   static constexpr size_t kAllRows = ~size_t{0};
 
-  // Classes of the map, and kinds behind them.
+  // How many classes the map has, and kinds behind them.
   size_t count() const { return map_.count() + kind_count_.load(std::memory_order_acquire); }
   // Null: there has been no block of the class.
   PageBin* bin(size_t size_class) const { return bins_[size_class].load(std::memory_order_acquire); }
@@ -166,28 +167,28 @@ class BlockPages {
       return add_bin_for(size_class);
     return bin;
   }
-  // visit(bin) for each that there is by now.
+  // Calls visit(bin) for each bin that exists now.
   template <class Visit>
   void for_each_bin(Visit visit) const {
     for (size_t i = 0; i < count(); ++i)
       if (PageBin* const bin = this->bin(i); bin != nullptr) visit(*bin);
   }
-  // Of open pages, for classes that are yet to come.
+  // Sets the bound on open pages for bins that are added later.
   void set_bound(size_t bound) {
     const SharedTurnGuard guard(turn_);
     bound_ = bound;
   }
 
   Totals totals() const;  // O(classes)
-  // Adds what the pages of the class hold that serves so many bytes. Returns the size of its blocks; 0: there is none.
+  // Adds what the pages of the class for `bytes` hold. Returns the size of its blocks; 0: there is no such class.
   size_t totals_of(size_t bytes, Totals& totals) const;
   SharedTurn& turn() const { return turn_; }
   const char* check() const;
-  // For checks: whether a class's page is there, and a record may be.
+  // For checks: whether `page` is a page of a class; whether a record may lie there.
   bool has_page(const CompactPage* page) const { return is_page(page) && is_known(*page); }
   bool may_hold_record(const void* record, size_t bytes) const { return source_.may_hold_record(record, bytes); }
 
-  // visit(page) for each page. It must not take or give.
+  // Calls visit(page) for each page; visit must not take or give blocks.
   template <class Visit>
   void for_each_page(Visit visit) const {
     for (const CompactPage* page = all_.front(); page != nullptr; page = AllPages::next(page)) visit(*page);
@@ -195,12 +196,13 @@ class BlockPages {
 
  private:
   using AllPages = List<CompactPage, &CompactPage::in_all>;
-  // However many are missed, of empty pages one part in so many of those that classes have is kept at most.
+  // Whatever the budget says, of the classes' pages at most one in so many is kept empty.
   static constexpr size_t kSpareShare = 8;
-  // When the longest row empties, so many of one page may have to go for it: what it counted for the share goes too.
+  // When a row of the longest length empties, so many rows of one page may have to go for it: the bound on empty pages
+  // falls too.
   static constexpr size_t kRowsAtOnce = kMostPages + 1;
 
-  // The store needs no turn.
+  // Calls use() under the turn, unless the source is the store, which needs none.
   template <class Use>
   std::invoke_result_t<Use> in_turn_of_source(Use use) {
     if (source_.asks_the_os()) return use();
@@ -253,14 +255,14 @@ class BlockPages {
   const bool has_owners_;
   std::atomic<PageBin*> bins_[kMostBins] = {};
   std::atomic<size_t> kind_count_{0};
-  mutable SharedTurn turn_;  // for all below, for the source, and to add a class
+  mutable SharedTurn turn_;  // guards all below, the source, and the adding of classes
   bool shares_classes_ = false;
   size_t bound_ = 1;
   AllPages all_;      // large blocks last
-  AllPages leaving_;  // empty, and nobody's
+  AllPages leaving_;  // empty pages that wait for give_back()
   SpareRows spares_;
   SpareBudget budget_;
-  std::atomic<bool> owes_{false};  // pages leave, or more are spare than may be, or did when somebody looked
+  std::atomic<bool> owes_{false};  // true if rows are to go; perhaps still true when the last one has gone
   size_t large_blocks_ = 0;
   size_t bytes_large_ = 0;
   size_t bytes_pages_ = 0;

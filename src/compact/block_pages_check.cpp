@@ -1,10 +1,10 @@
-// What is true of a compacting heap's pages. Whatever was written over their records in a region, a check ends with an
-// answer: no pointer is followed before it is known that a record lies where it leads. Elsewhere that is not known.
+// The checks of a compacting heap's pages. In a region a check ends with an answer whatever was written over the pages'
+// records: it follows no pointer before it knows that a record lies there. In the store it cannot know that.
 #include "compact/block_pages.h"
 
 namespace snug {
 
-// A class's record has its place in the heap itself, so that no damage leads astray here.
+// Checks the record of a class. Its address stands in the heap itself, not in a region that may be damaged.
 const char* BlockPages::check_class(size_t size_class) const {
   const PageBin* const bin = this->bin(size_class);
   if (bin == nullptr) return nullptr;
@@ -19,7 +19,7 @@ const char* BlockPages::check_class(size_t size_class) const {
              : "compact heap: the sizes of a class were written over";
 }
 
-// Whether it is a page's record, of which nothing is known yet. Classes have been checked.
+// True if the address, of which nothing is known yet, is that of a page's record. Classes have been checked before.
 bool BlockPages::is_page(const CompactPage* page) const {
   if (!source_.may_hold_record(page, sizeof *page) || page->home != this) return false;
   if (page->blocks == 0 || page->words != CompactPage::words_for(page->blocks) ||
@@ -34,7 +34,7 @@ bool BlockPages::is_page(const CompactPage* page) const {
          page->row.bytes == sizes.bytes() && page->relocate == page->bin->relocate;
 }
 
-// After this, pages can be looked at.
+// Checks that all lists link records of pages. After this, the pages can be read.
 const char* BlockPages::check_links() const {
   for (size_t i = 0; i < count(); ++i)
     if (const char* const broken = check_class(i); broken != nullptr) return broken;
@@ -58,8 +58,8 @@ bool BlockPages::lie_records_in_pages() const {
   return all;
 }
 
-// Rows that are nobody's are served next: in a region none may lie in another one's pages, nor in those of records. The
-// store knows no more of them than of other spans in use.
+// Empty rows will be handed out next: in a region none may lie in the pages of another row, nor in those of records. In
+// the store this is not checked, as it does not tell them from other spans in use.
 const char* BlockPages::check_empty_rows(size_t tagged) const {
   if (source_.asks_the_os()) return nullptr;
   size_t withdrawn = 0;
@@ -78,7 +78,7 @@ const char* BlockPages::check_empty_rows(size_t tagged) const {
   return broken;
 }
 
-// So many of its pages say whose they are: of a large block's the first, in a region.
+// True if the source's tags of the row lead to the page: the tag of each of its pages; of a large block's the first.
 bool BlockPages::is_known(const CompactPage& page) const {
   if (page.row.is_mapping) return source_.page_of(page.row.start) == &page;
   const size_t pages = page.is_large() ? 1 : page.row.bytes / kPageSize;
@@ -135,7 +135,7 @@ const char* BlockPages::check_bin(size_t size_class, const Counted& counted) con
   return bin.is_summed_up() ? nullptr : "compact heap: a class's lists are not summed up rightly";
 }
 
-// What the counts of bytes should be, if the pages of `all` are all but spare ones.
+// Checks the counts of bytes against sums over all pages; those do not include spare rows.
 const char* BlockPages::check_bytes(size_t all, size_t large, size_t records) const {
   size_t spare = 0;
   spares_.for_each([&](const CompactPage& page) {

@@ -1,4 +1,4 @@
-// What a heap's pages hold, by class and in all.
+// Sums of what a heap's pages hold, by class and in all.
 #include "compact/block_pages.h"
 
 namespace snug {

@@ -10,7 +10,7 @@ namespace snug {
 CompactBudget::CompactBudget(uint64_t nanoseconds, uint64_t bytes)
     : CompactBudget(nanoseconds, bytes, nanoseconds == 0 ? 0 : os::nanoseconds()) {}
 
-// A time beyond what the clock will ever show is no limit.
+// A sum that overflows the clock is no limit.
 CompactBudget::CompactBudget(uint64_t nanoseconds, uint64_t bytes, uint64_t now)
     : asked_(now), bytes_(bytes == 0 ? kNoLimit : bytes) {
   if (nanoseconds != 0 && add_overflows(now, nanoseconds, &until_)) until_ = 0;

@@ -34,7 +34,8 @@ CompactFit::CompactFit(const BlockMap& map, PageSource source, uint16_t salt, Sh
   if (is_shared()) handles_.share();
 }
 
-// Rather than a page more, which would be one too many if a move under way is given up, the block gets the move's hole.
+// If no page has room while a move is under way, gives up the move, so that the block gets its target place. A new page
+// would be one open page too many if the move were given up later.
 inline CompactFit::Place CompactFit::take_from(PageBin& bin) {
   if (bin.to_fill() == nullptr && bin.move.is_under_way()) [[unlikely]]
     abort_move(bin);
@@ -57,7 +58,7 @@ HandleWord CompactFit::allocate(size_t bytes, size_t alignment, Relocate relocat
   return kind == CompactPage::kLarge ? allocate_large(bytes, alignment, relocate) : allocate_of(kind);
 }
 
-// Where the table was too short, it grows in no turn, and another place is taken.
+// If the table was too short, it grows, without a turn, and another place is taken.
 template <class Take>
 HandleWord CompactFit::with_handle(Take take) {
   for (;;) {
@@ -89,7 +90,7 @@ HandleWord CompactFit::name_in_turn(Place place) {
   return name(place);
 }
 
-// Gives the place back if there is no handle for it.
+// Adds a handle for the place; 0, and gives the place back, if there is none.
 HandleWord CompactFit::name(Place place) {
   if (place.page == nullptr) return 0;
   const HandleWord handle = handles_.add(place.block());
@@ -110,8 +111,8 @@ void CompactFit::free(HandleWord handle) {
     const Place place = turn.place;
     if (place.owner().pins() != 0) die_of_misuse("snug_compact_free", place.block(), kPinned);
     bin = place.page->bin;
-    // One thread gives up what its step has begun in the class: then the page that opens is the fullest, and one move
-    // fills it. With readers a move that waits would have to wait anew.
+    // A heap of one thread gives up the move that a step has begun in the class: then the page that opens is the
+    // fullest, and one move fills it. A shared heap does not: a move that waits for readers would have to wait anew.
     if (is_shared())
       abort_move_of(place);
     else if (bin != nullptr && bin->move.is_under_way())
@@ -128,7 +129,7 @@ void CompactFit::free(HandleWord handle) {
   keep_bound(*bin, most_moves(1));
 }
 
-// The OS gets it in no turn.
+// Purges the leaf without a turn, and then puts it back.
 void CompactFit::give_back_leaf(size_t leaf) {
   const bool is_gone = handles_.purge(leaf);
   const TurnGuard heap(turn_);
@@ -136,7 +137,7 @@ void CompactFit::give_back_leaf(size_t leaf) {
   handles_.put_back(leaf, is_gone);
 }
 
-// The old place and the new one are pinned while the contents are copied, with no turn held.
+// Pins the old place and the new one while it copies the contents without a turn.
 bool CompactFit::resize(HandleWord handle, size_t bytes, size_t alignment) {
   Place old;
   bool fits = false;
@@ -144,7 +145,7 @@ bool CompactFit::resize(HandleWord handle, size_t bytes, size_t alignment) {
     const BlockTurn turn(*this, handle, "snug_compact_resize");
     old = turn.place;
     const size_t had = old.page->block;
-    // Wherever it may be moved, a block of a class lies at a multiple of its size from the start of a page.
+    // A block of a class lies at a multiple of its size from the start of a page, wherever it is moved.
     fits = bytes <= had && (old.page->is_large() ? is_aligned(address_of(old.block()), alignment)
                                                  : alignment <= kPageSize && is_aligned(had, alignment));
     if (old.page->relocate != nullptr) return fits;
@@ -158,8 +159,8 @@ bool CompactFit::resize(HandleWord handle, size_t bytes, size_t alignment) {
   const Place place = take_and_pin(bytes, alignment, slot);
   const bool has_place = place.page != nullptr;
   if (has_place) std::memcpy(place.block(), old.block(), std::min(old.page->block, place.page->block));
-  // Who has pinned the old place meanwhile holds its address: then the block stays. The handle leaves it in its turn,
-  // since who has that turn relies on the block.
+  // If another thread has pinned the old place meanwhile it holds its address: then the block stays. The handle changes
+  // under the old class's turn, since a thread that holds that turn relies on the block's place.
   bool is_done = false;
   PageBin* const old_bin = old.page->bin;
   {
@@ -216,15 +217,16 @@ char* CompactFit::expect(char* block, HandleWord handle, const char* call) {
   return block;
 }
 
-// The block may move while the turn is waited for, and its page go, so that what the page's tag said was another's. In
-// the class's turn no page of the class comes or goes, and none of its blocks. Nothing of the page is read before. A
-// block that is gone is nobody's, as a place that nobody has. False: there is none.
+// Takes the turn of the block's class; false if the handle names no block. While the thread waits for the turn, the
+// block may move and its page go, so that the page's tag belonged to another. Under the class's turn no page or block
+// of the class comes or goes, and nothing of the page is read before. A handle without a block takes the large blocks'
+// turn.
 bool CompactFit::BlockTurn::take(HandleWord handle) {
   heap_.turn_.lock();
   const auto find = [&] { return heap_.handles_.find(handle); };
   char* block = nullptr;
   if (heap_.sharing_ != Sharing::kClasses) {
-    turn_ = &heap_.large_turn_;  // none: the heap's is all
+    turn_ = &heap_.large_turn_;  // not shared here: the heap's turn is the only one
     block = find();
   } else {
     const auto turn_of_block = [&](const char* found) -> Turn& {
@@ -246,8 +248,8 @@ char* CompactFit::find(HandleWord handle) {
       return look.block;
     }
     if (const PageBin* const bin = pages_.bin_at(look.block); bin != nullptr && bin->relocate != nullptr) {
-      // An object that a function moves is not called off in the middle: the reader waits for its turn. Another thread
-      // may free the object meanwhile, whose slot is no longer to be touched then.
+      // A move that a function makes cannot be called off in the middle: the reader waits for the class's turn. Another
+      // thread may free the object meanwhile; then its slot must not be touched.
       const BlockTurn turn(*this, handle);
       if (turn.place.page == nullptr) return nullptr;
       handles_.call_off(slot);
@@ -317,7 +319,7 @@ CompactFit::Reader* CompactFit::open_reader() {
   return reader;
 }
 
-// One that was closed; null if there is none.
+// Reopens a reader that was closed; null if there is none.
 CompactFit::Reader* CompactFit::reopen_reader() {
   const TurnGuard heap(turn_);
   const SharedTurnGuard guard(handle_turn_);

@@ -7,15 +7,15 @@
 // Pages that hold pinned blocks are not open, and count apart. Blocks beyond the largest class have pages to
 // themselves, and do not move: what lies between them is no memory, only addresses.
 //
-// A heap has one thread, or several that take turns: over the whole heap, or over each class, and inside of that over
-// the table of handles and over the pages. A turn is dropped between the parts of a move. Who reads and writes blocks
-// takes no turn but enters a section, through a Reader: what it looks up there does not move until it has left
-// (meeting.h). A free waits for no reader. It leaves the move to those who come later, so that with readers the bound
-// is exceeded by the blocks that were freed while one of them was inside.
+// A heap has one thread, or several that take turns (locks, turn.h): over the whole heap, or over each class, and
+// inside of that over the table of handles and over the pages. A turn is dropped between the parts of a move. A thread
+// that reads and writes blocks takes no turn but enters a section, through a Reader: blocks that it looks up there do
+// not move until it has left (meeting.h). A free waits for no reader. It leaves the move to later calls, so that with
+// readers the bound is exceeded by the blocks that were freed while one of them was inside.
 //
 // After "A Compacting Real-Time Memory Management System" (Craciunas, Kirsch, Payer, Sokolova, Stadler, Staudinger,
-// USENIX ATC 2008). Allocation is O(1); a free too, and moves at most one block, or what earlier ones left to it:
-// three. A resize moves as many as a free in each of the two classes; an unpin as many as a page has blocks, and two.
+// USENIX ATC 2008). Allocation is O(1). A free is too, and moves at most one block, or three if earlier calls have left
+// moves. A resize moves as many as a free in each of the two classes; an unpin as many as a page has blocks, and two.
 #pragma once
 
 #include <atomic>
@@ -30,44 +30,45 @@
 
 namespace snug {
 
-// What the threads of a heap take turns over. Of the heaps of several cores each has a turn (core_heaps.h).
+// What the threads of a heap take turns over. With kCores there is a heap for each core, each with one turn
+// (core_heaps.h).
 enum class Sharing : uint8_t { kOneThread, kHeap, kClasses, kCores };
 
 class CompactFit {
  public:
-  static constexpr size_t kNever = ~size_t{0};  // a bound: nothing moves unless a step is asked for
+  static constexpr size_t kNever = ~size_t{0};  // a bound: blocks move only in step()
   static constexpr size_t kIncrement = 4096;
 
-  // A thread's, or whoever's that is in one section at a time.
+  // Belongs to one thread, or to another unit of execution that is in one section at a time.
   struct Reader : Meeting<>::Reader {
     bool is_open = false;
   };
 
-  // Who is in a section, and since when.
+  // Which readers are in a section, and since when.
   struct Readers {
     Meeting<> meeting;
-    std::atomic<Reader*> first{nullptr};  // all there have ever been
+    std::atomic<Reader*> first{nullptr};  // the chain of all readers ever made
   };
 
-  // Of several heaps that share a range of handles all but the first have its readers: `others`.
+  // `others`: of heaps that share a range of handles, all but the first use the first one's readers.
   CompactFit(const BlockMap& map, PageSource source, uint16_t salt, Sharing sharing, Readers* others = nullptr);
 
-  // For opening it, before any use; and for those who look up addresses without a call.
+  // To open the table, before any use; and for callers that look up addresses inline.
   HandleTable& handles() { return handles_; }
   const HandleTable& handles() const { return handles_; }
 
   // 0: there is no memory.
   HandleWord allocate(size_t bytes, size_t alignment);
-  // A block that is moved by `relocate`, in one go, which must not use the heap.
+  // A block that `relocate` moves, in one go; it must not use the heap.
   HandleWord allocate(size_t bytes, size_t alignment, Relocate relocate);
   void free(HandleWord handle);
   // False: there is no memory, or the block is pinned and too short; it is as it was.
   bool resize(HandleWord handle, size_t bytes, size_t alignment);
-  // All blocks go, the heap's own readers, and the table. Nothing may be pinned.
+  // Frees all blocks, the heap's own readers, and the table. No block may be pinned.
   void close();
 
-  // Where the block lies; a move of it is called off. Null if the handle names none. For a heap's only thread, or in a
-  // section.
+  // The block's address; calls off a move of the block. Null if the handle names none. To be called by a heap's only
+  // thread, or in a section.
   char* find(HandleWord handle);
   // The same, but the process ends.
   char* address(HandleWord handle, const char* call);
@@ -80,7 +81,7 @@ class CompactFit {
   bool is_shared() const { return sharing_ != Sharing::kOneThread; }
   // Null: there is no memory.
   Reader* open_reader();
-  // Outside of a section.
+  // The reader must be outside of a section.
   void close_reader(Reader* reader);
   void enter(Reader& reader) {
     if (readers_.meeting.enter(reader) != 0) [[unlikely]]
@@ -94,10 +95,10 @@ class CompactFit {
   // False: there is no memory.
   bool set_bound_of(size_t bytes, size_t bound);
   void set_increment(size_t bytes) { increment_.store(bytes, std::memory_order_relaxed); }
-  // Down to one open page a class. True if something is left to do. With a budget it makes no system call, but to wait
-  // for a turn: what has emptied is left to the calls that come after.
+  // Compacts down to one open page a class. True if something is left to do. With a budget it makes no system call,
+  // except to wait for a turn: pages that have emptied are left to later calls.
   bool step(CompactBudget& budget);
-  // At most so many rows of what has emptied go to the OS. Returns how many did: fewer if no more have to.
+  // Gives at most so many rows of empty pages to the OS. Returns how many went: fewer if no more are to go.
   size_t give_back(size_t rows) { return pages_.give_back_rows(rows); }
   // Gives up the moves that are under way.
   void settle();
@@ -109,7 +110,7 @@ class CompactFit {
     pages_.for_each_page([&](const CompactPage& page) {
       for (size_t i = 0; i < page.blocks; ++i)
         if (page.holds(i) && handles_.address(page.owner(i).slot()) == page.block_at(i)) {
-          handles_.call_off(page.owner(i).slot());  // what is written there is not lost
+          handles_.call_off(page.owner(i).slot());  // so that a move loses nothing that visit() writes
           visit(handles_.handle(page.owner(i).slot()), page.block_at(i), page.block);
         }
     });
@@ -118,7 +119,7 @@ class CompactFit {
   struct Totals {
     BlockPages::Totals pages;
     size_t bytes_handles = 0;
-    // Turns that were waited for.
+    // How often a thread had to wait for a turn.
     uint64_t waits_heap = 0;
     uint64_t waits_handles = 0;
     uint64_t waits_pages = 0;
@@ -131,17 +132,18 @@ class CompactFit {
 
  private:
   using Place = BlockPages::Place;
-  // Where there are readers, a call does so many moves beyond its own: one that it finds under way, and one more, so
-  // that what they have kept from moving becomes less.
+  // If there are readers, a call does so many moves beyond its own: one that it finds under way, and one more, to catch
+  // up on the moves that readers have held up.
   static constexpr size_t kMovesMadeUpFor = 2;
   static constexpr size_t kAllMoves = ~size_t{0};
-  // Of a move: there is more of it to do, readers are waited for, or it is over.
+  // The state of a move: there is more to do, it waits for readers, or it is over.
   enum class Progress { kMore, kWaits, kOver };
 
-  // Whether what has emptied goes back when a turn is over, or waits.
+  // Whether empty pages go back when a turn ends, or wait.
   enum class Emptied { kGoes, kWaits };
 
-  // A class's turn, or that of large blocks; the heap's before it. One test where the heap has one thread.
+  // Holds a class's turn, or that of large blocks; takes the heap's before it. Costs one test if the heap has one
+  // thread.
   class ClassTurn {
    public:
     ClassTurn(CompactFit& heap, Turn& turn, Emptied emptied = Emptied::kGoes)
@@ -161,7 +163,7 @@ class CompactFit {
     Turn* const turn_;
     const Emptied emptied_;
   };
-  // The turn of a handle's class, and where its block lies meanwhile.
+  // Holds the turn of the class of a handle's block, and has the block's place, valid meanwhile.
   class BlockTurn {
    public:
     // The process ends if the handle names no block.
@@ -171,7 +173,7 @@ class CompactFit {
       else if (!take(handle))
         expect(nullptr, handle, call);
     }
-    // For a heap of several threads: without a page if the handle names no block, or none any more.
+    // For a heap of several threads: `place` has no page if the handle names no block, or none any more.
     BlockTurn(CompactFit& heap, HandleWord handle) : heap_(heap) { take(handle); }
     ~BlockTurn() {
       heap_.end_turn(turn_);
@@ -189,7 +191,7 @@ class CompactFit {
    public:
     Place place;
   };
-  // All turns.
+  // Holds all turns.
   class Standstill {
    public:
     explicit Standstill(const CompactFit& heap);
@@ -202,7 +204,7 @@ class CompactFit {
     const PageBin* held_[BlockPages::kMostBins] = {};
   };
 
-  // Null: there was none.
+  // Does nothing for null: no turn was taken.
   void end_turn(Turn* turn) {
     if (turn != nullptr) [[unlikely]]
       turn->unlock(), turn_.unlock();
@@ -214,7 +216,7 @@ class CompactFit {
   HandleWord allocate_of(size_t size_class);
   Place take_from(PageBin& bin);
   HandleWord allocate_large(size_t bytes, size_t alignment, Relocate relocate);
-  // What was looked up; the process ends if it is null.
+  // Returns the block; ends the process if it is null.
   static char* expect(char* block, HandleWord handle, const char* call);
   char* block_of(HandleWord handle, const char* call) const { return expect(handles_.find(handle), handle, call); }
   Turn& turn_of(const PageBin* bin) const { return bin == nullptr ? large_turn_ : bin->turn; }
@@ -224,7 +226,7 @@ class CompactFit {
   void unpin_place(Place place);
   Place take_and_pin(size_t bytes, size_t alignment, size_t slot);
   void set_bound_of(PageBin& bin, size_t bound);
-  // By how many moves a call mends the bound that `own` moves would mend if it had been kept before.
+  // How many moves a call may make to restore the bound, where `own` would do had the bound been kept before.
   size_t most_moves(size_t own) const {
     return readers_.first.load(std::memory_order_relaxed) == nullptr ? kAllMoves : own + kMovesMadeUpFor;
   }

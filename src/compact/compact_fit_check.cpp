@@ -1,14 +1,14 @@
-// What is true of a compacting heap, and how much it holds.
+// The check of a compacting heap, and the sums of what it holds.
 #include "base/shared_holds.h"
 #include "compact/compact_fit.h"
 
 namespace snug {
 
-// The turn of large blocks comes first, and keeps two of these from waiting for each other: nobody wants another one
-// while holding it. A class that is added while the turns are taken is seen at the end, when none can be added any
-// more.
+// Takes the turn of large blocks first, so that two Standstills do not wait for each other: no other thread takes a
+// further turn while it holds that one. A class that is added while the turns are taken is seen at the end, when none
+// can be added any more.
 CompactFit::Standstill::Standstill(const CompactFit& heap) : heap_(heap) {
-  SharedHolds::begin_exemption();  // whoever is shown the blocks may do anything meanwhile
+  SharedHolds::begin_exemption();  // the caller's visit() may make system calls meanwhile
   heap.turn_.lock();
   heap.large_turn_.lock();
   while (!holds_all()) {
@@ -20,7 +20,7 @@ CompactFit::Standstill::Standstill(const CompactFit& heap) : heap_(heap) {
   }
 }
 
-// Keeps the last two turns if so.
+// True if the turn of every class is held; keeps the turns of handles and pages then.
 bool CompactFit::Standstill::holds_all() {
   heap_.handle_turn_.lock();
   heap_.pages_.turn().lock();
@@ -54,7 +54,7 @@ CompactFit::Totals CompactFit::totals() const {
   {
     const SharedTurnGuard guard(handle_turn_);
     totals.bytes_handles = handles_.bytes();
-    totals.pages.blocks = handles_.live();  // no place twice that a block is on its way to
+    totals.pages.blocks = handles_.live();  // counts a block that moves only once
     for (const auto* reader = own_readers_.first.load(std::memory_order_relaxed); reader != nullptr;
          reader = static_cast<const Reader*>(reader->next))
       totals.pages.bytes_records += sizeof(Reader);
@@ -90,7 +90,7 @@ const char* CompactFit::check_owners(const CompactPage& page, size_t* blocks, si
       continue;
     }
     *pins += owner.pins();
-    // A thread that resizes a block has pinned two places, and the handle leads to one of them.
+    // While a thread resizes a block two places are pinned, and the handle leads to one of them.
     if (handles_.address(owner.slot()) == page.block_at(i))
       ++*blocks;
     else if (owner.pins() == 0 || !is_shared())
@@ -99,7 +99,7 @@ const char* CompactFit::check_owners(const CompactPage& page, size_t* blocks, si
   return nullptr;
 }
 
-// A move that is under way leads from a block of the class to a place that is taken for it.
+// True if a move that is under way leads from a block of the class to a place that is taken for it.
 bool CompactFit::is_move_sound(const PageBin& bin) const {
   const Move& move = bin.move;
   if (!move.is_under_way()) return move.to.page == nullptr;
@@ -112,8 +112,8 @@ bool CompactFit::is_move_sound(const PageBin& bin) const {
          to.owner().slot() == from.owner().slot();
 }
 
-// The chain only grows. One that was written over may lead in a circle: then the walk meets the mark, which is set anew
-// after twice as many steps each time.
+// Checks the chain of readers. One that was written over may lead in a circle: then the walk meets the mark, which
+// moves to the current reader after twice as many steps each time.
 const char* CompactFit::check_readers() const {
   const Meeting<>::Reader* mark = nullptr;
   size_t steps = 0;
@@ -128,7 +128,7 @@ const char* CompactFit::check_readers() const {
   return nullptr;
 }
 
-// With several threads, one of them may be between a free and the move that makes up for it.
+// In a shared heap the bound is not checked: a thread may be between a free and the move that restores the bound.
 const char* CompactFit::check() const {
   const Standstill standstill(*this);
   if (const char* broken = pages_.check(); broken != nullptr) return broken;

@@ -25,7 +25,7 @@ void CompactFit::set_bound_of(PageBin& bin, size_t bound) {
   keep_bound(bin, kAllMoves);
 }
 
-// Each part in a turn of its own.
+// Makes up to so many moves until the bound is kept; each part of a move is made in a turn of its own.
 void CompactFit::keep_bound(PageBin& bin, size_t most_moves) {
   CompactBudget unlimited;
   while (most_moves != 0) {
@@ -37,8 +37,8 @@ void CompactFit::keep_bound(PageBin& bin, size_t most_moves) {
   }
 }
 
-// Does the next part of the move that is under way, or begins one if there is none: then the bin has two open pages at
-// least. In the class's turn.
+// Does the next part of the move that is under way, or begins one if there is none; then the bin must have two open
+// pages or more. The caller holds the class's turn.
 CompactFit::Progress CompactFit::advance(PageBin& bin, CompactBudget& budget) {
   Move& move = bin.move;
   if (!move.is_under_way()) begin_move(bin);
@@ -54,7 +54,8 @@ CompactFit::Progress CompactFit::advance(PageBin& bin, CompactBudget& budget) {
   return Progress::kOver;
 }
 
-// The next move is another block's: one that is wanted all the time would keep all others from moving.
+// Counts a move that was called off, so that the next move takes another block: one that readers use all the time would
+// keep all others from moving.
 CompactFit::Progress CompactFit::call_off(PageBin& bin) {
   ++bin.called_off;
   abort_move(bin);
@@ -73,7 +74,7 @@ void CompactFit::begin_move(PageBin& bin) {
     handles_.begin_move(slot);
 }
 
-// False: it was called off meanwhile.
+// False if the move was called off meanwhile.
 bool CompactFit::finish_move(PageBin& bin) {
   const Move& move = bin.move;
   const size_t slot = move.from.owner().slot();

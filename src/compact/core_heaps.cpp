@@ -22,7 +22,7 @@ bool CoreHeaps::open(size_t cores, size_t slots) {
   return false;
 }
 
-// Where addresses are few, with fewer slots, then with fewer heaps.
+// Maps the range of slots. If addresses are few, tries fewer slots, then fewer heaps.
 bool CoreHeaps::map_slots(size_t slots) {
   const size_t most = os::reservation_limit(os::address_space_limit());
   for (;;) {
@@ -40,7 +40,7 @@ bool CoreHeaps::map_slots(size_t slots) {
   return true;
 }
 
-// The first one last: it has the others' readers.
+// Closes the first heap last: it has the readers of all.
 void CoreHeaps::close() {
   for (size_t i = heaps_ != nullptr ? count_ : 0; i-- > 0;) {
     CompactFit* const heap = at_index(i);
@@ -54,12 +54,12 @@ void CoreHeaps::close() {
 
 CompactFit* CoreHeaps::add(size_t index) {
   const TurnGuard guard(turn_);
-  if (CompactFit* const heap = at_index(index); heap != nullptr) return heap;  // by another thread meanwhile
+  if (CompactFit* const heap = at_index(index); heap != nullptr) return heap;  // another thread has added it
   void* const record = source_.take_record(sizeof(CompactFit));
   if (record == nullptr) return nullptr;
   CompactFit::Readers* const readers = index == 0 ? nullptr : &first().readers();
   auto* const heap = ::new (record) CompactFit(map_, source_, salt_, Sharing::kCores, readers);
-  // The table last, for which the OS is asked: where memory is short, each allocation comes here.
+  // The table is opened last, as that needs system calls: if memory is short, each allocation comes here.
   if (set_up(*heap) && heap->handles().open(slots_, index << slot_shift_, size_t{1} << slot_shift_)) {
     heaps_[index].store(heap, std::memory_order_release);
     return heap;
@@ -69,7 +69,7 @@ CompactFit* CoreHeaps::add(size_t index) {
   return nullptr;
 }
 
-// Gives a new heap what the others were told.
+// Gives a new heap the settings of the others.
 bool CoreHeaps::set_up(CompactFit& heap) const {
   heap.set_increment(increment_);
   heap.set_bound(bound_);
@@ -78,8 +78,8 @@ bool CoreHeaps::set_up(CompactFit& heap) const {
   return true;
 }
 
-// A heap is added in the turn: it has come before, and is told here, or knows of it from set_up(). And of two bounds
-// that are set at once all heaps have the later.
+// Heaps are added under the same turn: a heap either exists already and is set here, or is set in set_up(). And if two
+// threads set a bound at once all heaps get the later one.
 void CoreHeaps::set_bound(size_t bound) {
   const TurnGuard guard(turn_);
   bound_ = bound;
@@ -102,7 +102,7 @@ void CoreHeaps::set_increment(size_t bytes) {
   for_each([&](CompactFit& heap) { heap.set_increment(bytes); });
 }
 
-// Each step goes on where the one before ran out of its budget.
+// Each step begins with the heap at which the one before ran out of its budget.
 bool CoreHeaps::step(CompactBudget& budget) {
   bool is_left = false;
   size_t index = next_.load(std::memory_order_relaxed) % count_;

@@ -22,7 +22,7 @@ size_t HandleTable::bytes_for(size_t slots) {
   return words * sizeof(uint64_t);
 }
 
-// The leaves, the levels from the highest down, then the slots: what is written ahead of use comes first.
+// Lays out the leaves, the levels from the highest down, then the slots: what is written ahead of use comes first.
 void HandleTable::lay_out(char* memory) {
   auto* word = reinterpret_cast<uint64_t*>(memory);
   leaves_ = reinterpret_cast<Leaf*>(word);
@@ -47,7 +47,7 @@ void HandleTable::open(void* memory, size_t slots) {
   close_slot_zero();
 }
 
-// Where addresses are few, with fewer slots: blocks want addresses as well.
+// If addresses are few, takes fewer slots, since blocks need addresses as well.
 bool HandleTable::open(size_t slots) {
   const size_t most = os::reservation_limit(os::address_space_limit());
   // Steps are whole, so that what becomes writable are whole OS pages.
@@ -100,7 +100,7 @@ bool HandleTable::make_writable(size_t slots) {
   return true;
 }
 
-// What no slot stands behind is as good as used. Level 0 has no such bit where it is made writable in steps.
+// Sets the bits for which there is no slot, as if used. Level 0 has no such bit where it is made writable in steps.
 void HandleTable::close_bits_beyond(size_t slots) {
   size_t children = slots;
   for (size_t level = 0; level < kLevels; ++level) {
@@ -121,7 +121,7 @@ bool HandleTable::are_bits_beyond_closed() const {
   return true;
 }
 
-// Handle 0 is none, for whoever dereferences without asking as well.
+// Makes handle 0 name no block, for inline dereferences too, which do not test for it.
 void HandleTable::close_slot_zero() {
   set_word(0, kResting | base_);
   set_used(0);
@@ -145,14 +145,14 @@ void HandleTable::set_free(size_t slot) {
   }
 }
 
-// Where the lowest free slot is; kNone if there is none.
+// The lowest free slot; kNone if there is none.
 size_t HandleTable::find_free() const {
   size_t index = 0;
   for (size_t level = kLevels; level-- > 0;) {
     const uint64_t word = levels_[level][index];
-    if (word == kAllUsed) return kNone;  // the highest level alone: below, a bit above has promised one
+    if (word == kAllUsed) return kNone;  // only at the highest level: a clear bit there promises a free slot below
     index = index * 64 + static_cast<size_t>(std::countr_one(word));
-    // What is not writable yet is free from its first slot on.
+    // Slots that are not writable yet are all free.
     if (level == 1 && index * 64 >= slot_limit()) return index * 64;
   }
   return index;
@@ -183,7 +183,7 @@ HandleWord HandleTable::add(const void* address) {
   return handle;
 }
 
-// Beyond the first `limit` slots, of which one was looked for. A table that several threads have only notes it.
+// Called when no slot below `limit` is free. Grows the table; one that several threads use only notes the wish.
 bool HandleTable::may_grow(size_t limit) {
   wanted_.store(limit + kStep, std::memory_order_relaxed);
   return !growth_turn_.is_shared() && grow(limit);
@@ -237,11 +237,11 @@ size_t HandleTable::end_leaf(size_t leaf) {
   return withdraw(higher) ? higher : kNone;
 }
 
-// Nobody gets its slots until it is put back. Not if they would have to begin with numbers that use them up.
+// Takes the leaf's slots out of use until it is put back. False if their next numbers would soon retire them.
 bool HandleTable::withdraw(size_t leaf) {
   Leaf& emptied = leaves_[leaf];
   if (reservation_ == nullptr || emptied.last > kMostBlocks / 2) return false;
-  // Now, since the OS may give back a part before it refuses.
+  // Set before the purge, since the OS may purge a part before it refuses.
   emptied.first = emptied.last;
   emptied.state = State::kLeaving;
   for (size_t word = first_word(leaf); word != first_word(leaf + 1); ++word) {
@@ -272,7 +272,7 @@ size_t HandleTable::bytes() const {
 const char* HandleTable::check_leaves() const {
   size_t backed = 0;
   for (size_t leaf = 0; leaf < leaves_for(std::max<size_t>(end_, 1)); ++leaf) {
-    size_t used = leaf == 0 ? 1 : 0;  // slot 0, which is in use before any
+    size_t used = leaf == 0 ? 1 : 0;  // slot 0, which is always in use
     for (size_t slot = std::max<size_t>(leaf * kLeafSlots, 1); slot < std::min((leaf + 1) * kLeafSlots, end_); ++slot)
       used += is_used(slot) ? 1 : 0;
     if (used != leaves_[leaf].used) return "handle table: the count of a leaf's slots in use is wrong";

@@ -1,7 +1,7 @@
-// Move: one block on its way from a page that is to empty to one that is to fill, a part at a time. Until it has
-// arrived its handle leads to the old place; the new one is taken, and nobody's.
+// Move: one block on its way from a page that is to empty to one that is to fill, a part at a time. Until the move is
+// finished the block's handle leads to the old place; the new one is taken, but holds no live block.
 //
-// A move that was begun is finished, or given up: when the block is wanted, or gone.
+// A move that was begun is finished, or given up if the block is pinned, looked up or freed meanwhile.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ struct Move {
   BlockPlace from;
   BlockPlace to;
   size_t done = 0;     // bytes copied
-  uint64_t epoch = 0;  // that readers must have entered in (meeting.h)
+  uint64_t epoch = 0;  // readers that entered earlier are waited for (meeting.h)
 
   bool is_under_way() const { return from.page != nullptr; }
   void begin(BlockPlace source, BlockPlace target) {
@@ -26,7 +26,7 @@ struct Move {
   }
   void end() { from.page = to.page = nullptr; }
   size_t left() const { return from.page->block - done; }
-  // What is done in one go: objects that are no mere bytes are not cut.
+  // The bytes of the next part: an object that a function moves is moved whole.
   size_t next_part(size_t increment) const {
     return from.page->relocate != nullptr ? left() : std::min(increment, left());
   }

@@ -18,7 +18,7 @@
 
 namespace snug {
 
-// Whose a block is, in 32 bits.
+// The owner of a block, in 32 bits: its handle's slot and its pins.
 class BlockOwner {
  public:
   static constexpr unsigned kSlotBits = 27;
@@ -26,7 +26,7 @@ class BlockOwner {
 
   constexpr BlockOwner() = default;
   explicit constexpr BlockOwner(size_t slot) : word_(static_cast<uint32_t>(slot)) {}
-  // Of the place that a block moves to, until it is there.
+  // The owner of the place that a block is being moved to.
   static constexpr BlockOwner arriving(size_t slot) { return BlockOwner(slot | kArriving); }
 
   constexpr size_t slot() const { return word_ & kSlots; }
@@ -45,21 +45,21 @@ class BlockOwner {
 class BlockPages;
 class PageBin;
 
-// Makes of the object in the block `from` one in the block `to`, whose bytes are nobody's, and ends the old one.
+// Moves the object in the block `from` to the block `to`, of which the bytes are unused, and destroys the old object.
 using Relocate = void (*)(void* from, void* to);
 
 // Pages in a row.
 struct PageRow {
   char* start = nullptr;  // null: there is none
   size_t bytes = 0;
-  void* backing = nullptr;  // what the source knows it by
+  void* backing = nullptr;  // the source's record of it: a span, or a mapping
   bool is_mapping = false;  // too large for the pages of the store
   explicit operator bool() const { return start != nullptr; }
 };
 
 struct alignas(64) CompactPage {
-  static constexpr uint8_t kLarge = 255;  // in the place of a class
-  // How full pages that are not full are told apart: by eighths.
+  static constexpr uint8_t kLarge = 255;  // stands for no class
+  // The levels by which pages that are not full are sorted: eighths.
   static constexpr uint8_t kLevels = 8;
   // Where a page is listed.
   static constexpr uint8_t kHeld = kLevels;          // not full, but it holds a pinned block
@@ -78,9 +78,9 @@ struct alignas(64) CompactPage {
   uint16_t used_words = 0;
   uint16_t free_words = 0;
   uint16_t words = 0;
-  uint16_t pinned = 0;  // blocks that are
-  uint16_t carved = 0;  // so many were in use before; those behind have memory yet to be touched
-  // It belongs where it is listed as long as `used` is at least the one, and by less than the other.
+  uint16_t pinned = 0;  // pinned blocks
+  uint16_t carved = 0;  // so many blocks were in use before; the memory of those behind is untouched
+  // The page stays in its list while place_from <= used < place_from + place_span.
   uint16_t place_from = 0;
   uint16_t place_span = 0;
   uint8_t size_class = 0;
@@ -113,7 +113,7 @@ struct alignas(64) CompactPage {
     for (size_t word = 0; word < words; ++word) bits()[word] = all_of(word);
     free_words = static_cast<uint16_t>((1u << words) - 1);
   }
-  // The first free block becomes used; there is one.
+  // Takes the first free block; there must be one.
   size_t take() {
     const auto word = static_cast<size_t>(std::countr_zero(uint32_t{free_words}));
     const auto bit = static_cast<size_t>(std::countr_zero(bits()[word]));
@@ -132,12 +132,12 @@ struct alignas(64) CompactPage {
     if (bits()[word] == all_of(word)) used_words &= static_cast<uint16_t>(~(1u << word));
     --used;
   }
-  // The last used block; there is one.
+  // The last used block; there must be one.
   size_t last_used() const {
     const size_t word = 31 - static_cast<size_t>(std::countl_zero(uint32_t{used_words}));
     return word * 64 + 63 - static_cast<size_t>(std::countl_zero(~bits()[word] & all_of(word)));
   }
-  // One that so many used ones lie behind; round and round.
+  // The used block behind which `number` (modulo `used`) used ones lie.
   size_t last_used(size_t number) const {
     size_t index = last_used();
     for (number %= used; number != 0; --number) {

@@ -1,5 +1,5 @@
-// PageBin: the pages of one class that are not full, told apart by how full they are. Blocks are taken from the
-// fullest, so that the emptiest may empty. Whose turn it is says `turn`, and which block is on its way `move`.
+// PageBin: the pages of one class that are not full, sorted by how full they are. Blocks are taken from the fullest, so
+// that the emptiest may empty. `turn` is the lock of the class, `move` the move of a block that is under way.
 //
 //   open()    == pages in the lists of levels; what compaction keeps within the bound
 //   held      pages that are not full either, but hold a pinned block, so that they cannot be emptied
@@ -20,7 +20,7 @@
 
 namespace snug {
 
-// Of moves that are over.
+// Counts of moves that are over.
 struct MoveCounts {
   uint64_t finished = 0;
   uint64_t bytes = 0;
@@ -44,21 +44,21 @@ class alignas(kCacheLine) PageBin {
   mutable Turn turn;
   Move move;
   MoveCounts moves;
-  size_t called_off = 0;  // moves one after the other
+  size_t called_off = 0;  // moves in a row that were called off
 
   size_t open() const { return open_; }
-  // How many there will be if the move that is under way is given up.
+  // How many open pages there would be if the move under way were given up.
   size_t open_without_move() const {
     const CompactPage* const to = move.to.page;
     return open_ + (to != nullptr && to->is_full() && to->pinned == 0 ? 1 : 0);
   }
   size_t held() const { return held_; }
 
-  // Puts the page where it belongs now, at the front there: its blocks have changed.
+  // Called when the page's blocks have changed: puts it into the list where it belongs now, at the front.
   void place(CompactPage* page) {
     if (!page->is_in_place()) place_anew(page);
   }
-  // The same: whether it holds a pinned block has changed.
+  // The same, when it has changed whether the page holds a pinned block.
   SNUG_NOINLINE void place_anew(CompactPage* page) {
     if (page->list != CompactPage::kUnlisted) drop(page);
     const uint8_t list = list_for(*page);
@@ -72,10 +72,10 @@ class alignas(kCacheLine) PageBin {
     find_to_fill();
   }
 
-  // The page to take a block from; null if all are full. One that is held cannot be emptied, but it can be filled.
+  // The page to take a block from; null if all are full. A held page comes first: it can be filled, but not emptied.
   CompactPage* to_fill() const { return to_fill_; }
-  // Of two or more open pages the one to move a block into: the fullest, but for one that is not carved, so that a move
-  // touches no memory first. There is one such page at most: the next comes when all are full.
+  // Of two or more open pages the one to move a block into: the fullest that is carved, so that a move touches no fresh
+  // memory. There is at most one page that is not carved: the next one is added when all are full.
   CompactPage* target() const {
     CompactPage* const page = fullest();
     if (page->is_carved()) [[likely]]
@@ -83,8 +83,8 @@ class alignas(kCacheLine) PageBin {
     CompactPage* const next = Pages::next(page);
     return next != nullptr ? next : lists_[top(occupied_ & ~(1u << page->list))].front();
   }
-  // And the block to move there: the last one of the emptiest, unless moves were called off. Then it is the turn of the
-  // last blocks of the pages that are next, but for the fullest, and of the blocks before.
+  // The block to move there: the last one of the emptiest page. After moves that were called off, the last blocks of
+  // the next emptiest pages, but for the fullest, are tried instead, then the blocks before those.
   BlockPlace to_move(const CompactPage* target) const {
     if (called_off == 0) [[likely]] {
       CompactPage* const page = other_than(target, emptiest());
@@ -96,7 +96,7 @@ class alignas(kCacheLine) PageBin {
   }
 
   const Pages& list(size_t index) const { return lists_[index]; }
-  // Whether what says which levels have pages, and which page is to be filled, is true of the lists.
+  // True if the bits of levels that have pages, and the page to fill, agree with the lists.
   bool is_summed_up() const {
     uint32_t occupied = 0;
     for (uint32_t level = 0; level < CompactPage::kLevels; ++level)
@@ -104,7 +104,7 @@ class alignas(kCacheLine) PageBin {
     return occupied == occupied_ && to_fill_ == next_to_fill();
   }
 
-  // Whether the page's range is that of the list in which it says that it is.
+  // True if the page's range is that of the list which the page names.
   static bool has_its_range(const CompactPage& page) {
     const Range range = range_for(page);
     return page.place_from == range.from && page.place_span == range.span;
@@ -121,7 +121,7 @@ class alignas(kCacheLine) PageBin {
     uint16_t from;
     uint16_t span;
   };
-  // Pages whose blocks are tried in turn: finding one is O(1).
+  // How many pages are tried after called-off moves, so that finding one is O(1).
   static constexpr size_t kMostTried = 8;
 
   static int top(uint32_t levels) { return 31 - std::countl_zero(levels | 1); }  // of one or more
@@ -130,7 +130,7 @@ class alignas(kCacheLine) PageBin {
   CompactPage* other_than(const CompactPage* target, CompactPage* page) const {
     return page != target ? page : fullest();
   }
-  // One that so many are emptier than.
+  // The page than which `number` pages are emptier.
   CompactPage* emptiest(size_t number) const {
     for (uint32_t levels = occupied_; levels != 0; levels &= levels - 1)
       for (CompactPage* page = lists_[std::countr_zero(levels)].back(); page != nullptr; page = Pages::prev(page))
@@ -167,7 +167,7 @@ class alignas(kCacheLine) PageBin {
     page->place_from = range.from;
     page->place_span = range.span;
   }
-  // Of `used`, in which the page belongs where it is listed.
+  // The range of `used` in which the page belongs into its list.
   static Range range_for(const CompactPage& page) {
     const uint32_t blocks = page.blocks;
     uint32_t from = 0;

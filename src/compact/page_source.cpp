@@ -10,8 +10,8 @@
 namespace snug {
 namespace {
 
-// A large block that is no span lies so far behind the start of its mapping at least, the address of its record before
-// it.
+// A large block that is no span lies at least so far behind the start of its mapping; the address of its record lies
+// before it.
 constexpr size_t kLead = kCacheLine;
 
 }  // namespace
@@ -111,7 +111,7 @@ void* PageSource::take_record(size_t bytes) {
     return record;
   }
   if (static_cast<size_t>(carve_end_ - carve_) < bytes) {
-    // What is left of the page before is too short for this one, and may serve a shorter one later.
+    // The rest of the current page is too short for this record, and may serve a shorter one later.
     if (const auto left = static_cast<size_t>(carve_end_ - carve_); left != 0)
       add_free_record(carve_, left / kCacheLine);
     const PageRow page = take_in_region(1, kPageSize);
@@ -133,7 +133,7 @@ void PageSource::add_free_record(void* record, size_t length) {
   free_records_[length] = ::new (record) FreeRecord{free_records_[length], FreeRecord::mark_of(record, length)};
 }
 
-// Of the store only what is free may be told from what is not, by the window.
+// In the store the window tells only pages of slabs, and addresses outside, from others.
 bool PageSource::may_hold_record(const void* record, size_t bytes) const {
   if (!is_aligned(address_of(record), kCacheLine) || record == nullptr) return false;
   if (spans_ != nullptr) {
@@ -196,7 +196,7 @@ void PageSource::set_page(const CompactPage& page, CompactPage* owner) {
   const PageTag tag = owner == nullptr ? PageTag() : PageTag::other(owner, class_after);
   const size_t pages = row.bytes / kPageSize;
   if (spans_ == nullptr) {
-    // A large block is looked up by its start, so that it costs no more than others.
+    // A large block is looked up by its start only, so that tagging it costs no more than another.
     std::atomic<PageTag>* const first = tags_ + page_at(row.start);
     for (size_t i = 0; i != (page.is_large() ? 1 : pages); ++i) first[i].store(tag, std::memory_order_relaxed);
     return;
@@ -205,7 +205,7 @@ void PageSource::set_page(const CompactPage& page, CompactPage* owner) {
     reinterpret_cast<CompactPage**>(row.start)[-1] = owner;
     return;
   }
-  // Whoever asks the store what a page is for is told by each.
+  // The store's read_uses() reads the tag of every page.
   Window& window = spans_->window();
   const PageId first = window.page_of(row.start);
   for (uint32_t i = 0; i != pages; ++i) window.set_tag(first + PageCount{i}, tag);

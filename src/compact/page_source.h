@@ -1,10 +1,10 @@
-// PageSource: where a compacting heap has its pages from, and the memory for their records: the store of snug's malloc,
-// or one region of the caller's, out of which everything comes and where nothing is ever asked of the OS.
+// PageSource: the source of a compacting heap's pages, and of the memory for their records: the store of snug's malloc,
+// or one region of the caller's, which serves everything without a system call.
 //
-//   region   [ free records | which pages are taken | whose they are | pages of 16 KiB: of blocks, or of records ]
+//   region   [ free records | bits of taken pages | tags of pages | pages of 16 KiB: of blocks, or of records ]
 //
-// In the store O(1) but for system calls, and any threads may take and give at once; in a region O(pages), one thread
-// at a time.
+// With the store O(1) but for system calls, and any threads may take and give at once; with a region O(pages), one
+// thread at a time.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@
 
 namespace snug {
 
-// Memory for records, aligned to 64 bytes: snug's malloc, which lies above.
+// Functions for the memory of records, aligned to 64 bytes: snug's malloc, which is in a higher layer.
 struct RecordMemory {
   void* (*allocate)(size_t bytes);
   void (*free)(void* record);
@@ -31,35 +31,36 @@ class PageSource {
   // `start` is aligned to a page. The source's own tables come first.
   PageSource(char* start, size_t bytes);
 
-  // True of the store: pages may take the OS some time.
+  // True for the store: taking pages may need system calls.
   bool asks_the_os() const { return spans_ != nullptr; }
 
-  // At least `bytes`, at a multiple of `alignment` (a power of two).
+  // Takes pages of at least `bytes`, at a multiple of `alignment` (a power of two).
   PageRow take(size_t bytes, size_t alignment);
-  // What was poisoned of it is so no more.
+  // Gives the row back, unpoisoned.
   void give(const PageRow& row);
-  // The same of pages that are no mapping, and the store keeps nothing of their memory.
+  // The same for a row that is no mapping; the store purges its memory at once.
   void give_to_os(const PageRow& row);
 
-  // ---- for checks, which may look at nothing that was written over before it is known where it lies
+  // ---- for checks, which must not follow an address that may have been written over before they know where it leads
 
-  // Whether a record of so many bytes may lie there: in pages for records, and in the store not outside of slabs.
+  // True if a record of so many bytes may lie there: in a region, in pages for records; with the store, in a slab or
+  // outside of the window.
   bool may_hold_record(const void* record, size_t bytes) const;
-  // Whether the row may be one that the source has given.
+  // True if the row may be one that the source has given.
   bool is_row(const PageRow& row) const;
-  // Of a region: counts the pages of a row that is nobody's as free for a while, so that what lies in them as well is
-  // found out. False, and they stay as they are, if one of them is somebody's, or counts as free.
+  // For a region: counts the pages of an unused row as free until put_back(), so that a check finds anything else that
+  // lies in them. False, and nothing has changed, if one of them has an owner, or counts as free already.
   bool withdraw(const PageRow& row) const;
   void put_back(const PageRow& row) const { mark(page_at(row.start), row.bytes / kPageSize, true); }
-  // Of a region: the source's own tables, if `tagged` pages are somebody's.
+  // For a region: checks the source's own tables; `tagged` pages must have an owner.
   const char* check(size_t tagged) const;
 
   void* take_record(size_t bytes);
   void give_record(void* record, size_t bytes);
 
-  // Whose the pages of the row are: its page's own, or nobody's, which is null.
+  // Sets the owner of the pages of the row: the page itself, or null for none.
   void set_page(const CompactPage& page, CompactPage* owner);
-  // For the start of a row that has been set, and for every address of one that has blocks of a class.
+  // The owner of the row, for its start; for rows with blocks of a class, also for any other address in it.
   CompactPage* page_of(const void* address) const {
     if (spans_ == nullptr) return tag_in_region(page_at(address)).record<CompactPage>();
     // Mappings may lie in the window, too, where the kernel has put them among others.
@@ -70,17 +71,18 @@ class PageSource {
         return page;
     return static_cast<CompactPage* const*>(address)[-1];
   }
-  // One more than the class of a block; 0 if it is large. By any thread: the page itself may be going meanwhile, and
-  // the answer is then of no use, but the question does no harm.
+  // One more than the class of a block; 0 if it is large. Any thread may ask: if the page goes meanwhile the answer is
+  // useless, but asking does no harm.
   size_t class_after(const void* block) const {
     if (spans_ == nullptr) return tag_in_region(page_at(block)).owner();
     const Window& window = spans_->window();
     const size_t index = window.index_of(block);
-    // Of a page that is a slab now the tag says whose.
+    // If a slab covers the page now, its tag has the id of a slab heap in that place.
     if (index >= window.page_limit() || window.class_at(index) != 0) return 0;
     return window.tag({static_cast<uint32_t>(index)}).owner();
   }
-  // For any address: null if it lies in no row, or in one that is a mapping. Inside of a large block it may be either.
+  // The page of any address: null if it lies in no row, or in a mapping. For an address inside of a large block,
+  // either.
   CompactPage* find_page(const void* address) const {
     if (spans_ == nullptr) {
       const size_t page = page_at(address);
@@ -96,7 +98,7 @@ class PageSource {
  private:
   // Records up to a page, by length in lines.
   struct FreeRecord {
-    // Of no record in use: where it lies and how long it is.
+    // A value that no record in use has there, made of the free record's address and length.
     static uint64_t mark_of(const void* record, size_t length) { return ~(address_of(record) + length); }
 
     FreeRecord* next;
@@ -116,7 +118,7 @@ class PageSource {
   LargeStore* large_ = nullptr;
   RecordMemory records_ = {};
 
-  // Of a region.
+  // Used only with a region.
   uint64_t* taken_ = nullptr;
   std::atomic<PageTag>* tags_ = nullptr;
   char* first_page_ = nullptr;

@@ -1,14 +1,14 @@
 // SliceMargin: the part of its time that a slice of compaction leaves unused, so that interrupts, or a hypervisor that
-// runs another guest, seldom make it late. What these take is the machine's, and unlike from one to another, so it is
-// learnt from slices that their time ended: one that came back late makes the part larger by an eighth, each that came
-// back in time smaller by a 4096th of that. A slice that ends earlier, since readers keep all that is left from moving
-// or its bytes are used up, would be in time whatever the machine does. It is the most at first, so that none is late
-// while it is learnt. So the part settles where one slice in some 4096 is late, and where nothing disturbs a slice, at
-// nothing (the step that follows a quantile: Robbins and Monro, "A Stochastic Approximation Method", 1951).
+// runs another guest, seldom make it late. How long these take differs from machine to machine, so the part is learnt
+// from slices that ended because their time was used up: a slice that came back late raises the part by an eighth, one
+// that came back in time lowers it by a 4096th of that. A slice that ends earlier, because readers hold up all moves or
+// its bytes are used up, would be in time on any machine, so it does not count. The part is greatest at first, so that
+// no slice is late while it is learnt. It settles where one slice in some 4096 is late, and at 0 if nothing disturbs
+// slices (the step that follows a quantile: Robbins and Monro, "A Stochastic Approximation Method", 1951).
 //
 //   0 <= part <= 3/4
 //
-// Thread-safe; of two threads that note at once one may be forgotten. O(1).
+// Thread-safe; if two threads call note() at once, one call may be lost. O(1).
 #pragma once
 
 #include <algorithm>
@@ -19,10 +19,10 @@ namespace snug {
 
 class SliceMargin {
  public:
-  // Of so many nanoseconds, those that a slice is to use.
+  // How many of `asked` nanoseconds a slice is to use.
   uint64_t to_use(uint64_t asked) const { return asked - unused(asked); }
 
-  // A slice that its time ended took so many, where so many were asked for.
+  // Called after a slice that ended for want of time: it took `took` nanoseconds of `asked`.
   void note(uint64_t asked, uint64_t took) {
     const uint32_t part = part_.load(std::memory_order_relaxed);
     part_.store(took > asked ? std::min(part + kLate, kMost) : part - std::min(part, kInTime),

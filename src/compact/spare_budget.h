@@ -1,11 +1,11 @@
-// SpareBudget: how much of what has emptied a heap keeps for rows to come. Little at first. A row that went to the OS,
-// and whose length was then taken from the OS again, was missed: so much more is kept from then on. Each row that goes
-// lowers that by a quarter of itself. So it rises as long as more than one in four is missed, and where lengths are
-// given up for good, since the sizes of blocks drift, nothing is kept for them.
+// SpareBudget: how many bytes of empty rows a heap keeps for rows to come. Few at first. If a row went to the OS, and a
+// row of the same length is then taken from the OS (a refault), the budget rises by that length. Each row that goes
+// lowers it by a quarter of its length. So it rises while more than one row in four is refaulted, and nothing is kept
+// for lengths that are no longer used because the sizes of blocks drift.
 //
 //   kLeast <= allowed(most) <= most, or kLeast if that is more
 //
-// Whose turn it is the owner says. O(1).
+// Not thread-safe: the caller holds the turn of the BlockPages that has it. O(1).
 #pragma once
 
 #include <algorithm>
@@ -24,12 +24,12 @@ class SpareBudget {
 
   size_t allowed(size_t most) const { return std::max(std::min(allowed_, most), kLeast); }
 
-  // A row went for being too much. What went before the last `most` bytes of its length is forgotten.
+  // A row went to the OS as excess. Of its length only the last `most` bytes that went can count as refaults.
   void gave(size_t bytes, size_t most) {
     given_[length(bytes)].gave(bytes, most);
     allowed_ -= std::min(allowed_, bytes / kPartForEach);
   }
-  // One of that length came from the OS.
+  // A row of that length came from the OS.
   void took(size_t bytes, size_t most) { allowed_ = given_[length(bytes)].raised(allowed_, bytes, most); }
 
  private:

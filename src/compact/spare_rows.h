@@ -1,9 +1,9 @@
-// SpareRows: pages that have emptied, and are kept for whoever next wants as many in a row. The newest is taken, the
-// oldest goes: which lengths are wanted changes with the sizes of blocks.
+// SpareRows: rows of pages that have emptied, kept for the next request of their length. The newest is taken, the
+// oldest goes to the OS, as the lengths in use change with the sizes of blocks.
 //
 //   bytes() == those of all rows in it
 //
-// O(1). Whose turn it is the owner says.
+// O(1). Not thread-safe: the caller holds the turn of the BlockPages that has it.
 #pragma once
 
 #include <cstddef>
@@ -21,13 +21,13 @@ class SpareRows {
     by_age_.push_back(page);
     bytes_ += page->row.bytes;
   }
-  // One of that length, with the record that it had; null if there is none.
+  // Takes a row of that length, with its record; null if there is none.
   CompactPage* take(size_t bytes) {
     CompactPage* const page = of_length(bytes).front();
     if (page != nullptr) remove(page);
     return page;
   }
-  // Null if there is none.
+  // Takes the oldest row; null if there is none.
   CompactPage* take_oldest() {
     CompactPage* const page = by_age_.front();
     if (page != nullptr) remove(page);
@@ -39,7 +39,7 @@ class SpareRows {
   void for_each(Visit visit) const {
     for (const CompactPage* page = by_age_.front(); page != nullptr; page = ByAge::next(page)) visit(*page);
   }
-  // Whether both chains lead through pages of which `is_page` holds, and those of one length through no others.
+  // True if all lists link only pages for which `is_page` holds, and the list of a length only rows of that length.
   template <class IsPage>
   bool is_linked(IsPage is_page) const {
     if (!by_age_.is_linked(is_page)) return false;

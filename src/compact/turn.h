@@ -1,5 +1,5 @@
-// Turn: a lock that is not one where a heap has one thread, and that counts how often somebody had to wait for it.
-// SharedTurn: the same over what all classes share. No system call happens in it, as in a SharedLock.
+// Turn: a lock that does nothing while a heap has one thread, and that counts how often a thread had to wait for it.
+// SharedTurn: the same for what all classes share; as under a SharedLock, no system call happens under it.
 #pragma once
 
 #include <atomic>
@@ -43,15 +43,15 @@ using SharedTurn = BasicTurn<SharedLock>;
 using TurnGuard = LockGuard<Turn>;
 using SharedTurnGuard = LockGuard<SharedTurn>;
 
-// Locks the turn of a thing that moves: find() says where it lies, turn_of(place) whose turn that place is. Both are
-// asked without the turn, so that the thing may have left between the questions, and its place be another's. In a turn
-// no place of its own comes or goes: so if the place has that turn, and the thing is still there afterwards, it is
-// decided. But `nobodys` is the turn of places that nobody has as well, and these come and go: the thing could leave,
-// its place be nobody's when that is asked, and the thing come back to it before the last question. So all is asked
-// there in `hands`, the turn in which places change hands. What a place says that is another heap's, and no slab, may
-// be any turn's: that the thing leaves and comes back between two looks of one thread, twice, and its place is such a
-// one meanwhile, is not looked for. To ask in `hands` each time would exclude it, at the price of a lock of all classes
-// for each block that is freed or pinned. Returns the turn and the place.
+// Locks the turn that guards an object that moves; returns the turn and the object's place. find() returns the place,
+// turn_of(place) the turn that guards it. Both are called without the turn first, so that the object may leave between
+// the calls, and its place get another owner. Under a turn none of its places comes or goes: if the place has that
+// turn, and the object is still there afterwards, the turn is the right one. But `nobodys` is also the turn of places
+// without an owner, and these come and go: the object could leave, its place have no owner when turn_of() reads it, and
+// the object come back before the last find(). So with that turn all calls are made under `hands`, the turn under which
+// places change owners. A place that another heap owns, and no slab covers, may show any turn: the case that the object
+// leaves and comes back between two reads of one thread, twice, and its place is such a one meanwhile, is not excluded.
+// `hands` would exclude it, at the price of a lock of all classes for each block that is freed or pinned.
 template <class Find, class TurnOf, class AnyTurn, class Hands>
 auto lock_turn_of(Find find, TurnOf turn_of, const AnyTurn& nobodys, Hands& hands) {
   for (;;) {

@@ -18,7 +18,7 @@ namespace {
 // fewer than a thread makes that does nothing but free.
 constexpr uint16_t kFreesWithoutCache = 256;
 
-// The calling thread's cache, begun if it is its first use; null if it can have none.
+// The calling thread's cache, which begins with its first use; null if the thread can have none.
 ThreadCache* thread_cache() {
   ThreadCache* cache = thread_state.cache;
   if (cache != nullptr) return cache;
@@ -36,7 +36,7 @@ ThreadCache* cache_for_free() {
   return ++state.frees < kFreesWithoutCache ? nullptr : thread_cache();
 }
 
-// A block of the class, not counted.
+// Takes a block of the class and does not count the allocation.
 void* refill_class(size_t size_class, bool* untouched) {
   ThreadCache* cache = thread_cache();
   if (store.roster.has_orphans()) [[unlikely]]
@@ -50,7 +50,7 @@ void* refill_class(size_t size_class, bool* untouched) {
   return block;
 }
 
-// What a thread without a cache has counted is not seen by the roster: it moves to the common count.
+// The roster does not see the count of a thread without a cache: it moves to the common count.
 void count_without_cache() {
   store.shared_allocations.fetch_add(thread_state.allocations, std::memory_order_relaxed);
   thread_state.allocations = 0;
@@ -62,8 +62,8 @@ void* counted(void* block) {
   return block;
 }
 
-// A block of the size's class, whose array is empty. The allocation has been counted. Who wants zeros asks whether it
-// was never used and reads as zero.
+// A block of the size's class, when the thread's array of it is empty. The allocation has been counted. With
+// `untouched`, for a caller that wants zeros: says whether the block was never used and reads as zero.
 void* refilled(size_t size, bool* untouched = nullptr) {
   if (store.peak.is_watched()) [[unlikely]] {
     store.peak.note_request(store.table->class_of(size), size);
@@ -80,12 +80,12 @@ void* refilled(size_t size, bool* untouched = nullptr) {
   return block;
 }
 
-// The store is open.
+// The store must be open.
 void* large_block(const LargeRequest& request) {
   if (request.size > PTRDIFF_MAX) return out_of_memory();
   store.peak.look_as_due();
   const auto attempt = [&request] { return store.large_blocks.allocate(request); };
-  // Addresses of the store's own go last: others may take them.
+  // The span store's addresses are released last, since other mappings may take them.
   void* block =
       counted(insist(request.size, attempt, [&] { return store.spans.release_addresses() ? attempt() : nullptr; }));
   store.look_ahead();
@@ -93,8 +93,8 @@ void* large_block(const LargeRequest& request) {
   return block;
 }
 
-// A size beyond the largest class; or the first request of the process, whatever its size: no class is known yet; or
-// any of a checked process.
+// Serves sizes beyond the largest class; the first request of the process, before any class is known; and every request
+// of a checked process.
 SNUG_COLD void* allocate_without_class(size_t size, BlockOrigin origin) noexcept {
   if (!store.ensure_open()) return out_of_memory();
   return store.is_checked() ? allocate_checked(size, origin) : allocate_plain(size);
@@ -124,7 +124,7 @@ void check_start(const void* block, const char* call) {
   if (!slab.has_block_at(store.table->classes[slab.size_class], block)) die_of_misuse(call, block, kInterior);
 }
 
-// True if slabs have lain there whose pages are free now.
+// True if the address lies on a free page that a slab, or a run, has covered before.
 bool lies_where_blocks_were(const void* block) {
   return store.window.contains(block) && store.spans.was_used(store.window.page_of(block));
 }
@@ -139,7 +139,7 @@ void release_of_class(size_t scaled_class, void* block) {
   }
 }
 
-// What the block holds in another one that is long enough. Null if there is none.
+// Moves the block's contents into a new block that is long enough. Null if there is no memory for one.
 void* moved(void* block, size_t usable, size_t size) {
   const bool grows_large = size > store.table->max_size && size > usable;
   void* fresh = grows_large ? large_block({.size = size, .will_grow = true}) : allocate(size);
@@ -235,7 +235,7 @@ bool should_move(const void* block, const char* call) {
   if (block == nullptr) return false;
   const size_t scaled_class = class_at(block);
   if (scaled_class == 0) {
-    usable_size(block, call);  // what is no large block, either, ends the process
+    usable_size(block, call);  // ends the process if it is no large block either
     return false;
   }
   if (is_newest(head_of(relative_thread_state(), scaled_class), block)) die_of_misuse(call, block, kAlreadyFree);
@@ -264,8 +264,8 @@ void* allocate_zeroed(size_t count, size_t size) {
 }
 
 void* allocate_aligned(size_t alignment, size_t size, BlockOrigin origin) noexcept {
-  // Slabs are placed so that a class whose size is a multiple of the alignment has only aligned blocks: most often
-  // malloc's own class for the size, rounded up, is one.
+  // Slabs are placed so that all blocks of a class are aligned if its block size is a multiple of the alignment: most
+  // often that holds for malloc's own class for the size, rounded up.
   const size_t padded = round_up(size, alignment);
   if (store.is_plain()) [[likely]] {
     const ClassTable& table = *store.table;
@@ -302,7 +302,7 @@ size_t usable_size(const void* block, const char* call) {
 
 void* move_from_slab(void* block, size_t usable, size_t size, const char* call) noexcept {
   if (size > PTRDIFF_MAX) return out_of_memory();
-  check_start(block, call);  // what lies behind a pointer into a block is another's, and would be copied
+  check_start(block, call);  // from a pointer into a block the copy would run into the next block
   return moved(block, usable, size);
 }
 

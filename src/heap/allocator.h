@@ -1,7 +1,7 @@
 // The allocator: what malloc and its family do, under names of our own. The paths taken most are inline here; they
 // touch the thread's state and, for a free, one byte of the window's class array. Everything else is in allocator.cpp.
 //
-// All functions are thread-safe. Failure is null with errno ENOMEM. O(1) except where batches pass to and from slabs.
+// All functions are thread-safe. Failure is null with errno ENOMEM. O(1) except where batches move to and from slabs.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +17,15 @@
 
 namespace snug {
 
-// For a size beyond the head table. The origin matters to checked blocks alone.
+// For a size beyond the head table. The origin matters only to checked blocks.
 template <BlockOrigin origin = BlockOrigin::kMalloc>
 SNUG_NOINLINE void* allocate_large(size_t size) noexcept;
 // The same, but null while the store is not open, or if it checks.
 SNUG_NOINLINE void* allocate_large_if_plain(size_t size) noexcept;
-// For a size of the step, whose class's array is empty. The allocation has been counted.
+// For a size of the step, when the array of its class is empty. The allocation has been counted.
 SNUG_COLD void* allocate_slow(HeadStep step) noexcept;
-// Null is nothing to do. What the caller frees, and the size that it was told, matter to checked blocks alone.
+// Does nothing for null. `fits`, the origin that the caller frees, and `told`, the size that the program passed, matter
+// only to checked blocks.
 SNUG_COLD void release_slow(void* block, BlockOrigin fits = BlockOrigin::kMalloc, size_t told = kUntoldSize) noexcept;
 
 // The scaled class of the slab that covers the address, or 0: null, a large block, or foreign. Large blocks may lie in
@@ -34,7 +35,8 @@ inline size_t class_at(const void* block) {
   return page < window_pages ? window_classes[page].load(std::memory_order_relaxed) : 0;
 }
 
-// Counted before it is known to succeed: one register less is alive behind the test, which saves an instruction.
+// The allocation is counted before it is known to succeed: so one register less is live behind the test, which saves an
+// instruction.
 template <class Otherwise>
 SNUG_ALWAYS_INLINE void* allocate_from(CacheHead* head, Otherwise otherwise) {
   add_relative<1>(&relative_thread_state()->allocations);
@@ -42,7 +44,8 @@ SNUG_ALWAYS_INLINE void* allocate_from(CacheHead* head, Otherwise otherwise) {
   return pop(head, &block) ? block : otherwise();
 }
 
-// The slow paths are parameters so that who adds to them, as operator new does, adds nothing to the fast one.
+// The slow paths are parameters so that what a caller adds to them, as operator new does, adds nothing to the fast
+// path.
 template <void* (&slow)(HeadStep) = allocate_slow, void* (&large)(size_t) = allocate_large<BlockOrigin::kMalloc>>
 SNUG_ALWAYS_INLINE void* allocate(size_t size) {
   size_t beyond = size;
@@ -56,13 +59,13 @@ template <BlockOrigin fits>
 SNUG_COLD void release_slow_told(void* block, size_t size) noexcept {
   release_slow(block, fits, size);
 }
-// The size is what is left of it beyond the end of the trusted ones.
+// `beyond` is the size less the end of the trusted sizes.
 template <BlockOrigin fits>
 SNUG_COLD void release_slow_beyond(void* block, size_t beyond) noexcept {
   release_slow(block, fits, beyond + trusted_end);
 }
 
-// The slow path gets `told` as well, as it stands in the register in which it came.
+// The slow path gets `told` as well, still in the register in which it came.
 template <void (&slow)(void*, size_t) noexcept>
 SNUG_ALWAYS_INLINE void release_or(void* block, size_t told) {
   const size_t page = (address_of(block) - window_base) >> kPageShift;
@@ -79,15 +82,15 @@ SNUG_ALWAYS_INLINE void release(void* block) {
   release_or<release_slow_told<fits>>(block, kUntoldSize);
 }
 
-// The same for who is told the size, and does not believe it.
+// The same for a caller that is given the size, which only a checked process looks at.
 template <BlockOrigin fits = BlockOrigin::kMalloc>
 SNUG_ALWAYS_INLINE void release_told(void* block, size_t size) {
   release_or<release_slow_told<fits>>(block, size);
 }
 
-// `size` is what the block was asked for with, and the block was never resized. Where sizes are trusted a block of a
-// size in the head table is cached by that alone (docs/decisions/0007): a wrong one is found if the block goes home,
-// not if it is handed out again. Elsewhere `trusted_end` is 0.
+// `size` is the size that the block was requested with, and the block was never resized. Where sizes are trusted a
+// block of a size in the head table is cached by its size alone (docs/decisions/0007): a wrong size is found if the
+// block goes home, not if it is handed out again. Elsewhere `trusted_end` is 0.
 template <BlockOrigin fits>
 SNUG_ALWAYS_INLINE void release_sized(void* block, size_t size) {
   size_t beyond = size;
@@ -97,19 +100,19 @@ SNUG_ALWAYS_INLINE void release_sized(void* block, size_t size) {
     release_slow_told<fits>(block, kUntoldSize);  // sizes are trusted where no block is checked
 }
 
-// As allocate() and release(), but past the thread's cache: the block comes from the slab that is drawn from, and goes
-// home at once, so that its slab can become empty.
+// As allocate() and release(), but without the thread's cache: the block comes from the slab that refills draw from,
+// and goes back to its slab at once, so that the slab can become empty.
 void* allocate_uncached(size_t size) noexcept;
 void release_uncached(void* block) noexcept;
-// True if memory came home sooner were the block's contents in one that is allocated so, and the block released so.
-// False for null. `call` names the caller in a report of misuse.
+// True if it would save memory to move the block's contents to a block from allocate_uncached() and to pass the old one
+// to release_uncached(). False for null. `call` names the caller in a report of misuse.
 bool should_move(const void* block, const char* call);
 
 // `zeroed` bytes: `count * size`, overflow checked.
 void* allocate_zeroed(size_t count, size_t size);
 // `alignment` is a power of two.
 void* allocate_aligned(size_t alignment, size_t size, BlockOrigin origin = BlockOrigin::kMalloc) noexcept;
-// resize() for a block of a slab that does not stay where it is, and for one of no slab.
+// resize() for a block of a slab that has to move, and for a block of no slab.
 SNUG_NOINLINE void* move_from_slab(void* block, size_t usable, size_t size, const char* call) noexcept;
 SNUG_NOINLINE void* resize_outside_slabs(void* block, size_t size, const char* call) noexcept;
 
@@ -129,12 +132,12 @@ inline void* resize(void* block, size_t size, const char* call) {
 
 // 0 for null. `call` names the caller in a report of misuse.
 size_t usable_size(const void* block, const char* call);
-// True if anything was given back.
+// Gives back all but about `pad` bytes of what is kept empty. True if anything was given back.
 bool trim(size_t pad);
-// At the end of the process: looks through the calling thread's cache, and says a line of the first address that is no
-// block, or is free already. The process ends as it would have: what was wrong has done no harm, and what stdio holds
-// is still to be written. Not where exit() may have been called in a signal handler that has interrupted this thread in
-// a slow path.
+// At the end of the process: searches the calling thread's cache, and reports in one line the first address that is no
+// block, or is free already. The process then ends as it would have: the misuse has done no harm, and stdio's buffers
+// are still to be written. Does nothing if exit() may have been called in a signal handler that has interrupted this
+// thread in a slow path.
 void look_for_misuse_at_exit() noexcept;
 // Null, or the broken invariant. With `all_caches` no other thread may be running.
 const char* check(bool all_caches);

@@ -29,7 +29,7 @@ class Walk {
  private:
   static constexpr size_t kMost = os::PageMap::kMostAtOnce;
 
-  // Adds the bytes in memory of a range whose ends are rounded outwards to OS pages.
+  // Adds the bytes in memory of a range, with its ends rounded outwards to OS pages.
   bool add_resident(uintptr_t from, uintptr_t to, uint64_t* bytes) {
     const size_t page = os::page_size();
     from = round_down(from, page);
@@ -143,8 +143,8 @@ class Walk {
   uint64_t swapped_ = 0;  // OS pages
 };
 
-// Blocks out of slabs are live, in a cache or on their way. Which ones is not looked up: those that are not live count
-// as touched to the same part as all of their class.
+// Blocks out of slabs are live, in a cache or on their way home. Which ones is not looked up: of the blocks that are
+// not live the same part counts as touched as of all blocks of their class.
 void divide_used(Attribution& attribution, const SizeSamples& samples) {
   uint64_t cached_of[kMaxClasses] = {};
   store.roster.for_each([&](const ThreadCache& cache) {
@@ -171,7 +171,7 @@ void divide_used(Attribution& attribution, const SizeSamples& samples) {
     sums.rounding += live - requested;
     sums.free_in_slabs += its.free;
     sums.empty_slabs += its.empty;
-    // Of what was carved ahead for a cache nothing is touched before it is handed out.
+    // Blocks that were carved for a cache are untouched until the cache hands them out.
     const uint64_t untouched = its.out - its.used;
     sums.untouched += untouched - share(untouched, static_cast<double>(cached_of[c]), whole);
   }

@@ -1,9 +1,9 @@
-// Attribution: where each byte is that the kernel counts as in memory for our mappings. Each OS page that it names is
-// shared out among what lies on it, so that the parts add up to what it counts.
+// Attribution: where each byte is that the kernel counts as in memory for our mappings. Each OS page that it counts is
+// divided among what lies on it, so that the parts add up to the kernel's count.
 //
-// Which pages are in memory only the kernel knows: it is asked for the whole heap, O(memory). What lies on them is read
-// under the locks of its parts, a chunk or a slab at a time, and no lock is held while the kernel works: with other
-// threads running, the parts are of slightly different moments.
+// Only the kernel knows which pages are in memory: it is asked for the whole heap, O(memory). What lies on them is read
+// under the locks of the heap's parts, a chunk or a slab at a time, and no lock is held during the system calls: while
+// other threads run, the parts are of slightly different moments.
 #pragma once
 
 #include <atomic>
@@ -15,11 +15,11 @@
 
 namespace snug {
 
-// Of one size class, bytes in memory but for the last.
+// One size class: bytes in memory, except for `out`.
 struct ClassMemory {
   uint64_t used = 0;   // in blocks that are out of the slabs: live, cached, on their way
-  uint64_t free = 0;   // of slabs with such blocks: in free ones, or never handed out
-  uint64_t empty = 0;  // of slabs without
+  uint64_t free = 0;   // in slabs with such blocks: in free blocks, or in blocks never handed out
+  uint64_t empty = 0;  // in slabs without such blocks
   uint64_t out = 0;    // in the same blocks as `used`, touched or not
 };
 
@@ -28,8 +28,8 @@ struct Attribution {
   ClassMemory classes[kMaxClasses]{};
 };
 
-// What sizes are asked for, by class: a request in each batch that a cache gets, the one that found the cache empty,
-// rounded up to 16 bytes up to 64 KiB, as the slow path knows it.
+// A sample of the requested sizes, by class: one for each refill of a cache, that of the request which found the cache
+// empty; up to 64 KiB it is rounded up to 16 bytes, as the slow path knows it.
 class SizeSamples {
  public:
   void add(size_t size_class, size_t size) {

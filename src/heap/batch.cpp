@@ -17,7 +17,7 @@ size_t row_of_class(size_t scaled_class, void* const* blocks, size_t count) {
 
 size_t allocate_batch(size_t size, void** blocks, size_t count) noexcept {
   for (size_t done = 0; done != count;) {
-    // The first comes the usual way, which starts whatever has to be started, and the heap's way out of a shortage.
+    // The first block comes by the usual path, which starts what has to be started, and handles a shortage of memory.
     void* block = allocate(size);
     if (block == nullptr) return done;
     blocks[done++] = block;
@@ -38,7 +38,7 @@ void release_batch(void* const* blocks, size_t count) noexcept {
     const size_t row =
         scaled_class != 0 && cache != nullptr ? row_of_class(scaled_class, blocks + done, count - done) : 1;
     if (row == 1)
-      release_slow(blocks[done]);  // it knows every case
+      release_slow(blocks[done]);  // handles every case
     else
       cache->give_batch(scaled_class / kClassScale, blocks + done, row);
     done += row;

@@ -30,7 +30,8 @@ void* out_of_memory() {
 
 bool is_too_long(size_t size) { return size > BlockNotes::kMostSize; }
 
-// What the caller of the function with this frame does with the block. By itself: check:on does without its array.
+// Records what the caller of the function with this frame does with the block. Not inline: check:on needs no room for
+// its array on the stack.
 SNUG_NOINLINE void note_event(void* block, size_t usable, BlockNotes::Which which, const void* frame) {
   CallStack stack;
   stack.take(frame);
@@ -38,8 +39,8 @@ SNUG_NOINLINE void note_event(void* block, size_t usable, BlockNotes::Which whic
   if (which == BlockNotes::Which::kAllocation) store.notes.write_event(block, usable, BlockNotes::Which::kFree, {});
 }
 
-// A block, or null, that has so many bytes, the trailer's included. `frame` is that of the function that the program
-// called, or one nearby.
+// Writes the note of a block of `usable` bytes, its trailer included, and returns the block; null for null. `frame` is
+// that of the function that the program called, or one nearby.
 SNUG_ALWAYS_INLINE void* dressed(void* block, size_t usable, size_t size, BlockOrigin origin, const void* frame) {
   if (block == nullptr) return nullptr;
   store.notes.write(block, usable, size, origin);
@@ -66,7 +67,7 @@ CallStack stack_of(const void* block, size_t usable, BlockNotes::Which which) {
   return stack;
 }
 
-// What is known of a block, for the end of the process. `note` is null if it cannot be read.
+// What is known of a block, for the report that ends the process. `note` is null if it cannot be read.
 SNUG_COLD ReportedBlock known_of(const void* block, size_t usable, const BlockNote* note) {
   ReportedBlock known{.start = block, .usable = usable, .note = note};
   if (!store.notes.keeps_events()) return known;
@@ -83,16 +84,16 @@ SNUG_COLD ReportedBlock known_of(const void* block, size_t usable, const BlockNo
                known_of(start, usable, known ? &note : nullptr));
 }
 
-// Of an address that no slab covers and where no large block starts.
+// For an address that no slab covers and at which no large block starts.
 [[noreturn]] SNUG_COLD void die_of_no_large_start(const void* address, const char* call) {
   const void* start = store.large_blocks.block_around(address);
   const size_t usable = start != nullptr ? store.large_blocks.usable_size(start) : 0;
   if (usable != 0) die_inside(address, start, usable, call);
-  release_large(const_cast<void*>(address), call);  // tells why, and ends the process
+  release_large(const_cast<void*>(address), call);  // reports the reason, and ends the process
   std::abort();
 }
 
-// Of an address on a page that has a class.
+// The slab of an address on a page that has a class.
 SNUG_ALWAYS_INLINE const Slab& slab_of(const void* block) {
   return *store.window.tag(store.window.page_of(block)).record<Slab>();
 }
@@ -113,8 +114,8 @@ SNUG_ALWAYS_INLINE size_t usable_at_start(const void* block, const char* call) {
   die_inside(block, slab.start + offset / sizes.block_size * sizes.block_size, sizes.block_size, call);
 }
 
-// Of a block whose note reads as zeros: it is free, and its memory has gone back since; or zeros were written over the
-// note. Its slab knows; it is looked at without a lock, as for the end of the process.
+// For a block with a note that reads as zeros: either it is free, and its memory was purged since, or zeros were
+// written over the note. The slab's bitmap tells which; it is read without a lock, as the process ends anyway.
 SNUG_COLD const char* what_blanked(const void* block) {
   const size_t scaled_class = plain_class_at(block);
   if (scaled_class == 0) return kOverrun;
@@ -126,7 +127,7 @@ struct Inspected {
   BlockNote note;
 };
 
-// A live block, whose canary is whole; else ends the process.
+// Ends the process unless the block is live and its canary is whole.
 SNUG_ALWAYS_INLINE Inspected inspect(const void* block, const char* call) {
   Inspected seen{usable_at_start(block, call), {}};
   if (!store.notes.read(block, seen.usable, &seen.note)) {
@@ -139,7 +140,8 @@ SNUG_ALWAYS_INLINE Inspected inspect(const void* block, const char* call) {
   return seen;
 }
 
-// What memory checkers are told of a block of the size: the trailer, which is read in the quarantine too, lies behind.
+// How many bytes of a block of the size memory checkers are told of. The trailer lies behind them, and is read in the
+// quarantine too.
 size_t told_bytes(size_t size) { return round_up(size, 8); }
 
 // How many bytes of a block in the quarantine are filled: the user's, and its canary.
@@ -151,8 +153,8 @@ size_t filled_bytes(size_t size, size_t usable) { return store.notes.canary_end(
   die_of_block("free", rested.block, kAfterFree, written, known_of(rested.block, rested.usable, &note));
 }
 
-// A block that leaves the quarantine is as it was when it came. Takes no lock: a signal handler may have ended the
-// process.
+// Checks that a block which leaves the quarantine is as it was when it came. Takes no lock, as it may run at the end of
+// the process in a signal handler.
 SNUG_ALWAYS_INLINE void look_after_rest(const Rested& rested) {
   permit(rested.block, told_bytes(rested.size));
   const size_t filled = filled_bytes(rested.size, rested.usable);
@@ -165,7 +167,7 @@ SNUG_ALWAYS_INLINE void look_after_rest(const Rested& rested) {
     die_of_write_after_free(rested, rested.usable - BlockNotes::kTrailer);
 }
 
-// Gives the heap what leaves for a batch that the block fills.
+// Admits a block that fills its batch, and frees to the heap the blocks that leave the quarantine for it.
 SNUG_NOINLINE void rest_last(uintptr_t thread, const Rested& rested) {
   ErrnoKeeper keeper;
   Rested leaving[Quarantine::kMostAtOnce];
@@ -199,7 +201,7 @@ SNUG_ALWAYS_INLINE void end_life(void* block, const Inspected& seen, const char*
   rest({block, seen.usable, seen.note.size, BlockNotes::trailer_of_freed(seen.note)});
 }
 
-// What a call makes that frees or resizes blocks of one origin, of a block of another.
+// Reports a call that frees or resizes blocks of one origin, and was given a block of another.
 [[noreturn]] SNUG_COLD void die_of_mismatch(const void* block, const Inspected& seen, const char* call) {
   static constexpr const char* kReasons[] = {"was allocated by malloc", "was allocated by new",
                                              "was allocated by new[]"};

@@ -1,4 +1,4 @@
-// The size-class map out of a file that SNUG_CONF names. Called while the heap starts: allocates nothing.
+// Reads the size-class map from the file that SNUG_CONF names. Called while the heap starts: allocates nothing.
 #pragma once
 
 #include "base/text.h"

@@ -63,10 +63,10 @@ enum Key : size_t {
   kServed
 };
 
-// The memory from which on what is kept by default is. A process that may have less keeps as much less: a 32nd of it
-// in pages and in large blocks each, a 256th in each thread's cache.
+// A process that may have so much memory keeps the default amounts. One that may have less keeps less in proportion: a
+// 32nd of it in pages and in large blocks each, a 256th in each thread's cache.
 constexpr size_t kEnoughMemory = size_t{2} << 30;
-// By default as many times `retain` may be kept empty, in pages, as long as no less is in use.
+// By default up to so many times `retain` may be kept empty, in pages, as long as no less is in use.
 constexpr size_t kTimesInUse = 4;
 // The part of its memory, one in so many, that a process may keep by age alone in pages, and as much in large blocks.
 constexpr size_t kPartByAge = 16;
@@ -84,10 +84,10 @@ struct CheckingWord {
 constexpr CheckingWord kCheckingWords[] = {
     {"off", Checking::kOff}, {"on", Checking::kOn}, {"stacks", Checking::kStacks}, {"sample", Checking::kSample}};
 
-// What is said behind a bad value.
+// The text that follows a bad value in its complaint.
 using Reason = ClassFileFault;
 
-// The digits that the word begins with: how many. None if they are more than `most`.
+// Reads the digits that the word begins with; returns how many they are, 0 if their value exceeds `most`.
 size_t parse_digits(Word word, uint64_t most, uint64_t* result) {
   uint64_t value = 0;
   size_t i = 0;
@@ -104,7 +104,7 @@ bool parse_number(Word word, uint64_t most, uint64_t* result) {
   return word.length != 0 && parse_digits(word, most, result) == word.length;
 }
 
-// Bytes, with a suffix K, M or G if wanted, no more than `most`.
+// Reads a number of bytes, with a suffix K, M or G or without one, up to `most`.
 bool parse_size(Word word, uint64_t most, uint64_t* result) {
   uint64_t value = 0;
   const size_t digits = parse_digits(word, most, &value);
@@ -123,7 +123,7 @@ bool parse_size(Word word, uint64_t most, uint64_t* result) {
   return true;
 }
 
-// What the environment says, in a line: a long word is cut, so that what stands behind it is not.
+// Adds a word of the environment to a line; cuts a long one, so that the rest of the line is not cut.
 template <size_t Capacity>
 void add_word(Text<Capacity>& line, Word word) {
   constexpr size_t kShown = 256;
@@ -174,7 +174,7 @@ bool set_classes(Config& config, Word value, Reason* reason) {
   return true;
 }
 
-// True, or `reason` says why nothing can be appended to the file.
+// True, or `reason` says why the file cannot be appended to.
 bool set_report(Config& config, Reporting reporting, Word value, Reason* reason) {
   char path[sizeof config.report];
   const char* fault = "expected a path of 1 to 1023 bytes";
@@ -264,7 +264,7 @@ void read_pair(Config& config, Word pair, uint32_t* set_keys, ConfigComplaint co
 
 void say_nothing(const char*, size_t) {}
 
-// Complains of no pair that begins within the first `told` bytes.
+// Makes no complaint of a pair that begins within the first `told` bytes.
 Config read_pairs(const char* text, size_t told, uint32_t* set_keys, ConfigComplaint complain) {
   const char* const told_end = text + told;
   Config config;
@@ -297,7 +297,7 @@ Config read_config(uint32_t* set_keys) {
   has_complained = false;
   Config config = read_pairs(text, told_length(text), set_keys, &complain_of_environment);
   if (has_complained) mark_as_told(text);
-  // A library that is compiled with a sanitizer is what is tested itself.
+  // A library that is compiled with a sanitizer is itself under test: no check:on by default.
   if (kSanitized || (*set_keys >> kCheck & 1) != 0) return config;
   look_for_checkers();
   if (is_checked()) config.check = Checking::kOn;

@@ -1,9 +1,9 @@
-// The environment, as the process found it or has it now. Not by getenv(), in whose place an interposer may stand.
+// The environment, as the process found it or has it now. Not by getenv(), which an interposer may have replaced.
 #pragma once
 
 namespace snug {
 
-// The environment as the dynamic linker hands it to constructors, for the time before libc knows of it.
+// Sets the environment as the dynamic linker passes it to constructors, for the time before libc knows of it.
 void tell_environment(char** variables);
 bool libc_has_environment();
 // Its variables, "NAME=VALUE" each, ended by a null; null if there are none.

@@ -1,16 +1,17 @@
-// ForkOrder: all locks around a fork, in the one order in which anybody takes several of them.
+// ForkOrder: takes all locks around a fork, in the one order in which any thread takes several of them.
 //
 //   list of streams ─► opening ─► roster ─► heaps ─► roll ─► large store ─► span store ─► arrays ─► arena
 //
 // Behind these the store takes the locks of the quarantine (checked/quarantine.h) and of the guarded pages, under which
-// nobody takes another part's.
+// no thread takes another part's lock.
 //
-// Of these, what threads hand on in several holds (a heap, a span in hand) is waited for: whoever has it needs only
-// locks that come later. libc takes the list of streams between our handlers and the fork, so that it comes first
-// (os/open_streams.h). While all are held, the thread that forks alone passes through them, in handlers of others.
+// The fork waits for operations of several holds (a heap that changes owners, a span in hand): the thread in one needs
+// only locks that come later. libc takes the lock of its list of streams between our handlers and the fork, so that it
+// comes first (os/open_streams.h). While all are held, lock() still succeeds for the forking thread alone, so that
+// other libraries' fork handlers can allocate.
 //
-// A template over the store, which tests/schedule runs in every order of its steps. Parts that are not open have no
-// locks that anybody holds.
+// It is a template over the store so that tests/schedule can run it in every order of its steps. No thread holds a lock
+// of a part that is not open.
 #pragma once
 
 namespace snug {
@@ -20,7 +21,7 @@ class ForkOrder {
  public:
   static void before(Store& store) {
     Store::Streams::lock();
-    // Our first lock makes forks of several threads take turns; only its holder is the one that forks.
+    // Our first lock makes forks of several threads take turns: the forking thread is the one that holds it.
     store.opening_.lock();
     Store::ForkLock::begin_fork();
     store.opening_.hold_for_fork();

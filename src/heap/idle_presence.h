@@ -1,18 +1,20 @@
-// IdlePresence: how the idle thread comes, works, sleeps and goes. Who is Idle says what its work is, when it is
-// superfluous (no more than one thread has a cache), whether it stays nevertheless, as it sees silent threads, which
-// have never allocated, and how a thread is started and joined.
+// IdlePresence: how the idle thread comes, works, sleeps and goes. The class Idle defines what its work is, when it is
+// superfluous (at most one thread has a cache), whether it stays nevertheless because of silent threads, which have
+// never allocated, and how a thread is started and joined.
 //
-// Whoever changes whether it is superfluous looks at the bell afterwards, and whoever changes the bell asks afterwards
-// whether it is superfluous; both are sequentially consistent, so that one of two at once sees the other:
+// A thread that changes whether the idle thread is superfluous reads the bell afterwards, and a thread that changes the
+// bell reads afterwards whether the idle thread is superfluous. Both are sequentially consistent, so that of two at
+// once at least one sees the other's change:
 //
 //   a thread has got a cache                invites                                    IdleThread::thread_began
-//   a thread's cache has ended              if superfluous sends the thread away       settle
-//   the thread finds itself superfluous     leaves, and invites if it no longer is     live
+//   a thread's cache has ended              if superfluous sends the idle thread away  settle
+//   the idle thread is superfluous          leaves, and invites if it no longer is     live
 //
-// Who has left is not detached: the next to send away, or to start, joins what is left of it. So whoever has joined all
-// threads of the program but one finds no further one, and no invitation that came late.
+// An idle thread that has left is not detached: the next thread to send it away, or to start one, joins it. So a
+// program that has joined all its threads but one has no further thread, and no idle thread starts from a late
+// invitation.
 //
-// A template, which tests/schedule runs in every order of its steps.
+// It is a template so that tests/schedule can run it in every order of its steps.
 #pragma once
 
 #include <algorithm>
@@ -23,14 +25,15 @@ namespace snug {
 template <class Idle>
 class IdlePresence {
  public:
-  // Milliseconds between two tries of what the OS refuses to take. What comes free in between waits as long.
+  // The most milliseconds between two attempts to give back what the OS refuses to take. What is freed in between waits
+  // as long.
   static constexpr uint32_t kMostPatience = 16000;
-  // Looks, while there is work, to one look where there is none, at whether silent threads are still there: they end
-  // without a word. With half of it an idle process wakes up twice as often, with twice of it whoever has joined them
-  // waits twice as long until it has one thread.
+  // Without work, the idle thread wakes up every so many periods to see whether silent threads are still there, since
+  // their end notifies no one. With half of it an idle process wakes up twice as often; with twice of it a program that
+  // has joined them waits twice as long until it has one thread.
   static constexpr uint32_t kPatienceWithSilent = 16;
 
-  // In any thread, outside of every lock. True if it has started the idle thread.
+  // Any thread may call it, while it holds no lock. True if it has started the idle thread.
   static bool start(Idle& idle) {
     if (!idle.bell_.claim()) return false;
     join(idle);
@@ -43,7 +46,7 @@ class IdlePresence {
     return false;
   }
 
-  // In the thread itself, whose life it is.
+  // The idle thread's main function.
   static void live(Idle& idle, uint32_t period) {
     idle.bell_.await_arrival();
     for (uint32_t patience = period;;) {
@@ -63,26 +66,28 @@ class IdlePresence {
     }
   }
 
-  // In a thread whose cache has ended. Returns when the idle thread has gone, if it is superfluous.
+  // Called in a thread after its cache has ended. If the idle thread is superfluous, returns when that has gone.
   static void settle(Idle& idle) {
     while (idle.is_superfluous()) {
       if (!idle.bell_.send_away()) return;
       join(idle);
       idle.bell_.gone();
       if (idle.is_superfluous()) return;
-      idle.bell_.invite();  // whoever has begun meanwhile could not; and may have ended, without finding anybody
+      idle.bell_.invite();  // a thread that has begun meanwhile could not invite; it may have ended again by now
     }
   }
 
  private:
-  // Silent threads, for which it came at the start, end without a word.
+  // True if the idle thread has left, as it is superfluous. It finds that out itself: a silent thread's end calls
+  // nothing.
   static bool leave(Idle& idle) {
     if (!idle.is_superfluous() || !idle.bell_.leave()) return false;
     if (!idle.is_superfluous()) idle.bell_.invite();
     return true;
   }
 
-  // For who has claimed, or sends away: nobody else is in here, and the thread needs no lock and nobody to end.
+  // Only for a thread that has claimed the bell, or sends away: no other thread is in here then, and the idle thread
+  // needs neither a lock nor another thread to end.
   static void join(Idle& idle) {
     if (!idle.is_unjoined_) return;
     idle.join_thread();

@@ -11,19 +11,19 @@
 namespace snug {
 namespace {
 
-// Milliseconds between two looks, and before it returns, once it has left kFreeLeaves times.
+// The least milliseconds between two rounds of work, and before it comes back, once it has left kFreeLeaves times.
 constexpr uint32_t kLeastPeriod = 100;
-constexpr uint32_t kLooks = 4;             // in the time after which what is empty goes
+constexpr uint32_t kLooks = 4;             // rounds of work in purge_after
 constexpr uint32_t kBeforeAnother = 1000;  // milliseconds after the OS has refused a thread
 constexpr uint32_t kStepsBeforePause = 4;
-constexpr uint32_t kFreeLeaves = 16;    // libraries try threads out at the start, and the pool of workers comes then
-constexpr uint32_t kMostRefusals = 64;  // in a row of steps: each is young again, and soon not, if nothing may age
+constexpr uint32_t kFreeLeaves = 16;    // libraries try threads out at the start, before the pool of workers begins
+constexpr uint32_t kMostRefusals = 64;  // of the OS in a row: what it refuses becomes young, and may soon be due again
 
 }  // namespace
 
-// Repeats a step that gives one thing back, each under a lock of its own, as long as the thread is not to go. An
-// unlocked lock goes to whoever comes first, which is this thread again, unless it stays away long enough for a waiter
-// to wake up. False if the OS has refused.
+// Repeats a step that gives one thing back, each under a lock of its own, until nothing is due or the thread has to go.
+// The first thread to try gets an unlocked lock, and that would be this one again: it pauses now and then, so that a
+// waiter can wake up. False if the OS has refused.
 template <class Step>
 bool IdleThread::exhaust(Step step) {
   uint32_t steps = 0;
@@ -45,8 +45,8 @@ bool IdleThread::exhaust(Step step, MayGoOn may_go_on) {
   return false;
 }
 
-// One pass over the heaps in so long that an empty page has lain for purge_after at most when it goes. What a pass has
-// left, as the OS has refused or the thread has left, the next one begins with.
+// Makes one pass over the heaps in half of purge_after, so that an empty page goes before it is older than purge_after.
+// If the OS has refused, or the thread has left, the next pass goes on where this one stopped.
 bool IdleThread::give_back_holes() {
   const uint32_t now = os::milliseconds();
   if (now - went_round_at_ < store.config.purge_after / 2) return true;
@@ -66,16 +66,16 @@ bool IdleThread::give_back_overdue() {
   return heaps && large && spans;
 }
 
-// What was kept because the thread was here to see to it. For who has left the bell: until then nothing is beyond the
-// bounds. Whoever joins the thread waits for it, so without pauses.
+// Gives back what was kept only because the idle thread ran. Called after the thread has left the bell, as until then
+// nothing is beyond the bounds. Makes no pauses, as a thread that joins this one waits for it.
 void IdleThread::give_back_excess() {
   const auto always = [] { return true; };
   exhaust([] { return store.large.purge_excess(); }, always);
   exhaust([] { return store.spans.purge_excess(); }, always);
 }
 
-// The same in the child of a fork, which has one thread, with its slow operations: some for each time that the clock
-// tells, so that a child which soon ends does not pay for all.
+// Does the same in the child of a fork, which has one thread, in its slow operations: a few steps for each tick of the
+// clock, so that a child which soon ends does not pay for all.
 void IdleThread::give_back_inherited() {
   const uint32_t now = os::milliseconds();
   if (gave_inherited_at_.exchange(now, std::memory_order_relaxed) == now) return;
@@ -95,7 +95,7 @@ void IdleThread::open(IdleThreads mode) {
 }
 
 void IdleThread::thread_made() {
-  if (!is_automatic_ || bell_.is_attended()) return;  // it may be this very thread that is being made
+  if (!is_automatic_ || bell_.is_attended()) return;  // the thread made may be the idle thread itself
   has_seen_threads_made_.store(true, std::memory_order_relaxed);
   if (has_left_lately()) return;
   bell_.invite();
@@ -103,18 +103,18 @@ void IdleThread::thread_made() {
 }
 
 void IdleThread::permit() {
-  os::find_thread_count();  // not later, as that may wait for a library that is being loaded
+  os::find_thread_count();  // now, as later it might wait for a library that is being loaded
   if (os::is_main_thread()) main_thread_.store(&thread_state, std::memory_order_relaxed);
   if (store.is_open() && store.config.idle_thread != IdleThreads::kOff) watch_main_thread();
   permitted_.store(true, std::memory_order_relaxed);
 }
 
-// It is the end of a thread's cache that announces the end of the thread.
+// Gives the main thread a cache: a thread's end is noticed by the end of its cache.
 void IdleThread::watch_main_thread() {
   if (is_main_thread()) store.roster.start();
 }
 
-// Without a system call, which would be a new one in the midst of a program.
+// Makes no system call, as a filter that the program has set up may not expect one here.
 bool IdleThread::is_main_thread() const { return main_thread_.load(std::memory_order_relaxed) == &thread_state; }
 
 void IdleThread::start() {
@@ -141,7 +141,8 @@ bool IdleThread::start_thread() {
 
 void IdleThread::join_thread() { os::join_thread(thread_); }
 
-// What it does once, and libc before it, a filter of system calls that the program sets up next may not allow.
+// Waits for the system calls that the new thread, and libc before it, makes once: a filter that the program sets up
+// next may not allow them.
 void IdleThread::await_first_steps() {
   constexpr uint32_t kPatience = 1000;  // milliseconds
   constexpr timespec kStep{0, 10'000'000};
@@ -151,8 +152,8 @@ void IdleThread::await_first_steps() {
     StdAtomics::futex_wait(has_taken_steps_, 0, &kStep);
 }
 
-// A filter that allows threads need not allow what they are called, or how they are scheduled; where the setting has
-// asked for the thread, it has to allow its name.
+// A filter that allows threads need not allow to name them or to change their scheduling. With idle_thread:on a filter
+// has to allow the name.
 void IdleThread::take_first_steps() {
   const bool is_unfiltered = is_unfiltered_.load(std::memory_order_relaxed);
   if (is_unfiltered || !is_automatic_) os::name_thread("snug-idle");
@@ -170,13 +171,13 @@ void IdleThread::live() {
 
 bool IdleThread::is_superfluous() const { return is_automatic_ && store.roster.cache_count() <= 1; }
 
-// Beside those with a cache, and the calling thread, which has none.
+// True if there are threads beside those with a cache and the calling thread, which has none.
 bool IdleThread::sees_silent_threads() const {
   return is_automatic_ && os::thread_count() > store.roster.cache_count() + 1;
 }
 
-// To begin and to end it takes as long as another thread does. A thread that begins too soon after does without, as no
-// later one may start it: by then a filter of system calls may have been set up.
+// Starting and ending it costs as much as any thread does. A thread of the program that begins too soon afterwards does
+// not get it, nor is it started later: by then a filter of system calls may have been set up.
 bool IdleThread::has_left_lately() const {
   return leaves_.load(std::memory_order_relaxed) >= kFreeLeaves &&
          os::milliseconds() - left_at_.load(std::memory_order_relaxed) < kLeastPeriod;
@@ -187,12 +188,12 @@ void IdleThread::note_leave() {
   leaves_.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Who is dismissed stays unjoined: main's thread does not wait, and others may be joining it already.
+// A dismissed idle thread stays unjoined: main's thread does not wait, and another thread may be joining it already.
 void IdleThread::thread_ended() {
   if (is_main_thread()) return bell_.dismiss();
   Presence::settle(*this);
-  // What looks silent may be another thread that ends at this moment. So the idle thread is gone first in any case, and
-  // does not come again where no thread is left.
+  // A thread that seems silent may be one that is just ending. So the idle thread is sent away first in any case, and
+  // is invited again only if there still is such a thread.
   if (sees_silent_threads() && !has_left_lately()) bell_.invite();
 }
 
@@ -207,7 +208,7 @@ void IdleThread::after_fork_in_child() {
   main_thread_.store(&thread_state, std::memory_order_relaxed);
   if (is_automatic_) {
     bell_.clear_until_invited();
-    if (os::thread_count() != 0) bell_.invite();  // it comes where there is another thread, as libc counts them
+    if (os::thread_count() != 0) bell_.invite();  // it starts once libc counts another thread
     has_inherited_.store(true, std::memory_order_relaxed);
   } else {
     bell_.clear();

@@ -8,7 +8,7 @@
 namespace snug {
 namespace {
 
-// By which part, one in so many, a heap grows from look to look, and the peak may be missed.
+// The part, one in so many, by which a heap grows from look to look, and by which the peak found may be too low.
 constexpr size_t kPart = 20;
 // Bytes by which a small heap grows from look to look.
 constexpr size_t kLeastStep = size_t{64} << 10;
@@ -17,7 +17,7 @@ constexpr size_t kLeastStep = size_t{64} << 10;
 
 size_t Peak::grown() { return store.spans.bytes_grown().load(std::memory_order_relaxed) + store.large.bytes_grown(); }
 
-// No less than there is. Pages of the store that hold records count twice: where there are some, a look may be in vain.
+// No less than what is committed. Pages of the store that hold records count twice, which may cause a needless look.
 size_t Peak::committed() {
   const SpanStatistics spans = store.spans.statistics();
   const LargeStatistics large = store.large.statistics();
@@ -44,8 +44,8 @@ SNUG_COLD void Peak::look() {
   lock_.unlock();
 }
 
-// What has been freed and kept is in memory still: of a moment with about as much in memory, and of the end, the first
-// tells what filled it.
+// At the end, freed memory that is kept still counts as in memory: of an earlier moment with about as much in memory
+// and the end, the earlier one shows what the memory was used for.
 const Attribution* Peak::conclude() {
   if (lock_.try_lock()) {
     measure_now(enough());

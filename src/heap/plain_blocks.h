@@ -1,5 +1,5 @@
-// Blocks as they are handed out where nothing is checked, past the inline paths: what checked blocks are made of.
-// They may be used whatever the configuration; the store is open. Thread-safe. Failure is null with errno ENOMEM.
+// Blocks as they are handed out without checks, but not by the inline paths: checked blocks are made of them. The
+// functions work with every configuration; the store is open. Thread-safe. Failure is null with errno ENOMEM.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 namespace snug {
 
 void* allocate_plain(size_t size);
-// One of a class whose array is empty. The allocation has been counted.
+// A block of a class, when the array of the class is empty. The allocation has been counted.
 void* refill_plain(size_t size_class);
 inline void* allocate_plain_of_class(size_t size_class) {
   return allocate_from(head_of(relative_thread_state(), scaled(size_class)),
@@ -21,10 +21,10 @@ inline void* allocate_plain_of_class(size_t size_class) {
 void* allocate_plain_large(const LargeRequest& request);
 void* allocate_plain_aligned(size_t alignment, size_t size);
 
-// A live block of the heap's, which its class's array has no room for, or is large.
+// Frees a live block of the heap's for which its class's array has no room, or which is large.
 void release_plain_slow(void* block, size_t scaled_class);
-// An address that no slab covers: ends the process unless a live large block starts there, which is freed. `call` is
-// what is named then.
+// For an address that no slab covers: frees the live large block that starts there, or ends the process if there is
+// none. `call` names the caller in that report.
 void release_large(void* block, const char* call);
 
 // The scaled class of the slab that covers the address, or 0, as class_at(); but also in a checked process, where the
@@ -33,7 +33,7 @@ inline size_t plain_class_at(const void* block) {
   return store.window.contains(block) ? store.window.class_at(store.window.index_of(block)) : 0;
 }
 
-// A live block of the heap's.
+// Frees a live block of the heap's.
 inline void release_plain(void* block) {
   const size_t scaled_class = plain_class_at(block);
   if (!push(relative_thread_state(), scaled_class, block)) release_plain_slow(block, scaled_class);

@@ -1,5 +1,5 @@
-// What a request does that the OS has refused: it gives back what is only kept, tries again, and is served out of what
-// others have free (decision 0063). The calling thread holds no lock. Thread-safe.
+// What a request does after the OS has refused memory: it gives back what is only kept, tries again, and at last takes
+// a free block of another heap (decision 0063). The calling thread holds no lock. Thread-safe.
 #pragma once
 
 #include <cerrno>
@@ -10,13 +10,13 @@
 
 namespace snug {
 
-// What the calling thread keeps, and what no thread owns; with `from_others`, what others' caches have as well. True if
-// anything was given back. The store is open.
+// Gives back what the calling thread's cache and the stores keep; with `from_others`, what other threads' caches hold
+// as well. True if anything was given back. The store is open.
 bool give_back(size_t pad, bool from_others);
 
 // A block of a class longer than this one, and aligned as well: every multiple of 2^n has blocks at such multiples.
-// Null if there is none, and where the size that a block is freed with, or was asked for, says its class. O(classes *
-// heaps).
+// Null if there is none, or where the size passed to a sized delete, or requested, decides the class of a block.
+// O(classes * heaps).
 void* take_longer(size_t size_class);
 
 inline void* out_of_memory() {
@@ -24,11 +24,11 @@ inline void* out_of_memory() {
   return nullptr;
 }
 
-// More than the machine has, and refused: not worth giving back what is kept for a second try.
+// True if the size exceeds the machine's memory: then it is useless to give back what is kept and to try again.
 inline bool is_hopeless(size_t size) { return size > PTRDIFF_MAX || size > store.most_memory; }
 
-// Runs `attempt` and, if the OS has refused, once more after giving back what is only kept, but for other threads'
-// caches, for which each refusal would have to wait some milliseconds. At last does what `otherwise` does.
+// Runs `attempt` and, if the OS has refused, once more after giving back what is only kept; not what other threads'
+// caches hold, for which each refusal would have to wait some milliseconds. At last runs `otherwise`.
 template <class Attempt, class Otherwise>
 void* insist(size_t size, Attempt attempt, Otherwise otherwise) {
   void* block = attempt();
@@ -42,8 +42,7 @@ void* insist(size_t size, Attempt attempt, Otherwise otherwise) {
   return block != nullptr ? block : out_of_memory();
 }
 
-// The same for a block of the size's class. Where attempt(class) has none, any heap's serves; at last one that is
-// longer.
+// The same for a block of the size's class. If attempt(class) has none, takes one of any heap; at last a longer one.
 template <class Attempt>
 void* insist_on_class(size_t size, Attempt attempt) {
   const auto from_any_heap = [&]() -> void* {

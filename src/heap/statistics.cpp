@@ -64,9 +64,9 @@ constexpr Part kParts[] = {
     {"swapped", &snug_memory::swapped},
 };
 
-// With the peak, which has a line for each class.
+// A line with all statistics and the peak, which has an entry for each class.
 using ReportLine = Text<16384>;
-// Of a process, with the count of its allocations.
+// A line with only the count of a process's allocations.
 using CountLine = Text<512>;
 
 // What every line begins with.
@@ -89,7 +89,7 @@ void report_count() {
   os::append_to_file(store.config.report, line.data(), line.size());
 }
 
-// In builds with assertions.
+// Adds how often process-wide locks were taken, in builds with assertions.
 void add_takings(ReportLine& line) {
   if constexpr (!SharedHolds::kCounted) return;
   line.add(",\"shared_locks\":").add(SharedHolds::taken()).add(",\"taken_in\":[");
@@ -116,7 +116,7 @@ void add_peak(ReportLine& line, const Attribution& peak) {
   line.add("]}");
 }
 
-// "512 B", "1.50 KiB", "11.77 MiB": to people a long row of digits says little.
+// Adds "512 B", "1.50 KiB" or "11.77 MiB", which people read more easily than long numbers.
 void add_bytes(Text<32>& text, uint64_t bytes) {
   constexpr const char* kMultiples[] = {" B", " KiB", " MiB", " GiB", " TiB"};
   unsigned multiple = 0;
@@ -130,7 +130,7 @@ void add_bytes(Text<32>& text, uint64_t bytes) {
   text.add(kMultiples[multiple]);
 }
 
-// Blocks outside of slabs and bytes in slabs, over all heaps.
+// Adds blocks outside of slabs and bytes in slabs, over all heaps.
 void add_slabs(snug_stats& stats) {
   store.registry.for_each([&](const SlabHeap& heap) {
     stats.batches_sent += heap.batches_sent();
@@ -145,7 +145,7 @@ void add_slabs(snug_stats& stats) {
 
 void subtract(uint64_t& from, uint64_t amount) { from -= amount < from ? amount : from; }
 
-// What is out of slabs but free: on its way home, or in thread caches.
+// Subtracts the blocks that are out of slabs but free: on their way home, or in thread caches.
 void subtract_free(snug_stats& stats) {
   int64_t blocks_mailed = 0;
   int64_t bytes_mailed = 0;
@@ -153,7 +153,7 @@ void subtract_free(snug_stats& stats) {
     blocks_mailed += heap.blocks_mailed();
     bytes_mailed += heap.bytes_mailed();
   });
-  // Read while other threads run, a sum may for a moment be below nothing.
+  // The sums are read while other threads run, so that they may be negative for a moment.
   const uint64_t mailed = bytes_mailed > 0 ? static_cast<uint64_t>(bytes_mailed) : 0;
   subtract(stats.blocks_in_use, blocks_mailed > 0 ? static_cast<uint64_t>(blocks_mailed) : 0);
   subtract(stats.bytes_in_use, mailed);
@@ -250,7 +250,7 @@ void report_statistics() {
   add_takings(line);
   if (const Attribution* peak = store.peak.conclude(); peak != nullptr) add_peak(line, *peak);
   line.add("}\n");
-  // Nobody is told if that fails: what was standard error may by now be a file of the program's.
+  // A failure is not reported: what was standard error may by now be a file of the program's.
   os::append_to_file(store.config.report, line.data(), line.size());
 }
 

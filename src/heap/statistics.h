@@ -1,5 +1,5 @@
-// What the heap says of itself. Every figure is a value taken when it is asked for; nothing is counted for its sake on
-// the fast paths but the number of allocations.
+// The heap's statistics. Every figure is a value computed on request; the fast paths count only the number of
+// allocations for them.
 #pragma once
 
 #include "snug/snug.h"
@@ -15,8 +15,8 @@ bool gather_memory(snug_memory& memory);
 // A summary for people, on standard error.
 void print_statistics();
 
-// One line of JSON with this process's statistics, or with the count of its allocations alone, appended to the file
-// that the configuration names, if it names one.
+// Appends one line of JSON with this process's statistics, or with only the count of its allocations, to the file that
+// the configuration names, if it names one.
 void report_statistics();
 
 }  // namespace snug

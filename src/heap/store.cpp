@@ -18,13 +18,13 @@
 namespace snug {
 namespace {
 
-// By default so many heaps for each processor: of the threads that run at a time hardly two want the same one.
+// By default so many heaps for each processor: two threads that run at the same time hardly ever want the same one.
 constexpr size_t kHeapsACore = 4;
 
 static_assert(kMostCached < ArrayStore::kMostPlaces,
               "an array has room for what a class may cache and the block in hand");
 
-// The map out of a file, laid out for running. Apart from the store, whose image in the library it would lengthen.
+// The class table made from a map's file. Not a member of the store, which would make the library's image longer.
 constinit ClassTable file_table;
 
 const ClassTable* class_table(const Config& config) {
@@ -39,7 +39,7 @@ const ClassTable* class_table(const Config& config) {
   }
 }
 
-// To give back a page of ours would be to wipe its neighbours on the same page of the OS.
+// On larger OS pages, purging one of our pages would clear its neighbours on the same OS page.
 void refuse_large_os_pages() {
   if (os::page_size() <= kPageSize) return;
   Text<160> line;
@@ -64,8 +64,8 @@ constinit uintptr_t window_base = 0;
 constinit size_t window_pages = 0;
 constinit const std::atomic<ScaledClass>* window_classes = nullptr;
 
-// What is libc's comes before the lock or behind it: in its place an interposer may stand that allocates, and finds the
-// store not open yet.
+// libc's functions are called before or after the hold of the lock: an interposer may have replaced them, and may
+// allocate while the store is not open yet.
 bool Store::open() {
   os::learn_start();
   if (!roster.make_key(thread_ends)) return false;
@@ -84,15 +84,15 @@ void Store::watch_faults() {
   });
 }
 
-// Handlers that are registered later run their part before ours takes the locks, and after ours has dropped them, so
-// that they may allocate, or wait for a thread that does. Registering may allocate itself.
+// Fork handlers that are registered later run before ours takes the locks, and after ours has dropped them, so that
+// they may allocate, or wait for a thread that does. Registering may itself allocate.
 void Store::watch_forks() {
   if (watches_forks_.exchange(true)) return;
   ::pthread_atfork([] { store.before_fork(); }, [] { store.after_fork_in_parent(); },
                    [] { store.after_fork_in_child(); });
 }
 
-// Each step may be refused and is then tried again by the next allocation.
+// The OS may refuse each step; the next allocation then tries it again.
 bool Store::open_parts() {
   refuse_large_os_pages();
   os::learn_processors();
@@ -117,13 +117,13 @@ bool Store::open_parts() {
   return true;
 }
 
-// Asked at the start, as a filter of system calls may forbid it later. Without a word from the OS there is no bound.
+// Asks the OS at the start, as a filter of system calls may forbid it later. Without an answer there is no bound.
 void Store::bound_heaps() {
   const size_t heaps = config.heaps != 0 ? config.heaps : kHeapsACore * os::usable_core_count();
   if (heaps != 0) registry.bound(heaps);
 }
 
-// Where every block is checked the inline paths stay closed.
+// Opens what the configured checks need. If every block is checked, the inline paths stay closed.
 void Store::open_checks() {
   if (config.check == Checking::kOn || config.check == Checking::kStacks) {
     const bool keeps_stacks = config.check == Checking::kStacks;
@@ -138,18 +138,18 @@ void Store::open_checks() {
   plain_.store(true, std::memory_order_release);
 }
 
-// Until then every call takes a slow path.
+// Until this is called every call takes a slow path.
 void Store::open_inline_paths() {
-  // With several threads a request may be under way that has seen no table (thread/head_table.h).
+  // Another thread may be in a request that has seen no table yet (thread/head_table.h).
   open_head_table(*table, os::is_single_threaded() ? config.sized_delete : SizedDelete::kCheck);
   window_base = window.base();
   window_classes = window.classes();
-  // The limit last: until it is set none of these is looked at.
+  // The limit is set last: until then no inline path reads the others.
   std::atomic_signal_fence(std::memory_order_release);
   window_pages = window.page_limit();
 }
 
-// How much the process may have is read at the start, too, as it stands in files.
+// Reads how much memory the process may have, at the start too, as it is read from files.
 void Store::bound_memory() {
   most_memory = std::min(os::total_memory_and_swap(), os::address_space_limit());
   const Retained retained = retained_within(std::min(os::memory_limit(), most_memory), config, config_set);
@@ -162,7 +162,7 @@ void Store::bound_memory() {
 
 void Store::before_fork() {
   peak.before_fork();
-  // One thread alone disturbs nobody, and may be forking in a signal handler that has interrupted it inside a lock.
+  // A single thread needs no lock, and may be forking in a signal handler that has interrupted it in a hold of one.
   if (os::is_single_threaded() && !idle.may_exist()) {
     forks_alone_ = true;
     return idle.before_fork();

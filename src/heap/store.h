@@ -43,57 +43,56 @@ struct Store {
 
   alignas(kCacheLine) std::atomic<uint64_t> shared_allocations{0};  // by threads without a cache
 
-  // What every slow operation reads, and nothing writes once the store is open.
+  // Every slow operation reads these; nothing writes them once the store is open.
   alignas(kCacheLine) Config config;
   uint32_t config_set = 0;  // bits of the keys that the environment set
   const ClassTable* table = &kRoomyTable;
   size_t most_memory = SIZE_MAX;  // bytes: a request beyond this cannot be served
 
-  // With check:on and check:stacks.
+  // Used with check:on and check:stacks.
   BlockNotes notes;
   StackDepot stacks;  // with check:stacks
   Quarantine quarantine;
-  // With check:sample.
+  // Used with check:sample.
   GuardedPages guarded;
 
-  Peak peak;  // with report
+  Peak peak;  // used with report
 
-  // Reads the configuration and opens every part. False if the OS refuses; asked again by the next allocation.
+  // Reads the configuration and opens every part. False if the OS refuses; the next allocation tries again.
   bool open();
   bool is_open() const { return open_.load(std::memory_order_acquire); }
   bool ensure_open() { return is_open() || open(); }
-  // True if the store is open and blocks are handed out as they are, which the paths ask that are taken most.
+  // True if the store is open and blocks are handed out unchecked. The most frequent slow paths ask this.
   bool is_plain() const { return plain_.load(std::memory_order_acquire); }
   // True if it is open and every block is checked (heap/checked_blocks.h).
   bool is_checked() const { return checked_.load(std::memory_order_relaxed); }
-  // The same at the end of the process, which a signal handler may have brought about in the middle of open(): it does
-  // not wait for whom it has interrupted.
+  // The same at the end of the process. A signal handler may have called exit() in the middle of open(): then this does
+  // not wait for the lock, which the interrupted code holds.
   bool ensure_open_at_exit() { return is_open() || (!opening_.is_held() && open()); }
 
-  // Before any other library does, if that can be had.
+  // Registers the fork handlers, if possible before any other library does.
   void watch_forks();
 
-  // Before the first block is handed out on a guarded page; not sooner, so that a handler of the program's is found.
-  // The caller holds no lock.
+  // Called before the first block is handed out on a guarded page; not earlier, so that it finds a fault handler of the
+  // program's. The caller holds no lock.
   void watch_faults();
 
-  // For a caller that has freed or resized a large block, and holds no lock any more: of mappings and tails more may be
-  // kept.
+  // Called after a large block was freed or resized, without a lock: purges what is overdue of kept mappings and tails.
   void pass_by_kept_mappings() { large.purge_as_due(); }
 
-  // For whoever has taken blocks from the slabs, and holds no lock any more. What is kept of large blocks makes way for
-  // what spans have newly taken, and goes by its age: those who have no large blocks any more never come by otherwise.
-  // And there are to be records for the next.
+  // Called after blocks were taken from slabs, without a lock. Purges kept large blocks for the growth of spans, and by
+  // age, since a program that uses no large blocks any more calls nothing else that would; and stocks records for the
+  // next operation.
   void look_ahead() {
     arena.stock_as_due();
     large.make_way();
     large.purge_as_due();
   }
 
-  // True if nobody holds a lock that sending blocks home may wait for.
+  // True if no thread holds a lock that sending blocks home may wait for.
   bool is_at_rest() { return registry.is_at_rest() && !spans.lock().is_held() && !arena.lock().is_held(); }
 
-  // Fork: every lock, in order, is taken before and dropped after, so that the child finds all parts at rest.
+  // For a fork: take every lock, in order, before it and drop them after it, so that the child finds all parts at rest.
   void before_fork();
   void after_fork_in_parent();
   void after_fork_in_child();
@@ -121,8 +120,8 @@ struct Store {
 
 SNUG_HIDDEN extern constinit Store store;
 
-// What the inline paths need of the parts above, copied when the store opens. Variables of their own, because a member
-// of a larger object costs a pointer to it: one instruction on each free.
+// What the inline paths need of the parts above, copied when the store opens. Separate variables: a member of a larger
+// object would cost a pointer to that, one instruction on each free.
 SNUG_HIDDEN extern constinit uintptr_t window_base;
 SNUG_HIDDEN extern constinit size_t window_pages;
 SNUG_HIDDEN extern constinit const std::atomic<ScaledClass>* window_classes;

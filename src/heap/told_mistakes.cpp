@@ -12,7 +12,7 @@ constexpr char kMark[] = ",!";
 constexpr size_t kVariableLength = sizeof kVariable - 1;
 constexpr size_t kMarkLength = sizeof kMark - 1;
 
-// The environment refers to it from then on: it lies in the library, which is never unloaded.
+// The environment refers to this buffer afterwards. It lies in the library, which is never unloaded.
 char marked[4096];
 
 }  // namespace
@@ -33,7 +33,7 @@ void mark_as_told(const char* text) {
   if (length + kVariableLength + kMarkLength >= sizeof marked) return;
   for (char** slot = environment(); slot != nullptr && *slot != nullptr; ++slot) {
     if (*slot + kVariableLength != text) continue;
-    // Of a text that is in `marked` already the two are the same.
+    // If the text lies in `marked` already, source and destination are the same.
     std::memmove(marked + kVariableLength, text, length);
     std::memcpy(marked, kVariable, kVariableLength);
     std::memcpy(marked + kVariableLength + length, kMark, sizeof kMark);

@@ -24,8 +24,8 @@ bool copy_folder(const char* path, char (&folder)[PATH_MAX]) {
   return true;
 }
 
-// As open() would have it: by the effective user and its capabilities. Kernels before Linux 5.8, and filters of system
-// calls, know no such question; the user that began the process is asked for then.
+// True if open() would permit the access, by the effective user and its capabilities. Kernels before Linux 5.8, and
+// some filters of system calls, do not have the call; then the real user counts.
 bool permits(const char* path, int access) {
   const long answer = system_call(SYS_faccessat2, AT_FDCWD, path, access, AT_EACCESS);
   if (answer != -ENOSYS && answer != -EPERM) return answer == 0;
@@ -51,11 +51,11 @@ const char* append_fault(const char* path) {
 }
 
 bool append_to_file(const char* path, const char* bytes, size_t count) {
-  // To open a pipe that has no reader would be to wait for one.
+  // O_NONBLOCK: opening a pipe without a reader must not wait for one.
   constexpr int kHow = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   const long file = system_call(SYS_openat, AT_FDCWD, path, kHow, 0644);
   if (file < 0) return false;
-  // A reader that is slow is waited for.
+  // Clears O_NONBLOCK: the write waits for a slow reader.
   system_call(SYS_fcntl, file, F_SETFL, O_APPEND);
   const bool done = persistent_system_call(SYS_write, file, bytes, count) == static_cast<long>(count);
   system_call(SYS_close, file);

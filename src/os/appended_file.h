@@ -5,8 +5,8 @@
 
 namespace snug::os {
 
-// Null, or why nothing could be appended to the file `path` now: a sentence without a full stop. Opens and creates
-// nothing, so that a pipe's reader does not take it for the end.
+// Null, or why the file `path` cannot be appended to now: a sentence without a full stop. Opens and creates nothing: a
+// pipe's reader would take the close for the end of the file.
 const char* append_fault(const char* path);
 
 // Appends `count` bytes to the file `path` in one write, creating it. False if it cannot, as to a pipe without a

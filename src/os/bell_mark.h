@@ -1,9 +1,9 @@
-// BellMark: says that there is work, to one who waits at a doorbell and looks without the lock under which the work
-// lies. Whoever puts work down, under the lock, sets the mark and then rings. The one who waits clears the mark under
-// the lock before he takes the work, and looks at it between announce() and wait(): setting and looking are
-// sequentially consistent, so that one of the two sees the other.
+// BellMark: tells the thread that waits at a doorbell that there is work, without the lock that guards the work. A
+// thread that adds work, under the lock, sets the mark and then rings. The waiting thread clears the mark under the
+// lock before it takes the work, and reads the mark between announce() and wait(). Setting and reading are sequentially
+// consistent, so that one of the two threads sees the other.
 //
-// A template, which tests/schedule runs in every order of its steps.
+// It is a template so that tests/schedule can run it in every order of its steps.
 #pragma once
 
 #include <atomic>
@@ -15,13 +15,13 @@ namespace snug {
 template <class Atomics = StdAtomics>
 class BasicBellMark {
  public:
-  // The lock is held.
+  // The caller of set() and clear() holds the lock.
   void set() {
     if (!is_set_.load(std::memory_order_relaxed)) is_set_.store(true);
   }
   void clear() { is_set_.store(false, std::memory_order_relaxed); }
 
-  // With the lock or without.
+  // May be called with the lock or without.
   bool is_set() const { return is_set_.load(); }
 
  private:

@@ -13,7 +13,7 @@ namespace {
 
 using ReadClock = long (*)(clockid_t, timespec*);
 
-// Not system_call(), which refuses to be called under a lock: here there is no other way.
+// Not system_call(), which refuses to be called under a lock: a reading of the clock may be needed there.
 long ask_kernel(clockid_t clock, timespec* now) {
   return call_kernel(SYS_clock_gettime, as_word(clock), as_word(now), 0, 0, 0, 0);
 }

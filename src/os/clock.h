@@ -1,13 +1,13 @@
-// The clocks of the kernel, read out of its own object in the process (os/vdso.h) and not through libc, in whose place
-// a program may have put a clock of its own. Such a one may allocate, and go back.
+// The clocks of the kernel, read through its vDSO (os/vdso.h) and not through libc, the clock functions of which a
+// program may have replaced. A replacement may allocate, and its clock may go back.
 #pragma once
 
 #include <cstdint>
 
 namespace snug::os {
 
-// Finds the clock in the kernel's object, of which getauxval(AT_SYSINFO_EHDR) says where it lies; 0: there is none.
-// Until then, and where there is none, each reading is a system call.
+// Finds the clock in the vDSO at `object`, the address that getauxval(AT_SYSINFO_EHDR) gives; 0: there is none. Until
+// then, and where there is none, each reading is a system call.
 void find_clock(uintptr_t object);
 
 // A coarse clock in milliseconds that never goes back; wraps after 49 days. About 5 ns: no system call, as a rule.

@@ -1,5 +1,5 @@
-// Doorbell: one thread waits at it for work, any thread rings. Ringing is for places that hold a lock and must not slow
-// down: it costs one load unless somebody waits, or nobody has come yet.
+// Doorbell: one thread, the waiter, waits at it for work, and any thread rings. Ringing is for code that holds a lock
+// and must be fast: it costs one load unless the waiter sleeps, or none was called yet.
 //
 //                 ring, summon            claim            arrive           announce
 //      absent ──────────────────► wanted ───────► coming ────────► awake ◄───────────────► waiting
@@ -10,11 +10,11 @@
 //   send_away   away, wanted, awake, waiting ──► leaving        gone   leaving ──► away
 //   dismiss     any ──► dismissed, for good
 //
-// Nothing is missed if the one who rings does so in the lock under which he has put the work down, and the one who
-// waits looks for work, under that lock, between announce() and wait(); or if work is put down, and looked for, by
-// operations that are sequentially consistent (os/bell_mark.h), as those of the bell are.
+// The waiter finds all work if each thread rings under the lock under which it has added the work, and the waiter looks
+// for work, under that lock, between announce() and wait(); or if work is added, and looked for, by operations that are
+// sequentially consistent (os/bell_mark.h), as those of the bell are.
 //
-// A template, which tests/schedule runs in every order of its steps.
+// It is a template so that tests/schedule can run it in every order of its steps.
 #pragma once
 
 #include <time.h>
@@ -31,30 +31,30 @@ namespace snug {
 template <class Atomics = StdAtomics>
 class BasicDoorbell {
  public:
-  // There is work.
+  // Work was added: wakes a waiter that sleeps, or calls for one if there was none yet.
   void ring() {
     const uint32_t seen = state_.load();
     if (seen == kAbsent || seen == kWaiting) [[unlikely]]
       answer(seen);
   }
-  // There may be work for one who waits; nobody is called for it.
+  // There may be work: wakes a waiter that sleeps, but calls for none.
   void remind() {
     if (state_.load(std::memory_order_relaxed) == kWaiting) [[unlikely]]
       answer(kWaiting);
   }
-  // There may be work some day, so that somebody should come; wakes nobody.
+  // There may be work some day: calls for a waiter if there was none yet, but wakes none.
   void summon() {
     if (state_.load(std::memory_order_relaxed) == kAbsent) [[unlikely]]
       answer(kAbsent);
   }
 
-  // Somebody should come, whether there is work or not, unless one is here, is being sent away or has been dismissed.
+  // Calls for a waiter, with or without work, unless one is here, is being sent away or has been dismissed.
   void invite() {
     change(kAbsent, kWanted);
     change(kAway, kWanted);
   }
 
-  // Whoever claims sees to it that somebody comes, and says so, or declines.
+  // The thread that claims the bell starts a waiter and calls arrive(), or calls decline().
   bool is_wanted() const { return state_.load(std::memory_order_relaxed) == kWanted; }
   bool claim() { return change(kWanted, kComing); }
   void arrive() {
@@ -65,17 +65,17 @@ class BasicDoorbell {
     change(kComing, kWanted);
     wake();
   }
-  // Returns when nobody is on his way.
+  // Returns when no waiter is being started.
   void await_arrival() {
     while (state_.load(std::memory_order_relaxed) == kComing) Atomics::futex_wait(state_, kComing);
   }
   // True from the claim on.
   bool is_attended() const { return state_.load(std::memory_order_relaxed) > kWanted; }
 
-  // For the one who waits. announce() is false once he is sent away or dismissed.
+  // For the waiter. announce() is false once it is sent away or dismissed.
   bool announce() { return change(kAwake, kWaiting); }
   void withdraw() { change(kWaiting, kAwake); }
-  // Announced: until somebody rings; with a time, no longer than that.
+  // After announce(): sleeps until a thread rings; with a time, no longer than that.
   void wait() {
     while (state_.load(std::memory_order_relaxed) == kWaiting) Atomics::futex_wait(state_, kWaiting);
   }
@@ -83,20 +83,20 @@ class BasicDoorbell {
     sleep_while(kWaiting, milliseconds);
     withdraw();
   }
-  // Somebody is here, and sees to what is put down and rung for.
+  // True if a waiter is here and will do the work that was rung for.
   bool is_served() const {
     const uint32_t seen = state_.load(std::memory_order_relaxed);
     return seen == kAwake || seen == kWaiting;
   }
   bool is_awake() const { return state_.load(std::memory_order_relaxed) == kAwake; }
-  // For the one who is awake: goes, and comes back only if invited. False if sent away or dismissed.
+  // For the waiter, awake: it leaves, and comes back only if invited. False if it was sent away or dismissed.
   bool leave() { return change(kAwake, kAway); }
-  // Awake: about so long, whether somebody rings or not.
+  // For the waiter, awake: sleeps about so long, whether a thread rings or not.
   void doze(uint32_t milliseconds) { sleep_while(kAwake, milliseconds); }
 
-  // Nobody is to be here, nor to come unless invited again. Waits for one who is on his way. True for one caller, who
-  // waits until whoever was here has gone, and says so: until then nobody can be invited. False if that is another, or
-  // the one who was here has been dismissed, or nobody was ever called.
+  // Sends the waiter away; none comes again unless invited. First waits for one that is being started. True for one
+  // caller, which waits until the waiter has gone and then calls gone(): until then none can be invited. False if
+  // another thread is that caller, the waiter has been dismissed, or none was ever called.
   bool send_away() {
     for (;;) {
       await_arrival();
@@ -109,12 +109,13 @@ class BasicDoorbell {
   }
   void gone() { change(kLeaving, kAway); }
 
-  // Whoever waits is to go, and nobody is to come any more.
+  // Sends the waiter away for good: none can come any more.
   void dismiss() {
     state_.store(kDismissed, std::memory_order_relaxed);
     wake();
   }
-  // In the child of a fork, or at the start: nobody is here, and one comes where there is work, or only if invited.
+  // In the child of a fork, or at the start: no waiter is here. After clear() one is called if there is work, after
+  // clear_until_invited() only by invite().
   void clear() { state_.store(kAbsent, std::memory_order_relaxed); }
   void clear_until_invited() { state_.store(kAway, std::memory_order_relaxed); }
 

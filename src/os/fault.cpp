@@ -8,8 +8,8 @@ namespace {
 FaultTeller fault_teller = nullptr;
 struct sigaction former;
 
-// The access happens again once this returns, where the former disposition ends the process. A signal that another
-// process sent does not happen again by itself.
+// Restores the former disposition: the access is repeated once this returns, and then ends the process. A signal that
+// another process sent is not repeated by itself, so it is raised again.
 void end_as_before(int signal, const siginfo_t& info) {
   ::sigaction(signal, &former, nullptr);
   if (info.si_code <= 0) ::raise(signal);

@@ -11,7 +11,7 @@
 namespace snug::os {
 namespace {
 
-// strerror may allocate.
+// Not strerror, which may allocate.
 const char* reason(int error) {
   switch (error) {
     case ENOENT:

@@ -14,13 +14,13 @@ class InputFile {
   InputFile(const InputFile&) = delete;
   InputFile& operator=(const InputFile&) = delete;
 
-  // Fills a part of `bytes`. How many were read: 0 at the end, and where nothing can be read any more.
+  // Fills a part of `bytes`; returns how many were read: 0 at the end of the file, and after an error.
   size_t read(void* bytes, size_t capacity);
-  // What is read next begins at this byte. Not pread(), which fewer filters of system calls allow than lseek().
+  // The next read begins at this byte. Not by pread(), which fewer filters of system calls allow than lseek().
   void seek(uint64_t offset);
   // Null, or why the file could not be opened or read: a sentence without a full stop.
   const char* fault() const;
-  // The same as a number of errno's; 0: nothing was refused.
+  // The same as an errno number; 0 if there was no error.
   int error() const { return error_; }
 
  private:

@@ -50,7 +50,7 @@ Mapping parse(const char* line) {
   return mapping;
 }
 
-// By how much a module lies beyond the addresses of its symbols; `base` is where its file begins in memory.
+// The module's load bias: what is to be added to its symbols' addresses; `base` is where its file begins in memory.
 uintptr_t bias_of(uintptr_t base) {
   const auto& header = *at<const Elf64_Ehdr>(base);
   if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return base;
@@ -66,10 +66,10 @@ class Search {
  public:
   Search(uintptr_t address, LoadedModule* module) : address_(address), module_(module) {}
 
-  // True if the line is of the mapping that the address lies in.
+  // True if the line describes the mapping that the address lies in.
   bool look_at(const char* line) {
     const Mapping mapping = parse(line);
-    // The mappings of a module follow each other; the first has its file's header.
+    // A module's mappings follow each other; the first begins with the header of its file.
     if (std::strncmp(mapping.path, path_, sizeof path_ - 1) != 0 || (mapping.offset == 0 && mapping.start != end_))
       begin_module(mapping);
     end_ = mapping.end;
@@ -99,7 +99,7 @@ class Search {
   uintptr_t address_;
   LoadedModule* module_;
   char path_[256] = "";
-  uintptr_t base_ = 0;  // 0: not to be read
+  uintptr_t base_ = 0;  // 0: the module's header cannot be read
   uintptr_t end_ = 0;
   bool is_found_ = false;
 };

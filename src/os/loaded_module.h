@@ -1,5 +1,5 @@
-// What the code at an address was loaded from. Reads /proc/self/maps, without libc's list of modules, whose lock the
-// process may hold when it ends. Allocates nothing.
+// What the code at an address was loaded from. Reads /proc/self/maps, not libc's list of modules: the process may hold
+// the lock of that list when it ends. Allocates nothing.
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,11 @@
 namespace snug::os {
 
 struct LoadedModule {
-  char path[256] = "";   // empty: code of no file; a longer path's end
-  uint64_t address = 0;  // as the module's own symbols have it: what addr2line takes
+  char path[256] = "";   // empty: code of no file; only the end of a longer path
+  uint64_t address = 0;  // without the load bias, as addr2line takes it
 };
 
-// False if nothing there can be run, or nobody can say. Slow: reads the whole list.
+// False if no executable memory lies there, or the list cannot be read. Slow: reads the whole list.
 bool find_module(uintptr_t address, LoadedModule* module);
 
 }  // namespace snug::os

@@ -18,11 +18,11 @@ namespace {
 
 std::atomic<size_t> known_page_size{0};
 
-// Addresses are small: none looks like an error.
+// Addresses are never negative as a long; errors are.
 void* address_or_null(long answer) { return answer < 0 ? nullptr : at<void>(static_cast<uintptr_t>(answer)); }
 
 void* map_pages(void* hint, size_t bytes, int protection) {
-  // Memory that will be used is left to the OS to account for, so that an absurd request fails as it should.
+  // The OS accounts for memory that will be used, so that an absurd request fails as it should.
   const int accounting = protection == (PROT_READ | PROT_WRITE) ? 0 : MAP_NORESERVE;
   constexpr int kKind = MAP_PRIVATE | MAP_ANONYMOUS;
   return address_or_null(system_call(SYS_mmap, hint, bytes, protection, kKind | accounting, -1, 0));
@@ -30,13 +30,13 @@ void* map_pages(void* hint, size_t bytes, int protection) {
 
 bool advise(void* start, size_t bytes, int advice) { return system_call(SYS_madvise, start, bytes, advice) == 0; }
 
-// What purged memory holds afterwards. There are emulators (qemu-user before 7.1) and filters that answer yes and do
-// nothing, and calloc would hand out what was there.
+// What purged memory holds afterwards. Some emulators (qemu-user before 7.1) and filters report success and do nothing,
+// and calloc would then hand out old contents.
 enum class Purged : uint8_t { kUntried, kZeros, kWhatWasThere };
 std::atomic<Purged> purged{Purged::kUntried};
 
-// Purges, and learns of it what purged memory holds: a word that is not 0 goes into it before. The word is that of a
-// free slot of a table of handles, which others may be looking at (compact/handle_table.h).
+// Purges, and learns what purged memory holds: it writes a word that is not 0 first. That word may be a free slot of a
+// table of handles, which other threads may read meanwhile (compact/handle_table.h).
 SNUG_COLD bool try_purge(void* start, size_t bytes) {
   constexpr uint64_t kMark = 1;
   const std::atomic_ref<uint64_t> word(*static_cast<uint64_t*>(start));
@@ -130,7 +130,7 @@ size_t total_memory_and_swap() {
   return system_call(SYS_sysinfo, &info) == 0 ? (size_t{info.totalram} + info.totalswap) * info.mem_unit : SIZE_MAX;
 }
 
-// The kernel reads the new mask before it looks at what is to be done with it, which is nothing.
+// The kernel reads the new mask, here the word, before it rejects the operation, here an invalid one.
 bool is_readable(const void* word) {
   constexpr int kNothing = -1;
   constexpr size_t kMaskBytes = 8;

@@ -13,28 +13,28 @@ namespace snug::os {
 
 // The hardware's page in bytes (4096 on x86-64).
 size_t page_size();
-// As the kernel told the program at its start (os/process.h).
+// Sets the page size that the kernel told the program at its start (os/process.h).
 void set_page_size(size_t bytes);
 
-// `hint` is where we would like it (null: anywhere); the result may lie elsewhere. Null when refused.
+// `hint` is the wanted address (null: any); the result may lie elsewhere. Null when refused.
 void* reserve(void* hint, size_t bytes);
 bool commit(void* start, size_t bytes);
 
 // Zeroed memory aligned to `alignment` (a power of two). Null when refused.
 void* map(size_t bytes, size_t alignment);
 
-// Zeros that cost nothing until commit() makes a part of them writable. Null when refused.
+// A mapping of zeros that costs nothing until commit() makes a part of it writable. Null when refused.
 void* map_read_only(size_t bytes);
 
-// False if nothing was given back (locked memory, say); the contents are then unchanged. That of memory which can be
-// written to: the first purges of the process look whether the OS means what it answers.
+// False if nothing was given back (locked memory, say); the contents are then unchanged. The memory must be writable:
+// the first purges of the process check that purged memory really reads as zero.
 bool purge(void* start, size_t bytes);
 
-// Removes what the OS still knows of pages that nobody has written to since they were purged.
+// Frees the OS's page tables of pages to which no thread has written since they were purged.
 void forget(void* start, size_t bytes);
 
-// True if the OS itself would answer a call for addresses, however few are left, and not a filter that refuses all such
-// calls: it is asked for none, which the kernel finds wrong before it looks at anything else.
+// True if the OS answers calls for addresses, even if few are left; false if a filter refuses all such calls. Asks for
+// 0 bytes, which the kernel itself rejects as invalid before anything else.
 bool answers_for_addresses();
 
 // False if the kernel could not split the mapping; the range is then still mapped.
@@ -42,10 +42,10 @@ bool release(void* start, size_t bytes);
 
 // Makes a mapping longer, at the same place or another, contents kept. Null if it stays as it was.
 void* grow(void* start, size_t bytes, size_t more_bytes);
-// The same, at its place; false if it stays as it was, as where others lie behind it.
+// The same, at its place; false if it stays as it was, for example because another mapping lies behind it.
 bool lengthen(void* start, size_t bytes, size_t more_bytes);
-// Moves a mapping to where the caller has reserved as much. False if it stays as it was; whether anything is still
-// reserved there is then not known.
+// Moves a mapping to `place`, where the caller has reserved as much. False if it stays as it was; it is then not known
+// whether `place` is still reserved.
 bool move(void* start, size_t bytes, void* place);
 
 // Makes the range inaccessible, and gives its memory back. commit() makes it usable again.
@@ -63,7 +63,7 @@ void prefer_small_pages(void* start, size_t bytes);
 // cannot (before Linux 5.14), or will not.
 bool back(void* start, size_t bytes);
 
-// The machine's memory in bytes, whoever uses it, without and with swap; 0 and SIZE_MAX if the OS does not say.
+// The machine's memory in bytes, used or not, without and with swap; 0 and SIZE_MAX if the OS does not say.
 size_t total_memory();
 size_t total_memory_and_swap();
 

@@ -10,11 +10,11 @@
 namespace snug::os {
 namespace {
 
-// A thread's stack may be small.
+// Buffers are short, as a thread's stack may be small.
 constexpr size_t kMostPath = 1024;
 constexpr int kMostGroups = 32;
 
-// What a file of one number says; SIZE_MAX if it says a word, "max" for instance, or is not there.
+// The number in a file; SIZE_MAX if the file contains a word, "max" for instance, or does not exist.
 size_t number_in(const char* path) {
   char text[32];
   InputFile file(path);
@@ -29,7 +29,7 @@ size_t number_in(const char* path) {
   return i == 0 ? SIZE_MAX : number;
 }
 
-// The least of what a group and those that it lies in say. `path` begins with a slash.
+// The least limit of a group and of those that it lies in. `path` begins with a slash.
 size_t least_upwards(const char* mount, const char* folder, const char* path, size_t length, const char* name) {
   size_t least = SIZE_MAX;
   for (int groups = kMostGroups; groups != 0; --groups) {
@@ -43,7 +43,7 @@ size_t least_upwards(const char* mount, const char* folder, const char* path, si
   return least;
 }
 
-// True if the list, whose words are parted by commas, has the word.
+// True if the list, of words separated by commas, has the word.
 bool lists(const char* list, const char* end, const char* word) {
   const size_t length = std::strlen(word);
   while (list < end) {
@@ -54,7 +54,7 @@ bool lists(const char* list, const char* end, const char* word) {
   return false;
 }
 
-// What a line says: number, controllers, path, parted by colons. Version 2 has no controllers there.
+// The limit of the group on a line: number, controllers, path, separated by colons. Version 2 has no controllers there.
 size_t limit_of(const char* line, const char* end, const char* mount) {
   const char* const controllers = std::find(line, end, ':');
   const char* const path = controllers == end ? end : std::find(controllers + 1, end, ':');
@@ -82,16 +82,16 @@ size_t group_limit(const char* groups, const char* mount) {
       least = std::min(least, limit_of(line, end, mount));
     held -= static_cast<size_t>(line - text);
     std::memmove(text, line, held);
-    if (held == sizeof text) held = 0;  // so long a path no file can have
+    if (held == sizeof text) held = 0;  // no file can have so long a path
   }
   if (!is_empty) return std::min(least, limit_of(text, text + held, mount));
-  // Nobody says in which group: as in a namespace of its own.
+  // The file is empty or missing: assumes the root group, as in a namespace of the process's own.
   for (const char* const line : {"0::/", "0:memory:/"})
     least = std::min(least, limit_of(line, line + std::strlen(line), mount));
   return least;
 }
 
-// Not of `self`, which is nobody once the main thread has left.
+// Not /proc/self, which names no thread once the main thread has ended.
 size_t memory_limit() { return group_limit("/proc/thread-self/cgroup", "/sys/fs/cgroup"); }
 
 }  // namespace snug::os

@@ -11,7 +11,7 @@ SNUG_WEAK void _IO_list_resetlock();
 namespace snug::os {
 namespace {
 
-// All three or none.
+// True if libc has all three functions.
 bool are_known() { return &_IO_list_lock != nullptr && &_IO_list_unlock != nullptr && &_IO_list_resetlock != nullptr; }
 
 }  // namespace

@@ -22,7 +22,7 @@ std::atomic<bool> is_start_known{false};
 std::atomic<bool> privileged{true};  // until it is known
 std::atomic<uintptr_t> random_bytes{0};
 
-// One of what the kernel told the program at its start (getauxval(3)).
+// Takes one entry of the auxiliary vector that the kernel gives a program at its start (getauxval(3)).
 void take_fact(unsigned long type, unsigned long value) {
   if (type == AT_SECURE) privileged.store(value != 0, std::memory_order_relaxed);
   if (type == AT_PAGESZ) set_page_size(value);
@@ -30,8 +30,8 @@ void take_fact(unsigned long type, unsigned long value) {
   if (type == AT_SYSINFO_EHDR) find_clock(value);
 }
 
-// Of the 16 bytes that the kernel gives each program at its start. libc makes its guards of the same ones: what becomes
-// an address must not show them.
+// A seed made of the 16 random bytes that the kernel gives each program at its start. libc makes its stack guards of
+// the same bytes: an address derived from the seed must not reveal them.
 uint64_t seed_of_start() {
   learn_start();
   const auto* const bytes = at<const void>(random_bytes.load(std::memory_order_relaxed));
@@ -53,7 +53,7 @@ size_t address_space_limit() {
   return static_cast<size_t>(limit.rlim_cur);
 }
 
-// An interposer that allocates comes by here again, and must not ask again.
+// The flag is set first: an interposer's getauxval() may allocate and call this again, and must not recurse.
 void learn_start() {
   if (is_start_known.exchange(true, std::memory_order_acq_rel)) return;
   take_fact(AT_SECURE, ::getauxval(AT_SECURE));

@@ -10,28 +10,28 @@ namespace snug::os {
 
 // The limit on address space in bytes (ulimit -v), or SIZE_MAX if there is none.
 size_t address_space_limit();
-// What one reservation may take of so many: a sixteenth, so that the program is left with the rest.
+// How much one reservation may take of so many addresses: a sixteenth; the rest is left to the program.
 constexpr size_t reservation_limit(size_t addresses) { return addresses / 16; }
 
-// Asks libc, once, for what the kernel told the program at its start, so that what follows need not, under a lock:
-// page_size() (os/memory.h), is_privileged() and the clocks (os/clock.h). Any thread, any number of times.
+// Asks libc, once, for what the kernel told the program at its start, so that page_size() (os/memory.h),
+// is_privileged() and the clocks (os/clock.h) need not ask under a lock. Any thread may call it, any number of times.
 void learn_start();
 
-// The same without libc: what the kernel told lies behind the environment that it gave the program. Not behind one that
-// libc knows of, which the program may have made longer.
+// The same without libc: the auxiliary vector lies behind the environment that the kernel gave the program. Not for
+// libc's `environ`, which the program may have replaced.
 void learn_start_from(char** environment);
 
-// True if the process runs with more rights than its caller (setuid): its environment is then not to be trusted.
+// True if the process runs with more rights than its caller (setuid): its environment must not be trusted then.
 bool is_privileged();
 
 // The number by which the OS knows the process.
 uint32_t process_id();
 
-// True if no other thread can be running. May say false of a process whose other threads have ended.
+// True if no other thread can be running. May be false although all other threads have ended.
 inline bool is_single_threaded() { return __libc_single_threaded != 0; }
 
-// 64 bits from the kernel that nothing else is made of. Where it refuses, or has none yet, the same 64 each time, made
-// of the bytes that it gave the program at its start.
+// 64 random bits from the kernel, which serve nothing else. If it refuses, or has none yet, the same 64 bits each time,
+// made of the bytes that it gave the program at its start.
 uint64_t random_seed();
 
 }  // namespace snug::os

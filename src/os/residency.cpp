@@ -12,13 +12,13 @@
 namespace snug::os {
 namespace {
 
-// Of a page's word in the file.
+// Bits of a page's word in the file.
 constexpr uint64_t kInMemory = uint64_t{1} << 63;
 constexpr uint64_t kInSwap = uint64_t{1} << 62;
 constexpr uint64_t kOwn = uint64_t{1} << 56;
 constexpr size_t kPagesAtOnce = 256;
 
-// A process that has too many files open now, or a machine without memory, has not forbidden anything.
+// True for an error that may go away: too many files are open now, or the machine has no memory.
 bool may_pass(int error) { return error == EMFILE || error == ENFILE || error == ENOMEM; }
 
 }  // namespace
@@ -47,7 +47,8 @@ bool PageMap::read(uintptr_t start, size_t count, bool has_forked, uint64_t (&in
 }
 
 std::optional<size_t> held_pages(const void* start, size_t bytes) {
-  // Where a policy forbids the file, each try may be a line in somebody's log.
+  // Where a policy forbids the file, each attempt may be a line in the administrator's log: the first refusal is the
+  // last.
   static std::atomic<bool> was_refused{false};
   if (was_refused.load(std::memory_order_relaxed)) return std::nullopt;
   PageMap map;

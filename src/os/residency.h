@@ -1,4 +1,4 @@
-// What of the program's memory the OS holds at the moment.
+// Which pages of the program the OS holds in memory or swap at the moment.
 #pragma once
 
 #include <cstddef>
@@ -9,20 +9,20 @@
 
 namespace snug::os {
 
-// The kernel's word for each OS page of the process, for who has many to look at: one file, opened once.
+// The kernel's word for each OS page of the process, to look at many pages: one file, opened once.
 class PageMap {
  public:
   // How many pages it reads at once: those of 2 MiB.
   static constexpr size_t kMostAtOnce = 512;
 
-  // Not mincore(), for which filters of system calls end the process that live well with files (docs/decisions/0025).
-  // And not of `self`, which is nobody once the main thread has left.
+  // Not mincore(), for which some filters of system calls end the process though they allow files
+  // (docs/decisions/0025). And not /proc/self, which names no thread once the main thread has ended.
   PageMap() : file_("/proc/thread-self/pagemap") {}
 
-  // Writes a bit for each of the `count` pages (kMostAtOnce at most) from the address on that is in memory, and adds
-  // those in swap to *swapped. False if the OS does not say. Where a page was only read, the kernel lends one of zeros
-  // that it counts nowhere and says is in memory. It is no page of the process's own; but neither are those that a
-  // process has in common with its parent or child: `has_forked` counts all.
+  // Sets a bit for each of the `count` pages (kMostAtOnce at most) from the address on that is in memory, and adds the
+  // number of those in swap to *swapped. False if the OS does not say. For a page that was only read, the kernel maps
+  // the common zero page, which it reports as in memory but counts nowhere: a page that is not exclusive to the process
+  // does not count. With `has_forked` it does, as a process shares pages with its parent or child.
   bool read(uintptr_t start, size_t count, bool has_forked, uint64_t (&in_memory)[kMostAtOnce / 64], uint64_t* swapped);
   int error() const { return file_.error(); }
 
@@ -33,8 +33,8 @@ class PageMap {
   InputFile file_;
 };
 
-// How many OS pages of the range are in memory or in swap: those that were touched and not given back since. Nothing if
-// the OS does not say, and is not asked again then. Opens a file for the time of the call: five times as dear as a
+// How many OS pages of the range are in memory or in swap: those that were touched and not given back since. No value
+// if the OS does not say; it is not asked again then. Opens a file for the time of the call: five times as dear as a
 // system call, as a rule. Thread-safe, allocates nothing, leaves errno alone.
 std::optional<size_t> held_pages(const void* start, size_t bytes);
 

@@ -22,8 +22,8 @@
 namespace snug::os {
 namespace {
 
-// In address space. Thread-local storage lies in it too, and the handlers of exit run on it where this thread is the
-// last of a process whose main thread has left.
+// Bytes of address space. Thread-local storage lies in it too, and the exit handlers run on it if this thread is the
+// last of the process.
 constexpr size_t kStackBytes = size_t{256} << 10;
 
 constinit std::atomic<unsigned*> threads_of_libc{nullptr};
@@ -42,7 +42,7 @@ struct Processors {
   }
 };
 
-// Of the process's start.
+// The processors that the process could run on at its start.
 constinit Processors processors_at_start{};
 
 void* run(void* body) {
@@ -57,7 +57,7 @@ bool start_thread(pthread_t* thread, void (*body)()) {
   pthread_attr_t attributes;
   ::pthread_attr_init(&attributes);
   ::pthread_attr_setstacksize(&attributes, kStackBytes);
-  // The new thread inherits the mask. libc keeps its own signals out of it, by which setuid reaches every thread.
+  // The new thread inherits the mask. libc keeps its own signals, by which setuid reaches every thread, out of it.
   sigset_t every_signal;
   sigset_t before;
   ::sigfillset(&every_signal);
@@ -99,7 +99,7 @@ void join_thread(pthread_t thread) {
 
 void name_thread(const char* name) { system_call(SYS_prctl, PR_SET_NAME, name); }
 
-// ThreadSanitizer has a thread of its own in each process, which libc counts.
+// Not under ThreadSanitizer, which has a thread of its own in each process that libc counts.
 void find_thread_count() {
   if (kUnderThreadSanitizer) return;
   threads_of_libc.store(static_cast<unsigned*>(::dlsym(RTLD_DEFAULT, "__nptl_nthreads")), std::memory_order_relaxed);

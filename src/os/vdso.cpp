@@ -18,7 +18,7 @@ using Segment = ElfW(Phdr);
 using Entry = ElfW(Dyn);
 using Symbol = ElfW(Sym);
 
-// What the object says of its symbols. The kernel maps it unrelocated: addresses in it are offsets from `bias`.
+// The object's symbol tables. The kernel maps it unrelocated: addresses in it are offsets from `bias`.
 struct Object {
   uintptr_t bias = 0;
   const Symbol* symbols = nullptr;
@@ -51,7 +51,7 @@ Object read_object(uintptr_t start) {
   return object;
 }
 
-// The table has no length of its own: how many symbols there are, a table of hashes tells.
+// The symbol table does not state its length; the number of symbols comes from a hash table.
 size_t count_symbols(const Object& object) {
   if (object.hash != nullptr) return object.hash[1];
   if (object.gnu_hash == nullptr) return 0;

@@ -1,12 +1,12 @@
-// The kernel's own shared object, which lies in every process and reads the clock without a system call.
+// The vDSO: the kernel's shared object, which is mapped into every process and reads the clock without a system call.
 #pragma once
 
 #include <cstdint>
 
 namespace snug::os {
 
-// The address of the function of that name in the object that begins there; null if it has no such function, or the
-// address is 0, as where the kernel has no such object. Looks through the object's table of symbols.
+// The address of the function of that name in the object that begins at `start`; null if it has no such function, or
+// `start` is 0, as where the kernel has no such object. Searches the object's symbol table.
 void* find_in_vdso(uintptr_t start, const char* name);
 
 }  // namespace snug::os

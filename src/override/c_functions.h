@@ -19,7 +19,7 @@ SNUG_ALWAYS_INLINE void* reallocate(void* block, size_t size) {
   if (block == nullptr) [[unlikely]]
     return allocate(size);
   if (size == 0) [[unlikely]] {
-    // As glibc does it: the block is freed.
+    // Size 0 frees the block, as with glibc.
     release(block);
     return nullptr;
   }
@@ -44,7 +44,7 @@ inline void* align(size_t alignment, size_t size) {
   return allocate_aligned(alignment, size);
 }
 
-// As glibc does, a refusal sets errno too.
+// A refusal sets errno too, as with glibc.
 inline int align_posix(void** block, size_t alignment, size_t size) {
   if (!is_power_of_two(alignment) || alignment % sizeof(void*) != 0) return EINVAL;
   void* aligned = allocate_aligned(alignment, size);
@@ -64,7 +64,7 @@ inline void* align_to_whole_pages(size_t size) {
   return allocate_aligned(page, round_up(size == 0 ? 1 : size, page));
 }
 
-// Nothing of glibc's parameters has a counterpart here. All are accepted, unknown ones too, as glibc does.
+// mallopt: none of glibc's parameters has a counterpart here. All are accepted, unknown ones too, as with glibc.
 inline int set_option(int, int) { return 1; }
 
 }  // namespace snug

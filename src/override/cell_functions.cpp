@@ -9,7 +9,7 @@
 
 constinit snug::TellThenTrap::Handler* snug::TellThenTrap::handler = nullptr;
 
-// What C knows by name only.
+// A type that is incomplete in C.
 struct snug_cell_heap : snug::EmbeddedHeap {};
 
 namespace {

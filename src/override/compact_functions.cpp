@@ -18,7 +18,7 @@
 
 using namespace snug;
 
-// What C knows by name only. One of the three is used.
+// A type that is incomplete in C. One of its three heaps is used.
 struct snug_compact_heap {
   enum class Kind : uint8_t { kOne, kOfCores, kDirect };
 
@@ -39,7 +39,8 @@ namespace {
 
 using Kind = snug_compact_heap::Kind;
 
-// Of a region, if nobody says: the table takes an eighth. Half: a quarter; twice: blocks below 128 bytes lack handles.
+// Bytes of a region for each handle, by default: the table takes an eighth of the region. With half of that it would
+// take a quarter; with twice of it, a heap of blocks below 128 bytes would run out of handles.
 constexpr size_t kBytesAHandle = 64;
 
 constexpr const BlockMap* kMaps[] = {&kFineMap, &kCf16Map, &kCf32Map};
@@ -57,8 +58,8 @@ struct Memory {
   size_t page_bytes = 0;
 };
 
-// What the heap and its table leave of the region, from the next page on: of that one for the source's own tables, one
-// for records and one for blocks at least.
+// Divides a region: the heap, its table of handles, and from the next page boundary on the source's pages: at least one
+// for the source's own tables, one for records and one for blocks.
 Memory cut_region(const snug_compact_options& options) {
   Memory memory;
   const uintptr_t end = address_of(options.region) + options.region_bytes;
@@ -82,8 +83,7 @@ snug_compact_heap* fail(int error) {
 }
 
 uint16_t next_salt() {
-  // The bits turned round: the salts of the first heaps differ in what the numbers of a slot's first blocks do not
-  // have.
+  // Reverses the bits: the salts of the first heaps differ in bits that numbers of a slot's first blocks do not use.
   static constinit std::atomic<uint32_t> heaps{0};
   uint32_t number = heaps.fetch_add(1, std::memory_order_relaxed);
   uint16_t salt = 0;
@@ -148,7 +148,7 @@ void expect_handles(const snug_compact_heap* heap, const char* call) {
     die_of_misuse(call, heap, "the heap is direct, and has no handles");
 }
 
-// The heap, or the core's, that the handle is of.
+// The heap that the handle belongs to: the only one, or a core's.
 CompactFit& fit_of(snug_compact_heap* heap, snug_handle handle, const char* call) {
   if (heap->kind == Kind::kOne) [[likely]]
     return heap->fit;
@@ -156,10 +156,10 @@ CompactFit& fit_of(snug_compact_heap* heap, snug_handle handle, const char* call
   return heap->cores.heap_of(handle);
 }
 
-// The heap, or the one that has the readers.
+// The only heap, or the one of all cores' that has the readers.
 CompactFit& fit(snug_compact_heap* heap, const char* call) { return fit_of(heap, 0, call); }
 
-// use(CompactFit&) or use(CoreHeaps&).
+// Calls use(CompactFit&) or use(CoreHeaps&).
 template <class Use>
 auto with(snug_compact_heap* heap, const char* call, Use use) {
   if (heap->kind == Kind::kOne) [[likely]]
@@ -168,7 +168,7 @@ auto with(snug_compact_heap* heap, const char* call, Use use) {
   return use(heap->cores);
 }
 
-// use(CompactFit&) for each there is.
+// Calls use(CompactFit&) for each heap that exists.
 template <class Use>
 void for_each_fit(snug_compact_heap* heap, const char* call, Use use) {
   if (heap->kind == Kind::kOne) return use(heap->fit);
@@ -207,13 +207,13 @@ BlockPages& direct(snug_compact_heap* heap, const char* call) {
   return heap->pages;
 }
 
-// What C sees of a reader is its first word.
+// C code sees only the first word of a reader.
 static_assert(sizeof(snug_compact_reader) == sizeof(uint64_t) && sizeof(CompactFit::Reader::since) == sizeof(uint64_t));
 
 snug_compact_reader* as_public(CompactFit::Reader* reader) { return reinterpret_cast<snug_compact_reader*>(reader); }
 CompactFit::Reader* as_reader(snug_compact_reader* reader) { return reinterpret_cast<CompactFit::Reader*>(reader); }
 
-// 0: no power of two, or too much.
+// The alignment, 1 for 0; returns 0 if it is no power of two, or too large.
 size_t checked_alignment(size_t alignment) {
   if (alignment == 0) return 1;
   return is_power_of_two(alignment) && alignment <= PTRDIFF_MAX / 2 ? alignment : 0;

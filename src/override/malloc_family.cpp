@@ -1,5 +1,5 @@
-// The malloc family under its global names: what makes libsnug.so a drop-in. All of it is here, statistics included, so
-// that no call is left to another heap.
+// The malloc family under its global names, which makes libsnug.so a drop-in. All of it is here, statistics included,
+// so that no call reaches another heap.
 #include <malloc.h>
 
 #include <climits>
@@ -32,16 +32,16 @@ struct mallinfo2 glibc_mallinfo() {
   return info;
 }
 
-// Opens the store while the program is being loaded: later the program may have set up a filter of system calls that
-// knows none of those that this takes. The dynamic linker hands constructors the environment, which libc, whose
-// constructors are still to come (-z initfirst), does not know yet.
+// Opens the store while the program is being loaded: later the program may have set up a filter that does not allow the
+// system calls of this. The dynamic linker passes the environment to constructors; libc does not know it yet, as its
+// own constructors run later (-z initfirst).
 SNUG_AT_LOAD SNUG_USED void open_at_load(int, char**, char** environment) {
   if (!libc_has_environment()) os::learn_start_from(environment);
   tell_environment(environment);
   store.ensure_open();
 }
 
-// The old struct has ints: what does not fit shows as the largest, not as a negative number.
+// The old struct has ints: a number that does not fit becomes the largest int, not a negative one.
 int clip(size_t value) { return value > INT_MAX ? INT_MAX : static_cast<int>(value); }
 
 }  // namespace

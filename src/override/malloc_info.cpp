@@ -10,7 +10,7 @@
 namespace snug {
 namespace {
 
-// Writing to a stream is a point at which a thread that is to be cancelled ends.
+// Disables cancellation, as writing to a stream is a cancellation point.
 class Uncancelled {
  public:
   Uncancelled() { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }

@@ -1,6 +1,6 @@
 // All replaceable forms of operator new and delete. `new` must call the program's new handler, throw, and in its
-// nothrow forms catch; yet the library may need no C++ runtime. So everything of the runtime is a weak reference, there
-// if the program has one at all: without it nothing can throw. The one file that is compiled with exceptions.
+// nothrow forms catch; yet the library must not require a C++ runtime. So all references to the runtime are weak, and
+// resolve only if the program has one: without it no code can throw. The only file that is compiled with exceptions.
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -57,7 +57,7 @@ SNUG_ALWAYS_INLINE void* allocate_anew(size_t size) {
   return snug::allocate<snug::allocate_slow, snug::allocate_large<origin>>(size);
 }
 
-// What `new` does after a refusal: calls the handler and tries again until memory is there or no handler is set.
+// The behaviour of `new` after a refusal: calls the handler and tries again until there is memory or no handler is set.
 template <class Attempt>
 SNUG_COLD void* retry_new(Attempt attempt) {
   for (;;) {
@@ -73,7 +73,7 @@ SNUG_COLD void* retry_new_of(size_t size) {
   return retry_new([size] { return allocate_anew<origin>(size); });
 }
 
-// What the nothrow forms do: the same, but null where the others throw, and null too if the handler throws.
+// The same for the nothrow forms: returns null where the others throw, and also if the handler throws.
 template <class Attempt>
 SNUG_COLD void* retry_nothrow(Attempt attempt) noexcept {
   try {
@@ -91,14 +91,14 @@ SNUG_COLD void* retry_nothrow_of(size_t size) noexcept {
   return retry_nothrow([size] { return allocate_anew<origin>(size); });
 }
 
-// The slow paths of the forms that take a size alone. A second try may ask for all of the step.
+// The slow paths of the forms that take only a size. A retry may request the largest size of the step.
 template <void* (&retry)(size_t)>
 SNUG_COLD void* new_slow(snug::HeadStep step) {
   SNUG_KEEP_FRAME();  // the stack of a guarded block leads through here
   void* block = snug::allocate_slow(step);
   return block != nullptr ? block : retry(snug::size_of_step(step));
 }
-// Refused, or the store is not open yet, or checks.
+// Called if the memory was refused, the store is not open yet, or every block is checked.
 template <BlockOrigin origin, void* (&retry)(size_t)>
 SNUG_COLD void* new_large_again(size_t size) {
   SNUG_KEEP_FRAME();  // the stack of a checked block leads through here

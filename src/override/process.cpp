@@ -9,7 +9,7 @@
 namespace snug {
 namespace {
 
-// Ahead of every other library's constructors (-z initfirst), libc's own among them: libc has no environment yet.
+// Runs before every other library's constructors (-z initfirst), libc's own too: libc has no environment yet.
 SNUG_AT_LOAD SNUG_USED void prepare() {
   store.watch_forks();
   store.idle.permit();

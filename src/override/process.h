@@ -3,7 +3,7 @@
 
 namespace snug {
 
-// Refers to the file that holds these hooks, which no call does: without it a linker would leave them in the archive.
+// A reference to this makes the linker take the file with these hooks out of the archive, which no call refers to.
 extern const char kProcessHooks;
 
 }  // namespace snug

@@ -17,7 +17,7 @@ using namespace snug;
 namespace {
 SNUG_USED const char* const process_hooks = &kProcessHooks;
 
-// The header's three numbers with points between.
+// The header's three numbers with points between them.
 constexpr auto kVersion = [] {
   static_assert(SNUG_VERSION_MAJOR < 100 && SNUG_VERSION_MINOR < 100 && SNUG_VERSION_PATCH < 100);
   std::array<char, sizeof "99.99.99"> text{};

@@ -1,5 +1,5 @@
-// pthread_create, which the drop-in passes on: behind a call of the program's that has succeeded the background thread
-// begins, at the one moment at which the process is known to be allowed it (heap/idle_thread.h).
+// pthread_create, which the drop-in forwards: after a successful call of the program's it starts the idle thread, at
+// the one moment at which the process is known to be allowed threads (heap/idle_thread.h).
 #include <dlfcn.h>
 #include <pthread.h>
 
@@ -17,7 +17,7 @@ std::atomic<os::CreateThread> next_create{nullptr};
 
 os::CreateThread look_up(void* where) { return reinterpret_cast<os::CreateThread>(::dlsym(where, "pthread_create")); }
 
-// The drop-in's own threads are created as the program's are: by whatever stands first.
+// The drop-in's own threads are created as the program's are: by the first pthread_create in the search order.
 SNUG_AT_LOAD SNUG_USED void prepare_threads() {
   next_create.store(look_up(RTLD_NEXT), std::memory_order_relaxed);
   // Not RTLD_DEFAULT, which finds the library itself first (-Bsymbolic).
@@ -32,7 +32,7 @@ extern "C" SNUG_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_
                                           void* argument) noexcept {
   using namespace snug;
   os::CreateThread create = next_create.load(std::memory_order_relaxed);
-  if (create == nullptr) create = look_up(RTLD_NEXT);  // a library that is loaded earlier begins a thread
+  if (create == nullptr) create = look_up(RTLD_NEXT);  // a library that is initialised earlier starts a thread
   if (create == nullptr) return ENOSYS;
   const int error = create(thread, attributes, body, argument);
   if (error == 0) store.idle.thread_made();

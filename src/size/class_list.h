@@ -1,10 +1,10 @@
-// ClassList: a size-class map as data: of each class the size of its blocks and how many of them a thread may cache.
-// From it a ClassTable is made (size/class_table.h), of a map fixed when compiled as of one out of a file.
+// ClassList: a size-class map as data: for each class the size of its blocks and how many of them a thread may cache. A
+// ClassTable is made from it (size/class_table.h), for a built-in map as for one out of a file.
 //
 //   row      0 (no class)   1        2       …   count - 1
 //   size                    16 <=    rising, each a multiple of step_at(size)   <= 256 KiB
 //
-// What a list may say is decided here, in fault_of(): the limits follow from the tables that are looked up by size.
+// fault_of() decides which lists are valid: the limits follow from the tables that are indexed by size.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace snug {
 
 inline constexpr size_t kMaxClasses = 84;  // class 0 is "no class"
 
-// Sizes are looked up in steps that grow with them; a class's size ends one.
+// Sizes are looked up in steps that grow with them; each class's size is the end of a step.
 inline constexpr size_t kSmallSizeMax = 1024;
 inline constexpr size_t kSmallStep = 16;
 inline constexpr size_t kMediumSizeMax = size_t{64} << 10;
@@ -42,7 +42,7 @@ struct ClassList {
 
   constexpr size_t largest() const { return rows[count - 1].size; }
 
-  // Null, or why no class of that size may follow those there are: a sentence without a full stop.
+  // Null, or why a class of that size must not follow the present ones: a sentence without a full stop.
   constexpr const char* fault_of(uint64_t size, uint64_t cached) const {
     if (count == kMaxClasses) return "too many classes: at most 83";
     if (size > kLargestSizeMax) return "the size is beyond 262144";
@@ -52,19 +52,19 @@ struct ClassList {
     if (cached < 1 || cached > kMostCached) return "the cached blocks are not from 1 to 1023";
     return nullptr;
   }
-  // Null, or why no class may be missing behind the last.
+  // Null, or why the list is not complete.
   constexpr const char* fault_of_end() const {
     if (count == 1) return "no class at all";
     if (largest() < kMediumSizeMax) return "the largest class is below 65536, where every request needs a class";
     return nullptr;
   }
-  // The class has no fault.
+  // Adds a class for which fault_of() is null.
   constexpr void add(size_t size, size_t cached) {
     rows[count++] = {static_cast<uint32_t>(size), static_cast<uint16_t>(cached)};
   }
 };
 
-// Null, or why the map's classes cannot be a list.
+// Null, or why the map's classes are no valid list.
 constexpr const char* fault_of_map(const SizeClassParameters& map) {
   ClassList list;
   for (size_t c = 1; c <= map.largest_class(); ++c) {
@@ -74,7 +74,7 @@ constexpr const char* fault_of_map(const SizeClassParameters& map) {
   return list.fault_of_end();
 }
 
-// The map has no fault. With one class of `also` bytes besides, which is none of the map's; 0: without.
+// The list of a map without a fault. Adds a class of `also` bytes, which the map does not have; none if that is 0.
 constexpr ClassList class_list_of(const SizeClassParameters& map, size_t also = 0) {
   ClassList list;
   for (size_t c = 1; c <= map.largest_class(); ++c) {
@@ -85,8 +85,8 @@ constexpr ClassList class_list_of(const SizeClassParameters& map, size_t also = 
   return list;
 }
 
-// Of the sizes above 1 KiB that programs ask for, the commonest is a page of 4 KiB with a header: databases, caches of
-// pages, buffers of files. Four classes a doubling have 5 KiB for it (decision 0064).
+// The most common requested size above 1 KiB is a page of 4 KiB with a header: in databases, page caches and file
+// buffers. Four classes a doubling would serve it by blocks of 5 KiB (decision 0064).
 inline constexpr size_t kPageWithHeader = 4608;
 
 // The default: that class, and those of DefaultSizeClassMap.

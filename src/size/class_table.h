@@ -1,8 +1,8 @@
-// ClassTable: a size-class map laid out for running: what the paths of malloc and free need of each class, chosen when
-// the process starts. From it follows the table that the fast paths look sizes up in (thread/head_table.h), which is
-// why a map known at run time only costs them nothing.
+// ClassTable: a size-class map in the form that malloc and free use, chosen when the process starts. The table in which
+// the fast paths look sizes up (thread/head_table.h) is made from it, so that a map known only at run time costs them
+// nothing.
 //
-//   slab       pages_per_slab pages, cut into blocks_per_slab blocks from its start; what is left over is not used
+//   slab       pages_per_slab pages, cut into blocks_per_slab blocks from its start; the rest is not used
 //   slot       (address - start of slab) / block_size, by multiplication with `reciprocal`
 #pragma once
 
@@ -17,11 +17,10 @@
 namespace snug {
 
 inline constexpr size_t kMaxBlocksPerSlab = 1024;  // so that a slab's bitmap is two lines
-// Blocks that fill whole cache lines, at most (SizeClass::line_group).
+// The most blocks in a line group (SizeClass::line_group).
 inline constexpr size_t kMostLineGroup = kCacheLine / kSmallStep;
-// What a thread takes of a small class from shared slabs before it gets slabs of its own: about so many bytes, or
-// blocks if that is less. An OS page for each class of each thread would be most of what a thread costs that does
-// little.
+// How much a thread takes of a small class from shared slabs before it gets slabs of its own: about so many bytes, or
+// so many blocks if that is less. For a thread that does little, an OS page for each class would be most of its memory.
 inline constexpr size_t kSharedBytes = 8192;
 inline constexpr size_t kSharedBlocks = 64;
 
@@ -48,7 +47,7 @@ struct SizeClass {
     return pages == 0 ? 1 : pages;
   }
   constexpr size_t slot_of(size_t offset) const { return (offset * uint64_t{reciprocal}) >> 32; }
-  // Of a bit for each block.
+  // How many words hold a bit for each block of a slab.
   constexpr size_t bitmap_words() const { return (blocks_per_slab + 63u) / 64; }
 };
 
@@ -60,7 +59,7 @@ struct ClassTable {
   uint32_t count = 0;   // classes 1 … count - 1 are in use
   size_t max_size = 0;  // bytes, at least kMediumSizeMax; larger requests are large blocks
 
-  // Any `size` from 0 to max_size.
+  // The class of any `size` from 0 to max_size.
   constexpr size_t class_of(size_t size) const {
     if (size <= kSmallSizeMax) return small[(size + kSmallStep - 1) / kSmallStep];
     if (size <= kMediumSizeMax) return medium[(size + kMediumStep - 1) / kMediumStep];
@@ -68,15 +67,15 @@ struct ClassTable {
   }
 };
 
-// Blocks of a slab at least, and of what is large.
+// The fewest blocks of a slab; the fewest for blocks beyond kLargeBeyond; beyond kOneBeyond one is enough.
 inline constexpr size_t kLeastBlocks = 8;
 inline constexpr size_t kLeastLargeBlocks = 4;
 inline constexpr size_t kLargeBeyond = size_t{16} << 10;
 inline constexpr size_t kOneBeyond = size_t{32} << 10;
 
 // The smallest number of pages that wastes least at its end, for slabs of 64 KiB or a few blocks, whichever is more.
-// Above 32 KiB few means one, to four: what a slab of one block leaves is a span that any class can have, and to cut it
-// costs little beside touching such a block. Where one ends inside a page, huge pages would back what it wastes.
+// Above 32 KiB few means one to four: the rest of a slab of one block is a span that any class can use, and cutting it
+// costs little beside touching such a block. Where the last block ends inside a page, a huge page backs the rest too.
 constexpr uint32_t pages_for_slab(size_t block_size) {
   const auto pages_for = [block_size](size_t blocks) { return round_up(blocks * block_size, kPageSize) / kPageSize; };
   const size_t most = kMaxBlocksPerSlab * block_size;
@@ -109,7 +108,7 @@ constexpr SizeClass make_size_class(size_t size, size_t cached) {
   return one;
 }
 
-// A list without a fault. Made at compile time for the maps that are built in, at start-up for one out of a file.
+// Makes the table of a list without a fault: at compile time for built-in maps, at start-up for one out of a file.
 constexpr ClassTable make_class_table(const ClassList& list) {
   ClassTable table;
   table.count = list.count;

@@ -10,7 +10,7 @@ constexpr const char* kMore = "something stands behind the two numbers";
 constexpr bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Stays at a value beyond every limit instead of wrapping round to one within.
+// Stays at a value beyond every limit instead of overflowing to one within.
 uint64_t append(uint64_t number, char digit) {
   return number > UINT32_MAX ? number : number * 10 + static_cast<uint64_t>(digit - '0');
 }

@@ -5,7 +5,7 @@
 //   16 1023          bytes of a block, blocks that a thread may cache: one class a line, sizes rising
 //   32 1023
 //
-// What a class may be is ClassList's to say. The first fault ends the reading; line() is then where it lies.
+// ClassList decides which classes are valid. The first fault ends the reading; line() is then its line.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,11 @@ namespace snug {
 
 class MapReader {
  public:
-  static constexpr size_t kLongestFile = size_t{64} << 10;  // bytes: something else was named by mistake
+  static constexpr size_t kLongestFile = size_t{64} << 10;  // bytes: a longer file was named by mistake
 
-  // The next piece of the text. False if a fault is known: further pieces are not looked at.
+  // Reads the next piece of the text. False if a fault was found: further pieces are ignored.
   bool read(const char* bytes, size_t count);
-  // The text has ended. False if it has a fault.
+  // Called at the end of the text. False if it has a fault.
   bool finish();
 
   const char* fault() const { return fault_; }           // null, or a sentence without a full stop

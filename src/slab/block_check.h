@@ -1,7 +1,7 @@
-// Looks at each address that comes back to a slab: what is no block of it, or was never handed out, ends the process.
+// Checks each address that comes back to a slab: one that is no block of it, or was never handed out, ends the process.
 //
-// Addresses in the caches have been looked at when they came, but for those of up to 64 KiB that were deleted with a
-// size.
+// free() has checked the page of each address in a cache already, but not for blocks of up to 64 KiB that were deleted
+// with a size.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@
 
 namespace snug {
 
-// For a foreign pointer, or one whose page belongs to no slab, or to a slab of another class.
+// For a foreign pointer, or one into a page that belongs to no slab, or to a slab of another class.
 [[noreturn]] SNUG_COLD void die_of_foreign(const Window& window, const void* address);
 // For an address within a slab that is no block of it, or a block that was never handed out.
 [[noreturn]] SNUG_COLD void die_of_no_block(const Slab& slab, const SizeClass& sizes, const void* address);
 // One of the blocks from `slot` on is free already.
 [[noreturn]] SNUG_COLD void die_of_double_free(const Slab& slab, size_t slot);
 
-// The tag of the page that the block lies on, which belongs to a slab of the class.
+// The tag of the page that the block lies on. Ends the process if that page belongs to no slab of the class.
 SNUG_ALWAYS_INLINE PageTag tag_of_block(const Window& window, size_t size_class, const void* block) {
   const size_t page = window.index_of(block);
   if (page >= window.page_limit() || window.class_at(page) != scaled(size_class)) [[unlikely]]
@@ -28,7 +28,7 @@ SNUG_ALWAYS_INLINE PageTag tag_of_block(const Window& window, size_t size_class,
   return window.tag({static_cast<uint32_t>(page)});
 }
 
-// The place of a block `offset` bytes from the start of its slab, which has given out no more than `carved`.
+// The slot of a block `offset` bytes from the start of its slab, of which `carved` blocks at most were handed out.
 SNUG_ALWAYS_INLINE size_t slot_at(const Slab& slab, const SizeClass& sizes, size_t offset, size_t carved) {
   const size_t slot = sizes.slot_of(offset);
   if (slot * sizes.block_size != offset || slot >= carved) [[unlikely]]

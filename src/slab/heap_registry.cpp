@@ -8,11 +8,11 @@
 namespace snug {
 namespace {
 
-// Bytes of empty slabs that all heaps together keep beyond the usual.
+// Bytes of empty slabs that all heaps together keep beyond the fixed amount each.
 constexpr size_t kMostExtra = size_t{32} << 20;
 
-// What is wrong with a block of the slab that is asked about, whose heap's lock is held; null if nothing is. One in a
-// thread's cache counts as live.
+// What is wrong with an address in the slab, if it is to be a live block; null if nothing is. A block in a thread's
+// cache counts as live. The caller holds the lock of the slab's heap.
 const char* fault_in(const Slab& slab, const SizeClass& sizes, const void* block) {
   if (!slab.has_block_at(sizes, block)) return kInterior;
   const size_t slot = sizes.slot_of(address_of(block) - address_of(slab.start));
@@ -78,7 +78,7 @@ void* HeapRegistry::take_anywhere(size_t size_class) {
       block = allocate_shared(size_class);
     } else {
       const SlabHeap::Look look(heap);
-      // Its owner may have taken the last one, and nobody is to make one here.
+      // A thread of that heap may have taken the last one, and refill() would then make a slab.
       if (heap.slabs_to_give(size_class) != 0) heap.refill(size_class, &block + 1, 1);
     }
   });
@@ -97,8 +97,8 @@ size_t HeapRegistry::take_shared(size_t size_class, void** end, size_t groups) {
   return got;
 }
 
-// Calls act(heap, slab) for the slab that the block lies in, its heap's lock held. False if there is none. The slab
-// goes with its last block, so that a block which comes home as the lock is taken may leave none behind.
+// Calls act(heap, slab) for the slab that the block lies in, under its heap's lock. False if there is no slab: taking
+// the lock opens mail, and if the slab's last block comes home by that, the slab may be gone.
 template <class Act>
 bool HeapRegistry::with_slab_of(const void* block, SlabHeap* own, Act act) {
   const auto owner_now = [&] { return window().tag(window().page_of(block)).owner(); };
@@ -177,7 +177,7 @@ Purge HeapRegistry::give_back_holes(Pass& pass) {
   SpanBatch emptied;
   {
     const SlabHeap::Look look(*heap);
-    // What comes home from now on is for the next pass.
+    // Blocks that come home from now on are left to the next pass.
     if (!pass.has_begun) heap->ages_.clear();
     pass.has_begun = true;
     if (!heap->take_holes(pass.round, holes, emptied)) {
@@ -189,7 +189,7 @@ Purge HeapRegistry::give_back_holes(Pass& pass) {
   return holes.blocks() != 0 ? give_back(holes) : Purge::kDone;
 }
 
-// The slab stays one while its blocks are in hand, but may get another owner.
+// The slab stays while some of its blocks are in hand, but another heap may adopt it.
 Purge HeapRegistry::give_back(Holes& holes) {
   const bool is_worth = spans_.prepare_for_holes(*holes.slab().span, holes.bytes());
   const size_t bytes = is_worth ? holes.purge() : 0;

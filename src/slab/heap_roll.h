@@ -1,21 +1,20 @@
-// HeapRoll: every heap by its id, and how many threads each of them serves: how they come into being, change hands and
-// are found by whoever wants something of all of them.
+// HeapRoll: every heap by its id, and how many threads each of them serves: how heaps are made, pass from thread to
+// thread, and are walked.
 //
 //                  take                       leave, the last one
-//   (nobody's) ──────────► living: a thread's, ─────────────────────► abandoned ──► the next thread's, whole
+//   (not made) ──────────► living: a thread's, ─────────────────────► abandoned ──► the next thread's, whole
 //       ▲                  or several threads'                         │   └───► living heaps adopt its slabs
 //       └─────────────────────── spare ◄───────────────────────────────┘
 //                                  it owns nothing any more
 //
-// No more heaps live than the bound says (HeapRegistry::bound): where there are as many, the next thread shares one
-// with those that it serves. Whoever takes a heap knows nothing of who visits it meanwhile: each operation on what a
-// heap has is done under the heap's own lock, whosever it is. Once made, a heap stays, so that its id leads to it for
-// ever.
+// No more heaps live than the bound says (HeapRegistry::bound): where there are as many, the next thread shares a heap
+// with others. While one thread takes a heap, another may be visiting it: each thread, of the heap or not, works on a
+// heap's slabs only under the heap's own lock. Once made, a heap stays, so that its id leads to it for ever.
 //
 //   threads_ == the sum of thread_count() over all heaps;   living_ == heaps of which it is not 0
 //
-// Lock order: heap -> roll. No thread waits for a heap's lock while it holds another's or the roll's, but at a fork,
-// where one thread takes them all. A template, which tests/schedule runs in every order of its steps.
+// Lock order: heap -> roll. No thread waits for a heap's lock while it holds another's or the roll's, except at a fork,
+// where one thread takes them all. It is a template so that tests/schedule can run it in every order of its steps.
 #pragma once
 
 #include <atomic>
@@ -31,8 +30,8 @@
 
 namespace snug {
 
-// Heap has a member next_abandoned_ and a count of threads, which are the roll's, and the functions of SlabHeap that
-// are called here.
+// Heap has a member next_abandoned_ and a count of threads, which only the roll uses, and the functions of SlabHeap
+// that are called here.
 template <class Heap, class Atomics, class LockType>
 class HeapRoll {
  public:
@@ -51,9 +50,9 @@ class HeapRoll {
   // The places, as [first byte, end).
   std::pair<uintptr_t, uintptr_t> range() const { return {address_of(heaps_), address_of(heaps_ + limit_)}; }
 
-  // A heap for a thread. While fewer live than may, one without a thread: an abandoned one if there is any, else a
-  // spare one, else what make(id) returns, which may be null. Else, or if there is none, one that serves others. Null
-  // if there is none of these either. O(heaps) at worst.
+  // A heap for a thread. While fewer heaps live than the bound, one without a thread: an abandoned one if there is any,
+  // else a spare one, else what make(id) returns, which may be null. At the bound, or after null, a heap that serves
+  // other threads; null if there is none of these either. O(heaps) at worst.
   template <class Make>
   Heap* take(Make make) {
     LockGuard guard(lock_);
@@ -62,15 +61,15 @@ class HeapRoll {
     if (heap != nullptr) count_threads(*heap, 1);
     return heap;
   }
-  // A heap that serves no thread of its own, and is in use for ever.
+  // Makes a heap that has no thread and is in use for ever.
   template <class Make>
   Heap* reserve(Make make) {
     LockGuard guard(lock_);
     return make_heap(make);
   }
 
-  // A thread of this heap is gone. If it was the last one retire(heap) is called under the heap's lock when all mail is
-  // home, and is not to be expected any more.
+  // A thread of this heap has ended. If it was the last one, retire(heap) is called under the heap's lock, when all
+  // mail is home and the heap is unattended.
   template <class Retire>
   void leave(Heap& heap, Retire retire) {
     {
@@ -90,9 +89,9 @@ class HeapRoll {
     abandoned_count_.fetch_add(1, std::memory_order_relaxed);
   }
 
-  // Moves a slab of the class from an abandoned heap to `heir`, whose lock is held; false if none has one. A heap that
-  // somebody is visiting is passed over. Visits bring mail home, and so memory to the OS: the roll's lock is not held
-  // then. Whoever takes over a heap meanwhile has lost a slab that he has not seen.
+  // Moves a slab of the class from an abandoned heap to `heir`; false if none has one. The caller holds the heir's
+  // lock. A heap that another thread is visiting is skipped. A visit opens mail, which may make system calls, so the
+  // roll's lock is not held then. A thread that takes the heap meanwhile gets it without that slab.
   bool adopt_slab(size_t size_class, Heap& heir) {
     Heap* heaps[kAtATime];
     for (size_t seen = 0;; seen += kAtATime) {
@@ -107,7 +106,8 @@ class HeapRoll {
     }
   }
 
-  // Calls act(heap) for every heap that has anything, under its lock, with all mail home. The caller holds none.
+  // Calls act(heap) for every heap that has slabs or mail, under its lock, with all mail home. The caller holds no
+  // lock.
   template <class Act>
   void visit_all(Act act) {
     for_each([&](Heap& heap) {
@@ -120,7 +120,7 @@ class HeapRoll {
     retire_bare();
   }
 
-  // Calls act(heap) for every heap there has ever been.
+  // Calls act(heap) for every heap that was ever made.
   template <class Act>
   void for_each(Act act) {
     for (size_t id = 1; id < limit_; ++id) {
@@ -129,21 +129,21 @@ class HeapRoll {
       act(*one);
     }
   }
-  // Null if there is none yet.
+  // The heap with the id, null if there is none yet.
   Heap* heap(uint16_t id) const { return heaps_[id].load(std::memory_order_acquire); }
   size_t abandoned_count() const { return abandoned_count_.load(std::memory_order_relaxed); }
   bool is_held() const { return lock_.is_held(); }
 
-  // Fork: takes and drops the locks of all heaps and the roll's, while no thread begins or ends.
+  // For a fork: take and drop the locks of all heaps and the roll's, while no thread begins or ends.
   void lock_all() {
     for_each([](Heap& heap) { heap.lock().lock_for_fork(); });
     lock_.lock_for_fork();
   }
   void unlock_all() {
     lock_.unlock_after_fork();
-    // A handler may have made the forking thread begin a heap, whose lock nobody holds.
+    // A handler may have made the forking thread begin a heap; no thread holds the lock of that one.
     for_each([](Heap& heap) { heap.lock().unlock_after_fork(); });
-    // Whoever was about to look again may be gone.
+    // In the child, a thread that was about to look again is gone.
     for_each([](Heap& heap) { heap.look_again(); });
   }
 
@@ -183,8 +183,7 @@ class HeapRoll {
     return heap;
   }
 
-  // The next heap that serves a thread, and no more of them than the living ones do on average: there is one, as not
-  // all lie above it.
+  // The next living heap that serves no more threads than the average: there is one, as not all lie above the average.
   Heap* least_crowded() {
     if (living_ == 0) return nullptr;
     const size_t most = threads_ / living_;
@@ -215,8 +214,8 @@ class HeapRoll {
     return heap;
   }
 
-  // Of the abandoned heaps that have a block of the class to give, as far as can be told without their locks, the next
-  // ones behind the first `skipped`. Returns how many there are.
+  // Lists abandoned heaps that have a block of the class to give, as far as can be told without their locks, from
+  // behind the first `skipped` of them. Returns how many it has listed.
   size_t list_abandoned(size_t size_class, size_t skipped, Heap** heaps) {
     LockGuard guard(lock_);
     size_t found = 0;
@@ -246,18 +245,18 @@ class HeapRoll {
     }
   }
 
-  // What every slow operation reads, and nothing writes once it is open.
+  // Every slow operation reads these; nothing writes them once the roll is open.
   Place* heaps_ = nullptr;
   size_t limit_ = 0;
   size_t most_living_ = SIZE_MAX;
 
-  // What threads write that begin or end. The count is read by many, the rest by the lock's holder.
+  // Threads write these when they begin or end. Many read the count, only the lock's holder reads the rest.
   alignas(kCacheLine) typename Atomics::template Atomic<size_t> abandoned_count_{0};
   alignas(kCacheLine) LockType lock_;
   typename Atomics::template Var<size_t> heap_count_{0};   // ids 1 … heap_count exist
-  typename Atomics::template Var<size_t> threads_{0};      // that have a heap
+  typename Atomics::template Var<size_t> threads_{0};      // threads that have a heap
   typename Atomics::template Var<size_t> living_{0};       // heaps that have a thread
-  typename Atomics::template Var<size_t> last_shared_{0};  // id of the heap that a thread shares since last
+  typename Atomics::template Var<size_t> last_shared_{0};  // id of the heap that least_crowded() chose last
   Link abandoned_{nullptr};                                // without a thread, but with slabs when last looked at
   Link spare_{nullptr};                                    // without either
 };

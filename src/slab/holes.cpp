@@ -35,7 +35,7 @@ bool Holes::take(Slab& slab) {
 }
 
 void Holes::add(size_t from, size_t to) {
-  // Blocks that were never used may be handed out meanwhile: the page that the last used one shares with them stays.
+  // Blocks that were never used may be handed out meanwhile, so the page that the last used one shares with them stays.
   if (slab_->carved != slab_->capacity)
     to = std::min(to, round_down(size_t{slab_->carved} * slab_->block_size, os::page_size()));
   if (from >= to) return;

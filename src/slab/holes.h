@@ -1,7 +1,7 @@
-// Holes: the free blocks of one slab that lie in its holes, out of the slab while the OS takes their pages: for who
-// goes round the heaps of others, so that nobody waits for a system call behind the heap's lock.
+// Holes: the free blocks of one slab that lie in its holes, taken out of the slab while the OS takes their pages. The
+// idle thread uses it on heaps of other threads, so that none waits behind the heap's lock for a system call.
 //
-//   take      under the heap's lock    the blocks are as good as handed out: the slab is not empty, and stays a slab
+//   take      under the heap's lock    the blocks count as handed out: the slab is not empty, and stays a slab
 //   purge     without a lock
 //   put_back  under the lock of the heap that has the slab by then
 #pragma once
@@ -15,12 +15,13 @@ namespace snug {
 
 class Holes {
  public:
-  // Of a slab that has none in hand. False, and nothing is taken, if there is none.
+  // Takes the blocks in the slab's holes. None of them may be in hand already. False, and nothing is taken, if there is
+  // no hole.
   bool take(Slab& slab);
   size_t bytes() const;
   // Returns the bytes that the OS took.
   size_t purge() const;
-  // Null, or a block that somebody has freed meanwhile, though it was free.
+  // Null, or a block that a thread has freed meanwhile, though it was free.
   const void* put_back();
 
   Slab& slab() const { return *slab_; }

@@ -1,21 +1,21 @@
-// Mailbox: what others have for a heap, and the lock that guards the heap. Its owner is any of the threads that have
-// it. Items wait in a stack that many push to and the lock's holder empties whole, so that there is no ABA problem; and
-// a bit says whether the owner is expected to look.
+// Mailbox: the slabs with remote frees that other threads have posted to a heap, and the lock that guards the heap. The
+// heap's owner is any of its threads. Items wait in a stack that many threads push to and the lock's holder empties
+// whole, so that there is no ABA problem; and a bit says whether an owner is expected to look.
 //
-//   attended     the owner comes by soon: the first to post leaves his item to it; whoever then finds an item waiting
-//                visits, and leaves the heap
-//   unattended   whoever has something for the heap visits, until the owner comes by
+//   attended     an owner is expected soon: the first sender posts its item and leaves it; a sender that finds an item
+//                waiting visits, and the heap becomes
+//   unattended   each sender visits, until an owner takes the lock
 //
 // A thread that holds another heap's lock may visit: it tries the lock, never waits. If the lock is taken it posts, and
-// relies on the holder, who looks once more after giving the lock back:
+// relies on the lock's holder to look once more after unlocking:
 //
-//   an item is opened by the owner's next hold, by the next visit, or by whoever held the lock when it was posted;
-//   in an unattended heap whose lock is free, and that nobody is about to look at again, no item waits
+//   an item is opened by the owner's next hold, by the next visit, or by the thread that held the lock at the post;
+//   no item waits in an unattended heap with a free lock, unless a thread is about to look at it again
 //
-// For the holder to see what was posted, a lock that is found taken and one that is given back are ordered with the
-// look into the mailbox: both of the lock's operations and has_mail() are sequentially consistent.
+// For the holder to see what was posted, a failed try_lock() and an unlock() are ordered with the look into the
+// mailbox: both of the lock's operations and has_mail() are sequentially consistent.
 //
-// One hold opens a bounded number of items, since others may be waiting for the lock.
+// One hold opens a bounded number of items, since other threads may be waiting for the lock.
 #pragma once
 
 #include <atomic>
@@ -27,32 +27,33 @@
 
 namespace snug {
 
-// Item has a member `next`, which is the mailbox's from post() until the item is opened, and is aligned to 2 at least.
+// Item has a member `next`, which only the mailbox uses from post() until the item is opened; Item is aligned to 2 or
+// more.
 template <class Item, class Atomics, class LockType>
 class Mailbox {
  public:
   LockType& lock() { return lock_; }
 
-  // Any thread.
+  // Any thread may call the next functions.
 
   // True if a sender should visit: an item waits already, or the owner is not expected.
   bool wants_senders() const { return head_.load(std::memory_order_relaxed) != 0; }
   bool has_mail() const { return (head_.load(std::memory_order_seq_cst) & ~kUnattended) != 0; }
-  // The caller has found the lock taken, or the owner expected; afterwards it must look_again().
+  // The caller has found the lock taken, or an owner is expected; afterwards it must call look_again().
   void post(Item* item) {
     uintptr_t head = head_.load(std::memory_order_relaxed);
     do item->next = at<Item>(head & ~kUnattended);
     while (!head_.compare_exchange_weak(head, address_of(item) | (head & kUnattended), std::memory_order_release,
                                         std::memory_order_relaxed));
   }
-  // Opens what has come to an unattended heap, unless somebody holds the lock, who then does. The caller does not hold
-  // it.
+  // Opens the items of an unattended heap, unless another thread holds the lock, which then opens them. The caller does
+  // not hold it.
   template <class Open>
   void look_again(Open open) {
     if ((head_.load(std::memory_order_relaxed) & kUnattended) != 0 && has_mail() && try_visit(open)) end_visit(open);
   }
 
-  // A visit, by any thread but the owner.
+  // A visit, by any thread but an owner.
   template <class Open>
   bool try_visit(Open open) {
     if (!lock_.try_lock()) return false;
@@ -74,7 +75,7 @@ class Mailbox {
     }
   }
 
-  // A hold by the owner, who may go without the lock if there is no other thread.
+  // A hold by an owner, which needs no lock while the process has no other thread.
   template <class Open>
   void begin_hold(Open open) {
     if (wants_senders()) open_for_owner(open);
@@ -87,13 +88,13 @@ class Mailbox {
     lock_.unlock();
   }
 
-  // The holder of the lock, from here on.
+  // Only the lock's holder may call the next functions.
 
   template <class Open>
   void open_all(Open open) {
     while (unopened_ != nullptr || has_mail()) open_for_another(open);
   }
-  // The owner is not to be expected.
+  // From now on no owner is expected to look.
   void leave_unattended() { head_.fetch_or(kUnattended, std::memory_order_relaxed); }
 
  private:
@@ -111,7 +112,7 @@ class Mailbox {
     if (unopened_ == nullptr && has_mail()) unopened_ = take_all(kUnattended);
     open_some(open);
   }
-  // What is left over is for whoever comes next.
+  // Opens kAtATime items at most; the next thread to take the lock opens what is left over.
   template <class Open>
   void open_some(Open open) {
     for (size_t opened = 0; unopened_ != nullptr; ++opened) {

@@ -19,8 +19,8 @@ void Outbox::add(void* const* blocks, size_t count, uint16_t owner) {
   }
 }
 
-// Chains the blocks of each owner, in their order: by the owner's id modulo the number of chains, so that two owners
-// may share one.
+// Chains the blocks of each owner in their order. The chain is the owner's id modulo the number of chains, so that two
+// owners may share one.
 void Outbox::send() {
   constexpr uint8_t kEnd = kCapacity;
   uint8_t first[kCapacity];
@@ -33,7 +33,7 @@ void Outbox::send() {
   }
   for (size_t i = 0; i != count_; ++i) {
     uint8_t& chain = first[owners_[i] % kCapacity];
-    if (chain == kEnd) continue;  // sent with an earlier one
+    if (chain == kEnd) continue;  // sent with an earlier block
     void* blocks[kCapacity];
     size_t count = 0;
     const uint16_t owner = owners_[chain];

@@ -1,5 +1,5 @@
-// Outbox: blocks of one class that a flush has met and that belong to other heaps, until they are sent: by owner, so
-// that each owner's lock is taken once for all of its blocks. Used by the holder of the flushing heap's lock.
+// Outbox: holds the blocks of one class that a flush has met and that belong to other heaps, until it sends them owner
+// by owner, so that each owner's lock is taken once for all of its blocks. The caller holds the flushing heap's lock.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class Outbox {
   // Takes free blocks of the class that belong to the heap with the id `owner`.
   void add(void* const* blocks, size_t count, uint16_t owner);
 
-  // No lock is held for more blocks than these.
+  // The most blocks that are sent under one hold of an owner's lock.
   static constexpr size_t kCapacity = 64;
 
  private:

@@ -1,10 +1,10 @@
-// OwnerHold: a thread of the heap's works on it, and has brought home what had come. It holds the heap's lock,
-// unless the process has one thread, which needs none. Whether it has is asked once, at the beginning: it can change in
-// no hold, as a hold neither starts a thread nor joins one, and whoever starts or joins one has everything before it
-// done. Asked again at the end, a thread could drop a lock that it has not taken.
+// OwnerHold: a stretch in which a thread of the heap works on it; the heap's mail is opened first. The thread holds the
+// heap's lock, unless the process has only one thread. Whether it has only one is asked once, at the beginning: that
+// does not change during a hold, since a hold starts and joins no thread, and the thread that starts or joins another
+// is then in no hold. If it were asked again at the end, a thread could drop a lock that it has not taken.
 //
-// A template over the heap and the process, which tests/schedule runs in every order of its steps. The heap has lock(),
-// begin_hold(), end_hold(), and the atomic flag is_owner_in_, for the thread's signal handlers.
+// It is a template over heap and process so that tests/schedule can run it in every order of its steps. The heap has
+// lock(), begin_hold(), end_hold(), and the atomic flag is_owner_in_, which the thread's signal handlers read.
 #pragma once
 
 #include <atomic>
@@ -17,7 +17,7 @@ class OwnerHold {
   explicit OwnerHold(Heap& heap) : heap_(heap), is_locked_(!Process::is_single_threaded()) {
     if (is_locked_) heap_.lock().lock();
     heap_.is_owner_in_.store(true, std::memory_order_relaxed);
-    // A signal handler never sees what follows without the flag, nor the flag gone before all that came before.
+    // A signal handler sees the flag set before any change that follows, and cleared only after all of them.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     heap_.begin_hold();
   }
@@ -28,7 +28,7 @@ class OwnerHold {
   OwnerHold(const OwnerHold&) = delete;
   OwnerHold& operator=(const OwnerHold&) = delete;
 
-  // For the calling thread: the heap's owner, which is itself, is in without the lock.
+  // True if the calling thread, an owner of the heap, is in a hold without the lock.
   static bool is_in_without_lock(const Heap& heap) {
     return Process::is_single_threaded() && heap.is_owner_in_.load(std::memory_order_relaxed);
   }

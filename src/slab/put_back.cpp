@@ -6,7 +6,7 @@
 
 namespace snug {
 
-// What they share of the bitmap stays in a register, where each would wait for the one before to be written.
+// The bitmap word that the blocks share stays in a register; in memory each update would wait for the store before it.
 size_t put_back_cluster(Slab& slab, const SizeClass& sizes, void* const* blocks, size_t count) {
   const uintptr_t start = address_of(slab.start);
   const size_t end = size_t{slab.carved} * sizes.block_size;

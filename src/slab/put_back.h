@@ -1,5 +1,5 @@
-// How blocks come back to their slabs: alone, in rows of neighbours, in clusters, or as words of the bitmap. Each is
-// looked at first (slab/block_check.h).
+// How blocks come back to their slabs: alone, in rows of neighbours, in clusters, or as words of the bitmap. Each
+// address is checked first (slab/block_check.h).
 #pragma once
 
 #include <cstddef>
@@ -70,7 +70,7 @@ inline bool begins_cluster(void* const* blocks, size_t count, size_t block_size)
 }
 
 // Marks the first of the blocks free, and those that follow up to one of another slab or to a row. Returns how many.
-// Apart, so that flushing blocks that lie far from each other keeps its registers.
+// Not inline, so that the flush of blocks that lie far from each other keeps its registers.
 size_t put_back_cluster(Slab& slab, const SizeClass& sizes, void* const* blocks, size_t count);
 
 // Blocks that have their bits in one word.
@@ -80,12 +80,12 @@ struct WordOfBlocks {
   size_t count;
 };
 
-// The first of the blocks and those that follow it, as long as they are of its word. Without a look at what the heap's
-// threads write to: how many blocks have been handed out is looked at when the word is put back.
+// Gathers the first of the blocks and those that follow it in the same word. Reads nothing that the heap's threads
+// write to: `carved` is checked only when the word is put back.
 WordOfBlocks gather_word(const Slab& slab, const SlabRemoteFrees& remote, const SizeClass& sizes, void* const* blocks,
                          size_t count);
 
-// Marks the blocks of a word free that others have freed. Returns how many.
+// Marks those blocks of a word free that other threads have freed. Returns how many.
 size_t put_back_word(Slab& slab, size_t word, uint64_t mask);
 
 }  // namespace snug

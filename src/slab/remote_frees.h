@@ -9,10 +9,10 @@
 //   a word with bits is named, or will be by the sender that set the first of them
 //   a slab with names is in a mailbox or in the holder's hands, or will be posted by the sender of the first
 //
-// A block counts as used until its bit has been taken. So a slab stays as long as a sender may touch it: whoever has
-// set a bit and neither names the word nor posts the slab is through with it, and whoever has to is waited for, since
-// no other takes the bits. Nothing is allocated, and nothing grows: any number of blocks of any number of senders has
-// its place. A bit that is there already is a block freed twice.
+// A block counts as used until its bit has been taken. So a slab stays as long as a sender may touch it: a sender that
+// set a bit and has neither to name the word nor to post the slab touches it no more; one that has to is waited for, as
+// no thread takes the bits before that. Nothing is allocated, and nothing grows: any number of blocks of any number of
+// senders has its place. A bit that is set already is a block freed twice.
 #pragma once
 
 #include <atomic>
@@ -37,8 +37,8 @@ class RemoteFrees {
   // The bytes from the slab's record to this one.
   size_t bytes_behind_record() const { return behind_; }
 
-  // Any thread that has blocks of the slab: marks those of the mask in the word as free. After kFirst the caller must
-  // put the slab into a mailbox; else it touches the slab no more.
+  // For any thread that has blocks of the slab: marks those of the mask in the word as free. After kFirst the caller
+  // must put the slab into a mailbox; else it touches the slab no more.
   Added add(size_t word, uint64_t mask) {
     const uint64_t before = bits(word).fetch_or(mask, std::memory_order_release);
     if ((before & mask) != 0) return Added::kTwice;
@@ -48,7 +48,7 @@ class RemoteFrees {
     return words_.fetch_or(name, std::memory_order_acq_rel) == 0 ? Added::kFirst : Added::kMore;
   }
 
-  // The holder of the heap's lock that has this slab out of the mailbox: calls visit(word, mask) for all that has come.
+  // For the lock's holder, which has taken this slab out of the mailbox: calls visit(word, mask) for all bits set.
   template <class Visit>
   void take(Visit visit) {
     for (uint32_t words = words_.exchange(0, std::memory_order_acq_rel); words != 0; words &= words - 1) {
@@ -56,10 +56,10 @@ class RemoteFrees {
       visit(word, bits(word).exchange(0, std::memory_order_acquire));
     }
   }
-  // Racy but for the holder of the heap's lock: true if something has come.
+  // True if a word is named. Racy but for the holder of the heap's lock.
   bool any() const { return words_.load(std::memory_order_relaxed) != 0; }
 
-  typename Atomics::template Var<RemoteFrees*> next{nullptr};  // the mailbox's
+  typename Atomics::template Var<RemoteFrees*> next{nullptr};  // used by the mailbox
 
  private:
   using Word = typename Atomics::template Atomic<uint64_t>;

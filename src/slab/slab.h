@@ -7,13 +7,13 @@
 //   record    [ Slab ][ free: a bit a block ]  (next cache line)  [ RemoteFrees ][ bits ]
 //
 //   free_count == bits that are set in `free`, none of them at or above `carved`, or in a word below `first_word`
-//   carved <= capacity;   full == nothing carved is free, and nothing is left to carve, or, where blocks are taken by
-//   the cache line, in the shared heap, no more than lone ones are
+//   carved <= capacity;   full == nothing carved is free, and nothing is left to carve; in the shared heap, where
+//   blocks are taken by whole cache lines, single free blocks may be left
 //
-// Carved blocks that are not free are used: live, in thread caches, or remote frees that nobody has taken yet. The bits
-// have as many words as the class has blocks in a slab; slab/slab_records.h makes the records. Blocks hold no links and
-// no marks: a free block's memory is neither read nor written. All functions are for the holder of the heap's lock;
-// what other threads touch of a slab is its RemoteFrees alone, in cache lines of its own.
+// Carved blocks that are not free are used: live, in thread caches, or remote frees that no thread has taken yet. There
+// are as many words of bits as the blocks of a slab need; slab/slab_records.h makes the records. Blocks hold no links
+// and no marks: a free block's memory is neither read nor written. The caller of any function holds the heap's lock;
+// other threads touch of a slab only its RemoteFrees, in cache lines of its own.
 #pragma once
 
 #include <bit>
@@ -57,7 +57,7 @@ struct Slab {
   static constexpr size_t record_bytes(size_t words) {
     return round_up(remote_offset(words) + sizeof(SlabRemoteFrees) + words * sizeof(uint64_t), kCacheLine);
   }
-  // Without a look at the record itself, whose lines its heap's threads write to.
+  // Does not read the record itself: the heap's threads write to its cache lines.
   SlabRemoteFrees& remote(const SizeClass& sizes) {
     return *reinterpret_cast<SlabRemoteFrees*>(reinterpret_cast<char*>(this) + remote_offset(sizes.bitmap_words()));
   }
@@ -139,7 +139,7 @@ struct Slab {
     return true;
   }
 
-  // Takes the `count` free blocks from `slot` on out again.
+  // Takes the `count` free blocks from `slot` on.
   void take_row(size_t slot, size_t count) {
     free_count = static_cast<uint16_t>(free_count - count);
     for_each_word(slot, count, [this](size_t word, uint64_t mask) { free_bits()[word] &= ~mask; });
@@ -189,7 +189,7 @@ struct Slab {
   // Calls visit(from, to) for each hole in which something may have been written, as bytes from the start.
   template <class Visit>
   void for_each_hole(Visit visit) const;
-  // Of those that purge_holes() would give back.
+  // The bytes that purge_holes() would give back.
   size_t bytes_in_holes() const;
   // Gives the OS the holes, if blocks have come back since the last time. Returns the bytes given back.
   size_t purge_holes();

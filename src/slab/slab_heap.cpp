@@ -49,7 +49,7 @@ void SlabHeap::set_full(Slab& slab) {
   slab.full = true;
 }
 
-// A slab that was full has a block again, or one has become empty.
+// Puts a slab that was full and has a block again, or that has become empty, into its new list.
 void SlabHeap::relist(Slab& slab) {
   Bin& bin = bins_[slab.size_class];
   if (slab.full && (!is_shared_ || slab.has_group(registry_.table().classes[slab.size_class].line_group))) {
@@ -68,12 +68,12 @@ bool SlabHeap::is_worth_leaving(const Slab& slab) const {
   const Bin& bin = bins_[slab.size_class];
   const Slab* const drawn_from = bin.partial.front();
   if (slab.full || &slab == drawn_from) return false;
-  // Of the partial slabs, that one apart. Shared slabs may have lone blocks to give and count as full: then this is
-  // less than the truth.
+  // Counts the used blocks of the partial slabs but that one. Shared slabs with single free blocks count as full: then
+  // this is less than the truth.
   const size_t in_full = bin.full_slabs.get() * slab.capacity;
   const size_t apart = in_full + drawn_from->used();
   const size_t used = bin.out.get() > apart ? bin.out.get() - apart : 0;
-  // What is counted where slabs change lists is paid for by frees: the few empty ones are counted here.
+  // A counter updated where slabs change lists would slow frees down, so the few empty ones are counted here.
   size_t others = bin.slabs.get() - bin.full_slabs.get() - 1;
   for (const Slab* empty = bin.empty.front(); empty != nullptr; empty = SlabList::next(empty)) --others;
   return slab.used() * others <= used + used / 8;

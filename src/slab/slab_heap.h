@@ -1,26 +1,24 @@
 // SlabHeap: the slabs that belong to one thread, or to a few that share them (slab/heap_roll.h), and the two ways
-// batches of blocks pass between them and the threads' caches.
+// batches of blocks move between them and the threads' caches.
 //
 //   refill   blocks out of the slabs, in address order, recycled ones before never-used ones
 //   flush    blocks back: into their slabs if this heap owns them, else sent to the heap that does
 //
-// Whoever holds a heap's lock may do anything with it. Its threads take the lock in each slow operation (Hold): the
-// owners, of which one is as good as the other. Others take it when they have something for the heap (Visit), and when
-// they have something to take. A thread never waits for one heap's lock while it holds another's: with blocks in hand
-// it only tries. If the lock is taken, or an owner is likely to come by soon, the blocks go into the slabs' remote
-// frees (slab/remote_frees.h), and the next owner finds their slabs in the mailbox. Where none has come by since the
-// last mail they are not waited for: the next sender takes the lock and brings everything home. So does the holder of a
-// lock after giving it back, with what has come meanwhile, a bounded number of slabs at a time.
+// The holder of a heap's lock may do anything with the heap. Its own threads, all equal as its owners, take the lock in
+// each slow operation (Hold). Other threads take it to bring blocks home or to take some (Visit, Look). A thread never
+// waits for one heap's lock while it holds another's: with blocks to send it only tries. If the lock is taken, or an
+// owner is expected to take it soon, the blocks go into the slabs' remote frees (slab/remote_frees.h), and the next
+// owner finds their slabs in the mailbox. If no owner has held the lock since the last mail, the next sender takes the
+// lock and brings everything home. The lock's holder does the same after unlocking, with what was posted meanwhile, a
+// bounded number of slabs at a time.
 //
-// A heap keeps empty slabs up to a budget, which grows while slabs that were given away are missed, and shrinks with
-// age. Owners that have let others come in their stead 64 times are taken for asleep, or gone: then nothing empty is
-// kept. A heap without a thread is given whole to the next new one; until then living ones adopt its slabs as they need
-// them.
+// A heap keeps empty slabs up to a budget, which grows when it needs again slabs that it gave away, and shrinks with
+// age. After 64 visits without a hold the owners are taken for asleep, or gone: then no empty slab is kept. An
+// abandoned heap is given whole to the next new thread; until then living heaps adopt its slabs as they need them.
 //
 //   per class:   out == sum of used over its slabs; those that have a block to give are in its list, in any order
 //                slabs == full_slabs + those in the lists of partial and of empty ones
-//   all slabs:   empty_bytes_ == bytes of slabs of which nothing is used;   out_bytes_ == bytes of the blocks that are
-//   out
+//   all slabs:   empty_bytes_ == bytes of slabs without a used block;   out_bytes_ == bytes of the blocks that are out
 #pragma once
 
 #include <atomic>
@@ -59,90 +57,90 @@ class alignas(64) SlabHeap {
 
   SlabHeap(HeapRegistry& registry, uint16_t id);
 
-  // The functions from here to the next such line are for the holder of the lock.
+  // Only the lock's holder may call the functions from here to id().
 
   // Writes up to `want` blocks of `size_class` to end[-1], end[-2] …, ascending within a slab, so that an array which
   // ends there hands them out in address order. Returns how many: at least one, or 0 if the OS refuses.
   size_t refill(size_t size_class, void** end, size_t want);
 
-  // The same of one block that reads as zero, if the next one of the class was never used, and never used ones come
-  // singly (SizeClass::carve_max). Else 0.
+  // Takes one block that reads as zero, if the next one of the class was never used, and such blocks are carved singly
+  // (SizeClass::carve_max). Else 0.
   size_t take_untouched(size_t size_class, void** end);
 
   // Writes the blocks of whole cache lines (SizeClass::line_group) to end[-1], end[-2] …; returns how many, or 0 if the
-  // OS refuses. For a heap that gives only so.
+  // OS refuses. Only for the shared heap, which gives whole cache lines alone.
   size_t take_group(size_t size_class, void** end);
 
-  // Takes `count` blocks of one class and any owners. Ends the process if one of them is not a block, or is free.
+  // Takes back `count` blocks of one class, of any owners. Ends the process if one of them is not a block, or is free.
   void flush(size_t size_class, void* const* blocks, size_t count);
 
   // Sends blocks of one class to the heap that owned their slabs a moment ago.
   void send(size_t size_class, void* const* blocks, size_t count, uint16_t owner);
-  // Brings home all that has come.
+  // Brings all mail home.
   void open_all_mail();
-  // The last thread is gone: from now on whoever sends brings it home as well.
+  // The last thread has ended: from now on each sender brings its blocks home itself.
   void leave_unattended() {
     visits_ = kVisitsOfASleeper;
     mailbox_.leave_unattended();
   }
 
-  // True if the slab would be empty sooner without one of its blocks than the class's other partial slabs on average:
-  // what is allocated anew comes from the first of them, so that a block moved there brings memory home. A slab that is
-  // an eighth above the average counts as well, or slabs that are equally full would all stay. O(empty slabs kept).
+  // True if the slab has fewer used blocks than the class's other partial slabs on average: new blocks come from the
+  // first partial slab, so that moving blocks there empties this one. A slab up to an eighth above the average counts
+  // as well, or slabs that are equally full would all stay. O(empty slabs kept).
   bool is_worth_leaving(const Slab& slab) const;
 
-  // The caches of its threads, whose arrays the lock guards as well.
+  // The caches of its threads. The lock guards their arrays as well.
   HeapCaches& caches() { return caches_; }
 
-  // Gives empty slabs to the span store, those of `first_class` first, until no more than `keep` bytes of them are
+  // Frees empty slabs to the span store, those of `first_class` first, until no more than `keep` bytes of them are
   // left.
   void release_empty(size_t keep, size_t first_class = 0);
-  // Called by each of its threads now and then: gives up what was kept for a use that has not come, and a few holes and
-  // free spans, unless another thread has had it done within the last `period` milliseconds.
+  // Each of its threads calls this now and then: keeps fewer empty slabs from now on, and purges a few holes and
+  // overdue free spans, unless another thread has done so within the last `period` milliseconds.
   void age(uint32_t now, uint32_t period);
   // Gives the OS the OS pages inside partial slabs that hold no live block. Returns the bytes given back.
   size_t purge_holes();
 
-  // How far somebody has come who goes round the slabs of a heap for holes: the OS pages of slabs that hold no live
-  // block. Those of classes stay of which blocks were taken since he last came by.
+  // How far a walk over the heap's slabs has come that looks for holes: the OS pages of slabs that hold no live block.
+  // It skips classes of which blocks were taken since its last round.
   struct Round {
     uint8_t visitor;          // a bit of Bin::drawn
-    uint32_t size_class = 0;  // where it is
+    uint32_t size_class = 0;  // the class that it looks at
     uint32_t left = 0;        // how many slabs of the class it has yet to look at
-    bool is_done = false;     // it has come round
-    bool has_passed = false;  // some classes by, as blocks of them were taken
+    bool is_done = false;     // all classes were looked at
+    bool has_passed = false;  // it has skipped classes, as blocks of them were taken
     size_t exchanged = 0;     // bytes of pages that the heap has taken or given away since this round began, or ended
-    size_t given = 0;         // and of holes that have gone back in it
-    size_t pause = 0;         // bytes to be exchanged before the next one
+    size_t given = 0;         // bytes of holes purged in this round
+    size_t pause = 0;         // bytes to be exchanged before the next round
   };
   static constexpr uint8_t kItsOwner = 1, kByTheClock = 2;  // visitors
 
-  // For pages that the heap takes of memory that was not in use; while too much is free in its slabs, for all that it
-  // takes or gives away: goes on a little, and purges the holes. One round for each time that the heap ages, more
-  // while too much is free.
+  // Purges holes for growth: continues the owners' round a little and purges the holes it meets. Called for pages that
+  // the OS has to back for the heap; while too much is free in its slabs, for all pages that it takes or gives away.
+  // One round for each time that the heap ages, more while too much is free.
   void make_way(PageCount for_pages);
-  // For who goes round by the clock: the next slab with holes has them in hand afterwards, if there is one near; false
-  // at the end of the round. What the classes on the way keep empty goes to `emptied`, and on to the span store.
+  // For the idle thread: takes the holes of the next slab that has some into `holes`, if one is near; false at the end
+  // of the round. Empty slabs of the classes on the way go to `emptied`, which the caller frees to the span store.
   bool take_holes(Round& round, Holes& holes, SpanBatch& emptied);
   void put_back(Holes& holes);
 
   // Moves one partial slab of the class to `heir`; false if there is none. The caller holds both locks.
   bool give_slab(size_t size_class, SlabHeap& heir);
   const char* check() const;
-  // Of a slab of this heap, in a list or full.
+  // Checks one slab of this heap, in a list or full.
   const char* check_slab(const Slab& slab, size_t size_class) const;
 
-  // Any thread from here on.
+  // Any thread may call the functions from here on.
 
   uint16_t id() const { return id_; }
-  // Racy: threads that have it.
+  // Racy: how many threads have this heap.
   size_t thread_count() const { return threads_.load(std::memory_order_relaxed); }
   Lock& lock() { return mailbox_.lock(); }  // for a fork
   bool has_mail() const { return mailbox_.has_mail(); }
-  // For a thread of the heap, in what may be a signal handler: true if it has not interrupted itself in the middle of
-  // something, and nobody else is in either.
+  // For a thread of the heap, perhaps in a signal handler: true if the handler has not interrupted a hold of this
+  // thread, and no other thread holds the lock.
   bool is_at_rest() { return !is_owner_in_.load(std::memory_order_relaxed) && !lock().is_held(); }
-  // Brings home what has come if no owner is expected, unless somebody holds the lock, who then does.
+  // Brings mail home if no owner is expected, unless another thread holds the lock, which then does so.
   void look_again();
   // For the idle thread: true if blocks have come home that it has not seen.
   bool ages() const { return ages_.is_set(); }
@@ -151,13 +149,13 @@ class alignas(64) SlabHeap {
   uint64_t blocks_out(size_t size_class) const { return bins_[size_class].out.get(); }
   uint64_t slab_count(size_t size_class) const { return bins_[size_class].slabs.get(); }
   uint64_t slab_count() const { return slab_count_.get(); }
-  // Racy: those of the class that have a block to give.
+  // Racy: slabs of the class that have a block to give.
   uint64_t slabs_to_give(size_t size_class) const {
     return bins_[size_class].slabs.get() - bins_[size_class].full_slabs.get();
   }
   uint64_t batches_sent() const { return batches_sent_.get(); }
   // Racy: blocks and bytes that this heap has put into others' remote frees, less those it has taken out of its own.
-  // Summed over all heaps, what is on its way: free already, but still out of its slab.
+  // Summed over all heaps: what is freed already, but not yet back in its slab.
   int64_t blocks_mailed() const { return static_cast<int64_t>(blocks_mailed_.get()); }
   int64_t bytes_mailed() const { return static_cast<int64_t>(bytes_mailed_.get()); }
 
@@ -166,7 +164,7 @@ class alignas(64) SlabHeap {
   friend Hold;
   template <class, class, class>
   friend class HeapRoll;
-  // Owners that have let so many come in their stead are taken for asleep.
+  // After so many visits without a hold the owners are taken for asleep.
   static constexpr uint8_t kVisitsOfASleeper = 64;
   // Bytes of slabs from which on a heap has proved to grow.
   static constexpr size_t kGrownHeap = size_t{4} << 20;
@@ -178,7 +176,7 @@ class alignas(64) SlabHeap {
     OwnerCounter slabs;
     OwnerCounter out;
     OwnerCounter full_slabs;
-    uint8_t drawn = 0;  // it has given blocks since these visitors last came by
+    uint8_t drawn = 0;  // a bit for each visitor: the class has given blocks since its round last came here
   };
 
   void set_thread_count(size_t threads) { threads_.store(threads, std::memory_order_relaxed); }
@@ -187,7 +185,7 @@ class alignas(64) SlabHeap {
   void begin_round();
   void end_round();
   void give_back_some();
-  // More is free in slabs than may be kept of empty pages, for each thread that has the heap.
+  // True if more is free in slabs than the span store may retain, times the threads that have the heap.
   bool has_too_much() const;
   void count_out(size_t size_class, size_t blocks);
   void count_home(size_t size_class, size_t blocks);
@@ -213,7 +211,7 @@ class alignas(64) SlabHeap {
     return [this](SlabRemoteFrees& remote) { open(remote); };
   }
   void note_visit();
-  // No owner is expected to want anything soon.
+  // True if no owner is expected to take the lock soon.
   bool is_asleep() const { return visits_ >= kVisitsOfASleeper; }
   void begin_hold();
   void end_hold();
@@ -229,15 +227,15 @@ class alignas(64) SlabHeap {
   // What senders touch comes first, in a line of its own.
   Mailbox<SlabRemoteFrees, StdAtomics, Lock> mailbox_;
   const uint16_t id_;
-  uint8_t visits_ = kVisitsOfASleeper;  // since an owner last came by, no more than matters
+  uint8_t visits_ = kVisitsOfASleeper;  // since the owners' last hold, counted up to kVisitsOfASleeper
   OwnerCounter blocks_mailed_;          // modulo 2^64
   OwnerCounter bytes_mailed_;
   BellMark ages_;
   std::atomic<bool> is_owner_in_{false};  // for its signal handlers
-  bool is_shared_ = false;                // nobody's for ever, yet in use
+  bool is_shared_ = false;                // the shared heap: it never has a thread
 
   alignas(kCacheLine) HeapRegistry& registry_;
-  SlabHeap* next_abandoned_ = nullptr;  // the roll's
+  SlabHeap* next_abandoned_ = nullptr;  // used by the roll
   std::atomic<size_t> threads_{0};      // likewise
   HeapCaches caches_;
   SlabRecords slabs_;
@@ -245,15 +243,15 @@ class alignas(64) SlabHeap {
   size_t slab_bytes_ = 0;
   size_t out_bytes_ = 0;
   size_t empty_bytes_ = 0;
-  size_t empty_extra_ = 0;  // bytes of empty slabs kept beyond the usual
-  size_t given_away_ = 0;   // bytes of empty slabs released for want of budget, and not missed since
+  size_t empty_extra_ = 0;  // bytes of empty slabs kept beyond kEmptyKept
+  size_t given_away_ = 0;   // bytes of empty slabs freed for want of budget, and not needed again since
   Round owners_{.visitor = kItsOwner};
   uint32_t aged_at_ = 0;  // milliseconds
   OwnerCounter batches_sent_;
   Bin bins_[kMaxClasses];
 };
 
-// Another thread holds the lock, or one that has no heap, and has brought home what had come.
+// A stretch in which a thread of another heap, or without one, holds the lock; the heap's mail is opened first.
 class SlabHeap::Visit {
  public:
   // Waits for the lock.
@@ -266,8 +264,8 @@ class SlabHeap::Visit {
   SlabHeap& heap_;
 };
 
-// Another thread looks at something, or takes a block that is free: nothing is done in the owners' stead, which says
-// nothing of whether they sleep.
+// A visit in which another thread reads something, or takes a free block. It does not count towards taking the owners
+// for asleep.
 class SlabHeap::Look {
  public:
   explicit Look(SlabHeap& heap) : heap_(heap) { heap_.begin_look(); }

@@ -2,7 +2,7 @@
 //
 //                 of another class ──►                    ──► a partial slab
 //                                       an empty slab
-//   the span store, what is missed  ──►                    ──► the span store, beyond what is kept, several at a time
+//   the span store, as needed again ──►                    ──► the span store, beyond what is kept, several at a time
 //
 // The span store's lock is one that all threads share: the heap's own empty slabs come first, whatever their class, and
 // what goes to the store or comes back from it goes and comes together.
@@ -14,11 +14,11 @@
 namespace snug {
 namespace {
 
-// Bytes of empty slabs kept, and the most beside them while they are missed. The others the span store has, for any
-// class.
+// Bytes of empty slabs that are always kept, and the most beside them, which the heap earns by needing freed slabs
+// again. The span store has the rest, for any class.
 constexpr size_t kEmptyKept = size_t{512} << 10;
 constexpr size_t kEmptyExtra = size_t{4} << 20;
-// The part of what is kept that goes at a time beside what is too much, one in so many.
+// The part of what is kept, one in so many, that is freed together with the excess.
 constexpr size_t kPartGiven = 4;
 
 }  // namespace
@@ -34,7 +34,7 @@ Slab* SlabHeap::take_empty(size_t size_class) {
   return slab;
 }
 
-// An empty slab of another class, if there is one as long, becomes one of this class: nobody else has to be asked.
+// Makes an empty slab of another class, if there is one as long, into one of this class, without the span store.
 bool SlabHeap::recut_empty(size_t size_class) {
   const SizeClass& sizes = registry_.table().classes[size_class];
   if (empty_bytes_ < PageCount{sizes.pages_per_slab}.bytes()) return false;
@@ -67,7 +67,7 @@ bool SlabHeap::make_slabs(size_t size_class) {
   return made;
 }
 
-// Adds an empty slab on the span; false, and the span in the store again, without memory for a record.
+// Adds an empty slab on the span; false, and the span is in the store again, without memory for a record.
 bool SlabHeap::cut_slab(size_t size_class, Span* span) {
   const SizeClass& sizes = registry_.table().classes[size_class];
   Slab* slab = slabs_.make(sizes, registry_.window().start_of(span->first));
@@ -84,8 +84,8 @@ bool SlabHeap::cut_slab(size_t size_class, Span* span) {
   return true;
 }
 
-// Before memory is touched that was not in use, what lies in empty slabs of other lengths is. What was given away
-// lately, and is missed now, comes back together: as much of it as stays when some is given away.
+// Takes spans for new slabs. If the store has no dirty one, the heap's empty slabs, of other lengths, are freed to it
+// first. Of slabs that were given away lately several come back together: as much as stays when some are given away.
 SpanBatch SlabHeap::spans_for(const SizeClass& sizes, Paging paging) {
   const PageCount pages{sizes.pages_per_slab};
   const PageCount alignment{sizes.slab_alignment()};
@@ -98,7 +98,8 @@ SpanBatch SlabHeap::spans_for(const SizeClass& sizes, Paging paging) {
 // Bytes of empty slabs that are kept.
 size_t SlabHeap::most_empty() const { return is_shared_ || !is_asleep() ? kEmptyKept + empty_extra_ : 0; }
 
-// An empty slab that was given away is missed: so much more is kept from now on.
+// Called when the heap takes a span. If it gave as much away before, it needed that again: so much more is kept from
+// now on.
 void SlabHeap::regret(size_t bytes) {
   if (given_away_ < bytes) return;
   given_away_ -= bytes;
@@ -120,14 +121,14 @@ void SlabHeap::give_up_extra(size_t bytes) {
   empty_extra_ -= bytes;
 }
 
-// More is empty than is kept: so much goes that the next time is not the next slab. Not a part of all that is kept, or
-// each ageing of what is kept beyond the usual would cost as much again.
+// Called when more is empty than is kept: frees enough that the next empty slab does not call this again. The extra is
+// a part of kEmptyKept, not of all that is kept, or each ageing of the rest would cost as much again.
 void SlabHeap::give_empty_away(size_t size_class) {
   const size_t before = empty_bytes_;
   release_empty(most_empty() - std::min(most_empty(), kEmptyKept / kPartGiven), size_class);
   const size_t given = before - empty_bytes_;
   if (!is_asleep()) given_away_ += given;
-  // A heap that shrinks at random leaves holes. Others, who free into it, leave them to its thread or to the clock.
+  // A heap that shrinks at random has holes. Visiting threads leave them to the heap's own thread or the idle thread.
   if (is_owner_in_.load(std::memory_order_relaxed) && has_too_much())
     make_way({static_cast<uint32_t>(given / kPageSize)});
 }
@@ -141,7 +142,7 @@ void SlabHeap::release_empty(size_t keep, size_t first_class) {
   if (!batch.empty()) registry_.spans().free_all(batch);
 }
 
-// The span of an empty slab, which is no more.
+// Ends an empty slab and returns its span.
 Span* SlabHeap::take_apart(Slab* slab) {
   Bin& bin = bins_[slab->size_class];
   Window& window = registry_.window();

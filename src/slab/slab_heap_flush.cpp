@@ -10,8 +10,8 @@
 namespace snug {
 namespace {
 
-// Blocks in a row that belong to one other heap and are sent at once: fewer wait in the outbox for others of their
-// owner.
+// From so many consecutive blocks of one other heap on, they are sent at once; fewer wait in the outbox for more of
+// their owner's.
 constexpr size_t kWorthSending = 16;
 // How many records a flush fetches at once.
 constexpr size_t kFetchedAhead = 16;
@@ -66,7 +66,7 @@ void SlabHeap::flush(size_t size_class, void* const* blocks, size_t count) {
   registry_.note_change(*this);
 }
 
-// Scattered blocks lie in as many slabs: their records are fetched together, not one behind the other.
+// Scattered blocks lie in many slabs: the slabs' records are prefetched together, not one after the other.
 void SlabHeap::fetch_records(void* const* blocks, size_t count) const {
   const Window& window = registry_.window();
   for (size_t i = 0; i < count; ++i) {

@@ -1,5 +1,5 @@
-// SlabHeap's holes: the OS pages of partial slabs that hold no live block, and how they go back: on request, before the
-// heap grows, and by the clock.
+// SlabHeap's holes: the OS pages of partial slabs that hold no live block, and how they are purged: on request, for
+// growth, and by the idle thread.
 #include <algorithm>
 
 #include "base/at_a_time.h"
@@ -10,17 +10,17 @@
 namespace snug {
 namespace {
 
-// For each page that comes or goes so many pages of slabs are looked at for holes, so that a heap has gone round once a
-// 16th of what it has was exchanged. A heap that stays as it is goes on by so much each time that it ages.
+// For each page that comes or goes so many pages of slabs are searched for holes, so that a round is complete once a
+// 16th of the heap was exchanged. A heap that does not change searches kByAge * 16 pages each time that it ages.
 constexpr uint32_t kLooksAPage = 16;
 constexpr PageCount kByAge{16};
-// Who goes round by the clock looks at so many slabs and classes in one hold of the lock.
+// The idle thread looks at so many slabs and classes in one hold of the lock.
 constexpr uint32_t kLooksAHold = 64;
 
 }  // namespace
 
-// One step: the next slab of the class, which goes behind the others, since what it has to give will have to be backed
-// anew; null where a class ends.
+// One step: returns the next slab of the class and moves it behind the others, since the OS will have to back its free
+// blocks anew; null where a class ends.
 Slab* SlabHeap::next_sparse(Round& round) {
   Bin& bin = bins_[round.size_class];
   Slab* slab = bin.partial.front();
@@ -42,7 +42,7 @@ Slab* SlabHeap::next_sparse(Round& round) {
   return nullptr;
 }
 
-// Returns the bytes that the OS took. What they are worth, in bytes too, decides whether a huge page is broken.
+// Returns the bytes that the OS took. `worth`, in bytes, decides whether a huge page is broken for them.
 size_t SlabHeap::purge_holes_of(Slab& slab, size_t worth) {
   slab.purged = slab.purged || !registry_.spans().prepare_for_holes(*slab.span, worth);
   const size_t bytes = slab.purge_holes();
@@ -78,9 +78,9 @@ void SlabHeap::begin_round() {
   owners_.given = 0;
 }
 
-// A round that has given back as much as was exchanged meanwhile is followed by the next one at once. In vain looks
-// cost as much as small blocks do: after such a round a pause as long follows, twice as long each time, until all that
-// the heap has was exchanged.
+// A round that has given back as much as was exchanged meanwhile is followed by the next one at once. A search that
+// finds little costs as much as allocating: after such a round a pause as long follows, doubled each time, up to an
+// exchange of all that the heap has.
 void SlabHeap::end_round() {
   const bool was_worth_it = owners_.given >= owners_.exchanged;
   owners_.pause = was_worth_it ? 0 : std::min(slab_bytes_, std::max(owners_.exchanged, 2 * owners_.pause));
@@ -115,7 +115,7 @@ void SlabHeap::put_back(Holes& holes) {
   const bool purged = slab.purged;
   if (const void* block = holes.put_back(); block != nullptr) die_of_misuse("free", block, kAlreadyFree);
   count_home(slab.size_class, holes.blocks());
-  slab.purged = purged;  // false if others have come back meanwhile, by new holes maybe
+  slab.purged = purged;  // false if other blocks have come back meanwhile, which may have made new holes
   if (slab.full || slab.used() == 0) relist(slab);
 }
 

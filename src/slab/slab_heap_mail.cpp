@@ -1,4 +1,5 @@
-// SlabHeap's mail: what it sends to other heaps, and what others have left in its slabs' remote frees.
+// SlabHeap's mail: blocks that it sends to other heaps, and blocks that other threads have left in its slabs' remote
+// frees.
 #include "base/fatal.h"
 #include "slab/block_check.h"
 #include "slab/heap_registry.h"
@@ -54,9 +55,9 @@ void SlabHeap::open(SlabRemoteFrees& remote) {
   registry_.note_change(*this);
 }
 
-// Puts the slab into the mailbox of its heap, which may have become another's since the slab was looked for, and have
-// no thread any more: then nobody else would look. Whoever is in the middle of something there looks afterwards; a
-// process with one thread is there without the lock, and must not be disturbed.
+// Puts the slab into the mailbox of `owner`. The slab may have been adopted since it was looked up, and `owner` may
+// have no thread any more: then only this thread would look. A lock's holder there looks afterwards; the one thread of
+// a process may be in a hold without the lock, into which no visit may come.
 void SlabHeap::deliver(SlabRemoteFrees& remote, SlabHeap& owner) {
   owner.mailbox_.post(&remote);
   if (!Hold::is_in_without_lock(owner)) owner.look_again();

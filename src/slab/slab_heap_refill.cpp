@@ -8,11 +8,11 @@ namespace {
 
 // Bytes of slabs from which on a class has proved to grow.
 constexpr size_t kGrownClass = size_t{512} << 10;
-// Blocks of up to so many OS pages count as written to from end to end, so that a huge page backs hardly more than
-// would have been touched. Of larger ones programs often use a part: a buffer for each connection, say.
+// Blocks of up to so many OS pages count as written to from end to end, so that a huge page backs hardly more than the
+// program touches. Of larger ones programs often use only a part: a buffer for each connection, say.
 constexpr size_t kPagesUsedWhole = 2;
-// From how many slabs a refill draws at most: each is a miss or two, and one malloc waits for them all. Empty ones are
-// left whole once so many have given.
+// From how many slabs a refill draws at most: each costs a cache miss or two, and one malloc waits for them all. Once
+// kSlabsWithEmpty have given, no empty slab is begun.
 constexpr size_t kSlabsARefill = 8;
 constexpr size_t kSlabsWithEmpty = 2;
 
@@ -42,7 +42,7 @@ size_t SlabHeap::refill(size_t size_class, void** end, size_t want) {
   }
   count_out(size_class, got);
   bin.drawn = kItsOwner | kByTheClock;
-  // The next refill begins with this one, which will have come by then.
+  // The next refill begins with this slab; prefetched now, its record will be in the cache by then.
   if (const Slab* next = bin.partial.front(); next != nullptr) prefetch_for_write(next);
   return got;
 }
@@ -84,8 +84,8 @@ Slab* SlabHeap::slab_to_draw_from(size_t size_class) {
   return take_empty(size_class);
 }
 
-// Small pages until it is proven that the class grows and that the program writes to what it asks for: a huge one is
-// backed whole, whatever becomes of it.
+// Small pages until it is proven that the class grows and that the program writes to what it asks for: a huge page is
+// backed whole, even if the program uses little of it.
 Paging SlabHeap::paging_for(size_t size_class) {
   const SizeClass& sizes = registry_.table().classes[size_class];
   const size_t class_bytes = bins_[size_class].slabs.get() * sizes.pages_per_slab * kPageSize;

@@ -1,5 +1,5 @@
-// SlabRecords: memory for the records of a heap's slabs, which are as long as their class needs, out of the arena. The
-// holder of the heap's lock calls them.
+// SlabRecords: memory out of the arena for the records of a heap's slabs; a record is as long as its class needs. The
+// caller holds the heap's lock.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +43,8 @@ class SlabRecords {
   static constexpr size_t kLeastLines = Slab::record_bytes(1) / kCacheLine;
   static constexpr size_t list_of(size_t words) { return Slab::record_bytes(words) / kCacheLine - kLeastLines; }
 
-  // What the arena gives, whose lock is everybody's, is enough for several; what is left of the last piece is lost.
+  // All threads share the arena's lock, so a piece of it serves several records; what is left of the last piece is
+  // lost.
   void* cut(size_t bytes) {
     if (static_cast<size_t>(end_ - next_) < bytes) {
       next_ = static_cast<char*>(arena_.allocate(kPiece));

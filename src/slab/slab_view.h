@@ -1,4 +1,4 @@
-// SlabView: a copy of what one slab holds, for who counts its bytes when the heap's lock has been dropped.
+// SlabView: a copy of what one slab holds, by which a thread counts its bytes after it has dropped the heap's lock.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace snug {
 class SlabView {
  public:
   SlabView() = default;
-  // The holder of the heap's lock.
+  // The caller holds the heap's lock.
   explicit SlabView(const Slab& slab)
       : start_(address_of(slab.start)),
         bytes_(slab.span->pages.bytes()),
@@ -27,7 +27,7 @@ class SlabView {
   uintptr_t start() const { return start_; }
   uintptr_t end() const { return start_ + bytes_; }
   size_t size_class() const { return size_class_; }
-  // Of the blocks that are handed out: live, in thread caches, or on their way.
+  // Bytes of the blocks that are handed out: live, in thread caches, or remote frees.
   size_t used_bytes() const { return used_ * block_size_; }
 
   // How many bytes of used blocks lie in [from, to), offsets from the start.
@@ -37,7 +37,7 @@ class SlabView {
     const size_t first = from / block_size_;
     const size_t last = (to - 1) / block_size_;
     const size_t blocks = last - first + 1 - free_among(first, last - first + 1);
-    // Of the first and the last a part may lie outside.
+    // A part of the first and of the last block may lie outside.
     const size_t before = is_free(first) ? 0 : from - first * block_size_;
     const size_t behind = is_free(last) ? 0 : (last + 1) * block_size_ - to;
     return blocks * block_size_ - before - behind;

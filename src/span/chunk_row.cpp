@@ -6,7 +6,7 @@ uint32_t ChunkRow::dirty_pages(uint32_t chunk, PageCount pages) const {
   return window_.chunk(first_page(chunk)).count_dirty(0, pages);
 }
 
-// Of a chunk that is wholly free, and has memory behind it or none of the wrong paging.
+// The dirty pages of a usable chunk: wholly free, and dirty or of the right paging. Nothing for another chunk.
 std::optional<uint32_t> ChunkRow::dirty_pages_if_usable(uint32_t chunk) const {
   const Chunk& record = window_.chunk(first_page(chunk));
   if (!record.is_free) return {};
@@ -14,7 +14,7 @@ std::optional<uint32_t> ChunkRow::dirty_pages_if_usable(uint32_t chunk) const {
   return dirty != 0 || record.paging == paging_ ? std::optional(dirty) : std::nullopt;
 }
 
-// As long as the rest of the run.
+// True if the chunk begins with a free span as long as the rest of the run.
 bool ChunkRow::has_free_start(uint32_t chunk) const {
   const PageId first = first_page(chunk);
   if (first.value >= window_.page_limit()) return false;
@@ -27,8 +27,8 @@ std::optional<PageId> ChunkRow::find() const {
   const uint32_t most = whole_ * kPagesPerChunk + rest_.value;
   std::optional<PageId> best;
   uint32_t best_dirty = 0;
-  uint32_t chunks = 0;  // usable ones, up to here
-  uint32_t dirty = 0;   // pages of the last of them, `whole_` at most
+  uint32_t chunks = 0;  // usable ones in a row, up to here
+  uint32_t dirty = 0;   // dirty pages of the last of those, `whole_` chunks at most
   for (uint32_t chunk = window_.first_reserved().chunk(); chunk < end; ++chunk) {
     const std::optional<uint32_t> more = dirty_pages_if_usable(chunk);
     if (!more) {

@@ -17,12 +17,12 @@ namespace snug {
 
 class ChunkRow {
  public:
-  // `pages` is more than kPagesPerChunk. Of clean chunks those of this paging will do.
+  // `pages` is more than kPagesPerChunk. Clean chunks are usable only if they have this paging.
   ChunkRow(Window& window, PageCount pages, Paging paging)
       : window_(window), whole_(pages.value / kPagesPerChunk), rest_{pages.value % kPagesPerChunk}, paging_(paging) {}
 
   // The first page of the place with the most dirty pages, which cost no fault, the lowest of several; nothing if there
-  // is no place. O(chunks that there have been).
+  // is no place. O(chunks ever reserved).
   std::optional<PageId> find() const;
 
  private:

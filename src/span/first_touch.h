@@ -1,4 +1,4 @@
-// The first touch of memory that the OS has yet to back, by the clock.
+// Timing the first touch of memory that the OS has yet to back.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +8,15 @@
 
 namespace snug {
 
-// Bytes in small pages that a dear huge page is compared with.
+// How many bytes in small pages are touched to compare their price with a huge page's.
 inline constexpr size_t kTouchedToCompare = size_t{64} << 10;
 
-// Has the range backed, without changing it. Returns the nanoseconds that this took, of the clock on the wall: to ask
-// for the thread's own time is a system call that a filter may end the process for. 0 if the OS would not. Leaves errno
-// alone.
+// Has the OS back the range, without changing it. Returns the nanoseconds of wall-clock time that this took: reading
+// the thread's own time is a system call for which a filter may end the process. 0 if the OS does not back it. Leaves
+// errno alone.
 uint64_t time_first_touch(char* start, size_t bytes);
 
-// The same of a huge page that begins at `start`, or of small pages; the gauge learns what it took.
+// Times a huge page that begins at `start`, or small pages, and reports the time to the gauge.
 void touch_huge_page(HugePageGauge& gauge, char* start);
 void touch_small_pages(HugePageGauge& gauge, char* start, size_t bytes);
 

@@ -1,8 +1,8 @@
-// GivenLately: how much of what went back to the OS for its age was wanted again within a second. So much of it had
-// better stayed.
+// GivenLately: how much of the memory that was purged for its age was taken again within a second (refaults). So much
+// had better been kept.
 //
-// What goes back in a stream, without a second in between, counts as of its end: the answer is no less than the truth.
-// For the holder of its owner's lock. O(1).
+// Purges that follow each other within a second count as made at the time of the last: the answer is no less than the
+// truth. The caller holds the lock of the store that has it. O(1).
 #pragma once
 
 #include <algorithm>
@@ -20,9 +20,9 @@ class GivenLately {
     bytes_ += bytes;
     since_ = now;
   }
-  // Without a look at the clock: where nothing has gone back, nothing can be wanted again.
+  // True if nothing was purged, so that nothing can be a refault. Does not read the clock.
   bool is_empty() const { return bytes_ == 0; }
-  // So many bytes were taken from the OS. Returns how many of them had gone back to it within a second.
+  // So many bytes were taken from the OS. Returns how many of them count as purged within the last second.
   size_t took(size_t bytes, uint32_t now) {
     forget(now);
     const size_t again = std::min(bytes, bytes_);

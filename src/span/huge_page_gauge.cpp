@@ -22,7 +22,7 @@ void HugePageGauge::note_huge(uint64_t nanoseconds) {
 
 void HugePageGauge::note_small(uint64_t nanoseconds, size_t bytes, uint32_t now) {
   const uint64_t price = price_.exchange(0, std::memory_order_relaxed);
-  if (price == 0 || nanoseconds == 0) return;  // somebody else has compared, or nobody can
+  if (price == 0 || nanoseconds == 0) return;  // another thread has compared, or the clock gave no time
   const bool dear = price >= kMuchCheaper * nanoseconds * kChunkSize / bytes;
   uint32_t pause = pause_.load(std::memory_order_relaxed);
   // A huge page that was being touched as the pause began says nothing about its end.

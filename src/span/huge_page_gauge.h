@@ -3,12 +3,13 @@
 // A huge page is backed whole at its first touch, in some 100 µs. But the OS may first have to make one by moving what
 // lies in its way (compaction), or a hypervisor that has taken free memory back (free page reporting) has to back it
 // anew: milliseconds, while the small pages that lie about in used memory cost what they always do. So the stores make
-// first touches by the clock (span/first_touch.h) and say here what they took. A second one that took long is compared,
-// as the thread of a single one may have waited for a processor: the next memory that has to be new comes in small
-// pages and is timed as well. If these are much cheaper, byte for byte, huge pages are dear, and there is a pause; one
-// twice as long if the next one is no cheaper, so that little time goes into finding out.
+// time first touches (span/first_touch.h) and report here how long they took. A comparison follows the second slow one
+// in a row, as after a single one the thread may have waited for a processor: the next memory that has to be new comes
+// in small pages and is timed as well. If these are much cheaper, byte for byte, huge pages are dear, and no more are
+// asked for during a pause; it doubles if the next huge page is no cheaper, so that measuring takes little time.
 //
-// Any thread, without a lock. The words are relaxed: nothing else hangs on them, and a wrong answer costs a page.
+// Any thread may call, without a lock. The words are relaxed: no other data depends on them, and a wrong answer costs a
+// page.
 #pragma once
 
 #include <atomic>
@@ -24,7 +25,7 @@ class alignas(kCacheLine) HugePageGauge {
   // From so many nanoseconds on a huge page's first touch is compared: ten times what it takes where the OS has one
   // ready.
   static constexpr uint64_t kCompared = 1'000'000;
-  // Below so many no 2 MiB can have been cleared: the OS has backed a small page, or somebody else was first.
+  // Below so many no 2 MiB can have been cleared: the OS has backed a small page, or another thread touched it first.
   static constexpr uint64_t kNoHugePage = 10'000;
   // How much cheaper small pages must be for huge ones to be dear, in times.
   static constexpr uint64_t kMuchCheaper = 2;

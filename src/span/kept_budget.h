@@ -1,10 +1,10 @@
-// KeptBudget: how much of what is empty is kept for the next use. Little at first. What went back to the OS for being
-// too much, and then had to be taken from it again, was missed: so much more is kept from then on. What has lain unused
-// until it was too old need not have been kept, and lowers the bound by its length.
+// KeptBudget: how much empty memory a store keeps for the next use. Little at first. Memory that was purged as excess
+// and then had to be faulted in again (a refault) raises the bound by its length. Memory that lay unused until it was
+// too old need not have been kept, and lowers the bound by its length.
 //
-//   kLeast <= allowed; all that is more was missed
+//   kLeast <= allowed; all that is more was refaulted
 //
-// For the holder of its owner's lock. O(1).
+// The caller holds the lock of the store that has the budget. O(1).
 #pragma once
 
 #include <algorithm>
@@ -12,12 +12,13 @@
 
 namespace snug {
 
-// What went back for being too much, and was not missed so far.
+// Bytes that were purged as excess and have not been refaulted so far.
 class GivenBytes {
  public:
-  // No more than `most` of it can be missed.
+  // So many more were purged. At most `most` of all that was purged can count as refaulted.
   void gave(size_t bytes, size_t most) { bytes_ = std::min(bytes_ + bytes, most); }
-  // So many were taken from the OS. What may be kept after it, where that was `allowed`: no more than `most` by this.
+  // So many bytes were taken from the OS. Returns the new bound, where it was `allowed`; this raises it to `most` at
+  // most.
   size_t raised(size_t allowed, size_t bytes, size_t most) {
     const size_t missed = std::min(bytes, bytes_);
     bytes_ -= missed;
@@ -36,11 +37,11 @@ class KeptBudget {
 
   size_t allowed() const { return allowed_; }
 
-  // So many bytes went back for being too much. Of those no more than `most` can be missed.
+  // So many bytes were purged as excess. At most `most` of all such bytes can count as refaulted.
   void gave(size_t bytes, size_t most) { given_.gave(bytes, most); }
-  // So many were taken that the OS has to back again, as far as can be told. No more than `most` are kept.
+  // So many bytes were taken that the OS has to back again, as far as can be told. The bound rises to `most` at most.
   void took(size_t bytes, size_t most) { allowed_ = given_.raised(allowed_, bytes, most); }
-  // So many went back for their age.
+  // So many bytes were purged for their age.
   void aged(size_t bytes) { allowed_ = std::max(allowed_ - std::min(allowed_, bytes), kLeast); }
 
  private:

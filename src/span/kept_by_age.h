@@ -1,10 +1,10 @@
-// KeptByAge: what a store keeps beside its budget (kept_budget.h) while the idle thread is here to give back what has
-// grown old: as much as was in use a moment ago and is not any more. So a burst leaves its memory to one that follows
-// at once, what is in use and what is kept together exceed what was in use of late by little more than the budget
-// (decision 0069 says where not), and a process that rests has given it all back when its age is up.
+// KeptByAge: what a store keeps beside its budget (kept_budget.h) while the idle thread runs and purges what has grown
+// old: as much as was in use a moment ago and is not any more. So a burst leaves its memory to one that follows at
+// once, what is in use and what is kept together exceed what was in use of late by little more than the budget
+// (decision 0069 names the exceptions), and a process that rests has given it all back when its age is up.
 //
-// A moment is the age at which the idle thread gives back, or up to twice that: of two such spans of time in a row the
-// highest use is known. For the holder of its owner's lock, but for bound(). O(1).
+// A moment is the age at which the idle thread purges, or up to twice that: the highest use in the current and in the
+// previous such interval is known. The caller holds the lock of the store, but for bound(). O(1).
 #pragma once
 
 #include <algorithm>
@@ -19,13 +19,13 @@ namespace snug {
 class KeptByAge {
  public:
   void set_bell(const Doorbell& bell) { bell_ = &bell; }
-  // No more bytes than that are kept by this, budget included.
+  // This keeps no more bytes than that, budget included.
   void bound(size_t bytes) { bound_.store(bytes, std::memory_order_relaxed); }
 
-  // Whether somebody answers the bell. Without the lock, as far as this moment can tell.
+  // Whether the idle thread answers the bell. Needs no lock; the answer may change at once.
   bool is_in_force() const { return bell_ != nullptr && bell_->is_served(); }
 
-  // Before any of the bytes in use is freed, where what is kept goes back after so many milliseconds.
+  // Called before any of the bytes in use is freed. `age` (milliseconds): how old kept memory is when it is purged.
   void note(size_t in_use, uint32_t age, uint32_t now) {
     if (age == 0) return;
     const uint32_t lasted = now - since_;
@@ -38,14 +38,14 @@ class KeptByAge {
     highest_ = std::max(highest_, in_use);
   }
 
-  // How much may be kept beside what is in use, where the budget alone would keep so much.
+  // How much may be kept beside what is in use, where the budget alone would keep `budget`.
   size_t beyond(size_t budget, size_t in_use) const {
     if (!is_in_force()) return budget;
     const size_t peak = std::max({before_, highest_, in_use});
     return std::max(budget, std::min(budget + (peak - in_use), bound_.load(std::memory_order_relaxed)));
   }
 
-  // The most that may be kept, where it would be so much without age.
+  // The most that may be kept, where the limit without KeptByAge is `kept`.
   size_t most(size_t kept) const {
     return is_in_force() ? std::max(kept, bound_.load(std::memory_order_relaxed)) : kept;
   }
@@ -53,9 +53,9 @@ class KeptByAge {
  private:
   const Doorbell* bell_ = nullptr;
   std::atomic<size_t> bound_{0};
-  size_t before_ = 0;   // in use at most, in the span of time before
-  size_t highest_ = 0;  // the same of this one
-  uint32_t since_ = 0;  // milliseconds: when that began
+  size_t before_ = 0;   // highest use in the previous interval
+  size_t highest_ = 0;  // the same of the current one
+  uint32_t since_ = 0;  // milliseconds: when the current one began
 };
 
 }  // namespace snug

@@ -14,11 +14,11 @@
 
 namespace snug {
 
-// Memory of a large block that must read as zeros is cleared up to so many bytes on end, and purged beyond.
+// Memory of a large block that must read as zeros is cleared by memset up to so many bytes in a row, and purged beyond.
 inline constexpr size_t kClearedByHand = size_t{1} << 20;
 
-// True if a large block that shrinks keeps so many bytes of its length that nobody uses: less than an eighth, and less
-// than 1 MiB.
+// True if a large block that shrinks keeps so many unused bytes of its length: less than an eighth, and less than 1
+// MiB.
 inline bool keeps_unused(size_t length, size_t unused) {
   constexpr size_t kTailKept = size_t{1} << 20;
   return unused < (length / 8 < kTailKept ? length / 8 : kTailKept);
@@ -31,10 +31,10 @@ struct alignas(64) LargeBlock : Mapping {
   uint32_t freed_at = 0;
   bool is_kept = false;           // in the cache, or among those with a tail
   bool was_tail = false;          // of another block: free, and its start was never handed out
-  std::optional<Paging> advised;  // what the OS was last told; nothing: it does as it likes
+  std::optional<Paging> advised;  // as the OS was last advised; nothing: it was not
 
   bool is_live() const { return usable != 0; }
-  // Bytes, perhaps backed, that nobody uses: all that was written of a free one, a tail of a live one.
+  // Bytes, perhaps backed, that are not in use: all that was written of a free block, the tail of a live one.
   size_t kept() const { return is_kept ? written - usable : 0; }
 };
 

@@ -16,7 +16,7 @@ void* LargeBlocks::allocate_run(const LargeRequest& request) {
   return start;
 }
 
-// One that grows gets room, as long as there is some; then it is served like any other.
+// A block that grows gets a mapping with room, while there may be more such; then it is served like any other.
 void* LargeBlocks::allocate(LargeRequest request) {
   if (request.will_grow)
     if (void* start = mappings_.allocate(request)) return start;

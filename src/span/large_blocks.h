@@ -1,11 +1,10 @@
-// LargeBlocks: the blocks beyond the largest class, each where it is served best.
+// LargeBlocks: chooses for each block beyond the largest class where it lies.
 //
-//   up to kMostInRun, of a size that has not proved to change   a run of pages (span/span_store.h): memory that all
-//   share beyond, aligned beyond a chunk, or grown by realloc         a mapping of its own (span/large_store.h), never
-//   copied
+//   up to kMostInRun, and not grown by realloc              a run of pages (span/span_store.h), in shared memory
+//   beyond, aligned beyond a chunk, or grown by realloc     a mapping of its own (span/large_store.h), never copied
 //
-// Either takes what the other refuses: so many mappings that the OS might refuse small blocks, or so many runs that the
-// window might have no place for them. Thread-safe, without state of its own.
+// If one refuses, the other serves: mappings are bounded so that the OS does not refuse memory for small blocks, runs
+// so that the window has places for those. Thread-safe, without state of its own.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +26,7 @@ class LargeBlocks {
   LargeFree free(void* start);
   // 0 if no live large block starts there.
   size_t usable_size(const void* start);
-  // The start of the live large block that the address lies in, or null. Slow: only said once.
+  // The start of the live large block that the address lies in, or null. Slow, but the process ends after one report.
   void* block_around(const void* address);
   // The block at its new size, moved or not, contents kept up to the smaller size. Null if it has to be done by copying
   // or cannot be done; the block is then as before.

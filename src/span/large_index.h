@@ -27,7 +27,7 @@ class LargeIndex {
   void withdraw_promise() { --promised_; }
   // What it should be lengthened to, yet without memory.
   Table longer() const;
-  // Moves into a longer table. Returns the one that is not needed any more: the argument, if somebody else was first.
+  // Moves into a longer table. Returns the one that is not needed any more: the argument, if another thread was first.
   Table move_to(Table fresh);
 
   // Keeps a promise.

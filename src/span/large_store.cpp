@@ -49,8 +49,8 @@ void* LargeStore::allocate(const LargeRequest& request) {
   return start;
 }
 
-// A place in the index for one more block. False if the OS refuses memory. The lock is held, but for the system calls,
-// as in all that follows.
+// Promises a place in the index for one more block. False if the OS refuses memory. The caller holds the lock, here and
+// in the private functions below; it is dropped during system calls.
 bool LargeStore::promise_place() {
   while (!index_.promise()) {
     LargeIndex::Table table = index_.longer();
@@ -67,7 +67,7 @@ bool LargeStore::promise_place() {
   return true;
 }
 
-// A new mapping, in nothing. Null if the OS refuses, or at the bound.
+// A new mapping, in neither cache nor index. Null if the OS refuses, or at the bound.
 LargeBlock* LargeStore::map_block(const LargeRequest& request, size_t usable) {
   if (request.will_grow ? !may_have_room() : mappings_ >= kMostMappings) return nullptr;
   LargeBlock* block = records_.make();
@@ -100,7 +100,8 @@ void* LargeStore::hand_out(LargeBlock* block, size_t usable) {
   return at<void>(block->start);
 }
 
-// Whoever takes and frees one block again and again keeps it from the first time on.
+// The block freed last does not count against the budget: a program that allocates and frees one block again and again
+// gets it back each time.
 bool LargeStore::keeps_too_much() const {
   if (oldest_kept() == nullptr) return false;
   const size_t kept = bytes_kept_.get();
@@ -109,8 +110,8 @@ bool LargeStore::keeps_too_much() const {
          kept - spared > by_age_.beyond(budget_.allowed(), bytes_usable_);
 }
 
-// What is written for the first time the OS has to back: if as much was given back to it, that is missed, and so much
-// more is kept from now on. The lock is held.
+// The OS has to back what is written for the first time. If as much was purged before, that counts as a refault, and so
+// much more is kept from now on. The lock is held.
 void LargeStore::write_up_to(LargeBlock* block, size_t usable) {
   if (usable <= block->written) return;
   const size_t more = usable - block->written;
@@ -119,7 +120,8 @@ void LargeStore::write_up_to(LargeBlock* block, size_t usable) {
   budget_.took(more, retention_.bytes);
 }
 
-// The kept mapping of which as much is written as is asked for, as nearly as can be; out of the cache, in nothing.
+// Takes out of the cache the kept mapping of which the written length is nearest to the length asked for; null if none
+// fits.
 LargeBlock* LargeStore::take_kept(size_t bytes, const LargeRequest& request) {
   const auto misfit = [bytes](const LargeBlock& block) {
     return block.written > bytes ? block.written - bytes : bytes - block.written;
@@ -151,12 +153,12 @@ LargeFree LargeStore::free(void* start) {
   return LargeFree::kFreed;
 }
 
-// Before something is freed. The lock is held.
+// Called before a block is freed or shortened. The lock is held.
 void LargeStore::note_use() {
   if (by_age_.is_in_force()) by_age_.note(bytes_usable_, retention_.milliseconds, os::milliseconds());
 }
 
-// What is wrong with an address that is not the start of a live block. Slow: only said once.
+// What is wrong with an address that is not the start of a live block. Slow, but the process ends after one report.
 LargeFree LargeStore::reason_unknown(uintptr_t start) {
   LargeFree reason =
       std::find(gone_, std::end(gone_), start) != std::end(gone_) ? LargeFree::kAlreadyFree : LargeFree::kUnknown;
@@ -165,7 +167,7 @@ LargeFree LargeStore::reason_unknown(uintptr_t start) {
   return find_around(start) != 0 ? LargeFree::kInside : reason;
 }
 
-// 0 if no live block is there. The lock is held.
+// The start of the live block that the address lies in, 0 if there is none. The lock is held.
 uintptr_t LargeStore::find_around(uintptr_t address) const {
   uintptr_t found = 0;
   index_.for_each([&](const LargeBlock& block) {
@@ -179,7 +181,7 @@ void* LargeStore::block_around(const void* address) {
   return at<void>(find_around(address_of(address)));
 }
 
-// Of the free ones and the tails; null if nothing is kept.
+// The oldest of the free blocks and the tails; null if nothing is kept.
 LargeBlock* LargeStore::oldest_kept() const {
   LargeBlock* const block = cache_.front();
   LargeBlock* const tail = tails_.front();
@@ -189,14 +191,14 @@ LargeBlock* LargeStore::oldest_kept() const {
 
 // The lock is held, and the block is not kept.
 void LargeStore::keep(LargeBlock* block) {
-  // While nothing was kept nothing was owed. But of what is on its way to the OS a part may come back.
+  // While nothing was kept, growth of others called for no purge. But part of what is in transit may come back.
   if (oldest_kept() == nullptr && bytes_in_transit_ == 0) forgive(grown_.load(std::memory_order_relaxed));
   block->freed_at = os::milliseconds();
   list_of(*block).push_back(block);
   count_kept(block);
 }
 
-// After each change of what is kept. The lock is held.
+// Called after each change of what is kept. The lock is held.
 void LargeStore::note_oldest() {
   const LargeBlock* const block = oldest_kept();
   const uint64_t oldest = block == nullptr ? kNoneKept : block->freed_at;
@@ -204,7 +206,7 @@ void LargeStore::note_oldest() {
   if (oldest != oldest_.load(std::memory_order_relaxed)) oldest_.store(oldest, std::memory_order_relaxed);
 }
 
-// The block has come into its list. The lock is held.
+// Called when the block was put into its list. The lock is held.
 void LargeStore::count_kept(LargeBlock* block) {
   block->is_kept = true;
   bytes_kept_.add(block->kept());
@@ -239,7 +241,7 @@ LargeStatistics LargeStore::statistics() {
       by_age_.most(retention_.bytes)};
 }
 
-// First those of the index, then those that are kept.
+// First the blocks of the index, then those of the cache.
 size_t LargeStore::copy_extents(size_t* place, LargeExtent* extents, size_t most) {
   LockGuard guard(lock_);
   size_t count = 0;

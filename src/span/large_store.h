@@ -1,11 +1,12 @@
 // LargeStore: the large blocks, live ones and those kept for the next request.
 //
 // A freed mapping stays in the cache, memory and all, until the retention threshold or its age says that it goes back
-// to the OS. But for the one freed last, little is kept until memory that went back proves to be missed, and what was
-// in use of late where somebody answers the bell (span/kept_by_age.h). A request takes the one whose memory fits best;
-// if that is much more than it asked for, the tail is kept, as is what realloc cuts off: it serves the block if that
-// grows, or goes back, addresses too, when its turn comes. A block that grows by realloc moves once into a mapping with
-// room to grow (span/mapping.h) and then grows in place; moving carries the pages over (mremap), never copies them.
+// to the OS. Beside the one freed last, little is kept until memory that went back is faulted in again, and what was in
+// use of late while the idle thread answers the bell (span/kept_by_age.h). A request takes the mapping that fits best;
+// if that is much longer than was asked for, the tail is kept, as is what realloc cuts off: it serves the block if that
+// grows, or goes back, addresses too, when it is the oldest. A block that grows by realloc moves once into a mapping
+// with room to grow (span/mapping.h) and then grows in place; moving carries the pages over (mremap), never copies
+// them.
 //
 //   bytes_kept_ == sum of `kept` over the cache and the tails;   every live block is in the index or in its owner's
 //   hands, no free one is
@@ -62,25 +63,25 @@ struct LargeExtent {
 
 class LargeStore {
  public:
-  // How many mappings there are at most, live and kept, and until which a block that is to grow gets a new one, or new
-  // room, which is one more to the OS: that grants a process 65530 by default, and who is refused one is refused small
-  // blocks too.
+  // How many mappings there are at most, live and kept; and up to how many a block that is to grow gets a new one, or
+  // new room, which the OS counts as one more. The OS grants a process 65530 by default, and a process at that limit
+  // gets no memory for small blocks either.
   static constexpr size_t kMostMappings = 32768;
   static constexpr size_t kMostForGrowth = 4096;
 
-  // `grown`: bytes that others, who cannot use what is kept here, have taken from the OS so far.
+  // `grown`: bytes that the span store, which cannot use what is kept here, has taken from the OS so far.
   constexpr LargeStore(MetaArena& arena, HugePageGauge& gauge, const std::atomic<size_t>& grown)
       : grown_(grown), gauge_(gauge), records_(arena) {}
 
   void set_retention(Retention retention) { retention_ = retention; }
-  // The same of the bytes alone, while others may be at it. What was in use of late may stay up to `by_age`, where
-  // somebody answers the bell.
+  // Sets the bytes alone, while other threads may use the store. What was in use of late may stay up to `by_age` while
+  // the idle thread answers the bell.
   void bound_retention(size_t bytes, size_t by_age = 0) {
     by_age_.bound(by_age);
     LockGuard guard(lock_);
     retention_.bytes = bytes;
   }
-  // To be rung when a block is kept, and to summon by when there is one.
+  // The bell to ring when a block is kept; a live block summons the idle thread by it.
   void set_bell(Doorbell& bell) {
     bell_ = &bell;
     by_age_.set_bell(bell);
@@ -107,27 +108,28 @@ class LargeStore {
     const uint64_t oldest = oldest_.load(std::memory_order_relaxed);
     if (oldest != kNoneKept && is_overdue(static_cast<uint32_t>(oldest))) purge_overdue();
   }
-  // Gives back from the end of the oldest that is kept what others have grown by since it has been kept, beyond what
-  // has gone for their sake; then of the next. In whole huge pages, and a live block's tail whole; what goes too much
-  // counts for the next time. Where nothing is kept it reads one word that nobody writes.
+  // Purges for growth: gives back, from the end of the oldest kept block and then of the next, as much as the span
+  // store has grown by since blocks are kept, less what was purged for that already. In whole huge pages, and a live
+  // block's tail whole; an excess counts for the next time. Where nothing is kept it reads one word that no thread
+  // writes.
   void make_way() {
     if (oldest_.load(std::memory_order_relaxed) == kNoneKept) return;
     const size_t grown = grown_.load(std::memory_order_relaxed);
     if (grown > made_way_.load(std::memory_order_relaxed)) make_way_slowly(grown);
   }
-  // Gives back the oldest of what is kept beyond the bounds, as a part of it is once nobody answers the bell any more.
+  // Gives back the oldest of what is kept beyond the bounds, which drop when no thread answers the bell any more.
   Purge purge_excess();
   // True if anything is kept.
   bool ages();
-  // Without the lock, as far as this moment can tell.
+  // Needs no lock; the count may change at once.
   size_t bytes_kept() const { return bytes_kept_.get(); }
 
-  // Bytes that blocks have been handed out of memory that the OS had yet to back, so far. Without the lock.
+  // Bytes handed out so far in memory that the OS had yet to back. Needs no lock.
   size_t bytes_grown() const { return written_.load(std::memory_order_relaxed); }
 
   LargeStatistics statistics();
-  // For who looks at every mapping, a few at a time, while others may come and go: writes up to `most` of those behind
-  // *place (0 at first) and moves it on; returns how many, 0 at the end.
+  // Lets the caller look at every mapping, a few at a time, while mappings may come and go: writes up to `most` of
+  // those behind *place (0 at first) and advances *place; returns how many, 0 at the end.
   size_t copy_extents(size_t* place, LargeExtent* extents, size_t most);
   // The index, as [first byte, end).
   std::pair<uintptr_t, uintptr_t> index_range();
@@ -139,8 +141,8 @@ class LargeStore {
 
  private:
   using CacheList = List<LargeBlock, &LargeBlock::in_cache>;
-  // Bytes from which on a block that is made longer gets huge pages: whoever resizes a block fills it. Each growth
-  // backs at most one ahead of its use.
+  // From so many bytes on a block that is made longer gets huge pages, as a program that lengthens a block fills it.
+  // Each growth backs at most one ahead of its use.
   static constexpr size_t kGrownBlock = size_t{4} << 20;
   static constexpr size_t kRemembered = 16;
   // Bytes of a mapping that go for their age at a time.
@@ -185,7 +187,7 @@ class LargeStore {
   uintptr_t find_around(uintptr_t address) const;
   void remember_gone(uintptr_t start) { gone_[gone_count_++ % kRemembered] = start; }
 
-  // What every refill reads, apart from what each large block writes.
+  // Every refill reads these; they lie apart from what each operation on a large block writes.
   alignas(kCacheLine) std::atomic<uint64_t> oldest_{kNoneKept};  // when the oldest kept was freed, milliseconds
   std::atomic<size_t> made_way_{0};                              // for so much growth of others
   const std::atomic<size_t>& grown_;

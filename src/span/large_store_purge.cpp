@@ -46,8 +46,8 @@ void LargeStore::count_cut(size_t mapped, size_t written, const LargeBlock& bloc
   bytes_released_ += written - block.written;
 }
 
-// What lies beyond `usable` of a live block is kept no longer and becomes a mapping of its own, in nothing: whoever
-// wants to grow into it has to ask for room anew. Null, and all as it was, without memory for a record.
+// What lies beyond `usable` of a live block is kept no longer and becomes a mapping of its own, in neither cache nor
+// index: the block needs new room to grow. Null, and nothing has changed, without memory for a record.
 LargeBlock* LargeStore::split_tail(LargeBlock* block, size_t usable) {
   LargeBlock* tail = records_.make();
   if (tail == nullptr) return nullptr;
@@ -63,9 +63,9 @@ LargeBlock* LargeStore::split_tail(LargeBlock* block, size_t usable) {
   return tail;
 }
 
-// Of a mapping that is in neither cache nor index, and counts as in transit. What stays is about as old as it was.
-// False if the OS would not take what it was to: then its memory is purged, if it can be, and the mapping kept, young
-// again, so that it is not lost.
+// Gives back what lies beyond `stays` of a mapping that is in neither cache nor index and counts as in transit. What
+// stays is about as old as it was. False if the OS does not take it: then its memory is purged, if it can be, and the
+// mapping is kept, young again, so that it is not lost.
 bool LargeStore::give_back(LargeBlock* block, size_t stays) {
   const size_t mapped = block->mapped;
   const size_t written = block->written;
@@ -85,7 +85,7 @@ bool LargeStore::give_back(LargeBlock* block, size_t stays) {
     cache_.push_front(block);
     count_kept(block);
   }
-  // Last, since what comes back still owes.
+  // Last: while bytes are in transit, keep() must not forgive the growth of others.
   bytes_in_transit_ -= mapped;
   return is_gone || stays != 0;
 }
@@ -113,7 +113,7 @@ bool LargeStore::trim(size_t pad) {
   return (pad == 0 && cut_every_tail()) || any;
 }
 
-// Room to grow is no memory, but where the address space is limited it may be what others are refused for.
+// Room to grow is no memory, but in a limited address space other mappings may be refused because of it.
 bool LargeStore::cut_every_tail() {
   const Entry entry(lock_, passage_);
   CacheList tails;
@@ -132,15 +132,14 @@ bool LargeStore::cut_every_tail() {
   return any;
 }
 
-// What stays of the block without so many bytes at its end, or all it has too much if it is live. No huge page is
-// broken.
+// How many bytes of the block stay if so many go from its end; of a live one, the usable ones. No huge page is broken.
 size_t LargeStore::without_end(const LargeBlock& block, size_t bytes) {
   if (block.is_live()) return block.usable;
   const uintptr_t end = block.start + block.written - std::min(block.written, bytes);
   return std::max(block.start, round_down(end, kChunkSize)) - block.start;
 }
 
-// What others have grown by so far is not owed any more. The lock is held.
+// The growth of others so far calls for no purge any more. The lock is held.
 void LargeStore::forgive(size_t grown) {
   if (grown > made_way_.load(std::memory_order_relaxed)) made_way_.store(grown, std::memory_order_relaxed);
 }
@@ -150,7 +149,7 @@ void LargeStore::make_way_slowly(size_t grown) {
     const size_t made = made_way_.load(std::memory_order_relaxed);
     if (grown <= made) return kNotDue;
     if (bytes_kept_.get() == 0) {
-      // What has addresses only owes nothing.
+      // Where only addresses are kept there is nothing to purge.
       if (bytes_in_transit_ == 0) forgive(grown);
       return kNotDue;
     }
@@ -160,7 +159,7 @@ void LargeStore::make_way_slowly(size_t grown) {
   };
   while (give_back_oldest(owed) == Purge::kDone) {
   }
-  // What was on its way may have come back to more than there was meanwhile.
+  // What was in transit may have come back while other blocks were kept, so that now too much is.
   give_back_excess();
 }
 
@@ -169,7 +168,7 @@ bool LargeStore::is_overdue(uint32_t freed_at) const { return os::milliseconds()
 Purge LargeStore::purge_overdue() {
   return give_back_oldest([this](const LargeBlock* oldest) {
     if (oldest == nullptr || !is_overdue(oldest->freed_at)) return kNotDue;
-    // A part, as whoever comes by waits for it.
+    // A part only, as the calling thread waits for the system call.
     const size_t stays = without_end(*oldest, kMostByAge);
     budget_.aged(oldest->written - stays);
     return stays;

@@ -39,8 +39,8 @@ void* LargeStore::resize(void* start, size_t size) {
   return start;
 }
 
-// The lock is held, but for the system calls, as in all that follows.
-// Its tail is kept as a free block is, though only the block itself can use it; longer by now, it is as old as before.
+// Keeps the block's tail as a free block is kept, though only the block itself can use it; a tail that was kept already
+// becomes longer and stays as old as it was. The lock is held, here and below; it is dropped during system calls.
 void LargeStore::shorten(LargeBlock* block, size_t usable) {
   note_use();
   const size_t unused = block->usable - usable;
@@ -52,8 +52,8 @@ void LargeStore::shorten(LargeBlock* block, size_t usable) {
     keep(block);
 }
 
-// Makes a system call about a live block and its room, which its owner takes in hand: nobody cuts its tail meanwhile,
-// and if it moves, another thread may map the old address, and index it, at once.
+// Makes a system call about a live block and its room. The calling thread has the block in hand meanwhile: no other
+// cuts its tail, and if the block moves, another thread may map the old address, and index it, at once.
 template <class Act>
 void LargeStore::act_in_hand(LargeBlock* block, Act act) {
   const bool was_kept = block->is_kept;
@@ -110,9 +110,9 @@ void LargeStore::advise(LargeBlock* block) {
   });
 }
 
-// For a block that has grown beyond the first `written` bytes: touches the huge page that begins next, or small ones
-// where a comparison is due, as a program makes a block longer to write there. Without the lock, since it may take
-// long; the block is its owner's, who waits.
+// For a block that has grown beyond the first `written` bytes: times the first touch of the huge page that begins next,
+// or of small ones where a comparison is due, as a program makes a block longer to write there. Without the lock, since
+// it may take long; the block belongs to the caller of realloc, which waits.
 void LargeStore::touch_by_the_clock(const LargeBlock& block, size_t written) {
   // What lies before the next boundary may be backed already.
   const uintptr_t next = round_up(block.start + written, kChunkSize);

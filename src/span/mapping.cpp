@@ -10,14 +10,14 @@ namespace snug {
 namespace {
 
 constexpr size_t kMostRoom = size_t{1} << 30;
-// A block has one part in so many more as memory than it asked for. Room becomes memory in as long steps: with twice
-// the number there are twice the calls, with half of it an eighth is promised in vain.
+// A block has one part in so many more memory than was requested, and room becomes memory in steps as long: with twice
+// the number there are twice the calls, with half of it an eighth of the memory is promised in vain.
 constexpr size_t kPartAhead = 16;
 
-// Room to double.
+// The length with room for the block to double.
 size_t with_room(size_t bytes) { return bytes + std::min(bytes, kMostRoom); }
 
-// What of it is memory. A huge page that begins within the block lies within it.
+// How much of that is memory: enough that a huge page which begins within the block lies within the memory.
 size_t with_memory_ahead(size_t bytes) {
   return std::min(with_room(bytes), bytes + std::max(round_down(bytes / kPartAhead, os::page_size()), kChunkSize));
 }
@@ -51,13 +51,13 @@ void Mapping::grow(size_t bytes, bool with_room) {
     if (grown == nullptr) continue;
     start = address_of(grown);
     writable = mapped = more;
-    // As before, so that the kernel moves whole page tables, and breaks no huge page.
+    // At the same offset in a chunk as before, so that the kernel moves whole page tables, and breaks no huge page.
     if (with_room) find_room(bytes, start % kChunkSize);
     return;
   }
 }
 
-// What has been opened in vain is closed again.
+// Turns room into memory. Addresses that were released for it and did not become memory are reserved again.
 void Mapping::grow_into_room(size_t bytes) {
   const size_t opened = std::min(with_memory_ahead(bytes), mapped);
   if (!os::release(at<void>(start + writable), opened - writable)) return;
@@ -70,7 +70,7 @@ void Mapping::grow_into_room(size_t bytes) {
   void* const behind = at<void>(start + writable);
   void* const closed = os::reserve(behind, opened - writable);
   if (closed == behind) return;
-  // Others have come, and that is theirs.
+  // Another mapping lies there by now, and those addresses belong to it.
   if (closed != nullptr) os::release(closed, opened - writable);
   if (mapped != opened) os::release(at<void>(start + opened), mapped - opened);
   mapped = writable;
@@ -81,7 +81,8 @@ void Mapping::drop_room() {
   mapped = writable;
 }
 
-// Moves to where there is room, and so far behind a huge page's boundary; stays, if there is none, or none is needed.
+// Moves the block to a place with room, `behind_boundary` bytes behind a huge page's boundary; stays if there is no
+// such place, or no room is needed.
 void Mapping::find_room(size_t bytes, size_t behind_boundary) {
   const size_t wanted = with_room(bytes);
   if (wanted <= writable) return;
@@ -96,8 +97,8 @@ void Mapping::find_room(size_t bytes, size_t behind_boundary) {
     start = fresh;
     mapped = fresh_bytes;
   } else {
-    // Nobody knows whether the kernel has cleared the place before it gave up, and others may lie there by now. So
-    // those addresses stay as they are.
+    // It is not known whether the kernel has unmapped the place before it gave up, and another mapping may lie there by
+    // now. So those addresses stay as they are.
     os::release(at<void>(fresh + writable), fresh_bytes - writable);
   }
 }

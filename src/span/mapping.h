@@ -1,19 +1,18 @@
-// Mapping: the memory of a large block, and behind it room to grow: addresses that are no memory, and that no OS counts
-// as promised.
+// Mapping: the memory of a large block, and behind it room to grow: addresses without memory, for which the OS accounts
+// nothing.
 //
 //   start                  writable                    mapped
 //     |======= memory =========|.......... room ...........|
 //
-// A block of which a huge page or less is room has all of it as memory; of a longer one a huge page, or a sixteenth of
-// its length, is memory ahead of its use. So the OS is called once for each sixteenth that a block grows by, or huge
-// page, and promises no more than that beyond what the program has asked for.
+// Room of a huge page or less is all memory; of a longer room a huge page, or a sixteenth of the block's length, is
+// memory ahead of its use. So the OS is called once for each sixteenth, or huge page, by which a block grows, and
+// promises no more than that beyond the requested size.
 //
-// However often it has grown and moved, the memory is one mapping of the OS: mremap moves no more than one. The kernel
-// never merges what mprotect makes memory with memory that has been moved. So room becomes memory otherwise: the OS
-// gets the addresses back, and makes the memory longer into them. If another thread's mapping comes between, the block
-// moves.
+// However often it has grown and moved, the memory must be one mapping of the OS, as mremap moves only one. The kernel
+// never merges memory made by mprotect with memory that was moved. So room becomes memory in another way: its addresses
+// are released, and the memory is lengthened into them. If another thread's mapping takes them first, the block moves.
 //
-// For one thread at a time, without a lock that others share: everything here makes system calls.
+// For one thread at a time, which holds no shared lock: all functions here make system calls.
 #pragma once
 
 #include <cstddef>
@@ -28,13 +27,13 @@ struct Mapping {
 
   // Maps that many bytes, zeros. False if the OS refuses.
   bool make(size_t bytes, size_t alignment);
-  // The same with memory ahead, and with room if it may have any.
+  // The same with memory ahead, and with room if `with_room`.
   bool make_to_grow(size_t bytes, bool with_room);
 
   // False if a block of that many bytes needs more memory, or a huge page in which it ends could not be one.
   bool reaches(size_t bytes) const;
-  // Makes the memory that long at least, at its place or another, and finds new room if it may. If the OS refuses,
-  // `writable` is less than asked for; the memory and its contents are as before, the room may be gone.
+  // Makes the memory at least that long, at its place or another, and finds new room if `with_room`. If the OS refuses,
+  // `writable` is less than requested; the memory and its contents are as before, the room may be gone.
   void grow(size_t bytes, bool with_room);
 
  private:

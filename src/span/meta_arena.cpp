@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kMapping = size_t{1} << 20;
 constexpr size_t kSmallestMapping = size_t{64} << 10;  // what a narrow address space may still have
 constexpr size_t kAlignment = 64;
-// How much is to be left when more is mapped: what many threads take between two slow operations.
+// Below so many bytes more is mapped: as much as many threads take between two slow operations.
 constexpr size_t kLittle = size_t{512} << 10;
 }  // namespace
 
@@ -64,7 +64,7 @@ void MetaArena::use(Mapping mapping) {
   current_ = {mapping.cursor + kLinkBytes, mapping.end};
 }
 
-// Nobody has stocked ahead, or the OS has refused: a last resort, as the caller may hold locks.
+// The last resort, where no thread has stocked ahead or the OS has refused: the caller may hold locks.
 bool MetaArena::stock_late(size_t bytes) {
   SharedHolds::begin_exemption();
   const bool stocked = stock(bytes);
@@ -89,7 +89,7 @@ void MetaArena::release(void* start, size_t bytes) const {
   os::release(static_cast<char*>(start) - guard, round_up(bytes, os::page_size()) + 2 * guard);
 }
 
-// Puts a mapping for a record of so many bytes in reserve, unless somebody else has. False if the OS refuses.
+// Puts a mapping for a record of so many bytes in reserve, unless another thread has. False if the OS refuses.
 bool MetaArena::stock(size_t bytes) {
   void* fresh = nullptr;
   size_t size = round_up(bytes, kMapping);
@@ -110,7 +110,7 @@ bool MetaArena::stock(size_t bytes) {
 }
 
 void MetaArena::stock_ahead() {
-  // Who is refused does not ask again before it is needed.
+  // After a refusal the OS is not asked again before a record needs it.
   if (!stock(kLinkBytes + kAlignment)) is_low_.store(false, std::memory_order_relaxed);
 }
 

@@ -1,6 +1,6 @@
 // MetaArena: memory for snug's own records, out of band so that user blocks and metadata never share an OS page.
-// Records are cut from mappings of 1 MiB, backed only where touched, and never given back: whoever frees a record keeps
-// it in a free list of its own (RecordPool). Where the OS refuses a mapping, the span store gives pages of its own
+// Records are cut from mappings of 1 MiB, backed only where touched, and never given back: each user of the arena keeps
+// its free records in a free list (RecordPool). Where the OS refuses a mapping, the span store gives pages of its own
 // (span/span_store_records.cpp).
 #pragma once
 
@@ -19,29 +19,28 @@ class alignas(kCacheLine) MetaArena {
  public:
   constexpr MetaArena() = default;
 
-  // From now on each mapping lies between two OS pages that nobody can write to, so that a program that runs over the
-  // end of its own memory reaches no record. Before the first record.
+  // From now on each mapping lies between two write-protected OS pages, so that a program that runs over the end of its
+  // own memory reaches no record. To be called before the first record is allocated.
   void guard() { is_guarded_ = true; }
 
   // Zeroed memory aligned to 64 bytes, or null. Thread-safe, O(1).
   void* allocate(size_t bytes);
 
-  // A mapping of its own, for a table that is longer than a record: zeroed, in whole OS pages, between two that nobody
-  // can write to if records are. Null if the OS refuses. Thread-safe, a system call or two.
+  // A mapping of its own, for a table that is longer than a record: zeroed, in whole OS pages, between two guard pages
+  // if guard() was called. Null if the OS refuses. Thread-safe, a system call or two.
   void* map(size_t bytes) const;
   // What map() gave, with so many bytes.
   void release(void* start, size_t bytes) const;
 
   // A page of the caller's (kPageSize, writable) becomes memory for records, for where the OS gives none; it is cleared
-  // here. False, and it stays the caller's, while nearly as much is left; or if records are to lie between pages that
-  // nobody can write to.
+  // here. False, and it stays the caller's, while nearly as much is left, or if guard() was called.
   bool adopt_page(void* page);
   // True if it would, and the OS gives nothing now. For a thread that holds no lock.
   bool wants_page();
   bool is_guarded() const { return is_guarded_; }
 
-  // Maps ahead of need where little is left: those who allocate records hold locks under which no system call is to
-  // happen. For every thread that passes in a slow operation and holds none. One load if enough is left.
+  // Maps ahead of need where little is left, because callers of allocate() hold locks under which no system call may
+  // happen. Every thread calls this in a slow operation, while it holds no lock. One load if enough is left.
   void stock_as_due() {
     if (is_low_.load(std::memory_order_relaxed)) [[unlikely]]
       stock_ahead();
@@ -90,8 +89,8 @@ class alignas(kCacheLine) MetaArena {
   std::atomic<size_t> mapped_{0};
 };
 
-// A free list of records of one type over the arena, whose lock it takes for several at once. The caller holds the
-// lock that guards the list.
+// A free list of records of one type over the arena; it takes the arena's lock once for several records. The caller
+// holds the lock that guards the list.
 template <class T>
 class RecordPool {
  public:
@@ -131,7 +130,7 @@ class RecordPool {
   }
   void add(void* record) { free_ = ::new (record) Free{free_}; }
 
-  // From the last one on, so that records are taken in the order of their addresses.
+  // Adds the last record first, so that records are taken in the order of their addresses.
   bool stock(size_t count) {
     auto* const fresh = static_cast<char*>(arena_.allocate(count * kLength));
     if (fresh == nullptr) return false;

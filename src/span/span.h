@@ -24,9 +24,9 @@ struct alignas(64) Span {
   Paging paging = Paging::kSmall;  // free: in which bins
   bool backed = false;             // allocated: every page was dirty, so that touching it costs no fault
   bool grew = false;               // allocated: the OS has to back some of it, or has just been asked for a huge page
-  bool zeroed = false;             // allocated: no page was dirty, so that what was never used of it reads as zero
+  bool zeroed = false;             // allocated: no page was dirty, so that parts never used read as zero
   PageCount written;               // allocated: so many pages from the start may have been written since
-  PageCount run;                   // allocated: the pages of the run that begins here; none if none does
+  PageCount run;                   // allocated: the pages of the run that begins here; 0 if none does
 };
 
 // Spans on their way between a heap and the store.

@@ -35,14 +35,14 @@ Span* SpanStore::Bins::shortest(PageCount at_least) const {
   return nullptr;
 }
 
-// What costs no fault, those of the paging first; null if there is none.
+// A span that costs no fault, one of the paging first; null if there is none.
 Span* SpanStore::locate_dirty(PageCount pages, Paging paging) {
   const Paging other = paging == Paging::kSmall ? Paging::kHuge : Paging::kSmall;
   Span* const span = bins(paging, true).shortest(pages);
   return span != nullptr ? span : bins(other, true).shortest(pages);
 }
 
-// That first, then what the OS must still back. The span is in no bin.
+// A dirty span if there is one, else one that the OS must still back. The span is in no bin afterwards.
 Span* SpanStore::locate_free(PageCount pages, Paging paging, bool is_for_run) {
   for (bool refused = false;;) {
     prepare_records();
@@ -53,7 +53,7 @@ Span* SpanStore::locate_free(PageCount pages, Paging paging, bool is_for_run) {
       remove(span);
       return span;
     }
-    // What others had in hand may have come back while the OS refused: one more look says.
+    // What other threads had in hand may have come back while the OS refused: look once more.
     const bool may_extend = !is_for_run || may_extend_for_runs();
     if (!refused)
       refused = !may_extend || !supply_chunk(Paging::kSmall);
@@ -93,7 +93,8 @@ void SpanStore::begin_wilderness(Span* chunk) {
   missed_since_ = now;
 }
 
-// What comes and goes is worth a dear huge page: given back and taken again, it is cheap.
+// Where a chunk's worth of memory went back lately, even dear huge pages are asked for: memory that is given back and
+// taken again is cheap.
 bool SpanStore::misses_chunk(uint32_t now) const { return bytes_missing_ >= kChunkSize && missed_lately(now); }
 
 void SpanStore::retire_wilderness() {
@@ -147,8 +148,8 @@ SpanBatch SpanStore::allocate_some(PageCount pages, PageCount alignment, Paging 
   return batch;
 }
 
-// Of a span that was located, what was asked for; null, and the span in a bin again, without memory for a record.
-// `first_touch` becomes what may be touched of it, by the clock; null if nothing may.
+// Cuts what was asked for out of a span that was located; null, and the span is in a bin again, without memory for a
+// record. `first_touch` becomes which pages of it may be touched and timed; it is null if none may.
 Span* SpanStore::take_located(Span* span, PageCount pages, PageCount alignment, Paging paging,
                               FirstTouch* first_touch) {
   const bool at_wilderness = span == wilderness_;
@@ -285,8 +286,8 @@ void SpanStore::mark_dirty(PageId first, PageCount pages) {
                 [&](size_t word, uint64_t mask) { store_shared(chunk.dirty[word], chunk.dirty[word] | mask); });
 }
 
-// Taken of what is free: by so many pages as are not dirty the OS has to back more, and of these what had gone back can
-// be missed.
+// Called when free pages are taken. The OS has to back those that are not dirty; those of them that had been purged
+// count as refaults.
 void SpanStore::count_growth(PageId first, PageCount pages) {
   const Chunk& chunk = window_.chunk(first);
   const size_t clean = pages.value - chunk.count_dirty(first.in_chunk(), pages);

@@ -1,17 +1,17 @@
-// SpanStore: all chunks, and every span that nobody uses.
+// SpanStore: all chunks, and every free span.
 //
 // Free spans lie in bins, one a length, those with memory behind them (dirty) apart from the clean ones: a request is
 // served by the shortest dirty span that fits, then by the shortest clean one, then from a new chunk. What is freed
 // coalesces with its neighbours and stays dirty until it is purged: when it has lain unused for the retention time, or
-// when more is kept than was missed so far (span/kept_budget.h), or than the retention threshold; where somebody
-// answers the bell, what was in use of late may stay beside that (span/kept_by_age.h). Each span that is freed purges
-// at most one run of pages, with one madvise, and a second where that breaks a huge page.
+// when more is kept than was faulted in again so far (span/kept_budget.h), or than the retention threshold; while the
+// idle thread answers the bell, what was in use of late may stay beside that (span/kept_by_age.h). Each span that is
+// freed purges at most one run of pages, with one madvise, and a second where that breaks a huge page.
 //
 // A heap that has proved to grow asks for chunks that the OS backs by a huge page, a fault for 2 MiB instead of 512,
 // and gets them unless the gauge says that they are dear (span/huge_page_gauge.h). It learns that from some that are
 // timed before they are handed out. Such a chunk is dirty as a whole from the start, and only long runs of it go back
 // by age: purging a short one would break the huge page for little. What was never used of the newest such chunk, the
-// wilderness, lies in no bin: those who do not ask for huge pages would take it, and cause the next one.
+// wilderness, lies in no bin: requests that do not ask for huge pages would take it, and cause the next huge page.
 //
 //   for every chunk:   free spans do not overlap, and the tags lead to those that lie in bins; the rest is allocated,
 //                      or the wilderness's
@@ -21,8 +21,8 @@
 //   and each but the last ends one
 //
 // Thread-safe; every operation takes the one lock. O(1), except for system calls, and these happen without the lock:
-// what they are about is in the thread's hands meanwhile, in no bin, and comes back as if it had been freed. Who finds
-// nothing, and is refused by the OS, waits for those who have something in hand.
+// the thread has the span in hand meanwhile, in no bin, and puts it back as if it had been freed. A thread that finds
+// no span, and is refused by the OS, waits for the threads that have one in hand.
 #pragma once
 
 #include <atomic>
@@ -53,15 +53,15 @@ struct Retention {
 // heap.
 enum class PageUse : uint8_t { kFree, kSlab, kRun, kRecords, kOther };
 
-// What became of the oldest of what is empty: given back, refused by the OS, or not there or too young.
+// What became of the oldest empty memory: purged, refused by the OS, or not due, as there is none or it is too young.
 enum class Purge { kDone, kRefused, kNotDue };
 
 struct SpanStatistics {
   size_t chunks = 0;
-  size_t bytes_dirty = 0;   // in free spans, those in somebody's hands included
+  size_t bytes_dirty = 0;   // in free spans, those in hand included
   size_t bytes_free = 0;    // in the same, dirty or clean
   size_t bytes_purged = 0;  // so far
-  size_t bytes_missed = 0;  // of those that went back for their age, within a second
+  size_t bytes_missed = 0;  // purged for their age, and taken again within a second
   size_t retain = 0;        // bytes; the bound on what is empty and kept
   size_t runs = 0;          // live
   size_t bytes_in_runs = 0;
@@ -76,72 +76,73 @@ class SpanStore {
     bound_retention(retention.bytes, retention.bytes);
     purge_after_ = retention.milliseconds;
   }
-  // The same of the bytes alone, while others may be at it: so many, or as many as are in use up to `in_use`. What was
-  // in use of late may stay up to `by_age`, where somebody answers the bell.
+  // Sets the bytes alone, while other threads may use the store: so many, or as many as are in use up to `in_use`. What
+  // was in use of late may stay up to `by_age` while the idle thread answers the bell.
   void bound_retention(size_t bytes, size_t in_use, size_t by_age = 0) {
     by_age_.bound(by_age);
     retain_.store(bytes, std::memory_order_relaxed);
     retain_in_use_.store(in_use, std::memory_order_relaxed);
   }
-  // What is kept before any of it was missed: a little, unless this says more.
+  // Sets how much is kept before any refault. Without this call that is KeptBudget::kLeast.
   void allow(size_t bytes) { budget_ = KeptBudget(bytes); }
   size_t retain() const { return retain_.load(std::memory_order_relaxed); }
-  // To be rung when free memory begins to age, and to summon by when the heap outgrows its first chunk.
+  // The bell to ring when free memory begins to age; the store summons the idle thread by it once it has two chunks.
   void set_bell(Doorbell& bell) {
     bell_ = &bell;
     by_age_.set_bell(bell);
   }
 
-  // A span of `pages` (1 … kPagesPerChunk) whose first page's address is a multiple of `alignment` pages (a power of
-  // two up to kPagesPerChunk); null if the OS refuses. The caller owns the tags and classes of its pages from now on.
-  // `paging` is a wish about memory that is not there yet. Where it is huge pages, memory may be touched here, by the
-  // clock; it still reads as it did.
+  // A span of `pages` (1 … kPagesPerChunk); its first page's address is a multiple of `alignment` pages (a power of two
+  // up to kPagesPerChunk). Null if the OS refuses. The caller owns the tags and classes of its pages from now on.
+  // `paging` is a wish about memory that is not there yet. Where it is huge pages, memory may be touched here, and the
+  // touch timed; it still reads as it did.
   Span* allocate(PageCount pages, PageCount alignment = {1}, Paging paging = Paging::kSmall);
   // Up to `most` such spans, the first of which is to be used first: beyond one, only what would cost no fault. None if
   // the OS refuses. O(most).
   SpanBatch allocate_some(PageCount pages, PageCount alignment, Paging paging, size_t most);
-  // True if such a span would come from memory that is there already, as far as this moment can tell.
+  // True if such a span would come from dirty memory now; the answer may change at once.
   bool has_dirty(PageCount pages, PageCount alignment);
 
   // Takes back a span of which the first `touched` pages may have been written; tags and classes of its pages are 0.
   void free(Span* span, PageCount touched);
-  // The same of all spans of the batch, each of which says itself what was written. O(spans).
+  // The same of all spans of the batch; the `written` of each says what was written. O(spans).
   void free_all(SpanBatch& batch);
 
-  // The same of one whose memory is not to be kept: it goes to the OS at once, unless it lies in a huge page, which
-  // would be broken for little. O(1), and a system call.
+  // Frees a span and purges it at once, unless it lies in a huge page, which would be broken for little. O(1), and a
+  // system call.
   void free_to_os(Span* span, PageCount touched);
 
   // Runs: blocks of whole pages, in spans that lie one after the other. All but the last of a run of several take whole
-  // chunks, so that what one leaves of its last chunk serves others, and what is freed is what any span may be cut
-  // from. A run is found by its start alone, without a lock, by whoever has it.
+  // chunks, so that what one leaves of its last chunk serves others, and any span may be cut from what is freed. Any
+  // thread that has a run's start finds the run by it, without a lock.
 
-  // The start of one whose address is a multiple of `alignment` pages (a power of two up to kPagesPerChunk); null if
-  // the OS refuses, or if the part of the window that runs may have is used up. What was used before is not cleared.
-  // O(1) up to a chunk, else O(chunks).
+  // The start of a run, a multiple of `alignment` pages (a power of two up to kPagesPerChunk); null if the OS refuses,
+  // or if the part of the window that runs may have is used up. Memory that was used before is not cleared. O(1) up to
+  // a chunk, else O(chunks).
   void* allocate_run(PageCount pages, PageCount alignment);
-  // Has the first `bytes` of a run that was just had read as zero. What never held anything is not touched.
+  // Makes the first `bytes` of a run that was just allocated read as zero. Pages that are clean are not touched.
   void clear_run(void* start, size_t bytes);
   // False if no run begins there. O(chunks of the run).
   bool free_run(void* start);
-  // None if no run begins there. O(1), without the lock.
+  // 0 pages if no run begins there. O(1), without the lock.
   PageCount length_of_run(const void* start) const;
   // Changes the length of a run that begins there, and leaves its place; false, and it stays as it was, if what follows
   // is not free. O(chunks of the run).
   bool resize_run(void* start, PageCount pages);
-  // The start of the run that the address lies in, or null. Slow: for whom nothing begins there.
+  // The start of the run that the address lies in, or null. Slow: for addresses at which no run begins.
   void* run_around(const void* address);
 
-  // Before the owner of a span purges so many bytes of it, in holes. True if he should: from now on the OS backs the
-  // chunk by small pages, so that holes stay holes. A huge page is broken for a quarter of the span at least.
+  // The owner of a span calls this before it purges so many bytes of it, in holes. True if it should: from now on the
+  // OS backs the chunk by small pages, so that holes stay holes. A huge page is broken for a quarter of the span at
+  // least.
   bool prepare_for_holes(const Span& span, size_t bytes);
 
   // Gives the addresses of wholly free chunks back to an OS that has refused some, unless it gives none any more. True
   // if anything was given back.
   bool release_addresses();
 
-  // After a refusal, so that whoever asks again finds memory for records: where the arena has less than a page, and the
-  // OS gives it none, it gets a page that is free.
+  // Called after a refusal, so that the next attempt finds memory for records: where the arena has less than a page,
+  // and the OS gives it none, it gets a free page.
   void stock_arena();
 
   // True if no slab lies on the page and something has, whether its memory is still there or not: that has been freed.
@@ -152,23 +153,23 @@ class SpanStore {
 
   // Purges one run of pages if it has lain unused too long.
   Purge purge_overdue();
-  // The same of what is kept beyond the bounds, as a part of it is once nobody answers the bell any more.
+  // Purges one run of what is kept beyond the bounds, which drop when no thread answers the bell any more.
   Purge purge_excess();
   // True if something will be overdue some day.
   bool ages();
 
-  // Bytes that spans have taken of memory that the OS had yet to back, so far. Without the lock.
+  // Bytes of spans handed out so far that the OS had yet to back. Needs no lock.
   constexpr const std::atomic<size_t>& bytes_grown() const { return bytes_grown_; }
 
-  // What each page of the chunk is for; false if it is no chunk of ours at present. The wilderness, and what somebody
-  // has in hand, count as free.
+  // What each page of the chunk is for; false if its addresses are not ours at present. The wilderness, and spans that
+  // a thread has in hand, count as free.
   bool read_uses(PageId chunk, PageUse (&uses)[kPagesPerChunk]);
 
   Window& window() { return window_; }
   SpanStatistics statistics();
   const char* check();
   SharedLock& lock() { return lock_; }
-  // Fork: held while nobody has anything in hand.
+  // For a fork: takes the lock at a moment when no thread has anything in hand.
   void lock_at_rest() { passage_.lock_at_rest(lock_); }
 
  private:
@@ -182,15 +183,15 @@ class SpanStore {
     Span* shortest(PageCount at_least) const;
   };
 
-  // Which memory of a span may be touched for the gauge's sake.
+  // Which memory of a span may be touched and timed for the gauge.
   enum class FirstTouch { kNone, kHuge, kSmall };
   Span* take_located(Span* span, PageCount pages, PageCount alignment, Paging paging, FirstTouch* first_touch);
   Span* locate_free(PageCount pages, Paging paging, bool is_for_run = false);
   Span* locate_dirty(PageCount pages, Paging paging);
   bool extend_wilderness(PageCount pages);
   void begin_wilderness(Span* chunk);
-  // So soon after the first of some memory has gone back to the OS, and after each huge page that takes of it again, it
-  // may be taken in dear huge pages.
+  // True for so long after memory has gone back to the OS, and after each huge page that takes of it again: meanwhile
+  // memory may be taken in dear huge pages.
   bool missed_lately(uint32_t now) const { return now - missed_since_ <= GivenLately::kSoon; }
   bool misses_chunk(uint32_t now) const;
   void retire_wilderness();
@@ -253,12 +254,12 @@ class SpanStore {
   uint32_t purge_after_ = Retention{}.milliseconds;
   KeptBudget budget_;
   KeptByAge by_age_;
-  bool reserves_ = false;  // somebody is reserving addresses
+  bool reserves_ = false;  // a thread is reserving addresses
   RecordPool<Span> records_;
   Bins bins_[2][2];  // by paging; clean, dirty
   Span* wilderness_ = nullptr;
   AgeList ages_[2];   // by paging: what purging looks at, oldest first
-  BinList released_;  // whole chunks whose addresses are not ours at present
+  BinList released_;  // whole chunks of which the addresses are released
   size_t dirty_pages_ = 0;
   size_t free_pages_ = 0;
   size_t dirty_in_hand_ = 0;  // pages of free spans that are in hand
@@ -269,11 +270,11 @@ class SpanStore {
   size_t bytes_purged_ = 0;
   size_t bytes_missed_ = 0;
   GivenLately aged_;
-  size_t made_way_ = 0;        // of bytes_grown_, that for which as much has gone back, or there was nothing to give
-  size_t bytes_missing_ = 0;   // of those, what went lately and has not been taken again in huge pages
-  uint32_t missed_since_ = 0;  // milliseconds: when that began, or such a page was last taken
+  size_t made_way_ = 0;        // the part of bytes_grown_ for which as much was purged, or nothing was left to purge
+  size_t bytes_missing_ = 0;   // purged lately, and not taken again in huge pages so far
+  uint32_t missed_since_ = 0;  // milliseconds: when the first of those was purged, or a huge page last taken
   uint32_t huge_chunks_ = 0;
-  // Refills read it where large blocks are kept.
+  // Refills read it while large blocks are kept.
   alignas(kCacheLine) std::atomic<size_t> bytes_grown_{0};
 };
 

@@ -1,9 +1,10 @@
-// What is true of the span store. The lock is held.
+// SpanStore's checks of its invariants. The lock is held.
 #include "span/span_store.h"
 
 namespace snug {
 
-// What lies in the bins is what the tags lead to, chunk by chunk. So free spans do not overlap, and none is forgotten.
+// Checks, chunk by chunk, that the tags lead to exactly the spans in the bins. So free spans do not overlap, and none
+// is missing.
 const char* SpanStore::check_chunks() {
   size_t found = 0;
   for (PageId chunk = window_.first_reserved(); chunk < window_.end_reserved();

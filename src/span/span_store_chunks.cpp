@@ -1,6 +1,6 @@
 // SpanStore's chunks: where they come from, what the OS is advised to back them by, and where they go. The system calls
-// happen without the lock, and those who come meanwhile find something else or add a chunk of their own: one too many
-// costs addresses only. Addresses alone are reserved by one thread while others wait, or there would be too many.
+// happen without the lock, and threads that need a span meanwhile find another or add a chunk: one too many costs
+// addresses only. Only reservations are made by one thread while others wait, or there would be too many.
 #include <algorithm>
 
 #include "base/pause.h"
@@ -11,15 +11,15 @@
 namespace snug {
 namespace {
 
-// A chunk whose advice differs from its neighbours' is a mapping of its own, and the OS grants 65530.
+// A chunk with advice that differs from its neighbours' is a mapping of its own, and the OS grants 65530.
 constexpr uint32_t kMostHugeChunks = 16384;
 // The part of a span, one in so many, that is worth breaking a huge page for.
 constexpr size_t kPartWorthBreaking = 4;
 
 }  // namespace
 
-// Puts a whole clean chunk of the paging into the bins, or comes nearer to it: the caller looks again. False if the OS
-// refuses. The lock is held, as in all that follows, but for the system calls.
+// Puts a whole clean chunk of the paging into the bins, or takes a step towards it: the caller looks again. False if
+// the OS refuses. The lock is held, here and in the private functions below; it is dropped during system calls.
 bool SpanStore::supply_chunk(Paging paging) {
   const Paging other = paging == Paging::kSmall ? Paging::kHuge : Paging::kSmall;
   Span* chunk = bins(other, false).shortest({kPagesPerChunk});
@@ -27,7 +27,7 @@ bool SpanStore::supply_chunk(Paging paging) {
   return paging == Paging::kHuge ? turn_to_huge_pages(chunk) : turn_to_small_pages(chunk);
 }
 
-// Of a free chunk, wholly clean. False if the OS refuses: it stays one of small pages.
+// The chunk is free and wholly clean. False if the OS refuses: it stays one of small pages.
 bool SpanStore::turn_to_huge_pages(Span* chunk) {
   if (huge_chunks_ == kMostHugeChunks) return false;
   ++huge_chunks_;
@@ -63,8 +63,8 @@ bool SpanStore::turn_to_small_pages(Span* chunk) {
   return true;
 }
 
-// Free spans of the chunk that lie in bins move to those of its new paging. True if the OS has yet to be advised, which
-// the caller does without the lock; a part of the chunk is his so long, so that nobody asks for a huge page again.
+// Moves the chunk's free spans to the bins of small paging. True if the OS has yet to be advised, which the caller does
+// without the lock; meanwhile it owns a part of the chunk, so that no thread asks for a huge page again.
 bool SpanStore::leave_huge_paging(const Span& span) {
   Chunk& chunk = window_.chunk(span.first);
   if (chunk.paging == Paging::kSmall) return false;
@@ -94,7 +94,7 @@ bool SpanStore::prepare_for_holes(const Span& span, size_t bytes) {
   return true;
 }
 
-// A new chunk comes into the bins, or addresses for one.
+// Puts a new chunk into the bins, or reserves addresses for one.
 bool SpanStore::add_chunk() {
   void* start = window_.take_chunk();
   if (start == nullptr) return reserve();
@@ -139,7 +139,7 @@ bool SpanStore::retake_chunk() {
     ours = window_.retake_chunk(span->first);
   }
   if (!ours) {
-    released_.push_back(span);  // its place is taken: another one's turn next time
+    released_.push_back(span);  // its place is taken: the next call tries another chunk
     return false;
   }
   window_.chunk(span->first).is_ours = true;
@@ -184,7 +184,7 @@ bool SpanStore::reserve() {
   return true;
 }
 
-// What others have in hand may be what is looked for. False if they have nothing.
+// Waits a moment for other threads, which may have in hand what the caller looks for. False if they have nothing.
 bool SpanStore::await_others() {
   if (passage_.is_empty()) return false;
   lock_.unlock();
@@ -238,7 +238,7 @@ void SpanStore::take_in_hand(Span* span) {
   free_in_hand_ += span->pages.value;
 }
 
-// To be put back, with as many dirty pages as it had.
+// Before a span is put back; it has as many dirty pages as when it was taken.
 void SpanStore::leave_hand(const Span& span) {
   dirty_in_hand_ -= count_dirty(span);
   free_in_hand_ -= span.pages.value;

@@ -1,4 +1,4 @@
-// SpanStore's way back to the OS: what goes, by age, by amount, and on request.
+// SpanStore's purging: by age, by amount, and on request.
 #include <algorithm>
 
 #include "base/at_a_time.h"
@@ -11,7 +11,7 @@
 namespace snug {
 namespace {
 
-// The part of purge_after, one in so many, for which what is free is not given back for what is new.
+// The part of purge_after, one in so many, for which a freed span is not purged for growth.
 constexpr uint32_t kLately = 10;
 
 }  // namespace
@@ -55,7 +55,7 @@ size_t SpanStore::purge_run(Span* span) {
     age_list(span->paging).push_front(span);
   }
   if (!purged) {
-    // Whoever goes on comes to the others first.
+    // To the end of its bin, so that the next purge tries the others first.
     BinList& bin = bins(span->paging, span->dirty).by_length[span->pages.value - 1];
     bin.remove(span);
     bin.push_back(span);
@@ -63,7 +63,7 @@ size_t SpanStore::purge_run(Span* span) {
   return purged ? pages.bytes() : 0;
 }
 
-// It does not merge with its neighbours before it is clean: what they keep is not due.
+// The span does not merge with its neighbours before it is clean: their memory is not due.
 void SpanStore::free_to_os(Span* span, PageCount touched) {
   span->written = std::max(span->written, touched);
   LockGuard guard(lock_);
@@ -119,7 +119,7 @@ size_t SpanStore::most_kept() const {
   return std::max(retain(), std::min(bytes_in_use(), retain_in_use_.load(std::memory_order_relaxed)));
 }
 
-// Before something is freed.
+// Called before a span or run is freed.
 void SpanStore::note_use() {
   if (by_age_.is_in_force()) by_age_.note(bytes_in_use(), purge_after_, os::milliseconds());
 }
@@ -135,8 +135,8 @@ Span* SpanStore::excess() {
   return chunk == nullptr || (small != nullptr && gauge_.pauses(os::milliseconds())) ? small : chunk;
 }
 
-// Gives it back, or the oldest of small paging where the OS would not take it. The bytes that went, and will be missed
-// if they are taken again.
+// Purges a run of the span, or of the oldest of small paging where the OS does not take that. Returns the bytes that
+// went; taken again, they will count as refaults.
 size_t SpanStore::purge_excess(Span* span) {
   size_t bytes = purge_run(span);
   Span* const small = age_list(Paging::kSmall).front();
@@ -154,16 +154,17 @@ Purge SpanStore::purge_excess() {
 
 void SpanStore::purge_as_due() {
   if (Span* span = older_than(purge_after_); span != nullptr) {
-    // Among frees that says nothing: as much is likely to come.
+    // Does not lower the budget (KeptBudget::aged), as amid frees age says little: as much is likely to be needed
+    // again.
     aged_.gave(purge_run(span), os::milliseconds());
     return;
   }
   if (Span* span = excess(); span != nullptr) purge_excess(span);
 }
 
-// For each byte that is taken of memory that was not in use, one goes back of what is kept and did not fit, the oldest
-// first: a few runs for each span, the rest with the next ones. But what has come free of late is likely to fit soon.
-// Where age decides what is kept, that may be as much less as more is in use, and goes whatever its age.
+// Purges for growth: for each byte that the OS has to back anew, one byte that is kept and did not fit goes back, the
+// oldest first: a few runs for each span, the rest with the next ones. Spans freed of late stay, as they are likely to
+// fit soon. Where KeptByAge is in force, the bound falls as more is in use, and excess goes whatever its age.
 void SpanStore::make_way() {
   const size_t grown = bytes_grown_.load(std::memory_order_relaxed);
   uint32_t runs = 0;
@@ -174,7 +175,7 @@ void SpanStore::make_way() {
     if (bytes == 0) break;
     made_way_ += bytes;
   }
-  made_way_ = std::max(made_way_, grown);  // nothing is owed while nothing is kept
+  made_way_ = std::max(made_way_, grown);  // there is nothing old enough to purge for the rest
   for (; by_age_.is_in_force() && runs != kAtATime; ++runs) {
     Span* const span = excess();
     if (span == nullptr || purge_excess(span) == 0) return;

@@ -12,15 +12,15 @@ constexpr size_t kOfAnOperation = 3;
 
 }  // namespace
 
-// Before a span is located: what is found can be cut, and a chunk can come. The lock is held, as in all that follows
-// but the public function.
+// Called before a span is located, so that records are there to cut it or to add a chunk. The lock is held, here and in
+// all functions below but stock_arena().
 void SpanStore::prepare_records() {
   if (records_.prepare(kOfAnOperation)) return;
   Span* const span = any_free();
   if (span != nullptr && give_to_arena(span)) records_.prepare(kOfAnOperation);
 }
 
-// What costs no memory first.
+// A free span, a dirty one first, as it costs no new memory.
 Span* SpanStore::any_free() const {
   for (const Bins* bins : {&bins_[0][1], &bins_[1][1], &bins_[0][0], &bins_[1][0]})
     if (Span* span = bins->shortest({1}); span != nullptr) return span;

@@ -26,7 +26,7 @@ void* SpanStore::allocate_run(PageCount pages, PageCount alignment) {
   return window_.start_of(first->first);
 }
 
-// The lock is held, but for the system calls, as in all that follows but the public functions.
+// The lock is held, here and in all private functions below; it is dropped during system calls.
 Span* SpanStore::take_in_one_chunk(PageCount pages, PageCount alignment) {
   const PageCount longest{kPagesPerChunk};
   Span* span = locate_free(std::min(pages + alignment - PageCount{1}, longest), Paging::kSmall, true);
@@ -38,7 +38,7 @@ Span* SpanStore::take_in_one_chunk(PageCount pages, PageCount alignment) {
   return span;
 }
 
-// A new chunk lies behind the one before, so that new ones soon make a row.
+// Each new chunk lies behind the one before, so that new ones soon make a row.
 Span* SpanStore::take_over_chunks(PageCount pages) {
   for (;;) {
     prepare_records();
@@ -103,7 +103,7 @@ void SpanStore::clear_run(void* start, size_t bytes) {
   char* const end = static_cast<char*>(start) + bytes;
   for (char* at = static_cast<char*>(start); at < end;) {
     const PageId first = window_.page_of(at);
-    // Others change the bits of other pages meanwhile.
+    // Other threads change the bits of other pages meanwhile.
     uint64_t dirty[kPagesPerChunk / 64];
     for (size_t word = 0; word != std::size(dirty); ++word) dirty[word] = load_shared(window_.chunk(first).dirty[word]);
     char* const chunk = window_.start_of(first.start_of_chunk());
@@ -123,7 +123,7 @@ void SpanStore::clear_run(void* start, size_t bytes) {
 bool SpanStore::free_run(void* start) {
   if (length_of_run(start).value == 0) return false;
   LockGuard guard(lock_);
-  // Once more: of two who free the same block, one has come first.
+  // Once more under the lock: another thread may have freed the same run meanwhile.
   if (length_of_run(start).value == 0) return false;
   --runs_;
   SpanBatch batch = shorten_run(window_.tag(window_.page_of(start)).record<Span>(), {0});
@@ -143,7 +143,7 @@ bool SpanStore::resize_run(void* start, PageCount pages) {
   return true;
 }
 
-// Takes what lies beyond so many pages out of the run: what follows them is the caller's.
+// Takes what lies beyond so many pages out of the run; the spans returned belong to the caller.
 SpanBatch SpanStore::shorten_run(Span* first, PageCount pages) {
   SpanBatch batch;
   const uint32_t length = first->run.value;

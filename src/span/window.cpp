@@ -55,8 +55,8 @@ bool Window::open() {
   const size_t chunks = size >> kChunkShift;
   chunks_for_runs_ = std::min(size, limit) / 2 >> kChunkShift;
   const size_t bytes = pages * (sizeof *classes_ + sizeof *tags_) + chunks * sizeof(Chunk) + kClassesOffset;
-  // Before and behind them lies an OS page that nobody can write to: the kernel puts the program's next mapping right
-  // below, and whoever runs over its end is not to reach a tag.
+  // Before and behind them lies a write-protected OS page: the kernel puts the program's next mapping right below, and
+  // a write beyond the end of that must not reach a tag.
   const size_t guard = os::page_size();
   array_bytes_ = guard + round_up(bytes, guard) + guard;
   void* arrays = os::map_read_only(array_bytes_);
@@ -102,7 +102,7 @@ Window::Reservation Window::reserve_more(uintptr_t end) {
       os::release(start, bytes);
     }
   }
-  // Whoever is refused asks often, and no longer for all those lengths.
+  // After a refusal callers ask often; from now on only for one chunk, not for all those lengths.
   unit_ = kChunkSize;
   return {};
 }

@@ -7,12 +7,12 @@
 //           | chunk | chunk | … |
 //
 //   classes[page]   scaled size class of the slab that covers the page; 0 = no slab
-//   tags[page]      what owns the page (PageTag); 0 = nobody
+//   tags[page]      what owns the page (PageTag); 0 = none
 //   chunks[chunk]   which of its pages may be backed by memory, and were (Chunk)
 //
 // The arrays (about 9 bytes a page) are mapped whole and read-only, so that any index in the window may be read and
-// the OS accounts for nothing; the parts that describe a reservation become writable with it. Entries are written by
-// whoever owns the page, and read without a lock by any thread.
+// the OS accounts for nothing; the parts that describe a reservation become writable with it. Only the owner of a page
+// writes its entries; any thread reads them, without a lock.
 #pragma once
 
 #include <atomic>
@@ -28,8 +28,8 @@
 
 namespace snug {
 
-// Which record describes a page, and which heap owns it, in one word, so that a thread that frees another's block
-// learns the owner without touching the slab. In the place of an owner other pages have a number of their layer's.
+// Which record describes a page, and which heap owns it, in one word, so that a thread that frees another heap's block
+// learns the owner without touching the slab. Pages of other layers have a number of that layer in place of an owner.
 //   slab page          address of its Slab | owner's heap id << 48
 //   end of a free span address of its Span | kFreeSpan
 //   first page of a span of a run   address of its Span | kRun
@@ -66,13 +66,13 @@ class PageTag {
 
 // One chunk. Guarded by the span store's lock.
 struct Chunk {
-  // Of so many pages from the one on, those that are dirty.
+  // How many of `pages` pages from `first` on are dirty.
   uint32_t count_dirty(uint32_t first, PageCount pages) const {
     uint32_t count = 0;
     for_each_word(first, pages.value, [&](size_t word, uint64_t mask) { count += count_ones(dirty[word] & mask); });
     return count;
   }
-  // Those that went back to the OS and are not dirty again.
+  // How many of them went back to the OS and are not dirty again.
   uint32_t count_gone(uint32_t first, PageCount pages) const {
     uint32_t count = 0;
     for_each_word(first, pages.value,
@@ -102,11 +102,11 @@ class Window {
     bool empty() const { return next == end; }
   };
 
-  // Of the newest reservation. The caller holds the span store's lock.
+  // Functions for the newest reservation. The caller holds the span store's lock.
 
   // One more chunk, to be committed; null if there is none left.
   void* take_chunk();
-  // Takes it back, if none has been taken since.
+  // Puts a chunk back, if none has been taken since.
   bool untake_chunk(void* chunk);
   // All that is left; the window has none then.
   Reservation take_unused() { return std::exchange(newest_, {newest_.next, newest_.next}); }
@@ -116,7 +116,7 @@ class Window {
   // Puts one in the place of the newest, which is used up.
   void use(Reservation reservation) { newest_ = reservation; }
 
-  // System calls, without the lock; what they are about is in the caller's hands.
+  // System calls, made without the lock; the caller has the addresses in hand.
 
   // Another reservation, its arrays writable, behind `end` if the OS agrees; an empty one if it refuses or the window
   // is full. By one thread at a time.
@@ -125,7 +125,7 @@ class Window {
   bool commit_chunk(void* chunk);
   // Gives a chunk's addresses back; false if the OS does not take them.
   bool release_chunk(PageId first);
-  // Commits a chunk again whose addresses were released; false if they are taken or the OS refuses.
+  // Reserves and commits the addresses of a released chunk again; false if they are taken or the OS refuses.
   bool retake_chunk(PageId first);
   // Gives back what was not used of a reservation. False if the OS does not take it.
   bool release_unused(Reservation reservation);

@@ -1,18 +1,18 @@
-// The two ends of an array of free blocks: its thread takes from the top without a lock, and whoever holds the heap's
-// lock may take what lies at the bottom, or all of it, from a thread that sleeps.
+// The two ends of an array of free blocks: its thread takes from the top without a lock, and the holder of the heap's
+// lock may take the entries at the bottom, or all, from a thread that sleeps.
 //
-//   the thread    counts top down; reads the base; above it, the block is its own. Below, top goes up again, and the
-//                 thread takes the slow path, where the heap's lock is
-//   the holder    raises the base to top; lets as much time pass as does for a fence in the thread
-//                 (thread/cache_reach.h); reads top again; what lies below both is the holder's
+//   the thread    counts top down and reads the base. If top is not below the base, the block is the thread's; else the
+//                 thread counts top up again and takes the slow path, under the heap's lock
+//   the holder    raises the base to top; waits until the thread's stores must be visible, which stands for a fence in
+//                 the thread (thread/cache_reach.h); reads top again; the entries below both are the holder's
 //
-// What the thread has counted down before its fence is seen in top, and after its fence the thread reads the raised
-// base: Dekker's rule, with time for the thread's fence, since it would cost each malloc more
-// than all the rest. One attempt of the thread that has failed may still be counted in top: the holder takes an entry
-// less then, and leaves it where the thread will find it.
+// The holder sees in top what the thread has counted down before its fence, and after its fence the thread reads the
+// raised base. This is Dekker's algorithm, with waiting in place of the thread's fence, which would cost each malloc
+// more than all the rest. A failed attempt of the thread may still be counted in top: then the holder takes one entry
+// less, and leaves it where the thread will find it.
 //
-// Numbers of places are compared by their lower halves, as signed ones: no array may lie across a multiple of 2^31
-// places. Both are templates, which tests/schedule runs in every order.
+// Numbers of places are compared by their lower halves, as signed numbers: no array may lie across a multiple of 2^31
+// places. Both sides are templates so that tests/schedule can run them in every order of their steps.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 
 namespace snug {
 
-// The thread's side. True if the newest entry is the thread's now, and lies at top; Words are those of its array.
+// The thread's side. True if the newest entry is the thread's now; it lies at top. Words accesses its array's head.
 template <class Words>
 SNUG_ALWAYS_INLINE bool take_newest(Words words) {
   words.count_down();
@@ -34,7 +34,7 @@ SNUG_ALWAYS_INLINE bool take_newest(Words words) {
   return true;
 }
 
-// The holder's side. Shuts the thread off from the entries that it has; returns how many.
+// The holder's side. Shuts the thread off from its entries; returns how many they are.
 template <class Words>
 uint32_t raise_base(Words words) {
   const uint32_t top = words.top_low();
@@ -44,8 +44,8 @@ uint32_t raise_base(Words words) {
   return static_cast<uint32_t>(held);
 }
 
-// After raise_base() has returned `raised`, which was not 0, and time enough: lowers the base to what the holder may
-// have. Returns how many entries below it are the holder's.
+// To be called after raise_base() has returned `raised`, not 0, and the wait is over: lowers the base to the end of
+// what the holder may take. Returns how many entries below it are the holder's.
 template <class Words>
 uint32_t settle_base(Words words, uint32_t raised) {
   const uint32_t base = words.base_low();

@@ -20,8 +20,8 @@ class alignas(kCacheLine) ArrayStore {
   // An array of `places` (a power of two in range); null if the OS refuses memory. Thread-safe.
   void** take(size_t places);
   void give(void** array, size_t places);
-  // Takes an array of `places` for one of `had`, whose first `held` entries move into it; null, and nothing changed, if
-  // the OS refuses memory.
+  // Exchanges an array of `had` places for one of `places`, and copies the first `held` entries into it; null, and
+  // nothing has changed, if the OS refuses memory.
   void** exchange(void** array, size_t had, size_t held, size_t places);
   class Returns;
 
@@ -39,7 +39,7 @@ class alignas(kCacheLine) ArrayStore {
   void** free_[kSizes] = {};  // linked through their first place
 };
 
-// Given back when this ends, by one taking of the lock.
+// Collects arrays and gives all of them back when it ends, under one hold of the lock.
 class ArrayStore::Returns {
  public:
   explicit Returns(ArrayStore& store) : store_(store) {}

@@ -1,18 +1,17 @@
-// CacheReach: brings home what the caches of threads hold that sleep, or do not look: for malloc_trim and the idle
-// thread. A cache is shut off under its heap's lock, and taken in a later hold, once what its thread did before can be
-// seen by all: what is between the two is time. Processors write what waits in their store buffers in microseconds,
-// whatever becomes of the thread (Morrison and Afek, ASPLOS 2015, bound it). A fence in every thread (membarrier) would
-// do at once, but sandboxes end processes for it.
+// CacheReach: brings home the blocks in the caches of threads that sleep, for malloc_trim and the idle thread. A cache
+// is shut off from its thread under its heap's lock, and emptied in a later hold, when the thread's earlier stores are
+// visible to all. Between the two lies only time: a processor writes out its store buffer in microseconds, whatever
+// becomes of the thread (Morrison and Afek, ASPLOS 2015, bound it). A fence in every thread (membarrier) would need no
+// wait, but sandboxes end processes for that call.
 //
-//   malloc_trim       shuts all caches off, sleeps for kDrained, and takes
-//   the idle thread   takes at one look what it has shut off at an earlier one
+//   malloc_trim       shuts all caches off, sleeps for kDrained, and empties them
+//   the idle thread   empties in one call the caches that it has shut off in an earlier one
 //
-// One thread at a time does so, and no lock is held while it sleeps. Meanwhile threads may end and others begin
-// with their heaps: whose cache it is, and what of it is shut off, is asked under the heap's lock each time. A hold is
-// for one cache: of a heap with several the first goes behind the others, until the first has been come by in this
-// pass.
+// One thread at a time does so, and it holds no lock while it sleeps. Meanwhile threads may end, and new threads may
+// get their heaps: which caches a heap has, and what of each is shut off, is read under the heap's lock each time. A
+// hold is for one cache: the first in the heap's list goes to the end of it, until the first was met in this pass.
 //
-// A template, which tests/schedule runs in every order of its steps.
+// It is a template so that tests/schedule can run it in every order of its steps.
 #pragma once
 
 #include <atomic>
@@ -29,7 +28,7 @@ namespace snug {
 
 struct DrainClock {
   static uint32_t milliseconds() { return static_cast<uint32_t>(os::nanoseconds() / 1'000'000); }
-  // Returns so many after `since`, or later.
+  // Returns `length` milliseconds after `since`, or later.
   static void await(uint32_t since, uint32_t length) {
     while (milliseconds() - since <= length) pause_a_moment();
   }
@@ -38,7 +37,7 @@ struct DrainClock {
 template <class Registry, class Heap, class Cache, class Atomics, class Forks, class Clock>
 class BasicCacheReach {
  public:
-  // Milliseconds after which no processor has yet to write what its thread did before: a thousand times what any is
+  // Milliseconds after which every store in a store buffer has been written: a thousand times what any processor is
   // known to take.
   static constexpr uint32_t kDrained = 5;
 
@@ -48,7 +47,8 @@ class BasicCacheReach {
   void take_all() {
     if (await_turn()) take();
   }
-  // Shuts those off who have allocated nothing since the last call, and takes from those whom an earlier one shut off.
+  // Shuts off the caches of threads that have allocated nothing since the last call, and empties those that an earlier
+  // call has shut off.
   void take_still() {
     if (!begin()) return;
     const uint32_t now = Clock::milliseconds();
@@ -61,7 +61,8 @@ class BasicCacheReach {
     });
     end();
   }
-  // True if some thread has allocated since its cache was last taken, or one is shut off, or somebody else is at it.
+  // True if a thread has allocated since its cache was last shut off, a cache is shut off now, or another thread is
+  // taking from caches.
   bool ages() {
     if (!begin()) return true;
     bool any = false;
@@ -69,8 +70,8 @@ class BasicCacheReach {
     end();
     return any;
   }
-  // Calls act(cache) for the cache of every thread, holding its heap's lock. The caller holds none. Not at all in a
-  // handler of a fork that has interrupted another thread in the middle of this.
+  // Calls act(cache) for the cache of every thread, under its heap's lock. The caller holds no lock. Does nothing in a
+  // fork handler, if the fork came while another thread was doing this.
   template <class Act>
   void for_each_cache(Act act) {
     const Turn turn(*this);
@@ -85,8 +86,8 @@ class BasicCacheReach {
     end();
   }
 
-  // While one lives nobody takes from caches: what is counted in caches and in heaps one after the other adds up. The
-  // thread waits for it, and holds no heap's lock. Without effect in a handler of a fork, as above.
+  // While a Turn lives no other thread takes from caches, so that counts of caches and then of heaps add up. The thread
+  // waits for its turn, and holds no heap's lock. Without effect in a fork handler, as above.
   class Turn {
    public:
     explicit Turn(BasicCacheReach& reach) : reach_(reach), is_had_(reach.await_turn()) {}
@@ -103,14 +104,15 @@ class BasicCacheReach {
     const bool is_had_;
   };
 
-  // In the child of a fork: the thread that was at it may be gone. What it has left shut off is its owner's still.
+  // In the child of a fork: the thread that was taking from caches may be gone. What it has left shut off still belongs
+  // to the cache's thread.
   void after_fork_in_child() { is_taking_.store(false, std::memory_order_relaxed); }
 
  private:
   bool begin() { return !is_taking_.exchange(true, std::memory_order_acquire); }
   void end() { is_taking_.store(false, std::memory_order_release); }
-  // Returns when begin() has been true. False, without it, in handlers of the thread that forks: whoever has begun may
-  // be waiting for a lock that the fork holds, or be in the parent only.
+  // Waits until begin() returns true. Returns false in handlers of the forking thread instead of waiting: the thread
+  // that has begun may wait for a lock that the fork holds, or exist in the parent only.
   bool await_turn() {
     while (!begin()) {
       if (Forks::is_this_one()) return false;
@@ -119,7 +121,7 @@ class BasicCacheReach {
     return true;
   }
 
-  // begin() has been true.
+  // Called after begin() has returned true.
   template <class Act>
   void pass(Act act) {
     const uint64_t number = pass_ = pass_ + 1;
@@ -138,14 +140,14 @@ class BasicCacheReach {
     });
   }
 
-  // Its heap's lock is held. True if anything is shut off.
+  // The caller holds the lock of the cache's heap. True if anything is shut off.
   static bool raise(Cache& cache) {
     const bool any = cache.raise_bases();
     if (any) cache.set_raised_at(Clock::milliseconds());  // afterwards: kDrained begins with the last store
     return any;
   }
 
-  // begin() has been true. In a process of one thread no cache holds anything, and nothing is waited for.
+  // Called after begin() has returned true. If no cache holds anything, there is no wait.
   void take() {
     bool any = false;
     pass([&](Cache& cache) { any = raise(cache) || any; });
@@ -158,7 +160,7 @@ class BasicCacheReach {
 
   Registry& registry_;
   typename Atomics::template Atomic<bool> is_taking_{false};
-  typename Atomics::template Var<uint64_t> pass_{0};  // the last one, of whoever has begun
+  typename Atomics::template Var<uint64_t> pass_{0};  // number of the last pass; only the thread that has begun uses it
 };
 
 using CacheReach = BasicCacheReach<HeapRegistry, SlabHeap, ThreadCache, StdAtomics, ForkingThread, DrainClock>;

@@ -60,7 +60,7 @@ void CacheRoster::end(ThreadCache* cache) {
   registry_.abandon(heap);
 }
 
-// Takes the cache off its list, keeping its counts. The lock is held.
+// Removes the cache from its list and adds its counts to those of ended caches. The lock is held.
 void CacheRoster::strike_off(CacheList& list, ThreadCache* cache) {
   ended_.allocations += cache->allocations();
   ended_.refills += cache->refills();
@@ -94,7 +94,7 @@ void CacheRoster::orphan_others() {
         orphans_.push_front(cache);
         has_orphans_.store(true, std::memory_order_relaxed);
       } else {
-        leave_for(cache);  // at once, for want of memory
+        leave_for(cache);  // reaped at once, for want of memory
       }
     }
     cache = next;
@@ -102,7 +102,7 @@ void CacheRoster::orphan_others() {
 }
 
 void CacheRoster::reap_orphan() {
-  // As the end of a thread: a fork of the child must not come between the two.
+  // As at the end of a thread, a fork must not come between taking the orphan off its list and leaving its heap.
   const Passing passing(lock_, passage_);
   ThreadCache* cache = nullptr;
   {
@@ -113,7 +113,7 @@ void CacheRoster::reap_orphan() {
   if (cache != nullptr) leave_for(cache);
 }
 
-// What a thread does that ends, for an orphan that is in no list.
+// Does for an orphan, which is in no list, what an ending thread does for its own cache.
 void CacheRoster::leave_for(ThreadCache* cache) {
   cache->retire();
   registry_.abandon(cache->heap());

@@ -1,14 +1,14 @@
 // CacheRoster: the caches of all running threads, how they begin and how they end.
 //
 // A thread's cache begins with its first allocation of a block that has a class, and ends with a destructor of
-// thread-specific data, after those of C++ thread_local objects. What is freed or allocated later goes home, or comes
-// from the shared heap, a block at a time. A few frees alone do not begin a cache: the last frees of a thread, by glibc
-// itself, come when nothing would end it.
+// thread-specific data, after those of C++ thread_local objects. Later the thread frees to the blocks' heaps and
+// allocates from the shared heap, a block at a time. A few frees alone do not begin a cache: glibc makes the last frees
+// of a thread when no destructor would end the cache any more.
 //
 //   cache_count() == the caches of running threads;   has_orphans() if there is one
 //   each cache is one thread of its heap:   caches and orphans == the sum of thread_count() over all heaps
 //
-// The last holds while no cache begins, ends or is reaped.
+// The last line holds while no cache begins, ends or is reaped.
 //
 // Lock order: roster -> heaps -> registry (heap/fork_order.h has all).
 #pragma once
@@ -59,17 +59,18 @@ class CacheRoster {
   ThreadCache* start();
   void end(ThreadCache* cache);
 
-  // In the child of a fork, where no other thread runs, so that they do without the roster's lock. Forgets what the
-  // parent counted.
+  // The next two are for the child of a fork, where no other thread runs, so that they need not take the roster's lock.
+  // Forgets what the parent counted.
   void count_anew();
-  // The caches of all threads but the calling one are orphans. Those for which there is no memory are reaped at once.
+  // Makes orphans of the caches of all threads but the calling one. Those for which there is no memory are reaped at
+  // once.
   void orphan_others();
-  // Takes over what orphans left: their cached blocks go home, their heaps are abandoned.
+  // Reaps all orphans: their cached blocks go home, their heaps are abandoned.
   void reap_orphans() {
     while (has_orphans()) reap_orphan();
   }
-  // The same of a few, once for each time that the clock tells: one costs what the end of a thread does, and a child
-  // that does little and ends, or executes another program, shall not pay for thousands.
+  // Reaps a few orphans, once for each value of `now`: one costs what the end of a thread does, and a child that does
+  // little and ends, or executes another program, shall not pay for thousands.
   void reap_by_the_clock(uint32_t now) {
     if (reaped_at_.exchange(now, std::memory_order_relaxed) == now) return;
     for (uint32_t left = kAtATime; left != 0 && has_orphans(); --left) reap_orphan();
@@ -85,10 +86,10 @@ class CacheRoster {
   CacheStatistics statistics();
   // O(caches + heaps).
   const char* check();
-  // Threads that have a cache. Ordered with the idle thread's doorbell.
+  // How many threads have a cache. Sequentially consistent, as the idle thread's doorbell needs it.
   size_t cache_count() const { return cache_count_.load(); }
 
-  // Fork: held while no heap has left one hand and not reached the next: no cache begins, ends or is reaped.
+  // For a fork: takes the lock at a moment when no cache begins, ends or is reaped, so that each heap has its owner.
   void lock_at_rest() { passage_.lock_at_rest(lock_); }
   void unlock_after_fork() { lock_.unlock_after_fork(); }
 
@@ -97,13 +98,13 @@ class CacheRoster {
   using CacheList = List<ThreadCache, &ThreadCache::in_roster>;
 
   ThreadCache* make_cache(SlabHeap& heap);
-  // One more or less; the lock is held.
+  // Adds 1 or -1 to the count of caches; the lock is held.
   void count_caches(ptrdiff_t change) { cache_count_.store(cache_count() + static_cast<size_t>(change)); }
   void reap_orphan();
   void leave_for(ThreadCache* cache);
   void strike_off(CacheList& list, ThreadCache* cache);
 
-  // What every refill reads, and what threads read that begin.
+  // Every refill reads these, and every thread that begins.
   alignas(kCacheLine) std::atomic<bool> has_orphans_{false};
   std::atomic<uint32_t> reaped_at_{0};
   MetaArena& arena_;

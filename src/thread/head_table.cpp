@@ -28,7 +28,7 @@ constexpr void for_each_head_step(const ClassTable& table, Visit visit) {
     for (; step < kHeadSteps && step * kSmallStep <= table.classes[c].block_size; ++step) visit(step, c);
 }
 
-// No entry is left 0, and each is that of the class which the class table names.
+// True if every step has an entry, of the class that the class table names.
 constexpr bool has_every_step(const ClassTable& table) {
   size_t steps = 0;
   bool right = true;
@@ -43,12 +43,12 @@ static_assert(has_every_step(kRoomyTable) && has_every_step(kDenseTable));
 }  // namespace
 
 void open_head_table(const ClassTable& table, SizedDelete sized_delete) {
-  // Thread-local storage of more than 2 GiB in front of ours: every request keeps to the slow path.
+  // With more than 2 GiB of thread-local storage in front of ours, every request keeps to the slow path.
   if (!fits_entry(offset_of_head(0)) || !fits_entry(offset_of_head(kMaxClasses - 1))) return;
   for_each_head_step(table,
                      [](size_t step, size_t c) { head_offsets[step] = static_cast<int32_t>(offset_of_head(c)); });
   SNUG_ASSERT(table.max_size >= kMediumSizeMax, "every size below needs a class");
-  // The ends last: until they are set no entry is looked at.
+  // The ends are set last: until then no thread reads an entry.
   std::atomic_ref<size_t>(heads_end).store(kHeadsEnd, std::memory_order_release);
   if (sized_delete == SizedDelete::kTrust)
     std::atomic_ref<size_t>(trusted_end).store(kHeadsEnd, std::memory_order_release);

@@ -5,9 +5,9 @@
 //   head_offsets:   step    -4097   -4096   …      -1
 //                   sizes       0   1-16    …   65521-65536
 //
-// Steps are counted back from the end: subtracting that from the size tells whether the table has it, and shifting what
-// is left rounds the size up to its step. One table serves every size that it has: a branch
-// between small sizes and others is one that a program of mixed sizes mispredicts (docs/decisions/0018).
+// Steps are counted back from the end: subtracting the end from the size tells whether the table has the size, and
+// shifting the difference rounds the size up to its step. One table serves small and medium sizes, as a program of
+// mixed sizes mispredicts a branch between the two (docs/decisions/0018).
 //
 // The ends are 0 until open_head_table(): every request takes a slow path until then.
 #pragma once
@@ -24,21 +24,21 @@
 
 namespace snug {
 
-// Negative, as above.
+// A step of the table, negative, as above.
 using HeadStep = ptrdiff_t;
 
 inline constexpr size_t kHeadSteps = kMediumSizeMax / kSmallStep + 1;
 inline constexpr size_t kHeadsEnd = kMediumSizeMax + 1;
 static_assert(kHeadsEnd % kSmallStep == 1, "the difference of a size and the end would not round up");
 
-// Variables of their own, because a member of a larger object costs a pointer to it: one instruction on each call.
+// Separate variables: a member of a larger object would cost a pointer to that, one instruction on each call.
 SNUG_HIDDEN extern constinit size_t heads_end;    // kHeadsEnd: sizes below are in the table
 SNUG_HIDDEN extern constinit size_t trusted_end;  // sizes below are trusted by a sized delete
 SNUG_HIDDEN extern constinit int32_t head_offsets[kHeadSteps];
 
-// Subtracts one of both ends; true if the number was less. Another thread may be opening the table: the end is written
-// last and read first, which x86 keeps to, and only a plain access is folded into the subtraction. Where accesses are
-// watched the order is told.
+// Subtracts `end`, one of the two ends; true if the number was less. Another thread may be opening the table: the end
+// is written last and read first, an order that x86 keeps, and the compiler folds only a plain access into the
+// subtraction. Under a sanitizer the load is an acquire.
 SNUG_ALWAYS_INLINE bool subtract_end(size_t* number, size_t& end) {
   if constexpr (kSanitized) {
     const size_t seen = std::atomic_ref<size_t>(end).load(std::memory_order_acquire);
@@ -48,7 +48,7 @@ SNUG_ALWAYS_INLINE bool subtract_end(size_t* number, size_t& end) {
   }
 }
 
-// What a sized delete does with the size that it is told.
+// What a sized delete does with the size that the program passes.
 enum class SizedDelete { kTrust, kCheck };
 
 // Fills the table. Called once, before any block is handed out.
@@ -71,9 +71,10 @@ SNUG_ALWAYS_INLINE CacheHead* head_of(HeadStep step) {
 constexpr size_t size_of_step(HeadStep step) { return (static_cast<size_t>(step) + kHeadSteps) * kSmallStep; }
 static_assert(size_of_step(-1) == kMediumSizeMax && size_of_step(-HeadStep{kHeadSteps}) == 0);
 
-// The size whose distance `beyond` is, if the table does not have it. Between the two looks at the end another thread
-// may have opened the table: the sum is then larger than the size by the table, and must not wrap. Its block may be too
-// large for a sized delete to file it rightly, so a process that opens the table with several threads trusts none.
+// The size at distance `beyond` from the end, if the table does not have it. Between the two reads of the end another
+// thread may have opened the table: the sum is then too large by the table's end, and must not wrap. The block may then
+// be of a class above its size's, which a sized delete would file wrongly, so a process that has several threads when
+// the table is opened trusts no sized delete.
 inline size_t size_at_distance(size_t beyond) {
   size_t size;
   const size_t end = kSanitized ? std::atomic_ref<size_t>(heads_end).load(std::memory_order_relaxed) : heads_end;

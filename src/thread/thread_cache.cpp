@@ -18,14 +18,14 @@ constexpr size_t kFirstBytes = size_t{64} << 10;
 constexpr size_t kBatchBytes = size_t{128} << 10;
 constexpr size_t kLeastBatch = 4;
 
-// Groups of shared blocks taken at once: a thread that does little should not hold what others could use.
+// Groups of shared blocks taken at once: a thread that does little should not hold what other threads could use.
 constexpr size_t kSharedGroups = 4;
 constexpr size_t kMostShared = kSharedGroups * kMostLineGroup;
 
-// So many blocks of a class may lie in a cache for nothing: an array is not looked at for fewer.
+// Up to so many blocks of a class may lie unused in a cache: scavenging does not shorten such an array.
 constexpr size_t kFewBlocks = 16;
 
-// How often stale arrays are looked for: the clock is read once in so many slow operations.
+// The clock is read, to scavenge as due, once in so many slow operations.
 constexpr uint32_t kScavengeOperations = 16;
 
 size_t first_room(const SizeClass& sizes) {
@@ -33,12 +33,12 @@ size_t first_room(const SizeClass& sizes) {
                             std::min<size_t>(sizes.cached_max, ArrayStore::kLeastPlaces));
 }
 
-// Either may be null, as an array that is not there yet, if there is nothing to copy.
+// `to` and `from` may be null, for an array that is not there yet, if `count` is 0.
 void copy(void** to, void* const* from, size_t count) {
   if (count != 0) std::memcpy(to, from, count * sizeof(void*));
 }
 
-// Gives the head the array at `base`, with so many blocks in it and room for so many; or none.
+// Gives the head the array at `base`, with `held` blocks in it and room for `room`; or none, if all are 0.
 void point_at(CacheHead& head, void** base, size_t held, size_t room) {
   head.move_top(base + held);
   store_shared(head.limit_low, CacheHead::lower_half(number_of(base + room)));
@@ -87,7 +87,7 @@ void* ThreadCache::refill(size_t size_class, bool* untouched) {
   return first;
 }
 
-// A block that reads as zero, past the array: true if there is one.
+// Takes a block that reads as zero, not through the array: true if there is one.
 bool ThreadCache::take_untouched(size_t size_class, void** block) {
   if (heap_.take_untouched(size_class, block + 1) == 0) return false;
   refills_.add(1);
@@ -97,7 +97,7 @@ bool ThreadCache::take_untouched(size_t size_class, void** block) {
   return true;
 }
 
-// The array was empty, and is not: another thread had shut this one off from what it has. The shared blocks go home.
+// The array seemed empty and is not: another thread had shut this one off from its blocks. The shared blocks go home.
 void* ThreadCache::keep_and_pop(size_t size_class, void* const* shared, size_t count) {
   if (count != 0) heap_.flush(size_class, shared, count);
   CacheHead& head = state_->heads[size_class];
@@ -105,8 +105,8 @@ void* ThreadCache::keep_and_pop(size_t size_class, void* const* shared, size_t c
   return *head.top();
 }
 
-// The first blocks of the class, if the thread has not had its share yet; else 0. Whole cache lines. The shared heap's
-// lock may have to be waited for, so that its own heap's must not be held.
+// Takes first blocks of the class, in whole cache lines, if the thread has not had its share yet; else 0. The thread
+// may have to wait for the shared heap's lock, so it must not hold its own heap's.
 size_t ThreadCache::take_shared(size_t size_class, void** end) {
   Array& array = arrays_[size_class];
   const SizeClass& one = sizes(size_class);
@@ -277,8 +277,8 @@ void ThreadCache::scavenge_as_due() {
   scavenge();
 }
 
-// Sends home what has lain still since the last time, and lets those arrays start small again. An array that has been
-// in use, but has neither run empty nor full, holds more than its class needs: the older part of it goes.
+// Sends home arrays that have not changed since the last scavenge, and lets them start small again. An array that has
+// been in use, but has neither run empty nor full, holds more than its class needs: the older part of it goes home.
 void ThreadCache::scavenge() {
   for (size_t c = 1; c < kMaxClasses; ++c) {
     Array& array = arrays_[c];
@@ -346,8 +346,8 @@ void ThreadCache::retire() {
 size_t ThreadCache::count(size_t size_class) const { return state_->heads[size_class].held(); }
 
 size_t ThreadCache::cached(size_t size_class) const {
-  // Read while the thread may be changing arrays: an impossible difference counts as nothing. What it is shut off from
-  // is in its cache until it is taken.
+  // The thread may be changing its arrays meanwhile: an impossible difference counts as nothing. Blocks that it is shut
+  // off from count as cached until they are taken.
   const size_t held = count(size_class) + load_shared(arrays_[size_class].pending);
   return held > ArrayStore::kMostPlaces ? 0 : held;
 }

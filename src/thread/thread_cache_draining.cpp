@@ -6,13 +6,14 @@
 namespace snug {
 namespace {
 
-// A thread that takes blocks from the slabs needs them cached: each byte makes up for so many that have gone home. A
-// few temporaries among many frees are not to end its draining.
+// A thread that takes blocks from the slabs needs them cached: each byte taken offsets so many that have gone home. A
+// few temporaries among many frees must not end the draining.
 constexpr size_t kWantedWeight = 4;
 
-// Each array of a thread that drains may have room for a few blocks: for so many bytes, but for one at least and no
-// more than that. Beyond it they share a common sum, and none grows to more than half of it. Who only frees what others
-// allocate drains for good: a few large blocks at a time would slow him down.
+// Each array of a thread that drains may have room for a few blocks: for kDrainedLeast bytes, but for at least one
+// block and at most kDrainedLeastBlocks. Beyond that the arrays share kDrainedBudget, and none grows to more than half
+// of it. A thread that only frees what others allocate drains for ever: room for just a few large blocks would slow it
+// down.
 constexpr size_t kDrainedLeast = size_t{16} << 10;
 constexpr size_t kDrainedLeastBlocks = 16;
 constexpr size_t kDrainedBudget = size_t{512} << 10;
@@ -20,7 +21,7 @@ constexpr size_t kDrainedMost = kDrainedBudget / 2;
 
 }  // namespace
 
-// The class's array is full and is not to grow.
+// Called when the class's array is full and may not grow.
 void ThreadCache::flush_overflow(size_t size_class) {
   Array& array = arrays_[size_class];
   const bool drains = array.flushed >= kDrains || drains_;
@@ -33,7 +34,7 @@ void ThreadCache::flush_overflow(size_t size_class) {
   has_gone_home(size_class, gone);
 }
 
-// Blocks for which there was no room.
+// Called when blocks have gone home for want of room.
 void ThreadCache::has_gone_home(size_t size_class, size_t count) {
   const size_t bytes = count * sizes(size_class).block_size;
   Array& array = arrays_[size_class];
@@ -43,19 +44,20 @@ void ThreadCache::has_gone_home(size_t size_class, size_t count) {
   if (drains_) empty_next_array();
 }
 
-// Blocks have come out of the slabs.
+// Called when blocks have been taken out of the slabs.
 void ThreadCache::has_been_wanted(size_t size_class, size_t count) {
   arrays_[size_class].flushed = 0;
   sent_home_ -= std::min(sent_home_, kWantedWeight * count * sizes(size_class).block_size);
   if (sent_home_ != 0 || !drains_) return;
-  // What went was missed: whoever frees all he has and takes much of it again, over and over, soon keeps his arrays.
+  // The blocks that went home were needed again: a thread that repeatedly frees all it has and then takes much of it
+  // again soon keeps its arrays.
   drains_ = false;
   drains_after_ = std::min(2 * drains_after_, kDrainsLatest);
 }
 
-// How much of an array's room its class keeps while the thread drains; and the bytes of the rest.
+// How much of an array's room its class keeps while the thread drains. extra_bytes(): the bytes of the rest.
 size_t ThreadCache::least_room(size_t size_class, size_t room) const {
-  if (room <= 1) return room;  // a class that there is not has no size
+  if (room <= 1) return room;  // a class that does not exist has no room, and its block size is 0
   return std::min(room, std::clamp<size_t>(kDrainedLeast / sizes(size_class).block_size, 1, kDrainedLeastBlocks));
 }
 
@@ -69,7 +71,7 @@ bool ThreadCache::affords_draining(size_t size_class, size_t room) const {
   return room * sizes(size_class).block_size <= kDrainedMost && extra_bytes_ + growth <= kDrainedBudget;
 }
 
-// One at a time, so that no free waits for all of them.
+// Empties one array at a time, so that no free waits for all of them.
 void ThreadCache::empty_next_array() {
   if (extra_bytes_ <= kDrainedBudget) return;
   size_t room = 0;

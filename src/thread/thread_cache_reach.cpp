@@ -1,4 +1,4 @@
-// What another thread takes out of a cache whose owner sleeps, and how the owner finds its arrays again.
+// What another thread takes out of the cache of a sleeping thread, and how the owner restores its arrays afterwards.
 #include <algorithm>
 #include <cstring>
 
@@ -31,7 +31,7 @@ void ThreadCache::take_raised() {
     array.raised = static_cast<uint16_t>(array.raised - (array.pending - taken));
     store_shared(array.pending, uint16_t{0});
     if (taken == 0) continue;
-    // As below each base there is a null, equal to no block, before the last block may be anybody's.
+    // Below each base there must be a null, equal to no block, before another thread may get the last block.
     void** const base = head.base();
     void* const last = base[-1];
     store_shared(base[-1], static_cast<void*>(nullptr));
@@ -39,7 +39,7 @@ void ThreadCache::take_raised() {
     heap_.flush(c, &last, 1);
     flushes_.add(1);
   }
-  heap_.release_empty(0);  // as the owner does not come by for them
+  heap_.release_empty(0);  // as the owner sleeps and will not free them
 }
 
 void ThreadCache::lower_bases() {
@@ -49,7 +49,7 @@ void ThreadCache::lower_bases() {
     CacheHead& head = state_->heads[c];
     void** const begin = head.base() - array.raised;
     if (const size_t gone = array.raised - size_t{array.pending}; gone != 0) {
-      // The owner may have taken blocks that another thread had seen when it raised the base.
+      // The owner may have taken blocks that were still there when another thread raised the base.
       const auto left = static_cast<size_t>(std::max<ptrdiff_t>(0, head.top() - (begin + gone)));
       std::memmove(begin, begin + gone, left * sizeof(void*));
       head.move_top(begin + left);

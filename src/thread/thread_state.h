@@ -4,15 +4,15 @@
 //   array of class c:   [ null ][ block ][ block ] … [ block ][       ] … [       ]
 //                               base                          top                  limit
 //
-// malloc counts top down and takes the entry there, unless it lies below the base: then top goes up again. free puts
-// one at top unless that is the limit, or the entry below top is the same block: it is freed twice in a row. The null
-// below the base is equal to no block. All three are kept as numbers of places, so that one instruction moves top on
-// or, for null, leaves it. Of base and limit the lower halves are kept: they tell the places of one array apart, and
-// with heads of 16 bytes instead of 24 there are half as many classes more. All three are zero in a thread that has no
-// cache, for class 0 (no class), and before ld.so has set the thread-local storage of the process up (a resolver of
-// indirect functions may call malloc that early): every call takes the slow path then.
+// malloc counts top down and takes the entry there, unless it lies below the base: then malloc counts top up again.
+// free puts a block at top unless top is the limit, or the entry below top is the same block: that is freed twice in a
+// row. The null below the base is equal to no block. All three are kept as numbers of places, so that one instruction
+// moves top up, or for null does not. Of base and limit only the lower halves are kept: they tell the places of one
+// array apart, and with heads of 16 bytes instead of 24 there is room for half as many classes more. All three are zero
+// in a thread that has no cache, for class 0 (no class), and before ld.so has set up the thread-local storage of the
+// process (a resolver of indirect functions may call malloc that early): every call takes the slow path then.
 //
-// The base may be raised by another thread, which takes what lies below it (thread/array_ends.h).
+// Another thread may raise the base, and take the blocks below it (thread/array_ends.h).
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,7 @@ struct CacheHead {
   void** top() const { return place_at(top_number); }
   void** base() const { return place_near_top(base_low); }
   void** limit() const { return place_near_top(limit_low); }
-  // 0 also where a signal handler has interrupted a malloc that has counted down.
+  // The number of blocks held. 0 also where a signal handler has interrupted a malloc that has counted top down.
   size_t held() const {
     return std::max(0, static_cast<int32_t>(lower_half(load_shared(top_number)) - load_shared(base_low)));
   }
@@ -82,8 +82,8 @@ SNUG_ALWAYS_INLINE CacheHead* head_of(ThreadState* state, size_t scaled_class) {
   return reinterpret_cast<CacheHead*>(reinterpret_cast<char*>(state->heads) + scaled_class * 8);
 }
 
-// A place's entry. Another thread may look at it or clear it, once it lies below the base: it is one word, read or
-// written whole, and only plain accesses are folded into other instructions.
+// A place's entry. Another thread may read or clear it, once it lies below the base: it is one word, read or written
+// whole, and the compiler folds only plain accesses into other instructions.
 SNUG_ALWAYS_INLINE void* entry_at(PlaceNumber number) {
   return kSanitized ? load_shared(*place_at(number)) : *place_at(number);
 }
@@ -94,7 +94,7 @@ SNUG_ALWAYS_INLINE void set_entry(PlaceNumber number, void* block) {
     *place_at(number) = block;
 }
 
-// The words of a head for its own thread. It keeps the top that it has read before it counts down: read again, it would
+// The words of a head for its own thread. It keeps the top that it has read before it counts down: a second read would
 // have to wait for that store.
 class OwnHead {
  public:
@@ -114,7 +114,7 @@ class OwnHead {
   PlaceNumber top_before_ = 0;
 };
 
-// The same for whoever holds the lock of the thread's heap.
+// The words of a head for the holder of the heap's lock.
 class OthersHead {
  public:
   explicit OthersHead(CacheHead& head) : head_(head) {}
@@ -154,7 +154,7 @@ SNUG_ALWAYS_INLINE bool push(ThreadState* state, size_t scaled_class, void* bloc
   return true;
 }
 
-// Caches what may be null, which is not cached, or be there already, which is not looked at; false if there is no room.
+// Caches a block; null is not cached, and a double free is not looked for. False if there is no room.
 SNUG_ALWAYS_INLINE bool push_trusted(CacheHead* head, void* block) {
   const PlaceNumber top = load_relative(&head->top_number);
   if (equals_lower_half_relative(&head->limit_low, top)) [[unlikely]]

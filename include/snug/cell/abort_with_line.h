@@ -1,5 +1,5 @@
 // AbortWithLine: what a cell heap does about misuse on an OS: one line on standard error, then abort(). Allocates
-// nothing, and is no place where a thread that is to be cancelled ends.
+// nothing, and is no cancellation point.
 //
 //   snug: CellHeap::deallocate(0x7f0012345678): block is already free
 #pragma once

@@ -5,7 +5,7 @@
 //   Policy::Trailer    which cells have a tag at their end          snug/cell/trailer.h
 //   Policy::Retention  what becomes of empty pages                  snug/cell/retention.h
 //   Policy::Pages      where more memory comes from                 snug/cell/page_source.h
-//   Policy::Trace      who is told of each operation                snug/cell/trace.h
+//   Policy::Trace      sink that is called for each operation       snug/cell/trace.h
 //   Policy::Checks     how closely misuse is looked for             snug/cell/misuse.h
 //   Policy::Misuse     what happens then                            the same
 //   Policy::kAlignment of every block, 8 or 16
@@ -17,10 +17,10 @@
 //   bytes_free == sum of the sizes of the free cells
 //   bytes_least_free <= bytes_free <= bytes_total
 //
-// With WalkingChecks every operation proves it before it relies on it.
+// With WalkingChecks every operation proves these invariants before it relies on them.
 //
 // Not thread-safe; LockedCellHeap is. With TwoLevelBins or PowerOfTwoBins and FixedRegions every operation is O(1), has
-// no loop and asks nothing of the OS, but: add_region, walk, check and statistics, and resize(), which may copy.
+// no loop and makes no system call, except add_region, walk, check and statistics, and resize(), which may copy.
 #pragma once
 
 #include "snug/cell/cell_heap_cells.h"

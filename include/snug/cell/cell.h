@@ -13,8 +13,8 @@
 //
 //   sum of the cells' sizes of a region == what lies between its first cell and its Region
 //
-// All addresses of blocks are multiples of the alignment, all sizes of cells too. Whoever writes past the last block
-// writes over the Region: its words are under a seal, so that a check can prove them before it follows them.
+// All addresses of blocks are multiples of the alignment, all sizes of cells too. A write past the last block damages
+// the Region: a seal covers its words, so that a check can prove them before it follows them.
 #pragma once
 
 #include <stddef.h>
@@ -26,7 +26,7 @@
 namespace snug {
 
 // Users keep objects of every type where these words lie: the compiler must not assume that they do not overlap, or it
-// could move a user's last store to a block behind ours to the same words.
+// could move a user's last store to a block behind the heap's store to the same words.
 struct [[gnu::may_alias]] Cell {
   size_t head;
   Cell* next;  // of a free cell, in its list
@@ -36,7 +36,7 @@ struct [[gnu::may_alias]] Cell {
 using CellWord = size_t __attribute__((may_alias));
 
 inline constexpr size_t kCellUsed = 1;      // the cell is a user's
-inline constexpr size_t kCellPrevUsed = 2;  // the one before it too; kept by the trailer policy that needs it
+inline constexpr size_t kCellPrevUsed = 2;  // the cell before it too; set only by the trailer policy that needs it
 inline constexpr size_t kCellFlags = 7;
 
 // What stands behind the last cell of a region. A page is a region that came from the page source.
@@ -49,13 +49,13 @@ struct [[gnu::may_alias]] CellRegion {
   CellRegion* prev;
   CellRegion* kept_next;  // in the list of pages that were kept when they became empty
   size_t is_kept;
-  size_t seal;  // of the words between the head and itself; made anew whenever one of them changes
+  size_t seal;  // of the words between the head and itself; renewed whenever one of them changes
 
   bool is_sealed() const { return seal == made_seal(); }
   void renew_seal() { seal = made_seal(); }
 
  private:
-  // With its address, so that a copy of another region's record is none.
+  // Made with its address too, so that a copy of another region's record is not valid.
   size_t made_seal() const { return seal_of(this, start, bytes, page_bytes, next, prev, kept_next, is_kept); }
 };
 
@@ -75,11 +75,11 @@ struct CellLayout {
   // Bits of a head that are neither of the size nor a flag: always 0.
   static constexpr size_t kNoBits = (kUnit - 1) & ~(kCellUsed | kCellPrevUsed);
 
-  // Where a caller's block is none, its head may be poisoned (snug/cell/cell_poison.h).
+  // If the caller's address is no block, its head may be poisoned (snug/poison.h).
   [[gnu::no_sanitize_address]] static size_t head_of(const Cell* cell) { return cell->head; }
   static size_t size_of(const Cell* cell) { return head_of(cell) & ~kCellFlags; }
   static bool is_used(const Cell* cell) { return (head_of(cell) & kCellUsed) != 0; }
-  // As far as the head alone can tell. The subtraction makes one test of both.
+  // True if the head is that of a used cell. The subtraction makes one test of the two conditions.
   static bool is_live(const Cell* cell) { return ((head_of(cell) - kCellUsed) & (kCellUsed | kNoBits)) == 0; }
 
   static uintptr_t address_of(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
@@ -88,7 +88,7 @@ struct CellLayout {
   static Cell* before(const Cell* cell, size_t bytes) { return at(address_of(cell) - bytes); }
   static Cell* next_of(const Cell* cell) { return behind(cell, size_of(cell)); }
 
-  // How far behind the beginning of a free cell one begins whose block has the alignment: 0, or room for a free cell.
+  // The distance from a free cell's start to a cell in it with an aligned block: 0, or room for a free cell before it.
   static size_t gap_in(const Cell* cell, size_t alignment) {
     const size_t gap = (0 - address_of(block_of(cell))) & (alignment - 1);
     if (gap == 0 || gap >= kSmallestCell) return gap;
@@ -108,7 +108,7 @@ struct CellLayout {
   [[gnu::no_sanitize_address]] static void set_word_before(Cell* cell, size_t word) {
     reinterpret_cast<CellWord*>(cell)[-1] = word;
   }
-  // If the cell before is free: its trailer has no flags then.
+  // The size of the cell before, if that is free: its trailer has no flags then.
   static size_t size_before(const Cell* cell) { return word_before(cell); }
 };
 

@@ -1,7 +1,7 @@
-// The class BasicCellHeap, which snug/cell/basic_cell_heap.h describes and users include, and its fast half: what
-// becomes of cells. What concerns whole regions is in snug/cell/cell_heap_regions.h.
+// The class BasicCellHeap, which snug/cell/basic_cell_heap.h describes and users include, and its fast half: operations
+// on cells. Operations on whole regions are in snug/cell/cell_heap_regions.h.
 //
-// Invariants, which check() proves: those that snug/cell/basic_cell_heap.h states.
+// check() proves the invariants that snug/cell/basic_cell_heap.h states.
 #pragma once
 
 #include <stddef.h>
@@ -46,16 +46,16 @@ class BasicCellHeap {
   constexpr BasicCellHeap() = default;
   explicit constexpr BasicCellHeap(Pages pages, Retention retention = {}, Trace trace = {})
       : pages_(pages), retention_(retention), trace_(trace) {}
-  // Pages go back, with whatever lives in them; regions are the caller's, and their bytes stay as they are.
+  // Gives the pages back, with all live blocks in them; regions are the caller's, and their bytes stay as they are.
   ~BasicCellHeap() {
     if (kGrows || kPoisonsForSanitizer || (Tools::kTells && on_memcheck())) let_go_of_regions();
   }
   BasicCellHeap(const BasicCellHeap&) = delete;
   BasicCellHeap& operator=(const BasicCellHeap&) = delete;
 
-  // From now on cells lie in these bytes too, as long as the heap lives. Null, or a sentence that says why not.
+  // Adds these bytes to the heap, for as long as it lives. Null, or a sentence that says why it did not.
   const char* add_region(void* start, size_t bytes);
-  // The bytes that add_region() was given at `start` are the caller's again. Null, or a sentence that says why not: no
+  // Takes the region that add_region() got at `start` out of the heap. Null, or a sentence that says why it did not: no
   // region of the caller's begins there, or a block lives in it. O(regions), without trailers O(cells of the region).
   const char* remove_region(void* start);
 
@@ -109,7 +109,7 @@ class BasicCellHeap {
     Cell* next = Layout::behind(cell, size);
     if (Trailer::template prev_is_free<Layout>(cell)) {
       const size_t more = Layout::size_before(cell);
-      cell->head = 0;  // so that a second free of the block is seen
+      cell->head = 0;  // so that a second free of the block is detected
       cell = Layout::before(cell, more);
       index_.remove(cell, more);
       size += more;
@@ -131,9 +131,8 @@ class BasicCellHeap {
     index_.insert(cell, size);
   }
 
-  // Makes the block longer or shorter where it stands; false, and nothing is changed, if the cell behind it is not free
-  // or too short. What is cut off a shorter block is free from then on, unless it is too little for a cell. False for
-  // null, which stands nowhere.
+  // Makes the block longer or shorter in place; false, and nothing is changed, if the cell behind it is not free or too
+  // short. The rest of a block that is made shorter becomes free, unless it is too little for a cell. False for null.
   bool resize_in_place(void* block, size_t bytes) {
     [[maybe_unused]] const Pause pause;
     Cell* const cell = used_cell("CellHeap::resize", block);
@@ -148,7 +147,7 @@ class BasicCellHeap {
     if (next_is_free) index_.remove(next, whole - old_size);
     next = Layout::behind(cell, whole);
     free_.count_in(old_size);
-    // settle() expects of `next` that it knows of a free cell before it.
+    // settle() expects that `next` is marked as having a free cell before it.
     if (!next_is_free && whole - size >= Layout::kSmallestCell) Trailer::template mark_free<Layout>(whole - size, next);
     settle(cell, whole, size, cell->head & kCellPrevUsed, next);
     if (Layout::size_of(cell) > old_size) permit_more(cell, old_size);
@@ -176,7 +175,7 @@ class BasicCellHeap {
     return block == nullptr ? 0 : Layout::size_of(Layout::cell_of(block)) - kCellOverhead;
   }
 
-  // Gives every empty page back to the page source. O(regions). Bytes given back.
+  // Gives every empty page back to the page source. Returns the bytes given back. O(regions).
   size_t release_unused();
 
   // visit(CellView) for each cell, region by region, in the order of addresses. It must not use the heap.
@@ -189,7 +188,7 @@ class BasicCellHeap {
     return Check::run(*this);
   }
 
-  // A value of now. O(cells).
+  // The statistics of this moment. O(cells).
   CellStatistics statistics() const;
   // O(1).
   size_t bytes_free() const { return free_.now(); }
@@ -208,14 +207,14 @@ class BasicCellHeap {
     return size < Layout::kSmallestCell ? Layout::kSmallestCell : size;
   }
 
-  // What index_.take() has not found. Out of line, so that what it does costs other requests no registers.
+  // Called if index_.take() has found nothing. Out of line, so that it costs other requests no registers.
   [[gnu::noinline]] void* allocate_close(size_t size) {
     Cell* cell = index_.take_close(size);
     if (cell == nullptr) cell = add_page(size);
     return cell == nullptr ? nullptr : occupy(cell, Layout::size_of(cell), size, kCellPrevUsed);
   }
-  // Of the cells that are too short for an aligned block wherever they begin, two may have a place: what such a block
-  // has left by itself, and the longest, which one has left together with the gap before it.
+  // Of the cells that are too short to hold an aligned block at every address, two may still hold one: a cell that such
+  // a block left when it was freed, and the longest, which it left together with the gap before it.
   [[gnu::noinline]] Cell* locate_aligned(size_t alignment, size_t size, size_t longest) {
     Cell* cell = index_.first_close(size);
     if (!Layout::has_place(cell, alignment, size)) cell = index_.first_longest();
@@ -224,7 +223,7 @@ class BasicCellHeap {
     return cell;
   }
 
-  // A free cell that is in no index any more becomes a user's.
+  // Makes a used cell of a free one that was taken out of the index.
   void* occupy(Cell* cell, size_t whole, size_t size, size_t prev_used) {
     settle(cell, whole, size, prev_used, Layout::behind(cell, whole));
     void* const block = Layout::block_of(cell);
@@ -233,8 +232,8 @@ class BasicCellHeap {
     return block;
   }
 
-  // Of `whole` bytes the first `size` are the user's cell; the rest is a free cell, if it is long enough for one. The
-  // end of the whole was that of a free cell.
+  // Makes the first `size` of `whole` bytes a used cell; the rest becomes a free cell, if it is long enough for one.
+  // The `whole` bytes end where a free cell ended.
   void settle(Cell* cell, size_t whole, size_t size, size_t prev_used, Cell* next) {
     const size_t rest = whole - size;
     if (rest >= Layout::kSmallestCell) {
@@ -252,21 +251,21 @@ class BasicCellHeap {
     }
   }
 
-  // Of a cell that was made where nobody may touch the bytes as yet.
+  // Writes the head of a new cell, where the bytes are still poisoned.
   static void put_head(Cell* cell, size_t head) {
     unpoison_for_sanitizer(cell, Layout::kWord);
     cell->head = head;
   }
-  // All but the heads of free cells nobody may touch, memcheck's programs these neither.
+  // Poisons all of a free cell but its head; memcheck reports accesses to that too.
   static void forbid(Cell* cell, size_t size) { Tools::forbid(Layout::block_of(cell), size - Layout::kWord); }
-  // Behind its `old_size`; what was there before stays the user's.
+  // Unpoisons what the cell has beyond its `old_size`; the contents before that stay valid.
   static void permit_more(Cell* cell, size_t old_size) {
     const size_t from = old_size - Trailer::kBytesOfUsed;
     Tools::hand_out(Layout::behind(cell, from), Layout::size_of(cell) - Trailer::kBytesOfUsed - from);
   }
 
-  // The cell of a block that a caller says is its own. Null for null, which is looked for among what is suspect: a
-  // block costs no test of that.
+  // The cell of an address that the caller passes as a live block. Null for null, which is tested only if the address
+  // is suspect, so that a valid block costs no test for null.
   Cell* used_cell(const char* call, const void* block) const {
     Cell* const cell = Layout::cell_of(block);
     if (Policy::Checks::kWalks ? Check::fault_of(*this, block) != nullptr : is_suspect(cell)) [[unlikely]] {
@@ -277,20 +276,20 @@ class BasicCellHeap {
     return cell;
   }
 
-  // What cheap checks look at. No heap holds the address 0.
+  // The cheap checks. No heap holds the address 0, so null is suspect.
   bool is_suspect(const Cell* cell) const {
     return !regions_.may_hold(Layout::block_of(cell)) || !Layout::is_live(cell) ||
            !regions_.may_hold(Layout::block_of(cell), Layout::size_of(cell)) ||
            !Trailer::template agrees<Layout>(Layout::size_of(cell), Layout::next_of(cell));
   }
 
-  // Cheap checks know that something is wrong; what it is takes a look at all cells of the region.
+  // Cheap checks know only that something is wrong; to name it, this walks all cells of the region.
   [[noreturn, gnu::cold, gnu::noinline]] void misuse_of(const char* call, const void* block) const {
     const char* const fault = Check::fault_of(*this, block);
     Policy::Misuse::misuse(call, block, fault != nullptr ? fault : "memory beside the block was written over");
   }
 
-  // Before walking checks let an operation follow the heap's links.
+  // With walking checks, called before an operation follows the heap's links.
   void prove(const char* call, const void* address) const {
     if constexpr (Policy::Checks::kWalks) {
       if (const char* const broken = check()) Policy::Misuse::misuse(call, address, broken);
@@ -302,7 +301,7 @@ class BasicCellHeap {
   // ---- pages ------------------------------------------------------------------------------------------------------
 
   Cell* add_cells(void* start, size_t bytes, size_t page_bytes) {
-    unpoison_for_sanitizer(start, bytes);  // another heap may have had it, and not been ended
+    unpoison_for_sanitizer(start, bytes);  // a heap that was not destroyed may have poisoned it
     CellRegion* const region = regions_.lay_out(start, bytes, page_bytes);
     const size_t length = Regions::length_of(region);
     if (bytes_total_ == 0)
@@ -314,8 +313,9 @@ class BasicCellHeap {
     return Regions::first_of(region);
   }
 
-  // A page that holds a cell of `size`, as one free cell in no index. It is long enough to be found by the same request
-  // when it is free again: else a program that takes and frees one block would get another page each time.
+  // Takes a page that holds a cell of `size`, as one free cell in no index. The page is long enough for the same
+  // request to find it when it is free again: else a program that takes and frees one block would get a new page each
+  // time.
   Cell* add_page(size_t size) {
     if constexpr (kGrows) {
       const size_t need = Index::surely_found(size) + Regions::kOverhead;
@@ -331,8 +331,8 @@ class BasicCellHeap {
 
   void give_page(CellRegion* region);
 
-  // The last step of a free whose cell, in no index yet, ends its region: if it is all of its page, that may go back.
-  // Out of line: inlined, it would cost every free registers.
+  // The last step of a free, if the freed cell, in no index yet, ends its region: if the cell is all of its page, the
+  // page may go back. Out of line: inlined, it would cost every free registers.
   [[gnu::noinline]] void settle_page(Cell* cell, size_t size)
     requires Retention::kWatches
   {

@@ -1,4 +1,4 @@
-// The slow half of BasicCellHeap, whose class is in snug/cell/cell_heap_cells.h: what concerns whole regions.
+// The slow half of BasicCellHeap (the class is in snug/cell/cell_heap_cells.h): operations on whole regions.
 #pragma once
 
 #include "snug/cell/cell_heap_cells.h"
@@ -103,7 +103,7 @@ void BasicCellHeap<Policy>::let_go_of_regions() {
       if (region->page_bytes != 0) give_page(region);
     });
   }
-  // For the memory checkers alone. A caller who has no more use for the heap may have let go of its regions before.
+  // For the memory checkers only. The caller may have reused the memory of its regions already.
   for (const CellRegion* region = regions_.newest();
        region != nullptr && !has_poison(region, sizeof *region) && region->is_sealed(); region = region->next)
     Tools::permit(region->start, region->bytes);

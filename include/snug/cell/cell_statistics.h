@@ -1,4 +1,4 @@
-// What a cell heap tells of itself: its cells one by one, and its figures at one moment, in bytes.
+// A cell heap's cells one by one, and its statistics at one moment, in bytes.
 #pragma once
 
 #include <stddef.h>
@@ -17,9 +17,9 @@ struct CellStatistics {
   size_t bytes_total = 0;  // of all cells: bytes_free + bytes_used
   size_t bytes_free = 0;
   size_t bytes_used = 0;
-  size_t bytes_usable = 0;   // of used cells, what their users may write
+  size_t bytes_usable = 0;   // of used cells, without their overhead
   size_t bytes_largest = 0;  // a request of so many bytes, or of fewer, is served now, without another page
-  // How little was free at the worst moment since the heap had any memory, regions added later not counted before.
+  // The least that was free since the heap had any memory; a region counts from when it was added.
   size_t bytes_least_free = 0;
   size_t bytes_pages = 0;  // taken from the page source
   size_t cells_used = 0;

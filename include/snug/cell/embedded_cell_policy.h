@@ -1,5 +1,5 @@
-// EmbeddedCellPolicy: what a cell heap on a host without an OS is made of, and the base of every other policy: derive,
-// and name what is to be different.
+// EmbeddedCellPolicy: the parts of a cell heap on a host without an OS, and the base of every other policy: derive from
+// it, and name the parts that differ.
 #pragma once
 
 #include <stddef.h>
@@ -24,8 +24,8 @@ struct EmbeddedCellPolicy {
   static constexpr size_t kAlignment = 2 * sizeof(void*);
 };
 
-// What a cell heap's policy must have: derive it from EmbeddedCellPolicy, or from CellPolicy on an OS, and name what is
-// to be different. A part that is no such part is named by what it lacks.
+// What a cell heap's policy must have: derive it from EmbeddedCellPolicy, or from CellPolicy on an OS, and name the
+// parts that differ. The compiler's error names what a wrong part lacks.
 template <class Policy>
 concept CellHeapPolicy = requires(typename Policy::Trace& trace, const void* block, size_t bytes) {
   typename Policy::Fit::template Index<CellLayout<Policy::kAlignment>>;

@@ -9,23 +9,23 @@
 //
 // An index has
 //   take(size)           unlinks and returns a free cell of at least `size` bytes, or null
-//   take_close(size)     what take() has passed over: called only if it found nothing
+//   take_close(size)     the same among cells that take() has skipped: called only if it found nothing
 //   first_close(size)    the first of the cells of about that length, shorter or not; by a scan the shortest that is no
 //                        shorter. It stays where it is. Null: there is none
 //   first_longest()      the same of the longest ones that there are; by a scan the longest. Null if no cell is free
-//   insert(cell, size)   the cell's head says nothing to it; its links are the index's from now on
+//   insert(cell, size)   adds a cell; does not read its head; the index uses the cell's links from now on
 //   surely_found(size)   take(size) is not null while a cell of at least so many bytes is there
-//   remove(cell, size)   a cell that is in the index with that size
-//   surely_taken()       one of the two finds a cell now for any size up to this one; 0 if no cell is free. O(1), by
-//                        a scan O(free cells)
+//   remove(cell, size)   removes a cell that is in the index with that size
+//   surely_taken()       the largest size for which take() or take_close() surely finds a cell now; 0 if none is free.
+//                        O(1), by a scan O(free cells)
 //   check(knows, visit)  proves its lists, and visits each of their cells: O(cells). Follows no link that knows(cell)
 //                        denies
 //   kLargestCell         the longest cell that it can hold
 //
-// A cell stands first in its bin when it has just been freed: a request of its size finds it again, whatever else is
-// free. Behind the first of the last bin that has cells may stand longer ones, which no request finds until it is gone.
+// A cell that was just freed is the first in its bin: a request of its size finds it again, whatever else is free. In
+// the last bin that has cells, longer ones may follow the first; no request finds those until the first is taken.
 //
-// Whoever holds the heap may call it; nothing here locks.
+// Not thread-safe: the caller has the heap to itself.
 #pragma once
 
 #include <stddef.h>
@@ -37,14 +37,14 @@
 
 namespace snug {
 
-// In a loop that clears: else compilers call memset, which hosts without an OS may lack.
+// Called in a loop that clears memory: else compilers call memset, which hosts without an OS may lack.
 constexpr void stay_a_loop() {
   if (!std::is_constant_evaluated()) __asm__ volatile("");
 }
 
 // The free cells of an array of bins, each a list. The pointer to a list's first cell is treated as the `next` of a
-// cell that is not there, the anchor, so that every cell in a list has one before it and unlinking needs no case for
-// the first; the anchor's address tells the bin. Putting in tells whether the bin was empty, taking out whether it is.
+// cell that does not exist, the anchor, so that every cell has one before it and unlinking needs no case for the first;
+// the anchor's address tells the bin. push() tells whether the bin was empty, pop() and unlink() whether it is now.
 template <class Layout, size_t kBins>
 class CellLists {
  public:
@@ -62,7 +62,7 @@ class CellLists {
   [[gnu::no_sanitize_address]] bool push(size_t bin, Cell* cell) {
     Cell* const next = heads_[bin];
     cell->prev = anchor(bin);
-    heads_[bin] = cell;  // between the two of the cell, or GCC makes one store of them, by way of a vector's register
+    heads_[bin] = cell;  // between the cell's two stores, or GCC merges those into one, through a vector register
     cell->next = next;
     if (next == nullptr) return true;
     next->prev = cell;
@@ -76,7 +76,7 @@ class CellLists {
     next->prev = anchor(bin);
     return false;
   }
-  // Takes out a cell that is in one. True if it was the only one of the bin, which is told.
+  // Removes a cell from its bin, and sets `*bin` to that if true is returned: the cell was the only one in it.
   [[gnu::no_sanitize_address]] bool unlink(const Cell* cell, size_t* bin) {
     Cell* const next = cell->next;
     Cell* const prev = cell->prev;
@@ -91,8 +91,8 @@ class CellLists {
     return true;
   }
 
-  // Null if the list's links and its cells' sizes are right, which `fits(size)` judges. `knows(cell)` says whether a
-  // link leads among cells at all.
+  // Null if the list's links and its cells' sizes are right. `fits(size)` judges a size; `knows(cell)` says whether a
+  // link leads to memory of cells at all.
   template <class Knows, class Fits, class Visit>
   [[gnu::no_sanitize_address]] const char* check(size_t bin, Knows knows, Fits fits, Visit visit) const {
     const Cell* prev = anchor(bin);
@@ -135,14 +135,14 @@ inline unsigned cell_log2(size_t value) {
     return kTop ^ static_cast<unsigned>(__builtin_clzll(value));
 }
 
-// The number of the lowest bit of a word that has one.
+// The number of the lowest set bit of a word that is not 0.
 inline unsigned lowest_bit(size_t word) {
   if constexpr (sizeof(size_t) == sizeof(unsigned long))
     return static_cast<unsigned>(__builtin_ctzl(word));
   else
     return static_cast<unsigned>(__builtin_ctzll(word));
 }
-// All bits but one, whose number counts modulo that of bits: a rotation, where a shift would want an instruction more.
+// All bits but number `bit` modulo kWordBits: a rotation, as a shift would need one more instruction.
 inline size_t all_but(size_t bit) {
   constexpr size_t kAllButTheLowest = ~size_t{1};
   return kAllButTheLowest << (bit % kWordBits) | kAllButTheLowest >> (-bit % kWordBits);
@@ -171,7 +171,7 @@ struct TwoLevelBins {
     }
 
     Cell* take(size_t size) {
-      // From the next bin's beginning on any cell fits, without a look at it.
+      // Every cell of the next bin and of those behind it fits, so that take() need not read its size.
       const unsigned shift = shift_of(size);
       size_t bin = bin_at(shift, size - Layout::kUnit) + 1;
       size_t word = words_[bin / kWordBits] >> (bin % kWordBits);
@@ -184,7 +184,7 @@ struct TwoLevelBins {
       return take_first(bin + lowest_bit(word));
     }
 
-    // In the request's own bin shorter cells may stand.
+    // The request's own bin may also have shorter cells.
     Cell* take_close(size_t size) {
       const Cell* const cell = first_close(size);
       if (cell == nullptr || Layout::size_of(cell) < size) return nullptr;
@@ -241,7 +241,7 @@ struct TwoLevelBins {
     static constexpr size_t kBins = (kLargestLog - kUnitLog - 5 + 1) * kBinsOfDoubling;
     static constexpr size_t kWords = (kBins + kWordBits - 1) / kWordBits;
 
-    // log2 of what lengths in a bin may differ by.
+    // log2 of the width of the size's bin.
     static unsigned shift_of(size_t size) { return cell_log2(size | kBinsOfDoubling * Layout::kUnit) - 5; }
     static size_t bin_at(unsigned shift, size_t size) {
       return size_t{shift} * kBinsOfDoubling + (size >> shift) - kUnitLog * kBinsOfDoubling;
@@ -322,9 +322,9 @@ struct PowerOfTwoBins {
   };
 };
 
-// A circular list. What is inserted stands just before the rover, so that it is looked at last; and a removal puts the
-// rover behind the cell that went. So the remainder of a cell that was split, and the merger of a freed one with its
-// neighbour, stay where the cell was: cells that were freed in the order of their addresses stay in it.
+// A circular list. A cell is inserted just before the rover, so that the scan reads it last; and a removal puts the
+// rover behind the removed cell. So the remainder of a cell that was split, and the merger of a freed cell with its
+// neighbour, stay where the cell was: cells that were freed in the order of their addresses keep that order.
 struct RovingScan {
   template <class Layout>
   class Index {

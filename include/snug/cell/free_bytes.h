@@ -1,8 +1,8 @@
 // CellFreeBytes: how many bytes of a cell heap are free, and how few were at the worst moment since it had any memory.
-// Kept as the latter and what is free beyond it: to count bytes out is a subtraction, whose borrow says that no moment
-// was worse.
+// Kept as the latter and the bytes free beyond it: counting bytes out is a subtraction, and its borrow shows a new
+// worst moment.
 //
-// Whoever holds the heap may call it. O(1).
+// Not thread-safe: the caller has the heap to itself. O(1).
 #pragma once
 
 #include <stddef.h>
@@ -14,20 +14,20 @@ class CellFreeBytes {
   size_t now() const { return least_ + beyond_; }
   size_t least() const { return least_; }
 
-  // Of a heap that had no memory.
+  // Begins to count, for a heap that had no memory before.
   void begin(size_t bytes) {
     least_ = bytes;
     beyond_ = 0;
   }
   void count_in(size_t bytes) { beyond_ += bytes; }
-  // At most those that are free now.
+  // `bytes` is at most what is free now.
   void count_out(size_t bytes) {
     if (__builtin_sub_overflow(beyond_, bytes, &beyond_)) [[unlikely]]
       note_worst();
   }
 
  private:
-  // `beyond_` has wrapped: what is missing is taken of the least.
+  // `beyond_` has wrapped around: subtracts what is missing from the least.
   void note_worst() {
     least_ += beyond_;
     beyond_ = 0;

@@ -1,7 +1,7 @@
-// The proof of a cell heap's invariants, cell by cell: what BasicCellHeap::check() and WalkingChecks do, and what names
-// a misuse. It may meet a heap that somebody has written over, and trusts nothing but the heap object: it follows a
-// link to a region only under its record's seal, a size only within its region, and a free cell's link only if room for
-// a cell is there. So it always ends, and reads the heap's own memory alone.
+// The proof of a cell heap's invariants, cell by cell, for BasicCellHeap::check() and WalkingChecks, and to name a
+// misuse. The heap may have been written over, so it trusts only the heap object: it follows a link to a region only if
+// the record's seal is right, a size only within its region, and a free cell's link only if there is room for a cell.
+// So it always ends, and reads only the heap's own memory.
 #pragma once
 
 #include <stddef.h>
@@ -56,7 +56,7 @@ struct CellHeapCheck {
     if (broken != nullptr) return broken;
     if (bytes_free != heap.free_.now()) return "the count of free bytes is wrong";
     if (bytes_total != heap.bytes_total_) return "the count of all bytes is wrong";
-    // Else a borrow went unnoticed.
+    // Otherwise a borrow was not noticed.
     if (heap.free_.least() > bytes_free) return "less is free than ever was";
     if constexpr (Retention::kWatches) {
       if (bytes_empty > heap.retention_.listed_bytes()) return "an empty page is not in the list of those kept";
@@ -75,7 +75,7 @@ struct CellHeapCheck {
     return nullptr;
   }
 
-  // Why an address that is given as a live block's is none; null if it is one. Says nothing of the cells behind it.
+  // Why an address is not that of a live block; null if it is. Does not check the cells behind it.
   template <class Heap>
   static const char* fault_of(const Heap& heap, const void* block) {
     if (Layout::address_of(block) % Layout::kUnit != 0) return "address is not aligned as blocks are";
@@ -95,7 +95,7 @@ struct CellHeapCheck {
   }
 
  private:
-  // Cells without their order. That another cell stands in for one that is missing shows in the sum of the addresses.
+  // Counts cells without their order. The sum of addresses shows if another cell has replaced a missing one.
   struct Tally {
     size_t cells = 0;
     uintptr_t addresses = 0;

@@ -3,8 +3,8 @@
 // cannot keep a real-time thread waiting by keeping the holder from the CPU. With no contention neither side enters the
 // kernel.
 //
-// At most one thread is in the heap; a wait is at most the operations of those that hold or precede, each of bounded
-// length (resize() of a long block but for its copy, which is made outside of the lock).
+// At most one thread is in the heap; a thread waits at most for the operations of the lock's holder and of the waiters
+// before it, each of bounded length (for resize() of a long block without its copy, which is made outside of the lock).
 //
 // A lock is any type with lock() and unlock().
 #pragma once
@@ -18,8 +18,8 @@
 
 namespace snug {
 
-// POSIX mutex with PTHREAD_PRIO_INHERIT, on Linux by FUTEX_LOCK_PI. Not recursive: a thread that holds it and asks for
-// it again, from a signal handler or a trace sink, would wait for itself for ever, and is told so instead.
+// POSIX mutex with PTHREAD_PRIO_INHERIT, on Linux by FUTEX_LOCK_PI. Not recursive: a thread that holds it and locks it
+// again, from a signal handler or a trace sink, would deadlock; that is reported instead.
 class PriorityInheritanceLock {
  public:
   PriorityInheritanceLock() {
@@ -51,7 +51,7 @@ template <class Heap = CellHeap<>, class Lock = PriorityInheritanceLock>
 class LockedCellHeap {
  public:
   LockedCellHeap() = default;
-  // What the heap's own constructor takes: pages, retention, trace.
+  // Takes the arguments of the heap's own constructor: pages, retention, trace.
   template <class Pages, class... Rest>
   explicit LockedCellHeap(Pages pages, Rest... rest) : heap_(pages, rest...) {}
 
@@ -94,7 +94,7 @@ class LockedCellHeap {
     deallocate(block);
     return moved;
   }
-  // Under the lock too: the head of a cell holds a flag of its neighbour.
+  // Takes the lock too: the head of a cell holds a flag that operations on its neighbour change.
   size_t usable_size(const void* block) {
     const Guard guard(lock_);
     return Heap::usable_size(block);

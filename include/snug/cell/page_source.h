@@ -2,9 +2,10 @@
 //
 //   static constexpr size_t kPageBytes;      a page is a multiple of it
 //   void* take(size_t bytes);                null if there is no more; aligned to 16 bytes or more
-//   void give(void* page, size_t bytes);     what take gave, with the same `bytes`
+//   void give(void* page, size_t bytes);     takes back what take returned, with the same `bytes`
 //
-// FixedRegions is the lack of one: all memory comes by add_region(). SnugPages, in snug/cell_heap.h, asks snug.
+// FixedRegions stands for no source: all memory comes by add_region(). SnugPages, in snug/cell_heap.h, takes pages from
+// snug's heap.
 #pragma once
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
-// RealTimeRegion: memory for a cell heap whose use causes no page fault: every OS page of it is there from the start,
-// and locked, if the process may lock so much (ulimit -l, CAP_IPC_LOCK). It goes back with the object. Link with
+// RealTimeRegion: memory for a cell heap that causes no page faults: every OS page of it is backed from the start, and
+// locked, if the process may lock so much (ulimit -l, CAP_IPC_LOCK). It is unmapped with the object. Link with
 // libsnug_cell_rt.a.
 //
 //   snug::RealTimeRegion region(16 << 20);

@@ -4,7 +4,7 @@
 //   kOverhead bytes of each region, and less than one alignment at its end, hold no cell
 //   lowest_ <= every block that the heap ever had < lowest_ + units_ * alignment
 //
-// The list lies in memory that users may write over by mistake: who must not follow it blindly asks is_whole() first.
+// The list lies in memory that users may write over by mistake: code that must not trust it calls is_whole() first.
 #pragma once
 
 #include <stddef.h>
@@ -19,11 +19,11 @@ namespace snug {
 template <class Layout>
 class CellRegionList {
  public:
-  // What a region needs beside its cells, at most: its start may be odd.
+  // The most bytes that a region needs beside its cells: its start may be unaligned.
   static constexpr size_t kOverhead = sizeof(CellRegion) + Layout::kWord + 2 * Layout::kUnit;
 
-  // A new region as one free cell, which stands in no index yet. The region is linked. The caller has made sure that it
-  // is long enough.
+  // Lays out and links a new region as one free cell, which is in no index yet. The caller has made sure that the
+  // region is long enough.
   CellRegion* lay_out(void* start, size_t bytes, size_t page_bytes) {
     const uintptr_t end = Layout::address_of(start) + bytes;
     Cell* const first = first_of(start);
@@ -59,7 +59,7 @@ class CellRegionList {
     }
   }
 
-  // No address outside of the regions that are left may be held any more. O(regions).
+  // Narrows the range of may_hold() to the regions that are left. O(regions).
   void narrow() {
     units_ = 0;
     for (const CellRegion* region = newest_; region != nullptr; region = region->next)
@@ -72,13 +72,13 @@ class CellRegionList {
     return Layout::address_of(region) - Layout::address_of(first_of(region));
   }
 
-  // Whether it is one free cell.
+  // True if the region is one free cell.
   static bool is_empty(const CellRegion* region) {
     const Cell* const first = first_of(region);
     return !Layout::is_used(first) && Layout::size_of(first) == length_of(region);
   }
 
-  // Whether nobody has written over a region's record, so that the list can be followed. O(regions).
+  // True if no region's record was written over, so that the list can be followed. O(regions).
   bool is_whole() const {
     for (const CellRegion* region = newest_; region != nullptr; region = region->next) {
       if (!region->is_sealed()) return false;
@@ -86,13 +86,13 @@ class CellRegionList {
     return true;
   }
 
-  // Whether a block may have this address: it is aligned, and not outside of all regions. O(1), and one comparison:
-  // the bits that an odd address has too many become the highest.
+  // True if a block may have this address: it is aligned, and lies within the range of all regions. O(1), and one
+  // comparison: a rotation makes the low bits of an unaligned address the highest ones.
   bool may_hold(const void* block) const { return place_of(block) < units_; }
-  // Of such a block's cell, whether it may be so long: else what stands behind it is no memory of the heap's.
+  // True if such a block's cell may be so long: else its end lies outside of the heap's memory.
   bool may_hold(const void* block, size_t size) const { return place_of(block) + size / Layout::kUnit <= units_; }
 
-  // The region whose cells the address lies among. O(regions).
+  // The region that has the address among its cells. O(regions).
   const CellRegion* locate(const void* address) const {
     for (const CellRegion* region = newest_; region != nullptr; region = region->next) {
       if (address > static_cast<const void*>(first_of(region)) && address < static_cast<const void*>(region))
@@ -108,7 +108,7 @@ class CellRegionList {
     return false;
   }
 
-  // Whether two pieces of memory, neither past the last address, have a byte in common.
+  // True if two pieces of memory, neither past the last address, overlap.
   static bool meets(const void* start, size_t bytes, const void* other, size_t other_bytes) {
     return Layout::address_of(start) < Layout::address_of(other) + other_bytes &&
            Layout::address_of(other) < Layout::address_of(start) + bytes;

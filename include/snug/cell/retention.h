@@ -1,11 +1,11 @@
 // Retention: what a growable cell heap does with pages that have become empty.
 //
-//   KeepPages            nothing: they wait to be used again, or for release_unused(). Not a single instruction.
+//   KeepPages            keeps them until they are used again, or release_unused() is called. Costs no instruction.
 //   RetentionThreshold   keeps empty pages up to `bytes` together; a page that becomes empty above that goes back at
 //                        once. Costs one test in free, and a call if the freed cell ends its page.
 //
-// allocate() does not tell when it takes from an empty page: that would cost every call. So the pages that were kept
-// stand in a list, and those that are in use again are struck off it when a page more would exceed the threshold:
+// allocate() does not report when it takes from an empty page: that would cost every call. So the pages that were kept
+// are in a list, and those that are in use again are removed from it when one more page would exceed the threshold:
 // O(pages in the list), which the threshold bounds.
 //
 //   bytes in empty pages <= listed_bytes == bytes of the pages in the list <= bytes
@@ -28,7 +28,7 @@ class RetentionThreshold {
   constexpr RetentionThreshold() = default;
   explicit constexpr RetentionThreshold(size_t bytes) : bytes_(bytes) {}
 
-  // Whether a page that has become empty stays; else it is the caller's to give back.
+  // True if a page that has become empty is kept; else the caller must give it back.
   template <class Regions>
   bool keeps(CellRegion* page) {
     if (page->is_kept != 0) return true;

@@ -1,13 +1,14 @@
-// Trace sink: what a cell heap tells of its work. NoTrace has no state and does nothing, so that it costs neither an
-// instruction nor a byte (tests/golden and tests/unit/cell show it). A sink of one's own derives from it and hides the
-// functions that it wants:
+// Trace sink: an object that a cell heap calls for each operation. NoTrace has no state and does nothing, so that it
+// costs neither an instruction nor a byte (tests/golden and tests/unit/cell show it). Your own sink derives from it and
+// hides the functions that it needs:
 //
 //   struct Counter : snug::NoTrace {
 //     size_t blocks = 0;
 //     void allocated(const void*, size_t) { ++blocks; }
 //   };
 //
-// They are called within the operation, under whatever lock it runs, and must not use the heap.
+// The heap calls them within the operation, under the lock of the operation if there is one; they must not use the
+// heap.
 #pragma once
 
 #include <stddef.h>

@@ -3,13 +3,13 @@
 //
 //   TrailerOnFree   only free cells have one; a flag in the next cell's head says whether it is there. The default. A
 //                   used cell costs one word, its head.
-//   TrailerAlways   every cell has one, with the used flag in it: two words a used cell. The document's version. A used
-//                   block whose head and trailer differ has been written past its end, or before its start.
+//   TrailerAlways   every cell has one, with the used flag in it: two words a used cell. The document's version. If
+//                   head and trailer of a used cell differ, its block was written past its end, or before its start.
 //   TrailerNever    no cell has one: a freed cell merges with the one behind it only, so that free cells may be
 //                   neighbours, pages do not become whole again, and a free looks at fewer signs of misuse. A used cell
 //                   costs one word. The document's old version, there to be compared with.
 //
-// Every cell passes through mark_used or mark_free each time that its size or its use changes.
+// The heap calls mark_used or mark_free for a cell each time that its size or its use changes.
 #pragma once
 
 #include "snug/cell/cell.h"
@@ -29,7 +29,7 @@ struct TrailerOnFree {
     Layout::set_word_before(next, size);
     next->head &= ~kCellPrevUsed;
   }
-  // The same where the head of `next` says so already.
+  // The same if the head of `next` already has the right flag.
   template <class Layout>
   static void keep_used(size_t, Cell*) {}
   template <class Layout>
@@ -40,7 +40,7 @@ struct TrailerOnFree {
   static bool prev_is_free(const Cell* cell) {
     return (cell->head & kCellPrevUsed) == 0;
   }
-  // Of a used cell: whether what stands behind it agrees.
+  // For a used cell: true if the flag or trailer behind it agrees.
   template <class Layout>
   static bool agrees(size_t, const Cell* next) {
     return (Layout::head_of(next) & kCellPrevUsed) != 0;
@@ -91,7 +91,7 @@ struct TrailerNever {
   static void keep_free(size_t, Cell*) {}
   template <class Layout>
   static bool prev_is_free(const Cell*) {
-    return false;  // nobody can tell
+    return false;  // unknown without trailers
   }
   template <class Layout>
   static bool agrees(size_t, const Cell*) {

@@ -1,4 +1,4 @@
-// CompactHeap: a heap whose blocks move, and Section. snug/compact_heap.h says what for, and has the words.
+// CompactHeap: a heap that moves its blocks, and Section. snug/compact_heap.h says what for, and explains the terms.
 #pragma once
 
 #include "snug/cpp20.h"
@@ -23,9 +23,9 @@ class Section;
 template <class T>
 class Pinned;  // snug/compact/pinned.h
 
-// One thread's at a time. Sections, pins and containers know the heap's address: move it only while there are none.
-// "Moves" in a comment: may move any block, so that every address which the heap has given is stale, but for pinned
-// blocks and those beyond 32 KiB; inside a Section the call ends the process with one line.
+// Only one thread at a time may use it. Sections, pins and containers know the heap's address: move it only while there
+// are none. "Moves" in a comment: the call may move any block, so that every address from the heap is stale, except
+// those of pinned blocks and of blocks beyond 32 KiB; inside a Section the call ends the process with one line.
 class CompactHeap : public CompactHeapCore {
  public:
   // Throws std::bad_alloc if there is no memory, or if an option is wrong.
@@ -44,24 +44,24 @@ class CompactHeap : public CompactHeapCore {
     CompactHeap(std::move(other)).swap(*this);
     return *this;
   }
-  // All blocks go, without their destructors. Nothing may be pinned.
+  // Frees all blocks without running destructors. No block may be pinned.
   ~CompactHeap() {
     expect_no_section("~CompactHeap");
     snug_compact_destroy(heap_);
   }
-  // False of a heap that was moved from, or could not be made: it can be destroyed and assigned to.
+  // False for a heap that was moved from, or could not be made: it can be destroyed and assigned to.
   explicit operator bool() const noexcept { return heap_ != nullptr; }
 
   // ---- objects
 
-  // A T made of the arguments. It is made before it comes into its block, so that its constructor may use the heap.
-  // What that throws passes through. Throws std::bad_alloc if there is no memory, no handle, or no kind left (64, of
-  // types that are moved by functions). Moves as the constructor. O(1), or O(kinds).
+  // A T made of the arguments. It is made before it is moved into its block, so that its constructor may use the heap.
+  // An exception of the constructor propagates. Throws std::bad_alloc if there is no memory, no handle, or no kind left
+  // (64, of types that functions move). Moves if the constructor does. O(1), or O(kinds).
   template <class T, class... Arguments>
   [[nodiscard]] Handle<T> make(Arguments&&... arguments) {
     return build<T>(throw_out_of_memory, std::forward<Arguments>(arguments)...);
   }
-  // Null if there is no memory; of a kind, and inside a section, the arguments are used all the same.
+  // Null if there is no memory; for a kind, and inside a section, the arguments are used up all the same.
   template <class T, class... Arguments>
   [[nodiscard]] Handle<T> try_make(Arguments&&... arguments) {
     return build<T>([] {}, std::forward<Arguments>(arguments)...);
@@ -69,9 +69,9 @@ class CompactHeap : public CompactHeapCore {
   // Null is ignored. The object is taken out of its block first, so that its destructor may use the heap. Moves. O(1).
   template <class T>
   void destroy(Handle<T> object) noexcept;
-  // Another object in its place, made of the arguments. An assignment in the block would lose its way where the members
-  // that it assigns free blocks: then the object may move while it is assigned to. Moves as the constructor of the new
-  // and the destructor of the old. Both are on the stack for a moment, whatever their length.
+  // Replaces the object by another, made of the arguments. An assignment in the block would be wrong if the members
+  // that it assigns free blocks: then the object may move while it is assigned to. Moves if the constructor of the new
+  // or the destructor of the old object does. Both are on the stack for a moment, whatever their length.
   template <class T, class... Arguments>
   void replace(Handle<T> object, Arguments&&... arguments);
 
@@ -82,15 +82,16 @@ class CompactHeap : public CompactHeapCore {
     expect_no_section("deallocate");
     snug_compact_free(heap_, block.word());
   }
-  // Another size under the same name; contents are kept. False: there is no memory, or the block is pinned and too
-  // short. Moves. O(bytes).
+  // Gives the block another size under the same handle; contents are kept. False: there is no memory, or the block is
+  // pinned and too short. Moves. O(bytes).
   bool resize(Handle<> block, std::size_t bytes, std::size_t alignment = 0) noexcept {
     expect_no_section("resize");
     return snug_compact_resize(heap_, block.word(), bytes, alignment) == 0;
   }
   // ---- where things are
 
-  // Until the next call that moves. What names no live block, null included, ends the process with one line. O(1).
+  // The address, valid until the next call that moves. A handle that names no live block, null included, ends the
+  // process with one line. O(1).
   template <class T>
   [[nodiscard, gnu::always_inline]] T* get(Handle<T> object) noexcept {
     const auto slot = static_cast<std::uint32_t>(object.word());
@@ -104,7 +105,7 @@ class CompactHeap : public CompactHeapCore {
   [[nodiscard, gnu::always_inline]] T& operator[](Handle<T> object) noexcept {
     return *get(object);
   }
-  // Null for what names no live block.
+  // Null for a handle that names no live block.
   template <class T>
   [[nodiscard]] T* try_get(Handle<T> object) noexcept {
     return static_cast<T*>(snug_compact_try_deref(heap_, object.word()));
@@ -115,11 +116,11 @@ class CompactHeap : public CompactHeapCore {
 
   // ---- compaction
 
-  // Down to one page with free blocks a class. Moves. O(blocks).
+  // Compacts down to one page with free blocks a class. Moves. O(blocks).
   void compact() noexcept { step(0, 0); }
-  // A slice: the same for so long (a std::chrono::duration), and so many bytes if they are not 0. Looks at the clock
-  // before each increment, and makes no system call: what it empties goes back with the calls that come after. True if
-  // something is left to do. Moves.
+  // A slice: the same for so long (a std::chrono::duration), and so many bytes if they are not 0. Reads the clock
+  // before each increment, and makes no system call: pages that it empties go back with later calls. True if something
+  // is left to do. Moves.
   template <class Duration>
   bool compact(Duration time, std::size_t bytes = 0) noexcept {
     constexpr auto kNumerator = Duration::period::num;
@@ -130,8 +131,8 @@ class CompactHeap : public CompactHeapCore {
     return step(nanoseconds >= 1 ? static_cast<std::uint64_t>(nanoseconds) : 1, bytes);
   }
   bool compact_bytes(std::size_t bytes) noexcept { return step(0, bytes == 0 ? 1 : bytes); }
-  // To the OS, so many rows of pages that slices have emptied (0: all), each with a system call. Returns how many went:
-  // fewer if no more have to.
+  // Gives so many rows of pages that slices have emptied (0: all) to the OS, each with a system call. Returns how many
+  // went: fewer if no more are to go.
   std::size_t give_back(std::size_t rows = 0) noexcept { return snug_compact_give_back(heap_, rows); }
   // Gives up the move that a slice has begun. O(classes).
   [[gnu::cold, gnu::noinline]] void settle() noexcept {
@@ -139,12 +140,12 @@ class CompactHeap : public CompactHeapCore {
     may_be_moving_ = false;
   }
 
-  // Of every class; at least 1. A smaller bound is kept when the call returns. Moves. O(pages).
+  // Sets the bound of every class; at least 1. A smaller bound holds when the call returns. Moves. O(pages).
   void set_not_full(std::size_t pages) noexcept {
     expect_no_section("set_not_full");
     snug_compact_set_not_full(heap_, pages);
   }
-  // For blocks of so many bytes alone, until the next call for all; not for kinds. False: there is no memory.
+  // The same only for blocks of so many bytes, until the next call for all; not for kinds. False: there is no memory.
   bool set_not_full_of(std::size_t bytes, std::size_t pages) noexcept {
     expect_no_section("set_not_full_of");
     return snug_compact_set_not_full_of(heap_, bytes, pages) == 0;
@@ -169,7 +170,7 @@ class CompactHeap : public CompactHeapCore {
 
   explicit CompactHeap(std::nullptr_t) noexcept {}
 
-  // Ends a move of the block, and sees what the table has grown by.
+  // Ends a move of the block, and takes over the table's new length.
   [[gnu::cold, gnu::noinline]] void* look_up(snug_handle handle) noexcept {
     void* const block = snug_compact_deref(heap_, handle);
     snug_compact_get_view(heap_, &view_);
@@ -185,7 +186,8 @@ class CompactHeap : public CompactHeapCore {
     if (sections_ != 0) [[unlikely]]
       refuse(call);
   }
-  // What an element's constructor has made is given back when it throws: whatever has its address is not used again.
+  // Ends the process for a call inside a section; not while an element's constructor throws and its members free
+  // blocks, as no address is used again then.
   [[gnu::cold, gnu::noinline]] void refuse(const char* call) noexcept {
 #if defined(__cpp_exceptions)
     if (sections_ == building_ && std::uncaught_exceptions() != 0) {
@@ -199,15 +201,16 @@ class CompactHeap : public CompactHeapCore {
   template <class T, class Refused, class... Arguments>
   Handle<T> build(Refused refused, Arguments&&... arguments);
 
-  // What an address is below. In memory, since a constant of that length takes an instruction of its own.
+  // Addresses are below this. In memory, since a constant of that length takes an instruction of its own.
   std::uint64_t address_limit_ = std::uint64_t{1} << 48;
   std::uint32_t sections_ = 0;  // open
-  std::uint32_t building_ = 0;  // of them, those that elements are made in
+  std::uint32_t building_ = 0;  // the open sections in which elements are made
   std::uint32_t forgiven_ = 0;  // calls that may have moved blocks in there
   bool may_be_moving_ = false;  // a slice has ended in a move
 };
 
-// While it lives no block moves, so that addresses stay good: calls that may move end the process. Sections nest.
+// While a Section lives no block moves, so that addresses stay valid: calls that may move end the process. Sections
+// nest.
 class Section {
  public:
   // Gives up a move that a slice has begun.
@@ -240,7 +243,7 @@ template <class T, class Refused, class... Arguments>
 Handle<T> CompactHeap::build(Refused refused, Arguments&&... arguments) {
   static_assert(std::is_object_v<T> && !std::is_array_v<T>, "a handle names one object: for many take CompactVector");
   using Object = std::remove_cv_t<T>;
-  // Frees the block unless the object came into it.
+  // Frees the block unless the object was moved into it.
   struct Claim {
     CompactHeap& heap;
     snug_handle word = 0;
@@ -255,8 +258,8 @@ Handle<T> CompactHeap::build(Refused refused, Arguments&&... arguments) {
     if (claim.word == 0) return refused(), Handle<T>();
     ::new (get(Handle<>(claim.word))) Object(std::forward<Arguments>(arguments)...);
   } else {
-    // A block comes first, so that there are arguments left if there is none; but not where it could not be freed, nor
-    // one of a kind, in which the constructor's frees would find no object to move.
+    // The block is taken first, so that the arguments are not used up if there is none; but not where it could not be
+    // freed, nor for a kind: the constructor's frees could move the block, in which there is no object yet.
     bool has_block = false;
     if constexpr (kMovedAsBytes<Object>) has_block = sections_ == building_;
     if (has_block && (claim.word = snug_compact_alloc(heap_, sizeof(T), alignof(T))) == 0)

@@ -10,8 +10,8 @@
 
 namespace snug {
 
-// The container may lie in a block itself, so that a constructor which frees blocks could have it moved away. One that
-// throws may: the blocks of the members that it has made go, and nothing of the container is looked at any more.
+// The container may lie in a block itself, so a constructor that frees blocks could move the container away. Only one
+// that throws may free: the blocks of the members that it has made go, and the container is not read any more.
 class Building {
  public:
   explicit Building(CompactHeap& heap) noexcept : heap_(heap), forgiven_(heap.forgiven_) {
@@ -23,7 +23,7 @@ class Building {
   ~Building() {
     if (is_open_) close();
   }
-  // All constructors have come to their ends.
+  // Called when all constructors have finished.
   void end() noexcept {
     close();
     if (heap_.forgiven_ != forgiven_) [[unlikely]]

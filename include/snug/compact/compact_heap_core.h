@@ -1,4 +1,4 @@
-// CompactHeapCore: what a compacting heap of one thread and one of several have in common.
+// CompactHeapCore: the common part of compacting heaps for one thread and for several.
 #pragma once
 
 #include "snug/cpp20.h"
@@ -20,7 +20,7 @@ struct CompactHeapOptions {
   std::size_t handles = 0;  // the most blocks at a time, about; 0: 2^27 - 1, in a region one for 64 bytes of it
 };
 
-// False of objects whose blocks do not fit a page of 32 KiB: those do not move, and may be too large for a stack.
+// False for objects that need a block beyond 32 KiB: those do not move, and may be too large for a stack.
 template <class T>
 inline constexpr bool kMovesInHeap = sizeof(T) <= 32768 && alignof(T) <= 16384;
 
@@ -49,7 +49,7 @@ class CompactHeapCore {
     snug_compact_get_stats(heap_, &stats);
     return stats;
   }
-  // Of the class that serves so many bytes; all is 0 if there is none.
+  // The same for the class that serves so many bytes; all is 0 if there is none.
   snug_compact_stats stats_of(std::size_t bytes) const noexcept {
     snug_compact_stats stats;
     snug_compact_get_stats_of(heap_, bytes, &stats);

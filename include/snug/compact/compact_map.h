@@ -1,12 +1,12 @@
-// CompactMap: a hash map whose buckets are one block of a CompactHeap, and whose entries are a block each.
+// CompactMap: a hash map in a CompactHeap: its buckets are one block, each entry is another.
 //
-//   size_ == entries in all chains;  each entry stands in the chain of its hash;  size_ <= buckets, but while empty
+//   size_ == entries in all chains;  each entry is in the chain of its hash;  size_ <= buckets, but while empty
 //
-// What holds of CompactVector holds here: "Moves", the heap's life, that a map may lie in a block itself, and what
-// constructors may do. Hash and comparison run inside a section too, and are made anew for each call. A map is not
-// copied. Keys and values may be of any type that a heap can make (snug/compact/relocation.h), and of any that the
-// others are equal to and hashed like: a map of CompactString is asked with std::string_view. What has to know the heap
-// is made of the heap and the arguments, so that the characters of a key are copied only if the key is new:
+// As for CompactVector: "Moves", the heap's life, that a map may lie in a block itself, and what constructors may do.
+// Hash and comparison run inside a section too, and are made anew for each call. A map cannot be copied. Keys and
+// values may be of any type that a heap can make (snug/compact/relocation.h). A lookup key may be of another type that
+// compares equal and hashes alike: std::string_view for a map of CompactString. A type that needs the heap is made of
+// the heap and the arguments, so that the characters of a key are copied only if the key is new:
 //
 //   snug::CompactMap<snug::CompactString, snug::CompactString> names(heap);
 //   names.insert_or_assign("Ada", "Lovelace");
@@ -119,7 +119,7 @@ class CompactMap {
     const Handle<Entry> made = add(hash, std::forward<decltype(asked)>(asked), std::forward<Arguments>(arguments)...);
     return {&heap.get(made)->value, true};
   }
-  // The value is replaced by one made of the arguments if the key is there. True if it was not. As try_emplace().
+  // Makes an entry, or replaces the value if the key is there. True if the key is new. As try_emplace().
   template <class Key, class... Arguments>
   bool insert_or_assign(Key&& key, Arguments&&... arguments) {
     auto&& asked = as_asked(std::forward<Key>(key));
@@ -142,14 +142,14 @@ class CompactMap {
   // False if there is no such key. Moves. O(1) on average.
   template <class Key>
   bool erase(const Key& key);
-  // Erases the entries of which should_go(const K&, V&) is true, and returns how many. It runs as a visitor of
+  // Erases the entries for which should_go(const K&, V&) is true; returns how many. should_go runs as a visitor of
   // for_each(). Moves. O(size).
   template <class ShouldGo>
   std::size_t erase_if(ShouldGo should_go) {
     return erase_if(std::move(should_go), 0, bucket_count());
   }
-  // The same in `count` buckets from `first` on, or in as many as there are, so that a large map is gone through a part
-  // at a time. Where the buckets double meanwhile, what has not been seen lies in those to come. Moves. O(buckets).
+  // The same in `count` buckets from `first` on, or in as many as there are, to go through a large map a part at a
+  // time. If the buckets double meanwhile, entries not visited yet lie in later buckets. Moves. O(buckets).
   template <class ShouldGo>
   std::size_t erase_if(ShouldGo should_go, std::size_t first, std::size_t count);
   // About one for each entry.
@@ -161,7 +161,7 @@ class CompactMap {
     Buckets spare(heap());
     rehash(buckets_for(size), spare);
   }
-  // Gives back what more than the fewest buckets for its entries take. As reserve().
+  // Shrinks to the fewest buckets for its entries. As reserve().
   void shrink_to_fit() {
     if (size_ == 0) return clear();
     Buckets spare(heap());
@@ -218,7 +218,7 @@ class CompactMap {
  private:
   using Buckets = CompactVector<Handle<Entry>>;
 
-  // Entries that are the map's no more, and go when the function has come to its end. Each may free blocks.
+  // Entries taken out of the map, destroyed at the end of the function. Each may free blocks.
   struct Chain {
     explicit Chain(CompactHeap& owner) noexcept : heap(owner) {}
     Chain(const Chain&) = delete;
@@ -241,7 +241,7 @@ class CompactMap {
     return std::bit_ceil(entries < kFewestBuckets ? kFewestBuckets : entries);
   }
 
-  // Hashes may be numbers in a row, or multiples: the upper bits of a product tell them apart.
+  // Hashes may be consecutive numbers, or multiples of one: the upper bits of a product spread them.
   static std::size_t bucket_of(std::size_t hash, std::size_t buckets) noexcept {
     return static_cast<std::size_t>(hash * 0x9e3779b97f4a7c15u >> shift_for(buckets));
   }
@@ -249,7 +249,7 @@ class CompactMap {
     return 64u - static_cast<unsigned>(std::countr_zero(buckets));
   }
 
-  // Numbers are asked for as keys, whatever their type is, as in the standard's maps.
+  // Converts a number to the key's type, as the standard's maps do.
   template <class Key>
   static decltype(auto) as_asked(Key&& key) noexcept {
     if constexpr (std::is_integral_v<K> && std::is_integral_v<std::remove_cvref_t<Key>>)
@@ -270,7 +270,8 @@ class CompactMap {
     while (entry && !(section[entry].hash == hash && Equal()(section[entry].key, key))) entry = section[entry].next;
     return entry;
   }
-  // The value first: the heap stands before what it is made of, if it has no constructor without. Then the key.
+  // Decides first for the value, then for the key: the heap is passed before the arguments if no constructor takes
+  // these alone.
   template <class Key, class... Arguments>
   Handle<Entry> make_entry(std::size_t hash, Key&& key, Arguments&&... arguments) {
     if constexpr (std::is_constructible_v<V, Arguments...>)
@@ -324,7 +325,7 @@ class CompactMap {
     section[entry].next = first;
     first = entry;
   }
-  // Each entry may free blocks, so that the buckets lie elsewhere.
+  // Each entry may free blocks, which may move the buckets.
   static void end_entries(Buckets& of) noexcept {
     Buckets buckets(std::move(of));
     for (std::size_t i = 0; i != buckets.size(); ++i) {

@@ -1,5 +1,5 @@
-// CompactString: characters in one block of a CompactHeap; an empty string has none. What holds of CompactVector holds
-// here: "Moves", the heap's life, and that a string may lie in a block itself. Not terminated by a 0.
+// CompactString: characters in one block of a CompactHeap; an empty string has none. As for CompactVector: "Moves", the
+// heap's life, and that a string may lie in a block itself. Not terminated by a 0.
 #pragma once
 
 #include "snug/cpp20.h"
@@ -27,9 +27,9 @@ class CompactString {
   char& operator[](std::size_t index) noexcept { return characters_[index]; }
   char operator[](std::size_t index) const noexcept { return characters_[index]; }
 
-  // Until the next call that moves.
+  // The characters, valid until the next call that moves.
   std::string_view view() const noexcept { return {characters_.data(), characters_.size()}; }
-  // As long as the section is open.
+  // The characters, valid while the section is open.
   std::string_view in(const Section& section) const noexcept {
     const auto characters = characters_.in(section);
     return {characters.data(), characters.size()};

@@ -2,13 +2,12 @@
 //
 //   handle_   null, or the block of capacity_ elements, of which the first size_ live
 //
-// The heap must live longer, where it is. Calls that say "Moves" make every address in the heap stale, elements' and
-// iterators' included; the others may be made inside a section. A container may lie in a block itself: whatever may
-// move blocks comes last in each function, when nothing of *this is looked at any more. So elements are made inside a
-// section (snug/compact/building.h): their constructors may allocate in the heap, and must not free but when they
-// throw.
+// The heap must live longer, and must not be moved. Calls that say "Moves" make every address in the heap stale,
+// elements' and iterators' included; the others may be made inside a section. A container may lie in a block itself:
+// steps that may move blocks come last in each function, when *this is not read any more. So elements are made inside a
+// section (snug/compact/building.h): their constructors may allocate in the heap, and may free only when they throw.
 //
-// A copy lies in the heap of what it is copied from, and an assignment takes the heap of what is assigned.
+// A copy lies in the heap of its original, and an assignment takes over the heap of its source.
 #pragma once
 
 #include "snug/cpp20.h"
@@ -59,7 +58,8 @@ class CompactVector {
   std::size_t capacity() const noexcept { return capacity_; }
   CompactHeap& heap() const noexcept { return *heap_; }
 
-  // Of the first element, null if there is no block. Good until the next call that moves, as all that follows here.
+  // The address of the first element, null if there is no block. As the references below, it is valid until the next
+  // call that moves.
   T* data() noexcept { return handle_ ? heap_->get(handle_) : nullptr; }
   const T* data() const noexcept { return handle_ ? heap_->get(handle_) : nullptr; }
   T& operator[](std::size_t index) noexcept { return heap_->get(handle_)[index]; }
@@ -68,7 +68,7 @@ class CompactVector {
   T& back() noexcept { return (*this)[size_ - 1]; }
   const T& front() const noexcept { return (*this)[0]; }
   const T& back() const noexcept { return (*this)[size_ - 1]; }
-  // All elements, as long as the section is open and the vector does not grow: for (T& element : vector.in(section))
+  // All elements, valid while the section is open and the vector does not grow: for (T& element : vector.in(section))
   std::span<T> in(const Section& section) noexcept { return {handle_ ? section.get(handle_) : nullptr, size_}; }
   std::span<const T> in(const Section& section) const noexcept {
     return {handle_ ? section.get(handle_) : nullptr, size_};
@@ -82,7 +82,7 @@ class CompactVector {
   void emplace_back(Arguments&&... arguments) {
     Room room(*heap_);
     make_room(1, room);
-    // Before the others come to the larger block: it may be made of one of them, which loses its contents by that.
+    // Made before the others move to the larger block: it may be made of one of them, which then loses its contents.
     if constexpr (std::is_trivially_copyable_v<T> && std::is_trivially_constructible_v<Object, Arguments...>) {
       const Handle<T> block = room.block ? Handle<T>(room.block.word()) : handle_;
       ::new (static_cast<void*>(place(*heap_, block, size_))) Object(std::forward<Arguments>(arguments)...);
@@ -96,7 +96,7 @@ class CompactVector {
     }
     ++size_;
   }
-  // Of elements that are trivially copyable, or copied one by one.
+  // Appends copies: by bytes if T is trivially copyable, else one by one.
   void append(const T* elements, std::size_t count) {
     if constexpr (std::is_trivially_copyable_v<T>) {
       Room room(*heap_);
@@ -108,7 +108,7 @@ class CompactVector {
       grow(count, [elements](auto add) mutable { add(*elements++); });
     }
   }
-  // Value-initialises what is new, or copies `element` there. Moves.
+  // Value-initialises new elements, or copies `element` to them. Moves.
   void resize(std::size_t size) {
     if (size <= size_) return shrink(size);
     grow(size - size_, [](auto add) { add(); });
@@ -131,11 +131,11 @@ class CompactVector {
     move_into(room);
   }
 
-  // There is one. Moves if T has a destructor.
+  // The vector must not be empty. Moves if T has a destructor.
   void pop_back() noexcept { shrink(size_ - 1); }
   // Keeps the block. O(size) if T has a destructor, else O(1). Moves as pop_back().
   void clear() noexcept { shrink(0); }
-  // Another element in its place, made of the arguments: as CompactHeap::replace(). Moves as pop_back().
+  // Replaces the element by another, made of the arguments: as CompactHeap::replace(). Moves as pop_back().
   template <class... Arguments>
   void replace(std::size_t index, Arguments&&... arguments) {
     Building building(*heap_);
@@ -143,7 +143,7 @@ class CompactVector {
     building.end();
     made.put_at(data() + index);
   }
-  // The elements behind come one place nearer. O(elements behind). Moves as pop_back().
+  // Moves the elements behind it one place to the front. O(elements behind). Moves as pop_back().
   void erase(std::size_t index) noexcept {
     T* const elements = data();
     if constexpr (std::is_trivially_destructible_v<T>) {
@@ -175,8 +175,7 @@ class CompactVector {
 
   static constexpr std::size_t most_elements() { return static_cast<std::size_t>(-1) / 2 / sizeof(T); }
 
-  // A block that is to take the elements; when it has them, the one where they were. Freed when the function has come
-  // to its end.
+  // The block that is to take the elements; afterwards the block in which they were. Freed at the end of the function.
   struct Room {
     explicit Room(CompactHeap& owner) noexcept : heap(owner) {}
     Room(const Room&) = delete;
@@ -187,7 +186,7 @@ class CompactVector {
     CompactHeap& heap;
     Handle<> block;
   };
-  // Elements that are not the vector's yet; destroyed unless it takes them.
+  // New elements that the vector does not own yet; destroyed unless it takes them over.
   struct Made {
     Made(CompactHeap& owner, Handle<T> of, std::size_t index) noexcept
         : heap(owner), handle(of), first(index), last(index) {}
@@ -203,7 +202,7 @@ class CompactVector {
     return const_cast<Object*>(heap.get(handle) + index);
   }
 
-  // For so many more elements, if there is no room for them.
+  // Takes a block for so many more elements, if there is no room for them.
   void make_room(std::size_t count, Room& room) {
     if (count <= capacity_ - size_) return;
     if (count > most_elements()) throw_out_of_memory();
@@ -218,7 +217,7 @@ class CompactVector {
     if (capacity > most_elements()) throw_out_of_memory();
     room.block = heap_->allocate(capacity * sizeof(T), alignof(T));
   }
-  // The elements come to the room's block, if it has one.
+  // Moves the elements to the room's block, if it has one.
   void move_into(Room& room) noexcept {
     if (!room.block) return;
     const Handle<T> grown(room.block.word());
@@ -228,7 +227,7 @@ class CompactVector {
     handle_ = grown;
     capacity_ = heap_->usable_size(grown) / sizeof(T);
   }
-  // make(add) calls add() with what the next element is made of.
+  // make(add) calls add() with the constructor arguments of the next element.
   template <class Make>
   void grow(std::size_t count, Make make) {
     Room room(*heap_);
@@ -242,7 +241,7 @@ class CompactVector {
         if constexpr (std::is_trivially_copyable_v<T>) {
           ::new (static_cast<void*>(next++)) Object(from...);
         } else {
-          // One that throws may have its place moved away while its members go.
+          // While the members of one that throws are destroyed, its place may be moved.
           Replacement<Object> one(from...);
           one.move_to(place(made.heap, made.handle, made.last));
         }
@@ -264,7 +263,7 @@ class CompactVector {
     std::memmove(static_cast<void*>(elements + index), static_cast<const void*>(elements + index + 1),
                  (size_ - index) * sizeof(T));
   }
-  // Each element may free blocks, so that the next lies elsewhere.
+  // Each element may free blocks, which may move the next one.
   static void end_elements(CompactHeap& heap, Handle<T> handle, std::size_t first, std::size_t last) noexcept {
     if constexpr (!std::is_trivially_destructible_v<T>)
       for (; first != last; ++first) const TakenOut<Object> taken(place(heap, handle, first));

@@ -1,5 +1,6 @@
 // DirectCompactHeap: a compacting heap's pages without its handles: blocks of one size lie together, nothing ever
-// moves, and everything goes at once with the heap. For containers: snug/allocator_on.h. One thread's at a time.
+// moves, and all memory goes back at once with the heap. For containers: snug/allocator_on.h. Only one thread at a time
+// may use it.
 #pragma once
 
 #include "snug/cpp20.h"
@@ -15,8 +16,8 @@ namespace snug {
 
 class DirectCompactHeap {
  public:
-  // Of the options those that concern moves and handles have no effect. Throws std::bad_alloc if there is no memory, or
-  // if an option is wrong.
+  // Options about moves and handles have no effect. Throws std::bad_alloc if there is no memory, or if an option is
+  // wrong.
   explicit DirectCompactHeap(const CompactHeapOptions& options = {}) {
     snug_compact_options words{};
     words.map = options.map;
@@ -31,7 +32,7 @@ class DirectCompactHeap {
     std::swap(heap_, other.heap_);
     return *this;
   }
-  // All blocks go.
+  // Frees all blocks.
   ~DirectCompactHeap() {
     if (heap_ != nullptr) snug_compact_destroy(heap_);
   }
@@ -53,7 +54,7 @@ class DirectCompactHeap {
     snug_compact_get_stats(heap_, &stats);
     return stats;
   }
-  // Of the class that serves so many bytes; all is 0 if there is none.
+  // The same for the class that serves so many bytes; all is 0 if there is none.
   snug_compact_stats stats_of(std::size_t bytes) const noexcept {
     snug_compact_stats stats;
     snug_compact_get_stats_of(heap_, bytes, &stats);

@@ -1,5 +1,5 @@
-// Handle: the name of a T in a CompactHeap, for as long as the T lives, wherever it lies meanwhile. Eight bytes, to be
-// copied like a number. It owns nothing, and names no other block after its own is gone.
+// Handle: the name of a T in a CompactHeap, for as long as the T lives, wherever the T is moved. Eight bytes, copied
+// like a number. It owns nothing, and never names another block after its own was freed.
 #pragma once
 
 #include "snug/cpp20.h"
@@ -20,9 +20,9 @@ class Handle {
  public:
   constexpr Handle() noexcept = default;
   constexpr Handle(std::nullptr_t) noexcept {}
-  // Of what the C interface returned, for a block that holds a T.
+  // Makes a handle of the C interface's word, for a block that holds a T.
   constexpr explicit Handle(snug_handle word) noexcept : word_(word) {}
-  // To a const T, or to void.
+  // Converts to a handle of a const T, or of void.
   template <class U>
     requires(!std::is_same_v<U, T> && (std::is_void_v<T> || std::is_same_v<const U, T>))
   constexpr Handle(Handle<U> other) noexcept : word_(other.word()) {}
@@ -30,7 +30,7 @@ class Handle {
   constexpr snug_handle word() const noexcept { return word_; }
   constexpr explicit operator bool() const noexcept { return word_ != 0; }
 
-  // The order says nothing of where blocks lie.
+  // The order is not that of the blocks' addresses.
   friend constexpr auto operator<=>(Handle, Handle) noexcept = default;
 
  private:

@@ -1,4 +1,4 @@
-// What the compacting heap's headers say of a misuse that the library does not see.
+// How the compacting heap's headers report a misuse that the library cannot see.
 #pragma once
 
 #include "snug/cpp20.h"

@@ -34,7 +34,7 @@ class Pinned {
   Handle<T> handle() const noexcept { return handle_; }
   explicit operator bool() const noexcept { return object_ != nullptr; }
 
-  // Makes up for what was not moved. Moves.
+  // Unpins the object, and makes the moves that the pin has held up. Moves.
   void reset() noexcept {
     if (object_ == nullptr) return;
     heap_->expect_no_section("unpin");

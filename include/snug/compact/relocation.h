@@ -1,11 +1,10 @@
-// Relocation: how a T comes from one place to another, so that nothing is left where it was.
+// Relocation: how a T is moved from one place to another, so that no object is left at the old place.
 //
 //   bytes are copied       if T is trivially copyable, or kTriviallyRelocatable<T> is specialised to say that T allows
-//   it
-//                          (std::unique_ptr does; std::string of libstdc++ does not, it may hold its own address)
+//                          it (std::unique_ptr does; std::string of libstdc++ does not, it may hold its own address)
 //   relocate(from, to)     if T's namespace has it, whatever else holds: to is memory for a T. It must not throw, and
-//                          must not use the heap. For objects whose address others know. A T whose base has one
-//                          needs its own: the base's would leave the rest of the object behind.
+//                          must not use the heap. For objects with an address that other objects know. If a base of T
+//                          has one, T needs its own: the base's would leave the rest of the object behind.
 //   T(std::move(from)), from.~T()   else; neither may throw or use the heap
 //
 // Specialise the variable before the first use of T in a heap.
@@ -24,7 +23,7 @@ namespace snug {
 template <class T>
 inline constexpr bool kTriviallyRelocatable = std::is_trivially_copyable_v<T>;
 
-// Where a function for T* is found, this one is worse; one for pointers to a base of T is worse than this one.
+// A function for T* is a better match than this template; one for pointers to a base of T is a worse match.
 namespace relocation {
 template <class T>
 void relocate(T* from, T* to) = delete;
@@ -47,7 +46,7 @@ inline constexpr bool kMovedAsBytes = [] {
   return kTriviallyRelocatable<Object> && !RelocatedByFunction<Object>;
 }();
 
-// GCC would warn of an object's bytes that its constructor has not set.
+// GCC would warn of bytes of an object that its constructor has not set.
 #pragma GCC diagnostic push
 #if !defined(__clang__)
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
@@ -57,7 +56,7 @@ inline constexpr bool kMovedAsBytes = [] {
 }
 #pragma GCC diagnostic pop
 
-// `to` is memory for a T, and becomes the T that lies at `from`, which is memory only afterwards.
+// Moves the T at `from` to `to`, memory for a T; afterwards `from` is only memory.
 template <class T>
 void relocate_at(void* from, void* to) noexcept {
   T* const old = std::launder(static_cast<T*>(from));
@@ -74,7 +73,7 @@ void relocate_at(void* from, void* to) noexcept {
   }
 }
 
-// A T that was taken out of memory which may be moved or freed from now on; destroyed here, at the end of its scope.
+// A T taken out of its memory, which may be moved or freed from now on; the T is destroyed at the end of the scope.
 template <class T>
 class TakenOut {
  public:
@@ -87,7 +86,7 @@ class TakenOut {
   alignas(T) unsigned char place_[sizeof(T)];
 };
 
-// A T that is made here, to be put into memory of a heap afterwards. Destroyed here if that does not come to pass.
+// A T that is made here, to be moved into a heap's memory afterwards. Destroyed here if that does not happen.
 template <class T>
 class Replacement {
  public:
@@ -101,12 +100,12 @@ class Replacement {
     if (is_here_) std::launder(reinterpret_cast<T*>(place_))->~T();
   }
 
-  // Once. To memory for a T.
+  // Moves the T to `place`, memory for a T. To be called once.
   void move_to(void* place) noexcept {
     relocate_at<T>(place_, place);
     is_here_ = false;
   }
-  // Once. In the place of another, whose destructor runs when this one is there, and nothing is looked at any more.
+  // Replaces the object at `old`; its destructor runs last, when the new one is in place. To be called once.
   void put_at(T* old) noexcept {
     const TakenOut<T> taken(old);
     move_to(old);

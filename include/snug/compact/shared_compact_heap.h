@@ -1,17 +1,17 @@
-// SharedCompactHeap: a compacting heap that several threads have. Each of them has a CompactReader, and touches blocks
-// in a SharedSection: what it looks up there does not move until the section ends.
+// SharedCompactHeap: a compacting heap that several threads share. Each of them has a CompactReader, and touches blocks
+// in a SharedSection: a block that it looks up there does not move until the section ends.
 //
 //   snug::SharedCompactHeap heap;
-//   snug::CompactReader reader(heap);                  // a thread's
+//   snug::CompactReader reader(heap);                  // one for each thread
 //   {
 //     snug::SharedSection section(reader);
 //     snug::Handle<Point> point = section.make<Point>(1, 2);
-//     section[point].x = 3;                            // good up to the end of the section, whatever others free
+//     section[point].x = 3;                            // valid up to the end of the section, whatever others free
 //     section.destroy(point);
 //   }
 //
-// A section takes no lock and makes nobody wait, but it keeps blocks from moving: stay inside for microseconds. What is
-// freed, destroyed or resized is the caller's own at that moment, as with malloc; so are an object's contents.
+// A section takes no lock and makes no thread wait, but it keeps blocks from moving: stay inside for microseconds. As
+// with malloc, only one thread at a time may free, destroy, resize or write to a given block.
 #pragma once
 
 #include "snug/cpp20.h"
@@ -29,7 +29,7 @@
 #include "snug/compact_heap_c.h"
 #include "snug/out_of_memory.h"
 
-// 1 where ThreadSanitizer is active, to which a load in assembler is none.
+// 1 where ThreadSanitizer is active, which does not see a load in assembler.
 #define SNUG_LOADS_ARE_WATCHED 0
 #if defined(__SANITIZE_THREAD__)
 #undef SNUG_LOADS_ARE_WATCHED
@@ -50,41 +50,42 @@ enum class CompactLocks {
   kOfCores = SNUG_COMPACT_CORES,  // a heap for each core; not in a region
 };
 
-// By any threads at once, but for its end. Readers and sections know its address.
+// Any threads may use it at once, except its destructor. Readers and sections know its address.
 class SharedCompactHeap : public CompactHeapCore {
  public:
   // Throws std::bad_alloc if there is no memory, or if an option is wrong.
   explicit SharedCompactHeap(const CompactHeapOptions& from = {}, CompactLocks locks = CompactLocks::kOfClasses) {
     if (!open(from, static_cast<snug_compact_sharing>(locks))) throw_out_of_memory();
   }
-  // All blocks go, without their destructors. Nothing may be pinned, and no thread may be in a section.
+  // Frees all blocks without running destructors. No block may be pinned, and no thread may be in a section.
   ~SharedCompactHeap() { snug_compact_destroy(heap_); }
 
   // Null is ignored; runs no destructor. O(1).
   void deallocate(Handle<> block) noexcept { snug_compact_free(heap_, block.word()); }
-  // Another size under the same name; contents are kept. False: there is no memory, or the block is pinned and too
-  // short. Addresses of this block are stale afterwards, in sections as well. O(bytes).
+  // Gives the block another size under the same handle; contents are kept. False: there is no memory, or the block is
+  // pinned and too short. Addresses of this block are stale afterwards, in sections as well. O(bytes).
   bool resize(Handle<> block, std::size_t bytes, std::size_t alignment = 0) noexcept {
     return snug_compact_resize(heap_, block.word(), bytes, alignment) == 0;
   }
-  // The block stays where it is until it is unpinned as often; null if it has fifteen pins already. O(1). The unpin
-  // makes up for what was not moved meanwhile: O(blocks of a page).
+  // Keeps the block where it is until it is unpinned as often; null if it has fifteen pins already. O(1). The unpin
+  // makes the moves that the pin has held up: O(blocks of a page).
   template <class T>
   [[nodiscard]] T* pin(Handle<T> object) noexcept {
     return static_cast<T*>(snug_compact_pin(heap_, object.word()));
   }
   void unpin(Handle<> object) noexcept { snug_compact_unpin(heap_, object.word()); }
 
-  // Down to one page with free blocks a class, as far as readers let it: true if something is left to do. nanoseconds
-  // and bytes: 0 is no limit; looked at before each increment.
+  // Compacts down to one page with free blocks a class, as far as readers let it: true if something is left to do.
+  // nanoseconds and bytes: 0 is no limit; checked before each increment.
   bool compact(std::uint64_t nanoseconds = 0, std::uint64_t bytes = 0) noexcept {
     const snug_compact_budget budget{nanoseconds, bytes};
     return snug_compact_step(heap_, &budget) != 0;
   }
-  // To the OS, so many rows of pages that slices have emptied (0: all), each with a system call. Returns how many went:
-  // fewer if no more have to.
+  // Gives so many rows of pages that slices have emptied (0: all) to the OS, each with a system call. Returns how many
+  // went: fewer if no more are to go.
   std::size_t give_back(std::size_t rows = 0) noexcept { return snug_compact_give_back(heap_, rows); }
-  // Of every class; at least 1. A smaller bound is kept when the call returns, as far as readers let it. O(pages).
+  // Sets the bound of every class; at least 1. A smaller bound holds when the call returns, as far as readers let it.
+  // O(pages).
   void set_not_full(std::size_t pages) noexcept { snug_compact_set_not_full(heap_, pages); }
 
  private:
@@ -92,7 +93,7 @@ class SharedCompactHeap : public CompactHeapCore {
   friend class SharedSection;
 };
 
-// A thread's, or whoever's that is in one section at a time.
+// Belongs to one thread, or to another unit of execution that is in one section at a time.
 class CompactReader {
  public:
   // Throws std::bad_alloc if there is no memory. O(readers).
@@ -109,7 +110,7 @@ class CompactReader {
 
   SharedCompactHeap& heap_;
   snug_compact_reader* reader_;
-  std::size_t slot_limit_;  // as the thread knows it; slots beyond it are looked up by a call
+  std::size_t slot_limit_;  // the thread's copy; slots beyond it are looked up by a call
 };
 
 // Sections of one reader do not nest: that ends the process with one line.
@@ -129,7 +130,7 @@ class SharedSection {
   SharedSection& operator=(const SharedSection&) = delete;
   [[gnu::always_inline]] ~SharedSection() { __atomic_store_n(&reader_->epoch, 0, __ATOMIC_RELEASE); }
 
-  // For handles that name a live object. One that was freed is found unless its slot serves another block.
+  // For handles that name a live object. A freed handle is not detected if its slot serves another block.
   template <class T>
   [[nodiscard, gnu::always_inline]] T* get(Handle<T> object) const noexcept {
     const std::size_t slot = static_cast<std::uint32_t>(object.word());
@@ -143,7 +144,7 @@ class SharedSection {
   [[nodiscard, gnu::always_inline]] T& operator[](Handle<T> object) const noexcept {
     return *get(object);
   }
-  // For any handle: what names no live block ends the process with one line.
+  // For any handle: one that names no live block ends the process with one line.
   template <class T>
   [[nodiscard, gnu::always_inline]] T* checked(Handle<T> object) const noexcept {
     const auto slot = static_cast<std::uint32_t>(object.word());
@@ -152,15 +153,15 @@ class SharedSection {
       return static_cast<T*>(look_up(object.word()));
     return reinterpret_cast<T*>(address);
   }
-  // Null for what names no live block.
+  // Null for a handle that names no live block.
   template <class T>
   [[nodiscard]] T* try_get(Handle<T> object) const noexcept {
     return static_cast<T*>(snug_compact_try_deref(heap_.heap_, object.word()));
   }
 
-  // A T made of the arguments, before it comes into its block, or there if it is too large to move (beyond 32 KiB).
-  // What its constructor throws passes through. Throws std::bad_alloc if there is no memory, no handle, or no kind left
-  // (64, of types that are moved by functions).
+  // A T made of the arguments before it is moved into its block, or in the block if it is too large to move (beyond
+  // 32 KiB). An exception of its constructor propagates. Throws std::bad_alloc if there is no memory, no handle, or no
+  // kind left (64, of types that functions move).
   template <class T, class... Arguments>
   [[nodiscard]] Handle<T> make(Arguments&&... arguments) const {
     static_assert(std::is_object_v<T> && !std::is_array_v<T>, "a handle names one object");
@@ -198,7 +199,7 @@ class SharedSection {
   }
 
  private:
-  // Frees the block unless an object came into it.
+  // Frees the block unless an object was moved into it.
   struct Claim {
     snug_compact_heap* heap;
     snug_handle word;
@@ -207,9 +208,9 @@ class SharedSection {
   [[gnu::always_inline]] std::uint64_t load(snug_handle handle) const noexcept {
     return __atomic_load_n(&slots_[static_cast<std::uint32_t>(handle)], __ATOMIC_SEQ_CST);
   }
-  // Makes an address of a handle. True if it is none: the highest bit is left of a handle whose block is on its way, or
-  // whose slot is free. On x86-64 any load has the order that is wanted. With the exclusive or it is one instruction,
-  // which tells of that bit as well, and no compiler makes that of an atomic load.
+  // Turns a handle into an address. True if it is none: the highest bit stays set if the handle's block is being moved,
+  // or its slot is free. On x86-64 any load has the required order. With the exclusive or it is one instruction, which
+  // also reports that bit, and no compiler makes that of an atomic load.
   [[gnu::always_inline]] static bool is_kept_from(const std::uint64_t* slot, std::uint64_t* handle) noexcept {
 #if defined(__x86_64__) && !SNUG_LOADS_ARE_WATCHED
     bool has_highest_bit;
@@ -220,9 +221,10 @@ class SharedSection {
     return static_cast<std::int64_t>(*handle) < 0;
 #endif
   }
-  // The handle is made again of what is_kept_from() has left of it, so that nobody has to keep it: the slot's word has
-  // the upper bits of the handle that it serves, but for the highest while its block moves, and none if it is free. (A
-  // slot of 32 bits would be handed over as the lower half of the handle, which would so be kept after all.)
+  // Restores the handle from what is_kept_from() has left of it, so that the fast path need not keep the handle: the
+  // slot's word has the upper bits of the handle that it serves, without the highest while its block moves, and none if
+  // it is free. (A slot of 32 bits would be passed as the lower half of the handle, which would then be kept after
+  // all.)
   [[gnu::cold, gnu::noinline]] void* look_up(std::size_t slot, std::uint64_t left) const noexcept {
     const std::uint64_t upper_bits = (left ^ load(slot)) >> 48 << 48;
     return look_up(snug_handle{1} << 63 | upper_bits | slot);
@@ -240,7 +242,7 @@ class SharedSection {
   snug_compact_reader* const reader_;
   const std::uint64_t* const slots_;
   const std::size_t slot_limit_;
-  // What an address is below. In memory, since a constant of that length takes an instruction of its own.
+  // Addresses are below this. In memory, since a constant of that length takes an instruction of its own.
   const std::uint64_t address_limit_ = std::uint64_t{1} << 48;
 };
 
