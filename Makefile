@@ -43,7 +43,7 @@ seeds: ## install what is missing, build, and run the published tables of docs/s
 traces: ## build, and record what real programs allocate into build/traces; tells what is not installed, installs it not
 	@scripts/setup build
 	@$(MAKE) --no-print-directory product
-	@scripts/traces
+	@scripts/record_programs
 
 test: ## install what is missing, build, run the tests that tell whether the library works (TESTS=FOLDER: all of tests/FOLDER)
 	@echo "make test: installs what is missing (named next), builds, tests what a user wants to know (make test-all: everything): roughly 9 minutes on two processors, 3 when built"

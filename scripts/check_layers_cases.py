@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Callable, Iterable, NamedTuple
 
 GOOD = {
-    "src/layers.txt": "# lowest first\nbase\nos size # equal rank\nspan\nheap\noverride\n",
+    "src/layers.txt": "# lowest first\nbase\nos size # equal rank\nspan\nallocator\nc_interface\n",
     "src/CMakeLists.txt": "add_library(x)\n",
     "tools/layers.txt": "on src trace recorder # the library and the traces\ntext process\nrun\n",
     "tools/CMakeLists.txt": "add_executable(y)\n",
@@ -17,7 +17,7 @@ GOOD = {
     "tools/text/table.h": '#pragma once\n#include "size/classes.h"\n#include "snug/snug.h"\n',
     "tools/process/child.h": "#pragma once\n#ifdef __linux__\n#endif\ninline auto path = getenv(\"PATH\");\n",
     "tools/run/run.cc": (
-        '#include "process/child.h"\n#include "text/table.h"\n#include "heap/heap.h"\n[[gnu::cold]] void cold();\n'
+        '#include "process/child.h"\n#include "text/table.h"\n#include "allocator/heap.h"\n[[gnu::cold]] void cold();\n'
         'extern "C" int entry() { return 0; }\n'
     ),
     "include/snug/snug.h": (
@@ -38,13 +38,13 @@ GOOD = {
         'extern "C" void* __libc_stack_end;\nextern "C" { int declared(int); extern int there; struct S { int a; }; }\n'
         "inline void* operator_like(int) { return nullptr; }\n"
     ),
-    "src/heap/config.cc": '#include "span/span.h"\n#include "snug/snug.h"\nchar* conf() { return secure_getenv("SNUG_CONF"); }\n',
-    "src/override/malloc.cc": (
-        '#include "heap/heap.h"\nextern "C" void* malloc(size_t n) { return take(n); }\n'
+    "src/allocator/config.cc": '#include "span/span.h"\n#include "snug/snug.h"\nchar* conf() { return secure_getenv("SNUG_CONF"); }\n',
+    "src/c_interface/malloc.cc": (
+        '#include "allocator/heap.h"\nextern "C" void* malloc(size_t n) { return take(n); }\n'
         "void* snug_malloc(size_t n) { return take(n); }\nvoid* operator new(size_t n) { return take(n); }\n"
     ),
     "src/span/words.h": '#pragma once\ninline const char* kShown = R"(extern "C" int x = 1;)";\n',
-    "src/heap/heap.h": '#pragma once\n#include "span/span.h"\nvoid* take(size_t);\n',
+    "src/allocator/heap.h": '#pragma once\n#include "span/span.h"\nvoid* take(size_t);\n',
     "tests/unit/bits_test.cc": '#include "base/bits.h"\n#ifdef __linux__\n#endif\n',
     "scripts/report": "#!/bin/sh\n" + "true\n" * 399,
     "trace/event.h": '#pragma once\n#include <stddef.h>\n',
@@ -99,7 +99,7 @@ CASES = [
         "circle of includes: src/span/a.h -> src/span/b.h -> src/span/a.h",
     ),
     Case({"src/span/a.h": header('#include "span/a.h"\n')}, "src/span/a.h:2", "circle of includes"),
-    Case({"src/heap/a.h": header('#include "text/table.h"\n')}, "src/heap/a.h:2", "no path from src/ to a file"),
+    Case({"src/allocator/a.h": header('#include "text/table.h"\n')}, "src/allocator/a.h:2", "no path from src/ to a file"),
     Case({"include/snug/a.h": header("#include <text/table.h>\n")}, "include/snug/a.h:2", "is ours"),
     Case({"tools/text/a.h": header('#include "table.h"\n')}, "tools/text/a.h:2", "no path from tools/ or src/ to"),
     Case({"tools/run/a.h": header('#include "../text/table.h"\n')}, "tools/run/a.h:2", "no path from tools/ or src/"),
@@ -133,36 +133,36 @@ CASES = [
     Case({"src/span/a.cc": "#ifdef __linux__\n#endif\n"}, "src/span/a.cc:1", "conditional on the OS (__linux__)"),
     Case({"src/base/a.cc": "\n#if defined(SYS_mmap)\n#endif\n"}, "src/base/a.cc:2", "conditional on the OS (SYS_mmap)"),
     Case({"src/span/a.cc": "#if 1 && \\\n  __GLIBC__ > 1\n#endif\n"}, "src/span/a.cc:1", "(__GLIBC__)"),
-    Case({"src/heap/a.cc": "#if 0\n#elif __GLIBC_PREREQ(2, 36)\n#endif\n"}, "src/heap/a.cc:2", "(__GLIBC_PREREQ)"),
+    Case({"src/allocator/a.cc": "#if 0\n#elif __GLIBC_PREREQ(2, 36)\n#endif\n"}, "src/allocator/a.cc:2", "(__GLIBC_PREREQ)"),
     Case({"include/snug/a.h": header("#ifdef _WIN32\n#endif\n")}, "include/snug/a.h:2", "conditional on the OS (_WIN32)"),
     Case({"src/span/a.cc": "#ifdef __x86_64__\n#endif\n"}, "src/span/a.cc:1", "conditional on the processor"),
     Case({"src/span/a.cc": "int a __attribute__((unused));\n"}, "src/span/a.cc:1", "compiler dialect (__attribute__)"),
     Case({"src/os/a.cc": "void f() { __builtin_trap(); }\n"}, "src/os/a.cc:1", "compiler dialect (__builtin_trap)"),
-    Case({"src/heap/a.cc": "#if defined(__GNUC__)\n#endif\n"}, "src/heap/a.cc:1", "compiler dialect (__GNUC__)"),
-    Case({"src/heap/a.cc": "#ifdef __clang__\n#endif\n"}, "src/heap/a.cc:1", "compiler dialect (__clang__)"),
+    Case({"src/allocator/a.cc": "#if defined(__GNUC__)\n#endif\n"}, "src/allocator/a.cc:1", "compiler dialect (__GNUC__)"),
+    Case({"src/allocator/a.cc": "#ifdef __clang__\n#endif\n"}, "src/allocator/a.cc:1", "compiler dialect (__clang__)"),
     Case({"src/span/a.cc": 'void f() { asm volatile("pause"); }\n'}, "src/span/a.cc:1", "compiler dialect (asm)"),
     Case({"src/span/a.cc": "[[gnu::cold]] void f();\n"}, "src/span/a.cc:1", "compiler dialect ([[gnu)"),
     Case({"src/span/a.cc": "#pragma GCC optimize(3)\n"}, "src/span/a.cc:1", "compiler dialect (#pragma GCC optimize(3))"),
     Case({"src/span/a.cc": 'auto a = getenv("HOME");\n'}, "src/span/a.cc:1", "environment read (getenv)"),
     Case({"src/os/a.cc": 'auto a = secure_getenv("HOME");\n'}, "src/os/a.cc:1", "environment read (secure_getenv)"),
-    Case({"src/override/a.cc": "extern char** environ;\n"}, "src/override/a.cc:1", "environment read (environ)"),
-    Case({"src/heap/a.cc": 'extern "C" void f(int a) { g(a); }\n'}, "src/heap/a.cc:1", 'a definition under extern "C"'),
-    Case({"src/heap/a.cc": 'extern "C" {\nint f();\nint h() { return 1; }\n}\n'}, "src/heap/a.cc:3", "a definition under"),
-    Case({"src/heap/a.cc": 'extern "C" {\nstruct S { int a; };\nint v;\n}\n'}, "src/heap/a.cc:3", "a definition under"),
-    Case({"src/heap/a.cc": 'extern "C" int v = 1;\n'}, "src/heap/a.cc:1", "a definition under"),
-    Case({"src/heap/a.cc": "void snug_free(void* block) {\n}\n"}, "src/heap/a.cc:1", "a definition of snug_free"),
-    Case({"src/heap/a.cc": "void operator delete(void* p) noexcept {}\n"}, "src/heap/a.cc:1", "a global operator"),
+    Case({"src/c_interface/a.cc": "extern char** environ;\n"}, "src/c_interface/a.cc:1", "environment read (environ)"),
+    Case({"src/allocator/a.cc": 'extern "C" void f(int a) { g(a); }\n'}, "src/allocator/a.cc:1", 'a definition under extern "C"'),
+    Case({"src/allocator/a.cc": 'extern "C" {\nint f();\nint h() { return 1; }\n}\n'}, "src/allocator/a.cc:3", "a definition under"),
+    Case({"src/allocator/a.cc": 'extern "C" {\nstruct S { int a; };\nint v;\n}\n'}, "src/allocator/a.cc:3", "a definition under"),
+    Case({"src/allocator/a.cc": 'extern "C" int v = 1;\n'}, "src/allocator/a.cc:1", "a definition under"),
+    Case({"src/allocator/a.cc": "void snug_free(void* block) {\n}\n"}, "src/allocator/a.cc:1", "a definition of snug_free"),
+    Case({"src/allocator/a.cc": "void operator delete(void* p) noexcept {}\n"}, "src/allocator/a.cc:1", "a global operator"),
     Case({"tests/util.h": header("")}, "tests/util.h:1", "'util.h' names no thing"),
     Case({"tools/text/string_utils.cc": ""}, "tools/text/string_utils.cc:1", "names no thing"),
     Case({"docs/misc.md": ""}, "docs/misc.md:1", "names no thing"),
     Case({"src/span/detail/a.cc": ""}, "src/span/detail/a.cc:1", "'detail' names no thing"),
     Case({"bench/common/a.py": ""}, "bench/common/a.py:1", "'common' names no thing"),
     Case({"tests/helpers/a.py": ""}, "tests/helpers/a.py:1", "'helpers' names no thing"),
-    Case({"src/heap/internal.cc": ""}, "src/heap/internal.cc:1", "'internal.cc' names no thing"),
-    Case({"src/heap/a.cc": "int a;\n" * 401}, "src/heap/a.cc:401", "401 lines"),
+    Case({"src/allocator/internal.cc": ""}, "src/allocator/internal.cc:1", "'internal.cc' names no thing"),
+    Case({"src/allocator/a.cc": "int a;\n" * 401}, "src/allocator/a.cc:401", "401 lines"),
     Case({"scripts/report": "#!/bin/sh\n" + "true\n" * 400}, "scripts/report:401", "401 lines"),
     Case({"bench/report.py": "pass\n" * 500}, "bench/report.py:401", "500 lines"),
-    Case({"src/heap/a.h": "int a();\n"}, "src/heap/a.h:1", "without #pragma once"),
+    Case({"src/allocator/a.h": "int a();\n"}, "src/allocator/a.h:1", "without #pragma once"),
     Case({"tests/a.h": "#ifndef A_H\n#define A_H\n#endif\n"}, "tests/a.h:1", "without #pragma once"),
     Case({"include/snug/a.h": "int a();\n"}, "include/snug/a.h:1", "without #pragma once"),
 ]

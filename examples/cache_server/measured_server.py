@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from redis_server import Client, Server  # of bench/programs
+from redis_server import Client, Server  # of bench/loads/programs
 
 
 def resident_bytes(process_id):

@@ -19,7 +19,7 @@
 // DirectCompactHeap (snug/compact/direct_compact_heap.h) has its pages, and moves nothing.
 #pragma once
 
-#include "snug/cpp20.h"
+#include "snug/base/cpp20.h"
 
 #include <concepts>
 #include <cstddef>
@@ -27,8 +27,8 @@
 #include <memory_resource>
 #include <type_traits>
 
-#include "snug/out_of_memory.h"
-#include "snug/pool_source.h"
+#include "snug/base/out_of_memory.h"
+#include "snug/pool/source.h"
 
 namespace snug {
 

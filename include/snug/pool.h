@@ -17,8 +17,8 @@
 // Template parameters:
 //   T         type of the elements; void: untyped
 //   Threads   SingleThread (default), Locked, ThreadCached (include pool_thread_cache.h)
-//   Checks    Unchecked (default), Checked (pool_checks.h)
-//   Source    where blocks come from (pool_source.h)
+//   Checks    Unchecked (default), Checked (pool/checks.h)
+//   Source    where blocks come from (pool/source.h)
 //
 // Out of memory: allocate and construct throw std::bad_alloc, the functions with try_ return null. An address that is
 // freed must be a live element of the same pool, or null, which is ignored: only a checked pool verifies that.
@@ -29,13 +29,13 @@
 #include <type_traits>
 #include <utility>
 
-#include "snug/element_owner.h"
-#include "snug/element_span.h"
-#include "snug/pool_blocks.h"
-#include "snug/pool_checks.h"
-#include "snug/pool_policies.h"
-#include "snug/pool_source.h"
-#include "snug/pool_threads.h"
+#include "snug/pool/blocks.h"
+#include "snug/pool/checks.h"
+#include "snug/pool/element_owner.h"
+#include "snug/pool/element_span.h"
+#include "snug/pool/policies.h"
+#include "snug/pool/source.h"
+#include "snug/pool/threads.h"
 
 namespace snug {
 

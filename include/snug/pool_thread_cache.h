@@ -4,7 +4,7 @@
 // swaps the two, without the lock. Its batches begin with one slot and double each time that it takes the lock, so that
 // many threads which use few elements hold few.
 //
-// How a thread finds its cache: pool_cache_table.h. The slots in the caches of an ended thread, which are abandoned, go
+// How a thread finds its cache: pool/cache_table.h. The slots in the caches of an ended thread, which are abandoned, go
 // home before the pool asks its source, and in each operation on the whole pool; or a new thread takes over such a
 // cache. Elements that a thread frees at its very end, from other thread-local destructors, go to the store directly. A
 // pool may be destroyed when no thread uses it any more, even if threads that have used it still run. After a fork the
@@ -20,10 +20,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "snug/pool_blocks.h"
-#include "snug/pool_cache_table.h"
-#include "snug/pool_lock.h"
-#include "snug/pool_threads.h"
+#include "snug/pool/blocks.h"
+#include "snug/pool/cache_table.h"
+#include "snug/pool/lock.h"
+#include "snug/pool/threads.h"
 
 namespace snug {
 

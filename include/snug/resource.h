@@ -13,9 +13,9 @@
 #include <cstddef>
 #include <memory_resource>
 
-#include "snug/monotonic_resource.h"
-#include "snug/pool_resource.h"
-#include "snug/pool_source.h"
+#include "snug/pool/monotonic_resource.h"
+#include "snug/pool/pool_resource.h"
+#include "snug/pool/source.h"
 
 namespace snug {
 

@@ -8,7 +8,7 @@
 #include <cstddef>
 
 #include "snug/pool.h"
-#include "snug/pool_lock.h"
+#include "snug/pool/lock.h"
 
 namespace snug {
 

@@ -21,7 +21,7 @@
 #include <bit>
 #include <cstddef>
 
-#include "snug/cpp20.h"
+#include "snug/base/cpp20.h"
 
 namespace snug {
 

@@ -128,7 +128,7 @@ struct snug_stats {
   uint64_t heaps_abandoned; /* heaps left by dead threads, waiting for adoption */
   uint64_t retain;          /* the most bytes of empty pages kept, bytes of freed large blocks: what SNUG_CONF says, */
   uint64_t retain_large;    /* or a 32nd of the memory that the process may have, looked at once 8 MiB are in use; a */
-                            /* 16th while snug's idle thread is there, for `purge_after`, of what was in use of late */
+  /* 16th while snug's background thread is there, for `purge_after`, of what was in use of late */
 };
 
 /* Fills `*stats`. Returns 0. */

@@ -1,12 +1,12 @@
-// What the library tells the memory checkers of the program that it is linked into (snug/poison.h): AddressSanitizer,
-// if the program was compiled with it, even where the library was not; and valgrind's memcheck. Both ends of each range
-// are multiples of eight bytes.
+// What the library tells the memory checkers of the program that it is linked into (snug/base/poison.h):
+// AddressSanitizer, if the program was compiled with it, even where the library was not; and valgrind's memcheck. Both
+// ends of each range are multiples of eight bytes.
 #pragma once
 
 #include <cstddef>
 
 #include "base/compiler.h"
-#include "snug/poison.h"
+#include "snug/base/poison.h"
 
 extern "C" {
 SNUG_WEAK void __asan_poison_memory_region(const volatile void* start, size_t bytes);

@@ -33,7 +33,7 @@ struct StdAtomics {
 
   static void fence(std::memory_order order) { std::atomic_thread_fence(order); }
   // Keeps only the compiler from reordering accesses across it; another thread makes a full fence of it by waiting
-  // (thread/cache_reach.h).
+  // (thread/cache_revocation.h).
   static void light_fence() { std::atomic_signal_fence(std::memory_order_seq_cst); }
 
   static void cpu_relax() { snug::cpu_relax(); }

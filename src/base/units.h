@@ -27,7 +27,7 @@ struct PageCount {
   friend constexpr PageCount operator-(PageCount a, PageCount b) { return {a.value - b.value}; }
 };
 
-// A page's index in the window (span/window.h).
+// A page's index in the window (span/page_map.h).
 struct PageId {
   uint32_t value = 0;
   constexpr uint32_t chunk() const { return value / kPagesPerChunk; }

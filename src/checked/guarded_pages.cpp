@@ -43,7 +43,7 @@ size_t GuardedPages::slot_near(const void* address) const {
   return slot < kSlots ? slot : kSlots - 1;
 }
 
-// Takes a slot in hand; kSlots if there is none. Also chooses at which end of the page the block lies.
+// Takes a slot detached; kSlots if there is none. Also chooses at which end of the page the block lies.
 size_t GuardedPages::take_slot(bool* at_end) {
   LockGuard guard(lock_);
   for (size_t looks = 0; looks != kSlots; ++looks) {

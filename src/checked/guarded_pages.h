@@ -4,7 +4,7 @@
 //
 //   | no access | page of slot 0 | no access | page of slot 1 | no access | …
 //
-//   every slot is live, or withdrawn, or in hand of the one thread that makes the system call between the two
+//   every slot is live, or withdrawn, or detached of the one thread that makes the system call between the two
 //
 // Each slot keeps the call stacks that have allocated and freed its block.
 //

@@ -39,7 +39,7 @@ size_t BlockPages::add_kind(size_t known, size_t block, Relocate relocate) {
   if (record == nullptr) return kNoKind;
   size_t kind = kNoKind;
   {
-    const SharedTurnGuard guard(turn_);
+    const SharedOptionalLockGuard guard(lock_);
     const size_t next = count();
     kind = find_kind(known, next, block, relocate);  // another thread may have added it meanwhile
     if (kind == kNoKind && next != map_.count() + kMostKinds) {
@@ -56,7 +56,7 @@ PageBin* BlockPages::add_bin_for(size_t size_class) {
   void* const record = take_record(sizeof(PageBin));
   PageBin* bin = nullptr;
   {
-    const SharedTurnGuard guard(turn_);
+    const SharedOptionalLockGuard guard(lock_);
     bin = this->bin(size_class);  // another thread may have added it meanwhile
     if (bin == nullptr) return record == nullptr ? nullptr : add_bin(record, map_[size_class], size_class, nullptr);
   }
@@ -67,7 +67,7 @@ PageBin* BlockPages::add_bin_for(size_t size_class) {
 PageBin* BlockPages::add_bin(void* record, const BlockClass& sizes, size_t size_class, Relocate relocate) {
   bytes_records_ += sizeof(PageBin);
   auto* const bin = ::new (record) PageBin(sizes, size_class, relocate, bound_);
-  if (shares_classes_) bin->turn.share();
+  if (shares_classes_) bin->lock.share();
   bins_[size_class].store(bin, std::memory_order_release);
   return bin;
 }
@@ -103,7 +103,7 @@ void* BlockPages::take_record(size_t bytes) {
 // False if there are no spare rows.
 bool BlockPages::give_spares() {
   {
-    const SharedTurnGuard guard(turn_);
+    const SharedOptionalLockGuard guard(lock_);
     while (CompactPage* const page = spares_.take_oldest()) let_go(page);
   }
   return give_back_rows(kAllRows) != 0;
@@ -114,7 +114,7 @@ BlockPages::Place BlockPages::add_large(PageRow row, Relocate relocate) {
   CompactPage* const page = add_page(row, nullptr, row.bytes, 1);
   if (page == nullptr) return {};
   page->relocate = relocate;
-  const SharedTurnGuard guard(turn_);
+  const SharedOptionalLockGuard guard(lock_);
   all_.push_back(page);
   bytes_large_ += page->block;
   ++large_blocks_;
@@ -124,7 +124,7 @@ BlockPages::Place BlockPages::add_large(PageRow row, Relocate relocate) {
 PageRow BlockPages::take_row_of(const BlockClass& sizes) {
   CompactPage* spare = nullptr;
   {
-    const SharedTurnGuard guard(turn_);
+    const SharedOptionalLockGuard guard(lock_);
     spare = spares_.take(sizes.bytes());
     if (spare != nullptr)
       bytes_records_ -= record_bytes(spare->blocks);
@@ -132,7 +132,7 @@ PageRow BlockPages::take_row_of(const BlockClass& sizes) {
       budget_.took(sizes.bytes(), spare_bound());
   }
   if (spare == nullptr) {
-    if (!turn_.is_shared()) give_back();  // in a shared heap the end of a turn does so
+    if (!lock_.is_shared()) give_back();  // in a shared heap the end of a turn does so
     return take_row(sizes.bytes(), kPageSize);
   }
   const PageRow row = spare->row;
@@ -150,7 +150,7 @@ CompactPage* BlockPages::add_page_to(PageBin& bin) {
   page->relocate = bin.relocate;
   ++page->bin->pages;
   poison(row.start, row.bytes);
-  const SharedTurnGuard guard(turn_);
+  const SharedOptionalLockGuard guard(lock_);
   all_.push_front(page);
   return page;
 }
@@ -171,7 +171,7 @@ CompactPage* BlockPages::add_page(PageRow row, PageBin* bin, size_t block, size_
   page->block = block;
   page->blocks = static_cast<uint16_t>(blocks);
   page->free_all();
-  const SharedTurnGuard guard(turn_);
+  const SharedOptionalLockGuard guard(lock_);
   source_.set_page(*page, page);
   bytes_pages_ += row.bytes;
   bytes_records_ += record_bytes(blocks);
@@ -179,7 +179,7 @@ CompactPage* BlockPages::add_page(PageRow row, PageBin* bin, size_t block, size_
 }
 
 void BlockPages::release(CompactPage* page) {
-  const SharedTurnGuard guard(turn_);
+  const SharedOptionalLockGuard guard(lock_);
   forget(page);
   if (page->is_large()) return let_go(page);
   spares_.add(page);
@@ -212,7 +212,7 @@ void BlockPages::note_owed() {
 // Takes the page that is to go next. If there is none, null, and clears `owes_`; not sooner, as a check after each row
 // would look twice.
 CompactPage* BlockPages::take_owed() {
-  const SharedTurnGuard guard(turn_);
+  const SharedOptionalLockGuard guard(lock_);
   CompactPage* page = leaving_.front();
   if (page != nullptr) {
     leaving_.remove(page);

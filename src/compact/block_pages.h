@@ -69,7 +69,7 @@ class BlockPages {
   BlockPages(const BlockPages&) = delete;
   BlockPages& operator=(const BlockPages&) = delete;
   bool shares_classes() const { return shares_classes_; }
-  void share() { turn_.share(); }
+  void share() { lock_.share(); }
   // The same, and each class has a turn of its own.
   void share_classes() {
     share();
@@ -175,14 +175,14 @@ class BlockPages {
   }
   // Sets the bound on open pages for bins that are added later.
   void set_bound(size_t bound) {
-    const SharedTurnGuard guard(turn_);
+    const SharedOptionalLockGuard guard(lock_);
     bound_ = bound;
   }
 
   Totals totals() const;  // O(classes)
   // Adds what the pages of the class for `bytes` hold. Returns the size of its blocks; 0: there is no such class.
   size_t totals_of(size_t bytes, Totals& totals) const;
-  SharedTurn& turn() const { return turn_; }
+  SharedOptionalLock& lock() const { return lock_; }
   const char* check() const;
   // For checks: whether `page` is a page of a class; whether a record may lie there.
   bool has_page(const CompactPage* page) const { return is_page(page) && is_known(*page); }
@@ -206,7 +206,7 @@ class BlockPages {
   template <class Use>
   std::invoke_result_t<Use> in_turn_of_source(Use use) {
     if (source_.asks_the_os()) return use();
-    const SharedTurnGuard guard(turn_);
+    const SharedOptionalLockGuard guard(lock_);
     return use();
   }
   size_t class_for_otherwise(size_t bytes, size_t alignment) const;
@@ -255,7 +255,7 @@ class BlockPages {
   const bool has_owners_;
   std::atomic<PageBin*> bins_[kMostBins] = {};
   std::atomic<size_t> kind_count_{0};
-  mutable SharedTurn turn_;  // guards all below, the source, and the adding of classes
+  mutable SharedOptionalLock lock_;  // guards all below, the source, and the adding of classes
   bool shares_classes_ = false;
   size_t bound_ = 1;
   AllPages all_;      // large blocks last

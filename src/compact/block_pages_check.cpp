@@ -12,7 +12,7 @@ const char* BlockPages::check_class(size_t size_class) const {
   const bool is_kind = size_class >= map_.count();
   const size_t block = is_kind ? bin->sizes.block : map_[size_class].block;
   if (block == 0 || block > BlockMap::kLargest || bin->size_class != size_class ||
-      is_kind != (bin->relocate != nullptr) || bin->turn.is_shared() != shares_classes_ || bin->bound == 0)
+      is_kind != (bin->relocate != nullptr) || bin->lock.is_shared() != shares_classes_ || bin->bound == 0)
     return "compact heap: what a class is was written over";
   return bin->sizes == (is_kind ? BlockClass(block, pages_for_blocks_of(block)) : map_[size_class])
              ? nullptr

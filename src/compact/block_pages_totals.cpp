@@ -5,7 +5,7 @@ namespace snug {
 
 void BlockPages::Totals::add(const PageBin& bin) {
   const BlockClass& sizes = bin.sizes;
-  const TurnGuard guard(bin.turn);
+  const OptionalLockGuard guard(bin.lock);
   blocks += bin.used - (bin.move.is_under_way() ? 1 : 0);
   bytes_blocks += bin.used * sizes.block;
   bytes_free += (bin.pages * sizes.blocks - bin.used) * sizes.block;
@@ -23,13 +23,13 @@ void BlockPages::Totals::add(const PageBin& bin) {
   moves.finished += bin.moves.finished;
   moves.bytes += bin.moves.bytes;
   moves.aborted += bin.moves.aborted;
-  waits_classes += bin.turn.waits();
+  waits_classes += bin.lock.waits();
 }
 
 BlockPages::Totals BlockPages::totals() const {
   Totals totals;
   for_each_bin([&](const PageBin& bin) { totals.add(bin); });
-  const SharedTurnGuard guard(turn_);
+  const SharedOptionalLockGuard guard(lock_);
   totals.blocks += large_blocks_;
   totals.bytes_blocks += bytes_large_;
   totals.bytes_large = bytes_large_;

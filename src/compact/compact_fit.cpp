@@ -24,11 +24,11 @@ CompactFit::CompactFit(const BlockMap& map, PageSource source, uint16_t salt, Sh
       handles_(salt),
       readers_(others != nullptr ? *others : own_readers_) {
   if (sharing == Sharing::kHeap || sharing == Sharing::kCores) {
-    turn_.share();
+    lock_.share();
     pages_.share();
   } else if (sharing == Sharing::kClasses) {
-    large_turn_.share();
-    handle_turn_.share();
+    large_lock_.share();
+    handle_lock_.share();
     pages_.share_classes();
   }
   if (is_shared()) handles_.share();
@@ -72,7 +72,7 @@ HandleWord CompactFit::allocate_of(size_t size_class) {
   PageBin* const bin = pages_.bin_for(size_class);
   if (bin == nullptr) return 0;
   return with_handle([&] {
-    const ClassTurn turn(*this, bin->turn);
+    const ClassGuard lock(*this, bin->lock);
     return name_in_turn(take_from(*bin));
   });
 }
@@ -80,13 +80,13 @@ HandleWord CompactFit::allocate_of(size_t size_class) {
 HandleWord CompactFit::allocate_large(size_t bytes, size_t alignment, Relocate relocate) {
   return with_handle([&] {
     const PageRow row = pages_.take_row(bytes, alignment);
-    const ClassTurn turn(*this, large_turn_);
+    const ClassGuard lock(*this, large_lock_);
     return name_in_turn(pages_.add_large(row, relocate));
   });
 }
 
 HandleWord CompactFit::name_in_turn(Place place) {
-  const SharedTurnGuard guard(handle_turn_);
+  const SharedOptionalLockGuard guard(handle_lock_);
   return name(place);
 }
 
@@ -107,8 +107,8 @@ void CompactFit::free(HandleWord handle) {
   size_t leaf = HandleTable::kNone;
   bool is_within_bound = false;
   {
-    const BlockTurn turn(*this, handle, "snug_compact_free");
-    const Place place = turn.place;
+    const BlockGuard lock(*this, handle, "snug_compact_free");
+    const Place place = lock.place;
     if (place.owner().pins() != 0) die_of_misuse("snug_compact_free", place.block(), kPinned);
     bin = place.page->bin;
     // A heap of one thread gives up the move that a step has begun in the class: then the page that opens is the
@@ -117,9 +117,9 @@ void CompactFit::free(HandleWord handle) {
       abort_move_of(place);
     else if (bin != nullptr && bin->move.is_under_way())
       abort_move(*bin);
-    handle_turn_.lock();
+    handle_lock_.lock();
     leaf = handles_.remove(handles_.slot(handle));
-    handle_turn_.unlock();
+    handle_lock_.unlock();
     pages_.give(place);
     is_within_bound = bin == nullptr || bin->open_without_move() <= bin->bound;
   }
@@ -132,8 +132,8 @@ void CompactFit::free(HandleWord handle) {
 // Purges the leaf without a turn, and then puts it back.
 void CompactFit::give_back_leaf(size_t leaf) {
   const bool is_gone = handles_.purge(leaf);
-  const TurnGuard heap(turn_);
-  const SharedTurnGuard guard(handle_turn_);
+  const OptionalLockGuard heap(lock_);
+  const SharedOptionalLockGuard guard(handle_lock_);
   handles_.put_back(leaf, is_gone);
 }
 
@@ -142,8 +142,8 @@ bool CompactFit::resize(HandleWord handle, size_t bytes, size_t alignment) {
   Place old;
   bool fits = false;
   {
-    const BlockTurn turn(*this, handle, "snug_compact_resize");
-    old = turn.place;
+    const BlockGuard lock(*this, handle, "snug_compact_resize");
+    old = lock.place;
     const size_t had = old.page->block;
     // A block of a class lies at a multiple of its size from the start of a page, wherever it is moved.
     fits = bytes <= had && (old.page->is_large() ? is_aligned(address_of(old.block()), alignment)
@@ -164,7 +164,7 @@ bool CompactFit::resize(HandleWord handle, size_t bytes, size_t alignment) {
   bool is_done = false;
   PageBin* const old_bin = old.page->bin;
   {
-    const ClassTurn turn(*this, turn_of(old_bin));
+    const ClassGuard lock(*this, lock_of(old_bin));
     unpin_place(old);
     is_done = has_place && old.owner().pins() == 0;
     if (is_done) {
@@ -176,7 +176,7 @@ bool CompactFit::resize(HandleWord handle, size_t bytes, size_t alignment) {
   if (has_place) {
     PageBin* const bin = place.page->bin;
     {
-      const ClassTurn turn(*this, turn_of(bin));
+      const ClassGuard lock(*this, lock_of(bin));
       unpin_place(place);
       if (!is_done) pages_.give(place);
     }
@@ -190,7 +190,7 @@ CompactFit::Place CompactFit::take_and_pin(size_t bytes, size_t alignment, size_
   PageBin* const bin = size_class == CompactPage::kLarge ? nullptr : pages_.bin_for(size_class);
   if (bin == nullptr && size_class != CompactPage::kLarge) return {};
   const PageRow row = bin == nullptr ? pages_.take_row(bytes, alignment) : PageRow{};
-  const ClassTurn turn(*this, turn_of(bin));
+  const ClassGuard lock(*this, lock_of(bin));
   const Place place = bin == nullptr ? pages_.add_large(row) : take_from(*bin);
   if (place.page == nullptr) return place;
   place.owner() = BlockOwner(slot);
@@ -221,18 +221,18 @@ char* CompactFit::expect(char* block, HandleWord handle, const char* call) {
 // block may move and its page go, so that the page's tag belonged to another. Under the class's turn no page or block
 // of the class comes or goes, and nothing of the page is read before. A handle without a block takes the large blocks'
 // turn.
-bool CompactFit::BlockTurn::take(HandleWord handle) {
-  heap_.turn_.lock();
+bool CompactFit::BlockGuard::take(HandleWord handle) {
+  heap_.lock_.lock();
   const auto find = [&] { return heap_.handles_.find(handle); };
   char* block = nullptr;
   if (heap_.sharing_ != Sharing::kClasses) {
-    turn_ = &heap_.large_turn_;  // not shared here: the heap's turn is the only one
+    lock_ = &heap_.large_lock_;  // not shared here: the heap's turn is the only one
     block = find();
   } else {
-    const auto turn_of_block = [&](const char* found) -> Turn& {
-      return heap_.turn_of(found == nullptr ? nullptr : heap_.pages_.bin_at(found));
+    const auto lock_of_block = [&](const char* found) -> OptionalLock& {
+      return heap_.lock_of(found == nullptr ? nullptr : heap_.pages_.bin_at(found));
     };
-    std::tie(turn_, block) = lock_turn_of(find, turn_of_block, heap_.large_turn_, heap_.pages_.turn());
+    std::tie(lock_, block) = lock_place_of(find, lock_of_block, heap_.large_lock_, heap_.pages_.lock());
   }
   if (block != nullptr) place = heap_.pages_.place_of(block);
   return block != nullptr;
@@ -250,10 +250,10 @@ char* CompactFit::find(HandleWord handle) {
     if (const PageBin* const bin = pages_.bin_at(look.block); bin != nullptr && bin->relocate != nullptr) {
       // A move that a function makes cannot be called off in the middle: the reader waits for the class's turn. Another
       // thread may free the object meanwhile; then its slot must not be touched.
-      const BlockTurn turn(*this, handle);
-      if (turn.place.page == nullptr) return nullptr;
+      const BlockGuard lock(*this, handle);
+      if (lock.place.page == nullptr) return nullptr;
       handles_.call_off(slot);
-      return turn.place.block();
+      return lock.place.block();
     }
     if (handles_.call_off(slot, look)) return look.block;
   }
@@ -262,26 +262,26 @@ char* CompactFit::find(HandleWord handle) {
 char* CompactFit::address(HandleWord handle, const char* call) { return expect(find(handle), handle, call); }
 
 size_t CompactFit::usable(HandleWord handle) {
-  return BlockTurn(*this, handle, "snug_compact_usable_size").place.page->block;
+  return BlockGuard(*this, handle, "snug_compact_usable_size").place.page->block;
 }
 
 // ---- pins
 
 char* CompactFit::pin(HandleWord handle) {
-  const BlockTurn turn(*this, handle, "snug_compact_pin");
-  if (turn.place.owner().pins() == BlockOwner::kMostPins) return nullptr;
-  abort_move_of(turn.place);
-  pin_place(turn.place);
-  return turn.place.block();
+  const BlockGuard lock(*this, handle, "snug_compact_pin");
+  if (lock.place.owner().pins() == BlockOwner::kMostPins) return nullptr;
+  abort_move_of(lock.place);
+  pin_place(lock.place);
+  return lock.place.block();
 }
 
 void CompactFit::unpin(HandleWord handle) {
   PageBin* bin = nullptr;
   {
-    const BlockTurn turn(*this, handle, "snug_compact_unpin");
-    if (turn.place.owner().pins() == 0) die_of_misuse("snug_compact_unpin", turn.place.block(), kNotPinned);
-    unpin_place(turn.place);
-    bin = turn.place.page->bin;
+    const BlockGuard lock(*this, handle, "snug_compact_unpin");
+    if (lock.place.owner().pins() == 0) die_of_misuse("snug_compact_unpin", lock.place.block(), kNotPinned);
+    unpin_place(lock.place);
+    bin = lock.place.page->bin;
   }
   if (bin != nullptr) keep_bound(*bin, most_moves(bin->sizes.blocks));
 }
@@ -312,8 +312,8 @@ CompactFit::Reader* CompactFit::open_reader() {
   if (record == nullptr) return nullptr;
   auto* const reader = ::new (record) Reader;
   reader->is_open = true;
-  const TurnGuard heap(turn_);
-  const SharedTurnGuard guard(handle_turn_);
+  const OptionalLockGuard heap(lock_);
+  const SharedOptionalLockGuard guard(handle_lock_);
   reader->next = readers_.first.load(std::memory_order_relaxed);
   readers_.first.store(reader, std::memory_order_seq_cst);
   return reader;
@@ -321,8 +321,8 @@ CompactFit::Reader* CompactFit::open_reader() {
 
 // Reopens a reader that was closed; null if there is none.
 CompactFit::Reader* CompactFit::reopen_reader() {
-  const TurnGuard heap(turn_);
-  const SharedTurnGuard guard(handle_turn_);
+  const OptionalLockGuard heap(lock_);
+  const SharedOptionalLockGuard guard(handle_lock_);
   Reader* reader = readers_.first.load(std::memory_order_relaxed);
   while (reader != nullptr && reader->is_open) reader = static_cast<Reader*>(reader->next);
   if (reader != nullptr) reader->is_open = true;
@@ -330,8 +330,8 @@ CompactFit::Reader* CompactFit::reopen_reader() {
 }
 
 void CompactFit::close_reader(Reader* reader) {
-  const TurnGuard heap(turn_);
-  const SharedTurnGuard guard(handle_turn_);
+  const OptionalLockGuard heap(lock_);
+  const SharedOptionalLockGuard guard(handle_lock_);
   if (!reader->is_open) die_of_misuse("snug_compact_reader_destroy", reader, kNoReader);
   if (reader->since.load(std::memory_order_relaxed) != 0) die_inside("snug_compact_reader_destroy", *reader);
   reader->is_open = false;

@@ -26,7 +26,7 @@
 #include "compact/block_pages.h"
 #include "compact/compact_budget.h"
 #include "compact/handle_table.h"
-#include "compact/meeting.h"
+#include "compact/move_epochs.h"
 
 namespace snug {
 
@@ -40,13 +40,13 @@ class CompactFit {
   static constexpr size_t kIncrement = 4096;
 
   // Belongs to one thread, or to another unit of execution that is in one section at a time.
-  struct Reader : Meeting<>::Reader {
+  struct Reader : MoveEpochs<>::Reader {
     bool is_open = false;
   };
 
   // Which readers are in a section, and since when.
   struct Readers {
-    Meeting<> meeting;
+    MoveEpochs<> epochs;
     std::atomic<Reader*> first{nullptr};  // the chain of all readers ever made
   };
 
@@ -84,11 +84,11 @@ class CompactFit {
   // The reader must be outside of a section.
   void close_reader(Reader* reader);
   void enter(Reader& reader) {
-    if (readers_.meeting.enter(reader) != 0) [[unlikely]]
+    if (readers_.epochs.enter(reader) != 0) [[unlikely]]
       die_inside("snug_compact_enter", reader);
   }
-  void leave(Reader& reader) { readers_.meeting.leave(reader); }
-  const Meeting<>::Slot& epoch() const { return readers_.meeting.epoch(); }
+  void leave(Reader& reader) { readers_.epochs.leave(reader); }
+  const MoveEpochs<>::Slot& epoch() const { return readers_.epochs.epoch(); }
   Readers& readers() { return readers_; }
 
   void set_bound(size_t bound);
@@ -144,49 +144,49 @@ class CompactFit {
 
   // Holds a class's turn, or that of large blocks; takes the heap's before it. Costs one test if the heap has one
   // thread.
-  class ClassTurn {
+  class ClassGuard {
    public:
-    ClassTurn(CompactFit& heap, Turn& turn, Emptied emptied = Emptied::kGoes)
-        : heap_(heap), turn_(heap.is_shared() ? &turn : nullptr), emptied_(emptied) {
-      if (turn_ != nullptr) [[unlikely]]
-        heap.turn_.lock(), turn_->lock();
+    ClassGuard(CompactFit& heap, OptionalLock& lock, Emptied emptied = Emptied::kGoes)
+        : heap_(heap), lock_(heap.is_shared() ? &lock : nullptr), emptied_(emptied) {
+      if (lock_ != nullptr) [[unlikely]]
+        heap.lock_.lock(), lock_->lock();
     }
-    ~ClassTurn() {
-      heap_.end_turn(turn_);
+    ~ClassGuard() {
+      heap_.end_turn(lock_);
       if (emptied_ == Emptied::kGoes) heap_.pages_.give_back();
     }
-    ClassTurn(const ClassTurn&) = delete;
-    ClassTurn& operator=(const ClassTurn&) = delete;
+    ClassGuard(const ClassGuard&) = delete;
+    ClassGuard& operator=(const ClassGuard&) = delete;
 
    private:
     CompactFit& heap_;
-    Turn* const turn_;
+    OptionalLock* const lock_;
     const Emptied emptied_;
   };
   // Holds the turn of the class of a handle's block, and has the block's place, valid meanwhile.
-  class BlockTurn {
+  class BlockGuard {
    public:
     // The process ends if the handle names no block.
-    BlockTurn(CompactFit& heap, HandleWord handle, const char* call) : heap_(heap) {
+    BlockGuard(CompactFit& heap, HandleWord handle, const char* call) : heap_(heap) {
       if (!heap.is_shared()) [[likely]]
         place = heap.pages_.place_of(heap.block_of(handle, call));
       else if (!take(handle))
         expect(nullptr, handle, call);
     }
     // For a heap of several threads: `place` has no page if the handle names no block, or none any more.
-    BlockTurn(CompactFit& heap, HandleWord handle) : heap_(heap) { take(handle); }
-    ~BlockTurn() {
-      heap_.end_turn(turn_);
+    BlockGuard(CompactFit& heap, HandleWord handle) : heap_(heap) { take(handle); }
+    ~BlockGuard() {
+      heap_.end_turn(lock_);
       heap_.pages_.give_back();
     }
-    BlockTurn(const BlockTurn&) = delete;
-    BlockTurn& operator=(const BlockTurn&) = delete;
+    BlockGuard(const BlockGuard&) = delete;
+    BlockGuard& operator=(const BlockGuard&) = delete;
 
    private:
     SNUG_NOINLINE bool take(HandleWord handle);
 
     CompactFit& heap_;
-    Turn* turn_ = nullptr;
+    OptionalLock* lock_ = nullptr;
 
    public:
     Place place;
@@ -205,9 +205,9 @@ class CompactFit {
   };
 
   // Does nothing for null: no turn was taken.
-  void end_turn(Turn* turn) {
-    if (turn != nullptr) [[unlikely]]
-      turn->unlock(), turn_.unlock();
+  void end_turn(OptionalLock* lock) {
+    if (lock != nullptr) [[unlikely]]
+      lock->unlock(), lock_.unlock();
   }
   HandleWord name(Place place);
   HandleWord name_in_turn(Place place);
@@ -219,7 +219,7 @@ class CompactFit {
   // Returns the block; ends the process if it is null.
   static char* expect(char* block, HandleWord handle, const char* call);
   char* block_of(HandleWord handle, const char* call) const { return expect(handles_.find(handle), handle, call); }
-  Turn& turn_of(const PageBin* bin) const { return bin == nullptr ? large_turn_ : bin->turn; }
+  OptionalLock& lock_of(const PageBin* bin) const { return bin == nullptr ? large_lock_ : bin->lock; }
   SNUG_COLD void give_back_leaf(size_t leaf);
   Reader* reopen_reader();
   void pin_place(Place place);
@@ -245,9 +245,9 @@ class CompactFit {
   const Sharing sharing_;
   BlockPages pages_;
   HandleTable handles_;
-  mutable Turn turn_;        // over the whole heap
-  mutable Turn large_turn_;  // over large blocks
-  mutable SharedTurn handle_turn_;
+  mutable OptionalLock lock_;        // over the whole heap
+  mutable OptionalLock large_lock_;  // over large blocks
+  mutable SharedOptionalLock handle_lock_;
   std::atomic<size_t> increment_{kIncrement};
   std::atomic<size_t> next_class_{0};  // where the next step begins
   size_t large_pins_ = 0;

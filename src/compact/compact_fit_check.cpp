@@ -9,65 +9,65 @@ namespace snug {
 // can be added any more.
 CompactFit::Standstill::Standstill(const CompactFit& heap) : heap_(heap) {
   SharedHolds::begin_exemption();  // the caller's visit() may make system calls meanwhile
-  heap.turn_.lock();
-  heap.large_turn_.lock();
+  heap.lock_.lock();
+  heap.large_lock_.lock();
   while (!holds_all()) {
     for (size_t i = 0; i < BlockPages::kMostBins; ++i) {
       if (held_[i] != nullptr) continue;
       held_[i] = heap.pages_.bin(i);
-      if (held_[i] != nullptr) held_[i]->turn.lock();
+      if (held_[i] != nullptr) held_[i]->lock.lock();
     }
   }
 }
 
 // True if the turn of every class is held; keeps the turns of handles and pages then.
 bool CompactFit::Standstill::holds_all() {
-  heap_.handle_turn_.lock();
-  heap_.pages_.turn().lock();
+  heap_.handle_lock_.lock();
+  heap_.pages_.lock().lock();
   for (size_t i = 0; i < BlockPages::kMostBins && heap_.pages_.shares_classes(); ++i) {
     if (held_[i] == heap_.pages_.bin(i)) continue;
-    heap_.pages_.turn().unlock();
-    heap_.handle_turn_.unlock();
+    heap_.pages_.lock().unlock();
+    heap_.handle_lock_.unlock();
     return false;
   }
   return true;
 }
 
 CompactFit::Standstill::~Standstill() {
-  heap_.pages_.turn().unlock();
-  heap_.handle_turn_.unlock();
+  heap_.pages_.lock().unlock();
+  heap_.handle_lock_.unlock();
   for (const PageBin* bin : held_)
-    if (bin != nullptr) bin->turn.unlock();
-  heap_.large_turn_.unlock();
-  heap_.turn_.unlock();
+    if (bin != nullptr) bin->lock.unlock();
+  heap_.large_lock_.unlock();
+  heap_.lock_.unlock();
   SharedHolds::end_exemption();
 }
 
 CompactFit::Totals CompactFit::totals() const {
-  const TurnGuard heap(turn_);
+  const OptionalLockGuard heap(lock_);
   Totals totals;
   totals.pages = pages_.totals();
   {
-    const TurnGuard guard(large_turn_);
+    const OptionalLockGuard guard(large_lock_);
     totals.pages.pins += large_pins_;
   }
   {
-    const SharedTurnGuard guard(handle_turn_);
+    const SharedOptionalLockGuard guard(handle_lock_);
     totals.bytes_handles = handles_.bytes();
     totals.pages.blocks = handles_.live();  // counts a block that moves only once
     for (const auto* reader = own_readers_.first.load(std::memory_order_relaxed); reader != nullptr;
          reader = static_cast<const Reader*>(reader->next))
       totals.pages.bytes_records += sizeof(Reader);
   }
-  totals.waits_heap = turn_.waits();
-  totals.pages.waits_classes += large_turn_.waits();
-  totals.waits_handles = handle_turn_.waits() + handles_.waits();
-  totals.waits_pages = pages_.turn().waits();
+  totals.waits_heap = lock_.waits();
+  totals.pages.waits_classes += large_lock_.waits();
+  totals.waits_handles = handle_lock_.waits() + handles_.waits();
+  totals.waits_pages = pages_.lock().waits();
   return totals;
 }
 
 size_t CompactFit::totals_of(size_t bytes, Totals& totals) const {
-  const TurnGuard heap(turn_);
+  const OptionalLockGuard heap(lock_);
   return pages_.totals_of(bytes, totals.pages);
 }
 
@@ -115,10 +115,10 @@ bool CompactFit::is_move_sound(const PageBin& bin) const {
 // Checks the chain of readers. One that was written over may lead in a circle: then the walk meets the mark, which
 // moves to the current reader after twice as many steps each time.
 const char* CompactFit::check_readers() const {
-  const Meeting<>::Reader* mark = nullptr;
+  const MoveEpochs<>::Reader* mark = nullptr;
   size_t steps = 0;
   size_t next_mark = 1;
-  for (const Meeting<>::Reader* reader = own_readers_.first.load(); reader != nullptr; reader = reader->next) {
+  for (const MoveEpochs<>::Reader* reader = own_readers_.first.load(); reader != nullptr; reader = reader->next) {
     if (reader == mark || !pages_.may_hold_record(reader, sizeof(Reader)))
       return "compact heap: the chain of readers leads astray";
     if (++steps != next_mark) continue;

@@ -19,7 +19,7 @@ bool CompactFit::set_bound_of(size_t bytes, size_t bound) {
 
 void CompactFit::set_bound_of(PageBin& bin, size_t bound) {
   {
-    const ClassTurn turn(*this, bin.turn);
+    const ClassGuard lock(*this, bin.lock);
     bin.bound = bound;
   }
   keep_bound(bin, kAllMoves);
@@ -29,7 +29,7 @@ void CompactFit::set_bound_of(PageBin& bin, size_t bound) {
 void CompactFit::keep_bound(PageBin& bin, size_t most_moves) {
   CompactBudget unlimited;
   while (most_moves != 0) {
-    const ClassTurn turn(*this, bin.turn);
+    const ClassGuard lock(*this, bin.lock);
     if (bin.open_without_move() <= bin.bound) return;
     const Progress progress = advance(bin, unlimited);
     if (progress == Progress::kWaits) return;
@@ -43,7 +43,7 @@ CompactFit::Progress CompactFit::advance(PageBin& bin, CompactBudget& budget) {
   Move& move = bin.move;
   if (!move.is_under_way()) begin_move(bin);
   if (!handles_.is_moving(move.from.owner().slot())) return call_off(bin);
-  if (is_shared() && !Meeting<>::is_alone(readers_.first.load(std::memory_order_seq_cst), move.epoch))
+  if (is_shared() && !MoveEpochs<>::is_alone(readers_.first.load(std::memory_order_seq_cst), move.epoch))
     return Progress::kWaits;
   const size_t bytes = move.next_part(increment_.load(std::memory_order_relaxed));
   move.copy(bytes);
@@ -69,7 +69,7 @@ void CompactFit::begin_move(PageBin& bin) {
   bin.move.begin(from, pages_.take_in(target));
   bin.move.to.owner() = BlockOwner::arriving(slot);
   if (is_shared())
-    bin.move.epoch = handles_.begin_move(slot, readers_.meeting);
+    bin.move.epoch = handles_.begin_move(slot, readers_.epochs);
   else
     handles_.begin_move(slot);
 }
@@ -107,7 +107,7 @@ void CompactFit::abort_move_of(Place place) {
 
 void CompactFit::settle() {
   pages_.for_each_bin([&](PageBin& bin) {
-    const ClassTurn turn(*this, bin.turn);
+    const ClassGuard lock(*this, bin.lock);
     if (bin.move.is_under_way()) abort_move(bin);
   });
 }
@@ -119,7 +119,7 @@ bool CompactFit::step(CompactBudget& budget) {
   for (size_t left = pages_.count(); left != 0; --left) {
     PageBin* const bin = pages_.bin(size_class);
     while (bin != nullptr) {
-      const ClassTurn turn(*this, bin->turn, emptied);
+      const ClassGuard lock(*this, bin->lock, emptied);
       if (!bin->move.is_under_way() && bin->open() <= 1) break;
       if (budget.is_used_up()) return true;
       if (advance(*bin, budget) == Progress::kWaits) {

@@ -53,7 +53,7 @@ void CoreHeaps::close() {
 }
 
 CompactFit* CoreHeaps::add(size_t index) {
-  const TurnGuard guard(turn_);
+  const OptionalLockGuard guard(lock_);
   if (CompactFit* const heap = at_index(index); heap != nullptr) return heap;  // another thread has added it
   void* const record = source_.take_record(sizeof(CompactFit));
   if (record == nullptr) return nullptr;
@@ -81,7 +81,7 @@ bool CoreHeaps::set_up(CompactFit& heap) const {
 // Heaps are added under the same turn: a heap either exists already and is set here, or is set in set_up(). And if two
 // threads set a bound at once all heaps get the later one.
 void CoreHeaps::set_bound(size_t bound) {
-  const TurnGuard guard(turn_);
+  const OptionalLockGuard guard(lock_);
   bound_ = bound;
   std::ranges::fill(bounds_of_, kUnset);
   for_each([&](CompactFit& heap) { heap.set_bound(bound); });
@@ -89,7 +89,7 @@ void CoreHeaps::set_bound(size_t bound) {
 
 bool CoreHeaps::set_bound_of(size_t bytes, size_t bound) {
   if (bytes > map_.largest()) return true;  // such blocks do not move
-  const TurnGuard guard(turn_);
+  const OptionalLockGuard guard(lock_);
   bounds_of_[map_.class_of(bytes)] = bound;
   bool are_told = true;
   for_each([&](CompactFit& heap) { are_told = heap.set_bound_of(bytes, bound) && are_told; });
@@ -97,7 +97,7 @@ bool CoreHeaps::set_bound_of(size_t bytes, size_t bound) {
 }
 
 void CoreHeaps::set_increment(size_t bytes) {
-  const TurnGuard guard(turn_);
+  const OptionalLockGuard guard(lock_);
   increment_ = bytes;
   for_each([&](CompactFit& heap) { heap.set_increment(bytes); });
 }

@@ -19,7 +19,7 @@
 #include <cstdint>
 
 #include "compact/compact_fit.h"
-#include "compact/turn.h"
+#include "compact/optional_lock.h"
 
 namespace snug {
 
@@ -31,7 +31,7 @@ class CoreHeaps {
   // `core` returns the core that the calling thread runs on. The source is the store.
   CoreHeaps(const BlockMap& map, const PageSource& source, uint16_t salt, size_t (*core)())
       : map_(map), source_(source), salt_(salt), core_(core) {
-    turn_.share();
+    lock_.share();
   }
   CoreHeaps(const CoreHeaps&) = delete;
   CoreHeaps& operator=(const CoreHeaps&) = delete;
@@ -110,7 +110,7 @@ class CoreHeaps {
   HandleTable::Slot* slots_ = nullptr;
   unsigned slot_shift_ = 0;
   std::atomic<size_t> next_{0};  // where the next step begins
-  Turn turn_;                    // guards the adding of heaps, and what follows
+  OptionalLock lock_;            // guards the adding of heaps, and what follows
   size_t bound_ = 1;
   size_t bounds_of_[BlockMap::kMostClasses] = {};  // of classes that have bounds of their own
   size_t increment_ = CompactFit::kIncrement;

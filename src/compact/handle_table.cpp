@@ -186,11 +186,11 @@ HandleWord HandleTable::add(const void* address) {
 // Called when no slot below `limit` is free. Grows the table; one that several threads use only notes the wish.
 bool HandleTable::may_grow(size_t limit) {
   wanted_.store(limit + kStep, std::memory_order_relaxed);
-  return !growth_turn_.is_shared() && grow(limit);
+  return !growth_lock_.is_shared() && grow(limit);
 }
 
 bool HandleTable::grow(size_t limit) {
-  const TurnGuard guard(growth_turn_);
+  const OptionalLockGuard guard(growth_lock_);
   const size_t wanted = wanted_.load(std::memory_order_relaxed);
   if (wanted > slot_limit()) make_writable(wanted);
   return slot_limit() > limit;

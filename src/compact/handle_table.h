@@ -35,9 +35,9 @@
 
 #include "base/bits.h"
 #include "base/compiler.h"
-#include "compact/meeting.h"
+#include "compact/move_epochs.h"
+#include "compact/optional_lock.h"
 #include "compact/page.h"
-#include "compact/turn.h"
 
 namespace snug {
 
@@ -56,7 +56,7 @@ class HandleTable {
   // The bytes of a table of `slots` (1 … kMostSlots) in memory of the caller's.
   static size_t bytes_for(size_t slots);
 
-  using Slot = Meeting<>::Slot;
+  using Slot = MoveEpochs<>::Slot;
 
   explicit HandleTable(uint16_t salt) : salt_(salt & kMostBlocks) {}
   HandleTable(const HandleTable&) = delete;
@@ -73,7 +73,7 @@ class HandleTable {
   void close();
 
   // Before any use by several threads.
-  void share() { growth_turn_.share(); }
+  void share() { growth_lock_.share(); }
 
   // A handle for a block at `address`; 0 if no slot or no memory is left, or if the table has to grow first.
   HandleWord add(const void* address);
@@ -99,7 +99,7 @@ class HandleTable {
   Look look(HandleWord handle) const {
     const size_t index = slot(handle);
     if (index >= slot_limit()) return {};
-    const uint64_t word = Meeting<>::look(slots_[index]);
+    const uint64_t word = MoveEpochs<>::look(slots_[index]);
     return {word, block_of(handle, word)};
   }
   char* find(HandleWord handle) const { return look(handle).block; }
@@ -111,24 +111,24 @@ class HandleTable {
   // The first is for a heap of one thread. The second, for several, returns the epoch of the move (meeting.h); arrive()
   // is false then if a reader has called the move off.
   void begin_move(size_t slot) { set_word(slot, word(slot) & ~kResting); }
-  uint64_t begin_move(size_t slot, Meeting<>& meeting) { return meeting.begin(slots_[slot], kResting); }
+  uint64_t begin_move(size_t slot, MoveEpochs<>& epochs) { return epochs.begin(slots_[slot], kResting); }
   bool is_moving(size_t slot) const { return (word(slot) & kResting) == 0; }
   // Does nothing to a block at rest.
   void call_off(size_t slot) {
     uint64_t seen = 0;
     do seen = word(slot);
-    while ((seen & kResting) == 0 && !Meeting<>::call_off(slots_[slot], seen, kResting));
+    while ((seen & kResting) == 0 && !MoveEpochs<>::call_off(slots_[slot], seen, kResting));
   }
   // False: the slot has changed since `look`.
-  bool call_off(size_t slot, Look look) { return Meeting<>::call_off(slots_[slot], look.word, kResting); }
+  bool call_off(size_t slot, Look look) { return MoveEpochs<>::call_off(slots_[slot], look.word, kResting); }
   bool arrive(size_t slot, const void* address) {
-    return Meeting<>::arrive(slots_[slot], word(slot) & ~kResting, handle(slot) ^ address_of(address));
+    return MoveEpochs<>::arrive(slots_[slot], word(slot) & ~kResting, handle(slot) ^ address_of(address));
   }
   // Sets the block's address, and ends a move even if a reader has called it off.
   void set_address(size_t slot, const void* address) { set_word(slot, handle(slot) ^ address_of(address)); }
 
   size_t live() const { return live_; }
-  uint64_t waits() const { return growth_turn_.waits(); }
+  uint64_t waits() const { return growth_lock_.waits(); }
   // Bytes of the table that are backed.
   size_t bytes() const;
   const Slot* slots() const { return slots_; }
@@ -185,7 +185,7 @@ class HandleTable {
   size_t capacity_ = 0;
   std::atomic<size_t> writable_{0};  // slots
   std::atomic<size_t> wanted_{0};    // slots that are to be writable
-  Turn growth_turn_;                 // guards making more writable
+  OptionalLock growth_lock_;         // guards making more writable
   uint64_t* levels_[kLevels] = {};
   size_t lowest_word_ = 0;  // of level 0: below it no slot is free
   size_t live_ = 0;

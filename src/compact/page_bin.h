@@ -15,8 +15,8 @@
 #include "base/compiler.h"
 #include "base/list.h"
 #include "compact/move.h"
+#include "compact/optional_lock.h"
 #include "compact/page.h"
-#include "compact/turn.h"
 
 namespace snug {
 
@@ -41,7 +41,7 @@ class alignas(kCacheLine) PageBin {
   size_t pages = 0;  // of the class, full ones as well
   size_t used = 0;   // blocks
   size_t pins = 0;   // of its blocks
-  mutable Turn turn;
+  mutable OptionalLock lock;
   Move move;
   MoveCounts moves;
   size_t called_off = 0;  // moves in a row that were called off

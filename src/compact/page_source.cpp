@@ -20,12 +20,12 @@ PageSource::PageSource(char* start, size_t bytes) {
   const size_t most_pages = bytes / kPageSize;
   free_records_ = reinterpret_cast<FreeRecord**>(start);
   taken_ = reinterpret_cast<uint64_t*>(free_records_ + kRecordLengths);
-  tags_ = reinterpret_cast<std::atomic<PageTag>*>(taken_ + (most_pages + 63) / 64);
-  first_page_ = at<char>(round_up(address_of(tags_ + most_pages), kPageSize));
+  entries_ = reinterpret_cast<std::atomic<PageEntry>*>(taken_ + (most_pages + 63) / 64);
+  first_page_ = at<char>(round_up(address_of(entries_ + most_pages), kPageSize));
   page_limit_ = address_of(first_page_) - address_of(start) < bytes
                     ? (bytes - (address_of(first_page_) - address_of(start))) / kPageSize
                     : 0;
-  if (page_limit_ != 0) std::memset(start, 0, address_of(tags_ + most_pages) - address_of(start));
+  if (page_limit_ != 0) std::memset(start, 0, address_of(entries_ + most_pages) - address_of(start));
 }
 
 PageRow PageSource::take(size_t bytes, size_t alignment) {
@@ -39,7 +39,7 @@ PageRow PageSource::take_in_store(size_t bytes, size_t alignment) {
     const PageCount unit{static_cast<uint32_t>(std::max(alignment, kPageSize) / kPageSize)};
     Span* const span = spans_->allocate(pages, unit);
     if (span == nullptr) return {};
-    return {spans_->window().start_of(span->first), pages.bytes(), span, false};
+    return {spans_->page_map().start_of(span->first), pages.bytes(), span, false};
   }
   const size_t lead = std::max(alignment, kLead);
   if (bytes > SIZE_MAX / 2 || lead > SIZE_MAX / 4) return {};
@@ -137,9 +137,9 @@ void PageSource::add_free_record(void* record, size_t length) {
 bool PageSource::may_hold_record(const void* record, size_t bytes) const {
   if (!is_aligned(address_of(record), kCacheLine) || record == nullptr) return false;
   if (spans_ != nullptr) {
-    const Window& window = spans_->window();
-    const size_t index = window.index_of(record);
-    return index >= window.page_limit() || window.class_at(index) != 0;
+    const PageMap& page_map = spans_->page_map();
+    const size_t index = page_map.index_of(record);
+    return index >= page_map.page_limit() || page_map.class_at(index) != 0;
   }
   const size_t page = page_at(record);
   return page < page_limit_ && page_at(static_cast<const char*>(record) + bytes - 1) == page && is_taken(page) &&
@@ -152,9 +152,9 @@ bool PageSource::is_row(const PageRow& row) const {
   if (!is_aligned(address_of(row.start), kPageSize) || !is_aligned(row.bytes, kPageSize)) return false;
   const size_t count = row.bytes / kPageSize;
   if (spans_ != nullptr) {
-    const Window& window = spans_->window();
-    const size_t first = window.index_of(row.start);
-    return first < window.page_limit() && count <= window.page_limit() - first;
+    const PageMap& page_map = spans_->page_map();
+    const size_t first = page_map.index_of(row.start);
+    return first < page_map.page_limit() && count <= page_map.page_limit() - first;
   }
   const size_t first = page_at(row.start);
   if (first >= page_limit_ || count > page_limit_ - first) return false;
@@ -193,12 +193,12 @@ const char* PageSource::check(size_t tagged) const {
 void PageSource::set_page(const CompactPage& page, CompactPage* owner) {
   const PageRow& row = page.row;
   const uint16_t class_after = page.is_large() ? 0 : static_cast<uint16_t>(page.size_class + 1);
-  const PageTag tag = owner == nullptr ? PageTag() : PageTag::other(owner, class_after);
+  const PageEntry entry = owner == nullptr ? PageEntry() : PageEntry::other(owner, class_after);
   const size_t pages = row.bytes / kPageSize;
   if (spans_ == nullptr) {
     // A large block is looked up by its start only, so that tagging it costs no more than another.
-    std::atomic<PageTag>* const first = tags_ + page_at(row.start);
-    for (size_t i = 0; i != (page.is_large() ? 1 : pages); ++i) first[i].store(tag, std::memory_order_relaxed);
+    std::atomic<PageEntry>* const first = entries_ + page_at(row.start);
+    for (size_t i = 0; i != (page.is_large() ? 1 : pages); ++i) first[i].store(entry, std::memory_order_relaxed);
     return;
   }
   if (row.is_mapping) {
@@ -206,9 +206,9 @@ void PageSource::set_page(const CompactPage& page, CompactPage* owner) {
     return;
   }
   // The store's read_uses() reads the tag of every page.
-  Window& window = spans_->window();
-  const PageId first = window.page_of(row.start);
-  for (uint32_t i = 0; i != pages; ++i) window.set_tag(first + PageCount{i}, tag);
+  PageMap& page_map = spans_->page_map();
+  const PageId first = page_map.page_of(row.start);
+  for (uint32_t i = 0; i != pages; ++i) page_map.set_entry(first + PageCount{i}, entry);
 }
 
 }  // namespace snug

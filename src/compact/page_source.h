@@ -64,10 +64,10 @@ class PageSource {
   CompactPage* page_of(const void* address) const {
     if (spans_ == nullptr) return tag_in_region(page_at(address)).record<CompactPage>();
     // Mappings may lie in the window, too, where the kernel has put them among others.
-    const Window& window = spans_->window();
-    const size_t index = window.index_of(address);
-    if (index < window.page_limit()) [[likely]]
-      if (auto* const page = window.tag({static_cast<uint32_t>(index)}).record<CompactPage>(); page != nullptr)
+    const PageMap& page_map = spans_->page_map();
+    const size_t index = page_map.index_of(address);
+    if (index < page_map.page_limit()) [[likely]]
+      if (auto* const page = page_map.entry({static_cast<uint32_t>(index)}).record<CompactPage>(); page != nullptr)
         return page;
     return static_cast<CompactPage* const*>(address)[-1];
   }
@@ -75,11 +75,11 @@ class PageSource {
   // useless, but asking does no harm.
   size_t class_after(const void* block) const {
     if (spans_ == nullptr) return tag_in_region(page_at(block)).owner();
-    const Window& window = spans_->window();
-    const size_t index = window.index_of(block);
+    const PageMap& page_map = spans_->page_map();
+    const size_t index = page_map.index_of(block);
     // If a slab covers the page now, its tag has the id of a slab heap in that place.
-    if (index >= window.page_limit() || window.class_at(index) != 0) return 0;
-    return window.tag({static_cast<uint32_t>(index)}).owner();
+    if (index >= page_map.page_limit() || page_map.class_at(index) != 0) return 0;
+    return page_map.entry({static_cast<uint32_t>(index)}).owner();
   }
   // The page of any address: null if it lies in no row, or in a mapping. For an address inside of a large block,
   // either.
@@ -88,11 +88,11 @@ class PageSource {
       const size_t page = page_at(address);
       return page < page_limit_ ? tag_in_region(page).record<CompactPage>() : nullptr;
     }
-    const Window& window = spans_->window();
-    const size_t index = window.index_of(address);
-    if (index >= window.page_limit() || window.class_at(index) != 0) return nullptr;
-    const PageTag tag = window.tag({static_cast<uint32_t>(index)});
-    return tag.is_free_span() || tag.is_run() ? nullptr : tag.record<CompactPage>();
+    const PageMap& page_map = spans_->page_map();
+    const size_t index = page_map.index_of(address);
+    if (index >= page_map.page_limit() || page_map.class_at(index) != 0) return nullptr;
+    const PageEntry entry = page_map.entry({static_cast<uint32_t>(index)});
+    return entry.is_free_span() || entry.is_run() ? nullptr : entry.record<CompactPage>();
   }
 
  private:
@@ -109,7 +109,7 @@ class PageSource {
   PageRow take_in_store(size_t bytes, size_t alignment);
   PageRow take_in_region(size_t pages, size_t alignment);
   void add_free_record(void* record, size_t length);
-  PageTag tag_in_region(size_t page) const { return tags_[page].load(std::memory_order_relaxed); }
+  PageEntry tag_in_region(size_t page) const { return entries_[page].load(std::memory_order_relaxed); }
   bool is_taken(size_t page) const { return tests_bit(taken_, page); }
   void mark(size_t first, size_t count, bool taken) const;
   size_t page_at(const void* address) const { return (address_of(address) - address_of(first_page_)) >> kPageShift; }
@@ -120,7 +120,7 @@ class PageSource {
 
   // Used only with a region.
   uint64_t* taken_ = nullptr;
-  std::atomic<PageTag>* tags_ = nullptr;
+  std::atomic<PageEntry>* entries_ = nullptr;
   char* first_page_ = nullptr;
   size_t page_limit_ = 0;
   size_t lowest_ = 0;  // no page below is free

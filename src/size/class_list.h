@@ -29,7 +29,7 @@ constexpr size_t step_at(size_t size) {
   return size <= kSmallSizeMax ? kSmallStep : size <= kMediumSizeMax ? kMediumStep : kLargestStep;
 }
 
-// The largest array of a thread's cache has a place for the block in hand as well.
+// The largest array of a thread's cache has a place for the block detached as well.
 inline constexpr size_t kMostCached = 1023;
 
 struct ClassList {

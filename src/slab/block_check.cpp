@@ -4,10 +4,10 @@
 
 namespace snug {
 
-void die_of_foreign(const Window& window, const void* address) {
-  if (!window.contains(address)) die_of_misuse("delete", address, kForeign);
+void die_of_foreign(const PageMap& page_map, const void* address) {
+  if (!page_map.contains(address)) die_of_misuse("delete", address, kForeign);
   // A slab that has gone had all its blocks free.
-  if (window.class_at(window.index_of(address)) == 0) die_of_misuse("free", address, kAlreadyFree);
+  if (page_map.class_at(page_map.index_of(address)) == 0) die_of_misuse("free", address, kAlreadyFree);
   die_of_misuse("free", address, "deleted with a size that is not the allocation's, or already free");
 }
 

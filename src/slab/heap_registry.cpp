@@ -24,25 +24,25 @@ const char* fault_in(const Slab& slab, const SizeClass& sizes, const void* block
 
 bool HeapRegistry::open(const ClassTable& table) {
   table_ = &table;
-  if (!roll_.is_open()) {
-    auto* places = static_cast<Roll::Place*>(arena_.map(kIds * sizeof(Roll::Place)));
+  if (!heaps_.is_open()) {
+    auto* places = static_cast<Heaps::Place*>(arena_.map(kIds * sizeof(Heaps::Place)));
     if (places == nullptr) return false;
-    roll_.open(places, kIds);
+    heaps_.open(places, kIds);
   }
-  if (shared_ == nullptr) shared_ = roll_.reserve([this](uint16_t id) { return make_heap(id); });
+  if (shared_ == nullptr) shared_ = heaps_.reserve([this](uint16_t id) { return make_heap(id); });
   if (shared_ == nullptr) return false;
   shared_->is_shared_ = true;
   return true;
 }
 
-// The roll's lock is held.
+// The heap table's lock is held.
 SlabHeap* HeapRegistry::make_heap(uint16_t id) {
   void* memory = arena_.allocate(sizeof(SlabHeap));
   return memory == nullptr ? nullptr : ::new (memory) SlabHeap(*this, id);
 }
 
 SlabHeap* HeapRegistry::acquire() {
-  return roll_.take([this](uint16_t id) { return make_heap(id); });
+  return heaps_.take([this](uint16_t id) { return make_heap(id); });
 }
 
 bool HeapRegistry::grant_extra(size_t bytes) {
@@ -52,7 +52,7 @@ bool HeapRegistry::grant_extra(size_t bytes) {
 }
 
 void HeapRegistry::abandon(SlabHeap& heap) {
-  roll_.leave(heap, [this](SlabHeap& left) {
+  heaps_.leave(heap, [this](SlabHeap& left) {
     left.release_empty(0);
     left.give_up_extra(left.empty_extra_);
     note_change(left);
@@ -101,8 +101,8 @@ size_t HeapRegistry::take_shared(size_t size_class, void** end, size_t groups) {
 // the lock opens mail, and if the slab's last block comes home by that, the slab may be gone.
 template <class Act>
 bool HeapRegistry::with_slab_of(const void* block, SlabHeap* own, Act act) {
-  const auto owner_now = [&] { return window().tag(window().page_of(block)).owner(); };
-  const auto slab = [&]() -> const Slab& { return *window().tag(window().page_of(block)).record<Slab>(); };
+  const auto owner_now = [&] { return page_map().entry(page_map().page_of(block)).owner(); };
+  const auto slab = [&]() -> const Slab& { return *page_map().entry(page_map().page_of(block)).record<Slab>(); };
   for (uint16_t id = owner_now(); id != 0; id = owner_now()) {
     SlabHeap& owner = *heap(id);
     if (&owner == own) {
@@ -139,26 +139,26 @@ const char* HeapRegistry::fault_of(const void* block, SlabHeap* own) {
 }
 
 bool HeapRegistry::view_slab(PageId page, SlabView& view) {
-  while (window().class_at(page.value) != 0) {
-    const uint16_t id = window().tag(page).owner();
+  while (page_map().class_at(page.value) != 0) {
+    const uint16_t id = page_map().entry(page).owner();
     if (id == 0) return false;
     const SlabHeap::Look look(*heap(id));
-    if (window().tag(page).owner() != id || window().class_at(page.value) == 0) continue;
-    view = SlabView(*window().tag(page).record<Slab>());
+    if (page_map().entry(page).owner() != id || page_map().class_at(page.value) == 0) continue;
+    view = SlabView(*page_map().entry(page).record<Slab>());
     return true;
   }
   return false;
 }
 
 void HeapRegistry::take_home(size_t size_class, void* block) {
-  SlabHeap& owner = *heap(window().tag(window().page_of(block)).owner());
+  SlabHeap& owner = *heap(page_map().entry(page_map().page_of(block)).owner());
   SlabHeap::Visit visit(owner);
   owner.flush(size_class, &block, 1);
 }
 
 size_t HeapRegistry::trim() {
   size_t purged = 0;
-  roll_.visit_all([&](SlabHeap& heap) {
+  heaps_.visit_all([&](SlabHeap& heap) {
     heap.release_empty(0);
     purged += heap.purge_holes();
   });
@@ -166,9 +166,9 @@ size_t HeapRegistry::trim() {
 }
 
 Purge HeapRegistry::give_back_holes(Pass& pass) {
-  SlabHeap* heap = roll_.heap(pass.heap);
+  SlabHeap* heap = heaps_.heap(pass.heap);
   if (!pass.has_begun)
-    while (heap != nullptr && !heap->ages()) heap = roll_.heap(++pass.heap);
+    while (heap != nullptr && !heap->ages()) heap = heaps_.heap(++pass.heap);
   if (heap == nullptr) {
     pass = {};
     return Purge::kNotDue;
@@ -189,15 +189,15 @@ Purge HeapRegistry::give_back_holes(Pass& pass) {
   return holes.blocks() != 0 ? give_back(holes) : Purge::kDone;
 }
 
-// The slab stays while some of its blocks are in hand, but another heap may adopt it.
+// The slab stays while some of its blocks are detached, but another heap may adopt it.
 Purge HeapRegistry::give_back(Holes& holes) {
   const bool is_worth = spans_.prepare_for_holes(*holes.slab().span, holes.bytes());
   const size_t bytes = is_worth ? holes.purge() : 0;
   count_holes(bytes);
   for (;;) {
-    const uint16_t id = window().tag(window().page_of(holes.slab().start)).owner();
+    const uint16_t id = page_map().entry(page_map().page_of(holes.slab().start)).owner();
     const SlabHeap::Look look(*heap(id));
-    if (window().tag(window().page_of(holes.slab().start)).owner() != id) continue;
+    if (page_map().entry(page_map().page_of(holes.slab().start)).owner() != id) continue;
     heap(id)->put_back(holes);
     return bytes != 0 || !is_worth ? Purge::kDone : Purge::kRefused;
   }
@@ -216,19 +216,19 @@ const char* HeapRegistry::check() {
     if (broken == nullptr) broken = heap.check();
   });
   if (broken == nullptr) broken = check_full_slabs();
-  return broken != nullptr ? broken : roll_.check();
+  return broken != nullptr ? broken : heaps_.check();
 }
 
 const char* HeapRegistry::check_full_slabs() {
   const auto heap_of = [this](PageId page) -> uint16_t {
-    return window().class_at(page.value) == 0 ? 0 : window().tag(page).owner();
+    return page_map().class_at(page.value) == 0 ? 0 : page_map().entry(page).owner();
   };
-  for (PageId page = window().first_reserved(); page < window().end_reserved(); page = page + PageCount{1}) {
+  for (PageId page = page_map().first_reserved(); page < page_map().end_reserved(); page = page + PageCount{1}) {
     const uint16_t id = heap_of(page);
     if (id == 0) continue;
     const SlabHeap::Look look(*heap(id));
     if (heap_of(page) != id) continue;
-    const Slab& slab = *window().tag(page).record<Slab>();
+    const Slab& slab = *page_map().entry(page).record<Slab>();
     if (!slab.full || slab.span->first != page) continue;
     if (const char* broken = heap(id)->check_slab(slab, slab.size_class); broken != nullptr) return broken;
   }

@@ -1,6 +1,6 @@
-// HeapRegistry: every slab heap by its id, those without a thread too (slab/heap_roll.h), and what all heaps share.
+// HeapRegistry: every slab heap by its id, those without a thread too (slab/heap_table.h), and what all heaps share.
 //
-// Lock order: heap -> roll -> span store, large store, arena.
+// Lock order: heap -> heap table -> span store, large store, arena.
 #pragma once
 
 #include <atomic>
@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "base/lock.h"
-#include "os/doorbell.h"
+#include "os/wake_event.h"
 #include "size/class_table.h"
-#include "slab/heap_roll.h"
+#include "slab/heap_table.h"
 #include "slab/slab_heap.h"
 #include "slab/slab_view.h"
 #include "span/meta_arena.h"
@@ -27,14 +27,14 @@ class HeapRegistry {
   constexpr HeapRegistry(MetaArena& arena, SpanStore& spans) : arena_(arena), spans_(spans) {}
 
   // The bell to ring when blocks come home.
-  void set_bell(Doorbell& bell) { bell_ = &bell; }
+  void set_wake_event(WakeEvent& wake_event) { wake_event_ = &wake_event; }
 
   // Before any other use; false if the OS refuses memory.
   bool open(const ClassTable& table);
 
   // At most so many heaps serve threads at a time, which share them where there are more. Without this call there is
   // no bound but that of ids.
-  void bound(size_t heaps) { roll_.bound(heaps); }
+  void bound(size_t heaps) { heaps_.bound(heaps); }
 
   // A heap for a new thread: an abandoned one if there is any, one that it shares if as many heaps as may be have
   // threads. Null if the OS refuses memory, and there is none to share.
@@ -43,7 +43,7 @@ class HeapRegistry {
   void abandon(SlabHeap& heap);
   // Moves a slab of the class from an abandoned heap to `heir`; false if none has one. The caller holds the heir's
   // lock.
-  bool adopt_slab(size_t size_class, SlabHeap& heir) { return roll_.adopt_slab(size_class, heir); }
+  bool adopt_slab(size_t size_class, SlabHeap& heir) { return heaps_.adopt_slab(size_class, heir); }
 
   // For a thread that was refused a block of the class and holds no heap's lock: a block out of the slabs of any heap;
   // waits for that heap's lock. Null if no slab has one. O(heaps).
@@ -69,8 +69,9 @@ class HeapRegistry {
   // purged in holes. The calling thread holds no heap's lock.
   size_t trim();
 
-  // How far the idle thread has come on its pass over all heaps; it makes one pass after the other. From each heap it
-  // frees the empty slabs and purges the holes, but not in classes of which blocks were taken since its last pass.
+  // How far the background thread has come on its pass over all heaps; it makes one pass after the other. From each
+  // heap it frees the empty slabs and purges the holes, but not in classes of which blocks were taken since its last
+  // pass.
   struct Pass {
     uint16_t heap = 1;
     SlabHeap::Round round{.visitor = SlabHeap::kByTheClock};
@@ -84,9 +85,9 @@ class HeapRegistry {
   bool ages();
   // Called when blocks have come home to the heap, under its lock.
   void note_change(SlabHeap& heap) {
-    if (bell_ == nullptr) return;
+    if (wake_event_ == nullptr) return;
     heap.ages_.set();
-    bell_->ring();
+    wake_event_->notify();
   }
 
   // Takes, or returns, `bytes` of what all heaps may keep of empty slabs beyond the fixed amount each: a bound for the
@@ -96,8 +97,8 @@ class HeapRegistry {
 
   // Called when a thread has taken blocks out of its heap, under the heap's lock: it may sleep with them in its cache.
   void note_use() {
-    if (bell_ != nullptr) [[unlikely]]
-      bell_->remind();
+    if (wake_event_ != nullptr) [[unlikely]]
+      wake_event_->remind();
   }
   // Bytes that heaps have purged inside slabs so far.
   void count_holes(size_t bytes) { bytes_in_holes_.fetch_add(bytes, std::memory_order_relaxed); }
@@ -106,27 +107,27 @@ class HeapRegistry {
   // Copies what the slab on the page holds now; false if there is none. The calling thread holds no heap's lock.
   bool view_slab(PageId page, SlabView& view);
   // The list of heaps, as [first byte, end).
-  std::pair<uintptr_t, uintptr_t> roll_range() const { return roll_.range(); }
+  std::pair<uintptr_t, uintptr_t> heap_table_range() const { return heaps_.range(); }
 
   // Calls act(heap) for every heap that was ever made: a heap stays for ever.
   template <class Act>
   void for_each(Act act) {
-    roll_.for_each(act);
+    heaps_.for_each(act);
   }
-  SlabHeap* heap(uint16_t id) const { return roll_.heap(id); }
-  size_t abandoned_count() const { return roll_.abandoned_count(); }
+  SlabHeap* heap(uint16_t id) const { return heaps_.heap(id); }
+  size_t abandoned_count() const { return heaps_.abandoned_count(); }
   MetaArena& arena() { return arena_; }
   SpanStore& spans() { return spans_; }
-  Window& window() { return spans_.window(); }
+  PageMap& page_map() { return spans_.page_map(); }
   const ClassTable& table() const { return *table_; }
 
   // True if no thread holds a lock of this layer that sending blocks home may wait for.
-  bool is_at_rest() const { return !shared_->lock().is_held() && !roll_.is_held(); }
+  bool is_at_rest() const { return !shared_->lock().is_held() && !heaps_.is_held(); }
 
   // Takes and drops every lock of this layer, in order, while no thread begins or ends, so that no thread is in the
   // middle of an operation meanwhile.
-  void lock_all() { roll_.lock_all(); }
-  void unlock_all() { roll_.unlock_all(); }
+  void lock_all() { heaps_.lock_all(); }
+  void unlock_all() { heaps_.unlock_all(); }
 
   // Checks every heap: null, or the broken part of the invariant.
   const char* check();
@@ -134,7 +135,7 @@ class HeapRegistry {
  private:
   template <class Act>
   bool with_slab_of(const void* block, SlabHeap* own, Act act);
-  using Roll = HeapRoll<SlabHeap, StdAtomics, SharedLock>;
+  using Heaps = HeapTable<SlabHeap, StdAtomics, SharedLock>;
   static constexpr size_t kIds = kMostHeaps + 2;  // 0 is no heap's, 1 the shared heap's
 
   SlabHeap* make_heap(uint16_t id);
@@ -147,9 +148,9 @@ class HeapRegistry {
   SpanStore& spans_;
   const ClassTable* table_ = nullptr;
   SlabHeap* shared_ = nullptr;
-  Doorbell* bell_ = nullptr;
+  WakeEvent* wake_event_ = nullptr;
 
-  Roll roll_;
+  Heaps heaps_;
 
   // Any heap writes these now and then.
   alignas(kCacheLine) std::atomic<size_t> extra_{0};

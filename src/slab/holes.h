@@ -1,5 +1,5 @@
 // Holes: the free blocks of one slab that lie in its holes, taken out of the slab while the OS takes their pages. The
-// idle thread uses it on heaps of other threads, so that none waits behind the heap's lock for a system call.
+// background thread uses it on heaps of other threads, so that none waits behind the heap's lock for a system call.
 //
 //   take      under the heap's lock    the blocks count as handed out: the slab is not empty, and stays a slab
 //   purge     without a lock
@@ -15,8 +15,8 @@ namespace snug {
 
 class Holes {
  public:
-  // Takes the blocks in the slab's holes. None of them may be in hand already. False, and nothing is taken, if there is
-  // no hole.
+  // Takes the blocks in the slab's holes. None of them may be detached already. False, and nothing is taken, if there
+  // is no hole.
   bool take(Slab& slab);
   size_t bytes() const;
   // Returns the bytes that the OS took.

@@ -9,7 +9,7 @@ SlabHeap::SlabHeap(HeapRegistry& registry, uint16_t id) : id_(id), registry_(reg
 void SlabHeap::insert(Slab* slab) {
   Bin& bin = bins_[slab->size_class];
   slab->owner = id_;
-  tag_pages(*slab);
+  set_entries(*slab);
   bin.slabs.add(1);
   slab_count_.add(1);
   slab_bytes_ += slab->span->pages.bytes();
@@ -22,13 +22,13 @@ void SlabHeap::insert(Slab* slab) {
   }
 }
 
-void SlabHeap::tag_pages(const Slab& slab) {
-  Window& window = registry_.window();
-  const PageTag tag = PageTag::slab(&slab, slab.owner);
+void SlabHeap::set_entries(const Slab& slab) {
+  PageMap& page_map = registry_.page_map();
+  const PageEntry entry = PageEntry::slab(&slab, slab.owner);
   for (uint32_t i = 0; i < slab.span->pages.value; ++i) {
     const PageId page = slab.span->first + PageCount{i};
-    window.set_tag(page, tag);
-    window.set_class(page, scaled(slab.size_class));
+    page_map.set_entry(page, entry);
+    page_map.set_class(page, scaled(slab.size_class));
   }
 }
 

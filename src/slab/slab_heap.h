@@ -1,4 +1,4 @@
-// SlabHeap: the slabs that belong to one thread, or to a few that share them (slab/heap_roll.h), and the two ways
+// SlabHeap: the slabs that belong to one thread, or to a few that share them (slab/heap_table.h), and the two ways
 // batches of blocks move between them and the threads' caches.
 //
 //   refill   blocks out of the slabs, in address order, recycled ones before never-used ones
@@ -28,8 +28,8 @@
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/owner_counter.h"
-#include "os/bell_mark.h"
 #include "os/process.h"
+#include "os/work_flag.h"
 #include "size/class_table.h"
 #include "slab/heap_cache.h"
 #include "slab/holes.h"
@@ -118,9 +118,10 @@ class alignas(64) SlabHeap {
   // Purges holes for growth: continues the owners' round a little and purges the holes it meets. Called for pages that
   // the OS has to back for the heap; while too much is free in its slabs, for all pages that it takes or gives away.
   // One round for each time that the heap ages, more while too much is free.
-  void make_way(PageCount for_pages);
-  // For the idle thread: takes the holes of the next slab that has some into `holes`, if one is near; false at the end
-  // of the round. Empty slabs of the classes on the way go to `emptied`, which the caller frees to the span store.
+  void purge_for_growth(PageCount for_pages);
+  // For the background thread: takes the holes of the next slab that has some into `holes`, if one is near; false at
+  // the end of the round. Empty slabs of the classes on the way go to `emptied`, which the caller frees to the span
+  // store.
   bool take_holes(Round& round, Holes& holes, SpanBatch& emptied);
   void put_back(Holes& holes);
 
@@ -142,7 +143,7 @@ class alignas(64) SlabHeap {
   bool is_at_rest() { return !is_owner_in_.load(std::memory_order_relaxed) && !lock().is_held(); }
   // Brings mail home if no owner is expected, unless another thread holds the lock, which then does so.
   void look_again();
-  // For the idle thread: true if blocks have come home that it has not seen.
+  // For the background thread: true if blocks have come home that it has not seen.
   bool ages() const { return ages_.is_set(); }
 
   // Racy: blocks of the class outside of slabs (live or cached), and the slabs of the class.
@@ -163,7 +164,7 @@ class alignas(64) SlabHeap {
   friend class HeapRegistry;
   friend Hold;
   template <class, class, class>
-  friend class HeapRoll;
+  friend class HeapTable;
   // After so many visits without a hold the owners are taken for asleep.
   static constexpr uint8_t kVisitsOfASleeper = 64;
   // Bytes of slabs from which on a heap has proved to grow.
@@ -197,11 +198,11 @@ class alignas(64) SlabHeap {
   SpanBatch spans_for(const SizeClass& sizes, Paging paging);
   Paging paging_for(size_t size_class);
   void insert(Slab* slab);
-  void tag_pages(const Slab& slab);
+  void set_entries(const Slab& slab);
   Span* take_apart(Slab* slab);
   size_t most_empty() const;
   void give_empty_away(size_t size_class);
-  void regret(size_t bytes);
+  void note_refault(size_t bytes);
   void give_up_extra(size_t bytes);
   void fetch_records(void* const* blocks, size_t count) const;
   size_t put_home(Slab& slab, const SizeClass& sizes, void* const* blocks, size_t count);
@@ -230,12 +231,12 @@ class alignas(64) SlabHeap {
   uint8_t visits_ = kVisitsOfASleeper;  // since the owners' last hold, counted up to kVisitsOfASleeper
   OwnerCounter blocks_mailed_;          // modulo 2^64
   OwnerCounter bytes_mailed_;
-  BellMark ages_;
+  WorkFlag ages_;
   std::atomic<bool> is_owner_in_{false};  // for its signal handlers
   bool is_shared_ = false;                // the shared heap: it never has a thread
 
   alignas(kCacheLine) HeapRegistry& registry_;
-  SlabHeap* next_abandoned_ = nullptr;  // used by the roll
+  SlabHeap* next_abandoned_ = nullptr;  // used by the heap table
   std::atomic<size_t> threads_{0};      // likewise
   HeapCaches caches_;
   SlabRecords slabs_;

@@ -9,11 +9,11 @@ const char* SlabHeap::check_slab(const Slab& slab, size_t size_class) const {
   if (is_shared_ && slab.full && slab.has_group(registry_.table().classes[size_class].line_group))
     return "slab heap: a full slab has blocks to give";
   if (slab.owner != id_ || slab.size_class != size_class) return "slab heap: a slab belongs elsewhere";
-  const Window& window = registry_.window();
+  const PageMap& page_map = registry_.page_map();
   for (uint32_t i = 0; i < slab.span->pages.value; ++i) {
     const PageId page = slab.span->first + PageCount{i};
-    if (window.tag(page).record<Slab>() != &slab || window.tag(page).owner() != id_ ||
-        window.class_at(page.value) != scaled(size_class))
+    if (page_map.entry(page).record<Slab>() != &slab || page_map.entry(page).owner() != id_ ||
+        page_map.class_at(page.value) != scaled(size_class))
       return "slab heap: a page's tag or class does not name its slab";
   }
   return nullptr;

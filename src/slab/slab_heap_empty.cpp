@@ -60,8 +60,8 @@ bool SlabHeap::make_slabs(size_t size_class) {
   // The last one to be made is the first to be drawn from.
   while (Span* span = batch.back()) {
     batch.remove(span);
-    regret(span->pages.bytes());
-    if (span->grew || has_too_much()) make_way(span->pages);
+    note_refault(span->pages.bytes());
+    if (span->grew || has_too_much()) purge_for_growth(span->pages);
     made = cut_slab(size_class, span) || made;
   }
   return made;
@@ -70,7 +70,7 @@ bool SlabHeap::make_slabs(size_t size_class) {
 // Adds an empty slab on the span; false, and the span is in the store again, without memory for a record.
 bool SlabHeap::cut_slab(size_t size_class, Span* span) {
   const SizeClass& sizes = registry_.table().classes[size_class];
-  Slab* slab = slabs_.make(sizes, registry_.window().start_of(span->first));
+  Slab* slab = slabs_.make(sizes, registry_.page_map().start_of(span->first));
   if (slab == nullptr) {
     registry_.spans().free(span, PageCount{0});
     return false;
@@ -91,8 +91,8 @@ SpanBatch SlabHeap::spans_for(const SizeClass& sizes, Paging paging) {
   const PageCount alignment{sizes.slab_alignment()};
   if (empty_bytes_ >= pages.bytes() && !registry_.spans().has_dirty(pages, alignment)) release_empty(0);
   const size_t stays = most_empty() / 2;
-  const size_t missed = std::min(given_away_, stays - std::min(stays, empty_bytes_));
-  return registry_.spans().allocate_some(pages, alignment, paging, std::max<size_t>(1, missed / pages.bytes()));
+  const size_t refaulted = std::min(given_away_, stays - std::min(stays, empty_bytes_));
+  return registry_.spans().allocate_some(pages, alignment, paging, std::max<size_t>(1, refaulted / pages.bytes()));
 }
 
 // Bytes of empty slabs that are kept.
@@ -100,7 +100,7 @@ size_t SlabHeap::most_empty() const { return is_shared_ || !is_asleep() ? kEmpty
 
 // Called when the heap takes a span. If it gave as much away before, it needed that again: so much more is kept from
 // now on.
-void SlabHeap::regret(size_t bytes) {
+void SlabHeap::note_refault(size_t bytes) {
   if (given_away_ < bytes) return;
   given_away_ -= bytes;
   if (empty_extra_ + bytes <= kEmptyExtra && registry_.grant_extra(bytes)) empty_extra_ += bytes;
@@ -128,9 +128,10 @@ void SlabHeap::give_empty_away(size_t size_class) {
   release_empty(most_empty() - std::min(most_empty(), kEmptyKept / kPartGiven), size_class);
   const size_t given = before - empty_bytes_;
   if (!is_asleep()) given_away_ += given;
-  // A heap that shrinks at random has holes. Visiting threads leave them to the heap's own thread or the idle thread.
+  // A heap that shrinks at random has holes. Visiting threads leave them to the heap's own thread or the background
+  // thread.
   if (is_owner_in_.load(std::memory_order_relaxed) && has_too_much())
-    make_way({static_cast<uint32_t>(given / kPageSize)});
+    purge_for_growth({static_cast<uint32_t>(given / kPageSize)});
 }
 
 void SlabHeap::release_empty(size_t keep, size_t first_class) {
@@ -145,7 +146,7 @@ void SlabHeap::release_empty(size_t keep, size_t first_class) {
 // Ends an empty slab and returns its span.
 Span* SlabHeap::take_apart(Slab* slab) {
   Bin& bin = bins_[slab->size_class];
-  Window& window = registry_.window();
+  PageMap& page_map = registry_.page_map();
   Span* const span = slab->span;
   bin.empty.remove(slab);
   bin.slabs.subtract(1);
@@ -154,8 +155,8 @@ Span* SlabHeap::take_apart(Slab* slab) {
   empty_bytes_ -= span->pages.bytes();
   for (uint32_t i = 0; i < span->pages.value; ++i) {
     const PageId page = span->first + PageCount{i};
-    window.set_class(page, 0);
-    window.set_tag(page, PageTag());
+    page_map.set_class(page, 0);
+    page_map.set_entry(page, PageEntry());
   }
   span->written = std::max(span->written, slab->touched_pages());
   slabs_.recycle(slab, registry_.table().classes[slab->size_class]);

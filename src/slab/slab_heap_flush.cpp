@@ -17,15 +17,15 @@ constexpr size_t kWorthSending = 16;
 constexpr size_t kFetchedAhead = 16;
 
 // How many blocks from the first on, which lies on `page`, have the same class and owner.
-size_t row_of_owner(const Window& window, size_t page, void* const* blocks, size_t count) {
-  const auto owner_of = [&](size_t index) { return window.tag({static_cast<uint32_t>(index)}).owner(); };
-  const ScaledClass its_class = window.class_at(page);
+size_t row_of_owner(const PageMap& page_map, size_t page, void* const* blocks, size_t count) {
+  const auto owner_of = [&](size_t index) { return page_map.entry({static_cast<uint32_t>(index)}).owner(); };
+  const ScaledClass its_class = page_map.class_at(page);
   const uint16_t owner = owner_of(page);
   size_t row = 1;
   for (; row != count; ++row) {
-    const size_t next = window.index_of(blocks[row]);
+    const size_t next = page_map.index_of(blocks[row]);
     if (next == page) continue;
-    if (next >= window.page_limit() || window.class_at(next) != its_class || owner_of(next) != owner) break;
+    if (next >= page_map.page_limit() || page_map.class_at(next) != its_class || owner_of(next) != owner) break;
     page = next;
   }
   return row;
@@ -35,7 +35,7 @@ size_t row_of_owner(const Window& window, size_t page, void* const* blocks, size
 
 void SlabHeap::flush(size_t size_class, void* const* blocks, size_t count) {
   const SizeClass& sizes = registry_.table().classes[size_class];
-  const Window& window = registry_.window();
+  const PageMap& page_map = registry_.page_map();
   Outbox outbox(*this, size_class);
   size_t home = 0;
   size_t fetched = 0;
@@ -45,18 +45,18 @@ void SlabHeap::flush(size_t size_class, void* const* blocks, size_t count) {
       if (!row_at(blocks + done, count - done, sizes.block_size)) fetch_records(blocks + done, fetched - done);
     }
     size_t taken;
-    const PageTag tag = tag_of_block(window, size_class, blocks[done]);
-    if (tag.owner() == id_) {
-      taken = put_home(*tag.record<Slab>(), sizes, blocks + done, count - done);
+    const PageEntry entry = tag_of_block(page_map, size_class, blocks[done]);
+    if (entry.owner() == id_) {
+      taken = put_home(*entry.record<Slab>(), sizes, blocks + done, count - done);
       home += taken;
     } else {
       const size_t most = std::min(count - done, Outbox::kCapacity);
-      taken = row_of_owner(window, window.index_of(blocks[done]), blocks + done, most);
+      taken = row_of_owner(page_map, page_map.index_of(blocks[done]), blocks + done, most);
       if (taken >= kWorthSending) {
-        send(size_class, blocks + done, taken, tag.owner());
+        send(size_class, blocks + done, taken, entry.owner());
       } else {
-        prefetch_for_write(&tag.record<Slab>()->remote(sizes));
-        outbox.add(blocks + done, taken, tag.owner());
+        prefetch_for_write(&entry.record<Slab>()->remote(sizes));
+        outbox.add(blocks + done, taken, entry.owner());
       }
     }
     done += taken;
@@ -68,12 +68,12 @@ void SlabHeap::flush(size_t size_class, void* const* blocks, size_t count) {
 
 // Scattered blocks lie in many slabs: the slabs' records are prefetched together, not one after the other.
 void SlabHeap::fetch_records(void* const* blocks, size_t count) const {
-  const Window& window = registry_.window();
+  const PageMap& page_map = registry_.page_map();
   for (size_t i = 0; i < count; ++i) {
-    const size_t page = window.index_of(blocks[i]);
-    if (page >= window.page_limit()) continue;
-    const PageTag tag = window.tag({static_cast<uint32_t>(page)});
-    if (tag.owner() == id_) prefetch_for_write(tag.record<Slab>());
+    const size_t page = page_map.index_of(blocks[i]);
+    if (page >= page_map.page_limit()) continue;
+    const PageEntry entry = page_map.entry({static_cast<uint32_t>(page)});
+    if (entry.owner() == id_) prefetch_for_write(entry.record<Slab>());
   }
 }
 

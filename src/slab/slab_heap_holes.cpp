@@ -1,5 +1,5 @@
 // SlabHeap's holes: the OS pages of partial slabs that hold no live block, and how they are purged: on request, for
-// growth, and by the idle thread.
+// growth, and by the background thread.
 #include <algorithm>
 
 #include "base/at_a_time.h"
@@ -14,7 +14,7 @@ namespace {
 // 16th of the heap was exchanged. A heap that does not change searches kByAge * 16 pages each time that it ages.
 constexpr uint32_t kLooksAPage = 16;
 constexpr PageCount kByAge{16};
-// The idle thread looks at so many slabs and classes in one hold of the lock.
+// The background thread looks at so many slabs and classes in one hold of the lock.
 constexpr uint32_t kLooksAHold = 64;
 
 }  // namespace
@@ -54,7 +54,7 @@ bool SlabHeap::has_too_much() const {
   return slab_bytes_ - out_bytes_ > registry_.spans().retain() * std::max<size_t>(1, thread_count());
 }
 
-void SlabHeap::make_way(PageCount for_pages) {
+void SlabHeap::purge_for_growth(PageCount for_pages) {
   if (slab_bytes_ < kGrownHeap) return;
   if (owners_.is_done && has_too_much() && owners_.exchanged >= owners_.pause) begin_round();
   owners_.exchanged += for_pages.bytes();
@@ -89,7 +89,7 @@ void SlabHeap::end_round() {
 
 void SlabHeap::give_back_some() {
   begin_round();
-  make_way(kByAge);
+  purge_for_growth(kByAge);
   for (uint32_t runs = 0; runs != kAtATime && registry_.spans().purge_overdue() == Purge::kDone;) ++runs;
 }
 

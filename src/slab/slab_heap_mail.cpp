@@ -41,9 +41,9 @@ void SlabHeap::note_visit() {
 }
 
 void SlabHeap::open(SlabRemoteFrees& remote) {
-  const Window& window = registry_.window();
-  const PageTag tag = window.tag(window.page_of(remote.start()));
-  if (tag.owner() != id_) return deliver(remote, *registry_.heap(tag.owner()));  // adopted
+  const PageMap& page_map = registry_.page_map();
+  const PageEntry entry = page_map.entry(page_map.page_of(remote.start()));
+  if (entry.owner() != id_) return deliver(remote, *registry_.heap(entry.owner()));  // adopted
   Slab& slab = Slab::of(remote);
   const SizeClass& sizes = registry_.table().classes[slab.size_class];
   size_t count = 0;
@@ -79,15 +79,15 @@ void SlabHeap::post(size_t size_class, void* const* blocks, size_t count) {
   blocks_mailed_.add(count);
   bytes_mailed_.add(count * sizes.block_size);
   for (size_t done = 0; done != count;) {
-    const PageTag tag = tag_of_block(registry_.window(), size_class, blocks[done]);
-    Slab& slab = *tag.record<Slab>();
+    const PageEntry entry = tag_of_block(registry_.page_map(), size_class, blocks[done]);
+    Slab& slab = *entry.record<Slab>();
     SlabRemoteFrees& remote = slab.remote(sizes);
     const WordOfBlocks some = gather_word(slab, remote, sizes, blocks + done, count - done);
     switch (remote.add(some.word, some.mask)) {
       case SlabRemoteFrees::Added::kTwice:
         die_of_misuse("free", blocks[done], kAlreadyFree);
       case SlabRemoteFrees::Added::kFirst:
-        deliver(remote, *registry_.heap(tag.owner()));
+        deliver(remote, *registry_.heap(entry.owner()));
         break;
       case SlabRemoteFrees::Added::kMore:
         break;

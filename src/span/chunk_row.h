@@ -10,16 +10,19 @@
 #include <optional>
 
 #include "base/units.h"
+#include "span/page_map.h"
 #include "span/span.h"
-#include "span/window.h"
 
 namespace snug {
 
 class ChunkRow {
  public:
   // `pages` is more than kPagesPerChunk. Clean chunks are usable only if they have this paging.
-  ChunkRow(Window& window, PageCount pages, Paging paging)
-      : window_(window), whole_(pages.value / kPagesPerChunk), rest_{pages.value % kPagesPerChunk}, paging_(paging) {}
+  ChunkRow(PageMap& page_map, PageCount pages, Paging paging)
+      : page_map_(page_map),
+        whole_(pages.value / kPagesPerChunk),
+        rest_{pages.value % kPagesPerChunk},
+        paging_(paging) {}
 
   // The first page of the place with the most dirty pages, which cost no fault, the lowest of several; nothing if there
   // is no place. O(chunks ever reserved).
@@ -31,7 +34,7 @@ class ChunkRow {
   std::optional<uint32_t> dirty_pages_if_usable(uint32_t chunk) const;
   bool has_free_start(uint32_t chunk) const;
 
-  Window& window_;
+  PageMap& page_map_;
   const uint32_t whole_;  // chunks
   const PageCount rest_;
   const Paging paging_;

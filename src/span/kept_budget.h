@@ -20,9 +20,9 @@ class GivenBytes {
   // So many bytes were taken from the OS. Returns the new bound, where it was `allowed`; this raises it to `most` at
   // most.
   size_t raised(size_t allowed, size_t bytes, size_t most) {
-    const size_t missed = std::min(bytes, bytes_);
-    bytes_ -= missed;
-    return std::max(allowed, std::min(allowed + missed, most));
+    const size_t refaulted = std::min(bytes, bytes_);
+    bytes_ -= refaulted;
+    return std::max(allowed, std::min(allowed + refaulted, most));
   }
 
  private:

@@ -1,10 +1,10 @@
-// KeptByAge: what a store keeps beside its budget (kept_budget.h) while the idle thread runs and purges what has grown
-// old: as much as was in use a moment ago and is not any more. So a burst leaves its memory to one that follows at
-// once, what is in use and what is kept together exceed what was in use of late by little more than the budget
+// KeptByAge: what a store keeps beside its budget (kept_budget.h) while the background thread runs and purges what has
+// grown old: as much as was in use a moment ago and is not any more. So a burst leaves its memory to one that follows
+// at once, what is in use and what is kept together exceed what was in use of late by little more than the budget
 // (decision 0069 names the exceptions), and a process that rests has given it all back when its age is up.
 //
-// A moment is the age at which the idle thread purges, or up to twice that: the highest use in the current and in the
-// previous such interval is known. The caller holds the lock of the store, but for bound(). O(1).
+// A moment is the age at which the background thread purges, or up to twice that: the highest use in the current and in
+// the previous such interval is known. The caller holds the lock of the store, but for bound(). O(1).
 #pragma once
 
 #include <algorithm>
@@ -12,18 +12,18 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "os/doorbell.h"
+#include "os/wake_event.h"
 
 namespace snug {
 
 class KeptByAge {
  public:
-  void set_bell(const Doorbell& bell) { bell_ = &bell; }
+  void set_wake_event(const WakeEvent& wake_event) { wake_event_ = &wake_event; }
   // This keeps no more bytes than that, budget included.
   void bound(size_t bytes) { bound_.store(bytes, std::memory_order_relaxed); }
 
-  // Whether the idle thread answers the bell. Needs no lock; the answer may change at once.
-  bool is_in_force() const { return bell_ != nullptr && bell_->is_served(); }
+  // Whether the background thread answers the wake event. Needs no lock; the answer may change at once.
+  bool is_in_force() const { return wake_event_ != nullptr && wake_event_->is_served(); }
 
   // Called before any of the bytes in use is freed. `age` (milliseconds): how old kept memory is when it is purged.
   void note(size_t in_use, uint32_t age, uint32_t now) {
@@ -51,7 +51,7 @@ class KeptByAge {
   }
 
  private:
-  const Doorbell* bell_ = nullptr;
+  const WakeEvent* wake_event_ = nullptr;
   std::atomic<size_t> bound_{0};
   size_t before_ = 0;   // highest use in the previous interval
   size_t highest_ = 0;  // the same of the current one

@@ -24,7 +24,7 @@ void* LargeStore::allocate(const LargeRequest& request) {
   void* start = nullptr;
   size_t to_clear = 0;
   {
-    const Entry entry(lock_, passage_);
+    const GateGuard guard(lock_, in_flight_);
     if (!promise_place()) return nullptr;
     LargeBlock* block = take_kept(usable, request);
     if (block == nullptr) block = map_block(request, usable);
@@ -34,12 +34,12 @@ void* LargeStore::allocate(const LargeRequest& request) {
     }
     if (block->advised == Paging::kHuge && usable < kGrownBlock && !request.will_grow) {
       block->advised = Paging::kSmall;
-      mapped_in_hand_ += block->mapped;
+      mapped_detached_ += block->mapped;
       {
-        const Outside outside(lock_, passage_);
+        const UnlockedScope unlocked(lock_, in_flight_);
         os::prefer_small_pages(at<void>(block->start), block->writable);
       }
-      mapped_in_hand_ -= block->mapped;
+      mapped_detached_ -= block->mapped;
     }
     if (request.zeroed) to_clear = std::min(block->written, usable);
     start = hand_out(block, usable);
@@ -55,13 +55,13 @@ bool LargeStore::promise_place() {
   while (!index_.promise()) {
     LargeIndex::Table table = index_.longer();
     {
-      const Outside outside(lock_, passage_);
+      const UnlockedScope unlocked(lock_, in_flight_);
       table.slots = static_cast<LargeBlock**>(records_.arena().map(table.bytes()));
     }
     if (table.slots == nullptr) return index_.promise_last();
     table = index_.move_to(table);
     if (table.slots == nullptr) continue;
-    const Outside outside(lock_, passage_);
+    const UnlockedScope unlocked(lock_, in_flight_);
     records_.arena().release(table.slots, table.bytes());
   }
   return true;
@@ -75,7 +75,7 @@ LargeBlock* LargeStore::map_block(const LargeRequest& request, size_t usable) {
   ++mappings_;
   bool is_made = false;
   {
-    const Outside outside(lock_, passage_);
+    const UnlockedScope unlocked(lock_, in_flight_);
     const bool has_room = request.will_grow && request.alignment <= os::page_size();
     is_made = has_room ? block->make_to_grow(usable, true) : block->make(usable, request.alignment);
   }
@@ -96,7 +96,7 @@ void* LargeStore::hand_out(LargeBlock* block, size_t usable) {
   bytes_usable_ += usable;
   index_.insert(block);
   if (block->written - usable > usable / kTailIgnored) keep(block);
-  if (bell_ != nullptr) bell_->summon();
+  if (wake_event_ != nullptr) wake_event_->summon();
   return at<void>(block->start);
 }
 
@@ -138,7 +138,7 @@ LargeBlock* LargeStore::take_kept(size_t bytes, const LargeRequest& request) {
 
 LargeFree LargeStore::free(void* start) {
   {
-    const Entry entry(lock_, passage_);
+    const GateGuard guard(lock_, in_flight_);
     LargeBlock* block = index_.find(address_of(start));
     if (block == nullptr) return reason_unknown(address_of(start));
     index_.erase(block);
@@ -211,7 +211,7 @@ void LargeStore::count_kept(LargeBlock* block) {
   block->is_kept = true;
   bytes_kept_.add(block->kept());
   note_oldest();
-  if (bell_ != nullptr) bell_->ring();
+  if (wake_event_ != nullptr) wake_event_->notify();
 }
 
 // The lock is held.
@@ -236,9 +236,13 @@ bool LargeStore::ages() {
 
 LargeStatistics LargeStore::statistics() {
   LockGuard guard(lock_);
-  return {
-      index_.size() + blocks_in_hand_, bytes_usable_, bytes_mapped_, bytes_kept_.get(), index_.bytes(), bytes_released_,
-      by_age_.most(retention_.bytes)};
+  return {index_.size() + blocks_detached_,
+          bytes_usable_,
+          bytes_mapped_,
+          bytes_kept_.get(),
+          index_.bytes(),
+          bytes_released_,
+          by_age_.most(retention_.bytes)};
 }
 
 // First the blocks of the index, then those of the cache.
@@ -288,7 +292,7 @@ const char* LargeStore::check() {
     kept += block->kept();
     if (!block->is_kept || !block->is_live()) return "large store: what has a tail is free, or does not count as kept";
   }
-  if (usable + usable_in_hand_ != bytes_usable_ || mapped + bytes_in_transit_ + mapped_in_hand_ != bytes_mapped_ ||
+  if (usable + usable_detached_ != bytes_usable_ || mapped + bytes_in_transit_ + mapped_detached_ != bytes_mapped_ ||
       kept != bytes_kept_.get())
     return "large store: the byte counts are wrong";
   return nullptr;

@@ -2,11 +2,11 @@
 //
 // A freed mapping stays in the cache, memory and all, until the retention threshold or its age says that it goes back
 // to the OS. Beside the one freed last, little is kept until memory that went back is faulted in again, and what was in
-// use of late while the idle thread answers the bell (span/kept_by_age.h). A request takes the mapping that fits best;
-// if that is much longer than was asked for, the tail is kept, as is what realloc cuts off: it serves the block if that
-// grows, or goes back, addresses too, when it is the oldest. A block that grows by realloc moves once into a mapping
-// with room to grow (span/mapping.h) and then grows in place; moving carries the pages over (mremap), never copies
-// them.
+// use of late while the background thread answers the wake event (span/kept_by_age.h). A request takes the mapping that
+// fits best; if that is much longer than was asked for, the tail is kept, as is what realloc cuts off: it serves the
+// block if that grows, or goes back, addresses too, when it is the oldest. A block that grows by realloc moves once
+// into a mapping with room to grow (span/mapping.h) and then grows in place; moving carries the pages over (mremap),
+// never copies them.
 //
 //   bytes_kept_ == sum of `kept` over the cache and the tails;   every live block is in the index or in its owner's
 //   hands, no free one is
@@ -20,10 +20,10 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/in_flight_gate.h"
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/owner_counter.h"
-#include "base/passage.h"
 #include "span/huge_page_gauge.h"
 #include "span/kept_budget.h"
 #include "span/kept_by_age.h"
@@ -75,16 +75,16 @@ class LargeStore {
 
   void set_retention(Retention retention) { retention_ = retention; }
   // Sets the bytes alone, while other threads may use the store. What was in use of late may stay up to `by_age` while
-  // the idle thread answers the bell.
+  // the background thread answers the wake event.
   void bound_retention(size_t bytes, size_t by_age = 0) {
     by_age_.bound(by_age);
     LockGuard guard(lock_);
     retention_.bytes = bytes;
   }
-  // The bell to ring when a block is kept; a live block summons the idle thread by it.
-  void set_bell(Doorbell& bell) {
-    bell_ = &bell;
-    by_age_.set_bell(bell);
+  // The bell to ring when a block is kept; a live block summons the background thread by it.
+  void set_wake_event(WakeEvent& wake_event) {
+    wake_event_ = &wake_event;
+    by_age_.set_wake_event(wake_event);
   }
 
   // Null if the OS refuses, or at the bound on mappings.
@@ -112,12 +112,12 @@ class LargeStore {
   // store has grown by since blocks are kept, less what was purged for that already. In whole huge pages, and a live
   // block's tail whole; an excess counts for the next time. Where nothing is kept it reads one word that no thread
   // writes.
-  void make_way() {
+  void purge_for_growth() {
     if (oldest_.load(std::memory_order_relaxed) == kNoneKept) return;
     const size_t grown = grown_.load(std::memory_order_relaxed);
-    if (grown > made_way_.load(std::memory_order_relaxed)) make_way_slowly(grown);
+    if (grown > made_way_.load(std::memory_order_relaxed)) purge_for_growth_slowly(grown);
   }
-  // Gives back the oldest of what is kept beyond the bounds, which drop when no thread answers the bell any more.
+  // Gives back the oldest of what is kept beyond the bounds, which drop when no thread answers the wake event any more.
   Purge purge_excess();
   // True if anything is kept.
   bool ages();
@@ -136,7 +136,7 @@ class LargeStore {
   const char* check();
 
   // Fork: held while no block is on its way between the cache, the index and the OS.
-  void lock_at_rest() { passage_.lock_at_rest(lock_); }
+  void lock_at_rest() { in_flight_.lock_at_rest(lock_); }
   void unlock_after_fork() { lock_.unlock_after_fork(); }
 
  private:
@@ -150,7 +150,7 @@ class LargeStore {
   static constexpr size_t kNotDue = SIZE_MAX;
   static constexpr uint64_t kNoneKept = UINT64_MAX;
 
-  void make_way_slowly(size_t grown);
+  void purge_for_growth_slowly(size_t grown);
   void forgive(size_t grown);
   static size_t without_end(const LargeBlock& block, size_t bytes);
   template <class AskWhatStays>
@@ -177,7 +177,7 @@ class LargeStore {
   void write_up_to(LargeBlock* block, size_t usable);
   void shorten(LargeBlock* block, size_t usable);
   template <class Act>
-  void act_in_hand(LargeBlock* block, Act act);
+  void act_detached(LargeBlock* block, Act act);
   bool may_have_room() const { return mappings_ < kMostForGrowth; }
   bool make_writable(LargeBlock* block, size_t usable);
   bool lengthen(LargeBlock* block, size_t usable);
@@ -193,14 +193,14 @@ class LargeStore {
   const std::atomic<size_t>& grown_;
 
   alignas(kCacheLine) SharedLock lock_;
-  Passage passage_;
+  InFlightGate in_flight_;
   HugePageGauge& gauge_;
   RecordPool<LargeBlock> records_;
   LargeIndex index_;
   CacheList cache_;  // free blocks, the oldest first
   CacheList tails_;  // live ones with a tail that is kept, the same
   Retention retention_;
-  Doorbell* bell_ = nullptr;
+  WakeEvent* wake_event_ = nullptr;
   OwnerCounter bytes_kept_;
   KeptBudget budget_;  // of what is kept beside the block freed last
   KeptByAge by_age_;
@@ -209,9 +209,9 @@ class LargeStore {
   size_t mappings_ = 0;          // records in use: each a mapping, or about to be
   size_t bytes_in_transit_ = 0;  // of mappings that are being given back
   // Live blocks in their owners' hands.
-  size_t blocks_in_hand_ = 0;
-  size_t usable_in_hand_ = 0;
-  size_t mapped_in_hand_ = 0;  // or on their way from the cache into use
+  size_t blocks_detached_ = 0;
+  size_t usable_detached_ = 0;
+  size_t mapped_detached_ = 0;  // or on their way from the cache into use
   size_t bytes_released_ = 0;
   std::atomic<size_t> written_{0};
   uintptr_t gone_[kRemembered] = {};  // where blocks lay that went back or moved, lately: to tell a double free as such

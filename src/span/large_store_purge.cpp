@@ -13,7 +13,7 @@ namespace snug {
 // ones, or more of a free one; kNotDue for all. That is asked under the lock; of null, if nothing is kept.
 template <class AskWhatStays>
 Purge LargeStore::give_back_oldest(AskWhatStays ask_what_stays) {
-  const Entry entry(lock_, passage_);
+  const GateGuard guard(lock_, in_flight_);
   LargeBlock* oldest = oldest_kept();
   size_t stays = ask_what_stays(oldest);
   if (stays == kNotDue) return Purge::kNotDue;
@@ -70,7 +70,7 @@ bool LargeStore::give_back(LargeBlock* block, size_t stays) {
   const size_t mapped = block->mapped;
   const size_t written = block->written;
   {
-    const Outside outside(lock_, passage_);
+    const UnlockedScope unlocked(lock_, in_flight_);
     if (!cut(block, stays) && stays != 0) cut(block, stays = 0);
   }
   count_cut(mapped, written, *block);
@@ -115,7 +115,7 @@ bool LargeStore::trim(size_t pad) {
 
 // Room to grow is no memory, but in a limited address space other mappings may be refused because of it.
 bool LargeStore::cut_every_tail() {
-  const Entry entry(lock_, passage_);
+  const GateGuard guard(lock_, in_flight_);
   CacheList tails;
   index_.for_each([&](LargeBlock& block) {
     if (block.mapped == block.usable) return;
@@ -144,7 +144,7 @@ void LargeStore::forgive(size_t grown) {
   if (grown > made_way_.load(std::memory_order_relaxed)) made_way_.store(grown, std::memory_order_relaxed);
 }
 
-void LargeStore::make_way_slowly(size_t grown) {
+void LargeStore::purge_for_growth_slowly(size_t grown) {
   const auto owed = [&](const LargeBlock* oldest) {
     const size_t made = made_way_.load(std::memory_order_relaxed);
     if (grown <= made) return kNotDue;

@@ -18,7 +18,7 @@ void* LargeStore::resize(void* start, size_t size) {
   size_t before = 0;
   size_t written = 0;
   {
-    const Entry entry(lock_, passage_);
+    const GateGuard guard(lock_, in_flight_);
     block = index_.find(address_of(start));
     if (block == nullptr) return nullptr;
     before = block->usable;
@@ -52,24 +52,24 @@ void LargeStore::shorten(LargeBlock* block, size_t usable) {
     keep(block);
 }
 
-// Makes a system call about a live block and its room. The calling thread has the block in hand meanwhile: no other
+// Makes a system call about a live block and its room. The calling thread has the block detached meanwhile: no other
 // cuts its tail, and if the block moves, another thread may map the old address, and index it, at once.
 template <class Act>
-void LargeStore::act_in_hand(LargeBlock* block, Act act) {
+void LargeStore::act_detached(LargeBlock* block, Act act) {
   const bool was_kept = block->is_kept;
   const size_t mapped = block->mapped;
   keep_no_longer(block);
   index_.take_out(block);
-  ++blocks_in_hand_;
-  usable_in_hand_ += block->usable;
-  mapped_in_hand_ += mapped;
+  ++blocks_detached_;
+  usable_detached_ += block->usable;
+  mapped_detached_ += mapped;
   {
-    const Outside outside(lock_, passage_);
+    const UnlockedScope unlocked(lock_, in_flight_);
     act();
   }
-  --blocks_in_hand_;
-  usable_in_hand_ -= block->usable;
-  mapped_in_hand_ -= mapped;
+  --blocks_detached_;
+  usable_detached_ -= block->usable;
+  mapped_detached_ -= mapped;
   index_.insert(block);
   if (was_kept) keep(block);
 }
@@ -78,7 +78,7 @@ bool LargeStore::make_writable(LargeBlock* block, size_t usable) {
   if (block->reaches(usable)) return true;
   const uintptr_t start = block->start;
   const size_t mapped = block->mapped;
-  act_in_hand(block, [block, usable, with_room = may_have_room()] { block->grow(usable, with_room); });
+  act_detached(block, [block, usable, with_room = may_have_room()] { block->grow(usable, with_room); });
   bytes_mapped_ += block->mapped - mapped;
   if (block->start != start) remember_gone(start);
   return usable <= block->writable;
@@ -102,7 +102,7 @@ void LargeStore::advise(LargeBlock* block) {
   const Paging paging = gauge_.recommends(os::milliseconds()) ? Paging::kHuge : Paging::kSmall;
   if (block->advised == paging || (paging == Paging::kSmall && !block->advised && !gauge_.compares())) return;
   block->advised = paging;
-  act_in_hand(block, [block, paging] {
+  act_detached(block, [block, paging] {
     if (paging == Paging::kHuge)
       os::prefer_huge_pages(at<void>(block->start), block->writable);
     else

@@ -53,7 +53,7 @@ Span* SpanStore::locate_free(PageCount pages, Paging paging, bool is_for_run) {
       remove(span);
       return span;
     }
-    // What other threads had in hand may have come back while the OS refused: look once more.
+    // What other threads had detached may have come back while the OS refused: look once more.
     const bool may_extend = !is_for_run || may_extend_for_runs();
     if (!refused)
       refused = !may_extend || !supply_chunk(Paging::kSmall);
@@ -87,15 +87,15 @@ void SpanStore::begin_wilderness(Span* chunk) {
   count_growth(chunk->first, {kPagesPerChunk});
   mark_dirty(chunk->first, {kPagesPerChunk});
   const uint32_t now = os::milliseconds();
-  if (!missed_lately(now)) bytes_missing_ = 0;
+  if (!refaulted_lately(now)) bytes_missing_ = 0;
   if (bytes_missing_ == 0) return;
   bytes_missing_ -= std::min(bytes_missing_, kChunkSize);
-  missed_since_ = now;
+  refaulted_since_ = now;
 }
 
 // Where a chunk's worth of memory went back lately, even dear huge pages are asked for: memory that is given back and
 // taken again is cheap.
-bool SpanStore::misses_chunk(uint32_t now) const { return bytes_missing_ >= kChunkSize && missed_lately(now); }
+bool SpanStore::misses_chunk(uint32_t now) const { return bytes_missing_ >= kChunkSize && refaulted_lately(now); }
 
 void SpanStore::retire_wilderness() {
   if (wilderness_ != nullptr) insert(merge_neighbours(wilderness_));
@@ -138,11 +138,11 @@ SpanBatch SpanStore::allocate_some(PageCount pages, PageCount alignment, Paging 
       if (span == nullptr) break;
       batch.push_back(span);
     }
-    if (first->grew) make_way();
-    if (bell_ != nullptr && chunks_ > 1) bell_->summon();
+    if (first->grew) purge_for_growth();
+    if (wake_event_ != nullptr && chunks_ > 1) wake_event_->summon();
   }
   // Without the lock, since it may take long.
-  char* const start = window_.start_of(first->first);
+  char* const start = page_map_.start_of(first->first);
   if (first_touch == FirstTouch::kSmall) touch_small_pages(gauge_, start, first->pages.bytes());
   if (first_touch == FirstTouch::kHuge) touch_huge_page(gauge_, start);
   return batch;
@@ -213,7 +213,7 @@ void SpanStore::free_all(SpanBatch& batch) {
 
 Span* SpanStore::merge_neighbours(Span* span) {
   if (span->first.in_chunk() != 0) {
-    const PageTag before = window_.tag(span->first - PageCount{1});
+    const PageEntry before = page_map_.entry(span->first - PageCount{1});
     if (before.is_free_span()) {
       Span* left = before.record<Span>();
       remove(left);
@@ -222,7 +222,7 @@ Span* SpanStore::merge_neighbours(Span* span) {
   }
   const PageId next = span->first + span->pages;
   if (next.in_chunk() != 0) {
-    const PageTag after = window_.tag(next);
+    const PageEntry after = page_map_.entry(next);
     if (after.is_free_span()) {
       Span* right = after.record<Span>();
       remove(right);
@@ -240,12 +240,12 @@ Span* SpanStore::absorb(Span* left, Span* right) {
 
 void SpanStore::insert(Span* span) {
   const uint32_t dirty = count_dirty(*span);
-  const PageTag tag = PageTag::free_span(span);
-  window_.set_tag(span->first, tag);
-  window_.set_tag(span->first + (span->pages - PageCount{1}), tag);
+  const PageEntry entry = PageEntry::free_span(span);
+  page_map_.set_entry(span->first, entry);
+  page_map_.set_entry(span->first + (span->pages - PageCount{1}), entry);
   span->free = true;
   span->dirty = dirty != 0;
-  Chunk& chunk = window_.chunk(span->first);
+  Chunk& chunk = page_map_.chunk(span->first);
   chunk.is_free = span->pages.value == kPagesPerChunk;
   span->paging = chunk.paging;
   span->aging = span->dirty && (span->paging == Paging::kSmall || span->pages.value >= kLongRun);
@@ -256,7 +256,7 @@ void SpanStore::insert(Span* span) {
   if (span->aging) {
     span->freed_at = os::milliseconds();
     age_list(span->paging).push_back(span);
-    if (bell_ != nullptr) bell_->ring();
+    if (wake_event_ != nullptr) wake_event_->notify();
   }
   dirty_pages_ += dirty;
   free_pages_ += span->pages.value;
@@ -270,18 +270,18 @@ void SpanStore::remove(Span* span) {
   if (span->aging) age_list(span->paging).remove(span);
   if (span->dirty) dirty_pages_ -= count_dirty(*span);
   free_pages_ -= span->pages.value;
-  window_.set_tag(span->first, PageTag());
-  window_.set_tag(span->first + (span->pages - PageCount{1}), PageTag());
-  window_.chunk(span->first).is_free = false;
+  page_map_.set_entry(span->first, PageEntry());
+  page_map_.set_entry(span->first + (span->pages - PageCount{1}), PageEntry());
+  page_map_.chunk(span->first).is_free = false;
   span->free = false;
 }
 
 uint32_t SpanStore::count_dirty(const Span& span) {
-  return window_.chunk(span.first).count_dirty(span.first.in_chunk(), span.pages);
+  return page_map_.chunk(span.first).count_dirty(span.first.in_chunk(), span.pages);
 }
 
 void SpanStore::mark_dirty(PageId first, PageCount pages) {
-  Chunk& chunk = window_.chunk(first);
+  Chunk& chunk = page_map_.chunk(first);
   for_each_word(first.in_chunk(), pages.value,
                 [&](size_t word, uint64_t mask) { store_shared(chunk.dirty[word], chunk.dirty[word] | mask); });
 }
@@ -289,31 +289,31 @@ void SpanStore::mark_dirty(PageId first, PageCount pages) {
 // Called when free pages are taken. The OS has to back those that are not dirty; those of them that had been purged
 // count as refaults.
 void SpanStore::count_growth(PageId first, PageCount pages) {
-  const Chunk& chunk = window_.chunk(first);
+  const Chunk& chunk = page_map_.chunk(first);
   const size_t clean = pages.value - chunk.count_dirty(first.in_chunk(), pages);
   if (clean == 0) return;
   const size_t gone = chunk.count_gone(first.in_chunk(), pages);
   bytes_grown_.store(bytes_grown_.load(std::memory_order_relaxed) + clean * kPageSize, std::memory_order_relaxed);
   budget_.took(gone * kPageSize, most_kept());
   if (!aged_.is_empty()) [[unlikely]]
-    bytes_missed_ += aged_.took(gone * kPageSize, os::milliseconds());
+    bytes_refaulted_ += aged_.took(gone * kPageSize, os::milliseconds());
 }
 
 bool SpanStore::was_used(PageId page) {
   LockGuard guard(lock_);
-  const Chunk& chunk = window_.chunk(page);
+  const Chunk& chunk = page_map_.chunk(page);
   const uint32_t place = page.in_chunk();
-  return window_.class_at(page.value) == 0 && (tests_bit(chunk.dirty, place) || tests_bit(chunk.purged, place));
+  return page_map_.class_at(page.value) == 0 && (tests_bit(chunk.dirty, place) || tests_bit(chunk.purged, place));
 }
 
 SpanStatistics SpanStore::statistics() {
   LockGuard guard(lock_);
   const size_t ahead = wilderness_ == nullptr ? 0 : wilderness_->pages.bytes();
   return {chunks_,
-          (dirty_pages_ + dirty_in_hand_) * kPageSize + ahead,
-          (free_pages_ + free_in_hand_) * kPageSize + ahead,
+          (dirty_pages_ + dirty_detached_) * kPageSize + ahead,
+          (free_pages_ + free_detached_) * kPageSize + ahead,
           bytes_purged_,
-          bytes_missed_,
+          bytes_refaulted_,
           by_age_.most(retain()),
           runs_,
           run_pages_ * kPageSize};

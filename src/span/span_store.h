@@ -4,8 +4,8 @@
 // served by the shortest dirty span that fits, then by the shortest clean one, then from a new chunk. What is freed
 // coalesces with its neighbours and stays dirty until it is purged: when it has lain unused for the retention time, or
 // when more is kept than was faulted in again so far (span/kept_budget.h), or than the retention threshold; while the
-// idle thread answers the bell, what was in use of late may stay beside that (span/kept_by_age.h). Each span that is
-// freed purges at most one run of pages, with one madvise, and a second where that breaks a huge page.
+// background thread answers the wake event, what was in use of late may stay beside that (span/kept_by_age.h). Each
+// span that is freed purges at most one run of pages, with one madvise, and a second where that breaks a huge page.
 //
 // A heap that has proved to grow asks for chunks that the OS backs by a huge page, a fault for 2 MiB instead of 512,
 // and gets them unless the gauge says that they are dear (span/huge_page_gauge.h). It learns that from some that are
@@ -16,30 +16,30 @@
 //   for every chunk:   free spans do not overlap, and the tags lead to those that lie in bins; the rest is allocated,
 //                      or the wilderness's
 //   dirty_pages_       == number of dirty pages in free spans
-//   no two free spans of one chunk are neighbours; what is in hand counts as allocated
+//   no two free spans of one chunk are neighbours; what is detached counts as allocated
 //   of a run of spans the lengths add up to what the first says; each but the first begins a chunk,
 //   and each but the last ends one
 //
 // Thread-safe; every operation takes the one lock. O(1), except for system calls, and these happen without the lock:
-// the thread has the span in hand meanwhile, in no bin, and puts it back as if it had been freed. A thread that finds
-// no span, and is refused by the OS, waits for the threads that have one in hand.
+// the thread has the span detached meanwhile, in no bin, and puts it back as if it had been freed. A thread that finds
+// no span, and is refused by the OS, waits for the threads that have one detached.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "base/in_flight_gate.h"
 #include "base/list.h"
 #include "base/lock.h"
-#include "base/passage.h"
-#include "os/doorbell.h"
+#include "os/wake_event.h"
 #include "span/given_lately.h"
 #include "span/huge_page_gauge.h"
 #include "span/kept_budget.h"
 #include "span/kept_by_age.h"
 #include "span/meta_arena.h"
+#include "span/page_map.h"
 #include "span/span.h"
-#include "span/window.h"
 
 namespace snug {
 
@@ -58,26 +58,26 @@ enum class Purge { kDone, kRefused, kNotDue };
 
 struct SpanStatistics {
   size_t chunks = 0;
-  size_t bytes_dirty = 0;   // in free spans, those in hand included
-  size_t bytes_free = 0;    // in the same, dirty or clean
-  size_t bytes_purged = 0;  // so far
-  size_t bytes_missed = 0;  // purged for their age, and taken again within a second
-  size_t retain = 0;        // bytes; the bound on what is empty and kept
-  size_t runs = 0;          // live
+  size_t bytes_dirty = 0;      // in free spans, those detached included
+  size_t bytes_free = 0;       // in the same, dirty or clean
+  size_t bytes_purged = 0;     // so far
+  size_t bytes_refaulted = 0;  // purged for their age, and taken again within a second
+  size_t retain = 0;           // bytes; the bound on what is empty and kept
+  size_t runs = 0;             // live
   size_t bytes_in_runs = 0;
 };
 
 class SpanStore {
  public:
-  constexpr SpanStore(MetaArena& arena, Window& window, HugePageGauge& gauge)
-      : window_(window), gauge_(gauge), arena_(arena), records_(arena) {}
+  constexpr SpanStore(MetaArena& arena, PageMap& page_map, HugePageGauge& gauge)
+      : page_map_(page_map), gauge_(gauge), arena_(arena), records_(arena) {}
 
   void set_retention(Retention retention) {
     bound_retention(retention.bytes, retention.bytes);
     purge_after_ = retention.milliseconds;
   }
   // Sets the bytes alone, while other threads may use the store: so many, or as many as are in use up to `in_use`. What
-  // was in use of late may stay up to `by_age` while the idle thread answers the bell.
+  // was in use of late may stay up to `by_age` while the background thread answers the wake event.
   void bound_retention(size_t bytes, size_t in_use, size_t by_age = 0) {
     by_age_.bound(by_age);
     retain_.store(bytes, std::memory_order_relaxed);
@@ -86,10 +86,11 @@ class SpanStore {
   // Sets how much is kept before any refault. Without this call that is KeptBudget::kLeast.
   void allow(size_t bytes) { budget_ = KeptBudget(bytes); }
   size_t retain() const { return retain_.load(std::memory_order_relaxed); }
-  // The bell to ring when free memory begins to age; the store summons the idle thread by it once it has two chunks.
-  void set_bell(Doorbell& bell) {
-    bell_ = &bell;
-    by_age_.set_bell(bell);
+  // The bell to ring when free memory begins to age; the store summons the background thread by it once it has two
+  // chunks.
+  void set_wake_event(WakeEvent& wake_event) {
+    wake_event_ = &wake_event;
+    by_age_.set_wake_event(wake_event);
   }
 
   // A span of `pages` (1 … kPagesPerChunk); its first page's address is a multiple of `alignment` pages (a power of two
@@ -153,7 +154,7 @@ class SpanStore {
 
   // Purges one run of pages if it has lain unused too long.
   Purge purge_overdue();
-  // Purges one run of what is kept beyond the bounds, which drop when no thread answers the bell any more.
+  // Purges one run of what is kept beyond the bounds, which drop when no thread answers the wake event any more.
   Purge purge_excess();
   // True if something will be overdue some day.
   bool ages();
@@ -162,15 +163,15 @@ class SpanStore {
   constexpr const std::atomic<size_t>& bytes_grown() const { return bytes_grown_; }
 
   // What each page of the chunk is for; false if its addresses are not ours at present. The wilderness, and spans that
-  // a thread has in hand, count as free.
+  // a thread has detached, count as free.
   bool read_uses(PageId chunk, PageUse (&uses)[kPagesPerChunk]);
 
-  Window& window() { return window_; }
+  PageMap& page_map() { return page_map_; }
   SpanStatistics statistics();
   const char* check();
   SharedLock& lock() { return lock_; }
-  // For a fork: takes the lock at a moment when no thread has anything in hand.
-  void lock_at_rest() { passage_.lock_at_rest(lock_); }
+  // For a fork: takes the lock at a moment when no thread has anything detached.
+  void lock_at_rest() { in_flight_.lock_at_rest(lock_); }
 
  private:
   using BinList = List<Span, &Span::in_bin>;
@@ -192,7 +193,7 @@ class SpanStore {
   void begin_wilderness(Span* chunk);
   // True for so long after memory has gone back to the OS, and after each huge page that takes of it again: meanwhile
   // memory may be taken in dear huge pages.
-  bool missed_lately(uint32_t now) const { return now - missed_since_ <= GivenLately::kSoon; }
+  bool refaulted_lately(uint32_t now) const { return now - refaulted_since_ <= GivenLately::kSoon; }
   bool misses_chunk(uint32_t now) const;
   void retire_wilderness();
   bool supply_chunk(Paging paging);
@@ -206,7 +207,7 @@ class SpanStore {
   Span* take_in_one_chunk(PageCount pages, PageCount alignment);
   Span* take_over_chunks(PageCount pages);
   Span* take_row(PageId first, PageCount pages);
-  bool may_extend_for_runs() const { return chunks_ < window_.chunks_for_runs(); }
+  bool may_extend_for_runs() const { return chunks_ < page_map_.chunks_for_runs(); }
   void put_in_run(Span* span);
   bool is_followed_by_free(PageId end, PageCount pages) const;
   bool lengthen_run(Span* first, PageCount more);
@@ -225,7 +226,7 @@ class SpanStore {
   uint32_t count_dirty(const Span& span);
   void mark_dirty(PageId first, PageCount pages);
   void count_growth(PageId first, PageCount pages);
-  void take_in_hand(Span* span);
+  void detach(Span* span);
   void leave_hand(const Span& span);
   size_t purge_run(Span* span);
   void count_as_missing(size_t bytes);
@@ -236,21 +237,21 @@ class SpanStore {
   Span* excess();
   size_t purge_excess(Span* span);
   void purge_as_due();
-  void make_way();
+  void purge_for_growth();
   Span* any_dirty();
   AgeList& age_list(Paging paging) { return ages_[static_cast<size_t>(paging)]; }
   Bins& bins(Paging paging, bool dirty) { return bins_[static_cast<size_t>(paging)][dirty ? 1 : 0]; }
 
   // What is read without the lock.
-  alignas(kCacheLine) Window& window_;
+  alignas(kCacheLine) PageMap& page_map_;
   HugePageGauge& gauge_;
   MetaArena& arena_;
-  Doorbell* bell_ = nullptr;
+  WakeEvent* wake_event_ = nullptr;
   std::atomic<size_t> retain_{Retention{}.bytes};
   std::atomic<size_t> retain_in_use_{Retention{}.bytes};
 
   alignas(kCacheLine) SharedLock lock_;
-  Passage passage_;
+  InFlightGate in_flight_;
   uint32_t purge_after_ = Retention{}.milliseconds;
   KeptBudget budget_;
   KeptByAge by_age_;
@@ -262,17 +263,17 @@ class SpanStore {
   BinList released_;  // whole chunks of which the addresses are released
   size_t dirty_pages_ = 0;
   size_t free_pages_ = 0;
-  size_t dirty_in_hand_ = 0;  // pages of free spans that are in hand
-  size_t free_in_hand_ = 0;
+  size_t dirty_detached_ = 0;  // pages of free spans that are detached
+  size_t free_detached_ = 0;
   size_t chunks_ = 0;
   size_t runs_ = 0;
   size_t run_pages_ = 0;
   size_t bytes_purged_ = 0;
-  size_t bytes_missed_ = 0;
+  size_t bytes_refaulted_ = 0;
   GivenLately aged_;
-  size_t made_way_ = 0;        // the part of bytes_grown_ for which as much was purged, or nothing was left to purge
-  size_t bytes_missing_ = 0;   // purged lately, and not taken again in huge pages so far
-  uint32_t missed_since_ = 0;  // milliseconds: when the first of those was purged, or a huge page last taken
+  size_t made_way_ = 0;           // the part of bytes_grown_ for which as much was purged, or nothing was left to purge
+  size_t bytes_missing_ = 0;      // purged lately, and not taken again in huge pages so far
+  uint32_t refaulted_since_ = 0;  // milliseconds: when the first of those was purged, or a huge page last taken
   uint32_t huge_chunks_ = 0;
   // Refills read it while large blocks are kept.
   alignas(kCacheLine) std::atomic<size_t> bytes_grown_{0};

@@ -7,20 +7,21 @@ namespace snug {
 // is missing.
 const char* SpanStore::check_chunks() {
   size_t found = 0;
-  for (PageId chunk = window_.first_reserved(); chunk < window_.end_reserved();
+  for (PageId chunk = page_map_.first_reserved(); chunk < page_map_.end_reserved();
        chunk = chunk + PageCount{kPagesPerChunk}) {
-    if (!window_.chunk(chunk).is_ours) continue;
+    if (!page_map_.chunk(chunk).is_ours) continue;
     for (uint32_t i = 0; i < kPagesPerChunk;) {
-      const PageTag tag = window_.tag(chunk + PageCount{i});
-      if (!tag.is_free_span()) {
+      const PageEntry entry = page_map_.entry(chunk + PageCount{i});
+      if (!entry.is_free_span()) {
         ++i;
         continue;
       }
-      const Span* const span = tag.record<Span>();
+      const Span* const span = entry.record<Span>();
       if (!span->free || span->first != chunk + PageCount{i} || span->pages.value > kPagesPerChunk - i)
         return "span store: a tag leads to no free span that begins there";
       for (const uint32_t end = i + span->pages.value; i < end; ++i)
-        if (window_.class_at((chunk + PageCount{i}).value) != 0) return "span store: a page of a free span has a class";
+        if (page_map_.class_at((chunk + PageCount{i}).value) != 0)
+          return "span store: a page of a free span has a class";
       found += span->pages.value;
     }
   }
@@ -30,17 +31,17 @@ const char* SpanStore::check_chunks() {
 const char* SpanStore::check_runs() {
   size_t runs = 0;
   size_t run_pages = 0;
-  for (PageId page = window_.first_reserved(); page < window_.end_reserved(); page = page + PageCount{1}) {
-    if (page.in_chunk() == 0 && !window_.chunk(page).is_ours) {
+  for (PageId page = page_map_.first_reserved(); page < page_map_.end_reserved(); page = page + PageCount{1}) {
+    if (page.in_chunk() == 0 && !page_map_.chunk(page).is_ours) {
       page = page + PageCount{kPagesPerChunk - 1};
       continue;
     }
-    const PageTag tag = window_.tag(page);
-    if (!tag.is_run() || tag.record<Span>()->run.value == 0) continue;
-    const PageCount length = tag.record<Span>()->run;
+    const PageEntry entry = page_map_.entry(page);
+    if (!entry.is_run() || entry.record<Span>()->run.value == 0) continue;
+    const PageCount length = entry.record<Span>()->run;
     const PageId end = page + length;
     for (PageId next = page; next < end;) {
-      const PageTag part = window_.tag(next);
+      const PageEntry part = page_map_.entry(next);
       const Span* const span = part.is_run() ? part.record<Span>() : nullptr;
       if (span == nullptr || span->first != next || span->pages.value > (end - next).value)
         return "span store: the spans of a run do not add up to its length";
@@ -68,11 +69,11 @@ const char* SpanStore::check() {
         const PageId last = span->first + (span->pages - PageCount{1});
         if (!span->free || span->pages.value != bin + 1) return "span store: a span lies in a bin of another length";
         if (span->first.chunk() != last.chunk()) return "span store: a free span crosses chunks";
-        if (window_.tag(span->first).record<Span>() != span || window_.tag(last).record<Span>() != span ||
-            !window_.tag(span->first).is_free_span() || !window_.tag(last).is_free_span())
+        if (page_map_.entry(span->first).record<Span>() != span || page_map_.entry(last).record<Span>() != span ||
+            !page_map_.entry(span->first).is_free_span() || !page_map_.entry(last).is_free_span())
           return "span store: the boundary tags of a free span do not name it";
         const PageId next = last + PageCount{1};
-        if (next.in_chunk() != 0 && window_.tag(next).is_free_span())
+        if (next.in_chunk() != 0 && page_map_.entry(next).is_free_span())
           return "span store: two free spans are neighbours";
         const uint32_t dirty = count_dirty(*span);
         if (span->dirty != (dirty != 0) || (bins != &bins_[0][span->dirty] && bins != &bins_[1][span->dirty]))
@@ -80,18 +81,19 @@ const char* SpanStore::check() {
         dirty_pages += dirty;
         free_pages += span->pages.value;
         const bool is_chunk = span->pages.value == kPagesPerChunk;
-        if (window_.chunk(span->first).is_free != is_chunk)
+        if (page_map_.chunk(span->first).is_free != is_chunk)
           return "span store: a chunk's record says wrongly if it is free";
         free_chunks += is_chunk ? 1 : 0;
       }
     }
   }
-  for (PageId page = window_.first_reserved(); page < window_.end_reserved(); page = page + PageCount{kPagesPerChunk})
-    free_chunks -= window_.chunk(page).is_free ? 1 : 0;
+  for (PageId page = page_map_.first_reserved(); page < page_map_.end_reserved();
+       page = page + PageCount{kPagesPerChunk})
+    free_chunks -= page_map_.chunk(page).is_free ? 1 : 0;
   if (free_chunks != 0) return "span store: a chunk that is in no bin counts as free";
-  if (wilderness_ != nullptr && window_.tag(wilderness_->first).is_free_span())
+  if (wilderness_ != nullptr && page_map_.entry(wilderness_->first).is_free_span())
     return "span store: the wilderness lies in a bin";
-  if (passage_.is_empty() && (dirty_in_hand_ != 0 || free_in_hand_ != 0))
+  if (in_flight_.is_empty() && (dirty_detached_ != 0 || free_detached_ != 0))
     return "span store: what nobody has in hand counts as in hand";
   if (dirty_pages != dirty_pages_ || free_pages != free_pages_) return "span store: the page counts are wrong";
   const char* const broken = check_chunks();

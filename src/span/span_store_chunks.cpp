@@ -31,11 +31,11 @@ bool SpanStore::supply_chunk(Paging paging) {
 bool SpanStore::turn_to_huge_pages(Span* chunk) {
   if (huge_chunks_ == kMostHugeChunks) return false;
   ++huge_chunks_;
-  take_in_hand(chunk);
+  detach(chunk);
   bool granted = false;
   {
-    const Outside outside(lock_, passage_);
-    char* start = window_.start_of(chunk->first);
+    const UnlockedScope unlocked(lock_, in_flight_);
+    char* start = page_map_.start_of(chunk->first);
     granted = os::prefer_huge_pages(start, kChunkSize);
     // The OS backs nothing by a huge page where a table of small pages lies, however empty. Only a purge of the whole
     // chunk removes that (Linux 6.14 and later).
@@ -43,7 +43,7 @@ bool SpanStore::turn_to_huge_pages(Span* chunk) {
   }
   leave_hand(*chunk);
   if (granted)
-    window_.chunk(chunk->first).paging = Paging::kHuge;
+    page_map_.chunk(chunk->first).paging = Paging::kHuge;
   else
     --huge_chunks_;
   insert(chunk);
@@ -51,13 +51,13 @@ bool SpanStore::turn_to_huge_pages(Span* chunk) {
 }
 
 bool SpanStore::turn_to_small_pages(Span* chunk) {
-  take_in_hand(chunk);
+  detach(chunk);
   {
-    const Outside outside(lock_, passage_);
-    os::prefer_small_pages(window_.start_of(chunk->first), kChunkSize);
+    const UnlockedScope unlocked(lock_, in_flight_);
+    os::prefer_small_pages(page_map_.start_of(chunk->first), kChunkSize);
   }
   leave_hand(*chunk);
-  window_.chunk(chunk->first).paging = Paging::kSmall;
+  page_map_.chunk(chunk->first).paging = Paging::kSmall;
   --huge_chunks_;
   insert(chunk);
   return true;
@@ -66,15 +66,15 @@ bool SpanStore::turn_to_small_pages(Span* chunk) {
 // Moves the chunk's free spans to the bins of small paging. True if the OS has yet to be advised, which the caller does
 // without the lock; meanwhile it owns a part of the chunk, so that no thread asks for a huge page again.
 bool SpanStore::leave_huge_paging(const Span& span) {
-  Chunk& chunk = window_.chunk(span.first);
+  Chunk& chunk = page_map_.chunk(span.first);
   if (chunk.paging == Paging::kSmall) return false;
   --huge_chunks_;
   store_shared(chunk.paging, Paging::kSmall);
   const PageId first = span.first.start_of_chunk();
   for (uint32_t i = 0; i < kPagesPerChunk; ++i) {
-    const PageTag tag = window_.tag(first + PageCount{i});
-    if (!tag.is_free_span()) continue;
-    Span* free = tag.record<Span>();
+    const PageEntry entry = page_map_.entry(first + PageCount{i});
+    if (!entry.is_free_span()) continue;
+    Span* free = entry.record<Span>();
     remove(free);
     insert(free);
     i += free->pages.value - 1;
@@ -84,46 +84,46 @@ bool SpanStore::leave_huge_paging(const Span& span) {
 
 bool SpanStore::prepare_for_holes(const Span& span, size_t bytes) {
   // Small pages stay what they are while something is in use there: that is seen without the lock.
-  if (load_shared(window_.chunk(span.first).paging) == Paging::kSmall) return true;
+  if (load_shared(page_map_.chunk(span.first).paging) == Paging::kSmall) return true;
   if (bytes < span.pages.bytes() / kPartWorthBreaking) return false;
   {
     LockGuard guard(lock_);
     if (!leave_huge_paging(span)) return true;
   }
-  os::prefer_small_pages(window_.start_of(span.first.start_of_chunk()), kChunkSize);
+  os::prefer_small_pages(page_map_.start_of(span.first.start_of_chunk()), kChunkSize);
   return true;
 }
 
 // Puts a new chunk into the bins, or reserves addresses for one.
 bool SpanStore::add_chunk() {
-  void* start = window_.take_chunk();
+  void* start = page_map_.take_chunk();
   if (start == nullptr) return reserve();
   Span* span = records_.make();
   if (span == nullptr) {
-    window_.untake_chunk(start);
+    page_map_.untake_chunk(start);
     return false;
   }
-  span->first = window_.page_of(start);
+  span->first = page_map_.page_of(start);
   span->pages = {kPagesPerChunk};
   bool committed = false;
   {
-    const Outside outside(lock_, passage_);
-    committed = window_.commit_chunk(start);
+    const UnlockedScope unlocked(lock_, in_flight_);
+    committed = page_map_.commit_chunk(start);
   }
   if (committed) {
-    window_.chunk(span->first).is_ours = true;
+    page_map_.chunk(span->first).is_ours = true;
     ++chunks_;
     insert(span);
     return true;
   }
-  if (!reserves_ && window_.untake_chunk(start)) {
+  if (!reserves_ && page_map_.untake_chunk(start)) {
     records_.recycle(span);
     return false;
   }
   // Others have taken chunks behind it.
   {
-    const Outside outside(lock_, passage_);
-    window_.release_chunk(span->first);
+    const UnlockedScope unlocked(lock_, in_flight_);
+    page_map_.release_chunk(span->first);
   }
   released_.push_back(span);
   return false;
@@ -135,14 +135,14 @@ bool SpanStore::retake_chunk() {
   if (span == nullptr) return false;
   bool ours = false;
   {
-    const Outside outside(lock_, passage_);
-    ours = window_.retake_chunk(span->first);
+    const UnlockedScope unlocked(lock_, in_flight_);
+    ours = page_map_.retake_chunk(span->first);
   }
   if (!ours) {
     released_.push_back(span);  // its place is taken: the next call tries another chunk
     return false;
   }
-  window_.chunk(span->first).is_ours = true;
+  page_map_.chunk(span->first).is_ours = true;
   ++chunks_;
   insert(span);
   return true;
@@ -150,19 +150,19 @@ bool SpanStore::retake_chunk() {
 
 bool SpanStore::read_uses(PageId chunk, PageUse (&uses)[kPagesPerChunk]) {
   LockGuard guard(lock_);
-  if (!window_.chunk(chunk).is_ours) return false;
+  if (!page_map_.chunk(chunk).is_ours) return false;
   for (uint32_t i = 0; i != kPagesPerChunk;) {
     const PageId page = chunk + PageCount{i};
-    const PageTag tag = window_.tag(page);
+    const PageEntry entry = page_map_.entry(page);
     PageUse use = PageUse::kFree;
     uint32_t pages = 1;
-    if (window_.class_at(page.value) != 0) {
+    if (page_map_.class_at(page.value) != 0) {
       use = PageUse::kSlab;
-    } else if (tag.is_free_span() || tag.is_run()) {
-      use = tag.is_run() ? PageUse::kRun : PageUse::kFree;
-      pages = tag.record<Span>()->pages.value;
-    } else if (!tag.is_none()) {
-      use = tag.is_of_records() ? PageUse::kRecords : PageUse::kOther;
+    } else if (entry.is_free_span() || entry.is_run()) {
+      use = entry.is_run() ? PageUse::kRun : PageUse::kFree;
+      pages = entry.record<Span>()->pages.value;
+    } else if (!entry.is_none()) {
+      use = entry.is_of_records() ? PageUse::kRecords : PageUse::kOther;
     }
     for (const uint32_t end = std::min(i + pages, kPagesPerChunk); i != end; ++i) uses[i] = use;
   }
@@ -172,21 +172,21 @@ bool SpanStore::read_uses(PageId chunk, PageUse (&uses)[kPagesPerChunk]) {
 bool SpanStore::reserve() {
   if (reserves_) return await_others();
   reserves_ = true;
-  const uintptr_t end = window_.end();
-  Window::Reservation more;
+  const uintptr_t end = page_map_.end();
+  PageMap::Reservation more;
   {
-    const Outside outside(lock_, passage_);
-    more = window_.reserve_more(end);
+    const UnlockedScope unlocked(lock_, in_flight_);
+    more = page_map_.reserve_more(end);
   }
   reserves_ = false;
   if (more.empty()) return false;
-  window_.use(more);
+  page_map_.use(more);
   return true;
 }
 
-// Waits a moment for other threads, which may have in hand what the caller looks for. False if they have nothing.
+// Waits a moment for other threads, which may have detached what the caller looks for. False if they have nothing.
 bool SpanStore::await_others() {
-  if (passage_.is_empty()) return false;
+  if (in_flight_.is_empty()) return false;
   lock_.unlock();
   pause_a_moment();
   SharedHolds::name(std::source_location::current());
@@ -199,30 +199,30 @@ bool SpanStore::release_addresses() {
   LockGuard guard(lock_);
   retire_wilderness();
   bool any = false;
-  if (const Window::Reservation unused = window_.take_unused(); !unused.empty()) {
+  if (const PageMap::Reservation unused = page_map_.take_unused(); !unused.empty()) {
     bool gone = false;
     {
-      const Outside outside(lock_, passage_);
-      gone = window_.release_unused(unused);
+      const UnlockedScope unlocked(lock_, in_flight_);
+      gone = page_map_.release_unused(unused);
     }
-    if (!gone && !reserves_ && window_.has_none()) window_.use(unused);
+    if (!gone && !reserves_ && page_map_.has_none()) page_map_.use(unused);
     any = gone;
   }
   for (Bins* bins : {&bins_[0][0], &bins_[1][0], &bins_[0][1], &bins_[1][1]}) {
     while (Span* span = bins->by_length[kPagesPerChunk - 1].front()) {
-      take_in_hand(span);
+      detach(span);
       bool gone = false;
       {
-        const Outside outside(lock_, passage_);
-        gone = window_.release_chunk(span->first);
+        const UnlockedScope unlocked(lock_, in_flight_);
+        gone = page_map_.release_chunk(span->first);
       }
       leave_hand(*span);
       if (!gone) {
         insert(span);
         return any;
       }
-      if (window_.chunk(span->first).paging == Paging::kHuge) --huge_chunks_;
-      window_.chunk(span->first) = {};
+      if (page_map_.chunk(span->first).paging == Paging::kHuge) --huge_chunks_;
+      page_map_.chunk(span->first) = {};
       released_.push_front(span);
       --chunks_;
       any = true;
@@ -232,16 +232,16 @@ bool SpanStore::release_addresses() {
 }
 
 // A free span leaves the bins, for a system call about it.
-void SpanStore::take_in_hand(Span* span) {
+void SpanStore::detach(Span* span) {
   remove(span);
-  dirty_in_hand_ += count_dirty(*span);
-  free_in_hand_ += span->pages.value;
+  dirty_detached_ += count_dirty(*span);
+  free_detached_ += span->pages.value;
 }
 
 // Before a span is put back; it has as many dirty pages as when it was taken.
 void SpanStore::leave_hand(const Span& span) {
-  dirty_in_hand_ -= count_dirty(span);
-  free_in_hand_ -= span.pages.value;
+  dirty_detached_ -= count_dirty(span);
+  free_detached_ -= span.pages.value;
 }
 
 }  // namespace snug

@@ -19,7 +19,7 @@ constexpr uint32_t kLately = 10;
 // Gives back the first run of dirty pages of a free, dirty span. Returns the bytes, 0 if the OS would not. The lock is
 // held, but for the system calls.
 size_t SpanStore::purge_run(Span* span) {
-  Chunk& chunk = window_.chunk(span->first);
+  Chunk& chunk = page_map_.chunk(span->first);
   uint32_t first = span->first.in_chunk();
   const uint32_t end = first + span->pages.value;
   while (!tests_bit(chunk.dirty, first)) ++first;
@@ -29,13 +29,13 @@ size_t SpanStore::purge_run(Span* span) {
   const PageCount whole = span->pages;
   const PageId chunk_start = span->first.start_of_chunk();
   const uint32_t freed_at = span->freed_at;
-  take_in_hand(span);
+  detach(span);
   const bool breaks = whole.value != kPagesPerChunk && leave_huge_paging(*span);
   bool purged = false;
   {
-    const Outside outside(lock_, passage_);
-    if (breaks) os::prefer_small_pages(window_.start_of(chunk_start), kChunkSize);
-    purged = os::purge(window_.start_of(chunk_start + PageCount{first}), pages.bytes());
+    const UnlockedScope unlocked(lock_, in_flight_);
+    if (breaks) os::prefer_small_pages(page_map_.start_of(chunk_start), kChunkSize);
+    purged = os::purge(page_map_.start_of(chunk_start + PageCount{first}), pages.bytes());
   }
   leave_hand(*span);
   if (purged) {
@@ -69,7 +69,7 @@ void SpanStore::free_to_os(Span* span, PageCount touched) {
   LockGuard guard(lock_);
   note_use();
   mark_dirty(span->first, span->written);
-  if (count_dirty(*span) == 0 || window_.chunk(span->first).paging == Paging::kHuge) {
+  if (count_dirty(*span) == 0 || page_map_.chunk(span->first).paging == Paging::kHuge) {
     insert(merge_neighbours(span));
     purge_as_due();
     return;
@@ -80,9 +80,9 @@ void SpanStore::free_to_os(Span* span, PageCount touched) {
 
 void SpanStore::count_as_missing(size_t bytes) {
   const uint32_t now = os::milliseconds();
-  if (!missed_lately(now)) {
+  if (!refaulted_lately(now)) {
     bytes_missing_ = 0;
-    missed_since_ = now;
+    refaulted_since_ = now;
   }
   bytes_missing_ += bytes;
 }
@@ -112,7 +112,7 @@ bool SpanStore::ages() {
   return !age_list(Paging::kSmall).empty() || !age_list(Paging::kHuge).empty();
 }
 
-size_t SpanStore::bytes_in_use() const { return (chunks_ * kPagesPerChunk - free_pages_ - free_in_hand_) * kPageSize; }
+size_t SpanStore::bytes_in_use() const { return (chunks_ * kPagesPerChunk - free_pages_ - free_detached_) * kPageSize; }
 
 // The more is in use, the less what is kept beside it matters, and the more may come back.
 size_t SpanStore::most_kept() const {
@@ -165,7 +165,7 @@ void SpanStore::purge_as_due() {
 // Purges for growth: for each byte that the OS has to back anew, one byte that is kept and did not fit goes back, the
 // oldest first: a few runs for each span, the rest with the next ones. Spans freed of late stay, as they are likely to
 // fit soon. Where KeptByAge is in force, the bound falls as more is in use, and excess goes whatever its age.
-void SpanStore::make_way() {
+void SpanStore::purge_for_growth() {
   const size_t grown = bytes_grown_.load(std::memory_order_relaxed);
   uint32_t runs = 0;
   for (; made_way_ < grown; ++runs) {

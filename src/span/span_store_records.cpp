@@ -30,10 +30,10 @@ Span* SpanStore::any_free() const {
 // The last page of a span that lies in a bin. False if the arena does not want it.
 bool SpanStore::give_to_arena(Span* span) {
   const PageId page = span->first + (span->pages - PageCount{1});
-  if (!arena_.adopt_page(window_.start_of(page))) return false;
+  if (!arena_.adopt_page(page_map_.start_of(page))) return false;
   const bool was_clean = !span->dirty;
   remove(span);
-  window_.set_tag(page, PageTag::records());
+  page_map_.set_entry(page, PageEntry::records());
   span->pages = span->pages - PageCount{1};
   // One page that is written to may back a whole huge one.
   const bool backs_all = was_clean && span->paging == Paging::kHuge;

@@ -21,9 +21,9 @@ void* SpanStore::allocate_run(PageCount pages, PageCount alignment) {
   if (first == nullptr) return nullptr;
   ++runs_;
   run_pages_ += first->run.value;
-  if (first->grew) make_way();
-  if (bell_ != nullptr && chunks_ > 1) bell_->summon();
-  return window_.start_of(first->first);
+  if (first->grew) purge_for_growth();
+  if (wake_event_ != nullptr && chunks_ > 1) wake_event_->summon();
+  return page_map_.start_of(first->first);
 }
 
 // The lock is held, here and in all private functions below; it is dropped during system calls.
@@ -42,20 +42,20 @@ Span* SpanStore::take_in_one_chunk(PageCount pages, PageCount alignment) {
 Span* SpanStore::take_over_chunks(PageCount pages) {
   for (;;) {
     prepare_records();
-    if (const std::optional<PageId> first = ChunkRow(window_, pages, Paging::kSmall).find())
+    if (const std::optional<PageId> first = ChunkRow(page_map_, pages, Paging::kSmall).find())
       return take_row(*first, pages);
     if (!may_extend_for_runs() || (!supply_chunk(Paging::kSmall) && !await_others())) return nullptr;
   }
 }
 
 Span* SpanStore::take_row(PageId first, PageCount pages) {
-  Span* const run = window_.tag(first).record<Span>();
+  Span* const run = page_map_.entry(first).record<Span>();
   PageId next = first;
   bool grew = false;
   for (uint32_t left = pages.value; left != 0;) {
-    Span* span = window_.tag(next).record<Span>();
+    Span* span = page_map_.entry(next).record<Span>();
     remove(span);
-    if (left < kPagesPerChunk && !span->dirty && window_.chunk(next).paging == Paging::kHuge) {
+    if (left < kPagesPerChunk && !span->dirty && page_map_.chunk(next).paging == Paging::kHuge) {
       // Its first touch backs the rest of the chunk too.
       count_growth(next, span->pages);
       mark_dirty(next, span->pages);
@@ -73,40 +73,41 @@ Span* SpanStore::take_row(PageId first, PageCount pages) {
 }
 
 void SpanStore::put_in_run(Span* span) {
-  window_.set_tag(span->first, PageTag::run(span));
+  page_map_.set_entry(span->first, PageEntry::run(span));
   span->run = {};
 }
 
 PageCount SpanStore::length_of_run(const void* start) const {
-  if (!window_.contains(start)) return {};
-  const PageTag tag = window_.tag(window_.page_of(start));
-  if (!tag.is_run()) return {};
-  const Span* span = tag.record<Span>();
-  return window_.start_of(span->first) == start ? span->run : PageCount{};
+  if (!page_map_.contains(start)) return {};
+  const PageEntry entry = page_map_.entry(page_map_.page_of(start));
+  if (!entry.is_run()) return {};
+  const Span* span = entry.record<Span>();
+  return page_map_.start_of(span->first) == start ? span->run : PageCount{};
 }
 
 void* SpanStore::run_around(const void* address) {
-  if (!window_.contains(address)) return nullptr;
+  if (!page_map_.contains(address)) return nullptr;
   LockGuard guard(lock_);
-  const PageId page = window_.page_of(address);
+  const PageId page = page_map_.page_of(address);
   PageId before = page;
-  for (; !window_.tag(before).is_run(); before = before - PageCount{1})
-    if (!window_.tag(before).is_none() || before.in_chunk() == 0) return nullptr;
-  const Span* span = window_.tag(before).record<Span>();
+  for (; !page_map_.entry(before).is_run(); before = before - PageCount{1})
+    if (!page_map_.entry(before).is_none() || before.in_chunk() == 0) return nullptr;
+  const Span* span = page_map_.entry(before).record<Span>();
   if (!((page - before) < span->pages)) return nullptr;
   // Each span of a run but the last takes a whole chunk.
-  while (span->run.value == 0) span = window_.tag(span->first - PageCount{kPagesPerChunk}).record<Span>();
-  return window_.start_of(span->first);
+  while (span->run.value == 0) span = page_map_.entry(span->first - PageCount{kPagesPerChunk}).record<Span>();
+  return page_map_.start_of(span->first);
 }
 
 void SpanStore::clear_run(void* start, size_t bytes) {
   char* const end = static_cast<char*>(start) + bytes;
   for (char* at = static_cast<char*>(start); at < end;) {
-    const PageId first = window_.page_of(at);
+    const PageId first = page_map_.page_of(at);
     // Other threads change the bits of other pages meanwhile.
     uint64_t dirty[kPagesPerChunk / 64];
-    for (size_t word = 0; word != std::size(dirty); ++word) dirty[word] = load_shared(window_.chunk(first).dirty[word]);
-    char* const chunk = window_.start_of(first.start_of_chunk());
+    for (size_t word = 0; word != std::size(dirty); ++word)
+      dirty[word] = load_shared(page_map_.chunk(first).dirty[word]);
+    char* const chunk = page_map_.start_of(first.start_of_chunk());
     const auto page = [chunk](uint32_t i) { return chunk + PageCount{i}.bytes(); };
     for (uint32_t from = first.in_chunk(); from != kPagesPerChunk && page(from) < end;) {
       uint32_t to = from + 1;
@@ -126,7 +127,7 @@ bool SpanStore::free_run(void* start) {
   // Once more under the lock: another thread may have freed the same run meanwhile.
   if (length_of_run(start).value == 0) return false;
   --runs_;
-  SpanBatch batch = shorten_run(window_.tag(window_.page_of(start)).record<Span>(), {0});
+  SpanBatch batch = shorten_run(page_map_.entry(page_map_.page_of(start)).record<Span>(), {0});
   insert_freed(batch);
   return true;
 }
@@ -135,7 +136,7 @@ bool SpanStore::resize_run(void* start, PageCount pages) {
   LockGuard guard(lock_);
   const PageCount length = length_of_run(start);
   if (length.value == 0) return false;
-  Span* const first = window_.tag(window_.page_of(start)).record<Span>();
+  Span* const first = page_map_.entry(page_map_.page_of(start)).record<Span>();
   prepare_records();
   if (pages > length) return lengthen_run(first, pages - length);
   SpanBatch batch = shorten_run(first, pages);
@@ -151,9 +152,9 @@ SpanBatch SpanStore::shorten_run(Span* first, PageCount pages) {
   Span* span = first;
   for (uint32_t done = 0; done != length;) {
     const PageCount part = span->pages;
-    Span* const next = done + part.value != length ? window_.tag(span->first + part).record<Span>() : nullptr;
+    Span* const next = done + part.value != length ? page_map_.entry(span->first + part).record<Span>() : nullptr;
     if (done >= pages.value) {
-      window_.set_tag(span->first, PageTag());
+      page_map_.set_entry(span->first, PageEntry());
       batch.push_back(span);
     } else {
       // Without a record for the rest it stays.
@@ -181,8 +182,8 @@ void SpanStore::insert_freed(SpanBatch& batch) {
 
 bool SpanStore::is_followed_by_free(PageId end, PageCount pages) const {
   for (;;) {
-    if (end.value >= window_.page_limit() || !window_.tag(end).is_free_span()) return false;
-    const PageCount free = window_.tag(end).record<Span>()->pages;
+    if (end.value >= page_map_.page_limit() || !page_map_.entry(end).is_free_span()) return false;
+    const PageCount free = page_map_.entry(end).record<Span>()->pages;
     if (free >= pages) return true;
     pages = pages - free;
     end = end + free;
@@ -195,11 +196,11 @@ bool SpanStore::lengthen_run(Span* first, PageCount more) {
   const PageId end = first->first + first->run;
   if (!is_followed_by_free(end, more)) return false;
   Span* last = first;
-  while (last->first + last->pages != end) last = window_.tag(last->first + last->pages).record<Span>();
+  while (last->first + last->pages != end) last = page_map_.entry(last->first + last->pages).record<Span>();
   PageId next = end;
   bool grew = false;
   for (const PageId wanted = end + more; next < wanted;) {
-    Span* span = window_.tag(next).record<Span>();
+    Span* span = page_map_.entry(next).record<Span>();
     remove(span);
     span = take_located(span, std::min(span->pages, wanted - next), {1}, Paging::kSmall, nullptr);
     grew = grew || span->grew;
@@ -213,7 +214,7 @@ bool SpanStore::lengthen_run(Span* first, PageCount more) {
   }
   first->run = next - first->first;
   run_pages_ += (next - end).value;
-  if (grew) make_way();
+  if (grew) purge_for_growth();
   return true;
 }
 

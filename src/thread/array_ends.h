@@ -4,7 +4,7 @@
 //   the thread    counts top down and reads the base. If top is not below the base, the block is the thread's; else the
 //                 thread counts top up again and takes the slow path, under the heap's lock
 //   the holder    raises the base to top; waits until the thread's stores must be visible, which stands for a fence in
-//                 the thread (thread/cache_reach.h); reads top again; the entries below both are the holder's
+//                 the thread (thread/cache_revocation.h); reads top again; the entries below both are the holder's
 //
 // The holder sees in top what the thread has counted down before its fence, and after its fence the thread reads the
 // raised base. This is Dekker's algorithm, with waiting in place of the thread's fence, which would cost each malloc

@@ -42,7 +42,7 @@ class alignas(kCacheLine) ArrayStore {
 // Collects arrays and gives all of them back when it ends, under one hold of the lock.
 class ArrayStore::Returns {
  public:
-  explicit Returns(ArrayStore& store) : store_(store) {}
+  explicit Returns(ArrayStore& allocator) : store_(allocator) {}
   ~Returns();
   Returns(const Returns&) = delete;
   Returns& operator=(const Returns&) = delete;

@@ -365,8 +365,8 @@ const char* ThreadCache::check() const {
       return "thread cache: a limit is not at the end of its array's room";
     if (head.held() > array.room) return "thread cache: a top lies outside its array";
     for (void** place = head.base() - array.pending; place < head.top(); ++place) {
-      const Window& window = registry_.window();
-      if (!window.contains(*place) || window.class_at(window.index_of(*place)) != scaled(c))
+      const PageMap& page_map = registry_.page_map();
+      if (!page_map.contains(*place) || page_map.class_at(page_map.index_of(*place)) != scaled(c))
         return "thread cache: an array holds what is not a block of its class";
     }
     room_bytes += array.room * size_t{sizes(c).block_size};

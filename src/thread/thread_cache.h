@@ -42,7 +42,8 @@ struct CacheLimits {
 
 class alignas(64) ThreadCache : public HeapCache {
  public:
-  // The roster (thread/cache_roster.h) makes and ends caches, and adds each to its heap's list of caches.
+  // The thread cache list (thread/thread_cache_list.h) makes and ends caches, and adds each to its heap's list of
+  // caches.
   ThreadCache(SlabHeap& heap, HeapRegistry& registry, ArrayStore& arrays, ThreadState& state,
               const CacheLimits& limits);
 
@@ -76,9 +77,9 @@ class alignas(64) ThreadCache : public HeapCache {
   void continue_with(ThreadState* copy) { state_ = copy; }
 
   // For another thread that holds the lock of the heap. raise_bases() shuts the owner off from the blocks in its
-  // arrays; true if there are any. Once the owner's earlier stores are visible (thread/cache_reach.h), take_raised()
-  // sends home the blocks that the owner has not taken, unless the owner has had a slow operation meanwhile, and frees
-  // empty slabs.
+  // arrays; true if there are any. Once the owner's earlier stores are visible (thread/cache_revocation.h),
+  // take_raised() sends home the blocks that the owner has not taken, unless the owner has had a slow operation
+  // meanwhile, and frees empty slabs.
   bool raise_bases();
   void take_raised();
   bool is_pending() const { return is_pending_; }
@@ -101,7 +102,7 @@ class alignas(64) ThreadCache : public HeapCache {
   // The caller holds the heap's lock, and the owner is in no operation.
   const char* check() const;
 
-  ListLink<ThreadCache> in_roster;
+  ListLink<ThreadCache> list_link;
 
  private:
   static constexpr size_t kMostBatch = 64;

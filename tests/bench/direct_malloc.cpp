@@ -1,5 +1,5 @@
-// A library in the clothes of bench/allocators/tlsf_shim: heaps that are called directly, over malloc. Their pools are
-// only counted, so that one that is too small refuses as a pool does.
+// A library in the clothes of bench/harness/allocators/tlsf_shim: heaps that are called directly, over malloc. Their
+// pools are only counted, so that one that is too small refuses as a pool does.
 #include <cstddef>
 #include <cstdlib>
 

@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 
 SOURCE = Path(os.environ["SNUG_SOURCE"])
-sys.path.insert(0, str(SOURCE / "bench"))
+sys.path.insert(0, str(SOURCE / "bench" / "harness"))
 
 from snug_bench.allocator import DeclarationError, FromCrate, load_allocators, read_declaration  # noqa: E402
 from snug_bench import preparation  # noqa: E402
@@ -44,7 +44,7 @@ class TemporaryFolderTest(unittest.TestCase):
         self.folder = Path(folder.name)
 
     def declare(self, text, name="mine"):
-        place = self.folder / "bench" / "allocators"
+        place = self.folder / "bench" / "harness" / "allocators"
         place.mkdir(parents=True, exist_ok=True)
         file = place / f"{name}.toml"
         file.write_text(text)
@@ -57,7 +57,7 @@ class TemporaryFolderTest(unittest.TestCase):
 
 class DeclarationTest(TemporaryFolderTest):
     def test_all_declared_here_are_sound(self):
-        allocators = load_allocators(SOURCE / "bench" / "allocators")
+        allocators = load_allocators(SOURCE / "bench" / "harness" / "allocators")
         self.assertLess({"glibc", "jemalloc", "mimalloc", "tcmalloc", "tbbmalloc", "scudo", "mimalloc3", "snmalloc", "tlsf",
                          "tcmalloc_google", "hardened_malloc", "rpmalloc", "mimalloc3-nothp"}, set(allocators))
         for allocator in allocators.values():
@@ -93,7 +93,7 @@ class DeclarationTest(TemporaryFolderTest):
 
 class PreparationTest(TemporaryFolderTest):
     def test_the_c_library_serves_and_tells_its_version(self):
-        prepared = prepare(load_allocators(SOURCE / "bench" / "allocators")["glibc"], self.folder, silent)
+        prepared = prepare(load_allocators(SOURCE / "bench" / "harness" / "allocators")["glibc"], self.folder, silent)
         self.assertEqual(prepared.library.name, "libc.so.6")
         self.assertRegex(prepared.version, r"^2\.\d+$")
 
@@ -126,7 +126,7 @@ class PreparationTest(TemporaryFolderTest):
             declared = WHOLE.replace("echo 1.2.3", command)
             with self.subTest(command), self.assertRaises(Unavailable) as raised:
                 prepare(read_declaration(self.declare(declared))[0], self.folder, silent)
-            self.assertRegex(str(raised.exception), r"^version\.command of bench/allocators/mine\.toml, .*; wanted is one line")
+            self.assertRegex(str(raised.exception), r"^version\.command of bench/harness/allocators/mine\.toml, .*; wanted is one line")
             self.assertIn(command.replace("\\\\", "\\"), str(raised.exception).replace("\\\\", "\\"))
 
 
@@ -149,7 +149,7 @@ class BuildTest(TemporaryFolderTest):
 
     def allocator(self, script):
         file = self.declare(WHOLE.replace('system = true\nlibrary = "libc.so.6"',
-                                          'crate = "x"\nversion = "1"\nbuild = "bench/allocators/build_x"').replace(
+                                          'crate = "x"\nversion = "1"\nbuild = "bench/harness/allocators/build_x"').replace(
             "echo 1.2.3", "test -f $CRATE_SOURCE/Cargo.toml && basename $LIBRARY"))
         build = file.with_name("build_x")
         build.write_text("#!/bin/sh\n" + script)

@@ -1,4 +1,4 @@
-"""Where traces come from, and what replays them: scripts/traces, s2_traces and s2_drift."""
+"""Where traces come from, and what replays them: scripts/record_programs, s2_traces and s2_drift."""
 
 import gzip
 import json

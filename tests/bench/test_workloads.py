@@ -10,7 +10,7 @@ import unittest
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-sys.path.insert(0, str(Path(os.environ["SNUG_SOURCE"]) / "bench"))
+sys.path.insert(0, str(Path(os.environ["SNUG_SOURCE"]) / "bench" / "harness"))
 
 from snug_bench.legend import figure_sentence  # noqa: E402
 from snug_bench.workload import load_loads  # noqa: E402
@@ -18,7 +18,7 @@ from snug_bench.workload import load_loads  # noqa: E402
 WORKLOADS = Path(os.environ["SNUG_BUILD"]) / "bin" / "workloads"
 PROGRAMS = sorted(WORKLOADS.iterdir())
 SOURCE = Path(os.environ["SNUG_SOURCE"])
-LOADS = [load for load in load_loads(SOURCE / "bench").values() if "{build}/bin/workloads/" in load.command[0]]
+LOADS = [load for load in load_loads(SOURCE / "bench" / "loads").values() if "{build}/bin/workloads/" in load.command[0]]
 # What these keep alive, the damaging malloc cannot reach: blocks of calloc, of realloc, one at a time, or too few.
 OUT_OF_ITS_REACH = {"calloc_large", "growing_realloc", "false_sharing", "large_replace"}
 SMALL = ["--rounds", "1", "--scale", "0.002", "--verify", "1"]

@@ -18,7 +18,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(os.environ["SNUG_SOURCE"]) / "examples" / "cache_server"))
-sys.path.insert(0, str(Path(os.environ["SNUG_SOURCE"]) / "bench" / "programs"))
+sys.path.insert(0, str(Path(os.environ["SNUG_SOURCE"]) / "bench" / "loads" / "programs"))
 from measured_server import CacheServer  # from the first folder just named
 from redis_server import Client  # from the second
 

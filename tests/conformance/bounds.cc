@@ -118,7 +118,7 @@ int mostly_freed(bool trims) {
   for (std::size_t i = kBlocks; i-- > 1;) std::swap(blocks[i], blocks[random_below(i + 1)]);
   for (std::size_t i = kBlocks / 10; i < kBlocks; ++i) std::free(blocks[i]);
   if (trims) malloc_trim(0);
-  // The idle thread gives back what has lain for a second; a busy machine lets it wait.
+  // The background thread gives back what has lain for a second; a busy machine lets it wait.
   for (int seconds = 0; !trims && seconds < 20 && (seconds < 2 || resident() - before > 430'000'000); ++seconds)
     sleep(1);
   const std::size_t left = resident() - before;

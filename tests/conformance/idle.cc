@@ -1,8 +1,8 @@
-// idle.cc: a program that frees all it has, then calls no allocator. Where there is an idle thread its memory must come
-// back to the OS; where there is none, it must not.
+// idle.cc: a program that frees all it has, then calls no allocator. Where there is a background thread its memory must
+// come back to the OS; where there is none, it must not.
 //
-// When the idle thread has the processor is up to the machine. What it must do is waited for, far longer than it takes;
-// what it must not do is looked at after a time in which it would have done it on most machines.
+// When the background thread has the processor is up to the machine. What it must do is waited for, far longer than it
+// takes; what it must not do is looked at after a time in which it would have done it on most machines.
 //
 // Usage: idle ALLOCATOR MODE. Exit status 0 means that it went as the mode says; each figure is printed. Under a
 // sanitizer the resident memory is mostly the sanitizer's, so that snug's own account of it is asked instead.
@@ -39,7 +39,8 @@ std::atomic<int> threads_refused;
 std::atomic<int> threads_created = 0;
 std::atomic<bool> refusing;
 
-// What was not missed yet goes at once. The second burst is kept, as stays() shows: only the idle thread gives it back.
+// What was not missed yet goes at once. The second burst is kept, as stays() shows: only the background thread gives it
+// back.
 std::size_t fill_again() {
   fill();
   empty();
@@ -172,9 +173,9 @@ bool reaches_who_works() {
   return comes_true(works, 10);
 }
 
-// Who has joined all threads of the program has one thread, as some calls of the OS ask, though the idle thread looks
-// about it four times in a minute alone: not before 15 s have passed. The OS may take a moment to count a thread out
-// that libc has joined, and longer on a busy machine, but not that long.
+// Who has joined all threads of the program has one thread, as some calls of the OS ask, though the background thread
+// looks about it four times in a minute alone: not before 15 s have passed. The OS may take a moment to count a thread
+// out that libc has joined, and longer on a busy machine, but not that long.
 bool is_alone_after_threads() {
   const std::size_t own = thread_count();
   for (int round = 0; round < 100; ++round) {

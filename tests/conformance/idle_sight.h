@@ -1,4 +1,5 @@
-// What can be seen of the idle thread from outside: whether it is there, its files in /proc, and how a child ended.
+// What can be seen of the background thread from outside: whether it is there, its files in /proc, and how a child
+// ended.
 #pragma once
 
 #include "threads.h"

@@ -1,6 +1,6 @@
 // listed_exercise.cc: makes snug, linked into it, make each of its system calls: growth that earns huge pages, blocks
 // that grow and shrink, real-time memory, messages, a stack with a gap, a report at the end, a thread that sleeps with
-// something in its cache, an idle thread that has nothing to do at last.
+// something in its cache, a background thread that has nothing to do at last.
 #include <snug/cell_heap_c.h>
 #include <snug/snug.h>
 
@@ -72,7 +72,7 @@ int main() {
   if (snug_cell_region_map(&region, 1 << 20) == 0) snug_cell_region_unmap(&region);
   trim_others();
   snug_malloc_stats();
-  usleep(1500000);  // what has been freed goes back, and the idle thread waits
+  usleep(1500000);  // what has been freed goes back, and the background thread waits
   std::puts("all passed");
   return 0;
 }

@@ -1,7 +1,7 @@
 // still.cc: threads that have freed all they had and sleep, so that it lies in their caches. While the main thread
-// calls no allocator, the idle thread must bring it home, whether the program has asked for it or not; and while it
-// does, no reader of the statistics may find more or fewer blocks in use. Usage: still ALLOCATOR. Exit status 0 means
-// that it has.
+// calls no allocator, the background thread must bring it home, whether the program has asked for it or not; and while
+// it does, no reader of the statistics may find more or fewer blocks in use. Usage: still ALLOCATOR. Exit status 0
+// means that it has.
 #include "subject.h"
 #include "threads.h"
 

@@ -24,7 +24,7 @@ COVERED_ELSEWHERE = {
     r"make (\w[\w-]*)": "the stage of .ci/run that starts from a bare system, and CI itself",
     r"uv run --project bench (snug-bench|snug-seeds) .*": "tests/bench/harness",
     r"scripts/(setup|fresh_machine)\b.*": "the stage of .ci/run that starts from a bare system",
-    r"scripts/traces .*": "tests/bench/test_traces.py",
+    r"scripts/record_programs .*": "tests/bench/test_traces.py",
     r"scripts/front_door \w+": "test_front_door.py",
     r"scripts/sensitivity\b.*": "tests/bench/harness/test_sensitivity.py",
 }

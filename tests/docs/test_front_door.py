@@ -17,7 +17,7 @@ from unittest import mock
 
 from document import ROOT
 
-sys.path.insert(0, str(ROOT / "bench"))
+sys.path[:0] = [str(ROOT / "bench" / "front_door"), str(ROOT / "bench" / "harness")]
 
 from snug_bench.measurement import Figure, Measurement  # noqa: E402
 from snug_bench.noise import Noise  # noqa: E402

@@ -15,8 +15,8 @@
 #include "trace/trace_account.h"
 #include "trace/trace_file.h"
 #include "trace/trace_reader.h"
-#include "traces/heaptrack_file.h"
-#include "traces/mtrace_log.h"
+#include "trace_command/heaptrack_file.h"
+#include "trace_command/mtrace_log.h"
 
 namespace snug::tool {
 namespace {

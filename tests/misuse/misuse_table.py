@@ -73,8 +73,8 @@ def find_library(library: str) -> str:
 
 
 def peer(name: str, title: str) -> Allocator:
-    """As bench/allocators declares it. What is not installed has no version."""
-    declared = tomllib.loads((ROOT / "bench" / "allocators" / f"{name}.toml").read_text())
+    """As bench/harness/allocators declares it. What is not installed has no version."""
+    declared = tomllib.loads((ROOT / "bench" / "harness" / "allocators" / f"{name}.toml").read_text())
     if "crate" in declared["get"]:
         return built_peer(name, title)
     library = declared["get"]["library"]
@@ -84,7 +84,7 @@ def peer(name: str, title: str) -> Allocator:
 
 
 def built_peer(name: str, title: str) -> Allocator:
-    """As bench/allocators/fetch has built it, which writes its version beside it."""
+    """As bench/harness/allocators/fetch has built it, which writes its version beside it."""
     library = ROOT / "build" / "peers" / "lib" / f"lib{name}.so"
     text = library.with_suffix(".txt")
     version = text.read_text().partition("\n")[0].removeprefix("version: ") if text.exists() else ""

@@ -1,6 +1,6 @@
 """pair_costs.py: the instructions of a pair of malloc and free on snug's modes and on others, as a table for docs/misuse.md.
 
-Counted by bench/stepping, one instruction after the other, in minutes: 2048 blocks are allocated, then freed, until
+Counted by bench/harness/stepping, one instruction after the other, in minutes: 2048 blocks are allocated, then freed, until
 300,000 instructions of a size are counted, after 64 times that are not. So what an allocator does only now and then has
 its share. The kernel's own instructions are not counted.
 --write writes the table into the page.

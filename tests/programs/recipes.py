@@ -19,7 +19,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench" / "programs"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench" / "loads" / "programs"))
 from jemalloc_calls import calls_jemalloc  # from the folder just named
 from service import fail, need, skip
 

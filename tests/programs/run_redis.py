@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench" / "programs"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench" / "loads" / "programs"))
 from jemalloc_calls import with_jemalloc_calls  # from the folder just named
 from service import Allocator, Trial, fail, libraries_from_arguments, need
 

@@ -44,7 +44,7 @@ class Cache {
     popped_ = 0;
   }
 
-  // Another thread: as CacheReach, ThreadCache::raise_bases() and take_raised().
+  // Another thread: as CacheRevocation, ThreadCache::raise_bases() and take_raised().
   void reach() {
     lock();
     const uint32_t raised = raise_base(OthersWords{words_});

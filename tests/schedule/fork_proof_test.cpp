@@ -7,8 +7,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "base/passage.h"
-#include "heap/fork_order.h"
+#include "allocator/fork_order.h"
+#include "base/in_flight_gate.h"
 #include "proof.h"
 #include "small_heaps.h"
 
@@ -19,20 +19,21 @@ using Atomics = ScheduledAtomics;
 
 // Of the store, the parts that a scenario is about, by their names there. Another part has a lock that nobody wants and
 // that is no step: in two threads with all locks there would be too many orders.
-enum Part : unsigned { kStreams = 1, kOpening = 2, kRoster = 4, kHeaps = 8, kSpans = 16, kArena = 32 };
+enum Part : unsigned { kStreams = 1, kOpening = 2, kCacheList = 4, kHeaps = 8, kSpans = 16, kArena = 32 };
 constexpr unsigned kAll = 63;
 
 // What is planted: a proof has to see it.
 enum class Fault {
   kNone,
-  kArenaLeftOut,     // its lock is not taken
-  kHeapsLeftOut,     // nor are those of heaps
-  kOpeningLeftOut,   // forks do not take turns
-  kArenaStaysShut,   // its lock is not dropped
-  kSpansNotAtRest,   // the lock is taken while somebody has a span in hand
-  kRosterNotAtRest,  // or while a heap has left one hand and not reached the next
-  kStreamsLast,      // libc's list of streams is taken when all else is
-  kReapsOutside,     // the old fault of reap_orphans: a heap leaves one hand and reaches the next without a passage
+  kArenaLeftOut,        // its lock is not taken
+  kHeapsLeftOut,        // nor are those of heaps
+  kOpeningLeftOut,      // forks do not take turns
+  kArenaStaysShut,      // its lock is not dropped
+  kSpansNotAtRest,      // the lock is taken while somebody has a span detached
+  kCacheListNotAtRest,  // or while a heap has left one hand and not reached the next
+  kStreamsLast,         // libc's list of streams is taken when all else is
+  kReapsOutOfFlight,  // the old fault of reap_orphans: a heap leaves one hand and reaches the next without an in-flight
+                      // gate
 };
 
 struct UnwantedLock {
@@ -44,56 +45,56 @@ struct UnwantedLock {
   void unlock_after_fork() {}
 };
 
-// What has a lock and a passage: the span store, and the large store like it.
+// What has a lock and an in-flight gate: the span store, and the large store like it.
 template <class LockType, bool kAtRest>
 struct PartInHand {
-  using Passage = BasicPassage<Atomics, LockType>;
+  using InFlightGate = BasicInFlightGate<Atomics, LockType>;
 
-  void lock_at_rest() { kAtRest ? passage.lock_at_rest(lock_) : lock_.lock_for_fork(); }
+  void lock_at_rest() { kAtRest ? in_flight.lock_at_rest(lock_) : lock_.lock_for_fork(); }
   void unlock_after_fork() { lock_.unlock_after_fork(); }
   LockType& lock() { return lock_; }
 
   LockType lock_;
-  Passage passage;
+  InFlightGate in_flight;
 };
 
 template <unsigned kParts, Fault kFault = Fault::kNone>
-class Store {
+class Allocator {
  public:
   template <unsigned kPart, Fault kLeftOut = Fault::kNone>
   using LockOf = std::conditional_t<(kParts & kPart) != 0 && (kFault == Fault::kNone || kFault != kLeftOut),
                                     ScheduledLock, UnwantedLock>;
   using ForkLock = ScheduledLock;
-  using RosterLock = LockOf<kRoster>;
-  using RosterPassing = BasicPassing<Atomics, RosterLock>;
+  using CacheListLock = LockOf<kCacheList>;
+  using CacheListInFlight = BasicInFlightScope<Atomics, CacheListLock>;
   using SpansLock = LockOf<kSpans>;
   using Heaps = SmallHeaps<Plant::kNone, 1>;
   using Heap = Heaps::Heap;
 
   struct Streams {
     static void lock() {
-      if constexpr (kFault != Fault::kStreamsLast) store_->list_of_streams_.lock_for_fork();
+      if constexpr (kFault != Fault::kStreamsLast) allocator_->list_of_streams_.lock_for_fork();
     }
-    static void unlock() { store_->list_of_streams_.unlock_after_fork(); }
+    static void unlock() { allocator_->list_of_streams_.unlock_after_fork(); }
     static void reset() { unlock(); }
   };
 
   // Heap 1 has a thread and a cache, or that of an ended thread; of its slab the first block is out.
-  Store() {
-    store_ = this;
+  Allocator() {
+    allocator_ = this;
     heap_ = &heaps.begin();
     heaps.place(0, *heap_, 1);
-    roster.caches = 1;
+    caches.caches = 1;
   }
   // In the child of an earlier fork.
   void orphan() {
-    roster.caches = 0;
-    roster.orphans = 1;
+    caches.caches = 0;
+    caches.orphans = 1;
   }
 
   // -- other threads
 
-  // A slow operation, with a system call about a span; and what the idle thread does.
+  // A slow operation, with a system call about a span; and what the background thread does.
   void operate() {
     const typename Heap::Hold hold(*heap_);
     purge_span();
@@ -101,10 +102,10 @@ class Store {
   void purge_span() {
     LockGuard guard(spans.lock());
     {
-      const BasicOutside<Atomics, SpansLock> outside(spans.lock(), spans.passage);
-      is_in_hand_ = true;
+      const BasicUnlockedScope<Atomics, SpansLock> outside(spans.lock(), spans.in_flight);
+      is_detached_ = true;
     }
-    is_in_hand_ = false;
+    is_detached_ = false;
   }
   // A hold of the innermost lock.
   void take_record() {
@@ -112,21 +113,21 @@ class Store {
     records_ += 1;
     record_bytes_ += 8;
   }
-  // As CacheRoster::end() and start(), and as reap_orphans().
+  // As ThreadCacheList::end() and start(), and as reap_orphans().
   void end() {
-    const RosterPassing passing(roster.lock_, roster.passage);
-    strike_off(roster.caches);
+    const CacheListInFlight passing(caches.lock_, caches.in_flight);
+    strike_off(caches.caches);
     heaps.end(*heap_);
   }
   void begin() {
-    const RosterPassing passing(roster.lock_, roster.passage);
+    const CacheListInFlight passing(caches.lock_, caches.in_flight);
     heap_ = &heaps.begin();
-    LockGuard guard(roster.lock_);
-    roster.caches += 1;
+    LockGuard guard(caches.lock_);
+    caches.caches += 1;
   }
   void reap() {
-    if constexpr (kFault == Fault::kReapsOutside) return reap_one();
-    const RosterPassing passing(roster.lock_, roster.passage);
+    if constexpr (kFault == Fault::kReapsOutOfFlight) return reap_one();
+    const CacheListInFlight passing(caches.lock_, caches.in_flight);
     reap_one();
   }
   void free_block() { heaps.free_without_heap(0); }
@@ -144,25 +145,25 @@ class Store {
   // -- the thread that forks; libc takes the list of streams itself, within
 
   void fork_in_parent() {
-    ForkOrder<Store>::before(*this);
+    ForkOrder<Allocator>::before(*this);
     if constexpr ((kParts & kArena) != 0) take_record();  // in a handler of another library
     list_of_streams_.lock();
     list_of_streams_.unlock();
-    ForkOrder<Store>::after_in_parent(*this);
+    ForkOrder<Allocator>::after_in_parent(*this);
   }
   void fork_in_child() {
-    ForkOrder<Store>::before(*this);
+    ForkOrder<Allocator>::before(*this);
     list_of_streams_.lock();
     Atomics::fork_to_child();
     list_of_streams_.unlock();
-    ForkOrder<Store>::after_in_child(*this);
+    ForkOrder<Allocator>::after_in_child(*this);
     check_child();
   }
 
   void check_parent() {
-    require(!opening_.is_held() && !list_of_streams_.is_held() && !roster.lock_.is_held() && !arena.own_lock.is_held(),
+    require(!opening_.is_held() && !list_of_streams_.is_held() && !caches.lock_.is_held() && !arena.own_lock.is_held(),
             "each lock is open");
-    require(record_bytes_ == records_ * 8 && !is_in_hand_, "nobody is in the middle of anything");
+    require(record_bytes_ == records_ * 8 && !is_detached_, "nobody is in the middle of anything");
     heaps.check();
   }
 
@@ -175,19 +176,19 @@ class Store {
     void wait_for_empty_hands() {}
     void after_fork_in_parent() {}
     void after_fork_in_child() {}
-  } idle;
+  } background;
 
-  struct : PartInHand<RosterLock, kFault != Fault::kRosterNotAtRest> {
+  struct : PartInHand<CacheListLock, kFault != Fault::kCacheListNotAtRest> {
     Atomics::Var<int> caches{0}, orphans{0};
-  } roster;
+  } caches;
 
   Heaps heaps;
   struct Registry {
     void lock_all() {
-      if constexpr ((kParts & kHeaps) != 0 && kFault != Fault::kHeapsLeftOut) heaps.roll().lock_all();
+      if constexpr ((kParts & kHeaps) != 0 && kFault != Fault::kHeapsLeftOut) heaps.heap_table().lock_all();
     }
     void unlock_all() {
-      if constexpr ((kParts & kHeaps) != 0) heaps.roll().unlock_all();
+      if constexpr ((kParts & kHeaps) != 0) heaps.heap_table().unlock_all();
     }
     Heaps& heaps;
   } registry{heaps};
@@ -213,18 +214,18 @@ class Store {
   } arena;
 
  private:
-  friend class ForkOrder<Store>;
+  friend class ForkOrder<Allocator>;
 
   // Each lock can be had, and what it guards is at rest. Whoever had the heap is gone: it can be had as well.
   void check_child() {
-    pass(list_of_streams_), pass(opening_), pass(roster.lock_), pass(spans.lock_);
-    require(roster.passage.is_empty() && spans.passage.is_empty() && !is_in_hand_, "nothing is in hand");
+    pass(list_of_streams_), pass(opening_), pass(caches.lock_), pass(spans.lock_);
+    require(caches.in_flight.is_empty() && spans.in_flight.is_empty() && !is_detached_, "nothing is in hand");
     take_record();
     require(record_bytes_ == records_ * 8, "a record is counted whole");
     if constexpr ((kParts & kHeaps) == 0) return;
-    const int owners = roster.caches + roster.orphans + static_cast<int>(heaps.roll().abandoned_count());
+    const int owners = caches.caches + caches.orphans + static_cast<int>(heaps.heap_table().abandoned_count());
     require(owners == 1, "a heap has one owner, or is there for the next");
-    if (roster.caches + roster.orphans != 0) heaps.end(*heap_);
+    if (caches.caches + caches.orphans != 0) heaps.end(*heap_);
     heaps.check_child();
     heaps.begin();
   }
@@ -233,50 +234,50 @@ class Store {
     LockGuard guard(lock);
   }
   void strike_off(Atomics::Var<int>& list) {
-    LockGuard guard(roster.lock_);
+    LockGuard guard(caches.lock_);
     list -= 1;
   }
   void reap_one() {
-    strike_off(roster.orphans);
+    strike_off(caches.orphans);
     heaps.end(*heap_);
   }
 
-  static inline Store* store_ = nullptr;  // of this run
+  static inline Allocator* allocator_ = nullptr;  // of this run
 
   LockOf<kOpening, Fault::kOpeningLeftOut> opening_;
   LockOf<kStreams> list_of_streams_, stream_;
   Heap* heap_ = nullptr;
-  Atomics::Var<bool> is_in_hand_{false};
+  Atomics::Var<bool> is_detached_{false};
   Atomics::Var<int> records_{0}, record_bytes_{0};
 };
 
 template <class State>
-const Body<State> kForkInParent = [](State& store) { store.fork_in_parent(); };
+const Body<State> kForkInParent = [](State& allocator) { allocator.fork_in_parent(); };
 template <class State>
-const Body<State> kForkInChild = [](State& store) { store.fork_in_child(); };
+const Body<State> kForkInChild = [](State& allocator) { allocator.fork_in_child(); };
 template <class State>
-const Body<State> kOperate = [](State& store) { store.operate(); };
+const Body<State> kOperate = [](State& allocator) { allocator.operate(); };
 template <class State>
-const Body<State> kPurge = [](State& store) { store.purge_span(); };
+const Body<State> kPurge = [](State& allocator) { allocator.purge_span(); };
 template <class State>
-const Body<State> kTakeRecord = [](State& store) { store.take_record(); };
+const Body<State> kTakeRecord = [](State& allocator) { allocator.take_record(); };
 template <class State>
-const Body<State> kEnd = [](State& store) { store.end(); };
+const Body<State> kEnd = [](State& allocator) { allocator.end(); };
 template <class State>
-const Body<State> kBegin = [](State& store) { store.begin(); };
+const Body<State> kBegin = [](State& allocator) { allocator.begin(); };
 template <class State>
-const Body<State> kFree = [](State& store) { store.free_block(); };
+const Body<State> kFree = [](State& allocator) { allocator.free_block(); };
 template <class State>
-const Body<State> kTrim = [](State& store) { store.trim(); };
+const Body<State> kTrim = [](State& allocator) { allocator.trim(); };
 template <class State>
-const Body<State> kFlushAll = [](State& store) { store.flush_all(); };
+const Body<State> kFlushAll = [](State& allocator) { allocator.flush_all(); };
 template <class State>
-const Body<State> kReadLine = [](State& store) { store.read_line(); };
+const Body<State> kReadLine = [](State& allocator) { allocator.read_line(); };
 template <class State>
-const Body<State> kReap = [](State& store) { store.reap(); };
+const Body<State> kReap = [](State& allocator) { allocator.reap(); };
 
 template <class State>
-const Body<State> kCheck = [](State& store) { store.check_parent(); };
+const Body<State> kCheck = [](State& allocator) { allocator.check_parent(); };
 template <class State>
 const Body<State> kNoCheck = [](State&) {};  // the child has checked itself
 
@@ -291,90 +292,90 @@ struct Orphaned : State {
 };
 
 TEST(ForkProof, TheChildFindsEveryLockOpen) {
-  using State = Store<kAll>;
+  using State = Allocator<kAll>;
   prove<State>({kForkInChild<State>, kTakeRecord<State>}, 3, kNoCheck<State>);
 }
 
 TEST(ForkProof, TheChildFindsASlowOperationAtRest) {
-  using State = Store<kHeaps | kSpans>;
+  using State = Allocator<kHeaps | kSpans>;
   prove<State>({kForkInChild<State>, kOperate<State>}, 3, kNoCheck<State>);
   prove<State>({kForkInChild<State>, kPurge<State>}, 3, kNoCheck<State>);
 }
 
 TEST(ForkProof, TheParentGoesOnWithASlowOperation) {
-  using State = Store<kHeaps | kSpans>;
+  using State = Allocator<kHeaps | kSpans>;
   prove<State>({kForkInParent<State>, kOperate<State>}, 3, kCheck<State>);
 }
 
 TEST(ForkProof, TheParentDropsWhatItTook) {
-  using State = Store<kArena>;
+  using State = Allocator<kArena>;
   prove<State>({kForkInParent<State>, kTakeRecord<State>}, 4, kCheck<State>);
 }
 
 TEST(ForkProof, TheChildFindsEachHeapInOneHand) {
-  using Running = Store<kRoster | kHeaps>;
+  using Running = Allocator<kCacheList | kHeaps>;
   prove<Running>({kForkInChild<Running>, kEnd<Running>}, 3, kNoCheck<Running>, 2);
   using Gone = Ended<Running>;
   prove<Gone>({kForkInChild<Gone>, kBegin<Gone>}, 3, kNoCheck<Gone>, 2);
 }
 
 TEST(ForkProof, TheParentGoesOnWithHeapsThatChangeHands) {
-  using State = Store<kRoster | kHeaps>;
+  using State = Allocator<kCacheList | kHeaps>;
   prove<State>({kForkInParent<State>, kEnd<State>}, 3, kCheck<State>, 2);
 }
 
 TEST(ForkProof, TheChildFindsMailAtHome) {
-  using State = Ended<Store<kHeaps>>;
+  using State = Ended<Allocator<kHeaps>>;
   prove<State>({kForkInChild<State>, kTrim<State>, kFree<State>}, 3, kNoCheck<State>, 2);
 }
 
 TEST(ForkProof, AForkWaitsForOrphansThatAreReaped) {
-  using State = Orphaned<Store<kRoster | kHeaps>>;
+  using State = Orphaned<Allocator<kCacheList | kHeaps>>;
   prove<State>({kForkInChild<State>, kReap<State>}, 3, kNoCheck<State>, 2);
 }
 
 TEST(ForkProof, ThreadsThatUseStreamsAndForksDoNotWaitForEachOther) {
-  using State = Store<kStreams | kArena>;
+  using State = Allocator<kStreams | kArena>;
   prove<State>({kForkInParent<State>, kFlushAll<State>, kReadLine<State>}, 3, kCheck<State>, 1);
 }
 
 TEST(ForkProof, TwoThreadsForkInTurns) {
-  using State = Store<kStreams | kOpening | kArena>;
+  using State = Allocator<kStreams | kOpening | kArena>;
   prove<State>({kForkInParent<State>, kForkInParent<State>}, 3, kCheck<State>);
-  using WithoutStreams = Store<kOpening | kArena>;
+  using WithoutStreams = Allocator<kOpening | kArena>;
   prove<WithoutStreams>({kForkInParent<WithoutStreams>, kForkInParent<WithoutStreams>}, 3, kCheck<WithoutStreams>);
 }
 
 // -- what is planted -------------------------------------------------------------------------------------------------
 
 TEST(ForkProof, ALockThatIsLeftOutIsSeen) {
-  using Arena = Store<kArena, Fault::kArenaLeftOut>;
+  using Arena = Allocator<kArena, Fault::kArenaLeftOut>;
   EXPECT_TRUE(is_seen<Arena>({kForkInChild<Arena>, kTakeRecord<Arena>}, 3, kNoCheck<Arena>));
-  using Heaps = Store<kHeaps | kSpans, Fault::kHeapsLeftOut>;
+  using Heaps = Allocator<kHeaps | kSpans, Fault::kHeapsLeftOut>;
   EXPECT_TRUE(is_seen<Heaps>({kForkInChild<Heaps>, kOperate<Heaps>}, 3, kNoCheck<Heaps>));
-  using Opening = Store<kOpening | kArena, Fault::kOpeningLeftOut>;
+  using Opening = Allocator<kOpening | kArena, Fault::kOpeningLeftOut>;
   EXPECT_TRUE(is_seen<Opening>({kForkInParent<Opening>, kForkInParent<Opening>}, 3, kCheck<Opening>));
 }
 
 TEST(ForkProof, ALockThatStaysShutIsSeen) {
-  using State = Store<kArena, Fault::kArenaStaysShut>;
+  using State = Allocator<kArena, Fault::kArenaStaysShut>;
   EXPECT_TRUE(is_seen<State>({kForkInParent<State>, kTakeRecord<State>}, 3, kCheck<State>));
 }
 
 TEST(ForkProof, APartThatIsNotAtRestIsSeen) {
-  using Spans = Store<kHeaps | kSpans, Fault::kSpansNotAtRest>;
+  using Spans = Allocator<kHeaps | kSpans, Fault::kSpansNotAtRest>;
   EXPECT_TRUE(is_seen<Spans>({kForkInChild<Spans>, kPurge<Spans>}, 3, kNoCheck<Spans>));
-  using Roster = Store<kRoster | kHeaps, Fault::kRosterNotAtRest>;
-  EXPECT_TRUE(is_seen<Roster>({kForkInChild<Roster>, kEnd<Roster>}, 3, kNoCheck<Roster>));
+  using CacheList = Allocator<kCacheList | kHeaps, Fault::kCacheListNotAtRest>;
+  EXPECT_TRUE(is_seen<CacheList>({kForkInChild<CacheList>, kEnd<CacheList>}, 3, kNoCheck<CacheList>));
 }
 
 TEST(ForkProof, TheListOfStreamsTakenLastIsSeen) {
-  using State = Store<kStreams | kArena, Fault::kStreamsLast>;
+  using State = Allocator<kStreams | kArena, Fault::kStreamsLast>;
   EXPECT_TRUE(is_seen<State>({kForkInParent<State>, kFlushAll<State>, kReadLine<State>}, 3, kCheck<State>));
 }
 
-TEST(ForkProof, AnOrphanReapedOutsideOfAPassageIsSeen) {
-  using State = Orphaned<Store<kRoster | kHeaps, Fault::kReapsOutside>>;
+TEST(ForkProof, AnOrphanReapedOutOfFlightIsSeen) {
+  using State = Orphaned<Allocator<kCacheList | kHeaps, Fault::kReapsOutOfFlight>>;
   EXPECT_TRUE(is_seen<State>({kForkInChild<State>, kReap<State>}, 3, kNoCheck<State>));
 }
 

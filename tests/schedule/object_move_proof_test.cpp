@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "compact/meeting.h"
-#include "compact/turn.h"
+#include "compact/move_epochs.h"
+#include "compact/optional_lock.h"
 #include "proof.h"
 #include "scheduled_atomics.h"
 #include "spin_lock.h"
@@ -43,7 +43,7 @@ enum class Emptied { kStays, kLeaves };
 
 class Heap {
  public:
-  using Shared = Meeting<Atomics>;
+  using Shared = MoveEpochs<Atomics>;
   static constexpr uint64_t kResting = uint64_t{1} << 63;
   static constexpr uint64_t kNowhere = 2;  // of a slot that is free
   static constexpr int kContent = 7;
@@ -56,27 +56,27 @@ class Heap {
   }
 
   void write(int reader) {
-    meeting_.enter(readers_[reader]);
+    epochs_.enter(readers_[reader]);
     Page& page = pages_[find()];
     for (auto& word : page.words) word = kContent + 1;
-    meeting_.leave(readers_[reader]);
+    epochs_.leave(readers_[reader]);
     is_written_ = true;
   }
   // Looks the object up twice in a section: it must not move meanwhile.
   void read(int reader) {
-    meeting_.enter(readers_[reader]);
+    epochs_.enter(readers_[reader]);
     const uint64_t place = find();
     expect_content(pages_[place].words[0]);
     require(find() == place, "an object stays while a reader has its address");
     expect_content(pages_[place].words[1]);
-    meeting_.leave(readers_[reader]);
+    epochs_.leave(readers_[reader]);
   }
   // Reads it outside of all sections.
   void pin() {
-    const auto [turn, place] = lock_turn();
+    const auto [lock, place] = lock_turn();
     if (fault_ != Fault::kPinLeavesTheMoveGoing && is_under_way_ && from_ == place) abort_move();
     ++pins_;
-    turn->unlock();
+    lock->unlock();
     for (auto& word : pages_[place].words) expect_content(word);
     const auto [again, there] = lock_turn();
     require(there == place, "an object stays while it is pinned");
@@ -84,45 +84,45 @@ class Heap {
     again->unlock();
   }
   void look(int reader) {
-    meeting_.enter(readers_[reader]);
+    epochs_.enter(readers_[reader]);
     expect_content(pages_[find()].words[0]);
-    meeting_.leave(readers_[reader]);
+    epochs_.leave(readers_[reader]);
   }
   // Frees the object, wherever it is by now.
   void free() {
-    const auto [turn, place] = lock_turn();
+    const auto [lock, place] = lock_turn();
     if (fault_ != Fault::kFreeLeavesTheMoveGoing && is_under_way_ && from_ == place) abort_move();
     slot_.store(kNowhere, std::memory_order_release);
     for (auto& word : pages_[place].words) word = kGone;
     is_freed_ = true;
-    turn->unlock();
+    lock->unlock();
   }
   // Of an object that another thread frees. It may have been there: then what it was is the other thread's.
   void look_for(int reader) {
-    meeting_.enter(readers_[reader]);
+    epochs_.enter(readers_[reader]);
     find();
-    meeting_.leave(readers_[reader]);
+    epochs_.leave(readers_[reader]);
   }
   // A section before the next one: a move that is begun meanwhile waits for it.
   void stay(int reader) {
-    meeting_.enter(readers_[reader]);
-    meeting_.leave(readers_[reader]);
+    epochs_.enter(readers_[reader]);
+    epochs_.leave(readers_[reader]);
   }
   // So often in the turn of the kind, for the next part each time.
   void advance(int times) {
     for (; times != 0; --times) {
-      turns_[kOfKind].lock();
+      locks_[kOfKind].lock();
       advance_in_turn();
-      turns_[kOfKind].unlock();
+      locks_[kOfKind].unlock();
     }
   }
   // Somebody who takes the page that was left, and makes it a large block's.
   void take_page() {
     const uint32_t left = left_.exchange(0, std::memory_order_acquire);
     if (left == 0) return;
-    turns_[kOfOthers].lock();
+    locks_[kOfOthers].lock();
     for (auto& word : pages_[left - 1].words) word = kGone;
-    turns_[kOfOthers].unlock();
+    locks_[kOfOthers].unlock();
   }
 
   void check() {
@@ -142,18 +142,18 @@ class Heap {
 
   void expect_content(int word) const { require(word == kContent, "the object is where its address leads"); }
   uint64_t place_now() const { return Shared::look(slot_) & ~kResting; }
-  SpinLock& turn_of(uint64_t place) {
-    return turns_[place == kNowhere ? uint32_t{kOfOthers} : pages_[place].tag.load(std::memory_order_relaxed)];
+  SpinLock& lock_of(uint64_t place) {
+    return locks_[place == kNowhere ? uint32_t{kOfOthers} : pages_[place].tag.load(std::memory_order_relaxed)];
   }
   std::pair<SpinLock*, uint64_t> lock_turn() {
     const auto find = [this] { return place_now(); };
-    const auto turn_of_place = [this](uint64_t place) -> SpinLock& { return turn_of(place); };
+    const auto lock_of_place = [this](uint64_t place) -> SpinLock& { return lock_of(place); };
     if (fault_ == Fault::kPinAsksForTheTurnOnce) {
-      SpinLock& turn = turn_of_place(find());
-      turn.lock();
-      return {&turn, find()};
+      SpinLock& lock = lock_of_place(find());
+      lock.lock();
+      return {&lock, find()};
     }
-    return lock_turn_of(find, turn_of_place, turns_[kOfOthers], hands_);
+    return lock_place_of(find, lock_of_place, locks_[kOfOthers], hands_);
   }
   void hand_over(Page& page, Tag tag) {
     hands_.lock();
@@ -171,10 +171,10 @@ class Heap {
         if (Shared::call_off(slot_, word, kResting)) return place;
         continue;
       }
-      const auto [turn, now] = lock_turn();
+      const auto [lock, now] = lock_turn();
       const bool is_gone = now == kNowhere && fault_ != Fault::kReaderTouchesWhatIsGone;
       if (fault_ != Fault::kReaderLeavesTheMark && !is_gone) call_off();
-      turn->unlock();
+      lock->unlock();
       return fault_ == Fault::kReaderKeepsWhatItSaw ? place : now;
     }
   }
@@ -201,7 +201,7 @@ class Heap {
       pages_[1 - from].words[word] = pages_[from].words[word];
       pages_[from].words[word] = kGone;
     }
-    if (fault_ == Fault::kMoverLetsTheTurnGo) turns_[kOfKind].unlock(), turns_[kOfKind].lock();
+    if (fault_ == Fault::kMoverLetsTheTurnGo) locks_[kOfKind].unlock(), locks_[kOfKind].lock();
     slot_.store((1 - from) | kResting, std::memory_order_release);
   }
   bool begin_move() {
@@ -213,7 +213,7 @@ class Heap {
       hand_over(to, kOfKind);
     }
     is_under_way_ = true;
-    epoch_ = meeting_.begin(slot_, kResting);
+    epoch_ = epochs_.begin(slot_, kResting);
     return true;
   }
   void abort_move() {
@@ -223,11 +223,11 @@ class Heap {
 
   const Emptied emptied_;
   const Fault fault_;
-  Shared meeting_;
+  Shared epochs_;
   Shared::Reader readers_[2];
   Shared::Slot slot_;
   Page pages_[2];
-  SpinLock turns_[2];                  // the kind's, and that of all others, who may be nobody
+  SpinLock locks_[2];                  // the kind's, and that of all others, who may be nobody
   SpinLock hands_;                     // in which pages change hands
   Atomics::Atomic<uint32_t> left_{0};  // one more than the page that a move has emptied, as long as it is nobody's
   // In the kind's turn.

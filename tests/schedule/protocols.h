@@ -33,9 +33,9 @@ class PetersonLock {
  public:
   void lock(int self) {
     wants_[self].store(true, std::memory_order_relaxed);
-    turn_.store(1 - self, std::memory_order_release);
+    lock_.store(1 - self, std::memory_order_release);
     Atomics::fence(std::memory_order_seq_cst);
-    while (wants_[1 - self].load(std::memory_order_acquire) && turn_.load(std::memory_order_acquire) != self) {
+    while (wants_[1 - self].load(std::memory_order_acquire) && lock_.load(std::memory_order_acquire) != self) {
       Atomics::cpu_relax();
     }
   }
@@ -43,7 +43,7 @@ class PetersonLock {
 
  private:
   typename Atomics::template Atomic<bool> wants_[2]{false, false};
-  typename Atomics::template Atomic<int> turn_{0};
+  typename Atomics::template Atomic<int> lock_{0};
 };
 
 // Of an owner, who tries often and must be cheap, and a visitor, who may be dear, at most one comes in.
@@ -114,9 +114,9 @@ class NodeStack {
 
 // One sleeps until another rings.
 template <class Atomics>
-class Bell {
+class Event {
  public:
-  void ring() {
+  void notify() {
     if (state_.exchange(kRung, std::memory_order_release) == kAwaited) Atomics::futex_wake(state_, 1);
   }
   void wait() {

@@ -188,45 +188,46 @@ TEST(NodeStack, NeedsEachOfItsOrders) {
 
 // -- sleep and work -------------------------------------------------------------------------------------------------
 
-using Doorbell = Bell<ScheduledAtomics>;
+using WakeEvent = Event<ScheduledAtomics>;
 
-TEST(Bell, LosesNoRing) {
-  expect_pass<Doorbell>({[](Doorbell& bell) { bell.wait(); }, [](Doorbell& bell) { bell.ring(); }});
+TEST(Event, LosesNoRing) {
+  expect_pass<WakeEvent>(
+      {[](WakeEvent& wake_event) { wake_event.wait(); }, [](WakeEvent& wake_event) { wake_event.notify(); }});
 }
 
 struct News {
-  Doorbell bell;
+  WakeEvent wake_event;
   Var text{0};
 };
 
-TEST(Bell, NeedsEachOfItsOrders) {
+TEST(Event, NeedsEachOfItsOrders) {
   const Bodies<News> bodies = {[](News& news) {
-                                 news.bell.wait();
+                                 news.wake_event.wait();
                                  require(news.text == 7, "what the bell was rung for");
                                },
                                [](News& news) {
                                  news.text = 7;
-                                 news.bell.ring();
+                                 news.wake_event.notify();
                                }};
   EXPECT_EQ(unnoticed_by_all<News>({bodies}, kModels, {}), Lines{});
 }
 
 // The mistake: to sleep on a word that the ring does not change.
-struct DeafBell {
+struct DeafEvent {
   ScheduledAtomics::Atomic<uint32_t> is_rung{0}, sleeps{0};
 };
 
-TEST(Bell, ALostRingIsADeadlock) {
+TEST(Event, ALostRingIsADeadlock) {
   for (const MemoryModel memory : kModels) {
-    const Outcome outcome = explore<DeafBell>(in(memory), {[](DeafBell& bell) {
-                                                             if (bell.is_rung.load() == 0) {
-                                                               ScheduledAtomics::futex_wait(bell.sleeps, 0);
-                                                             }
-                                                           },
-                                                           [](DeafBell& bell) {
-                                                             bell.is_rung.store(1);
-                                                             ScheduledAtomics::futex_wake(bell.sleeps, 1);
-                                                           }});
+    const Outcome outcome = explore<DeafEvent>(in(memory), {[](DeafEvent& wake_event) {
+                                                              if (wake_event.is_rung.load() == 0) {
+                                                                ScheduledAtomics::futex_wait(wake_event.sleeps, 0);
+                                                              }
+                                                            },
+                                                            [](DeafEvent& wake_event) {
+                                                              wake_event.is_rung.store(1);
+                                                              ScheduledAtomics::futex_wake(wake_event.sleeps, 1);
+                                                            }});
     EXPECT_EQ(outcome.verdict, Verdict::kDeadlock) << outcome.report;
   }
 }
@@ -258,16 +259,16 @@ TEST(Workshop, NeedsItsOrders) {
 
 TEST(StdAtomics, RunsTheSameProtocols) {
   HandOver<StdAtomics> message;
-  Bell<StdAtomics> bell;
+  Event<StdAtomics> wake_event;
   Workshop<StdAtomics> shop;
   int taken = 0;
   std::thread other([&] {
     taken = message.take();
-    bell.wait();
+    wake_event.wait();
     for (int i = 0; i < 1000; ++i) shop.put(1);
   });
   message.give(7);
-  bell.ring();
+  wake_event.notify();
   for (int i = 0; i < 1000; ++i) shop.put(1);
   other.join();
   EXPECT_EQ(taken, 7);

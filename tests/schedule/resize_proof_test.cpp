@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "compact/meeting.h"
-#include "compact/turn.h"
+#include "compact/move_epochs.h"
+#include "compact/optional_lock.h"
 #include "proof.h"
 #include "scheduled_atomics.h"
 #include "spin_lock.h"
@@ -35,7 +35,7 @@ enum class Fault {
 
 class Heap {
  public:
-  using Shared = Meeting<Atomics>;
+  using Shared = MoveEpochs<Atomics>;
   static constexpr uint64_t kResting = uint64_t{1} << 63;
   static constexpr int kContent = 7;
   static constexpr int kGone = 9;  // where no block is
@@ -49,32 +49,32 @@ class Heap {
 
   // To the size of class B.
   void resize() {
-    const auto [turn, old] = lock_turn();
+    const auto [lock, old] = lock_turn();
     Place& from = places_[old];
-    if (class_of(old) == 1 || from.pins != 0) return turn->unlock();
+    if (class_of(old) == 1 || from.pins != 0) return lock->unlock();
     if (fault_ != Fault::kMoveIsLeftGoing) abort_move_of(old);
     if (fault_ != Fault::kOldPlaceIsNotPinned) ++from.pins;
-    turn->unlock();
+    lock->unlock();
     Place& to = places_[kTarget];
-    turns_[1].lock();
+    locks_[1].lock();
     const bool has_place = !to.is_used;
     to.is_used = true;
     if (has_place && fault_ != Fault::kNewPlaceIsNotPinned) ++to.pins;
-    turns_[1].unlock();
+    locks_[1].unlock();
     if (has_place) to.content = int{from.content};
     const bool is_done = leave(old, has_place);
     if (!has_place) return;
-    turns_[1].lock();
+    locks_[1].lock();
     if (fault_ != Fault::kNewPlaceIsNotPinned) --to.pins;
     if (!is_done) give(to);
-    turns_[1].unlock();
+    locks_[1].unlock();
   }
   // Reads the block outside of all sections.
   void pin() {
-    const auto [turn, place] = lock_turn();
+    const auto [lock, place] = lock_turn();
     abort_move_of(place);
     ++places_[place].pins;
-    turn->unlock();
+    lock->unlock();
     require(places_[place].content == kContent, "a pinned block is where its address leads");
     const auto [again, there] = lock_turn();
     require(there == place, "a block stays while it is pinned");
@@ -84,9 +84,9 @@ class Heap {
   // So often in the class's turn, for the next part of a move each time.
   void advance(int number, int times) {
     for (; times != 0; --times) {
-      turns_[number].lock();
+      locks_[number].lock();
       advance_in_turn(number);
-      turns_[number].unlock();
+      locks_[number].unlock();
     }
   }
 
@@ -119,8 +119,8 @@ class Heap {
   uint64_t place_now() const { return Shared::look(slot_) & ~kResting; }
   std::pair<SpinLock*, uint64_t> lock_turn() {
     const auto find = [this] { return place_now(); };
-    const auto turn_of = [this](uint64_t place) -> SpinLock& { return turns_[class_of(place)]; };
-    return lock_turn_of(find, turn_of, nobodys_, hands_);
+    const auto lock_of = [this](uint64_t place) -> SpinLock& { return locks_[class_of(place)]; };
+    return lock_place_of(find, lock_of, nobodys_, hands_);
   }
 
   static void give(Place& place) {
@@ -129,15 +129,15 @@ class Heap {
   }
   // In the turn of the old place, unless somebody has pinned it meanwhile.
   bool leave(uint64_t old, bool has_place) {
-    turns_[0].lock();
+    locks_[0].lock();
     Place& from = places_[old];
     if (fault_ != Fault::kOldPlaceIsNotPinned) --from.pins;
     const bool is_done = has_place && (from.pins == 0 || fault_ == Fault::kOthersPinsAreForgotten);
-    if (is_done && fault_ == Fault::kAddressComesTooLate) turns_[0].unlock();
+    if (is_done && fault_ == Fault::kAddressComesTooLate) locks_[0].unlock();
     if (is_done) slot_.store(kTarget | kResting, std::memory_order_release);
-    if (is_done && fault_ == Fault::kAddressComesTooLate) turns_[0].lock();
+    if (is_done && fault_ == Fault::kAddressComesTooLate) locks_[0].lock();
     if (is_done) give(from);
-    turns_[0].unlock();
+    locks_[0].unlock();
     return is_done;
   }
 
@@ -158,7 +158,7 @@ class Heap {
       moves_[number].is_under_way = true;
       moves_[number].from = from;
       places_[other_of(from)].is_used = true;
-      meeting_.begin(slot_, kResting);
+      epochs_.begin(slot_, kResting);
       return;
     }
   }
@@ -175,9 +175,9 @@ class Heap {
   }
 
   const Fault fault_;
-  Shared meeting_;
+  Shared epochs_;
   Shared::Slot slot_;
-  SpinLock turns_[2];
+  SpinLock locks_[2];
   SpinLock nobodys_;
   SpinLock hands_;
   // In the turns of their classes, but for the contents, which are the pinner's.

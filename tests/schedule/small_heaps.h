@@ -1,5 +1,6 @@
 // SmallHeaps: heaps of a few blocks that change hands, for proofs of how: the lock, the mailbox, the remote frees and
-// the roll are those that ship; what lies between them is SlabHeap's, in the same order, with slabs of two blocks.
+// the heap table are those that ship; what lies between them is SlabHeap's, in the same order, with slabs of two
+// blocks.
 //
 // What is watched: each block is in one place and has one writer at a time, with what its last one wrote; a heap has
 // one thread, unless it is to be shared; a slab lies in one heap; and once all threads have ended, nothing waits in a
@@ -14,7 +15,7 @@
 #include "base/lock.h"
 #include "explore.h"
 #include "scheduled_atomics.h"
-#include "slab/heap_roll.h"
+#include "slab/heap_table.h"
 #include "slab/mailbox.h"
 #include "slab/owner_hold.h"
 #include "slab/remote_frees.h"
@@ -62,23 +63,23 @@ class SmallHeaps {
  public:
   static constexpr int kBlocksOfSlab = 2, kBlocks = kSlabCount * kBlocksOfSlab, kIds = 4;
   class Heap;
-  using Roll = HeapRoll<Heap, ScheduledAtomics, ScheduledLock>;
+  using Table = HeapTable<Heap, ScheduledAtomics, ScheduledLock>;
   using Frees = RemoteFrees<ScheduledAtomics>;
 
   SmallHeaps() {
     ScheduledForks::end();  // a run that was given up may have left it begun
     ScheduledProcess::ask(nullptr);
-    roll_.open(places_, kIds);
+    heaps_.open(places_, kIds);
   }
 
-  Roll& roll() { return roll_; }
+  Table& heap_table() { return heaps_; }
   // All threads are to share one heap.
   void share() {
     is_shared_ = true;
-    roll_.bound(1);
+    heaps_.bound(1);
   }
   Heap* take() {
-    return roll_.take([this](uint16_t id) {
+    return heaps_.take([this](uint16_t id) {
       made_[id] = std::make_unique<Heap>(*this, id);
       return made_[id].get();
     });
@@ -105,13 +106,13 @@ class SmallHeaps {
   void end(Heap& heap) {
     require(is_shared_ || heap.has_thread_, "a thread has its heap until it ends");
     if (!is_shared_) heap.has_thread_ = false;
-    roll_.leave(heap, [](Heap&) {});
+    heaps_.leave(heap, [](Heap&) {});
   }
 
   // A block for the heap's thread; -1 if there is none.
   int allocate(Heap& heap) {
     const typename Heap::Hold hold(heap);
-    if (heap.gives_nothing() && roll_.abandoned_count() != 0) roll_.adopt_slab(0, heap);
+    if (heap.gives_nothing() && heaps_.abandoned_count() != 0) heaps_.adopt_slab(0, heap);
     return heap.take_block();
   }
   // A free by a thread that has a heap, and by one that has none (HeapRegistry::take_home).
@@ -122,13 +123,13 @@ class SmallHeaps {
   }
   void free_without_heap(int block) {
     give_up(block);
-    Heap& owner = *roll_.heap(slab_of(block).owner.load(std::memory_order_relaxed));
+    Heap& owner = *heaps_.heap(slab_of(block).owner.load(std::memory_order_relaxed));
     const typename Heap::Visit visit(owner);
     owner.flush(block);
   }
-  // malloc_trim, or the idle thread.
+  // malloc_trim, or the background thread.
   void trim() {
-    roll_.visit_all([](Heap&) {});
+    heaps_.visit_all([](Heap&) {});
   }
 
   // Once all threads have ended.
@@ -142,7 +143,7 @@ class SmallHeaps {
   // The same in the child of a fork, where threads have vanished with blocks in their hands.
   void check_child() {
     uint32_t slabs = 0;
-    roll_.for_each([&](Heap& heap) {
+    heaps_.for_each([&](Heap& heap) {
       require(!heap.lock().is_held(), "each heap's lock is open");
       require(heap.thread_count() != 0 || !heap.has_mail(), "nothing waits in a heap without a thread");
       heap.open_all_mail();
@@ -152,7 +153,7 @@ class SmallHeaps {
               "a heap counts its slabs");
     });
     require(slabs == (1u << kSlabCount) - 1, "no slab is lost");
-    require(roll_.check() == nullptr, "the roll counts those without a thread");
+    require(heaps_.check() == nullptr, "the roll counts those without a thread");
     for (int block = 0; block < kBlocks; ++block) {
       if (is_free(block)) require(contents_[block] == kFree, "what is in a slab was put there whole");
     }
@@ -180,7 +181,7 @@ class SmallHeaps {
 
   bool is_shared_ = false;
   ScheduledAtomics::Atomic<Heap*> places_[kIds];
-  Roll roll_;
+  Table heaps_;
   std::unique_ptr<Heap> made_[kIds];
   Slab slabs_[kSlabCount];
   ScheduledAtomics::Var<int> contents_[kBlocks];  // what its owner for the time being has written
@@ -265,7 +266,7 @@ class SmallHeaps<kPlant, kSlabCount>::Heap {
 
  private:
   friend class SmallHeaps;
-  friend Roll;
+  friend Table;
   friend Hold;
 
   // Read and written by the owner alone, so that it is no step.
@@ -290,7 +291,7 @@ class SmallHeaps<kPlant, kSlabCount>::Heap {
     heaps_.slab_of(block).free |= 1u << block % kBlocksOfSlab;
   }
   void send(int block, uint16_t owner) {
-    Heap& target = *heaps_.roll_.heap(owner);
+    Heap& target = *heaps_.heaps_.heap(owner);
     if (target.box_.wants_senders() && target.try_visit()) {
       target.flush(block);
       return target.end_visit();
@@ -299,7 +300,7 @@ class SmallHeaps<kPlant, kSlabCount>::Heap {
     const auto added = slab.frees.add(0, uint64_t{1} << block % kBlocksOfSlab);
     require(added != Frees::Added::kTwice, "each block is freed once");
     if (added != Frees::Added::kFirst) return;
-    Heap& owner_now = *heaps_.roll_.heap(slab.owner.load(std::memory_order_relaxed));
+    Heap& owner_now = *heaps_.heaps_.heap(slab.owner.load(std::memory_order_relaxed));
     owner_now.box_.post(&slab.frees);
     if (!Hold::is_in_without_lock(owner_now)) (kPlant == Plant::kLooksWhereItWas ? target : owner_now).look_again();
   }
@@ -308,7 +309,7 @@ class SmallHeaps<kPlant, kSlabCount>::Heap {
     while (&heaps_.slabs_[slab].frees != &frees) ++slab;
     const uint16_t owner = heaps_.slabs_[slab].owner.load(std::memory_order_relaxed);
     if (owner != id_) {
-      Heap& adopter = *heaps_.roll_.heap(owner);
+      Heap& adopter = *heaps_.heaps_.heap(owner);
       adopter.box_.post(&frees);
       if (kPlant != Plant::kPassesOnAndLeaves && !Hold::is_in_without_lock(adopter)) adopter.look_again();
       return;

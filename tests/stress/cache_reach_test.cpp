@@ -38,7 +38,7 @@ uint64_t work(uint64_t owner, uint64_t operations) {
   return wrong;
 }
 
-TEST(CacheReachStress, WorkersKeepTheirBlocksWhileCachesAreTaken) {
+TEST(CacheRevocationStress, WorkersKeepTheirBlocksWhileCachesAreTaken) {
   const snug_stats before = stats_now();
   std::atomic<uint64_t> wrong{0};
   std::atomic<unsigned> working{kThreads};

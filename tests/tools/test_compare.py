@@ -246,7 +246,7 @@ class NamesTest(unittest.TestCase):
                 process = snug("run", "--library", LIBRARY, "--compare", name, "--", ALLOCATING, SNUG_PEERS=folder)
             self.assertEqual((process.returncode, process.stderr.count("\n")), (2, 1))
             self.assertIn(f"no {file} in {folder}", process.stderr)
-            self.assertIn(f"bench/allocators/fetch {name}", process.stderr)
+            self.assertIn(f"bench/harness/allocators/fetch {name}", process.stderr)
 
     def test_an_installed_tool_names_no_script_of_the_source_tree(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -1,5 +1,5 @@
 // What stands in an anonymised trace, and what does not: of any events, and of those that name what is somebody's.
-#include "traces/trace_anonymise.h"
+#include "trace_command/trace_anonymise.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include "input/trace_input.h"
 #include "made_up_trace.h"
 #include "process/temporary_folder.h"
-#include "traces/trace_output.h"
+#include "trace_command/trace_output.h"
 #include "whole_file.h"
 
 namespace snug::tool {

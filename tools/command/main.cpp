@@ -17,12 +17,12 @@
 #include "library/allocator_catalogue.h"
 #include "measure/measure_command.h"
 #include "record/record_command.h"
-#include "replay/replay_command.h"
+#include "replay_command/replay_command.h"
 #include "run/run_command.h"
 #include "snug/snug.h"
 #include "text/printable.h"
 #include "text/user_error.h"
-#include "traces/trace_command.h"
+#include "trace_command/trace_command.h"
 
 namespace snug::tool {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "heap/config.h"
+#include "allocator/config.h"
 #include "text/user_error.h"
 
 namespace snug::tool {

@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 // Who has made the library, and so where it lies and how it is got.
 enum class Source {
   kDebian,  // a package; the library is where the distribution has its libraries
-  kCrate,   // bench/allocators/fetch, into the peers' folder
+  kCrate,   // bench/harness/allocators/fetch, into the peers' folder
 };
 
 struct CatalogueEntry {
@@ -97,7 +97,7 @@ fs::path peers_folder() {
 // What builds a peer; an installed tool has it not beside it.
 std::string how_to_build(const CatalogueEntry& entry) {
   std::error_code error;
-  const fs::path script = build_folders().parent_path() / "bench" / "allocators" / "fetch";
+  const fs::path script = build_folders().parent_path() / "bench" / "harness" / "allocators" / "fetch";
   return fs::exists(script, error) ? fmt::format("run {} {}, or ", script.string(), entry.name) : "build it, then ";
 }
 

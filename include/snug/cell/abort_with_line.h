@@ -4,7 +4,7 @@
 //   snug: CellHeap::deallocate(0x7f0012345678): block is already free
 #pragma once
 
-#include "snug/last_line.h"
+#include "snug/base/last_line.h"
 
 namespace snug {
 

@@ -5,7 +5,7 @@
 //   Policy::Trailer    which cells have a tag at their end          snug/cell/trailer.h
 //   Policy::Retention  what becomes of empty pages                  snug/cell/retention.h
 //   Policy::Pages      where more memory comes from                 snug/cell/page_source.h
-//   Policy::Trace      sink that is called for each operation       snug/cell/trace.h
+//   Policy::Trace      sink that is called for each operation       snug/cell/trace_sink.h
 //   Policy::Checks     how closely misuse is looked for             snug/cell/misuse.h
 //   Policy::Misuse     what happens then                            the same
 //   Policy::kAlignment of every block, 8 or 16

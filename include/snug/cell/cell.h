@@ -20,8 +20,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "snug/cpp20.h"
-#include "snug/seal.h"
+#include "snug/base/cpp20.h"
+#include "snug/base/seal.h"
 
 namespace snug {
 
@@ -75,7 +75,7 @@ struct CellLayout {
   // Bits of a head that are neither of the size nor a flag: always 0.
   static constexpr size_t kNoBits = (kUnit - 1) & ~(kCellUsed | kCellPrevUsed);
 
-  // If the caller's address is no block, its head may be poisoned (snug/poison.h).
+  // If the caller's address is no block, its head may be poisoned (snug/base/poison.h).
   [[gnu::no_sanitize_address]] static size_t head_of(const Cell* cell) { return cell->head; }
   static size_t size_of(const Cell* cell) { return head_of(cell) & ~kCellFlags; }
   static bool is_used(const Cell* cell) { return (head_of(cell) & kCellUsed) != 0; }

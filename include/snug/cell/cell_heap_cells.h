@@ -8,13 +8,13 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "snug/base/poison.h"
 #include "snug/cell/cell.h"
 #include "snug/cell/cell_statistics.h"
 #include "snug/cell/embedded_cell_policy.h"
 #include "snug/cell/free_bytes.h"
 #include "snug/cell/heap_check.h"
 #include "snug/cell/region_list.h"
-#include "snug/poison.h"
 
 namespace snug {
 

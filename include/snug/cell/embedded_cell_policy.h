@@ -8,7 +8,7 @@
 #include "snug/cell/misuse.h"
 #include "snug/cell/page_source.h"
 #include "snug/cell/retention.h"
-#include "snug/cell/trace.h"
+#include "snug/cell/trace_sink.h"
 #include "snug/cell/trailer.h"
 
 namespace snug {

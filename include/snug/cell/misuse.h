@@ -17,7 +17,8 @@ namespace snug {
 
 struct CheapChecks {
   static constexpr bool kWalks = false;
-  static constexpr bool kTells = false;  // whether valgrind's memcheck is told which blocks are live (snug/poison.h)
+  static constexpr bool kTells =
+      false;  // whether valgrind's memcheck is told which blocks are live (snug/base/poison.h)
 };
 
 struct WalkingChecks {

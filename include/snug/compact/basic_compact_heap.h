@@ -1,7 +1,7 @@
 // CompactHeap: a heap that moves its blocks, and Section. snug/compact_heap.h says what for, and explains the terms.
 #pragma once
 
-#include "snug/cpp20.h"
+#include "snug/base/cpp20.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -10,12 +10,12 @@
 #include <type_traits>
 #include <utility>
 
+#include "snug/base/out_of_memory.h"
 #include "snug/compact/compact_heap_core.h"
 #include "snug/compact/handle.h"
 #include "snug/compact/misuse.h"
 #include "snug/compact/relocation.h"
 #include "snug/compact_heap_c.h"
-#include "snug/out_of_memory.h"
 
 namespace snug {
 

@@ -1,7 +1,7 @@
 // Building: the section in which a container of a compacting heap makes its elements.
 #pragma once
 
-#include "snug/cpp20.h"
+#include "snug/base/cpp20.h"
 
 #include <cstdint>
 

@@ -1,13 +1,13 @@
 // CompactHeapCore: the common part of compacting heaps for one thread and for several.
 #pragma once
 
-#include "snug/cpp20.h"
+#include "snug/base/cpp20.h"
 
 #include <cstddef>
 
+#include "snug/base/out_of_memory.h"
 #include "snug/compact/handle.h"
 #include "snug/compact_heap_c.h"
-#include "snug/out_of_memory.h"
 
 namespace snug {
 

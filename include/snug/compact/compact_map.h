@@ -12,7 +12,7 @@
 //   names.insert_or_assign("Ada", "Lovelace");
 #pragma once
 
-#include "snug/cpp20.h"
+#include "snug/base/cpp20.h"
 
 #include <bit>
 #include <cstddef>

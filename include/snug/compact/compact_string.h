@@ -2,7 +2,7 @@
 // heap's life, and that a string may lie in a block itself. Not terminated by a 0.
 #pragma once
 
-#include "snug/cpp20.h"
+#include "snug/base/cpp20.h"
 
 #include <compare>
 #include <cstddef>

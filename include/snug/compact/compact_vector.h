@@ -10,7 +10,7 @@
 // A copy lies in the heap of its original, and an assignment takes over the heap of its source.
 #pragma once
 
-#include "snug/cpp20.h"
+#include "snug/base/cpp20.h"
 
 #include <cstddef>
 #include <cstring>

@@ -3,14 +3,14 @@
 // may use it.
 #pragma once
 
-#include "snug/cpp20.h"
+#include "snug/base/cpp20.h"
 
 #include <cstddef>
 #include <utility>
 
+#include "snug/base/out_of_memory.h"
 #include "snug/compact/compact_heap_core.h"
 #include "snug/compact_heap_c.h"
-#include "snug/out_of_memory.h"
 
 namespace snug {
 

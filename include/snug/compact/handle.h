@@ -2,7 +2,7 @@
 // like a number. It owns nothing, and never names another block after its own was freed.
 #pragma once
 
-#include "snug/cpp20.h"
+#include "snug/base/cpp20.h"
 
 #include <compare>
 #include <cstddef>

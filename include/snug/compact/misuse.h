@@ -1,8 +1,8 @@
 // How the compacting heap's headers report a misuse that the library cannot see.
 #pragma once
 
-#include "snug/cpp20.h"
-#include "snug/last_line.h"
+#include "snug/base/cpp20.h"
+#include "snug/base/last_line.h"
 
 namespace snug {
 

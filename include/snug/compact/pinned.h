@@ -1,7 +1,7 @@
 // Pinned: a block of a compacting heap that stays where it is.
 #pragma once
 
-#include "snug/cpp20.h"
+#include "snug/base/cpp20.h"
 
 #include <type_traits>
 #include <utility>

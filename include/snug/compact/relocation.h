@@ -10,7 +10,7 @@
 // Specialise the variable before the first use of T in a heap.
 #pragma once
 
-#include "snug/cpp20.h"
+#include "snug/base/cpp20.h"
 
 #include <cstddef>
 #include <cstring>

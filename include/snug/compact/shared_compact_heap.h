@@ -14,7 +14,7 @@
 // with malloc, only one thread at a time may free, destroy, resize or write to a given block.
 #pragma once
 
-#include "snug/cpp20.h"
+#include "snug/base/cpp20.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -22,12 +22,12 @@
 #include <type_traits>
 #include <utility>
 
+#include "snug/base/out_of_memory.h"
 #include "snug/compact/compact_heap_core.h"
 #include "snug/compact/handle.h"
 #include "snug/compact/misuse.h"
 #include "snug/compact/relocation.h"
 #include "snug/compact_heap_c.h"
-#include "snug/out_of_memory.h"
 
 // 1 where ThreadSanitizer is active, which does not see a load in assembler.
 #define SNUG_LOADS_ARE_WATCHED 0

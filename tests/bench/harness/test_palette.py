@@ -9,7 +9,7 @@ from snug_bench.palette import PAGE_DARK, PAGE_LIGHT, SPARE, STYLES, styles_of
 
 ALL = [*STYLES.values(), *SPARE]
 CLEARLY = 10  # hundredths of OKLab; 2 can just be told apart side by side
-ALLOCATORS = Path(__file__).parents[3] / "bench" / "allocators"
+ALLOCATORS = Path(__file__).parents[3] / "bench" / "harness" / "allocators"
 BLINDNESS = {  # Machado, Oliveira, Fernandes 2009, severity 1: what linear RGB becomes
     "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998)),
     "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881)),

@@ -125,7 +125,7 @@ def test_a_grid_that_cannot_be_run_is_refused(tmp_path, key, value):
 
 
 def test_every_real_program_has_a_warm_up_of_the_same_program():
-    for load in load_loads(ROOT / "bench").values():
+    for load in load_loads(ROOT / "bench" / "loads").values():
         if load.kind == REAL:
             assert load.warm_up and load.warm_up[0] == load.command[0], load.name
             assert load.warm_up != load.command
@@ -184,7 +184,7 @@ def dry_run(monkeypatch, capsys, build, *words):
 @pytest.fixture
 def build(tmp_path):
     """One whose programs are all there and none of which can be run."""
-    names = {table["program"] for file in (ROOT / "bench" / "workloads").glob("*.toml")
+    names = {table["program"] for file in (ROOT / "bench" / "loads" / "workloads").glob("*.toml")
              for table in tomllib.loads(file.read_text()).values()}
     for name in ("snug", *(f"workloads/{name}" for name in names)):
         file = tmp_path / "build" / "bin" / name
@@ -217,7 +217,7 @@ def test_a_dry_run_refuses_what_a_run_would(monkeypatch, capsys, build):
 def test_a_sweep_of_everything_stays_short():
     """By what is declared: some seventeen minutes on all of the allocators, of which there are as many."""
     preset_threads = [1, 2, 8]
-    loads = list(load_loads(ROOT / "bench").values())
+    loads = list(load_loads(ROOT / "bench" / "loads").values())
     contender = Contender("one", "one", "", Path("/one.so"))
     runs = [run for run in Grid(loads, [contender], preset_threads, 1, 1, 1).runs() if run.repetition == 1]
     assert Estimate(runs, 1).seconds_left() <= 61, clock(Estimate(runs, 1).seconds_left())

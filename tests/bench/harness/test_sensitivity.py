@@ -88,8 +88,8 @@ def test_the_constants_of_this_tree_are_declared_where_the_list_says():
 
 
 def test_a_constant_that_is_not_declared_is_a_problem(tmp_path):
-    (tmp_path / "bench").mkdir()
-    (tmp_path / "bench" / "sensitivity.toml").write_text(
+    (tmp_path / "bench" / "harness").mkdir(parents=True)
+    (tmp_path / "bench" / "harness" / "sensitivity.toml").write_text(
         'loads = []\nthreads = []\n[settings]\n[constants]\n"src/a.h" = ["kGone"]\n', "utf-8")
     with pytest.raises(Problem, match="src/a.h declares no constant kGone"):
         read_study(tmp_path)

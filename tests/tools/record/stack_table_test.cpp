@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "traces/call_stacks.h"
+#include "trace_command/call_stacks.h"
 
 namespace snug::tool {
 namespace {

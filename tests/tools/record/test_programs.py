@@ -1,8 +1,8 @@
-"""snug record on the programs that scripts/traces records, at their small work: the trace of each process adds up to what the
+"""snug record on the programs that scripts/record_programs records, at their small work: the trace of each process adds up to what the
 counter between the recorder and the allocator has heard in the same run, calls and bytes.
 
     test_programs.py           those with several threads or processes, and one that has neither
-    test_programs.py NAME...   of all that `scripts/traces --help` lists
+    test_programs.py NAME...   of all that `scripts/record_programs --help` lists
 """
 
 import importlib.machinery

@@ -1,6 +1,6 @@
 // Heaps that are no malloc, as the replayer calls them: what it is given is a block of its own, holds what is written,
 // and keeps it over a reallocation.
-#include "components/component_subject.h"
+#include "replay/component_subject.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What WindowMaker makes of events: who waits for whom, which slots are used again, where windows end.
-#include "replay/window_maker.h"
+#include "replay_command/window_maker.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

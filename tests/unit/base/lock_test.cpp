@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/passage.h"
+#include "base/in_flight_gate.h"
 
 namespace snug {
 namespace {
@@ -130,9 +130,9 @@ TEST(Lock, AForkHoldIsBarredToTheThreadOnceItsForkHasEnded) {
 
 TEST(SharedLock, TakingsAreCountedByFunction) {
   if (!SharedHolds::kCounted) GTEST_SKIP() << "for builds with assertions";
-  const auto take = [](SharedLock& lock, Passage& passage) {
+  const auto take = [](SharedLock& lock, InFlightGate& in_flight) {
     LockGuard guard(lock);
-    const Outside outside(lock, passage);
+    const UnlockedScope unlocked(lock, in_flight);
     return std::string(std::source_location::current().function_name());
   };
   const auto takings_in = [](const std::string& name) {
@@ -143,9 +143,9 @@ TEST(SharedLock, TakingsAreCountedByFunction) {
     return count;
   };
   SharedLock lock;
-  Passage passage;
+  InFlightGate in_flight;
   const uint64_t before = SharedHolds::taken();
-  const std::string function = take(lock, passage);
+  const std::string function = take(lock, in_flight);
   EXPECT_EQ(SharedHolds::taken() - before, 2u);
   EXPECT_EQ(takings_in(function), 2u) << "the second after what goes without the lock";
   lock.lock();

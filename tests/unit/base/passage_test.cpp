@@ -1,5 +1,5 @@
 // Whoever holds the lock at rest has nobody inside.
-#include "base/passage.h"
+#include "base/in_flight_gate.h"
 
 #include <gtest/gtest.h>
 
@@ -10,17 +10,17 @@
 namespace snug {
 namespace {
 
-TEST(Passage, AtRestMeansNobodyInside) {
+TEST(InFlightGate, AtRestMeansNobodyInside) {
   SharedLock lock;
-  Passage passage;
+  InFlightGate in_flight;
   std::atomic<bool> at_rest{false};
   for (int i = 0; i < 2; ++i) {
     LockGuard guard(lock);
-    passage.enter();
+    in_flight.enter();
   }
   std::thread forking([&] {
     Lock::begin_fork();
-    passage.lock_at_rest(lock);
+    in_flight.lock_at_rest(lock);
     at_rest = true;
     EXPECT_TRUE(lock.try_lock());  // held for a fork: its own thread passes
     lock.unlock();
@@ -31,7 +31,7 @@ TEST(Passage, AtRestMeansNobodyInside) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     EXPECT_FALSE(at_rest.load()) << inside << " inside";
     LockGuard guard(lock);
-    passage.leave();
+    in_flight.leave();
   }
   forking.join();
   EXPECT_TRUE(at_rest.load());

@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "allocator/allocator.h"
+#include "allocator/blocks.h"
 #include "base/compiler.h"
 #include "compact/core_heaps.h"
-#include "heap/allocator.h"
-#include "heap/store.h"
 
 namespace snug {
 namespace {
@@ -27,7 +27,8 @@ thread_local size_t core = 0;
 
 class OwnHeaps : public CoreHeaps {
  public:
-  OwnHeaps() : CoreHeaps(kFineMap, PageSource(store.spans, store.large, {allocate_record, release}), 7, this_core) {
+  OwnHeaps()
+      : CoreHeaps(kFineMap, PageSource(allocator.spans, allocator.large, {allocate_record, deallocate}), 7, this_core) {
     EXPECT_TRUE(open(kCores, HandleTable::kStep));
   }
   ~OwnHeaps() {
@@ -71,7 +72,7 @@ class OwnSection {
 class CoreCrowdTest : public testing::Test {
  protected:
   CoreCrowdTest() {
-    EXPECT_TRUE(store.ensure_open());
+    EXPECT_TRUE(allocator.ensure_open());
     core = 0;
   }
 };

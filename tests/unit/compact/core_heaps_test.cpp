@@ -12,9 +12,9 @@
 #include <set>
 #include <vector>
 
+#include "allocator/allocator.h"
+#include "allocator/blocks.h"
 #include "base/compiler.h"
-#include "heap/allocator.h"
-#include "heap/store.h"
 #include "os/memory.h"
 #include "os/system_call_hook.h"
 #include "snug/compact_heap_c.h"
@@ -31,7 +31,7 @@ class CoreHeapsTest : public testing::Test {
  protected:
   CoreHeapsTest() {
     core_now = 0;
-    EXPECT_TRUE(store.ensure_open());
+    EXPECT_TRUE(allocator.ensure_open());
     EXPECT_TRUE(heaps.open(kCores, HandleTable::kStep));
   }
   ~CoreHeapsTest() override {
@@ -71,7 +71,7 @@ class CoreHeapsTest : public testing::Test {
   }
 
   static void* allocate_record(size_t bytes) { return allocate_aligned(kCacheLine, bytes); }
-  CoreHeaps heaps{kFineMap, PageSource(store.spans, store.large, {allocate_record, release}), 7,
+  CoreHeaps heaps{kFineMap, PageSource(allocator.spans, allocator.large, {allocate_record, deallocate}), 7,
                   [] { return core_now; }};
 };
 
@@ -235,8 +235,9 @@ TEST_F(CoreHeapsTest, HasFewerHandlesWhereAddressesAreFew) {
   const auto with_few_addresses = [] {
     const rlimit few{size_t{1} << 30, size_t{1} << 30};
     ::setrlimit(RLIMIT_AS, &few);
-    CoreHeaps& other = *new CoreHeaps(kFineMap, PageSource(store.spans, store.large, {allocate_record, release}), 7,
-                                      [] { return core_now; });
+    CoreHeaps& other =
+        *new CoreHeaps(kFineMap, PageSource(allocator.spans, allocator.large, {allocate_record, deallocate}), 7,
+                       [] { return core_now; });
     const bool is_open = other.open(64, HandleTable::kMostSlots);
     for (int mebibytes = 0; is_open && mebibytes < 64; ++mebibytes)
       if (other.allocate(size_t{1} << 20, 1) == 0) std::exit(2);
@@ -254,10 +255,10 @@ void* allocate_record(size_t bytes) {
 
 // It is tried again by each allocation on the core, which another core's heap serves.
 TEST(CoreHeapsMemoryTest, AHeapThatCannotBeToldItsBoundsHasAskedTheOSForNothing) {
-  ASSERT_TRUE(store.ensure_open());
+  ASSERT_TRUE(allocator.ensure_open());
   refuses_classes = false;
   core_now = 0;
-  CoreHeaps heaps(kFineMap, PageSource(store.spans, store.large, {allocate_record, release}), 0,
+  CoreHeaps heaps(kFineMap, PageSource(allocator.spans, allocator.large, {allocate_record, deallocate}), 0,
                   [] { return core_now; });
   ASSERT_TRUE(heaps.open(2, HandleTable::kStep));
   ASSERT_TRUE(heaps.set_bound_of(100, 3));

@@ -20,8 +20,8 @@
 
 #include "compact/handle_table.h"
 #include "corruption.h"
+#include "snug/base/poison.h"
 #include "snug/compact_heap_c.h"
-#include "snug/poison.h"
 
 namespace {
 

@@ -13,12 +13,12 @@ namespace {
 
 constexpr size_t kBlocks = 64;  // of 256 bytes in a page
 
-class SharedTurnsTest : public testing::TestWithParam<snug_compact_sharing> {
+class SharedOptionalLocksTest : public testing::TestWithParam<snug_compact_sharing> {
   const OnOneCore on_one_core_{GetParam() == SNUG_COMPACT_CORES};
 };
 
 // Two readers whose sections overlap, and who both look at it each time, keep a block where it is. The others move.
-TEST_P(SharedTurnsTest, ABlockThatIsAlwaysWantedKeepsNoOtherFromMoving) {
+TEST_P(SharedOptionalLocksTest, ABlockThatIsAlwaysWantedKeepsNoOtherFromMoving) {
   CompactHeapFixture heap({.sharing = GetParam()});
   const auto handles = heap.fill(20 * kBlocks, 256);
   SectionReader first(heap);
@@ -45,7 +45,7 @@ TEST_P(SharedTurnsTest, ABlockThatIsAlwaysWantedKeepsNoOtherFromMoving) {
 }
 
 // Builds with assertions end the process at a system call in a turn that all classes share.
-TEST_P(SharedTurnsTest, TheTableGrowsAndGoesBackInNoTurnOfAll) {
+TEST_P(SharedOptionalLocksTest, TheTableGrowsAndGoesBackInNoTurnOfAll) {
   constexpr size_t kEach = 150'000;
   CompactHeapFixture heap({.sharing = GetParam()});
   const uint64_t before = SharedHolds::taken();
@@ -67,7 +67,7 @@ TEST_P(SharedTurnsTest, TheTableGrowsAndGoesBackInNoTurnOfAll) {
   EXPECT_EQ(SharedHolds::taken() != before, SharedHolds::kCounted);
 }
 
-TEST_P(SharedTurnsTest, AFunctionsLargeBlockStays) {
+TEST_P(SharedOptionalLocksTest, AFunctionsLargeBlockStays) {
   CompactHeapFixture heap({.sharing = GetParam()});
   const snug_handle large = snug_compact_alloc_relocated(heap, 40000, 0, [](void*, void*) { std::abort(); });
   const void* const address = snug_compact_deref(heap, large);
@@ -89,7 +89,7 @@ void move_slowly(void* from, void* to) {
 }
 
 // Who looks it up waits for its turn, as does who frees it, and either may come first.
-TEST_P(SharedTurnsTest, AnObjectThatIsFreedWhileItMovesIsFoundOrGone) {
+TEST_P(SharedOptionalLocksTest, AnObjectThatIsFreedWhileItMovesIsFoundOrGone) {
   size_t gone = 0;
   for (int round = 0; round < 40; ++round) {
     CompactHeapFixture heap({.not_full = SNUG_COMPACT_NEVER, .sharing = GetParam()});
@@ -124,7 +124,7 @@ TEST_P(SharedTurnsTest, AnObjectThatIsFreedWhileItMovesIsFoundOrGone) {
   EXPECT_NE(gone, 0u) << "nobody was late";
 }
 
-INSTANTIATE_TEST_SUITE_P(All, SharedTurnsTest, shared_heaps(), name_of_sharing);
+INSTANTIATE_TEST_SUITE_P(All, SharedOptionalLocksTest, shared_heaps(), name_of_sharing);
 
 TEST(SharedTurnsDeathTest, SaysHowAReaderIsUsedWrongly) {
   CompactHeapFixture heap({.sharing = SNUG_COMPACT_CLASS_LOCKS});

@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "allocator/allocator.h"
+#include "allocator/blocks.h"
 #include "compact/compact_fit.h"
-#include "heap/allocator.h"
-#include "heap/store.h"
 
 namespace snug {
 namespace {
@@ -40,15 +40,15 @@ void* allocate_record(size_t bytes) {
 }
 void free_record(void* record) {
   look();
-  release(record);
+  deallocate(record);
 }
 
 class WaitingTest : public testing::TestWithParam<Sharing> {
  protected:
   WaitingTest() {
-    EXPECT_TRUE(store.ensure_open());
-    heap =
-        new CompactFit(kFineMap, PageSource(store.spans, store.large, {allocate_record, free_record}), 0, GetParam());
+    EXPECT_TRUE(allocator.ensure_open());
+    heap = new CompactFit(kFineMap, PageSource(allocator.spans, allocator.large, {allocate_record, free_record}), 0,
+                          GetParam());
     EXPECT_TRUE(heap->handles().open(HandleTable::kStep));
     looks = 0;
     for (const size_t bytes : {256, 100}) heap->free(heap->allocate(bytes, 1));  // the classes are there

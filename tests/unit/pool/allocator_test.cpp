@@ -190,7 +190,7 @@ void with_idle_threads(unsigned count, size_t nodes, Look look) {
 struct Kept {
   size_t slots, bytes, released;
 };
-// By 50 idle threads, after SharedPools::release_unused(). When they have ended, nothing is.
+// By 50 background threads, after SharedPools::release_unused(). When they have ended, nothing is.
 template <class Threads>
 Kept kept_by_idle_threads(size_t nodes) {
   Kept kept{};

@@ -10,7 +10,7 @@
 //
 // This program is itself the heap that pools draw on: it has the functions of snug.h that they call, and so knows all
 // that a pool owns.
-#include <snug/poison.h>
+#include <snug/base/poison.h>
 #include <snug/pool.h>
 #include <snug/pool_thread_cache.h>
 

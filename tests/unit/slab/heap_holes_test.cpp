@@ -1,5 +1,5 @@
-// Holes of slabs whose heaps nobody has told to give them back: what the idle thread does by the clock, and a heap's
-// own thread before its heap grows.
+// Holes of slabs whose heaps nobody has told to give them back: what the background thread does by the clock, and a
+// heap's own thread before its heap grows.
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 
@@ -76,17 +76,17 @@ struct Sparse {
 };
 
 TEST_F(HeapHolesTest, HolesOfTheDeadGoBackOnceNothingWasTakenForOneRound) {
-  Doorbell bell;
-  registry.set_bell(bell);
+  WakeEvent wake_event;
+  registry.set_wake_event(wake_event);
   SlabHeap* dead = registry.acquire();
   SlabHeap* living = registry.acquire();
   Sparse blocks(own, *dead, c, 20);
   EXPECT_FALSE(registry.ages());
   registry.abandon(*dead);
-  bell.clear();
+  wake_event.clear();
   own.give(*living, c, blocks.dead);
   EXPECT_TRUE(registry.ages());
-  EXPECT_TRUE(bell.is_wanted());
+  EXPECT_TRUE(wake_event.is_wanted());
   go_round();
   EXPECT_EQ(registry.bytes_in_holes(), 0u) << "the blocks were taken since the last time";
   EXPECT_TRUE(registry.ages());
@@ -100,8 +100,8 @@ TEST_F(HeapHolesTest, HolesOfTheDeadGoBackOnceNothingWasTakenForOneRound) {
 }
 
 TEST_F(HeapHolesTest, AClassThatIsInUseKeepsItsHoles) {
-  Doorbell bell;
-  registry.set_bell(bell);
+  WakeEvent wake_event;
+  registry.set_wake_event(wake_event);
   SlabHeap* heap = registry.acquire();
   Sparse blocks(own, *heap, c, 4);
   own.give(*heap, c, blocks.dead);
@@ -191,7 +191,7 @@ TEST_F(HeapHolesTest, AHeapThatShrinksAtRandomGivesBackItsHoles) {
   EXPECT_GE(in_slabs, size_t{4} << 20) << "or there were no holes to give back";
 }
 
-// The owner goes on with its heap while holes are in hand: what it has is still there when they come back.
+// The owner goes on with its heap while holes are detached: what it has is still there when they come back.
 TEST_F(HeapHolesTest, AHeapIsSoundWhileHolesAreInHand) {
   SlabHeap* heap = registry.acquire();
   Sparse blocks(own, *heap, c, 3);
@@ -219,8 +219,8 @@ TEST_F(HeapHolesTest, AHeapIsSoundWhileHolesAreInHand) {
 
 // Others wait for the heap's lock meanwhile.
 TEST_F(HeapHolesTest, ALongLookIsMadeOfManyHolds) {
-  Doorbell bell;
-  registry.set_bell(bell);
+  WakeEvent wake_event;
+  registry.set_wake_event(wake_event);
   SlabHeap* heap = registry.acquire();
   constexpr size_t kSlabs = 256;
   Sparse blocks(own, *heap, c, kSlabs);
@@ -235,8 +235,8 @@ TEST_F(HeapHolesTest, ALongLookIsMadeOfManyHolds) {
 }
 
 TEST_F(HeapHolesTest, NoLockOfTheHeapIsHeldWhileTheOSWorks) {
-  Doorbell bell;
-  registry.set_bell(bell);
+  WakeEvent wake_event;
+  registry.set_wake_event(wake_event);
   own.spans.set_retention({0, 0});  // all that is empty goes at once
   SlabHeap* heap = registry.acquire();
   Sparse blocks(own, *heap, c, 2);
@@ -276,8 +276,8 @@ TEST_F(HeapHolesTest, ASlabOfWhichAllThatIsFreeIsInHandIsFull) {
 
 TEST_F(HeapHolesTest, AHugePageIsBrokenForAQuarterOfASlab) {
   if (!unit::os_knows_huge_pages()) GTEST_SKIP() << "the OS knows no huge pages";
-  Doorbell bell;
-  registry.set_bell(bell);
+  WakeEvent wake_event;
+  registry.set_wake_event(wake_event);
   SlabHeap* heap = registry.acquire();
   const size_t kilobytes = kRoomyTable.class_of(1024);
   std::vector<void*> blocks;
@@ -285,7 +285,7 @@ TEST_F(HeapHolesTest, AHugePageIsBrokenForAQuarterOfASlab) {
     blocks.push_back(own.take(*heap, kilobytes, 1)[0]);
     *static_cast<char*>(blocks.back()) = 1;
   }
-  const auto paging = [&] { return own.window.chunk(own.window.page_of(blocks.back())).paging; };
+  const auto paging = [&] { return own.page_map.chunk(own.page_map.page_of(blocks.back())).paging; };
   ASSERT_EQ(paging(), Paging::kHuge);
   ASSERT_EQ(slab_bytes(kilobytes), size_t{64} << 10);
   own.give(*heap, kilobytes, {blocks.end() - 12, blocks.end()});
@@ -301,8 +301,8 @@ TEST_F(HeapHolesTest, AHugePageIsBrokenForAQuarterOfASlab) {
 
 // Its owner has ended, and another has its slab, by the time that the holes come back.
 TEST_F(HeapHolesTest, HolesComeBackToWhoeverHasTheSlabByThen) {
-  Doorbell bell;
-  registry.set_bell(bell);
+  WakeEvent wake_event;
+  registry.set_wake_event(wake_event);
   SlabHeap* heap = registry.acquire();
   SlabHeap* heir = registry.acquire();
   Sparse blocks(own, *heap, c, 1);
@@ -349,8 +349,8 @@ TEST_F(HeapHolesTest, ANewHoleBesideThoseInHandIsSeenNextTime) {
 }
 
 TEST_F(HeapHolesTest, AClassThatComesIntoUseMeanwhileIsForTheNextPass) {
-  Doorbell bell;
-  registry.set_bell(bell);
+  WakeEvent wake_event;
+  registry.set_wake_event(wake_event);
   SlabHeap* heap = registry.acquire();
   Sparse blocks(own, *heap, c, 3);
   own.give(*heap, c, blocks.dead);
@@ -365,8 +365,8 @@ TEST_F(HeapHolesTest, AClassThatComesIntoUseMeanwhileIsForTheNextPass) {
 
 // Locked memory, say: what lies behind it is not forgotten.
 TEST_F(HeapHolesTest, APassThatIsBrokenOffGoesOn) {
-  Doorbell bell;
-  registry.set_bell(bell);
+  WakeEvent wake_event;
+  registry.set_wake_event(wake_event);
   SlabHeap* heap = registry.acquire();
   Sparse blocks(own, *heap, c, 3);
   own.give(*heap, c, blocks.dead);

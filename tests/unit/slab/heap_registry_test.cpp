@@ -129,7 +129,7 @@ TEST_F(HeapRegistryTest, LivingHeapsAdoptSlabs) {
   EXPECT_EQ(dead->slab_count(c), 0u);
   EXPECT_EQ(heir->blocks_out(c), 15u);
   EXPECT_EQ(dead->blocks_out(c), 0u);
-  EXPECT_EQ(own.window.tag(own.window.page_of(live[0])).owner(), heir->id());
+  EXPECT_EQ(own.page_map.entry(own.page_map.page_of(live[0])).owner(), heir->id());
   EXPECT_STREQ(heir->check(), nullptr);
   own.give(*heir, c, live);
   own.give(*heir, c, more);
@@ -196,7 +196,7 @@ TEST_F(HeapRegistryTest, TheSharedHeapServesThoseWithout) {
   std::vector<void*> blocks;
   for (int i = 0; i < 100; ++i) blocks.push_back(registry.allocate_shared(c));
   EXPECT_EQ(std::set<void*>(blocks.begin(), blocks.end()).size(), 100u);
-  SlabHeap* shared = registry.heap(own.window.tag(own.window.page_of(blocks[0])).owner());
+  SlabHeap* shared = registry.heap(own.page_map.entry(own.page_map.page_of(blocks[0])).owner());
   ASSERT_NE(shared, nullptr);
   EXPECT_NE(shared, living);
   EXPECT_EQ(shared->blocks_out(c), 100u);
@@ -226,7 +226,7 @@ TEST_F(HeapRegistryTest, SharedSlabsServeWhoIsRefused) {
   const size_t small = kRoomyTable.class_of(16);
   ASSERT_GT(own.sizes(small).line_group, 1u);
   void* const first = registry.allocate_shared(small);
-  const SlabHeap* const shared = registry.heap(own.window.tag(own.window.page_of(first)).owner());
+  const SlabHeap* const shared = registry.heap(own.page_map.entry(own.page_map.page_of(first)).owner());
   for (size_t i = 0; i < own.sizes(small).line_group; ++i) EXPECT_NE(registry.take_anywhere(small), nullptr);
   EXPECT_EQ(shared->blocks_out(small), 1u + own.sizes(small).line_group);
   void* line[kMostLineGroup];

@@ -1,4 +1,4 @@
-// What of a slab is in hand while the OS takes its pages, and what must not be.
+// What of a slab is detached while the OS takes its pages, and what must not be.
 #include "slab/holes.h"
 
 #include <gtest/gtest.h>

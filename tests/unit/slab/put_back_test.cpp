@@ -103,7 +103,7 @@ TEST(FlushDeathTest, FindsWhatWasNeverHandedOut) {
   SlabHeap& heap = *own.registry.acquire();
   const size_t size_class = kRoomyTable.class_of(kBlock);
   std::vector<void*> blocks = own.take(heap, size_class, 3);
-  const Slab& slab = *own.window.tag(own.window.page_of(blocks[0])).record<Slab>();
+  const Slab& slab = *own.page_map.entry(own.page_map.page_of(blocks[0])).record<Slab>();
   std::vector<void*> freed = {blocks[0], blocks[2], slab.block(slab.carved)};
   EXPECT_DEATH(own.give(heap, size_class, freed), "never handed out");
 }
@@ -143,11 +143,11 @@ TEST_P(FlushOrderTest, TreesBottomUp) {
 
 TEST_P(FlushOrderTest, ShuffledInWindowsOfEachLength) {
   std::mt19937 random(1);
-  for (const size_t window : {2, 3, 5, 20, 100, 2500}) {
+  for (const size_t page_map : {2, 3, 5, 20, 100, 2500}) {
     std::vector<void*> blocks = take();
-    for (size_t i = 0; i < blocks.size(); i += window)
+    for (size_t i = 0; i < blocks.size(); i += page_map)
       std::shuffle(blocks.begin() + static_cast<ptrdiff_t>(i),
-                   blocks.begin() + static_cast<ptrdiff_t>(std::min(i + window, blocks.size())), random);
+                   blocks.begin() + static_cast<ptrdiff_t>(std::min(i + page_map, blocks.size())), random);
     expect_sound_flush(blocks);
   }
 }

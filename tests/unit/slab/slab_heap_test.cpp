@@ -41,9 +41,9 @@ TEST_F(SlabHeapTest, RefillAndFlushEveryClass) {
     for (void* block : ordered) {
       EXPECT_GE(static_cast<char*>(block), end) << "blocks overlap";
       end = static_cast<char*>(block) + sizes.block_size;
-      ASSERT_TRUE(own.window.contains(block));
-      EXPECT_EQ(own.window.class_at(own.window.index_of(block)), scaled(c));
-      EXPECT_EQ(own.window.tag(own.window.page_of(block)).owner(), heap.id());
+      ASSERT_TRUE(own.page_map.contains(block));
+      EXPECT_EQ(own.page_map.class_at(own.page_map.index_of(block)), scaled(c));
+      EXPECT_EQ(own.page_map.entry(own.page_map.page_of(block)).owner(), heap.id());
       EXPECT_TRUE(is_aligned(address_of(block), sizes.block_size & (0u - sizes.block_size))) << sizes.block_size;
       std::memset(block, 0xcd, 16);
       std::memset(end - 16, 0xcd, 16);
@@ -152,8 +152,8 @@ TEST_F(SlabHeapTest, PartialSlabsAreUsedUpBeforeEmptyOnes) {
   blocks.erase(blocks.begin() + slab, blocks.begin() + slab + slab / 2);
   own.give(heap, c, blocks);  // empty, half full, empty
   const std::vector<void*> again = own.take(heap, c, slab / 2);
-  const size_t page_of_live = own.window.index_of(live[0]) / own.sizes(c).pages_per_slab;
-  for (void* block : again) EXPECT_EQ(own.window.index_of(block) / own.sizes(c).pages_per_slab, page_of_live);
+  const size_t page_of_live = own.page_map.index_of(live[0]) / own.sizes(c).pages_per_slab;
+  for (void* block : again) EXPECT_EQ(own.page_map.index_of(block) / own.sizes(c).pages_per_slab, page_of_live);
   EXPECT_STREQ(heap.check(), nullptr);
 }
 
@@ -168,7 +168,7 @@ TEST_F(SlabHeapTest, EmptySlabsServeOtherClassesBeforeFreshMemoryDoes) {
   void* block = own.take(heap, other, 1)[0];
   EXPECT_EQ(heap.slab_count(one), 3u);
   EXPECT_TRUE(std::any_of(blocks.begin(), blocks.end(), [&](void* was) {
-    return own.window.index_of(was) == own.window.index_of(block);
+    return own.page_map.index_of(was) == own.page_map.index_of(block);
   })) << "memory that was in use serves again";
   EXPECT_LE(SharedHolds::taken() - taken, 1u) << "for a record; the span store is not asked";
   EXPECT_STREQ(heap.check(), nullptr);
@@ -184,7 +184,7 @@ TEST_F(SlabHeapTest, EmptySlabsOfAnotherLengthServeAsWell) {
   void* block = own.take(heap, other, 1)[0];
   EXPECT_EQ(heap.slab_count(one), 0u);
   EXPECT_TRUE(std::any_of(blocks.begin(), blocks.end(), [&](void* was) {
-    return own.window.index_of(was) == own.window.index_of(block);
+    return own.page_map.index_of(was) == own.page_map.index_of(block);
   })) << "they have gone to the span store and come back as one";
   EXPECT_STREQ(heap.check(), nullptr);
 }

@@ -136,7 +136,7 @@ class SlabThatGoesTest : public SlabLeavingTest {
     own.open_mail(heap);
     EXPECT_EQ(owner(), 0) << "the slab has gone with the block";
   }
-  uint16_t owner() { return own.window.tag(own.window.page_of(freed)).owner(); }
+  uint16_t owner() { return own.page_map.entry(own.page_map.page_of(freed)).owner(); }
 
   SlabHeap& other;
   void* freed = nullptr;

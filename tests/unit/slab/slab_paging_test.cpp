@@ -27,7 +27,7 @@ Paging paging_after(unit::OwnHeaps& own, SlabHeap& heap, size_t size_class, size
     block = own.take(heap, size_class, 1)[0];
     std::memset(block, 1, written);
   }
-  return own.window.chunk(own.window.page_of(block)).paging;
+  return own.page_map.chunk(own.page_map.page_of(block)).paging;
 }
 
 TEST_F(SlabPagingTest, GrowthBringsHugePages) {

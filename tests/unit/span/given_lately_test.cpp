@@ -42,17 +42,17 @@ TEST(GivenLatelyTest, TheSpanStoreCountsWhatGoesForItsAge) {
   own.spans.set_retention({SIZE_MAX, 0});
   Span* span = own.spans.allocate({9});
   // What a busy machine held up for a second says nothing: again then.
-  size_t missed_before = 0;
+  size_t refaulted_before = 0;
   for (uint32_t began = 0, took = UINT32_MAX; took > GivenLately::kSoon; took = os::milliseconds() - began) {
     std::memset(own.start_of(span), 1, PageCount{9}.bytes());
     own.spans.free(span, {9});
     usleep(5000);
     began = os::milliseconds();
     ASSERT_EQ(own.spans.purge_overdue(), Purge::kDone);
-    missed_before = own.spans.statistics().bytes_missed;
+    refaulted_before = own.spans.statistics().bytes_refaulted;
     span = own.spans.allocate({9});
   }
-  EXPECT_EQ(own.spans.statistics().bytes_missed, missed_before + PageCount{9}.bytes());
+  EXPECT_EQ(own.spans.statistics().bytes_refaulted, refaulted_before + PageCount{9}.bytes());
   own.spans.free(span, {0});
 }
 

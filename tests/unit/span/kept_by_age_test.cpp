@@ -1,4 +1,4 @@
-// What was in use a moment ago is kept while the idle thread is here.
+// What was in use a moment ago is kept while the background thread is here.
 #include "span/kept_by_age.h"
 
 #include <gtest/gtest.h>
@@ -13,10 +13,10 @@ namespace snug::unit {
 namespace {
 
 // Somebody has come.
-void answer(Doorbell& bell) {
-  bell.invite();
-  EXPECT_TRUE(bell.claim());
-  bell.arrive();
+void answer(WakeEvent& wake_event) {
+  wake_event.invite();
+  EXPECT_TRUE(wake_event.claim());
+  wake_event.arrive();
 }
 
 class KeptByAgeTest : public testing::Test {
@@ -24,43 +24,43 @@ class KeptByAgeTest : public testing::Test {
   static constexpr uint32_t kAge = 1000;
 
   KeptByAgeTest() {
-    by_age_.set_bell(bell_);
+    by_age_.set_wake_event(wake_event_);
     by_age_.bound(1000);
   }
 
-  Doorbell bell_;
+  WakeEvent wake_event_;
   KeptByAge by_age_;
 };
 
 TEST_F(KeptByAgeTest, WhereNobodyIsTheBudgetDecides) {
   by_age_.note(500, kAge, 0);
   EXPECT_EQ(by_age_.beyond(10, 100), 10u);
-  bell_.invite();
+  wake_event_.invite();
   EXPECT_EQ(by_age_.beyond(10, 100), 10u) << "who is wanted is not here";
 }
 
 TEST_F(KeptByAgeTest, WhatWasInUseMayStayBesideWhatIs) {
-  answer(bell_);
+  answer(wake_event_);
   by_age_.note(500, kAge, 0);
   EXPECT_EQ(by_age_.beyond(10, 100), 410u);
   EXPECT_EQ(by_age_.beyond(10, 500), 10u);
   EXPECT_EQ(by_age_.beyond(10, 700), 10u) << "a higher use than any that was noted";
-  ASSERT_TRUE(bell_.announce());
+  ASSERT_TRUE(wake_event_.announce());
   EXPECT_EQ(by_age_.beyond(10, 100), 410u) << "who waits will be woken";
-  bell_.withdraw();
-  ASSERT_TRUE(bell_.leave());
+  wake_event_.withdraw();
+  ASSERT_TRUE(wake_event_.leave());
   EXPECT_EQ(by_age_.beyond(10, 100), 10u) << "who has left will not";
 }
 
 TEST_F(KeptByAgeTest, NoMoreThanTheBoundButTheBudget) {
-  answer(bell_);
+  answer(wake_event_);
   by_age_.note(5000, kAge, 0);
   EXPECT_EQ(by_age_.beyond(10, 100), 1000u);
   EXPECT_EQ(by_age_.beyond(2000, 100), 2000u);
 }
 
 TEST_F(KeptByAgeTest, ThePeakIsKnownForItsAgeAndAnother) {
-  answer(bell_);
+  answer(wake_event_);
   for (const uint32_t start : {0u, 5u, kAge - 1}) {
     const uint32_t begin = 10 * kAge * (start + 1);
     by_age_.note(100, kAge, begin);
@@ -73,7 +73,7 @@ TEST_F(KeptByAgeTest, ThePeakIsKnownForItsAgeAndAnother) {
 }
 
 TEST_F(KeptByAgeTest, ThePeakIsKnownForNoLongerHoweverSeldomSomethingIsNoted) {
-  answer(bell_);
+  answer(wake_event_);
   by_age_.note(500, kAge, 0);
   by_age_.note(100, kAge, 2 * kAge - 1);
   EXPECT_EQ(by_age_.beyond(10, 100), 410u);
@@ -82,14 +82,14 @@ TEST_F(KeptByAgeTest, ThePeakIsKnownForNoLongerHoweverSeldomSomethingIsNoted) {
 }
 
 TEST_F(KeptByAgeTest, ThePeakIsForgottenWhereNothingWasFreedForLong) {
-  answer(bell_);
+  answer(wake_event_);
   by_age_.note(500, kAge, 0);
   by_age_.note(100, kAge, 2 * kAge);
   EXPECT_EQ(by_age_.beyond(10, 100), 10u);
 }
 
 TEST_F(KeptByAgeTest, WithoutAnAgeTheBudgetDecides) {
-  answer(bell_);
+  answer(wake_event_);
   by_age_.note(500, 0, 7);
   EXPECT_EQ(by_age_.beyond(10, 100), 10u);
 }
@@ -99,11 +99,11 @@ TEST_F(KeptByAgeTest, WithoutAnAgeTheBudgetDecides) {
 class KeptByAgeSpansTest : public testing::Test {
  protected:
   KeptByAgeSpansTest() {
-    own_.spans.set_bell(bell_);
+    own_.spans.set_wake_event(wake_event_);
     own_.spans.set_retention({64 * kMiB, UINT32_MAX});
     own_.spans.bound_retention(64 * kMiB, 64 * kMiB, SIZE_MAX);
     own_.spans.allow(KeptBudget::kLeast);
-    answer(bell_);
+    answer(wake_event_);
   }
   void TearDown() override { EXPECT_STREQ(own_.spans.check(), nullptr); }
   std::vector<Span*> take(size_t bytes, PageCount length = {8}) {
@@ -115,19 +115,19 @@ class KeptByAgeSpansTest : public testing::Test {
     for (Span* span : spans) own_.free_touched(span);
   }
   size_t kept() { return own_.spans.statistics().bytes_dirty; }
-  // What is still kept when nobody answers the bell.
+  // What is still kept when nobody answers the wake event.
   size_t kept_alone() {
-    EXPECT_TRUE(bell_.leave());
+    EXPECT_TRUE(wake_event_.leave());
     while (own_.spans.purge_excess() == Purge::kDone) {
     }
     return kept();
   }
 
-  Doorbell bell_;
+  WakeEvent wake_event_;
   OwnSpans own_;
 };
 
-TEST_F(KeptByAgeSpansTest, ABurstStaysUntilNobodyAnswersTheBell) {
+TEST_F(KeptByAgeSpansTest, ABurstStaysUntilNobodyAnswersTheEvent) {
   free(take(100 * kMiB));
   EXPECT_GE(kept(), 100 * kMiB);
   EXPECT_EQ(own_.spans.purge_excess(), Purge::kNotDue);
@@ -172,7 +172,7 @@ TEST_F(KeptByAgeSpansTest, WhatTheOSRefusesIsNotInTheWayOfOthers) {
   const std::vector<Span*> spans = take(40 * kMiB);
   own_.free_touched(huge);
   free(spans);
-  ASSERT_TRUE(bell_.leave());
+  ASSERT_TRUE(wake_event_.leave());
   for (int refusals = 0; refusals < 4;) {
     const Purge outcome = own_.spans.purge_excess();
     if (outcome == Purge::kNotDue) break;
@@ -182,31 +182,31 @@ TEST_F(KeptByAgeSpansTest, WhatTheOSRefusesIsNotInTheWayOfOthers) {
   munlock(locked, 4096);
 }
 
-TEST_F(FreshLargeStoreTest, ABurstStaysUntilNobodyAnswersTheBell) {
-  Doorbell bell;
-  large.set_bell(bell);
+TEST_F(FreshLargeStoreTest, ABurstStaysUntilNobodyAnswersTheEvent) {
+  WakeEvent wake_event;
+  large.set_wake_event(wake_event);
   large.set_retention({4 * kMiB, UINT32_MAX});
   large.bound_retention(4 * kMiB, 20 * kMiB);
-  answer(bell);
+  answer(wake_event);
   void* blocks[] = {allocate(4 * kMiB), allocate(4 * kMiB), allocate(4 * kMiB), allocate(4 * kMiB)};
   for (void* block : blocks) free(block);
   EXPECT_EQ(kept(), 16 * kMiB);
-  ASSERT_TRUE(bell.leave());
+  ASSERT_TRUE(wake_event.leave());
   while (large.purge_excess() == Purge::kDone) {
   }
   EXPECT_EQ(kept(), 4 * kMiB);
 }
 
-TEST_F(FreshLargeStoreTest, ATailStaysUntilNobodyAnswersTheBell) {
-  Doorbell bell;
-  large.set_bell(bell);
+TEST_F(FreshLargeStoreTest, ATailStaysUntilNobodyAnswersTheEvent) {
+  WakeEvent wake_event;
+  large.set_wake_event(wake_event);
   large.set_retention({64 * kMiB, UINT32_MAX});
   large.bound_retention(64 * kMiB, 64 * kMiB);
-  answer(bell);
+  answer(wake_event);
   void* const block = allocate(16 * kMiB);
   EXPECT_EQ(large.resize(block, 4 * kMiB), block);
   EXPECT_EQ(kept(), 12 * kMiB);
-  ASSERT_TRUE(bell.leave());
+  ASSERT_TRUE(wake_event.leave());
   EXPECT_EQ(large.purge_excess(), Purge::kDone);
   EXPECT_EQ(kept(), 0u);
   free(block);

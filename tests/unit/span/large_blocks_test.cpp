@@ -88,13 +88,13 @@ TEST_F(FreshLargeStoreTest, AmongManyMappingsABlockGrowsWithoutRoom) {
 TEST(LargeBlocks, LeavePlaceInTheWindowForSmallOnes) {
   for (const size_t size : {LargeBlocks::kMostInRun, kMiB}) {
     OwnBlocks own;
-    const size_t window = own.window.page_limit() * kPageSize;
+    const size_t page_map = own.page_map.page_limit() * kPageSize;
     std::vector<void*> blocks;
-    for (size_t bytes = 0; bytes < window / 2 + 40 * size; bytes += size) {
+    for (size_t bytes = 0; bytes < page_map / 2 + 40 * size; bytes += size) {
       blocks.push_back(own.blocks.allocate({.size = size}));
       if (blocks.back() == nullptr) GTEST_SKIP() << "the OS does not promise so much";
     }
-    EXPECT_LE(own.spans.statistics().chunks, window / kChunkSize / 2);
+    EXPECT_LE(own.spans.statistics().chunks, page_map / kChunkSize / 2);
     EXPECT_GE(own.mappings.statistics().blocks, 20u);
     for (void* block : blocks) ASSERT_EQ(own.blocks.free(block), LargeFree::kFreed);
   }

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "base/shared_holds.h"
-#include "os/doorbell.h"
 #include "os/system_call_hook.h"
+#include "os/wake_event.h"
 #include "span/own_large.h"
 
 namespace snug::unit {
@@ -24,9 +24,9 @@ class LargeMakingWayTest : public LargeStoreTest {
  protected:
   char* allocate_huge(size_t pages) { return static_cast<char*>(large.allocate(huge_pages(pages))); }
   size_t mapped() { return large.statistics().bytes_mapped; }
-  void make_way(size_t others) {
+  void purge_for_growth(size_t others) {
     grown = others;
-    large.make_way();
+    large.purge_for_growth();
     expect_sound();
   }
 };
@@ -34,16 +34,16 @@ class LargeMakingWayTest : public LargeStoreTest {
 TEST_F(LargeMakingWayTest, ForTheGrowthOfOthers) {
   void* blocks[] = {allocate_huge(2), allocate_huge(1)};
   for (void* block : blocks) free(block);
-  make_way(0);
+  purge_for_growth(0);
   EXPECT_EQ(kept(), 3 * kChunkSize) << "nobody has grown";
-  make_way(1);
+  purge_for_growth(1);
   EXPECT_EQ(kept(), 2 * kChunkSize) << "the last huge page of the oldest goes";
   EXPECT_EQ(mapped(), 2 * kChunkSize) << "with its addresses";
-  make_way(kChunkSize);
+  purge_for_growth(kChunkSize);
   EXPECT_EQ(kept(), 2 * kChunkSize) << "it counted for more than was asked";
-  make_way(kChunkSize + 1);
+  purge_for_growth(kChunkSize + 1);
   EXPECT_EQ(kept(), kChunkSize) << "the oldest was still the oldest";
-  make_way(100 * kMiB);
+  purge_for_growth(100 * kMiB);
   EXPECT_EQ(kept(), 0u);
   EXPECT_EQ(mapped(), 0u);
   EXPECT_EQ(released(), 3 * kChunkSize);
@@ -51,30 +51,30 @@ TEST_F(LargeMakingWayTest, ForTheGrowthOfOthers) {
 
 TEST_F(LargeMakingWayTest, AsMuchAsHasGrown) {
   free(allocate_huge(8));
-  make_way(5 * kChunkSize);
+  purge_for_growth(5 * kChunkSize);
   EXPECT_EQ(kept(), 3 * kChunkSize) << "at once";
-  make_way(6 * kChunkSize + 1);
+  purge_for_growth(6 * kChunkSize + 1);
   EXPECT_EQ(kept(), kChunkSize) << "a part of a huge page counts for all of it";
-  make_way(7 * kChunkSize);
+  purge_for_growth(7 * kChunkSize);
   EXPECT_EQ(kept(), kChunkSize);
 }
 
 TEST_F(LargeMakingWayTest, AHugePageThatWasWrittenToInPart) {
   free(large.allocate({.size = kChunkSize + kMiB, .alignment = kChunkSize}));
-  make_way(1);
+  purge_for_growth(1);
   EXPECT_EQ(kept(), kChunkSize);
-  make_way(kMiB);
+  purge_for_growth(kMiB);
   EXPECT_EQ(kept(), kChunkSize) << "it counts for what was written";
-  make_way(kMiB + 1);
+  purge_for_growth(kMiB + 1);
   EXPECT_EQ(kept(), 0u);
 }
 
 TEST_F(LargeMakingWayTest, FromNowOn) {
-  make_way(100 * kMiB);
+  purge_for_growth(100 * kMiB);
   free(allocate_huge(1));
-  make_way(100 * kMiB);
+  purge_for_growth(100 * kMiB);
   EXPECT_EQ(kept(), kChunkSize) << "what had grown before there was anything to give is forgotten";
-  make_way(100 * kMiB + 1);
+  purge_for_growth(100 * kMiB + 1);
   EXPECT_EQ(kept(), 0u);
 }
 
@@ -82,7 +82,7 @@ TEST_F(LargeMakingWayTest, WhatStaysIsThereAndGrowsByZeros) {
   char* block = allocate_huge(4);
   std::memset(block, 0xab, 4 * kChunkSize);
   free(block);
-  make_way(2 * kChunkSize);
+  purge_for_growth(2 * kChunkSize);
   ASSERT_EQ(allocate_huge(2), block);
   EXPECT_EQ(block[2 * kChunkSize - 1], static_cast<char>(0xab));
   block = static_cast<char*>(large.resize(block, 4 * kChunkSize));
@@ -96,7 +96,7 @@ TEST_F(LargeMakingWayTest, WhatStaysIsClearedForAZeroedBlock) {
   char* block = allocate_huge(4);
   std::memset(block, 0xab, 4 * kChunkSize);
   free(block);
-  make_way(2 * kChunkSize);
+  purge_for_growth(2 * kChunkSize);
   LargeRequest request = huge_pages(2);
   request.zeroed = true;
   ASSERT_EQ(large.allocate(request), block);
@@ -109,7 +109,7 @@ TEST_F(LargeMakingWayTest, WhatStaysIsAsOldAsItWas) {
   free(blocks[0]);
   std::this_thread::sleep_for(std::chrono::milliseconds(40));
   free(blocks[1]);
-  make_way(1);
+  purge_for_growth(1);
   large.set_retention({SIZE_MAX, 20});
   EXPECT_EQ(large.purge_overdue(), Purge::kDone);
   EXPECT_EQ(mapped(), 2 * kChunkSize);
@@ -118,17 +118,17 @@ TEST_F(LargeMakingWayTest, WhatStaysIsAsOldAsItWas) {
 // It was in no list meanwhile, so that whoever waits for work may have found none.
 TEST_F(LargeMakingWayTest, WhatStaysRings) {
   free(allocate_huge(2));
-  Doorbell bell;
-  large.set_bell(bell);
-  make_way(1);
-  EXPECT_TRUE(bell.is_wanted());
+  WakeEvent wake_event;
+  large.set_wake_event(wake_event);
+  purge_for_growth(1);
+  EXPECT_TRUE(wake_event.is_wanted());
 }
 
 TEST_F(LargeMakingWayTest, LockedMemoryGoesInPartsToo) {
   void* block = allocate_huge(4);
   if (::mlock(block, 4 * kChunkSize) != 0) GTEST_SKIP() << "locking memory is not permitted";
   free(block);
-  make_way(1);
+  purge_for_growth(1);
   EXPECT_EQ(kept(), 3 * kChunkSize);
 }
 
@@ -137,13 +137,13 @@ TEST_F(LargeMakingWayTest, ATailGoesWhole) {
   free(allocate_huge(4));
   void* block = allocate_huge(1);
   EXPECT_EQ(kept(), 3 * kChunkSize);
-  make_way(1);
+  purge_for_growth(1);
   EXPECT_EQ(kept(), 0u);
   EXPECT_EQ(mapped(), 2 * kChunkSize);
   free(other);
-  make_way(3 * kChunkSize);
+  purge_for_growth(3 * kChunkSize);
   EXPECT_EQ(kept(), kChunkSize) << "all of it counted";
-  make_way(3 * kChunkSize + 1);
+  purge_for_growth(3 * kChunkSize + 1);
   EXPECT_EQ(kept(), 0u);
   free(block);
 }
@@ -153,7 +153,7 @@ TEST_F(LargeMakingWayTest, WithNothingKeptNoLockIsTaken) {
   if (!SharedHolds::kCounted) GTEST_SKIP() << "for builds with assertions";
   const uint64_t before = SharedHolds::taken();
   grown = 100 * kMiB;
-  large.make_way();
+  large.purge_for_growth();
   large.purge_as_due();
   EXPECT_EQ(SharedHolds::taken(), before);
 }
@@ -169,7 +169,7 @@ TEST_F(LargeMakingWayTest, ATailOnItsWayIsNotItsBlocks) {
       if (resized == nullptr) resized = large.resize(block, 2 * kChunkSize);
       return true;
     });
-    make_way(1);
+    purge_for_growth(1);
   }
   ASSERT_NE(resized, nullptr);
   std::memset(resized, 1, 2 * kChunkSize);
@@ -208,7 +208,7 @@ TEST_F(LargeMakingWayTest, WhatIsNotUnmappedIsPurged) {
   free(allocate_huge(4));
   {
     const SystemCallHook refusal(SYS_munmap, [] { return false; });
-    make_way(1);
+    purge_for_growth(1);
     EXPECT_EQ(kept(), 3 * kChunkSize);
     EXPECT_EQ(released(), kChunkSize);
     EXPECT_EQ(mapped(), 4 * kChunkSize);
@@ -229,7 +229,7 @@ TEST_F(LargeMakingWayTest, LockedMemoryThatIsNotUnmappedStays) {
   free(block);
   {
     const SystemCallHook refusal(SYS_munmap, [] { return false; });
-    make_way(1);
+    purge_for_growth(1);
   }
   EXPECT_EQ(kept(), 4 * kChunkSize);
   EXPECT_EQ(released(), 0u);
@@ -244,13 +244,13 @@ TEST_F(LargeMakingWayTest, WhatIsOnItsWayStillOwes) {
     const SystemCallHook meanwhile(SYS_munmap, [this] {
       EXPECT_EQ(kept(), 0u);
       grown = 3 * kChunkSize;
-      large.make_way();
+      large.purge_for_growth();
       return true;
     });
-    make_way(1);
+    purge_for_growth(1);
   }
   EXPECT_EQ(kept(), 3 * kChunkSize);
-  make_way(3 * kChunkSize);
+  purge_for_growth(3 * kChunkSize);
   EXPECT_EQ(kept(), kChunkSize);
 }
 
@@ -265,7 +265,7 @@ TEST_F(LargeMakingWayTest, WhatComesBackIsWithinTheRetention) {
       }
       return true;
     });
-    make_way(1);
+    purge_for_growth(1);
   }
   EXPECT_EQ(kept(), 2 * kChunkSize);
 }

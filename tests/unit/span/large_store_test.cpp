@@ -342,17 +342,17 @@ TEST_F(LargeStoreTest, AgeSendsOneMappingBackAtATime) {
 }
 
 TEST_F(LargeStoreTest, RingsWhenItKeeps) {
-  Doorbell bell;
-  large.set_bell(bell);
+  WakeEvent wake_event;
+  large.set_wake_event(wake_event);
   char* block = allocate(kMiB);
-  EXPECT_TRUE(bell.is_wanted()) << "there is something to give back some day";
-  ASSERT_TRUE(bell.claim());
-  bell.arrive();
-  ASSERT_TRUE(bell.announce());
+  EXPECT_TRUE(wake_event.is_wanted()) << "there is something to give back some day";
+  ASSERT_TRUE(wake_event.claim());
+  wake_event.arrive();
+  ASSERT_TRUE(wake_event.announce());
   free(block);
-  EXPECT_TRUE(bell.announce()) << "rung: awake";
+  EXPECT_TRUE(wake_event.announce()) << "rung: awake";
   allocate(3 * kMiB);
-  EXPECT_FALSE(bell.announce()) << "still waiting";
+  EXPECT_FALSE(wake_event.announce()) << "still waiting";
 }
 
 TEST_F(LargeStoreTest, SaysWhatIsWrongWithAnAddress) {

@@ -6,8 +6,8 @@
 #include "os/clock.h"
 #include "os/memory.h"
 #include "span/meta_arena.h"
+#include "span/page_map.h"
 #include "span/span_store.h"
-#include "span/window.h"
 
 namespace snug::unit {
 
@@ -37,20 +37,20 @@ inline bool os_knows_huge_pages() {
 
 struct OwnSpans {
   MetaArena arena;
-  Window window;
+  PageMap page_map;
   HugePageGauge gauge = compares_none();
-  SpanStore spans{arena, window, gauge};
+  SpanStore spans{arena, page_map, gauge};
 
   OwnSpans() {
-    if (!window.open()) ADD_FAILURE() << "the OS refuses a window";
+    if (!page_map.open()) ADD_FAILURE() << "the OS refuses a window";
     spans.set_retention(kForever);
     spans.allow(SIZE_MAX);
   }
 
-  char* start_of(const Span* span) const { return window.start_of(span->first); }
+  char* start_of(const Span* span) const { return page_map.start_of(span->first); }
   // Writes to the first `touched` pages, so that they are backed and not zero.
   void touch(const Span* span, PageCount touched) const {
-    for (uint32_t i = 0; i < touched.value; ++i) *window.start_of(span->first + PageCount{i}) = 1;
+    for (uint32_t i = 0; i < touched.value; ++i) *page_map.start_of(span->first + PageCount{i}) = 1;
   }
   void free_touched(Span* span) {
     touch(span, span->pages);

@@ -68,7 +68,7 @@ class SpanProgram {
       page.used = true;
       all_dirty = all_dirty && page.dirty;
       if (!page.dirty) {
-        ASSERT_EQ(*own_.window.start_of(span->first + PageCount{i}), 0) << "a clean page reads as zero";
+        ASSERT_EQ(*own_.page_map.start_of(span->first + PageCount{i}), 0) << "a clean page reads as zero";
       }
     }
     ASSERT_EQ(span->backed, all_dirty);
@@ -76,7 +76,7 @@ class SpanProgram {
     live_pages_ += pages;
   }
 
-  bool is_dirty(PageId page) { return tests_bit(own_.window.chunk(page).dirty, page.in_chunk()); }
+  bool is_dirty(PageId page) { return tests_bit(own_.page_map.chunk(page).dirty, page.in_chunk()); }
 
   // So much of what was kept has gone back, as new memory was taken.
   void learn_of_way_made(const Span& taken, size_t bytes) {

@@ -119,14 +119,14 @@ TEST_F(SpanRecordsTest, WhoeverIsRefusedAgainAsksTwice) {
 TEST_F(SpanRecordsTest, AddressesStayWhereTheyWouldNotComeBack) {
   Span* const span = own.spans.allocate({kPagesPerChunk});
   own.spans.free(span, {0});
-  const size_t reserved = own.window.bytes_reserved();
+  const size_t reserved = own.page_map.bytes_reserved();
   {
     const unit::SystemCallHook refuses(SYS_mmap, [] { return false; });
     EXPECT_FALSE(own.spans.release_addresses());
   }
-  EXPECT_EQ(own.window.bytes_reserved(), reserved);
+  EXPECT_EQ(own.page_map.bytes_reserved(), reserved);
   EXPECT_TRUE(own.spans.release_addresses());
-  EXPECT_LT(own.window.bytes_reserved(), reserved);
+  EXPECT_LT(own.page_map.bytes_reserved(), reserved);
 }
 
 }  // namespace

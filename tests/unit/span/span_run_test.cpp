@@ -35,9 +35,9 @@ TEST(SpanRun, IsFoundByItsStartAlone) {
     EXPECT_TRUE(own.spans.free_run(run));
     EXPECT_FALSE(own.spans.free_run(run)) << "it has been freed";
     EXPECT_EQ(own.spans.run_around(run), nullptr);
-    EXPECT_TRUE(own.spans.was_used(own.window.page_of(run)));
+    EXPECT_TRUE(own.spans.was_used(own.page_map.page_of(run)));
     own.spans.trim(0);
-    EXPECT_TRUE(own.spans.was_used(own.window.page_of(run))) << "its memory has gone, not what was";
+    EXPECT_TRUE(own.spans.was_used(own.page_map.page_of(run))) << "its memory has gone, not what was";
   }
   EXPECT_STREQ(own.spans.check(), nullptr);
 }

@@ -24,11 +24,11 @@ class SpanStoreCheckTest : public testing::Test {
     EXPECT_STREQ(own.spans.check(), told);
     word = right;
   }
-  void expect_told_of_tag(PageId page, PageTag planted, const char* told) {
-    const PageTag right = own.window.tag(page);
-    own.window.set_tag(page, planted);
+  void expect_told_of_tag(PageId page, PageEntry planted, const char* told) {
+    const PageEntry right = own.page_map.entry(page);
+    own.page_map.set_entry(page, planted);
     EXPECT_STREQ(own.spans.check(), told);
-    own.window.set_tag(page, right);
+    own.page_map.set_entry(page, right);
   }
 
   unit::OwnSpans own;
@@ -40,35 +40,35 @@ TEST_F(SpanStoreCheckTest, BinsAndCounts) {
   expect_told(free->pages, PageCount{4}, "span store: a span lies in a bin of another length");
   expect_told(free->free, false, "span store: a span lies in a bin of another length");
   expect_told(free->dirty, false, "span store: a free span is binned as clean and is dirty, or the reverse");
-  Chunk& chunk = own.window.chunk(free->first);
+  Chunk& chunk = own.page_map.chunk(free->first);
   expect_told(chunk.is_free, true, "span store: a chunk's record says wrongly if it is free");
   const uint64_t cleaner = chunk.dirty[0] & ~(uint64_t{1} << (free->first.in_chunk() + 1));
   expect_told(chunk.dirty[0], cleaner, "span store: the page counts are wrong");
 }
 
 TEST_F(SpanStoreCheckTest, TagsOfAChunk) {
-  const PageTag tag = PageTag::free_span(free);
-  expect_told_of_tag(free->first, PageTag(), "span store: the boundary tags of a free span do not name it");
-  expect_told_of_tag(used->first, tag, "span store: two free spans are neighbours");
-  expect_told_of_tag(used->first + PageCount{2}, tag, "span store: a tag leads to no free span that begins there");
-  expect_told(own.window.chunk(free->first).is_ours, false,
+  const PageEntry entry = PageEntry::free_span(free);
+  expect_told_of_tag(free->first, PageEntry(), "span store: the boundary tags of a free span do not name it");
+  expect_told_of_tag(used->first, entry, "span store: two free spans are neighbours");
+  expect_told_of_tag(used->first + PageCount{2}, entry, "span store: a tag leads to no free span that begins there");
+  expect_told(own.page_map.chunk(free->first).is_ours, false,
               "span store: the tags of chunks do not lead to what lies in the bins");
-  own.window.set_class(free->first + PageCount{1}, 1);
+  own.page_map.set_class(free->first + PageCount{1}, 1);
   EXPECT_STREQ(own.spans.check(), "span store: a page of a free span has a class");
-  own.window.set_class(free->first + PageCount{1}, 0);
+  own.page_map.set_class(free->first + PageCount{1}, 0);
 }
 
 TEST_F(SpanStoreCheckTest, Runs) {
   const void* const run = own.spans.allocate_run({kPagesPerChunk + 10}, {1});
   ASSERT_NE(run, nullptr);
-  Span* const first = own.window.tag(own.window.page_of(run)).record<Span>();
-  Span* const last = own.window.tag(first->first + first->pages).record<Span>();
+  Span* const first = own.page_map.entry(own.page_map.page_of(run)).record<Span>();
+  Span* const last = own.page_map.entry(first->first + first->pages).record<Span>();
   expect_told(first->run, first->run - PageCount{1}, "span store: the spans of a run do not add up to its length");
   expect_told(first->run, PageCount{}, "span store: the counts of runs are wrong");
   expect_told(last->pages, PageCount{3}, "span store: a run is no row of whole chunks");
   expect_told(last->pages, PageCount{11}, "span store: the spans of a run do not add up to its length");
   expect_told(last->run, PageCount{1}, "span store: a run is no row of whole chunks");
-  expect_told_of_tag(last->first, PageTag(), "span store: the spans of a run do not add up to its length");
+  expect_told_of_tag(last->first, PageEntry(), "span store: the spans of a run do not add up to its length");
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ class SpanStorePagingTest : public testing::Test {
   void TearDown() override { EXPECT_STREQ(own.spans.check(), nullptr); }
 
   Span* wish(PageCount pages) { return own.spans.allocate(pages, {1}, Paging::kHuge); }
-  Paging paging(const Span* span) { return own.window.chunk(span->first).paging; }
+  Paging paging(const Span* span) { return own.page_map.chunk(span->first).paging; }
   bool has_memory(const Span* span) { return os::held_pages(own.start_of(span), kPageSize).value() != 0; }
   bool is_resident(const Span* span) {
     const size_t bytes = span->pages.bytes();

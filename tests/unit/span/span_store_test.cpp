@@ -318,22 +318,22 @@ TEST_F(SpanStoreTest, WhatOthersGiveBackMakesNoWay) {
   EXPECT_EQ(dirty_pages(), 0u);
 }
 
-TEST_F(SpanStoreTest, RingsForWhatAges) {
-  Doorbell bell;
-  own.spans.set_bell(bell);
+TEST_F(SpanStoreTest, NotifiesForWhatAges) {
+  WakeEvent wake_event;
+  own.spans.set_wake_event(wake_event);
   const std::vector<Span*> s = fill_chunk({10, 118});
-  EXPECT_FALSE(bell.is_wanted()) << "one chunk is nothing";
+  EXPECT_FALSE(wake_event.is_wanted()) << "one chunk is nothing";
   own.spans.free(s[1], {0});
-  EXPECT_FALSE(bell.is_wanted()) << "nothing is dirty";
+  EXPECT_FALSE(wake_event.is_wanted()) << "nothing is dirty";
   Span* more = own.spans.allocate({kPagesPerChunk});
-  EXPECT_TRUE(bell.is_wanted());
-  ASSERT_TRUE(bell.claim());
-  bell.arrive();
-  ASSERT_TRUE(bell.announce());
+  EXPECT_TRUE(wake_event.is_wanted());
+  ASSERT_TRUE(wake_event.claim());
+  wake_event.arrive();
+  ASSERT_TRUE(wake_event.announce());
   own.spans.free(more, {0});
-  EXPECT_FALSE(bell.announce()) << "still waiting";
+  EXPECT_FALSE(wake_event.announce()) << "still waiting";
   own.free_touched(s[0]);
-  EXPECT_TRUE(bell.announce()) << "rung: awake";
+  EXPECT_TRUE(wake_event.announce()) << "rung: awake";
 }
 
 TEST_F(SpanStoreTest, TrimKeepsAboutThePad) {

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "heap/allocator.h"
-#include "heap/store.h"
+#include "allocator/allocator.h"
+#include "allocator/blocks.h"
 
 namespace snug {
 namespace {
@@ -12,8 +12,8 @@ namespace {
 class HeadTableTest : public testing::Test {
  protected:
   void SetUp() override {
-    release(allocate(1));  // opens the heap, if nothing else has
-    ASSERT_TRUE(store.is_open());
+    deallocate(allocate(1));  // opens the heap, if nothing else has
+    ASSERT_TRUE(allocator.is_open());
   }
 };
 
@@ -22,7 +22,7 @@ TEST_F(HeadTableTest, EverySizeLeadsToTheHeadOfItsClass) {
     size_t beyond = size;
     ASSERT_TRUE(subtract_borrows(&beyond, heads_end));
     const HeadStep step = step_at_distance(beyond);
-    ASSERT_EQ(head_of(step), head_of(relative_thread_state(), scaled(store.table->class_of(size)))) << size;
+    ASSERT_EQ(head_of(step), head_of(relative_thread_state(), scaled(allocator.table->class_of(size)))) << size;
     ASSERT_EQ(size_of_step(step), round_up(size, kSmallStep));
   }
 }
@@ -42,26 +42,26 @@ TEST_F(HeadTableTest, ASizeThatIsFoundTooLargeDoesNotWrap) {
 }
 
 TEST_F(HeadTableTest, TheNewestBlockIsNotCachedTwice) {
-  const size_t scaled_class = scaled(store.table->class_of(5000));
+  const size_t scaled_class = scaled(allocator.table->class_of(5000));
   const CacheHead& seen = thread_state.heads[scaled_class / kClassScale];
   void* block = allocate(5000);
   void* another = allocate(5000);
-  release(block);
+  deallocate(block);
   const size_t held = seen.held();
   EXPECT_FALSE(push(relative_thread_state(), scaled_class, block));
   EXPECT_EQ(seen.held(), held);
-  release(another);
+  deallocate(another);
   EXPECT_EQ(seen.held(), held + 1);
   EXPECT_TRUE(is_newest(head_of(relative_thread_state(), scaled_class), another));
   EXPECT_FALSE(is_newest(head_of(relative_thread_state(), scaled_class), block));
 }
 
 TEST_F(HeadTableTest, NullIsNotCached) {
-  const size_t scaled_class = scaled(store.table->class_of(5000));
+  const size_t scaled_class = scaled(allocator.table->class_of(5000));
   CacheHead* const head = head_of(relative_thread_state(), scaled_class);
   const CacheHead& seen = thread_state.heads[scaled_class / kClassScale];
   void* block = allocate(5000);
-  release(allocate(5000));  // leaves room: an array is there, and not full
+  deallocate(allocate(5000));  // leaves room: an array is there, and not full
   const size_t held = seen.held();
   ASSERT_NE(held, 0u);
   void* newest;
@@ -71,7 +71,7 @@ TEST_F(HeadTableTest, NullIsNotCached) {
   EXPECT_TRUE(push_trusted(head, newest));
   EXPECT_EQ(seen.held(), held);
   EXPECT_EQ(seen.top()[-1], newest);
-  release(block);
+  deallocate(block);
 }
 
 }  // namespace

@@ -1,0 +1,199 @@
+#include "allocator/allocator.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/fatal.h"
+#include "base/text.h"
+#include "os/fault.h"
+#include "os/memory.h"
+#include "os/memory_limit.h"
+#include "os/process.h"
+#include "os/thread.h"
+#include "thread/array_store.h"
+#include "thread/head_table.h"
+
+namespace snug {
+namespace {
+
+// By default so many heaps for each processor: two threads that run at the same time hardly ever want the same one.
+constexpr size_t kHeapsACore = 4;
+
+static_assert(kMostCached < ArrayStore::kMostPlaces,
+              "an array has room for what a class may cache and the block in hand");
+
+// The class table made from a map's file. Not a member of the store, which would make the library's image longer.
+constinit ClassTable file_table;
+
+const ClassTable* class_table(const Config& config) {
+  switch (config.classes) {
+    case ClassMap::kDense:
+      return &kDenseTable;
+    case ClassMap::kFile:
+      file_table = make_class_table(config.file_classes);
+      return &file_table;
+    default:
+      return &kRoomyTable;
+  }
+}
+
+// On larger OS pages, purging one of our pages would clear its neighbours on the same OS page.
+void refuse_large_os_pages() {
+  if (os::page_size() <= kPageSize) return;
+  Text<160> line;
+  line.add("snug: cannot run on pages of ")
+      .add(uint64_t{os::page_size() / 1024})
+      .add(" KiB, as this kernel has them; the most is ");
+  line.add(uint64_t{kPageSize / 1024}).add(" KiB\n");
+  write_line(line.data(), line.size());
+  std::abort();
+}
+
+void thread_ends(void* cache) {
+  allocator.caches.end(static_cast<ThreadCache*>(cache));
+  if (allocator.config.idle_thread != BackgroundThreadMode::kOff) allocator.background.thread_ended();
+}
+
+}  // namespace
+
+constinit Allocator allocator;
+// Until the store is open no pointer lies in the window: the first calls take the slow path.
+constinit uintptr_t page_map_base = 0;
+constinit size_t page_map_pages = 0;
+constinit const std::atomic<ScaledClass>* page_map_classes = nullptr;
+
+// libc's functions are called before or after the hold of the lock: an interposer may have replaced them, and may
+// allocate while the store is not open yet.
+bool Allocator::open() {
+  os::learn_start();
+  if (!caches.make_key(thread_ends)) return false;
+  {
+    LockGuard guard(opening_);
+    if (!is_open() && !open_parts()) return false;
+  }
+  watch_forks();
+  return true;
+}
+
+void Allocator::watch_faults() {
+  if (watches_faults_.exchange(true)) return;
+  os::tell_faults([](const void* address) {
+    if (allocator.guarded.contains(address)) allocator.guarded.report(address);
+  });
+}
+
+// Fork handlers that are registered later run before ours takes the locks, and after ours has dropped them, so that
+// they may allocate, or wait for a thread that does. Registering may itself allocate.
+void Allocator::watch_forks() {
+  if (watches_forks_.exchange(true)) return;
+  ::pthread_atfork([] { allocator.before_fork(); }, [] { allocator.after_fork_in_parent(); },
+                   [] { allocator.after_fork_in_child(); });
+}
+
+// The OS may refuse each step; the next allocation then tries it again.
+bool Allocator::open_parts() {
+  refuse_large_os_pages();
+  os::learn_processors();
+  if (!configured_) config = read_config(&config_set);
+  configured_ = true;
+  table = class_table(config);
+  if (page_map.page_limit() == 0 && !page_map.open()) return false;
+  if (config.check != Checking::kOff) arena.guard();
+  arena.stock_as_due();
+  if (!registry.open(*table)) return false;
+  bound_heaps();
+  bound_memory();
+  if (config.idle_thread != BackgroundThreadMode::kOff) {
+    background.open(config.idle_thread);
+    spans.set_wake_event(background.wake_event());
+    large.set_wake_event(background.wake_event());
+    registry.set_wake_event(background.wake_event());
+  }
+  if (config.report[0] != 0 && config.reporting == Reporting::kStatistics) peak.watch();
+  open_checks();
+  open_.store(true, std::memory_order_release);
+  return true;
+}
+
+// Asks the OS at the start, as a filter of system calls may forbid it later. Without an answer there is no bound.
+void Allocator::bound_heaps() {
+  const size_t heaps = config.heaps != 0 ? config.heaps : kHeapsACore * os::usable_core_count();
+  if (heaps != 0) registry.bound(heaps);
+}
+
+// Opens what the configured checks need. If every block is checked, the inline paths stay closed.
+void Allocator::open_checks() {
+  if (config.check == Checking::kOn || config.check == Checking::kStacks) {
+    const bool keeps_stacks = config.check == Checking::kStacks;
+    quarantine.open(config.quarantine, arena);
+    if (keeps_stacks) stacks.open(arena);
+    notes.open(os::random_seed(), keeps_stacks);
+    checked_.store(true, std::memory_order_relaxed);
+    return;
+  }
+  if (config.check == Checking::kSample) guarded.open(arena, os::random_seed());
+  open_inline_paths();
+  plain_.store(true, std::memory_order_release);
+}
+
+// Until this is called every call takes a slow path.
+void Allocator::open_inline_paths() {
+  // Another thread may be in a request that has seen no table yet (thread/head_table.h).
+  open_head_table(*table, os::is_single_threaded() ? config.sized_delete : SizedDelete::kCheck);
+  page_map_base = page_map.base();
+  page_map_classes = page_map.classes();
+  // The limit is set last: until then no inline path reads the others.
+  std::atomic_signal_fence(std::memory_order_release);
+  page_map_pages = page_map.page_limit();
+}
+
+// Reads how much memory the process may have, at the start too, as it is read from files.
+void Allocator::bound_memory() {
+  most_memory = std::min(os::total_memory_and_swap(), os::address_space_limit());
+  const Retained retained = retained_within(std::min(os::memory_limit(), most_memory), config, config_set);
+  spans.set_retention({config.retain, config.purge_after});
+  large.set_retention({config.retain_large, config.purge_after});
+  spans.bound_retention(retained.pages.bytes, retained.pages_in_use, retained.pages.by_age);
+  large.bound_retention(retained.large.bytes, retained.large.by_age);
+  caches.open({retained.cache, config.batch});
+}
+
+void Allocator::before_fork() {
+  peak.before_fork();
+  // A single thread needs no lock, and may be forking in a signal handler that has interrupted it in a hold of one.
+  if (os::is_single_threaded() && !background.may_exist()) {
+    forks_alone_ = true;
+    return background.before_fork();
+  }
+  ForkOrder<Allocator>::before(*this);
+  quarantine.lock_for_fork();
+  guarded.lock().lock_for_fork();
+  forks_alone_ = false;  // under our first lock
+}
+
+void Allocator::after_fork_in_parent() {
+  if (forks_alone_) return background.after_fork_in_parent();
+  guarded.lock().unlock_after_fork();
+  quarantine.unlock_after_fork();
+  ForkOrder<Allocator>::after_in_parent(*this);
+}
+
+void Allocator::after_fork_in_child() {
+  forget_calling_thread();
+  guarded.lock().unlock_after_fork();
+  quarantine.unlock_after_fork();
+  if (forks_alone_)
+    background.after_fork_in_child();
+  else
+    ForkOrder<Allocator>::after_in_child(*this);
+  revocation.after_fork_in_child();
+  peak.after_fork_in_child();
+  shared_allocations.store(0, std::memory_order_relaxed);  // the child counts its own
+  if (!is_open()) return;
+  caches.count_anew();
+  if (!forks_alone_) caches.orphan_others();
+}
+
+}  // namespace snug

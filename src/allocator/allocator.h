@@ -1,0 +1,129 @@
+// The composition root: every part of the allocator, each built on the ones above it. One object of static storage,
+// ready before any constructor has run; open() starts it with the first allocation.
+#pragma once
+
+#include <atomic>
+
+#include "allocator/background_thread.h"
+#include "allocator/config.h"
+#include "allocator/fork_order.h"
+#include "allocator/peak.h"
+#include "base/lock.h"
+#include "checked/block_note.h"
+#include "checked/guarded_pages.h"
+#include "checked/quarantine.h"
+#include "checked/stack_depot.h"
+#include "os/open_streams.h"
+#include "size/class_table.h"
+#include "slab/heap_registry.h"
+#include "span/huge_page_gauge.h"
+#include "span/large_blocks.h"
+#include "span/large_store.h"
+#include "span/meta_arena.h"
+#include "span/page_map.h"
+#include "span/span_store.h"
+#include "thread/array_store.h"
+#include "thread/cache_revocation.h"
+#include "thread/thread_cache_list.h"
+
+namespace snug {
+
+struct Allocator {
+  MetaArena arena;
+  PageMap page_map;
+  HugePageGauge gauge;
+  SpanStore spans{arena, page_map, gauge};
+  LargeStore large{arena, gauge, spans.bytes_grown()};
+  LargeBlocks large_blocks{spans, large};
+  HeapRegistry registry{arena, spans};
+  ArrayStore arrays{arena};
+  ThreadCacheList caches{arena, registry, arrays};
+  CacheRevocation revocation{registry};
+  BackgroundThread background;
+
+  alignas(kCacheLine) std::atomic<uint64_t> shared_allocations{0};  // by threads without a cache
+
+  // Every slow operation reads these; nothing writes them once the store is open.
+  alignas(kCacheLine) Config config;
+  uint32_t config_set = 0;  // bits of the keys that the environment set
+  const ClassTable* table = &kRoomyTable;
+  size_t most_memory = SIZE_MAX;  // bytes: a request beyond this cannot be served
+
+  // Used with check:on and check:stacks.
+  BlockNotes notes;
+  StackDepot stacks;  // with check:stacks
+  Quarantine quarantine;
+  // Used with check:sample.
+  GuardedPages guarded;
+
+  Peak peak;  // used with report
+
+  // Reads the configuration and opens every part. False if the OS refuses; the next allocation tries again.
+  bool open();
+  bool is_open() const { return open_.load(std::memory_order_acquire); }
+  bool ensure_open() { return is_open() || open(); }
+  // True if the store is open and blocks are handed out unchecked. The most frequent slow paths ask this.
+  bool is_plain() const { return plain_.load(std::memory_order_acquire); }
+  // True if it is open and every block is checked (allocator/checked_blocks.h).
+  bool is_checked() const { return checked_.load(std::memory_order_relaxed); }
+  // The same at the end of the process. A signal handler may have called exit() in the middle of open(): then this does
+  // not wait for the lock, which the interrupted code holds.
+  bool ensure_open_at_exit() { return is_open() || (!opening_.is_held() && open()); }
+
+  // Registers the fork handlers, if possible before any other library does.
+  void watch_forks();
+
+  // Called before the first block is handed out on a guarded page; not earlier, so that it finds a fault handler of the
+  // program's. The caller holds no lock.
+  void watch_faults();
+
+  // Called after a large block was freed or resized, without a lock: purges what is overdue of kept mappings and tails.
+  void purge_kept_mappings() { large.purge_as_due(); }
+
+  // Called after blocks were taken from slabs, without a lock. Purges kept large blocks for the growth of spans, and by
+  // age, since a program that uses no large blocks any more calls nothing else that would; and stocks records for the
+  // next operation.
+  void maintain() {
+    arena.stock_as_due();
+    large.purge_for_growth();
+    large.purge_as_due();
+  }
+
+  // True if no thread holds a lock that sending blocks home may wait for.
+  bool is_at_rest() { return registry.is_at_rest() && !spans.lock().is_held() && !arena.lock().is_held(); }
+
+  // For a fork: take every lock, in order, before it and drop them after it, so that the child finds all parts at rest.
+  void before_fork();
+  void after_fork_in_parent();
+  void after_fork_in_child();
+
+ private:
+  friend class ForkOrder<Allocator>;
+  using Streams = os::OpenStreams;
+  using ForkLock = Lock;
+
+  bool open_parts();
+  void bound_heaps();
+  void open_checks();
+  void open_inline_paths();
+  void bound_memory();
+
+  std::atomic<bool> open_{false};
+  std::atomic<bool> plain_{false};
+  std::atomic<bool> checked_{false};
+  std::atomic<bool> watches_forks_{false};
+  std::atomic<bool> watches_faults_{false};
+  bool configured_ = false;
+  bool forks_alone_ = false;  // between the handlers of one fork; with other threads under opening_
+  Lock opening_;
+};
+
+SNUG_HIDDEN extern constinit Allocator allocator;
+
+// What the inline paths need of the parts above, copied when the store opens. Separate variables: a member of a larger
+// object would cost a pointer to that, one instruction on each free.
+SNUG_HIDDEN extern constinit uintptr_t page_map_base;
+SNUG_HIDDEN extern constinit size_t page_map_pages;
+SNUG_HIDDEN extern constinit const std::atomic<ScaledClass>* page_map_classes;
+
+}  // namespace snug

@@ -1,0 +1,99 @@
+// BackgroundLifecycle: how the background thread comes, works, sleeps and goes. The class Idle defines what its work
+// is, when it is superfluous (at most one thread has a cache), whether it stays nevertheless because of silent threads,
+// which have never allocated, and how a thread is started and joined.
+//
+// A thread that changes whether the background thread is superfluous reads the wake event afterwards, and a thread that
+// changes the bell reads afterwards whether the background thread is superfluous. Both are sequentially consistent, so
+// that of two at once at least one sees the other's change:
+//
+//   a thread has got a cache                invites                                    BackgroundThread::thread_began
+//   a thread's cache has ended              if superfluous sends the background thread away  settle
+//   the background thread is superfluous          leaves, and invites if it no longer is     live
+//
+// A background thread that has left is not detached: the next thread to send it away, or to start one, joins it. So a
+// program that has joined all its threads but one has no further thread, and no background thread starts from a late
+// invitation.
+//
+// It is a template so that tests/schedule can run it in every order of its steps.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+namespace snug {
+
+template <class Thread>
+class BackgroundLifecycle {
+ public:
+  // The most milliseconds between two attempts to give back what the OS refuses to take. What is freed in between waits
+  // as long.
+  static constexpr uint32_t kMostPatience = 16000;
+  // Without work, the background thread wakes up every so many periods to see whether silent threads are still there,
+  // since their end notifies no one. With half of it an idle process wakes up twice as often; with twice of it a
+  // program that has joined them waits twice as long until it has one thread.
+  static constexpr uint32_t kPatienceWithSilent = 16;
+
+  // Any thread may call it, while it holds no lock. True if it has started the background thread.
+  static bool start(Thread& thread) {
+    if (!thread.wake_event_.claim()) return false;
+    join(thread);
+    if (thread.start_thread()) {
+      thread.is_unjoined_ = true;
+      thread.wake_event_.arrive();
+      return true;
+    }
+    thread.is_final() ? thread.wake_event_.dismiss() : thread.wake_event_.decline();
+    return false;
+  }
+
+  // The background thread's main function.
+  static void live(Thread& thread, uint32_t period) {
+    thread.wake_event_.await_arrival();
+    for (uint32_t patience = period;;) {
+      thread.wake_event_.doze(period);
+      const bool willing = thread.give_back_overdue();
+      const bool is_beside_silent = thread.sees_silent_threads();
+      if ((!is_beside_silent && leave(thread)) || !thread.wake_event_.announce()) return;
+      // What the OS does not take (locked memory, say) stays, and ages: it is tried again less and less often.
+      patience = willing ? period : std::max(period, std::min(patience * 2, kMostPatience));
+      const uint32_t most = is_beside_silent ? period * kPatienceWithSilent : kMostPatience;
+      if (thread.anything_ages())
+        willing ? thread.wake_event_.withdraw() : thread.wake_event_.wait(std::min(patience, most));
+      else if (is_beside_silent)
+        thread.wake_event_.wait(most);
+      else
+        thread.wake_event_.wait();
+    }
+  }
+
+  // Called in a thread after its cache has ended. If the background thread is superfluous, returns when that has gone.
+  static void settle(Thread& thread) {
+    while (thread.is_superfluous()) {
+      if (!thread.wake_event_.send_away()) return;
+      join(thread);
+      thread.wake_event_.gone();
+      if (thread.is_superfluous()) return;
+      thread.wake_event_
+          .invite();  // a thread that has begun meanwhile could not invite; it may have ended again by now
+    }
+  }
+
+ private:
+  // True if the background thread has left, as it is superfluous. It finds that out itself: a silent thread's end calls
+  // nothing.
+  static bool leave(Thread& thread) {
+    if (!thread.is_superfluous() || !thread.wake_event_.leave()) return false;
+    if (!thread.is_superfluous()) thread.wake_event_.invite();
+    return true;
+  }
+
+  // Only for a thread that has claimed the wake event, or sends away: no other thread is in here then, and the
+  // background thread needs neither a lock nor another thread to end.
+  static void join(Thread& thread) {
+    if (!thread.is_unjoined_) return;
+    thread.join_thread();
+    thread.is_unjoined_ = false;
+  }
+};
+
+}  // namespace snug

@@ -1,0 +1,223 @@
+#include "allocator/background_thread.h"
+
+#include <algorithm>
+
+#include "allocator/allocator.h"
+#include "base/at_a_time.h"
+#include "base/pause.h"
+#include "os/clock.h"
+#include "os/thread.h"
+
+namespace snug {
+namespace {
+
+// The least milliseconds between two rounds of work, and before it comes back, once it has left kFreeLeaves times.
+constexpr uint32_t kLeastPeriod = 100;
+constexpr uint32_t kLooks = 4;             // rounds of work in purge_after
+constexpr uint32_t kBeforeAnother = 1000;  // milliseconds after the OS has refused a thread
+constexpr uint32_t kStepsBeforePause = 4;
+constexpr uint32_t kFreeLeaves = 16;    // libraries try threads out at the start, before the pool of workers begins
+constexpr uint32_t kMostRefusals = 64;  // of the OS in a row: what it refuses becomes young, and may soon be due again
+
+}  // namespace
+
+// Repeats a step that gives one thing back, each under a lock of its own, until nothing is due or the thread has to go.
+// The first thread to try gets an unlocked lock, and that would be this one again: it pauses now and then, so that a
+// waiter can wake up. False if the OS has refused.
+template <class Step>
+bool BackgroundThread::exhaust(Step step) {
+  uint32_t steps = 0;
+  return exhaust(step, [&] {
+    if (++steps % kStepsBeforePause == 0) pause_a_moment();
+    return wake_event_.is_awake();
+  });
+}
+
+template <class Step, class MayGoOn>
+bool BackgroundThread::exhaust(Step step, MayGoOn may_go_on) {
+  bool all_went = true;
+  for (uint32_t refusals = 0; refusals != kMostRefusals && may_go_on();) {
+    const Purge outcome = step();
+    if (outcome == Purge::kNotDue) return all_went;
+    refusals = outcome == Purge::kRefused ? refusals + 1 : 0;
+    all_went = all_went && refusals == 0;
+  }
+  return false;
+}
+
+// Makes one pass over the heaps in half of purge_after, so that an empty page goes before it is older than purge_after.
+// If the OS has refused, or the thread has left, the next pass goes on where this one stopped.
+bool BackgroundThread::give_back_holes() {
+  const uint32_t now = os::milliseconds();
+  if (now - went_round_at_ < allocator.config.purge_after / 2) return true;
+  went_round_at_ = now;
+  return exhaust([this] {
+    const LockGuard guard(hands_);
+    return allocator.registry.give_back_holes(pass_);
+  });
+}
+
+// False if the OS has refused something.
+bool BackgroundThread::give_back_overdue() {
+  allocator.revocation.take_still();
+  const bool heaps = give_back_holes();
+  const bool large = exhaust([] { return allocator.large.purge_overdue(); });
+  const bool spans = exhaust([] { return allocator.spans.purge_overdue(); });
+  return heaps && large && spans;
+}
+
+// Gives back what was kept only because the background thread ran. Called after the thread has left the wake event, as
+// until then nothing is beyond the bounds. Makes no pauses, as a thread that joins this one waits for it.
+void BackgroundThread::give_back_excess() {
+  const auto always = [] { return true; };
+  exhaust([] { return allocator.large.purge_excess(); }, always);
+  exhaust([] { return allocator.spans.purge_excess(); }, always);
+}
+
+// Does the same in the child of a fork, which has one thread, in its slow operations: a few steps for each tick of the
+// clock, so that a child which soon ends does not pay for all.
+void BackgroundThread::give_back_inherited() {
+  const uint32_t now = os::milliseconds();
+  if (gave_inherited_at_.exchange(now, std::memory_order_relaxed) == now) return;
+  for (uint32_t left = kAtATime; left != 0; --left) {
+    if (allocator.large.purge_excess() == Purge::kDone || allocator.spans.purge_excess() == Purge::kDone) continue;
+    return has_inherited_.store(false, std::memory_order_relaxed);
+  }
+}
+
+bool BackgroundThread::anything_ages() const {
+  return allocator.spans.ages() || allocator.large.ages() || allocator.registry.ages() || allocator.revocation.ages();
+}
+
+void BackgroundThread::open(BackgroundThreadMode mode) {
+  is_automatic_ = mode == BackgroundThreadMode::kAuto;
+  if (is_automatic_ && !begins_with_threads_) wake_event_.invite();
+}
+
+void BackgroundThread::thread_made() {
+  if (!is_automatic_ || wake_event_.is_attended()) return;  // the thread made may be the background thread itself
+  has_seen_threads_made_.store(true, std::memory_order_relaxed);
+  if (has_left_lately()) return;
+  wake_event_.invite();
+  start_if_wanted();
+}
+
+void BackgroundThread::permit() {
+  os::find_thread_count();  // now, as later it might wait for a library that is being loaded
+  if (os::is_main_thread()) main_thread_.store(&thread_state, std::memory_order_relaxed);
+  if (allocator.is_open() && allocator.config.idle_thread != BackgroundThreadMode::kOff) watch_main_thread();
+  permitted_.store(true, std::memory_order_relaxed);
+}
+
+// Gives the main thread a cache: a thread's end is noticed by the end of its cache.
+void BackgroundThread::watch_main_thread() {
+  if (is_main_thread()) allocator.caches.start();
+}
+
+// Makes no system call, as a filter that the program has set up may not expect one here.
+bool BackgroundThread::is_main_thread() const { return main_thread_.load(std::memory_order_relaxed) == &thread_state; }
+
+void BackgroundThread::start() {
+  if (is_automatic_ && os::thread_count() == 1) {  // invited by a thread that has ended, or in the child of a fork
+    if (has_inherited_.load(std::memory_order_relaxed)) give_back_inherited();
+    return;
+  }
+  if (!permitted_.load(std::memory_order_relaxed) || forking_.load(std::memory_order_relaxed)) return;
+  if (was_refused_.load(std::memory_order_relaxed) &&
+      os::milliseconds() - refused_at_.load(std::memory_order_relaxed) < kBeforeAnother)
+    return;
+  if (Lifecycle::start(*this)) await_first_steps();
+}
+
+bool BackgroundThread::start_thread() {
+  watch_main_thread();
+  is_unfiltered_.store(os::is_unfiltered(), std::memory_order_relaxed);
+  has_taken_steps_.store(0, std::memory_order_relaxed);
+  if (os::start_thread(&thread_, [] { allocator.background.live(); })) return true;
+  refused_at_.store(os::milliseconds(), std::memory_order_relaxed);
+  was_refused_.store(true, std::memory_order_relaxed);
+  return false;
+}
+
+void BackgroundThread::join_thread() { os::join_thread(thread_); }
+
+// Waits for the system calls that the new thread, and libc before it, makes once: a filter that the program sets up
+// next may not allow them.
+void BackgroundThread::await_first_steps() {
+  constexpr uint32_t kPatience = 1000;  // milliseconds
+  constexpr timespec kStep{0, 10'000'000};
+  const uint32_t began = os::milliseconds();
+  while (is_automatic_ && has_taken_steps_.load(std::memory_order_acquire) == 0 &&
+         os::milliseconds() - began < kPatience)
+    StdAtomics::futex_wait(has_taken_steps_, 0, &kStep);
+}
+
+// A filter that allows threads need not allow to name them or to change their scheduling. With idle_thread:on a filter
+// has to allow the name.
+void BackgroundThread::take_first_steps() {
+  const bool is_unfiltered = is_unfiltered_.load(std::memory_order_relaxed);
+  if (is_unfiltered || !is_automatic_) os::name_thread("snug-idle");
+  if (is_unfiltered) os::leave_real_time();
+  has_taken_steps_.store(1, std::memory_order_release);
+  StdAtomics::futex_wake(has_taken_steps_, 1);
+}
+
+void BackgroundThread::live() {
+  take_first_steps();
+  Lifecycle::live(*this, std::max(allocator.config.purge_after / kLooks, kLeastPeriod));
+  give_back_excess();
+  note_leave();
+}
+
+bool BackgroundThread::is_superfluous() const { return is_automatic_ && allocator.caches.cache_count() <= 1; }
+
+// True if there are threads beside those with a cache and the calling thread, which has none.
+bool BackgroundThread::sees_silent_threads() const {
+  return is_automatic_ && os::thread_count() > allocator.caches.cache_count() + 1;
+}
+
+// Starting and ending it costs as much as any thread does. A thread of the program that begins too soon afterwards does
+// not get it, nor is it started later: by then a filter of system calls may have been set up.
+bool BackgroundThread::has_left_lately() const {
+  return leaves_.load(std::memory_order_relaxed) >= kFreeLeaves &&
+         os::milliseconds() - left_at_.load(std::memory_order_relaxed) < kLeastPeriod;
+}
+
+void BackgroundThread::note_leave() {
+  left_at_.store(os::milliseconds(), std::memory_order_relaxed);
+  leaves_.fetch_add(1, std::memory_order_relaxed);
+}
+
+// A dismissed background thread stays unjoined: main's thread does not wait, and another thread may be joining it
+// already.
+void BackgroundThread::thread_ended() {
+  if (is_main_thread()) return wake_event_.dismiss();
+  Lifecycle::settle(*this);
+  // A thread that seems silent may be one that is just ending. So the background thread is sent away first in any case,
+  // and is invited again only if there still is such a thread.
+  if (sees_silent_threads() && !has_left_lately()) wake_event_.invite();
+}
+
+void BackgroundThread::before_fork() { forking_.store(true, std::memory_order_relaxed); }
+
+void BackgroundThread::after_fork_in_parent() {
+  hands_.unlock_after_fork();
+  forking_.store(false, std::memory_order_relaxed);
+}
+
+void BackgroundThread::after_fork_in_child() {
+  main_thread_.store(&thread_state, std::memory_order_relaxed);
+  if (is_automatic_) {
+    wake_event_.clear_until_invited();
+    if (os::thread_count() != 0) wake_event_.invite();  // it starts once libc counts another thread
+    has_inherited_.store(true, std::memory_order_relaxed);
+  } else {
+    wake_event_.clear();
+  }
+  is_unjoined_ = false;
+  hands_.unlock_after_fork();
+  was_refused_.store(false, std::memory_order_relaxed);
+  forking_.store(false, std::memory_order_relaxed);
+}
+
+}  // namespace snug

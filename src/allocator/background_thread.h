@@ -1,0 +1,148 @@
+// BackgroundThread: a thread that gives empty memory back while the program does nothing. What frees otherwise do on
+// the way, it does periodically:
+//
+//   every purge_after / 4, 100 ms at least, while anything is ageing   gives back what is overdue, and empties the
+//   or threads allocate                                                caches of still threads; every purge_after / 2
+//                                                                      it makes a pass over the heaps
+//   nothing is ageing                                                  sleeps until the next free that changes that
+//
+// idle_thread:on     starts once the heap has outgrown its first chunk or has a large block, and stays
+// idle_thread:auto   starts as soon as the process has a second thread, since a filter of system calls that is set up
+//                    later may not allow it; if the OS refuses it then, there is none. Once started it calls only
+//                    futex and madvise. It leaves when one thread is left, and comes back with the next thread. The
+//                    last thread but one to end waits until it has gone: a program that has joined all its threads
+//                    finds the process with one thread, which some calls of the OS require. Silent threads, which
+//                    have never allocated, keep it too, as libc counts them; their end notifies no one, so it leaves
+//                    when it next wakes up. Where threads begin and end one by one, it comes with one of them ten
+//                    times a second at most.
+//
+// While it runs the stores keep more, as it purges what grows old (span/kept_by_age.h). When it leaves, it gives back
+// at once what is then too much, and a thread that joins it waits for that.
+//
+// How it starts, not before the library has been initialised:
+//
+//   in the drop-in     right behind a successful pthread_create of the program's, which override/ forwards, when no
+//                      filter of system calls forbids threads yet; the caller waits until it has taken its first steps.
+//                      When it comes back beside silent threads, it starts as in the archive
+//   in the archive     in a slow allocation, once a second thread has a cache
+//   idle_thread:on     in a slow allocation
+//
+// Never in a free: libc frees the records of ended threads under a lock that pthread_create takes. The thread allocates
+// and frees nothing, so that it never has a cache. Without a filter of system calls it takes a name, and is scheduled
+// as the process was at its start, whatever thread has started it.
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "allocator/background_lifecycle.h"
+#include "allocator/config.h"
+#include "base/compiler.h"
+#include "base/lock.h"
+#include "base/units.h"
+#include "os/process.h"
+#include "os/wake_event.h"
+#include "slab/heap_registry.h"
+#include "thread/thread_state.h"
+
+namespace snug {
+
+class BackgroundThread {
+ public:
+  // For the parts of the heap, which ring it when memory begins to age.
+  WakeEvent& wake_event() { return wake_event_; }
+
+  // From now on threads may be created: libc is ready, and so is the dynamic linker.
+  void permit();
+
+  // Sets how it comes and goes, before permit(). Not called with idle_thread:off.
+  void open(BackgroundThreadMode mode);
+  // From now on thread_made() is called for each thread.
+  void begin_with_threads() { begins_with_threads_ = true; }
+  // The program has begun a thread. The caller holds no lock.
+  void thread_made();
+
+  // To be called after a slow allocation, outside of every lock: creating a thread allocates.
+  void start_if_wanted() {
+    if (wake_event_.is_wanted() && !(is_automatic_ && os::is_single_threaded())) [[unlikely]]
+      start();
+  }
+  // Called when a thread has got a cache; `caches` is how many there are now.
+  void thread_began(size_t caches) {
+    const bool is_told = begins_with_threads_ && has_seen_threads_made_.load(std::memory_order_relaxed);
+    if (is_automatic_ && !is_told && caches > 1 && !has_left_lately()) wake_event_.invite();
+  }
+
+  // False only if there is no background thread.
+  bool may_exist() const { return wake_event_.is_attended(); }
+
+  // Called when a thread of the program has ended. libc ends a process with its last thread; if main's ends before the
+  // others, the background thread must not keep the process alive.
+  void thread_ended();
+
+  // Around a fork no background thread is started, none has blocks detached, and the child has none. A process of one
+  // thread does not wait for empty hands: it may fork in a signal handler in the midst of another fork.
+  void before_fork();
+  void wait_for_empty_hands() { hands_.lock_for_fork(); }
+
+  // While another thread holds it, the background thread has no blocks detached, which would count as in use. To be
+  // taken before any heap's lock.
+  Lock& hands() { return hands_; }
+  void after_fork_in_parent();
+  void after_fork_in_child();
+
+ private:
+  using Lifecycle = BackgroundLifecycle<BackgroundThread>;
+  friend Lifecycle;
+
+  SNUG_COLD void start();
+  void watch_main_thread();
+  bool is_main_thread() const;
+  bool has_left_lately() const;
+  void note_leave();
+  void live();
+
+  // For BackgroundLifecycle.
+  bool is_superfluous() const;
+  bool sees_silent_threads() const;
+  bool is_final() const { return is_automatic_; }  // a refusal of the thread by the OS
+  bool start_thread();
+  void await_first_steps();
+  void take_first_steps();
+  void join_thread();
+  template <class Step>
+  bool exhaust(Step step);
+  template <class Step, class MayGoOn>
+  bool exhaust(Step step, MayGoOn may_go_on);
+  bool give_back_overdue();
+  void give_back_excess();
+  void give_back_inherited();
+  bool give_back_holes();
+  bool anything_ages() const;
+
+  alignas(kCacheLine) WakeEvent wake_event_;
+  bool is_automatic_ = false;
+  bool begins_with_threads_ = false;
+  std::atomic<bool> has_seen_threads_made_{false};
+  std::atomic<bool> is_unfiltered_{false};  // no filter of system calls when the thread was last started
+  std::atomic<uint32_t> has_taken_steps_{0};
+  std::atomic<const ThreadState*> main_thread_{nullptr};
+  std::atomic<bool> permitted_{false};
+  std::atomic<bool> forking_{false};
+  std::atomic<bool> has_inherited_{
+      false};  // in a child: memory that was kept because the parent has a background thread
+  std::atomic<uint32_t> gave_inherited_at_{0};
+  std::atomic<bool> was_refused_{false};
+  std::atomic<uint32_t> refused_at_{0};
+  std::atomic<uint32_t> leaves_{0};
+  std::atomic<uint32_t> left_at_{0};
+  Lock hands_;          // held while the background thread has blocks of a heap detached
+  pthread_t thread_{};  // from its arrival on, until it is joined
+  bool is_unjoined_ = false;
+  HeapRegistry::Pass pass_;
+  uint32_t went_round_at_ = 0;
+};
+
+}  // namespace snug

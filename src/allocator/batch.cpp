@@ -1,0 +1,48 @@
+#include "allocator/batch.h"
+
+#include "allocator/blocks.h"
+#include "base/errno_keeper.h"
+
+namespace snug {
+namespace {
+
+// How many blocks from the first on have its class.
+size_t row_of_class(size_t scaled_class, void* const* blocks, size_t count) {
+  size_t row = 1;
+  while (row != count && class_at(blocks[row]) == scaled_class) ++row;
+  return row;
+}
+
+}  // namespace
+
+size_t allocate_batch(size_t size, void** blocks, size_t count) noexcept {
+  for (size_t done = 0; done != count;) {
+    // The first block comes by the usual path, which starts what has to be started, and handles a shortage of memory.
+    void* block = allocate(size);
+    if (block == nullptr) return done;
+    blocks[done++] = block;
+    ThreadCache* cache = thread_state.cache;
+    if (cache == nullptr || allocator.is_checked() || size > allocator.table->max_size) continue;
+    allocator.peak.look_as_due();
+    done += cache->take_batch(allocator.table->class_of(size), blocks + done, count - done);
+    allocator.maintain();
+  }
+  return count;
+}
+
+void deallocate_batch(void* const* blocks, size_t count) noexcept {
+  ErrnoKeeper keeper;
+  for (size_t done = 0; done != count;) {
+    ThreadCache* cache = thread_state.cache;
+    const size_t scaled_class = class_at(blocks[done]);
+    const size_t row =
+        scaled_class != 0 && cache != nullptr ? row_of_class(scaled_class, blocks + done, count - done) : 1;
+    if (row == 1)
+      deallocate_slow(blocks[done]);  // handles every case
+    else
+      cache->give_batch(scaled_class / kClassScale, blocks + done, row);
+    done += row;
+  }
+}
+
+}  // namespace snug

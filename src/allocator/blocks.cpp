@@ -1,0 +1,350 @@
+#include "allocator/blocks.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "allocator/checked_blocks.h"
+#include "allocator/plain_blocks.h"
+#include "allocator/refusal.h"
+#include "base/errno_keeper.h"
+#include "base/fatal.h"
+#include "slab/slab.h"
+
+namespace snug {
+namespace {
+
+// Frees that a thread makes without a cache before it gets one: more than glibc makes at the very end of a thread,
+// fewer than a thread makes that does nothing but free.
+constexpr uint16_t kFreesWithoutCache = 256;
+
+// The calling thread's cache, which begins with its first use; null if the thread can have none.
+ThreadCache* thread_cache() {
+  ThreadCache* cache = thread_state.cache;
+  if (cache != nullptr) return cache;
+  if (!allocator.ensure_open()) return nullptr;
+  if (!allocator.caches.has_key()) [[unlikely]]
+    allocator.open();  // which makes the key, if it was refused
+  cache = allocator.caches.start();
+  allocator.background.thread_began(allocator.caches.cache_count());
+  return cache;
+}
+
+ThreadCache* cache_for_free() {
+  ThreadState& state = thread_state;
+  if (state.cache != nullptr || state.ended) return state.cache;
+  return ++state.frees < kFreesWithoutCache ? nullptr : thread_cache();
+}
+
+// Takes a block of the class and does not count the allocation.
+void* refill_class(size_t size_class, bool* untouched) {
+  ThreadCache* cache = thread_cache();
+  if (allocator.caches.has_orphans()) [[unlikely]]
+    allocator.caches.reap_by_the_clock(os::milliseconds());
+  if (cache == nullptr) return allocator.is_open() ? allocator.registry.allocate_shared(size_class) : nullptr;
+  // The array may hold blocks after all: beginning the cache may have allocated.
+  void* block;
+  if (pop(head_of(relative_thread_state(), scaled(size_class)), &block)) return block;
+  block = cache->refill(size_class, untouched);
+  allocator.maintain();
+  return block;
+}
+
+// The thread cache list does not see the count of a thread without a cache: it moves to the common count.
+void count_without_cache() {
+  allocator.shared_allocations.fetch_add(thread_state.allocations, std::memory_order_relaxed);
+  thread_state.allocations = 0;
+}
+
+void* counted(void* block) {
+  if (block != nullptr) add_relative<1>(&relative_thread_state()->allocations);
+  if (thread_state.cache == nullptr) count_without_cache();
+  return block;
+}
+
+// A block of the size's class, when the thread's array of it is empty. The allocation has been counted. With
+// `untouched`, for a caller that wants zeros: says whether the block was never used and reads as zero.
+void* refilled(size_t size, bool* untouched = nullptr) {
+  if (allocator.peak.is_watched()) [[unlikely]] {
+    allocator.peak.note_request(allocator.table->class_of(size), size);
+    allocator.peak.look_as_due();
+  }
+  if (allocator.guarded.is_due()) [[unlikely]] {
+    allocator.watch_faults();
+    if (void* block = allocator.guarded.allocate(size, SNUG_FRAME_ADDRESS()); block != nullptr) return block;
+  }
+  void* block = insist_on_class(size, [untouched](size_t size_class) { return refill_class(size_class, untouched); });
+  if (block == nullptr) add_relative<-1>(&relative_thread_state()->allocations);
+  if (thread_state.cache == nullptr) count_without_cache();
+  allocator.background.start_if_wanted();
+  return block;
+}
+
+// The store must be open.
+void* large_block(const LargeRequest& request) {
+  if (request.size > PTRDIFF_MAX) return out_of_memory();
+  allocator.peak.look_as_due();
+  const auto attempt = [&request] { return allocator.large_blocks.allocate(request); };
+  // The span store's addresses are released last, since other mappings may take them.
+  void* block =
+      counted(insist(request.size, attempt, [&] { return allocator.spans.release_addresses() ? attempt() : nullptr; }));
+  allocator.maintain();
+  allocator.background.start_if_wanted();
+  return block;
+}
+
+// Serves sizes beyond the largest class; the first request of the process, before any class is known; and every request
+// of a checked process.
+SNUG_COLD void* allocate_without_class(size_t size, BlockOrigin origin) noexcept {
+  if (!allocator.ensure_open()) return out_of_memory();
+  return allocator.is_checked() ? allocate_checked(size, origin) : allocate_plain(size);
+}
+
+SNUG_COLD void* large_block_if_plain(size_t size) noexcept {
+  return allocator.is_plain() ? large_block({.size = size}) : nullptr;
+}
+
+template <class Otherwise>
+SNUG_ALWAYS_INLINE void* allocate_beyond_heads(size_t size, Otherwise otherwise) {
+  if (!allocator.is_plain() || size > allocator.table->max_size) [[unlikely]]
+    return otherwise();
+  return allocate_from(head_of(relative_thread_state(), scaled(allocator.table->class_of(size))),
+                       [size] { return refilled(size); });
+}
+
+SNUG_COLD void* allocate_aligned_otherwise(size_t alignment, size_t size, BlockOrigin origin) {
+  if (!allocator.ensure_open()) return out_of_memory();
+  return allocator.is_checked() ? allocate_checked_aligned(alignment, size, origin)
+                                : allocate_plain_aligned(alignment, size);
+}
+
+// Ends the process if the address, on a page that has a slab, is not the start of one of its blocks.
+void check_start(const void* block, const char* call) {
+  const Slab& slab = *allocator.page_map.entry(allocator.page_map.page_of(block)).record<Slab>();
+  if (!slab.has_block_at(allocator.table->classes[slab.size_class], block)) die_of_misuse(call, block, kInterior);
+}
+
+// True if the address lies on a free page that a slab, or a run, has covered before.
+bool lies_where_blocks_were(const void* block) {
+  return allocator.page_map.contains(block) && allocator.spans.was_used(allocator.page_map.page_of(block));
+}
+
+void deallocate_of_class(size_t scaled_class, void* block) {
+  if (ThreadCache* cache = cache_for_free(); cache == nullptr) {
+    allocator.registry.take_home(scaled_class / kClassScale, block);
+  } else if (is_newest(head_of(relative_thread_state(), scaled_class), block)) {
+    die_of_misuse("free", block, kAlreadyFree);
+  } else if (!push(relative_thread_state(), scaled_class, block)) {
+    cache->overflow(scaled_class / kClassScale, block);
+  }
+}
+
+// Moves the block's contents into a new block that is long enough. Null if there is no memory for one.
+void* moved(void* block, size_t usable, size_t size) {
+  const bool grows_large = size > allocator.table->max_size && size > usable;
+  void* fresh = grows_large ? large_block({.size = size, .will_grow = true}) : allocate(size);
+  if (fresh == nullptr) return size <= usable ? block : nullptr;
+  std::memcpy(fresh, block, std::min(size, usable));
+  deallocate(block);
+  return fresh;
+}
+
+}  // namespace
+
+void deallocate_large(void* block, const char* call) {
+  allocator.peak.look_as_due();
+  switch (allocator.is_open() ? allocator.large_blocks.free(block) : LargeFree::kUnknown) {
+    case LargeFree::kFreed:
+      return allocator.purge_kept_mappings();
+    case LargeFree::kAlreadyFree:
+      die_of_misuse(call, block, kAlreadyFree);
+    case LargeFree::kInside:
+      die_of_misuse(call, block, kInterior);
+    case LargeFree::kUnknown:
+      die_of_misuse(call, block, lies_where_blocks_were(block) ? kAlreadyFree : kForeign);
+  }
+}
+
+void* allocate_plain(size_t size) {
+  return size > allocator.table->max_size ? large_block({.size = size})
+                                          : allocate_plain_of_class(allocator.table->class_of(size));
+}
+
+void* refill_plain(size_t size_class) { return refilled(allocator.table->classes[size_class].block_size); }
+
+void* allocate_plain_large(const LargeRequest& request) { return large_block(request); }
+
+void deallocate_plain_slow(void* block, size_t scaled_class) {
+  if (scaled_class != 0)
+    deallocate_of_class(scaled_class, block);
+  else
+    deallocate_large(block, "free");
+}
+
+void* allocate_slow(HeadStep step) noexcept { return refilled(size_of_step(step)); }
+
+template <BlockOrigin origin>
+void* allocate_large(size_t size) noexcept {
+  return allocate_beyond_heads(size, [size] { return allocate_without_class(size, origin); });
+}
+
+template void* allocate_large<BlockOrigin::kMalloc>(size_t) noexcept;
+template void* allocate_large<BlockOrigin::kNew>(size_t) noexcept;
+template void* allocate_large<BlockOrigin::kNewArray>(size_t) noexcept;
+
+void* allocate_large_if_plain(size_t size) noexcept {
+  return allocate_beyond_heads(size, [size] { return large_block_if_plain(size); });
+}
+
+void deallocate_slow(void* block, BlockOrigin fits, size_t told) noexcept {
+  if (block == nullptr) return;
+  const size_t scaled_class = class_at(block);
+  if (scaled_class == 0 && allocator.is_checked()) return deallocate_checked(block, fits, told);
+  ErrnoKeeper keeper;
+  if (scaled_class != 0)
+    deallocate_of_class(scaled_class, block);
+  else if (allocator.guarded.contains(block))
+    allocator.guarded.release(block, "free", SNUG_FRAME_ADDRESS());
+  else
+    deallocate_large(block, "free");
+}
+
+void* allocate_uncached(size_t size) noexcept {
+  if (!allocator.ensure_open()) return out_of_memory();
+  if (allocator.is_checked()) return allocate_checked(size, BlockOrigin::kMalloc);
+  if (size > allocator.table->max_size) return large_block({.size = size});
+  void* block = counted(insist_on_class(size, [](size_t size_class) {
+    ThreadCache* cache = thread_cache();
+    return cache != nullptr ? cache->take_uncached(size_class) : allocator.registry.allocate_shared(size_class);
+  }));
+  allocator.maintain();
+  allocator.background.start_if_wanted();
+  return block;
+}
+
+void deallocate_uncached(void* block) noexcept {
+  const size_t scaled_class = class_at(block);
+  ThreadCache* cache = thread_state.cache;
+  if (scaled_class == 0 || cache == nullptr) return deallocate_slow(block);
+  ErrnoKeeper keeper;
+  if (is_newest(head_of(relative_thread_state(), scaled_class), block)) die_of_misuse("free", block, kAlreadyFree);
+  cache->give_uncached(scaled_class / kClassScale, block);
+}
+
+bool should_move(const void* block, const char* call) {
+  if (block == nullptr) return false;
+  const size_t scaled_class = class_at(block);
+  if (scaled_class == 0) {
+    usable_size(block, call);  // ends the process if it is no large block either
+    return false;
+  }
+  if (is_newest(head_of(relative_thread_state(), scaled_class), block)) die_of_misuse(call, block, kAlreadyFree);
+  ThreadCache* cache = thread_state.cache;
+  return allocator.registry.should_move(block, cache != nullptr ? &cache->heap() : nullptr, call);
+}
+
+void* allocate_zeroed(size_t count, size_t size) {
+  size_t bytes = 0;
+  if (multiply_overflows(count, size, &bytes)) return out_of_memory();
+  if (bytes > PTRDIFF_MAX) return out_of_memory();
+  bool untouched = false;
+  void* block;
+  if (bytes <= kSmallSizeMax || !allocator.ensure_open()) {
+    block = allocate(bytes);
+  } else if (allocator.is_checked()) {
+    return allocate_checked_zeroed(bytes);
+  } else if (bytes > allocator.table->max_size) {
+    return large_block({.size = bytes, .zeroed = true});
+  } else {
+    block = allocate_from(head_of(relative_thread_state(), scaled(allocator.table->class_of(bytes))),
+                          [bytes, &untouched] { return refilled(bytes, &untouched); });
+  }
+  if (block != nullptr && !untouched) std::memset(block, 0, bytes);
+  return block;
+}
+
+void* allocate_aligned(size_t alignment, size_t size, BlockOrigin origin) noexcept {
+  // Slabs are placed so that all blocks of a class are aligned if its block size is a multiple of the alignment: most
+  // often that holds for malloc's own class for the size, rounded up.
+  const size_t padded = round_up(size, alignment);
+  if (allocator.is_plain()) [[likely]] {
+    const ClassTable& table = *allocator.table;
+    const bool has_class = size - 1 < table.max_size && padded <= table.max_size;
+    const size_t size_class = has_class ? table.class_of(padded) : 0;
+    if (has_class && is_aligned(table.classes[size_class].block_size, alignment)) [[likely]]
+      return allocate_from(head_of(relative_thread_state(), scaled(size_class)), [padded] { return refilled(padded); });
+  }
+  return allocate_aligned_otherwise(alignment, size, origin);
+}
+
+void* allocate_plain_aligned(size_t alignment, size_t size) {
+  if (alignment <= kSmallStep) return allocate_plain(size);
+  if (size > PTRDIFF_MAX) return out_of_memory();
+  const ClassTable& table = *allocator.table;
+  if (alignment <= table.max_size && size <= table.max_size) {
+    const size_t padded = round_up(size == 0 ? 1 : size, alignment);
+    for (size_t c = padded <= table.max_size ? table.class_of(padded) : table.count; c < table.count; ++c)
+      if (is_aligned(table.classes[c].block_size, alignment)) return allocate_plain_of_class(c);
+  }
+  return large_block({.size = size == 0 ? 1 : size, .alignment = alignment});
+}
+
+size_t usable_size(const void* block, const char* call) {
+  if (block == nullptr) return 0;
+  if (const size_t scaled_class = class_at(block); scaled_class != 0)
+    return allocator.table->classes[scaled_class / kClassScale].block_size;
+  if (allocator.is_checked()) return checked_size(block, call);
+  if (allocator.guarded.contains(block)) return allocator.guarded.size_of(block, call);
+  const size_t bytes = allocator.is_open() ? allocator.large_blocks.usable_size(block) : 0;
+  if (bytes == 0) die_of_misuse(call, block, kForeign);
+  return bytes;
+}
+
+void* move_from_slab(void* block, size_t usable, size_t size, const char* call) noexcept {
+  if (size > PTRDIFF_MAX) return out_of_memory();
+  check_start(block, call);  // from a pointer into a block the copy would run into the next block
+  return moved(block, usable, size);
+}
+
+void* resize_outside_slabs(void* block, size_t size, const char* call) noexcept {
+  if (allocator.is_checked()) return resize_checked(block, size, call);
+  const size_t usable = usable_size(block, call);
+  if (size > PTRDIFF_MAX) return out_of_memory();
+  allocator.peak.look_as_due();
+  if (size > allocator.table->max_size)
+    if (void* resized = allocator.large_blocks.resize(block, size); resized != nullptr) {
+      allocator.purge_kept_mappings();
+      return resized;
+    }
+  return moved(block, usable, size);
+}
+
+bool trim(size_t pad) {
+  if (!allocator.is_open()) return false;
+  allocator.peak.look_as_due();
+  return give_back(pad, true);
+}
+
+void look_for_misuse_at_exit() noexcept {
+  ThreadCache* cache = thread_state.cache;
+  if (cache == nullptr || !cache->heap().is_at_rest() || !allocator.is_at_rest()) return;
+  allocator.revocation.while_nobody_takes([cache] {
+    const ThreadCache::Misused found = cache->look_for_misuse();
+    if (found.block != nullptr) tell_misuse("free", found.block, found.reason, " (found as the process ends)");
+  });
+}
+
+const char* check(bool all_caches) {
+  if (!allocator.is_open()) return nullptr;
+  if (const char* broken = allocator.spans.check(); broken != nullptr) return broken;
+  if (const char* broken = allocator.large.check(); broken != nullptr) return broken;
+  if (const char* broken = allocator.registry.check(); broken != nullptr) return broken;
+  if (const char* broken = allocator.caches.check(); broken != nullptr) return broken;
+  const char* broken = nullptr;
+  allocator.revocation.for_each_cache([&](const ThreadCache& cache) {
+    if (broken == nullptr && (all_caches || &cache == thread_state.cache)) broken = cache.check();
+  });
+  return broken;
+}
+
+}  // namespace snug

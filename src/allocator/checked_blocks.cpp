@@ -1,0 +1,284 @@
+#include "allocator/checked_blocks.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "allocator/allocator.h"
+#include "allocator/plain_blocks.h"
+#include "base/bits.h"
+#include "base/errno_keeper.h"
+#include "base/poison.h"
+#include "checked/block_report.h"
+#include "checked/call_stack.h"
+#include "checked/quarantine.h"
+#include "slab/slab.h"
+#include "thread/thread_state.h"
+
+namespace snug {
+namespace {
+
+constexpr const char* kOverrun = "written to beyond its end";
+constexpr const char* kAfterFree = "written to after it was freed, at byte";
+
+constexpr unsigned char kFill = 0xdb;
+
+void* out_of_memory() {
+  errno = ENOMEM;
+  return nullptr;
+}
+
+bool is_too_long(size_t size) { return size > BlockNotes::kMostSize; }
+
+// Records what the caller of the function with this frame does with the block. Not inline: check:on needs no room for
+// its array on the stack.
+SNUG_NOINLINE void note_event(void* block, size_t usable, BlockNotes::Which which, const void* frame) {
+  CallStack stack;
+  stack.take(frame);
+  allocator.notes.write_event(block, usable, which, {stack.thread, allocator.stacks.keep(stack)});
+  if (which == BlockNotes::Which::kAllocation) allocator.notes.write_event(block, usable, BlockNotes::Which::kFree, {});
+}
+
+// Writes the note of a block of `usable` bytes, its trailer included, and returns the block; null for null. `frame` is
+// that of the function that the program called, or one nearby.
+SNUG_ALWAYS_INLINE void* dressed(void* block, size_t usable, size_t size, BlockOrigin origin, const void* frame) {
+  if (block == nullptr) return nullptr;
+  allocator.notes.write(block, usable, size, origin);
+  if (allocator.notes.keeps_events()) [[unlikely]]
+    note_event(block, usable, BlockNotes::Which::kAllocation, frame);
+  return block;
+}
+void* dressed_large(void* block, size_t size, BlockOrigin origin, const void* frame) {
+  return dressed(block, block != nullptr ? allocator.large_blocks.usable_size(block) : 0, size, origin, frame);
+}
+// A block of whatever kind.
+void* dressed_any(void* block, size_t size, BlockOrigin origin, const void* frame) {
+  const size_t scaled_class = plain_class_at(block);
+  if (scaled_class == 0) return dressed_large(block, size, origin, frame);
+  return dressed(block, allocator.table->classes[scaled_class / kClassScale].block_size, size, origin, frame);
+}
+
+CallStack stack_of(const void* block, size_t usable, BlockNotes::Which which) {
+  CallStack stack;
+  BlockEvent event;
+  if (!allocator.notes.read_event(block, usable, which, &event)) return stack;
+  allocator.stacks.read(event.stack, &stack);
+  stack.thread = event.thread;
+  return stack;
+}
+
+// What is known of a block, for the report that ends the process. `note` is null if it cannot be read.
+SNUG_COLD ReportedBlock known_of(const void* block, size_t usable, const BlockNote* note) {
+  ReportedBlock known{.start = block, .usable = usable, .note = note};
+  if (!allocator.notes.keeps_events()) return known;
+  known.has_stacks = true;
+  known.allocated = stack_of(block, usable, BlockNotes::Which::kAllocation);
+  known.freed = stack_of(block, usable, BlockNotes::Which::kFree);
+  return known;
+}
+
+[[noreturn]] SNUG_COLD void die_inside(const void* address, const void* start, size_t usable, const char* call) {
+  BlockNote note;
+  const bool known = allocator.notes.read(start, usable, &note);
+  die_of_block(call, address, "points inside a block, at byte", address_of(address) - address_of(start),
+               known_of(start, usable, known ? &note : nullptr));
+}
+
+// For an address that no slab covers and at which no large block starts.
+[[noreturn]] SNUG_COLD void die_of_no_large_start(const void* address, const char* call) {
+  const void* start = allocator.large_blocks.block_around(address);
+  const size_t usable = start != nullptr ? allocator.large_blocks.usable_size(start) : 0;
+  if (usable != 0) die_inside(address, start, usable, call);
+  deallocate_large(const_cast<void*>(address), call);  // reports the reason, and ends the process
+  std::abort();
+}
+
+// The slab of an address on a page that has a class.
+SNUG_ALWAYS_INLINE const Slab& slab_of(const void* block) {
+  return *allocator.page_map.entry(allocator.page_map.page_of(block)).record<Slab>();
+}
+
+// The usable size of the block that starts there; ends the process if none does.
+SNUG_ALWAYS_INLINE size_t usable_at_start(const void* block, const char* call) {
+  const size_t scaled_class = plain_class_at(block);
+  if (scaled_class == 0) {
+    const size_t usable = allocator.large_blocks.usable_size(block);
+    if (usable == 0) die_of_no_large_start(block, call);
+    return usable;
+  }
+  const SizeClass& sizes = allocator.table->classes[scaled_class / kClassScale];
+  const Slab& slab = slab_of(block);
+  if (slab.has_block_at(sizes, block)) [[likely]]
+    return sizes.block_size;
+  const size_t offset = address_of(block) - address_of(slab.start);
+  die_inside(block, slab.start + offset / sizes.block_size * sizes.block_size, sizes.block_size, call);
+}
+
+// For a block with a note that reads as zeros: either it is free, and its memory was purged since, or zeros were
+// written over the note. The slab's bitmap tells which; it is read without a lock, as the process ends anyway.
+SNUG_COLD const char* what_blanked(const void* block) {
+  const size_t scaled_class = plain_class_at(block);
+  if (scaled_class == 0) return kOverrun;
+  return slab_of(block).is_free_at(allocator.table->classes[scaled_class / kClassScale], block) ? kAlreadyFree
+                                                                                                : kOverrun;
+}
+
+struct Inspected {
+  size_t usable;
+  BlockNote note;
+};
+
+// Ends the process unless the block is live and its canary is whole.
+SNUG_ALWAYS_INLINE Inspected inspect(const void* block, const char* call) {
+  Inspected seen{usable_at_start(block, call), {}};
+  if (!allocator.notes.read(block, seen.usable, &seen.note)) {
+    const bool blank = allocator.notes.is_blank(block, seen.usable);
+    die_of_block(call, block, blank ? what_blanked(block) : kOverrun, known_of(block, seen.usable, nullptr));
+  }
+  if (!seen.note.is_live) die_of_block(call, block, kAlreadyFree, known_of(block, seen.usable, &seen.note));
+  if (allocator.notes.damage(block, seen.usable, seen.note.size) != seen.usable)
+    die_of_block(call, block, kOverrun, known_of(block, seen.usable, &seen.note));
+  return seen;
+}
+
+// How many bytes of a block of the size memory checkers are told of. The trailer lies behind them, and is read in the
+// quarantine too.
+size_t told_bytes(size_t size) { return round_up(size, 8); }
+
+// How many bytes of a block in the quarantine are filled: the user's, and its canary.
+size_t filled_bytes(size_t size, size_t usable) { return allocator.notes.canary_end(size, usable); }
+
+[[noreturn]] SNUG_COLD void die_of_write_after_free(const Rested& rested, size_t written) {
+  BlockNote note{.trailer = rested.trailer};
+  allocator.notes.decode(rested.block, &note);
+  die_of_block("free", rested.block, kAfterFree, written, known_of(rested.block, rested.usable, &note));
+}
+
+// Checks that a block which leaves the quarantine is as it was when it came. Takes no lock, as it may run at the end of
+// the process in a signal handler.
+SNUG_ALWAYS_INLINE void look_after_rest(const Rested& rested) {
+  permit(rested.block, told_bytes(rested.size));
+  const size_t filled = filled_bytes(rested.size, rested.usable);
+  if (const size_t written = first_other(rested.block, filled, kFill); written != filled) [[unlikely]]
+    die_of_write_after_free(rested, written);
+  if (const size_t event = allocator.notes.damage_of_events(rested.block, rested.usable); event != rested.usable)
+      [[unlikely]]
+    die_of_write_after_free(rested, event);
+  if (!allocator.notes.has_trailer(rested.block, rested.usable, rested.trailer)) [[unlikely]]
+    die_of_write_after_free(rested, rested.usable - BlockNotes::kTrailer);
+}
+
+// Admits a block that fills its batch, and frees to the heap the blocks that leave the quarantine for it.
+SNUG_NOINLINE void rest_last(uintptr_t thread, const Rested& rested) {
+  ErrnoKeeper keeper;
+  Rested leaving[Quarantine::kMostAtOnce];
+  for (size_t count = allocator.quarantine.admit_last(thread, rested, leaving);;
+       count = allocator.quarantine.fetch(leaving)) {
+    for (size_t i = 0; i != count; ++i) {
+      look_after_rest(leaving[i]);
+      deallocate_plain(leaving[i].block);
+    }
+    if (count != Quarantine::kMostAtOnce) return;
+  }
+}
+
+SNUG_NOINLINE void release_at_once(void* block) {
+  ErrnoKeeper keeper;
+  deallocate_plain(block);
+}
+
+SNUG_ALWAYS_INLINE void rest(const Rested& rested) {
+  if (!allocator.quarantine.has_room_for(rested.size)) return release_at_once(rested.block);
+  std::memset(rested.block, kFill, filled_bytes(rested.size, rested.usable));
+  poison(rested.block, told_bytes(rested.size));
+  const uintptr_t thread = address_of(&thread_state);
+  if (!allocator.quarantine.admit(thread, rested)) rest_last(thread, rested);
+}
+
+SNUG_ALWAYS_INLINE void end_life(void* block, const Inspected& seen, const char* call, const void* frame) {
+  if (!allocator.notes.end(block, seen.usable, seen.note))
+    die_of_block(call, block, kAlreadyFree, known_of(block, seen.usable, &seen.note));
+  if (allocator.notes.keeps_events()) [[unlikely]]
+    note_event(block, seen.usable, BlockNotes::Which::kFree, frame);
+  rest({block, seen.usable, seen.note.size, BlockNotes::trailer_of_freed(seen.note)});
+}
+
+// Reports a call that frees or resizes blocks of one origin, and was given a block of another.
+[[noreturn]] SNUG_COLD void die_of_mismatch(const void* block, const Inspected& seen, const char* call) {
+  static constexpr const char* kReasons[] = {"was allocated by malloc", "was allocated by new",
+                                             "was allocated by new[]"};
+  die_of_block(call, block, kReasons[static_cast<size_t>(seen.note.origin)], known_of(block, seen.usable, &seen.note));
+}
+
+}  // namespace
+
+void* allocate_checked(size_t size, BlockOrigin origin) noexcept {
+  if (is_too_long(size)) return out_of_memory();
+  const size_t bytes = size + allocator.notes.overhead();
+  const ClassTable& table = *allocator.table;
+  if (bytes > table.max_size) return dressed_large(allocate_plain(bytes), size, origin, SNUG_FRAME_ADDRESS());
+  const size_t size_class = table.class_of(bytes);
+  return dressed(allocate_plain_of_class(size_class), table.classes[size_class].block_size, size, origin,
+                 SNUG_FRAME_ADDRESS());
+}
+
+void* allocate_checked_zeroed(size_t size) noexcept {
+  if (is_too_long(size)) return out_of_memory();
+  const size_t bytes = size + allocator.notes.overhead();
+  if (bytes > allocator.table->max_size)
+    return dressed_large(allocate_plain_large({.size = bytes, .zeroed = true}), size, BlockOrigin::kMalloc,
+                         SNUG_FRAME_ADDRESS());
+  void* block = allocate_checked(size, BlockOrigin::kMalloc);
+  if (block != nullptr) std::memset(block, 0, size);
+  return block;
+}
+
+void* allocate_checked_aligned(size_t alignment, size_t size, BlockOrigin origin) noexcept {
+  if (is_too_long(size)) return out_of_memory();
+  return dressed_any(allocate_plain_aligned(alignment, size + allocator.notes.overhead()), size, origin,
+                     SNUG_FRAME_ADDRESS());
+}
+
+void deallocate_checked(void* block, BlockOrigin fits, size_t told) noexcept {
+  const char* call = release_of(fits);
+  const Inspected seen = inspect(block, call);
+  if (seen.note.origin != fits) die_of_mismatch(block, seen, call);
+  if (told != kUntoldSize && told != seen.note.size)
+    die_of_block(call, block, "was told a wrong size,", told, known_of(block, seen.usable, &seen.note));
+  end_life(block, seen, call, SNUG_FRAME_ADDRESS());
+}
+
+void* resize_checked(void* block, size_t size, const char* call) noexcept {
+  const Inspected seen = inspect(block, call);
+  if (seen.note.origin != BlockOrigin::kMalloc) die_of_mismatch(block, seen, call);
+  if (is_too_long(size)) return out_of_memory();
+  const size_t bytes = size + allocator.notes.overhead();
+  const size_t scaled_class = plain_class_at(block);
+  const bool will_be_large = bytes > allocator.table->max_size;
+  if (scaled_class == 0 && will_be_large)
+    if (void* resized = allocator.large_blocks.resize(block, bytes); resized != nullptr) {
+      allocator.purge_kept_mappings();
+      return dressed_large(resized, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS());
+    }
+  if (scaled_class != 0 && !will_be_large && allocator.table->class_of(bytes) == scaled_class / kClassScale)
+    return dressed(block, seen.usable, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS());
+  void* fresh =
+      will_be_large ? allocate_plain_large({.size = bytes, .will_grow = size > seen.note.size}) : allocate_plain(bytes);
+  dressed_any(fresh, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS());
+  if (fresh == nullptr)
+    return size <= seen.note.size ? dressed(block, seen.usable, size, BlockOrigin::kMalloc, SNUG_FRAME_ADDRESS())
+                                  : nullptr;
+  std::memcpy(fresh, block, size < seen.note.size ? size : seen.note.size);
+  end_life(block, seen, call, SNUG_FRAME_ADDRESS());
+  return fresh;
+}
+
+size_t checked_size(const void* block, const char* call) noexcept { return inspect(block, call).note.size; }
+
+void end_quarantine() noexcept {
+  Rested leaving[Quarantine::kMostAtOnce];
+  while (const size_t count = allocator.quarantine.fetch_any(leaving))
+    for (size_t i = 0; i != count; ++i) look_after_rest(leaving[i]);
+}
+
+}  // namespace snug

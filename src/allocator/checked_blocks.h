@@ -1,0 +1,31 @@
+// Checked blocks: what malloc and its family do with SNUG_CONF=check:on. Each block carries a note of its size and
+// origin and a canary (checked/block_note.h); a freed block is filled and waits in the quarantine before the heap gets
+// it back. The call that detects misuse reports it in one line and ends the process.
+//
+// The inline paths do not know of this: no size is in the head table and no page in the window that they see, so that
+// each call takes a slow path, which calls these functions.
+//
+// All functions are thread-safe; the store is open, and is_checked(). Failure is null with errno ENOMEM. `call` names
+// the caller in a report.
+#pragma once
+
+#include <cstddef>
+
+#include "checked/block_note.h"
+
+namespace snug {
+
+inline constexpr size_t kUntoldSize = SIZE_MAX;
+
+void* allocate_checked(size_t size, BlockOrigin origin) noexcept;
+void* allocate_checked_zeroed(size_t size) noexcept;
+void* allocate_checked_aligned(size_t alignment, size_t size, BlockOrigin origin) noexcept;
+// `fits` is the origin that the caller frees; `told` the size that the program passed, or kUntoldSize.
+void deallocate_checked(void* block, BlockOrigin fits, size_t told) noexcept;
+void* resize_checked(void* block, size_t size, const char* call) noexcept;
+// The size that the block was requested with.
+size_t checked_size(const void* block, const char* call) noexcept;
+// At the end of the process: checks every block in the quarantine, and leaves it empty.
+void end_quarantine() noexcept;
+
+}  // namespace snug

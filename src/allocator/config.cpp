@@ -1,0 +1,372 @@
+#include "allocator/config.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "allocator/class_file.h"
+#include "allocator/environment.h"
+#include "allocator/reported_mistakes.h"
+#include "base/fatal.h"
+#include "base/nearest_word.h"
+#include "base/poison.h"
+#include "base/text.h"
+#include "os/appended_file.h"
+#include "os/process.h"
+
+namespace snug {
+
+const ConfigKey kConfigTable[kConfigKeys] = {
+    {"classes", "default|dense|path",
+     "size-class map: dense caches at most 8 blocks or 1 KiB of a class in each thread; a file's path is that of a map "
+     "that `snug classes` has written"},
+    {"sized_delete", "check|trust", "whether a sized delete of up to 64 KiB looks the block up or believes its size"},
+    {"cache", "bytes", "the most that one thread's cache has room for, but for one block of each class"},
+    {"heaps", "auto|number",
+     "the most heaps that threads have; further threads share them; auto: four for each processor"},
+    {"batch", "adaptive|one",
+     "how many blocks pass between a thread's cache and the slabs at once; one is for measuring"},
+    {"retain", "bytes", "empty pages kept before any go back to the OS at once"},
+    {"retain_large", "bytes", "memory of freed large blocks kept before any goes back to the OS at once"},
+    {"purge_after", "milliseconds",
+     "how long empty memory may lie unused before further allocations and frees send it back to the OS"},
+    {"idle_thread", "auto|on|off",
+     "whether a thread gives that memory back while the program makes no call that would; auto: once it has threads "
+     "itself"},
+    {"check", "off|on|stacks|sample",
+     "whether misuse of blocks is looked for and ends the process; stacks: which names who allocated and freed the "
+     "block; sample: of a few blocks only, on guarded pages"},
+    {"quarantine", "bytes",
+     "with check:on or stacks, the most that freed blocks hold before they may be handed out again"},
+    {"report", "path", "file to which one line of JSON with the statistics is appended when the process exits"},
+    {"served", "path",
+     "the same with the count of allocations alone, which costs nothing while the program runs; the last of the two "
+     "is in force"},
+};
+
+namespace {
+
+static_assert(HeapRegistry::kMostHeaps == 65534, "what is said of a bad value names it");
+
+enum Key : size_t {
+  kClasses,
+  kSizedDelete,
+  kCache,
+  kHeaps,
+  kBatch,
+  kRetain,
+  kRetainLarge,
+  kPurgeAfter,
+  kIdleThread,
+  kCheck,
+  kQuarantine,
+  kReport,
+  kServed
+};
+
+// A process that may have so much memory keeps the default amounts. One that may have less keeps less in proportion: a
+// 32nd of it in pages and in large blocks each, a 256th in each thread's cache.
+constexpr size_t kEnoughMemory = size_t{2} << 30;
+// By default up to so many times `retain` may be kept empty, in pages, as long as no less is in use.
+constexpr size_t kTimesInUse = 4;
+// The part of its memory, one in so many, that a process may keep by age alone in pages, and as much in large blocks.
+constexpr size_t kPartByAge = 16;
+
+struct Word {
+  const char* bytes;
+  size_t length;
+  bool is(const char* other) const { return std::strlen(other) == length && std::memcmp(bytes, other, length) == 0; }
+};
+
+struct CheckingWord {
+  const char* word;
+  Checking value;
+};
+constexpr CheckingWord kCheckingWords[] = {
+    {"off", Checking::kOff}, {"on", Checking::kOn}, {"stacks", Checking::kStacks}, {"sample", Checking::kSample}};
+
+// The text that follows a bad value in its complaint.
+using Reason = ClassFileFault;
+
+// Reads the digits that the word begins with; returns how many they are, 0 if their value exceeds `most`.
+size_t parse_digits(Word word, uint64_t most, uint64_t* result) {
+  uint64_t value = 0;
+  size_t i = 0;
+  for (; i < word.length && word.bytes[i] >= '0' && word.bytes[i] <= '9'; ++i) {
+    const auto digit = static_cast<uint64_t>(word.bytes[i] - '0');
+    if (digit > most || value > (most - digit) / 10) return 0;
+    value = value * 10 + digit;
+  }
+  *result = value;
+  return i;
+}
+
+bool parse_number(Word word, uint64_t most, uint64_t* result) {
+  return word.length != 0 && parse_digits(word, most, result) == word.length;
+}
+
+// Reads a number of bytes, with a suffix K, M or G or without one, up to `most`.
+bool parse_size(Word word, uint64_t most, uint64_t* result) {
+  uint64_t value = 0;
+  const size_t digits = parse_digits(word, most, &value);
+  if (digits == 0 || digits + 1 < word.length) return false;
+  unsigned shift = 0;
+  if (digits != word.length) {
+    const char suffix = word.bytes[digits];
+    shift = suffix == 'K' || suffix == 'k'   ? 10
+            : suffix == 'M' || suffix == 'm' ? 20
+            : suffix == 'G' || suffix == 'g' ? 30
+                                             : 0;
+    if (shift == 0) return false;
+  }
+  if (value > most >> shift) return false;
+  *result = value << shift;
+  return true;
+}
+
+// Adds a word of the environment to a line; cuts a long one, so that the rest of the line is not cut.
+template <size_t Capacity>
+void add_word(Text<Capacity>& line, Word word) {
+  constexpr size_t kShown = 256;
+  line.add_printable(word.bytes, word.length < kShown ? word.length : kShown);
+  if (word.length > kShown) line.add("...");
+}
+
+void complain_of_key(Word key, ConfigComplaint complain) {
+  Text<512> line;
+  line.add("snug: SNUG_CONF: unknown key '");
+  add_word(line, key);
+  NearestWord nearest(key.bytes, key.length);
+  for (const ConfigKey& known : kConfigTable) nearest.offer(known.key);
+  if (nearest.found() != nullptr) line.add("': did you mean '").add(nearest.found()).add("'?\n");
+  if (nearest.found() == nullptr) line.add("'\n");
+  complain(line.data(), line.size());
+}
+
+void complain_of_value(Word key, Word value, const Reason& reason, ConfigComplaint complain) {
+  Text<512> line;
+  line.add("snug: SNUG_CONF: bad value '");
+  add_word(line, value);
+  line.add("' for '").add(key.bytes, key.length).add("': ").add(reason.data(), reason.size()).add("\n");
+  complain(line.data(), line.size());
+}
+
+bool set_path(char (&path)[1024], Word value) {
+  if (value.length == 0 || value.length >= sizeof path) return false;
+  std::memcpy(path, value.bytes, value.length);
+  path[value.length] = 0;
+  return true;
+}
+
+// True, or `reason` says what is wrong with the file.
+bool set_classes(Config& config, Word value, Reason* reason) {
+  char path[sizeof config.class_file];
+  if (value.is("default") || value.is("dense")) {
+    config.classes = value.is("dense") ? ClassMap::kDense : ClassMap::kDefault;
+  } else if (!set_path(path, value)) {
+    reason->add("expected default, dense or a map file's path of 1 to 1023 bytes");
+    return false;
+  } else if (!read_class_file(path, &config.file_classes, reason)) {
+    return false;
+  } else {
+    std::memcpy(config.class_file, path, sizeof path);
+    config.classes = ClassMap::kFile;
+  }
+  return true;
+}
+
+// True, or `reason` says why the file cannot be appended to.
+bool set_report(Config& config, Reporting reporting, Word value, Reason* reason) {
+  char path[sizeof config.report];
+  const char* fault = "expected a path of 1 to 1023 bytes";
+  if (set_path(path, value)) fault = os::append_fault(path);
+  if (fault != nullptr) {
+    reason->add(fault);
+    return false;
+  }
+  std::memcpy(config.report, path, sizeof path);
+  config.reporting = reporting;
+  return true;
+}
+
+// Sets one key that is no path. Null, or what was expected instead of the value.
+const char* set_plain(Config& config, size_t key, Word value) {
+  uint64_t number = 0;
+  switch (key) {
+    case kSizedDelete:
+      if (!value.is("trust") && !value.is("check")) return "check or trust";
+      config.sized_delete = value.is("check") ? SizedDelete::kCheck : SizedDelete::kTrust;
+      return nullptr;
+    case kCache:
+      if (!parse_size(value, size_t{1} << 40, &number)) return "a size in bytes up to 1024G, as in 64K, 4M, 1G";
+      config.cache = number;
+      return nullptr;
+    case kHeaps:
+      if (!value.is("auto") && (!parse_number(value, HeapRegistry::kMostHeaps, &number) || number == 0))
+        return "auto or a number from 1 to 65534";
+      config.heaps = static_cast<uint32_t>(number);
+      return nullptr;
+    case kBatch:
+      if (!value.is("adaptive") && !value.is("one")) return "adaptive or one";
+      config.batch = value.is("one") ? Batching::kOne : Batching::kAdaptive;
+      return nullptr;
+    case kRetain:
+    case kRetainLarge:
+      if (!parse_size(value, size_t{1} << 50, &number)) return "a size in bytes, as in 64K, 4M, 1G";
+      (key == kRetain ? config.retain : config.retain_large) = number;
+      return nullptr;
+    case kQuarantine:
+      if (!parse_size(value, size_t{1} << 40, &number)) return "a size in bytes up to 1024G, as in 64K, 4M, 1G";
+      config.quarantine = number;
+      return nullptr;
+    case kCheck:
+      for (const CheckingWord& word : kCheckingWords) {
+        if (!value.is(word.word)) continue;
+        config.check = word.value;
+        return nullptr;
+      }
+      return "off, on, stacks or sample";
+    case kPurgeAfter:
+      if (!parse_number(value, 86400000, &number)) return "milliseconds from 0 to 86400000";
+      config.purge_after = static_cast<uint32_t>(number);
+      return nullptr;
+    default:
+      if (!value.is("auto") && !value.is("on") && !value.is("off")) return "auto, on or off";
+      config.idle_thread = value.is("on")    ? BackgroundThreadMode::kOn
+                           : value.is("off") ? BackgroundThreadMode::kOff
+                                             : BackgroundThreadMode::kAuto;
+      return nullptr;
+  }
+}
+
+// True, or `reason` says what is wrong.
+bool set(Config& config, size_t key, Word value, Reason* reason) {
+  if (key == kClasses) return set_classes(config, value, reason);
+  if (key == kReport) return set_report(config, Reporting::kStatistics, value, reason);
+  if (key == kServed) return set_report(config, Reporting::kCount, value, reason);
+  const char* expected = set_plain(config, key, value);
+  if (expected != nullptr) reason->add("expected ").add(expected);
+  return expected == nullptr;
+}
+
+void read_pair(Config& config, Word pair, uint32_t* set_keys, ConfigComplaint complain) {
+  const auto* colon = static_cast<const char*>(std::memchr(pair.bytes, ':', pair.length));
+  const Word key{pair.bytes, colon == nullptr ? pair.length : static_cast<size_t>(colon - pair.bytes)};
+  const Word value = colon == nullptr ? Word{"", 0} : Word{colon + 1, pair.length - key.length - 1};
+  for (size_t i = 0; i < kConfigKeys; ++i) {
+    if (!key.is(kConfigTable[i].key)) continue;
+    Reason reason;
+    if (set(config, i, value, &reason))
+      *set_keys |= uint32_t{1} << i;
+    else
+      complain_of_value(key, value, reason, complain);
+    return;
+  }
+  complain_of_key(key, complain);
+}
+
+void say_nothing(const char*, size_t) {}
+
+// Makes no complaint of a pair that begins within the first `told` bytes.
+Config read_pairs(const char* text, size_t told, uint32_t* set_keys, ConfigComplaint complain) {
+  const char* const told_end = text + told;
+  Config config;
+  *set_keys = 0;
+  while (*text != 0) {
+    const char* end = std::strchr(text, ',');
+    const size_t length = end == nullptr ? std::strlen(text) : static_cast<size_t>(end - text);
+    if (length != 0) read_pair(config, {text, length}, set_keys, text < told_end ? &say_nothing : complain);
+    text += length + (end == nullptr ? 0 : 1);
+  }
+  return config;
+}
+
+bool has_complained;  // of the environment
+
+void complain_of_environment(const char* line, size_t length) {
+  has_complained = true;
+  write_line(line, length);
+}
+
+}  // namespace
+
+Config parse_config(const char* text, uint32_t* set_keys, ConfigComplaint complain) {
+  return read_pairs(text, 0, set_keys, complain);
+}
+
+Config read_config(uint32_t* set_keys) {
+  const char* text = os::is_privileged() ? nullptr : environment_value("SNUG_CONF");
+  if (text == nullptr) text = "";
+  has_complained = false;
+  Config config = read_pairs(text, told_length(text), set_keys, &complain_of_environment);
+  if (has_complained) mark_as_told(text);
+  // A library that is compiled with a sanitizer is itself under test: no check:on by default.
+  if (kSanitized || (*set_keys >> kCheck & 1) != 0) return config;
+  look_for_checkers();
+  if (is_checked()) config.check = Checking::kOn;
+  return config;
+}
+
+Retained retained_within(size_t memory, const Config& config, uint32_t set_keys) {
+  const auto is_set = [set_keys](size_t key) { return (set_keys >> key & 1) != 0; };
+  const auto bounded = [=](size_t key, size_t bytes, size_t times = 1) {
+    return is_set(key) ? bytes : std::min(bytes * times, memory / (kEnoughMemory / bytes));
+  };
+  const auto by_age = [=](size_t key, size_t bytes) { return is_set(key) ? bytes : memory / kPartByAge; };
+  return {{bounded(kRetain, config.retain), by_age(kRetain, config.retain)},
+          bounded(kRetain, config.retain, kTimesInUse),
+          {bounded(kRetainLarge, config.retain_large), by_age(kRetainLarge, config.retain_large)},
+          bounded(kCache, config.cache)};
+}
+
+void print_config_value(const Config& config, size_t index, char* text, size_t capacity) {
+  Text<sizeof config.report> value;
+  switch (index) {
+    case kClasses:
+      value.add(config.classes == ClassMap::kDefault ? "default"
+                : config.classes == ClassMap::kDense ? "dense"
+                                                     : config.class_file);
+      break;
+    case kSizedDelete:
+      value.add(config.sized_delete == SizedDelete::kCheck ? "check" : "trust");
+      break;
+    case kCache:
+      value.add(uint64_t{config.cache});
+      break;
+    case kHeaps:
+      config.heaps == 0 ? value.add("auto") : value.add(uint64_t{config.heaps});
+      break;
+    case kBatch:
+      value.add(config.batch == Batching::kOne ? "one" : "adaptive");
+      break;
+    case kRetain:
+      value.add(uint64_t{config.retain});
+      break;
+    case kRetainLarge:
+      value.add(uint64_t{config.retain_large});
+      break;
+    case kPurgeAfter:
+      value.add(uint64_t{config.purge_after});
+      break;
+    case kIdleThread:
+      value.add(config.idle_thread == BackgroundThreadMode::kOn    ? "on"
+                : config.idle_thread == BackgroundThreadMode::kOff ? "off"
+                                                                   : "auto");
+      break;
+    case kCheck:
+      for (const CheckingWord& word : kCheckingWords)
+        if (config.check == word.value) value.add(word.word);
+      break;
+    case kQuarantine:
+      value.add(uint64_t{config.quarantine});
+      break;
+    default:
+      if (config.reporting == (index == kServed ? Reporting::kCount : Reporting::kStatistics)) value.add(config.report);
+      break;
+  }
+  if (capacity == 0) return;
+  const size_t length = value.size() < capacity ? value.size() : capacity - 1;
+  std::memcpy(text, value.data(), length);
+  text[length] = 0;
+}
+
+}  // namespace snug

@@ -1,0 +1,103 @@
+// Configuration: SNUG_CONF=key:value,key:value in the environment, read once, before the first allocation; ignored in
+// programs that run with more rights than their caller. Sizes take a suffix K, M or G (powers of 1024). A mistake is
+// reported on standard error, once in a process and all that it starts, and the default stays in force.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "size/class_list.h"
+#include "thread/head_table.h"
+#include "thread/thread_cache.h"
+
+namespace snug {
+
+enum class ClassMap { kDefault, kDense, kFile };
+enum class BackgroundThreadMode { kOff, kOn, kAuto };
+enum class Checking { kOff, kOn, kStacks, kSample };
+enum class Reporting { kStatistics, kCount };
+
+struct Config {
+  // classes: default | dense | a file's path, default default. The size-class map: default has roomy caches and classes
+  // up to 256 KiB; dense caches at most 8 blocks or 1 KiB of a class; a file may define any (size/map_reader.h).
+  ClassMap classes = ClassMap::kDefault;
+  char class_file[1024] = "";
+  ClassList file_classes;  // what the file says
+  // sized_delete: trust | check, default check. Whether a sized delete with a size up to 64 KiB believes it, or
+  // looks the block up as free does.
+  SizedDelete sized_delete = SizedDelete::kCheck;
+  // cache: bytes, default 8M, or a 256th of the memory that the process may have if that is less. The most that one
+  // thread's cache has room for, but for one block of each class.
+  size_t cache = CacheLimits().budget;
+  // heaps: a number from 1 to 65534, or auto, the default: four for each processor that the process may run on. The
+  // most heaps that threads have; further threads share heaps. 0 for auto.
+  uint32_t heaps = 0;
+  // batch: adaptive | one, default adaptive. How many blocks move between a thread's cache and the slabs at once. `one`
+  // is for measuring the benefit of batches.
+  Batching batch = Batching::kAdaptive;
+  // retain: bytes, default 64M, or as much as is in use up to four times that; or a 32nd of the memory that the process
+  // may have if that is less. The most empty pages that are kept before any go back to the OS at once. While the idle
+  // thread runs, as many as were in use of late stay for purge_after: up to a 16th of that memory, or up to `retain` if
+  // it is set.
+  size_t retain = size_t{64} << 20;
+  // retain_large: bytes, default as of retain. The most memory of freed large blocks in mappings of their own that is
+  // kept before any goes back to the OS at once; freed runs count under retain.
+  size_t retain_large = size_t{64} << 20;
+  // purge_after: milliseconds, default 1000. How long empty memory may lie unused before it goes back.
+  uint32_t purge_after = 1000;
+  // idle_thread: auto | on | off, default auto. A thread of snug's own gives back what is older than purge_after while
+  // the program makes no call that would. auto: once the program itself has threads.
+  BackgroundThreadMode idle_thread = BackgroundThreadMode::kAuto;
+  // check: off | on | stacks | sample, default off, but on under a memory checker, which only the quarantine tells of
+  // freed blocks. on: every block is checked when it is freed, and for a while after. stacks: the call stacks that
+  // allocated and freed it are kept too. sample: a few blocks, chosen at random, lie on pages of their own between
+  // inaccessible ones. Misuse of a block ends the process (docs/checking.md).
+  Checking check = Checking::kOff;
+  // quarantine: bytes, default 4M. With check:on or stacks, the most bytes of freed blocks that wait before they may be
+  // handed out again.
+  size_t quarantine = size_t{4} << 20;
+  // report: a file's path, default none. When the process exits, one line of JSON with its statistics is appended.
+  // served: the same with only the count of allocations, which costs nothing while the program runs. Of the two the one
+  // that is set last is in force.
+  char report[1024] = "";
+  Reporting reporting = Reporting::kStatistics;
+};
+
+// One key, described for people and tools.
+struct ConfigKey {
+  const char* key;
+  const char* unit;
+  const char* help;
+};
+
+inline constexpr size_t kConfigKeys = 13;
+extern const ConfigKey kConfigTable[kConfigKeys];
+
+// `retain`, `retain_large` and `cache` of a process that may have so many bytes of memory. Keys that the environment
+// sets keep their values.
+struct Retained {
+  struct Bounds {
+    size_t bytes;
+    size_t by_age;  // the most of what was in use of late, while the background thread runs
+  };
+  Bounds pages;
+  size_t pages_in_use;  // the most where as much is in use
+  Bounds large;
+  size_t cache;  // of a thread's cache
+};
+Retained retained_within(size_t memory, const Config& config, uint32_t set_keys);
+
+// Writes the value of the index-th key into `text` (at most `capacity` bytes with the final 0).
+void print_config_value(const Config& config, size_t index, char* text, size_t capacity);
+
+// A function that gets a line, with its newline, about one mistake.
+using ConfigComplaint = void (*)(const char* line, size_t length);
+
+// Reads the configuration in `text`. `set_keys` gets a bit for each key that it sets. Complains once of each mistake.
+Config parse_config(const char* text, uint32_t* set_keys, ConfigComplaint complain);
+
+// Reads the environment's SNUG_CONF; complains on standard error of mistakes of which no ancestor of this process has
+// complained (allocator/reported_mistakes.h).
+Config read_config(uint32_t* set_keys);
+
+}  // namespace snug

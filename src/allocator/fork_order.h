@@ -1,0 +1,67 @@
+// ForkOrder: takes all locks around a fork, in the one order in which any thread takes several of them.
+//
+//   list of streams ─► opening ─► thread cache list ─► heaps ─► heap table ─► large store ─► span store ─► arrays ─►
+//   arena
+//
+// Behind these the store takes the locks of the quarantine (checked/quarantine.h) and of the guarded pages, under which
+// no thread takes another part's lock.
+//
+// The fork waits for operations of several holds (a heap that changes owners, a span detached): the thread in one needs
+// only locks that come later. libc takes the lock of its list of streams between our handlers and the fork, so that it
+// comes first (os/open_streams.h). While all are held, lock() still succeeds for the forking thread alone, so that
+// other libraries' fork handlers can allocate.
+//
+// It is a template over the store so that tests/schedule can run it in every order of its steps. No thread holds a lock
+// of a part that is not open.
+#pragma once
+
+namespace snug {
+
+template <class Allocator>
+class ForkOrder {
+ public:
+  static void before(Allocator& allocator) {
+    Allocator::Streams::lock();
+    // Our first lock makes forks of several threads take turns: the forking thread is the one that holds it.
+    allocator.opening_.lock();
+    Allocator::ForkLock::begin_fork();
+    allocator.opening_.hold_for_fork();
+    allocator.background.before_fork();
+    allocator.background.wait_for_empty_hands();
+    if (!allocator.is_open()) return;
+    allocator.caches.lock_at_rest();
+    allocator.registry.lock_all();
+    allocator.large.lock_at_rest();
+    allocator.spans.lock_at_rest();
+    allocator.arrays.lock().lock_for_fork();
+    allocator.arena.lock().lock_for_fork();
+  }
+
+  static void after_in_parent(Allocator& allocator) {
+    allocator.background.after_fork_in_parent();
+    unlock(allocator);
+    Allocator::Streams::unlock();
+  }
+
+  static void after_in_child(Allocator& allocator) {
+    allocator.background.after_fork_in_child();
+    unlock(allocator);
+    Allocator::Streams::reset();
+  }
+
+ private:
+  static void unlock(Allocator& allocator) {
+    if (allocator.is_open()) {
+      allocator.arena.lock().unlock_after_fork();
+      allocator.arrays.lock().unlock_after_fork();
+      allocator.spans.lock().unlock_after_fork();
+      allocator.large.unlock_after_fork();
+      allocator.registry.unlock_all();
+      allocator.caches.unlock_after_fork();
+    }
+    Allocator::ForkLock::end_fork();
+    allocator.opening_.unlock_after_fork();
+  }
+};
+
+}  // namespace snug

@@ -1,0 +1,73 @@
+#include "allocator/peak.h"
+
+#include <algorithm>
+#include <new>
+
+#include "allocator/allocator.h"
+
+namespace snug {
+namespace {
+
+// The part, one in so many, by which a heap grows from look to look, and by which the peak found may be too low.
+constexpr size_t kPart = 20;
+// Bytes by which a small heap grows from look to look.
+constexpr size_t kLeastStep = size_t{64} << 10;
+
+}  // namespace
+
+size_t Peak::grown() {
+  return allocator.spans.bytes_grown().load(std::memory_order_relaxed) + allocator.large.bytes_grown();
+}
+
+// No less than what is committed. Pages of the store that hold records count twice, which may cause a needless look.
+size_t Peak::committed() {
+  const SpanStatistics spans = allocator.spans.statistics();
+  const LargeStatistics large = allocator.large.statistics();
+  return spans.chunks * kChunkSize - (spans.bytes_free - spans.bytes_dirty) + large.bytes_usable + large.bytes_kept +
+         allocator.arena.bytes_used();
+}
+
+uint64_t Peak::enough() const { return highest_.sums.rss + highest_.sums.rss / kPart; }
+
+// The lock is held.
+void Peak::measure_now(uint64_t to_beat) {
+  ++looks_;
+  if (attribute_memory(now_, samples_, has_forked_.load(std::memory_order_relaxed)) && now_.sums.rss > to_beat)
+    highest_ = now_;
+}
+
+SNUG_COLD void Peak::look() {
+  if (!lock_.try_lock()) return;
+  const size_t grown_now = grown();
+  const size_t most = committed();
+  if (most > enough()) measure_now(highest_.sums.rss);
+  const size_t missing = enough() > most ? enough() - most : 0;
+  next_look_.store(grown_now + std::max({kLeastStep, most / kPart, missing}), std::memory_order_relaxed);
+  lock_.unlock();
+}
+
+// At the end, freed memory that is kept still counts as in memory: of an earlier moment with about as much in memory
+// and the end, the earlier one shows what the memory was used for.
+const Attribution* Peak::conclude() {
+  if (lock_.try_lock()) {
+    measure_now(enough());
+    lock_.unlock();
+  }
+  return highest_.sums.rss != 0 ? &highest_ : nullptr;
+}
+
+bool Peak::measure(snug_memory& memory) {
+  const LockGuard guard(lock_);
+  const bool told = attribute_memory(now_, samples_, has_forked_.load(std::memory_order_relaxed));
+  memory = told ? now_.sums : snug_memory{};
+  return told;
+}
+
+void Peak::after_fork_in_child() {
+  ::new (&lock_) Lock;  // another thread may have held it
+  looks_ = 0;
+  highest_ = {};
+  if (is_watched()) watch();
+}
+
+}  // namespace snug

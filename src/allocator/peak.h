@@ -1,0 +1,67 @@
+// Peak: the attribution of the moment at which most was in memory, for the report at the end of the process.
+//
+// It is searched for before memory is taken or given back, when the program has written to what it had. A look walks
+// the whole heap, so the next one waits until the heap has grown by a twentieth, and may hold a twentieth more than at
+// the highest look: then all looks together walk some twenty times what the last one does. So the peak found is too low
+// by a twentieth at most, unless the program writes late to memory that it had long before. Two sums of counters decide
+// whether to look:
+//
+//   grown      bytes taken so far of memory that the OS had yet to back
+//   committed  bytes that may be in memory now: it rises only by what has grown since
+//
+// Without a report a slow operation reads one word of this.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "allocator/attribution.h"
+#include "base/lock.h"
+
+namespace snug {
+
+class Peak {
+ public:
+  // Called before any other use, if the peak is wanted.
+  void watch() { next_look_.store(0, std::memory_order_relaxed); }
+  bool is_watched() const { return next_look_.load(std::memory_order_relaxed) != kNever; }
+
+  // Called in a slow operation of a thread that holds no lock: a request of the class has found its cache empty.
+  void note_request(size_t size_class, size_t size) { samples_.add(size_class, size); }
+  // Called by such a thread before it takes memory or gives it back.
+  void look_as_due() {
+    const size_t next = next_look_.load(std::memory_order_relaxed);
+    if (next != kNever && grown() >= next) look();
+  }
+
+  // The highest so far, this moment included; null if the kernel does not say. No other thread may use this meanwhile.
+  const Attribution* conclude();
+  uint64_t looks() const { return looks_; }
+
+  // Attributes the memory of this moment. False if the kernel does not say.
+  bool measure(snug_memory& memory);
+
+  void before_fork() { has_forked_.store(true, std::memory_order_relaxed); }
+  // Begins anew: the child has a peak of its own.
+  void after_fork_in_child();
+
+ private:
+  static constexpr size_t kNever = SIZE_MAX;
+
+  static size_t grown();
+  static size_t committed();
+  void look();
+  uint64_t enough() const;  // bytes in memory that are worth another look
+  void measure_now(uint64_t to_beat);
+
+  std::atomic<size_t> next_look_{kNever};  // look again when grown() is so much
+  std::atomic<bool> has_forked_{false};
+  Lock lock_;  // guards what follows, over a whole walk; look() only tries it
+  uint64_t looks_ = 0;
+  Attribution now_;
+  Attribution highest_;
+  SizeSamples samples_;
+};
+
+}  // namespace snug

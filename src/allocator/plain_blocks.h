@@ -1,0 +1,42 @@
+// Blocks as they are handed out without checks, but not by the inline paths: checked blocks are made of them. The
+// functions work with every configuration; the store is open. Thread-safe. Failure is null with errno ENOMEM.
+#pragma once
+
+#include <cstddef>
+
+#include "allocator/allocator.h"
+#include "allocator/blocks.h"
+#include "span/large_store.h"
+
+namespace snug {
+
+void* allocate_plain(size_t size);
+// A block of a class, when the array of the class is empty. The allocation has been counted.
+void* refill_plain(size_t size_class);
+inline void* allocate_plain_of_class(size_t size_class) {
+  return allocate_from(head_of(relative_thread_state(), scaled(size_class)),
+                       [size_class] { return refill_plain(size_class); });
+}
+// `alignment` is a power of two. Zeroed if the request says so and is for a large block.
+void* allocate_plain_large(const LargeRequest& request);
+void* allocate_plain_aligned(size_t alignment, size_t size);
+
+// Frees a live block of the heap's for which its class's array has no room, or which is large.
+void deallocate_plain_slow(void* block, size_t scaled_class);
+// For an address that no slab covers: frees the live large block that starts there, or ends the process if there is
+// none. `call` names the caller in that report.
+void deallocate_large(void* block, const char* call);
+
+// The scaled class of the slab that covers the address, or 0, as class_at(); but also in a checked process, where the
+// inline paths see no window.
+inline size_t plain_class_at(const void* block) {
+  return allocator.page_map.contains(block) ? allocator.page_map.class_at(allocator.page_map.index_of(block)) : 0;
+}
+
+// Frees a live block of the heap's.
+inline void deallocate_plain(void* block) {
+  const size_t scaled_class = plain_class_at(block);
+  if (!push(relative_thread_state(), scaled_class, block)) deallocate_plain_slow(block, scaled_class);
+}
+
+}  // namespace snug

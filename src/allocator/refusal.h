@@ -1,0 +1,62 @@
+// What a request does after the OS has refused memory: it gives back what is only kept, tries again, and at last takes
+// a free block of another heap (decision 0063). The calling thread holds no lock. Thread-safe.
+#pragma once
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+
+#include "allocator/allocator.h"
+
+namespace snug {
+
+// Gives back what the calling thread's cache and the stores keep; with `from_others`, what other threads' caches hold
+// as well. True if anything was given back. The store is open.
+bool give_back(size_t pad, bool from_others);
+
+// A block of a class longer than this one, and aligned as well: every multiple of 2^n has blocks at such multiples.
+// Null if there is none, or where the size passed to a sized delete, or requested, decides the class of a block.
+// O(classes * heaps).
+void* take_longer(size_t size_class);
+
+inline void* out_of_memory() {
+  errno = ENOMEM;
+  return nullptr;
+}
+
+// True if the size exceeds the machine's memory: then it is useless to give back what is kept and to try again.
+inline bool is_hopeless(size_t size) { return size > PTRDIFF_MAX || size > allocator.most_memory; }
+
+// Runs `attempt` and, if the OS has refused, once more after giving back what is only kept; not what other threads'
+// caches hold, for which each refusal would have to wait some milliseconds. At last runs `otherwise`.
+template <class Attempt, class Otherwise>
+void* insist(size_t size, Attempt attempt, Otherwise otherwise) {
+  void* block = attempt();
+  if (block != nullptr) [[likely]]
+    return block;
+  if (!allocator.is_open() || is_hopeless(size)) return out_of_memory();
+  give_back(0, false);
+  allocator.spans.stock_arena();
+  block = attempt();
+  if (block == nullptr) block = otherwise();
+  return block != nullptr ? block : out_of_memory();
+}
+
+// The same for a block of the size's class. If attempt(class) has none, takes one of any heap; at last a longer one.
+template <class Attempt>
+void* insist_on_class(size_t size, Attempt attempt) {
+  const auto from_any_heap = [&]() -> void* {
+    if (!allocator.ensure_open()) return nullptr;
+    const size_t size_class = allocator.table->class_of(size);
+    void* block = attempt(size_class);
+    return block != nullptr ? block : allocator.registry.take_anywhere(size_class);
+  };
+  return insist(size, from_any_heap, [&] {
+    void* block = take_longer(allocator.table->class_of(size));
+    // Where no page of the store may hold records, a free chunk makes room for a mapping of them.
+    const bool needs_mapping = block == nullptr && allocator.arena.is_guarded();
+    return needs_mapping && allocator.spans.release_addresses() ? from_any_heap() : block;
+  });
+}
+
+}  // namespace snug

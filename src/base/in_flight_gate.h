@@ -1,0 +1,125 @@
+// InFlightGate: how many threads are in the middle of an operation that spans more than one hold of a lock, so that a
+// fork, which must find the guarded structure at rest, can wait for them.
+//
+//   enter() and leave() are called with the lock held;   lock_at_rest() holds it for a fork, with no thread inside
+//
+// GateGuard: a hold in which a thread may go inside. While a fork waits until no thread is inside, no further thread
+// gets in: threads that come one after the other would keep the fork waiting for as long as they come.
+//
+// InFlightScope: an operation of several holds, begun by an entry, between which an object has left one owner and not
+// reached the next.
+//
+// UnlockedScope: a part of a hold during which the lock is dropped, for a system call. The thread has taken the object
+// of the call out of what other threads find, as if it were allocated, and puts it back afterwards. Whatever else it
+// has read under the lock before may have changed.
+//
+// These are templates so that tests/schedule can run them in every order of their steps.
+#pragma once
+
+#include <cstdint>
+
+#include "base/lock.h"
+#include "base/std_atomics.h"
+
+namespace snug {
+
+template <class Atomics, class LockType>
+class BasicInFlightGate {
+ public:
+  void enter() { ++inside_; }
+  void leave() { --inside_; }
+  bool is_empty() const { return inside_ == 0; }
+  bool is_closing() const { return is_closing_; }
+
+  // The threads inside need only this lock and locks that come after it, so they always get out.
+  void lock_at_rest(LockType& lock) {
+    lock.lock();
+    is_closing_ = true;
+    while (!is_empty()) yield_lock(lock);
+    is_closing_ = false;
+    lock.hold_for_fork();
+  }
+  // Drops the lock, which the caller holds, for a moment, so that other threads can take it.
+  static void yield_lock(LockType& lock) {
+    lock.unlock();
+    Atomics::pause();
+    lock.lock();
+  }
+
+ private:
+  typename Atomics::template Var<uint32_t> inside_{0};
+  typename Atomics::template Var<bool> is_closing_{false};
+};
+
+template <class Atomics, class LockType>
+class BasicGateGuard {
+ public:
+  using InFlightGate = BasicInFlightGate<Atomics, LockType>;
+
+  BasicGateGuard(LockType& lock, const InFlightGate& in_flight, TakenIn where = std::source_location::current())
+      : lock_(lock) {
+    SharedHolds::name(where);
+    lock_.lock();
+    while (in_flight.is_closing()) InFlightGate::yield_lock(lock_);
+  }
+  ~BasicGateGuard() { lock_.unlock(); }
+  BasicGateGuard(const BasicGateGuard&) = delete;
+  BasicGateGuard& operator=(const BasicGateGuard&) = delete;
+
+ private:
+  LockType& lock_;
+};
+
+template <class Atomics, class LockType>
+class BasicInFlightScope {
+ public:
+  using InFlightGate = BasicInFlightGate<Atomics, LockType>;
+
+  BasicInFlightScope(LockType& lock, InFlightGate& in_flight, TakenIn where = std::source_location::current())
+      : lock_(lock), in_flight_(in_flight), where_(where) {
+    const BasicGateGuard<Atomics, LockType> entry(lock_, in_flight_, where);
+    in_flight_.enter();
+  }
+  ~BasicInFlightScope() {
+    LockGuard guard(lock_, where_);
+    in_flight_.leave();
+  }
+  BasicInFlightScope(const BasicInFlightScope&) = delete;
+  BasicInFlightScope& operator=(const BasicInFlightScope&) = delete;
+
+ private:
+  LockType& lock_;
+  InFlightGate& in_flight_;
+  [[no_unique_address]] const TakenIn where_;
+};
+
+template <class Atomics, class LockType>
+class BasicUnlockedScope {
+ public:
+  using InFlightGate = BasicInFlightGate<Atomics, LockType>;
+
+  BasicUnlockedScope(LockType& lock, InFlightGate& in_flight, TakenIn where = std::source_location::current())
+      : lock_(lock), in_flight_(in_flight), where_(where) {
+    in_flight_.enter();
+    lock_.unlock();
+  }
+  ~BasicUnlockedScope() {
+    SharedHolds::name(where_);
+    lock_.lock();
+    in_flight_.leave();
+  }
+  BasicUnlockedScope(const BasicUnlockedScope&) = delete;
+  BasicUnlockedScope& operator=(const BasicUnlockedScope&) = delete;
+
+ private:
+  LockType& lock_;
+  InFlightGate& in_flight_;
+  [[no_unique_address]] const TakenIn where_;
+};
+
+using InFlightGate = BasicInFlightGate<StdAtomics, SharedLock>;
+using GateGuard = BasicGateGuard<StdAtomics, SharedLock>;
+using InFlightScope = BasicInFlightScope<StdAtomics, SharedLock>;
+using UnlockedScope = BasicUnlockedScope<StdAtomics, SharedLock>;
+
+}  // namespace snug

@@ -1,0 +1,29 @@
+#include "c_interface/process.h"
+
+#include "allocator/allocator.h"
+#include "allocator/blocks.h"
+#include "allocator/checked_blocks.h"
+#include "allocator/statistics.h"
+#include "base/compiler.h"
+
+namespace snug {
+namespace {
+
+// Runs before every other library's constructors (-z initfirst), libc's own too: libc has no environment yet.
+SNUG_AT_LOAD SNUG_USED void prepare() {
+  allocator.watch_forks();
+  allocator.background.permit();
+}
+
+SNUG_AT_EXIT SNUG_USED void conclude() {
+  if (!allocator.ensure_open_at_exit()) return;
+  report_statistics();
+  look_for_misuse_at_exit();
+  if (allocator.is_checked()) end_quarantine();
+}
+
+}  // namespace
+
+extern const char kProcessHooks = 0;
+
+}  // namespace snug

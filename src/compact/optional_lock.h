@@ -1,0 +1,70 @@
+// Turn: a lock that does nothing while a heap has one thread, and that counts how often a thread had to wait for it.
+// SharedOptionalLock: the same for what all classes share; as under a SharedLock, no system call happens under it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <utility>
+
+#include "base/lock.h"
+
+namespace snug {
+
+template <class LockType>
+class BasicOptionalLock {
+ public:
+  // Before any other use by several threads.
+  void share() { is_shared_ = true; }
+  bool is_shared() const { return is_shared_; }
+
+  void lock() {
+    if (is_shared_) lock_shared();
+  }
+  void unlock() {
+    if (is_shared_) lock_.unlock();
+  }
+  uint64_t waits() const { return waits_.load(std::memory_order_relaxed); }
+
+ private:
+  void lock_shared() {
+    if (lock_.try_lock()) [[likely]]
+      return;
+    waits_.fetch_add(1, std::memory_order_relaxed);
+    lock_.lock();
+  }
+
+  std::atomic<uint64_t> waits_{0};
+  LockType lock_;
+  bool is_shared_ = false;
+};
+
+using OptionalLock = BasicOptionalLock<Lock>;
+using SharedOptionalLock = BasicOptionalLock<SharedLock>;
+using OptionalLockGuard = LockGuard<OptionalLock>;
+using SharedOptionalLockGuard = LockGuard<SharedOptionalLock>;
+
+// Locks the turn that guards an object that moves; returns the turn and the object's place. find() returns the place,
+// turn_of(place) the turn that guards it. Both are called without the turn first, so that the object may leave between
+// the calls, and its place get another owner. Under a turn none of its places comes or goes: if the place has that
+// turn, and the object is still there afterwards, the turn is the right one. But `nobodys` is also the turn of places
+// without an owner, and these come and go: the object could leave, its place have no owner when turn_of() reads it, and
+// the object come back before the last find(). So with that turn all calls are made under `hands`, the turn under which
+// places change owners. A place that another heap owns, and no slab covers, may show any turn: the case that the object
+// leaves and comes back between two reads of one thread, twice, and its place is such a one meanwhile, is not excluded.
+// `hands` would exclude it, at the price of a lock of all classes for each block that is freed or pinned.
+template <class Find, class LockOf, class AnyLock, class Hands>
+auto lock_place_of(Find find, LockOf lock_of, const AnyLock& nobodys, Hands& hands) {
+  for (;;) {
+    auto& lock = lock_of(find());
+    lock.lock();
+    const bool may_be_nobodys = &lock == &nobodys;
+    if (may_be_nobodys) hands.lock();
+    const auto place = find();
+    const bool is_settled = &lock_of(place) == &lock && find() == place;
+    if (may_be_nobodys) hands.unlock();
+    if (is_settled) return std::pair(&lock, place);
+    lock.unlock();
+  }
+}
+
+}  // namespace snug

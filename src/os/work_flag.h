@@ -1,0 +1,33 @@
+// WorkFlag: tells the thread that waits at a wake event that there is work, without the lock that guards the work. A
+// thread that adds work, under the lock, sets the mark and then rings. The waiting thread clears the mark under the
+// lock before it takes the work, and reads the mark between announce() and wait(). Setting and reading are sequentially
+// consistent, so that one of the two threads sees the other.
+//
+// It is a template so that tests/schedule can run it in every order of its steps.
+#pragma once
+
+#include <atomic>
+
+#include "base/std_atomics.h"
+
+namespace snug {
+
+template <class Atomics = StdAtomics>
+class BasicWorkFlag {
+ public:
+  // The caller of set() and clear() holds the lock.
+  void set() {
+    if (!is_set_.load(std::memory_order_relaxed)) is_set_.store(true);
+  }
+  void clear() { is_set_.store(false, std::memory_order_relaxed); }
+
+  // May be called with the lock or without.
+  bool is_set() const { return is_set_.load(); }
+
+ private:
+  typename Atomics::template Atomic<bool> is_set_{false};
+};
+
+using WorkFlag = BasicWorkFlag<>;
+
+}  // namespace snug

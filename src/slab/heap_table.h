@@ -1,0 +1,265 @@
+// HeapTable: every heap by its id, and how many threads each of them serves: how heaps are made, pass from thread to
+// thread, and are walked.
+//
+//                  take                       leave, the last one
+//   (not made) ──────────► living: a thread's, ─────────────────────► abandoned ──► the next thread's, whole
+//       ▲                  or several threads'                         │   └───► living heaps adopt its slabs
+//       └─────────────────────── spare ◄───────────────────────────────┘
+//                                  it owns nothing any more
+//
+// No more heaps live than the bound says (HeapRegistry::bound): where there are as many, the next thread shares a heap
+// with others. While one thread takes a heap, another may be visiting it: each thread, of the heap or not, works on a
+// heap's slabs only under the heap's own lock. Once made, a heap stays, so that its id leads to it for ever.
+//
+//   threads_ == the sum of thread_count() over all heaps;   living_ == heaps of which it is not 0
+//
+// Lock order: heap -> heap table. No thread waits for a heap's lock while it holds another's or the heap table's,
+// except at a fork, where one thread takes them all. It is a template so that tests/schedule can run it in every order
+// of its steps.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
+#include "base/at_a_time.h"
+#include "base/bits.h"
+#include "base/lock.h"
+#include "base/units.h"
+
+namespace snug {
+
+// Heap has a member next_abandoned_ and a count of threads, which only the heap table uses, and the functions of
+// SlabHeap that are called here.
+template <class Heap, class Atomics, class LockType>
+class HeapTable {
+ public:
+  using Place = typename Atomics::template Atomic<Heap*>;
+
+  constexpr HeapTable() = default;
+
+  // Before any other use: a place for each id below `limit`, all null.
+  void open(Place* heaps, size_t limit) {
+    heaps_ = heaps;
+    limit_ = limit;
+  }
+  bool is_open() const { return heaps_ != nullptr; }
+  // At most so many heaps live. Not 0; and no less than live.
+  void bound(size_t heaps) { most_living_ = heaps; }
+  // The places, as [first byte, end).
+  std::pair<uintptr_t, uintptr_t> range() const { return {address_of(heaps_), address_of(heaps_ + limit_)}; }
+
+  // A heap for a thread. While fewer heaps live than the bound, one without a thread: an abandoned one if there is any,
+  // else a spare one, else what make(id) returns, which may be null. At the bound, or after null, a heap that serves
+  // other threads; null if there is none of these either. O(heaps) at worst.
+  template <class Make>
+  Heap* take(Make make) {
+    LockGuard guard(lock_);
+    Heap* heap = living_ < most_living_ ? without_thread(make) : nullptr;
+    if (heap == nullptr) heap = least_crowded();
+    if (heap != nullptr) count_threads(*heap, 1);
+    return heap;
+  }
+  // Makes a heap that has no thread and is in use for ever.
+  template <class Make>
+  Heap* reserve(Make make) {
+    LockGuard guard(lock_);
+    return make_heap(make);
+  }
+
+  // A thread of this heap has ended. If it was the last one, retire(heap) is called under the heap's lock, when all
+  // mail is home and the heap is unattended.
+  template <class Retire>
+  void leave(Heap& heap, Retire retire) {
+    {
+      LockGuard guard(lock_);
+      count_threads(heap, -1);
+      if (heap.thread_count() != 0) return;
+    }
+    {
+      const typename Heap::Visit visit(heap);
+      heap.leave_unattended();
+      heap.open_all_mail();
+      retire(heap);
+    }
+    LockGuard guard(lock_);
+    heap.next_abandoned_ = abandoned_;
+    abandoned_ = &heap;
+    abandoned_count_.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  // Moves a slab of the class from an abandoned heap to `heir`; false if none has one. The caller holds the heir's
+  // lock. A heap that another thread is visiting is skipped. A visit opens mail, which may make system calls, so the
+  // heap table's lock is not held then. A thread that takes the heap meanwhile gets it without that slab.
+  bool adopt_slab(size_t size_class, Heap& heir) {
+    Heap* heaps[kAtATime];
+    for (size_t seen = 0;; seen += kAtATime) {
+      const size_t found = list_abandoned(size_class, seen, heaps);
+      for (Heap* heap : std::span(heaps, found)) {
+        if (!heap->try_visit()) continue;
+        const bool given = heap->give_slab(size_class, heir);
+        heap->end_visit();
+        if (given) return true;
+      }
+      if (found != kAtATime) return false;
+    }
+  }
+
+  // Calls act(heap) for every heap that has slabs or mail, under its lock, with all mail home. The caller holds no
+  // lock.
+  template <class Act>
+  void visit_all(Act act) {
+    for_each([&](Heap& heap) {
+      if (heap.slab_count() == 0 && !heap.has_mail()) return;
+      const typename Heap::Visit visit(heap);
+      heap.open_all_mail();
+      act(heap);
+    });
+    LockGuard guard(lock_);
+    retire_bare();
+  }
+
+  // Calls act(heap) for every heap that was ever made.
+  template <class Act>
+  void for_each(Act act) {
+    for (size_t id = 1; id < limit_; ++id) {
+      Heap* const one = heap(static_cast<uint16_t>(id));
+      if (one == nullptr) return;
+      act(*one);
+    }
+  }
+  // The heap with the id, null if there is none yet.
+  Heap* heap(uint16_t id) const { return heaps_[id].load(std::memory_order_acquire); }
+  size_t abandoned_count() const { return abandoned_count_.load(std::memory_order_relaxed); }
+  bool is_held() const { return lock_.is_held(); }
+
+  // For a fork: take and drop the locks of all heaps and the heap table's, while no thread begins or ends.
+  void lock_all() {
+    for_each([](Heap& heap) { heap.lock().lock_for_fork(); });
+    lock_.lock_for_fork();
+  }
+  void unlock_all() {
+    lock_.unlock_after_fork();
+    // A handler may have made the forking thread begin a heap; no thread holds the lock of that one.
+    for_each([](Heap& heap) { heap.lock().unlock_after_fork(); });
+    // In the child, a thread that was about to look again is gone.
+    for_each([](Heap& heap) { heap.look_again(); });
+  }
+
+  // Null, or the broken part of the invariant.
+  const char* check() {
+    LockGuard guard(lock_);
+    size_t count = 0;
+    for (Heap* heap = abandoned_; heap != nullptr; heap = heap->next_abandoned_) {
+      if (heap->thread_count() != 0) return "heap registry: an abandoned heap has a thread";
+      ++count;
+    }
+    if (count != abandoned_count()) return "heap registry: the count of abandoned heaps is wrong";
+    for (Heap* heap = spare_; heap != nullptr; heap = heap->next_abandoned_)
+      if (heap->thread_count() != 0 || heap->slab_count() != 0)
+        return "heap registry: a spare heap has a thread, or slabs";
+    size_t threads = 0;
+    size_t living = 0;
+    for_each([&](const Heap& heap) {
+      threads += heap.thread_count();
+      living += heap.thread_count() != 0 ? 1 : 0;
+    });
+    if (threads != threads_ || living != living_) return "heap registry: the count of threads is wrong";
+    return living_ > most_living_ ? "heap registry: more heaps have threads than may" : nullptr;
+  }
+
+ private:
+  using Link = typename Atomics::template Var<Heap*>;
+
+  template <class Make>
+  Heap* without_thread(Make make) {
+    Link& list = abandoned_ != nullptr ? abandoned_ : spare_;
+    Heap* heap = list;
+    if (heap == nullptr) return make_heap(make);
+    if (&list == &abandoned_) abandoned_count_.fetch_sub(1, std::memory_order_relaxed);
+    list = heap->next_abandoned_;
+    heap->next_abandoned_ = nullptr;
+    return heap;
+  }
+
+  // The next living heap that serves no more threads than the average: there is one, as not all lie above the average.
+  Heap* least_crowded() {
+    if (living_ == 0) return nullptr;
+    const size_t most = threads_ / living_;
+    for (;;) {
+      last_shared_ = last_shared_ % heap_count_ + 1;
+      Heap* const one = heap(static_cast<uint16_t>(last_shared_));
+      if (one->thread_count() != 0 && one->thread_count() <= most) return one;
+    }
+  }
+
+  void count_threads(Heap& heap, int change) {
+    const size_t before = heap.thread_count();
+    const size_t after = before + static_cast<size_t>(change);
+    heap.set_thread_count(after);
+    threads_ = threads_ - before + after;
+    living_ = living_ - (before != 0 ? 1 : 0) + (after != 0 ? 1 : 0);
+  }
+
+  // Ids begin at 1: a page entry that names no slab has owner 0.
+  template <class Make>
+  Heap* make_heap(Make make) {
+    const size_t id = heap_count_ + 1;
+    if (id == limit_) return nullptr;
+    Heap* heap = make(static_cast<uint16_t>(id));
+    if (heap == nullptr) return nullptr;
+    heaps_[id].store(heap, std::memory_order_release);
+    heap_count_ = id;
+    return heap;
+  }
+
+  // Lists abandoned heaps that have a block of the class to give, as far as can be told without their locks, from
+  // behind the first `skipped` of them. Returns how many it has listed.
+  size_t list_abandoned(size_t size_class, size_t skipped, Heap** heaps) {
+    LockGuard guard(lock_);
+    size_t found = 0;
+    for (Heap* heap = abandoned_; heap != nullptr && found != kAtATime; heap = heap->next_abandoned_) {
+      if (heap->slabs_to_give(size_class) == 0) continue;
+      if (skipped != 0)
+        --skipped;
+      else
+        heaps[found++] = heap;
+    }
+    if (found == 0) retire_bare();
+    return found;
+  }
+
+  // Moves the abandoned heaps that own nothing any more to the spare ones. The lock is held.
+  void retire_bare() {
+    for (Link* link = &abandoned_; *link != nullptr;) {
+      Heap* heap = *link;
+      if (heap->slab_count() != 0) {
+        link = &heap->next_abandoned_;
+        continue;
+      }
+      *link = heap->next_abandoned_;
+      heap->next_abandoned_ = spare_;
+      spare_ = heap;
+      abandoned_count_.fetch_sub(1, std::memory_order_relaxed);
+    }
+  }
+
+  // Every slow operation reads these; nothing writes them once the heap table is open.
+  Place* heaps_ = nullptr;
+  size_t limit_ = 0;
+  size_t most_living_ = SIZE_MAX;
+
+  // Threads write these when they begin or end. Many read the count, only the lock's holder reads the rest.
+  alignas(kCacheLine) typename Atomics::template Atomic<size_t> abandoned_count_{0};
+  alignas(kCacheLine) LockType lock_;
+  typename Atomics::template Var<size_t> heap_count_{0};   // ids 1 … heap_count exist
+  typename Atomics::template Var<size_t> threads_{0};      // threads that have a heap
+  typename Atomics::template Var<size_t> living_{0};       // heaps that have a thread
+  typename Atomics::template Var<size_t> last_shared_{0};  // id of the heap that least_crowded() chose last
+  Link abandoned_{nullptr};                                // without a thread, but with slabs when last looked at
+  Link spare_{nullptr};                                    // without either
+};
+
+}  // namespace snug

@@ -1,0 +1,164 @@
+#include "span/page_map.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "os/memory.h"
+#include "os/process.h"
+
+namespace snug {
+namespace {
+
+constexpr size_t kGiB = size_t{1} << 30;
+constexpr size_t kLeastWindow = kGiB;
+constexpr size_t kUsualWindow = 64 * kGiB;
+// Reservations begin small, since they count against a limit on addresses that is set later, and double.
+constexpr size_t kFirstReservation = size_t{64} << 20;
+constexpr size_t kLargestReservation = kGiB;
+
+// Where windows are put if the kernel agrees: above what runtimes of languages claim by address and below the program,
+// at a place that differs from run to run. The places are a chunk apart: 24.5 bits of chance, where the kernel gives a
+// mapping that is aligned to 2 MiB 19 of the 28 bits that it has by default (vm.mmap_rnd_bits), and 23 of 32 at most.
+constexpr uintptr_t kFirstPlace = uintptr_t{32} << 40;
+constexpr uintptr_t kLastPlace = uintptr_t{80} << 40;
+constexpr size_t kPlaces = (kLastPlace - kFirstPlace) / kChunkSize;
+
+// Where the classes begin in an OS page. A program that touches page after page of a block does so at their starts,
+// which all compete for one set of the CPU's nearest cache: every `free` would find the class byte evicted.
+constexpr size_t kClassesOffset = 45 * 64;
+
+size_t window_size(size_t limit) {
+  if (limit != SIZE_MAX)
+    return std::clamp(std::bit_ceil(std::min(limit, kUsualWindow)) * 4, kLeastWindow, kUsualWindow);
+  return std::max(kUsualWindow, std::bit_ceil(os::total_memory()) * 4);
+}
+
+size_t reservation_size(size_t limit) {
+  return std::clamp(round_down(os::reservation_limit(limit), kChunkSize), kChunkSize, kFirstReservation);
+}
+
+// Makes the part [first, last) of an array writable, rounded outwards to OS pages.
+bool make_writable(const void* first, const void* last) {
+  const uintptr_t start = round_down(address_of(first), os::page_size());
+  return os::commit(at<void>(start), round_up(address_of(last), os::page_size()) - start);
+}
+
+}  // namespace
+
+bool PageMap::open() {
+  const size_t limit = os::address_space_limit();
+  unit_ = reservation_size(limit);
+  may_double_ = limit == SIZE_MAX;
+  pages_ = 0;
+  const size_t size = window_size(limit);
+  const size_t pages = size >> kPageShift;
+  const size_t chunks = size >> kChunkShift;
+  chunks_for_runs_ = std::min(size, limit) / 2 >> kChunkShift;
+  const size_t bytes = pages * (sizeof *classes_ + sizeof *entries_) + chunks * sizeof(Chunk) + kClassesOffset;
+  // Before and behind them lies a write-protected OS page: the kernel puts the program's next mapping right below, and
+  // a write beyond the end of that must not reach a tag.
+  const size_t guard = os::page_size();
+  array_bytes_ = guard + round_up(bytes, guard) + guard;
+  void* arrays = os::map_read_only(array_bytes_);
+  if (arrays == nullptr) return false;
+  entries_ = at<std::atomic<uint64_t>>(address_of(arrays) + guard);
+  chunks_ = reinterpret_cast<Chunk*>(entries_ + pages);
+  classes_ = reinterpret_cast<std::atomic<ScaledClass>*>(reinterpret_cast<char*>(chunks_ + chunks) + kClassesOffset);
+
+  // Where the first reservation is to begin.
+  const uintptr_t place = kSanitized ? 0 : kFirstPlace + os::random_seed() % kPlaces * kChunkSize;
+  base_ = place;
+  pages_ = pages;
+  newest_ = reserve_more(place);
+  if (!newest_.empty()) return true;
+  pages_ = 0;
+  os::release(arrays, array_bytes_);
+  return false;
+}
+
+PageMap::Reservation PageMap::reserve_more(uintptr_t end) {
+  for (size_t unit = unit_; unit >= kChunkSize; unit /= 2) {
+    for (const uintptr_t hint : {end, uintptr_t{0}}) {
+      // One chunk more than needed where the kernel may choose: its choice is not aligned to chunks.
+      const size_t bytes = hint != 0 ? unit : unit + kChunkSize;
+      void* start = os::reserve(at<void>(hint), bytes);
+      if (start == nullptr) continue;
+      if (!placed_ && address_of(start) != hint) {
+        // The kernel chose the place of the first reservation: the window spreads around it.
+        const size_t half = (pages_ << kPageShift) / 2;
+        const uintptr_t middle = round_down(address_of(start), kChunkSize);
+        base_ = middle > half ? middle - half : kChunkSize;
+      }
+      const uintptr_t first = round_up(address_of(start), kChunkSize);
+      const uintptr_t last = round_down(address_of(start) + bytes, kChunkSize);
+      if (first < last && make_arrays_writable(first, last)) {
+        os::prefer_small_pages(at<void>(first), last - first);
+        reserved_.fetch_add(bytes, std::memory_order_relaxed);
+        note_reserved(page_of(at<void>(first)), {static_cast<uint32_t>((last - first) >> kPageShift)});
+        placed_ = true;
+        if (may_double_ && unit == unit_ && unit_ < kLargestReservation) unit_ *= 2;
+        return {first, last};
+      }
+      os::release(start, bytes);
+    }
+  }
+  // After a refusal callers ask often; from now on only for one chunk, not for all those lengths.
+  unit_ = kChunkSize;
+  return {};
+}
+
+void PageMap::note_reserved(PageId first, PageCount pages) {
+  first_reserved_.store(std::min(first_reserved().value, first.value), std::memory_order_relaxed);
+  end_reserved_.store(std::max(end_reserved().value, (first + pages).value), std::memory_order_relaxed);
+}
+
+// False if the range lies outside of the window, or the OS refuses.
+bool PageMap::make_arrays_writable(uintptr_t start, uintptr_t end) {
+  if (start < base_ || !contains(at<void>(end - 1))) return false;
+  const size_t first = index_of(at<void>(start));
+  const size_t last = index_of(at<void>(end - 1)) + 1;
+  return make_writable(classes_ + first, classes_ + last) && make_writable(entries_ + first, entries_ + last) &&
+         make_writable(chunks_ + first / kPagesPerChunk, chunks_ + (last - 1) / kPagesPerChunk + 1);
+}
+
+bool PageMap::commit_chunk(void* chunk) { return os::commit(chunk, kChunkSize); }
+
+bool PageMap::release_chunk(PageId first) {
+  if (!os::release(start_of(first), kChunkSize)) return false;
+  reserved_.fetch_sub(kChunkSize, std::memory_order_relaxed);
+  return true;
+}
+
+bool PageMap::retake_chunk(PageId first) {
+  void* wanted = start_of(first);
+  void* start = os::reserve(wanted, kChunkSize);
+  if (start == wanted && os::commit(start, kChunkSize)) {
+    os::prefer_small_pages(start, kChunkSize);
+    reserved_.fetch_add(kChunkSize, std::memory_order_relaxed);
+    return true;
+  }
+  if (start != nullptr) os::release(start, kChunkSize);
+  return false;
+}
+
+bool PageMap::release_unused(Reservation reservation) {
+  const size_t bytes = reservation.end - reservation.next;
+  if (!os::release(at<void>(reservation.next), bytes)) return false;
+  reserved_.fetch_sub(bytes, std::memory_order_relaxed);
+  return true;
+}
+
+void* PageMap::take_chunk() {
+  if (newest_.empty()) return nullptr;
+  void* chunk = at<void>(newest_.next);
+  newest_.next += kChunkSize;
+  return chunk;
+}
+
+bool PageMap::untake_chunk(void* chunk) {
+  if (newest_.next != address_of(chunk) + kChunkSize) return false;
+  newest_.next = address_of(chunk);
+  return true;
+}
+
+}  // namespace snug

@@ -1,0 +1,200 @@
+// The window: one stretch of the address space in which all chunks lie, so that what snug knows of a page is found by
+// subtracting the window's base and indexing flat arrays. Of the window only the parts in use are reserved; elsewhere
+// in it the program may map what it likes.
+//
+//   base                                                        base + pages * kPageSize
+//    |‥‥‥‥‥‥|====== reservation ======|‥‥‥‥‥‥|= reservation =|‥‥‥‥‥|
+//           | chunk | chunk | … |
+//
+//   classes[page]   scaled size class of the slab that covers the page; 0 = no slab
+//   tags[page]      what owns the page (PageEntry); 0 = none
+//   chunks[chunk]   which of its pages may be backed by memory, and were (Chunk)
+//
+// The arrays (about 9 bytes a page) are mapped whole and read-only, so that any index in the window may be read and
+// the OS accounts for nothing; the parts that describe a reservation become writable with it. Only the owner of a page
+// writes its entries; any thread reads them, without a lock.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "base/bits.h"
+#include "base/compiler.h"
+#include "base/units.h"
+#include "size/class_table.h"
+#include "span/span.h"
+
+namespace snug {
+
+// Which record describes a page, and which heap owns it, in one word, so that a thread that frees another heap's block
+// learns the owner without touching the slab. Pages of other layers have a number of that layer in place of an owner.
+//   slab page          address of its Slab | owner's heap id << 48
+//   end of a free span address of its Span | kFreeSpan
+//   first page of a span of a run   address of its Span | kRun
+//   page of records                 kRecords
+//   page of anything else   address of its record | number << 48
+class PageEntry {
+ public:
+  constexpr PageEntry() = default;
+  static PageEntry slab(const void* slab, uint16_t owner) {
+    return PageEntry(address_of(slab) | uint64_t{owner} << 48);
+  }
+  static PageEntry other(const void* record, uint16_t number) { return slab(record, number); }
+  static PageEntry free_span(const void* span) { return PageEntry(address_of(span) | kFreeSpan); }
+
+  static PageEntry records() { return PageEntry(kRecords); }
+  static PageEntry run(const void* span) { return PageEntry(address_of(span) | kRun); }
+
+  bool is_none() const { return word_ == 0; }
+  bool is_free_span() const { return (word_ & kFreeSpan) != 0; }
+  bool is_run() const { return (word_ & kRun) != 0; }
+  bool is_of_records() const { return word_ == kRecords; }
+  uint16_t owner() const { return static_cast<uint16_t>(word_ >> 48); }
+  template <class T>
+  T* record() const {
+    return at<T>(word_ & ((uint64_t{1} << 48) - 64));
+  }
+
+ private:
+  friend class PageMap;
+  static constexpr uint64_t kFreeSpan = 1;
+  static constexpr uint64_t kRun = 2;
+  static constexpr uint64_t kRecords = 4;
+  explicit constexpr PageEntry(uint64_t word) : word_(word) {}
+  uint64_t word_ = 0;
+};
+
+// One chunk. Guarded by the span store's lock.
+struct Chunk {
+  // How many of `pages` pages from `first` on are dirty.
+  uint32_t count_dirty(uint32_t first, PageCount pages) const {
+    uint32_t count = 0;
+    for_each_word(first, pages.value, [&](size_t word, uint64_t mask) { count += count_ones(dirty[word] & mask); });
+    return count;
+  }
+  // How many of them went back to the OS and are not dirty again.
+  uint32_t count_gone(uint32_t first, PageCount pages) const {
+    uint32_t count = 0;
+    for_each_word(first, pages.value,
+                  [&](size_t word, uint64_t mask) { count += count_ones(purged[word] & ~dirty[word] & mask); });
+    return count;
+  }
+
+  uint64_t dirty[kPagesPerChunk / 64] = {};   // pages that may be backed; the others read as zero and cost nothing
+  uint64_t purged[kPagesPerChunk / 64] = {};  // pages that were dirty once and went back to the OS
+  Paging paging = Paging::kSmall;             // as the OS was last advised
+  bool is_ours = false;                       // its addresses are usable memory
+  bool is_free = false;                       // as a whole, in one of the span store's bins
+};
+
+class PageMap {
+ public:
+  constexpr PageMap() = default;
+
+  // Chooses the base by the first reservation and sets the arrays up. Called once, before any other use; false if the
+  // OS refuses even the smallest one.
+  bool open();
+
+  // Addresses in the window that are reserved, and of which nothing is known yet.
+  struct Reservation {
+    uintptr_t next = 0;  // its next chunk
+    uintptr_t end = 0;
+    bool empty() const { return next == end; }
+  };
+
+  // Functions for the newest reservation. The caller holds the span store's lock.
+
+  // One more chunk, to be committed; null if there is none left.
+  void* take_chunk();
+  // Puts a chunk back, if none has been taken since.
+  bool untake_chunk(void* chunk);
+  // All that is left; the window has none then.
+  Reservation take_unused() { return std::exchange(newest_, {newest_.next, newest_.next}); }
+  bool has_none() const { return newest_.empty(); }
+  // Where the next reservation should begin.
+  uintptr_t end() const { return newest_.end; }
+  // Puts one in the place of the newest, which is used up.
+  void use(Reservation reservation) { newest_ = reservation; }
+
+  // System calls, made without the lock; the caller has the addresses detached.
+
+  // Another reservation, its arrays writable, behind `end` if the OS agrees; an empty one if it refuses or the window
+  // is full. By one thread at a time.
+  Reservation reserve_more(uintptr_t end);
+  // Makes a chunk that was taken readable, writable and zero; false if the OS refuses.
+  bool commit_chunk(void* chunk);
+  // Gives a chunk's addresses back; false if the OS does not take them.
+  bool release_chunk(PageId first);
+  // Reserves and commits the addresses of a released chunk again; false if they are taken or the OS refuses.
+  bool retake_chunk(PageId first);
+  // Gives back what was not used of a reservation. False if the OS does not take it.
+  bool release_unused(Reservation reservation);
+
+  SNUG_ALWAYS_INLINE bool contains(const void* block) const { return index_of(block) < pages_; }
+  SNUG_ALWAYS_INLINE size_t index_of(const void* block) const { return (address_of(block) - base_) >> kPageShift; }
+  SNUG_ALWAYS_INLINE size_t page_limit() const { return pages_; }
+  SNUG_ALWAYS_INLINE ScaledClass class_at(size_t index) const {
+    return classes_[index].load(std::memory_order_relaxed);
+  }
+
+  uintptr_t base() const { return base_; }
+  const std::atomic<ScaledClass>* classes() const { return classes_; }
+
+  PageId page_of(const void* address) const { return {static_cast<uint32_t>(index_of(address))}; }
+  char* start_of(PageId page) const { return at<char>(base_ + (uint64_t{page.value} << kPageShift)); }
+
+  PageEntry entry(PageId page) const { return PageEntry(entries_[page.value].load(std::memory_order_relaxed)); }
+  void set_entry(PageId page, PageEntry entry) { entries_[page.value].store(entry.word_, std::memory_order_relaxed); }
+  void set_class(PageId page, ScaledClass scaled_class) {
+    classes_[page.value].store(scaled_class, std::memory_order_relaxed);
+  }
+  Chunk& chunk(PageId page) { return chunks_[page.chunk()]; }
+
+  // How many chunks there may be before runs are refused new ones: half of the window, so that small blocks always have
+  // a place; and half of a limit on address space, as chunks keep theirs, and what else the process maps has no other.
+  size_t chunks_for_runs() const { return chunks_for_runs_; }
+
+  // The chunks that there have been lie in [first_reserved, end_reserved), others' addresses between them perhaps.
+  PageId first_reserved() const { return {first_reserved_.load(std::memory_order_relaxed)}; }
+  PageId end_reserved() const { return {end_reserved_.load(std::memory_order_relaxed)}; }
+  // Calls visit(first byte, end) for each part of the arrays that describes those chunks, in whole OS pages.
+  template <class Visit>
+  void for_each_array(Visit visit) const {
+    const PageId first = first_reserved();
+    const PageId end = end_reserved();
+    if (end <= first) return;
+    visit(address_of(classes_ + first.value), address_of(classes_ + end.value));
+    visit(address_of(entries_ + first.value), address_of(entries_ + end.value));
+    visit(address_of(chunks_ + first.chunk()), address_of(chunks_ + end.chunk()));
+  }
+
+  size_t bytes_reserved() const { return reserved_.load(std::memory_order_relaxed); }
+  size_t bytes_of_arrays() const { return array_bytes_; }
+
+ private:
+  void note_reserved(PageId first, PageCount pages);
+  bool make_arrays_writable(uintptr_t start, uintptr_t end);
+
+  // What every thread reads.
+  alignas(kCacheLine) uintptr_t base_ = 0;
+  size_t pages_ = 0;
+  std::atomic<ScaledClass>* classes_ = nullptr;
+  std::atomic<uint64_t>* entries_ = nullptr;
+  Chunk* chunks_ = nullptr;
+
+  size_t array_bytes_ = 0;
+  size_t chunks_for_runs_ = 0;
+
+  // What each new chunk writes.
+  alignas(kCacheLine) Reservation newest_;
+  std::atomic<size_t> reserved_{0};
+  std::atomic<uint32_t> first_reserved_{UINT32_MAX};
+  std::atomic<uint32_t> end_reserved_{0};
+  bool placed_ = false;  // the base is final
+  size_t unit_ = 0;      // how much to reserve at once
+  bool may_double_ = false;
+};
+
+}  // namespace snug

@@ -1,0 +1,156 @@
+#include "thread/thread_cache_list.h"
+
+#include <cstring>
+#include <new>
+
+namespace snug {
+
+bool ThreadCacheList::make_key(void (*thread_ends)(void*)) {
+  Key expected = Key::kNone;
+  if (!key_state_.compare_exchange_strong(expected, Key::kBeingMade, std::memory_order_acquire)) return true;
+  const bool made = ::pthread_key_create(&key_, thread_ends) == 0;
+  key_state_.store(made ? Key::kMade : Key::kNone, std::memory_order_release);
+  return made;
+}
+
+ThreadCache* ThreadCacheList::start() {
+  ThreadState& state = thread_state;
+  if (state.cache != nullptr || state.ended) return state.cache;
+  if (!has_key()) return nullptr;
+  {
+    const InFlightScope scope(lock_, in_flight_);
+    SlabHeap* heap = registry_.acquire();
+    if (heap == nullptr) return nullptr;
+    state.cache = make_cache(*heap);
+    if (state.cache == nullptr) {
+      registry_.abandon(*heap);
+      return nullptr;
+    }
+    SlabHeap::Hold hold(*heap);
+    heap->caches().push_front(state.cache);
+  }
+  // Last, because it may allocate.
+  if (::pthread_setspecific(key_, state.cache) != 0) end(state.cache);  // a cache that nothing will end must not be
+  return state.cache;
+}
+
+ThreadCache* ThreadCacheList::make_cache(SlabHeap& heap) {
+  LockGuard guard(lock_);
+  Unmade<ThreadCache>* place = records_.make();
+  if (place == nullptr) return nullptr;
+  auto* cache = ::new (place->bytes) ThreadCache(heap, registry_, arrays_, thread_state, limits_);
+  caches_.push_front(cache);
+  count_caches(1);
+  return cache;
+}
+
+void ThreadCacheList::end(ThreadCache* cache) {
+  ThreadState& state = thread_state;
+  const InFlightScope scope(lock_, in_flight_);
+  state.ended = true;
+  state.cache = nullptr;
+  cache->retire();
+  SlabHeap& heap = cache->heap();
+  {
+    LockGuard guard(lock_);
+    strike_off(caches_, cache);
+    count_caches(-1);
+    store_shared(state.allocations, uint64_t{0});
+  }
+  registry_.abandon(heap);
+}
+
+// Removes the cache from its list and adds its counts to those of ended caches. The lock is held.
+void ThreadCacheList::strike_off(CacheList& list, ThreadCache* cache) {
+  ended_.allocations += cache->allocations();
+  ended_.refills += cache->refills();
+  ended_.flushes += cache->flushes();
+  list.remove(cache);
+  cache->~ThreadCache();
+  records_.recycle(::new (static_cast<void*>(cache)) Unmade<ThreadCache>);
+}
+
+void ThreadCacheList::count_anew() {
+  ended_ = {};
+  Key expected = Key::kBeingMade;  // by a thread that is not here
+  key_state_.compare_exchange_strong(expected, Key::kNone, std::memory_order_relaxed);
+  store_shared(thread_state.allocations, uint64_t{0});
+}
+
+void ThreadCacheList::orphan_others() {
+  for (ThreadCache* cache = caches_.front(); cache != nullptr;) {
+    ThreadCache* next = CacheList::next(cache);
+    if (cache != thread_state.cache) {
+      // The thread's stack, which holds its TLS, will be given to the next thread of this process.
+      Unmade<ThreadState> brief;
+      void* const lasting = arena_.allocate(sizeof(ThreadState));
+      void* const copy = lasting != nullptr ? lasting : brief.bytes;
+      std::memcpy(copy, &cache->state(), sizeof(ThreadState));
+      cache->continue_with(static_cast<ThreadState*>(copy));
+      store_shared(static_cast<ThreadState*>(copy)->allocations, uint64_t{0});
+      caches_.remove(cache);
+      count_caches(-1);
+      if (lasting != nullptr) {
+        orphans_.push_front(cache);
+        has_orphans_.store(true, std::memory_order_relaxed);
+      } else {
+        leave_for(cache);  // reaped at once, for want of memory
+      }
+    }
+    cache = next;
+  }
+}
+
+void ThreadCacheList::reap_orphan() {
+  // As at the end of a thread, a fork must not come between taking the orphan off its list and leaving its heap.
+  const InFlightScope scope(lock_, in_flight_);
+  ThreadCache* cache = nullptr;
+  {
+    LockGuard guard(lock_);
+    cache = orphans_.pop_front();
+    if (orphans_.empty()) has_orphans_.store(false, std::memory_order_relaxed);
+  }
+  if (cache != nullptr) leave_for(cache);
+}
+
+// Does for an orphan, which is in no list, what an ending thread does for its own cache.
+void ThreadCacheList::leave_for(ThreadCache* cache) {
+  cache->retire();
+  registry_.abandon(cache->heap());
+  LockGuard guard(lock_);
+  orphans_.push_front(cache);
+  strike_off(orphans_, cache);
+}
+
+const char* ThreadCacheList::check() {
+  LockGuard guard(lock_);
+  size_t running = 0;
+  size_t orphans = 0;
+  bool is_served = true;
+  for (ThreadCache* cache = caches_.front(); cache != nullptr; cache = CacheList::next(cache), ++running)
+    is_served = is_served && cache->heap().thread_count() != 0;
+  for (ThreadCache* cache = orphans_.front(); cache != nullptr; cache = CacheList::next(cache), ++orphans)
+    is_served = is_served && cache->heap().thread_count() != 0;
+  if (running != cache_count()) return "thread cache list: the count of caches is wrong";
+  if (orphans != 0 && !has_orphans()) return "thread cache list: an orphan is not told of";
+  if (!in_flight_.is_empty()) return nullptr;
+  if (!is_served) return "thread cache list: the heap of a cache has no thread";
+  size_t threads = 0;
+  registry_.for_each([&](const SlabHeap& heap) { threads += heap.thread_count(); });
+  return threads == running + orphans ? nullptr
+                                      : "thread cache list: heaps have not as many threads as there are caches";
+}
+
+CacheStatistics ThreadCacheList::statistics() {
+  LockGuard guard(lock_);
+  CacheStatistics sum = ended_;
+  for (ThreadCache* cache = caches_.front(); cache != nullptr; cache = CacheList::next(cache)) {
+    sum.allocations += cache->allocations();
+    sum.refills += cache->refills();
+    sum.flushes += cache->flushes();
+    ++sum.threads;
+  }
+  return sum;
+}
+
+}  // namespace snug

@@ -1,0 +1,126 @@
+// ThreadCacheList: the caches of all running threads, how they begin and how they end.
+//
+// A thread's cache begins with its first allocation of a block that has a class, and ends with a destructor of
+// thread-specific data, after those of C++ thread_local objects. Later the thread frees to the blocks' heaps and
+// allocates from the shared heap, a block at a time. A few frees alone do not begin a cache: glibc makes the last frees
+// of a thread when no destructor would end the cache any more.
+//
+//   cache_count() == the caches of running threads;   has_orphans() if there is one
+//   each cache is one thread of its heap:   caches and orphans == the sum of thread_count() over all heaps
+//
+// The last line holds while no cache begins, ends or is reaped.
+//
+// Lock order: thread cache list -> heaps -> registry (allocator/fork_order.h has all).
+#pragma once
+
+#include <pthread.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/at_a_time.h"
+#include "base/in_flight_gate.h"
+#include "base/list.h"
+#include "base/lock.h"
+#include "slab/heap_registry.h"
+#include "thread/array_store.h"
+#include "thread/thread_cache.h"
+
+namespace snug {
+
+// Counts of caches, those that have ended included.
+struct CacheStatistics {
+  uint64_t allocations = 0;
+  uint64_t refills = 0;
+  uint64_t flushes = 0;
+  uint64_t threads = 0;
+};
+
+// Room for a T that is made in place later, with arguments.
+template <class T>
+struct Unmade {
+  alignas(T) unsigned char bytes[sizeof(T)];
+};
+
+class ThreadCacheList {
+ public:
+  constexpr ThreadCacheList(MetaArena& arena, HeapRegistry& registry, ArrayStore& arrays)
+      : arena_(arena), registry_(registry), arrays_(arrays), records_(arena) {}
+
+  // `thread_ends` is called with the cache of an ending thread, and calls end(). False if the OS refuses. To be called
+  // before any cache begins, without a lock: an interposer may stand before libc's function, and allocate. Until it has
+  // returned, threads have no caches.
+  bool make_key(void (*thread_ends)(void*));
+  bool has_key() const { return key_state_.load(std::memory_order_acquire) == Key::kMade; }
+  void open(const CacheLimits& limits) { limits_ = limits; }
+
+  // The calling thread's cache, made if there is none; null if it can have none.
+  ThreadCache* start();
+  void end(ThreadCache* cache);
+
+  // The next two are for the child of a fork, where no other thread runs, so that they need not take the thread cache
+  // list's lock. Forgets what the parent counted.
+  void count_anew();
+  // Makes orphans of the caches of all threads but the calling one. Those for which there is no memory are reaped at
+  // once.
+  void orphan_others();
+  // Reaps all orphans: their cached blocks go home, their heaps are abandoned.
+  void reap_orphans() {
+    while (has_orphans()) reap_orphan();
+  }
+  // Reaps a few orphans, once for each value of `now`: one costs what the end of a thread does, and a child that does
+  // little and ends, or executes another program, shall not pay for thousands.
+  void reap_by_the_clock(uint32_t now) {
+    if (reaped_at_.exchange(now, std::memory_order_relaxed) == now) return;
+    for (uint32_t left = kAtATime; left != 0 && has_orphans(); --left) reap_orphan();
+  }
+  bool has_orphans() const { return has_orphans_.load(std::memory_order_relaxed); }
+
+  // Calls visit(const ThreadCache&) for the cache of every running thread, while none can end.
+  template <class Visit>
+  void for_each(Visit visit) {
+    LockGuard guard(lock_);
+    for (ThreadCache* cache = caches_.front(); cache != nullptr; cache = CacheList::next(cache)) visit(*cache);
+  }
+  CacheStatistics statistics();
+  // O(caches + heaps).
+  const char* check();
+  // How many threads have a cache. Sequentially consistent, as the background thread's wake event needs it.
+  size_t cache_count() const { return cache_count_.load(); }
+
+  // For a fork: takes the lock at a moment when no cache begins, ends or is reaped, so that each heap has its owner.
+  void lock_at_rest() { in_flight_.lock_at_rest(lock_); }
+  void unlock_after_fork() { lock_.unlock_after_fork(); }
+
+ private:
+  enum class Key : uint8_t { kNone, kBeingMade, kMade };
+  using CacheList = List<ThreadCache, &ThreadCache::list_link>;
+
+  ThreadCache* make_cache(SlabHeap& heap);
+  // Adds 1 or -1 to the count of caches; the lock is held.
+  void count_caches(ptrdiff_t change) { cache_count_.store(cache_count() + static_cast<size_t>(change)); }
+  void reap_orphan();
+  void leave_for(ThreadCache* cache);
+  void strike_off(CacheList& list, ThreadCache* cache);
+
+  // Every refill reads these, and every thread that begins.
+  alignas(kCacheLine) std::atomic<bool> has_orphans_{false};
+  std::atomic<uint32_t> reaped_at_{0};
+  MetaArena& arena_;
+  HeapRegistry& registry_;
+  ArrayStore& arrays_;
+  pthread_key_t key_ = 0;
+  std::atomic<Key> key_state_{Key::kNone};
+  CacheLimits limits_;
+
+  alignas(kCacheLine) SharedLock lock_;
+  RecordPool<Unmade<ThreadCache>> records_;
+  InFlightGate in_flight_;
+  CacheList caches_;
+  std::atomic<size_t> cache_count_{0};
+  CacheList orphans_;
+  CacheStatistics ended_;
+};
+
+}  // namespace snug

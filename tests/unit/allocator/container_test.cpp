@@ -1,0 +1,71 @@
+// What is kept in a process whose container has little memory.
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <vector>
+
+#include "allocator/config.h"
+#include "os/own_group.h"
+#include "snug/snug.h"
+
+namespace snug {
+namespace {
+
+constexpr size_t kMiB = size_t{1} << 20;
+
+TEST(ContainerTest, NoMoreIsKeptThanA32ndOfTheMemory) {
+  const Config plain;
+  EXPECT_EQ(retained_within(SIZE_MAX, plain, 0).pages.bytes, 64 * kMiB);
+  EXPECT_EQ(retained_within(SIZE_MAX, plain, 0).pages_in_use, 256 * kMiB);
+  EXPECT_EQ(retained_within(2048 * kMiB, plain, 0).pages_in_use, 64 * kMiB);
+  EXPECT_EQ(retained_within(2048 * kMiB, plain, 0).large.bytes, 64 * kMiB);
+  EXPECT_EQ(retained_within(256 * kMiB, plain, 0).pages.bytes, 8 * kMiB);
+  EXPECT_EQ(retained_within(256 * kMiB, plain, 0).pages_in_use, 8 * kMiB);
+  EXPECT_EQ(retained_within(256 * kMiB, plain, 0).large.bytes, 8 * kMiB);
+  EXPECT_EQ(retained_within(SIZE_MAX, plain, 0).cache, 8 * kMiB);
+  EXPECT_EQ(retained_within(256 * kMiB, plain, 0).cache, 1 * kMiB);
+}
+
+TEST(ContainerTest, ByAgeA16thOfTheMemoryIsKept) {
+  const Config plain;
+  EXPECT_EQ(retained_within(256 * kMiB, plain, 0).pages.by_age, 16 * kMiB);
+  EXPECT_EQ(retained_within(256 * kMiB, plain, 0).large.by_age, 16 * kMiB);
+  uint32_t set_keys = 0;
+  const Config config = parse_config("retain:100M", &set_keys, [](const char*, size_t) {});
+  EXPECT_EQ(retained_within(256 * kMiB, config, set_keys).pages.by_age, 100 * kMiB);
+  EXPECT_EQ(retained_within(256 * kMiB, config, set_keys).large.by_age, 16 * kMiB);
+}
+
+TEST(ContainerTest, WhatTheEnvironmentSaysStands) {
+  uint32_t set_keys = 0;
+  const Config config = parse_config("retain_large:100M,cache:4M", &set_keys, [](const char*, size_t) {});
+  EXPECT_EQ(retained_within(256 * kMiB, config, set_keys).pages.bytes, 8 * kMiB);
+  EXPECT_EQ(retained_within(256 * kMiB, config, set_keys).large.bytes, 100 * kMiB);
+  EXPECT_EQ(retained_within(256 * kMiB, config, set_keys).cache, 4 * kMiB);
+}
+
+TEST(ContainerTest, SoMuchAsTheEnvironmentSaysIsKeptAndNoMore) {
+  uint32_t set_keys = 0;
+  const Config config = parse_config("retain:10M", &set_keys, [](const char*, size_t) {});
+  EXPECT_EQ(retained_within(SIZE_MAX, config, set_keys).pages.bytes, 10 * kMiB);
+  EXPECT_EQ(retained_within(SIZE_MAX, config, set_keys).pages_in_use, 10 * kMiB);
+}
+
+TEST(ContainerTest, ABurstLeavesLittle) {
+  const OwnGroup group(256 * kMiB);
+  const auto outcome = group.ask([] {
+    ::setenv("SNUG_CONF", "idle_thread:off", 1);  // ThreadSanitizer's own thread invites it, and then age keeps more
+    std::vector<void*> blocks;
+    for (size_t bytes = 0; bytes < 100 * kMiB; bytes += 3000) blocks.push_back(snug_malloc(3000));
+    for (void* const block : blocks) snug_free(block);
+    snug_stats stats;
+    snug_get_stats(&stats);
+    const bool says_so = stats.retain == 8 * kMiB && stats.retain_large == 8 * kMiB;
+    return says_so && stats.bytes_retained <= 10 * kMiB;  // 8, and what is left of the last huge page
+  });
+  if (outcome == OwnGroup::Outcome::kCannot) GTEST_SKIP() << "no group can be made here";
+  EXPECT_EQ(outcome, OwnGroup::Outcome::kTrue);
+}
+
+}  // namespace
+}  // namespace snug

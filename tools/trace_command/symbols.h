@@ -1,0 +1,37 @@
+// Symbols: names of functions for the addresses of a trace's stacks. They are asked of llvm-symbolizer, or else of
+// addr2line: one run for each module whose file is there, and has the build-id that was recorded. Both know the tables
+// of symbols, DWARF, inlined functions, and files of debugging information that lie apart.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "trace_command/call_stacks.h"
+
+namespace snug::tool {
+
+struct Symbol {
+  std::string function;
+  std::string file;  // of the source; empty if it is not known
+  std::int64_t line = 0;
+};
+
+class Symbols {
+ public:
+  // Of every frame. What stands in the way is said on standard error, a line for each module.
+  explicit Symbols(const CallStacks& stacks);
+
+  // Innermost first: where functions are inlined, one address is in several. Never empty: without a name it is
+  // "module+0x12".
+  const std::vector<Symbol>& at(const CallFrame& frame) const;
+
+ private:
+  using Place = std::pair<std::uint64_t, std::uint64_t>;  // module, address
+
+  std::map<Place, std::vector<Symbol>> symbols_;
+};
+
+}  // namespace snug::tool

@@ -1,0 +1,307 @@
+#include "trace_command/trace_command.h"
+
+#include <fmt/format.h>
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "input/process_option.h"
+#include "text/number_within.h"
+#include "text/user_error.h"
+#include "trace_command/call_stacks.h"
+#include "trace_command/event_text.h"
+#include "trace_command/process_table.h"
+#include "trace_command/trace_anonymise.h"
+#include "trace_command/trace_check.h"
+#include "trace_command/trace_export.h"
+#include "trace_command/trace_import.h"
+#include "trace_command/trace_info.h"
+#include "trace_command/trace_output.h"
+#include "trace_command/trace_part.h"
+
+namespace snug::tool {
+
+namespace {
+
+constexpr const char* kExamples =
+    R"(A trace says what a program asked of its allocator, event by event, of all threads, in one order. Block 3:17 is the
+17th that thread 3 was given; no identity is used twice. What is damaged in a file is passed over with a line on
+standard error, the rest is read, and the exit status is 3 then (of check 1).
+
+A recording has a trace of each process: info lists them, check goes through all, and the others take the one that
+allocates most, or the one of --process. What they write has one.
+
+Examples:
+  snug trace import heaptrack.prog.123.zst -o prog.trace
+  snug trace info prog.trace                       what is it of, and what does it add up to?
+  snug trace head -n 50 prog.trace
+  snug trace cut prog.trace --from 2 --to 3.5 -o part.trace
+  snug trace anonymise prog.trace -o gift.trace
+  snug trace synth hummingbird -o hummingbird.trace
+  snug trace export prog.trace --to lines | snug classes fit -)";
+
+constexpr const char* kInfoExamples = R"(Exit status: 0; 3 if the file is damaged, or empty.
+
+Examples:
+  snug trace info prog.trace
+  snug trace info prog.trace --process python3
+  snug trace info prog.trace --json | jq .peak.bytes)";
+
+constexpr const char* kCheckExamples =
+    R"(Exit status: 0 all is well, 1 the file is damaged, or events cannot be (a block is freed twice, …), or some were lost.
+
+Example:
+  snug trace check prog.trace)";
+
+constexpr const char* kHeadExamples =
+    R"(A line has seconds, turn (* where the event took it), thread, operation, its fields, and the block that came.
+
+Examples:
+  snug trace head prog.trace -n 50 --stacks
+  snug trace head prog.trace -n 1000000 --json | jq 'select(.size > 1000000)')";
+
+constexpr const char* kCutExamples = R"(Blocks that live when the part begins are found there, by an event each.
+
+Example:
+  snug trace cut prog.trace --from 2 --to 3.5 -o part.trace)";
+
+constexpr const char* kFilterExamples =
+    R"(A block is kept with all events that name it, and with what a realloc makes of it. Left out with the blocks are
+allocations that failed, and frees of null pointers.
+
+Examples:
+  snug trace filter prog.trace --most 1024 -o small.trace
+  snug trace filter prog.trace --thread 3 --thread 4 -o two.trace)";
+
+constexpr const char* kPackExamples =
+    R"(A recorder that was killed leaves a file without an index, in part uncompressed. It can be read as it is.
+
+Example:
+  snug trace pack killed.trace --level 19 -o prog.trace)";
+
+constexpr std::uint64_t kMostRound = std::uint64_t{1} << 30;
+constexpr std::uint64_t kMostSeconds = std::uint64_t{1} << 32;
+
+std::uint64_t steps_of(double seconds) {
+  return static_cast<std::uint64_t>(seconds * 1e9 / static_cast<double>(trace::kNanosecondsPerStep));
+}
+
+// Names of files and programs may be no UTF-8.
+std::string json_text(const nlohmann::ordered_json& json, int indent) {
+  return json.dump(indent, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+int printed(const std::string& text) {
+  std::cout << text << std::flush;
+  return std::cout ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+}  // namespace
+
+TraceCommand::TraceCommand(CLI::App& app) {
+  command_ = app.add_subcommand("trace",
+                                "snug trace info|check|head|cut|filter|pack|anonymise|import|export FILE [options]\n"
+                                "snug trace synth PROFILE [options]\n"
+                                "Look at traces of allocations, take parts of them, turn them from and into others");
+  command_->footer(kExamples);
+  command_->require_subcommand(1);
+  add_readers();
+  add_makers();
+  add_anonymise();
+  synth_.emplace(*command_);
+  add_converters();
+}
+
+CLI::App* TraceCommand::add(const char* name, const char* usage, const char* examples) {
+  CLI::App* const command = command_->add_subcommand(name, usage);
+  command->footer(examples);
+  command->add_option("FILE", file_, "The trace")->required();
+  return command;
+}
+
+CLI::App* TraceCommand::add_of_process(const char* name, const char* usage, const char* examples) {
+  CLI::App* const command = add(name, usage, examples);
+  add_process_option(*command, process_);
+  return command;
+}
+
+void TraceCommand::take_output(CLI::App* command) {
+  command->add_option("-o", output_, "The trace to write")->required()->type_name("FILE");
+  command->add_flag("--json", json_, "Print what was written, as JSON");
+}
+
+void TraceCommand::add_readers() {
+  add_of_process("info", "What a trace is of, and what it adds up to", kInfoExamples)
+      ->add_flag("--json", json_, "As JSON");
+  add_of_process("check", "Is every event readable and possible?", kCheckExamples)
+      ->add_flag("--json", json_, "As JSON");
+  CLI::App* const head = add_of_process("head", "The first events", kHeadExamples);
+  head->add_option("-n", count_, "How many")->capture_default_str()->type_name("N");
+  head->add_flag("--stacks", shows_stacks_, "With the stack of each allocation, a line a frame; of JSON: \"frames\"");
+  head->add_flag("--json", json_, "As JSON, an object a line");
+}
+
+void TraceCommand::add_makers() {
+  CLI::App* const cut = add_of_process("cut", "The part between two times", kCutExamples);
+  const auto seconds = number_within(0.0, static_cast<double>(kMostSeconds));
+  cut->add_option("--from", from_, "Where it begins, from the trace's beginning; 0 unless given")
+      ->check(seconds)
+      ->type_name("SECONDS");
+  cut->add_option("--to", to_, "Where it ends; the trace's end unless given")->check(seconds)->type_name("SECONDS");
+  take_output(cut);
+  CLI::App* const filter =
+      add_of_process("filter", "Some of the blocks, with all that happens to them", kFilterExamples);
+  filter->add_option("--thread", threads_, "Blocks that this thread allocated; may be given several times")
+      ->type_name("N");
+  filter->add_option("--least", least_, "Blocks of so many bytes at least")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("BYTES");
+  filter->add_option("--most", most_, "Blocks of so many bytes at most")
+      ->transform(CLI::AsSizeValue(false))
+      ->type_name("BYTES");
+  take_output(filter);
+  CLI::App* const pack = add_of_process("pack", "The same trace, compressed and with an index", kPackExamples);
+  pack->add_option("--level", level_, "Of zstd: 0 (no compression) to 19")
+      ->check(number_within(0, 19))
+      ->capture_default_str()
+      ->type_name("N");
+  take_output(pack);
+}
+
+void TraceCommand::add_anonymise() {
+  CLI::App* const anonymise = add_of_process("anonymise", "A trace that may be given away", anonymise_help());
+  anonymise->add_option("--round", round_, "Raise sizes to multiples of so many bytes")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(number_within(std::uint64_t{1}, kMostRound))
+      ->capture_default_str()
+      ->type_name("BYTES");
+  take_output(anonymise);
+}
+
+void TraceCommand::add_converters() {
+  CLI::App* const import = add("import", "A trace out of another format", import_help());
+  import->add_option("--from", format_, "The format; what the file begins with tells it unless given")
+      ->check(CLI::IsMember(import_formats()))
+      ->type_name("FORMAT");
+  take_output(import);
+  CLI::App* const other = add_of_process("export", "Another format out of a trace", export_help());
+  other->add_option("--to", format_, "The format")
+      ->required()
+      ->check(CLI::IsMember(export_formats()))
+      ->type_name("FORMAT");
+  weight_option_ = other->add_option("--weight", weight_, "What a stack's number is, of collapsed stacks");
+  weight_option_->check(CLI::IsMember(export_measures()))->capture_default_str()->type_name("MEASURE");
+  other->add_option("-o", output_, "The file to write; standard output unless given")->type_name("FILE");
+}
+
+int TraceCommand::execute() const {
+  const std::string name = command_->get_subcommands().front()->get_name();
+  if (name == "info") return info();
+  if (name == "check") return check();
+  if (name == "head") return head();
+  if (name == "cut") return cut();
+  if (name == "filter") return filter();
+  if (name == "pack") return pack();
+  if (name == "anonymise") return anonymise();
+  if (name == "synth") return synth_->execute();
+  return name == "import" ? import() : export_trace();
+}
+
+// Of a command that has gone well but for what was damaged, which is told.
+int TraceCommand::read(const TraceInput& input, int status) {
+  return status == EXIT_SUCCESS && input.is_damaged() ? kExitDamaged : status;
+}
+
+// On standard error it is told in any case.
+int TraceCommand::wrote(const WrittenTrace& written) const { return printed(json_ ? json_of(written) : ""); }
+
+int TraceCommand::info() const {
+  TraceInput input(file_, Telling::kAll, process_);
+  const TraceInfo info = read_info(input);
+  if (!json_) return read(input, printed(process_table(input) + info_text(input, info)));
+  nlohmann::ordered_json json = info_json(input, info);
+  if (input.index().processes().size() > 1) {
+    json["number"] = input.process().number;
+    json["most"] = input.index().most().number;
+    json["processes"] = processes_json(input.index());
+  }
+  return read(input, printed(json_text(json, 2)));
+}
+
+// Of a recording all processes are checked, unless one is asked for.
+int TraceCommand::check() const {
+  TraceInput input(file_, process_.empty() ? Telling::kDamage : Telling::kAll, process_);
+  TraceCheck check;
+  if (!process_.empty() || input.index().processes().size() == 1) {
+    check.add(input, "");
+  } else {
+    for (const TracedProcess& process : input.index().processes()) {
+      input.choose(process);
+      check.add(input, fmt::format("number {}: ", process.number));
+    }
+  }
+  printed(json_ ? json_text(check.json(), 2) : check.text());
+  return check.is_well() ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int TraceCommand::head() const {
+  TraceInput input(file_, Telling::kAll, process_);
+  CallStacks stacks;
+  trace::Event event;
+  for (std::uint64_t i = 0; i < count_ && std::cout && input.next(event);) {
+    // Definitions would be most of what is shown.
+    stacks.add(event);
+    if (shows_stacks_ && is_definition(event)) continue;
+    std::vector<std::string> frames;
+    if (shows_stacks_)
+      for (const CallFrame& frame : stacks.frames_of(event.stack)) frames.push_back(stacks.place_of(frame));
+    std::cout << (json_ ? json_text(event_json(event, frames), -1) : event_line(event) + "\n");
+    if (!json_)
+      for (const std::string& frame : frames) std::cout << fmt::format("{:>28}at {}\n", "", frame);
+    ++i;
+  }
+  return read(input, printed(""));
+}
+
+int TraceCommand::cut() const {
+  if (from_ >= to_) throw UserError("--from is not before --to");
+  TraceInput input(file_, Telling::kAll, process_);
+  TraceOutput output(output_, input);
+  cut_trace(input, output, steps_of(from_), steps_of(to_));
+  return read(input, wrote(output.finish()));
+}
+
+int TraceCommand::filter() const {
+  if (least_ > most_) throw UserError("--least is more than --most");
+  TraceInput input(file_, Telling::kAll, process_);
+  TraceOutput output(output_, input);
+  filter_trace(input, output, {.threads = {threads_.begin(), threads_.end()}, .least = least_, .most = most_});
+  return read(input, wrote(output.finish()));
+}
+
+int TraceCommand::pack() const {
+  TraceInput input(file_, Telling::kAll, process_);
+  TraceOutput output(output_, input, {.level = level_});
+  trace::Event event;
+  while (input.next(event)) output.add(event);
+  return read(input, wrote(output.finish()));
+}
+
+int TraceCommand::anonymise() const {
+  TraceInput input(file_, Telling::kAll, process_);
+  expect_other_file(input.path(), output_);
+  TraceOutput output(output_, trace::TraceFileOptions{.chunk_flags = input.chunk_flags()});
+  return read(input, wrote(anonymise_trace(input, output, round_)));
+}
+
+int TraceCommand::import() const { return wrote(import_trace(file_, format_, output_)); }
+
+int TraceCommand::export_trace() const {
+  if (weight_option_->count() != 0 && format_ != "collapsed")
+    throw UserError(fmt::format("--weight is of --to collapsed, not of {}", format_));
+  TraceInput input(file_, Telling::kAll, process_);
+  tool::export_trace(input, format_, weight_, output_);
+  return read(input, EXIT_SUCCESS);
+}
+
+}  // namespace snug::tool
