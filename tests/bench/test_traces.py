@@ -13,7 +13,7 @@ import unittest
 from pathlib import Path
 
 SOURCE, BUILD = Path(os.environ["SNUG_SOURCE"]), Path(os.environ["SNUG_BUILD"])
-SCRIPT = SOURCE / "scripts" / "traces"
+SCRIPT = SOURCE / "scripts" / "record_programs"
 TRACES, DRIFT = (BUILD / "bin" / "seeds" / name for name in ("s2_traces", "s2_drift"))
 SNUG = BUILD / "bin" / "snug"
 HAS_REPLAY = TRACES.exists()

@@ -194,7 +194,7 @@ class BlocksTest(unittest.TestCase):
         file = self.shop.here / f"block.{suffix}"
         file.write_text(text)
         if "measure_all(" in rest:
-            return self.shop.run([*compiler, "-fsyntax-only", f"-I{ROOT}/bench/workloads", file])
+            return self.shop.run([*compiler, "-fsyntax-only", f"-I{ROOT}/bench/loads/workloads", file])
         return self.shop.run([*compiler, file, "-o", self.shop.here / "block", "-l:libsnug_cell_rt.a", "-l:libsnug_cell.a",
                               "-l:libsnug.a", "-pthread"])
 

@@ -252,14 +252,14 @@ TEST(BackgroundLifecycleProof, WhatIsPlantedIsSeen) {
 TEST(BackgroundLifecycleProof, NeedsEachOfItsOrders) {
   using Begins = Superfluous<Process<1, 1>>;
   EXPECT_EQ(unnoticed_by_all<Begins>({{kBegin<Begins>, kLive<Begins>}}, {MemoryModel::kViews}, kNoCheck<Begins>,
-                                     "doorbell.h"),
+                                     "wake_event.h"),
             std::vector<std::string>{});
   using Ends = Attended<Process<1, 1>>;
-  EXPECT_EQ(unnoticed_by_all<Ends>({{kEnd<Ends>, kLive<Ends>}}, {MemoryModel::kViews}, kNoCheck<Ends>, "doorbell.h"),
+  EXPECT_EQ(unnoticed_by_all<Ends>({{kEnd<Ends>, kLive<Ends>}}, {MemoryModel::kViews}, kNoCheck<Ends>, "wake_event.h"),
             (std::vector<std::string>{
-                "doorbell.h change: compare_exchange(seq_cst, seq_cst) as compare_exchange(acq_rel, seq_cst)",
-                "doorbell.h change: compare_exchange(seq_cst, seq_cst) as compare_exchange(seq_cst, acquire)",
-                "doorbell.h send_away: load(seq_cst) as load(acquire)"}));
+                "wake_event.h change: compare_exchange(seq_cst, seq_cst) as compare_exchange(acq_rel, seq_cst)",
+                "wake_event.h change: compare_exchange(seq_cst, seq_cst) as compare_exchange(seq_cst, acquire)",
+                "wake_event.h send_away: load(seq_cst) as load(acquire)"}));
 }
 
 }  // namespace

@@ -341,9 +341,9 @@ TEST(CacheRevocationProof, NeedsEachOfItsOrders) {
   using State = Room<1>;
   const std::vector<Bodies<State>> scenarios = {{kPopAndEnd<State>, kTakeAll<State>},
                                                 {kTakeStill<State>, kTakeAll<State>}};
-  EXPECT_EQ(
-      unnoticed_by_all(scenarios, {MemoryModel::kStoreBuffers, MemoryModel::kViews}, kCheck<State>, "cache_reach.h"),
-      std::vector<std::string>{});
+  EXPECT_EQ(unnoticed_by_all(scenarios, {MemoryModel::kStoreBuffers, MemoryModel::kViews}, kCheck<State>,
+                             "cache_revocation.h"),
+            std::vector<std::string>{});
 }
 
 }  // namespace

@@ -101,13 +101,16 @@ std::vector<std::string> unnoticed_weakenings(const Options& options, const std:
     for (const Place& place : places) passing[place].push_back(scenario);
   }
   std::vector<std::string> unnoticed;
+  bool came_by_file = file.empty();
   for (const auto& [place, those] : passing) {
     if (!file.empty() && place.file.substr(place.file.rfind('/') + 1) != file) continue;
+    came_by_file = true;
     for (const Weakening& weakening : weakenings_of(place)) {
       const auto notices = [&](Scenario* scenario) { return is_noticed(weakening, options, models, *scenario); };
       if (std::none_of(those.begin(), those.end(), notices)) unnoticed.push_back(weakening.text());
     }
   }
+  if (!came_by_file) return {"no scenario comes by " + std::string(file)};
   return unnoticed;
 }
 

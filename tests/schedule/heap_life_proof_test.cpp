@@ -197,7 +197,7 @@ TEST(HeapLifeProof, WhatElseIsPlantedIsSeen) {
 TEST(HeapLifeProof, NeedsEachOfItsOrders) {
   using State = Heaps<1>;
   const std::vector<Bodies<State>> scenarios = {{kBegin<State>, kTrim<State>}};
-  EXPECT_EQ(unnoticed_by_all(scenarios, {MemoryModel::kViews}, kCheck<State>, "heap_roll.h"),
+  EXPECT_EQ(unnoticed_by_all(scenarios, {MemoryModel::kViews}, kCheck<State>, "heap_table.h"),
             std::vector<std::string>{});
 }
 

@@ -119,8 +119,8 @@ TEST(MoveEpochsProof, NeedsEachOfItsOrders) {
       {[](Heap& heap) { heap.write(0); }, [](Heap& heap) { heap.move(2); }},
       {[](Heap& heap) { heap.read(0); }, [](Heap& heap) { heap.move(1), heap.move(1); }}};
   EXPECT_EQ(unnoticed_by_all(scenarios, {MemoryModel::kStoreBuffers, MemoryModel::kViews}, kCheck),
-            (std::vector<std::string>{"meeting.h begin: fetch(release) as fetch(relaxed)",
-                                      "meeting.h enter: load(acquire) as load(relaxed)"}));
+            (std::vector<std::string>{"move_epochs.h begin: fetch(release) as fetch(relaxed)",
+                                      "move_epochs.h enter: load(acquire) as load(relaxed)"}));
 }
 
 }  // namespace

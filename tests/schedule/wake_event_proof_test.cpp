@@ -164,10 +164,10 @@ TEST(WakeEventProof, WhatIsPlantedIsSeen) {
 TEST(WakeEventProof, NeedsEachOfItsOrders) {
   using State = Waiter<1>;
   const std::vector<Bodies<State>> scenarios = {{kLive<State>, kPut<State>}, {kLive<State>, kPutIntoHeap<State>}};
-  EXPECT_EQ(unnoticed_by_all(scenarios, {MemoryModel::kViews}, kCheck<State>, "doorbell.h"),
-            std::vector<std::string>{"doorbell.h change: compare_exchange(seq_cst, seq_cst) as "
+  EXPECT_EQ(unnoticed_by_all(scenarios, {MemoryModel::kViews}, kCheck<State>, "wake_event.h"),
+            std::vector<std::string>{"wake_event.h change: compare_exchange(seq_cst, seq_cst) as "
                                      "compare_exchange(seq_cst, acquire)"});
-  EXPECT_EQ(unnoticed_by_all(scenarios, {MemoryModel::kViews}, kCheck<State>, "bell_mark.h"),
+  EXPECT_EQ(unnoticed_by_all(scenarios, {MemoryModel::kViews}, kCheck<State>, "work_flag.h"),
             std::vector<std::string>{});
 }
 

@@ -24,7 +24,7 @@ NAMES = sys.argv[1:] or ["git", "node", "redis", "sqlite"]
 
 
 def load_recipes():
-    loader = importlib.machinery.SourceFileLoader("traces", str(ROOT / "scripts" / "traces"))
+    loader = importlib.machinery.SourceFileLoader("traces", str(ROOT / "scripts" / "record_programs"))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("traces", loader))
     sys.modules["traces"] = module  # its data classes look there
     loader.exec_module(module)
