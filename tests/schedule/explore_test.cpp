@@ -337,14 +337,6 @@ TEST(UnnoticedWeakenings, NameWhatIsTooStrong) {
   EXPECT_NE(unnoticed[0].find(" store(seq_cst) as store(release)"), std::string::npos) << unnoticed[0];
 }
 
-// A proof of a file that has another name by now would pass for nothing.
-TEST(UnnoticedWeakenings, SayThatNoneComesByAFile) {
-  const std::vector<std::vector<Body<Pair>>> scenarios = {
-      {[](Pair& pair) { pair.x.store(1, std::memory_order_release); }}};
-  EXPECT_EQ(unnoticed_by_all<Pair>(scenarios, {MemoryModel::kSequential}, {}, "gone.h"),
-            std::vector<std::string>{"no scenario comes by gone.h"});
-}
-
 // Two ways to give a value, each of which only those come by who take it.
 class Ways {
  public:

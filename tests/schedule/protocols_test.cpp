@@ -45,6 +45,12 @@ TEST(HandOver, Passes) { expect_pass<Message>(kMessageBodies); }
 
 TEST(HandOver, NeedsEachOfItsOrders) { EXPECT_EQ(unnoticed_weakenings<Message>({}, kModels, kMessageBodies), Lines{}); }
 
+// A proof of a file that has another name by now would pass for nothing.
+TEST(HandOver, IsNoProofOfAFileThatItDoesNotComeBy) {
+  EXPECT_EQ(unnoticed_by_all<Message>({kMessageBodies}, {MemoryModel::kViews}, {}, "gone.h"),
+            Lines{"no scenario comes by gone.h"});
+}
+
 struct PlainMessage {
   Var value{0};
   ScheduledAtomics::Atomic<int> is_there{0};
