@@ -58,13 +58,14 @@ test-all: ## the same with every test there is, and the rules of the house
 	@$(MAKE) --no-print-directory rules
 	@echo "make test-all: ok: tests $$(cat $(BUILD)/summary.txt); layers, headers and symbols hold"
 
-check: ## prove the rules of the house: layers, headers alone, symbols
+check: ## prove the rules of the house: layers, words, headers alone, symbols
 	@scripts/setup build check
 	@$(MAKE) --no-print-directory product
 	@$(MAKE) --no-print-directory rules
 
 rules:
 	@scripts/check_layers
+	@scripts/check_words
 	@scripts/check_headers
 	@scripts/check_symbols $(BUILD)
 

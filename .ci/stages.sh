@@ -46,7 +46,9 @@ shell_scripts() {
   shellcheck --external-sources --severity=style "${scripts[@]}" && echo "shell scripts: ok (${#scripts[@]} files)"
 }
 
-layers() { scripts/check_layers --self-test && scripts/check_layers; }
+layers() {
+  scripts/check_layers --self-test && scripts/check_layers && scripts/check_words --self-test && scripts/check_words
+}
 claims() { scripts/claims --self-test && make --no-print-directory claims; }
 clang_release() {
   cmake --preset clang -DSNUG_LONG_TESTS=OFF && cmake --build --preset clang --target snug_shared snug_static snug_cell snug_cell_rt \
