@@ -24,7 +24,7 @@ constexpr size_t kHeapsACore = 4;
 static_assert(kMostCached < ArrayStore::kMostPlaces,
               "an array has room for what a class may cache and the block in hand");
 
-// The class table made from a map's file. Not a member of the store, which would make the library's image longer.
+// The class table made from a map's file. Not a member of the allocator, which would make the library's image longer.
 constinit ClassTable file_table;
 
 const ClassTable* class_table(const Config& config) {
@@ -59,13 +59,13 @@ void thread_ends(void* cache) {
 }  // namespace
 
 constinit Allocator allocator;
-// Until the store is open no pointer lies in the window: the first calls take the slow path.
+// Until the allocator is open no pointer lies in the window: the first calls take the slow path.
 constinit uintptr_t page_map_base = 0;
 constinit size_t page_map_pages = 0;
 constinit const std::atomic<ScaledClass>* page_map_classes = nullptr;
 
 // libc's functions are called before or after the hold of the lock: an interposer may have replaced them, and may
-// allocate while the store is not open yet.
+// allocate while the allocator is not open yet.
 bool Allocator::open() {
   os::learn_start();
   if (!caches.make_key(thread_ends)) return false;

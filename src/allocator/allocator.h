@@ -43,7 +43,7 @@ struct Allocator {
 
   alignas(kCacheLine) std::atomic<uint64_t> shared_allocations{0};  // by threads without a cache
 
-  // Every slow operation reads these; nothing writes them once the store is open.
+  // Every slow operation reads these; nothing writes them once the allocator is open.
   alignas(kCacheLine) Config config;
   uint32_t config_set = 0;  // bits of the keys that the environment set
   const ClassTable* table = &kRoomyTable;
@@ -62,7 +62,7 @@ struct Allocator {
   bool open();
   bool is_open() const { return open_.load(std::memory_order_acquire); }
   bool ensure_open() { return is_open() || open(); }
-  // True if the store is open and blocks are handed out unchecked. The most frequent slow paths ask this.
+  // True if the allocator is open and blocks are handed out unchecked. The most frequent slow paths ask this.
   bool is_plain() const { return plain_.load(std::memory_order_acquire); }
   // True if it is open and every block is checked (allocator/checked_blocks.h).
   bool is_checked() const { return checked_.load(std::memory_order_relaxed); }
@@ -120,8 +120,8 @@ struct Allocator {
 
 SNUG_HIDDEN extern constinit Allocator allocator;
 
-// What the inline paths need of the parts above, copied when the store opens. Separate variables: a member of a larger
-// object would cost a pointer to that, one instruction on each free.
+// What the inline paths need of the parts above, copied when the allocator opens. Separate variables: a member of a
+// larger object would cost a pointer to that, one instruction on each free.
 SNUG_HIDDEN extern constinit uintptr_t page_map_base;
 SNUG_HIDDEN extern constinit size_t page_map_pages;
 SNUG_HIDDEN extern constinit const std::atomic<ScaledClass>* page_map_classes;

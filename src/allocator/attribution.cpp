@@ -124,8 +124,8 @@ class Walk {
     allocator.page_map.for_each_array(add);
     const auto index = allocator.large.index_range();
     add(index.first, index.second);
-    const auto roll = allocator.registry.heap_table_range();
-    add(roll.first, roll.second);
+    const auto heaps = allocator.registry.heap_table_range();
+    add(heaps.first, heaps.second);
     return told;
   }
 

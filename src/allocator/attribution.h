@@ -48,7 +48,7 @@ class SizeSamples {
 };
 
 // False if the kernel does not say. `has_forked`: the process may have pages in common with another (os/residency.h).
-// The calling thread holds no lock of the store's, which is open.
+// The calling thread holds no lock of the allocator's, which is open.
 bool attribute_memory(Attribution& attribution, const SizeSamples& samples, bool has_forked);
 
 }  // namespace snug

@@ -3,8 +3,8 @@
 // which have never allocated, and how a thread is started and joined.
 //
 // A thread that changes whether the background thread is superfluous reads the wake event afterwards, and a thread that
-// changes the bell reads afterwards whether the background thread is superfluous. Both are sequentially consistent, so
-// that of two at once at least one sees the other's change:
+// changes the wake event reads afterwards whether the background thread is superfluous. Both are sequentially
+// consistent, so that of two at once at least one sees the other's change:
 //
 //   a thread has got a cache                invites                                    BackgroundThread::thread_began
 //   a thread's cache has ended              if superfluous sends the background thread away  settle

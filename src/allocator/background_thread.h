@@ -51,7 +51,7 @@ namespace snug {
 
 class BackgroundThread {
  public:
-  // For the parts of the heap, which ring it when memory begins to age.
+  // For the parts of the heap, which notify it when memory begins to age.
   WakeEvent& wake_event() { return wake_event_; }
 
   // From now on threads may be created: libc is ready, and so is the dynamic linker.

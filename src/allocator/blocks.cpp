@@ -80,7 +80,7 @@ void* refilled(size_t size, bool* untouched = nullptr) {
   return block;
 }
 
-// The store must be open.
+// The allocator must be open.
 void* large_block(const LargeRequest& request) {
   if (request.size > PTRDIFF_MAX) return out_of_memory();
   allocator.peak.look_as_due();

@@ -1,5 +1,5 @@
 // The allocator: what malloc and its family do, under names of our own. The paths taken most are inline here; they
-// touch the thread's state and, for a free, one byte of the window's class array. Everything else is in allocator.cpp.
+// touch the thread's state and, for a free, one byte of the window's class array. Everything else is in blocks.cpp.
 //
 // All functions are thread-safe. Failure is null with errno ENOMEM. O(1) except where batches move to and from slabs.
 #pragma once
@@ -20,7 +20,7 @@ namespace snug {
 // For a size beyond the head table. The origin matters only to checked blocks.
 template <BlockOrigin origin = BlockOrigin::kMalloc>
 SNUG_NOINLINE void* allocate_large(size_t size) noexcept;
-// The same, but null while the store is not open, or if it checks.
+// The same, but null while the allocator is not open, or if it checks.
 SNUG_NOINLINE void* allocate_large_if_plain(size_t size) noexcept;
 // For a size of the step, when the array of its class is empty. The allocation has been counted.
 SNUG_COLD void* allocate_slow(HeadStep step) noexcept;

@@ -5,8 +5,8 @@
 // The inline paths do not know of this: no size is in the head table and no page in the window that they see, so that
 // each call takes a slow path, which calls these functions.
 //
-// All functions are thread-safe; the store is open, and is_checked(). Failure is null with errno ENOMEM. `call` names
-// the caller in a report.
+// All functions are thread-safe; the allocator is open, and is_checked(). Failure is null with errno ENOMEM. `call`
+// names the caller in a report.
 #pragma once
 
 #include <cstddef>

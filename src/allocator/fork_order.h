@@ -3,16 +3,16 @@
 //   list of streams ─► opening ─► thread cache list ─► heaps ─► heap table ─► large store ─► span store ─► arrays ─►
 //   arena
 //
-// Behind these the store takes the locks of the quarantine (checked/quarantine.h) and of the guarded pages, under which
-// no thread takes another part's lock.
+// Behind these the allocator takes the locks of the quarantine (checked/quarantine.h) and of the guarded pages, under
+// which no thread takes another part's lock.
 //
 // The fork waits for operations of several holds (a heap that changes owners, a span detached): the thread in one needs
 // only locks that come later. libc takes the lock of its list of streams between our handlers and the fork, so that it
 // comes first (os/open_streams.h). While all are held, lock() still succeeds for the forking thread alone, so that
 // other libraries' fork handlers can allocate.
 //
-// It is a template over the store so that tests/schedule can run it in every order of its steps. No thread holds a lock
-// of a part that is not open.
+// It is a template over the allocator so that tests/schedule can run it in every order of its steps. No thread holds a
+// lock of a part that is not open.
 #pragma once
 
 namespace snug {

@@ -19,7 +19,8 @@ size_t Peak::grown() {
   return allocator.spans.bytes_grown().load(std::memory_order_relaxed) + allocator.large.bytes_grown();
 }
 
-// No less than what is committed. Pages of the store that hold records count twice, which may cause a needless look.
+// No less than what is committed. Pages of the span store that hold records count twice, which may cause a needless
+// look.
 size_t Peak::committed() {
   const SpanStatistics spans = allocator.spans.statistics();
   const LargeStatistics large = allocator.large.statistics();

@@ -1,5 +1,5 @@
 // Blocks as they are handed out without checks, but not by the inline paths: checked blocks are made of them. The
-// functions work with every configuration; the store is open. Thread-safe. Failure is null with errno ENOMEM.
+// functions work with every configuration; the allocator is open. Thread-safe. Failure is null with errno ENOMEM.
 #pragma once
 
 #include <cstddef>

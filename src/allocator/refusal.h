@@ -11,7 +11,7 @@
 namespace snug {
 
 // Gives back what the calling thread's cache and the stores keep; with `from_others`, what other threads' caches hold
-// as well. True if anything was given back. The store is open.
+// as well. True if anything was given back. The allocator is open.
 bool give_back(size_t pad, bool from_others);
 
 // A block of a class longer than this one, and aligned as well: every multiple of 2^n has blocks at such multiples.
@@ -53,7 +53,7 @@ void* insist_on_class(size_t size, Attempt attempt) {
   };
   return insist(size, from_any_heap, [&] {
     void* block = take_longer(allocator.table->class_of(size));
-    // Where no page of the store may hold records, a free chunk makes room for a mapping of them.
+    // Where no page of the span store may hold records, a free chunk makes room for a mapping of them.
     const bool needs_mapping = block == nullptr && allocator.arena.is_guarded();
     return needs_mapping && allocator.spans.release_addresses() ? from_any_heap() : block;
   });

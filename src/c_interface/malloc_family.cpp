@@ -32,9 +32,9 @@ struct mallinfo2 glibc_mallinfo() {
   return info;
 }
 
-// Opens the store while the program is being loaded: later the program may have set up a filter that does not allow the
-// system calls of this. The dynamic linker passes the environment to constructors; libc does not know it yet, as its
-// own constructors run later (-z initfirst).
+// Opens the allocator while the program is being loaded: later the program may have set up a filter that does not allow
+// the system calls of this. The dynamic linker passes the environment to constructors; libc does not know it yet, as
+// its own constructors run later (-z initfirst).
 SNUG_AT_LOAD SNUG_USED void open_at_load(int, char**, char** environment) {
   if (!libc_has_environment()) os::learn_start_from(environment);
   tell_environment(environment);

@@ -98,7 +98,7 @@ SNUG_COLD void* new_slow(snug::HeadStep step) {
   void* block = snug::allocate_slow(step);
   return block != nullptr ? block : retry(snug::size_of_step(step));
 }
-// Called if the memory was refused, the store is not open yet, or every block is checked.
+// Called if the memory was refused, the allocator is not open yet, or every block is checked.
 template <BlockOrigin origin, void* (&retry)(size_t)>
 SNUG_COLD void* new_large_again(size_t size) {
   SNUG_KEEP_FRAME();  // the stack of a checked block leads through here

@@ -32,7 +32,7 @@ size_t BlockPages::find_kind(size_t first, size_t last, size_t block, Relocate r
   return kNoKind;
 }
 
-// Adds a kind that is none of the first `known`. The record is taken without a turn, since that may need a system call.
+// Adds a kind that is none of the first `known`. The record is taken without a lock, since that may need a system call.
 size_t BlockPages::add_kind(size_t known, size_t block, Relocate relocate) {
   if (known == map_.count() + kMostKinds) return kNoKind;
   void* const record = take_record(sizeof(PageBin));
@@ -132,7 +132,7 @@ PageRow BlockPages::take_row_of(const BlockClass& sizes) {
       budget_.took(sizes.bytes(), spare_bound());
   }
   if (spare == nullptr) {
-    if (!lock_.is_shared()) give_back();  // in a shared heap the end of a turn does so
+    if (!lock_.is_shared()) give_back();  // in a shared heap the release of the lock does so
     return take_row(sizes.bytes(), kPageSize);
   }
   const PageRow row = spare->row;

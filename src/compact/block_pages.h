@@ -16,7 +16,7 @@
 //
 // Taking and giving are O(1), but for the time of the source. Giving makes no system call: rows that are to go wait for
 // give_back(); a caller that must make no system call leaves that to a later one. After share() several threads may use
-// this, if they hold the turns of the bins, or one over all. The state that all classes share has a turn of its own
+// this, if they hold the locks of the bins, or one over all. The state that all classes share has a lock of its own
 // here, which is taken inside of theirs; no pages and records are taken under it, since that may need a system call.
 #pragma once
 
@@ -56,7 +56,7 @@ class BlockPages {
     size_t pins = 0;
     size_t moves_under_way = 0;
     MoveCounts moves;
-    uint64_t waits_classes = 0;  // how often a thread had to wait for a class's turn
+    uint64_t waits_classes = 0;  // how often a thread had to wait for a class's lock
 
     void add(const Totals& others);
     void add(const PageBin& bin);
@@ -70,7 +70,7 @@ class BlockPages {
   BlockPages& operator=(const BlockPages&) = delete;
   bool shares_classes() const { return shares_classes_; }
   void share() { lock_.share(); }
-  // The same, and each class has a turn of its own.
+  // The same, and each class has a lock of its own.
   void share_classes() {
     share();
     shares_classes_ = true;
@@ -111,10 +111,10 @@ class BlockPages {
     --bin.used;
     bin.place(place.page);
   }
-  // take_row() takes pages for a large block, without a turn; add_large() makes the block in them.
+  // take_row() takes pages for a large block, without a lock; add_large() makes the block in them.
   PageRow take_row(size_t bytes, size_t alignment);
   Place add_large(PageRow row, Relocate relocate = nullptr);
-  // Gives some of the rows that are to go to the source. The caller does not hold the turn that all classes share.
+  // Gives some of the rows that are to go to the source. The caller does not hold the lock that all classes share.
   void give_back() {
     if (owes_.load(std::memory_order_relaxed)) [[unlikely]]
       give_back_rows(kRowsAtOnce);
@@ -202,7 +202,7 @@ class BlockPages {
   // falls too.
   static constexpr size_t kRowsAtOnce = kMostPages + 1;
 
-  // Calls use() under the turn, unless the source is the store, which needs none.
+  // Calls use() under the lock, unless the source is the store, which needs none.
   template <class Use>
   std::invoke_result_t<Use> in_turn_of_source(Use use) {
     if (source_.asks_the_os()) return use();

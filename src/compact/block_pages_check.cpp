@@ -78,7 +78,8 @@ const char* BlockPages::check_empty_rows(size_t tagged) const {
   return broken;
 }
 
-// True if the source's tags of the row lead to the page: the tag of each of its pages; of a large block's the first.
+// True if the source's entries of the row lead to the page: the entry of each of its pages; of a large block's the
+// first.
 bool BlockPages::is_known(const CompactPage& page) const {
   if (page.row.is_mapping) return source_.page_of(page.row.start) == &page;
   const size_t pages = page.is_large() ? 1 : page.row.bytes / kPageSize;

@@ -58,7 +58,7 @@ HandleWord CompactFit::allocate(size_t bytes, size_t alignment, Relocate relocat
   return kind == CompactPage::kLarge ? allocate_large(bytes, alignment, relocate) : allocate_of(kind);
 }
 
-// If the table was too short, it grows, without a turn, and another place is taken.
+// If the table was too short, it grows, without a lock, and another place is taken.
 template <class Take>
 HandleWord CompactFit::with_handle(Take take) {
   for (;;) {
@@ -129,7 +129,7 @@ void CompactFit::free(HandleWord handle) {
   keep_bound(*bin, most_moves(1));
 }
 
-// Purges the leaf without a turn, and then puts it back.
+// Purges the leaf without a lock, and then puts it back.
 void CompactFit::give_back_leaf(size_t leaf) {
   const bool is_gone = handles_.purge(leaf);
   const OptionalLockGuard heap(lock_);
@@ -137,7 +137,7 @@ void CompactFit::give_back_leaf(size_t leaf) {
   handles_.put_back(leaf, is_gone);
 }
 
-// Pins the old place and the new one while it copies the contents without a turn.
+// Pins the old place and the new one while it copies the contents without a lock.
 bool CompactFit::resize(HandleWord handle, size_t bytes, size_t alignment) {
   Place old;
   bool fits = false;
@@ -160,7 +160,7 @@ bool CompactFit::resize(HandleWord handle, size_t bytes, size_t alignment) {
   const bool has_place = place.page != nullptr;
   if (has_place) std::memcpy(place.block(), old.block(), std::min(old.page->block, place.page->block));
   // If another thread has pinned the old place meanwhile it holds its address: then the block stays. The handle changes
-  // under the old class's turn, since a thread that holds that turn relies on the block's place.
+  // under the old class's lock, since a thread that holds that lock relies on the block's place.
   bool is_done = false;
   PageBin* const old_bin = old.page->bin;
   {
@@ -217,16 +217,16 @@ char* CompactFit::expect(char* block, HandleWord handle, const char* call) {
   return block;
 }
 
-// Takes the turn of the block's class; false if the handle names no block. While the thread waits for the turn, the
-// block may move and its page go, so that the page's tag belonged to another. Under the class's turn no page or block
+// Takes the lock of the block's class; false if the handle names no block. While the thread waits for the lock, the
+// block may move and its page go, so that the page's entry belonged to another. Under the class's lock no page or block
 // of the class comes or goes, and nothing of the page is read before. A handle without a block takes the large blocks'
-// turn.
+// lock.
 bool CompactFit::BlockGuard::take(HandleWord handle) {
   heap_.lock_.lock();
   const auto find = [&] { return heap_.handles_.find(handle); };
   char* block = nullptr;
   if (heap_.sharing_ != Sharing::kClasses) {
-    lock_ = &heap_.large_lock_;  // not shared here: the heap's turn is the only one
+    lock_ = &heap_.large_lock_;  // not shared here: the heap's lock is the only one
     block = find();
   } else {
     const auto lock_of_block = [&](const char* found) -> OptionalLock& {
@@ -248,7 +248,7 @@ char* CompactFit::find(HandleWord handle) {
       return look.block;
     }
     if (const PageBin* const bin = pages_.bin_at(look.block); bin != nullptr && bin->relocate != nullptr) {
-      // A move that a function makes cannot be called off in the middle: the reader waits for the class's turn. Another
+      // A move that a function makes cannot be called off in the middle: the reader waits for the class's lock. Another
       // thread may free the object meanwhile; then its slot must not be touched.
       const BlockGuard lock(*this, handle);
       if (lock.place.page == nullptr) return nullptr;

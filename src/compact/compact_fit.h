@@ -7,11 +7,11 @@
 // Pages that hold pinned blocks are not open, and count apart. Blocks beyond the largest class have pages to
 // themselves, and do not move: what lies between them is no memory, only addresses.
 //
-// A heap has one thread, or several that take turns (locks, turn.h): over the whole heap, or over each class, and
-// inside of that over the table of handles and over the pages. A turn is dropped between the parts of a move. A thread
-// that reads and writes blocks takes no turn but enters a section, through a Reader: blocks that it looks up there do
-// not move until it has left (meeting.h). A free waits for no reader. It leaves the move to later calls, so that with
-// readers the bound is exceeded by the blocks that were freed while one of them was inside.
+// A heap has one thread, or several that take locks (optional_lock.h): over the whole heap, or over each class, and
+// inside of that over the table of handles and over the pages. A lock is dropped between the parts of a move. A thread
+// that reads and writes blocks takes no lock but enters a section, through a Reader: blocks that it looks up there do
+// not move until it has left (move_epochs.h). A free waits for no reader. It leaves the move to later calls, so that
+// with readers the bound is exceeded by the blocks that were freed while one of them was inside.
 //
 // After "A Compacting Real-Time Memory Management System" (Craciunas, Kirsch, Payer, Sokolova, Stadler, Staudinger,
 // USENIX ATC 2008). Allocation is O(1). A free is too, and moves at most one block, or three if earlier calls have left
@@ -30,7 +30,7 @@
 
 namespace snug {
 
-// What the threads of a heap take turns over. With kCores there is a heap for each core, each with one turn
+// What the threads of a heap take locks over. With kCores there is a heap for each core, each with one lock
 // (core_heaps.h).
 enum class Sharing : uint8_t { kOneThread, kHeap, kClasses, kCores };
 
@@ -96,7 +96,7 @@ class CompactFit {
   bool set_bound_of(size_t bytes, size_t bound);
   void set_increment(size_t bytes) { increment_.store(bytes, std::memory_order_relaxed); }
   // Compacts down to one open page a class. True if something is left to do. With a budget it makes no system call,
-  // except to wait for a turn: pages that have emptied are left to later calls.
+  // except to wait for a lock: pages that have emptied are left to later calls.
   bool step(CompactBudget& budget);
   // Gives at most so many rows of empty pages to the OS. Returns how many went: fewer if no more are to go.
   size_t give_back(size_t rows) { return pages_.give_back_rows(rows); }
@@ -119,7 +119,7 @@ class CompactFit {
   struct Totals {
     BlockPages::Totals pages;
     size_t bytes_handles = 0;
-    // How often a thread had to wait for a turn.
+    // How often a thread had to wait for a lock.
     uint64_t waits_heap = 0;
     uint64_t waits_handles = 0;
     uint64_t waits_pages = 0;
@@ -139,10 +139,10 @@ class CompactFit {
   // The state of a move: there is more to do, it waits for readers, or it is over.
   enum class Progress { kMore, kWaits, kOver };
 
-  // Whether empty pages go back when a turn ends, or wait.
+  // Whether empty pages go back when a lock is dropped, or wait.
   enum class Emptied { kGoes, kWaits };
 
-  // Holds a class's turn, or that of large blocks; takes the heap's before it. Costs one test if the heap has one
+  // Holds a class's lock, or that of large blocks; takes the heap's before it. Costs one test if the heap has one
   // thread.
   class ClassGuard {
    public:
@@ -163,7 +163,7 @@ class CompactFit {
     OptionalLock* const lock_;
     const Emptied emptied_;
   };
-  // Holds the turn of the class of a handle's block, and has the block's place, valid meanwhile.
+  // Holds the lock of the class of a handle's block, and has the block's place, valid meanwhile.
   class BlockGuard {
    public:
     // The process ends if the handle names no block.
@@ -191,7 +191,7 @@ class CompactFit {
    public:
     Place place;
   };
-  // Holds all turns.
+  // Holds all locks.
   class Standstill {
    public:
     explicit Standstill(const CompactFit& heap);
@@ -204,7 +204,7 @@ class CompactFit {
     const PageBin* held_[BlockPages::kMostBins] = {};
   };
 
-  // Does nothing for null: no turn was taken.
+  // Does nothing for null: no lock was taken.
   void end_turn(OptionalLock* lock) {
     if (lock != nullptr) [[unlikely]]
       lock->unlock(), lock_.unlock();

@@ -4,8 +4,8 @@
 
 namespace snug {
 
-// Takes the turn of large blocks first, so that two Standstills do not wait for each other: no other thread takes a
-// further turn while it holds that one. A class that is added while the turns are taken is seen at the end, when none
+// Takes the lock of large blocks first, so that two Standstills do not wait for each other: no other thread takes a
+// further lock while it holds that one. A class that is added while the locks are taken is seen at the end, when none
 // can be added any more.
 CompactFit::Standstill::Standstill(const CompactFit& heap) : heap_(heap) {
   SharedHolds::begin_exemption();  // the caller's visit() may make system calls meanwhile
@@ -20,7 +20,7 @@ CompactFit::Standstill::Standstill(const CompactFit& heap) : heap_(heap) {
   }
 }
 
-// True if the turn of every class is held; keeps the turns of handles and pages then.
+// True if the lock of every class is held; keeps the locks of handles and pages then.
 bool CompactFit::Standstill::holds_all() {
   heap_.handle_lock_.lock();
   heap_.pages_.lock().lock();

@@ -25,7 +25,7 @@ void CompactFit::set_bound_of(PageBin& bin, size_t bound) {
   keep_bound(bin, kAllMoves);
 }
 
-// Makes up to so many moves until the bound is kept; each part of a move is made in a turn of its own.
+// Makes up to so many moves until the bound is kept; each part of a move is made under a lock of its own.
 void CompactFit::keep_bound(PageBin& bin, size_t most_moves) {
   CompactBudget unlimited;
   while (most_moves != 0) {
@@ -38,7 +38,7 @@ void CompactFit::keep_bound(PageBin& bin, size_t most_moves) {
 }
 
 // Does the next part of the move that is under way, or begins one if there is none; then the bin must have two open
-// pages or more. The caller holds the class's turn.
+// pages or more. The caller holds the class's lock.
 CompactFit::Progress CompactFit::advance(PageBin& bin, CompactBudget& budget) {
   Move& move = bin.move;
   if (!move.is_under_way()) begin_move(bin);

@@ -78,7 +78,7 @@ bool CoreHeaps::set_up(CompactFit& heap) const {
   return true;
 }
 
-// Heaps are added under the same turn: a heap either exists already and is set here, or is set in set_up(). And if two
+// Heaps are added under the same lock: a heap either exists already and is set here, or is set in set_up(). And if two
 // threads set a bound at once all heaps get the later one.
 void CoreHeaps::set_bound(size_t bound) {
   const OptionalLockGuard guard(lock_);

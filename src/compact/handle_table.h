@@ -24,9 +24,9 @@
 //   leaves_backed_ == leaves that are not unbacked: those in use, empty ones that have not gone, and those that leave
 //
 // The table lies in addresses that are reserved once, and are made writable as it grows: a slot never moves. One thread
-// at a time changes it, but for moves, which the turn of the block's class guards. Any thread may call find(), which
-// reads slots as readers and movers require (meeting.h). System calls happen without a turn: a leaf on its way back is
-// out of use meanwhile, and add() on a full table of several threads only notes that, so that grow() grows it. O(1).
+// at a time changes it, but for moves, which the lock of the block's class guards. Any thread may call find(), which
+// reads slots as readers and movers require (move_epochs.h). System calls happen without a lock: a leaf on its way back
+// is out of use meanwhile, and add() on a full table of several threads only notes that, so that grow() grows it. O(1).
 #pragma once
 
 #include <atomic>
@@ -77,10 +77,10 @@ class HandleTable {
 
   // A handle for a block at `address`; 0 if no slot or no memory is left, or if the table has to grow first.
   HandleWord add(const void* address);
-  // Called without a turn: makes more slots writable if the last add() wanted them. True if there are more than
+  // Called without a lock: makes more slots writable if the last add() wanted them. True if there are more than
   // `limit`.
   bool grow(size_t limit);
-  // Frees the slot. Returns a leaf that is to go back to the OS, by purge() without a turn and then put_back(), or
+  // Frees the slot. Returns a leaf that is to go back to the OS, by purge() without a lock and then put_back(), or
   // kNone.
   size_t remove(size_t slot);
   bool purge(size_t leaf);
@@ -108,8 +108,8 @@ class HandleTable {
   // The handle of a slot in use.
   HandleWord handle(size_t slot) const { return (word(slot) & ~(kAddressLimit - 1)) | kResting | (base_ + slot); }
 
-  // The first is for a heap of one thread. The second, for several, returns the epoch of the move (meeting.h); arrive()
-  // is false then if a reader has called the move off.
+  // The first is for a heap of one thread. The second, for several, returns the epoch of the move (move_epochs.h);
+  // arrive() is false then if a reader has called the move off.
   void begin_move(size_t slot) { set_word(slot, word(slot) & ~kResting); }
   uint64_t begin_move(size_t slot, MoveEpochs<>& epochs) { return epochs.begin(slots_[slot], kResting); }
   bool is_moving(size_t slot) const { return (word(slot) & kResting) == 0; }

@@ -16,7 +16,7 @@ struct Move {
   BlockPlace from;
   BlockPlace to;
   size_t done = 0;     // bytes copied
-  uint64_t epoch = 0;  // readers that entered earlier are waited for (meeting.h)
+  uint64_t epoch = 0;  // readers that entered earlier are waited for (move_epochs.h)
 
   bool is_under_way() const { return from.page != nullptr; }
   void begin(BlockPlace source, BlockPlace target) {

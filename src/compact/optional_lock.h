@@ -1,5 +1,6 @@
-// Turn: a lock that does nothing while a heap has one thread, and that counts how often a thread had to wait for it.
-// SharedOptionalLock: the same for what all classes share; as under a SharedLock, no system call happens under it.
+// OptionalLock: a lock that does nothing while a heap has one thread, and that counts how often a thread had to wait
+// for it. SharedOptionalLock: the same for what all classes share; as under a SharedLock, no system call happens under
+// it.
 #pragma once
 
 #include <atomic>
@@ -43,13 +44,13 @@ using SharedOptionalLock = BasicOptionalLock<SharedLock>;
 using OptionalLockGuard = LockGuard<OptionalLock>;
 using SharedOptionalLockGuard = LockGuard<SharedOptionalLock>;
 
-// Locks the turn that guards an object that moves; returns the turn and the object's place. find() returns the place,
-// turn_of(place) the turn that guards it. Both are called without the turn first, so that the object may leave between
-// the calls, and its place get another owner. Under a turn none of its places comes or goes: if the place has that
-// turn, and the object is still there afterwards, the turn is the right one. But `nobodys` is also the turn of places
-// without an owner, and these come and go: the object could leave, its place have no owner when turn_of() reads it, and
-// the object come back before the last find(). So with that turn all calls are made under `hands`, the turn under which
-// places change owners. A place that another heap owns, and no slab covers, may show any turn: the case that the object
+// Takes the lock that guards an object that moves; returns the lock and the object's place. find() returns the place,
+// lock_of(place) the lock that guards it. Both are called without the lock first, so that the object may leave between
+// the calls, and its place get another owner. Under a lock none of its places comes or goes: if the place has that
+// lock, and the object is still there afterwards, the lock is the right one. But `nobodys` is also the lock of places
+// without an owner, and these come and go: the object could leave, its place have no owner when lock_of() reads it, and
+// the object come back before the last find(). So with that lock all calls are made under `hands`, the lock under which
+// places change owners. A place that another heap owns, and no slab covers, may show any lock: the case that the object
 // leaves and comes back between two reads of one thread, twice, and its place is such a one meanwhile, is not excluded.
 // `hands` would exclude it, at the price of a lock of all classes for each block that is freed or pinned.
 template <class Find, class LockOf, class AnyLock, class Hands>

@@ -1,5 +1,5 @@
 // PageBin: the pages of one class that are not full, sorted by how full they are. Blocks are taken from the fullest, so
-// that the emptiest may empty. `turn` is the lock of the class, `move` the move of a block that is under way.
+// that the emptiest may empty. `lock` is the lock of the class, `move` the move of a block that is under way.
 //
 //   open()    == pages in the lists of levels; what compaction keeps within the bound
 //   held      pages that are not full either, but hold a pinned block, so that they cannot be emptied

@@ -205,7 +205,7 @@ void PageSource::set_page(const CompactPage& page, CompactPage* owner) {
     reinterpret_cast<CompactPage**>(row.start)[-1] = owner;
     return;
   }
-  // The store's read_uses() reads the tag of every page.
+  // The store's read_uses() reads the entry of every page.
   PageMap& page_map = spans_->page_map();
   const PageId first = page_map.page_of(row.start);
   for (uint32_t i = 0; i != pages; ++i) page_map.set_entry(first + PageCount{i}, entry);

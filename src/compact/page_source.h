@@ -1,7 +1,7 @@
 // PageSource: the source of a compacting heap's pages, and of the memory for their records: the store of snug's malloc,
 // or one region of the caller's, which serves everything without a system call.
 //
-//   region   [ free records | bits of taken pages | tags of pages | pages of 16 KiB: of blocks, or of records ]
+//   region   [ free records | bits of taken pages | entries of pages | pages of 16 KiB: of blocks, or of records ]
 //
 // With the store O(1) but for system calls, and any threads may take and give at once; with a region O(pages), one
 // thread at a time.
@@ -77,7 +77,7 @@ class PageSource {
     if (spans_ == nullptr) return tag_in_region(page_at(block)).owner();
     const PageMap& page_map = spans_->page_map();
     const size_t index = page_map.index_of(block);
-    // If a slab covers the page now, its tag has the id of a slab heap in that place.
+    // If a slab covers the page now, its entry has the id of a slab heap in that place.
     if (index >= page_map.page_limit() || page_map.class_at(index) != 0) return 0;
     return page_map.entry({static_cast<uint32_t>(index)}).owner();
   }

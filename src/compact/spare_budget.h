@@ -5,7 +5,7 @@
 //
 //   kLeast <= allowed(most) <= most, or kLeast if that is more
 //
-// Not thread-safe: the caller holds the turn of the BlockPages that has it. O(1).
+// Not thread-safe: the caller holds the lock of the BlockPages that has it. O(1).
 #pragma once
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 //
 //   bytes() == those of all rows in it
 //
-// O(1). Not thread-safe: the caller holds the turn of the BlockPages that has it.
+// O(1). Not thread-safe: the caller holds the lock of the BlockPages that has it.
 #pragma once
 
 #include <cstddef>

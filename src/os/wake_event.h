@@ -1,18 +1,18 @@
-// WakeEvent: one thread, the waiter, waits at it for work, and any thread rings. Ringing is for code that holds a lock
-// and must be fast: it costs one load unless the waiter sleeps, or none was called yet.
+// WakeEvent: one thread, the waiter, waits at it for work, and any thread notifies it. Notifying is for code that holds
+// a lock and must be fast: it costs one load unless the waiter sleeps, or none was called yet.
 //
-//                 ring, summon            claim            arrive           announce
+//                 notify, summon          claim            arrive           announce
 //      absent ──────────────────► wanted ───────► coming ────────► awake ◄───────────────► waiting
-//                                   ▲    ◄───────                    │      ring, withdraw
+//                                   ▲    ◄───────                    │      notify, withdraw
 //                            invite │     decline                    │ leave
 //                                 away ◄─────────────────────────────┘
 //
 //   send_away   away, wanted, awake, waiting ──► leaving        gone   leaving ──► away
 //   dismiss     any ──► dismissed, for good
 //
-// The waiter finds all work if each thread rings under the lock under which it has added the work, and the waiter looks
-// for work, under that lock, between announce() and wait(); or if work is added, and looked for, by operations that are
-// sequentially consistent (os/work_flag.h), as those of the wake event are.
+// The waiter finds all work if each thread notifies under the lock under which it has added the work, and the waiter
+// looks for work, under that lock, between announce() and wait(); or if work is added, and looked for, by operations
+// that are sequentially consistent (os/work_flag.h), as those of the wake event are.
 //
 // It is a template so that tests/schedule can run it in every order of its steps.
 #pragma once
@@ -75,7 +75,7 @@ class BasicWakeEvent {
   // For the waiter. announce() is false once it is sent away or dismissed.
   bool announce() { return change(kAwake, kWaiting); }
   void withdraw() { change(kWaiting, kAwake); }
-  // After announce(): sleeps until a thread rings; with a time, no longer than that.
+  // After announce(): sleeps until a thread notifies; with a time, no longer than that.
   void wait() {
     while (state_.load(std::memory_order_relaxed) == kWaiting) Atomics::futex_wait(state_, kWaiting);
   }
@@ -83,7 +83,7 @@ class BasicWakeEvent {
     sleep_while(kWaiting, milliseconds);
     withdraw();
   }
-  // True if a waiter is here and will do the work that was rung for.
+  // True if a waiter is here and will do the work that was notified of.
   bool is_served() const {
     const uint32_t seen = state_.load(std::memory_order_relaxed);
     return seen == kAwake || seen == kWaiting;
@@ -91,7 +91,7 @@ class BasicWakeEvent {
   bool is_awake() const { return state_.load(std::memory_order_relaxed) == kAwake; }
   // For the waiter, awake: it leaves, and comes back only if invited. False if it was sent away or dismissed.
   bool leave() { return change(kAwake, kAway); }
-  // For the waiter, awake: sleeps about so long, whether a thread rings or not.
+  // For the waiter, awake: sleeps about so long, whether a thread notifies or not.
   void doze(uint32_t milliseconds) { sleep_while(kAwake, milliseconds); }
 
   // Sends the waiter away; none comes again unless invited. First waits for one that is being started. True for one

@@ -1,5 +1,5 @@
 // WorkFlag: tells the thread that waits at a wake event that there is work, without the lock that guards the work. A
-// thread that adds work, under the lock, sets the mark and then rings. The waiting thread clears the mark under the
+// thread that adds work, under the lock, sets the flag and then notifies. The waiting thread clears the flag under the
 // lock before it takes the work, and reads the mark between announce() and wait(). Setting and reading are sequentially
 // consistent, so that one of the two threads sees the other.
 //

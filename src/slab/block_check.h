@@ -20,7 +20,7 @@ namespace snug {
 // One of the blocks from `slot` on is free already.
 [[noreturn]] SNUG_COLD void die_of_double_free(const Slab& slab, size_t slot);
 
-// The tag of the page that the block lies on. Ends the process if that page belongs to no slab of the class.
+// The entry of the page that the block lies on. Ends the process if that page belongs to no slab of the class.
 SNUG_ALWAYS_INLINE PageEntry tag_of_block(const PageMap& page_map, size_t size_class, const void* block) {
   const size_t page = page_map.index_of(block);
   if (page >= page_map.page_limit() || page_map.class_at(page) != scaled(size_class)) [[unlikely]]

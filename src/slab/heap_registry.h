@@ -26,7 +26,7 @@ class HeapRegistry {
 
   constexpr HeapRegistry(MetaArena& arena, SpanStore& spans) : arena_(arena), spans_(spans) {}
 
-  // The bell to ring when blocks come home.
+  // The wake event to notify when blocks come home.
   void set_wake_event(WakeEvent& wake_event) { wake_event_ = &wake_event; }
 
   // Before any other use; false if the OS refuses memory.

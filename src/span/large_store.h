@@ -81,7 +81,7 @@ class LargeStore {
     LockGuard guard(lock_);
     retention_.bytes = bytes;
   }
-  // The bell to ring when a block is kept; a live block summons the background thread by it.
+  // The wake event to notify when a block is kept; a live block summons the background thread by it.
   void set_wake_event(WakeEvent& wake_event) {
     wake_event_ = &wake_event;
     by_age_.set_wake_event(wake_event);

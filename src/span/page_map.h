@@ -7,7 +7,7 @@
 //           | chunk | chunk | … |
 //
 //   classes[page]   scaled size class of the slab that covers the page; 0 = no slab
-//   tags[page]      what owns the page (PageEntry); 0 = none
+//   entries[page]      what owns the page (PageEntry); 0 = none
 //   chunks[chunk]   which of its pages may be backed by memory, and were (Chunk)
 //
 // The arrays (about 9 bytes a page) are mapped whole and read-only, so that any index in the window may be read and

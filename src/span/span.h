@@ -1,5 +1,5 @@
-// Span: a run of pages with one owner, inside one chunk. Its record lies out of band; a free span is known by the tags
-// of its first and last page (a boundary tag at each end), so that neighbours coalesce in O(1).
+// Span: a run of pages with one owner, inside one chunk. Its record lies out of band; a free span is known by the
+// entries of its first and last page (a boundary tag at each end), so that neighbours coalesce in O(1).
 #pragma once
 
 #include <cstdint>

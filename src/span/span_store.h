@@ -13,7 +13,8 @@
 // by age: purging a short one would break the huge page for little. What was never used of the newest such chunk, the
 // wilderness, lies in no bin: requests that do not ask for huge pages would take it, and cause the next huge page.
 //
-//   for every chunk:   free spans do not overlap, and the tags lead to those that lie in bins; the rest is allocated,
+//   for every chunk:   free spans do not overlap, and the entries lead to those that lie in bins; the rest is
+//   allocated,
 //                      or the wilderness's
 //   dirty_pages_       == number of dirty pages in free spans
 //   no two free spans of one chunk are neighbours; what is detached counts as allocated
@@ -86,15 +87,15 @@ class SpanStore {
   // Sets how much is kept before any refault. Without this call that is KeptBudget::kLeast.
   void allow(size_t bytes) { budget_ = KeptBudget(bytes); }
   size_t retain() const { return retain_.load(std::memory_order_relaxed); }
-  // The bell to ring when free memory begins to age; the store summons the background thread by it once it has two
-  // chunks.
+  // The wake event to notify when free memory begins to age; the store summons the background thread by it once it has
+  // two chunks.
   void set_wake_event(WakeEvent& wake_event) {
     wake_event_ = &wake_event;
     by_age_.set_wake_event(wake_event);
   }
 
   // A span of `pages` (1 … kPagesPerChunk); its first page's address is a multiple of `alignment` pages (a power of two
-  // up to kPagesPerChunk). Null if the OS refuses. The caller owns the tags and classes of its pages from now on.
+  // up to kPagesPerChunk). Null if the OS refuses. The caller owns the entries and classes of its pages from now on.
   // `paging` is a wish about memory that is not there yet. Where it is huge pages, memory may be touched here, and the
   // touch timed; it still reads as it did.
   Span* allocate(PageCount pages, PageCount alignment = {1}, Paging paging = Paging::kSmall);
@@ -104,7 +105,7 @@ class SpanStore {
   // True if such a span would come from dirty memory now; the answer may change at once.
   bool has_dirty(PageCount pages, PageCount alignment);
 
-  // Takes back a span of which the first `touched` pages may have been written; tags and classes of its pages are 0.
+  // Takes back a span of which the first `touched` pages may have been written; entries and classes of its pages are 0.
   void free(Span* span, PageCount touched);
   // The same of all spans of the batch; the `written` of each says what was written. O(spans).
   void free_all(SpanBatch& batch);

@@ -3,8 +3,8 @@
 
 namespace snug {
 
-// Checks, chunk by chunk, that the tags lead to exactly the spans in the bins. So free spans do not overlap, and none
-// is missing.
+// Checks, chunk by chunk, that the entries lead to exactly the spans in the bins. So free spans do not overlap, and
+// none is missing.
 const char* SpanStore::check_chunks() {
   size_t found = 0;
   for (PageId chunk = page_map_.first_reserved(); chunk < page_map_.end_reserved();

@@ -1,6 +1,6 @@
 // SpanStore's records, and what it gives the arena for those of others. Where the OS refuses the arena a mapping, as
 // under a limit on addresses, free pages of the store would be of no use for want of the records that describe them:
-// then a page of the store holds records, for ever. Its class is none, and its tag says what it is.
+// then a page of the store holds records, for ever. Its class is none, and its entry says what it is.
 #include "span/span_store.h"
 
 namespace snug {

@@ -86,8 +86,8 @@ class BasicCacheRevocation {
     end();
   }
 
-  // While a Turn lives no other thread takes from caches, so that counts of caches and then of heaps add up. The thread
-  // waits for its turn, and holds no heap's lock. Without effect in a fork handler, as above.
+  // While an Exclusive lives no other thread takes from caches, so that counts of caches and then of heaps add up. The
+  // thread waits for its turn, and holds no heap's lock. Without effect in a fork handler, as above.
   class Exclusive {
    public:
     explicit Exclusive(BasicCacheRevocation& revocation)

@@ -150,7 +150,7 @@ class alignas(64) ThreadCache : public HeapCache {
   bool affords_draining(size_t size_class, size_t room) const;
   void empty_next_array();
 
-  // thread_cache_reach.cpp
+  // thread_cache_revocation.cpp
   void lower_bases();
 
   void scavenge_as_due();

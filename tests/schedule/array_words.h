@@ -1,5 +1,5 @@
 // ArrayWords: where a thread's array of free blocks begins and ends, with the orders of the words that ship
-// (thread_state.h, thread_cache_reach.cpp), for proofs of array_ends.h and of what takes from arrays.
+// (thread_state.h, thread_cache_revocation.cpp), for proofs of array_ends.h and of what takes from arrays.
 //
 //   base == number of the first place that holds a block;  top == number of the one behind the last
 #pragma once
