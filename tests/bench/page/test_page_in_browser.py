@@ -3,7 +3,6 @@
 import io
 import json
 import re
-import tempfile
 from pathlib import Path
 
 import numpy
@@ -20,10 +19,9 @@ ROOT = Path(__file__).parents[3]
 FEW_LOADS = {"server", "many_sizes", "large_cycles", "latency", "redis", "sqlite", "idle_threads", "owners_asleep"}
 
 
-def part_of(grid: Path) -> Path:
+def part_of(grid: Path, part: Path) -> Path:
     """The same results of a few loads, in a file of its own."""
     head, *lines = grid.read_text("utf-8").splitlines(keepends=True)
-    part = Path(tempfile.mkdtemp(prefix="snug-page-")) / "few.jsonl"
     part.write_text(head + "".join(line for line in lines if json.loads(line)["load"] in FEW_LOADS), "utf-8")
     return part
 
@@ -31,7 +29,7 @@ def part_of(grid: Path) -> Path:
 COMMITTED = sorted((ROOT / "docs" / "results").glob("*.jsonl"))
 SETTINGS = [(1280, "light"), (400, "dark")]  # each width and each theme once: neither changes what the other does
 LARGEST = max(COMMITTED, key=lambda file: file.stat().st_size)
-FEW_ROWS = part_of(LARGEST)
+FEW_ROWS = Path("few.jsonl")  # made of it, beside the pages
 RESULTS = [*COMMITTED, FEW_ROWS]
 MARKED = 8  # pixels of an allocator's very colour, at least, where it is drawn
 COVERED = 9  # pixels from one marker's middle to another's that is drawn over it
@@ -73,7 +71,8 @@ def pages(tmp_path_factory):
     """The page of each file of results, and the names of its allocators."""
     folder, made = tmp_path_factory.mktemp("pages"), {}
     for file in RESULTS:
-        verdict, said = judge(read_results(file)), []
+        results = part_of(LARGEST, folder / FEW_ROWS) if file == FEW_ROWS else file
+        verdict, said = judge(read_results(results)), []
         target = folder / f"{file.stem}.html"
         target.write_text(page(verdict, said.append), encoding="utf-8")
         made[file] = (target, verdict)

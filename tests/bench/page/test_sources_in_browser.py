@@ -9,7 +9,8 @@ from snug_bench.results import read_results
 from snug_bench.statistics import Sample
 from snug_bench.verdict import judge
 from snug_seeds.plot import draw_batches, draw_cells, draw_lists, styles_for
-from test_page_in_browser import COLLISIONS, FEW_ROWS, FRAMES, LOOK_AT_ALL, MARKED, OUTSIDE, SETTINGS, drawn_pixels
+from test_page_in_browser import (COLLISIONS, FEW_ROWS, FRAMES, LARGEST, LOOK_AT_ALL, MARKED, OUTSIDE, SETTINGS, drawn_pixels,
+                                  part_of)
 
 ROUNDS, NODES = list(range(10, 301, 5)), [1, 10, 100, 1000, 10000]
 VERSIONS = ["old", "new", "snug", "malloc of snug", "malloc of glibc", "malloc of jemalloc", "malloc of mimalloc"]
@@ -32,7 +33,7 @@ def sources(tmp_path_factory):
                   [{"claim": "a claim", "outcome": "holds", "figures": "1.2 [1.1–1.3]"}]}]
     (folder / "seeds.json").write_text(json.dumps({"schema": "snug.seeds/1", "host": {}, "quick": False, "documents": documents}))
     target = folder / "page.html"
-    target.write_text(page(judge(read_results(FEW_ROWS)), print, folder / "seeds.json"), encoding="utf-8")
+    target.write_text(page(judge(read_results(part_of(LARGEST, folder / FEW_ROWS))), print, folder / "seeds.json"), encoding="utf-8")
     return target
 
 
