@@ -160,7 +160,7 @@ void Allocator::bound_memory() {
   caches.open({retained.cache, config.batch});
 }
 
-void Allocator::before_fork() {
+void Allocator::before_fork() SNUG_UNPROVED {
   peak.before_fork();
   // A single thread needs no lock, and may be forking in a signal handler that has interrupted it in a hold of one.
   if (os::is_single_threaded() && !background.may_exist()) {
@@ -173,14 +173,14 @@ void Allocator::before_fork() {
   forks_alone_ = false;  // under our first lock
 }
 
-void Allocator::after_fork_in_parent() {
+void Allocator::after_fork_in_parent() SNUG_UNPROVED {
   if (forks_alone_) return background.after_fork_in_parent();
   guarded.lock().unlock_after_fork();
   quarantine.unlock_after_fork();
   ForkOrder<Allocator>::after_in_parent(*this);
 }
 
-void Allocator::after_fork_in_child() {
+void Allocator::after_fork_in_child() SNUG_UNPROVED {
   forget_calling_thread();
   guarded.lock().unlock_after_fork();
   quarantine.unlock_after_fork();

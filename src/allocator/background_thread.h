@@ -85,13 +85,13 @@ class BackgroundThread {
   // Around a fork no background thread is started, none has blocks detached, and the child has none. A process of one
   // thread does not wait for empty hands: it may fork in a signal handler in the midst of another fork.
   void before_fork();
-  void wait_for_empty_hands() { hands_.lock_for_fork(); }
+  void wait_for_empty_hands() SNUG_ACQUIRE(hands_) { hands_.lock_for_fork(); }
 
   // While another thread holds it, the background thread has no blocks detached, which would count as in use. To be
   // taken before any heap's lock.
-  Lock& hands() { return hands_; }
-  void after_fork_in_parent();
-  void after_fork_in_child();
+  Lock& hands() SNUG_RETURNS_LOCK(hands_) { return hands_; }
+  void after_fork_in_parent() SNUG_RELEASE(hands_);
+  void after_fork_in_child() SNUG_RELEASE(hands_);
 
  private:
   using Lifecycle = BackgroundLifecycle<BackgroundThread>;

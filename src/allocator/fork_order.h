@@ -15,12 +15,14 @@
 // lock of a part that is not open.
 #pragma once
 
+#include "base/lock_annotations.h"
+
 namespace snug {
 
 template <class Allocator>
 class ForkOrder {
  public:
-  static void before(Allocator& allocator) {
+  static void before(Allocator& allocator) SNUG_UNPROVED {
     Allocator::Streams::lock();
     // Our first lock makes forks of several threads take turns: the forking thread is the one that holds it.
     allocator.opening_.lock();
@@ -37,20 +39,20 @@ class ForkOrder {
     allocator.arena.lock().lock_for_fork();
   }
 
-  static void after_in_parent(Allocator& allocator) {
+  static void after_in_parent(Allocator& allocator) SNUG_UNPROVED {
     allocator.background.after_fork_in_parent();
     unlock(allocator);
     Allocator::Streams::unlock();
   }
 
-  static void after_in_child(Allocator& allocator) {
+  static void after_in_child(Allocator& allocator) SNUG_UNPROVED {
     allocator.background.after_fork_in_child();
     unlock(allocator);
     Allocator::Streams::reset();
   }
 
  private:
-  static void unlock(Allocator& allocator) {
+  static void unlock(Allocator& allocator) SNUG_UNPROVED {
     if (allocator.is_open()) {
       allocator.arena.lock().unlock_after_fork();
       allocator.arrays.lock().unlock_after_fork();

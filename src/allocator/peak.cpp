@@ -30,7 +30,6 @@ size_t Peak::committed() {
 
 uint64_t Peak::enough() const { return highest_.sums.rss + highest_.sums.rss / kPart; }
 
-// The lock is held.
 void Peak::measure_now(uint64_t to_beat) {
   ++looks_;
   if (attribute_memory(now_, samples_, has_forked_.load(std::memory_order_relaxed)) && now_.sums.rss > to_beat)

@@ -36,7 +36,7 @@ class Peak {
   }
 
   // The highest so far, this moment included; null if the kernel does not say. No other thread may use this meanwhile.
-  const Attribution* conclude();
+  const Attribution* conclude() SNUG_UNPROVED;
   uint64_t looks() const { return looks_; }
 
   // Attributes the memory of this moment. False if the kernel does not say.
@@ -44,7 +44,7 @@ class Peak {
 
   void before_fork() { has_forked_.store(true, std::memory_order_relaxed); }
   // Begins anew: the child has a peak of its own.
-  void after_fork_in_child();
+  void after_fork_in_child() SNUG_UNPROVED;
 
  private:
   static constexpr size_t kNever = SIZE_MAX;
@@ -52,15 +52,15 @@ class Peak {
   static size_t grown();
   static size_t committed();
   void look();
-  uint64_t enough() const;  // bytes in memory that are worth another look
-  void measure_now(uint64_t to_beat);
+  uint64_t enough() const SNUG_REQUIRES(lock_);  // bytes in memory that are worth another look
+  void measure_now(uint64_t to_beat) SNUG_REQUIRES(lock_);
 
   std::atomic<size_t> next_look_{kNever};  // look again when grown() is so much
   std::atomic<bool> has_forked_{false};
-  Lock lock_;  // guards what follows, over a whole walk; look() only tries it
+  Lock lock_;  // held over a whole walk; look() only tries it
   uint64_t looks_ = 0;
-  Attribution now_;
-  Attribution highest_;
+  Attribution now_ SNUG_GUARDED_BY(lock_);
+  Attribution highest_ SNUG_GUARDED_BY(lock_);
   SizeSamples samples_;
 };
 

@@ -32,7 +32,7 @@ class BasicInFlightGate {
   bool is_closing() const { return is_closing_; }
 
   // The threads inside need only this lock and locks that come after it, so they always get out.
-  void lock_at_rest(LockType& lock) {
+  void lock_at_rest(LockType& lock) SNUG_ACQUIRE(lock) {
     lock.lock();
     is_closing_ = true;
     while (!is_empty()) yield_lock(lock);
@@ -40,7 +40,7 @@ class BasicInFlightGate {
     lock.hold_for_fork();
   }
   // Drops the lock, which the caller holds, for a moment, so that other threads can take it.
-  static void yield_lock(LockType& lock) {
+  static void yield_lock(LockType& lock) SNUG_REQUIRES(lock) {
     lock.unlock();
     Atomics::pause();
     lock.lock();
@@ -52,17 +52,18 @@ class BasicInFlightGate {
 };
 
 template <class Atomics, class LockType>
-class BasicGateGuard {
+class SNUG_SCOPED_LOCK BasicGateGuard {
  public:
   using InFlightGate = BasicInFlightGate<Atomics, LockType>;
 
   BasicGateGuard(LockType& lock, const InFlightGate& in_flight, TakenIn where = std::source_location::current())
+      SNUG_ACQUIRE(lock)
       : lock_(lock) {
     SharedHolds::name(where);
     lock_.lock();
     while (in_flight.is_closing()) InFlightGate::yield_lock(lock_);
   }
-  ~BasicGateGuard() { lock_.unlock(); }
+  ~BasicGateGuard() SNUG_RELEASE() { lock_.unlock(); }
   BasicGateGuard(const BasicGateGuard&) = delete;
   BasicGateGuard& operator=(const BasicGateGuard&) = delete;
 
@@ -94,16 +95,17 @@ class BasicInFlightScope {
 };
 
 template <class Atomics, class LockType>
-class BasicUnlockedScope {
+class SNUG_SCOPED_LOCK BasicUnlockedScope {
  public:
   using InFlightGate = BasicInFlightGate<Atomics, LockType>;
 
   BasicUnlockedScope(LockType& lock, InFlightGate& in_flight, TakenIn where = std::source_location::current())
+      SNUG_RELEASE(lock)
       : lock_(lock), in_flight_(in_flight), where_(where) {
     in_flight_.enter();
     lock_.unlock();
   }
-  ~BasicUnlockedScope() {
+  ~BasicUnlockedScope() SNUG_RELEASE() {
     SharedHolds::name(where_);
     lock_.lock();
     in_flight_.leave();

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "base/compiler.h"
+#include "base/lock_annotations.h"
 #include "base/shared_holds.h"
 #include "base/std_atomics.h"
 
@@ -29,27 +30,29 @@ class ForkingThread {
 };
 
 template <class Atomics = StdAtomics, class Forks = ForkingThread>
-class BasicLock {
+class SNUG_LOCKABLE BasicLock {
  public:
   constexpr BasicLock() = default;
   BasicLock(const BasicLock&) = delete;
   BasicLock& operator=(const BasicLock&) = delete;
 
-  void lock() {
+  void lock() SNUG_ACQUIRE() {
     uint32_t expected = kOpen;
     if (!word_.compare_exchange_strong(expected, kHeld, std::memory_order_acquire)) [[unlikely]]
       lock_contended();
   }
   // If it fails, the lock's holder sees after its unlock() what the caller did before, as slab/mailbox.h needs it
   // (sequentially consistent).
-  bool try_lock() {
+  bool try_lock() SNUG_TRY_ACQUIRE(true) {
     uint32_t expected = kOpen;
     return word_.compare_exchange_strong(expected, kHeld, std::memory_order_seq_cst) ||
            (expected == kHeldByFork && Forks::is_this_one());
   }
+  // For Clang's analysis, in a function that is called back under the lock. No code.
+  void assume_held() const SNUG_ASSUMES(this) {}
   // True if any thread holds the lock. Racy: the answer may have changed when the caller reads it.
   bool is_held() const { return word_.load(std::memory_order_relaxed) != kOpen; }
-  void unlock() {
+  void unlock() SNUG_RELEASE() {
     if (word_.load(std::memory_order_relaxed) == kHeldByFork) [[unlikely]]
       return;  // the forking thread unlocks, inside its own hold for the fork
     if (word_.exchange(kOpen, std::memory_order_seq_cst) == kWaited) [[unlikely]]
@@ -59,15 +62,15 @@ class BasicLock {
   // Around a fork one thread holds every lock and runs other libraries' fork handlers, which may allocate: for this
   // thread alone lock() succeeds on the locks that it holds. All structures are at rest then, and again when the
   // handler returns.
-  void lock_for_fork() {
+  void lock_for_fork() SNUG_ACQUIRE() {
     lock();
     hold_for_fork();
   }
   bool is_held_for_fork() const { return word_.load(std::memory_order_relaxed) == kHeldByFork; }
   // For a lock already held.
-  void hold_for_fork() { word_.store(kHeldByFork, std::memory_order_relaxed); }
+  void hold_for_fork() SNUG_REQUIRES(this) { word_.store(kHeldByFork, std::memory_order_relaxed); }
   // Does nothing to a lock that is not held for a fork.
-  void unlock_after_fork() {
+  void unlock_after_fork() SNUG_RELEASE() {
     if (!is_held_for_fork()) return;
     word_.store(kOpen, std::memory_order_release);
     wake(INT_MAX);
@@ -87,7 +90,7 @@ class BasicLock {
 
   void wake(int count) { Atomics::futex_wake(word_, count); }
 
-  SNUG_COLD void lock_contended() {
+  SNUG_COLD void lock_contended() SNUG_ACQUIRE() SNUG_UNPROVED {
     for (int spin = 0; spin < Atomics::kSpins; ++spin) {
       if (try_lock()) return;
       Atomics::cpu_relax();
@@ -120,26 +123,26 @@ using Lock = BasicLock<>;
 #ifdef NDEBUG
 using SharedLock = Lock;
 #else
-class SharedLock : public Lock {
+class SNUG_LOCKABLE SharedLock : public Lock {
  public:
-  void lock() {
+  void lock() SNUG_ACQUIRE() {
     Lock::lock();
     SharedHolds::add();
   }
-  bool try_lock() {
+  bool try_lock() SNUG_TRY_ACQUIRE(true) {
     if (!Lock::try_lock()) return false;
     SharedHolds::add();
     return true;
   }
-  void unlock() {
+  void unlock() SNUG_RELEASE() {
     SharedHolds::remove();
     Lock::unlock();
   }
-  void lock_for_fork() {
+  void lock_for_fork() SNUG_ACQUIRE() {
     Lock::lock_for_fork();
     SharedHolds::add();
   }
-  void unlock_after_fork() {
+  void unlock_after_fork() SNUG_RELEASE() {
     if (is_held_for_fork()) SharedHolds::remove();
     Lock::unlock_after_fork();
   }
@@ -147,13 +150,13 @@ class SharedLock : public Lock {
 #endif
 
 template <class LockType>
-class LockGuard {
+class SNUG_SCOPED_LOCK LockGuard {
  public:
-  explicit LockGuard(LockType& lock, TakenIn where = std::source_location::current()) : lock_(lock) {
+  explicit LockGuard(LockType& lock, TakenIn where = std::source_location::current()) SNUG_ACQUIRE(lock) : lock_(lock) {
     SharedHolds::name(where);
     lock_.lock();
   }
-  ~LockGuard() { lock_.unlock(); }
+  ~LockGuard() SNUG_RELEASE() { lock_.unlock(); }
   LockGuard(const LockGuard&) = delete;
   LockGuard& operator=(const LockGuard&) = delete;
 

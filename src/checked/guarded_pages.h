@@ -30,7 +30,7 @@ namespace snug {
 class GuardedPages {
  public:
   // Called before any other use. If the OS refuses memory no block is guarded. `seed` seeds the choice of ends.
-  void open(MetaArena& arena, uint64_t seed);
+  void open(MetaArena& arena, uint64_t seed) SNUG_UNPROVED;
 
   // True if the address is on one of the pages or between them.
   bool contains(const void* address) const { return address_of(address) - start_ < bytes_; }
@@ -51,7 +51,7 @@ class GuardedPages {
   // Reports what is wrong with an access at the address, which contains() accepts.
   void report(const void* address) const;
 
-  SharedLock& lock() { return lock_; }  // for a fork
+  SharedLock& lock() SNUG_RETURNS_LOCK(lock_) { return lock_; }  // for a fork
 
  private:
   enum class State : uint8_t { kNever, kLive, kFreed, kInHand };
@@ -68,7 +68,7 @@ class GuardedPages {
 
   size_t slot_near(const void* address) const;
   uintptr_t page_of(size_t slot) const;
-  size_t take_slot(bool* at_end);
+  size_t take_slot(bool* at_end) SNUG_EXCLUDES(lock_);
   void insist_live(const char* call, const void* block, const Slot& slot) const;
   static void write(Text<320>& line, const Slot& slot);
   [[noreturn]] void die(const char* call, const void* block, const char* reason, const Slot& slot) const;
@@ -79,8 +79,8 @@ class GuardedPages {
   Slot* slots_ = nullptr;
   std::atomic<uint32_t> refills_{0};
   SharedLock lock_;
-  uint64_t random_ = 1;
-  size_t next_ = 0;  // the slot to try next
+  uint64_t random_ SNUG_GUARDED_BY(lock_) = 1;
+  size_t next_ SNUG_GUARDED_BY(lock_) = 0;  // the slot to try next
 };
 
 }  // namespace snug

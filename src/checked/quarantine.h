@@ -37,7 +37,7 @@ class Quarantine {
   static constexpr size_t kMostAtOnce = 16;
 
   // Called before any other use; `limit` is in bytes. If there is no memory for its own records, it holds no block.
-  void open(size_t limit, MetaArena& arena);
+  void open(size_t limit, MetaArena& arena) SNUG_UNPROVED;
 
   // False for a block so long that it would leave room for too few others.
   bool has_room_for(size_t size) const { return size + kLeastWeight <= limit_ / kLeastShare; }
@@ -58,8 +58,8 @@ class Quarantine {
   // handler may have interrupted the holder.
   size_t fetch_any(Rested* leaving);
 
-  void lock_for_fork();
-  void unlock_after_fork();
+  void lock_for_fork() SNUG_UNPROVED;
+  void unlock_after_fork() SNUG_UNPROVED;
 
  private:
   static constexpr size_t kLeastShare = 2;
@@ -72,9 +72,9 @@ class Quarantine {
   // while no thread holds its lock.
   struct alignas(kCacheLine) Batch {
     SharedLock lock;
-    uint32_t count = 0;
-    size_t bytes = 0;
-    Rested blocks[kMostAtOnce];
+    uint32_t count SNUG_GUARDED_BY(lock) = 0;
+    size_t bytes SNUG_GUARDED_BY(lock) = 0;
+    Rested blocks[kMostAtOnce] SNUG_GUARDED_BY(lock);
   };
 
   // The batch of a thread, by a hash of its address, as addresses of threads may differ in upper bits only.
@@ -82,15 +82,15 @@ class Quarantine {
     constexpr unsigned kBits = std::bit_width(kBatches - 1);
     return batches_[uint64_t{thread} * 0x9e3779b97f4a7c15 >> (64 - kBits)];
   }
-  bool is_filled_by(const Rested& rested, const Batch& batch) const {
+  bool is_filled_by(const Rested& rested, const Batch& batch) const SNUG_REQUIRES(batch.lock) {
     return batch.count == kMostAtOnce - 1 || batch.bytes + weight(rested) > most_in_batch_;
   }
-  static void add(const Rested& rested, Batch& batch) {
+  static void add(const Rested& rested, Batch& batch) SNUG_REQUIRES(batch.lock) {
     batch.blocks[batch.count++] = rested;
     batch.bytes += weight(rested);
   }
-  size_t hand_over(Batch& batch, Rested* leaving);
-  size_t take(size_t limit, Rested* leaving);
+  size_t hand_over(Batch& batch, Rested* leaving) SNUG_REQUIRES(batch.lock);
+  size_t take(size_t limit, Rested* leaving) SNUG_REQUIRES(lock_);
   size_t take_any(Batch& batch, Rested* leaving);
 
   Batch* batches_ = nullptr;
@@ -98,12 +98,12 @@ class Quarantine {
   size_t most_in_ring_ = 0;
   size_t limit_ = 0;
 
-  alignas(kCacheLine) SharedLock lock_;  // guards the ring
-  Rested* ring_ = nullptr;
-  size_t capacity_ = 0;  // a power of two
-  size_t first_ = 0;     // only increases; its place in the ring is the remainder
-  size_t count_ = 0;
-  size_t bytes_ = 0;
+  alignas(kCacheLine) SharedLock lock_;
+  Rested* ring_ SNUG_GUARDED_BY(lock_) = nullptr;
+  size_t capacity_ SNUG_GUARDED_BY(lock_) = 0;  // a power of two
+  size_t first_ SNUG_GUARDED_BY(lock_) = 0;     // only increases; its place in the ring is the remainder
+  size_t count_ SNUG_GUARDED_BY(lock_) = 0;
+  size_t bytes_ SNUG_GUARDED_BY(lock_) = 0;
 };
 
 }  // namespace snug

@@ -77,6 +77,7 @@ void BlockPages::give_last(Place place) {
   CompactPage* const page = place.page;
   if (!page->is_large()) {
     PageBin& bin = *page->bin;
+    bin.lock.assume_held();
     poison(place.block(), page->block);
     --bin.used;
     --bin.pages;
@@ -88,8 +89,8 @@ void BlockPages::give_last(Place place) {
 // If `take` finds no memory, the spare rows go back to the source, where they serve all lengths, and it is tried again.
 template <class Take>
 std::invoke_result_t<Take> BlockPages::with_spares(Take take) {
-  const auto taken = in_turn_of_source(take);
-  return taken || !give_spares() ? taken : in_turn_of_source(take);
+  const auto taken = for_source(take);
+  return taken || !give_spares() ? taken : for_source(take);
 }
 
 PageRow BlockPages::take_row(size_t bytes, size_t alignment) {
@@ -148,7 +149,7 @@ CompactPage* BlockPages::add_page_to(PageBin& bin) {
   if (page == nullptr) return nullptr;
   page->inverse = sizes.inverse;
   page->relocate = bin.relocate;
-  ++page->bin->pages;
+  ++bin.pages;
   poison(row.start, row.bytes);
   const SharedOptionalLockGuard guard(lock_);
   all_.push_front(page);
@@ -159,7 +160,7 @@ CompactPage* BlockPages::add_page_to(PageBin& bin) {
 CompactPage* BlockPages::add_page(PageRow row, PageBin* bin, size_t block, size_t blocks) {
   void* const record = take_record(record_bytes(blocks));
   if (record == nullptr) {
-    in_turn_of_source([&] { source_.give(row); });
+    for_source([&] { source_.give(row); });
     return nullptr;
   }
   std::memset(record, 0, record_bytes(blocks));
@@ -234,7 +235,7 @@ size_t BlockPages::give_back_rows(size_t most) {
     const PageRow row = page->row;
     const bool is_large = page->is_large();
     give_record(page, record_bytes(page->blocks));
-    in_turn_of_source([&] { is_large ? source_.give(row) : source_.give_to_os(row); });
+    for_source([&] { is_large ? source_.give(row) : source_.give_to_os(row); });
   }
   return most;
 }

@@ -84,9 +84,11 @@ class BlockPages {
   // A block of the class.
   Place take_of(size_t size_class) {
     PageBin* const bin = bin_for(size_class);
-    return bin == nullptr ? Place{} : take_from(*bin);
+    if (bin == nullptr) return {};
+    bin->lock.assume_held();
+    return take_from(*bin);
   }
-  Place take_from(PageBin& bin) {
+  Place take_from(PageBin& bin) SNUG_REQUIRES(bin.lock) {
     CompactPage* page = bin.to_fill();
     if (page == nullptr) [[unlikely]]
       page = add_page_to(bin);
@@ -95,6 +97,7 @@ class BlockPages {
   // Takes a block in a page that is open.
   Place take_in(CompactPage* page) {
     PageBin& bin = *page->bin;
+    bin.lock.assume_held();
     const size_t index = page->take();
     unpoison(page->block_at(index), page->block);
     ++bin.used;
@@ -106,6 +109,7 @@ class BlockPages {
     if (place.page->used == 1) [[unlikely]]
       return give_last(place);
     PageBin& bin = *place.page->bin;
+    bin.lock.assume_held();
     poison(place.block(), place.page->block);
     place.page->give(place.index);
     --bin.used;
@@ -122,11 +126,11 @@ class BlockPages {
   // The same, so many rows at most, each with a system call. Returns how many went: fewer if no more are to go.
   size_t give_back_rows(size_t most);
   // All pages go.
-  void release_all();
+  void release_all() SNUG_UNPROVED;
 
   void* take_record(size_t bytes);
   void give_record(void* record, size_t bytes) {
-    in_turn_of_source([&] { source_.give_record(record, bytes); });
+    for_source([&] { source_.give_record(record, bytes); });
   }
 
   // The place of a block that lies in this heap for certain.
@@ -140,7 +144,7 @@ class BlockPages {
     const size_t class_after = source_.class_after(block);
     return class_after == 0 || class_after > count() ? nullptr : bin(class_after - 1);
   }
-  // The place of the used block that begins there; without a page if there is none.
+  // For a heap of one thread: the place of the used block that begins there; without a page if there is none.
   Place find(const void* block) const;
   // The class that serves the request; kLarge if the block gets pages of its own.
   size_t class_for(size_t bytes, size_t alignment) const {
@@ -182,15 +186,16 @@ class BlockPages {
   Totals totals() const;  // O(classes)
   // Adds what the pages of the class for `bytes` hold. Returns the size of its blocks; 0: there is no such class.
   size_t totals_of(size_t bytes, Totals& totals) const;
-  SharedOptionalLock& lock() const { return lock_; }
-  const char* check() const;
+  SharedOptionalLock& lock() const SNUG_RETURNS_LOCK(lock_) { return lock_; }
+  // All locks of the heap are held, or it has one thread.
+  const char* check() const SNUG_UNPROVED;
   // For checks: whether `page` is a page of a class; whether a record may lie there.
   bool has_page(const CompactPage* page) const { return is_page(page) && is_known(*page); }
   bool may_hold_record(const void* record, size_t bytes) const { return source_.may_hold_record(record, bytes); }
 
   // Calls visit(page) for each page; visit must not take or give blocks.
   template <class Visit>
-  void for_each_page(Visit visit) const {
+  void for_each_page(Visit visit) const SNUG_REQUIRES(lock_) {
     for (const CompactPage* page = all_.front(); page != nullptr; page = AllPages::next(page)) visit(*page);
   }
 
@@ -204,7 +209,7 @@ class BlockPages {
 
   // Calls use() under the lock, unless the source is the store, which needs none.
   template <class Use>
-  std::invoke_result_t<Use> in_turn_of_source(Use use) {
+  std::invoke_result_t<Use> for_source(Use use) {
     if (source_.asks_the_os()) return use();
     const SharedOptionalLockGuard guard(lock_);
     return use();
@@ -212,61 +217,61 @@ class BlockPages {
   size_t class_for_otherwise(size_t bytes, size_t alignment) const;
   void give_last(Place place);
   CompactPage* add_page(PageRow row, PageBin* bin, size_t block, size_t blocks);
-  CompactPage* add_page_to(PageBin& bin);
+  CompactPage* add_page_to(PageBin& bin) SNUG_REQUIRES(bin.lock);
   PageRow take_row_of(const BlockClass& sizes);
-  size_t spare_bound() const { return (bytes_pages_ - bytes_large_) / kSpareShare; }
-  size_t most_spare() const { return budget_.allowed(spare_bound()); }
-  void forget(CompactPage* page);
-  void let_go(CompactPage* page);
+  size_t spare_bound() const SNUG_REQUIRES(lock_) { return (bytes_pages_ - bytes_large_) / kSpareShare; }
+  size_t most_spare() const SNUG_REQUIRES(lock_) { return budget_.allowed(spare_bound()); }
+  void forget(CompactPage* page) SNUG_REQUIRES(lock_);
+  void let_go(CompactPage* page) SNUG_REQUIRES(lock_);
   CompactPage* take_owed();
-  void note_owed();
+  void note_owed() SNUG_REQUIRES(lock_);
   bool give_spares();
   template <class Take>
   std::invoke_result_t<Take> with_spares(Take take);
   SNUG_COLD PageBin* add_bin_for(size_t size_class);
   size_t find_kind(size_t first, size_t last, size_t block, Relocate relocate) const;
   SNUG_COLD size_t add_kind(size_t known, size_t block, Relocate relocate);
-  PageBin* add_bin(void* record, const BlockClass& sizes, size_t size_class, Relocate relocate);
+  PageBin* add_bin(void* record, const BlockClass& sizes, size_t size_class, Relocate relocate) SNUG_REQUIRES(lock_);
   void release(CompactPage* page);
-  CompactPage* find_mapping(const void* block) const;
+  CompactPage* find_mapping(const void* block) const SNUG_UNPROVED;  // for find()
   size_t record_bytes(size_t blocks) const { return CompactPage::record_bytes(blocks, has_owners_); }
-  const char* check_class(size_t size_class) const;
+  const char* check_class(size_t size_class) const SNUG_UNPROVED;
   bool is_page(const CompactPage* page) const;
   bool is_known(const CompactPage& page) const;
-  const char* check_links() const;
-  const char* check_empty_rows(size_t tagged) const;
-  bool lie_records_in_pages() const;
+  const char* check_links() const SNUG_UNPROVED;
+  const char* check_empty_rows(size_t tagged) const SNUG_UNPROVED;
+  bool lie_records_in_pages() const SNUG_UNPROVED;
   template <class Visit>
-  void for_each_empty(Visit visit) const {
+  void for_each_empty(Visit visit) const SNUG_REQUIRES(lock_) {
     spares_.for_each(visit);
     for (const CompactPage* page = leaving_.front(); page != nullptr; page = AllPages::next(page)) visit(*page);
   }
-  const char* check_page(const CompactPage& page) const;
+  const char* check_page(const CompactPage& page) const SNUG_UNPROVED;
   struct Counted {
     size_t pages = 0;
     size_t not_full = 0;  // of them
     size_t used = 0;      // blocks
   };
-  const char* check_bin(size_t size_class, const Counted& counted) const;
-  const char* check_bytes(size_t all, size_t large, size_t records) const;
+  const char* check_bin(size_t size_class, const Counted& counted) const SNUG_UNPROVED;
+  const char* check_bytes(size_t all, size_t large, size_t records) const SNUG_UNPROVED;
 
   const BlockMap& map_;
   PageSource source_;
   const bool has_owners_;
   std::atomic<PageBin*> bins_[kMostBins] = {};
   std::atomic<size_t> kind_count_{0};
-  mutable SharedOptionalLock lock_;  // guards all below, the source, and the adding of classes
+  mutable SharedOptionalLock lock_;  // and, of a region, the source
   bool shares_classes_ = false;
-  size_t bound_ = 1;
-  AllPages all_;      // large blocks last
-  AllPages leaving_;  // empty pages that wait for give_back()
-  SpareRows spares_;
-  SpareBudget budget_;
+  size_t bound_ SNUG_GUARDED_BY(lock_) = 1;
+  AllPages all_ SNUG_GUARDED_BY(lock_);      // large blocks last
+  AllPages leaving_ SNUG_GUARDED_BY(lock_);  // empty pages that wait for give_back()
+  SpareRows spares_ SNUG_GUARDED_BY(lock_);
+  SpareBudget budget_ SNUG_GUARDED_BY(lock_);
   std::atomic<bool> owes_{false};  // true if rows are to go; perhaps still true when the last one has gone
-  size_t large_blocks_ = 0;
-  size_t bytes_large_ = 0;
-  size_t bytes_pages_ = 0;
-  size_t bytes_records_ = 0;
+  size_t large_blocks_ SNUG_GUARDED_BY(lock_) = 0;
+  size_t bytes_large_ SNUG_GUARDED_BY(lock_) = 0;
+  size_t bytes_pages_ SNUG_GUARDED_BY(lock_) = 0;
+  size_t bytes_records_ SNUG_GUARDED_BY(lock_) = 0;
 };
 
 }  // namespace snug

@@ -41,6 +41,7 @@ const char* BlockPages::check_links() const {
   const auto is_page = [this](const CompactPage* page) { return this->is_page(page); };
   bool is_linked = all_.is_linked(is_page) && leaving_.is_linked(is_page) && spares_.is_linked(is_page);
   for_each_bin([&](const PageBin& bin) {
+    bin.lock.assume_held();
     for (size_t list = 0; list <= CompactPage::kLevels; ++list)
       is_linked = is_linked && bin.list(list).is_linked(is_page);
   });

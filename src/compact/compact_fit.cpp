@@ -49,7 +49,10 @@ HandleWord CompactFit::allocate(size_t bytes, size_t alignment) {
   if (is_shared()) [[unlikely]]
     return allocate_of(size_class);
   PageBin* const bin = pages_.bin_for(size_class);
-  return bin == nullptr ? 0 : name(take_from(*bin));
+  if (bin == nullptr) return 0;
+  bin->lock.assume_held();  // no other thread has the heap
+  handle_lock_.assume_held();
+  return name(take_from(*bin));
 }
 
 HandleWord CompactFit::allocate(size_t bytes, size_t alignment, Relocate relocate) {
@@ -73,7 +76,7 @@ HandleWord CompactFit::allocate_of(size_t size_class) {
   if (bin == nullptr) return 0;
   return with_handle([&] {
     const ClassGuard lock(*this, bin->lock);
-    return name_in_turn(take_from(*bin));
+    return name_under_lock(take_from(*bin));
   });
 }
 
@@ -81,11 +84,11 @@ HandleWord CompactFit::allocate_large(size_t bytes, size_t alignment, Relocate r
   return with_handle([&] {
     const PageRow row = pages_.take_row(bytes, alignment);
     const ClassGuard lock(*this, large_lock_);
-    return name_in_turn(pages_.add_large(row, relocate));
+    return name_under_lock(pages_.add_large(row, relocate));
   });
 }
 
-HandleWord CompactFit::name_in_turn(Place place) {
+HandleWord CompactFit::name_under_lock(Place place) {
   const SharedOptionalLockGuard guard(handle_lock_);
   return name(place);
 }
@@ -105,7 +108,7 @@ HandleWord CompactFit::name(Place place) {
 void CompactFit::free(HandleWord handle) {
   PageBin* bin = nullptr;
   size_t leaf = HandleTable::kNone;
-  bool is_within_bound = false;
+  bool is_within_bound = true;
   {
     const BlockGuard lock(*this, handle, "snug_compact_free");
     const Place place = lock.place;
@@ -113,15 +116,20 @@ void CompactFit::free(HandleWord handle) {
     bin = place.page->bin;
     // A heap of one thread gives up the move that a step has begun in the class: then the page that opens is the
     // fullest, and one move fills it. A shared heap does not: a move that waits for readers would have to wait anew.
-    if (is_shared())
+    if (is_shared()) {
       abort_move_of(place);
-    else if (bin != nullptr && bin->move.is_under_way())
-      abort_move(*bin);
+    } else if (bin != nullptr) {
+      bin->lock.assume_held();  // by the guard
+      if (bin->move.is_under_way()) abort_move(*bin);
+    }
     handle_lock_.lock();
     leaf = handles_.remove(handles_.slot(handle));
     handle_lock_.unlock();
     pages_.give(place);
-    is_within_bound = bin == nullptr || bin->open_without_move() <= bin->bound;
+    if (bin != nullptr) {
+      bin->lock.assume_held();
+      is_within_bound = bin->open_without_move() <= bin->bound;
+    }
   }
   if (leaf != HandleTable::kNone) [[unlikely]]
     give_back_leaf(leaf);
@@ -191,7 +199,13 @@ CompactFit::Place CompactFit::take_and_pin(size_t bytes, size_t alignment, size_
   if (bin == nullptr && size_class != CompactPage::kLarge) return {};
   const PageRow row = bin == nullptr ? pages_.take_row(bytes, alignment) : PageRow{};
   const ClassGuard lock(*this, lock_of(bin));
-  const Place place = bin == nullptr ? pages_.add_large(row) : take_from(*bin);
+  Place place;
+  if (bin == nullptr) {
+    place = pages_.add_large(row);
+  } else {
+    bin->lock.assume_held();
+    place = take_from(*bin);
+  }
   if (place.page == nullptr) return place;
   place.owner() = BlockOwner(slot);
   pin_place(place);

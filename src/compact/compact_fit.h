@@ -107,6 +107,7 @@ class CompactFit {
   template <class Visit>
   void for_each_block(Visit visit) {
     const Standstill standstill(*this);
+    pages_.lock().assume_held();
     pages_.for_each_page([&](const CompactPage& page) {
       for (size_t i = 0; i < page.blocks; ++i)
         if (page.holds(i) && handles_.address(page.owner(i).slot()) == page.block_at(i)) {
@@ -128,7 +129,7 @@ class CompactFit {
   };
   Totals totals() const;  // O(classes)
   size_t totals_of(size_t bytes, Totals& totals) const;
-  const char* check() const;
+  const char* check() const SNUG_UNPROVED;
 
  private:
   using Place = BlockPages::Place;
@@ -144,15 +145,17 @@ class CompactFit {
 
   // Holds a class's lock, or that of large blocks; takes the heap's before it. Costs one test if the heap has one
   // thread.
-  class ClassGuard {
+  class SNUG_SCOPED_LOCK ClassGuard {
    public:
-    ClassGuard(CompactFit& heap, OptionalLock& lock, Emptied emptied = Emptied::kGoes)
-        : heap_(heap), lock_(heap.is_shared() ? &lock : nullptr), emptied_(emptied) {
+    ClassGuard(CompactFit& heap, OptionalLock& lock, Emptied emptied = Emptied::kGoes) SNUG_ACQUIRE(lock) SNUG_UNPROVED
+        : heap_(heap),
+          lock_(heap.is_shared() ? &lock : nullptr),
+          emptied_(emptied) {
       if (lock_ != nullptr) [[unlikely]]
         heap.lock_.lock(), lock_->lock();
     }
-    ~ClassGuard() {
-      heap_.end_turn(lock_);
+    ~ClassGuard() SNUG_RELEASE() SNUG_UNPROVED {
+      heap_.unlock(lock_);
       if (emptied_ == Emptied::kGoes) heap_.pages_.give_back();
     }
     ClassGuard(const ClassGuard&) = delete;
@@ -176,14 +179,14 @@ class CompactFit {
     // For a heap of several threads: `place` has no page if the handle names no block, or none any more.
     BlockGuard(CompactFit& heap, HandleWord handle) : heap_(heap) { take(handle); }
     ~BlockGuard() {
-      heap_.end_turn(lock_);
+      heap_.unlock(lock_);
       heap_.pages_.give_back();
     }
     BlockGuard(const BlockGuard&) = delete;
     BlockGuard& operator=(const BlockGuard&) = delete;
 
    private:
-    SNUG_NOINLINE bool take(HandleWord handle);
+    SNUG_NOINLINE bool take(HandleWord handle) SNUG_UNPROVED;
 
     CompactFit& heap_;
     OptionalLock* lock_ = nullptr;
@@ -194,27 +197,27 @@ class CompactFit {
   // Holds all locks.
   class Standstill {
    public:
-    explicit Standstill(const CompactFit& heap);
-    ~Standstill();
+    explicit Standstill(const CompactFit& heap) SNUG_UNPROVED;
+    ~Standstill() SNUG_UNPROVED;
 
    private:
-    bool holds_all();
+    bool holds_all() SNUG_UNPROVED;
 
     const CompactFit& heap_;
     const PageBin* held_[BlockPages::kMostBins] = {};
   };
 
   // Does nothing for null: no lock was taken.
-  void end_turn(OptionalLock* lock) {
+  void unlock(OptionalLock* lock) SNUG_UNPROVED {
     if (lock != nullptr) [[unlikely]]
       lock->unlock(), lock_.unlock();
   }
-  HandleWord name(Place place);
-  HandleWord name_in_turn(Place place);
+  HandleWord name(Place place) SNUG_REQUIRES(handle_lock_);
+  HandleWord name_under_lock(Place place);
   template <class Take>
   HandleWord with_handle(Take take);
   HandleWord allocate_of(size_t size_class);
-  Place take_from(PageBin& bin);
+  Place take_from(PageBin& bin) SNUG_REQUIRES(bin.lock);
   HandleWord allocate_large(size_t bytes, size_t alignment, Relocate relocate);
   // Returns the block; ends the process if it is null.
   static char* expect(char* block, HandleWord handle, const char* call);
@@ -222,25 +225,27 @@ class CompactFit {
   OptionalLock& lock_of(const PageBin* bin) const { return bin == nullptr ? large_lock_ : bin->lock; }
   SNUG_COLD void give_back_leaf(size_t leaf);
   Reader* reopen_reader();
-  void pin_place(Place place);
-  void unpin_place(Place place);
+  // The caller holds the lock of the place's class, or of large blocks: which of them it is only the place tells.
+  void pin_place(Place place) SNUG_UNPROVED;
+  void unpin_place(Place place) SNUG_UNPROVED;
   Place take_and_pin(size_t bytes, size_t alignment, size_t slot);
   void set_bound_of(PageBin& bin, size_t bound);
   // How many moves a call may make to restore the bound, where `own` would do had the bound been kept before.
   size_t most_moves(size_t own) const {
     return readers_.first.load(std::memory_order_relaxed) == nullptr ? kAllMoves : own + kMovesMadeUpFor;
   }
-  void keep_bound(PageBin& bin, size_t most_moves);
-  Progress advance(PageBin& bin, CompactBudget& budget);
-  void begin_move(PageBin& bin);
+  void keep_bound(PageBin& bin, size_t most_moves) SNUG_EXCLUDES(bin.lock);
+  Progress advance(PageBin& bin, CompactBudget& budget) SNUG_REQUIRES(bin.lock);
+  void begin_move(PageBin& bin) SNUG_REQUIRES(bin.lock);
   [[noreturn]] SNUG_COLD static void die_inside(const char* call, const Reader& reader);
-  bool finish_move(PageBin& bin);
-  Progress call_off(PageBin& bin);
-  void abort_move(PageBin& bin);
-  void abort_move_of(Place place);
-  const char* check_owners(const CompactPage& page, size_t* blocks, size_t* pins) const;
+  bool finish_move(PageBin& bin) SNUG_REQUIRES(bin.lock);
+  Progress call_off(PageBin& bin) SNUG_REQUIRES(bin.lock);
+  void abort_move(PageBin& bin) SNUG_REQUIRES(bin.lock);
+  void abort_move_of(Place place) SNUG_UNPROVED;  // likewise
+  // Checks, under a Standstill.
+  const char* check_owners(const CompactPage& page, size_t* blocks, size_t* pins) const SNUG_UNPROVED;
   const char* check_readers() const;
-  bool is_move_sound(const PageBin& bin) const;
+  bool is_move_sound(const PageBin& bin) const SNUG_UNPROVED;
 
   const Sharing sharing_;
   BlockPages pages_;
@@ -250,7 +255,7 @@ class CompactFit {
   mutable SharedOptionalLock handle_lock_;
   std::atomic<size_t> increment_{kIncrement};
   std::atomic<size_t> next_class_{0};  // where the next step begins
-  size_t large_pins_ = 0;
+  size_t large_pins_ SNUG_GUARDED_BY(large_lock_) = 0;
   Readers own_readers_;
   Readers& readers_;
 };

@@ -143,6 +143,7 @@ const char* CompactFit::check() const {
   if (blocks != handles_.live()) return "compact heap: not as many blocks as handles";
   size_t counted = large_pins_;
   pages_.for_each_bin([&](const PageBin& bin) {
+    bin.lock.assume_held();
     counted += bin.pins;
     if (!is_move_sound(bin))
       broken = "compact heap: a move leads from or to no block of its class";

@@ -38,7 +38,7 @@ void CompactFit::keep_bound(PageBin& bin, size_t most_moves) {
 }
 
 // Does the next part of the move that is under way, or begins one if there is none; then the bin must have two open
-// pages or more. The caller holds the class's lock.
+// pages or more.
 CompactFit::Progress CompactFit::advance(PageBin& bin, CompactBudget& budget) {
   Move& move = bin.move;
   if (!move.is_under_way()) begin_move(bin);
@@ -76,17 +76,17 @@ void CompactFit::begin_move(PageBin& bin) {
 
 // False if the move was called off meanwhile.
 bool CompactFit::finish_move(PageBin& bin) {
-  const Move& move = bin.move;
-  const size_t slot = move.from.owner().slot();
-  if (!is_shared() || move.from.page->relocate != nullptr) {
-    handles_.set_address(slot, move.to.block());
-  } else if (!handles_.arrive(slot, move.to.block())) {
+  const Place from = bin.move.from;
+  const Place to = bin.move.to;
+  const size_t slot = from.owner().slot();
+  if (!is_shared() || from.page->relocate != nullptr) {
+    handles_.set_address(slot, to.block());
+  } else if (!handles_.arrive(slot, to.block())) {
     return false;
   }
-  move.to.owner() = move.from.owner();
+  to.owner() = from.owner();
   ++bin.moves.finished;
-  bin.moves.bytes += move.done;
-  const Place from = move.from;
+  bin.moves.bytes += bin.move.done;
   bin.move.end();
   pages_.give(from);
   return true;

@@ -98,7 +98,7 @@ class CoreHeaps {
     return heap != nullptr ? heap : add(index);
   }
   SNUG_COLD CompactFit* add(size_t index);
-  bool set_up(CompactFit& heap) const;
+  bool set_up(CompactFit& heap) const SNUG_REQUIRES(lock_);
   bool map_slots(size_t slots);
 
   const BlockMap& map_;
@@ -110,10 +110,10 @@ class CoreHeaps {
   HandleTable::Slot* slots_ = nullptr;
   unsigned slot_shift_ = 0;
   std::atomic<size_t> next_{0};  // where the next step begins
-  OptionalLock lock_;            // guards the adding of heaps, and what follows
-  size_t bound_ = 1;
-  size_t bounds_of_[BlockMap::kMostClasses] = {};  // of classes that have bounds of their own
-  size_t increment_ = CompactFit::kIncrement;
+  OptionalLock lock_;            // held while a heap is added
+  size_t bound_ SNUG_GUARDED_BY(lock_) = 1;
+  size_t bounds_of_[BlockMap::kMostClasses] SNUG_GUARDED_BY(lock_) = {};  // of classes that have bounds of their own
+  size_t increment_ SNUG_GUARDED_BY(lock_) = CompactFit::kIncrement;
 };
 
 }  // namespace snug

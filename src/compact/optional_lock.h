@@ -12,22 +12,24 @@
 namespace snug {
 
 template <class LockType>
-class BasicOptionalLock {
+class SNUG_LOCKABLE BasicOptionalLock {
  public:
   // Before any other use by several threads.
   void share() { is_shared_ = true; }
   bool is_shared() const { return is_shared_; }
 
-  void lock() {
+  void lock() SNUG_ACQUIRE() SNUG_UNPROVED {
     if (is_shared_) lock_shared();
   }
-  void unlock() {
+  void unlock() SNUG_RELEASE() SNUG_UNPROVED {
     if (is_shared_) lock_.unlock();
   }
+  // For Clang's analysis, as Lock::assume_held().
+  void assume_held() const SNUG_ASSUMES(this) {}
   uint64_t waits() const { return waits_.load(std::memory_order_relaxed); }
 
  private:
-  void lock_shared() {
+  void lock_shared() SNUG_ACQUIRE(lock_) {
     if (lock_.try_lock()) [[likely]]
       return;
     waits_.fetch_add(1, std::memory_order_relaxed);
@@ -54,7 +56,7 @@ using SharedOptionalLockGuard = LockGuard<SharedOptionalLock>;
 // leaves and comes back between two reads of one thread, twice, and its place is such a one meanwhile, is not excluded.
 // `hands` would exclude it, at the price of a lock of all classes for each block that is freed or pinned.
 template <class Find, class LockOf, class AnyLock, class Hands>
-auto lock_place_of(Find find, LockOf lock_of, const AnyLock& nobodys, Hands& hands) {
+auto lock_place_of(Find find, LockOf lock_of, const AnyLock& nobodys, Hands& hands) SNUG_UNPROVED {
   for (;;) {
     auto& lock = lock_of(find());
     lock.lock();

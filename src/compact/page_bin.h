@@ -1,5 +1,6 @@
 // PageBin: the pages of one class that are not full, sorted by how full they are. Blocks are taken from the fullest, so
-// that the emptiest may empty. `lock` is the lock of the class, `move` the move of a block that is under way.
+// that the emptiest may empty. `lock` is the lock of the class, which guards all of this and the pages in it; `move` is
+// the move of a block that is under way.
 //
 //   open()    == pages in the lists of levels; what compaction keeps within the bound
 //   held      pages that are not full either, but hold a pinned block, so that they cannot be emptied
@@ -37,29 +38,29 @@ class alignas(kCacheLine) PageBin {
   const BlockClass sizes;
   const Relocate relocate;  // of a kind; null: what the blocks hold is moved by copying its bytes
   const uint8_t size_class;
-  size_t bound;      // of open pages, for the heap to keep
-  size_t pages = 0;  // of the class, full ones as well
-  size_t used = 0;   // blocks
-  size_t pins = 0;   // of its blocks
+  size_t bound SNUG_GUARDED_BY(lock);      // of open pages, for the heap to keep
+  size_t pages SNUG_GUARDED_BY(lock) = 0;  // of the class, full ones as well
+  size_t used SNUG_GUARDED_BY(lock) = 0;   // blocks
+  size_t pins SNUG_GUARDED_BY(lock) = 0;   // of its blocks
   mutable OptionalLock lock;
-  Move move;
-  MoveCounts moves;
-  size_t called_off = 0;  // moves in a row that were called off
+  Move move SNUG_GUARDED_BY(lock);
+  MoveCounts moves SNUG_GUARDED_BY(lock);
+  size_t called_off SNUG_GUARDED_BY(lock) = 0;  // moves in a row that were called off
 
-  size_t open() const { return open_; }
+  size_t open() const SNUG_REQUIRES(lock) { return open_; }
   // How many open pages there would be if the move under way were given up.
-  size_t open_without_move() const {
+  size_t open_without_move() const SNUG_REQUIRES(lock) {
     const CompactPage* const to = move.to.page;
     return open_ + (to != nullptr && to->is_full() && to->pinned == 0 ? 1 : 0);
   }
-  size_t held() const { return held_; }
+  size_t held() const SNUG_REQUIRES(lock) { return held_; }
 
   // Called when the page's blocks have changed: puts it into the list where it belongs now, at the front.
-  void place(CompactPage* page) {
+  void place(CompactPage* page) SNUG_REQUIRES(lock) {
     if (!page->is_in_place()) place_anew(page);
   }
   // The same, when it has changed whether the page holds a pinned block.
-  SNUG_NOINLINE void place_anew(CompactPage* page) {
+  SNUG_NOINLINE void place_anew(CompactPage* page) SNUG_REQUIRES(lock) {
     if (page->list != CompactPage::kUnlisted) drop(page);
     const uint8_t list = list_for(*page);
     page->list = list;
@@ -67,16 +68,16 @@ class alignas(kCacheLine) PageBin {
     if (list != CompactPage::kUnlisted) add(page);
     find_to_fill();
   }
-  void remove(CompactPage* page) {
+  void remove(CompactPage* page) SNUG_REQUIRES(lock) {
     if (page->list != CompactPage::kUnlisted) drop(page);
     find_to_fill();
   }
 
   // The page to take a block from; null if all are full. A held page comes first: it can be filled, but not emptied.
-  CompactPage* to_fill() const { return to_fill_; }
+  CompactPage* to_fill() const SNUG_REQUIRES(lock) { return to_fill_; }
   // Of two or more open pages the one to move a block into: the fullest that is carved, so that a move touches no fresh
   // memory. There is at most one page that is not carved: the next one is added when all are full.
-  CompactPage* target() const {
+  CompactPage* target() const SNUG_REQUIRES(lock) {
     CompactPage* const page = fullest();
     if (page->is_carved()) [[likely]]
       return page;
@@ -85,7 +86,7 @@ class alignas(kCacheLine) PageBin {
   }
   // The block to move there: the last one of the emptiest page. After moves that were called off, the last blocks of
   // the next emptiest pages, but for the fullest, are tried instead, then the blocks before those.
-  BlockPlace to_move(const CompactPage* target) const {
+  BlockPlace to_move(const CompactPage* target) const SNUG_REQUIRES(lock) {
     if (called_off == 0) [[likely]] {
       CompactPage* const page = other_than(target, emptiest());
       return {page, page->last_used()};
@@ -95,9 +96,9 @@ class alignas(kCacheLine) PageBin {
     return {page, page->last_used(called_off / pages)};
   }
 
-  const Pages& list(size_t index) const { return lists_[index]; }
+  const Pages& list(size_t index) const SNUG_REQUIRES(lock) { return lists_[index]; }
   // True if the bits of levels that have pages, and the page to fill, agree with the lists.
-  bool is_summed_up() const {
+  bool is_summed_up() const SNUG_REQUIRES(lock) {
     uint32_t occupied = 0;
     for (uint32_t level = 0; level < CompactPage::kLevels; ++level)
       occupied |= (lists_[level].empty() ? 0u : 1u) << level;
@@ -125,19 +126,19 @@ class alignas(kCacheLine) PageBin {
   static constexpr size_t kMostTried = 8;
 
   static int top(uint32_t levels) { return 31 - std::countl_zero(levels | 1); }  // of one or more
-  CompactPage* fullest() const { return lists_[top(occupied_)].front(); }
-  CompactPage* emptiest() const { return lists_[std::countr_zero(occupied_)].back(); }
-  CompactPage* other_than(const CompactPage* target, CompactPage* page) const {
+  CompactPage* fullest() const SNUG_REQUIRES(lock) { return lists_[top(occupied_)].front(); }
+  CompactPage* emptiest() const SNUG_REQUIRES(lock) { return lists_[std::countr_zero(occupied_)].back(); }
+  CompactPage* other_than(const CompactPage* target, CompactPage* page) const SNUG_REQUIRES(lock) {
     return page != target ? page : fullest();
   }
   // The page than which `number` pages are emptier.
-  CompactPage* emptiest(size_t number) const {
+  CompactPage* emptiest(size_t number) const SNUG_REQUIRES(lock) {
     for (uint32_t levels = occupied_; levels != 0; levels &= levels - 1)
       for (CompactPage* page = lists_[std::countr_zero(levels)].back(); page != nullptr; page = Pages::prev(page))
         if (number-- == 0) return page;
     return emptiest();
   }
-  void add(CompactPage* page) {
+  void add(CompactPage* page) SNUG_REQUIRES(lock) {
     lists_[page->list].push_front(page);
     if (page->list == CompactPage::kHeld) {
       ++held_;
@@ -146,7 +147,7 @@ class alignas(kCacheLine) PageBin {
       occupied_ |= 1u << page->list;
     }
   }
-  void drop(CompactPage* page) {
+  void drop(CompactPage* page) SNUG_REQUIRES(lock) {
     const uint8_t list = page->list;
     lists_[list].remove(page);
     page->list = CompactPage::kUnlisted;
@@ -157,11 +158,11 @@ class alignas(kCacheLine) PageBin {
       if (lists_[list].empty()) occupied_ &= ~(1u << list);
     }
   }
-  CompactPage* next_to_fill() const {
+  CompactPage* next_to_fill() const SNUG_REQUIRES(lock) {
     if (held_ != 0) return lists_[CompactPage::kHeld].front();
     return open_ != 0 ? fullest() : nullptr;
   }
-  void find_to_fill() { to_fill_ = next_to_fill(); }
+  void find_to_fill() SNUG_REQUIRES(lock) { to_fill_ = next_to_fill(); }
   static void set_range(CompactPage* page) {
     const Range range = range_for(*page);
     page->place_from = range.from;
@@ -185,11 +186,11 @@ class alignas(kCacheLine) PageBin {
     return {static_cast<uint16_t>(from), static_cast<uint16_t>(end - from)};
   }
 
-  CompactPage* to_fill_ = nullptr;
-  Pages lists_[CompactPage::kLevels + 1];
-  uint32_t occupied_ = 0;  // which levels have pages
-  size_t open_ = 0;
-  size_t held_ = 0;
+  CompactPage* to_fill_ SNUG_GUARDED_BY(lock) = nullptr;
+  Pages lists_[CompactPage::kLevels + 1] SNUG_GUARDED_BY(lock);
+  uint32_t occupied_ SNUG_GUARDED_BY(lock) = 0;  // which levels have pages
+  size_t open_ SNUG_GUARDED_BY(lock) = 0;
+  size_t held_ SNUG_GUARDED_BY(lock) = 0;
 };
 
 }  // namespace snug

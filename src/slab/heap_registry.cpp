@@ -53,6 +53,7 @@ bool HeapRegistry::grant_extra(size_t bytes) {
 
 void HeapRegistry::abandon(SlabHeap& heap) {
   heaps_.leave(heap, [this](SlabHeap& left) {
+    left.lock().assume_held();
     left.release_empty(0);
     left.give_up_extra(left.empty_extra_);
     note_change(left);
@@ -123,6 +124,7 @@ bool HeapRegistry::should_move(const void* block, SlabHeap* own, const char* cal
   bool should = false;
   const char* fault = kAlreadyFree;
   with_slab_of(block, own, [&](const SlabHeap& owner, const Slab& slab) {
+    owner.lock().assume_held();
     fault = fault_in(slab, table_->classes[slab.size_class], block);
     should = fault == nullptr && owner.is_worth_leaving(slab);
   });
@@ -159,6 +161,7 @@ void HeapRegistry::take_home(size_t size_class, void* block) {
 size_t HeapRegistry::trim() {
   size_t purged = 0;
   heaps_.visit_all([&](SlabHeap& heap) {
+    heap.lock().assume_held();
     heap.release_empty(0);
     purged += heap.purge_holes();
   });

@@ -41,9 +41,10 @@ class HeapRegistry {
   SlabHeap* acquire();
   // A thread of this heap has ended; its cache has been flushed.
   void abandon(SlabHeap& heap);
-  // Moves a slab of the class from an abandoned heap to `heir`; false if none has one. The caller holds the heir's
-  // lock.
-  bool adopt_slab(size_t size_class, SlabHeap& heir) { return heaps_.adopt_slab(size_class, heir); }
+  // Moves a slab of the class from an abandoned heap to `heir`; false if none has one.
+  bool adopt_slab(size_t size_class, SlabHeap& heir) SNUG_REQUIRES(heir.lock()) {
+    return heaps_.adopt_slab(size_class, heir);
+  }
 
   // For a thread that was refused a block of the class and holds no heap's lock: a block out of the slabs of any heap;
   // waits for that heap's lock. Null if no slab has one. O(heaps).
@@ -83,8 +84,8 @@ class HeapRegistry {
   Purge give_back_holes(Pass& pass);
   // True if another pass has something to look at.
   bool ages();
-  // Called when blocks have come home to the heap, under its lock.
-  void note_change(SlabHeap& heap) {
+  // Called when blocks have come home to the heap.
+  void note_change(SlabHeap& heap) SNUG_REQUIRES(heap.lock()) {
     if (wake_event_ == nullptr) return;
     heap.ages_.set();
     wake_event_->notify();

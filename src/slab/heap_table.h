@@ -90,10 +90,10 @@ class HeapTable {
     abandoned_count_.fetch_add(1, std::memory_order_relaxed);
   }
 
-  // Moves a slab of the class from an abandoned heap to `heir`; false if none has one. The caller holds the heir's
-  // lock. A heap that another thread is visiting is skipped. A visit opens mail, which may make system calls, so the
-  // heap table's lock is not held then. A thread that takes the heap meanwhile gets it without that slab.
-  bool adopt_slab(size_t size_class, Heap& heir) {
+  // Moves a slab of the class from an abandoned heap to `heir`; false if none has one. A heap that another thread is
+  // visiting is skipped. A visit opens mail, which may make system calls, so the heap table's lock is not held then. A
+  // thread that takes the heap meanwhile gets it without that slab.
+  bool adopt_slab(size_t size_class, Heap& heir) SNUG_REQUIRES(heir.lock()) {
     Heap* heaps[kAtATime];
     for (size_t seen = 0;; seen += kAtATime) {
       const size_t found = list_abandoned(size_class, seen, heaps);
@@ -136,14 +136,14 @@ class HeapTable {
   bool is_held() const { return lock_.is_held(); }
 
   // For a fork: take and drop the locks of all heaps and the heap table's, while no thread begins or ends.
-  void lock_all() {
-    for_each([](Heap& heap) { heap.lock().lock_for_fork(); });
+  void lock_all() SNUG_UNPROVED {
+    for_each([](Heap& heap) SNUG_UNPROVED { heap.lock().lock_for_fork(); });
     lock_.lock_for_fork();
   }
-  void unlock_all() {
+  void unlock_all() SNUG_UNPROVED {
     lock_.unlock_after_fork();
     // A handler may have made the forking thread begin a heap; no thread holds the lock of that one.
-    for_each([](Heap& heap) { heap.lock().unlock_after_fork(); });
+    for_each([](Heap& heap) SNUG_UNPROVED { heap.lock().unlock_after_fork(); });
     // In the child, a thread that was about to look again is gone.
     for_each([](Heap& heap) { heap.look_again(); });
   }
@@ -174,7 +174,7 @@ class HeapTable {
   using Link = typename Atomics::template Var<Heap*>;
 
   template <class Make>
-  Heap* without_thread(Make make) {
+  Heap* without_thread(Make make) SNUG_REQUIRES(lock_) {
     Link& list = abandoned_ != nullptr ? abandoned_ : spare_;
     Heap* heap = list;
     if (heap == nullptr) return make_heap(make);
@@ -185,7 +185,7 @@ class HeapTable {
   }
 
   // The next living heap that serves no more threads than the average: there is one, as not all lie above the average.
-  Heap* least_crowded() {
+  Heap* least_crowded() SNUG_REQUIRES(lock_) {
     if (living_ == 0) return nullptr;
     const size_t most = threads_ / living_;
     for (;;) {
@@ -195,7 +195,7 @@ class HeapTable {
     }
   }
 
-  void count_threads(Heap& heap, int change) {
+  void count_threads(Heap& heap, int change) SNUG_REQUIRES(lock_) {
     const size_t before = heap.thread_count();
     const size_t after = before + static_cast<size_t>(change);
     heap.set_thread_count(after);
@@ -205,7 +205,7 @@ class HeapTable {
 
   // Ids begin at 1: a page entry that names no slab has owner 0.
   template <class Make>
-  Heap* make_heap(Make make) {
+  Heap* make_heap(Make make) SNUG_REQUIRES(lock_) {
     const size_t id = heap_count_ + 1;
     if (id == limit_) return nullptr;
     Heap* heap = make(static_cast<uint16_t>(id));
@@ -231,8 +231,8 @@ class HeapTable {
     return found;
   }
 
-  // Moves the abandoned heaps that own nothing any more to the spare ones. The lock is held.
-  void retire_bare() {
+  // Moves the abandoned heaps that own nothing any more to the spare ones.
+  void retire_bare() SNUG_REQUIRES(lock_) {
     for (Link* link = &abandoned_; *link != nullptr;) {
       Heap* heap = *link;
       if (heap->slab_count() != 0) {
@@ -254,12 +254,13 @@ class HeapTable {
   // Threads write these when they begin or end. Many read the count, only the lock's holder reads the rest.
   alignas(kCacheLine) typename Atomics::template Atomic<size_t> abandoned_count_{0};
   alignas(kCacheLine) LockType lock_;
-  typename Atomics::template Var<size_t> heap_count_{0};   // ids 1 … heap_count exist
-  typename Atomics::template Var<size_t> threads_{0};      // threads that have a heap
-  typename Atomics::template Var<size_t> living_{0};       // heaps that have a thread
-  typename Atomics::template Var<size_t> last_shared_{0};  // id of the heap that least_crowded() chose last
-  Link abandoned_{nullptr};                                // without a thread, but with slabs when last looked at
-  Link spare_{nullptr};                                    // without either
+  typename Atomics::template Var<size_t> heap_count_ SNUG_GUARDED_BY(lock_){0};  // ids 1 … heap_count exist
+  typename Atomics::template Var<size_t> threads_ SNUG_GUARDED_BY(lock_){0};     // threads that have a heap
+  typename Atomics::template Var<size_t> living_ SNUG_GUARDED_BY(lock_){0};      // heaps that have a thread
+  typename Atomics::template Var<size_t> last_shared_ SNUG_GUARDED_BY(lock_){
+      0};                                           // id of the heap that least_crowded() chose last
+  Link abandoned_ SNUG_GUARDED_BY(lock_){nullptr};  // without a thread, but with slabs when last looked at
+  Link spare_ SNUG_GUARDED_BY(lock_){nullptr};      // without either
 };
 
 }  // namespace snug

@@ -24,6 +24,7 @@
 
 #include "base/at_a_time.h"
 #include "base/bits.h"
+#include "base/lock_annotations.h"
 
 namespace snug {
 
@@ -32,7 +33,7 @@ namespace snug {
 template <class Item, class Atomics, class LockType>
 class Mailbox {
  public:
-  LockType& lock() { return lock_; }
+  LockType& lock() const SNUG_RETURNS_LOCK(lock_) { return lock_; }
 
   // Any thread may call the next functions.
 
@@ -55,18 +56,18 @@ class Mailbox {
 
   // A visit, by any thread but an owner.
   template <class Open>
-  bool try_visit(Open open) {
+  bool try_visit(Open open) SNUG_TRY_ACQUIRE(true, lock_) {
     if (!lock_.try_lock()) return false;
     open_for_another(open);
     return true;
   }
   template <class Open>
-  void begin_visit(Open open) {
+  void begin_visit(Open open) SNUG_ACQUIRE(lock_) {
     lock_.lock();
     open_for_another(open);
   }
   template <class Open>
-  void end_visit(Open open) {
+  void end_visit(Open open) SNUG_RELEASE(lock_) {
     for (;;) {
       const bool more = unopened_ != nullptr;
       lock_.unlock();
@@ -77,25 +78,23 @@ class Mailbox {
 
   // A hold by an owner, which needs no lock while the process has no other thread.
   template <class Open>
-  void begin_hold(Open open) {
+  void begin_hold(Open open) SNUG_REQUIRES(lock_) {
     if (wants_senders()) open_for_owner(open);
   }
   template <class Open>
-  void end_hold(Open open) {
+  void end_hold(Open open) SNUG_RELEASE(lock_) {
     lock_.unlock();
     if (!has_mail() || !lock_.try_lock()) return;
     open_for_owner(open);
     lock_.unlock();
   }
 
-  // Only the lock's holder may call the next functions.
-
   template <class Open>
-  void open_all(Open open) {
+  void open_all(Open open) SNUG_REQUIRES(lock_) {
     while (unopened_ != nullptr || has_mail()) open_for_another(open);
   }
   // From now on no owner is expected to look.
-  void leave_unattended() { head_.fetch_or(kUnattended, std::memory_order_relaxed); }
+  void leave_unattended() SNUG_REQUIRES(lock_) { head_.fetch_or(kUnattended, std::memory_order_relaxed); }
 
  private:
   static constexpr uintptr_t kUnattended = 1;
@@ -103,18 +102,18 @@ class Mailbox {
   Item* take_all(uintptr_t after) { return at<Item>(head_.exchange(after, std::memory_order_acquire) & ~kUnattended); }
 
   template <class Open>
-  void open_for_owner(Open open) {
+  void open_for_owner(Open open) SNUG_REQUIRES(lock_) {
     if (unopened_ == nullptr) unopened_ = take_all(0);
     open_some(open);
   }
   template <class Open>
-  void open_for_another(Open open) {
+  void open_for_another(Open open) SNUG_REQUIRES(lock_) {
     if (unopened_ == nullptr && has_mail()) unopened_ = take_all(kUnattended);
     open_some(open);
   }
   // Opens kAtATime items at most; the next thread to take the lock opens what is left over.
   template <class Open>
-  void open_some(Open open) {
+  void open_some(Open open) SNUG_REQUIRES(lock_) {
     for (size_t opened = 0; unopened_ != nullptr; ++opened) {
       if (opened == kAtATime) return leave_unattended();
       Item* item = unopened_;
@@ -123,9 +122,9 @@ class Mailbox {
     }
   }
 
-  LockType lock_;
+  mutable LockType lock_;
   typename Atomics::template Atomic<uintptr_t> head_{kUnattended};
-  typename Atomics::template Var<Item*> unopened_{nullptr};  // taken and not opened yet
+  typename Atomics::template Var<Item*> unopened_ SNUG_GUARDED_BY(lock_){nullptr};  // taken and not opened yet
 };
 
 }  // namespace snug

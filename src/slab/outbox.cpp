@@ -49,6 +49,7 @@ void Outbox::send() {
     }
     *last = kEnd;
     chain = others;
+    heap_.lock().assume_held();
     heap_.send(size_class_, blocks, count, owner);
   }
   count_ = 0;

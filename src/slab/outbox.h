@@ -1,5 +1,6 @@
 // Outbox: holds the blocks of one class that a flush has met and that belong to other heaps, until it sends them owner
-// by owner, so that each owner's lock is taken once for all of its blocks. The caller holds the flushing heap's lock.
+// by owner, so that each owner's lock is taken once for all of its blocks. It lives under one hold of the flushing
+// heap's lock.
 #pragma once
 
 #include <cstddef>

@@ -9,19 +9,22 @@
 
 #include <atomic>
 
+#include "base/lock_annotations.h"
+
 namespace snug {
 
 template <class Heap, class Process>
-class OwnerHold {
+class SNUG_SCOPED_LOCK OwnerHold {
  public:
-  explicit OwnerHold(Heap& heap) : heap_(heap), is_locked_(!Process::is_single_threaded()) {
+  explicit OwnerHold(Heap& heap) SNUG_ACQUIRE(heap.lock()) SNUG_UNPROVED : heap_(heap),
+                                                                           is_locked_(!Process::is_single_threaded()) {
     if (is_locked_) heap_.lock().lock();
     heap_.is_owner_in_.store(true, std::memory_order_relaxed);
     // A signal handler sees the flag set before any change that follows, and cleared only after all of them.
     std::atomic_signal_fence(std::memory_order_seq_cst);
     heap_.begin_hold();
   }
-  ~OwnerHold() {
+  ~OwnerHold() SNUG_RELEASE() SNUG_UNPROVED {
     heap_.is_owner_in_.store(false, std::memory_order_release);
     if (is_locked_) heap_.end_hold();
   }

@@ -57,29 +57,27 @@ class alignas(64) SlabHeap {
 
   SlabHeap(HeapRegistry& registry, uint16_t id);
 
-  // Only the lock's holder may call the functions from here to id().
-
   // Writes up to `want` blocks of `size_class` to end[-1], end[-2] …, ascending within a slab, so that an array which
   // ends there hands them out in address order. Returns how many: at least one, or 0 if the OS refuses.
-  size_t refill(size_t size_class, void** end, size_t want);
+  size_t refill(size_t size_class, void** end, size_t want) SNUG_REQUIRES(lock());
 
   // Takes one block that reads as zero, if the next one of the class was never used, and such blocks are carved singly
   // (SizeClass::carve_max). Else 0.
-  size_t take_untouched(size_t size_class, void** end);
+  size_t take_untouched(size_t size_class, void** end) SNUG_REQUIRES(lock());
 
   // Writes the blocks of whole cache lines (SizeClass::line_group) to end[-1], end[-2] …; returns how many, or 0 if the
   // OS refuses. Only for the shared heap, which gives whole cache lines alone.
-  size_t take_group(size_t size_class, void** end);
+  size_t take_group(size_t size_class, void** end) SNUG_REQUIRES(lock());
 
   // Takes back `count` blocks of one class, of any owners. Ends the process if one of them is not a block, or is free.
-  void flush(size_t size_class, void* const* blocks, size_t count);
+  void flush(size_t size_class, void* const* blocks, size_t count) SNUG_REQUIRES(lock());
 
   // Sends blocks of one class to the heap that owned their slabs a moment ago.
-  void send(size_t size_class, void* const* blocks, size_t count, uint16_t owner);
+  void send(size_t size_class, void* const* blocks, size_t count, uint16_t owner) SNUG_REQUIRES(lock());
   // Brings all mail home.
-  void open_all_mail();
+  void open_all_mail() SNUG_REQUIRES(lock());
   // The last thread has ended: from now on each sender brings its blocks home itself.
-  void leave_unattended() {
+  void leave_unattended() SNUG_REQUIRES(lock()) {
     visits_ = kVisitsOfASleeper;
     mailbox_.leave_unattended();
   }
@@ -87,19 +85,19 @@ class alignas(64) SlabHeap {
   // True if the slab has fewer used blocks than the class's other partial slabs on average: new blocks come from the
   // first partial slab, so that moving blocks there empties this one. A slab up to an eighth above the average counts
   // as well, or slabs that are equally full would all stay. O(empty slabs kept).
-  bool is_worth_leaving(const Slab& slab) const;
+  bool is_worth_leaving(const Slab& slab) const SNUG_REQUIRES(lock());
 
   // The caches of its threads. The lock guards their arrays as well.
-  HeapCaches& caches() { return caches_; }
+  HeapCaches& caches() SNUG_REQUIRES(lock()) { return caches_; }
 
   // Frees empty slabs to the span store, those of `first_class` first, until no more than `keep` bytes of them are
   // left.
-  void release_empty(size_t keep, size_t first_class = 0);
+  void release_empty(size_t keep, size_t first_class = 0) SNUG_REQUIRES(lock());
   // Each of its threads calls this now and then: keeps fewer empty slabs from now on, and purges a few holes and
   // overdue free spans, unless another thread has done so within the last `period` milliseconds.
-  void age(uint32_t now, uint32_t period);
+  void age(uint32_t now, uint32_t period) SNUG_REQUIRES(lock());
   // Gives the OS the OS pages inside partial slabs that hold no live block. Returns the bytes given back.
-  size_t purge_holes();
+  size_t purge_holes() SNUG_REQUIRES(lock());
 
   // How far a walk over the heap's slabs has come that looks for holes: the OS pages of slabs that hold no live block.
   // It skips classes of which blocks were taken since its last round.
@@ -118,25 +116,25 @@ class alignas(64) SlabHeap {
   // Purges holes for growth: continues the owners' round a little and purges the holes it meets. Called for pages that
   // the OS has to back for the heap; while too much is free in its slabs, for all pages that it takes or gives away.
   // One round for each time that the heap ages, more while too much is free.
-  void purge_for_growth(PageCount for_pages);
+  void purge_for_growth(PageCount for_pages) SNUG_REQUIRES(lock());
   // For the background thread: takes the holes of the next slab that has some into `holes`, if one is near; false at
   // the end of the round. Empty slabs of the classes on the way go to `emptied`, which the caller frees to the span
   // store.
-  bool take_holes(Round& round, Holes& holes, SpanBatch& emptied);
-  void put_back(Holes& holes);
+  bool take_holes(Round& round, Holes& holes, SpanBatch& emptied) SNUG_REQUIRES(lock());
+  void put_back(Holes& holes) SNUG_REQUIRES(lock());
 
-  // Moves one partial slab of the class to `heir`; false if there is none. The caller holds both locks.
-  bool give_slab(size_t size_class, SlabHeap& heir);
-  const char* check() const;
+  // Moves one partial slab of the class to `heir`; false if there is none.
+  bool give_slab(size_t size_class, SlabHeap& heir) SNUG_REQUIRES(lock(), heir.lock());
+  const char* check() const SNUG_REQUIRES(lock());
   // Checks one slab of this heap, in a list or full.
-  const char* check_slab(const Slab& slab, size_t size_class) const;
+  const char* check_slab(const Slab& slab, size_t size_class) const SNUG_REQUIRES(lock());
 
-  // Any thread may call the functions from here on.
+  // Any thread may call the functions from here on, with or without the lock.
 
   uint16_t id() const { return id_; }
   // Racy: how many threads have this heap.
   size_t thread_count() const { return threads_.load(std::memory_order_relaxed); }
-  Lock& lock() { return mailbox_.lock(); }  // for a fork
+  Lock& lock() const SNUG_RETURNS_LOCK(mailbox_.lock()) { return mailbox_.lock(); }  // for a fork
   bool has_mail() const { return mailbox_.has_mail(); }
   // For a thread of the heap, perhaps in a signal handler: true if the handler has not interrupted a hold of this
   // thread, and no other thread holds the lock.
@@ -181,55 +179,59 @@ class alignas(64) SlabHeap {
   };
 
   void set_thread_count(size_t threads) { threads_.store(threads, std::memory_order_relaxed); }
-  Slab* next_sparse(Round& round);
-  size_t purge_holes_of(Slab& slab, size_t worth);
-  void begin_round();
-  void end_round();
-  void give_back_some();
+  Slab* next_sparse(Round& round) SNUG_REQUIRES(lock());
+  size_t purge_holes_of(Slab& slab, size_t worth) SNUG_REQUIRES(lock());
+  void begin_round() SNUG_REQUIRES(lock());
+  void end_round() SNUG_REQUIRES(lock());
+  void give_back_some() SNUG_REQUIRES(lock());
   // True if more is free in slabs than the span store may retain, times the threads that have the heap.
-  bool has_too_much() const;
-  void count_out(size_t size_class, size_t blocks);
-  void count_home(size_t size_class, size_t blocks);
-  Slab* slab_to_draw_from(size_t size_class);
-  Slab* take_empty(size_t size_class);
-  bool recut_empty(size_t size_class);
-  bool make_slabs(size_t size_class);
-  bool cut_slab(size_t size_class, Span* span);
-  SpanBatch spans_for(const SizeClass& sizes, Paging paging);
-  Paging paging_for(size_t size_class);
-  void insert(Slab* slab);
-  void set_entries(const Slab& slab);
-  Span* take_apart(Slab* slab);
-  size_t most_empty() const;
-  void give_empty_away(size_t size_class);
-  void note_refault(size_t bytes);
-  void give_up_extra(size_t bytes);
-  void fetch_records(void* const* blocks, size_t count) const;
-  size_t put_home(Slab& slab, const SizeClass& sizes, void* const* blocks, size_t count);
-  void set_full(Slab& slab);
-  void relist(Slab& slab);
+  bool has_too_much() const SNUG_REQUIRES(lock());
+  void count_out(size_t size_class, size_t blocks) SNUG_REQUIRES(lock());
+  void count_home(size_t size_class, size_t blocks) SNUG_REQUIRES(lock());
+  Slab* slab_to_draw_from(size_t size_class) SNUG_REQUIRES(lock());
+  Slab* take_empty(size_t size_class) SNUG_REQUIRES(lock());
+  bool recut_empty(size_t size_class) SNUG_REQUIRES(lock());
+  bool make_slabs(size_t size_class) SNUG_REQUIRES(lock());
+  bool cut_slab(size_t size_class, Span* span) SNUG_REQUIRES(lock());
+  SpanBatch spans_for(const SizeClass& sizes, Paging paging) SNUG_REQUIRES(lock());
+  Paging paging_for(size_t size_class) SNUG_REQUIRES(lock());
+  void insert(Slab* slab) SNUG_REQUIRES(lock());
+  void set_entries(const Slab& slab) SNUG_REQUIRES(lock());
+  Span* take_apart(Slab* slab) SNUG_REQUIRES(lock());
+  size_t most_empty() const SNUG_REQUIRES(lock());
+  void give_empty_away(size_t size_class) SNUG_REQUIRES(lock());
+  void note_refault(size_t bytes) SNUG_REQUIRES(lock());
+  void give_up_extra(size_t bytes) SNUG_REQUIRES(lock());
+  void fetch_records(void* const* blocks, size_t count) const SNUG_REQUIRES(lock());
+  size_t put_home(Slab& slab, const SizeClass& sizes, void* const* blocks, size_t count) SNUG_REQUIRES(lock());
+  void set_full(Slab& slab) SNUG_REQUIRES(lock());
+  void relist(Slab& slab) SNUG_REQUIRES(lock());
   auto opens() {
-    return [this](SlabRemoteFrees& remote) { open(remote); };
+    return [this](SlabRemoteFrees& remote) {
+      lock().assume_held();
+      open(remote);
+    };
   }
-  void note_visit();
+  void note_visit() SNUG_REQUIRES(lock());
   // True if no owner is expected to take the lock soon.
-  bool is_asleep() const { return visits_ >= kVisitsOfASleeper; }
-  void begin_hold();
-  void end_hold();
-  bool try_visit();
-  void begin_visit();
-  void begin_look();
-  void end_visit();
-  void open(SlabRemoteFrees& remote);
+  bool is_asleep() const SNUG_REQUIRES(lock()) { return visits_ >= kVisitsOfASleeper; }
+  void begin_hold() SNUG_REQUIRES(lock());
+  void end_hold() SNUG_RELEASE(lock());
+  bool try_visit() SNUG_TRY_ACQUIRE(true, lock());
+  void begin_visit() SNUG_ACQUIRE(lock());
+  void begin_look() SNUG_ACQUIRE(lock());
+  void end_visit() SNUG_RELEASE(lock());
+  void open(SlabRemoteFrees& remote) SNUG_REQUIRES(lock());
   static void deliver(SlabRemoteFrees& remote, SlabHeap& owner);
-  void post(size_t size_class, void* const* blocks, size_t count);
-  const char* check_listed(const Slab& slab, size_t size_class) const;
+  void post(size_t size_class, void* const* blocks, size_t count) SNUG_REQUIRES(lock());
+  const char* check_listed(const Slab& slab, size_t size_class) const SNUG_REQUIRES(lock());
 
   // What senders touch comes first, in a line of its own.
   Mailbox<SlabRemoteFrees, StdAtomics, Lock> mailbox_;
   const uint16_t id_;
-  uint8_t visits_ = kVisitsOfASleeper;  // since the owners' last hold, counted up to kVisitsOfASleeper
-  OwnerCounter blocks_mailed_;          // modulo 2^64
+  // Since the owners' last hold, counted up to kVisitsOfASleeper.
+  uint8_t visits_ SNUG_GUARDED_BY(lock()) = kVisitsOfASleeper;
+  OwnerCounter blocks_mailed_;  // modulo 2^64
   OwnerCounter bytes_mailed_;
   WorkFlag ages_;
   std::atomic<bool> is_owner_in_{false};  // for its signal handlers
@@ -238,26 +240,27 @@ class alignas(64) SlabHeap {
   alignas(kCacheLine) HeapRegistry& registry_;
   SlabHeap* next_abandoned_ = nullptr;  // used by the heap table
   std::atomic<size_t> threads_{0};      // likewise
-  HeapCaches caches_;
-  SlabRecords slabs_;
+  HeapCaches caches_ SNUG_GUARDED_BY(lock());
+  SlabRecords slabs_ SNUG_GUARDED_BY(lock());
   OwnerCounter slab_count_;
-  size_t slab_bytes_ = 0;
-  size_t out_bytes_ = 0;
-  size_t empty_bytes_ = 0;
-  size_t empty_extra_ = 0;  // bytes of empty slabs kept beyond kEmptyKept
-  size_t given_away_ = 0;   // bytes of empty slabs freed for want of budget, and not needed again since
-  Round owners_{.visitor = kItsOwner};
-  uint32_t aged_at_ = 0;  // milliseconds
+  size_t slab_bytes_ SNUG_GUARDED_BY(lock()) = 0;
+  size_t out_bytes_ SNUG_GUARDED_BY(lock()) = 0;
+  size_t empty_bytes_ SNUG_GUARDED_BY(lock()) = 0;
+  size_t empty_extra_ SNUG_GUARDED_BY(lock()) = 0;  // bytes of empty slabs kept beyond kEmptyKept
+  // Bytes of empty slabs freed for want of budget, and not needed again since.
+  size_t given_away_ SNUG_GUARDED_BY(lock()) = 0;
+  Round owners_ SNUG_GUARDED_BY(lock()){.visitor = kItsOwner};
+  uint32_t aged_at_ SNUG_GUARDED_BY(lock()) = 0;  // milliseconds
   OwnerCounter batches_sent_;
   Bin bins_[kMaxClasses];
 };
 
 // A stretch in which a thread of another heap, or without one, holds the lock; the heap's mail is opened first.
-class SlabHeap::Visit {
+class SNUG_SCOPED_LOCK SlabHeap::Visit {
  public:
   // Waits for the lock.
-  explicit Visit(SlabHeap& heap) : heap_(heap) { heap_.begin_visit(); }
-  ~Visit() { heap_.end_visit(); }
+  explicit Visit(SlabHeap& heap) SNUG_ACQUIRE(heap.lock()) : heap_(heap) { heap_.begin_visit(); }
+  ~Visit() SNUG_RELEASE() { heap_.end_visit(); }
   Visit(const Visit&) = delete;
   Visit& operator=(const Visit&) = delete;
 
@@ -267,10 +270,10 @@ class SlabHeap::Visit {
 
 // A visit in which another thread reads something, or takes a free block. It does not count towards taking the owners
 // for asleep.
-class SlabHeap::Look {
+class SNUG_SCOPED_LOCK SlabHeap::Look {
  public:
-  explicit Look(SlabHeap& heap) : heap_(heap) { heap_.begin_look(); }
-  ~Look() { heap_.end_visit(); }
+  explicit Look(SlabHeap& heap) SNUG_ACQUIRE(heap.lock()) : heap_(heap) { heap_.begin_look(); }
+  ~Look() SNUG_RELEASE() { heap_.end_visit(); }
   Look(const Look&) = delete;
   Look& operator=(const Look&) = delete;
 

@@ -56,13 +56,13 @@ bool LargeStore::promise_place() {
     LargeIndex::Table table = index_.longer();
     {
       const UnlockedScope unlocked(lock_, in_flight_);
-      table.slots = static_cast<LargeBlock**>(records_.arena().map(table.bytes()));
+      table.slots = static_cast<LargeBlock**>(arena_.map(table.bytes()));
     }
     if (table.slots == nullptr) return index_.promise_last();
     table = index_.move_to(table);
     if (table.slots == nullptr) continue;
     const UnlockedScope unlocked(lock_, in_flight_);
-    records_.arena().release(table.slots, table.bytes());
+    arena_.release(table.slots, table.bytes());
   }
   return true;
 }
@@ -106,18 +106,18 @@ bool LargeStore::keeps_too_much() const {
   if (oldest_kept() == nullptr) return false;
   const size_t kept = bytes_kept_.get();
   const size_t spared = cache_.empty() ? 0 : cache_.back()->kept();
-  return kept > by_age_.beyond(retention_.bytes, bytes_usable_) ||
+  return kept > by_age_.beyond(retain_, bytes_usable_) ||
          kept - spared > by_age_.beyond(budget_.allowed(), bytes_usable_);
 }
 
 // The OS has to back what is written for the first time. If as much was purged before, that counts as a refault, and so
-// much more is kept from now on. The lock is held.
+// much more is kept from now on.
 void LargeStore::write_up_to(LargeBlock* block, size_t usable) {
   if (usable <= block->written) return;
   const size_t more = usable - block->written;
   written_.store(bytes_grown() + more, std::memory_order_relaxed);
   block->written = usable;
-  budget_.took(more, retention_.bytes);
+  budget_.took(more, retain_);
 }
 
 // Takes out of the cache the kept mapping of which the written length is nearest to the length asked for; null if none
@@ -153,9 +153,9 @@ LargeFree LargeStore::free(void* start) {
   return LargeFree::kFreed;
 }
 
-// Called before a block is freed or shortened. The lock is held.
+// Called before a block is freed or shortened.
 void LargeStore::note_use() {
-  if (by_age_.is_in_force()) by_age_.note(bytes_usable_, retention_.milliseconds, os::milliseconds());
+  if (by_age_.is_in_force()) by_age_.note(bytes_usable_, purge_after_, os::milliseconds());
 }
 
 // What is wrong with an address that is not the start of a live block. Slow, but the process ends after one report.
@@ -167,7 +167,7 @@ LargeFree LargeStore::reason_unknown(uintptr_t start) {
   return find_around(start) != 0 ? LargeFree::kInside : reason;
 }
 
-// The start of the live block that the address lies in, 0 if there is none. The lock is held.
+// The start of the live block that the address lies in, 0 if there is none.
 uintptr_t LargeStore::find_around(uintptr_t address) const {
   uintptr_t found = 0;
   index_.for_each([&](const LargeBlock& block) {
@@ -189,7 +189,7 @@ LargeBlock* LargeStore::oldest_kept() const {
   return static_cast<int32_t>(tail->freed_at - block->freed_at) <= 0 ? tail : block;
 }
 
-// The lock is held, and the block is not kept.
+// The block is not kept.
 void LargeStore::keep(LargeBlock* block) {
   // While nothing was kept, growth of others called for no purge. But part of what is in transit may come back.
   if (oldest_kept() == nullptr && bytes_in_transit_ == 0) forgive(grown_.load(std::memory_order_relaxed));
@@ -198,7 +198,7 @@ void LargeStore::keep(LargeBlock* block) {
   count_kept(block);
 }
 
-// Called after each change of what is kept. The lock is held.
+// Called after each change of what is kept.
 void LargeStore::note_oldest() {
   const LargeBlock* const block = oldest_kept();
   const uint64_t oldest = block == nullptr ? kNoneKept : block->freed_at;
@@ -206,7 +206,7 @@ void LargeStore::note_oldest() {
   if (oldest != oldest_.load(std::memory_order_relaxed)) oldest_.store(oldest, std::memory_order_relaxed);
 }
 
-// Called when the block was put into its list. The lock is held.
+// Called when the block was put into its list.
 void LargeStore::count_kept(LargeBlock* block) {
   block->is_kept = true;
   bytes_kept_.add(block->kept());
@@ -214,7 +214,7 @@ void LargeStore::count_kept(LargeBlock* block) {
   if (wake_event_ != nullptr) wake_event_->notify();
 }
 
-// The lock is held.
+//
 void LargeStore::keep_no_longer(LargeBlock* block) {
   if (!block->is_kept) return;
   list_of(*block).remove(block);
@@ -242,7 +242,7 @@ LargeStatistics LargeStore::statistics() {
           bytes_kept_.get(),
           index_.bytes(),
           bytes_released_,
-          by_age_.most(retention_.bytes)};
+          by_age_.most(retain_)};
 }
 
 // First the blocks of the index, then those of the cache.
@@ -275,6 +275,7 @@ const char* LargeStore::check() {
   size_t kept = 0;
   bool sound = true;
   index_.for_each([&](const LargeBlock& block) {
+    lock_.assume_held();
     usable += block.usable;
     mapped += block.mapped;
     sound = sound && block.usable <= block.written && block.written <= block.writable &&

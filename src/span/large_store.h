@@ -71,15 +71,19 @@ class LargeStore {
 
   // `grown`: bytes that the span store, which cannot use what is kept here, has taken from the OS so far.
   constexpr LargeStore(MetaArena& arena, HugePageGauge& gauge, const std::atomic<size_t>& grown)
-      : grown_(grown), gauge_(gauge), records_(arena) {}
+      : grown_(grown), arena_(arena), gauge_(gauge), records_(arena) {}
 
-  void set_retention(Retention retention) { retention_ = retention; }
+  // Before any other use.
+  void set_retention(Retention retention) {
+    bound_retention(retention.bytes);
+    purge_after_ = retention.milliseconds;
+  }
   // Sets the bytes alone, while other threads may use the store. What was in use of late may stay up to `by_age` while
   // the background thread answers the wake event.
   void bound_retention(size_t bytes, size_t by_age = 0) {
     by_age_.bound(by_age);
     LockGuard guard(lock_);
-    retention_.bytes = bytes;
+    retain_ = bytes;
   }
   // The wake event to notify when a block is kept; a live block summons the background thread by it.
   void set_wake_event(WakeEvent& wake_event) {
@@ -136,8 +140,8 @@ class LargeStore {
   const char* check();
 
   // Fork: held while no block is on its way between the cache, the index and the OS.
-  void lock_at_rest() { in_flight_.lock_at_rest(lock_); }
-  void unlock_after_fork() { lock_.unlock_after_fork(); }
+  void lock_at_rest() SNUG_ACQUIRE(lock_) { in_flight_.lock_at_rest(lock_); }
+  void unlock_after_fork() SNUG_RELEASE(lock_) { lock_.unlock_after_fork(); }
 
  private:
   using CacheList = List<LargeBlock, &LargeBlock::in_cache>;
@@ -151,71 +155,74 @@ class LargeStore {
   static constexpr uint64_t kNoneKept = UINT64_MAX;
 
   void purge_for_growth_slowly(size_t grown);
-  void forgive(size_t grown);
+  void forgive(size_t grown) SNUG_REQUIRES(lock_);
   static size_t without_end(const LargeBlock& block, size_t bytes);
   template <class AskWhatStays>
   Purge give_back_oldest(AskWhatStays ask_what_stays);
-  LargeBlock* take_kept(size_t bytes, const LargeRequest& request);
-  bool promise_place();
-  LargeBlock* map_block(const LargeRequest& request, size_t usable);
-  void* hand_out(LargeBlock* block, size_t usable);
-  void note_use();
-  CacheList& list_of(const LargeBlock& block) { return block.is_live() ? tails_ : cache_; }
-  LargeBlock* oldest_kept() const;
-  void keep(LargeBlock* block);
-  void count_kept(LargeBlock* block);
-  void note_oldest();
+  LargeBlock* take_kept(size_t bytes, const LargeRequest& request) SNUG_REQUIRES(lock_);
+  bool promise_place() SNUG_REQUIRES(lock_);
+  LargeBlock* map_block(const LargeRequest& request, size_t usable) SNUG_REQUIRES(lock_);
+  void* hand_out(LargeBlock* block, size_t usable) SNUG_REQUIRES(lock_);
+  void note_use() SNUG_REQUIRES(lock_);
+  CacheList& list_of(const LargeBlock& block) SNUG_REQUIRES(lock_) { return block.is_live() ? tails_ : cache_; }
+  LargeBlock* oldest_kept() const SNUG_REQUIRES(lock_);
+  void keep(LargeBlock* block) SNUG_REQUIRES(lock_);
+  void count_kept(LargeBlock* block) SNUG_REQUIRES(lock_);
+  void note_oldest() SNUG_REQUIRES(lock_);
   bool is_overdue(uint32_t freed_at) const;
-  void keep_no_longer(LargeBlock* block);
+  void keep_no_longer(LargeBlock* block) SNUG_REQUIRES(lock_);
   static bool cut(LargeBlock* block, size_t length);
-  void count_cut(size_t mapped, size_t written, const LargeBlock& block);
-  LargeBlock* split_tail(LargeBlock* block, size_t usable);
+  void count_cut(size_t mapped, size_t written, const LargeBlock& block) SNUG_REQUIRES(lock_);
+  LargeBlock* split_tail(LargeBlock* block, size_t usable) SNUG_REQUIRES(lock_);
   bool cut_every_tail();
-  bool give_back(LargeBlock* block, size_t stays);
-  bool keeps_too_much() const;
+  bool give_back(LargeBlock* block, size_t stays) SNUG_REQUIRES(lock_);
+  bool keeps_too_much() const SNUG_REQUIRES(lock_);
   void give_back_excess();
-  void write_up_to(LargeBlock* block, size_t usable);
-  void shorten(LargeBlock* block, size_t usable);
+  void write_up_to(LargeBlock* block, size_t usable) SNUG_REQUIRES(lock_);
+  void shorten(LargeBlock* block, size_t usable) SNUG_REQUIRES(lock_);
   template <class Act>
-  void act_detached(LargeBlock* block, Act act);
-  bool may_have_room() const { return mappings_ < kMostForGrowth; }
-  bool make_writable(LargeBlock* block, size_t usable);
-  bool lengthen(LargeBlock* block, size_t usable);
-  void advise(LargeBlock* block);
+  void act_detached(LargeBlock* block, Act act) SNUG_REQUIRES(lock_);
+  bool may_have_room() const SNUG_REQUIRES(lock_) { return mappings_ < kMostForGrowth; }
+  bool make_writable(LargeBlock* block, size_t usable) SNUG_REQUIRES(lock_);
+  bool lengthen(LargeBlock* block, size_t usable) SNUG_REQUIRES(lock_);
+  void advise(LargeBlock* block) SNUG_REQUIRES(lock_);
   void touch_by_the_clock(const LargeBlock& block, size_t written);
-  LargeFree reason_unknown(uintptr_t start);
-  uintptr_t find_around(uintptr_t address) const;
-  void remember_gone(uintptr_t start) { gone_[gone_count_++ % kRemembered] = start; }
+  LargeFree reason_unknown(uintptr_t start) SNUG_REQUIRES(lock_);
+  uintptr_t find_around(uintptr_t address) const SNUG_REQUIRES(lock_);
+  void remember_gone(uintptr_t start) SNUG_REQUIRES(lock_) { gone_[gone_count_++ % kRemembered] = start; }
 
   // Every refill reads these; they lie apart from what each operation on a large block writes.
   alignas(kCacheLine) std::atomic<uint64_t> oldest_{kNoneKept};  // when the oldest kept was freed, milliseconds
   std::atomic<size_t> made_way_{0};                              // for so much growth of others
   const std::atomic<size_t>& grown_;
+  uint32_t purge_after_ = Retention{}.milliseconds;
+  MetaArena& arena_;
 
   alignas(kCacheLine) SharedLock lock_;
   InFlightGate in_flight_;
   HugePageGauge& gauge_;
-  RecordPool<LargeBlock> records_;
-  LargeIndex index_;
-  CacheList cache_;  // free blocks, the oldest first
-  CacheList tails_;  // live ones with a tail that is kept, the same
-  Retention retention_;
+  RecordPool<LargeBlock> records_ SNUG_GUARDED_BY(lock_);
+  LargeIndex index_ SNUG_GUARDED_BY(lock_);
+  CacheList cache_ SNUG_GUARDED_BY(lock_);  // free blocks, the oldest first
+  CacheList tails_ SNUG_GUARDED_BY(lock_);  // live ones with a tail that is kept, the same
+  size_t retain_ SNUG_GUARDED_BY(lock_) = Retention{}.bytes;
   WakeEvent* wake_event_ = nullptr;
   OwnerCounter bytes_kept_;
-  KeptBudget budget_;  // of what is kept beside the block freed last
+  KeptBudget budget_ SNUG_GUARDED_BY(lock_);  // of what is kept beside the block freed last
   KeptByAge by_age_;
-  size_t bytes_usable_ = 0;
-  size_t bytes_mapped_ = 0;
-  size_t mappings_ = 0;          // records in use: each a mapping, or about to be
-  size_t bytes_in_transit_ = 0;  // of mappings that are being given back
+  size_t bytes_usable_ SNUG_GUARDED_BY(lock_) = 0;
+  size_t bytes_mapped_ SNUG_GUARDED_BY(lock_) = 0;
+  size_t mappings_ SNUG_GUARDED_BY(lock_) = 0;          // records in use: each a mapping, or about to be
+  size_t bytes_in_transit_ SNUG_GUARDED_BY(lock_) = 0;  // of mappings that are being given back
   // Live blocks in their owners' hands.
-  size_t blocks_detached_ = 0;
-  size_t usable_detached_ = 0;
-  size_t mapped_detached_ = 0;  // or on their way from the cache into use
-  size_t bytes_released_ = 0;
+  size_t blocks_detached_ SNUG_GUARDED_BY(lock_) = 0;
+  size_t usable_detached_ SNUG_GUARDED_BY(lock_) = 0;
+  size_t mapped_detached_ SNUG_GUARDED_BY(lock_) = 0;  // or on their way from the cache into use
+  size_t bytes_released_ SNUG_GUARDED_BY(lock_) = 0;
   std::atomic<size_t> written_{0};
-  uintptr_t gone_[kRemembered] = {};  // where blocks lay that went back or moved, lately: to tell a double free as such
-  size_t gone_count_ = 0;
+  // Where blocks lay that went back or moved, lately: to tell a double free as such.
+  uintptr_t gone_[kRemembered] SNUG_GUARDED_BY(lock_) = {};
+  size_t gone_count_ SNUG_GUARDED_BY(lock_) = 0;
 };
 
 }  // namespace snug

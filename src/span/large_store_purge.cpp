@@ -40,7 +40,7 @@ bool LargeStore::cut(LargeBlock* block, size_t length) {
   return true;
 }
 
-// What the block had, some of which may be gone. The lock is held.
+// What the block had, some of which may be gone.
 void LargeStore::count_cut(size_t mapped, size_t written, const LargeBlock& block) {
   bytes_mapped_ -= mapped - block.mapped;
   bytes_released_ += written - block.written;
@@ -92,8 +92,9 @@ bool LargeStore::give_back(LargeBlock* block, size_t stays) {
 
 Purge LargeStore::purge_excess() {
   return give_back_oldest([this](const LargeBlock* oldest) {
+    lock_.assume_held();
     if (oldest == nullptr || !keeps_too_much()) return kNotDue;
-    budget_.gave(oldest->kept(), retention_.bytes);
+    budget_.gave(oldest->kept(), retain_);
     return oldest->usable;
   });
 }
@@ -118,6 +119,7 @@ bool LargeStore::cut_every_tail() {
   const GateGuard guard(lock_, in_flight_);
   CacheList tails;
   index_.for_each([&](LargeBlock& block) {
+    lock_.assume_held();
     if (block.mapped == block.usable) return;
     LargeBlock* tail = split_tail(&block, block.usable);
     if (tail == nullptr) return;
@@ -139,13 +141,14 @@ size_t LargeStore::without_end(const LargeBlock& block, size_t bytes) {
   return std::max(block.start, round_down(end, kChunkSize)) - block.start;
 }
 
-// The growth of others so far calls for no purge any more. The lock is held.
+// The growth of others so far calls for no purge any more.
 void LargeStore::forgive(size_t grown) {
   if (grown > made_way_.load(std::memory_order_relaxed)) made_way_.store(grown, std::memory_order_relaxed);
 }
 
 void LargeStore::purge_for_growth_slowly(size_t grown) {
   const auto owed = [&](const LargeBlock* oldest) {
+    lock_.assume_held();
     const size_t made = made_way_.load(std::memory_order_relaxed);
     if (grown <= made) return kNotDue;
     if (bytes_kept_.get() == 0) {
@@ -163,10 +166,11 @@ void LargeStore::purge_for_growth_slowly(size_t grown) {
   give_back_excess();
 }
 
-bool LargeStore::is_overdue(uint32_t freed_at) const { return os::milliseconds() - freed_at > retention_.milliseconds; }
+bool LargeStore::is_overdue(uint32_t freed_at) const { return os::milliseconds() - freed_at > purge_after_; }
 
 Purge LargeStore::purge_overdue() {
   return give_back_oldest([this](const LargeBlock* oldest) {
+    lock_.assume_held();
     if (oldest == nullptr || !is_overdue(oldest->freed_at)) return kNotDue;
     // A part only, as the calling thread waits for the system call.
     const size_t stays = without_end(*oldest, kMostByAge);

@@ -40,7 +40,7 @@ void* LargeStore::resize(void* start, size_t size) {
 }
 
 // Keeps the block's tail as a free block is kept, though only the block itself can use it; a tail that was kept already
-// becomes longer and stays as old as it was. The lock is held, here and below; it is dropped during system calls.
+// becomes longer and stays as old as it was. The lock is dropped during system calls, here and below.
 void LargeStore::shorten(LargeBlock* block, size_t usable) {
   note_use();
   const size_t unused = block->usable - usable;

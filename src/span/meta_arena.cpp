@@ -43,7 +43,6 @@ bool MetaArena::wants_page() {
   return !stock(kLinkBytes + kAlignment);
 }
 
-// The lock is held.
 bool MetaArena::is_short() const {
   constexpr size_t kOfAPage = kPageSize - kLinkBytes;
   return !is_guarded_ && current_.left() < kOfAPage && reserve_.left() < kOfAPage;
@@ -57,7 +56,7 @@ bool MetaArena::adopt_page(void* page) {
   return true;
 }
 
-// The rest of the last mapping is forgotten: less than one record, and untouched. The lock is held.
+// The rest of the last mapping is forgotten: less than one record, and untouched.
 void MetaArena::use(Mapping mapping) {
   newest_.store(::new (at<void>(mapping.cursor)) Link{newest_.load(std::memory_order_relaxed), mapping.end},
                 std::memory_order_release);

@@ -56,7 +56,7 @@ class alignas(kCacheLine) MetaArena {
   size_t bytes_used() const { return used_.load(std::memory_order_relaxed); }
   size_t bytes_mapped() const { return mapped_.load(std::memory_order_relaxed); }
 
-  SharedLock& lock() { return lock_; }  // for a fork
+  SharedLock& lock() SNUG_RETURNS_LOCK(lock_) { return lock_; }  // for a fork
 
  private:
   struct Mapping {
@@ -71,19 +71,19 @@ class alignas(kCacheLine) MetaArena {
   };
   static constexpr size_t kLinkBytes = kCacheLine;
 
-  void use(Mapping mapping);
-  bool is_short() const;
+  void use(Mapping mapping) SNUG_REQUIRES(lock_);
+  bool is_short() const SNUG_REQUIRES(lock_);
 
-  bool stock(size_t bytes);
-  bool stock_late(size_t bytes);
+  bool stock(size_t bytes) SNUG_EXCLUDES(lock_);
+  bool stock_late(size_t bytes) SNUG_EXCLUDES(lock_);
   void stock_ahead();
 
   bool is_guarded_ = false;
   std::atomic<bool> is_low_{true};  // and nothing is in reserve
 
   alignas(kCacheLine) SharedLock lock_;
-  Mapping current_;
-  Mapping reserve_;
+  Mapping current_ SNUG_GUARDED_BY(lock_);
+  Mapping reserve_ SNUG_GUARDED_BY(lock_);
   std::atomic<const Link*> newest_{nullptr};
   std::atomic<size_t> used_{0};
   std::atomic<size_t> mapped_{0};

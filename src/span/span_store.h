@@ -73,7 +73,8 @@ class SpanStore {
   constexpr SpanStore(MetaArena& arena, PageMap& page_map, HugePageGauge& gauge)
       : page_map_(page_map), gauge_(gauge), arena_(arena), records_(arena) {}
 
-  void set_retention(Retention retention) {
+  // Before any other use.
+  void set_retention(Retention retention) SNUG_UNPROVED {
     bound_retention(retention.bytes, retention.bytes);
     purge_after_ = retention.milliseconds;
   }
@@ -84,8 +85,8 @@ class SpanStore {
     retain_.store(bytes, std::memory_order_relaxed);
     retain_in_use_.store(in_use, std::memory_order_relaxed);
   }
-  // Sets how much is kept before any refault. Without this call that is KeptBudget::kLeast.
-  void allow(size_t bytes) { budget_ = KeptBudget(bytes); }
+  // Before any other use: sets how much is kept before any refault. Without this call that is KeptBudget::kLeast.
+  void allow(size_t bytes) SNUG_UNPROVED { budget_ = KeptBudget(bytes); }
   size_t retain() const { return retain_.load(std::memory_order_relaxed); }
   // The wake event to notify when free memory begins to age; the store summons the background thread by it once it has
   // two chunks.
@@ -170,9 +171,9 @@ class SpanStore {
   PageMap& page_map() { return page_map_; }
   SpanStatistics statistics();
   const char* check();
-  SharedLock& lock() { return lock_; }
+  SharedLock& lock() SNUG_RETURNS_LOCK(lock_) { return lock_; }
   // For a fork: takes the lock at a moment when no thread has anything detached.
-  void lock_at_rest() { in_flight_.lock_at_rest(lock_); }
+  void lock_at_rest() SNUG_ACQUIRE(lock_) { in_flight_.lock_at_rest(lock_); }
 
  private:
   using BinList = List<Span, &Span::in_bin>;
@@ -187,61 +188,66 @@ class SpanStore {
 
   // Which memory of a span may be touched and timed for the gauge.
   enum class FirstTouch { kNone, kHuge, kSmall };
-  Span* take_located(Span* span, PageCount pages, PageCount alignment, Paging paging, FirstTouch* first_touch);
-  Span* locate_free(PageCount pages, Paging paging, bool is_for_run = false);
-  Span* locate_dirty(PageCount pages, Paging paging);
-  bool extend_wilderness(PageCount pages);
-  void begin_wilderness(Span* chunk);
+  Span* take_located(Span* span, PageCount pages, PageCount alignment, Paging paging, FirstTouch* first_touch)
+      SNUG_REQUIRES(lock_);
+  Span* locate_free(PageCount pages, Paging paging, bool is_for_run = false) SNUG_REQUIRES(lock_);
+  Span* locate_dirty(PageCount pages, Paging paging) SNUG_REQUIRES(lock_);
+  bool extend_wilderness(PageCount pages) SNUG_REQUIRES(lock_);
+  void begin_wilderness(Span* chunk) SNUG_REQUIRES(lock_);
   // True for so long after memory has gone back to the OS, and after each huge page that takes of it again: meanwhile
   // memory may be taken in dear huge pages.
-  bool refaulted_lately(uint32_t now) const { return now - refaulted_since_ <= GivenLately::kSoon; }
-  bool misses_chunk(uint32_t now) const;
-  void retire_wilderness();
-  bool supply_chunk(Paging paging);
-  bool turn_to_huge_pages(Span* chunk);
-  bool turn_to_small_pages(Span* chunk);
-  bool leave_huge_paging(const Span& span);
-  bool add_chunk();
-  bool retake_chunk();
-  bool reserve();
-  bool await_others();
-  Span* take_in_one_chunk(PageCount pages, PageCount alignment);
-  Span* take_over_chunks(PageCount pages);
-  Span* take_row(PageId first, PageCount pages);
-  bool may_extend_for_runs() const { return chunks_ < page_map_.chunks_for_runs(); }
-  void put_in_run(Span* span);
-  bool is_followed_by_free(PageId end, PageCount pages) const;
-  bool lengthen_run(Span* first, PageCount more);
-  SpanBatch shorten_run(Span* first, PageCount pages);
-  void insert_freed(SpanBatch& batch);
-  void prepare_records();
-  Span* any_free() const;
-  bool give_to_arena(Span* span);
-  Span* cut(Span* span, PageCount pages);
-  Span* merge_neighbours(Span* span);
-  Span* absorb(Span* left, Span* right);
-  void insert(Span* span);
-  void remove(Span* span);
-  const char* check_chunks();
-  const char* check_runs();
-  uint32_t count_dirty(const Span& span);
-  void mark_dirty(PageId first, PageCount pages);
-  void count_growth(PageId first, PageCount pages);
-  void detach(Span* span);
-  void leave_hand(const Span& span);
-  size_t purge_run(Span* span);
-  void count_as_missing(size_t bytes);
-  Span* older_than(uint32_t milliseconds);
-  size_t bytes_in_use() const;
-  size_t most_kept() const;
-  void note_use();
-  Span* excess();
-  size_t purge_excess(Span* span);
-  void purge_as_due();
-  void purge_for_growth();
-  Span* any_dirty();
-  AgeList& age_list(Paging paging) { return ages_[static_cast<size_t>(paging)]; }
-  Bins& bins(Paging paging, bool dirty) { return bins_[static_cast<size_t>(paging)][dirty ? 1 : 0]; }
+  bool refaulted_lately(uint32_t now) const SNUG_REQUIRES(lock_) {
+    return now - refaulted_since_ <= GivenLately::kSoon;
+  }
+  bool misses_chunk(uint32_t now) const SNUG_REQUIRES(lock_);
+  void retire_wilderness() SNUG_REQUIRES(lock_);
+  bool supply_chunk(Paging paging) SNUG_REQUIRES(lock_);
+  bool turn_to_huge_pages(Span* chunk) SNUG_REQUIRES(lock_);
+  bool turn_to_small_pages(Span* chunk) SNUG_REQUIRES(lock_);
+  bool leave_huge_paging(const Span& span) SNUG_REQUIRES(lock_);
+  bool add_chunk() SNUG_REQUIRES(lock_);
+  bool retake_chunk() SNUG_REQUIRES(lock_);
+  bool reserve() SNUG_REQUIRES(lock_);
+  bool await_others() SNUG_REQUIRES(lock_);
+  Span* take_in_one_chunk(PageCount pages, PageCount alignment) SNUG_REQUIRES(lock_);
+  Span* take_over_chunks(PageCount pages) SNUG_REQUIRES(lock_);
+  Span* take_row(PageId first, PageCount pages) SNUG_REQUIRES(lock_);
+  bool may_extend_for_runs() const SNUG_REQUIRES(lock_) { return chunks_ < page_map_.chunks_for_runs(); }
+  void put_in_run(Span* span) SNUG_REQUIRES(lock_);
+  bool is_followed_by_free(PageId end, PageCount pages) const SNUG_REQUIRES(lock_);
+  bool lengthen_run(Span* first, PageCount more) SNUG_REQUIRES(lock_);
+  SpanBatch shorten_run(Span* first, PageCount pages) SNUG_REQUIRES(lock_);
+  void insert_freed(SpanBatch& batch) SNUG_REQUIRES(lock_);
+  void prepare_records() SNUG_REQUIRES(lock_);
+  Span* any_free() const SNUG_REQUIRES(lock_);
+  bool give_to_arena(Span* span) SNUG_REQUIRES(lock_);
+  Span* cut(Span* span, PageCount pages) SNUG_REQUIRES(lock_);
+  Span* merge_neighbours(Span* span) SNUG_REQUIRES(lock_);
+  Span* absorb(Span* left, Span* right) SNUG_REQUIRES(lock_);
+  void insert(Span* span) SNUG_REQUIRES(lock_);
+  void remove(Span* span) SNUG_REQUIRES(lock_);
+  const char* check_chunks() SNUG_REQUIRES(lock_);
+  const char* check_runs() SNUG_REQUIRES(lock_);
+  uint32_t count_dirty(const Span& span) SNUG_REQUIRES(lock_);
+  void mark_dirty(PageId first, PageCount pages) SNUG_REQUIRES(lock_);
+  void count_growth(PageId first, PageCount pages) SNUG_REQUIRES(lock_);
+  void detach(Span* span) SNUG_REQUIRES(lock_);
+  void leave_hand(const Span& span) SNUG_REQUIRES(lock_);
+  size_t purge_run(Span* span) SNUG_REQUIRES(lock_);
+  void count_as_missing(size_t bytes) SNUG_REQUIRES(lock_);
+  Span* older_than(uint32_t milliseconds) SNUG_REQUIRES(lock_);
+  size_t bytes_in_use() const SNUG_REQUIRES(lock_);
+  size_t most_kept() const SNUG_REQUIRES(lock_);
+  void note_use() SNUG_REQUIRES(lock_);
+  Span* excess() SNUG_REQUIRES(lock_);
+  size_t purge_excess(Span* span) SNUG_REQUIRES(lock_);
+  void purge_as_due() SNUG_REQUIRES(lock_);
+  void purge_for_growth() SNUG_REQUIRES(lock_);
+  Span* any_dirty() SNUG_REQUIRES(lock_);
+  AgeList& age_list(Paging paging) SNUG_REQUIRES(lock_) { return ages_[static_cast<size_t>(paging)]; }
+  Bins& bins(Paging paging, bool dirty) SNUG_REQUIRES(lock_) {
+    return bins_[static_cast<size_t>(paging)][dirty ? 1 : 0];
+  }
 
   // What is read without the lock.
   alignas(kCacheLine) PageMap& page_map_;
@@ -253,29 +259,31 @@ class SpanStore {
 
   alignas(kCacheLine) SharedLock lock_;
   InFlightGate in_flight_;
-  uint32_t purge_after_ = Retention{}.milliseconds;
-  KeptBudget budget_;
+  uint32_t purge_after_ SNUG_GUARDED_BY(lock_) = Retention{}.milliseconds;
+  KeptBudget budget_ SNUG_GUARDED_BY(lock_);
   KeptByAge by_age_;
-  bool reserves_ = false;  // a thread is reserving addresses
-  RecordPool<Span> records_;
-  Bins bins_[2][2];  // by paging; clean, dirty
-  Span* wilderness_ = nullptr;
-  AgeList ages_[2];   // by paging: what purging looks at, oldest first
-  BinList released_;  // whole chunks of which the addresses are released
-  size_t dirty_pages_ = 0;
-  size_t free_pages_ = 0;
-  size_t dirty_detached_ = 0;  // pages of free spans that are detached
-  size_t free_detached_ = 0;
-  size_t chunks_ = 0;
-  size_t runs_ = 0;
-  size_t run_pages_ = 0;
-  size_t bytes_purged_ = 0;
-  size_t bytes_refaulted_ = 0;
-  GivenLately aged_;
-  size_t made_way_ = 0;           // the part of bytes_grown_ for which as much was purged, or nothing was left to purge
-  size_t bytes_missing_ = 0;      // purged lately, and not taken again in huge pages so far
-  uint32_t refaulted_since_ = 0;  // milliseconds: when the first of those was purged, or a huge page last taken
-  uint32_t huge_chunks_ = 0;
+  bool reserves_ SNUG_GUARDED_BY(lock_) = false;  // a thread is reserving addresses
+  RecordPool<Span> records_ SNUG_GUARDED_BY(lock_);
+  Bins bins_[2][2] SNUG_GUARDED_BY(lock_);  // by paging; clean, dirty
+  Span* wilderness_ SNUG_GUARDED_BY(lock_) = nullptr;
+  AgeList ages_[2] SNUG_GUARDED_BY(lock_);   // by paging: what purging looks at, oldest first
+  BinList released_ SNUG_GUARDED_BY(lock_);  // whole chunks of which the addresses are released
+  size_t dirty_pages_ SNUG_GUARDED_BY(lock_) = 0;
+  size_t free_pages_ SNUG_GUARDED_BY(lock_) = 0;
+  size_t dirty_detached_ SNUG_GUARDED_BY(lock_) = 0;  // pages of free spans that are detached
+  size_t free_detached_ SNUG_GUARDED_BY(lock_) = 0;
+  size_t chunks_ SNUG_GUARDED_BY(lock_) = 0;
+  size_t runs_ SNUG_GUARDED_BY(lock_) = 0;
+  size_t run_pages_ SNUG_GUARDED_BY(lock_) = 0;
+  size_t bytes_purged_ SNUG_GUARDED_BY(lock_) = 0;
+  size_t bytes_refaulted_ SNUG_GUARDED_BY(lock_) = 0;
+  GivenLately aged_ SNUG_GUARDED_BY(lock_);
+  // The part of bytes_grown_ for which as much was purged, or nothing was left to purge.
+  size_t made_way_ SNUG_GUARDED_BY(lock_) = 0;
+  size_t bytes_missing_ SNUG_GUARDED_BY(lock_) = 0;  // purged lately, and not taken again in huge pages so far
+  // Milliseconds: when the first of those was purged, or a huge page last taken.
+  uint32_t refaulted_since_ SNUG_GUARDED_BY(lock_) = 0;
+  uint32_t huge_chunks_ SNUG_GUARDED_BY(lock_) = 0;
   // Refills read it while large blocks are kept.
   alignas(kCacheLine) std::atomic<size_t> bytes_grown_{0};
 };

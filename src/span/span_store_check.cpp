@@ -1,4 +1,4 @@
-// SpanStore's checks of its invariants. The lock is held.
+// SpanStore's checks of its invariants.
 #include "span/span_store.h"
 
 namespace snug {

@@ -14,7 +14,7 @@ bool lies_across(void* const* first, void* const* last) {
 size_t size_index(size_t places) { return log2_floor(places) - log2_floor(ArrayStore::kLeastPlaces); }
 }  // namespace
 
-// Takes a free array, or returns null. The lock is held.
+// Takes a free array, or returns null.
 void** ArrayStore::pop(size_t places) {
   void**& first = free_[size_index(places)];
   void** array = first;
@@ -22,14 +22,13 @@ void** ArrayStore::pop(size_t places) {
   return array;
 }
 
-// The lock is held.
 void ArrayStore::push(void** array, size_t places) {
   void**& first = free_[size_index(places)];
   array[0] = first;
   first = array;
 }
 
-// Allocates a new array. The lock is not held.
+// Allocates a new array.
 void** ArrayStore::cut(size_t places) {
   for (;;) {
     auto* null = static_cast<void**>(arena_.allocate((1 + places) * sizeof(void*)));

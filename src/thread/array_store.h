@@ -25,18 +25,18 @@ class alignas(kCacheLine) ArrayStore {
   void** exchange(void** array, size_t had, size_t held, size_t places);
   class Returns;
 
-  SharedLock& lock() { return lock_; }  // for a fork
+  SharedLock& lock() SNUG_RETURNS_LOCK(lock_) { return lock_; }  // for a fork
 
  private:
   static constexpr size_t kSizes = 7;  // 16, 32 … 1024
 
-  void** pop(size_t places);
-  void push(void** array, size_t places);
-  void** cut(size_t places);
+  void** pop(size_t places) SNUG_REQUIRES(lock_);
+  void push(void** array, size_t places) SNUG_REQUIRES(lock_);
+  void** cut(size_t places) SNUG_EXCLUDES(lock_);
 
   MetaArena& arena_;
   SharedLock lock_;
-  void** free_[kSizes] = {};  // linked through their first place
+  void** free_[kSizes] SNUG_GUARDED_BY(lock_) = {};  // linked through their first place
 };
 
 // Collects arrays and gives all of them back when it ends, under one hold of the lock.

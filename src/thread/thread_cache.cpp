@@ -106,7 +106,7 @@ void* ThreadCache::keep_and_pop(size_t size_class, void* const* shared, size_t c
 }
 
 // Takes first blocks of the class, in whole cache lines, if the thread has not had its share yet; else 0. The thread
-// may have to wait for the shared heap's lock, so it must not hold its own heap's.
+// may have to wait for the shared heap's lock, hence not under its own heap's.
 size_t ThreadCache::take_shared(size_t size_class, void** end) {
   Array& array = arrays_[size_class];
   const SizeClass& one = sizes(size_class);
@@ -355,6 +355,7 @@ size_t ThreadCache::cached(size_t size_class) const {
 uint64_t ThreadCache::allocations() const { return load_shared(state_->allocations); }
 
 const char* ThreadCache::check() const {
+  heap_.lock().assume_held();
   size_t room_bytes = 0;
   size_t extra_bytes = 0;
   for (size_t c = 0; c < kMaxClasses; ++c) {

@@ -130,32 +130,32 @@ class alignas(64) ThreadCache : public HeapCache {
   class Operation;
 
   const SizeClass& sizes(size_t size_class) const { return registry_.table().classes[size_class]; }
-  bool open(size_t size_class);
-  bool grow(size_t size_class);
-  size_t prepare_batch(size_t size_class);
-  bool take_untouched(size_t size_class, void** block);
-  void* keep_and_pop(size_t size_class, void* const* shared, size_t count);
-  size_t take_shared(size_t size_class, void** end);
-  bool affords(size_t size_class, size_t room) const;
-  bool make_room(size_t size_class);
-  bool use_array(size_t size_class, size_t room);
-  void flush_older(size_t size_class, size_t count);
-  void flush_whole(size_t size_class);
+  bool open(size_t size_class) SNUG_REQUIRES(heap_.lock());
+  bool grow(size_t size_class) SNUG_REQUIRES(heap_.lock());
+  size_t prepare_batch(size_t size_class) SNUG_REQUIRES(heap_.lock());
+  bool take_untouched(size_t size_class, void** block) SNUG_REQUIRES(heap_.lock());
+  void* keep_and_pop(size_t size_class, void* const* shared, size_t count) SNUG_REQUIRES(heap_.lock());
+  size_t take_shared(size_t size_class, void** end) SNUG_EXCLUDES(heap_.lock());
+  bool affords(size_t size_class, size_t room) const SNUG_REQUIRES(heap_.lock());
+  bool make_room(size_t size_class) SNUG_REQUIRES(heap_.lock());
+  bool use_array(size_t size_class, size_t room) SNUG_REQUIRES(heap_.lock());
+  void flush_older(size_t size_class, size_t count) SNUG_REQUIRES(heap_.lock());
+  void flush_whole(size_t size_class) SNUG_REQUIRES(heap_.lock());
   // thread_cache_draining.cpp
-  void flush_overflow(size_t size_class);
-  void has_gone_home(size_t size_class, size_t count);
-  void has_been_wanted(size_t size_class, size_t count);
+  void flush_overflow(size_t size_class) SNUG_REQUIRES(heap_.lock());
+  void has_gone_home(size_t size_class, size_t count) SNUG_REQUIRES(heap_.lock());
+  void has_been_wanted(size_t size_class, size_t count) SNUG_REQUIRES(heap_.lock());
   size_t least_room(size_t size_class, size_t room) const;
   size_t extra_bytes(size_t size_class, size_t room) const;
-  bool affords_draining(size_t size_class, size_t room) const;
-  void empty_next_array();
+  bool affords_draining(size_t size_class, size_t room) const SNUG_REQUIRES(heap_.lock());
+  void empty_next_array() SNUG_REQUIRES(heap_.lock());
 
   // thread_cache_revocation.cpp
-  void lower_bases();
+  void lower_bases() SNUG_REQUIRES(heap_.lock());
 
-  void scavenge_as_due();
-  void scavenge();
-  void send_all_home();
+  void scavenge_as_due() SNUG_REQUIRES(heap_.lock());
+  void scavenge() SNUG_REQUIRES(heap_.lock());
+  void send_all_home() SNUG_REQUIRES(heap_.lock());
   size_t count(size_t size_class) const;
 
   SlabHeap& heap_;
@@ -163,30 +163,32 @@ class alignas(64) ThreadCache : public HeapCache {
   ArrayStore& arrays_store_;
   ThreadState* state_;
   const CacheLimits limits_;
-  size_t room_bytes_ = 0;
-  size_t extra_bytes_ = 0;  // the part of that which goes if the thread drains
-  size_t sent_home_ = 0;    // bytes, for want of room, less those that refills offset; counted up to drains_after_
-  size_t drains_after_ = kDrains;
-  size_t last_emptied_ = 0;          // the class that was emptied last while the thread drains
-  bool drains_ = false;              // until refills have offset all that was sent home
-  bool is_raised_ = false;           // some array's `raised` is not 0
-  bool is_pending_ = false;          // some array's `pending` is not 0
-  uint64_t allocations_seen_ = 0;    // at the last call of has_been_still()
-  uint64_t allocations_raised_ = 0;  // when the bases were last raised
-  uint32_t raised_at_ = 0;           // milliseconds: when the bases were last raised
-  uint32_t slow_operations_ = 0;
-  uint32_t scavenged_at_ = 0;  // milliseconds
+  size_t room_bytes_ SNUG_GUARDED_BY(heap_.lock()) = 0;
+  size_t extra_bytes_ SNUG_GUARDED_BY(heap_.lock()) = 0;  // the part of that which goes if the thread drains
+  // Bytes, for want of room, less those that refills offset; counted up to drains_after_.
+  size_t sent_home_ SNUG_GUARDED_BY(heap_.lock()) = 0;
+  size_t drains_after_ SNUG_GUARDED_BY(heap_.lock()) = kDrains;
+  size_t last_emptied_ SNUG_GUARDED_BY(heap_.lock()) = 0;  // the class that was emptied last while the thread drains
+  bool drains_ SNUG_GUARDED_BY(heap_.lock()) = false;      // until refills have offset all that was sent home
+  bool is_raised_ SNUG_GUARDED_BY(heap_.lock()) = false;   // some array's `raised` is not 0
+  bool is_pending_ = false;                                // some array's `pending` is not 0
+  uint64_t allocations_seen_ = 0;                          // at the last call of has_been_still()
+  uint64_t allocations_raised_ = 0;                        // when the bases were last raised
+  uint32_t raised_at_ = 0;                                 // milliseconds: when the bases were last raised
+  uint32_t slow_operations_ SNUG_GUARDED_BY(heap_.lock()) = 0;
+  uint32_t scavenged_at_ SNUG_GUARDED_BY(heap_.lock()) = 0;  // milliseconds
   OwnerCounter refills_;
   OwnerCounter flushes_;
   Array arrays_[kMaxClasses];
 };
 
-class ThreadCache::Operation {
+class SNUG_SCOPED_LOCK ThreadCache::Operation {
  public:
-  explicit Operation(ThreadCache& cache) : hold_(cache.heap_) {
+  explicit Operation(ThreadCache& cache) SNUG_ACQUIRE(cache.heap_.lock()) SNUG_UNPROVED : hold_(cache.heap_) {
     if (cache.is_raised_) [[unlikely]]
       cache.lower_bases();
   }
+  ~Operation() SNUG_RELEASE() SNUG_UNPROVED {}
 
  private:
   SlabHeap::Hold hold_;

@@ -60,7 +60,7 @@ void ThreadCacheList::end(ThreadCache* cache) {
   registry_.abandon(heap);
 }
 
-// Removes the cache from its list and adds its counts to those of ended caches. The lock is held.
+// Removes the cache from its list and adds its counts to those of ended caches.
 void ThreadCacheList::strike_off(CacheList& list, ThreadCache* cache) {
   ended_.allocations += cache->allocations();
   ended_.refills += cache->refills();

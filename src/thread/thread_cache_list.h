@@ -61,10 +61,10 @@ class ThreadCacheList {
 
   // The next two are for the child of a fork, where no other thread runs, so that they need not take the thread cache
   // list's lock. Forgets what the parent counted.
-  void count_anew();
+  void count_anew() SNUG_UNPROVED;
   // Makes orphans of the caches of all threads but the calling one. Those for which there is no memory are reaped at
   // once.
-  void orphan_others();
+  void orphan_others() SNUG_UNPROVED;
   // Reaps all orphans: their cached blocks go home, their heaps are abandoned.
   void reap_orphans() {
     while (has_orphans()) reap_orphan();
@@ -90,19 +90,21 @@ class ThreadCacheList {
   size_t cache_count() const { return cache_count_.load(); }
 
   // For a fork: takes the lock at a moment when no cache begins, ends or is reaped, so that each heap has its owner.
-  void lock_at_rest() { in_flight_.lock_at_rest(lock_); }
-  void unlock_after_fork() { lock_.unlock_after_fork(); }
+  void lock_at_rest() SNUG_ACQUIRE(lock_) { in_flight_.lock_at_rest(lock_); }
+  void unlock_after_fork() SNUG_RELEASE(lock_) { lock_.unlock_after_fork(); }
 
  private:
   enum class Key : uint8_t { kNone, kBeingMade, kMade };
   using CacheList = List<ThreadCache, &ThreadCache::list_link>;
 
-  ThreadCache* make_cache(SlabHeap& heap);
-  // Adds 1 or -1 to the count of caches; the lock is held.
-  void count_caches(ptrdiff_t change) { cache_count_.store(cache_count() + static_cast<size_t>(change)); }
-  void reap_orphan();
-  void leave_for(ThreadCache* cache);
-  void strike_off(CacheList& list, ThreadCache* cache);
+  ThreadCache* make_cache(SlabHeap& heap) SNUG_EXCLUDES(lock_);
+  // Adds 1 or -1 to the count of caches.
+  void count_caches(ptrdiff_t change) SNUG_REQUIRES(lock_) {
+    cache_count_.store(cache_count() + static_cast<size_t>(change));
+  }
+  void reap_orphan() SNUG_EXCLUDES(lock_);
+  void leave_for(ThreadCache* cache) SNUG_EXCLUDES(lock_);
+  void strike_off(CacheList& list, ThreadCache* cache) SNUG_REQUIRES(lock_);
 
   // Every refill reads these, and every thread that begins.
   alignas(kCacheLine) std::atomic<bool> has_orphans_{false};
@@ -115,12 +117,12 @@ class ThreadCacheList {
   CacheLimits limits_;
 
   alignas(kCacheLine) SharedLock lock_;
-  RecordPool<Unmade<ThreadCache>> records_;
+  RecordPool<Unmade<ThreadCache>> records_ SNUG_GUARDED_BY(lock_);
   InFlightGate in_flight_;
-  CacheList caches_;
+  CacheList caches_ SNUG_GUARDED_BY(lock_);
   std::atomic<size_t> cache_count_{0};
-  CacheList orphans_;
-  CacheStatistics ended_;
+  CacheList orphans_ SNUG_GUARDED_BY(lock_);
+  CacheStatistics ended_ SNUG_GUARDED_BY(lock_);
 };
 
 }  // namespace snug

@@ -8,6 +8,7 @@
 namespace snug {
 
 bool ThreadCache::raise_bases() {
+  heap_.lock().assume_held();
   allocations_raised_ = allocations();
   for (size_t c = 1; c < kMaxClasses; ++c) {
     Array& array = arrays_[c];
@@ -21,6 +22,7 @@ bool ThreadCache::raise_bases() {
 }
 
 void ThreadCache::take_raised() {
+  heap_.lock().assume_held();
   if (!is_pending_) return;
   is_pending_ = false;
   for (size_t c = 1; c < kMaxClasses; ++c) {
