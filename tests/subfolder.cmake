@@ -57,7 +57,7 @@ foreach(kept default_on_cell default_on_cell_rt cxx17_on_snug cxx17_on_static cx
   endif()
 endforeach()
 
-# Whoever installs the project wants that project's files.
+# An installation of the outer project has that project's files only.
 execute_process(COMMAND ${CMAKE_COMMAND} --install ${WORK}/build --prefix ${WORK}/installed OUTPUT_QUIET
                 COMMAND_ERROR_IS_FATAL ANY)
 file(GLOB_RECURSE installed ${WORK}/installed/*)

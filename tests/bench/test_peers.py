@@ -51,7 +51,7 @@ class TemporaryFolderTest(unittest.TestCase):
         return file
 
     def declared_at(self, library):
-        """An allocator whose library is this file."""
+        """An allocator with this file as its library."""
         return read_declaration(self.declare(WHOLE.replace("libc.so.6", str(library))))[0]
 
 
@@ -117,7 +117,7 @@ class PreparationTest(TemporaryFolderTest):
     def test_a_missing_package_is_named(self):
         source = 'apt = "libnosuch1"\nlibrary = "libnosuch.so.1"'
         declared = WHOLE.replace('system = true\nlibrary = "libc.so.6"', source)
-        # Without the allocator's name, which whoever shows this puts before it.
+        # Without the allocator's name: the caller that shows the message puts it before.
         with self.assertRaisesRegex(Unavailable, "^libnosuch.so.1 is not installed; apt-get install libnosuch1$"):
             prepare(read_declaration(self.declare(declared))[0], self.folder, silent)
 

@@ -124,7 +124,7 @@ class FiguresTest(unittest.TestCase):
 
 
 class BetweenThreadsTest(unittest.TestCase):
-    """Of memory that goes from one thread to another: who frees whose blocks, and what counts as the heap's memory."""
+    """Memory that goes from one thread to another: which thread frees which blocks, and what counts as the heap's memory."""
 
     def share_of_remote_frees(self, program, *arguments):
         with tempfile.TemporaryDirectory() as folder:

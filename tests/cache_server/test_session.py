@@ -100,7 +100,7 @@ class Protocol(Session):
         greedy = socket.create_connection(("127.0.0.1", self.server.port))
         self.addCleanup(greedy.close)
         greedy.sendall(b"GET large\r\n" * 1000)  # a gigabyte of replies
-        # Once a reply has begun to come, whoever asks next is answered when the server has no more to do for that one.
+        # After a reply has begun, the server answers the next client only when it has no more to do for this one.
         self.assertTrue(select.select([greedy], [], [])[0])
         self.assertEqual(client.call("PING"), b"PONG")
         if not IS_SANITIZED:

@@ -1,5 +1,5 @@
-/* early_fork_handler.c: a library that is initialised before the allocator, and whose handler of forks ends its worker
- * thread, as numerical libraries do: it waits for a thread that allocates, and that gives its cache back at its end. */
+/* early_fork_handler.c: a library that is initialised before the allocator. Its fork handler ends its worker thread, as
+ * those of numerical libraries do: it waits for a thread that allocates, and that gives its cache back when it ends. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 // fault.cc: the OS refuses. The function below stands in the place of the static library's system calls and makes the
 // Nth mmap, munmap, mremap, mprotect or madvise fail, once or from then on, for every N up to 200.
 //
-// Each N runs in a child whose heap has never been used, so that the Nth call is the Nth of a heap's life. The child
-// accepts NULL with ENOMEM, and nothing else: contents stay, errno survives free, and once the OS relents everything
-// is served again and snug_check(1) has no complaint. Usage: fault FIRST LAST
+// Each N runs in a child with an unused heap, so that the Nth call is the Nth of a heap's life. The child accepts NULL
+// with ENOMEM, and nothing else: contents stay, errno survives free, and once the OS relents every request is served
+// again and snug_check(1) reports nothing. Usage: fault FIRST LAST
 #include "pattern.h"
 
 #include <snug/snug.h>

@@ -26,7 +26,7 @@ constexpr int kSlots = 512;
 constexpr unsigned kChildSeconds = 600;
 constexpr unsigned kParentSeconds = 1400;
 
-// A block describes itself, so that whoever takes it from a slot, in whichever process, can prove it whole.
+// A block describes itself, so that the thread that takes it from a slot, in any process, can prove it whole.
 struct Header {
   std::size_t size;
   std::uint64_t seed;

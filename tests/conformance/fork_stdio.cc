@@ -1,8 +1,8 @@
 // fork_stdio.cc: forks while other threads use stdio, and allocate inside it.
 //
 // fork() takes the lock of libc's list of streams. A thread that holds it (fflush of all streams, fopen) may wait for
-// the lock of one stream, whose holder may be waiting for malloc: an allocator whose handlers hold malloc's locks
-// before that list is locked completes the circle. The alarm is the watchdog, of the parent and of each child. Usage:
+// the lock of one stream, and the holder of that one may wait for malloc. Fork handlers that take malloc's locks before
+// fork() locks the list would close the cycle. The alarm is the watchdog of the parent and of each child. Usage:
 // fork_stdio ALLOCATOR FORKS
 #include "subject.h"
 
@@ -27,7 +27,7 @@ std::atomic<bool> stop = false;
 std::atomic<unsigned long> operations = 0;
 std::FILE* lines = nullptr;  // shared, of long lines
 
-// stdio's locks are not fair: who takes one again at once keeps the thread that forks waiting for long.
+// stdio's locks are not fair: a thread that takes one again at once delays the forking thread for long.
 void let_others_have_it() { usleep(20); }
 
 // getline makes its line longer while it holds the stream's lock. Were others let in after each line, too few would

@@ -173,9 +173,9 @@ bool reaches_who_works() {
   return comes_true(works, 10);
 }
 
-// Who has joined all threads of the program has one thread, as some calls of the OS ask, though the background thread
-// looks about it four times in a minute alone: not before 15 s have passed. The OS may take a moment to count a thread
-// out that libc has joined, and longer on a busy machine, but not that long.
+// A program that has joined all its threads has one thread, as some calls of the OS demand, though the background
+// thread wakes up only four times a minute: the test waits less than those 15 s. The OS may take a moment to stop
+// counting a thread that libc has joined, longer on a busy machine, but not that long.
 bool is_alone_after_threads() {
   const std::size_t own = thread_count();
   for (int round = 0; round < 100; ++round) {
@@ -235,7 +235,7 @@ bool keeps_what_was_in_use() {
   return has_threads(own) && expect_below(peak, 30);
 }
 
-// As Redis does, whose background threads sleep: all memory is the main thread's, which sleeps too in the end.
+// As in Redis: the background threads sleep, all memory is the main thread's, and it sleeps too in the end.
 bool serves_beside_silent_threads() {
   const std::size_t own = thread_count();
   {

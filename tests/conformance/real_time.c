@@ -1,5 +1,5 @@
-/* real_time.c: a program whose threads have the real-time policy, one processor and names of their own, its first
- * thread from before the others begin. Exit status 0: the background thread that comes with them has its own name, the
+/* real_time.c: a program with threads of the real-time policy, on one processor, with names of their own; the first has
+ * them before the others begin. Exit status 0: the background thread that starts with them has its own name, the
  * ordinary policy, and the processors of the process's start. 77: real time is not permitted.
  */
 #define _GNU_SOURCE

@@ -2,7 +2,7 @@
 their own on an installation of its own; C and C++ are compiled and linked; CMake is configured.
 
 Where a page names files of the reader's (./job, program.c, sizes.txt), small ones stand for them. A command that takes a
-whole build or a whole run of something is only looked up: COVERED_ELSEWHERE says who runs it.
+whole build or a whole run of something is only looked up: COVERED_ELSEWHERE names the test that runs it.
 """
 
 import json

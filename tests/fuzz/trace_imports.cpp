@@ -1,5 +1,5 @@
-// Texts of any bytes as each format that can be imported: they are read without fault, or one line says what is wrong;
-// what was read is a trace whose events can be, each. The first byte chooses the format.
+// Imports any bytes as each format: the importer reads them without fault, or one line says what is wrong; every event
+// of the trace that it makes is possible. The first byte chooses the format.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -21,7 +21,7 @@ HERE = Path(__file__).resolve().parent
 INCLUDE = HERE.parent.parent / "include"
 SOURCES = Path("/usr/src/glibc")
 UNPACKED = ["malloc/*", "support/*", "test-skeleton.c", "sysdeps/generic/malloc-size.h", "sysdeps/generic/malloc-alignment.h"]
-# Headers of glibc's own include/, most of whose others wrap those that are installed.
+# Headers of glibc's own include/; most others there wrap installed ones.
 PRIVATE_HEADERS = ["array_length.h", "intprops.h", "libc-diag.h", "libc-pointer-arith.h"]
 NO_PART_OF_SUPPORT = ("tst-", "test-", "links-dso-", "shell-", "echo-", "true-")
 FOLDERS = ["SRCDIR", "OBJDIR", "OBJDIR_ELF_LDSO", "INSTDIR", "LIBDIR", "BINDIR", "SBINDIR", "ROOTSBINDIR", "SLIBDIR",

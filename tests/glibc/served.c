@@ -1,4 +1,4 @@
-/* served.c: proves who serves malloc in the program that this is linked into.
+/* served.c: proves which allocator serves malloc in the program that this is linked into.
  *
  * Before main, appends a line to the file that SERVED_BY names: how many of 100 allocations snug's own statistics have
  * counted, and the library that malloc comes from. Nothing if there is no SERVED_BY.

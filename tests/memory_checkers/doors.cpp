@@ -1,4 +1,4 @@
-// doors.cpp: a program for each door through which snug gives memory, that uses an element after it was freed.
+// doors.cpp: a program for each interface ("door") through which snug gives memory; it uses an element after its free.
 //
 //   doors list              the doors, one a line, each with the checkers that are told of it
 //   doors DOOR ACT          well-behaved: nothing is used after it was freed
@@ -31,7 +31,7 @@ void resource_on_door(Heap& heap) {
   resource_door(resource);
 }
 
-// Who is told of what is free: docs/pools.md, docs/cell-heap.md and decision 0051 say why not all are.
+// Which checkers learn what is free: docs/pools.md, docs/cell-heap.md and decision 0051 say why not all do.
 enum class Told { kNobody, kAsan, kBoth };
 
 struct Door {

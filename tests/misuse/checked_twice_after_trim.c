@@ -1,5 +1,5 @@
 /* EXPECT abort with check:on,quarantine:0: snug: free\({address}\): block is already free; block {address}, class of 48
- * checked_twice_after_trim.c: a block is freed again whose memory has gone back, so that nothing is noted of it. */
+ * checked_twice_after_trim.c: a block is freed again after its memory went back to the OS, so that it has no note. */
 #include <malloc.h>
 
 #include "misuse.h"

@@ -26,7 +26,7 @@ def main() -> None:
     run = subprocess.run([program], env=environment, capture_output=True, text=True)
     wanted = {"abort": -signal.SIGABRT, "fault": -signal.SIGSEGV, "told": 7, "exit": 0}[ending]
     lines = run.stderr.splitlines()
-    # A guarded block's stacks; who allocated it is always told.
+    # A guarded block's stacks; the message always names the allocating thread.
     if lines[1:] and configuration == "check:sample" and lines[1].startswith("snug: allocated by thread "):
         lines = [line for line in lines if not re.match(r"snug: (allocated|freed) by thread \d+:$|snug:   ", line)]
     elif ending != "exit" and configuration == "check:sample":

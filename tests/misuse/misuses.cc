@@ -57,7 +57,7 @@ char* take(size_t size) {
 }
 void give(void* block) { free(hidden(block)); }
 
-// A block with an owner, who fills it and finds it as he left it.
+// A block with an owner that fills it, and finds its contents unchanged at the end.
 class Owned {
  public:
   explicit Owned(size_t size, void* (*allocate)(size_t) = malloc)
@@ -182,7 +182,7 @@ void free_inside_late() {
   go_on(kSmall);
 }
 
-// Who aligns a block by hand has to remember where it began.
+// A program that aligns a block by hand must remember where it began.
 void free_hand_aligned() {
   char* block = take(1000 + 64);
   memset(block, 0, 1000 + 64);

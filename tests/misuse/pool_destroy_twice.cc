@@ -1,5 +1,5 @@
 /* EXPECT abort: snug: Pool<Node>::destroy\({address}\): element is already free
- * pool_destroy_twice.cc: an element whose destructor would follow the links of a freed one is destroyed twice. */
+ * pool_destroy_twice.cc: an element is destroyed twice; its destructor would follow the links of a freed one. */
 #include <snug/pool.h>
 
 #include <string>

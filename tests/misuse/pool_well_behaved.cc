@@ -1,5 +1,5 @@
 /* EXPECT exit:
- * pool_well_behaved.cc: checked pools have nothing to say of who cleans up, drops all, or gives null back. */
+ * pool_well_behaved.cc: checked pools report nothing if a program cleans up, drops all, or gives null back. */
 #include <snug/pool.h>
 #include <snug/pooled.h>
 

@@ -1,4 +1,4 @@
-/* stacks.c: double frees whose stacks check:stacks tells. stacks CASE commits one; stacks.py knows what is to be said.
+/* stacks.c: double frees, of which check:stacks prints the stacks. stacks CASE commits one; stacks.py has the output.
  * Built with frame pointers, and without.
  */
 #include <pthread.h>
@@ -104,7 +104,7 @@ static void rubbish(void) {
   free(hidden(block));
 }
 
-/* The same in a thread, whose stack lies between others' and has a gap below it. */
+/* The same in a thread: its stack lies between others' and has a gap below it. */
 static void* run_rubbish(void* unused) {
   rubbish();
   return unused;

@@ -2,8 +2,8 @@
 //
 // After each step: no overlap, alignment, sizes; contents on free and realloc; zeroes from calloc; constant usable
 // sizes. Every `check_every` steps: check() of every structure and the statistics; every `verify_every` steps the
-// contents of all live blocks. A runner belongs to one thread; check_every = 0 leaves the checks that need
-// all other threads to be still to whoever holds the barrier.
+// contents of all live blocks. A runner belongs to one thread; check_every = 0 leaves the checks that need all other
+// threads to be still to the thread that holds the barrier.
 #pragma once
 
 #include <cstdint>

@@ -277,7 +277,7 @@ def try_redis_on(bench: Bench, text: str, server_program: str, benchmark: str, c
         subprocess.run([benchmark, "-p", str(port), "-q", "-n", "40000", "-r", "40000", "-d", "300", "-t", "set"], check=True,
                        stdout=subprocess.DEVNULL)
         threads = [path.read_text().strip() for path in Path(f"/proc/{server.process.pid}/task").glob("*/comm")]
-        # The idle thread has the name of the one that started it.
+        # The background thread has the name of the thread that started it.
         if "snug-idle" not in threads or not bench.maps(server.process.pid):
             fail(f"Redis is without snug: {threads}")
         subprocess.run([cli, "-p", str(port), "SHUTDOWN", "NOSAVE"], capture_output=True)

@@ -31,7 +31,7 @@ def main() -> None:
         names = [f"job-{number}.el" for number in range(7)]
         for number, name in enumerate(names):
             (allocator.folder / name).write_text(lisp(number))
-        # Ask for no native code: that would start compilers whose lifetime is not ours.
+        # Ask for no native code: that would start compilers that may outlive the test.
         allocator.run(emacs, "-batch", "-Q", "--eval", "(setq native-comp-jit-compilation nil native-comp-deferred-compilation nil)",
                       "-f", "batch-byte-compile", *names)
         compiled[allocator.name] = b"".join((allocator.folder / f"{name}c").read_bytes() for name in names)

@@ -1,4 +1,4 @@
-"""service.py: run a program plainly, counted and on snug; compare what it says; prove who served it.
+"""service.py: run a program plainly, counted and on snug; compare what it says; prove that snug served it.
 
 A run on snug counts only if snug's own reports say that it served the program: SNUG_CONF=report:PATH makes every
 process append a line on exit. They are held against an independent count, made by a run on glibc under the counting

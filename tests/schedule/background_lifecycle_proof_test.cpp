@@ -1,6 +1,6 @@
 // How the background thread comes and goes (allocator/background_lifecycle.h with os/wake_event.h, as they ship), while
-// threads of the program begin and end: whoever has joined all of them finds no further thread, and none comes; while
-// several have a cache, the background thread is there or wanted; and two of its lives never work at once.
+// threads of the program begin and end. A program that has joined all of them has no further thread, and none starts;
+// while several have a cache, the background thread is there or wanted; two of its lives never work at once.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -17,10 +17,10 @@ namespace {
 // What is planted: a proof has to see it. The first two are how it was.
 enum class Slip {
   kNone,
-  kLooksFirst,      // whoever ends a cache does nothing where nobody is, though one may be on his way in or out
-  kInvitesAndGoes,  // or has invited, and does not ask again
-  kForgetsToAsk,    // whoever has sent away does not ask who came meanwhile
-  kDoesNotJoin,     // or does not wait until he has gone
+  kLooksFirst,      // at its cache's end a thread sees no background thread and returns; one may be coming or going
+  kInvitesAndGoes,  // or it has invited, and does not check again
+  kForgetsToAsk,    // a thread that has sent the background thread away does not check which caches began meanwhile
+  kDoesNotJoin,     // or does not wait for its end
   kCountsTooLate,   // a cache that has begun is counted after the invitation
 };
 
@@ -32,7 +32,7 @@ class Process {
  public:
   using Lifecycle = BackgroundLifecycle<Process>;
 
-  // For whoever sets up: so many have a cache, and the background thread is there, or wanted.
+  // Before the threads run: so many have a cache, and the background thread is there, or wanted.
   void set_up(size_t caches, bool is_there) {
     count_ = caches;
     caches_.store(caches, std::memory_order_relaxed);
@@ -69,7 +69,7 @@ class Process {
   }
   void exit() {
     if (threads_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    // What one who has gone did to the wake event is seen here, whatever the wake event's orders are.
+    // What an ended background thread did to the wake event is visible here, whatever the wake event's orders are.
     ScheduledAtomics::fence(std::memory_order_seq_cst);
     const bool is_anybody_left = running_ != 0;
     if (is_dismissed_) return;
@@ -79,7 +79,7 @@ class Process {
       require(running_ == 0, "and stays alone");
     } else if (!wake_event_.is_attended() && !wake_event_.is_wanted()) {
       require(is_anybody_left, "somebody is here, or will come");
-      must_invite_ = true;  // on his way out he sees that he is not superfluous any more
+      must_invite_ = true;  // as it leaves, the background thread sees that it is needed again
       return;
     }
     close();
@@ -108,7 +108,7 @@ class Process {
     caches_.store(count_);
     if (kThreads > 1) list_.unlock();
   }
-  // Whoever is here is to go, and lives that have not begun never will.
+  // The background thread that is here has to go, and lives that have not begun never will.
   void close() {
     wake_event_.dismiss();
     for (int life = lives_; life < kLives; ++life) {

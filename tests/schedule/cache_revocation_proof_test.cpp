@@ -122,7 +122,7 @@ class Room {
       if (cache.has_value()) found += cache->count_free();
     require(found == kBlocks, "each block is in one place");
   }
-  // Where nobody took anything, and somebody has taken all.
+  // Where no owner took a block, and another thread has collected all.
   void check_all_home() {
     check();
     for (uint32_t block = 1; block <= kBlocks; ++block) require(is_home(block), "no cache is passed over");
@@ -145,7 +145,7 @@ class Room {
   std::optional<Cache> caches_[2];
 };
 
-// As ThreadCache and its fast paths, with one array, whose places do not move.
+// As ThreadCache and its fast paths, with one array, which does not move.
 template <uint32_t kBlocks, Fault kFault, uint32_t kOwners>
 class Room<kBlocks, kFault, kOwners>::Cache : public HeapCache {
  public:

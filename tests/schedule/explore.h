@@ -48,10 +48,10 @@ struct Outcome {
 
 Outcome explore(const Options& options, Scenario& scenario);
 
-// Each order of the protocol weakened in turn, place by place: those weakenings with which each scenario that comes by
-// the place passes in all of the models, as text. A scenario that does not come by says nothing of it. All must pass as
-// they stand; if one does not, its report is all that is returned. `file`: the name of the one of which the orders
-// are weakened, or all; a line says if no scenario comes by it.
+// Weakens each memory order of the protocol, one place at a time. Returns as text the weakenings with which every
+// scenario that reaches the place passes in all of the models; a scenario that does not reach it says nothing of it.
+// All scenarios must pass unweakened; if one does not, its report is all that is returned. `file`: the name of the file
+// with the orders, or all; a line says if no scenario reaches it.
 std::vector<std::string> unnoticed_weakenings(const Options& options, const std::vector<MemoryModel>& models,
                                               const std::vector<Scenario*>& scenarios, std::string_view file = {});
 

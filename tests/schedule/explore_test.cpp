@@ -71,7 +71,7 @@ TEST(Explore, FindsWhatTakesThreePreemptionsWithThree) {
   EXPECT_EQ(explore<Pair>(with(MemoryModel::kSequential), kDialogue).verdict, Verdict::kRequirement);
 }
 
-// Whoever relaxes lets others go on, which is no preemption.
+// A thread that relaxes lets others go on, which is no preemption.
 TEST(Explore, RelaxingIsNoPreemption) {
   const auto verdict = [](bool relaxes) {
     const Body<Pair> blink = [relaxes](Pair& pair) {
@@ -227,7 +227,7 @@ TEST(Explore, WaitsWithoutRepeatingARound) {
   }
 }
 
-// A round that fails changes nothing, so that two who wait for a third do not wake each other.
+// A round that fails changes nothing, so that two threads that wait for a third do not wake each other.
 TEST(Explore, WaitersDoNotWakeEachOther) {
   const Body<TwoLocks> visit = [](TwoLocks& locks) {
     TwoLocks::lock(locks.first);
@@ -337,7 +337,7 @@ TEST(UnnoticedWeakenings, NameWhatIsTooStrong) {
   EXPECT_NE(unnoticed[0].find(" store(seq_cst) as store(release)"), std::string::npos) << unnoticed[0];
 }
 
-// Two ways to give a value, each of which only those come by who take it.
+// Two ways to give a value; a scenario reaches only the ways that it takes.
 class Ways {
  public:
   void give_exactly() {

@@ -1,5 +1,5 @@
 // Fiber: a stack of its own on which a test's thread runs, switched to by hand. All fibers of a program share one
-// thread of the OS, so that whoever runs is decided here alone and each run can be repeated.
+// thread of the OS, so that only these switches decide which fiber runs, and each run can be repeated.
 //
 // What ran on a fiber is forgotten at restart() without being unwound: no destructor of its frames is called.
 #pragma once

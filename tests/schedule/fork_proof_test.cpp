@@ -1,6 +1,6 @@
-// A fork, as it ships: the locks of all parts in their order, with passages where something changes hands, while other
-// threads have slow operations, begin, end, hold streams and fork as well. In the child every lock is open, and
-// every part as if nobody had been in the middle of anything; in the parent nobody waits for ever.
+// A fork, as it ships: it takes the locks of all parts in their order, with in-flight gates where something changes
+// hands, while other threads run slow operations, begin, end, hold streams and fork as well. In the child every lock is
+// open, and every part as if no thread had been in the middle of an operation; in the parent no thread waits for ever.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -17,8 +17,8 @@ namespace {
 
 using Atomics = ScheduledAtomics;
 
-// Of the store, the parts that a scenario is about, by their names there. Another part has a lock that nobody wants and
-// that is no step: in two threads with all locks there would be too many orders.
+// The parts of the allocator that a scenario is about, by their names there. Another part has a lock that no thread
+// wants and that is no step: two threads with all locks would have too many orders.
 enum Part : unsigned { kStreams = 1, kOpening = 2, kCacheList = 4, kHeaps = 8, kSpans = 16, kArena = 32 };
 constexpr unsigned kAll = 63;
 
@@ -27,13 +27,12 @@ enum class Fault {
   kNone,
   kArenaLeftOut,        // its lock is not taken
   kHeapsLeftOut,        // nor are those of heaps
-  kOpeningLeftOut,      // forks do not take turns
+  kOpeningLeftOut,      // two forks may run at once
   kArenaStaysShut,      // its lock is not dropped
-  kSpansNotAtRest,      // the lock is taken while somebody has a span detached
-  kCacheListNotAtRest,  // or while a heap has left one hand and not reached the next
+  kSpansNotAtRest,      // the lock is taken while a thread has a span detached
+  kCacheListNotAtRest,  // or while a heap has left one list and is not in the next
   kStreamsLast,         // libc's list of streams is taken when all else is
-  kReapsOutOfFlight,  // the old fault of reap_orphans: a heap leaves one hand and reaches the next without an in-flight
-                      // gate
+  kReapsOutOfFlight,  // the old fault of reap_orphans: a heap goes from list to list without an in-flight gate
 };
 
 struct UnwantedLock {
@@ -169,7 +168,7 @@ class Allocator {
 
   bool is_open() const { return true; }
 
-  // -- the parts, by their names in the store
+  // -- the parts, by their names in the allocator
 
   struct {
     void before_fork() {}
@@ -216,7 +215,7 @@ class Allocator {
  private:
   friend class ForkOrder<Allocator>;
 
-  // Each lock can be had, and what it guards is at rest. Whoever had the heap is gone: it can be had as well.
+  // Each lock can be taken, and what it guards is at rest. The thread that held the heap is gone: its lock is free too.
   void check_child() {
     pass(list_of_streams_), pass(opening_), pass(caches.lock_), pass(spans.lock_);
     require(caches.in_flight.is_empty() && spans.in_flight.is_empty() && !is_detached_, "nothing is in hand");

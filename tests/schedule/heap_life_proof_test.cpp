@@ -12,7 +12,7 @@
 namespace snug::schedule {
 namespace {
 
-// Heap 1 has the slab, whose first block is out: some other thread has it. Heaps 2 and 3 have none.
+// Heap 1 has the slab; another thread has the slab's first block. Heaps 2 and 3 have no slab.
 template <int kHeaps, Plant kPlant = Plant::kNone>
 struct Heaps : SmallHeaps<kPlant, 1> {
   using Heap = typename SmallHeaps<kPlant, 1>::Heap;

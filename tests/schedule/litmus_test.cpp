@@ -1,4 +1,4 @@
-// The smallest programs whose outcomes the memory models are known by: what each model must show, and what it must not.
+// The smallest programs that tell memory models apart: the outcomes that each model must show, and must not show.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -228,7 +228,7 @@ TEST(Updates, CompareWithTheLatestUnlessTheyFail) {
   };
   EXPECT_EQ(outcomes(MemoryModel::kStoreBuffers, kUnbounded, bodies(5)), (Outcomes{"000", "001", "101"}));
   EXPECT_EQ(outcomes(MemoryModel::kViews, kUnbounded, bodies(5)), (Outcomes{"000", "001", "100", "101"}));
-  // Whoever has seen y and expects 1 reads an old 0 at worst.
+  // A thread that has seen y and expects 1 reads an old 0 at worst.
   EXPECT_EQ(outcomes(MemoryModel::kStoreBuffers, kUnbounded, bodies(1)), (Outcomes{"000", "011", "111"}));
   EXPECT_EQ(outcomes(MemoryModel::kViews, kUnbounded, bodies(1)), (Outcomes{"000", "011", "100", "111"}));
   EXPECT_EQ(outcomes(MemoryModel::kViews, kUnbounded, bodies(0)), (Outcomes{"001", "010", "101"}));

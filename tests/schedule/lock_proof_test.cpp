@@ -1,5 +1,5 @@
-// The lock that ships, by every order of steps of two or three threads: who holds it is alone and sees what the holder
-// before has written, nobody sleeps who could have it, and a thread that forks passes through what it holds.
+// The lock that ships, in every order of steps of two or three threads: its holder is alone and sees what the previous
+// holder wrote, no thread sleeps while the lock is free, and a thread that forks passes the locks that it holds.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -38,8 +38,8 @@ class Room {
     enter();
     lock_.unlock_after_fork();
   }
-  // Leaves a message; who holds the lock, or whoever gets it, takes it (slab/mailbox.h). That it is looked for right
-  // after, in the order of all such operations, is all that its store needs.
+  // Leaves a message; the thread that holds the lock, or the next one, takes it (slab/mailbox.h). The store needs no
+  // more than that the sender looks at the lock right after it, in the order of all such operations.
   void leave_message() {
     message_.store(true, std::memory_order_relaxed);
     take_messages();

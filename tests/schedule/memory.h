@@ -104,7 +104,7 @@ class Memory {
  private:
   struct Message {
     uint64_t value;
-    View published;  // what a reader who acquires it sees
+    View published;  // what a reader that acquires it sees
   };
   struct Location {
     std::vector<Message> history;  // the latest alone, except in kViews

@@ -1,10 +1,9 @@
-// How readers, who take no lock, meet the mover of an object that a function moves, which cannot be called off in the
-// middle. The steps of the meeting, the lock and the search for the turn are those that ship, in the order in which the
-// heap does them (CompactFit::find, ::pin and ::advance); the object is plain data, so that each access of it which
-// another one does not happen before is told of.
+// How readers, which take no lock, meet the mover of an object that a function moves; such a move cannot be aborted in
+// the middle. The steps of the meeting, the lock and the search for it are those that ship, in the order in which the
+// heap does them (CompactFit::find, ::pin and ::advance); the object is plain data, so that a race on it is reported.
 //
-//   page 0 [ object ]  page 1 [ place ]     both of the kind. What a move has emptied leaves the kind, and somebody
-//                                           else may take it, or the kind again
+//   page 0 [ object ]  page 1 [ place ]     both of the kind. A page that a move has emptied leaves the kind, and
+//                                           another kind may take it, or this one again
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -26,16 +25,16 @@ using Atomics = ScheduledAtomics;
 // What the heap could leave out, each of which must be noticed.
 enum class Fault {
   kNone,
-  kReaderTakesNoTurn,      // it calls the move off, as that of bytes
-  kReaderKeepsWhatItSaw,   // before it had the turn
+  kReaderTakesNoTurn,      // it aborts the move, as that of bytes
+  kReaderKeepsWhatItSaw,   // before it had the lock
   kReaderLeavesTheMark,    // and the move goes on under it
-  kMoverWaitsForNoReader,  // who may have looked before the mark
+  kMoverWaitsForNoReader,  // and one may have looked before the mark
   kMoverLooksForNoMark,    // which a reader may have taken away
   kMoverLetsTheTurnGo,     // between the object and its address
   kPinAsksForTheTurnOnce,  // and the page may be another's by then
   kPinLeavesTheMoveGoing,  // that it finds begun
   kFreeLeavesTheMoveGoing,
-  kReaderTouchesWhatIsGone,  // the slot of an object that was freed while the reader waited for the turn
+  kReaderTouchesWhatIsGone,  // the slot of an object that was freed while the reader waited for the lock
 };
 
 // What becomes of a page that a move has emptied.
@@ -108,7 +107,7 @@ class Heap {
     epochs_.enter(readers_[reader]);
     epochs_.leave(readers_[reader]);
   }
-  // So often in the turn of the kind, for the next part each time.
+  // So often under the kind's lock, for the next part each time.
   void advance(int times) {
     for (; times != 0; --times) {
       locks_[kOfKind].lock();
@@ -116,7 +115,7 @@ class Heap {
       locks_[kOfKind].unlock();
     }
   }
-  // Somebody who takes the page that was left, and makes it a large block's.
+  // Another thread takes the page that was left, for a large block.
   void take_page() {
     const uint32_t left = left_.exchange(0, std::memory_order_acquire);
     if (left == 0) return;
@@ -227,10 +226,10 @@ class Heap {
   Shared::Reader readers_[2];
   Shared::Slot slot_;
   Page pages_[2];
-  SpinLock locks_[2];                  // the kind's, and that of all others, who may be nobody
+  SpinLock locks_[2];                  // the kind's, and that of all other pages, free ones too
   SpinLock hands_;                     // in which pages change hands
   Atomics::Atomic<uint32_t> left_{0};  // one more than the page that a move has emptied, as long as it is nobody's
-  // In the kind's turn.
+  // Under the kind's lock.
   Atomics::Var<bool> is_under_way_{false};
   Atomics::Var<uint64_t> from_{0};
   Atomics::Var<uint64_t> epoch_{0};

@@ -1,7 +1,7 @@
 // Operation: what a thread is about to do to shared memory; Footprint: which locations that reads and writes.
 //
-// Two steps whose footprints are independent lead to the same state in either order, and neither enables or disables
-// the other. All reduction of the search stands on that, so a footprint errs on the side of more.
+// Two steps with independent footprints lead to the same state in either order, and neither enables or disables the
+// other. All reduction of the search relies on that, so a footprint errs on the side of more.
 #pragma once
 
 #include <atomic>

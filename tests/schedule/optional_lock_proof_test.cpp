@@ -1,4 +1,4 @@
-// How a thread comes by the turn of a thing that moves (compact/optional_lock.h), as it ships.
+// How a thread takes the lock of a thing that moves (compact/optional_lock.h), as it ships.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -15,13 +15,13 @@ namespace {
 
 using Atomics = ScheduledAtomics;
 
-// The turn of a thing that goes to another place and comes back, as often as between any two questions. What is in the
-// turn is plain data.
+// A thing that goes to another place and comes back, as often as between any two looks of a visitor. What its lock
+// guards is plain data.
 class Wanderer {
  public:
   explicit Wanderer(bool has_hands) : has_hands_(has_hands) {}
 
-  // In one turn: who is in it finds the thing there all the same.
+  // In one hold of the lock: its next holder finds the thing under it all the same.
   void go(int times) {
     locks_[kOwn].lock();
     for (uint32_t from = 0; times != 0; --times, from = 1 - from) {

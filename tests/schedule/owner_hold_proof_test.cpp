@@ -1,6 +1,6 @@
-// A heap's own thread, which holds the lock only where the process has several threads (slab/owner_hold.h, as it
-// ships): the process gets a second thread, which frees into the heap, and loses it again. glibc's word for it never
-// goes back to true in a process that had threads; a libc whose does, on joining, is right as well.
+// A heap's own thread, which takes the lock only while the process has several threads (slab/owner_hold.h, as it
+// ships): the process gets a second thread, which frees into the heap, and loses it again. glibc's flag for a single
+// thread never returns to true in a process that had threads; a libc that sets it again on joining is right as well.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -18,7 +18,7 @@ enum class Slip {
   kSaidTooEarly,  // that there is one, some time before the second one has ended
 };
 
-// The heap has the slab, both of whose blocks are out, and a second slab.
+// The heap has the slab, with both blocks handed out, and a second slab.
 template <Slip kSlip>
 class Process : public SmallHeaps<Plant::kNone, 2> {
  public:

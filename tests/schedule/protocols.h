@@ -26,8 +26,9 @@ class HandOver {
   typename Atomics::template Atomic<bool> is_there_{false};
 };
 
-// Mutual exclusion of two by loads, stores and fences alone, as it is right on x86-64. By the language's rules it is
-// not: who finds turn_ given to him may have read it before the other came in, and the other's unlock() too late.
+// Mutual exclusion of two threads by loads, stores and fences alone, as it is right on x86-64. By the language's rules
+// it is not: a thread that finds lock_ given to it may have read it before the other entered, and that one's unlock()
+// late.
 template <class Atomics>
 class PetersonLock {
  public:
@@ -46,7 +47,7 @@ class PetersonLock {
   typename Atomics::template Atomic<int> lock_{0};
 };
 
-// Of an owner, who tries often and must be cheap, and a visitor, who may be dear, at most one comes in.
+// At most one is inside: an owner, which enters often and cheaply, or a visitor, which may pay more.
 template <class Atomics>
 class AsymmetricDoor {
  public:
@@ -112,7 +113,7 @@ class NodeStack {
   typename Atomics::template Atomic<uint32_t> next_[kNodes + 1];
 };
 
-// One sleeps until another rings.
+// One thread sleeps until another notifies it.
 template <class Atomics>
 class Event {
  public:
@@ -130,8 +131,8 @@ class Event {
   typename Atomics::template Atomic<uint32_t> state_{kSilent};
 };
 
-// Work is put down by any thread and done by whoever gets the lock; whoever leaves the lock looks once more, so that no
-// work stays that came while the lock was held.
+// Any thread puts work down, and the thread that gets the lock does it. A thread that has unlocked looks once more, so
+// that no work stays that came while the lock was held.
 template <class Atomics>
 class Workshop {
  public:

@@ -218,7 +218,7 @@ TEST(Event, NeedsEachOfItsOrders) {
   EXPECT_EQ(unnoticed_by_all<News>({bodies}, kModels, {}), Lines{});
 }
 
-// The mistake: to sleep on a word that the ring does not change.
+// The mistake: to sleep on a word that the notification does not change.
 struct DeafEvent {
   ScheduledAtomics::Atomic<uint32_t> is_rung{0}, sleeps{0};
 };

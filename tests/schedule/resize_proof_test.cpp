@@ -1,10 +1,10 @@
-// How a block gets another size under the same handle while others pin it, move it, or resize it as well: the handle
-// goes from a place in one class's turn to a place in another's, and is stored in the turn of the old place alone. The
-// steps of moves and the search for the turn are those that ship, in the order in which the heap does them
-// (CompactFit::resize, ::pin and ::advance); what a turn guards is plain data, and so are the block's contents.
+// How a block gets another size under the same handle while other threads pin it, move it, or resize it as well: the
+// handle goes from a place under one class's lock to a place under another's, and is stored under the old place's lock
+// alone. The steps of moves and the search for the lock are those that ship, in the order in which the heap does them
+// (CompactFit::resize, ::pin and ::advance); what a lock guards is plain data, and so are the block's contents.
 //
-//   class A, whose turn is 0   [ place 0 ] [ place 1 ]     the block lies in one, and may move to the other
-//   class B, whose turn is 1   [ place 2 ] [ place 3 ]     as well, once the block has the size of this class
+//   class A, with lock 0   [ place 0 ] [ place 1 ]     the block lies in one, and may move to the other
+//   class B, with lock 1   [ place 2 ] [ place 3 ]     as well, once the block has the size of this class
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -29,8 +29,8 @@ enum class Fault {
   kOldPlaceIsNotPinned,    // and the block is moved away while it is copied
   kNewPlaceIsNotPinned,    // and what has not come yet is moved away
   kMoveIsLeftGoing,        // that it finds begun
-  kAddressComesTooLate,    // the handle is stored when the turn of the old place is over
-  kOthersPinsAreForgotten  // of those who hold the old address
+  kAddressComesTooLate,    // the handle is stored after the old place's lock was released
+  kOthersPinsAreForgotten  // of threads that hold the old address
 };
 
 class Heap {
@@ -81,7 +81,7 @@ class Heap {
     --places_[place].pins;
     again->unlock();
   }
-  // So often in the class's turn, for the next part of a move each time.
+  // So often under the class's lock, for the next part of a move each time.
   void advance(int number, int times) {
     for (; times != 0; --times) {
       locks_[number].lock();
@@ -127,7 +127,7 @@ class Heap {
     place.content = kGone;
     place.is_used = false;
   }
-  // In the turn of the old place, unless somebody has pinned it meanwhile.
+  // Under the old place's lock, unless another thread has pinned it meanwhile.
   bool leave(uint64_t old, bool has_place) {
     locks_[0].lock();
     Place& from = places_[old];
@@ -180,7 +180,7 @@ class Heap {
   SpinLock locks_[2];
   SpinLock nobodys_;
   SpinLock hands_;
-  // In the turns of their classes, but for the contents, which are the pinner's.
+  // Under the locks of their classes, except the contents, which are the pinner's.
   Place places_[4];
   Going moves_[2];
 };

@@ -1,5 +1,5 @@
-// ScheduledAtomics: the atomics policy under which a protocol's template runs in explore(). The shipping one is
-// StdAtomics (src/base/std_atomics.h), whose names and meanings these are; each operation is a step of the schedule.
+// ScheduledAtomics: the atomics policy under which a protocol's template runs in explore(), with the names and meanings
+// of the shipping one, StdAtomics (src/base/std_atomics.h); each operation is a step of the schedule.
 //
 // Atomic holds what is trivially copyable and has at most 8 bytes. Weak compare_exchange never fails without a reason,
 // as on x86-64. Var<T> is plain data: it behaves like a T, and each access is checked for a race.

@@ -120,9 +120,9 @@ unsigned Scheduler::end_run(Verdict verdict, const char* complaint) {
   return Memory::kNobody;
 }
 
-// -- who comes next -------------------------------------------------------------------------------------------------
+// -- the choice of the next thread ----------------------------------------------------------------------------------
 
-// Before an operation: returns when it is this thread's turn.
+// Before an operation: returns when this thread is to do it.
 void Scheduler::come_to(const Operation& operation) {
   const unsigned self = current_;
   threads_[self].next = operation;
@@ -138,7 +138,7 @@ void Scheduler::count_step() {
   if (++steps_ > max_steps_) fail(Verdict::kLivelock, kTooManySteps);
 }
 
-// Lets pending stores land until a thread goes on: which, or nobody if the run is over.
+// Lets pending stores land until a thread goes on. Returns that thread, or nobody if the run is over.
 unsigned Scheduler::next_thread() {
   while (true) {
     if (++steps_ > max_steps_) return end_run(Verdict::kLivelock, kTooManySteps);
@@ -205,7 +205,7 @@ bool Scheduler::is_preemption(unsigned thread) const {
   return next != Kind::kYield && next != Kind::kPause && next != Kind::kFutexTimed;
 }
 
-// Nobody can go on, and no pending store would change that.
+// No thread can go on, and no pending store would change that.
 bool Scheduler::is_stuck(const Candidates& found) const {
   if (have_all_ended()) return false;
   for (unsigned i = 0; i < found.count; ++i) {

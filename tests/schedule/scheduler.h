@@ -1,6 +1,6 @@
 // Scheduler: one run of a test after the other, each thread on a fiber of its own. A thread runs until its next
-// operation on shared memory; there the scheduler asks the search who goes on, and that thread does its operation and
-// runs on.
+// operation on shared memory; there the scheduler asks the search which thread goes on, and that one does its operation
+// and runs on.
 //
 // What touches a thread's own state alone is no step: a store that goes to its buffer, fences other than seq_cst,
 // accesses to plain data. For the last the race check answers: data without races reads the same in every order.
@@ -52,7 +52,7 @@ class Scenario {
   virtual void end() = 0;
 };
 
-// Of a plain variable: who wrote it last, and when each thread has read it.
+// Of a plain variable: which thread wrote it last, and when each thread has read it.
 struct Accesses {
   uint32_t number = 0;
   uint32_t written_at = 0;

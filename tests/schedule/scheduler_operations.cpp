@@ -132,7 +132,7 @@ void Scheduler::fork_to_child(const Operation& operation) {
   if (with_trace_) say(operation, "");
 }
 
-// A system call, which empties the store buffer and stands for a full fence. Whoever is woken was asleep longest.
+// A system call: it empties the store buffer and is a full fence. The thread that is woken was asleep longest.
 void Scheduler::futex_wait(const Operation& operation, uint64_t expected, bool has_time) {
   if (is_alone()) fail(Verdict::kDeadlock, "the test's own frame waits");
   come_to(operation);

@@ -51,8 +51,8 @@ class Search {
   // After a run: false once all have been seen.
   bool advance();
 
-  // The run so far, one character for each decision where more than one step could come: 0-3 the thread that goes on,
-  // a-d the thread whose store lands, A-Z the choice among values. Bound and reduction do not count.
+  // The run so far, one character for each decision among several steps: 0-3 the thread that goes on, a-d the thread
+  // with the store that lands, A-Z the choice among values. Bound and reduction do not count.
   const std::string& schedule() const { return schedule_; }
   // The test asks other questions than in the run before, or at the run's end fewer: its course hangs on more than the
   // schedule.

@@ -49,9 +49,9 @@ class ScheduledProcess {
 // What is planted: a proof has to see it.
 enum class Plant {
   kNone,
-  kVisitorsDoNotLookAgain,  // the old fault of `collect`: who trimmed or adopted left what had come meanwhile
-  kVisitorsLookTooEarly,    // the same fault's other half: who left looked before the lock was open
-  kPassesOnAndLeaves,       // mail that follows its slab into a heap whose thread has ended as well
+  kVisitorsDoNotLookAgain,  // the old fault of `collect`: after trim or adopt, mail stayed that had come meanwhile
+  kVisitorsLookTooEarly,    // the same fault's other half: a visitor looked before it had unlocked
+  kPassesOnAndLeaves,       // mail that follows its slab into a heap that has lost its thread as well
   kLooksWhereItWas,         // a sender that looks into the heap to which the slab belonged before
   kStaysExpected,           // a thread that ends, and senders go on leaving their mail to it
   kAdoptsWithoutLock,       // a slab is taken without the lock of the heap that has it
@@ -84,7 +84,7 @@ class SmallHeaps {
       return made_[id].get();
     });
   }
-  // For whoever sets up: a slab of the heap, of whose blocks those of the mask have been handed out.
+  // Before the threads run: a slab of the heap, with the blocks of the mask handed out.
   void place(int slab, Heap& heap, uint32_t out) {
     slabs_[slab].owner.store(heap.id(), std::memory_order_relaxed);
     slabs_[slab].free = ~out & 3;
@@ -168,7 +168,7 @@ class SmallHeaps {
   struct Slab {
     Frees frees{nullptr, 0};
     ScheduledAtomics::Atomic<uint64_t> words[1];  // where RemoteFrees has its bits
-    ScheduledAtomics::Atomic<uint16_t> owner{0};  // as its pages' tags
+    ScheduledAtomics::Atomic<uint16_t> owner{0};  // as its page entries have it
     ScheduledAtomics::Var<uint32_t> free{0};
   };
 
@@ -187,7 +187,7 @@ class SmallHeaps {
   ScheduledAtomics::Var<int> contents_[kBlocks];  // what its owner for the time being has written
 };
 
-// As SlabHeap, whose functions of the same names these are.
+// As SlabHeap: its functions have the same names.
 template <Plant kPlant, int kSlabCount>
 class SmallHeaps<kPlant, kSlabCount>::Heap {
  public:

@@ -1,4 +1,4 @@
-// SpinLock: of the lock that ships (lock_proof_test.cpp), what a turn needs of it, in fewer steps.
+// SpinLock: what an optional lock needs of the lock that ships (lock_proof_test.cpp), in fewer steps.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@ namespace snug::schedule::trace_text {
 std::string number(uint64_t value);
 // "load(acquire)", "compare_exchange(acq_rel, relaxed)"
 std::string operation(Kind kind, std::memory_order order, std::memory_order failure);
-// "  thread 1  load(acquire) a3: 5    stack.h:41"
+// "  thread 1  load(acquire) a3: 5    mailbox.h:41"
 std::string step(unsigned thread, const Operation& operation, const std::string& what);
 std::string landed(unsigned thread, unsigned location, uint64_t value);
 std::string plain(unsigned thread, const char* verb, uint32_t variable, uint64_t value);

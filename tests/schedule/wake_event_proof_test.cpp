@@ -1,6 +1,6 @@
-// The wake event (os/wake_event.h), its mark and the life of whoever waits at it (allocator/background_lifecycle.h), as
-// they ship: nothing is missed that is put down under a lock, or under a lock that he looks past. What is missed is a
-// deadlock.
+// The wake event (os/wake_event.h), the work flag and the life of the thread that waits at them
+// (allocator/background_lifecycle.h), as they ship: the waiter misses nothing that is put down under a lock that it
+// takes, or under one that it looks past. A miss is a deadlock.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -21,12 +21,12 @@ using Atomics = ScheduledAtomics;
 enum class Slip {
   kNone,
   kRingsTooEarly,  // before the lock is taken
-  kMarksTooLate,   // after the ring
-  kLooksTooEarly,  // for work, before he announces himself
-  kClearsTooLate,  // the mark, once he has taken the work
+  kMarksTooLate,   // after the notification
+  kLooksTooEarly,  // for work, before it announces itself
+  kClearsTooLate,  // the work flag, once it has taken the work
 };
 
-// One who waits until he has given back so many pieces, and then dismisses himself. He is there from the start.
+// A thread that waits until it has given back so many pieces, then dismisses itself. It is there from the start.
 template <int kPieces, Slip kSlip = Slip::kNone, int kRefusals = 0>
 class Waiter {
  public:
@@ -94,7 +94,7 @@ class Waiter {
   BasicWorkFlag<Atomics> mark_;
   ScheduledLock lock_, heap_lock_;
   Atomics::Var<int> pieces_{0}, pieces_in_heap_{0};
-  int given_ = 0, refusals_ = kRefusals;  // his own
+  int given_ = 0, refusals_ = kRefusals;  // the waiter's own
   bool looked_ = false;
 };
 
@@ -160,7 +160,7 @@ TEST(WakeEventProof, WhatIsPlantedIsSeen) {
   EXPECT_TRUE(is_seen<Wiped>({kLive<Wiped>, kPutIntoHeapTwice<Wiped>}, 3, kCheck<Wiped>));
 }
 
-// What a failing change reads is used by those alone who invite: IdlePresenceProof notices it.
+// Only a thread that invites uses what a failing change reads: BackgroundLifecycleProof notices it.
 TEST(WakeEventProof, NeedsEachOfItsOrders) {
   using State = Waiter<1>;
   const std::vector<Bodies<State>> scenarios = {{kLive<State>, kPut<State>}, {kLive<State>, kPutIntoHeap<State>}};

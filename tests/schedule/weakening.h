@@ -36,7 +36,7 @@ struct Weakening {
   std::memory_order order, failure;
 
   Operation applied_to(Operation operation) const;
-  // "stack.h:41 pop: load(acquire) as load(relaxed)"
+  // "mailbox.h:41 take: load(acquire) as load(relaxed)"
   std::string text() const;
 };
 

@@ -1,4 +1,4 @@
-// Heaps whose threads have died with live blocks in them are adopted by the living, and what they hold is used again.
+// Heaps of threads that have ended with live blocks in them are adopted by other threads, which reuse their memory.
 #include <algorithm>
 #include <thread>
 #include <vector>

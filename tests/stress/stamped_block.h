@@ -1,10 +1,9 @@
-// A block that carries its own proof: who made it, the how-manieth, how long it is, and a checksum pattern to its end.
+// A block that carries its own proof: its maker, its number, its length, and a checksum pattern to its end.
 //
 //   struct Stamp { magic, owner, sequence, length, seal }   then bytes of pattern(owner, sequence) up to length
 //
-// seal = mix(owner, sequence, length), so that a block that has been torn, mixed up with another, or freed and handed
-// out again while still in flight is seen by whoever receives it. Any thread may verify; nothing is shared but the
-// block.
+// seal = mix(owner, sequence, length), so that the receiver sees whether a block was torn, mixed up with another, or
+// freed and handed out again while still in flight. Any thread may verify; nothing is shared but the block.
 #pragma once
 
 #include <cstddef>

@@ -16,7 +16,7 @@ namespace subject {
 
 enum class Kind { kSnug, kGlibc, kOther };
 
-// Who serves this process, found by asking the dynamic linker, not by trusting the environment.
+// Which allocator serves this process, asked of the dynamic linker; the environment proves nothing.
 Kind kind();
 const char* name();    // "snug", "glibc", or the file name of the library
 const char* object();  // the file that holds malloc

@@ -1,4 +1,4 @@
-"""The answer above the fold: who leads, who is missing and why, and a plain sentence for every name."""
+"""The answer above the fold: which allocator leads, which is missing and why, and a plain sentence for every name."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -183,7 +183,7 @@ def dry_run(monkeypatch, capsys, build, *words):
 
 @pytest.fixture
 def build(tmp_path):
-    """One whose programs are all there and none of which can be run."""
+    """A build that has all programs and can run none of them."""
     names = {table["program"] for file in (ROOT / "bench" / "loads" / "workloads").glob("*.toml")
              for table in tomllib.loads(file.read_text()).values()}
     for name in ("snug", *(f"workloads/{name}" for name in names)):

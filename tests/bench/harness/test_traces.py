@@ -1,4 +1,4 @@
-"""Replays of traces: whose memory is larger, by what, and the page that says so."""
+"""Replays of traces: which allocator takes more memory, by how much, and the page that says so."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""The verdict: who is planted slow, big, best or broken is found to be that; nobody is dropped."""
+"""The verdict: it finds the allocator that is planted slow, big, best or broken, and drops none."""
 
 import io
 
@@ -62,7 +62,7 @@ def test_snugs_variants_are_no_peers():
 
 
 def test_the_virtual_best_peer_is_chosen_on_odd_and_scored_on_even_repetitions():
-    # Whoever took the least of each half, or of all, would say that a peer needs 5.
+    # The least of each half, or of all, would say that a peer needs 5.
     runs = [run("snug", number, 10, 10) for number in range(1, 5)]
     runs += [run("a", number, 8 if number % 2 else 20, 10) for number in range(1, 5)]
     runs += [run("b", number, 12 if number % 2 else 5, 10) for number in range(1, 5)]

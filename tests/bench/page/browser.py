@@ -20,7 +20,7 @@ def find_browser():
 
 
 def high_pipe():
-    """A pipe whose ends are neither 3 nor 4."""
+    """A pipe with ends other than 3 and 4."""
     ends = os.pipe()
     high = tuple(fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in ends)
     for end in ends:
@@ -81,7 +81,7 @@ class Browser:
         return json.loads(message)
 
     def open(self, file, width, theme, height=800):
-        """Loads a file at a width in pixels, on a system whose theme is light or dark."""
+        """Loads a file at a width in pixels, on a system with a light or a dark theme."""
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
         self.events.clear()
