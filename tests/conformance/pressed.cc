@@ -1,6 +1,6 @@
-// pressed.cc: a process that the OS gives no addresses any more. What is free in its heap must serve it, whoever freed
-// it, and whatever stands around it. Each mode fills the heap, frees a part of it in its own way, and counts what it
-// is given of that. Usage: pressed MODE
+// pressed.cc: a process that the OS gives no addresses any more. What is free in its heap must serve it, no matter
+// which thread freed it or what lies around it. Each mode fills the heap, frees a part of it in its own way, and counts
+// how much of that it gets. Usage: pressed MODE
 //
 //   records   so little is free at a place that no chunk can be given back, and blocks want more records than there are
 //   longer    every other block of 1000 bytes is free, and shorter ones are asked for

@@ -32,7 +32,7 @@ enum class Fault {
   kSpansNotAtRest,      // the lock is taken while a thread has a span detached
   kCacheListNotAtRest,  // or while a heap has left one list and is not in the next
   kStreamsLast,         // libc's list of streams is taken when all else is
-  kReapsOutOfFlight,  // the old fault of reap_orphans: a heap goes from list to list without an in-flight gate
+  kReapsOutOfFlight,    // the old fault of reap_orphans: a heap goes from list to list without an in-flight gate
 };
 
 struct UnwantedLock {

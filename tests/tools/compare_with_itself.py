@@ -2,8 +2,8 @@
 and unclear, never better or worse.
 
 A handicap of one column comes again; chance gives a false word in fewer than one row in three hundred (false_words_test.cpp
-has the rates by the shape of the noise), and not twice. So a program whose runs have a word that tells the two apart is run
-as often again, under other seeds, and fails if they have one again.
+has the rates by the shape of the noise), and not twice. So if the runs of a program have a word that tells the two apart,
+the test repeats them under other seeds, and fails if they have one again.
 
 On a busy machine the words of time are null. So the rounds themselves are asked, too, of all runs together: in about half of
 them one column costs more, in the other half the other. A handicap of 14% decided 19 of 20 rounds.

@@ -1,4 +1,4 @@
-"""snug measure: one run, what it cost, who served it, and how it ended."""
+"""snug measure: one run, what it cost, which allocator served it, and how it ended."""
 
 import json
 import signal

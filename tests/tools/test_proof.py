@@ -27,7 +27,7 @@ for i in range({}): b += bytes(100)"""
 
 
 def counted(folder):
-    """The instructions of each run whose file is in the folder, in the order of the runs."""
+    """The instructions of each run that has a file in the folder, in the order of the runs."""
     files = sorted(Path(folder).glob("out.*"), key=lambda file: file.stat().st_mtime_ns)
     return [int(re.search(r"^(?:summary|totals): (\d+)", file.read_text(errors="replace"), re.M)[1]) for file in files]
 

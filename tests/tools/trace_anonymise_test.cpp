@@ -1,4 +1,4 @@
-// What stands in an anonymised trace, and what does not: of any events, and of those that name what is somebody's.
+// What stands in an anonymised trace, and what does not: of any events, and of those that name private things.
 #include "trace_command/trace_anonymise.h"
 
 #include <gtest/gtest.h>

@@ -85,7 +85,7 @@ TEST(RoundTrip, UsualEventsTakeFourBytesAtMost) {
   EXPECT_LE(part_at<ChunkHeader>(bytes.data() + sizeof(FileHeader) + facts.span).stored_bytes, 2002 * 4u);
 }
 
-// Threads whose clocks disagree allocate, hand blocks to each other through a box, and free what they find in it.
+// Threads with clocks that disagree allocate, hand blocks to each other through a box, and free what they find in it.
 TEST(RoundTrip, ThreadsThatHandBlocksOver) {
   constexpr std::uint32_t kThreads = 4;
   std::mt19937 random(1);

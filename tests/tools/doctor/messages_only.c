@@ -1,4 +1,4 @@
-// All that is left of a jemalloc whose symbols have been stripped: what it would print.
+// All that is left of a jemalloc after its symbols were stripped: what it would print.
 #include <stdio.h>
 
 int main(int count, char** arguments) {

@@ -3,8 +3,8 @@
 // that they survive whatever ends the process; N counts the programs that the process has executed. Behind them stands
 // which file serves.
 //
-// With $HANDS_ON it gives a block that one thread has just freed to the next one that asks, and lets that one go first:
-// whoever tells of the free too late then tells of it behind the block's next coming.
+// With $HANDS_ON it gives a block that one thread has just freed to the next thread that asks, and lets that one go
+// first: a recorder that reports the free too late then reports it behind the block's next allocation.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
-// A program that defines the malloc family itself, and takes operators new and delete from the runtime. Both must be of
-// one heap: its own, which tells by the address whose a block is.
+// A program that defines the malloc family itself, and takes operators new and delete from the runtime. Both must use
+// one heap, the program's, which knows its blocks by their addresses.
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// RingFile: what whoever reads a ring does about its process, on rings that the test writes itself.
+// RingFile: what the reader of a ring does about its process, on rings that the test writes itself.
 #include "record/ring_file.h"
 
 #include <fcntl.h>

@@ -54,7 +54,7 @@ void churn(int rounds) {
   for (void* block : kept) std::free(block);
 }
 
-// Threads without anything of the C++ library, whose argument is their number.
+// Threads without anything of the C++ library; their argument is their number.
 template <std::size_t kCount>
 class Threads {
  public:
@@ -215,7 +215,7 @@ void* start_often(void*) {
   return nullptr;
 }
 
-// The kernel's count, so that those who were detached are gone.
+// The kernel's count: detached threads have ended too.
 void wait_for_all_threads() {
   struct stat tasks{};
   while (stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink > 3) usleep(100);
@@ -284,7 +284,7 @@ void* allocate_until_cancelled(void* argument) {
   pthread_cleanup_push(free_block, &block);
   ++running;
   if (number_of(argument) % 3 == 0) spin_until_cancelled();
-  // Those who begin first would else have told of more, by the time that the last one is there, than a test reads.
+  // Else the first threads would have recorded more, by the time that the last one is there, than a test reads.
   while (running.load() < kCancelled) sleep_uncancelled();
   for (;;) {
     churn(4);

@@ -129,7 +129,7 @@ struct AtBothEnds {
 };
 AtBothEnds at_both_ends;
 
-// The ring is full when the signal comes: whoever reads it, the parent, sleeps until then.
+// The ring is full when the signal comes: its reader, the parent, sleeps until then.
 sigjmp_buf behind_the_wait;
 bool is_left_by_exit = false;
 
@@ -159,7 +159,7 @@ void wait_and_leave(int events) {
 
 }  // namespace
 
-// Functions whose names stand in stacks. None of them ends in a call, which would leave no frame.
+// Functions that stacks name. None of them ends in a call, which would leave no frame.
 extern "C" {
 
 [[gnu::noinline]] void* inner_allocation(std::size_t bytes) { return used(std::malloc(*used(&bytes))); }

@@ -228,7 +228,7 @@ class OneRecordingTest(unittest.TestCase):
         self.assertFalse(told["well"])
 
     def test_a_killed_recorder_leaves_all_processes(self):
-        """Of those whose sums it could not write, the events are read."""
+        """It could not write the sums of some processes; their events are read."""
         program = f"{SUBJECT} churn 300; {SUBJECT} churn 8000; exec sleep 100"
         with subprocess.Popen([TOOL, "record", "-o", self.file, "--", "sh", "-c", program], env=clean_environment(),
                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as tool:

@@ -1,4 +1,4 @@
-"""snug record: every event is in the trace. Who says so is an allocator that counts, in the same run."""
+"""snug record: every event is in the trace, as an allocator that counts in the same run proves."""
 
 import os
 import shutil
@@ -150,7 +150,7 @@ class RecordTest(unittest.TestCase):
         self.assert_whole(recorded)
 
     def test_a_handler_may_leave_a_thread_that_waits(self):
-        """By exit(), whose destructors free more than the ring holds, and by siglongjmp()."""
+        """By exit(), with destructors that free more than the ring holds, and by siglongjmp()."""
         for mode in ("exit-in-handler", "jump-from-handler"):
             with self.subTest(mode):
                 recorded = Recorded(mode, "60000")

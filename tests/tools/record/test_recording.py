@@ -1,4 +1,4 @@
-"""snug record while it runs: pauses and ends, files that cannot be written, programs whose recorder is gone."""
+"""snug record while it runs: pauses and ends, files that cannot be written, programs that have lost their recorder."""
 
 import json
 import os

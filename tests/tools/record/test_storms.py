@@ -1,5 +1,5 @@
 """snug record in storms of forks, threads, ends, libraries and cancellations, on each allocator that is here: every event is
-in the traces. Who says so is a counter in the same run, which stands between the recorder and the allocator.
+in the traces, as a counter between the recorder and the allocator proves in the same run.
 
 The storms' numbers are those of storms.cpp. A storm that an allocator does not survive by itself says nothing of the
 recorder: it is skipped, and so is an allocator that is not installed."""
@@ -25,7 +25,7 @@ WITH_STACKS = ("snug", "glibc")
 
 
 def catalogue():
-    """The names, as the tool says them to whoever asks for another."""
+    """The names, as the tool prints them when it is asked for another one."""
     said = snug("record", "--allocator", "none_such", "--", "true").stderr
     return re.search(r"known are ([^(]*) \(", said)[1].split(", ")
 
@@ -90,7 +90,7 @@ class StormTest(unittest.TestCase):
 
     def test_forks(self):
         def check(recorded):
-            # 32 children, of whom a quarter fork, and a quarter execute; and what is spawned
+            # 32 children: a quarter of them forks, and a quarter executes; and what is spawned
             self.assertEqual(len(recorded.others), 32 + 8 + 8 + 1)
             self.assertEqual(recorded.main.count("fork"), 32)
             self.assertEqual(sum(trace.count("fork") for trace in recorded.others), 8)

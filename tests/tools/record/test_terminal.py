@@ -70,7 +70,7 @@ class Terminal:
         if self.process:
             os.kill(self.process, signal.SIGKILL)
             os.waitpid(self.process, 0)
-        os.close(self.terminal)  # hangs up on whoever is left
+        os.close(self.terminal)  # hangs up on the processes that are left
 
 
 FOLDER = tempfile.TemporaryDirectory()

@@ -1,5 +1,5 @@
-// A library whose constructor waits for a thread, while dlopen() holds the dynamic linker's lock. What the thread calls
-// must not ask for that lock.
+// A library with a constructor that waits for a thread, while dlopen() holds the dynamic linker's lock. What the thread
+// calls must not ask for that lock.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stddef.h>

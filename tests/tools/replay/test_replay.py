@@ -88,8 +88,8 @@ def without_nothrow(operation):
 
 
 def calls_of(trace):
-    """What each thread asked for, in its order, blocks by who was given them and when; without what starting threads asks
-    for, which is zeroed."""
+    """What each thread asked for, in its order; a block is named by the thread that got it, and when. Without what starting
+    threads asks for, which is zeroed."""
     dropped = set()
     names = {}
     counts = {}

@@ -1,4 +1,4 @@
-// What WindowMaker makes of events: who waits for whom, which slots are used again, where windows end.
+// What WindowMaker makes of events: which thread waits for which, which slots are used again, where windows end.
 #include "replay_command/window_maker.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// How the store's parts lie in cache lines: what every thread reads is not in a line that others write.
+// How the allocator's parts lie in cache lines: what every thread reads is not in a line that others write.
 #include "allocator/allocator.h"
 
 #include <gtest/gtest.h>

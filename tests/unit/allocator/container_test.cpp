@@ -1,4 +1,4 @@
-// What is kept in a process whose container has little memory.
+// What is kept in a process in a container of little memory.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 

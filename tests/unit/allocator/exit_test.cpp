@@ -48,7 +48,7 @@ TEST(ExitTest, TellsABlockFreedTwiceAndReturns) {
   for (void* place : places) deallocate(place);
 }
 
-// Its holder may be this very thread, interrupted by a signal whose handler has called exit().
+// Its holder may be this very thread, interrupted by a signal handler that has called exit().
 TEST(ExitTest, DoesNothingWhileALockIsHeld) {
   void* const block = allocate(kSize);
   void* const other = allocate(kSize);

@@ -1,4 +1,4 @@
-// The lock: mutual exclusion, and who passes while it is held for a fork.
+// The lock: mutual exclusion, and which threads pass while it is held for a fork.
 #include "base/lock.h"
 
 #include <gtest/gtest.h>
@@ -169,7 +169,7 @@ TEST(SharedLock, NoSystemCallIsMadeWhileItIsHeld) {
     EXPECT_FALSE(lock.try_lock());
   }
   system_call(SYS_getpid);
-  // Who forks holds them all, and may.
+  // A forking thread holds them all, and may make system calls.
   Lock::begin_fork();
   lock.lock_for_fork();
   system_call(SYS_getpid);

@@ -1,4 +1,4 @@
-// Whoever holds the lock at rest has nobody inside.
+// While a thread holds the lock at rest, no other thread is in flight.
 #include "base/in_flight_gate.h"
 
 #include <gtest/gtest.h>

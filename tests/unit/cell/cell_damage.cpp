@@ -1,11 +1,11 @@
-// Cell heaps that somebody has written over: whatever is damaged, walking checks report it or it does no harm, and
-// check() ends with an answer. Each case is a heap after some operations, some damage to its memory, and operations
-// with what is left: what is written to a live block stays in it, unless the heap reports. The memory that an operation
-// may touch lies between pages that nobody may touch.
+// Cell heaps with overwritten memory: whatever is damaged, walking checks report it or it does no harm, and check()
+// ends with an answer. Each case is a heap after some operations, some damage to its memory, and operations with what
+// is left: what is written to a live block stays in it, unless the heap reports. The memory that an operation may touch
+// lies between protected pages.
 //
-//   cell_damage [CASES [SEED]]     default: 6000 cases of seed 1. Ends with the number of heaps whose damage check()
-//                                  has named, or with the case in which a heap met a signal, hung, or changed a
-//                                  block of somebody's
+//   cell_damage [CASES [SEED]]     default: 6000 cases of seed 1. Ends with the number of heaps of which check() has
+//                                  named the damage, or with the case in which a heap met a signal, hung, or
+//                                  changed a live block
 //
 // A misuse throws here, so that one process has many. It is reported before anything of the heap changes.
 #include <sys/mman.h>

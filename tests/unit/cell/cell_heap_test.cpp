@@ -92,7 +92,7 @@ TEST(CellHeap, GivesAgainWhatItTookBack) {
   EXPECT_EQ(refused_of_what_was_freed<TrailerlessScan>(1), 0u);
 }
 
-// But for heaps without trailers, whose gaps before blocks stay apart.
+// Except heaps without trailers: their gaps before blocks stay apart.
 TEST(CellHeap, GivesAgainWhatItTookBackAligned) {
   for (const size_t alignment : {64, 256, 4096}) {
     EXPECT_EQ(refused_of_what_was_freed<CellPolicy>(alignment), 0u) << alignment;

@@ -24,7 +24,7 @@ struct CellStep {
   uint16_t amount;
 };
 
-// A page source whose pages the program counts, and which is at times exhausted.
+// A page source that is at times exhausted; the program counts its pages.
 struct CountedPages {
   static constexpr size_t kPageBytes = 8192;
   static inline size_t taken = 0;

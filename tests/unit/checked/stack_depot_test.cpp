@@ -47,7 +47,7 @@ TEST_F(StackDepotTest, KeepsEqualStacksOnce) {
   expect_read(number, stack);
   const size_t used = depot.words_used();
   CallStack again = stack;
-  again.thread = 7;          // who was there is no part of it
+  again.thread = 7;          // the thread is no part of it
   again.frames[3] = 0x4000;  // nor what lies beyond its frames
   EXPECT_EQ(depot.keep(again), number);
   EXPECT_EQ(depot.words_used(), used);

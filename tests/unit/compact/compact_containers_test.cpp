@@ -129,7 +129,7 @@ TEST_P(CompactContainersTest, StringsInAVectorHoldWhatAModelHolds) {
   }
 }
 
-// Keys and values whose bytes may be copied, and such as must be moved by their constructors.
+// Keys and values that may be copied by bytes, and such as must be moved by their constructors.
 template <class K, class V, class MakeKey, class MakeValue, class Number>
 void run_map(CompactHeap& heap, std::mt19937& random, MakeKey make_key, MakeValue make_value, Number number_of) {
   Shaker shaker(heap, static_cast<uint32_t>(random()));

@@ -104,7 +104,7 @@ TEST_F(CoreCrowdTest, ACoreHasOneHeapWhoeverAsksFirst) {
   }
 }
 
-// What a heap is told as it comes, by one who tells all.
+// A heap that is made while another thread sets the bound of all heaps gets that bound.
 TEST_F(CoreCrowdTest, AHeapThatComesMeanwhileIsToldTheBound) {
   for (int round = 0; round < (kSanitized ? 30 : 200); ++round) {
     OwnHeaps heaps;
@@ -231,7 +231,7 @@ TEST_F(CoreCrowdTest, NothingIsLostWhereBlocksAreFreedOnOtherCores) {
   EXPECT_EQ(heaps.heaps_that_moved(), kCores);
 }
 
-// A mover for each heap, whose frees move blocks that two readers look at, some of each heap at a time.
+// A mover for each heap: its frees move blocks that two readers look at, some of each heap at a time.
 class Reading {
  public:
   static constexpr size_t kBlock = 256, kKept = 100;  // of each core

@@ -6,7 +6,7 @@
 //   corruption [COUNT [FIRST_SEED]]
 //
 // Ends with what came of the COUNT corruptions; exit status 1, with the seed, at the first that ends in a signal,
-// hangs for seconds, is reported by anything but a line of snug's, or changes a block of somebody else's.
+// hangs for seconds, is reported by anything but a line of snug's, or changes another block.
 //
 // A region holds all that a heap owns, between pages that nobody may touch. The heap object at its start is left alone,
 // as in tests of pools and cells. Heaps of one thread, of several with one lock, and direct ones: a lock for each class
@@ -244,10 +244,10 @@ class Trial {
       case 1:  // by an address that a block has left
         if (!left_.empty()) write_over(left_[random() % left_.size()] + random() % 16);
         break;
-      case 2:  // the table of handles, whose first words are its bits, and whose lowest slots are in use
+      case 2:  // the table of handles: its first words are its bits, and its lowest slots are in use
         if (!is_direct_) write_over(start_of_table() + random() % (random() % 4 == 0 ? table_bytes() : 800));
         break;
-      case 3:  // where free records are, which pages are taken, and whose they are: the last third
+      case 3:  // where free records are, which pages are taken, and by which class: the last third
         write_over(source + (random() % 4 == 0 ? random() % 2400 : 2056 + random() % 200));
         break;
       case 4:  // a handle: its generation, or what is always zero

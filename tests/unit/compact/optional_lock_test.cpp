@@ -1,5 +1,5 @@
-// Whose turn it is to change a block that moves while one asks. What happens between two questions stands in a script,
-// so that each order of steps is one that the test has chosen.
+// Which lock a thread takes to change a block that moves while the thread looks for it. A script says what happens
+// between two looks, so that the test chooses each order of steps.
 #include "compact/optional_lock.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ struct OwnLock {
 
 class LockPlaceTest : public testing::Test {
  protected:
-  // The block is of the first class. Pages that nobody has are under the turn of large blocks, as in CompactFit.
+  // The block is of the first class. Free pages are under the lock of large blocks, as in CompactFit.
   enum Tag { kFirst, kOther, kLarge };
 
   void move_to(size_t page, Tag left_to) {
@@ -68,7 +68,7 @@ TEST_F(LockPlaceTest, IsThatOfTheClassWhereverTheBlockHasGone) {
   EXPECT_EQ(take({[&] { move_to(1, kFirst); }}), 1u) << "its old page is still of the class";
 }
 
-// The turn of large blocks keeps no page from being given back, taken again and filled: that of hands does.
+// The lock of large blocks does not keep a page from being given back, taken again and filled: the lock of hands does.
 TEST_F(LockPlaceTest, IsNotThatOfAPageThatIsGoneAgain) {
   EXPECT_EQ(take({[&] { move_to(1, kLarge); }, [&] { EXPECT_TRUE(hands.is_held); }, [&] { move_to(2, kLarge); },
                   [&] { EXPECT_TRUE(hands.is_held); }}),

@@ -1,5 +1,5 @@
-// A heap whose memory is full while half of its pages hold pinned blocks: it refuses what does not fit, keeps its bound
-// with those pages counted apart, and comes together when they are unpinned.
+// A heap with full memory, half of its pages with pinned blocks: it refuses what does not fit, keeps its bound with
+// those pages counted apart, and compacts when they are unpinned.
 #include "scarce_heap.h"
 #include "scarce_memory.h"
 

@@ -172,7 +172,7 @@ class ScarceHeap {
     EXPECT_EQ(now.pins, pins);
     EXPECT_LE(now.rows_held, pinned_pages.size());
   }
-  // Of one class, whose pages alone are in use.
+  // Of one class, while no other class has pages in use.
   void expect_bound_of(size_t bytes) {
     const Totals now = totals_of(bytes);
     EXPECT_LE(now.rows_open, bound_ * heaps() + now.moves_under_way);

@@ -252,7 +252,7 @@ TEST_P(SharedCompactHeapTest, WhatIsWrittenWhileTheBlockIsCopiedIsNotLost) {
 std::atomic<bool> is_relocating{false};
 std::atomic<bool> is_looked_up{false};
 
-// Stays in the middle until somebody wants the block, and a little longer.
+// Stays in the middle until a thread wants the block, and a little longer.
 void relocate_slowly(void* from, void* to) {
   is_relocating = true;
   while (!is_looked_up) std::this_thread::yield();

@@ -13,8 +13,8 @@ namespace {
 
 void move_bytes(void* from, void* to) { std::memcpy(to, from, 256); }
 
-// Each thread has blocks of its own, whose contents it looks at whenever it has entered, and some that all share, where
-// it adds to a count. One more thread compacts.
+// Each thread has blocks of its own, which it verifies whenever it has entered, and some that all share, where it adds
+// to a count. One more thread compacts.
 class Crowd {
  public:
   static constexpr size_t kShared = 200;

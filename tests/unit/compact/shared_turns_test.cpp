@@ -17,7 +17,7 @@ class SharedOptionalLocksTest : public testing::TestWithParam<snug_compact_shari
   const OnOneCore on_one_core_{GetParam() == SNUG_COMPACT_CORES};
 };
 
-// Two readers whose sections overlap, and who both look at it each time, keep a block where it is. The others move.
+// Two readers with overlapping sections look at a block each time, and keep it where it is. The others move.
 TEST_P(SharedOptionalLocksTest, ABlockThatIsAlwaysWantedKeepsNoOtherFromMoving) {
   CompactHeapFixture heap({.sharing = GetParam()});
   const auto handles = heap.fill(20 * kBlocks, 256);
@@ -44,7 +44,7 @@ TEST_P(SharedOptionalLocksTest, ABlockThatIsAlwaysWantedKeepsNoOtherFromMoving) 
   EXPECT_GE(heap.stats().moves, 16u);
 }
 
-// Builds with assertions end the process at a system call in a turn that all classes share.
+// Builds with assertions end the process at a system call under a lock that all classes share.
 TEST_P(SharedOptionalLocksTest, TheTableGrowsAndGoesBackInNoTurnOfAll) {
   constexpr size_t kEach = 150'000;
   CompactHeapFixture heap({.sharing = GetParam()});
@@ -88,7 +88,7 @@ void move_slowly(void* from, void* to) {
   while (!may_end) std::this_thread::yield();
 }
 
-// Who looks it up waits for its turn, as does who frees it, and either may come first.
+// A thread that looks it up waits for its lock, as does one that frees it, and either may come first.
 TEST_P(SharedOptionalLocksTest, AnObjectThatIsFreedWhileItMovesIsFoundOrGone) {
   size_t gone = 0;
   for (int round = 0; round < 40; ++round) {

@@ -1,5 +1,5 @@
-// Who waits while a heap's pages and records come and go: nobody who wants another class, and nobody at all while
-// something goes back.
+// Which threads wait while a heap's pages and records come and go: none that wants another class, and none at all while
+// memory goes back.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -90,7 +90,7 @@ TEST_P(WaitingTest, OtherClassesDoNotWaitForPages) {
   for (const HandleWord handle : handles) heap->free(handle);
 }
 
-// The old page's turn is not held while the new page is had.
+// The old page's lock is not held while the heap gets the new page.
 TEST_P(WaitingTest, WhoPinsABlockThatIsResizedKeepsItsPlace) {
   if (GetParam() != Sharing::kClasses) GTEST_SKIP() << "the heap has one lock";
   static HandleWord handle;

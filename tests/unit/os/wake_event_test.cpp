@@ -1,4 +1,4 @@
-// The states of a wake event, and that no ring is missed.
+// The states of a wake event, and that no notification is missed.
 #include "os/wake_event.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace snug {
 namespace {
 
-// Where somebody is wanted.
+// Where a background thread is wanted.
 void come(WakeEvent& wake_event) {
   ASSERT_TRUE(wake_event.claim());
   wake_event.arrive();

@@ -129,7 +129,7 @@ TEST(PoolAllocator, KeepsArraysOutOfThePool) {
   EXPECT_EQ(numbers[999], 999);
 }
 
-// Of the shared pool whose elements have so many bytes, or a few more.
+// Of the shared pool with elements of so many bytes, or a few more.
 PoolStats stats_of_elements(size_t bytes) {
   PoolStats found{};
   SharedPools::for_each([&](const PoolStats& stats) {

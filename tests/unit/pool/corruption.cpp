@@ -1,6 +1,7 @@
-// corruption.cpp: pools whose memory is written over at random. Each time a pool is made, used for a while, some bytes
-// of what it owns are changed (free elements' links, records of blocks, bits, its index), and it is used again, looked
-// at, and destroyed. A checked pool reports it by one line or nothing comes of it; an unchecked one is only looked at.
+// corruption.cpp: pools with memory overwritten at random. Each time the program makes a pool, uses it for a while,
+// changes some bytes of what it owns (free elements' links, records of blocks, bits, its index), uses it again, looks
+// at it, and destroys it. A checked pool reports the damage by one line, or it does no harm; an unchecked one is only
+// looked at.
 //
 //   corruption [COUNT [FIRST_SEED]]
 //

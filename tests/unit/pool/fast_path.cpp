@@ -1,4 +1,4 @@
-// fast_path.cpp: the functions whose instructions fast_path.py counts: allocate and deallocate of a pool that is
+// fast_path.cpp: the functions of which fast_path.py counts the instructions: allocate and deallocate of a pool that is
 // passed, of one with static storage, and of a class with its own operator new and delete; and of pools with a cache
 // for each thread.
 #include <snug/pool.h>
@@ -20,8 +20,8 @@ struct CachedNode : snug::Pooled<CachedNode, snug::ThreadCached> {
 using CachedPool = snug::Pool<CachedNode, snug::ThreadCached>;
 constinit CachedPool static_cached_pool;
 
-// deallocate() and a delete-expression look for null; whoever has used the element has let the compiler know that it is
-// none.
+// deallocate() and a delete-expression check for null; code that has used the element has told the compiler that it is
+// not null.
 template <class T>
 T* known(T* element) {
   if (element == nullptr) __builtin_unreachable();

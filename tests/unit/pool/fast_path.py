@@ -3,7 +3,7 @@
 Compiles fast_path.cpp with a compiler at -O2, disassembles it, and counts from the entry of each function to its first
 return, along the path on which no branch is taken; where the compiler puts the slow path first, so that the branch leads
 to the fast one, the count is that of the shorter way to a return. The return is not counted: inlined there is none.
-Of a free that may be given null, whose shortest way is that of null, the whole function is counted.
+Of a free that may be given null the whole function is counted, as the shortest way is that of null.
 
 Usage: fast_path.py COMPILER INCLUDE_FOLDER WORK_FOLDER
 Exit status: 0 within the bounds, 1 above one, 77 the compiler is not installed.

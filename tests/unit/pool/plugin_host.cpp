@@ -1,10 +1,10 @@
-// plugin_host.cpp: loads plugins whose classes have pools with thread caches, lets threads that live on use them, and
-// unloads them. What those threads do afterwards must not follow anything into the plugins, above all not their ends.
+// plugin_host.cpp: loads plugins with classes that have pools with thread caches, lets threads that live on use them,
+// and unloads them. Nothing that those threads do afterwards may reach into the plugins, least of all their ends.
 //
 //   plugin_host gone|kept PLUGIN...
 //
 // gone: the plugins share the host's tables, so that nothing holds them, and each must be unmapped when it is closed.
-// kept: they have tables of their own, for whose sake the C library keeps them until no thread that used them lives.
+// kept: they have tables of their own, so that the C library keeps them until all threads that used them have ended.
 #include <snug/pool.h>
 #include <snug/pool_thread_cache.h>
 

@@ -289,7 +289,7 @@ TEST(ThreadCachedPool, LetsVisitedElementsBeFreed) {
   free_while_visiting<Checked>();
 }
 
-// Whoever says that it is done may still be at its end, which empties its caches, when the pool is looked at.
+// A thread that says it is done may still be ending, and emptying its caches, when the test looks at the pool.
 TEST(ThreadCachedPool, IsLookedAtWhileItsThreadsEnd) {
   SourceLedger ledger;
   CachedPool pool(64, 8, {}, CountingSource{&ledger});

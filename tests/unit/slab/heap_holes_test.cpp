@@ -1,5 +1,5 @@
-// Holes of slabs whose heaps nobody has told to give them back: what the background thread does by the clock, and a
-// heap's own thread before its heap grows.
+// Holes of slabs in heaps that no thread was asked to trim: what the background thread does by the clock, and a heap's
+// own thread before its heap grows.
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 
@@ -26,7 +26,7 @@ class HeapHolesTest : public testing::Test {
     while (registry.give_back_holes(pass) != Purge::kNotDue) ++steps;
     return steps;
   }
-  // Of all slabs, for who goes round by the clock.
+  // Of all slabs, as the background thread does by the clock.
   static std::vector<Holes> take_all_holes(SlabHeap& heap) {
     SlabHeap::Round round{.visitor = SlabHeap::kByTheClock};
     std::vector<Holes> hands;

@@ -127,7 +127,7 @@ TEST_F(HeapMailTest, WhatHasComeServesTheNextRefill) {
 }
 
 TEST_F(HeapMailTest, AFlushMeetsManyOwners) {
-  constexpr size_t kOwners = 100;  // some of whose ids are equal modulo 64
+  constexpr size_t kOwners = 100;  // some ids are equal modulo 64
   const size_t c = class_of(128);
   std::vector<SlabHeap*> owners;
   std::vector<void*> mixed;
@@ -167,8 +167,8 @@ TEST_F(HeapMailTest, ThreadsSendAtOnce) {
   EXPECT_EQ(heap.blocks_out(c), 0u);
 }
 
-// Mail comes while a visitor has the lock, who gives the slab to another heap, whose thread ends as well: nobody is in
-// that heap, and nobody is expected there.
+// Mail comes while a visitor has the lock. The visitor gives the slab to another heap, and the thread of that one ends
+// as well: no thread is in that heap, and none is expected there.
 TEST_F(HeapMailTest, MailFollowsItsSlabIntoAHeapWithoutAThread) {
   std::atomic<bool> is_over{false};
   std::thread another([&] { is_over.wait(false); });  // with one thread heaps go without their locks

@@ -1,5 +1,5 @@
-// Heaps and their threads: how many have one, and what becomes of those whose threads are gone: they are given whole to
-// new threads, their slabs to living heaps, their mail to whoever sends it.
+// Heaps and their threads: how many have one, and what becomes of heaps after their threads have ended: they go whole
+// to new threads, their slabs to living heaps, their mail to the threads that send it.
 #include "slab/heap_registry.h"
 
 #include <gtest/gtest.h>
@@ -221,7 +221,7 @@ TEST_F(HeapRegistryTest, AnySlabServesWhoIsRefused) {
   EXPECT_EQ(owner->blocks_out(c), count - 1) << "it is its heap's as ever";
 }
 
-// Who is served out of shared slabs leaves whole cache lines to others.
+// A thread that is served from shared slabs leaves whole cache lines to others.
 TEST_F(HeapRegistryTest, SharedSlabsServeWhoIsRefused) {
   const size_t small = kRoomyTable.class_of(16);
   ASSERT_GT(own.sizes(small).line_group, 1u);

@@ -76,7 +76,7 @@ TEST_F(KeptSpansTest, WhatComesAndGoesIsKeptOnceItWasMissed) {
   EXPECT_GE(kept_after_burst(), 20 * kMiB);
 }
 
-// Whoever frees for longer than memory is kept has old memory go at each free. What he frees then is kept all the same.
+// While a thread frees for longer than memory is kept, old memory goes at each free. What it frees then is still kept.
 TEST_F(KeptSpansTest, WhatGrowsOldAmongFreesLowersNothing) {
   kept_after_burst();
   kept_after_burst();

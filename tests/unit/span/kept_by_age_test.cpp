@@ -12,7 +12,7 @@
 namespace snug::unit {
 namespace {
 
-// Somebody has come.
+// The background thread has come.
 void answer(WakeEvent& wake_event) {
   wake_event.invite();
   EXPECT_TRUE(wake_event.claim());
@@ -94,7 +94,7 @@ TEST_F(KeptByAgeTest, WithoutAnAgeTheBudgetDecides) {
   EXPECT_EQ(by_age_.beyond(10, 100), 10u);
 }
 
-// In the stores.
+// In the span store and the large store.
 
 class KeptByAgeSpansTest : public testing::Test {
  protected:

@@ -1,4 +1,4 @@
-// What is kept of large blocks makes way for others, who cannot use it: how much goes, of what, and what is left of it.
+// The purge for growth: other parts cannot use what is kept of large blocks; how much goes, of what, and what is left.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -115,7 +115,7 @@ TEST_F(LargeMakingWayTest, WhatStaysIsAsOldAsItWas) {
   EXPECT_EQ(mapped(), 2 * kChunkSize);
 }
 
-// It was in no list meanwhile, so that whoever waits for work may have found none.
+// It was in no list meanwhile, so that the background thread may have found no work.
 TEST_F(LargeMakingWayTest, WhatStaysRings) {
   free(allocate_huge(2));
   WakeEvent wake_event;

@@ -176,7 +176,7 @@ TEST_F(LargeStorePagingTest, ABlockThatHadHugePagesComparesWithSmallOnes) {
   EXPECT_EQ(pages_behind_boundary(), 64 * kKiB / os::page_size());
 }
 
-// The advice is a system call: not one for each step of a block whose growth finds nothing to compare with.
+// The advice is a system call: not one for each step of a block that grows with nothing to compare it with.
 TEST_F(LargeStorePagingTest, GrowthAdvisesOnce) {
   say_dear(gauge);
   grow(9 * kMiB + os::page_size());

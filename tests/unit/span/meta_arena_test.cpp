@@ -122,7 +122,7 @@ struct Record {
   uint64_t other = 0;
 };
 
-// Whoever allocates may hold locks under which no system call is to happen.
+// A thread that allocates may hold locks under which no system call may happen.
 TEST(MetaArena, WhoStocksAheadMapsNothingLater) {
   MetaArena arena;
   arena.stock_as_due();

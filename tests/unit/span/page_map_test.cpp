@@ -13,7 +13,7 @@
 namespace snug::unit {
 namespace {
 
-// The kernel puts a mapping right below the one before: whoever runs over its end would write to the first tags.
+// The kernel puts a mapping right below the one before: an overrun of that one would write to the first entries.
 TEST(PageMapDeathTest, ItsArraysLieBetweenPagesThatNobodyCanWriteTo) {
   OwnSpans own;
   if (own.page_map.first_reserved().value != 0) GTEST_SKIP() << "the kernel has chosen the place of the window";

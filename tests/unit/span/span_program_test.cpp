@@ -90,7 +90,7 @@ class SpanProgram {
     ASSERT_EQ(gone, bytes);
   }
 
-  // Whoever asks for a huge page gets a span that is dirty in part, or a chunk that counts as dirty from now on.
+  // A request for a huge page gets a span that is dirty in part, or a chunk that counts as dirty from now on.
   void learn_of_huge_page(const Span& span) {
     bool any_clean = false;
     for (uint32_t i = 0; i < span.pages.value; ++i) any_clean = any_clean || !pages_[span.first.value + i].dirty;

@@ -207,7 +207,7 @@ TEST_F(SpanStoreTest, WithoutRetentionPurgesAtOnce) {
   for (size_t i = 0; i < PageCount{9}.bytes(); ++i) ASSERT_EQ(own.start_of(span)[i], 0);
 }
 
-// Who purges holes, or zeroes what was used, waits for nobody, where takings are counted.
+// A purge of holes, or the zeroing of used memory, takes no lock where takings are counted.
 TEST_F(SpanStoreTest, WhatIsKnownOfPagesInUseTakesNoLock) {
   Span* const span = own.spans.allocate({8});
   void* const run = own.spans.allocate_run({20}, {1});

@@ -116,7 +116,7 @@ TEST_F(CacheTrafficTest, AThreadThatFreesAllItHasKeepsLittle) {
   }
 }
 
-// Whoever ends something often makes strings and the like while he frees.
+// A program that tears something down often makes strings and the like while it frees.
 TEST_F(CacheTrafficTest, TemporariesDoNotEndTheDraining) {
   Live live(20'000, {small, nullptr});
   replace(live, 200'000, 65536);
