@@ -1,5 +1,5 @@
-// A cache in memory whose values grow over time, on a compacting heap: once as it comes, once with compaction turned
-// off. Each line is what it holds, and what of it lies in RAM.
+// A cache in memory with values that grow over time, on a compacting heap: once as it comes, once with compaction
+// turned off. Each line is what it holds, and what of it lies in RAM.
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -128,7 +128,7 @@ void Server::accept_clients() {
   for (;;) {
     const int number = accept4(listener_.number(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (number < 0 && (errno == EINTR || errno == ECONNABORTED)) continue;
-    // Who waits for a file would be told of again at once, and again.
+    // epoll would report the client that waits for a file descriptor at once again, and again.
     if (number < 0 && errno != EAGAIN) is_listening_ = !watch(listener_.number(), 0, EPOLL_CTL_MOD);
     if (number < 0) return;
     if (clients_.size() >= most_clients_) {
@@ -159,7 +159,7 @@ void Server::listen_again() {
   if (!is_listening_) is_listening_ = watch(listener_.number(), EPOLLIN, EPOLL_CTL_MOD);
 }
 
-// A client for whose request or replies there is no memory has to go; the others stay.
+// A client has to go if there is no memory for its request or replies; the others stay.
 void Server::attend_or_close(Client& client, unsigned events) {
   bool stays = false;
   try {

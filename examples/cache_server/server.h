@@ -1,8 +1,8 @@
 // Server: connections of one store, on one thread, by epoll.
 //
-// A client whose replies have not been taken is not read from: so a connection holds a request, and replies up to
-// kMostReplies and one value more, whatever the client does. Replies to a pipeline are sent together. What all of them
-// hold is bounded too: beyond, the client that holds most has to go.
+// The server does not read from a client that has not taken its replies: so a connection holds a request, and replies
+// up to kMostReplies and one value more, whatever the client does. Replies to a pipeline are sent together. What all of
+// them hold is bounded too: beyond, the client that holds most has to go.
 //
 //   buffers_ == what all clients hold, as of the last time that each was attended to;  buffers_ <= most_buffers_
 //

@@ -3,7 +3,7 @@
 //
 //   expiring_ == values that have such a moment;  no value's lies before earliest_
 //
-// Who is asked for when his moment has come is gone for the asker. The others are swept, a part of the map at a time:
+// A value that is asked for after its moment is gone for the caller. The others are swept, a part of the map at a time:
 //
 //   [ seen in this round | not seen yet ]      no moment of a value that was seen lies before later_, nor that of one
 //     0                  swept_                that was set meanwhile, wherever it is: the next round's earliest_

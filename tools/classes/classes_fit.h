@@ -10,8 +10,8 @@
 // more free blocks than the histogram has blocks in it; and `budget` is the most that a thread's cache holds of all
 // classes together. How many blocks of a class may be cached follows from its size alone, by the hint.
 //
-// Of all maps whose sizes are candidates, that have at most `max_classes` classes, that end with the last candidate,
-// and in which no class is more than `max_gap` times as large as the one before (the next candidate is always allowed,
+// Of all maps that have candidates as sizes, at most `max_classes` classes and the last candidate at their end, and in
+// which no class is more than `max_gap` times as large as the one before (the next candidate is always allowed,
 // and the first class counts from the first candidate), fit() finds one of least cost. Without the budget the cost of a
 // class depends on itself and on the class before only, so that
 //
@@ -47,7 +47,7 @@ struct FitTask {
   SizeHistogram histogram;
   std::vector<std::size_t> candidates;  // rising; the last is a class of every map
   std::size_t max_classes;
-  std::uint64_t threads;  // whose caches are full at one time
+  std::uint64_t threads;  // that have full caches at one time
   std::uint64_t budget;   // bytes that one of these holds at most
   CacheHint hint;
   double max_gap;  // at least 1

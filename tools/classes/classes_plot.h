@@ -15,7 +15,7 @@ std::string classes_svg(const std::vector<ClassesMap>& maps, const SizeHistogram
 
 // Throws UserError if no picture can be written under that name.
 void expect_plot_name(const std::string& path);
-// Writes the picture to `path`, whose ending says how: .svg, or .png by the program rsvg-convert. Throws UserError.
+// Writes the picture to `path`. Its ending says how: .svg, or .png by the program rsvg-convert. Throws UserError.
 void write_plot(const std::string& path, const std::string& svg);
 
 }  // namespace snug::tool

@@ -8,7 +8,7 @@
 
 namespace snug::tool {
 
-// Takes the program and its arguments out of `arguments`, whose first is the name of `command`.
+// Takes the program and its arguments out of `arguments`; the first of these is the name of `command`.
 std::vector<std::string> take_program(const CLI::App& command, std::vector<std::string>& arguments);
 
 }  // namespace snug::tool

@@ -1,4 +1,4 @@
-// A comparison: one program run on several allocators in turn, every run with what it cost and who served it.
+// A comparison: one program run on several allocators in turn, every run with its costs and the allocator that served.
 //
 // The cast: a *contender* is an allocator in the comparison; a *round* runs each contender once, in an order of its
 // own; a run *counts* if it succeeded and its allocator is proven to have served it.

@@ -27,7 +27,7 @@ std::uint32_t number_at(Bytes code, std::size_t at) {
   return number;
 }
 
-// Where an instruction leads whose last four bytes are `distance`; `next` is the address behind it.
+// The target of an instruction that ends in the four bytes of `distance`; `next` is the address behind it.
 std::uint64_t target(std::uint64_t next, std::uint32_t distance) {
   return next + static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(distance)});
 }

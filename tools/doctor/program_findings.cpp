@@ -90,7 +90,7 @@ const Finding kPhp{"php", Weight::kPartly, "it is PHP, which has an allocator of
                    "The Zend allocator takes its memory from the kernel, so malloc hardly sees any of it.",
                    "Set USE_ZEND_ALLOC=0."};
 
-// Whether the kernel gives the program more rights than somebody who starts it has: an obstacle for them.
+// Whether the kernel gives the program more rights than its user has: an obstacle for that user.
 void add_privileges(const Patient& patient, Findings& findings) {
   const std::string& path = patient.program.path();
   struct stat status{};

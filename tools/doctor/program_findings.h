@@ -17,7 +17,7 @@ struct Patient {
   const ElfFile& program;
   const std::vector<ElfFile>& libraries;  // that it is linked against, in the order of symbol look-up
   const Environment& environment;         // that it is started with
-  uid_t user;                             // who starts it
+  uid_t user;                             // that starts it
   gid_t group;
 };
 

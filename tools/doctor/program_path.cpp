@@ -61,7 +61,7 @@ std::string look_up(const std::string& name, const Environment& environment) {
 
 bool is_assignment(const std::string& word) { return word.find('=') != std::string::npos; }
 
-// What runs a script whose first line is "#!" and then `line`: for `env NAME` the program of that name.
+// What runs a script with the first line "#!" and then `line`: for `env NAME` the program of that name.
 std::string interpreter_of(const std::string& line, const Environment& environment) {
   // The kernel's blanks: a carriage return belongs to the name.
   const std::size_t begin = line.find_first_not_of(" \t");

@@ -1,4 +1,4 @@
-// RunningProcess: what /proc tells of a process, and who serves its malloc.
+// RunningProcess: what /proc tells of a process, and which library serves its malloc.
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,5 @@
-// ImportedBlocks: turns what other formats say of blocks, by keys that are used again, into events of one thread, whose
-// blocks have identities. Nothing of it knows a format.
+// ImportedBlocks: turns what other formats say of blocks, by keys that are used again, into events of one thread with
+// block identities. It knows no format.
 //
 //   live keys == keys that came - keys that went
 #pragma once

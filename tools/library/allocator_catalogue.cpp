@@ -27,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Who has made the library, and so where it lies and how it is got.
+// The origin of the library, and so where it lies and how to get it.
 enum class Source {
   kDebian,  // a package; the library is where the distribution has its libraries
   kCrate,   // bench/harness/allocators/fetch, into the peers' folder

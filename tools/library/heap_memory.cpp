@@ -91,8 +91,8 @@ std::optional<std::uint64_t> HeapMemory::bytes_among(std::uint64_t anonymous, bo
                     permissions.data(), &offset, &path) != 4)
       continue;
     const std::string name = line.substr(static_cast<std::size_t>(path));
-    // What nobody may read are addresses that somebody has set aside, terabytes at times; but a part of a file that was
-    // mapped, written and given up is memory still.
+    // Unreadable ranges are reserved addresses, terabytes at times; but a part of a file that was mapped, written and
+    // given up is memory still.
     if (permissions[3] == 'p' && (permissions[0] == 'r' || name.starts_with('/'))) private_ranges.push_back(range);
     if (name == "[stack]") others.add(range.begin, range.end);
     if (name.starts_with('/') && offset == 0)

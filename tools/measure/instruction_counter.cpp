@@ -14,7 +14,7 @@ InstructionCounter::InstructionCounter() {
   attributes.disabled = 1;
   attributes.inherit = 1;
   attributes.enable_on_exec = 1;
-  attributes.exclude_kernel = 1;  // or the kernel refuses those who are not root
+  attributes.exclude_kernel = 1;  // or the kernel refuses users other than root
   descriptor_ = static_cast<int>(syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
 }
 

@@ -54,7 +54,7 @@ bool ResidentMemory::served(pid_t pid) {
     if (known->second == program) return true;
     served_.erase(known);
   }
-  // Who has not mapped it may be about to; those are few, and their maps short.
+  // A process that has not mapped it may be about to; those are few, and their maps short.
   if (program.empty() || !maps_library(pid, library_)) return false;
   served_.emplace(pid, program);
   return true;

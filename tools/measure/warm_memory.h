@@ -1,7 +1,7 @@
 // Warm memory: pages that the machine has just used. Where a hypervisor takes free memory away from its guests (free
 // page reporting), the first touch of a page that has lain free costs twenty times what it costs a moment later; and
-// who asks for huge pages meets such pages first. So that no run pays for when it came, memory is touched and freed
-// before it.
+// a program that asks for huge pages gets such pages first. So that no run pays for its place in the order, memory is
+// touched and freed before it.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Palette: the colours that tell the lines of a picture apart. Of Okabe and Ito: those who see fewer colours tell them
+// Palette: the colours that tell the lines of a picture apart. By Okabe and Ito: colour-blind readers can tell them
 // apart, too.
 #pragma once
 

@@ -7,7 +7,7 @@
 
 namespace snug::tool {
 
-// A unit's name, or one of these three, whose multiples are chosen by size ("ms", "MiB", "12,345").
+// A unit's name, or one of these three; their multiples are chosen by size ("ms", "MiB", "12,345").
 inline constexpr const char* kSeconds = "s";
 inline constexpr const char* kBytes = "B";
 inline constexpr const char* kCount = "";

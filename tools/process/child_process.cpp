@@ -88,7 +88,7 @@ ChildProcess::ChildProcess(const Command& command, const HeldSignals& signals) {
     if (write(failure[1], &error, sizeof error) < 0) _exit(kExitCannotExecute);
     _exit(kExitNotFound);
   }
-  if (command.group == ProcessGroup::kOwn) setpgid(pid_, pid_);  // here too: whoever comes first
+  if (command.group == ProcessGroup::kOwn) setpgid(pid_, pid_);  // here too: either may come first
   close(failure[1]);
   int error = 0;
   const bool failed = read(failure[0], &error, sizeof error) == sizeof error;

@@ -66,7 +66,7 @@ class ChildProcess {
   int descriptor_;
 };
 
-// Ends the tool as the program ended, so that whoever waits sees no difference. What is to be cleaned up is, before.
+// Ends the tool as the program ended, so that its parent sees no difference. Cleans up before.
 [[noreturn]] void end_by_signal(int signal);
 
 // Replaces the tool by the program: same process, so exit status, signals and job control need no care at all.

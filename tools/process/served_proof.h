@@ -1,4 +1,4 @@
-// Proof of who served a program's malloc. A library named in LD_PRELOAD may never be mapped (a static or a setuid
+// Proof of what served a program's malloc. A library named in LD_PRELOAD may never be mapped (a static or a setuid
 // program), be mapped and not be used (a program with a malloc of its own), or serve half of the processes.
 #pragma once
 

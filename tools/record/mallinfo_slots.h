@@ -22,7 +22,7 @@ class MallinfoSlots {
     taken_ = 1;
   }
   bool awaits_rest() const { return taken_ != 0; }
-  // Whoever began it was killed, or torn out of it.
+  // The thread that began it was killed, or torn out of it.
   void drop() { taken_ = 0; }
   // Whether it was the last.
   bool add_rest(const recorder::RingEvent& event) {

@@ -297,7 +297,7 @@ void ProcessTrace::forget_blocks() {
   for (Thread& thread : threads_) thread.goes = {};
 }
 
-// Of the first thread, whose clock it must not move past what the thread has in the ring.
+// Of the first thread; it must not move that thread's clock past what the thread has in the ring.
 void ProcessTrace::sample(std::uint64_t time, trace::Measure measure, std::uint64_t value, std::uint64_t ticket) {
   add_later({.operation = Operation::kSample,
              .thread = 1,

@@ -28,7 +28,7 @@ struct RecordingCounts {
   std::uint64_t allocated_bytes = 0;  // as weighed_size() has it
   std::uint64_t peak_bytes = 0;       // asked for, of blocks that lived at a time
   std::uint64_t found_blocks = 0;     // that were there before the recording
-  std::uint64_t missed_frees = 0;     // blocks whose address was given to another one, without a free
+  std::uint64_t missed_frees = 0;     // blocks that lost their address to another one, without a free
   std::uint64_t unfinished = 0;       // calls in which the process was killed
   std::uint64_t bytes = 0;            // in the file
 };
@@ -64,8 +64,8 @@ class ProcessTrace {
   std::uint64_t mallinfo_steps() const { return mallinfo_steps_; }
   void exec(const std::string& program);
   void exit(int status);
-  // Hands to the file what is older than a second. To be called once a second or so: not more is lost then than two
-  // seconds, whoever is killed.
+  // Hands to the file what is older than a second. To be called once a second or so: then at most two seconds are lost,
+  // no matter which process is killed.
   void save(std::uint64_t time);
   // Nothing comes any more. `unfinished`: calls that had begun.
   void finish(std::uint64_t unfinished);

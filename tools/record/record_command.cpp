@@ -103,8 +103,8 @@ void take_signals(Run& run) {
   }
 }
 
-// Whoever loses its parent among the recorded processes becomes a child of the tool, so that none is left behind. One
-// that has ended keeps its number until its ring has been found, however short it was there.
+// A recorded process that loses its parent becomes a child of the tool, so that none is left behind. One that has ended
+// keeps its number until its ring has been found, however short it lived.
 void reap(Run& run) {
   for (;;) {
     siginfo_t ended{};

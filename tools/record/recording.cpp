@@ -26,8 +26,8 @@ using recorder::RingState;
 namespace {
 
 constexpr std::size_t kEventsATurn = 16384;  // of one process, before the others have theirs
-// Where fewer have come there is time: whoever reads slots as soon as they are written takes from the writer, again and
-// again, the cache line that it is about to write.
+// With fewer new slots the reader has time: one that reads slots as soon as they are written takes from the writer,
+// again and again, the cache line that it is about to write.
 constexpr std::size_t kWorthHurrying = recorder::kSlots / 8;
 constexpr std::chrono::milliseconds kSampleEvery{100};
 // mallinfo2 goes through all free blocks: it is asked so seldom that it takes a hundredth of the time at most.
@@ -310,8 +310,8 @@ void Recording::ask_allocator(Running& running) const {
   running.ring.ask_allocator();
 }
 
-// The sample stands behind what has been told by now. Whoever reads may have been kept from the processor meanwhile,
-// and what was read is of long ago then: it is read again.
+// The sample stands behind what has been told by now. The collector may have lost the processor while it read, and what
+// it has is old then: it reads again.
 void Recording::sample(Running& running) const {
   ask_allocator(running);
   for (int attempt = 0; attempt < kMostReadings; ++attempt) {

@@ -26,7 +26,7 @@
 
 namespace snug::tool {
 
-// On standard error, which whoever read it may have left.
+// On standard error, even if its reader is gone.
 void say(const std::string& line);
 
 struct RecordedProcess {
@@ -56,7 +56,7 @@ class Recording {
   void pause();
   void resume();
 
-  // Looks who has ended. What such a process has done is in its ring by then, and its status can be had.
+  // Marks processes that have ended. What such a process has done is in its ring by then, and its status can be had.
   void mark_ended();
   // Takes what is there, and finishes the traces of processes that were marked.
   Collected collect();
@@ -106,7 +106,7 @@ class Recording {
   void finish(Running& running);
 
   TemporaryFolder folder_;
-  const int lock_;  // on the collector's file: those who write ask whether it is held
+  const int lock_;  // on the collector's file: the writers ask whether it is held
   RecordingFile file_;
   const bool with_stacks_;
   const ClockReading began_ = ClockReading::now();

@@ -1,5 +1,5 @@
-// RingFile: the ring of one process (recorder/ring.h), as the one who reads it sees it. The file is gone as soon as it
-// is mapped; the process is watched by a descriptor of its own, so that its number may be another's by and by.
+// RingFile: the ring of one process (recorder/ring.h), as its reader sees it. The file is gone as soon as it is mapped;
+// a descriptor of its own watches the process, since its number may become another's.
 //
 // A thread that has drawn a ticket fills its slot within some ten instructions, unless a signal handler leaves it there
 // for good. The threads that come behind wait once the ring is full, so the slot is passed over then.
@@ -24,7 +24,7 @@ class RingFile {
   // Nothing if the process has yet to write what it is, or has taken it away. Throws UserError.
   static std::optional<RingFile> open(const std::filesystem::path& path);
   RingFile(RingFile&& other) noexcept;
-  // Whoever writes need not wait any more.
+  // The writers need not wait any more.
   ~RingFile();
   RingFile(const RingFile&) = delete;
   RingFile& operator=(const RingFile&) = delete;

@@ -27,7 +27,7 @@ class StackTable {
     return event.operation == recorder::kStack || event.operation == recorder::kModule;
   }
 
-  // A stack or a module; what is left of it may follow in further slots. One that was cut short is dropped: whoever
+  // A stack or a module; the rest of it may follow in further slots. One that was cut short is dropped: the thread that
   // began it was killed, or torn out of it.
   void begin(const recorder::RingEvent& event);
   bool awaits_rest() const { return rests_ != 0; }

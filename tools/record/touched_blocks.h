@@ -2,7 +2,7 @@
 // look: a thread of the process, at a block that it lets go; and the collector, from outside, at those that live.
 //
 //   what is told of a block: each of its pages once at most, and only while it lives;   a page that is not in memory
-//   was not touched, and one that is may have been touched by whoever had it before
+//   was not touched, and one that is may have been touched by the block that had it before
 //
 // A block that goes is not taken out: what has become of it the table of blocks knows (BlockTable), which is asked
 // before anything is told. Those that have gone are dropped as soon as they may be half of all.

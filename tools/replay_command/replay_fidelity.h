@@ -1,4 +1,4 @@
-// Fidelity: how near a replay has come to the recording, wherever somebody looked at both: at the recording's samples.
+// Fidelity: how near a replay has come to the recording, at each of the recording's samples.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@ using trace::BlockId;
 
 namespace {
 
-// The table is one of addresses, whose lowest four bits say nothing.
+// The table is one of addresses, and their lowest four bits say nothing.
 constexpr std::uint64_t key_of(BlockId block) { return std::rotl(static_cast<std::uint64_t>(block), 4); }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SlotTable: the blocks of a trace that live, each with the slot of the stage where the replayer keeps its address, its
-// size, and who was at it last. Slots are used again, so that those in use lie near each other:
+// size, and the thread that used it last. Slots are used again, so that those in use lie near each other:
 //
 //   slots in use + free ones == slots_used()
 //
@@ -18,7 +18,7 @@
 
 namespace snug::tool {
 
-// The first `commands` of a run of a window: what is to be done before somebody else may be at the block.
+// The first `commands` of a run of a window: what is to be done before another thread may use the block.
 struct SlotUse {
   std::uint32_t window = 0;
   std::uint32_t run = 0;

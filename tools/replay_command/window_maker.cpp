@@ -261,7 +261,7 @@ void WindowMaker::ask(Thread& thread, const Event& event) {
   call(thread, event, slot, slot ? slots_.size_in(*slot) : 0, 0);
 }
 
-// Behind whoever was at the block before. Of small blocks, and where nothing is to be told, there is nothing to write.
+// Behind the last use of the block. Of small blocks, and where nothing is to be told, there is nothing to write.
 void WindowMaker::touch(Thread& thread, const Event& event) {
   const std::optional<std::uint32_t> slot = slots_.find(event.block);
   if (!slot) {

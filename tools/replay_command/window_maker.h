@@ -1,7 +1,7 @@
 // WindowMaker: the events of a trace, in its order, as windows of commands for the replayer (replay/stage.h).
 //
 //   commands of a thread keep its order;  an event that took a turn passes one;
-//   whoever is at a block waits for who was at it before, where that was another thread in this window
+//   a thread that uses a block waits for the one that used it before, if that was another thread in this window
 //
 // Each wait is for what stands before it in the trace's order, so that no threads wait for each other.
 #pragma once

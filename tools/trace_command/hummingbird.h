@@ -1,5 +1,5 @@
-// Hummingbird: a profile of a program, of which traces are synthesised. It was a file system for caching web proxies,
-// whose own trace is not available. Bohra and Gabber ("Are Mallocs Free of Fragmentation?", FREENIX 2001) say of it: 58
+// Hummingbird: a profile of a program, of which traces are synthesised. It was a file system for caching web proxies;
+// its own trace is not available. Bohra and Gabber ("Are Mallocs Free of Fragmentation?", FREENIX 2001) say of it: 58
 // million events of 4.8 million requests; about 217 MB live all the time, the largest object 39.9 MB; below 128 bytes
 // only a few fixed sizes, of metadata; above, frequencies that fall with the size in a straight line in logarithmic
 // scale (Zipf, exponent near 1), with no size more frequent than others but 32 KB, the cluster, which is more than half
@@ -9,8 +9,8 @@
 //   - the sizes and shares of metadata; that a file has four pieces of it
 //   - what of the live bytes are clusters, files' data and metadata
 //   - one request in four reads a cluster; data blocks are shorter than a cluster (longer files lie in clusters)
-//   - who is thrown out of a full cache: in half of the cases the oldest, else one by chance. Data, metadata and
-//     clusters have caches of their own, so that a file's metadata outlives its data
+//   - what a full cache evicts: in half of the cases the oldest entry, else a random one. Data, metadata and clusters
+//     have caches of their own, so that a file's metadata outlives its data
 //
 // bench/published/snug_seeds/trace_profile.py measures a trace against what was published.
 #pragma once

@@ -29,7 +29,7 @@ std::vector<std::string_view> words_of(std::string_view line) {
 }  // namespace
 
 void read_mtrace_log(NumberedLines& lines, ImportedBlocks& blocks) {
-  std::optional<std::uint64_t> halved;  // the address of a realloc whose other half is yet to come
+  std::optional<std::uint64_t> halved;  // the address of a realloc; its other half is yet to come
   bool is_log = false;
   while (lines.next()) {
     const std::string_view line = lines.line();

@@ -2,7 +2,7 @@
 //
 //   @ place + address bytes     a block comes
 //   @ place - address           it goes
-//   @ place < address           it goes in a realloc, whose other half is the next line
+//   @ place < address           it goes in a realloc; the other half is the next line
 //   @ place > address bytes     … where it comes again
 //   @ place ! address bytes     a realloc was refused
 //

@@ -25,7 +25,7 @@ class StackProfile {
   explicit StackProfile(TraceInput& input);
 
   const CallStacks& stacks() const { return stacks_; }
-  // By stack; 0 are the allocations whose stack is not known.
+  // By stack; 0 are the allocations of unknown stack.
   const std::map<std::uint64_t, StackWeight>& weights() const { return weights_; }
   std::uint64_t duration() const { return duration_; }  // in steps
 

@@ -1,6 +1,6 @@
 // Symbols: names of functions for the addresses of a trace's stacks. They are asked of llvm-symbolizer, or else of
-// addr2line: one run for each module whose file is there, and has the build-id that was recorded. Both know the tables
-// of symbols, DWARF, inlined functions, and files of debugging information that lie apart.
+// addr2line: one run for each module with a file that is there and has the recorded build-id. Both know the tables of
+// symbols, DWARF, inlined functions, and files of debugging information that lie apart.
 #pragma once
 
 #include <cstdint>

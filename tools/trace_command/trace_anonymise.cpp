@@ -100,7 +100,7 @@ class Anonymiser {
     }
   }
 
-  // Where it ends may be where the block ends, whose size is rounded.
+  // It may end where the block ends, and the block's size is rounded.
   void rewrite_touched(Event& event) const {
     const std::uint64_t end = event.values[0] + event.size;
     if (end < event.size) return;

@@ -1,5 +1,5 @@
-// A trace that may be given away: who made it, where and when is removed or replaced by numbers; what the program asked
-// of its allocator stays. docs/traces.md tells what a reader can still learn.
+// A trace that may be given away: names, places and times of the recording are removed or replaced by numbers; what the
+// program asked of its allocator stays. docs/traces.md tells what a reader can still learn.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ namespace snug::tool {
 struct TraceInfo {
   trace::TraceAccount account;
   std::vector<std::string> impossible;  // the first events that cannot be
-  std::uint64_t with_stack;             // allocations whose stack is known
+  std::uint64_t with_stack;             // allocations with a known stack
   trace::SampleAccount samples;
 };
 

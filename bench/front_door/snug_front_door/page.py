@@ -27,8 +27,8 @@ def fill(readme: str, name: str, content: str) -> str:
 
 
 def sample(demo: str) -> str:
-    """Of the demo's output the table and the verdict; between them stands how to read it and who served, before them
-    what is run."""
+    """Of the demo's output the table and the verdict. Left out: what is run, before them; how to read it and which
+    allocators served, between them."""
     paragraphs = demo.strip("\n").split("\n\n")
     shown = f"{paragraphs[-3]}\n\n{paragraphs[-1]}" if len(paragraphs) >= 3 else demo
     if shown.count("\n") >= SHOWN:

@@ -54,7 +54,7 @@ class Allocator:
     get: FromSystem | FromPackage | FromCrate
     version_command: str  # bash, with $LIBRARY and for a crate $CRATE_SOURCE; prints the version
     environment: Mapping[str, str] = field(default_factory=dict)
-    base: str | None = None  # of a variant: whose library it runs
+    base: str | None = None  # of a variant: the allocator that has its library
 
     @property
     def library_name(self) -> str:

@@ -25,7 +25,7 @@ def words(text: str) -> list[str]:
 
 def run_command(app: typer.Typer, name: str) -> None:
     """Runs the application; a Problem becomes one line on stderr, an interruption an exit status."""
-    # Whoever ends us by a signal also wants the program that is being measured ended.
+    # A signal that ends us also has to end the program that is being measured.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _interrupted)
     # A terminal without "×" is no reason to end after hours of measuring.

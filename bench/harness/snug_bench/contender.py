@@ -15,7 +15,7 @@ from snug_bench.allocator import Allocator
 from snug_bench.preparation import Unavailable, prepare
 from snug_bench.problem import Problem
 
-SNUG = "snug"  # the family whose members are no peers
+SNUG = "snug"  # the family of the subject: its members are no peers
 ASK_SECONDS = 60
 
 

@@ -11,7 +11,7 @@ from snug_bench.grid import PlannedRun
 from snug_bench.measurement import WARM_UP
 
 START_SECONDS = 0.03  # of a run that does nothing
-PROOF_SECONDS = 0.1  # more in a warm-up: a second process tells who serves malloc
+PROOF_SECONDS = 0.1  # more in a warm-up: a second process tells which allocator serves malloc
 PACE_RUNS = 20  # so many tell how this machine differs from the one on which the loads were timed
 
 Row = tuple[str, int, bool]  # load, threads, whether it is a warm-up

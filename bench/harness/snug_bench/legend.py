@@ -21,7 +21,7 @@ def load_sentence(load: dict) -> str:
 
 
 def figure_sentence(load: str, figure: str) -> str | None:
-    """The first whose pattern matches, with what its stars stood for."""
+    """The first one with a pattern that matches, with what its stars stood for."""
     for pattern, sentence in legends().get(load, {}).items():
         found = re.fullmatch("(.+)".join(map(re.escape, pattern.split("*"))), figure)
         if pattern != LOAD and found:

@@ -10,7 +10,7 @@ from typing import Any
 
 from snug_bench.processor_time import ProcessorTime
 
-WARM_UP = 0  # the repetition that is not counted, but proves who serves malloc
+WARM_UP = 0  # the repetition that is not counted, but proves which allocator serves malloc
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Measurement:
     figures: dict[str, Figure] = field(default_factory=dict)
     rss: tuple[tuple[float, float], ...] = ()  # seconds, bytes
     version: str = ""  # as the library itself says, in the warm-up
-    bound: str = ""  # who serves malloc, as the linker says, in the warm-up
+    bound: str = ""  # the library that serves malloc, as the linker says, in the warm-up
     load_average: float = 0
     processors: ProcessorTime | None = None  # while it ran; None in results of an older snug-bench
 

@@ -1,5 +1,5 @@
 """Noise: whether the machine was quiet enough to judge time on. It was not if others took more than a tenth of the
-processors while the runs lasted, or if the ratios of time spread by more than a tenth, whoever is to blame.
+processors while the runs lasted, or if the ratios of time spread by more than a tenth, whatever the cause.
 """
 
 import statistics

@@ -1,7 +1,7 @@
 """Pictures: an SVG made elsewhere, as it may stand inside a page among others.
 
 Only shapes and words of it remain: no script, no style sheet that would reach the page's own elements, and no reference
-but to its own parts, whose names are made its own. Black, white, greys and the palette's colours follow the page's theme.
+but to its own parts, which get names of its own. Black, white, greys and the palette's colours follow the page's theme.
 """
 
 import re

@@ -4,7 +4,7 @@
     folder/lib/libNAME.txt   its version, its source and how it was built
     folder/work/NAME/        sources and half-built things; gone once the library is there
     folder/log/NAME.log      all that was said while it was built
-    folder/lock/NAME         held while somebody builds it
+    folder/lock/NAME         held while a process builds it
 
 A library is there only as a whole and proven: it is built elsewhere, proven, then renamed to its name, its text first.
 The text holds a fingerprint of the declaration and the build script, so that a change of either builds anew. Any number
@@ -227,7 +227,7 @@ def text_of(library: Path) -> dict[str, str]:
 # ---- proof and version
 
 def prove(allocator: Allocator, library: Path) -> None:
-    """A small threaded program on the library, which asks the dynamic linker whose each function of malloc is."""
+    """A small threaded program on the library asks the dynamic linker which library each function of malloc comes from."""
     environment = clean_environment() | dict(allocator.environment)
     environment |= {"LD_PRELOAD": str(library), "PYTHONMALLOC": "malloc"}
     try:

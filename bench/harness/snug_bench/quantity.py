@@ -35,7 +35,7 @@ def quantity(value: float | None, unit: str) -> str:
 
 
 def interval(sample: Sample, unit: str) -> str:
-    """Without a unit, to stand behind the median, whose unit it is in; minimum and maximum in parentheses, as they are no
+    """Without a unit, to stand behind the median, in the same unit; minimum and maximum in parentheses, as they are no
     interval."""
     bounds, (_, size) = sample.interval, scale_of(sample.median, unit)
     text = f"{number(bounds.low / size)}–{number(bounds.high / size)}"

@@ -1,7 +1,7 @@
 """The runner: makes the runs of a grid one by one, writes each down, and survives whatever an allocator does.
 
-A crash or a hang is a result and stands in its cell. A cell that hung once, or whose allocator is proven not to serve
-the load, is not tried again: its other runs are written down as skipped, with the reason.
+A crash or a hang is a result and stands in its cell. A cell that hung once, or that is proven to run on another allocator,
+is not tried again: its other runs are written down as skipped, with the reason.
 """
 
 import functools
@@ -85,7 +85,7 @@ class Runner:
             self.given_up[cell] = run.objection
 
     def warm_mebibytes(self, cell: Cell) -> int:
-        """How much memory is touched before a run, a quarter more than the row's largest took: who asks for it first
+        """How much memory is touched before a run, a quarter more than the row's largest took: the first run to ask for it
         would else pay for getting it back from a hypervisor that has taken it away."""
         most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // WARM_SHARE
         return int(min(self.peaks.get(cell.row, WARM_BYTES) * 1.25, most)) >> 20
@@ -172,7 +172,7 @@ def run_grid(runner: Runner, earlier: list[Measurement], keep: Callable[[Measure
 
 
 def still_valid(runner: Runner, earlier: list[Measurement]) -> tuple[list[Measurement], int]:
-    """The earlier runs that this grid plans and whose identity still holds, and how many do not."""
+    """The earlier runs that this grid plans and that still have the same identity, and how many do not."""
     planned = {each.key: each for each in runner.grid.runs()}
     identity = functools.cache(runner.identity)
     valid = []

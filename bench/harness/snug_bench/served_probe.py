@@ -43,7 +43,7 @@ def object_at(address: int | None) -> str:
 
 
 def file_of(name: str) -> str:
-    """The object whose definition of `name` serves this process."""
+    """The object with the definition of `name` that serves this process."""
     found = object_at(ctypes.cast(getattr(process, name), ctypes.c_void_p).value)
     if found != os.path.realpath("/proc/self/exe"):
         return found

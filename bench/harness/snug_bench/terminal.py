@@ -166,7 +166,7 @@ def failure_lines(verdict: Verdict) -> list[str]:
 
 
 def closing_sentence(verdict: Verdict) -> str:
-    """For who reads the last line only: how much was measured, what failed, and where the subject stands."""
+    """For a reader of the last line only: how much was measured, what failed, and where the subject stands."""
     cells = [(f"{row.name} on {name}", cell) for row in verdict.rows for name, cell in row.cells.items()]
     done = [f"{count_of(sum(cell.counted > 0 for _, cell in cells), 'cell')} measured"]
     if failed := [name for name, cell in cells if cell.failed]:

@@ -29,7 +29,7 @@ PARTS = {"requested": "what the program has asked for, and has not freed",
 
 @dataclass(frozen=True)
 class TraceReplay:
-    """Bytes. Of an allocator whose replay failed there is the reason instead."""
+    """Bytes. An allocator with a failed replay has the reason instead."""
 
     name: str
     events: int

@@ -129,8 +129,8 @@ class Row:
         return ratio.value if ratio else None
 
     def frontier(self) -> list[str]:
-        """Those whom none beats in time or memory without paying in the other. Who is unclear beats nobody: in noise the
-        frontier grows, as the choice does."""
+        """The allocators that none beats in time or memory without paying in the other. An unclear one beats none: in noise
+        the frontier grows, as the choice does."""
         ran = [name for name in self.cells if all(self.sample(name, key) for key in SCORED)]
         return [name for name in ran if not any(self.dominates(other, name) for other in ran if other != name)]
 
@@ -252,7 +252,7 @@ def noise_among(results: Results, rows: list[Row]) -> Noise:
 
 
 def subject_of(results: Results) -> str:
-    """Whose verdict it is: snug's if it takes part, else the first allocator's."""
+    """The allocator that the verdict judges: snug if it takes part, else the first one."""
     snugs = [each["name"] for each in results.allocators if each["family"] == SNUG]
     return (snugs or results.names())[0]
 

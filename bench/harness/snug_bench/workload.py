@@ -15,7 +15,7 @@ from typing import Any
 from snug_bench.problem import Problem
 
 SYNTHETIC, REAL = "synthetic", "real"
-WARM_UP_SHARE = 0.02  # of a run's operations: enough to page everything in, and to see who serves malloc
+WARM_UP_SHARE = 0.02  # of a run's operations: enough to page everything in, and to see which allocator serves malloc
 PROGRAM_WARM_UP_SHARE = 0.1  # of a run's time, by experience: its warm-up is a command of its own, and starts all it needs
 # The limit of a run's time, if its load declares none: generous by what it takes, but no minutes for a hopeless cell.
 PATIENCE, SHORTEST_TIMEOUT, LONGEST_TIMEOUT = 20, 10.0, 60.0
@@ -26,8 +26,8 @@ class Load:
     """One thing to run. `command` has placeholders: {build}, {root}, {threads}, {scale}, {seed}.
 
     `warm_up` is a cheaper command that starts the same programs; without, a warm-up of a program is its whole run.
-    Where its operations are those of each thread, `work_of` is the number of threads whose work more of them share: it
-    keeps a row of eight threads as long as one of two. 0: each always does its whole work.
+    Where its operations are those of each thread, more threads than `work_of` share the work of that many: a row of eight
+    threads takes as long as one of two. 0: each always does its whole work.
     """
 
     name: str
@@ -126,7 +126,7 @@ def read_toml(file: Path) -> dict[str, Any]:
 
 
 class Table:
-    """A table of a TOML file whose keys are taken one by one, so that a misspelt one is noticed."""
+    """A table of a TOML file; its keys are taken one by one, so that a misspelt one is noticed."""
 
     def __init__(self, table: Any, where: str):
         if not isinstance(table, dict):
@@ -208,7 +208,7 @@ def checked(load: Load, where: str) -> Load:
 
 
 def matching(loads: dict[str, Load], patterns: Iterable[str]) -> list[Load]:
-    """Those whose names match, each once, in the order of the catalogue. A pattern that matches none is a problem."""
+    """The loads with names that match, each once, in the catalogue's order. A pattern that matches none is a problem."""
     patterns = list(patterns)
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in loads):

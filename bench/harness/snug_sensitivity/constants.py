@@ -1,7 +1,7 @@
 """Constants: which of snug's numbers were tuned (bench/harness/sensitivity.toml), and where each is declared.
 
 A declaration is one line of C++, `constexpr TYPE kName = VALUE;` or `kName{VALUE};`. In the tunable copy of the sources
-(tunable.py) it becomes a variable, whose value variants.py writes into the finished library.
+(tunable.py) it becomes a variable, and variants.py writes its value into the finished library.
 """
 
 import re

@@ -21,7 +21,7 @@ OPTIONS = ("-DCMAKE_BUILD_TYPE=RelWithDebInfo", "-DCMAKE_CXX_FLAGS_RELWITHDEBINF
 def as_variable(found: re.Match[str]) -> str:
     before = found["before"].replace("inline ", "")
     if found["before"] == "inline " or (found["before"] == "static " and found["indent"]):
-        before += "inline "  # of a namespace in a header, or of a class: one variable, whoever includes it
+        before += "inline "  # of a namespace in a header, or of a class: one variable, however many files include it
     elif found["indent"]:
         before += "static "  # of a function
     return f"{found['indent']}[[gnu::used]] {before}constinit {found['type']} {found['name']}{found['value']};"

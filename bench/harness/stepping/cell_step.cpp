@@ -3,7 +3,7 @@
 //   cell_step [--programs N] [--max MALLOC FREE]
 //
 // A state of the heap is made by a program of operations; then one call more is single-stepped. The search keeps, for
-// malloc and for free, the program whose last call was the longest, and tries changes of it beside fresh random ones:
+// malloc and for free, the program with the longest last call, and tries changes of it beside fresh random ones:
 // sizes from a small palette, so that bins hold several cells; levels near and far; fits exact, with a remainder, and
 // with too little left for one; cells that merge with none, one or both neighbours, first, middle and last of their
 // bins. The subject is libsnug_cell.a. Also counted: system calls, and the locked heap and one with a user's idle trace

@@ -1,4 +1,4 @@
-// Programs whose last call is counted, and the search for the one whose last call is the longest: each is a change of
+// Programs of which the last call is counted, and the search for the program with the longest one: each is a change of
 // the worst one so far, or a fresh one.
 #pragma once
 

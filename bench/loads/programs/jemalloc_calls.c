@@ -13,7 +13,7 @@ void* mallocx(size_t size, int flags) {
   return flags & kZero ? memset(block, 0, size) : block;
 }
 
-// Whoever asks for an alignment or for zeros here is refused, which these calls may do: realloc keeps neither.
+// A request for an alignment or for zeros is refused here, which these calls may do: realloc keeps neither.
 void* rallocx(void* block, size_t size, int flags) {
   return flags & (kLgAlignment | kZero) ? NULL : realloc(block, size);
 }

@@ -15,15 +15,15 @@ CPU time that the server spent on them, not against the clock.
 
 RSS is what is resident at the moment (smaps_rollup), never a peak. That it hardly falls after random deletions is true
 of the allocators here: a survivor lies in most pages, and jemalloc, which gives back most, takes ten seconds for it.
---delete oldest --idle 12 shows who gives back what can be given back.
+--delete oldest --idle 12 shows which allocator gives back what can be given back.
 
 Debian's redis-server links libjemalloc.so.2, hence every allocator has to be preloaded, glibc's (libc.so.6) too.
 From it the server imports (nm -D) malloc, calloc, realloc, free, malloc_usable_size, all of which a preloaded
 allocator replaces, and three of jemalloc's own, which stay jemalloc's:
   - mallctl: statistics for INFO (they describe jemalloc's then idle heap; used_memory and RSS stay true, as Redis
     counts with malloc_usable_size and reads /proc), MEMORY PURGE (no effect on others; not used here), and the
-    background thread, whose start in an idle heap would charge its stack to the wrong allocator: it is asked for
-    only when jemalloc serves, which is how Debian ships it;
+    background thread: its start in an idle heap would charge its stack to the wrong allocator, so the script asks for
+    it only when jemalloc serves, which is how Debian ships it;
   - nallocx: whether shrinking a string in place gains anything; on other allocators the answer is about jemalloc's
     classes, so a string may be copied once more or once less;
   - malloc_stats_print: only for MEMORY MALLOC-STATS.
@@ -214,7 +214,7 @@ class Server:
         return {line.split(maxsplit=5)[5] for line in lines if line.count("/")}
 
     def shut_down(self):
-        """Ends the server by its own command, so that its exit handlers run, and says who served it."""
+        """Ends the server by its own command, so that its exit handlers run, and says which allocator served it."""
         libraries = [str(Path(path).resolve()) for path in self.preload.split(":") if path]
         missing = sorted(set(libraries) - self.mapped_libraries())
         if missing:

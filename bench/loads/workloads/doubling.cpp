@@ -1,6 +1,6 @@
 // doubling: the live bytes stay while the mean size of blocks doubles seven times, victims drawn at random. Then most
 // blocks die, and a little traffic goes on. Stresses whether memory that lies in holes between the last small blocks
-// goes back before more is taken. Resembles caches whose entries grow as a service does.
+// goes back before more is taken. Resembles caches with entries that grow as a service does.
 #include "workload.h"
 
 namespace workload {

@@ -5,7 +5,7 @@
 namespace workload {
 namespace {
 
-constexpr double kGoal = 48.0 * (1 << 20);  // bytes; who copies at each step takes time by its square
+constexpr double kGoal = 48.0 * (1 << 20);  // bytes; an allocator that copies at each step takes time by its square
 
 struct Growth {
   double ns_per_step;

@@ -1,6 +1,6 @@
 // leak: a program that grows. Most blocks die young, one in twenty is kept for ever, between the others. Stresses how
-// tightly the kept ones come to lie: whoever places them among the short-lived keeps their memory too. Resembles caches
-// without a bound, interned strings, and plain leaks.
+// tightly the kept ones come to lie: an allocator that places them among the short-lived keeps the memory of those too.
+// Resembles caches without a bound, interned strings, and plain leaks.
 #include "workload.h"
 
 namespace workload {

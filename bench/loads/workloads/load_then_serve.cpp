@@ -1,6 +1,6 @@
 // load_then_serve: the main thread fills and sleeps; a worker frees all of it and then allocates as much, which it
-// keeps. The freed memory is of a heap whose owner is idle: stresses whether another thread can have it, or the process
-// pays for it twice. Resembles a server that loads its data at the start, and whose workers replace all of it.
+// keeps. The freed memory is of a heap with an idle owner: stresses whether another thread can have it, or the process
+// pays for it twice. Resembles a server that loads its data at the start, and has workers that replace all of it.
 #include "footprint.h"
 
 namespace workload {

@@ -1,6 +1,6 @@
-// migrating: threads work in rounds. A thread allocates objects, passes some through shared slots to whoever comes
-// next, and puts the others, and some of what it got, in its set, where they live for rounds; what it replaces there it
-// frees. In each round the threads are new ones, which go on with the sets of those before, or the same. Stresses
+// migrating: threads work in rounds. A thread allocates objects, passes some through shared slots to the next thread
+// there, and puts the others, and some of what it got, in its set, where they live for rounds; what it replaces there
+// it frees. In each round the threads are new ones, which go on with the sets of those before, or the same. Stresses
 // blocks that outlive their thread in other threads' hands. Resembles mimalloc-bench's mstress.
 #include "footprint.h"
 #include "slots.h"

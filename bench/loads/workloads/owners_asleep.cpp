@@ -1,6 +1,6 @@
 // owners_asleep: threads allocate and sleep, and one thread frees all that they have. The owners take nothing back
-// until they wake, which is never here: stresses what an allocator can do for memory whose owner is idle. Resembles a
-// pool of workers that answered a wave of requests, whose results somebody else drops.
+// until they wake, which is never here: stresses what an allocator can do for memory with an idle owner. Resembles a
+// pool of workers that answered a wave of requests, and another thread that drops the results.
 #include "footprint.h"
 
 namespace workload {

@@ -1,5 +1,5 @@
-// size_drift: a long run with the same number of live bytes, whose sizes drift: a window of sizes moves from small ones
-// to large ones and back, while most blocks are replaced soon and a few live through whole epochs. Stresses whether
+// size_drift: a long run with the same number of live bytes and with sizes that drift: a range of sizes moves from
+// small to large and back, while most blocks are replaced soon and a few live through whole epochs. Stresses whether
 // memory of sizes that went out of use comes back into use, with long-lived blocks strewn over it. Resembles servers
 // that grow over weeks, and rptest's phases stretched out.
 #include "workload.h"

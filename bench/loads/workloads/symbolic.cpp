@@ -1,7 +1,7 @@
 // symbolic: computes with expressions and long numbers, each intermediate result in blocks of its own. `derive` builds
 // random expressions, differentiates and simplifies them as trees that share parts by reference counts; `fractions`
-// develops square roots into continued fractions whose convergents are numbers of growing length. Stresses short-lived
-// small blocks of one thread, freed nearly in the order of a stack. Resembles cfrac and the symbolic algebra of GiNaC.
+// develops square roots into continued fractions with convergents of growing length. Stresses short-lived small blocks
+// of one thread, freed nearly in the order of a stack. Resembles cfrac and the symbolic algebra of GiNaC.
 #include "workload.h"
 
 #include <cmath>

@@ -1,6 +1,6 @@
 // table_free: threads replace random entries of a table that they share, and what they took out is freed by one thread
 // that never allocates. Every free is remote, and for as long as the run lasts: stresses whether memory comes home as
-// fast as it is taken, or the heap grows beyond what lives. Resembles a cache whose evicted entries a reaper frees.
+// fast as it is taken, or the heap grows beyond what lives. Resembles a cache with a reaper that frees evicted entries.
 #include <atomic>
 
 #include "exchange.h"

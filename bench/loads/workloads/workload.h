@@ -137,8 +137,8 @@ inline void check_stamp(const void* block, size_t size) {
   if (word != (reinterpret_cast<uintptr_t>(block) ^ size)) fail("a block was damaged");
 }
 
-// malloc whose block has been written, and free that reads one block in `verify` back. Reading every block before it is
-// freed would bring its line into the cache, and hide what a free that does not touch blocks is worth.
+// malloc that writes the block, and free that reads one block in `verify` back. Reading every block before it is freed
+// would bring its line into the cache, and hide what a free that does not touch blocks is worth.
 inline void* take(size_t size) {
   void* const block = std::malloc(size);
   stamp(block, size);

@@ -1,7 +1,7 @@
 // xmalloc_like: every thread allocates batches, hands them to another thread and frees the batches that it is handed:
 // to its neighbour always (a ring), or to each of the others in turn. Every thread is an owner and a freer of others'
 // blocks at once, and every free is remote. Stresses the way home while both ends are busy. Resembles xmalloc-test,
-// whose threads do both. (producer_consumer has a half for each.)
+// in which a thread does both. (producer_consumer has a half for each.)
 #include <deque>
 
 #include "exchange.h"

@@ -11,7 +11,7 @@
 
 namespace seeds {
 
-// A page holds 2680 cells of the version whose used cells have no trailer: three pages for all. With a trailer on every
+// A page holds 2680 cells of the version without trailers on used cells: three pages for all. With a trailer on every
 // cell four are needed, as its text says.
 constexpr size_t kCellPage = size_t{224} << 10;
 

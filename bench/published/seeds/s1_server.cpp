@@ -1,9 +1,9 @@
 // s1_server: many threads that serve requests over shared sessions, as in the load on which Scudo's Dense was found 3%
 // faster and 10% smaller than the map before it. `snug-seeds S1` runs it on each map and compares.
 //
-// A request is a buffer, a list of small objects, and a session whose state it replaces: what it frees was mostly made
-// by another thread. In the load `short` every list has 12 objects, two of a class or so; in `long` one in 16 has 600,
-// many more of a class than Dense caches: caches that can fill up do, and lie full in many threads.
+// A request is a buffer, a list of small objects, and a session; it replaces the session's state: what it frees was
+// mostly made by another thread. In the load `short` every list has 12 objects, two of a class or so; in `long` one in
+// 16 has 600, many more of a class than Dense caches: caches that can fill up do, and lie full in many threads.
 #include <atomic>
 
 #include "proc_field.h"

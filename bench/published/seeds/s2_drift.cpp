@@ -1,5 +1,5 @@
-// s2_drift: a store that runs for long, whose objects become larger: what stays resident, against what is requested, on
-// the compacting heap and on malloc. S2 has no such table; `snug-seeds S2` shows it beside every peer.
+// s2_drift: a store that runs for long, with objects that become larger: what stays resident, against what is
+// requested, on the compacting heap and on malloc. S2 has no such table; `snug-seeds S2` shows it beside every peer.
 //
 // The store holds --bytes of objects all the time, and less than one object more. Each step drops an object by chance
 // and stores new ones until it holds its bytes again: mostly one, none where it was smaller than the last new one. A

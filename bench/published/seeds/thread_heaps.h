@@ -117,7 +117,7 @@ class CompactHeaps {
   std::vector<snug_compact_reader*> readers_;  // threads_ of each heap
 };
 
-// What heaps have whose blocks do not move.
+// What heaps with fixed blocks have.
 template <class Heaps>
 struct NothingMoves {
   struct Look {

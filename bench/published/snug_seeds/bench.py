@@ -19,7 +19,7 @@ from snug_bench.processor_time import ProcessorTime, processor_time
 from snug_bench.statistics import Sample
 
 RUN_SECONDS = 300
-TLSF = "tlsf"  # the peer whose library has rlsf's TLSF, as a malloc and for direct calls
+TLSF = "tlsf"  # the peer with rlsf's TLSF in its library, as a malloc and for direct calls
 WARM_MEBIBYTES = 512  # more than any of the programs takes; what it is for: tools/measure/warm_memory.h
 
 
@@ -27,7 +27,7 @@ WARM_MEBIBYTES = 512  # more than any of the programs takes; what it is for: too
 class Effort:
     runs: int
     scale: float
-    cell_runs: int  # of S0, whose program repeats by itself
+    cell_runs: int  # of S0: its program repeats by itself
 
 
 FULL = Effort(runs=10, scale=1, cell_runs=30)
@@ -146,7 +146,7 @@ def figures_of(output: str, program: str) -> dict[str, float]:
 
 
 def sample(data: dict[str, Any], name: str, figure: str) -> Sample:
-    """Of a source's data, whose "runs" are those of interleaved()."""
+    """Of a source's data; its "runs" are those of interleaved()."""
     return Sample(tuple(run[figure] for run in data["runs"][name]))
 
 

@@ -1,4 +1,4 @@
-"""S2: Compact-fit against TLSF, and the long run of a store whose objects grow: tables, plots and remarks."""
+"""S2: Compact-fit against TLSF, and the long run of a store with growing objects: tables, plots and remarks."""
 
 from pathlib import Path
 from typing import Any

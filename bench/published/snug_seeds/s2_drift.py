@@ -1,4 +1,4 @@
-"""S2's long run: a store whose objects grow, on the compacting heap and on every malloc: what stays resident, and of the
+"""S2's long run: a store with growing objects, on the compacting heap and on every malloc: what stays resident, and of the
 compacting heap where it lies."""
 
 import json

@@ -53,7 +53,7 @@ def measure(bench: Bench) -> dict[str, Any]:
 
 
 def had(memory: dict[str, float], heaps: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of them whose memory was measured: rlsf is not to be had everywhere."""
+    """The heaps of which memory was measured: rlsf is not to be had everywhere."""
     return tuple(heap for heap in heaps if f"{TRACES[0]}/{heap}/peak" in memory)
 
 

@@ -72,7 +72,7 @@ def read_profile(trace: Path) -> TraceProfile:
 
 
 def profile_verdicts(found: TraceProfile, published: dict[str, Any], live_scale: float = 1) -> list[Verdict]:
-    """`live_scale`: of a trace whose caches are smaller than the published."""
+    """`live_scale`: of a trace with smaller caches than the published ones."""
     small, near = found.below(published["metadata"]), published["near"]
     largest, cluster = max(found.sizes), published["cluster"]
     live, table = published["live"] * live_scale, published["largest"] * live_scale

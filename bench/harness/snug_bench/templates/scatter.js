@@ -70,7 +70,7 @@ function startOverview() {
   }
 }
 
-// Who has no point or line, and why: one sentence for each reason.
+// Which allocators have no point or line, and why: one sentence for each reason.
 function missingFrom(row, there, otherwise) {
   const reasons = new Map();
   for (const { name } of DATA.allocators) {
