@@ -87,7 +87,8 @@ class BasicCacheRevocation {
   }
 
   // While an Exclusive lives no other thread takes from caches, so that counts of caches and then of heaps add up. The
-  // thread waits for its turn, and holds no heap's lock. Without effect in a fork handler, as above.
+  // constructor waits until no other thread takes, and the caller holds no heap's lock. Without effect in a fork
+  // handler, as above.
   class Exclusive {
    public:
     explicit Exclusive(BasicCacheRevocation& revocation)

@@ -43,7 +43,7 @@
 
 namespace snug {
 
-// What the threads of a heap take turns over when they allocate, free and move.
+// Which locks the threads of a heap take when they allocate, free and move.
 enum class CompactLocks {
   kOne = SNUG_COMPACT_ONE_LOCK,
   kOfClasses = SNUG_COMPACT_CLASS_LOCKS,
