@@ -1,5 +1,5 @@
 /* EXPECT fault with check:sample: snug: access to {address}: its block is already free; block {address} of 1040 .*
- * sampled_handler.c: the handler that was there before has its turn, and what it does not mend ends the process. The
+ * sampled_handler.c: the handler that was there before runs too, and what it does not mend ends the process. The
  * program sets it up before its first allocation, so that snug finds it. */
 #include "misuse.h"
 

@@ -35,7 +35,7 @@ class ScheduledForks {
 };
 using ScheduledLock = BasicLock<ScheduledAtomics, ScheduledForks>;
 
-// Whether the process has one thread, as libc says it: plain data, and so to be read and written by nobody at once.
+// Whether the process has one thread, as libc says it: plain data, so that a race on it is reported.
 // False unless a proof says where it stands.
 class ScheduledProcess {
  public:

@@ -71,7 +71,7 @@ static void look_up(void) {
   *(void**)&behind.malloc = dlsym(RTLD_NEXT, "malloc");
 }
 
-// What the allocator asks of itself meanwhile nobody has asked for. But it may give back what others were given: INSIDE
+// Memory that the allocator gets for itself meanwhile is not counted. But it may free what others were given: INSIDE
 // counts what it frees or reallocates.
 static _Thread_local unsigned depth __attribute__((tls_model("initial-exec")));
 

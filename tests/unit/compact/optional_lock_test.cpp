@@ -36,7 +36,7 @@ class LockPlaceTest : public testing::Test {
     block_in = page;
     tags[page] = kFirst;
   }
-  // script[n] comes between the n-th look at the handle and the look at the page's tag.
+  // script[n] comes between the n-th look at the handle and the look for the page's lock.
   size_t take(std::vector<std::function<void()>> script) {
     size_t looks = 0;
     const auto find = [&] { return block_in; };

@@ -1,4 +1,4 @@
-// The window's arrays: what lies around them is nobody's to write to.
+// The page map's arrays: no code may write to what lies around them.
 #include "span/page_map.h"
 
 #include <gtest/gtest.h>
