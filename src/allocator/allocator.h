@@ -80,13 +80,13 @@ struct Allocator {
   // Called after a large block was freed or resized, without a lock: purges what is overdue of kept mappings and tails.
   void purge_kept_mappings() { large.purge_as_due(); }
 
-  // Called after blocks were taken from slabs, without a lock. Purges kept large blocks for the growth of spans, and by
-  // age, since a program that uses no large blocks any more calls nothing else that would; and stocks records for the
-  // next operation.
+  // The maintenance at the end of each slow operation that has taken memory, without a lock: a program that does
+  // nothing else calls nothing else that would do it. A load and a test each, if nothing is due.
   void maintain() {
-    arena.stock_as_due();
-    large.purge_for_growth();
-    large.purge_as_due();
+    arena.stock_as_due();          // records for the next operation, which may hold a lock when it needs them
+    large.purge_for_growth();      // kept large blocks, of which small ones cannot use the memory, as these grow
+    large.purge_as_due();          // and for their age
+    background.start_if_wanted();  // the background thread, if one was called for
   }
 
   // True if no thread holds a lock that sending blocks home may wait for.

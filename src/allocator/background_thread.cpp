@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "allocator/allocator.h"
-#include "base/at_a_time.h"
-#include "base/pause.h"
 #include "os/clock.h"
 #include "os/thread.h"
 
@@ -15,79 +13,9 @@ namespace {
 constexpr uint32_t kLeastPeriod = 100;
 constexpr uint32_t kLooks = 4;             // rounds of work in purge_after
 constexpr uint32_t kBeforeAnother = 1000;  // milliseconds after the OS has refused a thread
-constexpr uint32_t kStepsBeforePause = 4;
-constexpr uint32_t kFreeLeaves = 16;    // libraries try threads out at the start, before the pool of workers begins
-constexpr uint32_t kMostRefusals = 64;  // of the OS in a row: what it refuses becomes young, and may soon be due again
+constexpr uint32_t kFreeLeaves = 16;       // libraries try threads out at the start, before the pool of workers begins
 
 }  // namespace
-
-// Repeats a step that gives one thing back, each under a lock of its own, until nothing is due or the thread has to go.
-// The first thread to try gets an unlocked lock, and that would be this one again: it pauses now and then, so that a
-// waiter can wake up. False if the OS has refused.
-template <class Step>
-bool BackgroundThread::exhaust(Step step) {
-  uint32_t steps = 0;
-  return exhaust(step, [&] {
-    if (++steps % kStepsBeforePause == 0) pause_a_moment();
-    return wake_event_.is_awake();
-  });
-}
-
-template <class Step, class MayGoOn>
-bool BackgroundThread::exhaust(Step step, MayGoOn may_go_on) {
-  bool all_went = true;
-  for (uint32_t refusals = 0; refusals != kMostRefusals && may_go_on();) {
-    const Purge outcome = step();
-    if (outcome == Purge::kNotDue) return all_went;
-    refusals = outcome == Purge::kRefused ? refusals + 1 : 0;
-    all_went = all_went && refusals == 0;
-  }
-  return false;
-}
-
-// Makes one pass over the heaps in half of purge_after, so that an empty page goes before it is older than purge_after.
-// If the OS has refused, or the thread has left, the next pass goes on where this one stopped.
-bool BackgroundThread::give_back_holes() {
-  const uint32_t now = os::milliseconds();
-  if (now - went_round_at_ < allocator.config.purge_after / 2) return true;
-  went_round_at_ = now;
-  return exhaust([this] {
-    const LockGuard guard(hands_);
-    return allocator.registry.give_back_holes(pass_);
-  });
-}
-
-// False if the OS has refused something.
-bool BackgroundThread::give_back_overdue() {
-  allocator.revocation.take_still();
-  const bool heaps = give_back_holes();
-  const bool large = exhaust([] { return allocator.large.purge_overdue(); });
-  const bool spans = exhaust([] { return allocator.spans.purge_overdue(); });
-  return heaps && large && spans;
-}
-
-// Gives back what was kept only because the background thread ran. Called after the thread has left the wake event, as
-// until then nothing is beyond the bounds. Makes no pauses, as a thread that joins this one waits for it.
-void BackgroundThread::give_back_excess() {
-  const auto always = [] { return true; };
-  exhaust([] { return allocator.large.purge_excess(); }, always);
-  exhaust([] { return allocator.spans.purge_excess(); }, always);
-}
-
-// Does the same in the child of a fork, which has one thread, in its slow operations: a few steps for each tick of the
-// clock, so that a child which soon ends does not pay for all.
-void BackgroundThread::give_back_inherited() {
-  const uint32_t now = os::milliseconds();
-  if (gave_inherited_at_.exchange(now, std::memory_order_relaxed) == now) return;
-  for (uint32_t left = kAtATime; left != 0; --left) {
-    if (allocator.large.purge_excess() == Purge::kDone || allocator.spans.purge_excess() == Purge::kDone) continue;
-    return has_inherited_.store(false, std::memory_order_relaxed);
-  }
-}
-
-bool BackgroundThread::anything_ages() const {
-  return allocator.spans.ages() || allocator.large.ages() || allocator.registry.ages() || allocator.revocation.ages();
-}
 
 void BackgroundThread::open(BackgroundThreadMode mode) {
   is_automatic_ = mode == BackgroundThreadMode::kAuto;

@@ -119,7 +119,6 @@ class BackgroundThread {
   bool give_back_overdue();
   void give_back_excess();
   void give_back_inherited();
-  bool give_back_holes();
   bool anything_ages() const;
 
   alignas(kCacheLine) WakeEvent wake_event_;

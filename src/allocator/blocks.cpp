@@ -6,6 +6,7 @@
 
 #include "allocator/checked_blocks.h"
 #include "allocator/plain_blocks.h"
+#include "allocator/refill.h"
 #include "allocator/refusal.h"
 #include "base/errno_keeper.h"
 #include "base/fatal.h"
@@ -18,66 +19,10 @@ namespace {
 // fewer than a thread makes that does nothing but free.
 constexpr uint16_t kFreesWithoutCache = 256;
 
-// The calling thread's cache, which begins with its first use; null if the thread can have none.
-ThreadCache* thread_cache() {
-  ThreadCache* cache = thread_state.cache;
-  if (cache != nullptr) return cache;
-  if (!allocator.ensure_open()) return nullptr;
-  if (!allocator.caches.has_key()) [[unlikely]]
-    allocator.open();  // which makes the key, if it was refused
-  cache = allocator.caches.start();
-  allocator.background.thread_began(allocator.caches.cache_count());
-  return cache;
-}
-
 ThreadCache* cache_for_free() {
   ThreadState& state = thread_state;
   if (state.cache != nullptr || state.ended) return state.cache;
   return ++state.frees < kFreesWithoutCache ? nullptr : thread_cache();
-}
-
-// Takes a block of the class and does not count the allocation.
-void* refill_class(size_t size_class, bool* untouched) {
-  ThreadCache* cache = thread_cache();
-  if (allocator.caches.has_orphans()) [[unlikely]]
-    allocator.caches.reap_by_the_clock(os::milliseconds());
-  if (cache == nullptr) return allocator.is_open() ? allocator.registry.allocate_shared(size_class) : nullptr;
-  // The array may hold blocks after all: beginning the cache may have allocated.
-  void* block;
-  if (pop(head_of(relative_thread_state(), scaled(size_class)), &block)) return block;
-  block = cache->refill(size_class, untouched);
-  allocator.maintain();
-  return block;
-}
-
-// The thread cache list does not see the count of a thread without a cache: it moves to the common count.
-void count_without_cache() {
-  allocator.shared_allocations.fetch_add(thread_state.allocations, std::memory_order_relaxed);
-  thread_state.allocations = 0;
-}
-
-void* counted(void* block) {
-  if (block != nullptr) add_relative<1>(&relative_thread_state()->allocations);
-  if (thread_state.cache == nullptr) count_without_cache();
-  return block;
-}
-
-// A block of the size's class, when the thread's array of it is empty. The allocation has been counted. With
-// `untouched`, for a caller that wants zeros: says whether the block was never used and reads as zero.
-void* refilled(size_t size, bool* untouched = nullptr) {
-  if (allocator.peak.is_watched()) [[unlikely]] {
-    allocator.peak.note_request(allocator.table->class_of(size), size);
-    allocator.peak.look_as_due();
-  }
-  if (allocator.guarded.is_due()) [[unlikely]] {
-    allocator.watch_faults();
-    if (void* block = allocator.guarded.allocate(size, SNUG_FRAME_ADDRESS()); block != nullptr) return block;
-  }
-  void* block = insist_on_class(size, [untouched](size_t size_class) { return refill_class(size_class, untouched); });
-  if (block == nullptr) add_relative<-1>(&relative_thread_state()->allocations);
-  if (thread_state.cache == nullptr) count_without_cache();
-  allocator.background.start_if_wanted();
-  return block;
 }
 
 // The allocator must be open.
@@ -89,7 +34,6 @@ void* large_block(const LargeRequest& request) {
   void* block =
       counted(insist(request.size, attempt, [&] { return allocator.spans.release_addresses() ? attempt() : nullptr; }));
   allocator.maintain();
-  allocator.background.start_if_wanted();
   return block;
 }
 
@@ -109,7 +53,7 @@ SNUG_ALWAYS_INLINE void* allocate_beyond_heads(size_t size, Otherwise otherwise)
   if (!allocator.is_plain() || size > allocator.table->max_size) [[unlikely]]
     return otherwise();
   return allocate_from(head_of(relative_thread_state(), scaled(allocator.table->class_of(size))),
-                       [size] { return refilled(size); });
+                       [size] { return refill(size); });
 }
 
 SNUG_COLD void* allocate_aligned_otherwise(size_t alignment, size_t size, BlockOrigin origin) {
@@ -170,7 +114,7 @@ void* allocate_plain(size_t size) {
                                           : allocate_plain_of_class(allocator.table->class_of(size));
 }
 
-void* refill_plain(size_t size_class) { return refilled(allocator.table->classes[size_class].block_size); }
+void* refill_plain(size_t size_class) { return refill(allocator.table->classes[size_class].block_size); }
 
 void* allocate_plain_large(const LargeRequest& request) { return large_block(request); }
 
@@ -181,7 +125,7 @@ void deallocate_plain_slow(void* block, size_t scaled_class) {
     deallocate_large(block, "free");
 }
 
-void* allocate_slow(HeadStep step) noexcept { return refilled(size_of_step(step)); }
+void* allocate_slow(HeadStep step) noexcept { return refill(size_of_step(step)); }
 
 template <BlockOrigin origin>
 void* allocate_large(size_t size) noexcept {
@@ -218,7 +162,6 @@ void* allocate_uncached(size_t size) noexcept {
     return cache != nullptr ? cache->take_uncached(size_class) : allocator.registry.allocate_shared(size_class);
   }));
   allocator.maintain();
-  allocator.background.start_if_wanted();
   return block;
 }
 
@@ -257,7 +200,7 @@ void* allocate_zeroed(size_t count, size_t size) {
     return large_block({.size = bytes, .zeroed = true});
   } else {
     block = allocate_from(head_of(relative_thread_state(), scaled(allocator.table->class_of(bytes))),
-                          [bytes, &untouched] { return refilled(bytes, &untouched); });
+                          [bytes, &untouched] { return refill(bytes, &untouched); });
   }
   if (block != nullptr && !untouched) std::memset(block, 0, bytes);
   return block;
@@ -272,7 +215,7 @@ void* allocate_aligned(size_t alignment, size_t size, BlockOrigin origin) noexce
     const bool has_class = size - 1 < table.max_size && padded <= table.max_size;
     const size_t size_class = has_class ? table.class_of(padded) : 0;
     if (has_class && is_aligned(table.classes[size_class].block_size, alignment)) [[likely]]
-      return allocate_from(head_of(relative_thread_state(), scaled(size_class)), [padded] { return refilled(padded); });
+      return allocate_from(head_of(relative_thread_state(), scaled(size_class)), [padded] { return refill(padded); });
   }
   return allocate_aligned_otherwise(alignment, size, origin);
 }

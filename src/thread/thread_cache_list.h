@@ -23,6 +23,7 @@
 #include "base/in_flight_gate.h"
 #include "base/list.h"
 #include "base/lock.h"
+#include "os/clock.h"
 #include "slab/heap_registry.h"
 #include "thread/array_store.h"
 #include "thread/thread_cache.h"
@@ -69,9 +70,12 @@ class ThreadCacheList {
   void reap_orphans() {
     while (has_orphans()) reap_orphan();
   }
-  // Reaps a few orphans, once for each value of `now`: one costs what the end of a thread does, and a child that does
-  // little and ends, or executes another program, shall not pay for thousands.
-  void reap_by_the_clock(uint32_t now) {
+  // Reaps a few orphans a millisecond: one costs what the end of a thread does, and a child that does little and ends,
+  // or executes another program, shall not pay for thousands. One load if there are none.
+  void reap_as_due() {
+    if (!has_orphans()) [[likely]]
+      return;
+    const uint32_t now = os::milliseconds();
     if (reaped_at_.exchange(now, std::memory_order_relaxed) == now) return;
     for (uint32_t left = kAtATime; left != 0 && has_orphans(); --left) reap_orphan();
   }

@@ -1,0 +1,72 @@
+#include "allocator/refill.h"
+
+#include "allocator/allocator.h"
+#include "allocator/refusal.h"
+#include "base/compiler.h"
+#include "thread/head_table.h"
+
+namespace snug {
+namespace {
+
+// The thread cache list does not see the count of a thread without a cache: it moves to the common count.
+void count_without_cache() {
+  allocator.shared_allocations.fetch_add(thread_state.allocations, std::memory_order_relaxed);
+  thread_state.allocations = 0;
+}
+
+}  // namespace
+
+ThreadCache* thread_cache() {
+  ThreadCache* cache = thread_state.cache;
+  if (cache != nullptr) return cache;
+  if (!allocator.ensure_open()) return nullptr;
+  if (!allocator.caches.has_key()) [[unlikely]]
+    allocator.open();  // which makes the key, if it was refused
+  cache = allocator.caches.start();
+  allocator.background.thread_began(allocator.caches.cache_count());
+  return cache;
+}
+
+void* counted(void* block) {
+  if (block != nullptr) add_relative<1>(&relative_thread_state()->allocations);
+  if (thread_state.cache == nullptr) count_without_cache();
+  return block;
+}
+
+// The whole way of a malloc that finds the thread's array empty, nearest memory first:
+//
+//   the thread's array ◄── the slabs of its heap ◄── spans of the span store ◄── chunks of the page map ◄── the OS
+//
+// Only the two modes that come first, and are off unless SNUG_CONF asks for them, look at the request itself.
+void* refill(size_t size, bool* untouched) {
+  if (allocator.peak.is_watched()) [[unlikely]] {  // report
+    allocator.peak.note_request(allocator.table->class_of(size), size);
+    allocator.peak.look_as_due();
+  }
+  if (allocator.guarded.is_due()) [[unlikely]] {  // check:sample
+    allocator.watch_faults();
+    if (void* block = allocator.guarded.allocate(size, SNUG_FRAME_ADDRESS()); block != nullptr) return block;
+  }
+
+  const auto attempt = [untouched](size_t size_class) -> void* {
+    // A thread's first request makes its cache, which takes an abandoned heap, a new one, or another thread's.
+    ThreadCache* cache = thread_cache();
+    allocator.caches.reap_as_due();
+    if (cache == nullptr) return allocator.is_open() ? allocator.registry.allocate_shared(size_class) : nullptr;
+    // The array may hold blocks after all: making the cache may have allocated.
+    void* block;
+    if (pop(head_of(relative_thread_state(), scaled(size_class)), &block)) return block;
+    // A batch for the array, of the heap's slabs: partial ones, empty ones, an abandoned heap's, another class's, new
+    // ones on spans (slab/slab_heap_refill.cpp, slab_heap_empty.cpp; span/span_store.cpp).
+    return cache->refill(size_class, untouched);
+  };
+  // If the OS has refused: gives back what is only kept, and tries again; then a block of any heap, or a longer one.
+  void* block = insist_on_class(size, attempt);
+
+  if (block == nullptr) add_relative<-1>(&relative_thread_state()->allocations);
+  if (thread_state.cache == nullptr) count_without_cache();
+  allocator.maintain();
+  return block;
+}
+
+}  // namespace snug
