@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "recorder/allocator_sample.h"
-#include "recorder/large_blocks.h"
+#include "recorder/large_block_filter.h"
 #include "recorder/recording.h"
 #include "recorder/stacks.h"
 #include "recorder/watched.h"
@@ -68,7 +68,7 @@ inline void tell_going_slowly(Operation operation, void* block, std::size_t size
   }
   if (!has_watched()) [[unlikely]]
     return;  // the null pointer
-  if (large_blocks.may_begin_at(block)) [[unlikely]]
+  if (large_block_filter.may_begin_at(block)) [[unlikely]]
     tell_touched_pages(block);
   if (!tell_going_at_once(operation, block, size, alignment)) [[unlikely]]
     tell_going_slowly(operation, block, size, alignment);

@@ -36,7 +36,7 @@ void* reallocate(Operation operation, void* block, std::size_t size, Call call) 
   if (!has_watched()) [[unlikely]]
     return block == nullptr ? early_blocks.allocate(size) : reallocate_early(block, size);
   const bool is_early = early_blocks.owns(block);
-  if (!is_early && large_blocks.may_begin_at(block)) [[unlikely]]
+  if (!is_early && large_block_filter.may_begin_at(block)) [[unlikely]]
     tell_touched_pages(block);
   if (this_thread.depth != 0) [[unlikely]]
     tell_gone_inside(block);

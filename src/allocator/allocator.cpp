@@ -108,7 +108,7 @@ bool Allocator::open_parts() {
   if (config.idle_thread != BackgroundThreadMode::kOff) {
     background.open(config.idle_thread);
     spans.set_wake_event(background.wake_event());
-    large.set_wake_event(background.wake_event());
+    mappings.set_wake_event(background.wake_event());
     registry.set_wake_event(background.wake_event());
   }
   if (config.report[0] != 0 && config.reporting == Reporting::kStatistics) peak.watch();
@@ -154,9 +154,9 @@ void Allocator::bound_memory() {
   most_memory = std::min(os::total_memory_and_swap(), os::address_space_limit());
   const Retained retained = retained_within(std::min(os::memory_limit(), most_memory), config, config_set);
   spans.set_retention({config.retain, config.purge_after});
-  large.set_retention({config.retain_large, config.purge_after});
+  mappings.set_retention({config.retain_large, config.purge_after});
   spans.bound_retention(retained.pages.bytes, retained.pages_in_use, retained.pages.by_age);
-  large.bound_retention(retained.large.bytes, retained.large.by_age);
+  mappings.bound_retention(retained.large.bytes, retained.large.by_age);
   caches.open({retained.cache, config.batch});
 }
 

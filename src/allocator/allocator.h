@@ -18,7 +18,7 @@
 #include "slab/heap_registry.h"
 #include "span/huge_page_gauge.h"
 #include "span/large_blocks.h"
-#include "span/large_store.h"
+#include "span/mapping_store.h"
 #include "span/meta_arena.h"
 #include "span/page_map.h"
 #include "span/span_store.h"
@@ -33,8 +33,8 @@ struct Allocator {
   PageMap page_map;
   HugePageGauge gauge;
   SpanStore spans{arena, page_map, gauge};
-  LargeStore large{arena, gauge, spans.bytes_grown()};
-  LargeBlocks large_blocks{spans, large};
+  MappingStore mappings{arena, gauge, spans.bytes_grown()};
+  LargeBlocks large_blocks{spans, mappings};
   HeapRegistry registry{arena, spans};
   ArrayStore arrays{arena};
   ThreadCacheList caches{arena, registry, arrays};
@@ -78,14 +78,14 @@ struct Allocator {
   void watch_faults();
 
   // Called after a large block was freed or resized, without a lock: purges what is overdue of kept mappings and tails.
-  void purge_kept_mappings() { large.purge_as_due(); }
+  void purge_kept_mappings() { mappings.purge_as_due(); }
 
   // The maintenance at the end of each slow operation that has taken memory, without a lock: a program that does
   // nothing else calls nothing else that would do it. A load and a test each, if nothing is due.
   void maintain() {
     arena.stock_as_due();          // records for the next operation, which may hold a lock when it needs them
-    large.purge_for_growth();      // kept large blocks, of which small ones cannot use the memory, as these grow
-    large.purge_as_due();          // and for their age
+    mappings.purge_for_growth();   // kept large blocks, of which small ones cannot use the memory, as these grow
+    mappings.purge_as_due();       // and for their age
     background.start_if_wanted();  // the background thread, if one was called for
   }
 

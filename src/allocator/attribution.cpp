@@ -103,7 +103,7 @@ class Walk {
   bool walk_large() {
     LargeExtent extents[kExtentsAtOnce];
     size_t place = 0;
-    while (const size_t count = allocator.large.copy_extents(&place, extents, kExtentsAtOnce)) {
+    while (const size_t count = allocator.mappings.copy_extents(&place, extents, kExtentsAtOnce)) {
       for (size_t i = 0; i != count; ++i) {
         const LargeExtent& one = extents[i];
         uint64_t used = 0;
@@ -122,7 +122,7 @@ class Walk {
     const auto add = [&](uintptr_t from, uintptr_t to) { told = told && add_resident(from, to, &sums_.records); };
     allocator.arena.for_each_mapping(add);
     allocator.page_map.for_each_array(add);
-    const auto index = allocator.large.index_range();
+    const auto index = allocator.mappings.index_range();
     add(index.first, index.second);
     const auto heaps = allocator.registry.heap_table_range();
     add(heaps.first, heaps.second);

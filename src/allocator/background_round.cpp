@@ -37,7 +37,7 @@ bool BackgroundThread::give_back_overdue() {
     });
   }
   // Mappings and spans that have lain unused for purge_after.
-  all_went = exhaust([] { return allocator.large.purge_overdue(); }) && all_went;
+  all_went = exhaust([] { return allocator.mappings.purge_overdue(); }) && all_went;
   return exhaust([] { return allocator.spans.purge_overdue(); }) && all_went;
 }
 
@@ -65,14 +65,15 @@ bool BackgroundThread::exhaust(Step step, MayGoOn may_go_on) {
 }
 
 bool BackgroundThread::anything_ages() const {
-  return allocator.spans.ages() || allocator.large.ages() || allocator.registry.ages() || allocator.revocation.ages();
+  return allocator.spans.ages() || allocator.mappings.ages() || allocator.registry.ages() ||
+         allocator.revocation.ages();
 }
 
 // Gives back what was kept only because the background thread ran. Called after the thread has left the wake event, as
 // until then nothing is beyond the bounds. Makes no pauses, as a thread that joins this one waits for it.
 void BackgroundThread::give_back_excess() {
   const auto always = [] { return true; };
-  exhaust([] { return allocator.large.purge_excess(); }, always);
+  exhaust([] { return allocator.mappings.purge_excess(); }, always);
   exhaust([] { return allocator.spans.purge_excess(); }, always);
 }
 
@@ -82,7 +83,7 @@ void BackgroundThread::give_back_inherited() {
   const uint32_t now = os::milliseconds();
   if (gave_inherited_at_.exchange(now, std::memory_order_relaxed) == now) return;
   for (uint32_t left = kAtATime; left != 0; --left) {
-    if (allocator.large.purge_excess() == Purge::kDone || allocator.spans.purge_excess() == Purge::kDone) continue;
+    if (allocator.mappings.purge_excess() == Purge::kDone || allocator.spans.purge_excess() == Purge::kDone) continue;
     return has_inherited_.store(false, std::memory_order_relaxed);
   }
 }

@@ -280,7 +280,7 @@ void look_for_misuse_at_exit() noexcept {
 const char* check(bool all_caches) {
   if (!allocator.is_open()) return nullptr;
   if (const char* broken = allocator.spans.check(); broken != nullptr) return broken;
-  if (const char* broken = allocator.large.check(); broken != nullptr) return broken;
+  if (const char* broken = allocator.mappings.check(); broken != nullptr) return broken;
   if (const char* broken = allocator.registry.check(); broken != nullptr) return broken;
   if (const char* broken = allocator.caches.check(); broken != nullptr) return broken;
   const char* broken = nullptr;

@@ -1,6 +1,6 @@
 // ForkOrder: takes all locks around a fork, in the one order in which any thread takes several of them.
 //
-//   list of streams ─► opening ─► thread cache list ─► heaps ─► heap table ─► large store ─► span store ─► arrays ─►
+//   list of streams ─► opening ─► thread cache list ─► heaps ─► heap table ─► mapping store ─► span store ─► arrays ─►
 //   arena
 //
 // Behind these the allocator takes the locks of the quarantine (checked/quarantine.h) and of the guarded pages, under
@@ -33,7 +33,7 @@ class ForkOrder {
     if (!allocator.is_open()) return;
     allocator.caches.lock_at_rest();
     allocator.registry.lock_all();
-    allocator.large.lock_at_rest();
+    allocator.mappings.lock_at_rest();
     allocator.spans.lock_at_rest();
     allocator.arrays.lock().lock_for_fork();
     allocator.arena.lock().lock_for_fork();
@@ -57,7 +57,7 @@ class ForkOrder {
       allocator.arena.lock().unlock_after_fork();
       allocator.arrays.lock().unlock_after_fork();
       allocator.spans.lock().unlock_after_fork();
-      allocator.large.unlock_after_fork();
+      allocator.mappings.unlock_after_fork();
       allocator.registry.unlock_all();
       allocator.caches.unlock_after_fork();
     }

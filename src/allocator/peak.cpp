@@ -16,14 +16,14 @@ constexpr size_t kLeastStep = size_t{64} << 10;
 }  // namespace
 
 size_t Peak::grown() {
-  return allocator.spans.bytes_grown().load(std::memory_order_relaxed) + allocator.large.bytes_grown();
+  return allocator.spans.bytes_grown().load(std::memory_order_relaxed) + allocator.mappings.bytes_grown();
 }
 
 // No less than what is committed. Pages of the span store that hold records count twice, which may cause a needless
 // look.
 size_t Peak::committed() {
   const SpanStatistics spans = allocator.spans.statistics();
-  const LargeStatistics large = allocator.large.statistics();
+  const LargeStatistics large = allocator.mappings.statistics();
   return spans.chunks * kChunkSize - (spans.bytes_free - spans.bytes_dirty) + large.bytes_usable + large.bytes_kept +
          allocator.arena.bytes_used();
 }

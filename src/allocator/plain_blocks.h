@@ -6,7 +6,7 @@
 
 #include "allocator/allocator.h"
 #include "allocator/blocks.h"
-#include "span/large_store.h"
+#include "span/mapping_store.h"
 
 namespace snug {
 

@@ -10,7 +10,7 @@ bool give_back(size_t pad, bool from_others) {
   allocator.caches.reap_orphans();
   if (from_others) allocator.revocation.take_all();
   bool any = allocator.registry.trim() != 0;
-  any = allocator.large.trim(pad) || any;
+  any = allocator.mappings.trim(pad) || any;
   any = allocator.spans.trim(pad) || any;
   return any;
 }

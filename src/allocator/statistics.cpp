@@ -180,7 +180,7 @@ snug_stats gather_statistics() {
   const CacheRevocation::Exclusive exclusive(allocator.revocation);
   add_slabs(stats);
   subtract_free(stats);
-  const LargeStatistics large = allocator.large.statistics();
+  const LargeStatistics large = allocator.mappings.statistics();
   const SpanStatistics spans = allocator.spans.statistics();
   stats.bytes_large = large.bytes_usable + spans.bytes_in_runs;
   stats.blocks_large = large.blocks + spans.runs;
@@ -211,7 +211,7 @@ bool gather_memory(snug_memory& memory) {
 struct snug_mallinfo gather_mallinfo() {
   const snug_stats stats = gather_statistics();
   const SpanStatistics spans = allocator.is_open() ? allocator.spans.statistics() : SpanStatistics{};
-  const LargeStatistics large = allocator.is_open() ? allocator.large.statistics() : LargeStatistics{};
+  const LargeStatistics large = allocator.is_open() ? allocator.mappings.statistics() : LargeStatistics{};
   struct snug_mallinfo info{};
   info.arena = spans.chunks * kChunkSize;  // bytes obtained for blocks that have no mapping of their own
   info.ordblks = 1;

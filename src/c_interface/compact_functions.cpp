@@ -36,7 +36,7 @@ snug_compact_heap* create(const snug_compact_options& options) {
   if (memory.heap == nullptr) return fail(ENOMEM);
   auto* const heap = ::new (memory.heap) snug_compact_heap(kind_of(options), in_region);
   const PageSource source = in_region ? PageSource(memory.pages, memory.page_bytes)
-                                      : PageSource(allocator.spans, allocator.large, {allocate_record, deallocate});
+                                      : PageSource(allocator.spans, allocator.mappings, {allocate_record, deallocate});
   if (!open_heap(*heap, options, source, memory)) {
     deallocate(heap);
     return fail(ENOMEM);

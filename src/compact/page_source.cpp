@@ -43,7 +43,7 @@ PageRow PageSource::take_in_store(size_t bytes, size_t alignment) {
   }
   const size_t lead = std::max(alignment, kLead);
   if (bytes > SIZE_MAX / 2 || lead > SIZE_MAX / 4) return {};
-  void* const mapping = large_->allocate({.size = bytes + lead, .alignment = lead});
+  void* const mapping = mappings_->allocate({.size = bytes + lead, .alignment = lead});
   if (mapping == nullptr) return {};
   return {static_cast<char*>(mapping) + lead, bytes, mapping, true};
 }
@@ -79,8 +79,8 @@ void PageSource::give(const PageRow& row) {
     mark(first, row.bytes / kPageSize, false);
     lowest_ = std::min(lowest_, first);
   } else if (row.is_mapping) {
-    large_->free(row.backing);
-    large_->purge_as_due();
+    mappings_->free(row.backing);
+    mappings_->purge_as_due();
   } else {
     spans_->free(static_cast<Span*>(row.backing), PageCount{static_cast<uint32_t>(row.bytes / kPageSize)});
   }

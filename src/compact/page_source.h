@@ -13,7 +13,7 @@
 
 #include "base/units.h"
 #include "compact/page.h"
-#include "span/large_store.h"
+#include "span/mapping_store.h"
 #include "span/span_store.h"
 
 namespace snug {
@@ -26,8 +26,8 @@ struct RecordMemory {
 
 class PageSource {
  public:
-  PageSource(SpanStore& spans, LargeStore& large, RecordMemory records)
-      : spans_(&spans), large_(&large), records_(records) {}
+  PageSource(SpanStore& spans, MappingStore& mappings, RecordMemory records)
+      : spans_(&spans), mappings_(&mappings), records_(records) {}
   // `start` is aligned to a page. The source's own tables come first.
   PageSource(char* start, size_t bytes);
 
@@ -115,7 +115,7 @@ class PageSource {
   size_t page_at(const void* address) const { return (address_of(address) - address_of(first_page_)) >> kPageShift; }
 
   SpanStore* spans_ = nullptr;
-  LargeStore* large_ = nullptr;
+  MappingStore* mappings_ = nullptr;
   RecordMemory records_ = {};
 
   // Used only with a region.

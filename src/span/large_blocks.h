@@ -1,7 +1,7 @@
 // LargeBlocks: chooses for each block beyond the largest class where it lies.
 //
 //   up to kMostInRun, and not grown by realloc              a run of pages (span/span_store.h), in shared memory
-//   beyond, aligned beyond a chunk, or grown by realloc     a mapping of its own (span/large_store.h), never copied
+//   beyond, aligned beyond a chunk, or grown by realloc     a mapping of its own (span/mapping_store.h), never copied
 //
 // If one refuses, the other serves: mappings are bounded so that the OS does not refuse memory for small blocks, runs
 // so that the window has places for those. Thread-safe, without state of its own.
@@ -9,7 +9,7 @@
 
 #include <cstddef>
 
-#include "span/large_store.h"
+#include "span/mapping_store.h"
 #include "span/span_store.h"
 
 namespace snug {
@@ -19,7 +19,7 @@ class LargeBlocks {
   // Bytes.
   static constexpr size_t kMostInRun = size_t{32} << 20;
 
-  constexpr LargeBlocks(SpanStore& spans, LargeStore& mappings) : spans_(spans), mappings_(mappings) {}
+  constexpr LargeBlocks(SpanStore& spans, MappingStore& mappings) : spans_(spans), mappings_(mappings) {}
 
   // Null if the OS refuses.
   void* allocate(LargeRequest request);
@@ -36,7 +36,7 @@ class LargeBlocks {
   void* allocate_run(const LargeRequest& request);
 
   SpanStore& spans_;
-  LargeStore& mappings_;
+  MappingStore& mappings_;
 };
 
 }  // namespace snug

@@ -11,7 +11,7 @@ size_t LargeIndex::home(uintptr_t start) const {
   return ((start >> 12) * 0x9E3779B97F4A7C15ull >> 32) & (table_.capacity - 1);
 }
 
-LargeBlock* LargeIndex::find(uintptr_t start) const {
+MappedBlock* LargeIndex::find(uintptr_t start) const {
   if (table_.capacity == 0) return nullptr;
   for (size_t i = home(start); table_.slots[i] != nullptr; i = (i + 1) & (table_.capacity - 1))
     if (table_.slots[i]->start == start) return table_.slots[i];
@@ -31,7 +31,7 @@ bool LargeIndex::promise_last() {
 }
 
 LargeIndex::Table LargeIndex::longer() const {
-  return {nullptr, table_.capacity == 0 ? os::page_size() / sizeof(LargeBlock*) : table_.capacity * 2};
+  return {nullptr, table_.capacity == 0 ? os::page_size() / sizeof(MappedBlock*) : table_.capacity * 2};
 }
 
 LargeIndex::Table LargeIndex::move_to(Table fresh) {
@@ -42,19 +42,19 @@ LargeIndex::Table LargeIndex::move_to(Table fresh) {
   return old;
 }
 
-void LargeIndex::insert(LargeBlock* block) {
+void LargeIndex::insert(MappedBlock* block) {
   --promised_;
   ++count_;
   put(block);
 }
 
-void LargeIndex::put(LargeBlock* block) {
+void LargeIndex::put(MappedBlock* block) {
   size_t i = home(block->start);
   while (table_.slots[i] != nullptr) i = (i + 1) & (table_.capacity - 1);
   table_.slots[i] = block;
 }
 
-void LargeIndex::erase(LargeBlock* block) {
+void LargeIndex::erase(MappedBlock* block) {
   const size_t mask = table_.capacity - 1;
   size_t hole = home(block->start);
   while (table_.slots[hole] != block) hole = (hole + 1) & mask;

@@ -6,18 +6,18 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "span/large_block.h"
+#include "span/mapped_block.h"
 
 namespace snug {
 
 class LargeIndex {
  public:
-  LargeBlock* find(uintptr_t start) const;
+  MappedBlock* find(uintptr_t start) const;
   // A table to be: zeroed memory for so many slots.
   struct Table {
-    LargeBlock** slots = nullptr;
+    MappedBlock** slots = nullptr;
     size_t capacity = 0;  // a power of two, or 0
-    size_t bytes() const { return capacity * sizeof(LargeBlock*); }
+    size_t bytes() const { return capacity * sizeof(MappedBlock*); }
   };
 
   // Promises a place to one insert(). False if the table has to be lengthened first.
@@ -31,10 +31,10 @@ class LargeIndex {
   Table move_to(Table fresh);
 
   // Keeps a promise.
-  void insert(LargeBlock* block);
-  void erase(LargeBlock* block);
+  void insert(MappedBlock* block);
+  void erase(MappedBlock* block);
   // The block comes back: its place is promised to it.
-  void take_out(LargeBlock* block) {
+  void take_out(MappedBlock* block) {
     erase(block);
     ++promised_;
   }
@@ -51,7 +51,7 @@ class LargeIndex {
  private:
   size_t home(uintptr_t start) const;
 
-  void put(LargeBlock* block);
+  void put(MappedBlock* block);
 
   Table table_;
   size_t count_ = 0;

@@ -10,7 +10,7 @@
 #include "os/clock.h"
 #include "os/memory.h"
 #include "span/chunk_row.h"
-#include "span/large_block.h"
+#include "span/mapped_block.h"
 #include "span/span_store.h"
 
 namespace snug {

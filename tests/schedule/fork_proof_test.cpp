@@ -44,7 +44,7 @@ struct UnwantedLock {
   void unlock_after_fork() {}
 };
 
-// What has a lock and an in-flight gate: the span store, and the large store like it.
+// What has a lock and an in-flight gate: the span store, and the mapping store like it.
 template <class LockType, bool kAtRest>
 struct PartInHand {
   using InFlightGate = BasicInFlightGate<Atomics, LockType>;
@@ -193,7 +193,7 @@ class Allocator {
   } registry{heaps};
 
   PartInHand<SpansLock, kFault != Fault::kSpansNotAtRest> spans;
-  PartInHand<UnwantedLock, true> large;
+  PartInHand<UnwantedLock, true> mappings;
   PartInHand<UnwantedLock, true> arrays;
 
   // Where its lock is left out, the fork is shown another one than is used.

@@ -28,7 +28,8 @@ thread_local size_t core = 0;
 class OwnHeaps : public CoreHeaps {
  public:
   OwnHeaps()
-      : CoreHeaps(kFineMap, PageSource(allocator.spans, allocator.large, {allocate_record, deallocate}), 7, this_core) {
+      : CoreHeaps(kFineMap, PageSource(allocator.spans, allocator.mappings, {allocate_record, deallocate}), 7,
+                  this_core) {
     EXPECT_TRUE(open(kCores, HandleTable::kStep));
   }
   ~OwnHeaps() {

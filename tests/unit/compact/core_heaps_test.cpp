@@ -71,7 +71,7 @@ class CoreHeapsTest : public testing::Test {
   }
 
   static void* allocate_record(size_t bytes) { return allocate_aligned(kCacheLine, bytes); }
-  CoreHeaps heaps{kFineMap, PageSource(allocator.spans, allocator.large, {allocate_record, deallocate}), 7,
+  CoreHeaps heaps{kFineMap, PageSource(allocator.spans, allocator.mappings, {allocate_record, deallocate}), 7,
                   [] { return core_now; }};
 };
 
@@ -236,7 +236,7 @@ TEST_F(CoreHeapsTest, HasFewerHandlesWhereAddressesAreFew) {
     const rlimit few{size_t{1} << 30, size_t{1} << 30};
     ::setrlimit(RLIMIT_AS, &few);
     CoreHeaps& other =
-        *new CoreHeaps(kFineMap, PageSource(allocator.spans, allocator.large, {allocate_record, deallocate}), 7,
+        *new CoreHeaps(kFineMap, PageSource(allocator.spans, allocator.mappings, {allocate_record, deallocate}), 7,
                        [] { return core_now; });
     const bool is_open = other.open(64, HandleTable::kMostSlots);
     for (int mebibytes = 0; is_open && mebibytes < 64; ++mebibytes)
@@ -258,7 +258,7 @@ TEST(CoreHeapsMemoryTest, AHeapThatCannotBeToldItsBoundsHasAskedTheOSForNothing)
   ASSERT_TRUE(allocator.ensure_open());
   refuses_classes = false;
   core_now = 0;
-  CoreHeaps heaps(kFineMap, PageSource(allocator.spans, allocator.large, {allocate_record, deallocate}), 0,
+  CoreHeaps heaps(kFineMap, PageSource(allocator.spans, allocator.mappings, {allocate_record, deallocate}), 0,
                   [] { return core_now; });
   ASSERT_TRUE(heaps.open(2, HandleTable::kStep));
   ASSERT_TRUE(heaps.set_bound_of(100, 3));

@@ -14,7 +14,7 @@
 #include "base/bits.h"
 #include "compact/page_source.h"
 #include "os/system_call_hook.h"
-#include "span/large_store.h"
+#include "span/mapping_store.h"
 #include "span/own_spans.h"
 
 namespace snug::unit {
@@ -104,7 +104,7 @@ class ScarceStore {
 
   OwnSpans own_;
   std::atomic<size_t> grown_{0};
-  LargeStore large_{own_.arena, own_.gauge, grown_};
+  MappingStore large_{own_.arena, own_.gauge, grown_};
   std::vector<Span*> taken_;
   std::unique_ptr<SystemCallHook> refuses_;
   size_t refused_ = 0;

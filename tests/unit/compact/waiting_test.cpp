@@ -47,7 +47,7 @@ class WaitingTest : public testing::TestWithParam<Sharing> {
  protected:
   WaitingTest() {
     EXPECT_TRUE(allocator.ensure_open());
-    heap = new CompactFit(kFineMap, PageSource(allocator.spans, allocator.large, {allocate_record, free_record}), 0,
+    heap = new CompactFit(kFineMap, PageSource(allocator.spans, allocator.mappings, {allocate_record, free_record}), 0,
                           GetParam());
     EXPECT_TRUE(heap->handles().open(HandleTable::kStep));
     looks = 0;

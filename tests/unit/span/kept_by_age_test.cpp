@@ -94,7 +94,7 @@ TEST_F(KeptByAgeTest, WithoutAnAgeTheBudgetDecides) {
   EXPECT_EQ(by_age_.beyond(10, 100), 10u);
 }
 
-// In the span store and the large store.
+// In the span store and the mapping store.
 
 class KeptByAgeSpansTest : public testing::Test {
  protected:
@@ -182,7 +182,7 @@ TEST_F(KeptByAgeSpansTest, WhatTheOSRefusesIsNotInTheWayOfOthers) {
   munlock(locked, 4096);
 }
 
-TEST_F(FreshLargeStoreTest, ABurstStaysUntilNobodyAnswersTheEvent) {
+TEST_F(FreshMappingStoreTest, ABurstStaysUntilNobodyAnswersTheEvent) {
   WakeEvent wake_event;
   large.set_wake_event(wake_event);
   large.set_retention({4 * kMiB, UINT32_MAX});
@@ -197,7 +197,7 @@ TEST_F(FreshLargeStoreTest, ABurstStaysUntilNobodyAnswersTheEvent) {
   EXPECT_EQ(kept(), 4 * kMiB);
 }
 
-TEST_F(FreshLargeStoreTest, ATailStaysUntilNobodyAnswersTheEvent) {
+TEST_F(FreshMappingStoreTest, ATailStaysUntilNobodyAnswersTheEvent) {
   WakeEvent wake_event;
   large.set_wake_event(wake_event);
   large.set_retention({64 * kMiB, UINT32_MAX});

@@ -12,7 +12,7 @@ namespace snug::unit {
 namespace {
 
 struct OwnBlocks : OwnSpans {
-  LargeStore mappings{arena, gauge, spans.bytes_grown()};
+  MappingStore mappings{arena, gauge, spans.bytes_grown()};
   LargeBlocks blocks{spans, mappings};
 
   size_t runs() { return spans.statistics().runs; }
@@ -48,11 +48,11 @@ TEST(LargeBlocks, GrowAndShrinkInPlaceWhereTheyCan) {
 TEST(LargeBlocks, ThatGrowBecomeRunsOnceThereAreManyMappings) {
   OwnBlocks own;
   std::vector<void*> blocks;
-  for (size_t i = 0; i < LargeStore::kMostForGrowth + 100; ++i) {
+  for (size_t i = 0; i < MappingStore::kMostForGrowth + 100; ++i) {
     blocks.push_back(own.blocks.allocate({.size = 300 * kKiB, .will_grow = true}));
     ASSERT_NE(blocks.back(), nullptr);
   }
-  EXPECT_EQ(own.mappings.statistics().blocks, LargeStore::kMostForGrowth);
+  EXPECT_EQ(own.mappings.statistics().blocks, MappingStore::kMostForGrowth);
   EXPECT_EQ(own.runs(), 100u);
   void* const long_one = own.blocks.allocate({.size = 40 * kMiB, .will_grow = true});
   EXPECT_NE(long_one, nullptr) << "too long for a run: a mapping without room";
@@ -65,11 +65,11 @@ TEST(LargeBlocks, ThatGrowBecomeRunsOnceThereAreManyMappings) {
 }
 
 // Room is one more mapping to the OS.
-TEST_F(FreshLargeStoreTest, AmongManyMappingsABlockGrowsWithoutRoom) {
+TEST_F(FreshMappingStoreTest, AmongManyMappingsABlockGrowsWithoutRoom) {
   char* block = allocate(3 * kMiB);
   stamp(block, 3 * kMiB);
   std::vector<void*> others;
-  for (size_t i = 1; i < LargeStore::kMostForGrowth; ++i) others.push_back(allocate(300 * kKiB));
+  for (size_t i = 1; i < MappingStore::kMostForGrowth; ++i) others.push_back(allocate(300 * kKiB));
   const size_t mapped_by_others = others.size() * 300 * kKiB;
   block = static_cast<char*>(large.resize(block, 40 * kMiB));
   ASSERT_NE(block, nullptr);

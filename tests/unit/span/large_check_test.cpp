@@ -1,4 +1,4 @@
-// What the large store's check() sees: each part of what its header states, broken on purpose.
+// What the mapping store's check() sees: each part of what its header states, broken on purpose.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -9,14 +9,14 @@
 namespace snug {
 namespace {
 
-class LargeCheckTest : public unit::FreshLargeStoreTest {
+class LargeCheckTest : public unit::FreshMappingStoreTest {
  protected:
   // Records lie in the arena, and begin with where their blocks do.
-  LargeBlock& record_of(const void* start) {
-    LargeBlock* found = nullptr;
+  MappedBlock& record_of(const void* start) {
+    MappedBlock* found = nullptr;
     arena.for_each_mapping([&](uintptr_t first, uintptr_t end) {
-      for (uintptr_t place = first; place + sizeof(LargeBlock) <= end; place += kCacheLine)
-        if (at<LargeBlock>(place)->start == address_of(start)) found = at<LargeBlock>(place);
+      for (uintptr_t place = first; place + sizeof(MappedBlock) <= end; place += kCacheLine)
+        if (at<MappedBlock>(place)->start == address_of(start)) found = at<MappedBlock>(place);
     });
     if (found == nullptr) std::abort();
     return *found;
@@ -29,42 +29,42 @@ class LargeCheckTest : public unit::FreshLargeStoreTest {
   }
 
   static constexpr const char* kLive =
-      "large store: a live block's lengths are out of order, or the index does not find it";
-  static constexpr const char* kCounts = "large store: the byte counts are wrong";
+      "mapping store: a live block's lengths are out of order, or the index does not find it";
+  static constexpr const char* kCounts = "mapping store: the byte counts are wrong";
 };
 
 TEST_F(LargeCheckTest, LiveBlocks) {
   const char* const block = allocate(4 * unit::kMiB);
-  LargeBlock& record = record_of(block);
+  MappedBlock& record = record_of(block);
   expect_told(record.usable, record.written + 1, kLive);
   expect_told(record.written, record.writable + 1, kLive);
   expect_told(record.start, record.start + 4096, kLive);
   expect_told(record.usable, record.usable - 4096, kCounts);
   const auto [first, end] = large.index_range();
-  for (uintptr_t slot = first; slot < end; slot += sizeof(LargeBlock*))
-    if (*at<LargeBlock*>(slot) == &record)
-      expect_told(*at<LargeBlock*>(slot), static_cast<LargeBlock*>(nullptr), kCounts);
+  for (uintptr_t slot = first; slot < end; slot += sizeof(MappedBlock*))
+    if (*at<MappedBlock*>(slot) == &record)
+      expect_told(*at<MappedBlock*>(slot), static_cast<MappedBlock*>(nullptr), kCounts);
 }
 
 TEST_F(LargeCheckTest, WhatIsKept) {
   const char* const live = allocate(4 * unit::kMiB);
   char* const kept = allocate(8 * unit::kMiB);
-  LargeBlock& record = record_of(kept);
+  MappedBlock& record = record_of(kept);
   free(kept);
   ASSERT_NE(this->kept(), 0u);
-  expect_told(record.is_kept, false, "large store: what the cache holds does not count as kept");
-  expect_told(record.start, record_of(live).start, "large store: a free mapping is in the index");
+  expect_told(record.is_kept, false, "mapping store: what the cache holds does not count as kept");
+  expect_told(record.start, record_of(live).start, "mapping store: a free mapping is in the index");
   expect_told(record.written, record.written - 4096, kCounts);
   expect_told(record.mapped, record.mapped + 4096, kCounts);
-  expect_told(record.usable, size_t{4096}, "large store: the cache holds a live block");
+  expect_told(record.usable, size_t{4096}, "mapping store: the cache holds a live block");
 }
 
 TEST_F(LargeCheckTest, Tails) {
   void* const block = allocate(8 * unit::kMiB);
   ASSERT_EQ(large.resize(block, 7 * unit::kMiB), block);
   ASSERT_EQ(this->kept(), 1 * unit::kMiB);
-  LargeBlock& record = record_of(block);
-  expect_told(record.is_kept, false, "large store: what has a tail is free, or does not count as kept");
+  MappedBlock& record = record_of(block);
+  expect_told(record.is_kept, false, "mapping store: what has a tail is free, or does not count as kept");
   expect_told(record.written, record.written - 4096, kCounts);
 }
 

@@ -15,22 +15,22 @@ namespace {
 
 constexpr uintptr_t kOsPage = 4096;
 
-void expect_same(const LargeIndex& index, const std::map<uintptr_t, LargeBlock*>& model) {
+void expect_same(const LargeIndex& index, const std::map<uintptr_t, MappedBlock*>& model) {
   EXPECT_EQ(index.size(), model.size());
   for (const auto& [start, block] : model) ASSERT_EQ(index.find(start), block);
   size_t visited = 0;
-  index.for_each([&](const LargeBlock& block) {
+  index.for_each([&](const MappedBlock& block) {
     ++visited;
     EXPECT_EQ(model.count(block.start), 1u);
   });
   EXPECT_EQ(visited, model.size());
 }
 
-// As the large store does, which takes care not to hold its lock meanwhile.
+// As the mapping store does, which takes care not to hold its lock meanwhile.
 bool prepare(LargeIndex& index) {
   while (!index.promise()) {
     LargeIndex::Table table = index.longer();
-    table.slots = static_cast<LargeBlock**>(os::map(table.bytes(), 1));
+    table.slots = static_cast<MappedBlock**>(os::map(table.bytes(), 1));
     table = index.move_to(table);
     if (table.slots != nullptr) os::release(table.slots, table.bytes());
   }
@@ -49,7 +49,7 @@ TEST(LargeIndex, EmptyFindsNothing) {
 
 TEST(LargeIndex, FindsByTheStartOnly) {
   LargeIndex index;
-  LargeBlock block;
+  MappedBlock block;
   block.start = 1000 * kOsPage;
   block.usable = 10 * kOsPage;
   ASSERT_TRUE(prepare(index));
@@ -67,11 +67,11 @@ TEST(LargeIndex, DeletionLeavesNoGap) {
   ASSERT_TRUE(prepare(index));
   const size_t bytes = index.bytes();
   const size_t most = bytes / sizeof(void*) / 2;
-  std::vector<LargeBlock> blocks(most);
-  std::map<uintptr_t, LargeBlock*> model;
-  for (LargeBlock& block : blocks) block.start = (random() % (uint64_t{1} << 35)) * kOsPage;
+  std::vector<MappedBlock> blocks(most);
+  std::map<uintptr_t, MappedBlock*> model;
+  for (MappedBlock& block : blocks) block.start = (random() % (uint64_t{1} << 35)) * kOsPage;
   for (int step = 0; step < 20000; ++step) {
-    LargeBlock& block = blocks[random() % blocks.size()];
+    MappedBlock& block = blocks[random() % blocks.size()];
     const auto known = model.find(block.start);
     if (known == model.end()) {
       ASSERT_TRUE(prepare(index));
@@ -96,10 +96,10 @@ TEST(LargeIndex, DeletionLeavesNoGap) {
 
 TEST(LargeIndex, GrowsAndKeepsItsLoadBelowHalf) {
   LargeIndex index;
-  std::map<uintptr_t, LargeBlock*> model;
-  std::vector<std::unique_ptr<LargeBlock>> blocks;
+  std::map<uintptr_t, MappedBlock*> model;
+  std::vector<std::unique_ptr<MappedBlock>> blocks;
   for (uintptr_t i = 1; i <= 5000; ++i) {  // neighbours, as mappings are
-    blocks.push_back(std::make_unique<LargeBlock>());
+    blocks.push_back(std::make_unique<MappedBlock>());
     blocks.back()->start = (uintptr_t{7} << 40) + i * 64 * kOsPage;
     ASSERT_TRUE(prepare(index));
     index.insert(blocks.back().get());

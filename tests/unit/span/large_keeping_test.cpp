@@ -1,4 +1,4 @@
-// What the large store keeps of what was freed: the tails of live blocks, and how much in all.
+// What the mapping store keeps of what was freed: the tails of live blocks, and how much in all.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -12,7 +12,7 @@
 namespace snug::unit {
 namespace {
 
-TEST_F(LargeStoreTest, ATailStaysKept) {
+TEST_F(MappingStoreTest, ATailStaysKept) {
   char* block = allocate_dirty(8 * kMiB);
   free(block);
   ASSERT_EQ(allocate(512 * kKiB), block);
@@ -28,7 +28,7 @@ TEST_F(LargeStoreTest, ATailStaysKept) {
   EXPECT_EQ(kept(), 512 * kKiB) << "the tail was purged";
 }
 
-TEST_F(LargeStoreTest, ATailServesGrowth) {
+TEST_F(MappingStoreTest, ATailServesGrowth) {
   char* block = allocate(8 * kMiB);
   stamp(block, 8 * kMiB);
   free(block);
@@ -43,7 +43,7 @@ TEST_F(LargeStoreTest, ATailServesGrowth) {
   EXPECT_EQ(kept(), 8 * kMiB);
 }
 
-TEST_F(LargeStoreTest, ATailGoesInItsTurn) {
+TEST_F(MappingStoreTest, ATailGoesInItsTurn) {
   char* block = allocate_dirty(8 * kMiB);
   free(block);
   ASSERT_EQ(allocate(kMiB), block);
@@ -62,7 +62,7 @@ TEST_F(LargeStoreTest, ATailGoesInItsTurn) {
   EXPECT_TRUE(is_zero(block + kMiB, 7 * kMiB));
 }
 
-TEST_F(FreshLargeStoreTest, ShortBlocksDoNotHoldLongMappings) {
+TEST_F(FreshMappingStoreTest, ShortBlocksDoNotHoldLongMappings) {
   large.set_retention({64 * kMiB, kForever.milliseconds});
   for (int i = 0; i < 100; ++i) {
     free(allocate(64 * kMiB));
@@ -71,7 +71,7 @@ TEST_F(FreshLargeStoreTest, ShortBlocksDoNotHoldLongMappings) {
   EXPECT_LE(large.statistics().bytes_mapped, 200 * kMiB);
 }
 
-TEST_F(LargeStoreTest, ManyTailsHideNoFreeMapping) {
+TEST_F(MappingStoreTest, ManyTailsHideNoFreeMapping) {
   std::vector<void*> others;
   for (int i = 0; i < 100; ++i) others.push_back(allocate(2 * kMiB));
   char* const block = allocate(8 * kMiB);
@@ -80,7 +80,7 @@ TEST_F(LargeStoreTest, ManyTailsHideNoFreeMapping) {
   EXPECT_EQ(allocate(8 * kMiB), block);
 }
 
-TEST_F(LargeStoreTest, ALockedTailGoesToo) {
+TEST_F(MappingStoreTest, ALockedTailGoesToo) {
   char* block = allocate(8 * kMiB);
   if (::mlock(block, 8 * kMiB) != 0) GTEST_SKIP() << "locking memory is not permitted";
   free(block);
@@ -91,7 +91,7 @@ TEST_F(LargeStoreTest, ALockedTailGoesToo) {
   free(block);
 }
 
-TEST_F(LargeStoreTest, ATailGrowsOrEndsWithItsPlace) {
+TEST_F(MappingStoreTest, ATailGrowsOrEndsWithItsPlace) {
   for (const size_t size : {512 * kKiB, 9 * kMiB}) {  // the block shrinks, or moves
     char* block = allocate_dirty(8 * kMiB);
     free(block);
@@ -108,7 +108,7 @@ TEST_F(LargeStoreTest, ATailGrowsOrEndsWithItsPlace) {
   }
 }
 
-TEST_F(FreshLargeStoreTest, ATailGoesUntilItIsMissed) {
+TEST_F(FreshMappingStoreTest, ATailGoesUntilItIsMissed) {
   large.set_retention({64 * kMiB, kForever.milliseconds});
   void* block = allocate(8 * kMiB);
   const auto resize = [&](size_t bytes) { block = large.resize(block, bytes); };
@@ -123,7 +123,7 @@ TEST_F(FreshLargeStoreTest, ATailGoesUntilItIsMissed) {
   free(block);
 }
 
-TEST_F(LargeStoreTest, TrimmingTakesTheRoomOfLiveBlocks) {
+TEST_F(MappingStoreTest, TrimmingTakesTheRoomOfLiveBlocks) {
   auto* block = static_cast<char*>(large.allocate({.size = kMiB, .will_grow = true}));
   stamp(block, kMiB);
   EXPECT_FALSE(large.trim(1)) << "room is no memory";
@@ -138,7 +138,7 @@ TEST_F(LargeStoreTest, TrimmingTakesTheRoomOfLiveBlocks) {
   free(block);
 }
 
-TEST_F(FreshLargeStoreTest, KeepsLittleUntilMoreIsMissed) {
+TEST_F(FreshMappingStoreTest, KeepsLittleUntilMoreIsMissed) {
   free(allocate(kMiB));
   EXPECT_EQ(kept(), kMiB);
   void* blocks[] = {allocate(8 * kMiB), allocate(4 * kMiB)};
@@ -153,7 +153,7 @@ TEST_F(FreshLargeStoreTest, KeepsLittleUntilMoreIsMissed) {
   EXPECT_EQ(kept(), 15 * kMiB) << "nine, since another four were missed";
 }
 
-TEST_F(FreshLargeStoreTest, WhatABlockGrowsByIsMissedToo) {
+TEST_F(FreshMappingStoreTest, WhatABlockGrowsByIsMissedToo) {
   void* blocks[] = {allocate(8 * kMiB), allocate(kMiB)};
   for (void* block : blocks) free(block);
   void* small = allocate(kMiB);
@@ -164,7 +164,7 @@ TEST_F(FreshLargeStoreTest, WhatABlockGrowsByIsMissedToo) {
   EXPECT_EQ(kept(), 9 * kMiB);
 }
 
-TEST_F(FreshLargeStoreTest, WhatNobodyMissesIsNotKeptAgain) {
+TEST_F(FreshMappingStoreTest, WhatNobodyMissesIsNotKeptAgain) {
   const auto take_and_free_two = [this] {
     void* blocks[] = {allocate(8 * kMiB), allocate(8 * kMiB)};
     for (void* block : blocks) free(block);

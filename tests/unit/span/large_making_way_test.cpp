@@ -20,7 +20,7 @@ namespace {
 // In as many huge pages, aligned to them.
 constexpr LargeRequest huge_pages(size_t count) { return {.size = count * kChunkSize, .alignment = kChunkSize}; }
 
-class LargeMakingWayTest : public LargeStoreTest {
+class LargeMakingWayTest : public MappingStoreTest {
  protected:
   char* allocate_huge(size_t pages) { return static_cast<char*>(large.allocate(huge_pages(pages))); }
   size_t mapped() { return large.statistics().bytes_mapped; }

@@ -1,4 +1,4 @@
-// A random program on a large store: contents, lengths and counts are compared after each step.
+// A random program on a mapping store: contents, lengths and counts are compared after each step.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/bits.h"
-#include "span/large_store.h"
+#include "span/mapping_store.h"
 #include "span/own_spans.h"
 
 namespace snug {
@@ -123,7 +123,7 @@ class LargeProgram {
   MetaArena arena_;
   HugePageGauge gauge_ = unit::compares_none();
   std::atomic<size_t> grown_{0};
-  LargeStore large_{arena_, gauge_, grown_};
+  MappingStore large_{arena_, gauge_, grown_};
   std::mt19937_64 random_;
   std::vector<Live> live_;
 };

@@ -1,11 +1,11 @@
-// Fixtures for tests of the large store: a store of the test's own, fresh, or one that has learnt to keep memory.
+// Fixtures for tests of the mapping store: a store of the test's own, fresh, or one that has learnt to keep memory.
 #pragma once
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-#include "span/large_store.h"
+#include "span/mapping_store.h"
 #include "span/own_spans.h"
 
 namespace snug::unit {
@@ -13,9 +13,9 @@ namespace snug::unit {
 inline constexpr size_t kKiB = 1024;
 inline constexpr size_t kMiB = size_t{1} << 20;
 
-class FreshLargeStoreTest : public testing::Test {
+class FreshMappingStoreTest : public testing::Test {
  protected:
-  FreshLargeStoreTest() { large.set_retention(kForever); }
+  FreshMappingStoreTest() { large.set_retention(kForever); }
   void TearDown() override { expect_sound(); }
   void expect_sound() { EXPECT_STREQ(large.check(), nullptr); }
 
@@ -34,13 +34,13 @@ class FreshLargeStoreTest : public testing::Test {
   MetaArena arena;
   HugePageGauge gauge = compares_none();
   std::atomic<size_t> grown{0};
-  LargeStore large{arena, gauge, grown};
+  MappingStore large{arena, gauge, grown};
 };
 
 // A store that has learnt to keep 64 MiB, and is empty.
-class LargeStoreTest : public FreshLargeStoreTest {
+class MappingStoreTest : public FreshMappingStoreTest {
  protected:
-  LargeStoreTest() {
+  MappingStoreTest() {
     for (int i = 0; i < 2; ++i) {
       void* blocks[] = {allocate(64 * kMiB), allocate(64 * kMiB)};
       for (void* block : blocks) free(block);

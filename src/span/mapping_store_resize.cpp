@@ -1,4 +1,4 @@
-// LargeStore's blocks of changing length: what realloc does without copying.
+// MappingStore's blocks of changing length: what realloc does without copying.
 #include <algorithm>
 
 #include "base/bits.h"
@@ -6,15 +6,15 @@
 #include "os/clock.h"
 #include "os/memory.h"
 #include "span/first_touch.h"
-#include "span/large_store.h"
+#include "span/mapping_store.h"
 
 namespace snug {
 
-void* LargeStore::resize(void* start, size_t size) {
+void* MappingStore::resize(void* start, size_t size) {
   SNUG_ASSERT(size != 0, "a block of no bytes has no mapping");
   const size_t usable = round_up(size, os::page_size());
   if (usable < size || usable > PTRDIFF_MAX) return nullptr;
-  LargeBlock* block = nullptr;
+  MappedBlock* block = nullptr;
   size_t before = 0;
   size_t written = 0;
   {
@@ -41,7 +41,7 @@ void* LargeStore::resize(void* start, size_t size) {
 
 // Keeps the block's tail as a free block is kept, though only the block itself can use it; a tail that was kept already
 // becomes longer and stays as old as it was. The lock is dropped during system calls, here and below.
-void LargeStore::shorten(LargeBlock* block, size_t usable) {
+void MappingStore::shorten(MappedBlock* block, size_t usable) {
   note_use();
   const size_t unused = block->usable - usable;
   bytes_usable_ -= unused;
@@ -55,7 +55,7 @@ void LargeStore::shorten(LargeBlock* block, size_t usable) {
 // Makes a system call about a live block and its room. The calling thread has the block detached meanwhile: no other
 // cuts its tail, and if the block moves, another thread may map the old address, and index it, at once.
 template <class Act>
-void LargeStore::act_detached(LargeBlock* block, Act act) {
+void MappingStore::act_detached(MappedBlock* block, Act act) {
   const bool was_kept = block->is_kept;
   const size_t mapped = block->mapped;
   keep_no_longer(block);
@@ -74,7 +74,7 @@ void LargeStore::act_detached(LargeBlock* block, Act act) {
   if (was_kept) keep(block);
 }
 
-bool LargeStore::make_writable(LargeBlock* block, size_t usable) {
+bool MappingStore::make_writable(MappedBlock* block, size_t usable) {
   if (block->reaches(usable)) return true;
   const uintptr_t start = block->start;
   const size_t mapped = block->mapped;
@@ -84,7 +84,7 @@ bool LargeStore::make_writable(LargeBlock* block, size_t usable) {
   return usable <= block->writable;
 }
 
-bool LargeStore::lengthen(LargeBlock* block, size_t usable) {
+bool MappingStore::lengthen(MappedBlock* block, size_t usable) {
   if (!make_writable(block, usable)) return false;
   const size_t kept = block->kept();
   bytes_usable_ += usable - block->usable;
@@ -98,7 +98,7 @@ bool LargeStore::lengthen(LargeBlock* block, size_t usable) {
 
 // For a block that grows: huge pages while the gauge recommends them, and none for certain where they are compared or
 // have become dear.
-void LargeStore::advise(LargeBlock* block) {
+void MappingStore::advise(MappedBlock* block) {
   const Paging paging = gauge_.recommends(os::milliseconds()) ? Paging::kHuge : Paging::kSmall;
   if (block->advised == paging || (paging == Paging::kSmall && !block->advised && !gauge_.compares())) return;
   block->advised = paging;
@@ -113,7 +113,7 @@ void LargeStore::advise(LargeBlock* block) {
 // For a block that has grown beyond the first `written` bytes: times the first touch of the huge page that begins next,
 // or of small ones where a comparison is due, as a program makes a block longer to write there. Without the lock, since
 // it may take long; the block belongs to the caller of realloc, which waits.
-void LargeStore::touch_by_the_clock(const LargeBlock& block, size_t written) {
+void MappingStore::touch_by_the_clock(const MappedBlock& block, size_t written) {
   // What lies before the next boundary may be backed already.
   const uintptr_t next = round_up(block.start + written, kChunkSize);
   const uintptr_t end = block.start + block.usable;

@@ -1,4 +1,4 @@
-// LargeBlock: a block too large for any size class, in a mapping of its own.
+// MappedBlock: a block too large for any size class, in a mapping of its own.
 //
 //   start                    usable            written        writable         mapped
 //     |======= block ==========|~~~~ tail ~~~~~~~|___ zero ______|.... room .....|
@@ -24,10 +24,10 @@ inline bool keeps_unused(size_t length, size_t unused) {
   return unused < (length / 8 < kTailKept ? length / 8 : kTailKept);
 }
 
-struct alignas(64) LargeBlock : Mapping {
-  ListLink<LargeBlock> in_cache;  // if it is free, or live with a tail that counts as kept
-  size_t usable = 0;              // bytes the caller may use; 0: free
-  size_t written = 0;             // nothing at or beyond this offset has been handed out since it was mapped, or purged
+struct alignas(64) MappedBlock : Mapping {
+  ListLink<MappedBlock> in_cache;  // if it is free, or live with a tail that counts as kept
+  size_t usable = 0;               // bytes the caller may use; 0: free
+  size_t written = 0;  // nothing at or beyond this offset has been handed out since it was mapped, or purged
   uint32_t freed_at = 0;
   bool is_kept = false;           // in the cache, or among those with a tail
   bool was_tail = false;          // of another block: free, and its start was never handed out

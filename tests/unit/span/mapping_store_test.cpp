@@ -1,5 +1,5 @@
 // Large blocks, one behaviour at a time, on a store of the test's own.
-#include "span/large_store.h"
+#include "span/mapping_store.h"
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@
 namespace snug::unit {
 namespace {
 
-TEST_F(LargeStoreTest, LengthsAreWholeOsPages) {
+TEST_F(MappingStoreTest, LengthsAreWholeOsPages) {
   char* block = allocate(300 * kKiB + 1);
   ASSERT_NE(block, nullptr);
   EXPECT_TRUE(is_zero(block, 300 * kKiB + 1));
@@ -31,7 +31,7 @@ TEST_F(LargeStoreTest, LengthsAreWholeOsPages) {
   free(block);
 }
 
-TEST_F(LargeStoreTest, ReusesWhatItKept) {
+TEST_F(MappingStoreTest, ReusesWhatItKept) {
   char* block = allocate(kMiB);
   stamp(block, kMiB);
   free(block);
@@ -47,7 +47,7 @@ TEST_F(LargeStoreTest, ReusesWhatItKept) {
   EXPECT_NE(allocate(kMiB + 1), block) << "too short";
 }
 
-TEST_F(LargeStoreTest, ReusesTheBestFit) {
+TEST_F(MappingStoreTest, ReusesTheBestFit) {
   char* longer = allocate(1200 * kKiB);
   char* best = allocate(1100 * kKiB);
   free(best);
@@ -56,7 +56,7 @@ TEST_F(LargeStoreTest, ReusesTheBestFit) {
   EXPECT_EQ(allocate(1050 * kKiB), longer);
 }
 
-TEST_F(LargeStoreTest, ZeroedBlocksAreZeroOnReuse) {
+TEST_F(MappingStoreTest, ZeroedBlocksAreZeroOnReuse) {
   for (size_t size : {512 * kKiB, 8 * kMiB}) {  // cleared by hand, and purged
     char* block = allocate_dirty(size);
     free(block);
@@ -72,7 +72,7 @@ TEST_F(LargeStoreTest, ZeroedBlocksAreZeroOnReuse) {
   }
 }
 
-TEST_F(LargeStoreTest, GrowthKeepsContentsAndGainsRoom) {
+TEST_F(MappingStoreTest, GrowthKeepsContentsAndGainsRoom) {
   char* block = allocate(kMiB);
   stamp(block, kMiB);
   char* grown = static_cast<char*>(large.resize(block, 3 * kMiB));
@@ -120,7 +120,7 @@ long pages_collapsed() {
 
 // A block of 9 MiB that is about to grow: its last huge page, if it begins at such a page's boundary, is half beyond
 // it.
-class LargeStorePagingTest : public LargeStoreTest {
+class MappingStorePagingTest : public MappingStoreTest {
  protected:
   void SetUp() override {
     if (!os_knows_huge_pages()) GTEST_SKIP() << "the OS knows no huge pages";
@@ -132,7 +132,7 @@ class LargeStorePagingTest : public LargeStoreTest {
   }
   void TearDown() override {
     if (block != nullptr) free(block);
-    LargeStoreTest::TearDown();
+    MappingStoreTest::TearDown();
   }
   void grow(size_t size) { EXPECT_EQ(large.resize(block, size), block); }
   // One, unless the kernel has made small pages into huge ones in the background meanwhile, as it may at any time.
@@ -147,19 +147,19 @@ class LargeStorePagingTest : public LargeStoreTest {
   const long collapsed_before = pages_collapsed();
 };
 
-TEST_F(LargeStorePagingTest, GrowthTouchesTheHugePageThatItReaches) {
+TEST_F(MappingStorePagingTest, GrowthTouchesTheHugePageThatItReaches) {
   grow(13 * kMiB);
   EXPECT_EQ(pages_before_boundary(), 1u);
   EXPECT_NE(pages_behind_boundary(), 0u);
 }
 
-TEST_F(LargeStorePagingTest, GrowthInsideAHugePageTouchesNothing) {
+TEST_F(MappingStorePagingTest, GrowthInsideAHugePageTouchesNothing) {
   if (boundary == 9 * kMiB) GTEST_SKIP() << "the block ends at a boundary";
   grow(boundary);
   EXPECT_EQ(pages_before_boundary(), 1u);
 }
 
-TEST_F(LargeStorePagingTest, GrowthComparesWithSmallPages) {
+TEST_F(MappingStorePagingTest, GrowthComparesWithSmallPages) {
   say_dear(gauge);
   grow(13 * kMiB);
   EXPECT_FALSE(gauge.compares());
@@ -167,7 +167,7 @@ TEST_F(LargeStorePagingTest, GrowthComparesWithSmallPages) {
   EXPECT_EQ(pages_behind_boundary(), 64 * kKiB / os::page_size());
 }
 
-TEST_F(LargeStorePagingTest, ABlockThatHadHugePagesComparesWithSmallOnes) {
+TEST_F(MappingStorePagingTest, ABlockThatHadHugePagesComparesWithSmallOnes) {
   grow(boundary);
   block[boundary - 1] = 1;
   say_dear(gauge);
@@ -177,7 +177,7 @@ TEST_F(LargeStorePagingTest, ABlockThatHadHugePagesComparesWithSmallOnes) {
 }
 
 // The advice is a system call: not one for each step of a block that grows with nothing to compare it with.
-TEST_F(LargeStorePagingTest, GrowthAdvisesOnce) {
+TEST_F(MappingStorePagingTest, GrowthAdvisesOnce) {
   say_dear(gauge);
   grow(9 * kMiB + os::page_size());
   os::prefer_huge_pages(block, 18 * kMiB);
@@ -186,13 +186,13 @@ TEST_F(LargeStorePagingTest, GrowthAdvisesOnce) {
   EXPECT_TRUE(asks_for_huge_pages(block)) << "somebody has advised against huge pages again";
 }
 
-TEST_F(LargeStorePagingTest, GrowthDuringAPauseTouchesNothing) {
+TEST_F(MappingStorePagingTest, GrowthDuringAPauseTouchesNothing) {
   make_pause(gauge);
   grow(13 * kMiB);
   EXPECT_EQ(os::held_pages(block, 13 * kMiB), 1u);
 }
 
-TEST_F(LargeStoreTest, WhatWillGrowGetsRoomAtOnce) {
+TEST_F(MappingStoreTest, WhatWillGrowGetsRoomAtOnce) {
   auto* block = static_cast<char*>(large.allocate({.size = kMiB, .will_grow = true}));
   EXPECT_EQ(large.usable_size(block), kMiB);
   EXPECT_EQ(large.statistics().bytes_mapped, 2 * kMiB);
@@ -203,14 +203,14 @@ TEST_F(LargeStoreTest, WhatWillGrowGetsRoomAtOnce) {
   EXPECT_EQ(kept(), 2 * kMiB);
 }
 
-TEST_F(LargeStoreTest, KeptIsOnlyWhatWasWritten) {
+TEST_F(MappingStoreTest, KeptIsOnlyWhatWasWritten) {
   void* block = large.allocate({.size = kMiB, .will_grow = true});
   free(block);
   EXPECT_EQ(kept(), kMiB);
   EXPECT_EQ(large.statistics().bytes_mapped, 2 * kMiB);
 }
 
-TEST_F(LargeStoreTest, AShortenedBlockKeepsItsTail) {
+TEST_F(MappingStoreTest, AShortenedBlockKeepsItsTail) {
   char* block = allocate(8 * kMiB);
   stamp(block, 8 * kMiB);
   EXPECT_EQ(large.resize(block, 4 * kMiB), block);
@@ -228,7 +228,7 @@ TEST_F(LargeStoreTest, AShortenedBlockKeepsItsTail) {
   free(block);
 }
 
-TEST_F(LargeStoreTest, AlignsUpTo64MiB) {
+TEST_F(MappingStoreTest, AlignsUpTo64MiB) {
   for (size_t alignment = 4096; alignment <= 64 * kMiB; alignment *= 2) {
     auto* block = static_cast<char*>(large.allocate({.size = 300 * kKiB, .alignment = alignment}));
     ASSERT_NE(block, nullptr);
@@ -240,7 +240,7 @@ TEST_F(LargeStoreTest, AlignsUpTo64MiB) {
   }
 }
 
-TEST_F(LargeStoreTest, KeptMappingsServeOnlyTheirAlignment) {
+TEST_F(MappingStoreTest, KeptMappingsServeOnlyTheirAlignment) {
   auto* odd = static_cast<char*>(large.allocate({.size = kMiB, .alignment = kMiB}));
   free(odd);
   EXPECT_EQ(large.allocate({.size = kMiB, .alignment = kMiB}), odd);
@@ -251,7 +251,7 @@ TEST_F(LargeStoreTest, KeptMappingsServeOnlyTheirAlignment) {
   }
 }
 
-TEST_F(LargeStoreTest, BeyondTheThresholdTheOldestGoes) {
+TEST_F(MappingStoreTest, BeyondTheThresholdTheOldestGoes) {
   large.set_retention({2 * kMiB, UINT32_MAX});
   char* blocks[4];
   for (char*& block : blocks) block = allocate(kMiB);
@@ -263,14 +263,14 @@ TEST_F(LargeStoreTest, BeyondTheThresholdTheOldestGoes) {
   EXPECT_EQ(large.free(blocks[3]), LargeFree::kAlreadyFree);
 }
 
-TEST_F(LargeStoreTest, WithoutRetentionKeepsNothing) {
+TEST_F(MappingStoreTest, WithoutRetentionKeepsNothing) {
   large.set_retention({0, UINT32_MAX});
   free(allocate(kMiB));
   EXPECT_EQ(kept(), 0u);
   EXPECT_EQ(large.statistics().bytes_mapped, 0u);
 }
 
-TEST_F(LargeStoreTest, TrimKeepsThePad) {
+TEST_F(MappingStoreTest, TrimKeepsThePad) {
   void* blocks[3];
   for (void*& block : blocks) block = allocate(kMiB);
   EXPECT_FALSE(large.trim(0));
@@ -283,7 +283,7 @@ TEST_F(LargeStoreTest, TrimKeepsThePad) {
   EXPECT_EQ(large.statistics().bytes_mapped, 0u);
 }
 
-TEST_F(LargeStoreTest, WhoeverComesByPurgesWhatIsOverdue) {
+TEST_F(MappingStoreTest, WhoeverComesByPurgesWhatIsOverdue) {
   // However long the machine stops the test, nothing is overdue before.
   const auto let_age = [this] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -311,7 +311,7 @@ TEST_F(LargeStoreTest, WhoeverComesByPurgesWhatIsOverdue) {
   EXPECT_EQ(kept(), 0u);
 }
 
-TEST_F(LargeStoreTest, AgeSendsALongMappingBackInParts) {
+TEST_F(MappingStoreTest, AgeSendsALongMappingBackInParts) {
   free(large.allocate({.size = 16 * kMiB, .alignment = kChunkSize}));
   large.set_retention({SIZE_MAX, 1});
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
@@ -322,7 +322,7 @@ TEST_F(LargeStoreTest, AgeSendsALongMappingBackInParts) {
   EXPECT_EQ(large.purge_overdue(), Purge::kNotDue);
 }
 
-TEST_F(LargeStoreTest, AgeSendsOneMappingBackAtATime) {
+TEST_F(MappingStoreTest, AgeSendsOneMappingBackAtATime) {
   EXPECT_FALSE(large.ages());
   free(allocate(kMiB));
   EXPECT_TRUE(large.ages());
@@ -341,7 +341,7 @@ TEST_F(LargeStoreTest, AgeSendsOneMappingBackAtATime) {
   EXPECT_FALSE(large.ages());
 }
 
-TEST_F(LargeStoreTest, RingsWhenItKeeps) {
+TEST_F(MappingStoreTest, RingsWhenItKeeps) {
   WakeEvent wake_event;
   large.set_wake_event(wake_event);
   char* block = allocate(kMiB);
@@ -355,7 +355,7 @@ TEST_F(LargeStoreTest, RingsWhenItKeeps) {
   EXPECT_FALSE(wake_event.announce()) << "still waiting";
 }
 
-TEST_F(LargeStoreTest, SaysWhatIsWrongWithAnAddress) {
+TEST_F(MappingStoreTest, SaysWhatIsWrongWithAnAddress) {
   char* block = allocate(kMiB);
   int local = 0;
   for (size_t inside : {size_t{1}, size_t{16}, size_t{4096}, kMiB - 1})
@@ -370,7 +370,7 @@ TEST_F(LargeStoreTest, SaysWhatIsWrongWithAnAddress) {
   EXPECT_EQ(large.usable_size(block), 0u);
 }
 
-TEST_F(LargeStoreTest, RefusesTheAbsurd) {
+TEST_F(MappingStoreTest, RefusesTheAbsurd) {
   for (size_t size : {SIZE_MAX, SIZE_MAX - 4096, size_t{PTRDIFF_MAX} + 1, size_t{1} << 62})
     EXPECT_EQ(allocate(size), nullptr);
   EXPECT_EQ(large.allocate({.size = kMiB, .alignment = size_t{1} << 63}), nullptr);

@@ -1,20 +1,20 @@
-// LargeStore's way back to the OS: what goes, by amount, by age, for the growth of others, and on request. The lock is
-// held in all but the public functions; what is on its way is in the thread's hands, and counts as in transit.
+// MappingStore's way back to the OS: what goes, by amount, by age, for the growth of others, and on request. The lock
+// is held in all but the public functions; what is on its way is in the thread's hands, and counts as in transit.
 #include <algorithm>
 
 #include "base/bits.h"
 #include "os/clock.h"
 #include "os/memory.h"
-#include "span/large_store.h"
+#include "span/mapping_store.h"
 
 namespace snug {
 
 // Gives the oldest that is kept back to the OS, but for as many bytes from its start as are said to stay: its usable
 // ones, or more of a free one; kNotDue for all. That is asked under the lock; of null, if nothing is kept.
 template <class AskWhatStays>
-Purge LargeStore::give_back_oldest(AskWhatStays ask_what_stays) {
+Purge MappingStore::give_back_oldest(AskWhatStays ask_what_stays) {
   const GateGuard guard(lock_, in_flight_);
-  LargeBlock* oldest = oldest_kept();
+  MappedBlock* oldest = oldest_kept();
   size_t stays = ask_what_stays(oldest);
   if (stays == kNotDue) return Purge::kNotDue;
   if (oldest->is_live()) {
@@ -30,7 +30,7 @@ Purge LargeStore::give_back_oldest(AskWhatStays ask_what_stays) {
 
 // Gives what lies beyond `length` of the block back to the OS: addresses and room to grow too, or one short block after
 // the other could hold a long mapping each; and locked memory can only go so. False if the OS takes nothing.
-bool LargeStore::cut(LargeBlock* block, size_t length) {
+bool MappingStore::cut(MappedBlock* block, size_t length) {
   void* const end = at<void>(block->start + length);
   if (os::release(end, block->mapped - length))
     block->mapped = block->writable = length;
@@ -41,15 +41,15 @@ bool LargeStore::cut(LargeBlock* block, size_t length) {
 }
 
 // What the block had, some of which may be gone.
-void LargeStore::count_cut(size_t mapped, size_t written, const LargeBlock& block) {
+void MappingStore::count_cut(size_t mapped, size_t written, const MappedBlock& block) {
   bytes_mapped_ -= mapped - block.mapped;
   bytes_released_ += written - block.written;
 }
 
 // What lies beyond `usable` of a live block is kept no longer and becomes a mapping of its own, in neither cache nor
 // index: the block needs new room to grow. Null, and nothing has changed, without memory for a record.
-LargeBlock* LargeStore::split_tail(LargeBlock* block, size_t usable) {
-  LargeBlock* tail = records_.make();
+MappedBlock* MappingStore::split_tail(MappedBlock* block, size_t usable) {
+  MappedBlock* tail = records_.make();
   if (tail == nullptr) return nullptr;
   ++mappings_;
   keep_no_longer(block);
@@ -66,7 +66,7 @@ LargeBlock* LargeStore::split_tail(LargeBlock* block, size_t usable) {
 // Gives back what lies beyond `stays` of a mapping that is in neither cache nor index and counts as in transit. What
 // stays is about as old as it was. False if the OS does not take it: then its memory is purged, if it can be, and the
 // mapping is kept, young again, so that it is not lost.
-bool LargeStore::give_back(LargeBlock* block, size_t stays) {
+bool MappingStore::give_back(MappedBlock* block, size_t stays) {
   const size_t mapped = block->mapped;
   const size_t written = block->written;
   {
@@ -90,8 +90,8 @@ bool LargeStore::give_back(LargeBlock* block, size_t stays) {
   return is_gone || stays != 0;
 }
 
-Purge LargeStore::purge_excess() {
-  return give_back_oldest([this](const LargeBlock* oldest) {
+Purge MappingStore::purge_excess() {
+  return give_back_oldest([this](const MappedBlock* oldest) {
     lock_.assume_held();
     if (oldest == nullptr || !keeps_too_much()) return kNotDue;
     budget_.gave(oldest->kept(), retain_);
@@ -99,14 +99,14 @@ Purge LargeStore::purge_excess() {
   });
 }
 
-void LargeStore::give_back_excess() {
+void MappingStore::give_back_excess() {
   while (purge_excess() == Purge::kDone) {
   }
 }
 
-bool LargeStore::trim(size_t pad) {
+bool MappingStore::trim(size_t pad) {
   // Mappings that could not be given back are purged and count for nothing, but may go now.
-  const auto due = [&](const LargeBlock* oldest) {
+  const auto due = [&](const MappedBlock* oldest) {
     return oldest != nullptr && (pad == 0 || bytes_kept_.get() > pad) ? oldest->usable : kNotDue;
   };
   bool any = false;
@@ -115,19 +115,19 @@ bool LargeStore::trim(size_t pad) {
 }
 
 // Room to grow is no memory, but in a limited address space other mappings may be refused because of it.
-bool LargeStore::cut_every_tail() {
+bool MappingStore::cut_every_tail() {
   const GateGuard guard(lock_, in_flight_);
   CacheList tails;
-  index_.for_each([&](LargeBlock& block) {
+  index_.for_each([&](MappedBlock& block) {
     lock_.assume_held();
     if (block.mapped == block.usable) return;
-    LargeBlock* tail = split_tail(&block, block.usable);
+    MappedBlock* tail = split_tail(&block, block.usable);
     if (tail == nullptr) return;
     bytes_in_transit_ += tail->mapped;
     tails.push_back(tail);
   });
   bool any = false;
-  while (LargeBlock* tail = tails.pop_front()) {
+  while (MappedBlock* tail = tails.pop_front()) {
     const bool holds_memory = tail->written != 0;
     any = (give_back(tail, 0) && holds_memory) || any;
   }
@@ -135,19 +135,19 @@ bool LargeStore::cut_every_tail() {
 }
 
 // How many bytes of the block stay if so many go from its end; of a live one, the usable ones. No huge page is broken.
-size_t LargeStore::without_end(const LargeBlock& block, size_t bytes) {
+size_t MappingStore::without_end(const MappedBlock& block, size_t bytes) {
   if (block.is_live()) return block.usable;
   const uintptr_t end = block.start + block.written - std::min(block.written, bytes);
   return std::max(block.start, round_down(end, kChunkSize)) - block.start;
 }
 
 // The growth of others so far calls for no purge any more.
-void LargeStore::forgive(size_t grown) {
+void MappingStore::forgive(size_t grown) {
   if (grown > made_way_.load(std::memory_order_relaxed)) made_way_.store(grown, std::memory_order_relaxed);
 }
 
-void LargeStore::purge_for_growth_slowly(size_t grown) {
-  const auto owed = [&](const LargeBlock* oldest) {
+void MappingStore::purge_for_growth_slowly(size_t grown) {
+  const auto owed = [&](const MappedBlock* oldest) {
     lock_.assume_held();
     const size_t made = made_way_.load(std::memory_order_relaxed);
     if (grown <= made) return kNotDue;
@@ -166,10 +166,10 @@ void LargeStore::purge_for_growth_slowly(size_t grown) {
   give_back_excess();
 }
 
-bool LargeStore::is_overdue(uint32_t freed_at) const { return os::milliseconds() - freed_at > purge_after_; }
+bool MappingStore::is_overdue(uint32_t freed_at) const { return os::milliseconds() - freed_at > purge_after_; }
 
-Purge LargeStore::purge_overdue() {
-  return give_back_oldest([this](const LargeBlock* oldest) {
+Purge MappingStore::purge_overdue() {
+  return give_back_oldest([this](const MappedBlock* oldest) {
     lock_.assume_held();
     if (oldest == nullptr || !is_overdue(oldest->freed_at)) return kNotDue;
     // A part only, as the calling thread waits for the system call.

@@ -1,4 +1,4 @@
-// LargeStore: the large blocks, live ones and those kept for the next request.
+// MappingStore: the large blocks, live ones and those kept for the next request.
 //
 // A freed mapping stays in the cache, memory and all, until the retention threshold or its age says that it goes back
 // to the OS. Beside the one freed last, little is kept until memory that went back is faulted in again, and what was in
@@ -27,8 +27,8 @@
 #include "span/huge_page_gauge.h"
 #include "span/kept_budget.h"
 #include "span/kept_by_age.h"
-#include "span/large_block.h"
 #include "span/large_index.h"
+#include "span/mapped_block.h"
 #include "span/meta_arena.h"
 #include "span/span_store.h"
 
@@ -61,7 +61,7 @@ struct LargeExtent {
   size_t writable = 0;
 };
 
-class LargeStore {
+class MappingStore {
  public:
   // How many mappings there are at most, live and kept; and up to how many a block that is to grow gets a new one, or
   // new room, which the OS counts as one more. The OS grants a process 65530 by default, and a process at that limit
@@ -70,7 +70,7 @@ class LargeStore {
   static constexpr size_t kMostForGrowth = 4096;
 
   // `grown`: bytes that the span store, which cannot use what is kept here, has taken from the OS so far.
-  constexpr LargeStore(MetaArena& arena, HugePageGauge& gauge, const std::atomic<size_t>& grown)
+  constexpr MappingStore(MetaArena& arena, HugePageGauge& gauge, const std::atomic<size_t>& grown)
       : grown_(grown), arena_(arena), gauge_(gauge), records_(arena) {}
 
   // Before any other use.
@@ -144,7 +144,7 @@ class LargeStore {
   void unlock_after_fork() SNUG_RELEASE(lock_) { lock_.unlock_after_fork(); }
 
  private:
-  using CacheList = List<LargeBlock, &LargeBlock::in_cache>;
+  using CacheList = List<MappedBlock, &MappedBlock::in_cache>;
   // From so many bytes on a block that is made longer gets huge pages, as a program that lengthens a block fills it.
   // Each growth backs at most one ahead of its use.
   static constexpr size_t kGrownBlock = size_t{4} << 20;
@@ -156,37 +156,37 @@ class LargeStore {
 
   void purge_for_growth_slowly(size_t grown);
   void forgive(size_t grown) SNUG_REQUIRES(lock_);
-  static size_t without_end(const LargeBlock& block, size_t bytes);
+  static size_t without_end(const MappedBlock& block, size_t bytes);
   template <class AskWhatStays>
   Purge give_back_oldest(AskWhatStays ask_what_stays);
-  LargeBlock* take_kept(size_t bytes, const LargeRequest& request) SNUG_REQUIRES(lock_);
+  MappedBlock* take_kept(size_t bytes, const LargeRequest& request) SNUG_REQUIRES(lock_);
   bool promise_place() SNUG_REQUIRES(lock_);
-  LargeBlock* map_block(const LargeRequest& request, size_t usable) SNUG_REQUIRES(lock_);
-  void* hand_out(LargeBlock* block, size_t usable) SNUG_REQUIRES(lock_);
+  MappedBlock* map_block(const LargeRequest& request, size_t usable) SNUG_REQUIRES(lock_);
+  void* hand_out(MappedBlock* block, size_t usable) SNUG_REQUIRES(lock_);
   void note_use() SNUG_REQUIRES(lock_);
-  CacheList& list_of(const LargeBlock& block) SNUG_REQUIRES(lock_) { return block.is_live() ? tails_ : cache_; }
-  LargeBlock* oldest_kept() const SNUG_REQUIRES(lock_);
-  void keep(LargeBlock* block) SNUG_REQUIRES(lock_);
-  void count_kept(LargeBlock* block) SNUG_REQUIRES(lock_);
+  CacheList& list_of(const MappedBlock& block) SNUG_REQUIRES(lock_) { return block.is_live() ? tails_ : cache_; }
+  MappedBlock* oldest_kept() const SNUG_REQUIRES(lock_);
+  void keep(MappedBlock* block) SNUG_REQUIRES(lock_);
+  void count_kept(MappedBlock* block) SNUG_REQUIRES(lock_);
   void note_oldest() SNUG_REQUIRES(lock_);
   bool is_overdue(uint32_t freed_at) const;
-  void keep_no_longer(LargeBlock* block) SNUG_REQUIRES(lock_);
-  static bool cut(LargeBlock* block, size_t length);
-  void count_cut(size_t mapped, size_t written, const LargeBlock& block) SNUG_REQUIRES(lock_);
-  LargeBlock* split_tail(LargeBlock* block, size_t usable) SNUG_REQUIRES(lock_);
+  void keep_no_longer(MappedBlock* block) SNUG_REQUIRES(lock_);
+  static bool cut(MappedBlock* block, size_t length);
+  void count_cut(size_t mapped, size_t written, const MappedBlock& block) SNUG_REQUIRES(lock_);
+  MappedBlock* split_tail(MappedBlock* block, size_t usable) SNUG_REQUIRES(lock_);
   bool cut_every_tail();
-  bool give_back(LargeBlock* block, size_t stays) SNUG_REQUIRES(lock_);
+  bool give_back(MappedBlock* block, size_t stays) SNUG_REQUIRES(lock_);
   bool keeps_too_much() const SNUG_REQUIRES(lock_);
   void give_back_excess();
-  void write_up_to(LargeBlock* block, size_t usable) SNUG_REQUIRES(lock_);
-  void shorten(LargeBlock* block, size_t usable) SNUG_REQUIRES(lock_);
+  void write_up_to(MappedBlock* block, size_t usable) SNUG_REQUIRES(lock_);
+  void shorten(MappedBlock* block, size_t usable) SNUG_REQUIRES(lock_);
   template <class Act>
-  void act_detached(LargeBlock* block, Act act) SNUG_REQUIRES(lock_);
+  void act_detached(MappedBlock* block, Act act) SNUG_REQUIRES(lock_);
   bool may_have_room() const SNUG_REQUIRES(lock_) { return mappings_ < kMostForGrowth; }
-  bool make_writable(LargeBlock* block, size_t usable) SNUG_REQUIRES(lock_);
-  bool lengthen(LargeBlock* block, size_t usable) SNUG_REQUIRES(lock_);
-  void advise(LargeBlock* block) SNUG_REQUIRES(lock_);
-  void touch_by_the_clock(const LargeBlock& block, size_t written);
+  bool make_writable(MappedBlock* block, size_t usable) SNUG_REQUIRES(lock_);
+  bool lengthen(MappedBlock* block, size_t usable) SNUG_REQUIRES(lock_);
+  void advise(MappedBlock* block) SNUG_REQUIRES(lock_);
+  void touch_by_the_clock(const MappedBlock& block, size_t written);
   LargeFree reason_unknown(uintptr_t start) SNUG_REQUIRES(lock_);
   uintptr_t find_around(uintptr_t address) const SNUG_REQUIRES(lock_);
   void remember_gone(uintptr_t start) SNUG_REQUIRES(lock_) { gone_[gone_count_++ % kRemembered] = start; }
@@ -201,7 +201,7 @@ class LargeStore {
   alignas(kCacheLine) SharedLock lock_;
   InFlightGate in_flight_;
   HugePageGauge& gauge_;
-  RecordPool<LargeBlock> records_ SNUG_GUARDED_BY(lock_);
+  RecordPool<MappedBlock> records_ SNUG_GUARDED_BY(lock_);
   LargeIndex index_ SNUG_GUARDED_BY(lock_);
   CacheList cache_ SNUG_GUARDED_BY(lock_);  // free blocks, the oldest first
   CacheList tails_ SNUG_GUARDED_BY(lock_);  // live ones with a tail that is kept, the same

@@ -1,4 +1,4 @@
-#include "span/large_store.h"
+#include "span/mapping_store.h"
 
 #include <algorithm>
 #include <cstring>
@@ -18,7 +18,7 @@ constexpr size_t kMostLooks = 64;
 
 }  // namespace
 
-void* LargeStore::allocate(const LargeRequest& request) {
+void* MappingStore::allocate(const LargeRequest& request) {
   const size_t usable = round_up(request.size, os::page_size());
   if (usable < request.size || usable > PTRDIFF_MAX) return nullptr;
   void* start = nullptr;
@@ -26,7 +26,7 @@ void* LargeStore::allocate(const LargeRequest& request) {
   {
     const GateGuard guard(lock_, in_flight_);
     if (!promise_place()) return nullptr;
-    LargeBlock* block = take_kept(usable, request);
+    MappedBlock* block = take_kept(usable, request);
     if (block == nullptr) block = map_block(request, usable);
     if (block == nullptr) {
       index_.withdraw_promise();
@@ -51,12 +51,12 @@ void* LargeStore::allocate(const LargeRequest& request) {
 
 // Promises a place in the index for one more block. False if the OS refuses memory. The caller holds the lock, here and
 // in the private functions below; it is dropped during system calls.
-bool LargeStore::promise_place() {
+bool MappingStore::promise_place() {
   while (!index_.promise()) {
     LargeIndex::Table table = index_.longer();
     {
       const UnlockedScope unlocked(lock_, in_flight_);
-      table.slots = static_cast<LargeBlock**>(arena_.map(table.bytes()));
+      table.slots = static_cast<MappedBlock**>(arena_.map(table.bytes()));
     }
     if (table.slots == nullptr) return index_.promise_last();
     table = index_.move_to(table);
@@ -68,9 +68,9 @@ bool LargeStore::promise_place() {
 }
 
 // A new mapping, in neither cache nor index. Null if the OS refuses, or at the bound.
-LargeBlock* LargeStore::map_block(const LargeRequest& request, size_t usable) {
+MappedBlock* MappingStore::map_block(const LargeRequest& request, size_t usable) {
   if (request.will_grow ? !may_have_room() : mappings_ >= kMostMappings) return nullptr;
-  LargeBlock* block = records_.make();
+  MappedBlock* block = records_.make();
   if (block == nullptr) return nullptr;
   ++mappings_;
   bool is_made = false;
@@ -89,7 +89,7 @@ LargeBlock* LargeStore::map_block(const LargeRequest& request, size_t usable) {
 }
 
 // Makes the block live. Its place in the index is promised.
-void* LargeStore::hand_out(LargeBlock* block, size_t usable) {
+void* MappingStore::hand_out(MappedBlock* block, size_t usable) {
   block->usable = usable;
   block->was_tail = false;
   write_up_to(block, usable);
@@ -102,7 +102,7 @@ void* LargeStore::hand_out(LargeBlock* block, size_t usable) {
 
 // The block freed last does not count against the budget: a program that allocates and frees one block again and again
 // gets it back each time.
-bool LargeStore::keeps_too_much() const {
+bool MappingStore::keeps_too_much() const {
   if (oldest_kept() == nullptr) return false;
   const size_t kept = bytes_kept_.get();
   const size_t spared = cache_.empty() ? 0 : cache_.back()->kept();
@@ -112,7 +112,7 @@ bool LargeStore::keeps_too_much() const {
 
 // The OS has to back what is written for the first time. If as much was purged before, that counts as a refault, and so
 // much more is kept from now on.
-void LargeStore::write_up_to(LargeBlock* block, size_t usable) {
+void MappingStore::write_up_to(MappedBlock* block, size_t usable) {
   if (usable <= block->written) return;
   const size_t more = usable - block->written;
   written_.store(bytes_grown() + more, std::memory_order_relaxed);
@@ -122,13 +122,13 @@ void LargeStore::write_up_to(LargeBlock* block, size_t usable) {
 
 // Takes out of the cache the kept mapping of which the written length is nearest to the length asked for; null if none
 // fits.
-LargeBlock* LargeStore::take_kept(size_t bytes, const LargeRequest& request) {
-  const auto misfit = [bytes](const LargeBlock& block) {
+MappedBlock* MappingStore::take_kept(size_t bytes, const LargeRequest& request) {
+  const auto misfit = [bytes](const MappedBlock& block) {
     return block.written > bytes ? block.written - bytes : bytes - block.written;
   };
-  LargeBlock* best = nullptr;
+  MappedBlock* best = nullptr;
   size_t looks = kMostLooks;
-  for (LargeBlock* block = cache_.back(); block != nullptr && looks != 0; block = CacheList::prev(block), --looks) {
+  for (MappedBlock* block = cache_.back(); block != nullptr && looks != 0; block = CacheList::prev(block), --looks) {
     if (block->writable < bytes || !is_aligned(block->start, request.alignment)) continue;
     if (best == nullptr || misfit(*block) < misfit(*best)) best = block;
   }
@@ -136,10 +136,10 @@ LargeBlock* LargeStore::take_kept(size_t bytes, const LargeRequest& request) {
   return best;
 }
 
-LargeFree LargeStore::free(void* start) {
+LargeFree MappingStore::free(void* start) {
   {
     const GateGuard guard(lock_, in_flight_);
-    LargeBlock* block = index_.find(address_of(start));
+    MappedBlock* block = index_.find(address_of(start));
     if (block == nullptr) return reason_unknown(address_of(start));
     index_.erase(block);
     note_use();
@@ -154,43 +154,43 @@ LargeFree LargeStore::free(void* start) {
 }
 
 // Called before a block is freed or shortened.
-void LargeStore::note_use() {
+void MappingStore::note_use() {
   if (by_age_.is_in_force()) by_age_.note(bytes_usable_, purge_after_, os::milliseconds());
 }
 
 // What is wrong with an address that is not the start of a live block. Slow, but the process ends after one report.
-LargeFree LargeStore::reason_unknown(uintptr_t start) {
+LargeFree MappingStore::reason_unknown(uintptr_t start) {
   LargeFree reason =
       std::find(gone_, std::end(gone_), start) != std::end(gone_) ? LargeFree::kAlreadyFree : LargeFree::kUnknown;
-  for (LargeBlock* kept = cache_.front(); kept != nullptr; kept = CacheList::next(kept))
+  for (MappedBlock* kept = cache_.front(); kept != nullptr; kept = CacheList::next(kept))
     if (kept->start == start) reason = LargeFree::kAlreadyFree;
   return find_around(start) != 0 ? LargeFree::kInside : reason;
 }
 
 // The start of the live block that the address lies in, 0 if there is none.
-uintptr_t LargeStore::find_around(uintptr_t address) const {
+uintptr_t MappingStore::find_around(uintptr_t address) const {
   uintptr_t found = 0;
-  index_.for_each([&](const LargeBlock& block) {
+  index_.for_each([&](const MappedBlock& block) {
     if (address - block.start < block.usable) found = block.start;
   });
   return found;
 }
 
-void* LargeStore::block_around(const void* address) {
+void* MappingStore::block_around(const void* address) {
   LockGuard guard(lock_);
   return at<void>(find_around(address_of(address)));
 }
 
 // The oldest of the free blocks and the tails; null if nothing is kept.
-LargeBlock* LargeStore::oldest_kept() const {
-  LargeBlock* const block = cache_.front();
-  LargeBlock* const tail = tails_.front();
+MappedBlock* MappingStore::oldest_kept() const {
+  MappedBlock* const block = cache_.front();
+  MappedBlock* const tail = tails_.front();
   if (block == nullptr || tail == nullptr) return block != nullptr ? block : tail;
   return static_cast<int32_t>(tail->freed_at - block->freed_at) <= 0 ? tail : block;
 }
 
 // The block is not kept.
-void LargeStore::keep(LargeBlock* block) {
+void MappingStore::keep(MappedBlock* block) {
   // While nothing was kept, growth of others called for no purge. But part of what is in transit may come back.
   if (oldest_kept() == nullptr && bytes_in_transit_ == 0) forgive(grown_.load(std::memory_order_relaxed));
   block->freed_at = os::milliseconds();
@@ -199,15 +199,15 @@ void LargeStore::keep(LargeBlock* block) {
 }
 
 // Called after each change of what is kept.
-void LargeStore::note_oldest() {
-  const LargeBlock* const block = oldest_kept();
+void MappingStore::note_oldest() {
+  const MappedBlock* const block = oldest_kept();
   const uint64_t oldest = block == nullptr ? kNoneKept : block->freed_at;
   // Every thread reads it: written only where it changes.
   if (oldest != oldest_.load(std::memory_order_relaxed)) oldest_.store(oldest, std::memory_order_relaxed);
 }
 
 // Called when the block was put into its list.
-void LargeStore::count_kept(LargeBlock* block) {
+void MappingStore::count_kept(MappedBlock* block) {
   block->is_kept = true;
   bytes_kept_.add(block->kept());
   note_oldest();
@@ -215,7 +215,7 @@ void LargeStore::count_kept(LargeBlock* block) {
 }
 
 //
-void LargeStore::keep_no_longer(LargeBlock* block) {
+void MappingStore::keep_no_longer(MappedBlock* block) {
   if (!block->is_kept) return;
   list_of(*block).remove(block);
   note_oldest();
@@ -223,18 +223,18 @@ void LargeStore::keep_no_longer(LargeBlock* block) {
   block->is_kept = false;
 }
 
-size_t LargeStore::usable_size(const void* start) {
+size_t MappingStore::usable_size(const void* start) {
   LockGuard guard(lock_);
-  const LargeBlock* block = index_.find(address_of(start));
+  const MappedBlock* block = index_.find(address_of(start));
   return block == nullptr ? 0 : block->usable;
 }
 
-bool LargeStore::ages() {
+bool MappingStore::ages() {
   LockGuard guard(lock_);
   return oldest_kept() != nullptr;
 }
 
-LargeStatistics LargeStore::statistics() {
+LargeStatistics MappingStore::statistics() {
   LockGuard guard(lock_);
   return {index_.size() + blocks_detached_,
           bytes_usable_,
@@ -246,15 +246,15 @@ LargeStatistics LargeStore::statistics() {
 }
 
 // First the blocks of the index, then those of the cache.
-size_t LargeStore::copy_extents(size_t* place, LargeExtent* extents, size_t most) {
+size_t MappingStore::copy_extents(size_t* place, LargeExtent* extents, size_t most) {
   LockGuard guard(lock_);
   size_t count = 0;
   const LargeIndex::Table& table = index_.table();
-  const auto add = [&](const LargeBlock& block) { extents[count++] = {block.start, block.usable, block.writable}; };
+  const auto add = [&](const MappedBlock& block) { extents[count++] = {block.start, block.usable, block.writable}; };
   for (; *place < table.capacity && count != most; ++*place)
     if (table.slots[*place] != nullptr) add(*table.slots[*place]);
   size_t passed = table.capacity;
-  for (LargeBlock* block = cache_.front(); block != nullptr && count != most; block = CacheList::next(block)) {
+  for (MappedBlock* block = cache_.front(); block != nullptr && count != most; block = CacheList::next(block)) {
     if (passed++ < *place) continue;
     ++*place;
     add(*block);
@@ -262,40 +262,41 @@ size_t LargeStore::copy_extents(size_t* place, LargeExtent* extents, size_t most
   return count;
 }
 
-std::pair<uintptr_t, uintptr_t> LargeStore::index_range() {
+std::pair<uintptr_t, uintptr_t> MappingStore::index_range() {
   LockGuard guard(lock_);
   const uintptr_t start = address_of(index_.table().slots);
   return {start, start + index_.bytes()};
 }
 
-const char* LargeStore::check() {
+const char* MappingStore::check() {
   LockGuard guard(lock_);
   size_t usable = 0;
   size_t mapped = 0;
   size_t kept = 0;
   bool sound = true;
-  index_.for_each([&](const LargeBlock& block) {
+  index_.for_each([&](const MappedBlock& block) {
     lock_.assume_held();
     usable += block.usable;
     mapped += block.mapped;
     sound = sound && block.usable <= block.written && block.written <= block.writable &&
             block.writable <= block.mapped && block.is_live() && index_.find(block.start) == &block;
   });
-  if (!sound) return "large store: a live block's lengths are out of order, or the index does not find it";
-  for (LargeBlock* block = cache_.front(); block != nullptr; block = CacheList::next(block)) {
+  if (!sound) return "mapping store: a live block's lengths are out of order, or the index does not find it";
+  for (MappedBlock* block = cache_.front(); block != nullptr; block = CacheList::next(block)) {
     kept += block->kept();
-    if (!block->is_kept) return "large store: what the cache holds does not count as kept";
-    if (block->is_live()) return "large store: the cache holds a live block";
-    if (index_.find(block->start) != nullptr) return "large store: a free mapping is in the index";
+    if (!block->is_kept) return "mapping store: what the cache holds does not count as kept";
+    if (block->is_live()) return "mapping store: the cache holds a live block";
+    if (index_.find(block->start) != nullptr) return "mapping store: a free mapping is in the index";
     mapped += block->mapped;
   }
-  for (LargeBlock* block = tails_.front(); block != nullptr; block = CacheList::next(block)) {
+  for (MappedBlock* block = tails_.front(); block != nullptr; block = CacheList::next(block)) {
     kept += block->kept();
-    if (!block->is_kept || !block->is_live()) return "large store: what has a tail is free, or does not count as kept";
+    if (!block->is_kept || !block->is_live())
+      return "mapping store: what has a tail is free, or does not count as kept";
   }
   if (usable + usable_detached_ != bytes_usable_ || mapped + bytes_in_transit_ + mapped_detached_ != bytes_mapped_ ||
       kept != bytes_kept_.get())
-    return "large store: the byte counts are wrong";
+    return "mapping store: the byte counts are wrong";
   return nullptr;
 }
 

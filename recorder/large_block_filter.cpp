@@ -1,4 +1,4 @@
-#include "recorder/large_blocks.h"
+#include "recorder/large_block_filter.h"
 
 #include <fcntl.h>
 #include <sys/syscall.h>
@@ -8,7 +8,7 @@
 
 namespace snug::recorder {
 
-constinit LargeBlocks large_blocks;
+constinit LargeBlockFilter large_block_filter;
 
 namespace {
 
@@ -58,13 +58,13 @@ void tell_pages(std::uint64_t address, std::size_t size, bool has_forked) {
 }  // namespace
 
 void note_large(const void* block) {
-  if (large_size_of(const_cast<void*>(block)) != 0) large_blocks.add(block);
+  if (large_size_of(const_cast<void*>(block)) != 0) large_block_filter.add(block);
 }
 
 void tell_touched_pages(void* block) {
   const std::size_t size = block != nullptr ? large_size_of(block) : 0;
   if (size == 0) return;
-  large_blocks.remove(block);
+  large_block_filter.remove(block);
   const Ring* const ring = ring_for_event();
   if (is_refused.load(std::memory_order_relaxed) || ring == nullptr) return;
   const ErrnoKeeper keeper;

@@ -1,5 +1,6 @@
-// LargeBlocks: a filter by which one look-up skips almost all blocks that are not large; and which pages of a large
-// block were touched, recorded right before it is freed. Programs request more than they use: buffers, tables, arenas.
+// LargeBlockFilter: a filter by which one look-up skips almost all blocks that are not large; and which pages of a
+// large block were touched, recorded right before it is freed. Programs request more than they use: buffers, tables,
+// arenas.
 //
 //   count of a place == large blocks that begin in one of its OS pages, 255 standing for more
 //
@@ -16,7 +17,7 @@
 
 namespace snug::recorder {
 
-class LargeBlocks {
+class LargeBlockFilter {
  public:
   bool may_begin_at(const void* block) const { return place_of(block).load(std::memory_order_relaxed) != 0; }
   void add(const void* block) { change(block, 1); }
@@ -46,7 +47,7 @@ class LargeBlocks {
   Place places_[kPlaces] = {};
 };
 
-extern LargeBlocks large_blocks;
+extern LargeBlockFilter large_block_filter;
 
 // Both leave errno as it is. Calls inside of the allocator's own calls are skipped.
 void note_large(const void* block);
