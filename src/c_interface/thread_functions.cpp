@@ -8,6 +8,7 @@
 
 #include "allocator/allocator.h"
 #include "base/compiler.h"
+#include "os/libc_features.h"
 #include "os/thread.h"
 
 namespace snug {
@@ -29,7 +30,7 @@ SNUG_AT_LOAD SNUG_USED void prepare_threads() {
 }  // namespace snug
 
 extern "C" SNUG_EXPORT int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*body)(void*),
-                                          void* argument) noexcept {
+                                          void* argument) SNUG_LIBC_NOEXCEPT {
   using namespace snug;
   os::CreateThread create = next_create.load(std::memory_order_relaxed);
   if (create == nullptr) create = look_up(RTLD_NEXT);  // a library that is initialised earlier starts a thread

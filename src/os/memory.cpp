@@ -13,6 +13,11 @@
 #include "base/compiler.h"
 #include "base/system_call.h"
 
+// Linux 5.14 has it; musl's headers do not.
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
 namespace snug::os {
 namespace {
 

@@ -1,7 +1,15 @@
 // What snug asks of the OS about the process.
 #pragma once
 
+#include "os/libc_features.h"
+
+#if SNUG_LIBC_TELLS_SINGLE_THREADED
 #include <sys/single_threaded.h>
+#else
+#include "base/compiler.h"
+// In the process's libc it may be all the same: old binaries run on a new one.
+extern "C" SNUG_WEAK char __libc_single_threaded;
+#endif
 
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +25,10 @@ constexpr size_t reservation_limit(size_t addresses) { return addresses / 16; }
 // is_privileged() and the clocks (os/clock.h) need not ask under a lock. Any thread may call it, any number of times.
 void learn_start();
 
+// True if constructors are called with main's arguments, and perhaps before libc itself has the environment. musl calls
+// them without arguments, and knows the environment before.
+inline constexpr bool kConstructorsGetEnvironment = SNUG_IS_GLIBC;
+
 // The same without libc: the auxiliary vector lies behind the environment that the kernel gave the program. Not for
 // libc's `environ`, which the program may have replaced.
 void learn_start_from(char** environment);
@@ -27,8 +39,15 @@ bool is_privileged();
 // The number by which the OS knows the process.
 uint32_t process_id();
 
-// True if no other thread can be running. May be false although all other threads have ended.
-inline bool is_single_threaded() { return __libc_single_threaded != 0; }
+// True if no other thread can be running. May be false although all other threads have ended, and is always false where
+// libc does not tell (musl, glibc before 2.32).
+inline bool is_single_threaded() {
+#if SNUG_LIBC_TELLS_SINGLE_THREADED
+  return __libc_single_threaded != 0;
+#else
+  return &__libc_single_threaded != nullptr && __libc_single_threaded != 0;
+#endif
+}
 
 // 64 random bits from the kernel, which serve nothing else. If it refuses, or has none yet, the same 64 bits each time,
 // made of the bytes that it gave the program at its start.
