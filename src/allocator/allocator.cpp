@@ -59,8 +59,10 @@ void thread_ends(void* cache) {
 }  // namespace
 
 constinit Allocator allocator;
-// Until the allocator is open no pointer lies in the window: the first calls take the slow path.
-constinit uintptr_t page_map_base = 0;
+// Until the allocator is open no pointer lies in the window: the first calls take the slow path. Where a thread may see
+// the limit before the base, no pointer lies above the first base either. A block of the heap's comes to a thread
+// behind all three.
+constinit uintptr_t page_map_base = kOrdersPlainAccesses ? 0 : uintptr_t{1} << 63;
 constinit size_t page_map_pages = 0;
 constinit const std::atomic<ScaledClass>* page_map_classes = nullptr;
 

@@ -70,8 +70,17 @@ SNUG_ALWAYS_INLINE unsigned long opaque(unsigned long value) {
 SNUG_ALWAYS_INLINE void cpu_relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
 #endif
 }
+
+// True where threads see each other's plain stores in the order in which they were made, if they load in an order too.
+#if defined(__x86_64__)
+inline constexpr bool kOrdersPlainAccesses = true;
+#else
+inline constexpr bool kOrdersPlainAccesses = false;
+#endif
 
 // True where a sanitizer watches memory accesses: then racy-by-design reads must be visibly atomic.
 inline constexpr bool kSanitized = SNUG_HAS_THREAD_SANITIZER || SNUG_HAS_ADDRESS_SANITIZER;

@@ -1,6 +1,6 @@
 #include "base/system_call.h"
 
-#if !defined(__x86_64__)
+#if !defined(__x86_64__) && !defined(__aarch64__)
 #include <unistd.h>
 
 #include <cerrno>
@@ -21,6 +21,19 @@ long call_kernel(long number, long first, long second, long third, long fourth, 
                    : "D"(first), "S"(second), "d"(third), "r"(in_r10), "r"(in_r8), "r"(in_r9)
                    : "rcx", "r11", "memory");
   return answer;
+#elif defined(__aarch64__)
+  register long in_x8 __asm__("x8") = number;
+  register long in_x0 __asm__("x0") = first;
+  register long in_x1 __asm__("x1") = second;
+  register long in_x2 __asm__("x2") = third;
+  register long in_x3 __asm__("x3") = fourth;
+  register long in_x4 __asm__("x4") = fifth;
+  register long in_x5 __asm__("x5") = sixth;
+  __asm__ volatile("svc #0"
+                   : "+r"(in_x0)
+                   : "r"(in_x8), "r"(in_x1), "r"(in_x2), "r"(in_x3), "r"(in_x4), "r"(in_x5)
+                   : "memory");
+  return in_x0;
 #else
   // Through libc: nothing tells these calls from the program's own.
   const ErrnoKeeper keeper;

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -105,7 +106,10 @@ class OwnHead {
     add_relative<-1>(&head_->top_number);
   }
   SNUG_ALWAYS_INLINE void count_up() { add_relative<1>(&head_->top_number); }
-  static void light_fence() {}  // the accesses are volatile
+  // Accesses by the thread pointer are volatile; elsewhere the compiler may reorder them.
+  static void light_fence() {
+    if constexpr (!kThreadRelative) std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
   SNUG_ALWAYS_INLINE bool top_is_below_base() { return lower_half_is_at_most_relative(&head_->base_low, top_before_); }
   PlaceNumber top_before() const { return top_before_; }
 
