@@ -58,7 +58,7 @@ SNUG_ALWAYS_INLINE bool lower_half_is_at_most_relative(uint32_t* word, uint64_t 
   return static_cast<int32_t>(number) <= static_cast<int32_t>(__atomic_load_n(word, __ATOMIC_RELAXED));
 }
 
-// Adds Amount, 1 or -1, to the word. A thread that reads the sum by load_acquired() sees what this thread wrote before.
+// Adds Amount, 1 or -1, to the word.
 template <int Amount>
 SNUG_ALWAYS_INLINE void add_relative(uint64_t* word) {
   static_assert(Amount == 1 || Amount == -1);
@@ -72,11 +72,21 @@ SNUG_ALWAYS_INLINE void add_relative(uint64_t* word) {
   }
 #endif
   const uint64_t sum = __atomic_load_n(word, __ATOMIC_RELAXED) + static_cast<uint64_t>(int64_t{Amount});
-  __atomic_store_n(word, sum, __ATOMIC_RELEASE);
+  __atomic_store_n(word, sum, __ATOMIC_RELAXED);
+}
+
+// The same for a word in which the thread has last read or written `before`. A thread that reads the sum by
+// load_acquired() sees what this thread wrote before.
+template <int Amount>
+SNUG_ALWAYS_INLINE void publish_relative(uint64_t* word, uint64_t before) {
+  if constexpr (kThreadRelative)
+    add_relative<Amount>(word);
+  else
+    __atomic_store_n(word, before + static_cast<uint64_t>(int64_t{Amount}), __ATOMIC_RELEASE);
 }
 
 // Adds 1 to the word unless the pointer is null; on x86-64 without a branch.
-SNUG_ALWAYS_INLINE void add_one_unless_null_relative(uint64_t* word, const void* pointer) {
+SNUG_ALWAYS_INLINE void add_one_unless_null_relative(uint64_t* word, uint64_t before, const void* pointer) {
 #if defined(__x86_64__)
   if constexpr (kThreadRelative) {
     // Null borrows, and word - -1 - borrow is the word.
@@ -84,8 +94,12 @@ SNUG_ALWAYS_INLINE void add_one_unless_null_relative(uint64_t* word, const void*
     return;
   }
 #endif
-  if (pointer != nullptr) add_relative<1>(word);
+  if (pointer != nullptr) publish_relative<1>(word, before);
 }
+
+// The same value, where the compiler should compute an address from it anew: an access to the fs segment takes the
+// whole computation. Elsewhere it had better keep the address.
+SNUG_ALWAYS_INLINE unsigned long index_anew(unsigned long value) { return kThreadRelative ? opaque(value) : value; }
 
 // Access to the same words by address, from slow paths and from other threads; no access sees half of a word.
 template <class T>

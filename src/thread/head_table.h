@@ -60,11 +60,14 @@ SNUG_ALWAYS_INLINE HeadStep step_at_distance(size_t beyond) {
 }
 
 SNUG_ALWAYS_INLINE CacheHead* head_of(HeadStep step) {
-  const ptrdiff_t offset = (head_offsets + kHeadSteps)[step];
-  if constexpr (kThreadRelative)
+  if constexpr (kThreadRelative) {
+    const ptrdiff_t offset = (head_offsets + kHeadSteps)[step];
     return reinterpret_cast<CacheHead*>(offset);
-  else
+  } else {
+    // The end's address as one: an access on AArch64 takes an index, but no offset beside it.
+    const ptrdiff_t offset = at<const int32_t>(opaque(address_of(head_offsets + kHeadSteps)))[step];
     return reinterpret_cast<CacheHead*>(reinterpret_cast<char*>(&thread_state) + offset);
+  }
 }
 
 // The largest size of the step.

@@ -103,9 +103,9 @@ class OwnHead {
 
   SNUG_ALWAYS_INLINE void count_down() {
     top_before_ = load_relative(&head_->top_number);
-    add_relative<-1>(&head_->top_number);
+    publish_relative<-1>(&head_->top_number, top_before_);
   }
-  SNUG_ALWAYS_INLINE void count_up() { add_relative<1>(&head_->top_number); }
+  SNUG_ALWAYS_INLINE void count_up() { publish_relative<1>(&head_->top_number, top_before_ - 1); }
   // Accesses by the thread pointer are volatile; elsewhere the compiler may reorder them.
   static void light_fence() {
     if constexpr (!kThreadRelative) std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -149,12 +149,12 @@ inline bool is_newest(CacheHead* head, const void* block) {
 // Caches a block of the class; false if there is no room, or if the block is the newest one there already.
 SNUG_ALWAYS_INLINE bool push(ThreadState* state, size_t scaled_class, void* block) {
   const PlaceNumber top = load_relative(&head_of(state, scaled_class)->top_number);
-  if (equals_lower_half_relative(&head_of(state, opaque(scaled_class))->limit_low, top)) [[unlikely]]
+  if (equals_lower_half_relative(&head_of(state, index_anew(scaled_class))->limit_low, top)) [[unlikely]]
     return false;
   if (entry_at(top - 1) == block) [[unlikely]]
     return false;
-  set_entry(opaque(top), block);
-  add_relative<1>(&head_of(state, opaque(scaled_class))->top_number);
+  set_entry(index_anew(top), block);
+  publish_relative<1>(&head_of(state, index_anew(scaled_class))->top_number, top);
   return true;
 }
 
@@ -164,7 +164,7 @@ SNUG_ALWAYS_INLINE bool push_trusted(CacheHead* head, void* block) {
   if (equals_lower_half_relative(&head->limit_low, top)) [[unlikely]]
     return false;
   set_entry(top, block);
-  add_one_unless_null_relative(&head->top_number, block);
+  add_one_unless_null_relative(&head->top_number, top, block);
   return true;
 }
 
