@@ -18,9 +18,9 @@ uint64_t share(uint64_t bytes, double part, double whole) {
   return whole <= 0 ? 0 : std::min(bytes, static_cast<uint64_t>(static_cast<double>(bytes) * part / whole));
 }
 
-class Walk {
+class AttributionWalk {
  public:
-  Walk(Attribution& attribution, bool has_forked)
+  AttributionWalk(Attribution& attribution, bool has_forked)
       : has_forked_(has_forked), sums_(attribution.sums), classes_(attribution.classes) {}
 
   bool run() { return walk_chunks() && walk_large() && walk_records() && walk_guarded(); }
@@ -191,7 +191,7 @@ double SizeSamples::mean(size_t size_class) const {
 
 bool attribute_memory(Attribution& attribution, const SizeSamples& samples, bool has_forked) {
   attribution = {};
-  Walk walk(attribution, has_forked);
+  AttributionWalk walk(attribution, has_forked);
   if (!walk.run()) return false;
   divide_used(attribution, samples);
   snug_memory& sums = attribution.sums;

@@ -1,11 +1,11 @@
 #include "allocator/checked_blocks.h"
 
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
 #include "allocator/allocator.h"
 #include "allocator/plain_blocks.h"
+#include "allocator/refusal.h"
 #include "base/bits.h"
 #include "base/errno_keeper.h"
 #include "base/poison.h"
@@ -22,11 +22,6 @@ constexpr const char* kOverrun = "written to beyond its end";
 constexpr const char* kAfterFree = "written to after it was freed, at byte";
 
 constexpr unsigned char kFill = 0xdb;
-
-void* out_of_memory() {
-  errno = ENOMEM;
-  return nullptr;
-}
 
 bool is_too_long(size_t size) { return size > BlockNotes::kMostSize; }
 

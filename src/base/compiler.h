@@ -9,6 +9,9 @@
 // For declarations of variables: without it the compiler reaches them through the global offset table.
 #define SNUG_HIDDEN __attribute__((visibility("hidden")))
 #define SNUG_USED __attribute__((used))
+// For thread-local variables: the dynamic linker places them when the process starts, and no access calls a function,
+// however the file is compiled.
+#define SNUG_INITIAL_EXEC __attribute__((tls_model("initial-exec")))
 // Gives a variable or function the assembler name `name`.
 #define SNUG_ASM_NAME(name) __asm__(name)
 // Makes this file's references to the symbol weak, the compiler's own ones included.

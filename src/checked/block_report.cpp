@@ -9,9 +9,9 @@
 namespace snug {
 namespace {
 
-using Line = Text<384>;
+using MistakeLine = Text<384>;
 
-[[noreturn]] SNUG_NOINLINE void end(Line& line, const ReportedBlock& block) {
+[[noreturn]] SNUG_NOINLINE void end(MistakeLine& line, const ReportedBlock& block) {
   line.add("; block ").add_hex(address_of(block.start));
   if (block.note != nullptr)
     line.add(" of ").add(uint64_t{block.note->size}).add(" bytes by ").add(allocation_of(block.note->origin));
@@ -27,8 +27,8 @@ using Line = Text<384>;
   std::abort();
 }
 
-Line begin(const char* call, const void* address, const char* reason) {
-  Line line;
+MistakeLine begin(const char* call, const void* address, const char* reason) {
+  MistakeLine line;
   line.add("snug: ").add(call).add("(").add_hex(address_of(address)).add("): ").add(reason);
   return line;
 }
@@ -36,13 +36,13 @@ Line begin(const char* call, const void* address, const char* reason) {
 }  // namespace
 
 void die_of_block(const char* call, const void* address, const char* reason, const ReportedBlock& block) {
-  Line line = begin(call, address, reason);
+  MistakeLine line = begin(call, address, reason);
   end(line, block);
 }
 
 void die_of_block(const char* call, const void* address, const char* reason, size_t number,
                   const ReportedBlock& block) {
-  Line line = begin(call, address, reason);
+  MistakeLine line = begin(call, address, reason);
   line.add(" ").add(uint64_t{number});
   end(line, block);
 }

@@ -12,8 +12,8 @@
 namespace snug {
 namespace {
 
-constexpr unsigned kPageBits = 12;    // no page of the OS is smaller
-constexpr uintptr_t kAlignment = 16;  // of a frame, by the calling convention
+constexpr unsigned kPageBits = 12;         // no page of the OS is smaller
+constexpr uintptr_t kFrameAlignment = 16;  // of a frame, by the calling convention
 
 // Consecutive OS pages that the thread has found to be readable stack: the number of the first, and their count. One
 // word, so that a signal handler neither finds nor leaves it half written.
@@ -34,16 +34,16 @@ class KnownPages {
   uint64_t word_;
 };
 
-constinit thread_local std::atomic<uint64_t> known_pages{0};
-constinit thread_local uint32_t thread_number = 0;
+SNUG_INITIAL_EXEC constinit thread_local std::atomic<uint64_t> known_pages{0};
+SNUG_INITIAL_EXEC constinit thread_local uint32_t thread_number = 0;
 
 // A walk over the calling thread's stack, from one of its frames on.
-class Walk {
+class FrameWalk {
  public:
-  explicit Walk(uintptr_t frame) : known_(known_pages.load(std::memory_order_relaxed)) {
+  explicit FrameWalk(uintptr_t frame) : known_(known_pages.load(std::memory_order_relaxed)) {
     if (!known_.contains(frame >> kPageBits)) known_ = KnownPages(frame >> kPageBits, 1);
   }
-  ~Walk() { known_pages.store(known_.word(), std::memory_order_relaxed); }
+  ~FrameWalk() { known_pages.store(known_.word(), std::memory_order_relaxed); }
 
   // A frame's two words lie on one page.
   bool can_read(uintptr_t frame) {
@@ -71,8 +71,8 @@ void CallStack::take(const void* innermost) {
   thread = calling_thread();
   count = 0;
   uintptr_t frame = address_of(innermost);
-  Walk walk(frame);
-  for (size_t steps = 0; steps != kMost && is_aligned(frame, kAlignment) && walk.can_read(frame); ++steps) {
+  FrameWalk walk(frame);
+  for (size_t steps = 0; steps != kMost && is_aligned(frame, kFrameAlignment) && walk.can_read(frame); ++steps) {
     const auto* const words = at<const uintptr_t>(frame);
     if (words[1] == 0) break;
     add(words[1] - 1);

@@ -9,8 +9,8 @@
 namespace snug {
 namespace {
 
-constexpr size_t kAlignment = 16;
-using Line = Text<320>;
+constexpr size_t kBlockAlignment = 16;
+using GuardedLine = Text<320>;
 
 }  // namespace
 
@@ -66,7 +66,7 @@ void* GuardedPages::allocate(size_t size, const void* frame) {
   const uintptr_t page = page_of(slot);
   const bool is_committed = os::commit(at<void>(page), page_);
   uintptr_t block = page;
-  if (at_end) block += page_ - round_up(size == 0 ? 1 : size, kAlignment);
+  if (at_end) block += page_ - round_up(size == 0 ? 1 : size, kBlockAlignment);
   Slot fresh;
   if (is_committed) fresh = {block, size, State::kLive};
   if (is_committed) fresh.allocated.take(frame);
@@ -108,7 +108,7 @@ void GuardedPages::report(const void* address) const {
   const size_t number = slot_near(address);
   const Slot& slot = slots_[number];
   const uintptr_t page = page_of(number);
-  Line line;
+  GuardedLine line;
   line.add("snug: access to ").add_hex(address_of(address)).add(": ");
   if (slot.state == State::kFreed)
     line.add("its block is already free");
@@ -120,7 +120,7 @@ void GuardedPages::report(const void* address) const {
 }
 
 void GuardedPages::die(const char* call, const void* block, const char* reason, const Slot& slot) const {
-  Line line;
+  GuardedLine line;
   line.add("snug: ").add(call).add("(").add_hex(address_of(block)).add("): ").add(reason);
   write(line, slot);
   std::abort();

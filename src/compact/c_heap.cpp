@@ -11,7 +11,7 @@
 namespace snug {
 namespace {
 
-using Kind = snug_compact_heap::Kind;
+using HeapKind = snug_compact_heap::Kind;
 
 // Bytes of a region for each handle, by default: the table takes an eighth of the region. With half of that it would
 // take a quarter; with twice of it, a heap of blocks below 128 bytes would run out of handles.
@@ -39,8 +39,8 @@ bool is_wrong(const snug_compact_options& options) {
 }
 
 snug_compact_heap::Kind kind_of(const snug_compact_options& options) {
-  if (options.direct) return Kind::kDirect;
-  return options.sharing == SNUG_COMPACT_CORES ? Kind::kOfCores : Kind::kOne;
+  if (options.direct) return HeapKind::kDirect;
+  return options.sharing == SNUG_COMPACT_CORES ? HeapKind::kOfCores : HeapKind::kOne;
 }
 
 CompactMemory cut_region(const snug_compact_options& options) {
@@ -63,12 +63,12 @@ CompactMemory cut_region(const snug_compact_options& options) {
 bool open_heap(snug_compact_heap& heap, const snug_compact_options& options, const PageSource& source,
                const CompactMemory& memory) {
   const BlockMap& map = *kMaps[options.map];
-  if (heap.kind == Kind::kDirect) {
+  if (heap.kind == HeapKind::kDirect) {
     ::new (&heap.pages) BlockPages(map, source, false);
     return true;
   }
   const size_t slots = or_else(options.handles, HandleTable::kMostSlots - 1) + 1;
-  if (heap.kind == Kind::kOfCores)
+  if (heap.kind == HeapKind::kOfCores)
     return (::new (&heap.cores) CoreHeaps(map, source, next_salt(), os::current_core))->open(os::core_count(), slots);
   CompactFit& fit = *::new (&heap.fit) CompactFit(map, source, next_salt(), static_cast<Sharing>(options.sharing));
   if (!heap.in_region) return fit.handles().open(slots);

@@ -12,7 +12,7 @@
 #include "snug/compact_heap_c.h"
 
 // A type that is incomplete in C. One of its three heaps is used.
-struct snug_compact_heap {
+struct SNUG_HIDDEN snug_compact_heap {
   enum class Kind : uint8_t { kOne, kOfCores, kDirect };
 
   snug_compact_heap(Kind which, bool is_in_region) : kind(which), in_region(is_in_region) {}

@@ -10,13 +10,13 @@ namespace snug {
 namespace {
 constexpr size_t kMapping = size_t{1} << 20;
 constexpr size_t kSmallestMapping = size_t{64} << 10;  // what a narrow address space may still have
-constexpr size_t kAlignment = 64;
+constexpr size_t kRecordAlignment = 64;
 // Below so many bytes more is mapped: as much as many threads take between two slow operations.
 constexpr size_t kLittle = size_t{512} << 10;
 }  // namespace
 
 void* MetaArena::allocate(size_t bytes) {
-  bytes = round_up(bytes, kAlignment);
+  bytes = round_up(bytes, kRecordAlignment);
   do {
     LockGuard guard(lock_);
     bool was_low = current_.left() < kLittle;
@@ -40,7 +40,7 @@ bool MetaArena::wants_page() {
     LockGuard guard(lock_);
     if (!is_short()) return false;
   }
-  return !stock(kLinkBytes + kAlignment);
+  return !stock(kLinkBytes + kRecordAlignment);
 }
 
 bool MetaArena::is_short() const {
@@ -110,7 +110,7 @@ bool MetaArena::stock(size_t bytes) {
 
 void MetaArena::stock_ahead() {
   // After a refusal the OS is not asked again before a record needs it.
-  if (!stock(kLinkBytes + kAlignment)) is_low_.store(false, std::memory_order_relaxed);
+  if (!stock(kLinkBytes + kRecordAlignment)) is_low_.store(false, std::memory_order_relaxed);
 }
 
 }  // namespace snug

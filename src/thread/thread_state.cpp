@@ -2,6 +2,6 @@
 
 namespace snug {
 
-SNUG_USED constinit thread_local ThreadState thread_state{};
+SNUG_USED SNUG_INITIAL_EXEC constinit thread_local ThreadState thread_state{};
 
 }  // namespace snug

@@ -67,7 +67,7 @@ struct ThreadState {
 };
 
 // The calling thread's state by address, and by offset from the thread pointer (base/thread_relative.h).
-SNUG_HIDDEN extern constinit thread_local ThreadState thread_state SNUG_ASM_NAME("snug_thread_state");
+SNUG_HIDDEN SNUG_INITIAL_EXEC extern constinit thread_local ThreadState thread_state SNUG_ASM_NAME("snug_thread_state");
 
 SNUG_ALWAYS_INLINE ThreadState* relative_thread_state() {
   if constexpr (kThreadRelative) {
