@@ -37,6 +37,7 @@ GOOD = {
         'inline const char* kRaw = R"(\n#include "nowhere.h"\n__GNUC__)";\n'
         'extern "C" void* __libc_stack_end;\nextern "C" { int declared(int); extern int there; struct S { int a; }; }\n'
         "inline void* operator_like(int) { return nullptr; }\n"
+        "inline void* operator new[](size_t, snug::Here here) { return here.memory; }\n"
     ),
     "src/allocator/config.cc": '#include "span/span.h"\n#include "snug/snug.h"\nchar* conf() { return secure_getenv("SNUG_CONF"); }\n',
     "src/c_interface/malloc.cc": (

@@ -32,7 +32,8 @@ EXTERN_C = re.compile(r'\bextern\s*"C"\s*')
 SNUG_FUNCTION = re.compile(
     r"^(?!inline\b|static\b|constexpr\b)[A-Za-z_][\w \t:*&]*\b(snug_\w+)\s*\((?:[^(){};]|\([^(){};]*\))*\)[\w\s]*\{", re.M
 )
-GLOBAL_OPERATOR = re.compile(r"^(?:\w+ )*?void\s*\*?\s*operator\s+(?:new|delete)\b", re.M)
+# A form that takes a type of ours is no program's to replace, nor to call by chance.
+GLOBAL_OPERATOR = re.compile(r"^(?:\w+ )*?void\s*\*?\s*operator\s+(?:new|delete)\b(?!(?:\[\])?\(size_t, snug::)", re.M)
 
 
 class Include(NamedTuple):

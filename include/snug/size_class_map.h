@@ -17,9 +17,7 @@
 // Every function is O(1), but for those that say otherwise; none fails for arguments in its stated range.
 #pragma once
 
-#include <algorithm>
-#include <bit>
-#include <cstddef>
+#include <stddef.h>
 
 #include "snug/base/cpp20.h"
 
@@ -27,29 +25,29 @@ namespace snug {
 
 // One line of a map's printed table.
 struct SizeClassRow {
-  std::size_t size_class;
-  std::size_t size;          // bytes of a block
-  std::size_t difference;    // bytes more than the class before
-  std::size_t percent;       // the same of the size of the class before; 0 if that is 0
-  unsigned log;              // floor(log2(size)); 0 for class 0
-  std::size_t cached;        // blocks that a thread keeps at most
-  std::size_t bytes_cached;  // cached * size
-  std::size_t id;            // class_of(size); 0 if the size is beyond the largest class
+  size_t size_class;
+  size_t size;          // bytes of a block
+  size_t difference;    // bytes more than the class before
+  size_t percent;       // the same of the size of the class before; 0 if that is 0
+  unsigned log;         // floor(log2(size)); 0 for class 0
+  size_t cached;        // blocks that a thread keeps at most
+  size_t bytes_cached;  // cached * size
+  size_t id;            // class_of(size); 0 if the size is beyond the largest class
 };
 
 struct SizeClassParameters {
-  unsigned num_bits;               // significant bits of a size above the middle: 2^(num_bits-1) classes a doubling
-  unsigned min_size_log;           // log2 of the smallest class and of the linear step
-  unsigned mid_size_log;           // log2 of the size at which the linear part ends
-  unsigned max_size_log;           // log2 of the largest class
-  std::size_t max_num_cached;      // most blocks of a class that a thread keeps
-  unsigned max_bytes_cached_log;   // log2 of the most bytes of a class that a thread keeps …
-  std::size_t min_num_cached = 1;  // … unless that is less than so many blocks
+  unsigned num_bits;              // significant bits of a size above the middle: 2^(num_bits-1) classes a doubling
+  unsigned min_size_log;          // log2 of the smallest class and of the linear step
+  unsigned mid_size_log;          // log2 of the size at which the linear part ends
+  unsigned max_size_log;          // log2 of the largest class
+  size_t max_num_cached;          // most blocks of a class that a thread keeps
+  unsigned max_bytes_cached_log;  // log2 of the most bytes of a class that a thread keeps …
+  size_t min_num_cached = 1;      // … unless that is less than so many blocks
 
-  static constexpr unsigned kMostLog = 47;               // of a size: user addresses of x86-64
-  static constexpr std::size_t kMostClasses = 1u << 16;  // class 0 and the batch class included
-  static constexpr std::size_t kMostCached = std::size_t{1} << 32;
-  static constexpr std::size_t kMostBytesCached = std::size_t{1} << 48;  // of a class, so that no total overflows
+  static constexpr unsigned kMostLog = 47;          // of a size: user addresses of x86-64
+  static constexpr size_t kMostClasses = 1u << 16;  // class 0 and the batch class included
+  static constexpr size_t kMostCached = size_t{1} << 32;
+  static constexpr size_t kMostBytesCached = size_t{1} << 48;  // of a class, so that no total overflows
 
   // Null, or why these are no map's parameters: a sentence without a full stop.
   constexpr const char* fault() const {
@@ -63,70 +61,69 @@ struct SizeClassParameters {
     if (max_bytes_cached_log > kMostLog) return "MaxBytesCachedLog is at most 47";
     if (mid_size_log - min_size_log >= 16 || num_bits > 16 || num_classes() > kMostClasses)
       return "a map has at most 65536 classes";
-    if (min_num_cached > kMostBytesCached / std::max(max_size(), max_num_cached * sizeof(void*)))
+    if (min_num_cached > kMostBytesCached / larger(max_size(), max_num_cached * sizeof(void*)))
       return "MinNumCachedHint blocks of the largest class, and of the batch class, are at most 2^48 bytes";
     return nullptr;
   }
 
   constexpr unsigned step_bits() const { return num_bits - 1; }
-  constexpr std::size_t min_size() const { return std::size_t{1} << min_size_log; }
-  constexpr std::size_t mid_size() const { return std::size_t{1} << mid_size_log; }
-  constexpr std::size_t max_size() const { return std::size_t{1} << max_size_log; }
-  constexpr std::size_t mid_class() const { return mid_size() >> min_size_log; }
-  constexpr std::size_t largest_class() const {
-    return mid_class() + (std::size_t{max_size_log - mid_size_log} << step_bits());
-  }
+  constexpr size_t min_size() const { return size_t{1} << min_size_log; }
+  constexpr size_t mid_size() const { return size_t{1} << mid_size_log; }
+  constexpr size_t max_size() const { return size_t{1} << max_size_log; }
+  constexpr size_t mid_class() const { return mid_size() >> min_size_log; }
+  constexpr size_t largest_class() const { return mid_class() + (size_t{max_size_log - mid_size_log} << step_bits()); }
   // Scudo keeps its batches (arrays of addresses on their way between caches) in a class of their own behind the
   // largest. snug has none; it stands in the table, and counts in its total, as in Scudo's.
-  constexpr std::size_t batch_class() const { return largest_class() + 1; }
-  constexpr std::size_t num_classes() const { return largest_class() + 2; }
+  constexpr size_t batch_class() const { return largest_class() + 1; }
+  constexpr size_t num_classes() const { return largest_class() + 2; }
 
   // Bytes of a block of the class, which is at most batch_class().
-  constexpr std::size_t size(std::size_t size_class) const {
+  constexpr size_t size(size_t size_class) const {
     if (size_class <= mid_class()) return size_class << min_size_log;
     if (size_class == batch_class()) return max_num_cached * sizeof(void*);
-    const std::size_t step = size_class - mid_class();
-    const std::size_t doubling = mid_size() << (step >> step_bits());
+    const size_t step = size_class - mid_class();
+    const size_t doubling = mid_size() << (step >> step_bits());
     return doubling + (doubling >> step_bits()) * (step & steps_mask());
   }
 
   // The class for a request of `bytes`, which are at most max_size(); 0 for 0.
-  constexpr std::size_t class_of(std::size_t bytes) const {
+  constexpr size_t class_of(size_t bytes) const {
     if (bytes <= mid_size()) return (bytes + min_size() - 1) >> min_size_log;
-    const unsigned log = static_cast<unsigned>(std::bit_width(bytes)) - 1;
-    const std::size_t steps = std::size_t{log - mid_size_log} << step_bits();
-    const std::size_t step = (bytes >> (log - step_bits())) & steps_mask();
-    const bool beyond = (bytes & ((std::size_t{1} << (log - step_bits())) - 1)) != 0;
+    const unsigned log = floor_log2(bytes);
+    const size_t steps = size_t{log - mid_size_log} << step_bits();
+    const size_t step = (bytes >> (log - step_bits())) & steps_mask();
+    const bool beyond = (bytes & ((size_t{1} << (log - step_bits())) - 1)) != 0;
     return mid_class() + steps + step + (beyond ? 1 : 0);
   }
 
   // How many blocks of `bytes` a thread keeps at most.
-  constexpr std::size_t cached(std::size_t bytes) const {
+  constexpr size_t cached(size_t bytes) const {
     if (bytes == 0) return 0;
-    return std::clamp((std::size_t{1} << max_bytes_cached_log) / bytes, min_num_cached, max_num_cached);
+    const size_t fitting = (size_t{1} << max_bytes_cached_log) / bytes;
+    return fitting > max_num_cached ? max_num_cached : larger(fitting, min_num_cached);
   }
 
   // What the table says of the class, which is at most batch_class().
-  constexpr SizeClassRow row(std::size_t size_class) const {
-    const std::size_t bytes = size(size_class);
-    const std::size_t blocks = cached(bytes);
+  constexpr SizeClassRow row(size_t size_class) const {
+    const size_t bytes = size(size_class);
+    const size_t blocks = cached(bytes);
     SizeClassRow row{size_class, bytes, 0, 0, 0, blocks, blocks * bytes, bytes <= max_size() ? class_of(bytes) : 0};
     if (size_class == 0 || size_class == batch_class()) return row;
-    const std::size_t before = size(size_class - 1);
+    const size_t before = size(size_class - 1);
     row.difference = bytes - before;
     row.percent = before == 0 ? 0 : row.difference * 100 / before;
-    row.log = static_cast<unsigned>(std::bit_width(bytes)) - 1;
+    row.log = floor_log2(bytes);
     return row;
   }
 
   // Blocks and bytes of all rows, the batch class included: what a thread's cache holds at most. O(classes).
   struct Total {
-    std::size_t blocks;
-    std::size_t bytes;
+    size_t blocks;
+    size_t bytes;
   };
   constexpr Total total() const {
     Total total{0, 0};
-    for (std::size_t c = 0; c < num_classes(); ++c) {
+    for (size_t c = 0; c < num_classes(); ++c) {
       total.blocks += cached(size(c));
       total.bytes += cached(size(c)) * size(c);
     }
@@ -136,30 +133,33 @@ struct SizeClassParameters {
   friend constexpr bool operator==(const SizeClassParameters&, const SizeClassParameters&) = default;
 
  private:
-  constexpr std::size_t steps_mask() const { return (std::size_t{1} << step_bits()) - 1; }
+  static constexpr size_t larger(size_t a, size_t b) { return a < b ? b : a; }
+  // Of a number that is not 0.
+  static constexpr unsigned floor_log2(size_t number) { return 63u - static_cast<unsigned>(__builtin_clzll(number)); }
+  constexpr size_t steps_mask() const { return (size_t{1} << step_bits()) - 1; }
 };
 
 // Parameters as above, in the order in which Scudo has them; what makes no map does not compile.
-template <unsigned NumBits, unsigned MinSizeLog, unsigned MidSizeLog, unsigned MaxSizeLog, std::size_t MaxNumCachedHint,
-          unsigned MaxBytesCachedLog, std::size_t MinNumCachedHint = 1>
+template <unsigned NumBits, unsigned MinSizeLog, unsigned MidSizeLog, unsigned MaxSizeLog, size_t MaxNumCachedHint,
+          unsigned MaxBytesCachedLog, size_t MinNumCachedHint = 1>
 struct SizeClassMap {
   static constexpr SizeClassParameters kParameters{NumBits,          MinSizeLog,        MidSizeLog,      MaxSizeLog,
                                                    MaxNumCachedHint, MaxBytesCachedLog, MinNumCachedHint};
   static_assert(kParameters.fault() == nullptr, "SizeClassParameters::fault() says what is wrong");
 
   static constexpr unsigned kStepBits = kParameters.step_bits();
-  static constexpr std::size_t kMinSize = kParameters.min_size();
-  static constexpr std::size_t kMidSize = kParameters.mid_size();
-  static constexpr std::size_t kMaxSize = kParameters.max_size();
-  static constexpr std::size_t kMidClass = kParameters.mid_class();
-  static constexpr std::size_t kLargestClass = kParameters.largest_class();
-  static constexpr std::size_t kBatchClass = kParameters.batch_class();
-  static constexpr std::size_t kNumClasses = kParameters.num_classes();
+  static constexpr size_t kMinSize = kParameters.min_size();
+  static constexpr size_t kMidSize = kParameters.mid_size();
+  static constexpr size_t kMaxSize = kParameters.max_size();
+  static constexpr size_t kMidClass = kParameters.mid_class();
+  static constexpr size_t kLargestClass = kParameters.largest_class();
+  static constexpr size_t kBatchClass = kParameters.batch_class();
+  static constexpr size_t kNumClasses = kParameters.num_classes();
 
-  static constexpr std::size_t size(std::size_t size_class) { return kParameters.size(size_class); }
-  static constexpr std::size_t class_of(std::size_t bytes) { return kParameters.class_of(bytes); }
-  static constexpr std::size_t cached(std::size_t bytes) { return kParameters.cached(bytes); }
-  static constexpr SizeClassRow row(std::size_t size_class) { return kParameters.row(size_class); }
+  static constexpr size_t size(size_t size_class) { return kParameters.size(size_class); }
+  static constexpr size_t class_of(size_t bytes) { return kParameters.class_of(bytes); }
+  static constexpr size_t cached(size_t bytes) { return kParameters.cached(bytes); }
+  static constexpr SizeClassRow row(size_t size_class) { return kParameters.row(size_class); }
   static constexpr SizeClassParameters::Total total() { return kParameters.total(); }
 };
 
@@ -173,7 +173,7 @@ using DefaultSizeClassMap = SizeClassMap<3, 4, 7, 18, 1023, 20, 4>;
 // each class's edges: between them class_of would have to jump back at one. O(classes).
 template <class Map>
 constexpr bool is_tight_and_monotonic() {
-  for (std::size_t c = 1; c <= Map::kLargestClass; ++c) {
+  for (size_t c = 1; c <= Map::kLargestClass; ++c) {
     if (Map::size(c) <= Map::size(c - 1)) return false;
     if (Map::class_of(Map::size(c - 1) + 1) != c || Map::class_of(Map::size(c)) != c) return false;
   }
@@ -183,9 +183,9 @@ constexpr bool is_tight_and_monotonic() {
 // True if class_of is tight for every size from `first` to `last`, at most kMaxSize: the whole domain can be proved
 // in parts small enough for the compiler's step limit. O(last - first).
 template <class Map>
-constexpr bool is_tight_between(std::size_t first, std::size_t last) {
-  for (std::size_t s = first; s <= last; ++s) {
-    const std::size_t c = Map::class_of(s);
+constexpr bool is_tight_between(size_t first, size_t last) {
+  for (size_t s = first; s <= last; ++s) {
+    const size_t c = Map::class_of(s);
     if (Map::size(c) < s || Map::size(c - 1) >= s) return false;
   }
   return true;

@@ -1,9 +1,8 @@
 // Arithmetic on bits and alignments. Alignments are powers of two throughout.
 #pragma once
 
-#include <bit>
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/compiler.h"
 
@@ -18,6 +17,22 @@ constexpr bool is_aligned(size_t value, size_t alignment) { return (value & (ali
 // Not std::countl_zero, which has to care for 0; and 63 ^ n rather than 63 - n, which is the same for n < 64 and one
 // instruction where the CPU counts from the other end.
 constexpr unsigned log2_floor(size_t value) { return 63u ^ static_cast<unsigned>(__builtin_clzll(value)); }
+
+// How many zeros lie below the lowest set bit, and above the highest; as many as there are bits if none is set.
+constexpr unsigned trailing_zeros(uint64_t word) {
+  return word == 0 ? 64 : static_cast<unsigned>(__builtin_ctzll(word));
+}
+constexpr unsigned trailing_zeros(uint32_t word) { return word == 0 ? 32 : static_cast<unsigned>(__builtin_ctz(word)); }
+constexpr unsigned leading_zeros(uint64_t word) {
+  return word == 0 ? 64 : static_cast<unsigned>(__builtin_clzll(word));
+}
+constexpr unsigned leading_zeros(uint32_t word) { return word == 0 ? 32 : static_cast<unsigned>(__builtin_clz(word)); }
+// How many ones lie below the lowest zero.
+constexpr unsigned trailing_ones(uint64_t word) { return trailing_zeros(~word); }
+// How many bits it takes to write the number.
+constexpr unsigned bit_width(uint64_t word) { return 64 - leading_zeros(word); }
+// The smallest power of two that is at least `word`, which is at most the largest one.
+constexpr uint64_t bit_ceil(uint64_t word) { return word <= 1 ? 1 : uint64_t{1} << bit_width(word - 1); }
 
 // How many bits of `word` are set. Not std::popcount, which without the CPU's instruction for it is a call of libgcc's:
 // a program on libsnug.a shall need libc alone.

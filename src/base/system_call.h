@@ -5,9 +5,8 @@
 // Where libc does more than the bare call, the library calls libc: for threads and abort(), for example.
 #pragma once
 
-#include <cerrno>
-#include <cstdint>
-#include <type_traits>
+#include <errno.h>
+#include <stdint.h>
 
 #include "base/compiler.h"
 #include "base/shared_holds.h"
@@ -18,15 +17,14 @@ namespace snug {
 // file so that a test can link another one in its place.
 long call_kernel(long number, long first, long second, long third, long fourth, long fifth, long sixth);
 
+SNUG_ALWAYS_INLINE long as_word(decltype(nullptr)) { return 0; }
+template <class T>
+SNUG_ALWAYS_INLINE long as_word(T* pointer) {
+  return static_cast<long>(reinterpret_cast<uintptr_t>(pointer));
+}
 template <class Word>
 SNUG_ALWAYS_INLINE long as_word(Word word) {
-  if constexpr (std::is_null_pointer_v<Word>) {
-    return 0;
-  } else if constexpr (std::is_pointer_v<Word>) {
-    return static_cast<long>(reinterpret_cast<uintptr_t>(word));
-  } else {
-    return static_cast<long>(word);
-  }
+  return static_cast<long>(word);
 }
 
 // call_kernel() for up to six pointers and integers.

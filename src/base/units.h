@@ -3,9 +3,8 @@
 //   OS page (4 KiB on x86-64)  <  page (16 KiB)  <  chunk (2 MiB, the size of a huge page)
 #pragma once
 
-#include <compare>
-#include <cstddef>
-#include <cstdint>
+#include <stddef.h>
+#include <stdint.h>
 
 namespace snug {
 
@@ -22,7 +21,11 @@ inline constexpr size_t kCacheLine = 64;
 struct PageCount {
   uint32_t value = 0;
   constexpr size_t bytes() const { return size_t{value} << kPageShift; }
-  friend constexpr auto operator<=>(PageCount, PageCount) = default;
+  friend constexpr bool operator==(PageCount, PageCount) = default;
+  friend constexpr bool operator<(PageCount a, PageCount b) { return a.value < b.value; }
+  friend constexpr bool operator>(PageCount a, PageCount b) { return b < a; }
+  friend constexpr bool operator<=(PageCount a, PageCount b) { return !(b < a); }
+  friend constexpr bool operator>=(PageCount a, PageCount b) { return !(a < b); }
   friend constexpr PageCount operator+(PageCount a, PageCount b) { return {a.value + b.value}; }
   friend constexpr PageCount operator-(PageCount a, PageCount b) { return {a.value - b.value}; }
 };
@@ -33,7 +36,11 @@ struct PageId {
   constexpr uint32_t chunk() const { return value / kPagesPerChunk; }
   constexpr uint32_t in_chunk() const { return value % kPagesPerChunk; }
   constexpr PageId start_of_chunk() const { return {value - in_chunk()}; }
-  friend constexpr auto operator<=>(PageId, PageId) = default;
+  friend constexpr bool operator==(PageId, PageId) = default;
+  friend constexpr bool operator<(PageId a, PageId b) { return a.value < b.value; }
+  friend constexpr bool operator>(PageId a, PageId b) { return b < a; }
+  friend constexpr bool operator<=(PageId a, PageId b) { return !(b < a); }
+  friend constexpr bool operator>=(PageId a, PageId b) { return !(a < b); }
   friend constexpr PageId operator+(PageId a, PageCount b) { return {a.value + b.value}; }
   friend constexpr PageId operator-(PageId a, PageCount b) { return {a.value - b.value}; }
   friend constexpr PageCount operator-(PageId a, PageId b) { return {a.value - b.value}; }

@@ -13,8 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <type_traits>
-
 #if defined(__SANITIZE_ADDRESS__)
 #define SNUG_POISONS 1
 #elif defined(__has_feature)
@@ -130,8 +128,16 @@ struct Poison {
     NoPause() {}
     ~NoPause() {}
   };
-  using Pause = std::conditional_t<kTellsMemcheck, MemcheckPause, NoPause>;
-  using LookAndPause = std::conditional_t<kTellsMemcheck, MemcheckLookAndPause, NoPause>;
+  template <bool kHears, class Teller>
+  struct TellerOrNone {
+    using Type = Teller;
+  };
+  template <class Teller>
+  struct TellerOrNone<false, Teller> {
+    using Type = NoPause;
+  };
+  using Pause = typename TellerOrNone<kTellsMemcheck, MemcheckPause>::Type;
+  using LookAndPause = typename TellerOrNone<kTellsMemcheck, MemcheckLookAndPause>::Type;
 
   // Tests once whether memcheck is there, for several calls.
   class Listener {
