@@ -1,0 +1,51 @@
+//! Compiles snug.cpp: the one that the package carries or, in snug's own tree, one that scripts/amalgamate writes of it.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn main() {
+    let folder = folder_of_source();
+    let mut build = cc::Build::new();
+    // By the C compiler: it takes the language from the file's name, and names no C++ library to the linker.
+    build
+        .file(folder.join("snug.cpp"))
+        .flag("-std=c++20")
+        .flag("-nostdinc++")
+        .flag("-fno-rtti")
+        .warnings(false);
+    // An allocator without optimisation makes a debug build several times slower, and nobody debugs it there.
+    if matches!(env::var("OPT_LEVEL").as_deref(), Ok("0" | "1")) {
+        build.opt_level(2);
+    }
+    if env::var_os("CARGO_FEATURE_OVERRIDE").is_none() {
+        build.define("SNUG_NO_MALLOC", None).flag("-fno-exceptions");
+    }
+    build.compile("snug");
+    // For crates that include snug.h: DEP_SNUG_INCLUDE.
+    println!("cargo:include={}", folder.display());
+}
+
+fn folder_of_source() -> PathBuf {
+    let package = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
+    let tree = package.join("../../..");
+    let script = tree.join("scripts/amalgamate");
+    if script.is_file() {
+        return amalgamate(&tree, &script);
+    }
+    let carried = package.join("amalgamation");
+    println!("cargo:rerun-if-changed={}", carried.display());
+    carried
+}
+
+fn amalgamate(tree: &Path, script: &Path) -> PathBuf {
+    let folder = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    for read in ["src", "include", "scripts/amalgamate"] {
+        println!("cargo:rerun-if-changed={}", tree.join(read).display());
+    }
+    let status = Command::new(script).arg("-o").arg(&folder).status();
+    match status {
+        Ok(status) if status.success() => folder,
+        other => panic!("{} has not written snug.cpp ({other:?}); it takes python3", script.display()),
+    }
+}
